@@ -1,0 +1,1 @@
+"""What every room may use: errors with context, units, the registry, timing."""

@@ -1,0 +1,92 @@
+"""Errors that say where, what was given, what is allowed and what to do.
+
+Input is checked to the end before anything is raised, so that a user sees every problem at once: rooms add to a
+``Problems`` collector and the caller raises one ``InputError`` for all of them.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing wrong with the input: ``where`` is a file:line, a settings path or coordinates."""
+
+    where: str
+    what: str
+    allowed: str = ""
+    advice: str = ""
+    severity: Literal["error", "warning"] = "error"
+
+    def __str__(self) -> str:
+        text = f"{self.where}: {self.what}"
+        if self.allowed:
+            text += f" (allowed: {self.allowed})"
+        if self.advice:
+            text += f". {self.advice}"
+        return text
+
+
+class FaultwaveError(Exception):
+    """Base of every error the product raises on purpose; its text is meant for users."""
+
+
+class InputError(FaultwaveError):
+    """What the user wrote cannot be run; carries every problem found."""
+
+    def __init__(self, problems: Problem | Iterable[Problem]):
+        self.problems = (problems,) if isinstance(problems, Problem) else tuple(problems)
+        super().__init__("\n".join(str(p) for p in self.problems))
+
+
+class NotBuiltError(InputError):
+    """The request is understood but that feature does not exist in this version."""
+
+
+class BackendError(FaultwaveError):
+    """A backend is absent or failed; the text says what to install."""
+
+
+class RunError(FaultwaveError):
+    """A run stopped: blow-up, full disk, interrupt."""
+
+
+class Problems:
+    """Collects problems until the whole input has been looked at."""
+
+    def __init__(self) -> None:
+        self.items: list[Problem] = []
+
+    def error(self, where: str, what: str, allowed: str = "", advice: str = "") -> None:
+        self.items.append(Problem(where, what, allowed, advice))
+
+    def warn(self, where: str, what: str, allowed: str = "", advice: str = "") -> None:
+        self.items.append(Problem(where, what, allowed, advice, "warning"))
+
+    def extend(self, problems: Iterable[Problem]) -> None:
+        self.items.extend(problems)
+
+    @property
+    def errors(self) -> tuple[Problem, ...]:
+        return tuple(p for p in self.items if p.severity == "error")
+
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        return tuple(p for p in self.items if p.severity == "warning")
+
+    def raise_errors(self) -> None:
+        """Raise one InputError with all errors, if there are any."""
+        if self.errors:
+            raise InputError(self.errors)
+
+
+def suggest(word: str, candidates: Iterable[str]) -> str:
+    """'did you mean ...?' for a mistyped word, or an empty string when nothing is near."""
+    names = list(candidates)
+    lowered = {n.lower(): n for n in names}
+    near = difflib.get_close_matches(word.lower(), lowered, n=1, cutoff=0.6)
+    return f"did you mean '{lowered[near[0]]}'?" if near else ""
