@@ -1,0 +1,1 @@
+"""The kernel language: sparse contractions, pointwise formulas and gathers over batches of items."""

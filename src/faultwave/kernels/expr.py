@@ -1,0 +1,131 @@
+"""Symbolic expressions recorded by running a formula once on ``Expr`` inputs.
+
+The same Python function runs on NumPy arrays (the reference) and on ``Expr`` (code generation); ``kernels.math`` holds the
+functions that accept both.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+_ids = itertools.count()
+
+
+class Expr:
+    """A node: an operation on other nodes. Nodes are compared by identity; equal ones merge when lowered."""
+
+    __slots__ = ("args", "id", "op", "value")
+    __array_ufunc__ = None  # NumPy scalars on the left must defer to the reflected operators below
+
+    def __init__(self, op: str, args: tuple[Any, ...] = (), value: Any = None):
+        self.op, self.args, self.value, self.id = op, args, value, next(_ids)
+
+    def __add__(self, other: Any) -> Expr:
+        return _sum(self, wrap(other))
+
+    def __radd__(self, other: Any) -> Expr:
+        return _sum(wrap(other), self)
+
+    def __sub__(self, other: Any) -> Expr:
+        return _difference(self, wrap(other))
+
+    def __rsub__(self, other: Any) -> Expr:
+        return _difference(wrap(other), self)
+
+    def __mul__(self, other: Any) -> Expr:
+        return _product(self, wrap(other))
+
+    def __rmul__(self, other: Any) -> Expr:
+        return _product(wrap(other), self)
+
+    def __truediv__(self, other: Any) -> Expr:
+        other = wrap(other)
+        if is_number(other, 1.0) or is_number(self, 0.0):
+            return self
+        return Expr("div", (self, other))
+
+    def __rtruediv__(self, other: Any) -> Expr:
+        return wrap(other) / self
+
+    def __neg__(self) -> Expr:
+        return constant(-self.value) if self.op == "const" else Expr("neg", (self,))
+
+    def __lt__(self, other: Any) -> Expr:
+        return Expr("lt", (self, wrap(other)))
+
+    def __le__(self, other: Any) -> Expr:
+        return Expr("le", (self, wrap(other)))
+
+    def __gt__(self, other: Any) -> Expr:
+        return Expr("lt", (wrap(other), self))
+
+    def __ge__(self, other: Any) -> Expr:
+        return Expr("le", (wrap(other), self))
+
+    def __and__(self, other: Any) -> Expr:
+        return Expr("and", (self, wrap(other)))
+
+    def __or__(self, other: Any) -> Expr:
+        return Expr("or", (self, wrap(other)))
+
+    def __invert__(self) -> Expr:
+        return Expr("not", (self,))
+
+    def __bool__(self) -> bool:
+        raise TypeError("a kernel formula cannot branch on a value; use math.where")
+
+
+class Loop:
+    """A bounded iteration recorded by ``math.iterate``: body over fresh variables, outputs read by 'result' nodes."""
+
+    def __init__(self, initial: tuple[Expr, ...], maximum: int, step: Callable[..., Any]):
+        self.initial, self.maximum, self.id = initial, maximum, next(_ids)
+        self.variables = tuple(Expr("variable", value=(self.id, i)) for i in range(len(initial)))
+        values, active = step(*self.variables)
+        self.values = tuple(wrap(v) for v in values)
+        self.active: Expr = active
+        if len(self.values) != len(initial):
+            raise ValueError("iterate: step must return as many values as it was given")
+
+    def results(self) -> tuple[Expr, ...]:
+        return tuple(Expr("result", (), (self, i)) for i in range(len(self.initial)))
+
+
+def constant(value: float) -> Expr:
+    return Expr("const", value=float(value))
+
+
+def wrap(value: Any) -> Expr:
+    return value if isinstance(value, Expr) else constant(value)
+
+
+def is_number(x: Expr, value: float) -> bool:
+    return x.op == "const" and x.value == value
+
+
+def _sum(a: Expr, b: Expr) -> Expr:
+    if is_number(a, 0.0):
+        return b
+    if is_number(b, 0.0):
+        return a
+    return Expr("add", (a, b))
+
+
+def _difference(a: Expr, b: Expr) -> Expr:
+    if is_number(b, 0.0):
+        return a
+    if is_number(a, 0.0):
+        return -b
+    return Expr("sub", (a, b))
+
+
+def _product(a: Expr, b: Expr) -> Expr:
+    if is_number(a, 0.0) or is_number(b, 0.0):
+        return constant(0.0)
+    if is_number(a, 1.0):
+        return b
+    if is_number(b, 1.0):
+        return a
+    return Expr("mul", (a, b))

@@ -1,0 +1,129 @@
+"""Functions of kernel formulas: on NumPy arrays they compute, on ``Expr`` they record."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from faultwave.kernels.expr import Expr, Loop, wrap
+
+_NUMPY: dict[str, Callable[..., Any]] = {
+    "sqrt": np.sqrt, "exp": np.exp, "log": np.log, "log1p": np.log1p, "expm1": np.expm1, "sinh": np.sinh,
+    "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh, "asin": np.arcsin, "atan": np.arctan, "sin": np.sin,
+    "cos": np.cos, "erf": special.erf, "abs": np.abs, "pow": np.power, "hypot": np.hypot,
+    "minimum": np.minimum, "maximum": np.maximum,
+}  # fmt: skip
+
+
+def _call(name: str, *args: Any) -> Any:
+    if any(isinstance(a, Expr) for a in args):
+        return Expr(name, tuple(wrap(a) for a in args))
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        return _NUMPY[name](*args)
+
+
+def sqrt(x: Any) -> Any:
+    return _call("sqrt", x)
+
+
+def exp(x: Any) -> Any:
+    return _call("exp", x)
+
+
+def log(x: Any) -> Any:
+    return _call("log", x)
+
+
+def log1p(x: Any) -> Any:
+    return _call("log1p", x)
+
+
+def expm1(x: Any) -> Any:
+    return _call("expm1", x)
+
+
+def sinh(x: Any) -> Any:
+    return _call("sinh", x)
+
+
+def cosh(x: Any) -> Any:
+    return _call("cosh", x)
+
+
+def tanh(x: Any) -> Any:
+    return _call("tanh", x)
+
+
+def asinh(x: Any) -> Any:
+    return _call("asinh", x)
+
+
+def asin(x: Any) -> Any:
+    return _call("asin", x)
+
+
+def atan(x: Any) -> Any:
+    return _call("atan", x)
+
+
+def sin(x: Any) -> Any:
+    return _call("sin", x)
+
+
+def cos(x: Any) -> Any:
+    return _call("cos", x)
+
+
+def erf(x: Any) -> Any:
+    return _call("erf", x)
+
+
+def abs(x: Any) -> Any:
+    return _call("abs", x)
+
+
+def pow(x: Any, y: Any) -> Any:
+    return _call("pow", x, y)
+
+
+def hypot(x: Any, y: Any) -> Any:
+    return _call("hypot", x, y)
+
+
+def minimum(x: Any, y: Any) -> Any:
+    return _call("minimum", x, y)
+
+
+def maximum(x: Any, y: Any) -> Any:
+    return _call("maximum", x, y)
+
+
+def where(condition: Any, x: Any, y: Any) -> Any:
+    """x where the condition holds, else y; both are evaluated."""
+    if any(isinstance(a, Expr) for a in (condition, x, y)):
+        return Expr("where", (condition, wrap(x), wrap(y)))
+    return np.where(condition, x, y)
+
+
+def iterate(step: Callable[..., Any], initial: tuple[Any, ...], maximum: int) -> tuple[Any, ...]:
+    """Repeat ``values, active = step(*values)`` at most ``maximum`` times, item by item.
+
+    An item's values change only in rounds where it is active, and it stays out once it was not; the loop ends when no
+    item is active.
+    """
+    if any(isinstance(a, Expr) for a in initial):
+        return Loop(tuple(wrap(a) for a in initial), maximum, step).results()
+    values = tuple(np.asarray(v) for v in initial)
+    running: Any = True
+    for _ in range(maximum):
+        with np.errstate(all="ignore"):
+            new, active = step(*values)
+        running = running & active
+        values = tuple(np.where(running, n, v) for n, v in zip(new, values, strict=True))
+        if not np.any(running):
+            break
+    return values
