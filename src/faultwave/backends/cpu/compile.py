@@ -1,0 +1,88 @@
+"""C source to shared library, cached by everything that could change the result."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from faultwave.base.errors import BackendError
+
+FLAGS = (
+    "-O3", "-march=native", "-fopenmp", "-fPIC", "-shared", "-std=gnu11", "-ffp-contract=fast", "-fno-math-errno",
+    "-fno-trapping-math", "-w",
+)  # fmt: skip
+
+
+@functools.cache
+def compiler() -> str:
+    """The C compiler: $CC, else gcc, clang, cc."""
+    for name in (os.environ.get("CC"), "gcc", "clang", "cc"):
+        if name and shutil.which(name):
+            return name
+    raise BackendError(
+        "the cpu backend needs a C compiler and found none. Install gcc (Debian/Ubuntu: apt install gcc; "
+        "conda: conda install gcc), or set CC. Without one, --backend numpy runs small cases"
+    )
+
+
+@functools.cache
+def _identity() -> str:
+    version = subprocess.run([compiler(), "--version"], capture_output=True, text=True, check=False).stdout
+    return "\n".join([compiler(), version, platform.machine(), _macros()])
+
+
+@functools.cache
+def _macros() -> str:
+    command = [compiler(), "-march=native", "-dM", "-E", "-x", "c", os.devnull]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode:
+        raise BackendError(f"the C compiler '{compiler()}' does not work: {result.stderr.strip()[-500:]}")
+    return result.stdout
+
+
+def vector_bytes() -> int:
+    """Bytes of the widest vector registers the compiler uses for this machine."""
+    macros = _macros()
+    if "__AVX512F__" in macros:
+        return 64
+    return 32 if "__AVX__" in macros else 16
+
+
+def cache_folder() -> Path:
+    root = os.environ.get("FAULTWAVE_CACHE") or Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "faultwave"
+    return Path(root) / "kernels"
+
+
+def build(sources: Iterable[tuple[str, str]]) -> dict[str, Path]:
+    """name -> shared library for (name, C source) pairs; compiles what the cache lacks, several at a time."""
+    jobs = list(sources)
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        return dict(zip([n for n, _ in jobs], pool.map(lambda job: _build_one(*job), jobs), strict=True))
+
+
+def _build_one(name: str, source: str) -> Path:
+    key = hashlib.sha256("\0".join([source, _identity(), *FLAGS]).encode()).hexdigest()[:24]
+    target = cache_folder() / f"{name}-{key}.so"
+    if target.exists():
+        return target
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+            code, library = Path(scratch) / f"{name}.c", Path(scratch) / f"{name}.so"
+            code.write_text(source)
+            command = [compiler(), *FLAGS, str(code), "-o", str(library), "-lm"]
+            result = subprocess.run(command, capture_output=True, text=True, check=False)
+            if result.returncode:
+                raise BackendError(f"compiling kernel {name} failed: {' '.join(command)}\n{result.stderr[-2000:]}")
+            os.replace(library, target)  # atomic: ranks and runs may build the same kernel at once
+    except OSError as error:
+        raise BackendError(f"the kernel cache {cache_folder()} cannot be written ({error}); set FAULTWAVE_CACHE") from None
+    return target

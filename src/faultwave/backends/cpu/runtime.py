@@ -1,0 +1,135 @@
+"""Aligned buffers with lanes innermost, and launches through ctypes with pre-filled arguments."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from faultwave.backends.cpu.compile import build, vector_bytes
+from faultwave.backends.cpu.lower import lower
+from faultwave.kernels.language import Kernel
+
+
+def _aligned(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """Zeros on a cache-line boundary; pages are touched only when written."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    raw = np.zeros(size + 64, np.uint8)
+    start = -raw.ctypes.data % 64
+    return raw[start : start + size].view(dtype).reshape(shape)
+
+
+class LaneBuffer:
+    """(items, rows, cols) seen item-major, stored [batch][row][col][lane]."""
+
+    def __init__(self, items: int, rows: int, cols: int, lanes: int, dtype: Any):
+        if items % lanes:
+            raise ValueError(f"{items} items are no multiple of {lanes} lanes")
+        self.items, self.lanes = items, lanes
+        self.storage = _aligned((items // lanes, rows, cols, lanes), dtype)
+        self._shape = (rows, cols)
+
+    def _select(self, items: np.ndarray | slice | None) -> tuple[np.ndarray, np.ndarray]:
+        index = np.arange(self.items)[slice(None) if items is None else items]
+        return index // self.lanes, index % self.lanes
+
+    def get(self, items: np.ndarray | slice | None = None) -> np.ndarray:
+        batch, lane = self._select(items)
+        return np.array(self.storage[batch, :, :, lane])
+
+    def put(self, values: np.ndarray | float, items: np.ndarray | slice | None = None) -> None:
+        batch, lane = self._select(items)
+        self.storage[batch, :, :, lane] = values
+
+    def add(self, values: np.ndarray, items: np.ndarray) -> None:
+        batch, lane = self._select(items)
+        np.add.at(self.storage, (batch, slice(None), slice(None), lane), values)
+
+    @property
+    def nbytes(self) -> int:
+        return self.storage.nbytes
+
+
+class SlotBuffer:
+    """(slots, size), contiguous per slot."""
+
+    def __init__(self, slots: int, size: int, dtype: Any):
+        self.items, self.storage = slots, _aligned((slots, size), dtype)
+
+    def get(self, items: np.ndarray | slice | None = None) -> np.ndarray:
+        return np.array(self.storage if items is None else self.storage[items])
+
+    def put(self, values: np.ndarray | float, items: np.ndarray | slice | None = None) -> None:
+        self.storage[slice(None) if items is None else items] = values
+
+    def add(self, values: np.ndarray, items: np.ndarray) -> None:
+        np.add.at(self.storage, items, values)
+
+    @property
+    def nbytes(self) -> int:
+        return self.storage.nbytes
+
+
+class CpuBackend:
+    name = "cpu"
+
+    def __init__(self, precision: str = "double", threads: int | None = None):
+        self.dtype = {"double": np.float64, "single": np.float32}[precision]
+        self.fixed_lanes = vector_bytes() // 8
+        self.lanes = vector_bytes() // np.dtype(self.dtype).itemsize
+        self.threads = threads or len(os.sched_getaffinity(0))
+        self._real = {np.float64: "double", np.float32: "float"}[self.dtype]
+
+    def batch(self, items: int, rows: int, cols: int, fixed: bool = False) -> LaneBuffer:
+        dtype, lanes = (np.float64, self.fixed_lanes) if fixed else (self.dtype, self.lanes)
+        return LaneBuffer(items, rows, cols, lanes, dtype)
+
+    def store(self, slots: int, size: int) -> SlotBuffer:
+        return SlotBuffer(slots, size, self.dtype)
+
+    def index(self, values: np.ndarray, fixed: bool = False) -> LaneBuffer:
+        values = np.asarray(values, np.int64).reshape(len(values), 1, -1)
+        lanes = self.fixed_lanes if fixed else self.lanes
+        buffer = LaneBuffer(len(values), 1, values.shape[2], lanes, np.int64)
+        buffer.put(values)
+        return buffer
+
+    def source(self, kernel: Kernel) -> str:
+        """The C text of one kernel."""
+        return lower(kernel, self._real, self.fixed_lanes if kernel.fixed else self.lanes)
+
+    def compile(self, kernels: Iterable[Kernel]) -> Mapping[str, Callable[[Mapping[str, Any]], Any]]:
+        kernels = list(kernels)
+        libraries = build((k.name, self.source(k)) for k in kernels)
+        return {k.name: _Compiled(k, str(libraries[k.name]), self) for k in kernels}
+
+
+class _Compiled:
+    """A loaded kernel; calling it binds buffers and returns the launch."""
+
+    def __init__(self, kernel: Kernel, library: str, backend: CpuBackend):
+        self.kernel, self.lanes = kernel, backend.fixed_lanes if kernel.fixed else backend.lanes
+        loaded = ctypes.CDLL(library)
+        loaded.omp_set_num_threads(backend.threads)
+        self.function = loaded.run
+        self.function.restype = None
+
+    def __call__(self, buffers: Mapping[str, Any]) -> Any:
+        bound = [buffers[a.name] for a in self.kernel.arguments]  # keeps the memory alive with the launch
+        pointers = (ctypes.c_void_p * len(bound))(*[b.storage.ctypes.data for b in bound])
+        sizes = [(t.name, t.rows * t.cols) for t in self.kernel.scalars]
+        numbers = (ctypes.c_double * max(1, sum(s for _, s in sizes)))()
+        lanes, function = self.lanes, self.function
+
+        def launch(begin: int, end: int, **scalars: Any) -> None:
+            at = 0
+            for name, size in sizes:
+                numbers[at : at + size] = np.ravel(scalars[name]).tolist()
+                at += size
+            function(pointers, numbers, ctypes.c_long(begin // lanes), ctypes.c_long(end // lanes))
+
+        launch.buffers = bound  # type: ignore[attr-defined]
+        return launch

@@ -1,0 +1,106 @@
+#include <math.h>
+/* Vectors of LANES numbers and the functions of kernel formulas on them. */
+typedef R V __attribute__((vector_size(LANES * sizeof(R))));
+#if R_IS_DOUBLE
+typedef long I;
+#else
+typedef int I;
+#endif
+typedef I VM __attribute__((vector_size(LANES * sizeof(R))));
+#define SPLAT(x) ((V){0} + (R)(x))
+#define ALL ((VM){0} - 1)
+#define SELECT(m, a, b) ((V)(((m) & (VM)(a)) | (~(m) & (VM)(b))))
+#define F static inline __attribute__((always_inline, unused))
+
+F int v_any(VM m) { I any = 0; for (int i = 0; i < LANES; ++i) any |= m[i]; return any != 0; }
+F V v_minimum(V a, V b) { return SELECT(a < b, a, b); }
+F V v_maximum(V a, V b) { return SELECT(a > b, a, b); }
+#if R_IS_DOUBLE
+#define MAGNITUDE 0x7fffffffffffffffL
+#define BIAS 1023
+#define MANTISSA 52
+#define EXP_TERMS 13
+#define LOG_TERMS 12
+#define EXP_TOP 709.0
+#define EXP_LOW -708.0
+#define LN2_HI 6.93147180369123816490e-01
+#define LN2_LO 1.90821492927058770002e-10
+#else
+#define MAGNITUDE 0x7fffffff
+#define BIAS 127
+#define MANTISSA 23
+#define EXP_TERMS 8
+#define LOG_TERMS 6
+#define EXP_TOP 88.0
+#define EXP_LOW -87.0
+#define LN2_HI 6.9313812256e-01f
+#define LN2_LO 9.0580006145e-06f
+#endif
+F V v_abs(V a) { return (V)((VM)a & ((VM){0} + MAGNITUDE)); }
+F V v_sqrt(V a) {
+  V r;
+  for (int i = 0; i < LANES; ++i) r[i] = R_IS_DOUBLE ? sqrt(a[i]) : sqrtf(a[i]);
+  return r;
+}
+/* exp: x = k ln2 + r, |r| <= ln2/2, Taylor series of r; saturates to 0 and infinity like the scalar function. */
+F V v_exp(V x) {
+  const V c = v_minimum(v_maximum(x, SPLAT(EXP_LOW)), SPLAT(EXP_TOP));
+  const V shift = SPLAT(R_IS_DOUBLE ? 6755399441055744.0 : 12582912.0);
+  const V k = (c * (R)1.44269504088896340736 + shift) - shift;
+  const V r = (c - k * (R)LN2_HI) - k * (R)LN2_LO;
+  V p = SPLAT(1.0);
+  for (int i = EXP_TERMS; i >= 1; --i) p = (R)1.0 + p * r / (R)i;
+  const VM bits = (__builtin_convertvector(k, VM) + BIAS) << MANTISSA;
+  V y = p * (V)bits;
+  y = SELECT(x < SPLAT(EXP_LOW), SPLAT(0.0), y);
+  y = SELECT(x > SPLAT(EXP_TOP), SPLAT(INFINITY), y);
+  return SELECT(x != x, x, y);
+}
+/* log: x = 2^k m with m in [sqrt(1/2), sqrt(2)); log m = 2 atanh((m - 1)/(m + 1)). */
+F V v_log(V x) {
+  const VM bits = (VM)x;
+  VM k = ((bits >> MANTISSA) & (2 * BIAS + 1)) - BIAS;
+  V m = (V)((bits & (((I)1 << MANTISSA) - 1)) | ((VM){0} + ((I)BIAS << MANTISSA)));
+  const VM big = m > SPLAT(1.41421356237309514547);
+  m = SELECT(big, m * (R)0.5, m);
+  k -= big;
+  const V s = (m - (R)1.0) / (m + (R)1.0), z = s * s;
+  V p = SPLAT(0.0);
+  for (int i = LOG_TERMS; i >= 1; --i) p = p * z + (R)(1.0 / (2 * i + 1));
+  const V kf = __builtin_convertvector(k, V);
+  V y = kf * (R)LN2_HI + ((R)2.0 * s + ((R)2.0 * s * z * p + kf * (R)LN2_LO));
+  y = SELECT(x == SPLAT(INFINITY), x, y);
+  y = SELECT(x == SPLAT(0.0), SPLAT(-INFINITY), y);
+  return SELECT((x < SPLAT(0.0)) | (x != x), SPLAT(NAN), y);
+}
+F V v_log1p(V y) {
+  const V u = (R)1.0 + y, d = u - (R)1.0;
+  const VM tiny = d == SPLAT(0.0);
+  return SELECT(tiny | (u == SPLAT(INFINITY)), SELECT(tiny, y, u), v_log(u) * y / SELECT(tiny, SPLAT(1.0), d));
+}
+F V v_expm1(V x) {
+  const V u = v_exp(x), d = u - (R)1.0, l = v_log(u);
+  const VM same = u == SPLAT(1.0), low = d == SPLAT(-1.0), top = u == SPLAT(INFINITY);
+  return SELECT(same, x, SELECT(low | top, d, d * x / SELECT(l == SPLAT(0.0), SPLAT(1.0), l)));
+}
+F V v_sign(V magnitude, V of) { return (V)(((VM)magnitude & ((VM){0} + MAGNITUDE)) | ((VM)of & ~((VM){0} + MAGNITUDE))); }
+F V v_asinh(V x) {
+  const V a = v_abs(x), s = v_sqrt(a * a + (R)1.0);
+  const V small = v_log1p(a + a * a / ((R)1.0 + s));
+  const V large = v_log(a) + (R)0.69314718055994530942;
+  return v_sign(SELECT(a > SPLAT(R_IS_DOUBLE ? 1e100 : 1e15), large, small), x);
+}
+F V v_sinh(V x) {
+  const V a = v_abs(x), e = v_expm1(a);
+  return v_sign(SELECT(e > SPLAT(1e12), (R)0.5 * e, (R)0.5 * (e + e / (e + (R)1.0))), x);
+}
+F V v_cosh(V x) { const V e = v_exp(v_abs(x)); return (R)0.5 * (e + (R)1.0 / e); }
+F V v_tanh(V x) { const V e = v_expm1((R)-2.0 * v_abs(x)); return v_sign(-e / (e + (R)2.0), x); }
+#define LANEWISE(name, call) F V v_##name(V a) { V r; for (int i = 0; i < LANES; ++i) r[i] = call(a[i]); return r; }
+LANEWISE(asin, asin)
+LANEWISE(atan, atan)
+LANEWISE(sin, sin)
+LANEWISE(cos, cos)
+LANEWISE(erf, erf)
+F V v_pow(V a, V b) { V r; for (int i = 0; i < LANES; ++i) r[i] = pow(a[i], b[i]); return r; }
+F V v_hypot(V a, V b) { return v_sqrt(a * a + b * b); }

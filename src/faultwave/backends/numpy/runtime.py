@@ -1,0 +1,62 @@
+"""Buffers are plain arrays; a launch executes the kernel's statements on a slice of items."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from faultwave.kernels.language import Kernel
+from faultwave.kernels.reference import execute
+
+
+class ArrayBuffer:
+    def __init__(self, values: np.ndarray):
+        self.values, self.items = values, len(values)
+
+    def get(self, items: np.ndarray | slice | None = None) -> np.ndarray:
+        return np.array(self.values if items is None else self.values[items])
+
+    def put(self, values: np.ndarray | float, items: np.ndarray | slice | None = None) -> None:
+        self.values[slice(None) if items is None else items] = values
+
+    def add(self, values: np.ndarray, items: np.ndarray) -> None:
+        np.add.at(self.values, items, values)
+
+    @property
+    def nbytes(self) -> int:
+        return self.values.nbytes
+
+
+class NumpyBackend:
+    name = "numpy"
+    lanes = fixed_lanes = 1
+
+    def __init__(self, precision: str = "double", threads: int | None = None):
+        self.dtype = {"double": np.float64, "single": np.float32}[precision]
+        self.threads = 1
+
+    def batch(self, items: int, rows: int, cols: int, fixed: bool = False) -> ArrayBuffer:
+        return ArrayBuffer(np.zeros((items, rows, cols), np.float64 if fixed else self.dtype))
+
+    def store(self, slots: int, size: int) -> ArrayBuffer:
+        return ArrayBuffer(np.zeros((slots, size), self.dtype))
+
+    def index(self, values: np.ndarray, fixed: bool = False) -> ArrayBuffer:
+        return ArrayBuffer(np.array(values, np.int64).reshape(len(values), -1))
+
+    def compile(self, kernels: Iterable[Kernel]) -> Mapping[str, Callable[[Mapping[str, Any]], Any]]:
+        return {k.name: lambda buffers, k=k: self._launch(k, buffers) for k in kernels}
+
+    def _launch(self, kernel: Kernel, buffers: Mapping[str, ArrayBuffer]) -> Any:
+        def launch(begin: int, end: int, **scalars: Any) -> None:
+            if begin == end:
+                return
+            data = {
+                a.name: buffers[a.name].values if a.space == "store" else buffers[a.name].values[begin:end]
+                for a in kernel.arguments
+            }
+            execute(kernel, data, scalars, self.dtype)
+
+        return launch

@@ -1,0 +1,197 @@
+"""A kernel: a short list of statements over a batch of items (cells, faces).
+
+Arguments say what they hold and how they are used; strides, lanes, threads and memory spaces belong to backends.
+
+* ``batch``   per-item matrix (rows, cols), one per item of the batch
+* ``store``   slots of (rows, cols) numbers reached through an index, shared by kernels
+* ``index``   per-item slot numbers
+* ``scalar``  a small table of numbers, the same for all items of a launch
+* ``temp``    private to the kernel
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+Space = Literal["batch", "store", "index", "scalar", "temp"]
+
+
+@dataclass(frozen=True)
+class Array:
+    """A kernel argument or temporary. ``fixed`` asks for double whatever the run's precision."""
+
+    name: str
+    rows: int
+    cols: int
+    space: Space
+    intent: Literal["in", "out", "inout", ""] = ""
+    fixed: bool = False
+
+    def view(self, row: int | LoopIndex = 0, rows: int | None = None, col: int = 0, cols: int | None = None) -> View:
+        base = row if isinstance(row, int) else 0
+        return View(self, row, rows or self.rows - base, col, cols or self.cols - col)
+
+
+@dataclass(frozen=True)
+class LoopIndex:
+    """Counter of a ``Repeat``; selects a row of a scalar table."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class View:
+    """Rows [row, row+rows) and columns [col, col+cols) of an array."""
+
+    array: Array
+    row: int | LoopIndex
+    rows: int
+    col: int
+    cols: int
+
+
+@dataclass(frozen=True)
+class Contract:
+    """out[:, o] (+)= matrix @ inp[:, i] for every (i, o) in ``columns``; the matrix is constant and sparse."""
+
+    out: View
+    matrix: np.ndarray
+    inp: View
+    columns: tuple[tuple[int, int], ...]
+    accumulate: bool
+
+
+@dataclass(frozen=True)
+class Pointwise:
+    """outs = function(*ins) row by row. Each argument is a list with one value per column; an array of one row (or
+    a scalar table) is the same for every row. The function returns one list per out."""
+
+    function: Callable[..., Any]
+    ins: tuple[View, ...]
+    outs: tuple[View, ...]
+    rows: int
+
+
+@dataclass(frozen=True)
+class Gather:
+    """out = store[index[:, column]]"""
+
+    out: View
+    store: Array
+    index: Array
+    column: int
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """store[index[:, column]] (+)= inp"""
+
+    inp: View
+    store: Array
+    index: Array
+    column: int
+    accumulate: bool
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """The body, ``count`` times."""
+
+    index: LoopIndex
+    count: int
+    body: tuple[Any, ...]
+
+
+Statement = Contract | Pointwise | Gather | Scatter | Repeat
+
+
+@dataclass
+class Kernel:
+    """Arguments and statements; build with the methods, then hand to a backend."""
+
+    name: str
+    fixed: bool = False  # compute in double whatever the run's precision
+    arrays: dict[str, Array] = field(default_factory=dict)
+    statements: list[Any] = field(default_factory=list)
+
+    def _declare(self, array: Array) -> Array:
+        if array.name in self.arrays:
+            raise ValueError(f"kernel {self.name}: {array.name} declared twice")
+        self.arrays[array.name] = array
+        return array
+
+    def batch(self, name: str, rows: int, cols: int, intent: Literal["in", "out", "inout"] = "in") -> Array:
+        return self._declare(Array(name, rows, cols, "batch", intent, self.fixed))
+
+    def store(self, name: str, rows: int, cols: int, intent: Literal["in", "out", "inout"] = "in") -> Array:
+        return self._declare(Array(name, rows, cols, "store", intent))
+
+    def index(self, name: str, cols: int = 1) -> Array:
+        return self._declare(Array(name, 1, cols, "index", "in"))
+
+    def scalar(self, name: str, rows: int = 1, cols: int = 1) -> Array:
+        return self._declare(Array(name, rows, cols, "scalar", "in"))
+
+    def temp(self, name: str, rows: int, cols: int) -> Array:
+        return self._declare(Array(name, rows, cols, "temp", "", self.fixed))
+
+    def contract(
+        self,
+        out: Array | View,
+        matrix: np.ndarray,
+        inp: Array | View,
+        columns: Sequence[tuple[int, int]] | None = None,
+        accumulate: bool = False,
+    ) -> None:
+        out, inp = as_view(out), as_view(inp)
+        columns = tuple(columns) if columns is not None else tuple((i, i) for i in range(inp.cols))
+        if matrix.shape[0] > out.rows or matrix.shape[1] > inp.rows:
+            raise ValueError(f"kernel {self.name}: matrix {matrix.shape} against {out} and {inp}")
+        self.statements.append(Contract(out, np.asarray(matrix, float), inp, columns, accumulate))
+
+    def pointwise(
+        self, function: Callable[..., Any], ins: Sequence[Array | View], outs: Sequence[Array | View], rows: int | None = None
+    ) -> None:
+        views = tuple(as_view(v) for v in outs)
+        count = rows if rows is not None else views[0].rows
+        self.statements.append(Pointwise(function, tuple(as_view(v) for v in ins), views, count))
+
+    def gather(self, out: Array | View, store: Array, index: Array, column: int = 0) -> None:
+        self.statements.append(Gather(as_view(out), store, index, column))
+
+    def scatter(
+        self, inp: Array | View, store: Array, index: Array, column: int = 0, accumulate: bool = False
+    ) -> None:
+        self.statements.append(Scatter(as_view(inp), store, index, column, accumulate))
+
+    def repeat(self, name: str, count: int, body: Callable[[LoopIndex], None]) -> None:
+        """Record ``body(counter)`` once; it runs ``count`` times."""
+        outer, self.statements = self.statements, []
+        body(LoopIndex(name))
+        outer.append(Repeat(LoopIndex(name), count, tuple(self.statements)))
+        self.statements = outer
+
+    @property
+    def arguments(self) -> list[Array]:
+        return [a for a in self.arrays.values() if a.space in ("batch", "store", "index")]
+
+    @property
+    def scalars(self) -> list[Array]:
+        return [a for a in self.arrays.values() if a.space == "scalar"]
+
+    @property
+    def temps(self) -> list[Array]:
+        return [a for a in self.arrays.values() if a.space == "temp"]
+
+
+def as_view(array: Array | View) -> View:
+    return array if isinstance(array, View) else array.view()
+
+
+def sparse(matrix: np.ndarray) -> np.ndarray:
+    """The matrix with rounding noise set to exact zero (NUMERICS 1.3: |entry| <= 1e-10)."""
+    return np.where(np.abs(matrix) > 1e-10, matrix, 0.0)

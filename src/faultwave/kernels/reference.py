@@ -1,0 +1,89 @@
+"""Executes kernels with NumPy: the meaning every backend must agree with.
+
+Values are item-major: batch arrays (items, rows, cols), stores (slots, rows * cols), indices (items, cols).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from faultwave.kernels.language import Contract, Gather, Kernel, LoopIndex, Pointwise, Repeat, Scatter, View
+
+
+def execute(kernel: Kernel, data: Mapping[str, np.ndarray], scalars: Mapping[str, Any], dtype: type = np.float64) -> None:
+    """Run ``kernel`` on all items of ``data`` (arrays are changed in place, by intent)."""
+    real = np.float64 if kernel.fixed else dtype
+    items = next(data[a.name].shape[0] for a in kernel.arguments if a.space != "store")
+    frame: dict[str, np.ndarray] = dict(data)
+    for temp in kernel.temps:
+        frame[temp.name] = np.zeros((items, temp.rows, temp.cols), real)
+    for table in kernel.scalars:
+        frame[table.name] = np.asarray(scalars[table.name], real).reshape(table.rows, table.cols)
+    _Run(frame, real, {}).statements(kernel.statements)
+
+
+class _Run:
+    def __init__(self, frame: dict[str, np.ndarray], real: type, loops: dict[str, int]):
+        self.frame, self.real, self.loops = frame, real, loops
+
+    def statements(self, statements: Any) -> None:
+        for s in statements:
+            match s:
+                case Contract():
+                    self.contract(s)
+                case Pointwise():
+                    self.pointwise(s)
+                case Gather():
+                    values = self.frame[s.store.name][self.frame[s.index.name][:, s.column]]
+                    self.slice(s.out)[...] = values.reshape(len(values), s.out.rows, s.out.cols)
+                case Scatter():
+                    self.scatter(s)
+                case Repeat():
+                    for i in range(s.count):
+                        self.loops[s.index.name] = i
+                        self.statements(s.body)
+                case _:
+                    raise TypeError(f"unknown statement {s}")
+
+    def start(self, row: int | LoopIndex) -> int:
+        return self.loops[row.name] if isinstance(row, LoopIndex) else row
+
+    def slice(self, v: View) -> np.ndarray:
+        row = self.start(v.row)
+        return self.frame[v.array.name][..., row : row + v.rows, v.col : v.col + v.cols]
+
+    def contract(self, s: Contract) -> None:
+        inp, out = self.slice(s.inp), self.slice(s.out)
+        rows, used = s.matrix.shape
+        source = [i for i, _ in s.columns]
+        target = [o for _, o in s.columns]
+        product = np.matmul(s.matrix.astype(self.real), inp[:, :used][:, :, source])
+        part = out[:, :rows]
+        part[:, :, target] = part[:, :, target] + product if s.accumulate else product
+
+    def column(self, v: View, rows: int) -> list[Any]:
+        if v.array.space == "scalar":
+            row = self.start(v.row)
+            return [self.frame[v.array.name][row, v.col + c] for c in range(v.cols)]
+        part = self.slice(v)
+        part = part if v.rows == 1 else part[:, :rows]
+        return [part[:, :, c] for c in range(v.cols)]
+
+    def pointwise(self, s: Pointwise) -> None:
+        values = s.function(*[self.column(v, s.rows) for v in s.ins])
+        for view, columns in zip(s.outs, values, strict=True):
+            if len(columns) != view.cols:
+                raise ValueError(f"pointwise into {view.array.name}: {len(columns)} values for {view.cols} columns")
+            for c, value in enumerate(columns):
+                self.slice(view)[:, : s.rows, c] = value
+
+    def scatter(self, s: Scatter) -> None:
+        store, index = self.frame[s.store.name], self.frame[s.index.name][:, s.column]
+        values = self.slice(s.inp).reshape(len(index), -1)
+        if s.accumulate:
+            np.add.at(store, index, values)
+        else:
+            store[index] = values
