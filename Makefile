@@ -1,0 +1,53 @@
+# Every target works from a fresh clone: what it needs is set up first.
+#   make demo     simulate the SCEC benchmark TPV5 and draw it (demo/)
+#   make test     the tests (fast ones)
+#   make lint     style, types, import contracts
+#   make verify   exact solutions and benchmarks, and the slow tests (long)
+#   make docs     the documentation as a web site (site/)
+#   make format   bring the code into the house style
+#   make clean    remove what the targets above made
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.complete
+# Test workers share the cores; a team of threads in each would only fight over them.
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+
+.PHONY: help setup demo test lint format verify docs clean
+
+help:
+	@sed -n 's/^#   //p' Makefile
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml tools/setup.sh
+	@PYTHON='$(PYTHON)' bash tools/setup.sh '$(VENV)'
+	@touch $@
+
+demo: setup
+	$(BIN)/faultwave run tpv5 --output demo --force
+	$(BIN)/faultwave plot demo
+
+test: setup
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -m "not slow"
+
+lint: setup
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: setup
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+verify: setup
+	$(BIN)/faultwave verify --all
+	$(BIN)/python -m pytest -m slow
+
+docs: setup
+	$(BIN)/mkdocs build --strict
+
+clean:
+	rm -rf $(VENV) demo site build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
