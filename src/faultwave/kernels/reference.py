@@ -74,6 +74,7 @@ class _Run:
 
     def pointwise(self, s: Pointwise) -> None:
         values = s.function(*[self.column(v, s.rows) for v in s.ins])
+        values = [[np.array(v) for v in columns] for columns in values]  # outs may alias ins
         for view, columns in zip(s.outs, values, strict=True):
             if len(columns) != view.cols:
                 raise ValueError(f"pointwise into {view.array.name}: {len(columns)} values for {view.cols} columns")

@@ -1,0 +1,1 @@
+"""ADER discontinuous Galerkin on tetrahedra, strong form with characteristic traces."""

@@ -1,0 +1,58 @@
+"""Linear acoustics with sigma = -pressure: sigma_t = K div v, rho v_t = grad sigma. One channel crosses a face."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from faultwave.laws.law import BOUNDARIES, Parameter, dot
+
+
+class Acoustic:
+    name = "acoustic"
+    title = "Compressible inviscid fluid"
+    quantities = ("sigma", "v1", "v2", "v3")
+    parameters = (
+        Parameter("rho", "kg/m^3", "density", positive=True),
+        Parameter("lambda", "Pa", "bulk modulus", positive=True),
+    )
+    channels = 1
+    traction_is_flux = False
+    boundaries = BOUNDARIES | {"symmetry": BOUNDARIES["rigid"]}
+
+    def constants(self, values: dict[str, np.ndarray]) -> tuple[np.ndarray, ...]:
+        return values["lambda"], 1.0 / values["rho"]
+
+    def impedance(self, values: dict[str, np.ndarray]) -> tuple[np.ndarray, ...]:
+        return (np.sqrt(values["rho"] * values["lambda"]),)
+
+    def apply_impedance(self, z: Any, n: Any, x: Any) -> list[Any]:
+        return [z[0] * x[0]]
+
+    def flux(self, q: Any, n: Any) -> list[Any]:
+        return [dot(q[1:4], n)]
+
+    def potential(self, q: Any) -> list[Any]:
+        return [q[0]]
+
+    def rate(self, divergence: Any, gradient: Any, material: Any) -> list[Any]:
+        bulk, inverse_density = material
+        return [bulk * divergence[0]] + [inverse_density * gradient[x][0] for x in range(3)]
+
+    def speed(self, values: dict[str, np.ndarray]) -> np.ndarray:
+        return np.sqrt(values["lambda"] / values["rho"])
+
+    def energies(self, q: np.ndarray, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        bulk, rho = np.asarray(values["lambda"])[..., None], np.asarray(values["rho"])[..., None]
+        v = q[..., 1:4]
+        return {
+            "acoustic_energy": q[..., 0] ** 2 / (2.0 * bulk),
+            "acoustic_kinetic_energy": 0.5 * rho * (v**2).sum(-1),
+            "momentumX": rho * v[..., 0],
+            "momentumY": rho * v[..., 1],
+            "momentumZ": rho * v[..., 2],
+        }
+
+
+LAW = Acoustic()

@@ -1,0 +1,119 @@
+"""What a law of wave physics is.
+
+Every first-order linear law here has the form
+
+    q_t = rate( div F(q), grad phi(q), material )
+
+with a flux F(q) n linear in q and in the vector n, and a potential phi(q) linear in q: for elasticity F n = sigma n and
+phi = v. From these follow the predictor (derivatives act only on F and phi), the jump lifted on a face (div F -> dF,
+grad phi -> n (x) dphi), and the Jacobians. The Godunov state needs the generalised traction T and flow v of a face: one
+of them is the flux, the other the potential, linked by an impedance Z (the trace form of the Riemann problem).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A material parameter: constant in a cell."""
+
+    name: str
+    unit: str
+    description: str
+    lower: float = 0.0
+    positive: bool = False
+
+
+@dataclass(frozen=True)
+class Boundary:
+    """Incoming wave at a boundary: w_R = a w + b n (n.w), w the cell's own outgoing wave (NUMERICS 2.4)."""
+
+    a: float
+    b: float = 0.0
+
+
+BOUNDARIES: dict[str, Boundary] = {
+    "free-surface": Boundary(-1.0),
+    "absorbing": Boundary(0.0),
+    "rigid": Boundary(1.0),
+}
+
+
+class Law(Protocol):
+    """A law: names, sizes and pure functions valid on NumPy arrays and on kernel expressions.
+
+    ``material`` is always the tuple made by ``constants``; lists hold one value per component.
+    """
+
+    name: str
+    title: str
+    quantities: tuple[str, ...]
+    parameters: tuple[Parameter, ...]
+    channels: int  # components of T and of v
+    traction_is_flux: bool
+    boundaries: dict[str, Boundary]
+
+    def constants(self, values: dict[str, np.ndarray]) -> tuple[np.ndarray, ...]:
+        """Numbers the kernels need from the parameters, each (cells,)."""
+        ...
+
+    def impedance(self, values: dict[str, np.ndarray]) -> tuple[np.ndarray, ...]:
+        """Principal impedances, each (cells,): what ``apply_impedance`` takes."""
+        ...
+
+    def apply_impedance(self, z: Any, n: Any, x: Any) -> list[Any]:
+        """Z x for the impedance with principal values z and unit normal n."""
+        ...
+
+    def flux(self, q: Any, n: Any) -> list[Any]: ...
+
+    def potential(self, q: Any) -> list[Any]: ...
+
+    def rate(self, divergence: Any, gradient: Any, material: Any) -> list[Any]:
+        """dq/dt from div F (list) and grad phi (gradient[x][i] = d phi_i / dx)."""
+        ...
+
+    def speed(self, values: dict[str, np.ndarray]) -> np.ndarray:
+        """Largest wave speed [m/s], (cells,)."""
+        ...
+
+    def energies(self, q: np.ndarray, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Energy densities by name from q (..., Q)."""
+        ...
+
+
+@dataclass(frozen=True)
+class Jacobians:
+    """A_d of q_t + A_x q_x + A_y q_y + A_z q_z = 0 for one material, (3, Q, Q)."""
+
+    matrices: np.ndarray = field(repr=False)
+
+
+def jacobians(law: Law, values: dict[str, float]) -> Jacobians:
+    """The three Jacobians by linearity of ``rate``, one column at a time."""
+    material = tuple(float(c) for c in law.constants({k: np.asarray(v, float) for k, v in values.items()}))
+    size = len(law.quantities)
+    result = np.zeros((3, size, size))
+    for d in range(3):
+        n = [float(d == x) for x in range(3)]
+        for k in range(size):
+            q = [float(k == i) for i in range(size)]
+            phi = law.potential(q)
+            gradient = [[n[x] * p for p in phi] for x in range(3)]
+            result[d, :, k] = [-np.asarray(r, float) for r in law.rate(law.flux(q, n), gradient, material)]
+    return Jacobians(result)
+
+
+def dot(a: Any, b: Any) -> Any:
+    total = a[0] * b[0]
+    for x, y in zip(a[1:], b[1:], strict=True):
+        total = total + x * y
+    return total
+
+
+__all__ = ["BOUNDARIES", "Boundary", "Jacobians", "Law", "Parameter", "dot", "jacobians"]
