@@ -1,0 +1,217 @@
+"""Named arrays with dimensions, units and descriptions: what observers hand to writers and to users.
+
+Three shapes occur; the helpers at the end build them and check their arrays:
+
+* receivers: ``time`` (nt,), ``values`` (nt, nr, nq), ``location`` and ``requested`` (nr, 3);
+* fault receivers: the same with ``time`` (nt, nr), padded with NaN because each point samples at the steps of its own
+  cluster, plus ``normal``, ``strike``, ``dip`` (nr, 3) and ``initial_traction`` (nr, 3) = (P_0, T_s, T_d);
+* energies: ``time`` (nt,) and one (nt,) variable a name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+QUANTITIES: dict[str, tuple[str, str]] = {
+    **{f"s_{c}": ("Pa", f"stress change {c}") for c in ("xx", "yy", "zz", "xy", "yz", "xz")},
+    **{f"v{i}": ("m/s", f"particle velocity along x{i}") for i in (1, 2, 3)},
+    **{f"u{i}": ("m", f"displacement along x{i}") for i in (1, 2, 3)},
+    **{f"rot{i}": ("1/s", f"rotation rate about x{i}") for i in (1, 2, 3)},
+    **{f"eps{c}": ("1/s", f"strain rate {c}") for c in ("xx", "xy", "xz", "yy", "yz", "zz")},
+    "sigma": ("Pa", "minus acoustic pressure"),
+    "pprime": ("Pa", "acoustic pressure"),
+    "PGV": ("m/s", "peak ground velocity"),
+    "SRs": ("m/s", "slip rate along strike"),
+    "SRd": ("m/s", "slip rate along dip"),
+    "T_s": ("Pa", "change of shear traction along strike"),
+    "T_d": ("Pa", "change of shear traction along dip"),
+    "P_n": ("Pa", "change of normal traction"),
+    "u_n": ("m/s", "normal velocity"),
+    "Mud": ("", "friction coefficient"),
+    "StV": ("", "state variable of the friction law"),
+    "Ts0": ("Pa", "shear traction along strike"),
+    "Td0": ("Pa", "shear traction along dip"),
+    "Pn0": ("Pa", "normal traction, negative in compression"),
+    "Sls": ("m", "slip along strike"),
+    "Sld": ("m", "slip along dip"),
+    "Vr": ("m/s", "rupture speed"),
+    "ASl": ("m", "accumulated slip"),
+    "PSR": ("m/s", "peak slip rate"),
+    "RT": ("s", "rupture time, slip rate first above 1 mm/s; 0 before"),
+    "DS": ("s", "time when the dynamic strength is reached; 0 before"),
+    "P_f": ("Pa", "pore pressure change, negative when the pressure rises"),
+    "Tmp": ("K", "temperature"),
+    "gravitational_energy": ("J", "gravitational energy of the sea surface"),
+    "acoustic_energy": ("J", "strain energy of acoustic cells"),
+    "acoustic_kinetic_energy": ("J", "kinetic energy of acoustic cells"),
+    "elastic_energy": ("J", "elastic strain energy of the stress change"),
+    "elastic_kinetic_energy": ("J", "kinetic energy of elastic cells"),
+    "momentumX": ("kg*m/s", "momentum along x1"),
+    "momentumY": ("kg*m/s", "momentum along x2"),
+    "momentumZ": ("kg*m/s", "momentum along x3"),
+    "total_frictional_work": ("J", "frictional work of the traction change"),
+    "static_frictional_work": ("J", "frictional work of a slow rupture with the same end"),
+    "potency": ("m^3", "seismic potency"),
+    "seismic_moment": ("N*m", "seismic moment"),
+    "plastic_moment": ("N*m", "moment of plastic strain"),
+}
+"""Quantity name: (SI unit, description); names as in receiver, fault, surface and energy files."""
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One array: ``dims`` names its axes, ``unit`` is SI ('' for none)."""
+
+    data: np.ndarray
+    dims: tuple[str, ...]
+    unit: str = ""
+    description: str = ""
+
+    def __post_init__(self) -> None:
+        if self.data.ndim != len(self.dims):
+            raise ValueError(f"array of shape {self.data.shape} cannot have the dimensions {self.dims}")
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Variables that share named dimensions, and attributes; ``dataset['time']`` is the bare array."""
+
+    name: str
+    variables: dict[str, Variable]
+    attrs: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        sizes: dict[str, int] = {}
+        for name, variable in self.variables.items():
+            for dim, size in zip(variable.dims, variable.data.shape, strict=True):
+                if sizes.setdefault(dim, size) != size:
+                    raise ValueError(f"{self.name}: '{name}' has {size} entries along '{dim}', others {sizes[dim]}")
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.variables[name].data
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.variables
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Length of every dimension."""
+        return {d: n for v in self.variables.values() for d, n in zip(v.dims, v.data.shape, strict=True)}
+
+    @property
+    def quantities(self) -> list[str]:
+        """Names along the 'quantity' dimension of receivers; empty for other datasets."""
+        return list(self.attrs.get("quantities", []))
+
+    def quantity(self, name: str) -> np.ndarray:
+        """One recorded quantity of all receivers, (nt, nr). KeyError names what there is."""
+        if name not in self.quantities:
+            raise KeyError(f"{self.name} has no quantity '{name}', only {', '.join(self.quantities)}")
+        return self["values"][:, :, self.quantities.index(name)]
+
+    def to_xarray(self) -> Any:
+        """The same as an ``xarray.Dataset``; the names of quantities become a coordinate.
+
+        Raises ImportError naming the package to install if xarray is absent.
+        """
+        try:
+            import xarray
+        except ImportError:
+            raise ImportError("to_xarray needs the package xarray: pip install xarray") from None
+        arrays = {
+            name: (v.dims, v.data, {"units": v.unit, "long_name": v.description}) for name, v in self.variables.items()
+        }
+        dims = {d for v in self.variables.values() for d in v.dims}
+        coords: dict[str, Any] = {"quantity": self.quantities} if self.quantities and "quantity" in dims else {}
+        coords |= {n: arrays.pop(n) for n in ("time", "location") if n in arrays}
+        attrs = {k: v for k, v in self.attrs.items() if k != "quantities"}
+        return xarray.Dataset(arrays, coords=coords, attrs={"name": self.name, **attrs})
+
+
+def _variable(data: ArrayLike, dims: tuple[str, ...], unit: str, description: str) -> Variable:
+    return Variable(np.asarray(data, dtype=np.float64), dims, unit, description)
+
+
+def _points(location: ArrayLike, requested: ArrayLike | None) -> dict[str, Variable]:
+    dims = ("receiver", "component")
+    where = np.asarray(location, dtype=np.float64).reshape(-1, 3)
+    asked = where if requested is None else np.asarray(requested, dtype=np.float64).reshape(-1, 3)
+    return {
+        "location": _variable(where, dims, "m", "where the values were taken"),
+        "requested": _variable(asked, dims, "m", "where they were asked for"),
+    }
+
+
+def _attrs(quantities: Sequence[str], values: np.ndarray, attrs: Mapping[str, Any] | None) -> dict[str, Any]:
+    if values.ndim != 3 or values.shape[2] != len(quantities):
+        raise ValueError(f"values of shape {values.shape} do not hold (time, receiver, {len(quantities)} quantities)")
+    units = [QUANTITIES.get(q, ("", ""))[0] for q in quantities]
+    return {**(attrs or {}), "quantities": list(quantities), "units": units}
+
+
+def receivers_from_arrays(
+    time: ArrayLike,
+    values: ArrayLike,
+    quantities: Sequence[str],
+    location: ArrayLike,
+    requested: ArrayLike | None = None,
+    attrs: Mapping[str, Any] | None = None,
+) -> Dataset:
+    """Receivers from time (nt,) [s], values (nt, nr, nq), location and requested (nr, 3) [m].
+
+    Raises ValueError if the shapes do not fit together.
+    """
+    data = np.asarray(values, dtype=np.float64)
+    variables = {
+        "time": _variable(time, ("time",), "s", "time"),
+        "values": Variable(data, ("time", "receiver", "quantity"), "", "recorded quantities"),
+        **_points(location, requested),
+    }
+    return Dataset("receivers", variables, _attrs(quantities, data, attrs))
+
+
+def fault_receivers_from_arrays(
+    time: ArrayLike,
+    values: ArrayLike,
+    quantities: Sequence[str],
+    location: ArrayLike,
+    requested: ArrayLike | None = None,
+    *,
+    normal: ArrayLike,
+    strike: ArrayLike,
+    dip: ArrayLike,
+    initial_traction: ArrayLike,
+    attrs: Mapping[str, Any] | None = None,
+) -> Dataset:
+    """Fault receivers from time (nt, nr) [s] and values (nt, nr, nq), both padded with NaN at the end.
+
+    normal, strike, dip are unit vectors (nr, 3), initial_traction (nr, 3) = (P_0, T_s, T_d) [Pa].
+    Raises ValueError if the shapes do not fit together.
+    """
+    data = np.asarray(values, dtype=np.float64)
+    dims = ("receiver", "component")
+    variables = {
+        "time": _variable(time, ("time", "receiver"), "s", "time of each sample; NaN: no sample"),
+        "values": Variable(data, ("time", "receiver", "quantity"), "", "recorded quantities; NaN: no sample"),
+        **_points(location, requested),
+        "normal": _variable(normal, dims, "", "unit normal, from the plus to the minus side"),
+        "strike": _variable(strike, dims, "", "unit strike vector"),
+        "dip": _variable(dip, dims, "", "unit dip vector, pointing down"),
+        "initial_traction": _variable(initial_traction, ("receiver", "traction"), "Pa", "P_0, T_s, T_d at the start"),
+    }
+    return Dataset("fault_receivers", variables, _attrs(quantities, data, attrs))
+
+
+def energies_from_arrays(
+    time: ArrayLike, columns: Mapping[str, ArrayLike], attrs: Mapping[str, Any] | None = None
+) -> Dataset:
+    """Energies from time (nt,) [s] and one (nt,) array a name, SI; NaN where a value was not computed."""
+    variables = {"time": _variable(time, ("time",), "s", "time")}
+    for name, data in columns.items():
+        variables[name] = _variable(data, ("time",), *QUANTITIES.get(name, ("", "")))
+    return Dataset("energies", variables, dict(attrs or {}))

@@ -1,0 +1,111 @@
+"""Files appear whole or not at all: written under a temporary name in the same folder, then renamed.
+
+Errors of the file system become errors a user can act on: a path that cannot be written is an ``InputError``, a disk
+that fills while writing a ``RunError``; both name the path and say what was kept.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from faultwave.base.errors import FaultwaveError, InputError, Problem, RunError
+
+_FULL = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EFBIG: "the file exceeds the size limit of the system or shell (ulimit -f)",
+}
+_REFUSED = {
+    errno.EACCES: "permission denied",
+    errno.EPERM: "operation not permitted",
+    errno.EROFS: "the file system is read-only",
+    errno.ENOENT: "the folder does not exist",
+    errno.ENOTDIR: "a part of the path is a file, not a folder",
+    errno.EISDIR: "it is a folder",
+    errno.ENAMETOOLONG: "the name is too long",
+}
+
+
+def temporary_name(path: Path) -> Path:
+    """Name under which ``path`` is written until it is whole; hidden, so that no tool takes it for a result."""
+    return path.with_name(f".{path.name}.partial-{os.getpid()}")
+
+
+def error_number(error: BaseException) -> int | None:
+    """System error number of an exception; h5py often has it in the text only."""
+    number = getattr(error, "errno", None)
+    if number is not None:
+        return int(number)
+    match = re.search(r"errno\s*=?\s*(\d+)", str(error), re.IGNORECASE)
+    return int(match.group(1)) if match else None
+
+
+def explained(error: BaseException, path: Path, kept: str = "") -> FaultwaveError:
+    """The error a user should see for a failed write of ``path``; ``kept`` says what is safe on disk."""
+    kept = kept or "the unfinished file was removed; files finished before are kept"
+    number = error_number(error)
+    if number in _REFUSED:
+        advice = "choose another output folder or change its permissions"
+        return InputError(Problem(str(path), f"cannot be written: {_REFUSED[number]}", advice=advice))
+    reason = _FULL[number] if number in _FULL else f"writing failed: {str(error).strip() or type(error).__name__}"
+    advice = " Free some space or write less often." if number in _FULL else ""
+    return RunError(f"{path}: {reason}; {kept}.{advice}")
+
+
+@contextlib.contextmanager
+def explaining(path: Path, kept: str = "") -> Iterator[None]:
+    """Turn OSError, and the RuntimeError h5py raises on a failed flush, into the error of ``explained``."""
+    try:
+        yield
+    except FaultwaveError:
+        raise
+    except (OSError, RuntimeError) as error:
+        if isinstance(error, NotImplementedError | RecursionError):
+            raise  # mistakes in the program, not in the file system
+        raise explained(error, path, kept) from error
+
+
+def remove(*paths: Path) -> None:
+    """Remove files if they exist; never raises, as it runs while another error is on its way."""
+    for path in paths:
+        with contextlib.suppress(OSError):
+            path.unlink(missing_ok=True)
+
+
+def replace(temporary: Path, path: Path) -> None:
+    """Give a finished file its final name, after its bytes reached the disk."""
+    with explaining(path):
+        try:
+            with open(temporary, "rb") as file:
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+        except OSError:
+            remove(temporary)
+            raise
+
+
+@contextlib.contextmanager
+def atomic_path(path: str | Path) -> Iterator[Path]:
+    """Yield a temporary path to write to; rename it to ``path`` at the end, or remove it on any error."""
+    path = Path(path)
+    temporary = temporary_name(path)
+    try:
+        with explaining(path):
+            yield temporary
+    except BaseException:
+        remove(temporary)
+        raise
+    replace(temporary, path)
+
+
+@contextlib.contextmanager
+def atomic_text(path: str | Path) -> Iterator[IO[str]]:
+    """A text file (UTF-8, newline '\\n') that appears as ``path`` only when the block ends without error."""
+    with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="\n") as file:
+        yield file

@@ -1,0 +1,80 @@
+"""The folder of a run: created, writable, and not holding another run's results."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from faultwave.base.errors import InputError, Problem
+from faultwave.output.atomic import explaining, remove
+
+MANIFEST = "-manifest.json"
+
+
+def manifests(path: Path) -> list[Path]:
+    """Manifests of the runs a folder holds, by name."""
+    return sorted(path.glob(f"*{MANIFEST}")) if path.is_dir() else []
+
+
+def prepare_folder(path: str | Path, force: bool = False, prefix: str | None = None) -> Path:
+    """Create the output folder if needed and make sure a run may write there; returns it absolute.
+
+    A folder that already holds a run's manifest is refused unless ``force``. With ``force`` and the ``prefix`` of the
+    new run, files that the manifest of that prefix lists as its outputs are removed, so that old and new results never
+    mix; nothing else is ever deleted. Raises InputError.
+    """
+    path = Path(path).absolute()
+    if path.exists() and not path.is_dir():
+        raise InputError(Problem(str(path), "is a file, but a folder for output is needed"))
+    found = manifests(path)
+    if found and not force:
+        advice = "choose another folder, or use --force to overwrite"
+        raise InputError(Problem(str(path), f"already holds a run ({found[0].name})", advice=advice))
+    with explaining(path):
+        path.mkdir(parents=True, exist_ok=True)
+        probe = path / f".writable-{os.getpid()}"
+        probe.touch()
+        probe.unlink()
+    if prefix is not None:
+        _remove_outputs(path, path / f"{prefix}{MANIFEST}")
+    return path
+
+
+def _remove_outputs(folder: Path, manifest: Path) -> None:
+    if not manifest.exists():
+        return
+    try:
+        outputs = json.loads(manifest.read_text(encoding="utf-8")).get("outputs", [])
+    except (OSError, ValueError, AttributeError):
+        outputs = []  # an unreadable manifest lists nothing that could be removed safely
+    # only plain names: a manifest must never lead to files outside its own folder
+    remove(*(folder / name for name in outputs if isinstance(name, str) and Path(name).name == name), manifest)
+
+
+def find_prefix(folder: str | Path) -> str:
+    """Prefix of the one run in a folder. Raises InputError if there is none, or several."""
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise InputError(Problem(str(folder), "is not a folder with results of a run"))
+    patterns = {
+        f"*{MANIFEST}": MANIFEST,
+        "*-energy.csv": "-energy.csv",
+        "*-receivers.h5": "-receivers.h5",
+        "*-fault.vtkhdf": "-fault.vtkhdf",
+        "*-surface.vtkhdf": "-surface.vtkhdf",
+        "*-receiver-[0-9]*.dat": "-receiver-",
+        "*-faultreceiver-[0-9]*.dat": "-faultreceiver-",
+    }
+    prefixes = {
+        file.name[: file.name.rindex(mark)]
+        for pattern, mark in patterns.items()
+        for file in folder.glob(pattern)
+        if not file.name.startswith(".")
+    }
+    if not prefixes:
+        raise InputError(Problem(str(folder), "holds no results of a run (manifest, receivers or energies)"))
+    if len(prefixes) > 1:
+        allowed = ", ".join(sorted(prefixes))
+        raise InputError(Problem(str(folder), "holds several runs", allowed, "Give the prefix of one of them"))
+    return prefixes.pop()

@@ -1,0 +1,57 @@
+"""Energies as a table: one row a time, one column a name (native), and every shape SeisSol has written."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+
+from faultwave.base.errors import InputError, Problem
+from faultwave.observe.dataset import Dataset, energies_from_arrays
+from faultwave.output.atomic import atomic_text
+
+
+def write_energies(path: str | Path, energies: Dataset) -> Path:
+    """Write the wide table ``time,name,...``, SI, 17 significant digits; a value not computed is an empty field."""
+    path = Path(path)
+    names = [name for name in energies.variables if name != "time"]
+    with atomic_text(path) as file:
+        file.write(",".join(["time", *names]) + "\n")
+        for i, time in enumerate(energies["time"]):
+            row = [float(energies[name][i]) for name in names]
+            file.write(",".join([f"{time:.16e}", *("" if np.isnan(v) else f"{v:.16e}" for v in row)]) + "\n")
+    return path
+
+
+def read_energies(path: str | Path, simulation: int = 0) -> Dataset:
+    """Read a wide table or the long form ``time,variable,[simulation_index,]measurement``.
+
+    Names repeated at one time (SeisSol's plastic_moment) count once; values missing at a time are NaN; of fused
+    simulations one is taken. Raises InputError with the line of the first mistake.
+    """
+    try:
+        with open(path, newline="", encoding="utf-8") as file:
+            table = _table(path, csv.DictReader(file), simulation)
+    except OSError as error:
+        raise InputError(Problem(str(path), f"cannot be read: {error.strerror}")) from error
+    times = sorted(table)
+    names = list(dict.fromkeys(name for time in times for name in table[time]))
+    columns = {name: np.array([table[time].get(name, np.nan) for time in times]) for name in names}
+    return energies_from_arrays(np.array(times), columns)
+
+
+def _table(path: str | Path, rows: csv.DictReader[str], simulation: int) -> dict[float, dict[str, float]]:
+    if rows.fieldnames is None or "time" not in rows.fieldnames:
+        raise InputError(Problem(f"{path}:1", "has no column 'time': not a table of energies"))
+    table: dict[float, dict[str, float]] = {}
+    for row in rows:
+        try:
+            values = table.setdefault(float(row["time"]), {})
+            if "variable" not in row:
+                values |= {k: float(v) for k, v in row.items() if k != "time" and v}
+            elif int(row.get("simulation_index") or 0) == simulation:
+                values[row["variable"]] = float(row["measurement"])
+        except (TypeError, ValueError, KeyError) as error:
+            raise InputError(Problem(f"{path}:{rows.line_num}", f"is no row of energies: {error}")) from error
+    return table

@@ -1,0 +1,86 @@
+"""XDMF 3 with HDF5: for tools that do not read VTKHDF.
+
+Every step's field is a dataset of its own with explicit dimensions; hyperslabs of growing arrays, which ParaView's Xdmf3
+reader handles badly, are avoided. Format: https://www.xdmf.org/index.php/XDMF_Model_and_Format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+import h5py
+import numpy as np
+
+from faultwave.output.fields import CellFieldWriter
+
+_TOPOLOGY = {3: "Triangle", 4: "Tetrahedron"}
+
+
+class XdmfWriter(CellFieldWriter):
+    """Two files: ``path`` (NAME.xdmf) and NAME.h5 next to it, which may only be moved together."""
+
+    def _data_path(self) -> Path:
+        return self.path.with_suffix(".h5")
+
+    def _paths(self) -> tuple[Path, ...]:
+        return (self._data_path(), self.path)
+
+    def _write_mesh(
+        self, file: h5py.File, points: np.ndarray, cells: np.ndarray, static: Mapping[str, np.ndarray]
+    ) -> None:
+        file["mesh/points"] = points
+        file["mesh/cells"] = cells.astype(np.int64)
+        for name, values in static.items():
+            file[f"static/{name}"] = values.astype(np.int64) if values.dtype.kind in "iub" else values
+
+    def _write_step(self, file: h5py.File, step: int, time: float, values: Mapping[str, np.ndarray]) -> None:
+        group = file.create_group(f"step_{step:06d}")
+        group.attrs["time"] = time
+        for name, array in values.items():
+            group[name] = array
+
+    def _finish(self, file: h5py.File) -> None:
+        items = [*(f"static/{name}" for name in file.get("static", {}))]
+        grids = [self._grid(file, step, time, items) for step, time in enumerate(self.times)]
+        lines = [
+            '<?xml version="1.0" encoding="utf-8"?>',
+            '<Xdmf Version="3.0">',
+            "<Domain>",
+            '<Grid Name="time" GridType="Collection" CollectionType="Temporal">',
+            *grids,
+            "</Grid>",
+            "</Domain>",
+            "</Xdmf>",
+        ]
+        self._temporary(self.path).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    def _grid(self, file: h5py.File, step: int, time: float, static: list[str]) -> str:
+        cells = file["mesh/cells"]
+        paths = [*static, *(f"step_{step:06d}/{name}" for name in self.fields)]
+        attributes = "\n".join(
+            f'<Attribute Name={quoteattr(path.split("/", 1)[1])} AttributeType="Scalar" Center="Cell">'
+            f"{self._item(file, path)}</Attribute>"
+            for path in paths
+        )
+        return "\n".join(
+            [
+                f'<Grid Name="step_{step:06d}" GridType="Uniform">',
+                f'<Time Value="{time!r}"/>',
+                f'<Topology TopologyType="{_TOPOLOGY[cells.shape[1]]}" NumberOfElements="{cells.shape[0]}">'
+                f"{self._item(file, 'mesh/cells')}</Topology>",
+                f'<Geometry GeometryType="XYZ">{self._item(file, "mesh/points")}</Geometry>',
+                attributes,
+                "</Grid>",
+            ]
+        )
+
+    def _item(self, file: h5py.File, path: str) -> str:
+        data = file[path]
+        kind = "Float" if data.dtype.kind == "f" else "Int"
+        dimensions = " ".join(map(str, data.shape))
+        return (
+            f'<DataItem Format="HDF" NumberType="{kind}" Precision="{data.dtype.itemsize}" '
+            f'Dimensions="{dimensions}">{self._data_path().name}:/{path}</DataItem>'
+        )

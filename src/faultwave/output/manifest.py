@@ -1,0 +1,150 @@
+"""The run manifest: one JSON file that says what was run, with what, where and how fast."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+import math
+import os
+import platform
+import sys
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from faultwave.base.errors import InputError, Problem
+from faultwave.output.atomic import atomic_text
+
+VERSION = 1
+_PACKAGES = ("numpy", "scipy", "h5py", "pydantic", "mpi4py", "gmsh")
+
+
+def hash_file(path: str | Path) -> str:
+    """sha256 of a file's bytes, hexadecimal. Raises InputError if it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(Problem(str(path), f"cannot be read: {error.strerror}")) from error
+
+
+def versions() -> dict[str, str]:
+    """Versions of Faultwave, Python and the packages the numbers depend on; absent packages are left out."""
+    from faultwave import __version__
+
+    found = {"faultwave": __version__, "python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def machine() -> dict[str, Any]:
+    """Processor model, cores this process may use, memory [bytes], operating system."""
+    try:
+        cores = len(os.sched_getaffinity(0))
+    except AttributeError:  # not Linux
+        cores = os.cpu_count() or 1
+    return {
+        "cpu": _cpu_model(),
+        "cores": cores,
+        "memory_bytes": _memory(),
+        "system": f"{platform.system()} {platform.release()}",
+        "architecture": platform.machine(),
+    }
+
+
+def _cpu_model() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            for line in file:
+                if line.lower().startswith(("model name", "cpu model")):
+                    return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def _memory() -> int | None:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError, AttributeError):
+        return None
+
+
+def build_manifest(
+    case: Mapping[str, Any],
+    inputs: Iterable[str | Path] = (),
+    *,
+    status: Literal["running", "finished", "interrupted", "failed"] = "finished",
+    timings: Mapping[str, float] | None = None,
+    rates: Mapping[str, float] | None = None,
+    outputs: Iterable[str | Path] = (),
+    started: datetime | None = None,
+    extra: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Contents of a manifest: ``timings`` in seconds, ``rates`` with their unit in the key, ``outputs`` by file name.
+
+    Written once with status 'running' when the first output is opened it also marks the folder as taken.
+    Raises InputError if an input file cannot be read.
+    """
+    now = datetime.now(UTC)
+    return {
+        "manifest": VERSION,
+        "status": status,
+        "started": (started or now).isoformat(timespec="seconds"),
+        "written": now.isoformat(timespec="seconds"),
+        "command": sys.argv,
+        "versions": versions(),
+        "machine": machine(),
+        "inputs": {str(path): {"sha256": hash_file(path)} for path in dict.fromkeys(map(str, inputs))},
+        "timings_s": dict(timings or {}),
+        "rates": dict(rates or {}),
+        "outputs": sorted({Path(path).name for path in outputs}),
+        **(extra or {}),
+        "case": dict(case),
+    }
+
+
+def write_manifest(path: str | Path, manifest: Mapping[str, Any]) -> Path:
+    """Write a manifest whole or not at all; paths, NumPy numbers and non-finite floats become plain JSON."""
+    path = Path(path)
+    with atomic_text(path) as file:
+        json.dump(_plain(manifest), file, indent=1, allow_nan=False)
+        file.write("\n")
+    return path
+
+
+def read_manifest(path: str | Path) -> dict[str, Any]:
+    """The contents of a manifest. Raises InputError if it is no manifest."""
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(Problem(str(path), f"cannot be read: {error.strerror}")) from error
+    except ValueError as error:
+        raise InputError(Problem(str(path), f"is no JSON: {error}")) from error
+    if not isinstance(content, dict) or "manifest" not in content:
+        raise InputError(Problem(str(path), "is no run manifest"))
+    return content
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain(v) for v in value]
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)  # JSON has no infinity; decks use it for 'never'
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return str(value)
