@@ -1,0 +1,83 @@
+"""Reading a run's folder back, ours or SeisSol's: traces of receivers and the table of energies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from faultwave.observe.dataset import Dataset
+from faultwave.output.folder import find_prefix
+from faultwave.output.formats.energies_csv import read_energies
+from faultwave.output.formats.receivers_hdf5 import read_receivers
+from faultwave.output.formats.seissol_dat import Kind, find_files, read_dat
+
+KINDS: tuple[Kind, ...] = ("receiver", "faultreceiver")
+_GROUPS: dict[Kind, str] = {"receiver": "receivers", "faultreceiver": "fault_receivers"}
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What one receiver recorded: time (ns,) [s], columns (ns,) by quantity name, location (3,) [m].
+
+    vectors holds 'normal', 'strike', 'dip' and 'initial_traction' (3,) where the file states them.
+    """
+
+    kind: Kind
+    number: int
+    time: np.ndarray
+    columns: dict[str, np.ndarray]
+    location: np.ndarray
+    vectors: dict[str, np.ndarray] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Results:
+    """Traces by kind and number (from 1) and the energies, if any, of the run ``prefix`` in ``folder``."""
+
+    folder: Path
+    prefix: str
+    traces: Mapping[Kind, dict[int, Trace]]
+    energies: Dataset | None
+
+
+def load_results(folder: str | Path, prefix: str | None = None) -> Results:
+    """Read PREFIX-receivers.h5, else the .dat files, and PREFIX-energy.csv in any shape.
+
+    Without a prefix the folder must hold one run. Raises InputError for a folder without results or a broken file.
+    """
+    folder = Path(folder)
+    prefix = find_prefix(folder) if prefix is None else prefix
+    native = folder / f"{prefix}-receivers.h5"
+    traces = _native(native) if native.exists() else {kind: _ascii(folder, prefix, kind) for kind in KINDS}
+    energy = folder / f"{prefix}-energy.csv"
+    return Results(folder, prefix, traces, read_energies(energy) if energy.exists() else None)
+
+
+def _native(path: Path) -> dict[Kind, dict[int, Trace]]:
+    datasets = read_receivers(path)
+    return {kind: _from_dataset(kind, datasets[_GROUPS[kind]]) if _GROUPS[kind] in datasets else {} for kind in KINDS}
+
+
+def _from_dataset(kind: Kind, dataset: Dataset) -> dict[int, Trace]:
+    vectors = [name for name in ("normal", "strike", "dip", "initial_traction") if name in dataset]
+    traces = {}
+    for i, location in enumerate(dataset["location"]):
+        time = dataset["time"] if dataset["time"].ndim == 1 else dataset["time"][:, i]
+        keep = np.isfinite(time)  # padding of points with fewer samples
+        columns = {name: dataset["values"][keep, i, q] for q, name in enumerate(dataset.quantities)}
+        traces[i + 1] = Trace(kind, i + 1, time[keep], columns, location, {n: dataset[n][i] for n in vectors})
+    return traces
+
+
+def _ascii(folder: Path, prefix: str, kind: Kind) -> dict[int, Trace]:
+    traces = {}
+    for number, path in find_files(folder, kind, prefix).items():
+        file = read_dat(path)
+        columns = {name: values for name, values in file.columns.items() if name != "Time"}
+        known = np.isfinite(file.initial_traction).all()
+        vectors = {"initial_traction": file.initial_traction} if known else {}
+        traces[number] = Trace(kind, number, file.columns["Time"], columns, file.location, vectors)
+    return traces

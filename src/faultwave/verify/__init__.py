@@ -1,0 +1,1 @@
+"""Exact solutions, benchmark cases and the comparison of runs."""

@@ -1,0 +1,272 @@
+"""How far a run is from a reference: misfits of receivers, fault receivers and energies, each against a limit.
+
+The misfit of a group of columns (the components of one vector are judged together) is the relative L2 norm in time
+
+    sqrt( sum_c int (a_c - b_c)^2 dt / sum_c int b_c^2 dt ),
+
+a being the run interpolated linearly to the times of the reference b, integrals by the trapezoidal rule. The norm of b
+is taken as at least 1 % of that of the strongest receiver, so that a point that hardly moves is not judged on its
+noise. Tractions are judged as change from the reference's first sample. Rupture times are compared in seconds, energies
+by the largest difference over the peak. What is missing or not finite never passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.errors import InputError, Problem, suggest
+from faultwave.observe.dataset import Dataset
+from faultwave.output.formats.seissol_dat import Kind
+from faultwave.output.results import KINDS, Results, Trace, load_results
+
+GROUPS: dict[Kind, dict[str, tuple[str, ...]]] = {
+    "receiver": {
+        "velocity": ("v1", "v2", "v3"),
+        "stress": ("s_xx", "s_yy", "s_zz", "s_xy", "s_yz", "s_xz"),
+    },
+    "faultreceiver": {
+        "slip rate": ("SRs", "SRd"),
+        "slip": ("Sls", "Sld"),
+        "traction": ("Ts0", "Td0", "Pn0"),
+        "friction": ("Mud",),
+        "state": ("StV",),
+        "peak slip rate": ("PSR",),
+        "accumulated slip": ("ASl",),
+        "pore pressure": ("P_f",),
+        "temperature": ("Tmp",),
+    },
+}
+ENERGIES = (
+    *("elastic_energy", "elastic_kinetic_energy", "total_frictional_work", "static_frictional_work"),
+    *("seismic_moment", "plastic_moment"),
+)
+RUPTURE_TIME = "rupture time"
+_CHANGE = {"Ts0", "Td0", "Pn0"}
+_FLOOR = 0.01  # of the norm of the strongest receiver
+_SAME_PLACE = 10.0  # [m]; further apart is worth a note
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """One judged number: ``value`` is relative, or seconds for the rupture time; inf where a side has no data."""
+
+    kind: str
+    number: int
+    group: str
+    value: float
+    limit: float
+
+    @property
+    def passed(self) -> bool:
+        return bool(self.value <= self.limit)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Every misfit, receivers of the reference that the run lacks, and notes that do not decide."""
+
+    run: Path
+    reference: Path
+    misfits: tuple[Misfit, ...]
+    missing: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def worst(self) -> dict[tuple[str, str], Misfit]:
+        """The largest misfit of each (kind, group), in order of appearance."""
+        found: dict[tuple[str, str], Misfit] = {}
+        for misfit in self.misfits:
+            key = (misfit.kind, misfit.group)
+            if key not in found or not misfit.value <= found[key].value:
+                found[key] = misfit
+        return found
+
+    @property
+    def exit_code(self) -> int:
+        """0 all within limits, 1 something over its limit or missing, 2 nothing to compare."""
+        if not self.misfits and not self.missing:
+            return 2
+        return 0 if not self.missing and all(m.passed for m in self.misfits) else 1
+
+    @property
+    def passed(self) -> bool:
+        return self.exit_code == 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain numbers for JSON: worst misfits and whatever is over a limit; an infinite misfit becomes null."""
+
+        def plain(m: Misfit) -> dict[str, Any]:
+            value = m.value if np.isfinite(m.value) else None
+            return {"kind": m.kind, "number": m.number, "group": m.group, "value": value, "limit": m.limit}
+
+        return {
+            "run": str(self.run),
+            "reference": str(self.reference),
+            "passed": self.passed,
+            "worst": [plain(m) for m in self.worst.values()],
+            "over": [plain(m) for m in self.misfits if not m.passed],
+            "missing": list(self.missing),
+            "notes": list(self.notes),
+        }
+
+
+def compare(
+    run: str | Path,
+    reference: str | Path,
+    limit: float = 0.05,
+    *,
+    limits: Mapping[str, float] | None = None,
+    rupture_time: float = 0.012,
+    until: float | None = None,
+    prefix: str | None = None,
+    reference_prefix: str | None = None,
+) -> Comparison:
+    """Compare the run in one folder with the reference in another; each native HDF5 or SeisSol's text files.
+
+    limit holds for every group, ``limits`` for single ones by name ('slip rate', 'velocity', 'energy', ...);
+    rupture_time is in seconds; until [s] leaves later times out. Raises InputError for folders without results and
+    unknown group names.
+    """
+    chosen = _limits(limit, limits or {}, rupture_time)
+    a, b = load_results(run, prefix), load_results(reference, reference_prefix)
+    misfits: list[Misfit] = []
+    missing: list[str] = []
+    notes: list[str] = []
+    for kind in KINDS:
+        for number, trace in b.traces[kind].items():
+            if number not in a.traces[kind]:
+                missing.append(f"{kind} {number}")
+                continue
+            notes += _place(a.traces[kind][number], trace)
+        misfits += _receivers(kind, a, b, chosen, until)
+    if b.energies is not None:
+        if a.energies is None:
+            missing.append("energies")
+        else:
+            misfits += _energies(a.energies, b.energies, chosen["energy"], until)
+    return Comparison(Path(run), Path(reference), tuple(misfits), tuple(missing), tuple(notes))
+
+
+def _limits(limit: float, given: Mapping[str, float], rupture_time: float) -> dict[str, float]:
+    names = [group for groups in GROUPS.values() for group in groups] + ["energy"]
+    for name in given:
+        if name not in names:
+            raise InputError(Problem("limits", f"'{name}' is no group", ", ".join(names), suggest(name, names)))
+    return {**dict.fromkeys(names, limit), **given, RUPTURE_TIME: rupture_time}
+
+
+def _place(run: Trace, reference: Trace) -> list[str]:
+    distance = float(np.linalg.norm(run.location - reference.location))
+    if np.isfinite(distance) and distance > _SAME_PLACE:
+        return [f"{run.kind} {run.number}: the two locations are {distance:.0f} m apart"]
+    return []
+
+
+def _receivers(kind: Kind, run: Results, reference: Results, limits: dict[str, float], until: float | None) -> list[Misfit]:
+    traces = reference.traces[kind]
+    floors = {
+        group: _FLOOR**2 * max((_power(t, columns, until) for t in traces.values()), default=0.0)
+        for group, columns in GROUPS[kind].items()
+    }
+    found = []
+    for number, b in traces.items():
+        a = run.traces[kind].get(number)
+        if a is None:
+            continue
+        if "RT" in a.columns and "RT" in b.columns:
+            found.append(Misfit(kind, number, RUPTURE_TIME, _rupture_time(a, b, until), limits[RUPTURE_TIME]))
+        for group, columns in GROUPS[kind].items():
+            value = _misfit(a, b, columns, floors[group], until)
+            if value is not None:
+                found.append(Misfit(kind, number, group, value, limits[group]))
+    return found
+
+
+def _integral(values: np.ndarray, time: np.ndarray) -> float:
+    return float(np.sum(0.5 * (values[1:] + values[:-1]) * np.diff(time)))
+
+
+def _judged(trace: Trace, until: float | None) -> np.ndarray:
+    """Mask of the samples that count: fault receivers of some versions have no sample at t = 0."""
+    keep = np.ones(len(trace.time), dtype=bool)
+    if len(trace.time) > 1:
+        keep &= trace.time > 0
+    return keep if until is None else keep & (trace.time <= until)
+
+
+def _change(name: str, values: np.ndarray, start: float) -> np.ndarray:
+    return values - start if name in _CHANGE else values
+
+
+def _power(trace: Trace, columns: tuple[str, ...], until: float | None) -> float:
+    keep = _judged(trace, until)
+    if not keep.any():
+        return 0.0
+    series = [(name, trace.columns[name][keep]) for name in columns if name in trace.columns]
+    return sum(_integral(_change(name, b, b[0]) ** 2, trace.time[keep]) for name, b in series)
+
+
+def _misfit(run: Trace, reference: Trace, columns: tuple[str, ...], floor: float, until: float | None) -> float | None:
+    """The group's misfit; None if the reference has no such columns, or only zeros; inf if the run lacks data."""
+    names = [name for name in columns if name in reference.columns]
+    keep = _judged(reference, until)
+    if not any(np.any(reference.columns[name]) for name in names) or keep.sum() < 2:
+        return None
+    time = reference.time[keep]
+    slack = 1.5 * float(np.max(np.diff(time)))
+    covered = run.time[0] <= time[0] + slack and run.time[-1] >= time[-1] - slack
+    if not covered or any(name not in run.columns for name in names):
+        return float("inf")
+    difference = norm = 0.0
+    for name in names:
+        b = reference.columns[name][keep]
+        a = np.interp(time, run.time, run.columns[name])
+        if not np.all(np.isfinite(a)):
+            return float("inf")
+        difference += _integral((a - b) ** 2, time)
+        norm += _integral(_change(name, b, b[0]) ** 2, time)
+    norm = max(norm, floor)
+    if norm > 0:
+        return float(np.sqrt(difference / norm))
+    return None
+
+
+def _rupture_time(run: Trace, reference: Trace, until: float | None) -> float:
+    """Difference of the rupture times [s]; inf if the point ruptured on one side only."""
+
+    def final(trace: Trace) -> float:
+        series = trace.columns["RT"] if until is None else trace.columns["RT"][trace.time <= until]
+        return float(series[-1]) if len(series) else 0.0
+
+    a, b = final(run), final(reference)
+    return abs(a - b) if (a > 0) == (b > 0) else float("inf")
+
+
+def _energies(run: Dataset, reference: Dataset, limit: float, until: float | None) -> list[Misfit]:
+    found = []
+    for name in ENERGIES:
+        if name not in reference:
+            continue
+        b, time = reference[name], reference["time"]
+        keep = np.isfinite(b) & (b != 0)
+        if until is not None:
+            keep &= time <= until
+        if keep.any():
+            found.append(Misfit("energy", 0, name, _energy(run, name, time[keep], b[keep]), limit))
+    return found
+
+
+def _energy(run: Dataset, name: str, time: np.ndarray, b: np.ndarray) -> float:
+    if name not in run or not len(run["time"]):
+        return float("inf")
+    near = np.argmin(np.abs(run["time"][:, None] - time), axis=0)
+    a = run[name][near]
+    # a time without a row is no agreement: energies are not interpolated
+    if not np.all(np.isfinite(a)) or np.any(np.abs(run["time"][near] - time) > 1e-6):
+        return float("inf")
+    return float(np.max(np.abs(a - b)) / np.max(np.abs(b)))
