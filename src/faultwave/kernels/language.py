@@ -5,6 +5,7 @@ Arguments say what they hold and how they are used; strides, lanes, threads and 
 * ``batch``   per-item matrix (rows, cols), one per item of the batch
 * ``store``   slots of (rows, cols) numbers reached through an index, shared by kernels
 * ``index``   per-item slot numbers
+* ``matrix``  a dense table of numbers given at launch, the same for all items: a contraction chosen at run time
 * ``scalar``  a small table of numbers, the same for all items of a launch
 * ``temp``    private to the kernel
 """
@@ -17,7 +18,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-Space = Literal["batch", "store", "index", "scalar", "temp"]
+Space = Literal["batch", "store", "index", "matrix", "scalar", "temp"]
 
 
 @dataclass(frozen=True)
@@ -56,10 +57,11 @@ class View:
 
 @dataclass(frozen=True)
 class Contract:
-    """out[:, o] (+)= matrix @ inp[:, i] for every (i, o) in ``columns``; the matrix is constant and sparse."""
+    """out[:, o] (+)= matrix @ inp[:, i] for every (i, o) in ``columns``; the matrix is constant and sparse, or an
+    argument of space ``matrix``."""
 
     out: View
-    matrix: np.ndarray
+    matrix: np.ndarray | Array
     inp: View
     columns: tuple[tuple[int, int], ...]
     accumulate: bool
@@ -136,22 +138,26 @@ class Kernel:
     def scalar(self, name: str, rows: int = 1, cols: int = 1) -> Array:
         return self._declare(Array(name, rows, cols, "scalar", "in"))
 
+    def matrix(self, name: str, rows: int, cols: int) -> Array:
+        return self._declare(Array(name, rows, cols, "matrix", "in", self.fixed))
+
     def temp(self, name: str, rows: int, cols: int) -> Array:
         return self._declare(Array(name, rows, cols, "temp", "", self.fixed))
 
     def contract(
         self,
         out: Array | View,
-        matrix: np.ndarray,
+        matrix: np.ndarray | Array,
         inp: Array | View,
         columns: Sequence[tuple[int, int]] | None = None,
         accumulate: bool = False,
     ) -> None:
         out, inp = as_view(out), as_view(inp)
         columns = tuple(columns) if columns is not None else tuple((i, i) for i in range(inp.cols))
-        if matrix.shape[0] > out.rows or matrix.shape[1] > inp.rows:
-            raise ValueError(f"kernel {self.name}: matrix {matrix.shape} against {out} and {inp}")
-        self.statements.append(Contract(out, np.asarray(matrix, float), inp, columns, accumulate))
+        rows, used = (matrix.rows, matrix.cols) if isinstance(matrix, Array) else matrix.shape
+        if rows > out.rows or used > inp.rows:
+            raise ValueError(f"kernel {self.name}: matrix ({rows}, {used}) against {out} and {inp}")
+        self.statements.append(Contract(out, matrix, inp, columns, accumulate))
 
     def pointwise(
         self, function: Callable[..., Any], ins: Sequence[Array | View], outs: Sequence[Array | View], rows: int | None = None
@@ -177,7 +183,7 @@ class Kernel:
 
     @property
     def arguments(self) -> list[Array]:
-        return [a for a in self.arrays.values() if a.space in ("batch", "store", "index")]
+        return [a for a in self.arrays.values() if a.space in ("batch", "store", "index", "matrix")]
 
     @property
     def scalars(self) -> list[Array]:

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.kernels.language import Contract, Gather, Kernel, LoopIndex, Pointwise, Repeat, Scatter, View
+from faultwave.kernels.language import Array, Contract, Gather, Kernel, LoopIndex, Pointwise, Repeat, Scatter, View
 
 
 def execute(kernel: Kernel, data: Mapping[str, np.ndarray], scalars: Mapping[str, Any], dtype: type = np.float64) -> None:
     """Run ``kernel`` on all items of ``data`` (arrays are changed in place, by intent)."""
     real = np.float64 if kernel.fixed else dtype
-    items = next(data[a.name].shape[0] for a in kernel.arguments if a.space != "store")
+    items = next(data[a.name].shape[0] for a in kernel.arguments if a.space in ("batch", "index"))
     frame: dict[str, np.ndarray] = dict(data)
     for temp in kernel.temps:
         frame[temp.name] = np.zeros((items, temp.rows, temp.cols), real)
@@ -57,10 +57,11 @@ class _Run:
 
     def contract(self, s: Contract) -> None:
         inp, out = self.slice(s.inp), self.slice(s.out)
-        rows, used = s.matrix.shape
+        matrix = self.frame[s.matrix.name][0] if isinstance(s.matrix, Array) else s.matrix.astype(self.real)
+        rows, used = matrix.shape
         source = [i for i, _ in s.columns]
         target = [o for _, o in s.columns]
-        product = np.matmul(s.matrix.astype(self.real), inp[:, :used][:, :, source])
+        product = np.matmul(matrix, inp[:, :used][:, :, source])
         part = out[:, :rows]
         part[:, :, target] = part[:, :, target] + product if s.accumulate else product
 

@@ -64,6 +64,8 @@ class _Lowering:
                 lines.append(f"{const}V *restrict {a.name} = ({const}V *)arg[{i}] + batch * {a.rows * a.cols};")
             elif a.space == "index":
                 lines.append(f"const long *restrict {a.name} = (const long *)arg[{i}] + batch * {a.cols * self.lanes};")
+            elif a.space == "matrix":
+                lines.append(f"const R *restrict {a.name} = (const R *)arg[{i}];")
             else:
                 lines.append(f"{const}{self.store_real} *{a.name} = ({const}{self.store_real} *)arg[{i}];")
         lines += [f"V {a.name}[{a.rows * a.cols}];" for a in self.kernel.temps]
@@ -104,12 +106,21 @@ class _Lowering:
         ]
 
     def contract(self, s: Contract) -> None:
-        n = len(self.tables)
-        rows, _ = s.matrix.shape
+        if isinstance(s.matrix, Array):
+            table = s.matrix
+            step = f"for (int p = 0; p < {table.cols}; ++p) {{", f"{table.name}[r * {table.cols} + p]", f"p * {s.inp.array.cols}"
+            return self.contraction(s, table.rows, *step)
+        n, rows = len(self.tables), len(s.matrix)
+        self.table(n, s.matrix, s.inp.array.cols)
+        step = f"for (int p = start{n}[r]; p < start{n}[r + 1]; ++p) {{", f"value{n}[p]", f"offset{n}[p]"
+        self.contraction(s, rows, *step)
+
+    def table(self, n: int, matrix: np.ndarray, stride: int) -> None:
+        """Row table of a constant sparse matrix: values and offsets into the input."""
         pointer, offsets, values = [0], [], []
-        for row in s.matrix:
+        for row in matrix:
             nonzero = np.flatnonzero(row)
-            offsets += [int(k) * s.inp.array.cols for k in nonzero]
+            offsets += [int(k) * stride for k in nonzero]
             values += [repr(float(row[k])) for k in nonzero]
             pointer.append(len(values))
         if not values:
@@ -119,14 +130,16 @@ class _Lowering:
             f"static const int offset{n}[] = {{{', '.join(map(str, offsets))}}};\n"
             f"static const int start{n}[] = {{{', '.join(map(str, pointer))}}};"
         )
+
+    def contraction(self, s: Contract, rows: int, loop: str, value: str, offset: str) -> None:
+        """One broadcast, then a multiply-add for every column, per nonzero of a row."""
         inp = f"{s.inp.array.name} + {self.position(s.inp)}"
         out = f"{s.out.array.name} + {self.position(s.out)}"
         accumulators = [f"a{i}" for i in range(len(s.columns))]
         lines = [f"for (int r = 0; r < {rows}; ++r) {{", f"  V *o = (V *)({out}) + r * {s.out.array.cols};"]
         for a, (_, target) in zip(accumulators, s.columns, strict=True):
             lines.append(f"  V {a} = {f'o[{target}]' if s.accumulate else 'SPLAT(0.0)'};")
-        lines.append(f"  for (int p = start{n}[r]; p < start{n}[r + 1]; ++p) {{")
-        lines.append(f"    const R m = value{n}[p]; const V *x = ({inp}) + offset{n}[p];")
+        lines.append(f"  {loop} const R m = {value}; const V *x = ({inp}) + {offset};")
         lines += [f"    {a} += m * x[{source}];" for a, (source, _) in zip(accumulators, s.columns, strict=True)]
         lines.append("  }")
         lines += [f"  o[{target}] = {a};" for a, (_, target) in zip(accumulators, s.columns, strict=True)]

@@ -97,6 +97,12 @@ class CpuBackend:
         buffer.put(values)
         return buffer
 
+    def matrix(self, values: np.ndarray, fixed: bool = False) -> SlotBuffer:
+        values = np.asarray(values, float)
+        buffer = SlotBuffer(*values.shape, np.float64 if fixed else self.dtype)
+        buffer.put(values)
+        return buffer
+
     def source(self, kernel: Kernel) -> str:
         """The C text of one kernel."""
         return lower(kernel, self._real, self.fixed_lanes if kernel.fixed else self.lanes)

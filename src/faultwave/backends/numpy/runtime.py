@@ -46,6 +46,9 @@ class NumpyBackend:
     def index(self, values: np.ndarray, fixed: bool = False) -> ArrayBuffer:
         return ArrayBuffer(np.array(values, np.int64).reshape(len(values), -1))
 
+    def matrix(self, values: np.ndarray, fixed: bool = False) -> ArrayBuffer:
+        return ArrayBuffer(np.array(values, np.float64 if fixed else self.dtype)[None])
+
     def compile(self, kernels: Iterable[Kernel]) -> Mapping[str, Callable[[Mapping[str, Any]], Any]]:
         return {k.name: lambda buffers, k=k: self._launch(k, buffers) for k in kernels}
 
@@ -54,7 +57,7 @@ class NumpyBackend:
             if begin == end:
                 return
             data = {
-                a.name: buffers[a.name].values if a.space == "store" else buffers[a.name].values[begin:end]
+                a.name: buffers[a.name].values if a.space in ("store", "matrix") else buffers[a.name].values[begin:end]
                 for a in kernel.arguments
             }
             execute(kernel, data, scalars, self.dtype)

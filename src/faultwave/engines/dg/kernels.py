@@ -1,0 +1,358 @@
+"""The dg kernels: each a short list of statements, valid for every law (NUMERICS 2.3, 3.1-3.2; KERNELS, formulation).
+
+Per cell: ``q`` (B3, Q) dofs; ``cell`` (1, ...) inverse Jacobian row by row, the law's constants, its impedances.
+Per face of a cell: ``face`` rows (normal, neighbour's impedance, scaled admittance, a, b), see ``FaceColumns``.
+A cell publishes per face w = T - Z v of its time-integrated trace and keeps u = T + Z_R v. With the incoming wave
+w_R = a w_neighbour + b n (n . w_neighbour) the jump of the flow is dv = (Z + Z_R)^-1 (w_R - u), of the traction dT = Z dv.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from faultwave.engines.dg.basis import matrices, tet_size, triangle_size
+from faultwave.kernels.language import Array, Kernel, View
+from faultwave.laws import Law
+from faultwave.laws.law import dot
+
+
+class CellColumns:
+    """Columns of the per-cell constants."""
+
+    def __init__(self, law: Law):
+        self.metric = 0  # inverse Jacobian: d xi_d / dx_x at 3 d + x
+        self.material = 9
+        self.constants = len(law.constants({p.name: np.ones(1) for p in law.parameters}))
+        self.impedance = self.material + self.constants
+        self.impedances = len(law.impedance({p.name: np.ones(1) for p in law.parameters}))
+        self.size = self.impedance + self.impedances
+
+
+class FaceColumns:
+    """Columns of the per-face constants."""
+
+    def __init__(self, law: Law):
+        k = CellColumns(law).impedances
+        self.normal, self.neighbour, self.admittance = 0, 3, 3 + k
+        self.mix = 3 + 2 * k
+        self.size = self.mix + 2
+
+
+def derivative_rows(order: int) -> list[int]:
+    """Rows of D_k, k = 0..N: degree N - k."""
+    return [tet_size(order - 1 - k) for k in range(order)]
+
+
+def face_rows(order: int) -> list[int]:
+    """Rows of the face traces of D_k."""
+    return [triangle_size(order - 1 - k) for k in range(order)]
+
+
+class _Builder:
+    """What the kernels of one law and order share."""
+
+    def __init__(self, law: Law, order: int, name: str):
+        self.law, self.order, self.degree = law, order, order - 1
+        self.m, self.Q = law.channels, len(law.quantities)
+        self.b3, self.b2 = tet_size(self.degree), triangle_size(self.degree)
+        self.tables = matrices(self.degree)
+        self.cell_columns, self.face_columns = CellColumns(law), FaceColumns(law)
+        self.k = Kernel(name)
+
+    def cell(self) -> Array:
+        return self.k.batch("cell", 1, self.cell_columns.size)
+
+    def material(self, cell: Any) -> Any:
+        c = self.cell_columns
+        return cell[c.material : c.material + c.constants]
+
+    def impedance(self, cell: Any) -> Any:
+        c = self.cell_columns
+        return cell[c.impedance : c.impedance + c.impedances]
+
+    def derivatives(self, cell: Array, start: Array | View) -> Any:
+        """Yield (k, view of D_k) for k = 1..N by the Cauchy-Kowalewski recursion from q in ``start``.
+
+        Derivatives act on three fluxes along the reference directions and on the potential: 3 m + m columns before,
+        m + 3 m after.
+        """
+        m, k = self.m, self.k
+        before, after = k.temp("before", self.b3, 4 * m), k.temp("after", self.b3, 4 * m)
+        current = k.temp("current", self.b3, self.Q)
+        source: Array | View = start
+        rows = derivative_rows(self.order)
+
+        def contravariant(q: Any, cell: Any) -> Any:
+            fluxes = [self.law.flux(q, cell[3 * d : 3 * d + 3]) for d in range(3)]
+            return [[*fluxes[0], *fluxes[1], *fluxes[2], *self.law.potential(q)]]
+
+        def rate(after: Any, cell: Any) -> Any:
+            gradient = [
+                [dot([cell[3 * d + x] for d in range(3)], [after[m + d * m + i] for d in range(3)]) for i in range(m)]
+                for x in range(3)
+            ]
+            return [self.law.rate(after[:m], gradient, self.material(cell))]
+
+        for step in range(1, self.order):
+            k.pointwise(contravariant, [_rows(source, rows[step - 1]), cell], [before.view(0, rows[step - 1])])
+            for d in range(3):
+                block = self.tables.derivative[d][: rows[step], : rows[step - 1]]
+                divergence = [(d * m + i, i) for i in range(m)]
+                gradient = [(3 * m + i, m + d * m + i) for i in range(m)]
+                if d == 0:
+                    k.contract(after, block, before, divergence + gradient)
+                else:
+                    k.contract(after, block, before, divergence, accumulate=True)
+                    k.contract(after, block, before, gradient)
+            k.pointwise(rate, [after.view(0, rows[step]), cell], [current.view(0, rows[step])])
+            source = current
+            yield step, current.view(0, rows[step])
+
+    def taylor(self, cell: Array, q: Array, targets: Sequence[tuple[Array, Array]]) -> Any:
+        """Add sum_k table[k] D_k, k >= 1, to every (target, table); yields as ``derivatives``."""
+        for step, d in self.derivatives(cell, q):
+            for target, table in targets:
+                view = target.view(0, d.rows)
+                self.k.pointwise(
+                    lambda x, d, c: [[x[i] + c[0] * d[i] for i in range(self.Q)]],
+                    [view, d, table.view(step, 1)],
+                    [view],
+                )
+            yield step, d
+
+    def traces(self, source: View, face: int, normal: View, out: View, pair: Array) -> None:
+        """out (rows2, 2m) = [T, v] of ``source`` on a local face; the flux uses the face's unit normal."""
+        law, k = self.law, self.k
+        degree_rows = _degree(source.rows)
+        block = self.tables.trace[face][: triangle_size(degree_rows), : source.rows]
+
+        def both(q: Any, n: Any) -> Any:
+            flux, potential = law.flux(q, n), law.potential(q)
+            return [[*flux, *potential] if law.traction_is_flux else [*potential, *flux]]
+
+        k.pointwise(both, [source, normal], [pair.view(0, source.rows)])
+        k.contract(out, block, pair)
+
+
+def _rows(a: Array | View, rows: int) -> View:
+    array = a.array if isinstance(a, View) else a
+    return array.view(0, rows)
+
+
+def _degree(rows: int) -> int:
+    degree = 0
+    while tet_size(degree) < rows:
+        degree += 1
+    return degree
+
+
+def predict(law: Law, order: int, keep: bool) -> Kernel:
+    """q(t) -> q(t + dt) without neighbours; time-integrated traces w to the store, u kept.
+
+    ``keep`` also stores all derivatives D_k (rows of ``derivative_rows``) for cells whose neighbours step faster, fault
+    cells and cells with receivers.
+    """
+    b = _Builder(law, order, "predict_keep" if keep else "predict")
+    k, m = b.k, b.m
+    q, cell = k.batch("q", b.b3, b.Q, "inout"), b.cell()
+    face = k.batch("face", 4, b.face_columns.size)
+    own = k.index("own", 4)
+    waves = k.store("waves", b.b2, m, "out")
+    kept = k.batch("kept", 4 * b.b2, m, "out")
+    advance, integral = k.scalar("advance", order), k.scalar("integral", order)
+    total = k.temp("total", b.b3, b.Q)
+    k.pointwise(lambda q, c: [[c[0] * x for x in q]], [q, integral.view(0, 1)], [total])
+    rows = derivative_rows(order)
+    if keep:
+        slot = k.index("slot")
+        history = k.store("history", sum(rows), b.Q, "out")
+        copy = k.temp("copy", sum(rows), b.Q)
+        k.pointwise(lambda q: [list(q)], [q], [copy.view(0, b.b3)])
+    next_q = k.temp("next_q", b.b3, b.Q)
+    k.pointwise(lambda q: [list(q)], [q], [next_q])
+    for step, d in b.taylor(cell, q, [(next_q, advance), (total, integral)]):
+        if keep:
+            k.pointwise(lambda d: [list(d)], [d], [copy.view(sum(rows[:step]), d.rows)])
+    k.pointwise(lambda x: [list(x)], [next_q], [q])
+    if keep:
+        k.scatter(copy, history, slot)
+    pair, trace = k.temp("pair", b.b3, 2 * m), k.temp("trace", b.b2, 2 * m)
+    wave = k.temp("wave", b.b2, m)
+    f = b.face_columns
+    for i in range(4):
+        normal = face.view(i, 1, f.normal, 3)
+        b.traces(total.view(), i, normal, trace.view(), pair)
+
+        def split(t: Any, cell: Any, face: Any) -> Any:
+            n, flow = face[:3], t[m:]
+            own_z = law.apply_impedance(b.impedance(cell), n, flow)
+            other_z = law.apply_impedance(face[f.neighbour : f.admittance], n, flow)
+            return [[t[i] - own_z[i] for i in range(m)], [t[i] + other_z[i] for i in range(m)]]
+
+        k.pointwise(split, [trace, cell, face.view(i, 1)], [wave, kept.view(i * b.b2, b.b2)])
+        k.scatter(wave, waves, own, i)
+    return k
+
+
+def correct(law: Law, order: int) -> Kernel:
+    """Add the lifted jumps of the four faces to the predicted q."""
+    b = _Builder(law, order, "correct")
+    k, m = b.k, b.m
+    q, cell = k.batch("q", b.b3, b.Q, "inout"), b.cell()
+    face = k.batch("face", 4, b.face_columns.size)
+    incoming = k.index("incoming", 4)
+    waves = k.store("waves", b.b2, m, "in")
+    kept = k.batch("kept", 4 * b.b2, m, "in")
+    f = b.face_columns
+    arrived, jump = k.temp("arrived", b.b2, m), k.temp("jump", b.b2, m)
+    lifted, sums = k.temp("lifted", b.b3, m), k.temp("sums", b.b3, 4 * m)
+
+    def flow_jump(w: Any, u: Any, face: Any) -> Any:
+        n, (a, mirror) = face[:3], face[f.mix : f.mix + 2]
+        incoming = [a * x for x in w]
+        if m == 3:
+            normal = mirror * dot(n, w)
+            incoming = [x + normal * n[i] for i, x in enumerate(incoming)]
+        return [law.apply_impedance(face[f.admittance : f.mix], n, [x - y for x, y in zip(incoming, u, strict=True)])]
+
+    def spread(first: bool) -> Any:
+        """sums = [dF, n (x) dphi] from the lifted flow jump; scaling by Z makes the traction jump."""
+
+        def function(dv: Any, cell: Any, face: Any, *previous: Any) -> Any:
+            n = face[:3]
+            dT = law.apply_impedance(b.impedance(cell), n, dv)
+            flux, potential = (dT, dv) if law.traction_is_flux else (dv, dT)
+            new = [*flux, *[n[x] * p for x in range(3) for p in potential]]
+            return [new if first else [s + x for s, x in zip(previous[0], new, strict=True)]]
+
+        return function
+
+    for i in range(4):
+        row = face.view(i, 1)
+        k.gather(arrived, waves, incoming, i)
+        k.pointwise(flow_jump, [arrived, kept.view(i * b.b2, b.b2), row], [jump])
+        k.contract(lifted, b.tables.trace[i].T, jump)
+        k.pointwise(spread(i == 0), [lifted, cell, row, *([sums] if i else [])], [sums])
+
+    def rate(s: Any, cell: Any, q: Any) -> Any:
+        gradient = [[s[m + x * m + i] for i in range(m)] for x in range(3)]
+        change = law.rate(s[:m], gradient, b.material(cell))
+        return [[x + y for x, y in zip(q, change, strict=True)]]
+
+    k.pointwise(rate, [sums, cell, q], [q])
+    return k
+
+
+def evaluate(law: Law, order: int) -> Kernel:
+    """``sampled`` = q at t + tau from the predictor; q itself stays."""
+    b = _Builder(law, order, "evaluate")
+    q, cell = b.k.batch("q", b.b3, b.Q), b.cell()
+    sampled = b.k.batch("sampled", b.b3, b.Q, "out")
+    advance = b.k.scalar("advance", order)
+    b.k.pointwise(lambda q: [list(q)], [q], [sampled])
+    for _ in b.taylor(cell, q, [(sampled, advance)]):
+        pass
+    return b.k
+
+
+def accumulate(law: Law, order: int) -> Kernel:
+    """Sum a faster cell's w over the step of its slower neighbour: total = keep * total + w."""
+    b = _Builder(law, order, "accumulate")
+    k, size = b.k, b.b2
+    slots, waves = k.index("slots", 2), k.store("waves", size, b.m, "inout")
+    keep = k.scalar("keep")
+    own, total = k.temp("new", size, b.m), k.temp("total", size, b.m)
+    k.gather(own, waves, slots, 0)
+    k.gather(total, waves, slots, 1)
+    k.pointwise(lambda x, t, c: [[c[0] * t[i] + x[i] for i in range(b.m)]], [own, total, keep], [total])
+    k.scatter(total, waves, slots, 1)
+    return k
+
+
+def integrate(law: Law, order: int) -> Kernel:
+    """w of a slower neighbour over my step from its derivative traces: sum_k weight[k] w(D_k)."""
+    b = _Builder(law, order, "integrate")
+    k, rows = b.k, face_rows(order)
+    slots = k.index("slots", 2)  # derivative traces, incoming wave
+    slow, waves = k.store("slow", sum(rows), b.m), k.store("waves", b.b2, b.m, "inout")
+    weight = k.scalar("weight", order)
+    series, total = k.temp("series", sum(rows), b.m), k.temp("total", b.b2, b.m)
+    k.gather(series, slow, slots, 0)
+    k.pointwise(lambda s, c: [[c[0] * x for x in s]], [series.view(0, b.b2), weight.view(0, 1)], [total])
+    for step in range(1, order):
+        part = series.view(sum(rows[:step]), rows[step])
+        view = total.view(0, rows[step])
+        k.pointwise(lambda t, s, c: [[x + c[0] * y for x, y in zip(t, s, strict=True)]], [view, part, weight.view(step, 1)], [view])
+    k.scatter(total, waves, slots, 1)
+    return k
+
+
+def slow_traces(law: Law, order: int, face: int, fault: bool) -> Kernel:
+    """Traces of all derivatives on one local face: w for a faster neighbour, [T, v] for a fault face."""
+    b = _Builder(law, order, f"{'fault' if fault else 'slow'}_traces_{face}")
+    k, m = b.k, b.m
+    rows, out_rows = derivative_rows(order), face_rows(order)
+    slots = k.index("slots", 2)  # derivatives, traces
+    side = k.batch("side", 1, 3 + b.cell_columns.impedances)  # unit outward normal, own impedance
+    history = k.store("history", sum(rows), b.Q)
+    width = 2 * m if fault else m
+    slow = k.store("traces", sum(out_rows), width, "out")
+    local, pair = k.temp("local", sum(rows), b.Q), k.temp("pair", b.b3, 2 * m)
+    trace, result = k.temp("trace", b.b2, 2 * m), k.temp("result", sum(out_rows), width)
+    k.gather(local, history, slots, 0)
+    for step in range(order):
+        source = local.view(sum(rows[:step]), rows[step])
+        target = result.view(sum(out_rows[:step]), out_rows[step])
+        b.traces(source, face, side.view(0, 1, 0, 3), trace.view(0, out_rows[step]), pair)
+
+        def wave(t: Any, s: Any) -> Any:
+            zv = law.apply_impedance(s[3:], s[:3], t[m:])
+            return [[t[i] - zv[i] for i in range(m)]]
+
+        if fault:
+            k.pointwise(lambda t: [list(t)], [trace.view(0, out_rows[step])], [target])
+        else:
+            k.pointwise(wave, [trace.view(0, out_rows[step]), side], [target])
+    k.scatter(result, slow, slots, 1)
+    return k
+
+
+def surface(law: Law, order: int, face: int, points: np.ndarray) -> Kernel:
+    """Displacement and peak velocity at points (n, B3 basis values) of a local face, over one step of its cell."""
+    b = _Builder(law, order, f"surface_{face}")
+    k, rows = b.k, derivative_rows(order)
+    n = len(points)
+    slot = k.index("slots", 1)
+    history = k.store("history", sum(rows), b.Q)
+    motion = k.batch("motion", n, 4, "inout")  # displacement, peak horizontal velocity
+    integral, advance = k.scalar("integral", order), k.scalar("advance", order)
+    local, moved, speed = k.temp("local", sum(rows), b.Q), k.temp("moved", b.b3, 3), k.temp("speed", b.b3, 3)
+    at, rate = k.temp("at", n, 3), k.temp("rate", n, 3)
+    k.gather(local, history, slot, 0)
+    first = b.Q - 3
+    for target, table in ((moved, integral), (speed, advance)):
+        for step in range(order):
+            part = local.view(sum(rows[:step]), rows[step], first, 3)
+            view = target.view(0, rows[step])
+            if step == 0:
+                k.pointwise(lambda d, c: [[c[0] * x for x in d]], [part, table.view(0, 1)], [view])
+            else:
+                k.pointwise(
+                    lambda t, d, c: [[x + c[0] * y for x, y in zip(t, d, strict=True)]],
+                    [view, part, table.view(step, 1)],
+                    [view],
+                )
+    k.contract(at, points, moved)
+    k.contract(rate, points, speed)
+
+    def update(motion: Any, u: Any, v: Any) -> Any:
+        from faultwave.kernels import math as mth
+
+        peak = mth.maximum(motion[3], mth.sqrt(v[0] * v[0] + v[1] * v[1]))
+        return [[motion[0] + u[0], motion[1] + u[1], motion[2] + u[2], peak]]
+
+    k.pointwise(update, [motion, at, rate], [motion])
+    return k

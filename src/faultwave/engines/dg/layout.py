@@ -1,0 +1,138 @@
+"""Where everything lies: cells in batches by cluster, wave slots, and the lists of faces between clusters.
+
+Decisions are per face (NUMERICS 4.4): a face between equal clusters reads its neighbour's slot directly; towards a slower
+neighbour a cell sums its waves in an extra slot and integrates the neighbour's derivative traces into another; a fault face
+reads what the friction solve put into its incoming slot; a boundary face reads the cell's own slot.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Ranged:
+    """Rows of integers sorted by cluster, each cluster's part padded; ``ranges[c]`` = (begin, end); ``source`` gives the
+    original item of each row, -1 for padding."""
+
+    rows: np.ndarray
+    source: np.ndarray
+    ranges: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Positions and lists; see the module text. ``cell_at`` (positions,) gives the cell, -1 for padding."""
+
+    cell_at: np.ndarray
+    position: np.ndarray  # (cells,)
+    keep_ranges: tuple[tuple[int, int], ...]
+    plain_ranges: tuple[tuple[int, int], ...]
+    history: np.ndarray  # (positions,) slot of the stored derivatives; trash where none
+    histories: int
+    own: np.ndarray  # (positions, 4)
+    incoming: np.ndarray  # (positions, 4)
+    wave_slots: int
+    slow_slots: int
+    accumulate: Ranged
+    integrate: Ranged
+    slow: tuple[Ranged, ...]  # by local face
+    fault_slots: dict[tuple[int, int], int] = field(repr=False)  # (cell, face) -> incoming slot
+
+    @property
+    def clusters(self) -> int:
+        return len(self.keep_ranges)
+
+
+def ranged(rows: np.ndarray, cluster: np.ndarray, clusters: int, lanes: int, padding: np.ndarray) -> Ranged:
+    """Sort rows by cluster (stable) and pad each cluster to a multiple of ``lanes`` with ``padding``."""
+    parts, sources, ranges, at = [], [], [], 0
+    order = np.argsort(cluster, kind="stable")
+    bounds = np.searchsorted(cluster[order], np.arange(clusters + 1))
+    for c in range(clusters):
+        items = order[bounds[c] : bounds[c + 1]]
+        extra = -len(items) % lanes
+        parts += [rows[items], np.repeat(padding[None], extra, 0)]
+        sources += [items, np.full(extra, -1)]
+        ranges.append((at, at + len(items) + extra))
+        at += len(items) + extra
+    shape = (0, len(padding))
+    return Ranged(
+        np.concatenate([np.zeros(shape, np.int64), *parts]).astype(np.int64),
+        np.concatenate([np.zeros(0, np.int64), *sources]).astype(np.int64),
+        tuple(ranges),
+    )
+
+
+def build_layout(
+    neighbours: np.ndarray,
+    neighbour_faces: np.ndarray,
+    cluster: np.ndarray,
+    fault: np.ndarray,
+    keep: np.ndarray,
+    curve: np.ndarray,
+    lanes: int,
+) -> Layout:
+    """Lay out cells (nc,) with face neighbours (nc, 4), -1 at boundaries.
+
+    cluster (nc,): neighbours at most one apart; fault (nc, 4): faces with friction; keep (nc,): cells whose derivatives are
+    wanted (receivers, surfaces) beyond those that need it; curve: permutation of cells along a space-filling curve.
+    """
+    cells, clusters = len(cluster), int(cluster.max()) + 1
+    other = np.where(neighbours >= 0, cluster[neighbours], cluster[:, None])
+    regular = (neighbours >= 0) & ~fault
+    faster, slower = regular & (other < cluster[:, None]), regular & (other > cluster[:, None])
+    keep = keep | faster.any(1) | fault.any(1)
+
+    rank = np.empty(cells, np.int64)
+    rank[curve] = np.arange(cells)
+    group = 2 * cluster + ~keep
+    order = np.lexsort((rank, group))
+    placed = ranged(order[:, None], group[order], 2 * clusters, lanes, np.array([-1]))
+    cell_at = placed.rows[:, 0]
+    position = np.empty(cells, np.int64)
+    position[cell_at[cell_at >= 0]] = np.flatnonzero(cell_at >= 0)
+
+    size = len(cell_at)
+    own = np.arange(4 * size).reshape(size, 4)
+    summed = _numbers(slower, 4 * size)
+    arrivals = _numbers(slower | fault, 4 * size + slower.sum())
+    trash = 4 * size + slower.sum() + (slower | fault).sum()
+    there = np.where(neighbours >= 0, 4 * position[neighbours] + neighbour_faces, 0)
+    near_summed = np.where(neighbours >= 0, summed[neighbours, neighbour_faces], 0)
+    inside = own[position]
+    reads = np.where(regular, there, inside)
+    reads = np.where(faster, near_summed, reads)
+    reads = np.where(slower | fault, arrivals, reads)
+    incoming = own.copy()
+    incoming[position] = reads
+
+    kept = keep[np.maximum(cell_at, 0)] & (cell_at >= 0)
+    history = np.where(kept, np.cumsum(kept) - 1, kept.sum())
+    slow_number = _numbers(faster, 0)
+    slow_trash = int(faster.sum())
+    near_slow = np.where(neighbours >= 0, slow_number[neighbours, neighbour_faces], 0)
+
+    c, f = np.nonzero(slower)
+    sums = ranged(np.stack([inside[c, f], summed[c, f]], 1), cluster[c], clusters, lanes, np.array([trash, trash]))
+    joins = ranged(np.stack([near_slow[c, f], arrivals[c, f]], 1), cluster[c], clusters, lanes, np.array([slow_trash, trash]))
+    slow = []
+    for face in range(4):
+        c = np.flatnonzero(faster[:, face])
+        rows = np.stack([history[position[c]], slow_number[c, face]], 1)
+        part = ranged(rows, cluster[c], clusters, lanes, np.array([kept.sum(), slow_trash]))
+        slow.append(Ranged(part.rows, np.where(part.source >= 0, c[part.source] if len(c) else -1, -1), part.ranges))
+    faults = {(int(a), int(b)): int(arrivals[a, b]) for a, b in zip(*np.nonzero(fault), strict=True)}
+    return Layout(
+        cell_at, position, placed.ranges[0::2], placed.ranges[1::2], history, int(kept.sum()) + 1, own, incoming,
+        int(trash) + 1, slow_trash + 1, sums, joins, tuple(slow), faults,
+    )  # fmt: skip
+
+
+def _numbers(mask: np.ndarray, start: int) -> np.ndarray:
+    """Consecutive numbers from ``start`` where the mask holds, 0 elsewhere."""
+    result = np.zeros(mask.shape, np.int64)
+    result[mask] = start + np.arange(mask.sum())
+    return result
