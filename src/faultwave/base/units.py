@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 import functools
+import re
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
+
+from faultwave.base.errors import suggest
+
+# The number is split off before pint sees the text: pint reads '5 3 m' as 15 m and '1 000 m' as 0 m.
+_NUMBER_UNIT = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*?)\s*", re.DOTALL)
+
+_COMMON = (
+    "m", "km", "cm", "mm", "s", "ms", "min", "Hz", "kHz", "m/s", "km/s", "cm/s", "mm/s", "Pa", "kPa", "MPa", "GPa", "bar",
+    "kg/m^3", "g/cm^3", "N", "kN", "MN", "N*m", "dyne*cm", "deg", "rad", "K", "degC", "m^2", "m^2/s", "Pa*s", "Pa/K", "1/m",
+    "Pa/m", "MPa/km",
+)  # fmt: skip
 
 
 @functools.cache
@@ -15,10 +27,53 @@ def _registry() -> Any:
     return pint.UnitRegistry(autoconvert_offset_to_baseunit=True)
 
 
+def _unit_advice(unit: str) -> str:
+    """'did you mean' for a mistyped unit: right letters in the wrong case first, then a near spelling."""
+    same_letters = [c for c in _COMMON if c.lower() == unit.lower()]
+    return f"did you mean '{same_letters[0]}'?" if same_letters else suggest(unit, _COMMON)
+
+
+def _as_float(text: str) -> float | None:
+    try:
+        return float(text) if "_" not in text else None
+    except ValueError:
+        return None
+
+
+@functools.lru_cache(maxsize=4096)
+def _text_to_si(text: str, unit: str) -> float:
+    match = _NUMBER_UNIT.fullmatch(text)
+    if match is None or not match[2]:
+        raise ValueError(f"'{text}' is not a number" + (f" with a unit like '{unit}'" if unit else ""))
+    import pint
+
+    registry = _registry()
+    try:
+        given = registry.parse_units(match[2])
+    except Exception:  # pint raises many types for text that is no unit, down to tokenizer errors
+        advice = _unit_advice(match[2])
+        raise ValueError(
+            f"'{match[2]}' in '{text}' is not a unit; expected one like '{unit or '(none)'}'"
+            + (f", {advice}" if advice else "")
+        ) from None
+    quantity = registry.Quantity(float(match[1]), given)
+    if quantity.unitless and unit:
+        raise ValueError(f"'{text}' has no unit that converts to {unit}")
+    try:
+        return float(quantity.to(registry.parse_units(unit)).magnitude)
+    except pint.errors.DimensionalityError:
+        advice = _unit_advice(match[2]) if match[2] not in _COMMON else ""
+        raise ValueError(
+            f"'{text}' is a {given.dimensionality}, expected a unit like '{unit or '(none)'}'"
+            + (f", {advice}" if advice else "")
+        ) from None
+
+
 def to_si(value: Any, unit: str) -> float:
     """A bare number is SI already; text is a number with a unit compatible with ``unit``.
 
-    Raises ValueError naming the mistake: not a number, an unknown unit or one of another dimension.
+    Angles declared in 'deg' stay in degrees. Raises ValueError naming the mistake: not a number, an unknown unit or
+    one of another dimension.
     """
     if isinstance(value, bool):
         raise ValueError(f"{value!r} is not a number")
@@ -26,25 +81,8 @@ def to_si(value: Any, unit: str) -> float:
         return float(value)
     if not isinstance(value, str):
         raise ValueError(f"{value!r} is not a number with an optional unit")
-    try:
-        return float(value)
-    except ValueError:
-        pass
-    import pint
-
-    try:
-        quantity = _registry().Quantity(value)
-    except (pint.errors.UndefinedUnitError, pint.errors.DefinitionSyntaxError) as error:
-        raise ValueError(f"'{value}': {error}; expected a number, optionally with a unit like '{unit}'") from None
-    except Exception:
-        raise ValueError(f"'{value}' is not a number with a unit like '{unit}'") from None
-    target = unit or "dimensionless"
-    if quantity.dimensionless and unit:
-        raise ValueError(f"'{value}' has no unit that converts to {target}")
-    try:
-        return float(quantity.to(target).magnitude)
-    except pint.errors.DimensionalityError:
-        raise ValueError(f"'{value}' is a {quantity.dimensionality}, expected a unit like '{target}'") from None
+    number = _as_float(value)
+    return number if number is not None else _text_to_si(value, unit)
 
 
 def Quantity(unit: str, **bounds: Any) -> Any:
