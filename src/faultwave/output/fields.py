@@ -29,7 +29,6 @@ class CellFieldWriter(ABC):
     aborts on any error. Raises InputError where the path cannot be written, RunError when the disk fills.
     """
 
-
     def __init__(
         self,
         path: str | Path,
@@ -108,7 +107,9 @@ class CellFieldWriter(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if kind is None:
             self.close()
         else:
@@ -141,4 +142,4 @@ class CellFieldWriter(ABC):
 
     def _finish(self, file: h5py.File) -> None:
         """What can only be written once the number of steps is known."""
-        return None
+        return

@@ -167,7 +167,9 @@ def _place(run: Trace, reference: Trace) -> list[str]:
     return []
 
 
-def _receivers(kind: Kind, run: Results, reference: Results, limits: dict[str, float], until: float | None) -> list[Misfit]:
+def _receivers(
+    kind: Kind, run: Results, reference: Results, limits: dict[str, float], until: float | None
+) -> list[Misfit]:
     traces = reference.traces[kind]
     floors = {
         group: _FLOOR**2 * max((_power(t, columns, until) for t in traces.values()), default=0.0)

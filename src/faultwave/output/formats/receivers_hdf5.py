@@ -20,7 +20,10 @@ from faultwave.output.atomic import atomic_path
 
 LEGACY = {
     **{c: f"s_{c}" for c in ("xx", "yy", "zz", "xy", "yz", "xz")},
-    **{"u": "v1", "v": "v2", "w": "v3", "ASI": "ASl"},
+    "u": "v1",
+    "v": "v2",
+    "w": "v3",
+    "ASI": "ASl",
 }
 """Older quantity names and today's."""
 

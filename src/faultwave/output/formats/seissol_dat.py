@@ -1,4 +1,4 @@
-"""SeisSol's ASCII receivers and long energy table: written as its current version does, read in every version's shape."""
+"""SeisSol's ASCII receivers and long energy table: written as its current version does, read as any version did."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def read_dat(path: str | Path) -> DatFile:
     path = Path(path)
     names: list[str] = []
     rows: list[list[float]] = []
-    header = {f"x{d}": np.nan for d in (1, 2, 3)} | {name: np.nan for name in _TRACTION}
+    header = {f"x{d}": np.nan for d in (1, 2, 3)} | dict.fromkeys(_TRACTION, np.nan)
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError as error:

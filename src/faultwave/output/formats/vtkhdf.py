@@ -97,7 +97,9 @@ class VtkHdfReader:
         self.times: np.ndarray = steps["Values"][:]
         self._offsets = {name: steps["CellDataOffsets"][name][:] for name in root["CellData"]}
         lengths = {name: root["CellData"][name].shape[0] for name in root["CellData"]}
-        self.static = tuple(n for n in lengths if lengths[n] == count and not self._offsets[n].any() and len(self.times) != 1)
+        # with one step a field that changes and one that does not look alike
+        still = {n for n in lengths if lengths[n] == count and not self._offsets[n].any() and len(self.times) != 1}
+        self.static = tuple(n for n in lengths if n in still)
         self.fields = tuple(n for n in lengths if n not in self.static)
 
     def __contains__(self, name: object) -> bool:
@@ -117,5 +119,7 @@ class VtkHdfReader:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()

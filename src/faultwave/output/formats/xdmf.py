@@ -1,7 +1,7 @@
 """XDMF 3 with HDF5: for tools that do not read VTKHDF.
 
-Every step's field is a dataset of its own with explicit dimensions; hyperslabs of growing arrays, which ParaView's Xdmf3
-reader handles badly, are avoided. Format: https://www.xdmf.org/index.php/XDMF_Model_and_Format.
+Every step's field is a dataset of its own with explicit dimensions; hyperslabs of growing arrays, which ParaView's
+Xdmf3 reader handles badly, are avoided. Format: https://www.xdmf.org/index.php/XDMF_Model_and_Format.
 """
 
 from __future__ import annotations

@@ -1,0 +1,210 @@
+"""Files of the SCEC/USGS dynamic rupture code comparison: station histories and the rupture-time contour file.
+
+Conventions (https://strike.scec.org/cvws): h along strike, slip positive right-lateral; v positive down; n positive
+away from the viewer, who looks along +y at a fault along x. Normal stress is written positive in extension.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from faultwave.base.errors import InputError, Problem
+from faultwave.output.atomic import atomic_text
+from faultwave.output.faultplane import FaultPlane, plane_of_normal
+from faultwave.output.results import Trace
+
+State = Literal["none", "log-theta", "psi"]
+NEVER = 1.0e9
+"""Rupture time of points that never ruptured."""
+
+
+@dataclass(frozen=True)
+class ScecHeader:
+    """What the head of every file says; element_size in metres as text, ``more`` further key=value lines."""
+
+    problem: str = "unnamed"
+    author: str = "unnamed"
+    version: str = ""
+    element_size: str = ""
+    date: str = field(default_factory=lambda: date.today().isoformat())
+    more: Mapping[str, str] = field(default_factory=dict)
+
+    def lines(self) -> list[str]:
+        pairs = {
+            "problem": self.problem,
+            "author": self.author,
+            "date": self.date,
+            "code": "Faultwave",
+            "version": self.version,
+            "element_size": self.element_size,
+            **self.more,
+        }
+        return [f"# {key}={value}\n" for key, value in pairs.items() if value]
+
+
+def _hundreds(metres: float) -> str:
+    number = round(float(metres) / 100.0)
+    return f"-{-number:03d}" if number < 0 else f"{number:03d}"
+
+
+def _km(metres: float) -> str:
+    return f"{round(metres) / 1e3:g}"  # to the metre: projections leave rounding errors
+
+
+def fault_station_name(along_strike: float, down_dip: float) -> str:
+    """Name of an on-fault station from its coordinates on the fault [m], e.g. faultst-020dp055."""
+    return f"faultst{_hundreds(along_strike)}dp{_hundreds(down_dip)}"
+
+
+def body_station_name(across: float, along: float, depth: float) -> str:
+    """Name of an off-fault station from its distances [m] across and along the fault, e.g. body-030st-120dp000."""
+    return f"body{_hundreds(across)}st{_hundreds(along)}dp{_hundreds(depth)}"
+
+
+def write_fault_stations(
+    folder: str | Path, traces: Sequence[Trace], header: ScecHeader, state: State | None = None
+) -> list[Path]:
+    """Write one file a fault receiver. Needs slip, slip rate and total traction among the columns.
+
+    ``state`` says how the state variable is called ('log-theta' writes its logarithm); it must be given when the
+    friction law has one. Traces without vectors (SeisSol's text files) are taken as on a vertical fault along x.
+    Raises InputError for missing columns and an undecided state.
+    """
+    used: set[str] = set()
+    return [_fault_station(Path(folder), trace, header, state, used) for trace in traces]
+
+
+def _fault_station(folder: Path, trace: Trace, header: ScecHeader, state: State | None, used: set[str]) -> Path:
+    needed = ("Sls", "SRs", "Ts0", "Sld", "SRd", "Td0", "Pn0")
+    missing = [name for name in needed if name not in trace.columns]
+    if missing:
+        raise InputError(Problem(f"fault receiver {trace.number}", f"lacks {', '.join(missing)}", ", ".join(needed)))
+    plane = plane_of_normal(trace.vectors.get("normal", np.array([0.0, 1.0, 0.0])))
+    # naming the other side plus flips the normal: strike components keep their sign, dip components change it
+    side = -1.0 if "normal" in trace.vectors and trace.vectors["normal"] @ plane.normal < 0 else 1.0
+    c = trace.columns
+    columns = {
+        "t": ("s", trace.time),
+        "h-slip": ("m", c["Sls"]),
+        "h-slip-rate": ("m/s", c["SRs"]),
+        "h-shear-stress": ("MPa", 1e-6 * c["Ts0"]),
+        "v-slip": ("m", side * c["Sld"]),
+        "v-slip-rate": ("m/s", side * c["SRd"]),
+        "v-shear-stress": ("MPa", side * 1e-6 * c["Td0"]),
+        "n-stress": ("MPa, positive in extension", 1e-6 * c["Pn0"]),
+        **_state(trace, state),
+    }
+    strike, dip = float(plane.along_strike(trace.location)), float(plane.down_dip(trace.location))
+    name = _unique(fault_station_name(strike, dip), used)
+    location = f"on fault, {_km(strike)} km along strike, {_km(dip)} km down-dip"
+    return _write_station(folder / name, location, columns, header)
+
+
+def _state(trace: Trace, state: State | None) -> dict[str, tuple[str, np.ndarray]]:
+    values = trace.columns.get("StV")
+    if state == "none" or values is None or (state is None and not np.any(values)):
+        return {}
+    if state is None:
+        advice = "use state='log-theta' for ageing and slip laws, 'psi' for fast velocity weakening, or 'none'"
+        where = f"fault receiver {trace.number}"
+        raise InputError(Problem(where, "has a state variable of unknown kind", advice=advice))
+    if state == "psi":
+        return {"psi": ("-", values)}
+    if np.any(values <= 0):
+        raise InputError(Problem(f"fault receiver {trace.number}", "has a state <= 0, which has no logarithm"))
+    return {"log-theta": ("log10 of seconds", np.log10(values))}
+
+
+def write_body_stations(folder: str | Path, traces: Sequence[Trace], header: ScecHeader) -> list[Path]:
+    """Write one file an off-fault receiver, for a fault along x and z up; displacement is the integral of velocity.
+
+    Raises InputError for receivers without v1, v2, v3.
+    """
+    used: set[str] = set()
+    paths = []
+    for trace in traces:
+        missing = [name for name in ("v1", "v2", "v3") if name not in trace.columns]
+        if missing:
+            raise InputError(Problem(f"receiver {trace.number}", f"lacks {', '.join(missing)}"))
+        columns: dict[str, tuple[str, np.ndarray]] = {"t": ("s", trace.time)}
+        for letter, name, sign in (("h", "v1", 1.0), ("v", "v3", -1.0), ("n", "v2", 1.0)):
+            velocity = sign * trace.columns[name]
+            columns[f"{letter}-disp"] = ("m", _integrated(velocity, trace.time))
+            columns[f"{letter}-vel"] = ("m/s", velocity)
+        x, y, z = map(float, trace.location)
+        name = _unique(body_station_name(y, x, -z), used)
+        location = f"{_km(y)} km off fault, {_km(x)} km along strike, {_km(-z)} km depth"
+        paths.append(_write_station(Path(folder) / name, location, columns, header))
+    return paths
+
+
+def _integrated(values: np.ndarray, time: np.ndarray) -> np.ndarray:
+    return np.concatenate([[0.0], np.cumsum(0.5 * (values[1:] + values[:-1]) * np.diff(time))])
+
+
+def _unique(name: str, used: set[str]) -> str:
+    """Names round to 100 m; a second station of one name gets a number instead of replacing the first."""
+    found, number = name, 1
+    while found in used:
+        number += 1
+        found = f"{name}-{number}"
+    used.add(found)
+    return found
+
+
+def _write_station(
+    path: Path, location: str, columns: Mapping[str, tuple[str, np.ndarray]], header: ScecHeader
+) -> Path:
+    time = columns["t"][1]
+    step = float(np.median(np.diff(time))) if len(time) > 1 else 0.0
+    with atomic_text(path) as file:
+        file.writelines(header.lines())
+        file.write(f"# time_step={step:.6g}\n# num_time_steps={len(time)}\n# location= {location}\n")
+        for number, (name, (unit, _)) in enumerate(columns.items(), start=1):
+            file.write(f"# Column #{number} = {name} ({unit})\n")
+        file.write(" ".join(columns) + "\n")
+        table = np.column_stack([values for _, values in columns.values()])
+        np.savetxt(file, table, fmt="%20.10E" + " %17.9E" * (table.shape[1] - 1))
+    return path
+
+
+def write_contour(
+    path: str | Path, points: np.ndarray, rupture_time: np.ndarray, plane: FaultPlane, header: ScecHeader
+) -> Path:
+    """Write the contour file: rows along-strike [m], down-dip [m], rupture time [s] of points (n, 3).
+
+    rupture_time (n,) is NaN where the fault never ruptured, written as 1.0E+09.
+    """
+    path = Path(path)
+    time = np.where(np.isfinite(rupture_time), rupture_time, NEVER)
+    with atomic_text(path) as file:
+        file.writelines(header.lines())
+        file.write("# Column #1 = horizontal coordinate, distance along strike (m)\n")
+        file.write("# Column #2 = vertical coordinate, distance down-dip (m)\n")
+        file.write("# Column #3 = rupture time (s), slip rate first above 0.001 m/s\n")
+        file.write("j k t\n")
+        rows = np.column_stack([plane.along_strike(points), plane.down_dip(points), time])
+        np.savetxt(file, rows, fmt="%15.7E")
+    return path
+
+
+def read_table(path: str | Path) -> dict[str, np.ndarray]:
+    """Columns of a station or contour file by name. Raises InputError if there is no line of names or no row."""
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise InputError(Problem(str(path), f"cannot be read: {error.strerror}")) from error
+    rows = [line.split() for line in lines if line.strip() and not line.startswith("#")]
+    if len(rows) < 2:
+        raise InputError(Problem(str(path), "has no line of column names or no rows"))
+    try:
+        table = np.array([[float(word) for word in row] for row in rows[1:]])
+        return {name: table[:, i] for i, name in enumerate(rows[0])}
+    except (ValueError, IndexError) as error:
+        raise InputError(Problem(str(path), f"is no table of numbers: {error}")) from error

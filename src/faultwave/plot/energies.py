@@ -1,0 +1,58 @@
+"""Energies and moment over time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from faultwave.observe.dataset import Dataset
+from faultwave.plot import style
+
+_ENERGIES = {
+    "elastic_energy": "strain energy",
+    "elastic_kinetic_energy": "kinetic energy",
+    "acoustic_energy": "acoustic strain energy",
+    "acoustic_kinetic_energy": "acoustic kinetic energy",
+    "gravitational_energy": "gravitational energy",
+    "total_frictional_work": "frictional work",
+    "static_frictional_work": "static frictional work",
+}
+_MOMENTS = {"seismic_moment": "seismic moment", "plastic_moment": "plastic moment"}
+
+
+def plot_energies(energies: Dataset, path: Path) -> Path | None:
+    """Energies [J], and moments [N m] with the moment magnitude; series that stay zero are left out. None if all do."""
+    panels = [(names, label) for names, label in ((_ENERGIES, "energy [J]"), (_MOMENTS, "moment [N m]"))]
+    panels = [(drawn, label) for names, label in panels if (drawn := _moving(energies, names))]
+    if not panels or len(energies["time"]) < 2:
+        return None
+    fig = style.figure(height=3.1, width=style.WIDTH if len(panels) == 2 else 0.6 * style.WIDTH)
+    for ax, (names, label) in zip(style.mosaic(fig, 1, len(panels))[0], panels, strict=True):
+        for colour, (name, text) in zip(style.COLOURS * 2, names.items(), strict=False):
+            known = np.isfinite(energies[name])
+            few = {"marker": "o", "ms": 3} if known.sum() <= 25 else {}
+            ax.plot(energies["time"][known], energies[name][known], color=colour, label=text, **few)
+        ax.set_xlabel("time [s]")
+        ax.set_ylabel(label)
+        ax.set_xlim(energies["time"][0], energies["time"][-1])
+        ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
+        ax.grid(color="#e4e4e4", lw=0.5)
+        ax.set_axisbelow(True)
+        ax.legend(loc="upper left")
+        if "seismic_moment" in names:
+            _magnitude(ax, energies)
+    return style.save(fig, path)
+
+
+def _moving(energies: Dataset, names: dict[str, str]) -> dict[str, str]:
+    return {n: text for n, text in names.items() if n in energies and np.nanmax(np.abs(energies[n]), initial=0.0) > 0}
+
+
+def _magnitude(ax: Axes, energies: Dataset) -> None:
+    moment = energies["seismic_moment"]
+    final = moment[np.isfinite(moment)][-1]
+    if final > 0:
+        magnitude = 2.0 / 3.0 * np.log10(final) - 6.07
+        ax.set_title(f"moment magnitude at the end: $M_w$ {magnitude:.2f}")

@@ -1,0 +1,137 @@
+"""Pictures of a fault: rupture-time contours over final slip, and peak slip rate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib.patheffects as effects
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import Normalize
+from matplotlib.tri import Triangulation
+
+from faultwave.output.convert import rupture_times
+from faultwave.output.faultplane import fit_plane
+from faultwave.output.formats.vtkhdf import VtkHdfReader
+from faultwave.plot import style
+
+CONTOUR_STEP = 0.5
+"""Interval of rupture-time contours [s]; larger only where there would be more than 40 of them."""
+
+
+@dataclass(frozen=True)
+class FaultMap:
+    """One fault unrolled: xy (np, 2) = along strike, down dip [km] of merged points, cells (nc, 3), values (nc,)."""
+
+    title: str
+    xy: np.ndarray
+    cells: np.ndarray
+    values: dict[str, np.ndarray]
+    rupture_time: np.ndarray | None
+    time: float
+
+
+def read_fault_maps(path: Path) -> list[FaultMap]:
+    """The faults of a snapshot file at its last time, one a fault tag; slip and peak slip rate where written."""
+    with VtkHdfReader(path) as file:
+        if not len(file.times) or not len(file.cells):
+            return []
+        values = {}
+        if "Sls" in file and "Sld" in file:
+            values["slip"] = np.hypot(file.field("Sls"), file.field("Sld"))
+        elif "ASl" in file:
+            values["slip"] = file.field("ASl")
+        if "PSR" in file:
+            values["peak slip rate"] = file.field("PSR")
+        rupture = rupture_times(file) if "RT" in file else None
+        tags = file.field("fault-tag") if "fault-tag" in file else np.zeros(len(file.cells), dtype=int)
+        return [_map(file, values, rupture, tags == tag, int(tag)) for tag in np.unique(tags)]
+
+
+def _map(
+    file: VtkHdfReader, values: dict[str, np.ndarray], rupture: np.ndarray | None, chosen: np.ndarray, tag: int
+) -> FaultMap:
+    plane = fit_plane(file.points, file.cells[chosen])
+    used, cells = np.unique(file.cells[chosen], return_inverse=True)
+    points = file.points[used]
+    # fault files repeat each point for every triangle: merge those within a millionth of the fault's size
+    grain = 1e-6 * max(float(np.ptp(points, axis=0).max()), 1.0)
+    _, first, merged = np.unique(np.round(points / grain), axis=0, return_index=True, return_inverse=True)
+    points = points[first]
+    xy = style.KM * np.column_stack([plane.along_strike(points), plane.down_dip(points)])
+    return FaultMap(
+        title="" if chosen.all() else f"fault {tag}, dip {plane.dip_angle:.0f}°",
+        xy=xy,
+        cells=merged.reshape(-1)[cells.reshape(-1, 3)],
+        values={name: array[chosen] for name, array in values.items()},
+        rupture_time=None if rupture is None else rupture[chosen],
+        time=float(file.times[-1]),
+    )
+
+
+def plot_rupture(maps: list[FaultMap], path: Path) -> Path | None:
+    """Final slip in colour, rupture time as contours; None if the file has no slip."""
+    return _plot(maps, "slip", "slip [m]", "Slip and rupture time [s]", path, contours=True)
+
+
+def plot_peak_slip_rate(maps: list[FaultMap], path: Path) -> Path | None:
+    """Peak slip rate in colour; None if the file does not have it."""
+    return _plot(maps, "peak slip rate", "peak slip rate [m/s]", "Peak slip rate", path, contours=False)
+
+
+def _plot(maps: list[FaultMap], name: str, label: str, title: str, path: Path, contours: bool) -> Path | None:
+    maps = [m for m in maps if name in m.values]
+    if not maps:
+        return None
+    aspects = [np.ptp(m.xy[:, 1]) / max(np.ptp(m.xy[:, 0]), 1e-9) for m in maps]
+    heights = [float(np.clip(5.7 * aspect, 1.2, 7.0)) for aspect in aspects]
+    fig = style.figure(height=sum(heights) + 0.75 * len(maps) + 0.1)
+    axes = style.mosaic(fig, len(maps), 1, gridspec_kw={"height_ratios": heights})[:, 0]
+    # one outlier, at the fault's edge for example, must not set the scale of a peak value
+    every = np.concatenate([m.values[name] for m in maps])
+    top = style.top_value(every, 100.0 if contours else 99.8)
+    norm, extend = Normalize(0.0, top), style.beyond(every, top)
+    for ax, fault in zip(axes, maps, strict=True):
+        colours = style.light() if contours else style.colours("viridis")
+        patches = style.draw_cells(ax, fault.xy, fault.cells, fault.values[name], colours, norm)
+        if contours:
+            _contours(ax, fault)
+        ax.set_xlim(fault.xy[:, 0].min(), fault.xy[:, 0].max())
+        ax.set_ylim(fault.xy[:, 1].max(), fault.xy[:, 1].min())  # depth grows downwards
+        ax.set_ylabel("down dip [km]")
+        ax.set_title(f"{fault.title or title}, t = {fault.time:.4g} s")
+        style.colour_bar(ax, patches, label, extend)
+    axes[-1].set_xlabel("along strike [km]")
+    return style.save(fig, path)
+
+
+def _contours(ax: Axes, fault: FaultMap) -> None:
+    time = fault.rupture_time
+    if time is None or not np.isfinite(time).any():
+        return
+    start = int(np.nanargmin(time))
+    centre = fault.xy[fault.cells[start]].mean(axis=0)
+    ax.plot(*centre, marker="*", ms=11, mfc="white", mec=style.INK, mew=0.8, zorder=5)
+    latest = float(np.nanmax(time))
+    step = style.nice_step(latest, 40, (CONTOUR_STEP, 1.0, 2.0, 5.0, 10.0, 50.0))
+    levels = np.arange(step, latest, step)
+    ruptured = np.isfinite(time)
+    if not len(levels) or ruptured.sum() < 3:
+        return
+    triangulation = Triangulation(fault.xy[:, 0], fault.xy[:, 1], fault.cells, ~ruptured)
+    lines = ax.tricontour(triangulation, _at_points(fault, time), levels, colors=style.INK, linewidths=0.8)
+    every = max(1, round(len(levels) / 10))
+    halo: list[effects.AbstractPathEffect] = [effects.withStroke(linewidth=2.0, foreground="white", alpha=0.8)]
+    for text in ax.clabel(lines, levels[every - 1 :: every], fmt=lambda level: f"{level:g}", fontsize=7.5):
+        text.set_path_effects(halo)
+
+
+def _at_points(fault: FaultMap, values: np.ndarray) -> np.ndarray:
+    """Mean of the finite values of the cells around each point (0 without any: those triangles are masked)."""
+    finite = np.isfinite(values)
+    corners = fault.cells[finite].reshape(-1)
+    weights = np.repeat(values[finite], 3)
+    total = np.bincount(corners, weights, minlength=len(fault.xy))
+    count = np.bincount(corners, minlength=len(fault.xy))
+    return total / np.maximum(count, 1)

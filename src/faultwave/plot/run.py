@@ -1,0 +1,61 @@
+"""All pictures of a run, from its folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from faultwave.base.errors import InputError, Problem
+from faultwave.output.atomic import explaining
+from faultwave.output.formats.vtkhdf import VtkHdfReader
+from faultwave.output.results import Results, load_results
+from faultwave.plot.energies import plot_energies
+from faultwave.plot.fault import plot_peak_slip_rate, plot_rupture, read_fault_maps
+from faultwave.plot.seismograms import plot_fault_receivers, plot_receivers
+from faultwave.plot.surface import map_frame, plot_peak_velocity, plot_snapshots
+
+
+def plot_run(folder: str | Path, out: str | Path | None = None, *, prefix: str | None = None) -> list[Path]:
+    """Draw what the files of a run hold and return the pictures (PNG) written, into its folder unless ``out`` is given.
+
+    PREFIX-rupture (slip and rupture-time contours), -peak-slip-rate, -surface-peak-velocity, -surface-snapshots,
+    -receivers, -fault-receivers, -energies. Raises InputError for a folder without anything to draw.
+    """
+    results = load_results(folder, prefix)
+    target = Path(out) if out is not None else results.folder
+    with explaining(target):
+        target.mkdir(parents=True, exist_ok=True)
+    stem = str(target / results.prefix)
+    pictures = [*_fields(results, stem), *_histories(results, stem)]
+    written = [path for path in pictures if path is not None]
+    if not written:
+        raise InputError(Problem(str(results.folder), f"the run '{results.prefix}' left nothing to draw"))
+    return written
+
+
+def _fields(results: Results, stem: str) -> list[Path | None]:
+    fault = results.folder / f"{results.prefix}-fault.vtkhdf"
+    surface = results.folder / f"{results.prefix}-surface.vtkhdf"
+    pictures: list[Path | None] = []
+    if fault.exists():
+        maps = read_fault_maps(fault)
+        pictures.append(plot_rupture(maps, Path(f"{stem}-rupture.png")))
+        pictures.append(plot_peak_slip_rate(maps, Path(f"{stem}-peak-slip-rate.png")))
+    if surface.exists():
+        with VtkHdfReader(surface) as file:
+            if len(file.cells) and len(file.times):
+                traces = list(results.traces["receiver"].values())
+                frame = map_frame(file, fault if fault.exists() else None, traces)
+                pictures.append(plot_peak_velocity(file, frame, Path(f"{stem}-surface-peak-velocity.png")))
+                pictures.append(plot_snapshots(file, frame, Path(f"{stem}-surface-snapshots.png")))
+    return pictures
+
+
+def _histories(results: Results, stem: str) -> list[Path | None]:
+    traces = results.traces
+    pictures = [
+        plot_receivers(list(traces["receiver"].values()), Path(f"{stem}-receivers.png")),
+        plot_fault_receivers(list(traces["faultreceiver"].values()), Path(f"{stem}-fault-receivers.png")),
+    ]
+    if results.energies is not None:
+        pictures.append(plot_energies(results.energies, Path(f"{stem}-energies.png")))
+    return pictures

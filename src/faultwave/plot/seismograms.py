@@ -1,0 +1,143 @@
+"""Record sections: one row a receiver, one column a quantity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from faultwave.output.results import Trace
+from faultwave.plot import style
+
+MOST = 40
+"""Rows in one figure; of more receivers an even choice is drawn and the title says so."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """names drawn together, the first strongest; factor brings them into ``unit``; change: relative to the start."""
+
+    title: str
+    names: tuple[str, ...]
+    unit: str
+    factor: float = 1.0
+    change: bool = False
+
+
+VELOCITY = tuple(Column(f"$v_{i}$", (f"v{i}",), "m/s") for i in (1, 2, 3))
+FAULT = (
+    Column("slip rate", ("SRs", "SRd"), "m/s"),
+    Column("slip", ("Sls", "Sld"), "m"),
+    Column("change of shear traction", ("Ts0", "Td0"), "MPa", 1e-6, True),
+)
+
+
+def plot_receivers(traces: Sequence[Trace], path: Path) -> Path | None:
+    """Velocities of off-fault receivers. Each receiver has its own scale, common to its components; the peak of its
+    speed stands next to its name. None without velocities."""
+    traces = [t for t in traces if any(name in t.columns for c in VELOCITY for name in c.names)]
+    if not traces:
+        return None
+    chosen = _choose(traces)
+    peaks = {t.number: _peak(t) for t in chosen}
+    labels = [f"{_label(t)}\npeak {peaks[t.number]:.3g} m/s" for t in chosen]
+    scales = [[peaks[t.number] for t in chosen]] * 3
+    title = _title("Receivers: particle velocity, each receiver on its own scale", traces, chosen)
+    return _section(chosen, VELOCITY, scales, labels, title, path, bars=False)
+
+
+def plot_fault_receivers(traces: Sequence[Trace], path: Path) -> Path | None:
+    """Slip rate, slip and shear traction of fault receivers, along strike (dark) and dip (light). One scale a column,
+    given by a bar. None without any of them."""
+    columns = [c for c in FAULT if any(name in t.columns for t in traces for name in c.names)]
+    if not columns:
+        return None
+    chosen = _choose(traces)
+    scales = [[_range(chosen, column)] * len(chosen) for column in columns]
+    title = _title("Fault receivers: along strike (dark) and down dip (light)", traces, chosen)
+    return _section(chosen, columns, scales, [_label(t) for t in chosen], title, path, bars=True)
+
+
+def _choose(traces: Sequence[Trace]) -> list[Trace]:
+    if len(traces) <= MOST:
+        return list(traces)
+    return [traces[i] for i in np.round(np.linspace(0, len(traces) - 1, MOST)).astype(int)]
+
+
+def _title(text: str, traces: Sequence[Trace], chosen: Sequence[Trace]) -> str:
+    return text if len(chosen) == len(traces) else f"{text} ({len(chosen)} of {len(traces)})"
+
+
+def _label(trace: Trace) -> str:
+    if not np.isfinite(trace.location).all():
+        return f"{trace.number}"
+    place = ", ".join(f"{round(style.KM * x, 2) + 0.0:g}" for x in trace.location)
+    return f"{trace.number}  ({place}) km"
+
+
+def _series(trace: Trace, column: Column, name: str) -> np.ndarray:
+    values = column.factor * trace.columns[name]
+    return values - values[0] if column.change else values
+
+
+def _peak(trace: Trace) -> float:
+    parts = [np.square(trace.columns[n]) for c in VELOCITY for n in c.names if n in trace.columns]
+    return float(np.sqrt(np.nanmax(sum(parts))))
+
+
+def _range(traces: Sequence[Trace], column: Column) -> float:
+    parts = [_series(t, column, n) for t in traces for n in column.names if n in t.columns]
+    return max((float(np.nanmax(np.abs(p))) for p in parts), default=0.0)
+
+
+def _section(
+    traces: Sequence[Trace],
+    columns: Sequence[Column],
+    scales: Sequence[Sequence[float]],
+    labels: Sequence[str],
+    title: str,
+    path: Path,
+    bars: bool,
+) -> Path:
+    count = len(traces)
+    fig = style.figure(height=1.1 + max(1.6, min(9.5, 0.52 * count)))
+    axes = style.mosaic(fig, 1, len(columns), sharex=True, sharey=True)[0]
+    with style.house():
+        fig.suptitle(title, x=0.01, ha="left", fontsize=9.5)
+    for ax, column, scale in zip(axes, columns, scales, strict=True):
+        for row, trace in enumerate(traces):
+            _draw(ax, trace, column, row, scale[row])
+        ax.set_title(column.title, fontsize=9)
+        ax.set_xlabel("time [s]")
+        ax.spines["left"].set_visible(False)
+        ax.tick_params(axis="y", length=0)
+        ax.margins(x=0.01)
+        if bars and scale[0] > 0:
+            _bar(ax, scale[0], column.unit)
+    size = 7.5 if count <= 16 else 6.0
+    axes[0].set_yticks(range(count), labels, fontsize=size)
+    axes[0].set_ylim(count - 0.3, -0.85)
+    return style.save(fig, path)
+
+
+def _draw(ax: Axes, trace: Trace, column: Column, row: int, scale: float) -> None:
+    ax.axhline(row, color="#cccccc", lw=0.5, zorder=0)
+    # the weaker component first, so that it never hides the stronger
+    for colour, name in reversed(list(zip(("#1f4e79", "#e39b6b"), column.names, strict=False))):
+        if name in trace.columns:
+            values = _series(trace, column, name)
+            ax.plot(trace.time, row - 0.8 * values / (scale or 1.0), color=colour, lw=0.9, clip_on=False)
+
+
+def _bar(ax: Axes, scale: float, unit: str) -> None:
+    """A vertical bar of a round length at the right, in the column's unit."""
+    length = 10.0 ** np.floor(np.log10(scale))
+    length *= next((m for m in (5.0, 2.0) if m * length <= scale), 1.0)
+    height = 0.8 * length / scale
+    place = ax.get_yaxis_transform()
+    ax.plot([1.02, 1.02], [0, -height], transform=place, color=style.INK, lw=2, clip_on=False, solid_capstyle="butt")
+    text = f"{length:g} {unit}"
+    ax.text(1.035, -0.5 * height, text, transform=place, va="center", ha="left", fontsize=7.5, rotation=90)

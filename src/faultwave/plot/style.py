@@ -1,0 +1,120 @@
+"""What all pictures share: sizes, fonts, colours, units on axes, and saving whole files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.collections import PolyCollection
+from matplotlib.colorbar import Colorbar
+from matplotlib.colors import Colormap, ListedColormap, Normalize
+from matplotlib.figure import Figure
+
+from faultwave.output.atomic import atomic_path
+
+WIDTH = 7.2
+"""Width of a figure [inch]: a page of two columns."""
+DPI = 200
+KM = 1e-3
+INK = "#222222"
+COLOURS = ("#1f4e79", "#c8553d", "#3a7d44", "#7d5ba6", "#b8860b", "#5f6b76")
+"""Line colours that stay apart in print and for most colour-blind readers."""
+
+RC: dict[Any, Any] = {
+    "font.size": 9.0,
+    "axes.titlesize": 9.5,
+    "axes.titlelocation": "left",
+    "axes.labelsize": 9.0,
+    "axes.linewidth": 0.7,
+    "axes.edgecolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "xtick.labelsize": 8.0,
+    "ytick.labelsize": 8.0,
+    "xtick.major.width": 0.7,
+    "ytick.major.width": 0.7,
+    "legend.fontsize": 8.0,
+    "legend.frameon": False,
+    "lines.linewidth": 1.1,
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+    "axes.formatter.useoffset": False,
+}
+
+
+def house() -> AbstractContextManager[None]:
+    """Within it new artists get the house's fonts and lines; nothing outside changes."""
+    return mpl.rc_context(RC)
+
+
+def colours(name: str) -> Colormap:
+    """A colour map of matplotlib's by name."""
+    return mpl.colormaps[name]
+
+
+def light(name: str = "magma_r", start: float = 0.0, end: float = 0.72) -> Colormap:
+    """The light part of a perceptually uniform map, on which dark lines and text stay readable."""
+    return ListedColormap(colours(name)(np.linspace(start, end, 256)), name=f"{name}-light")
+
+
+def figure(width: float = WIDTH, height: float = 4.0) -> Figure:
+    """A figure with constrained layout that belongs to no window and no global state."""
+    with house():
+        return Figure(figsize=(width, height), layout="constrained")
+
+
+def save(fig: Figure, path: Path) -> Path:
+    """Write a PNG whole or not at all."""
+    with house(), atomic_path(path) as temporary:
+        fig.savefig(temporary, format="png", dpi=DPI)
+    return path
+
+
+def mosaic(fig: Figure, rows: int, columns: int, **options: Any) -> np.ndarray:
+    """Axes (rows, columns) in the house style; options as of ``Figure.subplots``."""
+    with house():
+        return np.asarray(fig.subplots(rows, columns, squeeze=False, **options))
+
+
+def colour_bar(axes: Axes, mappable: ScalarMappable, label: str, extend: str = "neither") -> Colorbar:
+    """A colour bar exactly as high as axes of equal aspect, at their right."""
+    with house():
+        place = axes.inset_axes((1.025, 0.0, 0.028, 1.0))
+        bar = axes.figure.colorbar(mappable, cax=place, label=label, extend=extend)
+        bar.outline.set_linewidth(0.5)
+        return bar
+
+
+def draw_cells(
+    axes: Axes, xy: np.ndarray, cells: np.ndarray, values: np.ndarray, cmap: Colormap, norm: Normalize
+) -> PolyCollection:
+    """Triangles in flat colours: xy (np, 2), cells (nc, 3), values (nc,)."""
+    # a thin edge of the face's own colour hides the seams that anti-aliasing leaves
+    patches = PolyCollection(xy[cells], array=values, cmap=cmap, norm=norm, edgecolors="face", linewidths=0.15)
+    patches.set_rasterized(True)
+    axes.add_collection(patches)
+    axes.set_aspect("equal")
+    return patches
+
+
+def top_value(values: np.ndarray, percentile: float = 100.0) -> float:
+    """Upper end of a colour scale from 0; 1 where nothing moved, so that the scale exists."""
+    finite = values[np.isfinite(values)]
+    top = float(np.percentile(finite, percentile)) if finite.size else 0.0
+    return top if top > 0 else 1.0
+
+
+def beyond(values: np.ndarray, top: float) -> str:
+    """How a colour bar that ends at ``top`` must say that values go on: 'max' or 'neither'."""
+    return "max" if values.size and np.nanmax(values) > top * (1 + 1e-9) else "neither"
+
+
+def nice_step(span: float, most: int, steps: Sequence[float]) -> float:
+    """The first of ``steps`` that divides the span into at most ``most`` pieces, else the last."""
+    return next((step for step in steps if span / step <= most), steps[-1])

@@ -1,0 +1,150 @@
+"""Pictures of the free surface: peak ground velocity, and the waves at several times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.colors import Normalize
+
+from faultwave.output.formats.vtkhdf import VtkHdfReader
+from faultwave.output.results import Trace
+from faultwave.plot import style
+
+_SNAPSHOTS = 6
+_SHALLOW = 200.0  # [m]: receivers this near the surface are marked on its map
+
+
+@dataclass(frozen=True)
+class MapFrame:
+    """What every map shows besides colours: outline of the fault (n, 2, 2), limits (2, 2), stations (m, 2), all km."""
+
+    outline: np.ndarray
+    limits: np.ndarray
+    stations: np.ndarray
+
+
+def map_frame(surface: VtkHdfReader, fault: Path | None, traces: list[Trace]) -> MapFrame:
+    """The map around the fault, half its length to every side (all of the surface if there is no fault)."""
+    xy = style.KM * surface.points[:, :2]
+    limits = np.array([xy.min(axis=0), xy.max(axis=0)])
+    outline = np.zeros((0, 2, 2))
+    if fault is not None:
+        outline = _outline(fault)
+        ends = outline.reshape(-1, 2)
+        margin = max(0.5 * float(np.ptp(ends, axis=0).max()), 5.0)
+        near = np.array([ends.min(axis=0) - margin, ends.max(axis=0) + margin])
+        limits = np.array([np.maximum(limits[0], near[0]), np.minimum(limits[1], near[1])])
+    top = surface.points[:, 2].max()
+    places = [style.KM * t.location[:2] for t in traces if t.location[2] > top - _SHALLOW]
+    return MapFrame(outline, limits, np.array(places).reshape(-1, 2))
+
+
+def _outline(fault: Path) -> np.ndarray:
+    """Edges that belong to one triangle only, seen from above, (n, 2, 2) [km]."""
+    with VtkHdfReader(fault) as file:
+        grain = 1e-6 * max(float(np.ptp(file.points, axis=0).max()), 1.0)
+        _, first, merged = np.unique(np.round(file.points / grain), axis=0, return_index=True, return_inverse=True)
+        cells = merged.reshape(-1)[file.cells]
+        edges = np.sort(np.concatenate([cells[:, [0, 1]], cells[:, [1, 2]], cells[:, [0, 2]]]), axis=1)
+        edges, count = np.unique(edges, axis=0, return_counts=True)
+        return np.asarray(style.KM * file.points[first][edges[count == 1]][:, :, :2])
+
+
+def _speed(surface: VtkHdfReader, step: int) -> np.ndarray:
+    return np.sqrt(sum(np.square(surface.field(f"v{i}", step), dtype=np.float64) for i in (1, 2, 3)))
+
+
+def _has_velocity(surface: VtkHdfReader) -> bool:
+    return all(f"v{i}" in surface for i in (1, 2, 3)) and len(surface.times) > 0
+
+
+def peak_velocity(surface: VtkHdfReader) -> np.ndarray | None:
+    """Peak ground velocity (nc,) [m/s]: as written, else the largest of the snapshots; None without velocities."""
+    if "PGV" in surface and len(surface.times):
+        return np.asarray(surface.field("PGV"), dtype=np.float64)
+    if not _has_velocity(surface):
+        return None
+    peak = _speed(surface, 0)
+    for step in range(1, len(surface.times)):
+        np.maximum(peak, _speed(surface, step), out=peak)
+    return peak
+
+
+def plot_peak_velocity(surface: VtkHdfReader, frame: MapFrame, path: Path) -> Path | None:
+    """Map of peak ground velocity; None if the file holds no velocity."""
+    peak = peak_velocity(surface)
+    if peak is None:
+        return None
+    fig = style.figure(height=_height(frame, 5.9) + 0.8)
+    ax = style.mosaic(fig, 1, 1)[0, 0]
+    visible = peak[_visible(surface, frame)]
+    # points next to the fault trace move with the slip rate: they may saturate, or the rest of the map would be dark
+    top = style.top_value(visible, 99.5)
+    norm = Normalize(0.0, top)
+    patches = _draw(ax, surface, peak, frame, norm)
+    ax.set_title(f"Peak ground velocity until t = {surface.times[-1]:.4g} s")
+    ax.set_xlabel("x [km]")
+    ax.set_ylabel("y [km]")
+    if len(frame.outline) or len(frame.stations):
+        legend = ax.legend(loc="upper right", labelcolor="white", handlelength=1.4)
+        legend.set_zorder(6)
+    style.colour_bar(ax, patches, "peak velocity [m/s]", style.beyond(visible, top))
+    return style.save(fig, path)
+
+
+def plot_snapshots(surface: VtkHdfReader, frame: MapFrame, path: Path) -> Path | None:
+    """Ground speed at up to six times after the first; None if the file holds fewer than two velocities."""
+    later = np.flatnonzero(surface.times > surface.times.min()) if _has_velocity(surface) else np.zeros(0, dtype=int)
+    if not len(later):
+        return None
+    count = min(_SNAPSHOTS, len(later))
+    # evenly spread to the last, not from the first: just after the start there is nothing to see
+    steps = later[np.round(np.arange(1, count + 1) * len(later) / count).astype(int) - 1]
+    columns = min(3, count)
+    rows = -(-count // columns)
+    fig = style.figure(height=rows * (_height(frame, 5.8 / columns) + 0.3) + 0.5)
+    axes = style.mosaic(fig, rows, columns, sharex=True, sharey=True)
+    visible = _visible(surface, frame)
+    speeds = [_speed(surface, int(step)) for step in steps]
+    shown = np.concatenate([speed[visible] for speed in speeds])
+    top = style.top_value(shown, 99.5)
+    norm = Normalize(0.0, top)
+    for ax, step, speed in zip(axes.flat, steps, speeds, strict=False):
+        patches = _draw(ax, surface, speed, frame, norm)
+        ax.set_title(f"t = {surface.times[step]:.4g} s")
+    for ax in axes.flat[count:]:
+        ax.set_visible(False)
+    for ax in axes[-1]:
+        ax.set_xlabel("x [km]")
+    for ax in axes[:, 0]:
+        ax.set_ylabel("y [km]")
+    with style.house():
+        label, extend = "ground speed [m/s]", style.beyond(shown, top)
+        fig.colorbar(patches, ax=axes, label=label, extend=extend, shrink=0.8, aspect=30, pad=0.015)
+    return style.save(fig, path)
+
+
+def _height(frame: MapFrame, width: float) -> float:
+    size = frame.limits[1] - frame.limits[0]
+    return float(np.clip(width * size[1] / max(size[0], 1e-9), 0.35 * width, 1.4 * width))
+
+
+def _visible(surface: VtkHdfReader, frame: MapFrame) -> np.ndarray:
+    centres = style.KM * surface.points[surface.cells][:, :, :2].mean(axis=1)
+    inside = np.all((centres >= frame.limits[0]) & (centres <= frame.limits[1]), axis=1)
+    return inside if inside.any() else np.ones_like(inside)
+
+
+def _draw(ax: Axes, surface: VtkHdfReader, values: np.ndarray, frame: MapFrame, norm: Normalize) -> PolyCollection:
+    xy = style.KM * surface.points[:, :2]
+    patches = style.draw_cells(ax, xy, surface.cells, values, style.colours("inferno"), norm)
+    ax.add_collection(LineCollection(list(frame.outline), colors="#7fd6ff", linewidths=1.0, label="fault"))
+    if len(frame.stations):
+        ax.plot(*frame.stations.T, "^", ms=5, mfc="white", mec=style.INK, mew=0.6, ls="none", label="receivers")
+    ax.set_xlim(*frame.limits[:, 0])
+    ax.set_ylim(*frame.limits[:, 1])
+    return patches
