@@ -1,0 +1,150 @@
+"""Commands that start from a case: run, check, plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from faultwave.base.errors import InputError, Problem
+from faultwave.cli import screen
+
+if TYPE_CHECKING:
+    from faultwave.base.errors import Problems
+    from faultwave.case.model import Case
+
+CaseName = Annotated[
+    str,
+    typer.Argument(metavar="CASE", help="A native YAML file, a SeisSol parameters.par, or the name of an example."),
+]
+Order = Annotated[int | None, typer.Option("--order", help="Convergence order, 2 to 8.")]
+Precision = Annotated[str | None, typer.Option("--precision", help="double or single.")]
+Backend = Annotated[str | None, typer.Option("--backend", help="Where kernels run: cpu or numpy.")]
+Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Simulated time [s], or with a unit.")]
+Output = Annotated[Path | None, typer.Option("--output", metavar="DIR", help="Folder for everything written.")]
+Threads = Annotated[int | None, typer.Option("--threads", help="Threads; default all cores.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace the results of an earlier run in the folder.")]
+
+
+def load(
+    name: str,
+    order: int | None = None,
+    precision: str | None = None,
+    backend: str | None = None,
+    until: str | None = None,
+    output: Path | None = None,
+    threads: int | None = None,
+) -> tuple[Case, Problems]:
+    """The case with what the command line changes in it, and its warnings. Raises InputError for all errors at once."""
+    from faultwave.case.load import load_case
+
+    asked: dict[str, Any] = {
+        "order": order,
+        "precision": precision,
+        "backend": backend,
+        "until": None if until is None else _seconds(until),
+        "output": output,
+        "threads": threads,
+    }
+    case, problems = load_case(name, {key: value for key, value in asked.items() if value is not None})
+    problems.raise_errors()
+    return case, problems
+
+
+def _seconds(text: str) -> float:
+    from faultwave.base.units import to_si
+
+    try:
+        return to_si(text, "s")
+    except ValueError as error:
+        raise InputError(Problem("--until", str(error), "a time like 2 or '500 ms'")) from None
+
+
+def warn(problems: Problems) -> None:
+    """Show the warnings, if there are any."""
+    if problems.warnings:
+        screen.show_problems(problems.warnings)
+
+
+def run(
+    case: CaseName,
+    order: Order = None,
+    precision: Precision = None,
+    backend: Backend = None,
+    until: Until = None,
+    output: Output = None,
+    threads: Threads = None,
+    force: Force = False,
+) -> None:
+    """Run a case and write its outputs.
+
+    Ctrl-C finishes the step, closes the outputs and says how far the run got.
+    """
+    asked, problems = load(case, order, precision, backend, until, output, threads)
+    warn(problems)
+    from faultwave.run import simulate
+
+    simulation = simulate(asked, force=force)
+    with screen.progress() as report:
+        simulation.run(progress=report)
+    screen.out().print(f"done; see it with: faultwave plot {asked.output.folder}", soft_wrap=True)
+
+
+def check(
+    case: CaseName,
+    order: Order = None,
+    precision: Precision = None,
+    backend: Backend = None,
+    until: Until = None,
+    output: Output = None,
+    threads: Threads = None,
+) -> None:
+    """Say everything that is wrong with a case, at once; run and write nothing.
+
+    Reads the settings, the mesh, the models at every cell and fault point, and places sources and receivers.
+    """
+    asked, problems = load(case, order, precision, backend, until, output, threads)
+    from faultwave.run.check import check as check_case
+
+    problems.extend(p for p in check_case(asked).items if p not in problems.items)
+    if problems.items:
+        screen.show_problems(problems.items)
+    if problems.errors:
+        raise typer.Exit(screen.EXIT_INPUT)
+    screen.out().print(f"{case}: this case can run")
+
+
+def plan(
+    case: CaseName,
+    order: Order = None,
+    precision: Precision = None,
+    backend: Backend = None,
+    until: Until = None,
+    output: Output = None,
+    threads: Threads = None,
+) -> None:
+    """Show what a run would cost and resolve, without running it.
+
+    Cells, memory, time steps and clusters, an estimate of the run time from a few seconds' measurement, output size,
+    points per wavelength and per cohesive zone, and the worst cells.
+    """
+    asked, problems = load(case, order, precision, backend, until, output, threads)
+    warn(problems)
+    from faultwave.run.plan import make_plan
+    from faultwave.run.report import plan_report
+
+    for section, rows in plan_report(make_plan(asked), asked):
+        screen.out().print(screen.table(section, rows), "")
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Give the program the commands of this file."""
+    commands: tuple[tuple[Callable[..., None], str], ...] = (
+        (run, "Example: faultwave run parameters.par --order 5 --until 2 --output results"),
+        (check, "Example: faultwave check parameters.par"),
+        (plan, "Example: faultwave plan tpv5 --order 6"),
+    )
+    for command, example in commands:
+        app.command(epilog=example)(command)

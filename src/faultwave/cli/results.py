@@ -1,0 +1,89 @@
+"""Commands that start from results: plot, convert, compare, verify."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from faultwave.base.errors import InputError, Problem
+from faultwave.cli import screen
+
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run.")]
+
+
+def plot(folder: Folder) -> None:
+    """Draw what a run left: rupture time and slip on the fault, the surface, seismograms, energies.
+
+    Pictures go into the same folder; their names are printed.
+    """
+    from faultwave.plot import plot_run
+
+    screen.files(plot_run(folder))
+
+
+def convert(
+    folder: Folder,
+    kind: Annotated[str, typer.Argument(metavar="FORMAT", help="csv, sac, mseed or scec.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", metavar="DIR", help="Folder for the files; default DIR itself.")
+    ] = None,
+) -> None:
+    """Write receivers in another format: csv, sac, mseed, or scec station files and contours."""
+    from faultwave.output.convert import convert as convert_run
+
+    screen.files(convert_run(folder, kind, output))
+
+
+def compare(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")],
+    reference: Annotated[Path, typer.Argument(metavar="REFERENCE", help="Folder with what it should be.")],
+    limit: Annotated[float, typer.Option("--limit", help="Largest misfit allowed of any group.")] = 0.05,
+    group: Annotated[
+        list[str] | None, typer.Option("--group", metavar="NAME=LIMIT", help="Another limit for one group; repeat.")
+    ] = None,
+    rupture_time: Annotated[float, typer.Option("--rupture-time", help="Difference allowed [s].")] = 0.012,
+    until: Annotated[float | None, typer.Option("--until", metavar="TIME", help="Leave later times out [s].")] = None,
+    json: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Also write the misfits here.")] = None,
+) -> None:
+    """Judge a run against a reference, ours or SeisSol's: receivers, fault receivers, energies.
+
+    Exits with 0 within all limits, 1 over a limit or something missing, 2 nothing to compare.
+    """
+    from faultwave.output.atomic import atomic_text
+    from faultwave.verify.compare import compare as compare_runs
+    from faultwave.verify.table import render
+
+    limits = dict(_group_limit(text) for text in group or ())
+    comparison = compare_runs(run, reference, limit, limits=limits, rupture_time=rupture_time, until=until)
+    screen.out().print(render(comparison))
+    if json is not None:
+        import json as writer
+
+        with atomic_text(json) as file:
+            writer.dump(comparison.as_dict(), file, indent=1)
+            file.write("\n")
+    if comparison.exit_code:
+        raise typer.Exit(comparison.exit_code)
+
+
+def _group_limit(text: str) -> tuple[str, float]:
+    name, equals, value = text.partition("=")
+    try:
+        return name.strip(), float(value)
+    except ValueError:
+        what = f"'{text}' is not of the form NAME=LIMIT" if not equals else f"'{value}' is not a number"
+        raise InputError(Problem("--group", what, "a limit like 'slip rate=0.04'")) from None
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Give the program the commands of this file."""
+    commands: tuple[tuple[Callable[..., None], str], ...] = (
+        (plot, "Example: faultwave plot demo"),
+        (convert, "Example: faultwave convert demo csv --output tables"),
+        (compare, "Example: faultwave compare results reference --limit 0.08 --group 'slip rate=0.04'"),
+    )
+    for command, example in commands:
+        app.command(epilog=example)(command)

@@ -1,0 +1,173 @@
+"""What commands show: problems, tables, progress. Results go to standard output, all else to standard error."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+from rich.table import Table
+from rich.text import Text
+
+from faultwave.base.errors import FaultwaveError, InputError, Problem, RunError
+
+EXIT_RUN, EXIT_INPUT = 1, 2
+
+
+class StepProgress(Protocol):
+    """What a simulation reports while it runs: times [s], element updates, updates a second, seconds left."""
+
+    time: float
+    end_time: float
+    updates: int
+    rate: float
+    eta: float
+
+
+def out() -> Console:
+    """Standard output; made when needed, so that a test or a pipe that replaced it is honoured."""
+    return Console(highlight=False)
+
+
+def err() -> Console:
+    """Standard error."""
+    return Console(stderr=True, highlight=False)
+
+
+def exit_code(error: FaultwaveError) -> int:
+    """2: what the user wrote must change; 1: the run or the machine failed."""
+    return EXIT_INPUT if isinstance(error, InputError) else EXIT_RUN
+
+
+def show_error(error: FaultwaveError) -> None:
+    """An error in full: every problem of an InputError, the text of any other."""
+    if isinstance(error, InputError):
+        show_problems(error.problems)
+        return
+    title = "the run stopped" if isinstance(error, RunError) else "error"
+    err().print(Text.assemble((f"{title}: ", "bold red"), str(error)), soft_wrap=True)
+
+
+def show_problems(problems: Iterable[Problem]) -> None:
+    """Each problem as a short block: where, what, what is allowed, what to do; then how many there are."""
+    problems = list(problems)
+    console = err()
+    for problem in problems:
+        style = "red" if problem.severity == "error" else "yellow"
+        # soft_wrap: a path or a number must never be broken in two, or nobody can search for it
+        console.print(
+            Text.assemble((f"{problem.severity}: ", f"bold {style}"), (problem.where, "bold")), soft_wrap=True
+        )
+        console.print(Text(f"  {problem.what}"), soft_wrap=True)
+        if problem.allowed:
+            console.print(Text.assemble(("  allowed: ", "dim"), problem.allowed), soft_wrap=True)
+        if problem.advice:
+            console.print(Text.assemble(("  advice: ", "cyan"), problem.advice), soft_wrap=True)
+    counts = [(kind, sum(p.severity == kind for p in problems)) for kind in ("error", "warning")]
+    console.print(Text(", ".join(f"{n} {kind}{'s' * (n != 1)}" for kind, n in counts if n), style="bold"))
+
+
+def table(title: str, rows: Iterable[Sequence[Any]], header: Sequence[str] = ()) -> Table:
+    """A plain table; without a header the first column names what the others say."""
+    rows = [[str(value) for value in row] for row in rows]
+    made = Table(title=escape(title), title_justify="left", title_style="bold", box=None, pad_edge=False)
+    made.show_header = bool(header)
+    columns = max([len(header), *map(len, rows)])
+    for i in range(columns):
+        name = header[i] if i < len(header) else ""
+        made.add_column(escape(name), justify="left", overflow="fold", style="cyan" if i == 0 else "")
+    for row in rows:
+        made.add_row(*(Text(value) for value in row))
+    return made
+
+
+def heading(text: str) -> None:
+    """A line that separates parts of a long output."""
+    out().rule(Text(text, style="bold"), align="left")
+
+
+def files(paths: Iterable[Any]) -> None:
+    """One written file a line, plain, so that a script can read the list."""
+    for path in paths:
+        out().print(Text(str(path)), soft_wrap=True)
+
+
+def rate(updates: float) -> str:
+    """'1.23 M updates/s'."""
+    for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if updates >= factor:
+            return f"{updates / factor:.3g} {prefix} updates/s"
+    return f"{updates:.3g} updates/s"
+
+
+def duration(seconds: float) -> str:
+    """'42 s', '3 min 05 s', '2 h 07 min', or '?' where it is not known yet."""
+    if not seconds < 1e9:  # NaN and infinity too
+        return "?"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[StepProgress], None]]:
+    """A callback for a simulation: a live bar on a terminal, now and then a line elsewhere."""
+    console = err()
+    if console.is_terminal:
+        with _bar(console) as report:
+            yield report
+    else:
+        yield _Lines(console)
+
+
+@contextmanager
+def _bar(console: Console) -> Iterator[Callable[[StepProgress], None]]:
+    columns = (
+        TextColumn("t = {task.fields[time]:.4g} of {task.fields[end]:.4g} s"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TextColumn("{task.fields[left]} left"),
+    )
+    with Progress(*columns, console=console) as bar:
+        task = bar.add_task("", total=1.0, time=0.0, end=float("nan"), rate="", left="?")
+
+        def report(step: StepProgress) -> None:
+            bar.update(
+                task,
+                completed=_share(step),
+                time=step.time,
+                end=step.end_time,
+                rate=rate(step.rate),
+                left=duration(step.eta),
+            )
+
+        yield report
+
+
+class _Lines:
+    """Progress in a log file: a line at every tenth of the way and at least every half minute."""
+
+    def __init__(self, console: Console, seconds: float = 30.0):
+        self.console, self.seconds = console, seconds
+        self.tenth, self.last = -1, time.monotonic()
+
+    def __call__(self, step: StepProgress) -> None:
+        tenth, now = int(10 * _share(step) + 1e-9), time.monotonic()
+        if tenth == self.tenth and now - self.last < self.seconds:
+            return
+        self.tenth, self.last = tenth, now
+        share = f"{100 * _share(step):3.0f} %"
+        text = f"{share}  t = {step.time:.4g} of {step.end_time:.4g} s  {rate(step.rate)}  {duration(step.eta)} left"
+        self.console.print(Text(text), soft_wrap=True)
+
+
+def _share(step: StepProgress) -> float:
+    return min(step.time / step.end_time, 1.0) if step.end_time > 0 else 1.0

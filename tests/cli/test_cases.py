@@ -1,0 +1,179 @@
+"""run, check and plan: what they hand to the rooms, what they show, how they exit."""
+
+import types
+
+import pytest
+
+from faultwave.base.errors import BackendError, InputError, Problem, Problems, RunError
+
+
+class Simulation:
+    """Takes two steps and reports each."""
+
+    def __init__(self, error=None):
+        self.error, self.ran = error, False
+
+    def run(self, progress):
+        for step in (1, 2):
+            progress(types.SimpleNamespace(time=0.5 * step, end_time=1.0, updates=10 * step, rate=2.5e6, eta=1.0))
+        if self.error:
+            raise self.error
+        self.ran = True
+
+
+@pytest.fixture
+def simulate(room):
+    """The run room; ``.calls`` holds what it was asked, ``.simulation`` what it returns."""
+    state = types.SimpleNamespace(calls=[], simulation=Simulation())
+
+    def call(case, **overrides):
+        state.calls.append((case, overrides))
+        return state.simulation
+
+    room("faultwave.run", simulate=call)
+    return state
+
+
+def test_run_passes_overrides_and_shows_progress(cli, case, simulate):
+    options = [
+        "--order",
+        5,
+        "--precision",
+        "single",
+        "--backend",
+        "numpy",
+        "--until",
+        "500 ms",
+        "--output",
+        "x",
+        "--threads",
+        1,
+    ]
+    result = cli("run", "deck.par", *options, "--force")
+    assert result.exit_code == 0
+    name, asked = case.asked
+    assert name == "deck.par"
+    assert asked.pop("output").name == "x"
+    assert asked == {"order": 5, "precision": "single", "backend": "numpy", "until": 0.5, "threads": 1}
+    assert simulate.calls == [(case.case, {"force": True})]
+    assert simulate.simulation.ran
+    assert "50 %  t = 0.5 of 1 s  2.5 M updates/s  1.0 s left" in result.stderr
+    assert "faultwave plot results" in result.stdout
+
+
+def test_what_is_not_given_is_not_overridden(cli, case, simulate):
+    assert cli("run", "tpv5").exit_code == 0
+    assert case.asked == ("tpv5", {})
+
+
+def test_run_shows_warnings_once_and_goes_on(cli, case, simulate):
+    case.problems.warn("deck.par:3", "unknown key 'rotation'")
+    result = cli("run", "deck.par")
+    assert result.exit_code == 0
+    assert result.stderr.count("unknown key 'rotation'") == 1
+    assert "1 warning" in result.stderr
+
+
+def test_every_error_is_shown_and_nothing_runs(cli, case, simulate):
+    case.problems.error("case.yaml:4", "unknown key 'ordr'", "order, precision", "did you mean 'order'?")
+    case.problems.error("mesh", "x.h5 does not exist")
+    result = cli("run", "case.yaml")
+    assert result.exit_code == 2
+    for text in ("case.yaml:4", "unknown key 'ordr'", "allowed: order, precision", "did you mean 'order'?", "2 errors"):
+        assert text in result.stderr
+    assert "x.h5 does not exist" in result.stderr
+    assert simulate.calls == []
+    assert result.stdout == ""
+
+
+def test_long_places_are_not_broken_into_lines(cli, room):
+    where = "/".join(["a-very-long-folder-name"] * 12) + "/case.yaml:12"
+
+    def load(name, overrides):
+        raise InputError(Problem(where, "x" * 300))
+
+    room("faultwave.case.load", load_case=load)
+    result = cli("check", "x")
+    assert where in result.stderr
+    assert "x" * 300 in result.stderr
+
+
+def test_text_in_brackets_is_shown_as_it_is(cli, room):
+    def load(name, overrides):
+        raise InputError(Problem("case.yaml [line 3]", "[bold] is no setting", "[a, b]"))
+
+    room("faultwave.case.load", load_case=load)
+    result = cli("check", "x")
+    assert "case.yaml [line 3]" in result.stderr
+    assert "[bold] is no setting" in result.stderr
+    assert "allowed: [a, b]" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "text"),
+    [
+        (RunError("blow-up at t = 0.3 s in cell 17"), 1, "the run stopped: blow-up at t = 0.3 s in cell 17"),
+        (BackendError("no C compiler; install gcc"), 1, "error: no C compiler; install gcc"),
+        (InputError(Problem("output", "folder holds a run")), 2, "folder holds a run"),
+    ],
+)
+def test_exit_codes_of_a_failing_run(cli, case, simulate, error, code, text):
+    simulate.simulation = Simulation(error)
+    result = cli("run", "tpv5")
+    assert result.exit_code == code
+    assert text in result.stderr
+    assert "done" not in result.stdout
+
+
+def test_a_bug_is_not_hidden(cli, case, simulate):
+    simulate.simulation = Simulation(ZeroDivisionError("a bug"))
+    with pytest.raises(ZeroDivisionError):
+        cli("run", "tpv5")
+
+
+@pytest.mark.parametrize("text", ["5 kg", "soon", "3 parsecs of time"])
+def test_until_needs_a_time(cli, case, simulate, text):
+    result = cli("run", "tpv5", "--until", text)
+    assert result.exit_code == 2
+    assert "--until" in result.stderr
+    assert simulate.calls == []
+
+
+def test_check_collects_from_loading_and_looking(cli, case, room):
+    def look(asked):
+        assert asked is case.case
+        found = Problems()
+        found.error("receiver 3", "lies 12.5 m outside the mesh")
+        found.warn("deck.par:9", "no effect")
+        return found
+
+    case.problems.warn("deck.par:9", "no effect")
+    room("faultwave.run.check", check=look)
+    result = cli("check", "deck.par")
+    assert result.exit_code == 2
+    assert "lies 12.5 m outside the mesh" in result.stderr
+    assert result.stderr.count("no effect") == 1
+    assert "1 error, 1 warning" in result.stderr
+
+
+def test_check_of_a_good_case(cli, case, room):
+    room("faultwave.run.check", check=lambda asked: Problems())
+    result = cli("check", "deck.par", "--order", 4)
+    assert result.exit_code == 0
+    assert "can run" in result.stdout
+    assert case.asked == ("deck.par", {"order": 4})
+
+
+def test_plan_prints_every_section(cli, case, room):
+    room("faultwave.run.plan", make_plan=lambda asked: ("plan of", asked))
+
+    def report(plan, asked):
+        assert plan == ("plan of", asked)
+        return [("mesh", [("cells", 19183), ("order", 4)]), ("worst cells", [(17, "1.0 2.0 3.0", "0.2 ms")])]
+
+    room("faultwave.run.report", plan_report=report)
+    result = cli("plan", "tpv5")
+    assert result.exit_code == 0
+    lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    for line in ("mesh", "cells 19183", "order 4", "worst cells", "17 1.0 2.0 3.0 0.2 ms"):
+        assert line in lines

@@ -1,0 +1,90 @@
+"""Help is there for every command, fast, with an example that works as it stands."""
+
+import shlex
+import subprocess
+import sys
+import time
+
+import pytest
+from typer.main import get_command
+
+from faultwave.cli.main import app
+
+
+def leaves(command, path=()):
+    """(path, command) of everything that can be run."""
+    children = getattr(command, "commands", {})
+    if not children:
+        yield path, command
+    for name, child in children.items():
+        yield from leaves(child, (*path, name))
+
+
+COMMANDS = dict(leaves(get_command(app)))
+
+
+def test_the_commands_of_the_plan_exist():
+    named = {path[0] for path in COMMANDS}
+    assert named >= {
+        "run",
+        "check",
+        "plan",
+        "compare",
+        "verify",
+        "plot",
+        "convert",
+        "examples",
+        "laws",
+        "mesh",
+        "kernels",
+    }
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_help_explains_with_an_example(path, cli):
+    result = cli(*path, "--help")
+    assert result.exit_code == 0
+    assert COMMANDS[path].help.split("\n")[0].split(":")[0][:40] in result.stdout
+    assert "Example: faultwave " + " ".join(path) in " ".join(result.stdout.split())
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_the_example_is_accepted_by_its_own_command(path):
+    words = shlex.split(COMMANDS[path].epilog.removeprefix("Example: "))
+    assert words[: len(path) + 1] == ["faultwave", *path]
+    context = COMMANDS[path].make_context(path[-1], words[len(path) + 1 :])  # raises for a wrong option or argument
+    assert context.command is COMMANDS[path]
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_every_option_says_what_it_does(path):
+    for parameter in COMMANDS[path].params:
+        if parameter.name != "help":
+            assert parameter.help, f"{' '.join(path)} {parameter.name}"
+
+
+def test_without_arguments_the_program_shows_its_commands(cli):
+    result = cli()
+    assert "Usage" in result.stdout + result.stderr
+    assert "convert" in result.stdout + result.stderr
+
+
+def test_version(cli):
+    from faultwave import __version__
+
+    assert cli("--version").stdout.strip() == f"faultwave {__version__}"
+
+
+def test_a_mistyped_command_is_refused_with_a_suggestion(cli):
+    result = cli("complare")
+    assert result.exit_code == 2
+    assert "complare" in result.stderr
+    assert "compare" in result.stderr
+
+
+def test_help_does_not_wait_for_numerics():
+    code = "import sys; import faultwave.cli.main; print([m for m in ('numpy','pydantic','h5py','pint') if m in sys.modules])"
+    start = time.monotonic()
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+    assert time.monotonic() - start < 10

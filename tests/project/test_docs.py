@@ -1,0 +1,107 @@
+"""The documentation says nothing untrue that a machine can notice."""
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
+MACHINE = re.compile(r"(?<![\w.~$}])/(?:tmp|root|work|home|mnt|opt|scratch|Users|private|var)/\w")
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+def tracked() -> list[Path]:
+    """Files of the project itself: those git knows, else everything outside dot folders."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode == 0:
+        return [ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+    return [p for p in ROOT.rglob("*") if p.is_file() and not any(part.startswith(".") for part in p.parts)]
+
+
+def headings(page: Path) -> set[str]:
+    """Anchors of a page, as Markdown processors make them from headings."""
+    titles = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\s-]", "", t).strip().lower().replace(" ", "-") for t in titles}
+
+
+def test_no_file_mentions_a_path_of_somebodys_machine():
+    found = []
+    for path in tracked():
+        if path == Path(__file__) or path.suffix in {".h5", ".png", ".nc"}:
+            continue
+        for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+            if MACHINE.search(line):
+                found.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()}")
+    assert not found, "\n".join(found)
+
+
+def test_the_search_for_machine_paths_finds_them():
+    assert MACHINE.search("data lie in /home/" + "someone/x")
+    assert MACHINE.search("'/tmp/" + "x'")
+    assert not MACHINE.search("src/work/x and ~/tmp/x and https://host/home/x")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_links_lead_somewhere(page):
+    for link in LINK.findall(page.read_text()):
+        if link.startswith(("http:", "https:", "mailto:")) or link.endswith(".png"):
+            continue  # pictures are made by the demo; see test_pictures
+        target, _, anchor = link.partition("#")
+        there = (page.parent / target).resolve() if target else page
+        assert there.exists(), f"{page.name}: {link}"
+        if anchor:
+            assert anchor in headings(there), f"{page.name}: {link}; there are {sorted(headings(there))}"
+
+
+def test_every_page_is_in_the_navigation():
+    navigation = (ROOT / "mkdocs.yml").read_text()
+    listed = set(re.findall(r"([\w./-]+\.md)", navigation))
+    assert listed == {str(p.relative_to(ROOT / "docs")) for p in (ROOT / "docs").rglob("*.md")}
+
+
+def test_the_commands_of_the_documentation_exist():
+    from typer.main import get_command
+
+    from faultwave.cli.main import app
+
+    commands = get_command(app).commands
+    targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for page in PAGES:
+        text = page.read_text()
+        for name in re.findall(r"(?:^|`|/)faultwave ([a-z]+)\b", text, re.MULTILINE):
+            assert name in commands, f"{page.name}: faultwave {name}"
+        for name in re.findall(r"(?:^|`)make ([a-z]+)\b", text, re.MULTILINE):
+            assert name in targets, f"{page.name}: make {name}"
+
+
+def test_ci_runs_the_command_of_the_readme():
+    assert "\nmake test\n" in (ROOT / ".ci" / "run").read_text()
+    assert re.search(r"^make test\b", (ROOT / "README.md").read_text(), re.MULTILINE)
+
+
+def test_changelog_names_this_version_or_the_next():
+    from faultwave import __version__
+
+    text = (ROOT / "CHANGELOG.md").read_text()
+    assert "## [Unreleased]" in text or f"## [{__version__}]" in text
+
+
+def plan() -> dict[str, set[str]]:
+    """Room -> what it may import, from the import contract; parts of rooms are left out."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    rows = (row.partition(":") for row in contracts[0]["may_import"])
+    return {room: {w for w in allowed.split() if not w.startswith("-")} for room, _, allowed in rows if "." not in room}
+
+
+def test_architecture_shows_the_import_contract():
+    rows = re.findall(
+        r"^\| `(\w+)` \| (.+?) \| (.+?) \|$", (ROOT / "docs" / "architecture.md").read_text(), re.MULTILINE
+    )
+    shown = {room: set(allowed.split()) - {"nothing"} for room, _, allowed in rows}
+    assert shown == plan()
+    for room, owns, _ in rows:
+        stands = (ROOT / "src" / "faultwave" / room / "__init__.py").exists()
+        assert stands != ("(to come)" in owns), f"{room}: architecture.md says otherwise"

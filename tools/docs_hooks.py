@@ -1,0 +1,82 @@
+"""mkdocs hook: fills the parts of the documentation that are declared in the code, so that they cannot go stale."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """mkdocs calls this with every page's text."""
+    for name, make in GENERATORS.items():
+        marker = f"<!-- {name} -->"
+        if marker in markdown:
+            markdown = markdown.replace(marker, make())
+    return markdown
+
+
+def settings() -> str:
+    """Every setting, from its declaration."""
+    from faultwave.case.reference import settings_markdown
+
+    return settings_markdown()
+
+
+def commands() -> str:
+    """The help of every command."""
+    from faultwave.cli.main import app
+    from typer.main import get_command
+
+    return "\n".join(_command(get_command(app), ["faultwave"]))
+
+
+def _command(command: Any, path: list[str]) -> Iterator[str]:
+    depth = min(len(path), 3) + 1
+    yield f"{'#' * depth} `{' '.join(path)}`\n\n{command.help or ''}\n"
+    if command.epilog:
+        yield f"```bash\n{command.epilog.removeprefix('Example: ')}\n```\n"
+    named = [
+        p for p in command.params if p.name != "help" and (p.param_type_name == "option" or getattr(p, "help", ""))
+    ]
+    if named and not getattr(command, "commands", None):
+        yield "| argument | |\n|---|---|"
+        for parameter in named:
+            yield f"| `{_label(parameter)}` | {getattr(parameter, 'help', '')}{_default(parameter)} |"
+        yield ""
+    for name, child in sorted(getattr(command, "commands", {}).items()):
+        yield from _command(child, [*path, name])
+
+
+def _label(parameter: Any) -> str:
+    if parameter.param_type_name == "argument":
+        return str(parameter.metavar or parameter.name.upper())
+    return ", ".join(parameter.opts)
+
+
+def _default(parameter: Any) -> str:
+    value = parameter.default
+    plain = isinstance(value, str | int | float | Path) and not isinstance(value, bool)
+    return f" Default: `{value}`." if plain else ""
+
+
+def laws() -> str:
+    """Wave laws and friction laws with their parameters."""
+    from faultwave.cli.lists import law_tables
+
+    parts = []
+    for title, header, rows in law_tables():
+        parts.append(f"## {title}\n")
+        parts.append("| " + " | ".join(header) + " |\n" + "|---" * len(header) + "|")
+        parts.extend(
+            "| " + " | ".join(str(v).replace("|", "\\|").replace("\n", "<br>") for v in row) + " |" for row in rows
+        )
+        parts.append("")
+    return "\n".join(parts)
+
+
+GENERATORS: dict[str, Callable[[], str]] = {
+    "settings": settings,
+    "commands": commands,
+    "laws": laws,
+}
