@@ -61,8 +61,8 @@ class PressureRelease:
 class SymmetryBox:
     """P and S modes of an elastic box whose six sides are symmetry planes; -> (n, 9).
 
-    u_i = (d_i / w) sin(k_i x_i) prod_(j != i) cos(k_j x_j) sin(w t). ``polarisation`` d parallel to k is the P mode, one
-    orthogonal to k an S mode; anything else raises ValueError. v = a d_i ... cos(w t).
+    u_i = (d_i / w) sin(k_i x_i) prod_(j != i) cos(k_j x_j) sin(w t). ``polarisation`` d parallel to k is the P mode,
+    one orthogonal to k an S mode; anything else raises ValueError. Velocities are at most |d_i| [m/s].
     """
 
     medium: Medium
@@ -104,8 +104,8 @@ class SymmetryBox:
 class LameMode:
     """Lame's mode of a box with free sides, uniform in z; -> (n, 9).
 
-    u = (a/w) (cos(k x) sin(k y), -sin(k x) cos(k y), 0) sin(w t), w = cs k sqrt(2); x and y count from ``lower`` and the
-    sides must lie a multiple of pi/k from it. Every traction vanishes there, and on all planes of constant z.
+    u = (a/w) (cos(k x) sin(k y), -sin(k x) cos(k y), 0) sin(w t), w = cs k sqrt(2); x and y count from ``lower`` and
+    the sides must lie a multiple of pi/k from it. Every traction vanishes there, and on all planes of constant z.
     """
 
     medium: Medium

@@ -1,0 +1,98 @@
+"""Plane shear on a fault between two elastic half-spaces with constant strength, exactly, by characteristics.
+
+The fault is y = 0, slip is along x, everything depends on y and t only. On each side the shear wave leaving the fault
+ties traction change to velocity: d_tau = -Z_a v_a above (y > 0), d_tau = Z_b v_b - 2 Z_b h below (y < 0), where h is
+the velocity of a wave that may arrive from below. With 1/eta = 1/Z_a + 1/Z_b the locked traction is tau0 - 2 eta h;
+what exceeds the strength slips: V = (locked - T)/eta, V = v_a - v_b. The slip direction is that of the locked traction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from faultwave.verify.exact.medium import Array, Medium
+from faultwave.verify.exact.time_functions import integrate
+
+Function = Callable[[Array], Array]
+
+
+def none(t: Array) -> Array:
+    """No wave arrives."""
+    return np.zeros_like(np.asarray(t, dtype=float))
+
+
+@dataclass(frozen=True)
+class Step:
+    """Traction ``level`` from the start [Pa] plus ``rise`` [Pa] brought by a smooth ramp of ``duration`` [s].
+
+    The ramp is exp((t - T)^2 / (t (t - 2T))), the community's smooth step, and 1 from t = T on; with T = 0 at once.
+    """
+
+    level: float
+    rise: float = 0.0
+    duration: float = 0.0
+
+    def __call__(self, t: Array) -> Array:
+        t = np.asarray(t, dtype=float)
+        if self.duration == 0:
+            return np.where(t > 0, self.level + self.rise, self.level)
+        inside = (t > 0) & (t < self.duration)
+        s = np.where(inside, t, 0.5 * self.duration)
+        ramp = np.exp((s - self.duration) ** 2 / (s * (s - 2 * self.duration)))
+        return self.level + self.rise * np.where(inside, ramp, np.where(t <= 0, 0.0, 1.0))
+
+
+@dataclass(frozen=True)
+class BimaterialFault:
+    """Shear traction s_xy(t) ``background`` [Pa], ``strength`` [Pa] and the velocity ``incident`` from below [m/s].
+
+    The medium is at rest before t = 0. Called with points (n, 3) and a time it gives the perturbation (n, 9); a point
+    on y = 0 takes the upper side.
+    """
+
+    above: Medium
+    below: Medium
+    strength: float
+    background: Function
+    incident: Function = none
+
+    @property
+    def eta(self) -> float:
+        """Fault impedance Z_a Z_b / (Z_a + Z_b) [Pa s/m]."""
+        return self.above.zs * self.below.zs / (self.above.zs + self.below.zs)
+
+    def locked(self, t: Array) -> Array:
+        """Total traction if the fault did not slip [Pa]."""
+        return self.background(t) - 2 * self.eta * self.incident(t)
+
+    def traction(self, t: Array) -> Array:
+        """Total shear traction s_xy on the fault [Pa], t > 0."""
+        return np.clip(self.locked(t), -self.strength, self.strength)
+
+    def slip_rate(self, t: Array) -> Array:
+        """Velocity above minus velocity below [m/s]; positive where s_xy is."""
+        t = np.asarray(t, dtype=float)
+        return np.where(t > 0, (self.locked(t) - self.traction(t)) / self.eta, 0.0)
+
+    def slip(self, t: Array, scale: float) -> Array:
+        """Slip [m]; the slip rate is integrated in panels of ``scale`` [s]."""
+        t = np.asarray(t, dtype=float)
+        return integrate(self.slip_rate, np.zeros((*t.shape, 1)), np.maximum(t, 0.0), scale)
+
+    def _change(self, t: Array) -> Array:
+        return np.where(t > 0, self.traction(t) - self.background(t), 0.0)
+
+    def __call__(self, points: Array, t: float) -> Array:
+        y = np.asarray(points, dtype=float)[:, 1]
+        up, down = y >= 0, y < 0
+        result = np.zeros((len(y), 9))
+        leaving = -self._change(t - y[up] / self.above.cs) / self.above.zs
+        result[up, 6], result[up, 3] = leaving, -self.above.zs * leaving
+        arriving = self.incident(t - y[down] / self.below.cs)
+        echo_time = t + y[down] / self.below.cs
+        echo = self._change(echo_time) / self.below.zs + self.incident(echo_time)
+        result[down, 6], result[down, 3] = arriving + echo, self.below.zs * (echo - arriving)
+        return result
