@@ -22,6 +22,7 @@ _ENERGIES = {
 _MOMENTS = {"seismic_moment": "seismic moment", "plastic_moment": "plastic moment"}
 
 
+@style.house()
 def plot_energies(energies: Dataset, path: Path) -> Path | None:
     """Energies [J], and moments [N m] with the moment magnitude; series that stay zero are left out. None if all do."""
     panels = [(names, label) for names, label in ((_ENERGIES, "energy [J]"), (_MOMENTS, "moment [N m]"))]
@@ -37,7 +38,8 @@ def plot_energies(energies: Dataset, path: Path) -> Path | None:
         ax.set_xlabel("time [s]")
         ax.set_ylabel(label)
         ax.set_xlim(energies["time"][0], energies["time"][-1])
-        ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
+        lowest = min(float(np.nanmin(energies[name])) for name in names)
+        ax.set_ylim(bottom=min(0.0, 1.05 * lowest))
         ax.grid(color="#e4e4e4", lw=0.5)
         ax.set_axisbelow(True)
         ax.legend(loc="upper left")

@@ -16,6 +16,9 @@ MOST = 40
 """Rows in one figure; of more receivers an even choice is drawn and the title says so."""
 
 
+_ROW = 0.9  # of the distance between rows that the strongest trace fills
+
+
 @dataclass(frozen=True)
 class Column:
     """names drawn together, the first strongest; factor brings them into ``unit``; change: relative to the start."""
@@ -44,20 +47,20 @@ def plot_receivers(traces: Sequence[Trace], path: Path) -> Path | None:
     chosen = _choose(traces)
     peaks = {t.number: _peak(t) for t in chosen}
     labels = [f"{_label(t)}\npeak {peaks[t.number]:.3g} m/s" for t in chosen]
-    scales = [[peaks[t.number] for t in chosen]] * 3
+    scales = [[_range([t], VELOCITY) for t in chosen]] * 3
     title = _title("Receivers: particle velocity, each receiver on its own scale", traces, chosen)
     return _section(chosen, VELOCITY, scales, labels, title, path, bars=False)
 
 
 def plot_fault_receivers(traces: Sequence[Trace], path: Path) -> Path | None:
-    """Slip rate, slip and shear traction of fault receivers, along strike (dark) and dip (light). One scale a column,
+    """Slip rate, slip and shear traction of fault receivers, along strike (blue) and dip (orange). One scale a column,
     given by a bar. None without any of them."""
     columns = [c for c in FAULT if any(name in t.columns for t in traces for name in c.names)]
     if not columns:
         return None
     chosen = _choose(traces)
-    scales = [[_range(chosen, column)] * len(chosen) for column in columns]
-    title = _title("Fault receivers: along strike (dark) and down dip (light)", traces, chosen)
+    scales = [[_range(chosen, [column])] * len(chosen) for column in columns]
+    title = _title("Fault receivers: along strike (blue) and down dip (orange)", traces, chosen)
     return _section(chosen, columns, scales, [_label(t) for t in chosen], title, path, bars=True)
 
 
@@ -88,11 +91,13 @@ def _peak(trace: Trace) -> float:
     return float(np.sqrt(np.nanmax(sum(parts))))
 
 
-def _range(traces: Sequence[Trace], column: Column) -> float:
-    parts = [_series(t, column, n) for t in traces for n in column.names if n in t.columns]
-    return max((float(np.nanmax(np.abs(p))) for p in parts), default=0.0)
+def _range(traces: Sequence[Trace], columns: Sequence[Column]) -> float:
+    """Height of the strongest trace: what one row must hold so that neighbours do not overlap."""
+    parts = [_series(t, c, n) for t in traces for c in columns for n in c.names if n in t.columns]
+    return max((float(np.nanmax(p, initial=0.0) - np.nanmin(p, initial=0.0)) for p in parts), default=0.0)
 
 
+@style.house()
 def _section(
     traces: Sequence[Trace],
     columns: Sequence[Column],
@@ -105,8 +110,7 @@ def _section(
     count = len(traces)
     fig = style.figure(height=1.1 + max(1.6, min(9.5, 0.52 * count)))
     axes = style.mosaic(fig, 1, len(columns), sharex=True, sharey=True)[0]
-    with style.house():
-        fig.suptitle(title, x=0.01, ha="left", fontsize=9.5)
+    fig.suptitle(title, x=0.01, ha="left", fontsize=9.5)
     for ax, column, scale in zip(axes, columns, scales, strict=True):
         for row, trace in enumerate(traces):
             _draw(ax, trace, column, row, scale[row])
@@ -129,14 +133,14 @@ def _draw(ax: Axes, trace: Trace, column: Column, row: int, scale: float) -> Non
     for colour, name in reversed(list(zip(("#1f4e79", "#e39b6b"), column.names, strict=False))):
         if name in trace.columns:
             values = _series(trace, column, name)
-            ax.plot(trace.time, row - 0.8 * values / (scale or 1.0), color=colour, lw=0.9, clip_on=False)
+            ax.plot(trace.time, row - _ROW * values / (scale or 1.0), color=colour, lw=0.9, clip_on=False)
 
 
 def _bar(ax: Axes, scale: float, unit: str) -> None:
     """A vertical bar of a round length at the right, in the column's unit."""
     length = 10.0 ** np.floor(np.log10(scale))
     length *= next((m for m in (5.0, 2.0) if m * length <= scale), 1.0)
-    height = 0.8 * length / scale
+    height = _ROW * length / scale
     place = ax.get_yaxis_transform()
     ax.plot([1.02, 1.02], [0, -height], transform=place, color=style.INK, lw=2, clip_on=False, solid_capstyle="butt")
     text = f"{length:g} {unit}"

@@ -74,6 +74,7 @@ def peak_velocity(surface: VtkHdfReader) -> np.ndarray | None:
     return peak
 
 
+@style.house()
 def plot_peak_velocity(surface: VtkHdfReader, frame: MapFrame, path: Path) -> Path | None:
     """Map of peak ground velocity; None if the file holds no velocity."""
     peak = peak_velocity(surface)
@@ -85,7 +86,7 @@ def plot_peak_velocity(surface: VtkHdfReader, frame: MapFrame, path: Path) -> Pa
     # points next to the fault trace move with the slip rate: they may saturate, or the rest of the map would be dark
     top = style.top_value(visible, 99.5)
     norm = Normalize(0.0, top)
-    patches = _draw(ax, surface, peak, frame, norm)
+    patches = _draw(ax, surface, peak, frame, norm, stations=True)
     ax.set_title(f"Peak ground velocity until t = {surface.times[-1]:.4g} s")
     ax.set_xlabel("x [km]")
     ax.set_ylabel("y [km]")
@@ -96,6 +97,7 @@ def plot_peak_velocity(surface: VtkHdfReader, frame: MapFrame, path: Path) -> Pa
     return style.save(fig, path)
 
 
+@style.house()
 def plot_snapshots(surface: VtkHdfReader, frame: MapFrame, path: Path) -> Path | None:
     """Ground speed at up to six times after the first; None if the file holds fewer than two velocities."""
     later = np.flatnonzero(surface.times > surface.times.min()) if _has_velocity(surface) else np.zeros(0, dtype=int)
@@ -114,7 +116,7 @@ def plot_snapshots(surface: VtkHdfReader, frame: MapFrame, path: Path) -> Path |
     top = style.top_value(shown, 99.5)
     norm = Normalize(0.0, top)
     for ax, step, speed in zip(axes.flat, steps, speeds, strict=False):
-        patches = _draw(ax, surface, speed, frame, norm)
+        patches = _draw(ax, surface, speed, frame, norm, stations=False)
         ax.set_title(f"t = {surface.times[step]:.4g} s")
     for ax in axes.flat[count:]:
         ax.set_visible(False)
@@ -122,9 +124,8 @@ def plot_snapshots(surface: VtkHdfReader, frame: MapFrame, path: Path) -> Path |
         ax.set_xlabel("x [km]")
     for ax in axes[:, 0]:
         ax.set_ylabel("y [km]")
-    with style.house():
-        label, extend = "ground speed [m/s]", style.beyond(shown, top)
-        fig.colorbar(patches, ax=axes, label=label, extend=extend, shrink=0.8, aspect=30, pad=0.015)
+    label, extend = "ground speed [m/s]", style.beyond(shown, top)
+    fig.colorbar(patches, ax=axes, label=label, extend=extend, shrink=0.8, aspect=30, pad=0.015)
     return style.save(fig, path)
 
 
@@ -139,11 +140,13 @@ def _visible(surface: VtkHdfReader, frame: MapFrame) -> np.ndarray:
     return inside if inside.any() else np.ones_like(inside)
 
 
-def _draw(ax: Axes, surface: VtkHdfReader, values: np.ndarray, frame: MapFrame, norm: Normalize) -> PolyCollection:
+def _draw(
+    ax: Axes, surface: VtkHdfReader, values: np.ndarray, frame: MapFrame, norm: Normalize, stations: bool
+) -> PolyCollection:
     xy = style.KM * surface.points[:, :2]
     patches = style.draw_cells(ax, xy, surface.cells, values, style.colours("inferno"), norm)
     ax.add_collection(LineCollection(list(frame.outline), colors="#7fd6ff", linewidths=1.0, label="fault"))
-    if len(frame.stations):
+    if stations and len(frame.stations):
         ax.plot(*frame.stations.T, "^", ms=5, mfc="white", mec=style.INK, mew=0.6, ls="none", label="receivers")
     ax.set_xlim(*frame.limits[:, 0])
     ax.set_ylim(*frame.limits[:, 1])
