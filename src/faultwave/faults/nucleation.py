@@ -1,0 +1,29 @@
+"""Smooth ramps in time: nucleation episodes and imposed Gaussian slip (NUMERICS 5.4)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from faultwave.kernels import math as m
+
+
+def smooth_step(t: Any, duration: Any) -> Any:
+    """G(t) (kernel): 0 for t <= 0, exp((t-T)^2/(t(t-2T))) for 0 < t < T, 1 after; a jump after t = 0 where T <= 0.
+
+    All derivatives are continuous for T > 0.
+    """
+    ramps = duration > 0.0
+    x = t / m.where(ramps, duration, 0.0 * duration + 1.0)
+    # Below 1e-4 of the ramp the exponential is zero in any precision; the bound keeps its argument finite.
+    inside = m.maximum(m.minimum(x, 1.0), 1e-4)
+    ramp = m.exp((inside - 1.0) * (inside - 1.0) / (inside * (inside - 2.0)))
+    return m.where(ramps, m.where(x > 0.0, ramp, 0.0 * x), m.where(x > 0.0, 0.0 * x + 1.0, 0.0 * x))
+
+
+def increment(t0: float, t1: float, start: float, duration: float) -> float:
+    """Share of an episode's stress added between ``t0`` and ``t1`` [s] (host); increments add up to 1 exactly once."""
+    before, after = np.asarray(t0 - start, float), np.asarray(t1 - start, float)
+    length = np.asarray(duration, float)
+    return float(smooth_step(after, length) - smooth_step(before, length))
