@@ -14,9 +14,9 @@ from faultwave.base.errors import suggest
 _NUMBER_UNIT = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*?)\s*", re.DOTALL)
 
 _COMMON = (
-    "m", "km", "cm", "mm", "s", "ms", "min", "Hz", "kHz", "m/s", "km/s", "cm/s", "mm/s", "Pa", "kPa", "MPa", "GPa", "bar",
-    "kg/m^3", "g/cm^3", "N", "kN", "MN", "N*m", "dyne*cm", "deg", "rad", "K", "degC", "m^2", "m^2/s", "Pa*s", "Pa/K", "1/m",
-    "Pa/m", "MPa/km",
+    "m", "km", "cm", "mm", "s", "ms", "min", "Hz", "kHz", "m/s", "km/s", "cm/s", "mm/s", "Pa", "kPa", "MPa", "GPa",
+    "bar", "kg/m^3", "g/cm^3", "N", "kN", "MN", "N*m", "dyne*cm", "deg", "rad", "K", "degC", "m^2", "m^2/s", "Pa*s",
+    "Pa/K", "1/m", "Pa/m", "MPa/km",
 )  # fmt: skip
 
 

@@ -7,41 +7,165 @@ declarations. Values are SI; text may carry its unit ('70 MPa').
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
 from faultwave.base.units import Quantity
+from faultwave.case.parameters import parameter_to_si
 
-Vector = tuple[Quantity("m"), Quantity("m"), Quantity("m")]  # type: ignore[valid-type]
+Vector = tuple[Quantity("m"), Quantity("m"), Quantity("m")]
+
+
+def _locate(path: Path, info: ValidationInfo) -> Path:
+    """Absolute path: loaders pass the folders to look in, the first that has the file wins."""
+    if not info.context:
+        return path
+    tried = [(folder / path.expanduser()).absolute() for folder in info.context["folders"]]
+    for candidate in tried:
+        if candidate.is_file():
+            return candidate
+    if any(candidate.is_dir() for candidate in tried):
+        raise ValueError(f"'{path}' is a folder, not a file")
+    raise ValueError(f"no such file: {' nor '.join(map(str, dict.fromkeys(tried)))}")
+
+
+def _convert(values: object) -> object:
+    """Parameters by name to SI; every wrong one is told."""
+    if not isinstance(values, dict):
+        return values
+    converted, wrong = {}, []
+    for name, value in values.items():
+        try:
+            converted[name] = parameter_to_si(str(name), value)
+        except ValueError as error:
+            wrong.append(f"{name}: {error}")
+    if wrong:
+        raise ValueError("; ".join(wrong))
+    return converted
+
+
+InputFile = Annotated[Path, AfterValidator(_locate)]
+Parameters = Annotated[dict[str, float], BeforeValidator(_convert)]
+
+
+def _need(*conditions: tuple[object, str]) -> None:
+    """Raise one ValueError with the text of every condition that does not hold."""
+    failed = [text for holds, text in conditions if not holds]
+    if failed:
+        raise ValueError("; ".join(failed))
 
 
 class Settings(BaseModel):
     """Base of all groups: frozen, and an unknown key is an error."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=False)
 
 
 class FieldSetting(Settings):
-    """A set of named parameters in space. Exactly one of the ways below, or several merged by parameter name."""
+    """A set of named parameters in space, given in one or several of these ways; each parameter once."""
 
-    easi: Path | None = Field(None, description="easi YAML model file.")
-    constant: dict[str, float | str] = Field(
+    easi: InputFile | None = Field(None, description="easi YAML model file.")
+    constant: Parameters = Field(
         default_factory=dict, description="Parameter: value, the same everywhere; text may carry a unit."
     )
     expression: dict[str, str] = Field(
         default_factory=dict, description="Parameter: body in the easi function language, inputs x, y, z (and t)."
     )
-    layers: Path | None = Field(
+    layers: InputFile | None = Field(
         None, description="Text table of layers: header 'depth vp vs rho [Qp Qs]', SI, depth of layer top below z = 0."
     )
 
+    @model_validator(mode="after")
+    def _given_once(self) -> Self:
+        twice = sorted(set(self.constant) & set(self.expression))
+        _need(
+            (self.easi or self.constant or self.expression or self.layers, "give easi, constant, expression or layers"),
+            (not twice, f"given twice, as constant and as expression: {', '.join(twice)}"),
+        )
+        return self
+
+
+Side = Literal["x", "y", "z", "x-", "x+", "y-", "y+", "z-", "z+"]
+SideKind = Literal["periodic", "absorbing", "free-surface", "rigid", "symmetry"]
+
+
+class GenerateBox(Settings):
+    """A box of bricks, each split into six tetrahedra."""
+
+    shape: Literal["box"] = Field(description="Which built-in mesh.")
+    cells: tuple[Annotated[int, Field(ge=1)], Annotated[int, Field(ge=1)], Annotated[int, Field(ge=1)]] = Field(
+        description="Bricks along x, y and z."
+    )
+    lower: Vector = Field(description="Corner with the smallest coordinates.")
+    upper: Vector = Field(description="Corner with the largest coordinates.")
+    boundaries: dict[Side, SideKind] = Field(
+        default_factory=dict,
+        description="What is on an axis (x: both sides) or a side (x-, x+, which wins); absorbing where nothing "
+        "is said. Kinds: periodic (whole axes only), absorbing, free-surface, rigid, symmetry.",
+    )
+    perturb: float = Field(
+        0.0, ge=0, lt=0.5, description="Inner vertices moved at random by up to this part of an edge."
+    )
+    seed: int = Field(0, ge=0, description="Seed of everything random.")
+    shuffle: bool = Field(False, description="Number the vertices at random and vary the tetrahedra's orientation.")
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        half = [s for s, kind in self.boundaries.items() if kind == "periodic" and len(s) == 2]
+        named = {s[0] for s in self.boundaries if len(s) == 2}
+        mixed = sorted(a for a in named if self.boundaries.get(a) == "periodic")  # type: ignore[call-overload]
+        _need(
+            (
+                all(a < b for a, b in zip(self.lower, self.upper, strict=True)),
+                "lower must be below upper on every axis",
+            ),
+            (not half, f"periodic is for a whole axis: write '{half[0][0] if half else ''}: periodic'"),
+            (not mixed, f"axis {', '.join(mixed)} is periodic, so its sides cannot be anything else"),
+        )
+        return self
+
+
+class GenerateTpv5(Settings):
+    """A planar fault that reaches the free surface, in a box, elements growing away from it.
+
+    The trace is along x through the origin, z = 0 is the free surface, all other sides absorb.
+    """
+
+    shape: Literal["tpv5"] = Field(description="Which built-in mesh.")
+    size: Quantity("m", gt=0) = Field(500.0, description="Element edge on the fault.")
+    far_size: Quantity("m", gt=0) = Field(5000.0, description="Largest element edge, far from the fault.")
+    half_width: tuple[Quantity("m", gt=0), Quantity("m", gt=0)] = Field(
+        (40e3, 30e3), description="Half extent of the box along x and y."
+    )
+    depth: Quantity("m", gt=0) = Field(40e3, description="Depth of the box.")
+    fault_length: Quantity("m", gt=0) = Field(30e3, description="Length of the fault along x.")
+    fault_depth: Quantity("m", gt=0) = Field(15e3, description="Down-dip width of the fault.")
+    dip: Quantity("deg", gt=10, le=90) = Field(90.0, description="Dip; the fault dips towards +y.")
+    mesher: Literal["auto", "gmsh", "builtin"] = Field(
+        "auto",
+        description="gmsh, or the graded mesh of this package, which needs nothing else; auto takes gmsh if it loads.",
+    )
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        _need(
+            (self.far_size >= self.size, "far_size must not be below size"),
+            (self.size <= min(self.fault_length, self.fault_depth), "size must fit into fault_length and fault_depth"),
+            (
+                self.fault_length < 2 * self.half_width[0],
+                "the fault must lie inside the box: raise half_width or cut fault_length",
+            ),
+            (self.fault_depth < self.depth, "the fault must lie inside the box: raise depth or cut fault_depth"),
+        )
+        return self
+
 
 class Mesh(Settings):
-    file: Path | None = Field(None, description="PUML HDF5 or Gmsh 2.2/4.1 mesh.")
+    file: InputFile | None = Field(None, description="PUML HDF5 or Gmsh 2.2/4.1 mesh.")
     format: Literal["auto", "puml", "gmsh"] = Field("auto", description="Mesh file format; auto looks into the file.")
-    generate: dict[str, Any] | None = Field(
-        None, description="Built-in mesh instead of a file: {shape: box|tpv5, ...}; see the mesh guide."
+    generate: Annotated[GenerateBox | GenerateTpv5, Field(discriminator="shape")] | None = Field(
+        None, description="Built-in mesh instead of a file: shape box or tpv5."
     )
     boundary_format: Literal["auto", "i32", "i64", "i32x4"] = Field("auto", description="Packing of PUML face tags.")
     topology_format: Literal["auto", "geometric", "identify-face", "identify-vertex"] = Field(
@@ -53,21 +177,36 @@ class Mesh(Settings):
         "fault, rigid, symmetry, periodic. Default: the community's tags (1, 5, 3 and >= 65).",
     )
     displacement: Vector = Field((0.0, 0.0, 0.0), description="Added to every vertex after scaling.")
-    scaling: tuple[tuple[float, float, float], ...] = Field(
+    scaling: tuple[tuple[float, float, float], tuple[float, float, float], tuple[float, float, float]] = Field(
         ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)), description="3x3 matrix applied to every vertex."
     )
 
+    @model_validator(mode="after")
+    def _one_mesh(self) -> Self:
+        (a, b, c), (d, e, f), (g, h, i) = self.scaling
+        _need(
+            ((self.file is None) != (self.generate is None), "give either file or generate"),
+            (a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g) != 0, "scaling must be invertible"),
+        )
+        return self
+
 
 class Nucleation(Settings):
-    start: Quantity("s") = Field(0.0, description="Start time of the episode.")  # type: ignore[valid-type]
-    duration: Quantity("s", ge=0) = Field(0.0, description="Duration of the smooth ramp; 0 applies it at once.")  # type: ignore[valid-type]
+    start: Quantity("s") = Field(0.0, description="Start time of the episode.")
+    duration: Quantity("s", ge=0) = Field(0.0, description="Duration of the smooth ramp; 0 applies it at once.")
     stress: FieldSetting = Field(description="nuc_xx..nuc_xz (Cartesian) or Tnuc_n, Tnuc_s, Tnuc_d (tractions).")
+    number: int = Field(
+        1,
+        ge=1,
+        le=16,
+        description="Which set of the field's names: 1 is nuc_xx or Tnuc_n, 2 is nuc2_xx or Tnuc2_n, ...",
+    )
 
 
 class Fault(Settings):
     friction: str = Field(description="Name of a friction law; `faultwave laws` lists them.")
     parameters: FieldSetting = Field(description="Friction parameters and initial stress on the fault.")
-    constants: dict[str, float] = Field(default_factory=dict, description="Constants of the law, e.g. rs_f0, rs_sr0.")
+    constants: Parameters = Field(default_factory=dict, description="Constants of the law, e.g. rs_f0, rs_sr0.")
     reference: Vector = Field((0.0, 0.0, 0.0), description="Reference point or direction that names the plus side.")
     reference_method: Literal["point", "direction"] = Field(
         "point", description="point: plus is the side of the point; direction: the plus side's outward normal."
@@ -80,10 +219,14 @@ class Fault(Settings):
     slip_rate_output: Literal["friction", "velocity"] = Field(
         "friction", description="Slip rate from the friction solve or from the velocity jump."
     )
-    damping: float = Field(1.0, gt=0, le=1, description="Factor on the normal impedance of the fault until damping_end.")
-    damping_end: Quantity("s") | None = Field(None, description="When the damping stops; default never.")  # type: ignore[valid-type]
-    forced_rupture_ramp: Quantity("s", ge=0) = Field(0.0, description="Ramp after forced_rupture_time; 0 is a step.")  # type: ignore[valid-type]
-    healing_threshold: float = Field(-1.0, description="Slip rate below which slip weakening heals; < 0 never.")
+    damping: float = Field(
+        1.0, gt=0, le=1, description="Factor on the normal impedance of the fault until damping_end."
+    )
+    damping_end: Quantity("s") | None = Field(None, description="When the damping stops; default never.")
+    forced_rupture_ramp: Quantity("s", ge=0) = Field(0.0, description="Ramp after forced_rupture_time; 0 is a step.")
+    healing_threshold: Quantity("m/s") = Field(
+        -1.0, description="Slip rate below which slip weakening heals; < 0 never."
+    )
 
 
 class TimeFunction(Settings):
@@ -92,35 +235,110 @@ class TimeFunction(Settings):
     kind: Literal["brune", "ricker", "gaussian", "triangle", "yoffe", "error-function", "samples"] = Field(
         description="Shape: brune t/T^2 exp(-t/T), ricker, gaussian, triangle, yoffe, error-function, samples."
     )
-    duration: Quantity("s", gt=0) = Field(1.0, description="T of the shape; for ricker 1/frequency.")  # type: ignore[valid-type]
-    acceleration: Quantity("s", ge=0) = Field(0.0, description="tau_S of the Yoffe function.")  # type: ignore[valid-type]
+    duration: Quantity("s", gt=0) = Field(1.0, description="T of the shape; for ricker 1/frequency.")
+    acceleration: Quantity("s", ge=0) = Field(0.0, description="tau_S of the Yoffe function.")
     samples: list[float] = Field(default_factory=list, description="Values at multiples of the interval.")
-    interval: Quantity("s", gt=0) = Field(1.0, description="Spacing of the samples.")  # type: ignore[valid-type]
+    interval: Quantity("s", gt=0) = Field(1.0, description="Spacing of the samples.")
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        _need(
+            (self.kind != "samples" or len(self.samples) >= 2, "kind samples needs at least two samples"),
+            (self.kind == "samples" or not self.samples, f"samples do nothing with kind {self.kind}"),
+            (self.kind != "yoffe" or self.acceleration > 0, "kind yoffe needs acceleration (tau_S) > 0"),
+        )
+        return self
 
 
 class Source(Settings):
     kind: Literal["moment-tensor", "force", "nrf", "fsrm"] = Field(description="What acts, or the file's format.")
     location: Vector = Field((0.0, 0.0, 0.0), description="Where.")
-    tensor: dict[Literal["xx", "yy", "zz", "xy", "yz", "xz"], Quantity("N*m")] = Field(  # type: ignore[valid-type]
+    tensor: dict[Literal["xx", "yy", "zz", "xy", "yz", "xz"], Quantity("N*m")] = Field(
         default_factory=dict, description="Moment tensor (physical sign), missing components are zero."
     )
-    force: tuple[Quantity("N"), Quantity("N"), Quantity("N")] = Field((0.0, 0.0, 0.0), description="Force.")  # type: ignore[valid-type]
-    onset: Quantity("s") = Field(0.0, description="Start of the time function.")  # type: ignore[valid-type]
+    force: tuple[Quantity("N"), Quantity("N"), Quantity("N")] = Field((0.0, 0.0, 0.0), description="Force.")
+    onset: Quantity("s") = Field(0.0, description="Start of the time function.")
     time_function: TimeFunction | None = Field(None, description="S(t); needed unless a file brings it.")
-    file: Path | None = Field(None, description="NRF (NetCDF) or FSRM (text) source file.")
+    file: InputFile | None = Field(None, description="NRF (NetCDF) or FSRM (text) source file.")
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if self.kind in ("nrf", "fsrm"):
+            _need((self.file, f"kind {self.kind} needs a file"))
+            return self
+        _need(
+            (self.time_function, f"kind {self.kind} needs a time_function"),
+            (
+                self.kind != "moment-tensor" or any(self.tensor.values()),
+                "kind moment-tensor needs a tensor that is not zero",
+            ),
+            (self.kind != "force" or any(self.force), "kind force needs a force that is not zero"),
+            (self.file is None, f"a file does nothing with kind {self.kind}"),
+        )
+        return self
+
+
+class PlaneWave(Settings):
+    """v = amplitude d cos(k.x - w t + phase) with d along k (P) or along the polarisation (S), w = c |k|."""
+
+    mode: Literal["P", "S"] = Field(description="Which wave.")
+    k: tuple[Quantity("1/m"), Quantity("1/m"), Quantity("1/m")] = Field(
+        description="Wave vector; the wave travels along it."
+    )
+    amplitude: Quantity("m/s") = Field(1.0, description="Amplitude of the particle velocity.")
+    polarisation: tuple[float, float, float] | None = Field(
+        None, description="Direction of motion of an S wave; the part along k is removed."
+    )
+    phase: float = Field(0.0, description="Phase [rad].")
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        k, d = self.k, self.polarisation or (0.0, 0.0, 0.0)
+        across = (k[1] * d[2] - k[2] * d[1], k[2] * d[0] - k[0] * d[2], k[0] * d[1] - k[1] * d[0])
+        _need(
+            (any(k), "k must not be zero"),
+            (self.mode == "P" or any(across), "an S wave needs a polarisation that is not along k"),
+        )
+        return self
 
 
 class Initial(Settings):
     kind: Literal["zero", "plane-wave", "easi", "scholte", "snell"] = Field("zero", description="Initial state.")
-    wave: dict[str, Any] = Field(default_factory=dict, description="Plane wave: list of {mode, k, amplitude}.")
+    wave: list[PlaneWave] = Field(default_factory=list, description="Superposed plane waves (kind plane-wave).")
     field: FieldSetting | None = Field(None, description="Initial quantities by name (kind easi).")
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        _need(
+            (self.kind != "plane-wave" or self.wave, "kind plane-wave needs at least one wave"),
+            (self.kind == "plane-wave" or not self.wave, f"wave does nothing with kind {self.kind}"),
+            (self.kind != "easi" or self.field, "kind easi needs a field"),
+            (self.kind == "easi" or not self.field, f"field does nothing with kind {self.kind}"),
+        )
+        return self
 
 
 class Clustering(Settings):
-    rates: tuple[int, ...] = Field((2,), description="Ratios of neighbouring clusters; 1 is global time stepping.")
-    wiggle_minimum: float = Field(1.0, gt=0, le=1, description="Smallest factor tried on the smallest step; 1: no search.")
+    rates: tuple[Annotated[int, Field(ge=1)], ...] = Field(
+        (2,), min_length=1, description="Ratios of neighbouring clusters, the last repeats; 1 is global time stepping."
+    )
+    wiggle_minimum: float = Field(
+        1.0, gt=0, le=1, description="Smallest factor tried on the smallest step; 1: no search."
+    )
     wiggle_step: float = Field(0.01, gt=0, description="Spacing of the wiggle search.")
     maximum: int | None = Field(None, ge=1, description="Largest number of clusters.")
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        lowest = 1 / self.rates[0]
+        _need(
+            (1 not in self.rates[:-1], "a rate of 1 ends the ladder, so it can only be the last"),
+            (
+                self.wiggle_minimum > lowest or self.wiggle_minimum == 1,
+                f"wiggle_minimum must be above 1/rate = {lowest:g}",
+            ),
+        )
+        return self
 
 
 class Numerics(Settings):
@@ -128,8 +346,10 @@ class Numerics(Settings):
     precision: Literal["double", "single"] = Field("double", description="Precision of the wave field.")
     backend: str = Field("cpu", description="Where kernels run: cpu (generated C) or numpy (reference).")
     threads: int | None = Field(None, ge=1, description="OpenMP threads; default all cores.")
-    cfl: float | None = Field(None, gt=0, description="Fraction of the stable step; default 0.5 (order 7: 0.4, 8: 0.3).")
-    largest_step: Quantity("s", gt=0) = Field(5000.0, description="Upper bound of any cell's step.")  # type: ignore[valid-type]
+    cfl: float | None = Field(
+        None, gt=0, description="Fraction of the stable step; default 0.5 (order 7: 0.4, 8: 0.3)."
+    )
+    largest_step: Quantity("s", gt=0) = Field(5000.0, description="Upper bound of any cell's step.")
     clustering: Clustering = Field(default_factory=Clustering, description="Local time stepping.")
     homogenise: bool = Field(True, description="Average the material over each cell; else sample its barycentre.")
     source_window: Literal["centred", "end"] = Field(
@@ -139,41 +359,65 @@ class Numerics(Settings):
 
 class Receivers(Settings):
     points: list[Vector] = Field(default_factory=list, description="Receiver coordinates.")
-    file: Path | None = Field(None, description="Text file, one 'x y z' a line.")
-    interval: Quantity("s", gt=0) = Field(0.005, description="Sampling interval.")  # type: ignore[valid-type]
+    file: InputFile | None = Field(None, description="Text file, one 'x y z' a line.")
+    interval: Quantity("s", gt=0) = Field(0.005, description="Sampling interval.")
     rotation: bool = Field(False, description="Also write the rotation rate.")
     strain_rate: bool = Field(False, description="Also write the strain rate.")
+
+    @model_validator(mode="after")
+    def _somewhere(self) -> Self:
+        _need((self.points or self.file, "give points or a file"))
+        return self
 
 
 class FaultReceivers(Settings):
     points: list[Vector] = Field(default_factory=list, description="Points, moved to the nearest fault face.")
-    file: Path | None = Field(None, description="Text file, one 'x y z' a line.")
+    file: InputFile | None = Field(None, description="Text file, one 'x y z' a line.")
     every: int = Field(1, ge=1, description="Write every n-th step of the point's cluster.")
     position: Literal["exact", "nearest"] = Field(
         "exact", description="Interpolate at the point, or take the nearest quadrature point as SeisSol does."
     )
     fields: list[str] | None = Field(None, description="Quantities; default all.")
 
+    @model_validator(mode="after")
+    def _somewhere(self) -> Self:
+        _need((self.points or self.file, "give points or a file"))
+        return self
+
 
 class FieldOutput(Settings):
-    interval: Quantity("s", gt=0) = Field(description="Time between snapshots.")  # type: ignore[valid-type]
+    interval: Quantity("s", gt=0) = Field(description="Time between snapshots.")
     fields: list[str] | None = Field(None, description="Quantities; default the common ones.")
     refinement: int = Field(0, ge=0, le=3, description="Subdivisions of each cell or face.")
-    region: tuple[float, float, float, float, float, float] | None = Field(
-        None, description="Only cells with centre in xmin xmax ymin ymax zmin zmax."
+    region: tuple[Quantity("m"), Quantity("m"), Quantity("m"), Quantity("m"), Quantity("m"), Quantity("m")] | None = (
+        Field(None, description="Only cells with centre in xmin xmax ymin ymax zmin zmax.")
     )
     groups: list[int] | None = Field(None, description="Only cells of these mesh groups.")
 
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        if self.region is not None:
+            r = self.region
+            _need(
+                (
+                    r[0] < r[1] and r[2] < r[3] and r[4] < r[5],
+                    "region must be xmin xmax ymin ymax zmin zmax, each min < max",
+                )
+            )
+        return self
+
 
 class EnergyOutput(Settings):
-    interval: Quantity("s", gt=0) = Field(description="Time between rows.")  # type: ignore[valid-type]
+    interval: Quantity("s", gt=0) = Field(description="Time between rows.")
     slip_from_velocity: bool = Field(False, description="Potency from the velocity jump instead of the friction solve.")
     plain_mean: bool = Field(False, description="Average slip over points unweighted, as SeisSol does.")
 
 
 class Output(Settings):
-    folder: Path = Field(Path("output"), description="Folder of every output file; created.")
-    prefix: str = Field("run", description="First part of every file name.")
+    folder: Path = Field(
+        Path("output"), description="Folder of every output file, relative to the working directory; created."
+    )
+    prefix: str = Field("run", pattern=r"^[^/\s][^/]*$", description="First part of every file name.")
     receivers: Receivers | None = Field(None, description="Seismograms at points in the volume.")
     fault_receivers: FaultReceivers | None = Field(None, description="Histories at points on the fault.")
     fault: FieldOutput | None = Field(None, description="Snapshots of the whole fault.")
@@ -189,9 +433,20 @@ class Output(Settings):
 class Stop(Settings):
     """Stop early once the rupture is over."""
 
-    time_after_rupture: Quantity("s", gt=0) | None = Field(None, description="How long it must have been quiet.")  # type: ignore[valid-type]
-    slip_rate_below: float | None = Field(None, description="Quiet: slip rate everywhere below this [m/s].")
-    moment_rate_below: float | None = Field(None, description="Quiet: moment rate below this [N m/s].")
+    time_after_rupture: Quantity("s", gt=0) | None = Field(None, description="How long it must have been quiet.")
+    slip_rate_below: Quantity("m/s", gt=0) | None = Field(None, description="Quiet: slip rate everywhere below this.")
+    moment_rate_below: Quantity("N*m/s", gt=0) | None = Field(None, description="Quiet: moment rate below this.")
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        quiet = self.slip_rate_below is not None or self.moment_rate_below is not None
+        _need(
+            (
+                quiet == (self.time_after_rupture is not None),
+                "time_after_rupture goes with slip_rate_below or moment_rate_below",
+            )
+        )
+        return self
 
 
 class Case(Settings):
@@ -200,7 +455,7 @@ class Case(Settings):
     title: str = Field("", description="One line on what this is.")
     engine: Literal["dg"] = Field("dg", description="Numerical engine.")
     law: str = Field("elastic", description="Wave physics: elastic, acoustic.")
-    end_time: Quantity("s", gt=0) = Field(description="Simulated time.")  # type: ignore[valid-type]
+    end_time: Quantity("s", gt=0) = Field(description="Simulated time.")
     mesh: Mesh = Field(description="Mesh.")
     material: FieldSetting = Field(description="rho, mu, lambda (or rho, vp, vs), ...")
     fault: Fault | None = Field(None, description="Dynamic rupture; absent: fault faces are welded.")
