@@ -1,0 +1,243 @@
+"""Gridded data: `!ASAGI` (NetCDF) and `!SCECFile` (text)."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faultwave.base.errors import InputError, NotBuiltError, Problem, suggest
+from faultwave.media.easi.component import Batch, Builder, Component, Mask, Values, tag
+from faultwave.media.easi.source import Block
+from faultwave.media.points import Floats
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Values at the vertices of a regular grid.
+
+    ``origin``, ``spacing`` and ``shape`` have one entry per dimension, the first varying fastest in ``data``
+    (parameters, vertices), which keeps the precision of its file.
+    """
+
+    origin: tuple[float, ...]
+    spacing: tuple[float, ...]
+    shape: tuple[int, ...]
+    data: NDArray[Any]
+
+    @property
+    def last(self) -> tuple[float, ...]:
+        return tuple(o + h * (n - 1) for o, h, n in zip(self.origin, self.spacing, self.shape, strict=True))
+
+    def interpolate(self, columns: Sequence[Floats], rows: Sequence[int], linear: bool) -> list[Floats]:
+        """Linear or nearest values of the parameters ``rows`` at points given by coordinate, clamped to the grid."""
+        low: list[NDArray[np.int64]] = []
+        weight: list[Floats] = []
+        for x, origin, spacing, count in zip(columns, self.origin, self.spacing, self.shape, strict=True):
+            position = np.clip((x - origin) / spacing, 0.0, count - 1.0)
+            start = np.floor(position if linear else position + 0.5).astype(np.int64)
+            start = np.minimum(start, max(count - 2, 0) if linear else count - 1)
+            low.append(start)
+            weight.append(position - start)
+        strides = np.concatenate(([1], np.cumprod(self.shape[:-1]))).astype(np.int64)
+        base = sum((i * int(s) for i, s in zip(low, strides, strict=True)), start=np.zeros(len(columns[0]), np.int64))
+        if not linear:
+            return [self.data[row].take(base).astype(np.float64) for row in rows]
+        totals = [np.zeros(len(base)) for _ in rows]
+        spans = [(0, 1) if count > 1 else (0,) for count in self.shape]
+        for corner in itertools.product(*spans):
+            share = np.ones(len(base))
+            for step, w, count in zip(corner, weight, self.shape, strict=True):
+                if count > 1:
+                    share *= w if step else 1.0 - w
+            index = base + int(np.dot(corner, strides))
+            for total, row in zip(totals, rows, strict=True):
+                total += share * self.data[row].take(index)
+        return totals
+
+
+def _interpolation(block: Block) -> bool:
+    """True for linear (the default), False for nearest."""
+    given = block.get("interpolation")
+    kind = "linear" if given is None else given.text("'interpolation'").lower()
+    if given is not None and kind == "cubic":
+        raise NotBuiltError(Problem(given.where, "cubic interpolation is not built", "nearest, linear"))
+    if given is not None and kind not in ("linear", "nearest"):
+        raise given.error(f"'interpolation' is '{kind}'", "nearest, linear", suggest(kind, ("nearest", "linear")))
+    return kind == "linear"
+
+
+def _beside(block: Block) -> Path:
+    """A data file named in a deck: next to the deck, else in the working directory."""
+    name = Path(block.text("'file'"))
+    candidates = [name] if name.is_absolute() else [block.source.path.parent / name, Path.cwd() / name]
+    for candidate in candidates:
+        if candidate.is_file():
+            return candidate
+    raise block.error(f"'{name}' does not exist", advice="Looked for " + " and ".join(str(c) for c in candidates))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gridded(Component):
+    """Interpolates a grid in its sorted dimensions."""
+
+    grid: Grid
+    inputs: tuple[str, ...]
+    names: tuple[str, ...]  # of the rows of the grid's data
+    linear: bool
+
+    def transform(self, batch: Batch, wanted: Iterable[str]) -> Values:
+        names = tuple(wanted)
+        columns = [batch.columns[name] for name in self.inputs]
+        for name, column in zip(self.inputs, columns, strict=True):
+            if np.isnan(column).any():
+                raise batch.failure(self.where, f"coordinate '{name}' of the grid is NaN", np.isnan(column))
+        rows = [self.names.index(name) for name in names]
+        return dict(zip(names, self.grid.interpolate(columns, rows, self.linear), strict=True))
+
+
+@tag("!ASAGI")
+@dataclass(frozen=True, kw_only=True)
+class Asagi(Gridded):
+    """A NetCDF grid; points outside it are not accepted."""
+
+    keys = frozenset({"file", "parameters", "var", "interpolation", "components"})
+
+    @classmethod
+    def build(cls, block: Block, inputs: tuple[str, ...], builder: Builder) -> Component:
+        file, given, variable = block.require("file"), block.require("parameters"), block.get("var")
+        names = given.names("'parameters'")
+        grid = read_netcdf(_beside(file), "data" if variable is None else variable.text("'var'"), file.where)
+        if len(grid.shape) != len(inputs):
+            what = f"the grid has {len(grid.shape)} dimension(s), this component sees {', '.join(inputs)}"
+            raise file.error(what, "equal numbers")
+        if len(grid.data) != len(names):
+            what = f"'parameters' lists {len(names)} name(s), the file has {len(grid.data)} value(s) a point"
+            raise given.error(what, "one name for each, in the order of the file")
+        outputs = tuple(sorted(names))
+        return cls(
+            where=block.where,
+            outputs=outputs,
+            children=builder.children(block, outputs),
+            grid=grid,
+            inputs=inputs,
+            names=tuple(names),
+            linear=_interpolation(block),
+        )
+
+    def accepts(self, batch: Batch) -> Mask | None:
+        mask = np.ones(len(batch), dtype=bool)
+        for name, low, high in zip(self.inputs, self.grid.origin, self.grid.last, strict=True):
+            mask &= (batch.columns[name] >= low) & (batch.columns[name] <= high)
+        return mask
+
+
+def read_netcdf(path: Path, variable: str, where: str) -> Grid:
+    """A regular grid from a NetCDF file with coordinate variables (FORMATS 7.2).
+
+    The variable holds plain or compound floats, slowest dimension first; the coordinates are equidistant and ascending.
+    Raises InputError at ``where`` (the deck's place) for anything else.
+    """
+    import netCDF4
+
+    try:
+        dataset = netCDF4.Dataset(str(path))
+    except OSError as error:
+        raise InputError(Problem(where, f"{path} is not a readable NetCDF file: {error}")) from None
+    with dataset:
+        dataset.set_auto_mask(False)
+        if variable not in dataset.variables:
+            names = ", ".join(dataset.variables)
+            raise InputError(Problem(where, f"{path} has no variable '{variable}'", names, "Choose it with 'var'"))
+        axes = [_axis(dataset, name, path, where) for name in reversed(dataset.variables[variable].dimensions)]
+        values = np.asarray(dataset.variables[variable][...])
+    kinds = [values.dtype] if values.dtype.fields is None else [values.dtype[n] for n in values.dtype.names or ()]
+    if not axes or any(kind.kind not in "fiu" for kind in kinds):
+        raise InputError(Problem(where, f"{path}: '{variable}' is not a grid of numbers", "floats or a flat compound"))
+    parts = [values] if values.dtype.fields is None else [values[name] for name in values.dtype.names or ()]
+    data = np.stack([np.ascontiguousarray(part).reshape(-1) for part in parts])
+    origin, spacing, shape = zip(*axes, strict=True)
+    return Grid(origin, spacing, shape, data)
+
+
+def _axis(dataset: Any, name: str, path: Path, where: str) -> tuple[float, float, int]:
+    """Origin, spacing and number of vertices of one dimension."""
+    if name not in dataset.variables:
+        what = f"{path}: dimension '{name}' has no coordinate variable"
+        raise InputError(Problem(where, what, "one 1-D variable named like each dimension"))
+    x = np.asarray(dataset.variables[name][...], dtype=np.float64)
+    if x.ndim != 1 or len(x) < 1:
+        raise InputError(Problem(where, f"{path}: coordinate '{name}' has shape {x.shape}", "one dimension"))
+    if len(x) == 1:
+        return float(x[0]), 1.0, 1
+    spacing = float(x[-1] - x[0]) / (len(x) - 1)
+    # Coordinates are often single precision, so equal spacing is judged with its rounding in mind.
+    tolerance = 1e-3 * abs(spacing) + 4 * np.finfo(np.float32).eps * float(np.abs(x).max())
+    if not spacing > 0 or not np.all(np.abs(np.diff(x) - spacing) <= tolerance):
+        raise InputError(Problem(where, f"{path}: coordinate '{name}' is not ascending with equal spacing"))
+    return float(x[0]), spacing, len(x)
+
+
+# Columns 4.. of a row after 'i j x y': name, or None for those the component does not deliver.
+_SCEC_COLUMNS = (
+    "s_normal", "s_strike", "s_dip", None, None, "mu_s", "mu_d", "d_c", "cohesion", "forced_rupture_time",
+)  # fmt: skip
+
+
+@tag("!SCECFile")
+@dataclass(frozen=True, kw_only=True)
+class ScecFile(Gridded):
+    """Fault parameters on a strike-dip grid, in the SCEC's signs; clamped outside."""
+
+    keys = frozenset({"file", "interpolation", "components"})
+
+    @classmethod
+    def build(cls, block: Block, inputs: tuple[str, ...], builder: Builder) -> Component:
+        if len(inputs) != 2:
+            raise block.error(f"!SCECFile sees {', '.join(inputs)}", "two dimensions: along strike, down dip")
+        file = block.require("file")
+        names = tuple(name for name in _SCEC_COLUMNS if name)
+        outputs = tuple(sorted(names))
+        return cls(
+            where=block.where,
+            outputs=outputs,
+            children=builder.children(block, outputs),
+            grid=read_scec(_beside(file), file.where),
+            inputs=inputs,
+            names=names,
+            linear=_interpolation(block),
+        )
+
+
+def read_scec(path: Path, where: str) -> Grid:
+    """The text layout of FORMATS 2.5: three header lines, then one row of 14 numbers for each vertex."""
+    lines = [(number, line.split()) for number, line in enumerate(path.read_text().splitlines(), 1) if line.strip()]
+    if len(lines) < 3 or len(lines[1][1]) < 4:
+        raise InputError(Problem(where, f"{path} lacks its three header lines", "seeds; nx ny Lx Ly; hypocentre"))
+    try:
+        nx, ny = int(lines[1][1][0]), int(lines[1][1][1])
+        lengths = float(lines[1][1][2]), float(lines[1][1][3])
+    except ValueError:
+        raise InputError(Problem(f"{path}:{lines[1][0]}", "not 'nx ny Lx Ly'")) from None
+    if nx < 1 or ny < 1 or not min(lengths) > 0:
+        raise InputError(Problem(f"{path}:{lines[1][0]}", f"{nx} x {ny} cells of {lengths}", "positive numbers"))
+    data = np.full((len(_SCEC_COLUMNS), ny + 1, nx + 1), np.nan)
+    for number, words in lines[3:]:
+        try:
+            i, j, row = int(words[0]), int(words[1]), [float(word) for word in words[4:]]
+        except (ValueError, IndexError):
+            raise InputError(Problem(f"{path}:{number}", "not a row 'i j x y' and 10 numbers")) from None
+        if len(row) != len(_SCEC_COLUMNS) or not (0 <= i <= nx and 0 <= j <= ny):
+            allowed = f"14 numbers, i in 0..{nx}, j in 0..{ny}"
+            raise InputError(Problem(f"{path}:{number}", f"row i={i} j={j} with {len(words)} numbers", allowed))
+        data[:, j, i] = row
+    absent = int(np.isnan(data[0]).sum())
+    if absent:
+        raise InputError(Problem(where, f"{path} lacks {absent} of {(nx + 1) * (ny + 1)} rows"))
+    kept = data[[k for k, name in enumerate(_SCEC_COLUMNS) if name]].reshape(-1, (nx + 1) * (ny + 1))
+    return Grid((0.0, 0.0), (lengths[0] / nx, lengths[1] / ny), (nx + 1, ny + 1), kept)

@@ -1,0 +1,165 @@
+"""Maps: components that compute new dimensions from those they see and accept every point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from faultwave.media.easi.compile import Mask, compile_program
+from faultwave.media.easi.component import Batch, Builder, Component, Values, gather, spread, tag
+from faultwave.media.easi.language import parse
+from faultwave.media.easi.source import Block
+from faultwave.media.points import Floats
+
+
+@tag("!IdentityMap", "!Any")
+@dataclass(frozen=True, kw_only=True)
+class IdentityMap(Component):
+    """Passes its dimensions on; as a leaf it delivers them."""
+
+    @classmethod
+    def build(cls, block: Block, inputs: tuple[str, ...], builder: Builder) -> Component:
+        return cls(where=block.where, outputs=inputs, children=builder.children(block, inputs))
+
+    def transform(self, batch: Batch, wanted: Iterable[str]) -> Values:
+        return dict(batch.columns)
+
+
+@tag("!ConstantMap")
+@dataclass(frozen=True, kw_only=True)
+class ConstantMap(Component):
+    keys = frozenset({"map", "components"})
+
+    values: Mapping[str, float]
+
+    @classmethod
+    def build(cls, block: Block, inputs: tuple[str, ...], builder: Builder) -> Component:
+        given = block.require("map").mapping("'map'")
+        outputs = tuple(sorted(given))
+        reads = [partial(value.number, f"'{name}'") for name, value in given.items()]
+        *values, children = gather([*reads, lambda: builder.children(block, outputs)])
+        return cls(where=block.where, outputs=outputs, children=children, values=dict(zip(given, values, strict=True)))
+
+    def transform(self, batch: Batch, wanted: Iterable[str]) -> Values:
+        return {name: spread(self.values[name], len(batch)) for name in wanted}
+
+
+@tag("!AffineMap")
+@dataclass(frozen=True, kw_only=True)
+class AffineMap(Component):
+    """p = row . inputs + translation, the inputs in sorted order."""
+
+    keys = frozenset({"matrix", "translation", "components"})
+
+    rows: Mapping[str, tuple[float, ...]]
+    shifts: Mapping[str, float]
+    inputs: tuple[str, ...]
+
+    @classmethod
+    def build(cls, block: Block, inputs: tuple[str, ...], builder: Builder) -> Component:
+        matrix, translation = block.require("matrix").mapping("'matrix'"), block.require("translation")
+        shifts = {name: value.number(f"'{name}'") for name, value in translation.mapping("'translation'").items()}
+        if set(matrix) != set(shifts):
+            odd = ", ".join(sorted(set(matrix) ^ set(shifts)))
+            raise block.error(f"'matrix' and 'translation' name different dimensions: {odd}", "the same names in both")
+        rows = {}
+        for name, entry in matrix.items():
+            rows[name] = tuple(entry.numbers(f"the row of '{name}'"))
+            if len(rows[name]) != len(inputs):
+                allowed = f"{len(inputs)}, one for each of {', '.join(inputs)}"
+                raise entry.error(f"the row of '{name}' has {len(rows[name])} numbers", allowed)
+        outputs = tuple(sorted(rows))
+        children = builder.children(block, outputs)
+        return cls(where=block.where, outputs=outputs, children=children, rows=rows, shifts=shifts, inputs=inputs)
+
+    def transform(self, batch: Batch, wanted: Iterable[str]) -> Values:
+        result = {}
+        for name in wanted:
+            total: Floats = spread(self.shifts[name], len(batch))
+            for factor, dimension in zip(self.rows[name], self.inputs, strict=True):
+                if factor != 0.0:  # 0 * inf of an earlier component must not poison the sum
+                    total = total + factor * batch.columns[dimension]
+            result[name] = total
+        return result
+
+
+@tag("!PolynomialMap")
+@dataclass(frozen=True, kw_only=True)
+class PolynomialMap(Component):
+    """Polynomials of the one dimension it sees, highest power first."""
+
+    keys = frozenset({"map", "components"})
+
+    coefficients: Mapping[str, tuple[float, ...]]
+    variable: str
+
+    @classmethod
+    def build(cls, block: Block, inputs: tuple[str, ...], builder: Builder) -> Component:
+        if len(inputs) != 1:
+            raise block.error(f"{block.tag} sees {len(inputs)} dimensions: {', '.join(inputs)}", "exactly one")
+        given = block.require("map")
+        polynomials = {name: tuple(entry.numbers(f"'{name}'")) for name, entry in given.mapping("'map'").items()}
+        if len({len(c) for c in polynomials.values()}) > 1 or () in polynomials.values():
+            lengths = ", ".join(f"{name}: {len(c)}" for name, c in polynomials.items())
+            raise given.error(f"coefficient lists differ in length ({lengths})", "equal lengths of at least 1")
+        outputs = tuple(sorted(polynomials))
+        children = builder.children(block, outputs)
+        return cls(where=block.where, outputs=outputs, children=children, coefficients=polynomials, variable=inputs[0])
+
+    def transform(self, batch: Batch, wanted: Iterable[str]) -> Values:
+        x = batch.columns[self.variable]
+        result = {}
+        for name in wanted:
+            total: Floats = spread(self.coefficients[name][0], len(batch))
+            for coefficient in self.coefficients[name][1:]:
+                total = total * x + coefficient
+            result[name] = total
+        return result
+
+
+Function = Callable[[Mapping[str, Floats], int], tuple[Floats, Mask]]
+
+
+@tag("!FunctionMap")
+@dataclass(frozen=True, kw_only=True)
+class FunctionMap(Component):
+    """One function of the inputs for each output."""
+
+    keys = frozenset({"map", "components"})
+
+    functions: Mapping[str, Function]
+    places: Mapping[str, str]
+
+    @classmethod
+    def build(cls, block: Block, inputs: tuple[str, ...], builder: Builder) -> Component:
+        bodies = block.require("map").mapping("'map'")
+        outputs = tuple(sorted(bodies))
+        compiled = [partial(cls.function, name, body, inputs, builder) for name, body in bodies.items()]
+        *functions, children = gather([*compiled, lambda: builder.children(block, outputs)])
+        return cls(
+            where=block.where,
+            outputs=outputs,
+            children=children,
+            functions=dict(zip(bodies, functions, strict=True)),
+            places={name: body.where for name, body in bodies.items()},
+        )
+
+    @staticmethod
+    def function(name: str, body: Block, inputs: tuple[str, ...], builder: Builder) -> Function:
+        program = parse(body.text(f"'{name}'"), inputs, body.locate)
+        if program.regrouped:
+            builder.regrouped(body.source, body.locate(program.regrouped[0]))
+        return compile_program(program)
+
+    def transform(self, batch: Batch, wanted: Iterable[str]) -> Values:
+        result = {}
+        for name in wanted:
+            values, returned = self.functions[name](batch.columns, len(batch))
+            if not returned.all():
+                fault = f"the function of '{name}' ends without 'return'"
+                raise batch.failure(self.places[name], fault, np.logical_not(returned))
+            result[name] = values
+        return result

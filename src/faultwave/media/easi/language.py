@@ -1,0 +1,335 @@
+"""The function language of `!FunctionMap`: text to syntax tree.
+
+Grammar (FORMATS 2.3): statements ``name = expr;``, ``return expr;``, ``if (bool) {..} [else {..}]``, ``expr;``.
+Operators of one level group from the LEFT, as in mathematics; places where the reference implementation would group
+from the right (``a-b-c``, ``a/b*c``) are recorded so that the loader can say so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NoReturn
+
+from faultwave.base.errors import InputError, Problem, suggest
+from faultwave.media.easi.mathlib import FUNCTIONS
+
+Locate = Callable[[int], str]
+KEYWORDS = frozenset({"if", "else", "return"})
+MAXIMUM_DEPTH = 200  # nesting; keeps hostile text from exhausting Python's stack
+
+
+@dataclass(frozen=True)
+class Number:
+    value: float
+
+
+@dataclass(frozen=True)
+class Name:
+    name: str
+    offset: int
+
+
+@dataclass(frozen=True)
+class Unary:
+    operator: str
+    operand: Expression
+
+
+@dataclass(frozen=True)
+class Binary:
+    """Arithmetic, comparison or logic; ``truth`` says whether the result is a condition."""
+
+    operator: str
+    left: Expression
+    right: Expression
+    truth: bool = False
+
+
+@dataclass(frozen=True)
+class Call:
+    function: str
+    arguments: tuple[Expression, ...]
+
+
+Expression = Number | Name | Unary | Binary | Call
+
+
+@dataclass(frozen=True)
+class Assign:
+    name: str
+    value: Expression
+
+
+@dataclass(frozen=True)
+class Return:
+    value: Expression
+
+
+@dataclass(frozen=True)
+class Evaluate:
+    """An expression whose value is not used."""
+
+    value: Expression
+
+
+@dataclass(frozen=True)
+class If:
+    condition: Expression
+    then: tuple[Statement, ...]
+    otherwise: tuple[Statement, ...]
+
+
+Statement = Assign | Return | Evaluate | If
+
+
+@dataclass(frozen=True)
+class Program:
+    """A parsed body; ``regrouped`` are offsets of operators that right-associative readers group differently."""
+
+    statements: tuple[Statement, ...]
+    regrouped: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Token:
+    kind: str  # number, name, symbol, end
+    text: str
+    offset: int
+
+
+_TOKEN = re.compile(
+    r"(?P<space>\s+)|(?P<number>[0-9]+(?:\.[0-9]*)?)|(?P<name>[A-Za-z][A-Za-z0-9_]*)"
+    r"|(?P<symbol>==|!=|<=|>=|&&|\|\||[-+*/()<>={},;])"
+)
+_PRECEDENCE = (("||",), ("&&",), ("==", "!=", "<=", ">=", "<", ">"), ("+", "-"), ("*", "/"))
+_LOGIC, _COMPARISON = 1, 2  # levels up to _LOGIC combine conditions, level _COMPARISON makes them
+
+
+def _tokens(text: str, fail: Callable[..., NoReturn]) -> list[Token]:
+    tokens, position = [], 0
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        if match is None:
+            fail(position, f"unexpected character '{text[position]}'", advice=_character_advice(text, position))
+        if match.lastgroup == "number" and re.match(r"[A-Za-z_]", text[match.end() : match.end() + 1]):
+            wrong = re.match(r"[0-9.]+[A-Za-z0-9_]+([-+][0-9]+)?", text[position:])
+            given = wrong.group() if wrong else match.group()
+            fail(position, f"'{given}' is not a number", "digits[.digits]", "Write powers of ten as pow(10,6)")
+        if match.lastgroup and match.lastgroup != "space":
+            tokens.append(Token(match.lastgroup, match.group(), position))
+        position = match.end()
+    tokens.append(Token("end", "end of the function", len(text)))
+    return tokens
+
+
+def _character_advice(text: str, position: int) -> str:
+    if text[position] == "." and text[position + 1 : position + 2].isdigit():
+        return "Write 0.5, not .5"
+    return {
+        "#": "The language has no comments",
+        "%": "The language has no remainder operator",
+        "^": "Write powers as pow(a, b)",
+        "!": "Only != is known",
+        "&": "Write 'and' as &&",
+        "|": "Write 'or' as ||",
+    }.get(text[position], "")
+
+
+class _Parser:
+    def __init__(self, text: str, inputs: tuple[str, ...], locate: Locate):
+        self.locate = locate
+        self.tokens = _tokens(text, self.fail)
+        self.position = 0
+        self.depth = 0
+        self.known = dict.fromkeys(inputs)
+        self.regrouped: list[int] = []
+
+    def fail(self, offset: int, what: str, allowed: str = "", advice: str = "") -> NoReturn:
+        raise InputError(Problem(self.locate(offset), what, allowed, advice))
+
+    @property
+    def token(self) -> Token:
+        return self.tokens[self.position]
+
+    def advance(self) -> Token:
+        token = self.token
+        self.position += token.kind != "end"
+        return token
+
+    def takes(self, text: str) -> bool:
+        found = self.token.text == text and self.token.kind != "end"
+        self.position += found
+        return found
+
+    def expect(self, text: str, after: str) -> None:
+        if not self.takes(text):
+            self.fail(self.token.offset, f"expected '{text}' {after}, found {self.quoted()}")
+
+    def quoted(self) -> str:
+        return self.token.text if self.token.kind == "end" else f"'{self.token.text}'"
+
+    def deeper(self) -> None:
+        self.depth += 1
+        if self.depth > MAXIMUM_DEPTH:
+            self.fail(self.token.offset, f"nested more than {MAXIMUM_DEPTH} levels deep")
+
+    def program(self) -> tuple[Statement, ...]:
+        statements = []
+        while self.token.kind != "end":
+            statements.append(self.statement())
+        return tuple(statements)
+
+    def statement(self) -> Statement:
+        self.deeper()
+        try:
+            if self.takes("if"):
+                return self.conditional()
+            if self.token.text == "else":
+                self.fail(self.token.offset, "'else' without 'if'")
+            if self.takes("return"):
+                result: Statement = Return(self.number_expression())
+            elif self.token.kind == "name" and self.tokens[self.position + 1].text == "=":
+                name = self.advance().text
+                self.advance()
+                result = Assign(name, self.number_expression())
+                self.known[name] = None  # only now: the right-hand side must not use the new name
+            else:
+                result = Evaluate(self.number_expression())
+            self.expect(";", "at the end of the statement")
+            return result
+        finally:
+            self.depth -= 1
+
+    def conditional(self) -> If:
+        self.expect("(", "after 'if'")
+        offset = self.token.offset
+        condition, truth = self.level(0)
+        if not truth:
+            self.fail(offset, "the condition of 'if' is a number", "a comparison such as x < 1")
+        self.expect(")", "after the condition")
+        then = self.block("after the condition")
+        otherwise: tuple[Statement, ...] = ()
+        if self.takes("else"):
+            if self.token.text == "if":
+                self.fail(self.token.offset, "'else if' is not in the language", advice="Write else { if (..) {..} }")
+            otherwise = self.block("after 'else'")
+        return If(condition, then, otherwise)
+
+    def block(self, after: str) -> tuple[Statement, ...]:
+        self.expect("{", after)
+        statements = []
+        while not self.takes("}"):
+            if self.token.kind == "end":
+                self.fail(self.token.offset, "expected '}', found the end of the function")
+            statements.append(self.statement())
+        return tuple(statements)
+
+    def number_expression(self) -> Expression:
+        offset = self.token.offset
+        value, truth = self.level(0)
+        if truth:
+            self.fail(offset, "a comparison has no number value", advice="Use it in the condition of an 'if'")
+        return value
+
+    def level(self, level: int) -> tuple[Expression, bool]:
+        """Operators of one precedence, grouped from the left; returns the tree and whether it is a condition."""
+        if level == len(_PRECEDENCE):
+            return self.factor()
+        start = self.token.offset
+        left, truth = self.level(level + 1)
+        previous = ""
+        while self.token.kind == "symbol" and self.token.text in _PRECEDENCE[level]:
+            operator = self.advance()
+            if previous in ("-", "/"):
+                self.regrouped.append(operator.offset)
+            offset = self.token.offset
+            right, right_truth = self.level(level + 1)
+            for place, is_truth in ((start, truth), (offset, right_truth)):
+                if is_truth != (level <= _LOGIC):
+                    needs, got = ("conditions", "a number") if level <= _LOGIC else ("numbers", "a condition")
+                    self.fail(place, f"'{operator.text}' takes {needs}, this is {got}")
+            truth = level <= _COMPARISON
+            left = Binary(operator.text, left, right, truth)
+            previous = operator.text
+        return left, truth
+
+    def factor(self) -> tuple[Expression, bool]:
+        self.deeper()
+        try:
+            token = self.advance()
+            if token.kind == "number":
+                return Number(float(token.text)), False
+            if token.text in ("+", "-"):
+                operand, truth = self.factor()
+                if truth:
+                    self.fail(token.offset, f"'{token.text}' takes a number, this is a condition")
+                return (Unary("-", operand) if token.text == "-" else operand), False
+            if token.text == "(" and token.kind == "symbol":
+                inner = self.level(0)
+                self.expect(")", "to close the bracket")
+                return inner
+            if token.kind == "name" and token.text not in KEYWORDS:
+                return (self.call(token) if self.takes("(") else self.variable(token)), False
+            self.position -= token.kind != "end"
+            self.fail(token.offset, f"expected a number, name or '(', found {self.quoted()}")
+        finally:
+            self.depth -= 1
+
+    def variable(self, token: Token) -> Name:
+        if token.text not in self.known:
+            self.fail(
+                token.offset,
+                f"unknown name '{token.text}'",
+                ", ".join(self.known) or "no input reaches this function",
+                suggest(token.text, self.known),
+            )
+        return Name(token.text, token.offset)
+
+    def call(self, token: Token) -> Call:
+        arguments = []
+        if not self.takes(")"):
+            arguments.append(self.number_expression())
+            while self.takes(","):
+                arguments.append(self.number_expression())
+            self.expect(")", "after the arguments")
+        function = FUNCTIONS.get(token.text)
+        if function is None:
+            self.fail(
+                token.offset,
+                f"unknown function '{token.text}'",
+                ", ".join(sorted(FUNCTIONS)),
+                suggest(token.text, FUNCTIONS),
+            )
+        if len(arguments) < function.least or (function.most is not None and len(arguments) > function.most):
+            self.fail(token.offset, f"'{token.text}' got {len(arguments)} argument(s)", function.arity)
+        return Call(token.text, tuple(arguments))
+
+
+def parse(text: str, inputs: tuple[str, ...], locate: Locate) -> Program:
+    """Parse the body of a function of ``inputs``.
+
+    ``locate(offset)`` names the place of a character ('file:line:column') for messages. Raises InputError with that
+    place for every mistake: syntax, unknown names and functions, wrong numbers of arguments, no ``return`` at all.
+    """
+    parser = _Parser(text, inputs, locate)
+    statements = parser.program()
+    if not _returns(statements):
+        parser.fail(len(text), "the function never returns a value", advice="Add 'return expression;'")
+    return Program(statements, tuple(parser.regrouped))
+
+
+def parse_expression(text: str, inputs: tuple[str, ...], locate: Locate) -> Program:
+    """Parse a bare expression, as if it stood in ``return ...;``."""
+    parser = _Parser(text, inputs, locate)
+    value = parser.number_expression()
+    if parser.token.kind != "end":
+        parser.fail(parser.token.offset, f"unexpected {parser.quoted()} after the expression")
+    return Program((Return(value),), tuple(parser.regrouped))
+
+
+def _returns(statements: tuple[Statement, ...]) -> bool:
+    return any(
+        isinstance(s, Return) or (isinstance(s, If) and (_returns(s.then) or _returns(s.otherwise))) for s in statements
+    )

@@ -1,0 +1,175 @@
+"""easi files to fields: build the component tree, evaluate it on points in bounded memory."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import pkgutil
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache, partial
+from pathlib import Path
+
+import numpy as np
+
+from faultwave.base.errors import InputError, Problem, suggest
+from faultwave.media.easi import components
+from faultwave.media.easi.component import REGISTRY, Batch, Component, Roots, enter, gather
+from faultwave.media.easi.source import Block, Source
+from faultwave.media.points import Floats, Integers, PointError
+
+logger = logging.getLogger(__name__)
+
+CHUNK = 1 << 16  # points evaluated at once: columns of this length stay in cache
+MAXIMUM_DEPTH = 100
+
+
+@cache
+def _registry() -> dict[str, type[Component]]:
+    """Components by tag, from every module of the folder ``components``."""
+    for module in pkgutil.iter_modules(components.__path__):
+        importlib.import_module(f"{components.__name__}.{module.name}")
+    return REGISTRY
+
+
+@dataclass
+class TreeBuilder:
+    """Builds the tree of a file and of the files it includes."""
+
+    roots: tuple[str, ...]
+    path: Path
+    open_files: list[Path] = field(default_factory=list)
+    warnings: dict[tuple[str, str], Problem] = field(default_factory=dict)
+    regrouped_files: set[Path] = field(default_factory=set)
+    depth: int = 0
+
+    def file(self, path: Path) -> Component:
+        self.open_files.append(path.resolve())
+        try:
+            return self.component(Source.read(path).compose(), self.roots)
+        finally:
+            self.open_files.pop()
+
+    def component(self, block: Block, inputs: Sequence[str]) -> Component:
+        if not block.tag:
+            raise block.error("a component without a tag", "one of " + ", ".join(sorted(_registry())))
+        kind = _registry().get(block.tag)
+        if kind is None:
+            known = _registry()
+            raise block.error(f"unknown component {block.tag}", ", ".join(sorted(known)), suggest(block.tag, known))
+        self._look_for_unknown_keys(block, kind)
+        self.depth += 1
+        try:
+            if self.depth > MAXIMUM_DEPTH:
+                raise block.error(f"nested more than {MAXIMUM_DEPTH} levels deep")
+            return kind.build(block, tuple(sorted(inputs)), self)
+        finally:
+            self.depth -= 1
+
+    def _look_for_unknown_keys(self, block: Block, kind: type[Component]) -> None:
+        if not block.is_mapping or block.tag == "!Switch":
+            return
+        for key, _ in block.pairs(block.tag):
+            name = key.text("a key")
+            if name not in kind.keys:
+                advice = suggest(name, kind.keys) or "Known here: " + ", ".join(sorted(kind.keys))
+                self.warn(key.where, f"{block.tag} ignores the unknown key '{name}'", advice)
+
+    def children(self, block: Block, outputs: Sequence[str]) -> tuple[Component, ...]:
+        given = None if block.is_empty else block.get("components")
+        if given is None or (given.is_empty and not given.tag):
+            return ()
+        if given.is_list and not given.tag:
+            items = list(given.items())
+            if not items:
+                raise given.error("'components' is an empty list", "at least one component")
+            return tuple(gather(partial(self.component, item, outputs) for item in items))
+        return (self.component(given, outputs),)
+
+    def include(self, block: Block) -> Component:
+        name = Path(block.text("the file to include").strip())
+        candidates = [name] if name.is_absolute() else [block.source.path.parent / name, Path.cwd() / name]
+        for candidate in candidates:
+            if candidate.is_file():
+                if candidate.resolve() in self.open_files:
+                    raise block.error(f"'{name}' includes itself")
+                return self.file(candidate)
+        raise block.error(f"'{name}' does not exist", advice="Looked for " + " and ".join(str(c) for c in candidates))
+
+    def warn(self, where: str, what: str, advice: str = "") -> None:
+        self.warnings[where, what] = Problem(where, what, advice=advice, severity="warning")
+
+    def regrouped(self, source: Source, where: str) -> None:
+        """Say once per file that its arithmetic means something else to readers that group from the right."""
+        if source.path not in self.regrouped_files:
+            self.regrouped_files.add(source.path)
+            advice = "Add brackets where it matters"
+            self.warn(where, "a-b-c and a/b*c group from the left here; recent easi groups them from the right", advice)
+
+
+@dataclass(frozen=True)
+class EasiField:
+    """A field given by an easi file; see media.field.Field."""
+
+    root: Component
+    path: Path
+    dimensions: tuple[str, ...]
+
+    @property
+    def source(self) -> str:
+        return str(self.path)
+
+    @property
+    def parameters(self) -> frozenset[str]:
+        return self.root.supplied
+
+    def evaluate(
+        self, points: Floats, groups: Integers, names: Sequence[str], time: float | None = None
+    ) -> dict[str, Floats]:
+        """Values (n,) of ``names`` at ``points`` (n,3) [m] of ``groups`` (n,), at ``time`` [s] if the file has t.
+
+        Raises PointError with coordinates where no component accepts a point or one lacks a parameter, and InputError
+        when the file needs a time and none is given.
+        """
+        if "t" in self.dimensions and time is None:
+            raise InputError(Problem(self.source, "depends on time t, which this use of the file does not have"))
+        result = {name: np.empty(len(points)) for name in names}
+        for first in range(0, len(points), CHUNK):
+            part = slice(first, first + CHUNK)
+            try:
+                values = self._chunk(points[part], groups[part], names, time)
+            except PointError as error:
+                raise error.shifted(first) from None
+            for name, column in values.items():
+                result[name][part] = column
+        return result
+
+    def _chunk(self, points: Floats, groups: Integers, names: Sequence[str], time: float | None) -> dict[str, Floats]:
+        columns = {axis: np.ascontiguousarray(points[:, k]) for k, axis in enumerate("xyz")}
+        if "t" in self.dimensions:
+            columns["t"] = np.full(len(points), time)
+        roots = Roots(points, groups, columns)
+        return enter(self.root, Batch(roots, columns, np.arange(len(points))), names)
+
+
+def load_easi(path: Path, time: bool | None = None) -> EasiField:
+    """The field of an easi file.
+
+    ``time`` True gives the root the dimensions t, x, y, z; False x, y, z; None whichever the file is written for.
+    Raises InputError with the file, line and column of every mistake; oddities that do not stop a run are logged.
+    """
+    still, moving = ("x", "y", "z"), ("t", "x", "y", "z")
+    choices: dict[bool | None, list[tuple[str, ...]]] = {True: [moving], False: [still], None: [still, moving]}
+    first_error: InputError | None = None
+    for dimensions in choices[time]:
+        builder = TreeBuilder(dimensions, path)
+        try:
+            root = builder.file(path)
+        except InputError as error:
+            first_error = first_error or error
+            continue
+        for problem in builder.warnings.values():
+            logger.warning("%s", problem)
+        return EasiField(root, path, dimensions)
+    assert first_error is not None
+    raise first_error

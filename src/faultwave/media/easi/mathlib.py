@@ -1,0 +1,83 @@
+"""The functions decks may call, in `!FunctionMap` bodies and as additions to Lua's `math` table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+
+@dataclass(frozen=True)
+class MathFunction:
+    """A vectorised function and how many arguments it takes (``most`` None: any number)."""
+
+    apply: Callable[..., Any]
+    least: int = 1
+    most: int | None = 1
+
+    @property
+    def arity(self) -> str:
+        if self.most is None:
+            return f"at least {self.least} arguments"
+        return f"{self.least} argument" + ("s" if self.least != 1 else "")
+
+
+def round_half_away(x: Any) -> Any:
+    """C's round(): halves go away from zero, unlike NumPy's round-half-even."""
+    whole = np.trunc(x)
+    return whole + np.where(np.abs(x - whole) >= 0.5, np.copysign(1.0, x), 0.0)
+
+
+def _many(ufunc: Callable[[Any, Any], Any]) -> MathFunction:
+    return MathFunction(lambda *values: reduce(ufunc, values), 2, None)
+
+
+FUNCTIONS: dict[str, MathFunction] = {
+    "abs": MathFunction(np.abs),
+    "acos": MathFunction(np.arccos),
+    "asin": MathFunction(np.arcsin),
+    "atan": MathFunction(np.arctan),
+    "cbrt": MathFunction(np.cbrt),
+    "ceil": MathFunction(np.ceil),
+    "cos": MathFunction(np.cos),
+    "cosh": MathFunction(np.cosh),
+    "erf": MathFunction(special.erf),
+    "exp": MathFunction(np.exp),
+    "floor": MathFunction(np.floor),
+    "log": MathFunction(np.log),
+    "log10": MathFunction(np.log10),
+    "log2": MathFunction(np.log2),
+    "max": _many(np.maximum),
+    "min": _many(np.minimum),
+    "pow": MathFunction(np.power, 2, 2),
+    "round": MathFunction(round_half_away),
+    "sin": MathFunction(np.sin),
+    "sinh": MathFunction(np.sinh),
+    "sqrt": MathFunction(np.sqrt),
+    "tan": MathFunction(np.tan),
+    "tanh": MathFunction(np.tanh),
+    "trunc": MathFunction(np.trunc),
+}
+
+# Beyond Lua's own math table: what the lmathx library adds there.
+LUA_ADDITIONS: dict[str, Callable[..., Any]] = {
+    **{
+        name: FUNCTIONS[name].apply
+        for name in ("cbrt", "cosh", "erf", "log10", "log2", "pow", "round", "sinh", "tanh", "trunc")
+    },
+    "acosh": np.arccosh,
+    "asinh": np.arcsinh,
+    "atanh": np.arctanh,
+    "copysign": np.copysign,
+    "erfc": special.erfc,
+    "exp2": np.exp2,
+    "expm1": np.expm1,
+    "gamma": special.gamma,
+    "hypot": np.hypot,
+    "lgamma": special.gammaln,
+    "log1p": np.log1p,
+}

@@ -1,0 +1,248 @@
+"""Fields: named parameters as functions of place, mesh group and, where asked, time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from faultwave.base.errors import InputError, Problem, suggest
+from faultwave.media.easi.compile import Mask, compile_program
+from faultwave.media.easi.component import gather
+from faultwave.media.easi.language import parse, parse_expression
+from faultwave.media.easi.source import Source
+from faultwave.media.points import Floats, Integers, PointError
+
+Values = dict[str, Floats]
+
+
+class Field(Protocol):
+    """A set of parameters in space."""
+
+    @property
+    def parameters(self) -> frozenset[str]:
+        """Every parameter that can be asked for."""
+        ...
+
+    def evaluate(
+        self, points: Floats, groups: Integers, names: Sequence[str], time: float | None = None
+    ) -> dict[str, Floats]:
+        """Values (n,) of ``names`` in SI at ``points`` (n,3) [m] of mesh groups or fault tags ``groups`` (n,).
+
+        Raises InputError with coordinates where there is no value, and for a name the field does not have.
+        """
+        ...
+
+
+def source_of(field: Field) -> str:
+    """Where a field comes from, for messages."""
+    return str(getattr(field, "source", type(field).__name__))
+
+
+def _missing(field: Field, names: Sequence[str]) -> InputError:
+    lacking = [name for name in names if name not in field.parameters]
+    allowed = ", ".join(sorted(field.parameters))
+    return InputError(
+        Problem(source_of(field), f"no parameter {n}", allowed, suggest(n, field.parameters)) for n in lacking
+    )
+
+
+@dataclass(frozen=True)
+class Constant:
+    """The same values everywhere."""
+
+    values: Mapping[str, float]
+    source: str = "constant"
+
+    @property
+    def parameters(self) -> frozenset[str]:
+        return frozenset(self.values)
+
+    def evaluate(
+        self, points: Floats, groups: Integers, names: Sequence[str], time: float | None = None
+    ) -> dict[str, Floats]:
+        if not self.parameters.issuperset(names):
+            raise _missing(self, names)
+        return {name: np.full(len(points), self.values[name]) for name in names}
+
+
+@dataclass(frozen=True)
+class Expression:
+    """Each parameter a function of x, y, z [m] (and t [s]) in the easi function language."""
+
+    functions: Mapping[str, Callable[[Mapping[str, Floats], int], tuple[Floats, Mask]]]
+    timed: frozenset[str]
+    source: str = "expression"
+
+    @classmethod
+    def of(cls, bodies: Mapping[str, str], source: str = "expression") -> Expression:
+        """From function bodies (``return 2*z;``) or bare expressions (``2*z``).
+
+        Raises InputError with setting, line and column of every mistake.
+        """
+
+        def compiled(name: str) -> Callable[[Mapping[str, Floats], int], tuple[Floats, Mask]]:
+            text = Source.of(Path(f"{source}.{name}"), bodies[name])
+            read = parse if re.search(r";|\breturn\b", bodies[name]) else parse_expression
+            return compile_program(read(bodies[name], ("t", "x", "y", "z"), text.place))
+
+        functions = gather(partial(compiled, name) for name in bodies)
+        timed = frozenset(name for name, body in bodies.items() if re.search(r"\bt\b", body))
+        return cls(dict(zip(bodies, functions, strict=True)), timed, source)
+
+    @property
+    def parameters(self) -> frozenset[str]:
+        return frozenset(self.functions)
+
+    def evaluate(
+        self, points: Floats, groups: Integers, names: Sequence[str], time: float | None = None
+    ) -> dict[str, Floats]:
+        if not self.parameters.issuperset(names):
+            raise _missing(self, names)
+        if time is None and self.timed.intersection(names):
+            needy = ", ".join(sorted(self.timed.intersection(names)))
+            raise InputError(Problem(self.source, f"{needy} depends on time t, which this use does not have"))
+        columns = {axis: np.ascontiguousarray(points[:, k]) for k, axis in enumerate("xyz")}
+        columns["t"] = np.full(len(points), np.nan if time is None else time)
+        result = {}
+        for name in names:
+            values, returned = self.functions[name](columns, len(points))
+            if not returned.all():
+                rows = np.flatnonzero(~returned)
+                where = f"{self.source}.{name}"
+                raise PointError(where, "the function ends without 'return'", points[rows], groups[rows], rows)
+            result[name] = values
+        return result
+
+
+@dataclass(frozen=True)
+class Layers:
+    """Values by depth below z = 0: each row of ``table`` (layers, columns) holds from its top down to the next top.
+
+    ``tops`` (layers,) are depths [m], ascending. Above the first top the first layer goes on, below the last top the
+    last. A point exactly on a top belongs to the layer below.
+    """
+
+    tops: Floats
+    table: Floats
+    names: tuple[str, ...]
+    source: str = "layers"
+
+    @property
+    def parameters(self) -> frozenset[str]:
+        return frozenset(self.names)
+
+    def evaluate(
+        self, points: Floats, groups: Integers, names: Sequence[str], time: float | None = None
+    ) -> dict[str, Floats]:
+        if not self.parameters.issuperset(names):
+            raise _missing(self, names)
+        layer = np.clip(np.searchsorted(self.tops, -points[:, 2], side="right") - 1, 0, None)
+        return {name: self.table[layer, self.names.index(name)] for name in names}
+
+
+@dataclass(frozen=True)
+class Merged:
+    """Several fields side by side, each with parameters of its own."""
+
+    fields: tuple[Field, ...]
+
+    def __post_init__(self) -> None:
+        owners: dict[str, str] = {}
+        problems = []
+        for field in self.fields:
+            for name in sorted(field.parameters):
+                if name in owners:
+                    what = f"parameter {name} is given twice, also by {owners[name]}"
+                    problems.append(Problem(source_of(field), what, advice="Remove one of the two"))
+                owners.setdefault(name, source_of(field))
+        if problems:
+            raise InputError(problems)
+
+    @property
+    def source(self) -> str:
+        return " + ".join(source_of(field) for field in self.fields)
+
+    @property
+    def parameters(self) -> frozenset[str]:
+        return frozenset().union(*(field.parameters for field in self.fields))
+
+    def evaluate(
+        self, points: Floats, groups: Integers, names: Sequence[str], time: float | None = None
+    ) -> dict[str, Floats]:
+        if not self.parameters.issuperset(names):
+            raise _missing(self, names)
+        result: Values = {}
+        for field in self.fields:
+            own = [name for name in names if name in field.parameters]
+            if own:
+                result.update(field.evaluate(points, groups, own, time))
+        return {name: result[name] for name in names}
+
+
+# What follows from what, tried in this order: name, ingredients, rule. mu and lambda come first because a material
+# given by velocities must answer for moduli; a fluid without vs or mu has lambda = rho vp^2 (its bulk modulus).
+_RULES: tuple[tuple[str, tuple[str, ...], Callable[[Values], Floats]], ...] = (
+    ("mu", ("rho", "vs"), lambda v: v["rho"] * v["vs"] ** 2),
+    ("lambda", ("rho", "vp", "mu"), lambda v: v["rho"] * v["vp"] ** 2 - 2 * v["mu"]),
+    ("lambda", ("rho", "vp"), lambda v: v["rho"] * v["vp"] ** 2),
+    ("vs", ("rho", "mu"), lambda v: np.sqrt(v["mu"] / v["rho"])),
+    ("vp", ("rho", "lambda", "mu"), lambda v: np.sqrt((v["lambda"] + 2 * v["mu"]) / v["rho"])),
+    ("vp", ("rho", "lambda"), lambda v: np.sqrt(v["lambda"] / v["rho"])),
+)
+
+
+@dataclass(frozen=True)
+class Converted:
+    """A material that also answers for moduli given velocities (rho, vp, vs -> mu, lambda) and the other way round."""
+
+    field: Field
+    rules: Mapping[str, tuple[tuple[str, ...], Callable[[Values], Floats]]]
+
+    @classmethod
+    def of(cls, field: Field) -> Field:
+        """``field`` itself when nothing can be derived."""
+        rules: dict[str, tuple[tuple[str, ...], Callable[[Values], Floats]]] = {}
+        for name, ingredients, rule in _RULES:
+            known = field.parameters | rules.keys()
+            if name not in known and known.issuperset(ingredients):
+                rules[name] = (ingredients, rule)
+        return cls(field, rules) if rules else field
+
+    @property
+    def source(self) -> str:
+        return source_of(self.field)
+
+    @property
+    def parameters(self) -> frozenset[str]:
+        return self.field.parameters | self.rules.keys()
+
+    def _ingredients(self, name: str) -> frozenset[str]:
+        """The field's own parameters that ``name`` is made of."""
+        if name not in self.rules:
+            return frozenset({name})
+        return frozenset().union(*(self._ingredients(part) for part in self.rules[name][0]))
+
+    def evaluate(
+        self, points: Floats, groups: Integers, names: Sequence[str], time: float | None = None
+    ) -> dict[str, Floats]:
+        if not self.parameters.issuperset(names):
+            raise _missing(self, names)
+        needed = sorted(frozenset().union(*(self._ingredients(name) for name in names)))
+        values = self.field.evaluate(points, groups, needed, time)
+
+        def derive(name: str) -> Floats:
+            if name not in values:
+                ingredients, rule = self.rules[name]
+                for part in ingredients:
+                    derive(part)
+                with np.errstate(all="ignore"):
+                    values[name] = rule(values)
+            return values[name]
+
+        return {name: derive(name) for name in names}

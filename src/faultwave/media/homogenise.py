@@ -1,0 +1,143 @@
+"""Material of each cell: averages over the cell that keep its effective stiffness, or its barycentre (FORMATS 2.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from faultwave.media.field import Field, source_of
+from faultwave.media.parameters import MAY_BE_INFINITE
+from faultwave.media.points import Findings, Floats, Integers, PointError
+from faultwave.media.quadrature import conical_rule
+
+CHUNK = 1 << 18  # points in memory at once
+AVERAGED = frozenset({"rho", "mu", "lambda", "Qp", "Qs"})
+
+Values = dict[str, Floats]
+
+
+def cell_averages(
+    field: Field, names: Sequence[str], vertices: Floats, groups: Integers, order: int | None
+) -> dict[str, Floats]:
+    """One value of each of ``names`` for each cell, (nc,) in SI.
+
+    ``vertices`` (nc,4,3) [m], ``groups`` (nc,). Densities and quality factors are averaged arithmetically, mu
+    harmonically, lambda through the mean of nu/E; a cell with any mu = 0 is acoustic with the harmonic mean of the bulk
+    modulus; without mu among the names lambda is averaged harmonically. Uses order^3 points; ``order`` None takes the
+    barycentre, as do sets with other names (anisotropic, poroelastic), which have no mean.
+    Raises InputError listing cells without material, NaN or infinite values and non-positive densities and moduli.
+    """
+    result = {name: np.empty(len(vertices)) for name in names}
+    single = order is None or not AVERAGED.issuperset(names)
+    barycentric, weights = (np.full((1, 4), 0.25), np.ones(1)) if single or order is None else conical_rule(order)
+    findings = Findings()
+    for cells in _parts(len(vertices), max(1, CHUNK // len(weights))):
+        # (3, cells, points): each coordinate lies in one stretch of memory, as fields read it
+        spots = np.einsum("qv,cvd->dcq", barycentric, vertices[cells], optimize=True)
+        points = np.ascontiguousarray(spots).reshape(3, -1).T
+        owners = np.repeat(np.arange(len(vertices))[cells], len(weights))
+        values = _checked(field, names, points, groups[owners], owners, None, findings)
+        if values is not None and not findings.counts:
+            samples = {name: column.reshape(-1, len(weights)) for name, column in values.items()}
+            for name, mean in _means(samples, weights).items():
+                result[name][cells] = mean
+    findings.raise_errors()
+    return result
+
+
+def at_points(
+    field: Field,
+    names: Sequence[str],
+    points: Floats,
+    groups: Integers,
+    cells: Integers | None = None,
+    time: float | None = None,
+) -> dict[str, Floats]:
+    """Checked values (n,) of ``names`` in SI at ``points`` (n,3) [m] of ``groups`` (n,), in bounded memory.
+
+    ``cells`` (n,) numbers the points in messages. Raises InputError as ``cell_averages`` does.
+    """
+    result = {name: np.empty(len(points)) for name in names}
+    findings = Findings()
+    for part in _parts(len(points), CHUNK):
+        owners = None if cells is None else cells[part]
+        values = _checked(field, names, points[part], groups[part], owners, time, findings)
+        for name, column in (values or {}).items():
+            result[name][part] = column
+    findings.raise_errors()
+    return result
+
+
+def _parts(count: int, size: int) -> Iterator[slice]:
+    return (slice(first, min(first + size, count)) for first in range(0, count, size))
+
+
+def _checked(
+    field: Field,
+    names: Sequence[str],
+    points: Floats,
+    groups: Integers,
+    cells: Integers | None,
+    time: float | None,
+    findings: Findings,
+) -> Values | None:
+    """Values of a chunk, or None where a point has none; what is wrong is noted in ``findings``."""
+    try:
+        values = field.evaluate(points, groups, names, time)
+    except PointError as error:
+        findings.add_error(error, cells)
+        return None
+    for fault, bad, shown in _faults(values):
+        rows = np.flatnonzero(bad)
+        owners = None if cells is None else cells[rows]
+        findings.add(source_of(field), fault, points[rows], owners, shown[rows])
+    return values
+
+
+def _faults(values: Values) -> Iterator[tuple[str, np.ndarray, Floats]]:
+    """What cannot be a material or fault parameter: text, mask and the values to show."""
+    for name, column in values.items():
+        bad = np.isnan(column) if name in MAY_BE_INFINITE else ~np.isfinite(column)
+        if bad.any():
+            yield f"{name} is not a finite number", bad, column
+    for name in ("rho", "Qp", "Qs"):
+        if name in values and (bad := values[name] <= 0).any():
+            yield f"{name} is not positive", bad, values[name]
+    if "mu" in values and (bad := values["mu"] < 0).any():
+        yield "mu is negative", bad, values["mu"]
+    if "lambda" in values:
+        bulk = _bulk_modulus(values)
+        if (bad := bulk <= 0).any():
+            yield "the bulk modulus lambda + 2/3 mu is not positive", bad, bulk
+
+
+def _bulk_modulus(values: Values) -> Floats:
+    return values["lambda"] + 2 / 3 * values["mu"] if "mu" in values else values["lambda"]
+
+
+def _means(samples: Values, weights: Floats) -> Values:
+    """Means over the points of each cell; ``samples`` (cells, points), ``weights`` (points,) with sum 1."""
+    means = {name: column @ weights for name, column in samples.items()}
+    if len(weights) == 1:
+        return {name: column[:, 0] for name, column in samples.items()}
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if "mu" in samples:
+            means["mu"] = 1 / ((1 / samples["mu"]) @ weights)  # any mu = 0 gives 1/inf = 0: acoustic
+        if "lambda" in samples:
+            means["lambda"] = _mean_lambda(samples, means, weights)
+    # Uniform cells keep their values to the last bit, whatever the rounding of the sums.
+    same = {name: (column == column[:, :1]).all(axis=1) for name, column in samples.items()}
+    if "lambda" in same and "mu" in same:
+        same["lambda"] = same["lambda"] & same["mu"]
+    return {name: np.where(same[name], samples[name][:, 0], means[name]) for name in samples}
+
+
+def _mean_lambda(samples: Values, means: Values, weights: Floats) -> Floats:
+    acoustic = 1 / ((1 / _bulk_modulus(samples)) @ weights)
+    if "mu" not in samples:
+        return acoustic
+    mu, lam = samples["mu"], samples["lambda"]
+    ratio = (lam / (2 * mu * (3 * lam + 2 * mu))) @ weights  # mean of nu/E
+    elastic = 4 * means["mu"] ** 2 * ratio / (1 - 6 * means["mu"] * ratio)
+    return np.where((mu == 0).any(axis=1), acoustic, elastic)

@@ -1,0 +1,151 @@
+"""From settings to fields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from faultwave.base.errors import InputError, Problem, Problems, suggest
+from faultwave.base.units import to_si
+from faultwave.media.easi.component import gather
+from faultwave.media.easi.load import load_easi
+from faultwave.media.field import Constant, Converted, Expression, Field, Layers, Merged, source_of
+from faultwave.media.parameters import UNITS, unit_of
+
+
+class Setting(Protocol):
+    """The ways to give a field (case.model.FieldSetting)."""
+
+    @property
+    def easi(self) -> Path | None: ...
+    @property
+    def constant(self) -> Mapping[str, float | str]: ...
+    @property
+    def expression(self) -> Mapping[str, str]: ...
+    @property
+    def layers(self) -> Path | None: ...
+
+
+def load_field(setting: Setting, where: str = "field", time: bool | None = None) -> Field:
+    """The field a setting describes: all ways it uses, merged by parameter name.
+
+    ``where`` is the setting's path for messages. ``time`` says whether an easi file sees t (True: t,x,y,z; False:
+    x,y,z; None: whichever it is written for). Materials given by velocities also answer for moduli and the reverse.
+    Raises InputError with every problem found: files, syntax, units, parameters given twice, nothing given.
+    """
+    ways: list[Callable[[], Field]] = []
+    if setting.easi is not None:
+        ways.append(partial(load_easi, setting.easi, time))
+    if setting.constant:
+        ways.append(partial(read_constants, setting.constant, f"{where}.constant"))
+    if setting.expression:
+        ways.append(partial(Expression.of, setting.expression, f"{where}.expression"))
+    if setting.layers is not None:
+        ways.append(partial(read_layers, setting.layers))
+    if not ways:
+        raise InputError(Problem(where, "no parameters are given", "easi, constant, expression, layers"))
+    fields = gather(ways)
+    return Converted.of(fields[0] if len(fields) == 1 else Merged(tuple(fields)))
+
+
+def check_field(field: Field, needed: Iterable[str], where: str) -> Problems:
+    """One error for each needed parameter the field does not have; ``where`` says who needs them."""
+    problems = Problems()
+    for name in needed:
+        if name not in field.parameters:
+            given = ", ".join(sorted(field.parameters)) or "nothing"
+            what = f"parameter {name} is needed but {source_of(field)} does not give it"
+            problems.error(where, what, f"given are {given}", suggest(name, field.parameters))
+    return problems
+
+
+def read_constants(values: Mapping[str, float | str], where: str) -> Constant:
+    """Numbers in SI; text may carry a unit that fits the parameter."""
+
+    def number(name: str, value: float | str) -> float:
+        unit = unit_of(name)
+        try:
+            if unit is None and isinstance(value, str):
+                unit = _bare(value)
+            result = to_si(value, unit or "")
+        except ValueError as error:
+            raise InputError(Problem(f"{where}.{name}", str(error))) from None
+        if np.isnan(result):
+            raise InputError(Problem(f"{where}.{name}", "is not a number"))
+        return result
+
+    numbers = gather(partial(number, name, value) for name, value in values.items())
+    return Constant(dict(zip(values, numbers, strict=True)), where)
+
+
+def _bare(text: str) -> str:
+    """For a parameter whose unit is not known only a bare number is safe; returns the unit ''."""
+    try:
+        float(text)
+    except ValueError:
+        raise ValueError(f"'{text}': the unit of this parameter is not known, give a bare number in SI") from None
+    return ""
+
+
+_LAYER_COLUMNS = {"depth": "m", **{name: UNITS[name] for name in ("vp", "vs", "rho", "mu", "lambda", "Qp", "Qs")}}
+
+
+def read_layers(path: Path) -> Layers:
+    """A text table of layers: a header of column names, then one row for each layer.
+
+    Columns in any order: ``depth`` of the layer's top [m, positive down], ``vp vs`` [m/s], ``rho`` [kg/m^3] and, if
+    there, ``Qp Qs`` or moduli; a header ``vp[km/s]`` declares another unit. ``#`` starts a comment.
+    Raises InputError with file and line.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except OSError as error:
+        raise InputError(Problem(str(path), f"cannot be read: {error.strerror}")) from None
+    except UnicodeDecodeError:
+        raise InputError(Problem(str(path), "not UTF-8 text")) from None
+    rows = [(k, words) for k, line in enumerate(lines, 1) if (words := line.partition("#")[0].split())]
+    if len(rows) < 2:
+        raise InputError(Problem(str(path), "no layers", "a header 'depth vp vs rho' and one row a layer"))
+    names, factors = _header(f"{path}:{rows[0][0]}", rows[0][1])
+    table = np.array(gather(partial(_layer, f"{path}:{k}", words, len(names)) for k, words in rows[1:])) * factors
+    tops = table[:, names.index("depth")]
+    for k in np.flatnonzero(np.diff(tops) <= 0):
+        what = f"depth {tops[k + 1]:g} m is not below the layer before ({tops[k]:g} m)"
+        raise InputError(Problem(f"{path}:{rows[k + 2][0]}", what, "depths of layer tops, ascending"))
+    kept = [k for k, name in enumerate(names) if name != "depth"]
+    return Layers(tops, table[:, kept], tuple(names[k] for k in kept), str(path))
+
+
+def _header(where: str, words: list[str]) -> tuple[list[str], np.ndarray]:
+    """Column names and the factors to SI."""
+    names, factors = [], []
+    for word in words:
+        name, _, unit = word.rstrip("]").partition("[")
+        match = next((known for known in _LAYER_COLUMNS if known.lower() == name.lower()), None)
+        if match is None:
+            allowed = ", ".join(_LAYER_COLUMNS)
+            raise InputError(Problem(where, f"unknown column '{name}'", allowed, suggest(name, _LAYER_COLUMNS)))
+        if match in names:
+            raise InputError(Problem(where, f"column '{match}' stands twice"))
+        try:
+            factors.append(to_si(f"1 {unit}", _LAYER_COLUMNS[match]) if unit else 1.0)
+        except ValueError as error:
+            raise InputError(Problem(where, f"column '{name}': {error}")) from None
+        names.append(match)
+    if "depth" not in names or len(names) < 2:
+        raise InputError(Problem(where, "the header lacks 'depth' or any other column", "e.g. depth vp vs rho"))
+    return names, np.array(factors)
+
+
+def _layer(where: str, words: list[str], count: int) -> list[float]:
+    try:
+        row = [float(word) for word in words]
+    except ValueError:
+        raise InputError(Problem(where, f"'{' '.join(words)}' is not a row of numbers")) from None
+    if len(row) != count or not np.all(np.isfinite(row)):
+        raise InputError(Problem(where, f"'{' '.join(words)}'", f"{count} finite numbers"))
+    return row

@@ -1,0 +1,78 @@
+"""Errors that belong to points: what is wrong, how often, and the first few places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faultwave.base.errors import InputError, Problem
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+MAXIMUM_EXAMPLES = 10
+
+
+def coordinates(point: Sequence[float] | Floats) -> str:
+    """'(x, y, z)' with as many digits as a user needs to find the place."""
+    return "(" + ", ".join(f"{float(value):.10g}" for value in point) + ")"
+
+
+def describe_points(points: Floats, groups: Integers, rows: Integers) -> str:
+    """The first few of ``rows`` in words: coordinates and group."""
+    shown = [f"{coordinates(points[row])} in group {int(groups[row])}" for row in rows[:MAXIMUM_EXAMPLES]]
+    more = f" and {len(rows) - len(shown)} more" if len(rows) > len(shown) else ""
+    return ", ".join(shown) + more
+
+
+class PointError(InputError):
+    """Some points of an evaluation have no value.
+
+    Attributes: ``place`` (file:line of the component), ``fault`` (what is wrong), ``points`` (m,3) coordinates [m],
+    ``groups`` (m,) and ``rows`` (m,) the row of each in the arrays the caller passed.
+    """
+
+    def __init__(self, place: str, fault: str, points: Floats, groups: Integers, rows: Integers):
+        self.place, self.fault = place, fault
+        self.points, self.groups, self.rows = points, groups, rows
+        listed = describe_points(points, groups, np.arange(len(rows)))
+        super().__init__(Problem(place, f"{fault} at {len(rows)} point(s): {listed}"))
+
+    def shifted(self, first: int) -> PointError:
+        """The same error with rows counted from ``first``, for callers that evaluate in chunks."""
+        return PointError(self.place, self.fault, self.points, self.groups, self.rows + first)
+
+
+@dataclass
+class Findings:
+    """Counts every bad point by kind and keeps the first examples of each, so that memory stays bounded."""
+
+    counts: dict[tuple[str, str], int] = field(default_factory=dict)
+    examples: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+
+    def add(self, place: str, fault: str, points: Floats, cells: Integers | None, values: Any = None) -> None:
+        """Note ``points`` (m,3) with their ``cells`` (m,) and, where they have one, ``values`` (m,)."""
+        key = (place, fault)
+        self.counts[key] = self.counts.get(key, 0) + len(points)
+        listed = self.examples.setdefault(key, [])
+        for row in range(min(len(points), MAXIMUM_EXAMPLES - len(listed))):
+            text = coordinates(points[row])
+            if cells is not None:
+                text = f"cell {int(cells[row])} at {text}"
+            if values is not None:
+                text += f" = {float(values[row]):.10g}"
+            listed.append(text)
+
+    def add_error(self, error: PointError, cells: Integers | None) -> None:
+        self.add(error.place, error.fault, error.points, None if cells is None else cells[error.rows])
+
+    def raise_errors(self) -> None:
+        if self.counts:
+            raise InputError(
+                Problem(place, f"{fault} at {count} point(s): " + "; ".join(self.examples[place, fault]))
+                for (place, fault), count in self.counts.items()
+            )
