@@ -24,7 +24,7 @@ def plus_side(
 ) -> np.ndarray:
     """True (n,) for cells that are the plus side of their fault face.
 
-    ``normals`` outward normals of those cells, ``on_face`` a vertex of each face, ``opposite`` the cell's vertex off it.
+    ``normals`` outward normals of the cells, ``on_face`` a vertex of each face, ``opposite`` the cell's vertex off it.
     By 'point' plus is the side the reference point lies on; by 'direction' the side whose outward normal is along the
     reference vector, that is the side the vector points away from. Raises InputError where the reference cannot tell.
     """

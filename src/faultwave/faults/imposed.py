@@ -1,7 +1,7 @@
 """Imposed slip: the slip rate is prescribed, the traction follows (kinematic models; NUMERICS 5.3).
 
-``imposed-yoffe`` is the regularised Yoffe function of Tinti et al. (2005), sqrt((tau_R - t)/t) convolved with a triangle
-of base 2 tau_S (deck number 33); ``imposed-gaussian`` the smooth step of nucleation over a rise time (34).
+``imposed-yoffe`` is the regularised Yoffe function of Tinti et al. (2005), sqrt((tau_R - t)/t) convolved with a
+triangle of base 2 tau_S (deck number 33); ``imposed-gaussian`` the smooth step of nucleation over a rise time (34).
 """
 
 from __future__ import annotations
@@ -99,19 +99,19 @@ class Gaussian(Imposed):
 
 
 def yoffe_rate(t: Any, tau_s: Any, tau_r: Any) -> Any:
-    """Regularised Yoffe function [1/s] at time ``t`` after onset (kernel), unit integral, support (0, tau_R + 2 tau_S).
+    """Regularised Yoffe function [1/s] ``t`` after onset (kernel): unit integral, support (0, tau_R + 2 tau_S).
 
-    A triangle is the second antiderivative of three impulses, so the convolution of Tinti et al. (2005, eq. 6) is a second
+    A triangle is the second antiderivative of three impulses, so the convolution of Tinti et al. (2005) is a second
     difference of the twice integrated Yoffe function; that replaces their nine pieces (appendix A) for every ratio
     tau_R/tau_S >= 1.
     """
-    before = _yoffe_twice(t, tau_r) - 2.0 * _yoffe_twice(t - tau_s, tau_r) + _yoffe_twice(t - 2.0 * tau_s, tau_r)
+    second = _yoffe_twice(t, tau_r) - 2.0 * _yoffe_twice(t - tau_s, tau_r) + _yoffe_twice(t - 2.0 * tau_s, tau_r)
     running = (t > 0.0) & (t < tau_r + 2.0 * tau_s)
-    return m.where(running, m.maximum(before, 0.0) / (tau_s * tau_s), 0.0 * t)
+    return m.where(running, m.maximum(second, 0.0) / (tau_s * tau_s), 0.0 * t)
 
 
 def _yoffe_twice(t: Any, rise: Any) -> Any:
-    """Second antiderivative of 2/(pi T) sqrt((T - t)/t) on (0, T) (kernel); with t = T sin^2(angle/2) on its support."""
+    """Second antiderivative of 2/(pi T) sqrt((T - t)/t) on (0, T) (kernel); there t = T sin^2(angle/2)."""
     x = m.maximum(m.minimum(t / rise, 1.0), 0.0)
     angle = 2.0 * m.asin(m.sqrt(x))
     sine, cosine = 2.0 * m.sqrt(x * (1.0 - x)), 1.0 - 2.0 * x

@@ -56,7 +56,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Load:
-    """Total traction of the locked fault at the end of a sub-step, face frame (n, s1, s2) [Pa]; ``sigma`` < 0 compresses.
+    """Total traction of the locked fault in a sub-step, face frame (n, s1, s2) [Pa]; compression is sigma < 0.
 
     ``eta`` shear impedance of the fault [Pa s/m], ``dt`` length of the sub-step, ``t`` its END [s].
     """
@@ -137,7 +137,9 @@ class FrictionLaw:
             if names:
                 result[q.name] = np.broadcast_to(np.asarray(values[names[0]], float), (count,))
             elif q.default is None:
-                problems.error(f"fault parameter {q.name}", f"missing: {q.description}", advice=f"'{self.name}' needs it")
+                problems.error(
+                    f"fault parameter {q.name}", f"missing: {q.description}", advice=f"'{self.name}' needs it"
+                )
             else:
                 result[q.name] = np.full(count, q.default)
         problems.raise_errors()
@@ -166,7 +168,7 @@ class FrictionLaw:
         return {name: np.array(p[name], float) for name in self.kernel_parameters}
 
     def check(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray, points: np.ndarray) -> Problems:
-        """Everything wrong with ``p`` of ``given`` and the initial stress, each with its first point (n,3) and count."""
+        """All that is wrong with ``p`` (of ``given``) and the initial stress, with the first of ``points`` (n,3)."""
         problems = Problems()
         for q in self.parameters:
             if q.name in p:
@@ -177,7 +179,7 @@ class FrictionLaw:
         return problems
 
     def initial(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray) -> dict[str, np.ndarray]:
-        """Own state and the friction coefficient at t = 0, (n,) each, from |tau| and normal stress; ``p`` of ``prepare``.
+        """Own state and the friction coefficient at t = 0, (n,) each, from |tau| and sigma; ``p`` of ``prepare``.
 
         May also return values of COMMON_STATE that do not start at zero.
         """
@@ -191,11 +193,15 @@ class FrictionLaw:
 
         return SOLVERS[self.solver](self, p, c, s, load)
 
-    def evolve(self, p: Values, c: Values, s: Values, solved: Solved, projected_rate: Any, load: Load) -> dict[str, Any]:
+    def evolve(
+        self, p: Values, c: Values, s: Values, solved: Solved, projected_rate: Any, load: Load
+    ) -> dict[str, Any]:
         """Own state, and the friction coefficient if it changes with it, after the sub-step (kernel)."""
         return dict(solved.state)
 
-    def advance(self, p: Values, c: Values, s: Values, solved: Solved, projected_rate: Any, load: Load) -> dict[str, Any]:
+    def advance(
+        self, p: Values, c: Values, s: Values, solved: Solved, projected_rate: Any, load: Load
+    ) -> dict[str, Any]:
         """All of COMMON_STATE and of the law's own state after the sub-step (kernel)."""
         return common_update(s, solved, projected_rate, load.dt) | self.evolve(p, c, s, solved, projected_rate, load)
 

@@ -1,7 +1,7 @@
 """Rate-and-state friction with the ageing and the slip law (Dieterich 1979; Ruina 1983; Rice et al. 2001).
 
-mu = a asinh( V/(2 V0) exp((f0 + b ln(V0 psi/L))/a) ), psi the state variable [s]; ageing: psi' = 1 - V psi/L; slip:
-psi' = -(V psi/L) ln(V psi/L). Both are advanced by their exact solution at constant V (NUMERICS 5.3, deck numbers 3, 4).
+mu = a asinh( V/(2 V0) exp((f0 + b ln(V0 psi/L))/a) ), psi the state variable [s]; ageing: psi' = 1 - V psi/L;
+slip: psi' = -(V psi/L) ln(V psi/L). Both advance by their exact solution at constant V (NUMERICS 5.3; decks' 3 and 4).
 """
 
 from __future__ import annotations
@@ -44,7 +44,6 @@ class RateAndState(FrictionLaw):
     solver = "newton"
     double = True  # exponents reach 60 and psi 1e9 s: single precision loses the balance of forces
     outputs = {"Mud": "friction", "StV": "state"}
-
 
     def prepare(self, p: Values, c: Values, directions: Directions | None) -> dict[str, np.ndarray]:
         result = {name: np.array(p[name], float) for name in self.kernel_parameters}

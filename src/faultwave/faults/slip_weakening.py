@@ -43,7 +43,9 @@ class SlipWeakening(FrictionLaw):
         """-C - mu min(sigma, 0), with the friction at the end of the previous sub-step."""
         return -p["cohesion"] - s["friction"] * m.minimum(load.sigma, 0.0)
 
-    def evolve(self, p: Values, c: Values, s: Values, solved: Solved, projected_rate: Any, load: Load) -> dict[str, Any]:
+    def evolve(
+        self, p: Values, c: Values, s: Values, solved: Solved, projected_rate: Any, load: Load
+    ) -> dict[str, Any]:
         slip = s["accumulated_slip"] + projected_rate * load.dt
         weakening = m.maximum(m.minimum(slip / p["d_c"], 1.0), self.forced(p, c, load.t))
         friction = p["mu_s"] - (p["mu_s"] - p["mu_d"]) * weakening

@@ -32,11 +32,11 @@ def imposed(law: Any, p: Values, c: Values, s: Values, load: Load) -> Solved:
 
 
 def newton(law: Any, p: Values, c: Values, s: Values, load: Load) -> Solved:
-    """Slip rate and state together: fixed point in the state, Newton in the slip rate (Kaneko et al. 2008, section 2.3).
+    """Slip rate and state together: fixed point in the state, Newton in the rate (Kaneko et al. 2008, section 2.3).
 
     The state is always advanced from its value at the start of the sub-step, with a mean slip rate of the sub-step; by
-    ``rs_average`` 0 the mean of the rates at its start and end, by 1 the mean of the last two iterates (so that it tends
-    to the rate at the end). ``s['unconverged']`` counts sub-steps that end with the balance of forces violated.
+    ``rs_average`` 0 the mean of the rates at its start and end, by 1 the mean of the last two iterates (which
+    tends to the rate at the end). ``s['unconverged']`` counts sub-steps that end with the balance of forces violated.
     """
     psi0, start = s["state"], m.maximum(s["slip_rate"], SMALLEST_RATE)
     tau, normal = load.shear(), m.maximum(-load.sigma, 0.0)
@@ -74,10 +74,10 @@ def newton_rate(
 ) -> Any:
     """Root V of g(V) = (tau - normal mu(V))/eta - V, |g| <= tolerance [m/s] or what rounding allows.
 
-    ``coefficient(V)`` gives mu and dmu/dV. g falls with V from g(0) = tau/eta > 0 to g(tau/eta) <= 0: that is the bracket.
-    mu grows with V like a logarithm, concave in V and convex in ln V, so that a Newton step in V never passes the root
-    from below and one in ln V never from above. Each step takes the one that fits and halves the decades of the
-    bracket where rounding spoils both.
+    ``coefficient(V)`` gives mu and dmu/dV. g falls with V from g(0) = tau/eta > 0 to g(tau/eta) <= 0: the bracket.
+    The resistance eta V + normal mu(V) is concave in V and convex in ln V, so that a Newton step in V never passes the
+    root from below and one in ln V never from above: one of the two is always inside the bracket. Where rounding
+    spoils both, the step halves the decades of the bracket.
     """
     top = m.maximum(tau / eta, SMALLEST_RATE)
     limit = m.maximum(8.0 * _ROUNDING * top, tolerance)

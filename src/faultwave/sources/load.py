@@ -1,0 +1,64 @@
+"""From source settings to point sources."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.errors import InputError, Problems
+from faultwave.sources.point import PointSource
+from faultwave.sources.readers.fsrm import read_fsrm
+from faultwave.sources.readers.nrf import read_nrf
+from faultwave.sources.time_functions import time_function
+
+_ORDER = ("xx", "yy", "zz", "xy", "yz", "xz")
+_READERS = {"nrf": read_nrf, "fsrm": read_fsrm}
+
+
+def load_sources(settings: Sequence[Any], where: str = "sources") -> list[PointSource]:
+    """All point sources asked for; raises one InputError with every problem of every setting.
+
+    A setting has kind, location, tensor, force, onset, time_function and file. Onset and location of a setting with a
+    file come from the file; the setting's onset is added.
+    """
+    problems, result = Problems(), []
+    for i, setting in enumerate(settings):
+        try:
+            result += _load(setting, f"{where}[{i}]")
+        except InputError as error:
+            problems.extend(error.problems)
+    problems.raise_errors()
+    return result
+
+
+def _load(setting: Any, where: str) -> list[PointSource]:
+    problems = Problems()
+    if setting.kind in _READERS:
+        if setting.file is None:
+            problems.error(f"{where}.file", f"missing: kind '{setting.kind}' reads a file")
+            problems.raise_errors()
+        records = _READERS[setting.kind](Path(setting.file))
+        return [_shifted(r, setting.onset) for r in records]
+    if setting.kind not in ("moment-tensor", "force"):
+        problems.error(f"{where}.kind", f"'{setting.kind}' does not exist", "moment-tensor, force, nrf, fsrm")
+    if setting.time_function is None:
+        problems.error(f"{where}.time_function", f"missing: kind '{setting.kind}' needs one")
+    moment = np.array([float(setting.tensor.get(c, 0.0)) for c in _ORDER])
+    force = np.array(setting.force, float)
+    acting = moment if setting.kind == "moment-tensor" else force
+    if not np.any(acting):
+        problems.error(where, "acts with nothing", "a moment tensor or force that is not zero")
+    problems.raise_errors()
+    function = time_function(setting.time_function, f"{where}.time_function")
+    source = PointSource(np.array(setting.location, float), function, onset=float(setting.onset), name=where)
+    if setting.kind == "moment-tensor":
+        return [replace(source, moment=moment)]
+    return [replace(source, force=force)]
+
+
+def _shifted(record: PointSource, onset: float) -> PointSource:
+    return replace(record, onset=record.onset + onset) if onset else record

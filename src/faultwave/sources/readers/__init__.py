@@ -1,0 +1,1 @@
+"""Source files: each reader turns a path into a list of PointSource."""

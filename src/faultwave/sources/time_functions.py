@@ -1,0 +1,206 @@
+"""Source time functions S(t), each with its exact antiderivative.
+
+Time counts from onset; S is zero before it. As moment rate or slip rate all but ``Ricker`` and ``Samples`` have unit
+integral; Ricker has unit peak and zero integral, Samples are what they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import pi, sqrt
+from typing import Any, Protocol
+
+import numpy as np
+from scipy import special
+
+from faultwave.base.errors import InputError, Problem
+
+
+class TimeFunction(Protocol):
+    """S and its antiderivative; ``t`` is an array or a number [s]."""
+
+    def value(self, t: Any) -> np.ndarray:
+        """S(t)."""
+
+    def integral(self, t: Any) -> np.ndarray:
+        """Integral of S from onset to t; constant after the end of S, zero before onset."""
+
+
+@dataclass(frozen=True)
+class Brune:
+    """t/T^2 exp(-t/T) (Brune 1970), the moment rate of the LOH benchmarks."""
+
+    duration: float
+
+    def value(self, t: Any) -> np.ndarray:
+        x = np.maximum(np.asarray(t, float) / self.duration, 0.0)
+        return x * np.exp(-x) / self.duration
+
+    def integral(self, t: Any) -> np.ndarray:
+        x = np.maximum(np.asarray(t, float) / self.duration, 0.0)
+        return -np.expm1(-x) - x * np.exp(-x)
+
+
+@dataclass(frozen=True)
+class Ricker:
+    """(1 - 2 a) exp(-a), a = (pi f (t - 1.5/f))^2 with f = 1/duration: unit peak 1.5 durations after onset."""
+
+    duration: float
+
+    def value(self, t: Any) -> np.ndarray:
+        t = np.asarray(t, float)
+        a = (pi * (t / self.duration - 1.5)) ** 2
+        return np.where(t > 0, (1.0 - 2.0 * a) * np.exp(-a), 0.0)
+
+    def integral(self, t: Any) -> np.ndarray:
+        t = np.maximum(np.asarray(t, float), 0.0)
+
+        def antiderivative(s: Any) -> Any:
+            x = s / self.duration - 1.5
+            return self.duration * x * np.exp(-((pi * x) ** 2))
+
+        return antiderivative(t) - antiderivative(0.0)
+
+
+@dataclass(frozen=True)
+class Bell:
+    """Gaussian bell exp(-((t - delay)/width)^2), cut at onset and scaled to unit integral."""
+
+    width: float
+    delay: float
+
+    @property
+    def _norm(self) -> float:
+        return 0.5 * (1.0 + float(special.erf(self.delay / self.width)))
+
+    def value(self, t: Any) -> np.ndarray:
+        t = np.asarray(t, float)
+        bell = np.exp(-(((t - self.delay) / self.width) ** 2)) / (sqrt(pi) * self.width * self._norm)
+        return np.where(t > 0, bell, 0.0)
+
+    def integral(self, t: Any) -> np.ndarray:
+        x = (np.maximum(np.asarray(t, float), 0.0) - self.delay) / self.width
+        return 0.5 * (special.erf(x) + float(special.erf(self.delay / self.width))) / self._norm
+
+
+def gaussian(duration: float) -> Bell:
+    """Gaussian with ``duration`` as its standard deviation, centred 6 of them after onset."""
+    return Bell(sqrt(2.0) * duration, 6.0 * duration)
+
+
+def error_function(duration: float) -> Bell:
+    """The rate of a step smoothed as (1 + erf((t - 4T)/T))/2: what codes call a quasi-Heaviside source."""
+    return Bell(duration, 4.0 * duration)
+
+
+@dataclass(frozen=True)
+class Triangle:
+    """Isosceles triangle on (0, T)."""
+
+    duration: float
+
+    def value(self, t: Any) -> np.ndarray:
+        x = np.asarray(t, float) / self.duration
+        return np.maximum(0.0, 1.0 - np.abs(2.0 * x - 1.0)) * 2.0 / self.duration
+
+    def integral(self, t: Any) -> np.ndarray:
+        x = np.clip(np.asarray(t, float) / self.duration, 0.0, 1.0)
+        return np.where(x < 0.5, 2.0 * x * x, 1.0 - 2.0 * (1.0 - x) ** 2)
+
+
+@dataclass(frozen=True)
+class Yoffe:
+    """Yoffe function 2/(pi T) sqrt((T - t)/t) of rise time T convolved with a triangle of base 2 ``acceleration``.
+
+    The regularised function of Tinti et al. (2005) for T >= ``acceleration``; with ``acceleration`` 0 the singular one,
+    whose integral is regular. Values are second differences of repeated integrals of the Yoffe function.
+    """
+
+    duration: float
+    acceleration: float
+
+    def value(self, t: Any) -> np.ndarray:
+        t, rise = np.asarray(t, float), self.duration
+        if self.acceleration == 0:
+            inside = (t > 0) & (t < rise)
+            x = np.where(inside, t / rise, 0.5)
+            return np.where(inside, 2.0 / (pi * rise) * np.sqrt((1.0 - x) / x), 0.0)
+        running = (t > 0) & (t < rise + 2 * self.acceleration)
+        return np.where(running, np.maximum(self._difference(t, 2), 0.0), 0.0)
+
+    def integral(self, t: Any) -> np.ndarray:
+        t = np.asarray(t, float)
+        if self.acceleration == 0:
+            return self._repeated(t, 1)
+        end = self.duration + 2 * self.acceleration
+        return np.where(t >= end, 1.0, self._difference(np.minimum(t, end), 3))
+
+    def _difference(self, t: np.ndarray, order: int) -> np.ndarray:
+        s = self.acceleration
+        f = [self._repeated(t - k * s, order) for k in range(3)]
+        return (f[0] - 2.0 * f[1] + f[2]) / (s * s)
+
+    def _repeated(self, t: np.ndarray, order: int) -> np.ndarray:
+        """``order`` times integrated Yoffe function (1 to 3); on its support t = T sin^2(a/2)."""
+        rise = self.duration
+        a = 2.0 * np.arcsin(np.sqrt(np.clip(t / rise, 0.0, 1.0)))
+        sine, cosine, late = np.sin(a), np.cos(a), np.maximum(t - rise, 0.0)
+        if order == 1:
+            return (a + sine) / pi
+        if order == 2:
+            return rise / (2 * pi) * (sine - a * cosine + 0.5 * a - 0.5 * sine * cosine) + late
+        support = a + sine - a * cosine - sine * cosine * 1.5 + 0.5 * a * np.cos(2 * a) - sine**3 / 3.0
+        return rise**2 / (8 * pi) * support + late * (0.75 * rise + 0.5 * late)
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Straight lines between ``samples`` at multiples of ``interval``; zero outside."""
+
+    samples: np.ndarray
+    interval: float
+    _sums: np.ndarray = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        values = np.asarray(self.samples, float)
+        sums = np.concatenate(([0.0], np.cumsum(0.5 * (values[1:] + values[:-1])) * self.interval))
+        object.__setattr__(self, "samples", values)
+        object.__setattr__(self, "_sums", sums[: len(values)])
+
+    def value(self, t: Any) -> np.ndarray:
+        times = np.arange(len(self.samples)) * self.interval
+        return np.interp(np.asarray(t, float), times, self.samples, left=0.0, right=0.0)
+
+    def integral(self, t: Any) -> np.ndarray:
+        last = len(self.samples) - 1
+        x = np.clip(np.asarray(t, float) / self.interval, 0.0, last)
+        i = np.minimum(x.astype(int), max(last - 1, 0))
+        part = x - i
+        slope = self.samples[np.minimum(i + 1, last)] - self.samples[i]
+        return self._sums[i] + self.interval * part * (self.samples[i] + 0.5 * part * slope)
+
+
+def time_function(setting: Any, where: str = "time_function") -> TimeFunction:
+    """The function of a setting (kind, duration, acceleration, samples, interval); InputError at ``where``."""
+    match setting.kind:
+        case "brune":
+            return Brune(setting.duration)
+        case "ricker":
+            return Ricker(setting.duration)
+        case "gaussian":
+            return gaussian(setting.duration)
+        case "error-function":
+            return error_function(setting.duration)
+        case "triangle":
+            return Triangle(setting.duration)
+        case "yoffe":
+            if setting.duration < setting.acceleration:
+                what = f"duration {setting.duration:g} s is shorter than acceleration {setting.acceleration:g} s"
+                raise InputError(Problem(where, what, "duration >= acceleration"))
+            return Yoffe(setting.duration, setting.acceleration)
+        case "samples":
+            if len(setting.samples) < 2 or not np.all(np.isfinite(setting.samples)):
+                raise InputError(Problem(f"{where}.samples", "is not a list of numbers", "two or more finite numbers"))
+            return Samples(np.asarray(setting.samples, float), setting.interval)
+    kinds = "brune, ricker, gaussian, triangle, yoffe, error-function, samples"
+    raise InputError(Problem(f"{where}.kind", f"'{setting.kind}' does not exist", kinds))
