@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from faultwave.verify.exact.medium import VOIGT, Array, Medium, stress
 from faultwave.verify.exact.time_functions import TimeFunction, integrate
 
-# A function of distance: {(basis, derivative order of F): {power of r: coefficient}}, basis 'N', 'P' for F(t - r/a), 'S'.
+# A function of distance: {(basis, derivative of F): {power of r: coefficient}}; 'P' is F(t - r/a), 'S' F(t - r/b).
 Series = dict[tuple[str, int], dict[int, float]]
 
 

@@ -40,13 +40,13 @@ class PartialWave:
 def p_wave(medium: Medium, kx: float, kz: complex, w: float) -> PartialWave:
     """Unit P (or sound) wave: d along k, |d| = 1 where k is real; k.k = (w/cp)^2 is the caller's duty."""
     k = np.array([kx, 0.0, kz], dtype=complex)
-    return PartialWave(medium, k, k * medium.cp / w, w)
+    return PartialWave(medium, k, k * complex(medium.cp / w), w)
 
 
 def sv_wave(medium: Medium, kx: float, kz: complex, w: float) -> PartialWave:
     """Unit S wave polarised in the (x, z) plane: d = (-kz, 0, kx) cs / w; k.k = (w/cs)^2 is the caller's."""
     k = np.array([kx, 0.0, kz], dtype=complex)
-    return PartialWave(medium, k, np.array([-kz, 0.0, kx], dtype=complex) * medium.cs / w, w)
+    return PartialWave(medium, k, np.array([-kz, 0.0, kx], dtype=complex) * complex(medium.cs / w), w)
 
 
 def interface_rows(wave: PartialWave, fluid: bool) -> Complex:

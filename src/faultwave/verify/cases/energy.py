@@ -1,0 +1,69 @@
+"""Energy of closed boxes: standing waves keep it, white noise may only lose it (NUMERICS 7.3)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from faultwave.verify import setups
+from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
+from faultwave.verify.exact.cavity import LameMode, PressureRelease
+from faultwave.verify.exact.medium import Medium, Solution
+
+ORDERS = tuple(range(2, 9))
+WATER, ROCK = Medium(1.0, 1.0), Medium(1.0, 1.0, 1.0)
+FREE = dict.fromkeys(("x", "y", "z"), "free-surface")
+STEPS = 10_000
+# Defaults of the time step by order; see NUMERICS 3.3.
+CFL = {**dict.fromkeys(range(2, 7), 0.5), 7: 0.4, 8: 0.3}
+
+
+def closed_box(law: str, order: int, n: int, end_time: float) -> dict[str, Any]:
+    """The unit cube with free sides, n bricks a side."""
+    mesh = setups.box((n, n, n), (0.0, 0.0, 0.0), (1.0, 1.0, 1.0), FREE, shuffle=True)
+    medium = WATER if law == "acoustic" else ROCK
+    return setups.settings(law, mesh, setups.uniform(medium, law), end_time, order)
+
+
+def standing(law: str) -> tuple[Solution, float]:
+    """A mode of the free cube and its period: sound (1, 1, 1), or Lame's mode."""
+    mode = PressureRelease(WATER) if law == "acoustic" else LameMode(ROCK, np.pi)
+    return mode, 2 * np.pi / mode.frequency
+
+
+def _standing_rows(law: str, order: int) -> list[Row]:
+    mode, period = standing(law)
+    case = closed_box(law, order, 4 if order <= 4 else 2, 10 * period)
+    _, total, _ = setups.energy_history(case, mode, period / 8)
+    return [at_most(f"{law} O={order} largest E(t)/E(0), 10 periods", float((total / total[0]).max()), 1.001)]
+
+
+def noise(quantities: int, seed: int = 1) -> Solution:
+    """Independent normal numbers at every point asked for."""
+    generator = np.random.default_rng(seed)
+    return lambda points, t: generator.standard_normal((len(points), quantities))
+
+
+def _noise_rows(law: str, order: int) -> list[Row]:
+    speed = WATER.cp if law == "acoustic" else ROCK.cp
+    step = setups.kuhn_step(0.5, speed, order, CFL[order])
+    case = closed_box(law, order, 2, STEPS * step)
+    _, total, _ = setups.energy_history(case, noise(4 if law == "acoustic" else 9), 100 * step)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        growth = float(np.nanmax(np.log(total[1:] / total[:-1]))) / 100
+    limit = 1e-12 if order <= 4 else 1e-4
+    return [at_most(f"{law} O={order} white noise, largest growth of E a step", growth, limit)]
+
+
+def run(progress: Progress, orders: tuple[int, ...] = ORDERS) -> Result:
+    """Both laws, every order."""
+    rows = []
+    for law in ("acoustic", "elastic"):
+        for order in orders:
+            progress(f"{law}, order {order}")
+            rows += _standing_rows(law, order) + _noise_rows(law, order)
+    return Result(tuple(rows))
+
+
+ENERGY = VerificationCase("energy", "closed boxes keep or lose energy, never gain it", run, 10.0)

@@ -1,0 +1,87 @@
+"""Waves at a fluid-solid interface: Scholte's guided wave and Snell's law (NUMERICS 7.6).
+
+Both run in boxes periodic in x (one horizontal wavelength) and y. Scholte's wave has decayed by 4e-6 at the absorbing
+ends in z. Snell's waves fill all space: there only the part of the box is judged that the fastest wave cannot have
+reached from the ends by then.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from faultwave.verify import convergence, setups
+from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_least, rate
+from faultwave.verify.exact.medium import Array
+from faultwave.verify.exact.scholte import Scholte
+from faultwave.verify.exact.snell import Snell
+
+NAMES = ("s_zz", "v3")
+COLUMNS = [2, 8]
+END = 0.5
+ORDERS = (3, 4, 5)
+
+
+def scholte_errors(order: int, n: int) -> Array:
+    """Relative errors (9,) with n bricks a horizontal wavelength, after half a period."""
+    wave = Scholte()
+    length = 2 * np.pi / wave.wavenumber
+    layers = int(np.ceil(2.0 * n / length))
+    height = layers * length / n
+    mesh = setups.box(
+        (n, 3, 2 * layers),
+        (0.0, 0.0, -height),
+        (length, 3 * length / n, height),
+        setups.periodic("x", "y"),
+        shuffle=True,
+    )
+    material = setups.two_layers(wave.fluid, wave.solid)
+    return setups.errors(setups.settings("elastic", mesh, material, END, order), wave)
+
+
+def snell_errors(order: int, n: int) -> Array:
+    """Relative errors (9,) with n bricks a horizontal wavelength, in the part unreached by the ends."""
+    wave = Snell()
+    edge = 2 * np.pi / wave.wavenumber / n
+    # n/4 bricks of fluid and n/2 of solid are judged or unreached: more than c t = 0.5 and cp t = 1.5 each
+    judged_fluid, judged_solid, rim_fluid, rim_solid = (round(n * f) for f in (1 / 6, 1 / 3, 1 / 6, 5 / 12))
+    lower, upper = -(judged_fluid + rim_fluid) * edge, (judged_solid + rim_solid) * edge
+    cells = (n, 3, judged_fluid + rim_fluid + judged_solid + rim_solid)
+    mesh = setups.box(cells, (0.0, 0.0, lower), (n * edge, 3 * edge, upper), setups.periodic("x", "y"), shuffle=True)
+
+    def inside(points: Array) -> Array:
+        return (points[:, 2] > -judged_fluid * edge) & (points[:, 2] < judged_solid * edge)
+
+    material = setups.two_layers(wave.solid, wave.fluid)
+    return setups.errors(setups.settings("elastic", mesh, material, END, order), wave, inside)
+
+
+def _rows(found: dict[int, dict[int, Array]]) -> list[Row]:
+    rows = []
+    for order, errors in found.items():
+        coarse, fine = sorted(errors)
+        for i, name in enumerate(NAMES):
+            observed = rate(errors[coarse][i], errors[fine][i], fine / coarse)
+            rows.append(at_least(f"O={order} rate of {name}, n={coarse} to {fine}", observed, order - 0.5, order))
+    return rows
+
+
+def run_scholte(progress: Progress, orders: tuple[int, ...] = ORDERS, grids: tuple[int, int] = (4, 8)) -> Result:
+    """Order O is expected: the interface states are exact."""
+    found: dict[int, dict[int, Array]] = {}
+    for order in orders:
+        progress(f"Scholte, order {order}")
+        found[order] = {n: scholte_errors(order, n)[COLUMNS] for n in grids}
+    return Result(tuple(_rows(found)), tuple(convergence.table_text(found, NAMES)))
+
+
+def run_snell(progress: Progress, orders: tuple[int, ...] = ORDERS, grids: tuple[int, int] = (12, 24)) -> Result:
+    """Order O is expected: the interface states are exact."""
+    found: dict[int, dict[int, Array]] = {}
+    for order in orders:
+        progress(f"Snell, order {order}")
+        found[order] = {n: snell_errors(order, n)[COLUMNS] for n in grids}
+    return Result(tuple(_rows(found)), tuple(convergence.table_text(found, NAMES)))
+
+
+SCHOLTE = VerificationCase("scholte", "guided wave along a fluid-solid interface, rates", run_scholte, 2.0)
+SNELL = VerificationCase("snell", "reflection and transmission at a fluid-solid interface, rates", run_snell, 3.0)

@@ -1,0 +1,65 @@
+"""Error tables of smooth solutions on refined grids, and the rules by which they are accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from faultwave.verify.case import Row, at_least, at_most, rate
+
+Errors = Mapping[int, Mapping[int, np.ndarray]]
+"""order -> cells per side -> errors of the judged quantities."""
+
+
+def rate_limit(order: int) -> float:
+    """Smallest rate accepted: O - 0.3 up to order 5, O - 0.7 above, where grids are far from the asymptotic range."""
+    return order - (0.3 if order <= 5 else 0.7)
+
+
+def judged_pair(errors: Mapping[int, np.ndarray]) -> tuple[int, int] | None:
+    """The two finest grids whose finer one has every error within (1e-10, 5e-2): coarser says nothing, finer is noise."""
+    grids = sorted(errors)
+    for coarse, fine in zip(grids[-2::-1], grids[:0:-1], strict=True):
+        if np.all(errors[fine] < 5e-2) and np.all(errors[fine] > 1e-10):
+            return coarse, fine
+    return None
+
+
+def rate_rows(errors: Errors, names: tuple[str, ...]) -> list[Row]:
+    """Observed rates of every order against the rule; an order without a judgeable pair of grids fails."""
+    rows = []
+    for order, by_grid in sorted(errors.items()):
+        pair = judged_pair(by_grid)
+        for i, name in enumerate(names):
+            if pair is None:
+                rows.append(at_least(f"O={order} rate of {name}: no grid resolves the wave", np.nan, rate_limit(order)))
+                continue
+            coarse, fine = pair
+            observed = rate(by_grid[coarse][i], by_grid[fine][i], fine / coarse)
+            rows.append(at_least(f"O={order} rate of {name}, n={coarse} to {fine}", observed, rate_limit(order), order))
+    return rows
+
+
+def table_rows(
+    errors: Errors,
+    names: tuple[str, ...],
+    table: Mapping[int, Mapping[int, tuple[float, ...]]],
+    factor: float = 1.3,
+) -> list[Row]:
+    """Every measured error that ``table`` knows, against ``factor`` times its entry."""
+    rows = []
+    for order, by_grid in sorted(errors.items()):
+        for n, measured in sorted(by_grid.items()):
+            for name, value, expected in zip(names, measured, table.get(order, {}).get(n, ()), strict=False):
+                rows.append(at_most(f"O={order} n={n} error of {name}", value, factor * expected, expected))
+    return rows
+
+
+def table_text(errors: Errors, names: tuple[str, ...]) -> list[str]:
+    """The measured table, one line an order."""
+    lines = [f"relative L2 errors of {', '.join(names)}"]
+    for order, by_grid in sorted(errors.items()):
+        cells = (f"n={n} " + "/".join(f"{e:.3g}" for e in values) for n, values in sorted(by_grid.items()))
+        lines.append(f"O={order}: " + "; ".join(cells))
+    return lines

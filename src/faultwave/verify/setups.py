@@ -1,0 +1,112 @@
+"""Settings of the small boxes that verifications run in, and how they are run: in memory, nothing is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from faultwave.run import simulate
+from faultwave.verify.exact.medium import Array, Medium, Solution
+
+Vector = tuple[float, float, float]
+
+
+def box(
+    cells: Sequence[int],
+    lower: Vector,
+    upper: Vector,
+    boundaries: Mapping[str, str],
+    *,
+    shuffle: bool = False,
+    perturb: float = 0.0,
+) -> dict[str, Any]:
+    """Mesh settings of a box of bricks, six tetrahedra each."""
+    return {
+        "generate": {
+            "shape": "box",
+            "cells": list(cells),
+            "lower": lower,
+            "upper": upper,
+            "boundaries": dict(boundaries),
+            "shuffle": shuffle,
+            "perturb": perturb,
+        }
+    }
+
+
+def periodic(*axes: str) -> dict[str, str]:
+    """Boundary settings: these axes periodic."""
+    return dict.fromkeys(axes or ("x", "y", "z"), "periodic")
+
+
+def uniform(medium: Medium, law: str) -> dict[str, Any]:
+    """Material settings of a homogeneous box; the acoustic law knows no mu."""
+    values = medium.parameters()
+    return {"constant": {k: v for k, v in values.items() if law == "elastic" or k != "mu"}}
+
+
+def two_layers(above: Medium, below: Medium) -> dict[str, Any]:
+    """Material settings of two half-spaces that meet at z = 0."""
+    upper, lower = above.parameters(), below.parameters()
+    return {
+        "expression": {
+            name: f"if (z > 0.0) {{ return {_literal(upper[name])}; }} return {_literal(lower[name])};"
+            for name in ("rho", "lambda", "mu")
+        }
+    }
+
+
+def _literal(value: float) -> str:
+    """A number as the function language reads it: it has no exponents."""
+    return np.format_float_positional(value, trim="0")
+
+
+def settings(
+    law: str, mesh: Mapping[str, Any], material: Mapping[str, Any], end_time: float, order: int, **more: Any
+) -> dict[str, Any]:
+    """A case as a dictionary; ``numerics`` and other groups in ``more`` are merged in."""
+    numerics = {"order": order, "clustering": {"rates": [1]}, **more.pop("numerics", {})}
+    return {
+        "law": law,
+        "mesh": dict(mesh),
+        "material": dict(material),
+        "end_time": end_time,
+        "numerics": numerics,
+        **more,
+    }
+
+
+def started(case: Mapping[str, Any], initial: Solution | None = None) -> Any:
+    """A simulation with its initial state set from ``initial(points, 0.0)``."""
+    sim = simulate(dict(case))
+    if initial is not None:
+        sim.set_initial(initial)
+    return sim
+
+
+def errors(case: Mapping[str, Any], solution: Solution, inside: Callable[[Array], Array] | None = None) -> Array:
+    """Relative L2 error of every quantity (nq,) at the end of a run that starts from ``solution`` at t = 0.
+
+    ``inside(points) -> (n,) bool`` restricts the integrals to a part of the domain.
+    """
+    sim = started(case, solution).run(write=False)
+    return np.asarray(sim.error(solution, inside))
+
+
+def energy_history(
+    case: Mapping[str, Any], initial: Solution, interval: float
+) -> tuple[Array, Array, dict[str, Array]]:
+    """Times, total mechanical energy [J] and every energy by name of a run sampled every ``interval`` seconds."""
+    output = {**case.get("output", {}), "energies": {"interval": interval}}
+    data = started({**case, "output": output}, initial).run(write=False).energies
+    parts = ("acoustic_energy", "acoustic_kinetic_energy", "elastic_energy", "elastic_kinetic_energy")
+    values = {name: np.asarray(variable.data) for name, variable in data.variables.items()}
+    total = sum((values[name] for name in parts if name in values), np.zeros_like(values["time"]))
+    return values["time"], total, values
+
+
+def kuhn_step(edge: float, speed: float, order: int, cfl: float) -> float:
+    """Stable step [s] of a cube of edge ``edge`` split into six: 2 r_in CFL / ((2N+1) c), r_in = edge/(2 + 2 sqrt 2)."""
+    return cfl * 2 * edge / (2 + 2 * np.sqrt(2.0)) / ((2 * order - 1) * speed)
