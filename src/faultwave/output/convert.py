@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -41,7 +41,7 @@ def convert(
 
     sac, mseed: velocities of the off-fault receivers; csv: everything of all receivers; scec: station files, and the
     contour file if the fault's snapshots are there. out defaults to the run's folder; ``header`` and ``state`` are for
-    scec. Raises InputError for an unknown kind, a folder without receivers, and what the format cannot hold.
+    scec and follow from the manifest where there is one. Raises InputError for an unknown kind, a folder without receivers, and what the format cannot hold.
     """
     kinds = get_args(ConvertKind)
     if kind not in kinds:
@@ -61,7 +61,8 @@ def convert(
         return write_sac(target, off)
     if kind == "mseed":
         return [write_mseed(target / f"{results.prefix}-receivers.mseed", off)]
-    return _scec(results, off, on, target, header or _header(results), state)
+    manifest = _manifest(results)
+    return _scec(results, off, on, target, header or _header(results, manifest), state or _state(manifest))
 
 
 def _need(traces: Sequence[Trace], results: Results, what: str) -> None:
@@ -69,13 +70,22 @@ def _need(traces: Sequence[Trace], results: Results, what: str) -> None:
         raise InputError(Problem(str(results.folder), f"the run '{results.prefix}' has no {what} to convert"))
 
 
-def _header(results: Results) -> ScecHeader:
+def _manifest(results: Results) -> dict[str, Any]:
     path = results.folder / f"{results.prefix}{MANIFEST}"
-    if not path.exists():
-        return ScecHeader(problem=results.prefix)
-    manifest = read_manifest(path)
+    return read_manifest(path) if path.exists() else {}
+
+
+def _header(results: Results, manifest: dict[str, Any]) -> ScecHeader:
     title = str(manifest.get("case", {}).get("title") or results.prefix)
     return ScecHeader(problem=title, version=str(manifest.get("versions", {}).get("faultwave", "")))
+
+
+def _state(manifest: dict[str, Any]) -> State | None:
+    """What the state variable of the run's friction law is called; None if the manifest does not tell."""
+    friction = str((manifest.get("case", {}).get("fault") or {}).get("friction", ""))
+    if "ageing" in friction or friction.endswith("-slip"):  # both evolve a state time
+        return "log-theta"
+    return "none" if "slip-weakening" in friction or "imposed" in friction else None
 
 
 def _scec(

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from faultwave.output.atomic import explaining, remove, replace, temporary_name
+from faultwave.output.hdf5 import PatientFile
 
 CHUNK = 1 << 18
 """Largest number of cells in one HDF5 chunk."""
@@ -51,11 +52,14 @@ class CellFieldWriter(ABC):
         static = {name: self._checked(name, values) for name, values in (static or {}).items()}
         if repeated := set(static) & set(self.fields):
             raise ValueError(f"fields both static and in time: {', '.join(sorted(repeated))}")
+        self._raw: PatientFile | None = None
         self._file: h5py.File | None = None
         try:
             with explaining(self.path):
-                self._file = h5py.File(self._temporary(self._data_path()), "w")
+                self._raw = PatientFile(self._temporary(self._data_path()))
+                self._file = h5py.File(self._raw, "w")
                 self._write_mesh(self._file, points, cells, static)
+                self._raw.check()
         except BaseException:
             self.abort()
             raise
@@ -66,7 +70,7 @@ class CellFieldWriter(ABC):
         Raises ValueError for missing or unknown fields, times that do not increase and wrong shapes; RunError if
         writing fails, in which case the file is gone.
         """
-        if self._file is None:
+        if self._file is None or self._raw is None:
             raise ValueError(f"{self.path.name} is closed")
         if self.times and not time > self.times[-1]:
             raise ValueError(f"{self.path.name}: time {time} does not follow {self.times[-1]}")
@@ -76,6 +80,7 @@ class CellFieldWriter(ABC):
         try:
             with explaining(self.path):
                 self._write_step(self._file, len(self.times), float(time), arrays)
+                self._raw.check()
         except BaseException:
             self.abort()
             raise
@@ -83,25 +88,29 @@ class CellFieldWriter(ABC):
 
     def close(self) -> None:
         """Finish the file and give it its name. Does nothing if already closed or aborted."""
-        if self._file is None:
+        if self._file is None or self._raw is None:
             return
         try:
             with explaining(self.path):
                 self._finish(self._file)
                 self._file.close()
+                self._raw.check()
+                self._raw.close()
         except BaseException:
             self.abort()
             raise
-        self._file = None
+        self._file = self._raw = None
         for path in self._paths():  # the data file first: what refers to it appears last
             replace(self._temporary(path), path)
 
     def abort(self) -> None:
         """Drop everything written so far; finished files of earlier runs are not touched."""
         if self._file is not None:
-            with contextlib.suppress(Exception):  # closing flushes, which fails again on a full disk
+            with contextlib.suppress(Exception):  # an error is on its way already
                 self._file.close()
-            self._file = None
+        if self._raw is not None:
+            self._raw.close()
+        self._file = self._raw = None
         remove(*(self._temporary(path) for path in self._paths()))
 
     def __enter__(self) -> Self:

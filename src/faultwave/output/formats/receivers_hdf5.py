@@ -16,7 +16,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.observe.dataset import Dataset, Variable, receivers_from_arrays
-from faultwave.output.atomic import atomic_path
+from faultwave.output.hdf5 import whole_hdf5
 
 LEGACY = {
     **{c: f"s_{c}" for c in ("xx", "yy", "zz", "xy", "yz", "xz")},
@@ -34,7 +34,7 @@ def write_receivers(path: str | Path, datasets: Iterable[Dataset]) -> Path:
     Raises InputError if the path cannot be written, RunError if the disk fills.
     """
     path = Path(path)
-    with atomic_path(path) as temporary, h5py.File(temporary, "w") as file:
+    with whole_hdf5(path) as file:
         for dataset in datasets:
             group = file.create_group(dataset.name, track_order=True)
             for key, value in dataset.attrs.items():
