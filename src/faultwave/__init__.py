@@ -1,3 +1,14 @@
 """Faultwave: earthquakes, rupture and waves, from a laptop to many nodes."""
 
+from typing import Any
+
 __version__ = "0.1.0"
+__all__ = ["simulate"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "simulate":  # imported on first use: the command line stays quick
+        from faultwave.run import simulate
+
+        return simulate
+    raise AttributeError(f"module 'faultwave' has no attribute '{name}'")

@@ -40,6 +40,10 @@ class Acoustic:
         bulk, inverse_density = material
         return [bulk * divergence[0]] + [inverse_density * gradient[x][0] for x in range(3)]
 
+    def source(self, moment: np.ndarray, force: np.ndarray, values: dict[str, float]) -> np.ndarray:
+        """Only the isotropic part of a moment tensor acts in a fluid."""
+        return np.concatenate([[-moment[:3].mean()], force / values["rho"]])
+
     def speed(self, values: dict[str, np.ndarray]) -> np.ndarray:
         return np.sqrt(values["lambda"] / values["rho"])
 

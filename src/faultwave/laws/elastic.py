@@ -61,6 +61,9 @@ class Elastic:
             inverse_density * divergence[2],
         ]
 
+    def source(self, moment: np.ndarray, force: np.ndarray, values: dict[str, float]) -> np.ndarray:
+        return np.concatenate([-moment, force / values["rho"]])
+
     def speed(self, values: dict[str, np.ndarray]) -> np.ndarray:
         return np.sqrt((values["lambda"] + 2.0 * values["mu"]) / values["rho"])
 

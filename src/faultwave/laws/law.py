@@ -78,6 +78,10 @@ class Law(Protocol):
         """dq/dt from div F (list) and grad phi (gradient[x][i] = d phi_i / dx)."""
         ...
 
+    def source(self, moment: np.ndarray, force: np.ndarray, values: dict[str, float]) -> np.ndarray:
+        """(Q,) right-hand side of a moment tensor (6,) and a force (3,) acting at a point with unit time function."""
+        ...
+
     def speed(self, values: dict[str, np.ndarray]) -> np.ndarray:
         """Largest wave speed [m/s], (cells,)."""
         ...

@@ -1,0 +1,311 @@
+"""Fault faces on a backend: geometry and sides, friction state, the step of a cluster's faults, and what can be read out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy.special import roots_legendre
+
+from faultwave.domain.tets.mesh import FILE_FACES, SORTED_FACES, Geometry, Mesh, Topology
+from faultwave.engines.dg import kernels
+from faultwave.engines.dg.basis import triangle_basis, triangle_basis_gradient
+from faultwave.engines.dg.fault_points import PointRule, vertex_permutation
+from faultwave.engines.dg.layout import ranged
+from faultwave.engines.dg.operator import Operator, powers
+from faultwave.engines.dg.rupture import RECORD, rupture
+from faultwave.faults import frame
+from faultwave.faults.law import COMMON_STATE, FrictionLaw
+from faultwave.faults.nucleation import increment
+
+
+@dataclass(frozen=True)
+class FaultFaces:
+    """Faces with friction, n of them, each with a plus and a minus cell. Normals point from plus to minus."""
+
+    cells: np.ndarray  # (n, 2) plus, minus
+    faces: np.ndarray  # (n, 2) local faces
+    tags: np.ndarray  # (n,)
+    corners: np.ndarray  # (n, 3, 3) vertices in ascending order, as seen by the plus cell
+    area: np.ndarray
+    normal: np.ndarray
+    tangent1: np.ndarray
+    tangent2: np.ndarray
+    strike: np.ndarray
+    dip: np.ndarray
+    group: np.ndarray  # (n,) group of the point rule
+
+    def positions(self, points: np.ndarray) -> np.ndarray:
+        """Coordinates (n, p, 3) of face coordinates (p, 2) or (n, p, 2)."""
+        a, b, c = (self.corners[:, i, None, :] for i in range(3))
+        points = np.broadcast_to(points, (len(self.area), *points.shape[-2:]))
+        return a + points[..., :1] * (b - a) + points[..., 1:] * (c - a)
+
+
+def fault_faces(
+    mesh: Mesh, topology: Topology, geometry: Geometry, fault: np.ndarray, reference: Sequence[float],
+    method: Literal["point", "direction"], groups: int,
+) -> FaultFaces:  # fmt: skip
+    """Find the faces marked in ``fault`` (nc, 4) and name their sides by the reference point or direction (NUMERICS 5.1)."""
+    cell, face = np.nonzero(fault & (topology.neighbours >= 0))
+    first = cell < topology.neighbours[cell, face]
+    cell, face = cell[first], face[first]
+    other, other_face = topology.neighbours[cell, face], topology.neighbour_faces[cell, face]
+    corners = mesh.vertices[np.take_along_axis(topology.cells[cell], SORTED_FACES[face], 1)]
+    normal = geometry.normals[cell, face]
+    opposite = mesh.vertices[topology.cells[cell, face]]  # face f lies opposite vertex f
+    plus = frame.plus_side(method, tuple(reference), normal, corners[:, 0], opposite)
+    cells = np.where(plus[:, None], np.stack([cell, other], 1), np.stack([other, cell], 1))
+    faces = np.where(plus[:, None], np.stack([face, other_face], 1), np.stack([other_face, face], 1))
+    corners = mesh.vertices[np.take_along_axis(topology.cells[cells[:, 0]], SORTED_FACES[faces[:, 0]], 1)]
+    normal = geometry.normals[cells[:, 0], faces[:, 0]]
+    s1, s2 = frame.tangents(normal, corners[:, 1] - corners[:, 0])
+    strike, dip = frame.strike_dip(normal, corners.mean(1))
+    group = np.zeros(len(cells), np.int64)
+    if groups > 1:
+        group = vertex_permutation(topology.order[cells[:, 0]], faces[:, 0], FILE_FACES, SORTED_FACES)
+    area = geometry.areas[cells[:, 0], faces[:, 0]]
+    tags = topology.tags[cells[:, 0], faces[:, 0]]
+    return FaultFaces(cells, faces, tags, corners, area, normal, s1, s2, strike, dip, group)
+
+
+def time_points(count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Gauss points and weights on [0, 1], and the sub-steps that lead from point to point and to the end (NUMERICS 5.1)."""
+    x, w = roots_legendre(count)
+    tau = (1.0 + x) / 2.0
+    steps = np.diff(tau, prepend=0.0)
+    steps[-1] += 1.0 - tau[-1]
+    return tau, w / 2.0, steps
+
+
+@dataclass(frozen=True)
+class Episode:
+    start: float
+    duration: float
+    traction: np.ndarray  # (n, points, 3) along n, s1, s2
+
+
+class Fault:
+    """Friction on ``faces``; arrays given per face and point (n, p, ...). ``deck_times`` marks ruptures as SeisSol does."""
+
+    def __init__(
+        self, operator: Operator, faces: FaultFaces, rule: PointRule, law: FrictionLaw, constants: dict[str, float],
+        parameters: dict[str, np.ndarray], state: dict[str, np.ndarray], stress: np.ndarray, episodes: Sequence[Episode],
+        cluster: np.ndarray, times: int, deck_times: bool, damping: float, damping_end: float,
+    ):  # fmt: skip
+        self.operator, self.faces, self.rule, self.law, self.constants = operator, faces, rule, law, constants
+        self.episodes, self.deck_times = list(episodes), deck_times
+        self.damping, self.damping_end = damping, damping_end
+        self.times = time_points(times)
+        self.initial = stress
+        groups, clusters, b = len(rule.phi), operator.layout.clusters, operator.backend
+        n, points = len(faces.area), len(rule.weights)
+        self._trace_lists(clusters)
+        self.list = ranged(
+            np.arange(n)[:, None], cluster[faces.cells[:, 0]] * groups + faces.group, clusters * groups, b.fixed_lanes, np.array([-1])
+        )
+        source = self.list.rows[:, 0]
+        self.real = source >= 0
+        self.item = np.empty(n, np.int64)
+        self.item[source[self.real]] = np.flatnonzero(self.real)
+        kernel = rupture(law, constants, operator.order, points, times, len(self.episodes))
+        self._buffers(kernel, source, parameters, state, stress)
+        compiled = b.compile([kernel])["rupture"]
+        self.launches = [
+            compiled(self.buffers | {
+                "phi": b.matrix(rule.phi[g], True), "back": b.matrix(rule.back[g], True), "project": b.matrix(rule.project, True)
+            })
+            for g in range(groups)
+        ]  # fmt: skip
+
+    def _trace_lists(self, clusters: int) -> None:
+        """Derivative traces of both sides: lists by local face, and their kernels."""
+        op, f = self.operator, self.faces
+        n = len(f.area)
+        self.traces = op.backend.store(2 * n + 1, sum(kernels.face_rows(op.order)) * 2 * op.law.channels)
+        cells, local = f.cells.reshape(-1), f.faces.reshape(-1)
+        cluster = np.searchsorted([e for _, e in op.layout.plain_ranges], op.layout.position[cells], side="right")
+        self.trace_lists = []
+        wanted = [kernels.slow_traces(op.law, op.order, i, True) for i in range(4)]
+        compiled = op.backend.compile(wanted)
+        for i in range(4):
+            items = np.flatnonzero(local == i)
+            rows = np.stack([op.layout.history[op.layout.position[cells[items]]], items], 1)
+            listed = ranged(rows, cluster[items], clusters, op.backend.lanes, np.array([op.layout.histories - 1, 2 * n]))
+            launch = None
+            if len(items):
+                source = np.where(listed.source >= 0, cells[items][listed.source], -1)
+                launch = compiled[f"fault_traces_{i}"](
+                    {"history": op.history, "slots": op.backend.index(listed.rows), "side": op.sides(source, i), "traces": self.traces}
+                )
+            self.trace_lists.append((launch, listed.ranges))
+
+    def _buffers(self, kernel: Any, source: np.ndarray, parameters: Any, state: Any, stress: np.ndarray) -> None:
+        op, f, b = self.operator, self.faces, self.operator.backend
+        n, size = len(f.area), len(source)
+        trash = op.layout.wave_slots - 1
+        own = op.layout.own[op.layout.position[f.cells], f.faces]
+        incoming = np.array([[op.layout.fault_slots[int(c), int(i)] for c, i in zip(cs, fs, strict=True)]
+                             for cs, fs in zip(f.cells, f.faces, strict=True)]).reshape(n, 2)  # fmt: skip
+        slots = np.tile([2 * n, 2 * n, trash, trash, trash, trash], (size, 1))
+        real = np.flatnonzero(self.real)
+        item = source[real]
+        slots[real] = np.concatenate([2 * item[:, None] + [0, 1], own[item], incoming[item]], 1)
+        z = np.stack(op.law.impedance(op.cells.material), 1)[f.cells]  # (n, side, 2)
+        values = {
+            "frame": np.concatenate([f.normal, f.tangent1, f.tangent2], 1)[:, None],
+            "impedance": z.reshape(n, 1, 4),
+            "stress": stress,
+            "state": np.stack([state.get(s, np.zeros(stress.shape[:2])) for s in (*COMMON_STATE, *self.law.state)], -1),
+        }
+        if self.law.kernel_parameters:
+            values["parameter"] = np.stack([parameters[name] for name in self.law.kernel_parameters], -1)
+        if self.episodes:
+            values["nucleation"] = np.concatenate([e.traction for e in self.episodes], -1)
+        self.buffers = {"slots": b.index(slots, True), "traces": self.traces, "waves": op.waves}
+        for a in kernel.arguments:
+            if a.space == "batch":
+                buffer = b.batch(size, a.rows, a.cols, True)
+                if a.name in values:
+                    default = values[a.name][:1]  # padding repeats a real face so that friction stays well defined
+                    buffer.put(np.broadcast_to(default, (size, a.rows, a.cols)))
+                    buffer.put(values[a.name][item], real)
+                self.buffers[a.name] = buffer
+
+    def predict(self, cluster: int) -> None:
+        """Derivative traces of the cluster's fault cells; after the cells predicted."""
+        for launch, ranges in self.trace_lists:
+            begin, end = ranges[cluster]
+            if end > begin:
+                launch(begin, end)
+
+    def correct(self, cluster: int, time: float, step: float) -> None:
+        """Friction over [time, time + step]; before the cells correct."""
+        groups = len(self.launches)
+        if self.list.ranges[cluster * groups][0] == self.list.ranges[(cluster + 1) * groups - 1][1]:
+            return
+        tau, weight, sub = self.times
+        ends = time + step * np.cumsum(sub)
+        starts = ends - step * sub
+        clock = np.stack([step * sub, ends, np.full_like(ends, time) if self.deck_times else starts,
+                          np.full_like(ends, 0.0 if self.deck_times else 1.0)], 1)  # fmt: skip
+        ramp = [[increment(a, b, e.start, e.duration) for e in self.episodes] or [0.0] for a, b in zip(starts, ends, strict=True)]
+        taylor = [powers(t * step, self.operator.order)[0] for t in tau]
+        damping = self.damping if time < self.damping_end else 1.0
+        for g, launch in enumerate(self.launches):
+            begin, end = self.list.ranges[cluster * groups + g]
+            if end > begin:
+                launch(begin, end, taylor=taylor, weight=weight * step, clock=clock, ramp=ramp, damping=damping)
+
+    def record(self, items: np.ndarray | None = None) -> dict[str, np.ndarray]:
+        """Every recorded value (faces, points), and the friction state by its names."""
+        where = self.item if items is None else self.item[items]
+        values = self.buffers["record"].get(where)
+        found = {name: values[..., i] for i, name in enumerate(RECORD)}
+        stress = self.buffers["stress"].get(where)
+        found |= {"stress_n": stress[..., 0], "stress1": stress[..., 1], "stress2": stress[..., 2]}
+        state = self.buffers["state"].get(where)
+        return found | {name: state[..., i] for i, name in enumerate((*COMMON_STATE, *self.law.state))}
+
+    def fields(self, names: Sequence[str], items: np.ndarray | None, from_velocity: bool) -> dict[str, np.ndarray]:
+        """Quantities of FORMATS 4.2 at the points (faces, points); directions along strike and dip."""
+        r = self.record(items)
+        f = self.faces
+        pick = slice(None) if items is None else items
+
+        def along(direction: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+            d = direction[pick]
+            one = (d * f.tangent1[pick]).sum(1)[:, None]
+            two = (d * f.tangent2[pick]).sum(1)[:, None]
+            return np.asarray(one * a + two * b)
+
+        rate = ("jump1", "jump2") if from_velocity else ("slip_rate1", "slip_rate2")
+        total = (r["traction1"] + r["stress1"], r["traction2"] + r["stress2"])
+        made: dict[str, Any] = {
+            "SRs": lambda: along(f.strike, r[rate[0]], r[rate[1]]),
+            "SRd": lambda: along(f.dip, r[rate[0]], r[rate[1]]),
+            "T_s": lambda: along(f.strike, r["traction1"], r["traction2"]),
+            "T_d": lambda: along(f.dip, r["traction1"], r["traction2"]),
+            "P_n": lambda: r["traction_n"],
+            "u_n": lambda: r["normal_velocity"],
+            "Mud": lambda: self._output(r, "Mud"),
+            "StV": lambda: self._output(r, "StV"),
+            "Ts0": lambda: along(f.strike, *total),
+            "Td0": lambda: along(f.dip, *total),
+            "Pn0": lambda: r["traction_n"] + r["stress_n"],
+            "Sls": lambda: along(f.strike, r["slip1"], r["slip2"]),
+            "Sld": lambda: along(f.dip, r["slip1"], r["slip2"]),
+            "Vr": lambda: self.rupture_speed(r["ruptured"], items),
+            "ASl": lambda: r["accumulated_slip"],
+            "PSR": lambda: r["peak_slip_rate"],
+            "RT": lambda: r["ruptured"],
+            "DS": lambda: r["weakened"],
+            "P_f": lambda: np.zeros_like(r["peak_slip_rate"]),
+            "Tmp": lambda: np.zeros_like(r["peak_slip_rate"]),
+        }
+        return {name: made[name]() for name in names}
+
+    def nearest(self, points: np.ndarray, items: np.ndarray | None) -> np.ndarray:
+        """Number of the friction point nearest to each of points (faces, q, 2) in face coordinates, (faces, q)."""
+        pick = slice(None) if items is None else items
+        corners = self.faces.corners[pick]
+        edges = np.stack([corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]], 1)
+        offset = points[:, :, None] - self.rule.points[self.faces.group[pick]][:, None]
+        distance = np.einsum("nqpd,ndx->nqpx", offset, edges)
+        return np.asarray((distance**2).sum(-1).argmin(-1))
+
+    def _output(self, record: dict[str, np.ndarray], name: str) -> np.ndarray:
+        source = self.law.outputs.get(name)
+        return record[source] if source else np.zeros_like(record["friction"])
+
+    def modes(self, values: np.ndarray, items: np.ndarray | None = None) -> np.ndarray:
+        """Project point values (faces, points) on face modes (faces, B2)."""
+        group = self.faces.group if items is None else self.faces.group[items]
+        return np.einsum("nkp,np->nk", self.rule.back[group], values)
+
+    def at(self, values: np.ndarray, points: np.ndarray, items: np.ndarray | None = None) -> np.ndarray:
+        """Values (faces, q) at face coordinates (q, 2) or (faces, q, 2) of the projection of point values."""
+        modes = self.modes(values, items)
+        points = np.broadcast_to(points, (len(modes), *points.shape[-2:]))
+        phi = triangle_basis(points.reshape(-1, 2), self.operator.order - 1).reshape(*points.shape[:2], -1)
+        return np.einsum("nqk,nk->nq", phi, modes)
+
+    def rupture_speed(self, ruptured: np.ndarray, items: np.ndarray | None) -> np.ndarray:
+        """1/|grad RT| in the face where every point has ruptured, else 0 (NUMERICS 5.5)."""
+        pick = np.arange(len(self.faces.area)) if items is None else np.asarray(items)
+        modes = self.modes(ruptured, items)
+        gradient = triangle_basis_gradient(self.rule.points.reshape(-1, 2), self.operator.order - 1)[1]
+        gradient = gradient.reshape(*self.rule.points.shape[:2], -1, 2)[self.faces.group[pick]]
+        slope = np.einsum("npkd,nk->npd", gradient, modes)
+        corners = self.faces.corners[pick]
+        edges = np.stack([corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]], 1)
+        metric = np.linalg.inv(edges @ edges.transpose(0, 2, 1))
+        steep = np.sqrt(np.maximum(np.einsum("npd,nde,npe->np", slope, metric, slope), 0.0))
+        whole = (ruptured > 0).all(1)[:, None] & (steep > 0)
+        return np.where(whole, 1.0 / np.where(steep > 0, steep, 1.0), 0.0)
+
+    def moment_rate(self, record: dict[str, np.ndarray]) -> float:
+        """[N m/s]"""
+        mean = 2.0 * (self.rule.weights * record["slip_rate"]).sum(1)
+        return float((self.rigidity() * self.faces.area * mean).sum())
+
+    def rigidity(self) -> np.ndarray:
+        """Harmonic mean of the two sides' mu, (faces,)."""
+        mu = self.operator.cells.material["mu"][self.faces.cells]
+        return np.asarray(2.0 * mu.prod(1) / mu.sum(1))
+
+    def energies(self, plain_mean: bool, from_velocity: bool) -> dict[str, float]:
+        """Frictional work, potency and moment (FORMATS 4.6; NUMERICS 5.6)."""
+        r, f = self.record(), self.faces
+        weights = 2.0 * f.area[:, None] * self.rule.weights[None]
+        work = float((weights * r["work"]).sum())
+        slip = (r["moved1"], r["moved2"]) if from_velocity else (r["slip1"], r["slip2"])
+        static = -0.5 * float((weights * (r["traction1"] * slip[0] + r["traction2"] * slip[1])).sum())
+        path = r["moved"] if from_velocity else r["accumulated_slip"]
+        mean = path.mean(1) if plain_mean else 2.0 * (self.rule.weights * path).sum(1)
+        return {
+            "total_frictional_work": work, "static_frictional_work": static,
+            "seismic_moment": float((self.rigidity() * f.area * mean).sum()), "potency": float((f.area * mean).sum()),
+        }  # fmt: skip

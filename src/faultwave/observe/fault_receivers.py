@@ -1,0 +1,40 @@
+"""Histories at points on the fault, sampled after the steps of the point's own cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+
+class FaultRecorder:
+    """Every ``every``-th step of each cluster; ``read(items)`` gives values (n, quantities) of receivers of one cluster."""
+
+    def __init__(self, clusters: Sequence[np.ndarray], every: int, read: Callable[[np.ndarray], np.ndarray]):
+        self.clusters, self.every, self.read = clusters, every, read
+        self.count = [0] * len(clusters)
+        total = sum(len(c) for c in clusters)
+        self.times: list[list[float]] = [[] for _ in range(total)]
+        self.values: list[list[np.ndarray]] = [[] for _ in range(total)]
+
+    def record(self, cluster: int, time: float, step: float) -> None:
+        """After the step from ``time`` of a cluster."""
+        items = self.clusters[cluster]
+        self.count[cluster] += 1
+        if len(items) and self.count[cluster] % self.every == 0:
+            self.take(items, time + step)
+
+    def take(self, items: np.ndarray, time: float) -> None:
+        for i, row in zip(items, self.read(items), strict=True):
+            self.times[i].append(time)
+            self.values[i].append(row)
+
+    def arrays(self, quantities: int) -> tuple[np.ndarray, np.ndarray]:
+        """time (nt, nr) and values (nt, nr, nq), padded with NaN."""
+        length = max((len(t) for t in self.times), default=0)
+        time = np.full((length, len(self.times)), np.nan)
+        values = np.full((length, len(self.times), quantities), np.nan)
+        for i, (t, v) in enumerate(zip(self.times, self.values, strict=True)):
+            time[: len(t), i] = t
+            values[: len(t), i] = np.array(v).reshape(len(t), quantities)
+        return time, values

@@ -1,0 +1,108 @@
+"""Seismograms: samples of the wave field at points, taken from the predictor of the step that contains each sample time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from faultwave.observe.dataset import Dataset, receivers_from_arrays
+
+
+@dataclass(frozen=True)
+class Station:
+    """Receivers of one cluster: ``items`` (n,) number of each, ``weights`` (n, channels, rows) make a sample from the rows."""
+
+    items: np.ndarray
+    weights: np.ndarray
+
+
+class ReceiverRecorder:
+    """Samples at multiples of ``interval``.
+
+    ``read(cluster)`` gives the derivatives D_k (n, rows, Q) of the cluster's receivers at the start of the step, rows of all k
+    after one another; ``row_counts`` says how many rows each has. ``points`` (nr, C, B3): values of C linear functionals of the
+    basis at each receiver (the value itself and, if wanted, three spatial derivatives).
+    """
+
+    def __init__(
+        self,
+        interval: float,
+        clusters: Sequence[np.ndarray],
+        points: np.ndarray,
+        row_counts: Sequence[int],
+        read: Callable[[int], np.ndarray],
+    ):
+        self.interval, self.clusters, self.points, self.read = interval, clusters, points, read
+        self.rows = np.cumsum([0, *row_counts])
+        self.next = [0] * len(clusters)
+        self.samples: dict[int, np.ndarray] = {}  # sample number -> (nr, C, Q)
+
+    def record(self, cluster: int, time: float, step: float) -> None:
+        """Take the samples with time <= t < time + step."""
+        items = self.clusters[cluster]
+        if not len(items):
+            return
+        first = self.next[cluster]
+        last = math.ceil((time + step) / self.interval - 1e-9)
+        if last <= first:
+            return
+        series = self._series(cluster)
+        for number in range(first, last):
+            tau = number * self.interval - time
+            self._store(number, items, sum(s * (tau**k / math.factorial(k)) for k, s in enumerate(series)))
+        self.next[cluster] = last
+
+    def finish(self, time: float, values: Callable[[int], np.ndarray]) -> None:
+        """Take the sample at the very end, if one falls there; ``values(cluster)`` (n, B3, Q) are the dofs now."""
+        for cluster, items in enumerate(self.clusters):
+            number = self.next[cluster]
+            if len(items) and abs(number * self.interval - time) <= 1e-9 * max(self.interval, time):
+                self._store(number, items, np.einsum("ncb,nbq->ncq", self.points[items], values(cluster)))
+                self.next[cluster] = number + 1
+
+    def _series(self, cluster: int) -> list[np.ndarray]:
+        points, derivatives = self.points[self.clusters[cluster]], self.read(cluster)
+        bounds = zip(self.rows[:-1], self.rows[1:], strict=True)
+        return [np.einsum("ncb,nbq->ncq", points[:, :, : b - a], derivatives[:, a:b]) for a, b in bounds]
+
+    def _store(self, number: int, items: np.ndarray, values: np.ndarray) -> None:
+        if number not in self.samples:
+            self.samples[number] = np.zeros((len(self.points), *values.shape[1:]))
+        self.samples[number][items] = values
+
+    def arrays(self) -> tuple[np.ndarray, np.ndarray]:
+        """Times (nt,) and samples (nt, nr, C, Q) complete for every receiver so far."""
+        active = [n for n, items in zip(self.next, self.clusters, strict=True) if len(items)]
+        count = min(active, default=0)
+        shape = (0, len(self.points), self.points.shape[1], 0)
+        values = np.stack([self.samples[i] for i in range(count)]) if count else np.zeros(shape)
+        return np.arange(count) * self.interval, values
+
+
+def with_gradients(values: np.ndarray, quantities: Sequence[str], rotation: bool, strain: bool) -> tuple[np.ndarray, list[str]]:
+    """Columns of a seismogram file from samples (nt, nr, 1 or 4, Q): the quantities, then rotation rate, then strain rate."""
+    columns, names = [values[:, :, 0]], list(quantities)
+    if rotation or strain:
+        v = [quantities.index(f"v{i}") for i in (1, 2, 3)]
+        g = np.moveaxis(values[:, :, 1:, :][..., v], 2, 3)  # (nt, nr, component, direction)
+        if rotation:
+            columns.append(np.stack([g[..., 2, 1] - g[..., 1, 2], g[..., 0, 2] - g[..., 2, 0], g[..., 1, 0] - g[..., 0, 1]], -1))
+            names += ["rot1", "rot2", "rot3"]
+        if strain:
+            pairs = {"xx": (0, 0), "xy": (0, 1), "xz": (0, 2), "yy": (1, 1), "yz": (1, 2), "zz": (2, 2)}
+            columns.append(np.stack([(g[..., i, j] + g[..., j, i]) / 2 for i, j in pairs.values()], -1))
+            names += [f"eps{p}" for p in pairs]
+    return np.concatenate(columns, -1), names
+
+
+def dataset(recorder: ReceiverRecorder, quantities: Sequence[str], located: np.ndarray, requested: np.ndarray,
+            rotation: bool = False, strain: bool = False) -> Dataset:  # fmt: skip
+    """The seismograms so far."""
+    time, values = recorder.arrays()
+    if not len(time):
+        values = np.zeros((0, len(located), 4 if rotation or strain else 1, len(quantities)))
+    columns, names = with_gradients(values, quantities, rotation, strain)
+    return receivers_from_arrays(time, columns, names, located, requested)

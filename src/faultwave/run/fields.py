@@ -1,0 +1,238 @@
+"""Snapshots of the wave field, the free surface and the fault at multiples of an interval.
+
+No snapshot shortens a step: each cluster's part is evaluated from the predictor of the step that contains the time; fault values are
+those at the end of that step. A snapshot is written when every cluster has delivered.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from faultwave.base.errors import InputError, Problem, suggest
+from faultwave.domain import tets
+from faultwave.engines.dg import kernels
+from faultwave.engines.dg.basis import face_points, tet_basis
+from faultwave.engines.dg.layout import ranged
+from faultwave.engines.dg.operator import powers
+from faultwave.output.refine import refine_tet, refine_triangle
+from faultwave.run.simulation import Engine
+
+
+class Writer(Protocol):
+    def append(self, time: float, values: Mapping[str, np.ndarray]) -> None: ...
+
+
+class Snapshots:
+    """Collects parts of snapshots by cluster and hands complete ones to the writers."""
+
+    def __init__(self, interval: float, clusters: Sequence[np.ndarray], fields: Sequence[str], rows: int, writers: Sequence[Writer]):
+        self.interval, self.clusters, self.fields, self.rows, self.writers = interval, clusters, tuple(fields), rows, writers
+        self.active = {c for c, items in enumerate(clusters) if len(items)}
+        self.next = [0] * len(clusters)
+        self.pending: dict[int, tuple[set[int], dict[str, np.ndarray]]] = {}
+
+    def due(self, cluster: int, start: float, end: float) -> list[tuple[int, float]]:
+        """(number, time) of the snapshots with start <= time < end this cluster has not delivered."""
+        if cluster not in self.active:
+            return []
+        last = math.ceil(end / self.interval - 1e-9)
+        numbers = range(self.next[cluster], max(last, self.next[cluster]))
+        self.next[cluster] = numbers.stop
+        return [(n, n * self.interval) for n in numbers]
+
+    def deliver(self, number: int, cluster: int, items: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
+        """``values`` (items, rows) of one cluster; writes the snapshot if it is the last."""
+        total = sum(len(c) for c in self.clusters)
+        if number not in self.pending:
+            self.pending[number] = (set(), {f: np.zeros((total, self.rows)) for f in self.fields})
+        done, data = self.pending[number]
+        for f in self.fields:
+            data[f][items] = values[f]
+        done.add(cluster)
+        if done == self.active:
+            del self.pending[number]
+            for writer in self.writers:
+                writer.append(number * self.interval, {f: v.reshape(-1) for f, v in data.items()})
+
+
+def check_fields(asked: Sequence[str] | None, known: Sequence[str], default: Sequence[str], where: str) -> list[str]:
+    """The quantities asked for or the default; an unknown one is an error."""
+    wrong = [f for f in asked or [] if f not in known]
+    if wrong:
+        raise InputError([Problem(where, f"'{f}' does not exist", ", ".join(known), suggest(f, known)) for f in wrong])
+    return list(asked or default)
+
+
+def _by_cluster(cluster: np.ndarray, clusters: int) -> list[np.ndarray]:
+    return [np.flatnonzero(cluster == c) for c in range(clusters)]
+
+
+def volume(engine: Engine, setting: Any, open_writers: Callable[..., list[Writer]]) -> Callable[[float], None]:
+    """Hook volume snapshots in; returns what takes the one at the final time."""
+    plan, op = engine.plan, engine.operator
+    names = list(plan.law.quantities)
+    fields = check_fields(setting.fields, names, [n for n in names if n.startswith("v")], "output.volume.fields")
+    corners, centres = refine_tet(setting.refinement)
+    chosen = np.ones(plan.cells, bool)
+    if setting.region is not None:
+        low, high = np.array(setting.region[0::2]), np.array(setting.region[1::2])
+        chosen &= ((plan.geometry.centroids >= low) & (plan.geometry.centroids <= high)).all(1)
+    if setting.groups is not None:
+        chosen &= np.isin(plan.mesh.groups, setting.groups)
+    cells = np.flatnonzero(chosen)
+    if not len(cells):
+        raise InputError(Problem("output.volume", "the region and groups hold no cell"))
+    geo = plan.geometry
+    points = geo.origin[cells, None, None] + np.einsum("cij,snj->csni", geo.jacobian[cells], corners)
+    flip = np.linalg.det(geo.jacobian[cells]) < 0  # sorted cells may be mirrored; written ones are positive
+    points[flip] = points[flip][:, :, [0, 2, 1, 3]]
+    writers = open_writers("volume", points.reshape(-1, 3), np.arange(len(cells) * len(corners) * 4).reshape(-1, 4), {
+        "group": np.repeat(plan.mesh.groups[cells], len(corners)), "cluster": np.repeat(plan.clustering.cluster[cells], len(corners)),
+        "global-id": np.repeat(cells, len(corners)),
+    }, fields)  # fmt: skip
+    psi = tet_basis(centres, plan.case.numerics.order - 1)
+    columns = [names.index(f) for f in fields]
+    members = _by_cluster(plan.clustering.cluster[cells], engine.layout.clusters)
+    shots = Snapshots(setting.interval, members, fields, len(centres), writers)
+    sampled = op.backend.batch(len(engine.layout.cell_at), op.b3, len(names))
+    evaluate = op.evaluator(sampled)
+
+    def deliver(number: int, cluster: int, tau: float) -> None:
+        items = members[cluster]
+        evaluate(cluster, tau)
+        for part in np.array_split(items, max(1, len(items) // 20000)):
+            values[part] = np.einsum("sb,cbf->csf", psi, sampled.get(op.layout.position[cells[part]])[:, :, columns])
+        shots.deliver(number, cluster, items, {f: values[items, :, i] for i, f in enumerate(fields)})
+
+    values = np.zeros((len(cells), len(centres), len(fields)), op.backend.dtype)
+
+    def before(cluster: int, time: float, step: float) -> None:
+        for number, moment in shots.due(cluster, time, time + step):
+            deliver(number, cluster, moment - time)
+
+    def finish(time: float) -> None:
+        for cluster in sorted(shots.active):
+            for number, _ in shots.due(cluster, time, time * (1 + 1e-9) + 1e-9 * setting.interval * 2):
+                deliver(number, cluster, 0.0)
+
+    engine.before.append(before)
+    return finish
+
+
+def surface(engine: Engine, setting: Any, open_writers: Callable[..., list[Writer]]) -> Callable[[float], None]:
+    """Velocity, displacement and peak horizontal velocity on the free surface."""
+    plan, op, order = engine.plan, engine.operator, engine.plan.case.numerics.order
+    known = ["v1", "v2", "v3", "u1", "u2", "u3", "PGV"]
+    fields = check_fields(setting.fields, known, known, "output.surface.fields")
+    cell, face = np.nonzero(plan.topology.kinds == tets.BoundaryKind.FREE_SURFACE)
+    if not len(cell):
+        raise InputError(Problem("output.surface", "the mesh has no free surface", advice="Free surfaces carry tag 1."))
+    corners, centres = refine_triangle(setting.refinement)
+    vertices = plan.mesh.vertices[np.take_along_axis(plan.topology.cells[cell], tets.SORTED_FACES[face], 1)]
+    a, b, c = (vertices[:, None, None, i] for i in range(3))
+    points = a + corners[None, ..., :1] * (b - a) + corners[None, ..., 1:] * (c - a)
+    writers = open_writers("surface", points.reshape(-1, 3), np.arange(points.size // 3).reshape(-1, 3), {
+        "global-id": np.repeat(cell, len(centres)), "locationFlag": np.full(len(cell) * len(centres), 2),
+    }, fields)  # fmt: skip
+    values = [tet_basis(face_points(f, centres), order - 1) for f in range(4)]
+    clusters = engine.layout.clusters
+    members = _by_cluster(plan.clustering.cluster[cell], clusters)
+    shots = Snapshots(setting.interval, members, fields, len(centres), writers)
+    compiled = op.backend.compile([kernels.surface(plan.law, order, f, values[f]) for f in range(4)])
+    launches, motions, where = [], [], np.empty(len(cell), np.int64)
+    trash = op.layout.histories - 1
+    slots = op.layout.history[op.layout.position[cell]]
+    for f in range(4):
+        items = np.flatnonzero(face == f)
+        listed = ranged(slots[items][:, None], plan.clustering.cluster[cell[items]], clusters, op.backend.lanes, np.array([trash]))
+        motion = op.backend.batch(len(listed.rows), len(centres), 4)
+        real = listed.source >= 0
+        where[items[listed.source[real]]] = np.flatnonzero(real)
+        motions.append(motion)
+        launch = compiled[f"surface_{f}"]({"slots": op.backend.index(listed.rows), "history": op.history, "motion": motion})
+        launches.append((launch, listed.ranges))
+    rows = kernels.derivative_rows(order)
+
+    def state(cluster: int, tau: float, now: bool) -> dict[str, np.ndarray]:
+        items = members[cluster]
+        result = np.zeros((len(items), len(centres), 7))
+        advance, integral = powers(tau, order)
+        for f in range(4):
+            mine = face[items] == f
+            chosen = items[mine]
+            moved = motions[f].get(where[chosen])
+            result[mine, :, 3:] = moved
+            if now:
+                v = op.dofs(cell[chosen])[:, :, -3:]
+            else:
+                series = op.history.get(slots[chosen]).reshape(len(chosen), sum(rows), len(plan.law.quantities))[:, :, -3:]
+                v, u = np.zeros((2, len(chosen), rows[0], 3))
+                at = 0
+                for k, count in enumerate(rows):
+                    v[:, :count] += advance[k] * series[:, at : at + count]
+                    u[:, :count] += integral[k] * series[:, at : at + count]
+                    at += count
+                result[mine, :, 3:6] += np.einsum("sb,nbq->nsq", values[f], u)
+            result[mine, :, :3] = np.einsum("sb,nbq->nsq", values[f], v)
+        return {name: result[:, :, known.index(name)] for name in fields}
+
+    def predicted(cluster: int, time: float, step: float) -> None:
+        for number, moment in shots.due(cluster, time, time + step):
+            shots.deliver(number, cluster, members[cluster], state(cluster, moment - time, False))
+        advance, integral = powers(step, order)
+        for launch, ranges in launches:
+            begin, end = ranges[cluster]
+            if end > begin:
+                launch(begin, end, integral=integral, advance=advance)
+
+    def finish(time: float) -> None:
+        for cluster in sorted(shots.active):
+            for number, _ in shots.due(cluster, time, time * (1 + 1e-9) + 1e-9 * setting.interval * 2):
+                shots.deliver(number, cluster, members[cluster], state(cluster, 0.0, True))
+
+    engine.predicted.append(predicted)
+    return finish
+
+
+FAULT_FIELDS = (
+    "SRs", "SRd", "T_s", "T_d", "P_n", "u_n", "Mud", "StV", "Ts0", "Td0", "Pn0", "Sls", "Sld", "Vr", "ASl", "PSR", "RT", "DS", "P_f",
+    "Tmp",
+)  # fmt: skip
+
+
+def fault(engine: Engine, setting: Any, open_writers: Callable[..., list[Writer]]) -> Callable[[float], None]:
+    """Fault snapshots: each sub-triangle shows the friction point nearest to its centre."""
+    plan, f = engine.plan, engine.fault
+    if f is None:
+        raise InputError(Problem("output.fault", "the case has no fault with friction"))
+    fields = check_fields(setting.fields, FAULT_FIELDS, [n for n in FAULT_FIELDS if n not in ("P_f", "Tmp")], "output.fault.fields")
+    corners, centres = refine_triangle(setting.refinement)
+    points = f.faces.positions(corners.reshape(-1, 2))
+    writers = open_writers("fault", points.reshape(-1, 3), np.arange(points.size // 3).reshape(-1, 3), {
+        "fault-tag": np.repeat(f.faces.tags, len(centres)), "global-id": np.repeat(np.arange(len(f.faces.area)), len(centres)),
+    }, fields)  # fmt: skip
+    nearest = f.nearest(np.broadcast_to(centres, (len(f.faces.area), *centres.shape)), None)
+    setting_fault = plan.case.fault
+    from_velocity = setting_fault is not None and setting_fault.slip_rate_output == "velocity"
+    members = _by_cluster(plan.clustering.cluster[f.faces.cells[:, 0]], engine.layout.clusters)
+    shots = Snapshots(setting.interval, members, fields, len(centres), writers)
+
+    def deliver(number: int, cluster: int) -> None:
+        items = members[cluster]
+        found = f.fields(fields, items, from_velocity)
+        shots.deliver(number, cluster, items, {k: np.take_along_axis(v, nearest[items], 1) for k, v in found.items()})
+
+    def corrected(cluster: int, time: float, step: float) -> None:
+        for number, moment in shots.due(cluster, time, (time + step) * (1 + 1e-9) + 1e-9 * setting.interval):
+            if moment > 0:
+                deliver(number, cluster)
+
+    for cluster in sorted(shots.active):
+        for number, _ in shots.due(cluster, 0.0, 1e-6 * setting.interval):
+            deliver(number, cluster)
+    engine.corrected.append(corrected)
+    return lambda time: None

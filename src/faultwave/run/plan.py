@@ -1,0 +1,148 @@
+"""Case -> Plan: everything a run needs, found and checked before the first number is allocated on a backend."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.case.model import Case
+from faultwave.domain import tets
+from faultwave.laws import Law, law
+from faultwave.media import homogenise, load_field
+from faultwave.run.fault_plan import FaultPlan, plan_fault
+from faultwave.run.points import Points, place_fault_receivers, place_receivers
+from faultwave.sources.load import load_sources
+from faultwave.sources.point import PointSource
+
+DEFAULT_CFL = {7: 0.4, 8: 0.3}
+LARGEST_CFL = {2: 0.8, 3: 0.8, 4: 0.8, 5: 0.65, 6: 0.6, 7: 0.45, 8: 0.38}
+"""Above these the scheme grows (docs/decisions: stable time steps)."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Frozen answer to: what exactly will be computed."""
+
+    case: Case
+    law: Law
+    mesh: tets.Mesh
+    topology: tets.Topology
+    geometry: tets.Geometry
+    material: dict[str, np.ndarray]
+    step: np.ndarray  # stable step of every cell [s]
+    clustering: tets.Clustering
+    frictional: np.ndarray  # (nc, 4)
+    fault: FaultPlan | None
+    receivers: Points | None
+    fault_receivers: Points | None
+    sources: tuple[PointSource, ...]
+    source_cells: np.ndarray
+    source_points: np.ndarray  # reference coordinates
+    keep: np.ndarray  # cells whose derivatives are stored for receivers and the surface
+
+    @property
+    def cells(self) -> int:
+        return len(self.mesh.cells)
+
+
+def make_plan(case: Case) -> Plan:
+    """Read and check everything. Raises InputError with all problems that can be known at once."""
+    physics = law(case.law)
+    mesh = tets.load_mesh(case.mesh)
+    tets.check_mesh(mesh, case.mesh.boundaries).raise_errors()
+    topology = tets.build_topology(mesh, case.mesh.boundaries)
+    shape = tets.geometry(mesh, topology)
+    problems = Problems()
+    material = _material(case, physics, mesh, topology, problems)
+    problems.raise_errors()
+    frictional = (topology.kinds == tets.BoundaryKind.FAULT) & (topology.neighbours >= 0) & (case.fault is not None)
+    step = stable_steps(case, physics, shape, material, problems)
+    clusters = case.numerics.clustering
+    clustering = tets.assign_clusters(
+        step, topology.neighbours, frictional, clusters.rates, clusters.wiggle_minimum, clusters.wiggle_step, clusters.maximum
+    )
+    fault = None
+    with _collected(problems):
+        fault = plan_fault(case, mesh, topology, shape, material, frictional) if case.fault is not None else None
+    receivers = fault_receivers = None
+    with _collected(problems):
+        receivers = place_receivers(case.output.receivers, mesh, topology, shape)
+    with _collected(problems):
+        fault_receivers = place_fault_receivers(case.output.fault_receivers, fault)
+    sources: tuple[PointSource, ...] = ()
+    with _collected(problems):
+        sources = tuple(load_sources(case.sources))
+    where, local = np.zeros(0, np.int64), np.zeros((0, 3))
+    if sources:
+        found = tets.locate(np.array([s.location for s in sources], float), topology, shape, mesh.vertices)
+        where, local = found.cells, found.xi
+        for s, cell, far in zip(sources, found.cells, found.distance, strict=True):
+            if cell < 0:
+                problems.error(f"source at {tuple(map(float, s.location))}", f"lies {far:.6g} m outside the mesh")
+    _not_built(case, topology, problems)
+    problems.raise_errors()
+    keep = np.zeros(len(mesh.cells), bool)
+    if receivers is not None:
+        keep[receivers.cells] = True
+    if case.output.surface is not None:
+        keep |= (topology.kinds == tets.BoundaryKind.FREE_SURFACE).any(1)
+    return Plan(
+        case, physics, mesh, topology, shape, material, step, clustering, frictional, fault, receivers, fault_receivers,
+        sources, where, local, keep,
+    )  # fmt: skip
+
+
+class _collected:
+    """Turns an InputError inside the block into collected problems, so that others are still looked for."""
+
+    def __init__(self, problems: Problems):
+        self.problems = problems
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if isinstance(error, InputError):
+            self.problems.extend(error.problems)
+            return True
+        return False
+
+
+def _material(case: Case, physics: Law, mesh: tets.Mesh, topology: tets.Topology, problems: Problems) -> dict[str, np.ndarray]:
+    names = [p.name for p in physics.parameters]
+    with _collected(problems):
+        field = load_field(case.material)
+        corners = mesh.vertices[topology.cells]
+        order = case.numerics.order if case.numerics.homogenise else None
+        values = homogenise.cell_averages(field, names, corners, mesh.groups, order)
+        return {name: np.asarray(values[name], float) for name in names}
+    return {}
+
+
+def cfl_number(case: Case) -> float:
+    """The case's CFL number or the order's default."""
+    return case.numerics.cfl or DEFAULT_CFL.get(case.numerics.order, 0.5)
+
+
+def stable_steps(
+    case: Case, physics: Law, shape: tets.Geometry, material: dict[str, np.ndarray], problems: Problems
+) -> np.ndarray:
+    """dt = CFL 2 r_in / ((2 N + 1) c) of every cell (NUMERICS 3.3)."""
+    order, cfl = case.numerics.order, cfl_number(case)
+    limit = LARGEST_CFL[order]
+    if cfl > limit:
+        problems.error("numerics.cfl", f"{cfl:g} is unstable at order {order}", f"at most {limit:g} at this order")
+    speed = physics.speed(material)
+    return np.minimum(cfl * 2.0 * shape.inradius / ((2 * order - 1) * speed), case.numerics.largest_step)
+
+
+def _not_built(case: Case, topology: tets.Topology, problems: Problems) -> None:
+    for kind in (tets.BoundaryKind.GRAVITY, tets.BoundaryKind.DIRICHLET, tets.BoundaryKind.ANALYTIC):
+        count = int((topology.kinds == kind).sum())
+        if count:
+            name = kind.name.lower().replace("_", " ")
+            problems.items.append(Problem("mesh", f"{count} faces of kind '{name}', which this version cannot simulate"))
+    if case.fault is not None and case.law != "elastic":
+        problems.error("fault", f"dynamic rupture needs the elastic law, not '{case.law}'")

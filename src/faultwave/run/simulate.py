@@ -1,0 +1,261 @@
+"""The simulation a user holds: run it, look at its results, write its files."""
+
+from __future__ import annotations
+
+import signal
+import time as clock
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.errors import Problem, RunError
+from faultwave.observe import receivers as seismograms
+from faultwave.observe.dataset import Dataset, energies_from_arrays, fault_receivers_from_arrays
+from faultwave.observe.fault_receivers import FaultRecorder
+from faultwave.output.folder import prepare_folder
+from faultwave.output.formats import seissol_dat
+from faultwave.output.formats.energies_csv import write_energies
+from faultwave.output.formats.receivers_hdf5 import write_receivers
+from faultwave.output.formats.vtkhdf import VtkHdfWriter
+from faultwave.output.formats.xdmf import XdmfWriter
+from faultwave.run import fields, initial
+from faultwave.run.manifest import write_run_manifest
+from faultwave.run.plan import Plan
+from faultwave.run.simulation import Engine, Progress, energies, receiver_recorder
+
+FAULT_RECEIVER_FIELDS = tuple(f for f in fields.FAULT_FIELDS if f not in ("T_s", "T_d", "P_n"))
+
+
+class Simulation:
+    """One case ready to run; ``run`` advances to the end time and writes the case's outputs.
+
+    ``receivers``, ``fault_receivers`` and ``energies`` are Datasets (or None) of what was recorded so far.
+    """
+
+    def __init__(self, plan: Plan, force: bool = False, warnings: Sequence[Problem] = ()):
+        started = clock.perf_counter()
+        self.plan, self.case, self.force, self.warnings = plan, plan.case, force, tuple(warnings)
+        self.engine = Engine(plan)
+        initial.apply(self.engine)
+        self._receivers = receiver_recorder(self.engine)
+        self._fault_receivers, self._fault_fields = self._fault_recorder()
+        self._energies: list[tuple[float, dict[str, float]]] = []
+        self.interrupted = False
+        self.quiet_since: float | None = None
+        self.wall = {"setup": clock.perf_counter() - started, "stepping": 0.0}
+        self.files: list[Path] = []
+
+    # ---- results ------------------------------------------------------------------------------------------------------------
+
+    @property
+    def time(self) -> float:
+        """Simulated time reached [s]."""
+        return self.engine.march.time
+
+    @property
+    def receivers(self) -> Dataset | None:
+        """Seismograms: values (time, receiver, quantity)."""
+        setting, points = self.case.output.receivers, self.plan.receivers
+        if self._receivers is None or setting is None or points is None:
+            return None
+        return seismograms.dataset(
+            self._receivers, self.plan.law.quantities, points.located, points.requested, setting.rotation, setting.strain_rate
+        )
+
+    @property
+    def fault_receivers(self) -> Dataset | None:
+        """Histories on the fault: values (time, receiver, quantity), NaN where a slower cluster has fewer samples."""
+        if self._fault_receivers is None:
+            return None
+        points, fault = self.plan.fault_receivers, self.engine.fault
+        assert points is not None and fault is not None and self.plan.fault is not None
+        time, values = self._fault_receivers.arrays(len(self._fault_fields))
+        f = self.plan.fault.faces
+        nearest = fault.nearest(points.local[:, None], points.cells)[:, 0]
+        stress = self.plan.fault.stress[points.cells, nearest]
+        vector = stress[:, 1:2] * f.tangent1[points.cells] + stress[:, 2:3] * f.tangent2[points.cells]
+        strike, dip = f.strike[points.cells], f.dip[points.cells]
+        initial_traction = np.stack([stress[:, 0], (vector * strike).sum(1), (vector * dip).sum(1)], 1)
+        return fault_receivers_from_arrays(
+            time, values, self._fault_fields, points.located, points.requested,
+            normal=f.normal[points.cells], strike=strike, dip=dip, initial_traction=initial_traction,
+        )  # fmt: skip
+
+    @property
+    def energies(self) -> Dataset | None:
+        """Energies, work and moment at the times asked for."""
+        if not self._energies:
+            return None
+        names = self._energies[0][1]
+        return energies_from_arrays([t for t, _ in self._energies], {n: [e[n] for _, e in self._energies] for n in names})
+
+    def sample(self, points: Any) -> np.ndarray:
+        """State (n, Q) at points (n, 3) at the time reached; NaN outside the mesh."""
+        return self.engine.sample(np.asarray(points, float).reshape(-1, 3))
+
+    def error(self, solution: Callable[..., np.ndarray], inside: Callable[[np.ndarray], np.ndarray] | None = None) -> np.ndarray:
+        """Relative L2 error (Q,) against solution(points (n, 3), time) -> (n, Q)."""
+        return self.engine.error(solution, inside)
+
+    def set_initial(self, solution: Callable[..., np.ndarray]) -> None:
+        """Start from the projection of solution(points (n, 3), 0.0) -> (n, Q)."""
+        self.engine.project(lambda x: solution(x, 0.0))
+
+    def energy_now(self) -> dict[str, float]:
+        """Energies, work and moment at the time reached."""
+        return energies(self.engine)
+
+    # ---- running ------------------------------------------------------------------------------------------------------------
+
+    def run(self, progress: Callable[[Progress], None] | None = None, until: float | None = None, write: bool = True) -> Simulation:
+        """Advance to ``until`` or the case's end time; ``write=False`` leaves the disk alone."""
+        end = until if until is not None else self.case.end_time
+        folder = prepare_folder(self.case.output.folder, self.force, self.case.output.prefix) if write else None
+        with ExitStack() as stack:
+            finishers = self._open_fields(folder, stack) if folder else []
+            stack.enter_context(self._interruptible())
+            self._loop(end, progress)
+            if self._receivers:
+                recorder, cells = self._receivers, self.plan.receivers.cells  # type: ignore[union-attr]
+                recorder.finish(self.time, lambda c: self.engine.operator.dofs(cells[recorder.clusters[c]]).astype(float))
+            for finish in finishers:
+                finish(self.time)
+        if folder:
+            self._write(folder)
+        if self.interrupted:
+            raise RunError(f"interrupted at t = {self.time:g} s of {end:g} s; outputs up to there are written")
+        return self
+
+    def _loop(self, end: float, progress: Callable[[Progress], None] | None) -> None:
+        march, started, first = self.engine.march, clock.perf_counter(), self.engine.updates
+        begin = march.time
+        setting = self.case.output.energies
+        interval = setting.interval if setting else np.inf
+        due = 0.0
+        if not self._energies and setting:
+            self._energies.append((march.time, energies(self.engine)))
+        if setting:
+            due = (np.floor(march.time / interval + 1e-9) + 1) * interval
+        stops = self._sync_times(begin, end)
+        while march.time < end * (1 - 1e-12) and not self.interrupted:
+            stop = next((s for s in stops if s > march.time * (1 + 1e-12) + 1e-300), end)
+            ahead = march.time + march.longest
+            march.advance(stop if ahead > stop * (1 - 1e-12) else ahead)
+            self.engine.check_finite(march.time)
+            if setting and (march.time >= due * (1 - 1e-9) or march.time >= end):
+                self._energies.append((march.time, energies(self.engine)))
+                due = (np.floor(march.time / interval + 1e-9) + 1) * interval
+            if progress:
+                spent, updates = clock.perf_counter() - started, self.engine.updates - first
+                rest = spent * (end - march.time) / max(march.time - begin, 1e-300)
+                progress(Progress(march.time, end, updates, updates / max(spent, 1e-9), rest))
+            if self._rupture_over():
+                break
+        self.wall["stepping"] += clock.perf_counter() - started
+
+    def _sync_times(self, begin: float, end: float) -> list[float]:
+        """Times every step must meet: the end, and with output.sync every output time."""
+        times = {end}
+        if self.case.output.sync:
+            out = self.case.output
+            for setting in (out.energies, out.volume, out.surface, out.fault):
+                if setting is not None and setting.interval < end:
+                    times |= {k * setting.interval for k in range(1, int(end / setting.interval + 1e-9) + 1)}
+        return sorted(t for t in times if begin < t <= end * (1 + 1e-12))
+
+    def _rupture_over(self) -> bool:
+        stop, fault = self.case.stop, self.engine.fault
+        if stop.time_after_rupture is None or fault is None:
+            return False
+        record = fault.record()
+        quiet = True
+        if stop.slip_rate_below is not None:
+            quiet &= bool(record["slip_rate"].max() < stop.slip_rate_below)
+        if stop.moment_rate_below is not None:
+            quiet &= fault.moment_rate(record) < stop.moment_rate_below
+        quiet &= bool(record["ruptured"].any())
+        if not quiet:
+            self.quiet_since = None
+            return False
+        self.quiet_since = self.time if self.quiet_since is None else self.quiet_since
+        return self.time - self.quiet_since >= stop.time_after_rupture
+
+    def _interruptible(self) -> ExitStack:
+        """Ctrl-C and SIGTERM end the run after the current step; a second one is immediate."""
+        stack = ExitStack()
+
+        def stop(number: int, frame: Any) -> None:
+            if self.interrupted:
+                raise KeyboardInterrupt
+            self.interrupted = True
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            try:
+                old = signal.signal(number, stop)
+            except ValueError:  # not in the main thread
+                break
+            stack.callback(signal.signal, number, old)
+        return stack
+
+    # ---- observing and writing ----------------------------------------------------------------------------------------------
+
+    def _fault_recorder(self) -> tuple[FaultRecorder | None, list[str]]:
+        setting, points, fault = self.case.output.fault_receivers, self.plan.fault_receivers, self.engine.fault
+        if setting is None or points is None or fault is None:
+            return None, []
+        names = fields.check_fields(setting.fields, fields.FAULT_FIELDS, FAULT_RECEIVER_FIELDS, "output.fault_receivers.fields")
+        faces = points.cells
+        cluster = self.plan.clustering.cluster[fault.faces.cells[faces, 0]]
+        members = [np.flatnonzero(cluster == c) for c in range(self.engine.layout.clusters)]
+        nearest = fault.nearest(points.local[:, None], faces)
+        from_velocity = self.case.fault is not None and self.case.fault.slip_rate_output == "velocity"
+
+        def read(items: np.ndarray) -> np.ndarray:
+            found = fault.fields(names, faces[items], from_velocity)
+            columns = []
+            for name in names:
+                if setting.position == "exact" and name not in ("RT", "DS", "Vr"):
+                    columns.append(fault.at(found[name], points.local[items][:, None], faces[items])[:, 0])
+                else:
+                    columns.append(np.take_along_axis(found[name], nearest[items], 1)[:, 0])
+            return np.stack(columns, 1)
+
+        recorder = FaultRecorder(members, setting.every, read)
+        recorder.take(np.arange(len(faces)), 0.0)
+        self.engine.corrected.append(recorder.record)
+        return recorder, names
+
+    def _open_fields(self, folder: Path, stack: ExitStack) -> list[Callable[[float], None]]:
+        out = self.case.output
+        dtype = np.float32 if out.precision == "single" else np.float64
+
+        def open_writers(kind: str, points: np.ndarray, cells: np.ndarray, static: dict, names: list[str]) -> list[fields.Writer]:
+            path = folder / f"{out.prefix}-{kind}"
+            writers = [VtkHdfWriter(f"{path}.vtkhdf", points, cells, static, names, dtype)]
+            if out.xdmf:
+                writers.append(XdmfWriter(f"{path}.xdmf", points, cells, static, names, dtype))
+            for writer in writers:
+                stack.enter_context(writer)
+                self.files.append(writer.path)
+            return list(writers)
+
+        made = []
+        for setting, hook in ((out.volume, fields.volume), (out.surface, fields.surface), (out.fault, fields.fault)):
+            if setting is not None:
+                made.append(hook(self.engine, setting, open_writers))
+        return made
+
+    def _write(self, folder: Path) -> None:
+        prefix, found = self.case.output.prefix, [d for d in (self.receivers, self.fault_receivers) if d is not None]
+        if found:
+            self.files.append(write_receivers(folder / f"{prefix}-receivers.h5", found))
+        for data, writer in ((self.receivers, seissol_dat.write_receivers), (self.fault_receivers, seissol_dat.write_fault_receivers)):
+            if data is not None and self.case.output.seissol_layout:
+                self.files += writer(folder, prefix, data)
+        if self.energies is not None:
+            writer = seissol_dat.write_energy if self.case.output.seissol_layout else write_energies
+            self.files.append(writer(folder / f"{prefix}-energy.csv", self.energies))
+        write_run_manifest(self, folder)
