@@ -138,7 +138,11 @@ def test_manifest(tmp_path: Path) -> None:
     deck.write_bytes(b"&equations\n/\n")
     case = {"title": "t", "end_time": float("inf"), "path": deck, "vector": np.arange(2), "flag": np.bool_(True)}
     manifest = build_manifest(
-        case, [deck, deck], timings={"stepping": 1.5}, rates={"element updates per second": 4e5}, outputs=[tmp_path / "x.csv"]
+        case,
+        [deck, deck],
+        timings={"stepping": 1.5},
+        rates={"element updates per second": 4e5},
+        outputs=[tmp_path / "x.csv"],
     )
     path = write_manifest(tmp_path / "run-manifest.json", manifest)
     found = read_manifest(path)

@@ -123,7 +123,9 @@ def test_fault_receiver_files_equal_the_reference_byte_for_byte(tmp_path: Path, 
     unit = np.tile([1.0, 0.0, 0.0], (number, 1))
     data = fault_receivers_from_arrays(
         *(time, values, list(columns), np.tile(file.location, (number, 1))),
-        **{"normal": unit, "strike": unit, "dip": unit},
+        normal=unit,
+        strike=unit,
+        dip=unit,
         initial_traction=np.tile(file.initial_traction, (number, 1)),
     )
     paths = seissol_dat.write_fault_receivers(tmp_path, "tpv", data)
@@ -214,11 +216,11 @@ def test_missing_files(tmp_path: Path) -> None:
 
 @settings(max_examples=20, deadline=None)
 @given(
-    st.lists(st.tuples(st.floats(0, 1e9), st.floats(allow_nan=False), st.floats()), min_size=1, unique_by=lambda r: r[0])
+    st.lists(
+        st.tuples(st.floats(0, 1e9), st.floats(allow_nan=False), st.floats()), min_size=1, unique_by=lambda r: r[0]
+    )
 )
-def test_energies_round_trip(
-    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[float, float, float]]
-) -> None:
+def test_energies_round_trip(tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[float, float, float]]) -> None:
     time, moment, work = np.array(sorted(rows), dtype=float).T
     data = energies_from_arrays(time, {"seismic_moment": moment, "total_frictional_work": work})
     folder = tmp_path_factory.mktemp("energies")

@@ -41,7 +41,8 @@ def convert(
 
     sac, mseed: velocities of the off-fault receivers; csv: everything of all receivers; scec: station files, and the
     contour file if the fault's snapshots are there. out defaults to the run's folder; ``header`` and ``state`` are for
-    scec and follow from the manifest where there is one. Raises InputError for an unknown kind, a folder without receivers, and what the format cannot hold.
+    scec and follow from the manifest where there is one. Raises InputError for an unknown kind, a folder without
+    receivers, and what the format cannot hold.
     """
     kinds = get_args(ConvertKind)
     if kind not in kinds:

@@ -138,7 +138,7 @@ def _at_points(fault: FaultMap, values: np.ndarray) -> np.ndarray:
     cells, given = fault.cells[finite], values[finite]
     count = np.maximum(np.bincount(cells.reshape(-1), minlength=len(fault.xy)), 1)
     points = np.zeros(len(fault.xy))
-    for _ in range(6):
+    for _ in range(12):
         missing = given - points[cells].mean(axis=1)
         points += np.bincount(cells.reshape(-1), np.repeat(missing, 3), minlength=len(points)) / count
     return points

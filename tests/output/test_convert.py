@@ -1,0 +1,194 @@
+"""From a run to SAC, miniSEED, CSV and SCEC files."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from faultwave.base.errors import InputError
+from faultwave.observe.dataset import fault_receivers_from_arrays, receivers_from_arrays
+from faultwave.output.convert import convert
+from faultwave.output.faultplane import fit_plane, plane_of_normal
+from faultwave.output.formats.receivers_hdf5 import write_receivers
+from faultwave.output.formats.scec import NEVER, body_station_name, fault_station_name, read_table
+from faultwave.output.formats.vtkhdf import VtkHdfWriter
+from faultwave.output.formats.waveforms import channel
+from faultwave.output.manifest import build_manifest, write_manifest
+
+TIME = 0.01 * np.arange(101)
+FAULT = ["SRs", "SRd", "Ts0", "Td0", "Pn0", "Sls", "Sld", "StV"]
+
+
+def make_run(folder: Path, normal: float = 1.0, state: float = 0.0, friction: str = "") -> None:
+    velocity = np.stack([np.sin(TIME), TIME**2, np.cos(3 * TIME)], axis=-1)
+    values = np.stack([velocity, -velocity], axis=1)
+    off = receivers_from_arrays(TIME, values, ["v1", "v2", "v3"], [[-12e3, -3e3, 0.0], [0.0, 2e3, -7.5e3]])
+    slip = np.stack([np.full(101, x) for x in (1.0, 2.0, 70e6, 3e6, -120e6, 4.0, 5.0, state)], axis=-1)[:, None]
+    on = fault_receivers_from_arrays(
+        *(TIME[:, None], slip, FAULT, [[-2e3, 0.0, -5.5e3]]),
+        normal=[[0.0, normal, 0.0]],
+        strike=[[normal, 0.0, 0.0]],
+        dip=[[0.0, 0.0, -1.0]],
+        initial_traction=[[-120e6, 70e6, 0.0]],
+    )
+    write_receivers(folder / "run-receivers.h5", [off, on])
+    case = {"title": "TPV5", "fault": {"friction": friction}}
+    write_manifest(folder / "run-manifest.json", build_manifest(case))
+
+
+def test_names() -> None:
+    assert fault_station_name(-2e3, 5.5e3) == "faultst-020dp055"
+    assert fault_station_name(-1e-9, 0.0) == "faultst000dp000"
+    assert fault_station_name(12e3, 1234.0) == "faultst120dp012"
+    assert body_station_name(-3e3, -12e3, 0.0) == "body-030st-120dp000"
+    assert [channel(rate, "Z") for rate in (2000, 250, 200, 100, 20, 2, 0.5)] == [
+        *("FXZ", "CXZ", "HXZ", "HXZ", "BXZ", "MXZ", "LXZ")
+    ]
+
+
+def test_scec_stations(tmp_path: Path) -> None:
+    make_run(tmp_path)
+    paths = convert(tmp_path, "scec", tmp_path / "out")
+    assert [p.name for p in paths] == ["faultst-020dp055", "body-030st-120dp000", "body020st000dp075"]
+    text = paths[0].read_text()
+    assert text.startswith("# problem=TPV5\n")
+    assert "# location= on fault, -2 km along strike, 5.5 km down-dip\n" in text
+    on = read_table(paths[0])
+    assert list(on) == [
+        *("t", "h-slip", "h-slip-rate", "h-shear-stress", "v-slip", "v-slip-rate", "v-shear-stress", "n-stress")
+    ]
+    np.testing.assert_allclose([column[7] for column in on.values()], [0.07, 4, 1, 70, 5, 2, 3, -120])
+    off = read_table(paths[1])
+    np.testing.assert_allclose(off["h-vel"], np.sin(TIME), atol=1e-9)
+    np.testing.assert_allclose(off["v-vel"], -np.cos(3 * TIME), atol=1e-9)  # positive down
+    np.testing.assert_allclose(off["n-disp"], TIME**3 / 3, atol=2e-5)
+    np.testing.assert_allclose(off["v-disp"], -np.sin(3 * TIME) / 3, atol=1e-4)
+
+
+def test_scec_does_not_depend_on_the_names_of_the_sides(tmp_path: Path) -> None:
+    """With the sides exchanged the run's dip components change sign; the station file must not show it."""
+    make_run(tmp_path, normal=-1.0)
+    table = read_table(convert(tmp_path, "scec", tmp_path / "out")[0])
+    np.testing.assert_allclose(
+        [table[n][0] for n in ("h-slip", "v-slip", "v-slip-rate", "v-shear-stress")], [4, -5, -2, -3]
+    )
+
+
+@pytest.mark.parametrize("friction", ["rate-and-state-ageing", "rate-and-state-slip"])
+def test_scec_state(tmp_path: Path, friction: str) -> None:
+    make_run(tmp_path, state=1e9, friction=friction)
+    table = read_table(convert(tmp_path, "scec", tmp_path / "out")[0])
+    np.testing.assert_allclose(table["log-theta"], 9.0)
+    assert "psi" in read_table(convert(tmp_path, "scec", tmp_path / "psi", state="psi")[0])
+    make_run(tmp_path, state=0.4)
+    with pytest.raises(InputError, match=r"state variable of unknown kind.*'log-theta'.*'psi'"):
+        convert(tmp_path, "scec", tmp_path / "out")
+    make_run(tmp_path, state=-1.0)
+    with pytest.raises(InputError, match="no logarithm"):
+        convert(tmp_path, "scec", tmp_path / "out", state="log-theta")
+
+
+def test_scec_contours(tmp_path: Path) -> None:
+    make_run(tmp_path)
+    dip = np.radians(60.0)
+    down = np.array([0.0, np.cos(dip), -np.sin(dip)])
+    corners = np.array([x * np.array([1.0, 0, 0]) + d * down for x in (0.0, 9e3) for d in (0.0, 3e3)])
+    cells = np.array([[0, 1, 2], [3, 2, 1], [0, 2, 1]])  # any orientation
+    with VtkHdfWriter(tmp_path / "run-fault.vtkhdf", corners, cells, {}, ["RT", "PSR"], np.float64) as file:
+        file.append(0.0, {"RT": np.zeros(3), "PSR": np.zeros(3)})
+        file.append(1.0, {"RT": np.array([0.0, 1.5, 0.0]), "PSR": np.array([0.0, 2.0, 0.5])})
+    path = convert(tmp_path, "scec", tmp_path / "out")[-1]
+    assert path.name == "cplot"
+    assert "\nj k t\n" in path.read_text()
+    assert "1.0000000E+09" in path.read_text()
+    table = read_table(path)
+    np.testing.assert_allclose(table["j"], [3e3, 6e3, 3e3])
+    np.testing.assert_allclose(table["k"], [1e3, 2e3, 1e3], rtol=1e-6)  # along dip, not depth
+    np.testing.assert_allclose(table["t"], [NEVER, 1.5, 0.0])  # the last one ruptured in the first step
+
+
+def test_scec_contours_of_several_faults(tmp_path: Path) -> None:
+    make_run(tmp_path)
+    points = np.array([[0.0, 0, 0], [1e3, 0, 0], [0, 0, -1e3], [0, 1e3, 0]])
+    cells = np.array([[0, 1, 2], [0, 3, 2]])
+    with VtkHdfWriter(tmp_path / "run-fault.vtkhdf", points, cells, {"fault-tag": np.array([3, 65])}, ["RT"]) as file:
+        for time in (0.0, 1.0):
+            file.append(time, {"RT": np.array([0.5, 0.7])})
+    paths = convert(tmp_path, "scec", tmp_path / "out")[-2:]
+    assert [p.name for p in paths] == ["cplot-3", "cplot-65"]
+    np.testing.assert_allclose(read_table(paths[1])["j"], 1e3 / 3, rtol=1e-6)
+
+
+@pytest.mark.parametrize("normal", [[0, 1, 0], [0, -2, 0], [1, 0, 0], [1, 1, 0.5], [-1, 0.3, -0.2], [0, 0, 1]])
+def test_fault_plane(normal: list[float]) -> None:
+    plane = plane_of_normal(np.array(normal))
+    frame = np.array([plane.normal, plane.strike, plane.dip])
+    np.testing.assert_allclose(frame @ frame.T, np.eye(3), atol=1e-12)
+    assert plane.dip[2] <= 0
+    assert plane.strike[0] > 1e-9 or plane.strike[1] >= 0
+    assert abs(plane.normal @ normal) == pytest.approx(np.linalg.norm(normal))
+    corners = np.array([plane.strike, plane.dip, -plane.strike - plane.dip, np.zeros(3)]) * 1e3
+    fitted = fit_plane(corners, np.array([[0, 1, 2], [1, 0, 3]]))
+    np.testing.assert_allclose(np.abs([fitted.strike @ plane.strike, fitted.dip @ plane.dip]), 1.0)
+
+
+def test_csv(tmp_path: Path) -> None:
+    make_run(tmp_path)
+    paths = convert(tmp_path, "csv")
+    assert [p.name for p in paths] == [
+        *("run-receiver-00001.csv", "run-receiver-00002.csv", "run-faultreceiver-00001.csv")
+    ]
+    lines = paths[0].read_text().splitlines()
+    assert lines[:2] == ["# location [m]: -12000 -3000 0", "time [s],v1 [m/s],v2 [m/s],v3 [m/s]"]
+    table = np.loadtxt(paths[0], delimiter=",", skiprows=2)
+    np.testing.assert_array_equal(table, np.column_stack([TIME, np.sin(TIME), TIME**2, np.cos(3 * TIME)]))
+
+
+def test_sac(tmp_path: Path) -> None:
+    obspy = pytest.importorskip("obspy", reason="the obspy package is not installed")
+    make_run(tmp_path)
+    paths = convert(tmp_path, "sac", tmp_path / "sac")
+    assert len(paths) == 6
+    trace = obspy.read(str(tmp_path / "sac" / "FW.R0002..HXN.sac"))[0]
+    np.testing.assert_allclose(trace.data, -(TIME**2), rtol=1e-6)
+    assert trace.stats.sampling_rate == pytest.approx(100.0)
+    assert trace.stats.starttime == obspy.UTCDateTime(0)
+    header = trace.stats.sac
+    assert (header.o, header.stdp, header.user0, header.user1, header.user2) == (0.0, 7500.0, 0.0, 2000.0, -7500.0)
+    assert (header.cmpaz, header.cmpinc, header.kcmpnm) == (0.0, 90.0, "HXN")
+
+
+def test_mseed(tmp_path: Path) -> None:
+    obspy = pytest.importorskip("obspy", reason="the obspy package is not installed")
+    make_run(tmp_path)
+    (path,) = convert(tmp_path, "mseed")
+    stream = obspy.read(str(path))
+    assert {trace.id for trace in stream} == {f"FW.R000{i}..HX{c}" for i in (1, 2) for c in "ENZ"}
+    np.testing.assert_array_equal(stream.select(id="FW.R0001..HXZ")[0].data, np.cos(3 * TIME))
+
+
+@pytest.mark.parametrize("kind", ["sac", "mseed"])
+def test_obspy_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    make_run(tmp_path)
+    monkeypatch.setitem(sys.modules, "obspy", None)
+    with pytest.raises(InputError, match=r"need the package obspy.*faultwave\[seismo\]"):
+        convert(tmp_path, kind, tmp_path / "out")
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_what_cannot_be_converted(tmp_path: Path) -> None:
+    make_run(tmp_path)
+    with pytest.raises(InputError, match=r"'msed' is no known format \(allowed: sac, mseed, csv, scec\).*'mseed'"):
+        convert(tmp_path, "msed")
+    pytest.importorskip("obspy", reason="the obspy package is not installed")
+    uneven = receivers_from_arrays([0.0, 0.1, 0.3], np.zeros((3, 1, 3)), ["v1", "v2", "v3"], [[0.0, 0, 0]])
+    write_receivers(tmp_path / "run-receivers.h5", [uneven])
+    with pytest.raises(InputError, match="receiver 1: is not evenly sampled"):
+        convert(tmp_path, "sac")
+    write_receivers(tmp_path / "run-receivers.h5", [])
+    for kind in ("sac", "mseed", "csv", "scec"):
+        with pytest.raises(InputError, match=r"the run 'run' has no .*to convert"):
+            convert(tmp_path, kind)

@@ -1,0 +1,153 @@
+"""Pictures of a run: every one is drawn, shows what the files hold, and needs nothing else."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import matplotlib.figure
+import matplotlib.image
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from faultwave.base.errors import InputError
+from faultwave.observe.dataset import energies_from_arrays
+from faultwave.output.formats.energies_csv import write_energies
+from faultwave.output.formats.vtkhdf import VtkHdfReader, VtkHdfWriter
+from faultwave.plot import plot_run, style
+from faultwave.plot.fault import FaultMap, _at_points, plot_rupture, read_fault_maps
+from faultwave.plot.surface import map_frame, peak_velocity
+
+PICTURES = [
+    *("rupture", "peak-slip-rate", "surface-peak-velocity", "surface-snapshots"),
+    *("receivers", "fault-receivers", "energies"),
+]
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> dict[str, Figure]:
+    """Figures by file name, kept instead of written."""
+    kept: dict[str, Figure] = {}
+
+    def keep(fig: Figure, path: Path) -> Path:
+        fig.draw_without_rendering()
+        kept[path.stem] = fig
+        return path
+
+    monkeypatch.setattr(style, "save", keep)
+    return kept
+
+
+def settings() -> dict[str, object]:
+    """Global settings; the backend is left out because it is only chosen when first looked at."""
+    return {key: matplotlib.rcParams[key] for key in matplotlib.rcParams if key != "backend"}
+
+
+def test_every_picture_is_written(run_folder: Path, tmp_path: Path) -> None:
+    before = settings()
+    paths = plot_run(run_folder, tmp_path)
+    assert [p.name for p in paths] == [f"demo-{name}.png" for name in PICTURES]
+    assert sorted(tmp_path.iterdir()) == sorted(paths)
+    for path in paths:
+        pixels = matplotlib.image.imread(path)[:, :, :3]
+        assert pixels.shape[1] == style.WIDTH * style.DPI
+        assert 0.02 < np.mean(np.any(pixels < 0.98, axis=2)) < 0.98, f"{path.name} is empty or full"
+        assert np.all(pixels[:, [0, -1]] == 1), f"{path.name} runs over its edge"
+    assert settings() == before
+
+
+def test_axes_have_labels_with_units(run_folder: Path, drawn: dict[str, Figure]) -> None:
+    plot_run(run_folder)
+    assert len(drawn) == len(PICTURES)
+    for name, fig in drawn.items():
+        labels = [text for ax in fig.axes for text in (ax.get_xlabel(), ax.get_ylabel()) if text]
+        labels += [c.get_ylabel() for ax in fig.axes for c in ax.child_axes]
+        assert labels, name
+        assert all("[" in text and "]" in text for text in labels if text), (name, labels)
+
+
+def test_rupture_contours(run_folder: Path, drawn: dict[str, Figure]) -> None:
+    plot_run(run_folder)
+    ax = drawn["demo-rupture"].axes[0]
+    contours = next(c for c in ax.collections if hasattr(c, "levels"))
+    np.testing.assert_allclose(np.diff(contours.levels), 0.5)
+    assert contours.levels[0] == 0.5
+    # the front is an ellipse of known speed about the hypocentre (0 km, 7.5 km)
+    for level, path in zip(contours.levels, contours.get_paths(), strict=True):
+        if level > 1 and len(path.vertices):
+            x, depth = path.vertices.T
+            radius = np.hypot(x, 1.2 * (depth - 7.5))
+            np.testing.assert_allclose(radius, 2.8 * (level - 0.15), atol=0.15)
+    assert ax.get_ylim() == (15.0, 0.0)  # depth grows downwards
+    assert ax.get_xlim() == (-15.0, 15.0)
+
+
+def test_contours_are_straight_at_the_edges() -> None:
+    """A plane of rupture times must come back as that plane, at the edges as well."""
+    x, y = np.meshgrid(np.arange(9.0), np.arange(7.0), indexing="ij")
+    index = np.arange(63).reshape(9, 7)
+    low = np.stack([index[:-1, :-1], index[1:, :-1], index[:-1, 1:]], axis=-1).reshape(-1, 3)
+    high = np.stack([index[1:, :-1], index[1:, 1:], index[:-1, 1:]], axis=-1).reshape(-1, 3)
+    xy, cells = np.column_stack([x.ravel(), y.ravel()]), np.concatenate([low, high])
+    fault = FaultMap("", xy, cells, {}, None, 0.0)
+    plane = xy @ [0.3, -0.2] + 5
+    found = _at_points(fault, plane[cells].mean(axis=1))
+    assert np.abs(found - plane).max() < 0.05  # plain averages are off by 0.25 at the corners
+
+
+def test_a_fault_that_does_not_move(tmp_path: Path, drawn: dict[str, Figure]) -> None:
+    points = np.array([[0.0, 0, 0], [1e3, 0, 0], [0, 0, -1e3], [1e3, 0, -1e3]])
+    cells = np.array([[0, 1, 2], [1, 3, 2]])
+    path = tmp_path / "a-fault.vtkhdf"
+    with VtkHdfWriter(path, points, cells, {"fault-tag": np.array([3, 65])}, ["Sls", "Sld", "RT"]) as file:
+        for time in (0.0, 1.0):
+            file.append(time, {name: np.zeros(2) for name in ("Sls", "Sld", "RT")})
+    maps = read_fault_maps(path)
+    assert [m.title for m in maps] == ["fault 3, dip 90°", "fault 65, dip 90°"]
+    assert plot_rupture(maps, tmp_path / "a-rupture.png") is not None
+    assert len(drawn["a-rupture"].axes) == 2
+
+
+def test_map_shows_the_fault_and_its_surroundings(run_folder: Path) -> None:
+    with VtkHdfReader(run_folder / "demo-surface.vtkhdf") as surface:
+        frame = map_frame(surface, run_folder / "demo-fault.vtkhdf", [])
+        np.testing.assert_allclose(frame.limits, [[-30, -15], [30, 15]])
+        np.testing.assert_allclose(frame.outline.reshape(-1, 2).min(axis=0), [-15, 0])
+        whole = map_frame(surface, None, [])
+        np.testing.assert_allclose(whole.limits, [[-60, -60], [60, 60]])
+        written = peak_velocity(surface)
+        steps = range(len(surface.times))
+        speeds = [np.sqrt(sum(surface.field(f"v{i}", s) ** 2 for i in (1, 2, 3))) for s in steps]
+        np.testing.assert_allclose(written, np.max(speeds, axis=0), rtol=1e-5, atol=1e-12)
+
+
+def test_peak_velocity_from_snapshots(tmp_path: Path) -> None:
+    points, cells = np.eye(3), np.array([[0, 1, 2]])
+    with VtkHdfWriter(tmp_path / "a.vtkhdf", points, cells, {}, ["v1", "v2", "v3"]) as file:
+        for time, v in enumerate([(0, 0, 0), (3, 4, 0), (1, 2, 2)]):
+            file.append(time, {f"v{i + 1}": np.array([v[i]]) for i in range(3)})
+    with VtkHdfReader(tmp_path / "a.vtkhdf") as surface:
+        np.testing.assert_allclose(peak_velocity(surface), 5.0)
+
+
+def test_only_what_is_there(run_folder: Path, tmp_path: Path) -> None:
+    shutil.copy(run_folder / "demo-receivers.h5", tmp_path)
+    assert [p.name for p in plot_run(tmp_path)] == ["demo-receivers.png", "demo-fault-receivers.png"]
+
+
+def test_nothing_to_draw(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="holds no results"):
+        plot_run(tmp_path)
+    write_energies(tmp_path / "a-energy.csv", energies_from_arrays([0.0, 1.0], {"seismic_moment": [0.0, 0.0]}))
+    with pytest.raises(InputError, match="the run 'a' left nothing to draw"):
+        plot_run(tmp_path)
+
+
+@pytest.mark.skipif(
+    not (Path(__file__).parents[3] / "shared" / "cases").is_dir(), reason="no reference cases next to the project"
+)
+def test_reference_runs_can_be_drawn(tmp_path: Path) -> None:
+    folder = Path(__file__).parents[3] / "shared" / "cases" / "tpv13" / "reference-head"
+    names = [p.name for p in plot_run(folder, tmp_path)]
+    assert names == ["tpv-receivers.png", "tpv-fault-receivers.png", "tpv-energies.png"]
