@@ -121,6 +121,21 @@ def test_xdmf_describes_its_arrays(tmp_path: Path, cells: np.ndarray, topology: 
             np.testing.assert_array_equal(found[name], expected)
 
 
+@pytest.mark.parametrize("cells", [TETS, TRIANGLES], ids=["tets", "triangles"])
+def test_vtk_reads_xdmf(tmp_path: Path, cells: np.ndarray) -> None:
+    reading = pytest.importorskip("vtkmodules.vtkIOXdmf2", reason="the vtk package is not installed")
+    from vtkmodules.util.numpy_support import vtk_to_numpy
+
+    write(tmp_path / "a.xdmf", XdmfWriter, cells, 3)
+    reader = reading.vtkXdmfReader()
+    reader.SetFileName(str(tmp_path / "a.xdmf"))
+    for step in (2, 0):
+        reader.UpdateTimeStep(0.5 * step)
+        data = reader.GetOutputDataObject(0).GetCellData()
+        for name, expected in {**values(cells, step), "group": np.arange(len(cells)) + 5}.items():
+            np.testing.assert_array_equal(vtk_to_numpy(data.GetArray(name)), expected)
+
+
 def resolved(item: ET.Element, folder: Path) -> np.ndarray:
     """The array a DataItem names, after checking that its description of it is true."""
     name, inside = item.text.split(":")

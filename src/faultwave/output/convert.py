@@ -22,7 +22,8 @@ from faultwave.output.formats.scec import (
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.output.formats.waveforms import write_csv, write_mseed, write_sac
 from faultwave.output.manifest import read_manifest
-from faultwave.output.results import KINDS, Results, Trace, load_results
+from faultwave.output.results import KINDS, Results, load_results
+from faultwave.output.trace import Trace
 
 ConvertKind = Literal["sac", "mseed", "csv", "scec"]
 _THRESHOLD = 1e-3  # [m/s], of the rupture time

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -12,25 +12,11 @@ from faultwave.observe.dataset import Dataset
 from faultwave.output.folder import find_prefix
 from faultwave.output.formats.energies_csv import read_energies
 from faultwave.output.formats.receivers_hdf5 import read_receivers
-from faultwave.output.formats.seissol_dat import Kind, find_files, read_dat
+from faultwave.output.formats.seissol_dat import find_files, read_dat
+from faultwave.output.trace import Kind, Trace
 
 KINDS: tuple[Kind, ...] = ("receiver", "faultreceiver")
 _GROUPS: dict[Kind, str] = {"receiver": "receivers", "faultreceiver": "fault_receivers"}
-
-
-@dataclass(frozen=True)
-class Trace:
-    """What one receiver recorded: time (ns,) [s], columns (ns,) by quantity name, location (3,) [m].
-
-    vectors holds 'normal', 'strike', 'dip' and 'initial_traction' (3,) where the file states them.
-    """
-
-    kind: Kind
-    number: int
-    time: np.ndarray
-    columns: dict[str, np.ndarray]
-    location: np.ndarray
-    vectors: dict[str, np.ndarray] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 
-from faultwave.output.results import Trace
+from faultwave.output.trace import Trace
 from faultwave.plot import style
 
 MOST = 40

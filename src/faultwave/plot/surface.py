@@ -11,7 +11,7 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import Normalize
 
 from faultwave.output.formats.vtkhdf import VtkHdfReader
-from faultwave.output.results import Trace
+from faultwave.output.trace import Trace
 from faultwave.plot import style
 
 _SNAPSHOTS = 6

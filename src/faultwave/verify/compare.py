@@ -21,8 +21,8 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem, suggest
 from faultwave.observe.dataset import Dataset
-from faultwave.output.formats.seissol_dat import Kind
-from faultwave.output.results import KINDS, Results, Trace, load_results
+from faultwave.output.results import KINDS, Results, load_results
+from faultwave.output.trace import Kind, Trace
 
 GROUPS: dict[Kind, dict[str, tuple[str, ...]]] = {
     "receiver": {

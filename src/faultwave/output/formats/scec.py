@@ -17,7 +17,7 @@ import numpy as np
 from faultwave.base.errors import InputError, Problem
 from faultwave.output.atomic import atomic_text
 from faultwave.output.faultplane import FaultPlane, plane_of_normal
-from faultwave.output.results import Trace
+from faultwave.output.trace import Trace
 
 State = Literal["none", "log-theta", "psi"]
 NEVER = 1.0e9

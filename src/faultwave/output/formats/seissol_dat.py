@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from faultwave.base.errors import InputError, Problem
 from faultwave.observe.dataset import Dataset
 from faultwave.output.atomic import atomic_text
 from faultwave.output.formats.receivers_hdf5 import LEGACY
+from faultwave.output.trace import Kind
 
 ENERGIES = (
     *("gravitational_energy", "acoustic_energy", "acoustic_kinetic_energy", "elastic_energy"),
@@ -21,7 +21,6 @@ ENERGIES = (
 )
 """Order of the names within one time of the long table; others follow."""
 
-Kind = Literal["receiver", "faultreceiver"]
 _TRACTION = {"P_0": 0, "T_s": 1, "T_d": 2}
 _BARE_EXPONENT = re.compile(r"(\d)([-+]\d{3})$")  # Fortran drops the E of three-digit exponents
 

@@ -16,7 +16,7 @@ import numpy as np
 from faultwave.base.errors import InputError, Problem
 from faultwave.observe.dataset import QUANTITIES
 from faultwave.output.atomic import atomic_path, atomic_text
-from faultwave.output.results import Trace
+from faultwave.output.trace import Trace
 
 ORIGIN = datetime(1970, 1, 1, tzinfo=UTC)
 NETWORK = "FW"
