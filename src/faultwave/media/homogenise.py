@@ -7,12 +7,14 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from faultwave.media.field import Field, source_of
-from faultwave.media.parameters import MAY_BE_INFINITE
 from faultwave.media.points import Findings, Floats, Integers, PointError
 from faultwave.media.quadrature import conical_rule
 
-CHUNK = 1 << 18  # points in memory at once
+CHUNK = 1 << 16  # points in memory at once; columns of this length stay in cache
+MAXIMUM_ROUNDS = 20  # evaluations of a chunk while points without a value are sorted out
 AVERAGED = frozenset({"rho", "mu", "lambda", "Qp", "Qs"})
+# 'never' and 'no attenuation' are written as infinity.
+MAY_BE_INFINITE = frozenset({"forced_rupture_time", "rupture_onset", "Qp", "Qs"})
 
 Values = dict[str, Floats]
 
@@ -83,16 +85,23 @@ def _checked(
     findings: Findings,
 ) -> Values | None:
     """Values of a chunk, or None where a point has none; what is wrong is noted in ``findings``."""
-    try:
-        values = field.evaluate(points, groups, names, time)
-    except PointError as error:
-        findings.add_error(error, cells)
+    rest = np.arange(len(points))
+    for _ in range(MAXIMUM_ROUNDS):
+        try:
+            values = field.evaluate(points[rest], groups[rest], names, time)
+            break
+        except PointError as error:  # note these points and look at the others, so that all are counted
+            findings.add(error.place, error.fault, error.points, None if cells is None else cells[rest[error.rows]])
+            rest = np.delete(rest, error.rows)
+    else:
+        findings.complete = False
         return None
+    points, cells = points[rest], None if cells is None else cells[rest]
     for fault, bad, shown in _faults(values):
         rows = np.flatnonzero(bad)
         owners = None if cells is None else cells[rows]
         findings.add(source_of(field), fault, points[rows], owners, shown[rows])
-    return values
+    return values if len(rest) == len(groups) else None
 
 
 def _faults(values: Values) -> Iterator[tuple[str, np.ndarray, Floats]]:

@@ -14,16 +14,15 @@ from faultwave.base.units import to_si
 from faultwave.media.easi.component import gather
 from faultwave.media.easi.load import load_easi
 from faultwave.media.field import Constant, Converted, Expression, Field, Layers, Merged, source_of
-from faultwave.media.parameters import UNITS, unit_of
 
 
 class Setting(Protocol):
-    """The ways to give a field (case.model.FieldSetting)."""
+    """The ways to give a field (case.model.FieldSetting); numbers are SI already."""
 
     @property
     def easi(self) -> Path | None: ...
     @property
-    def constant(self) -> Mapping[str, float | str]: ...
+    def constant(self) -> Mapping[str, float]: ...
     @property
     def expression(self) -> Mapping[str, str]: ...
     @property
@@ -35,13 +34,13 @@ def load_field(setting: Setting, where: str = "field", time: bool | None = None)
 
     ``where`` is the setting's path for messages. ``time`` says whether an easi file sees t (True: t,x,y,z; False:
     x,y,z; None: whichever it is written for). Materials given by velocities also answer for moduli and the reverse.
-    Raises InputError with every problem found: files, syntax, units, parameters given twice, nothing given.
+    Raises InputError with every problem found: files, syntax, parameters given twice, nothing given.
     """
     ways: list[Callable[[], Field]] = []
     if setting.easi is not None:
         ways.append(partial(load_easi, setting.easi, time))
     if setting.constant:
-        ways.append(partial(read_constants, setting.constant, f"{where}.constant"))
+        ways.append(partial(Constant, setting.constant, f"{where}.constant"))
     if setting.expression:
         ways.append(partial(Expression.of, setting.expression, f"{where}.expression"))
     if setting.layers is not None:
@@ -63,35 +62,16 @@ def check_field(field: Field, needed: Iterable[str], where: str) -> Problems:
     return problems
 
 
-def read_constants(values: Mapping[str, float | str], where: str) -> Constant:
-    """Numbers in SI; text may carry a unit that fits the parameter."""
-
-    def number(name: str, value: float | str) -> float:
-        unit = unit_of(name)
-        try:
-            if unit is None and isinstance(value, str):
-                unit = _bare(value)
-            result = to_si(value, unit or "")
-        except ValueError as error:
-            raise InputError(Problem(f"{where}.{name}", str(error))) from None
-        if np.isnan(result):
-            raise InputError(Problem(f"{where}.{name}", "is not a number"))
-        return result
-
-    numbers = gather(partial(number, name, value) for name, value in values.items())
-    return Constant(dict(zip(values, numbers, strict=True)), where)
-
-
-def _bare(text: str) -> str:
-    """For a parameter whose unit is not known only a bare number is safe; returns the unit ''."""
-    try:
-        float(text)
-    except ValueError:
-        raise ValueError(f"'{text}': the unit of this parameter is not known, give a bare number in SI") from None
-    return ""
-
-
-_LAYER_COLUMNS = {"depth": "m", **{name: UNITS[name] for name in ("vp", "vs", "rho", "mu", "lambda", "Qp", "Qs")}}
+_LAYER_COLUMNS = {
+    "depth": "m",
+    "vp": "m/s",
+    "vs": "m/s",
+    "rho": "kg/m^3",
+    "mu": "Pa",
+    "lambda": "Pa",
+    "Qp": "",
+    "Qs": "",
+}
 
 
 def read_layers(path: Path) -> Layers:

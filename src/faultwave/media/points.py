@@ -53,6 +53,7 @@ class Findings:
 
     counts: dict[tuple[str, str], int] = field(default_factory=dict)
     examples: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    complete: bool = True  # False: the search was cut short, counts are lower bounds
 
     def add(self, place: str, fault: str, points: Floats, cells: Integers | None, values: Any = None) -> None:
         """Note ``points`` (m,3) with their ``cells`` (m,) and, where they have one, ``values`` (m,)."""
@@ -67,12 +68,10 @@ class Findings:
                 text += f" = {float(values[row]):.10g}"
             listed.append(text)
 
-    def add_error(self, error: PointError, cells: Integers | None) -> None:
-        self.add(error.place, error.fault, error.points, None if cells is None else cells[error.rows])
-
     def raise_errors(self) -> None:
+        least = "" if self.complete else "at least "
         if self.counts:
             raise InputError(
-                Problem(place, f"{fault} at {count} point(s): " + "; ".join(self.examples[place, fault]))
+                Problem(place, f"{fault} at {least}{count} point(s): " + "; ".join(self.examples[place, fault]))
                 for (place, fault), count in self.counts.items()
             )

@@ -17,7 +17,7 @@ from faultwave.media.easi.mathlib import FUNCTIONS
 
 Locate = Callable[[int], str]
 KEYWORDS = frozenset({"if", "else", "return"})
-MAXIMUM_DEPTH = 200  # nesting; keeps hostile text from exhausting Python's stack
+MAXIMUM_DEPTH = 60  # nesting; keeps hostile text from exhausting Python's stack
 
 
 @dataclass(frozen=True)

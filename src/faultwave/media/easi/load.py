@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import logging
 import pkgutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,12 +12,13 @@ from pathlib import Path
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, suggest
+from faultwave.base.log import get_logger, warn_once
 from faultwave.media.easi import components
 from faultwave.media.easi.component import REGISTRY, Batch, Component, Roots, enter, gather
 from faultwave.media.easi.source import Block, Source
 from faultwave.media.points import Floats, Integers, PointError
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 CHUNK = 1 << 16  # points evaluated at once: columns of this length stay in cache
 MAXIMUM_DEPTH = 100
@@ -169,7 +169,7 @@ def load_easi(path: Path, time: bool | None = None) -> EasiField:
             first_error = first_error or error
             continue
         for problem in builder.warnings.values():
-            logger.warning("%s", problem)
+            warn_once(logger, str(problem))  # one file may serve several fields
         return EasiField(root, path, dimensions)
     assert first_error is not None
     raise first_error
