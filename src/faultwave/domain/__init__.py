@@ -1,0 +1,1 @@
+"""Where waves travel: tetrahedral meshes. No physics here."""

@@ -1,0 +1,36 @@
+"""Tetrahedral meshes: read or generate, check, number, measure, search and cluster them."""
+
+from faultwave.domain.tets.checks import check_mesh
+from faultwave.domain.tets.clusters import Clustering, assign_clusters
+from faultwave.domain.tets.curve import hilbert_order
+from faultwave.domain.tets.geometry import geometry
+from faultwave.domain.tets.load import load_mesh
+from faultwave.domain.tets.locate import FaultPoints, Located, locate, nearest_fault_face
+from faultwave.domain.tets.mesh import FILE_FACES, SORTED_FACES, BoundaryKind, Geometry, Mesh, Topology
+from faultwave.domain.tets.puml import read_puml, write_puml
+from faultwave.domain.tets.quality import BadCell, worst_cells
+from faultwave.domain.tets.topology import build_topology
+
+__all__ = [
+    "FILE_FACES",
+    "SORTED_FACES",
+    "BadCell",
+    "BoundaryKind",
+    "Clustering",
+    "FaultPoints",
+    "Geometry",
+    "Located",
+    "Mesh",
+    "Topology",
+    "assign_clusters",
+    "build_topology",
+    "check_mesh",
+    "geometry",
+    "hilbert_order",
+    "load_mesh",
+    "locate",
+    "nearest_fault_face",
+    "read_puml",
+    "worst_cells",
+    "write_puml",
+]

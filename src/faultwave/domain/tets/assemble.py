@@ -1,0 +1,103 @@
+"""A mesh from tetrahedra and tagged triangles, as mesh generators give them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from faultwave.base.errors import Problems
+from faultwave.domain.tets.mesh import FILE_FACES, Floats, Integers, Mesh, make_mesh, orient
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Node ids (n,) and coordinates (n, 3); tetrahedra (m, 4) of node ids with groups (m,); triangles (k, 3) of node
+    ids with face tags (k,); periodic (p, 2) node pairs that are one."""
+
+    ids: Integers
+    coordinates: Floats
+    tetrahedra: Integers
+    groups: Integers
+    triangles: Integers
+    face_tags: Integers
+    periodic: Integers = field(default_factory=lambda: np.empty((0, 2), np.int64))
+
+
+def assemble(parts: Parts, name: str) -> Mesh:
+    """Number the nodes that tetrahedra use, orient these, and give both sides of every tagged triangle its tag.
+
+    Raises InputError for unknown nodes, triangles that are no face of a tetrahedron and triangles with two tags.
+    """
+    problems = Problems()
+    if not len(parts.tetrahedra):
+        problems.error(name, "the mesh has no tetrahedra", advice="Was the volume meshed (gmsh -3) and saved?")
+    problems.raise_errors()
+    used = np.unique(parts.tetrahedra)
+    order = np.argsort(parts.ids, kind="stable")
+    place = np.searchsorted(parts.ids, used, sorter=order).clip(max=len(order) - 1)
+    rows = order[place]
+    missing = used[parts.ids[rows] != used]
+    if len(missing):
+        problems.error(name, f"{len(missing)} nodes of tetrahedra do not exist, first {missing[:10].tolist()}")
+    problems.raise_errors()
+    vertices = parts.coordinates[rows]
+    cells = np.searchsorted(used, parts.tetrahedra)
+    tags = _face_tags(cells, used, parts, name, problems)
+    problems.raise_errors()
+    identify = _identify(used, parts.periodic)
+    return orient(make_mesh(vertices, cells, parts.groups, tags, identify, name))
+
+
+def _face_tags(cells: Integers, used: Integers, parts: Parts, name: str, problems: Problems) -> Integers:
+    tags = np.zeros(cells.shape, np.int64)
+    triangles = np.sort(parts.triangles, axis=1)
+    marked = parts.face_tags != 0
+    triangles, values = triangles[marked], parts.face_tags[marked]
+    if not len(triangles):
+        return tags
+    triangles, first, where = np.unique(triangles, axis=0, return_index=True, return_inverse=True)
+    clash = np.flatnonzero(values != values[first][where.ravel()])
+    if len(clash):
+        a = int(clash[0])
+        both = sorted({int(values[a]), int(values[first][where.ravel()[a]])})
+        problems.error(
+            name,
+            f"{len(clash)} triangles carry two face tags, one of them {both} on nodes "
+            f"{np.sort(parts.triangles[marked][a]).tolist()}",
+            "one physical group a surface",
+        )
+        return tags
+    values = values[first]
+    faces = np.sort(used[cells[:, FILE_FACES]].reshape(-1, 3), axis=1)
+    _, number = np.unique(np.concatenate([triangles, faces]), axis=0, return_inverse=True)
+    number = number.ravel()
+    tag_of = np.zeros(number.max() + 1, np.int64)
+    tag_of[number[: len(triangles)]] = values
+    found = number[len(triangles) :]
+    lost = np.flatnonzero(~np.isin(number[: len(triangles)], found))
+    if len(lost):
+        node = np.isin(parts.ids, triangles[lost[0]])
+        where_text = parts.coordinates[node].mean(axis=0).tolist() if node.any() else "unknown nodes"
+        problems.error(
+            name,
+            f"{len(lost)} tagged triangles are no face of any tetrahedron, one at {where_text}",
+            advice="A fault surface must be embedded in the volume (fragment or embed) before meshing.",
+        )
+    return np.asarray(tag_of[found].reshape(cells.shape))
+
+
+def _identify(used: Integers, pairs: Integers) -> Integers | None:
+    """Topological id of each used node: the smallest of all nodes it is tied to."""
+    index = np.searchsorted(used, pairs).clip(max=len(used) - 1)
+    pairs_known = index[(used[index] == pairs).all(axis=1)]
+    if not len(pairs_known):
+        return None
+    identify = np.arange(len(used))
+    while True:
+        before = identify.copy()
+        smaller = identify[pairs_known].min(axis=1)
+        for side in (0, 1):
+            np.minimum.at(identify, pairs_known[:, side], smaller)
+        if (identify == before).all():
+            return identify

@@ -1,0 +1,223 @@
+"""Everything that can be wrong with a mesh, found at once and shown with cells and coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from faultwave.base.errors import Problems
+from faultwave.domain.tets.matching import Matching, match_faces
+from faultwave.domain.tets.mesh import FACE_OPPOSITE, SORTED_FACES, BoundaryKind, Integers, Mesh, signed_volumes
+from faultwave.domain.tets.tags import INTERNAL, UNKNOWN, TagTable, tag_table
+
+EXAMPLES = 10
+_FLAT = 1e-12
+"""Volumes below this share of the longest edge cubed are rounding noise."""
+
+
+def check_mesh(mesh: Mesh, boundaries: Mapping[str, Sequence[int | str]] | None = None) -> Problems:
+    """Look for every mistake a mesh can hold; the caller raises.
+
+    boundaries: kind -> tags as for ``build_topology``; a mistake in it raises InputError. Each kind of problem is one
+    entry that counts its cells and shows at most ten, with coordinates in metres.
+    """
+    table = tag_table(boundaries)
+    problems = Problems()
+    check_numbers(mesh, problems)
+    if problems.errors:
+        return problems  # nothing further can be computed from vertices that are not there
+    _check_volumes(mesh, problems)
+    match = match_faces(mesh)
+    tags = np.take_along_axis(mesh.tags[:, FACE_OPPOSITE], match.order, axis=1)
+    check_connections(mesh, match, tags, table, problems)
+    return problems
+
+
+def check_numbers(mesh: Mesh, problems: Problems) -> None:
+    """Finite vertices, vertex ids that exist, four different vertices a cell."""
+    nv, nc = len(mesh.vertices), len(mesh.cells)
+    if nc == 0 or nv == 0:
+        problems.error(mesh.name, f"the mesh has {nc} cells and {nv} vertices", "at least one cell")
+        return
+    shapes = {"groups": (mesh.groups.shape, (nc,)), "tags": (mesh.tags.shape, (nc, 4))}
+    if mesh.identify is not None:
+        shapes["identify"] = (mesh.identify.shape, (nv,))
+    for what, (given, expected) in shapes.items():
+        if given != expected:
+            problems.error(mesh.name, f"{what} has shape {given}", f"{expected}")
+    broken = np.flatnonzero(~np.isfinite(mesh.vertices).all(axis=1))
+    _report(
+        problems,
+        mesh.name,
+        broken,
+        "vertices with a coordinate that is not a finite number",
+        lambda v: f"vertex {v} = {tuple(mesh.vertices[v].tolist())}",
+    )
+    outside = np.flatnonzero(((mesh.cells < 0) | (mesh.cells >= nv)).any(axis=1))
+    _report(
+        problems,
+        mesh.name,
+        outside,
+        f"cells with vertex ids outside 0..{nv - 1}",
+        lambda c: f"cell {c} = {mesh.cells[c].tolist()}",
+    )
+    sorted_ids = np.sort(mesh.cells, axis=1)
+    double = np.flatnonzero((sorted_ids[:, 1:] == sorted_ids[:, :-1]).any(axis=1))
+    _report(
+        problems,
+        mesh.name,
+        double,
+        "cells with the same vertex twice",
+        lambda c: f"cell {c} = {mesh.cells[c].tolist()}",
+    )
+    if mesh.identify is not None and mesh.identify.shape == (nv,):
+        wrong = np.flatnonzero(mesh.identify < 0)
+        _report(problems, mesh.name, wrong, "vertices with a negative topological id", lambda v: f"vertex {v}")
+    negative = np.flatnonzero((mesh.tags < 0).any(axis=1)) if mesh.tags.shape == (nc, 4) else np.empty(0, int)
+    _report(
+        problems,
+        mesh.name,
+        negative,
+        "cells with a negative face tag",
+        lambda c: f"cell {c} has tags {mesh.tags[c].tolist()}",
+    )
+
+
+def _check_volumes(mesh: Mesh, problems: Problems) -> None:
+    volumes = signed_volumes(mesh)
+    corners = mesh.vertices[mesh.cells]
+    size = np.ptp(corners, axis=1).max(axis=1)
+    flat = np.abs(volumes) <= _FLAT * size**3
+
+    def show(c: int) -> str:
+        return f"cell {c} at {_point(corners[c].mean(axis=0))} with {volumes[c]:.3g} m^3"
+
+    _report(problems, mesh.name, np.flatnonzero(flat), "cells with no volume", show, advice="Repair or remesh there.")
+    _report(
+        problems,
+        mesh.name,
+        np.flatnonzero((volumes < 0) & ~flat),
+        "cells with negative volume",
+        show,
+        advice="Their vertices are ordered the wrong way round: swap two of them.",
+    )
+
+
+def check_connections(
+    mesh: Mesh, match: Matching, tags: NDArray[np.int32], table: TagTable, problems: Problems
+) -> None:
+    """Faces of at most two cells, tags that are known and fit the neighbours. tags (nc, 4) in sorted face order."""
+    centres = _FaceCentres(mesh, match)
+
+    def show(face: int) -> str:
+        return f"cell {face // 4} at {_point(centres(face))} with tag {tags.flat[face]}"
+
+    _report(
+        problems,
+        mesh.name,
+        match.crowded,
+        "faces shared by more than two cells",
+        show,
+        advice="Remove duplicate or overlapping cells.",
+    )
+    own = np.flatnonzero(match.neighbours == np.arange(len(mesh.cells))[:, None])
+    _report(problems, mesh.name, own, "faces whose neighbour is their own cell", show)
+    kinds = table.kinds(tags)
+    _report(
+        problems,
+        mesh.name,
+        np.flatnonzero(kinds == UNKNOWN),
+        "faces with an unknown tag",
+        show,
+        allowed=table.describe(),
+        advice="Say what it means in mesh.boundaries.",
+    )
+    alone = match.neighbours < 0
+    alone.flat[match.crowded] = False
+    internal = np.isin(kinds, INTERNAL)
+    bare = np.flatnonzero(alone & internal)
+    _report(
+        problems,
+        mesh.name,
+        bare,
+        "faces without neighbour but with the tag of an inner face",
+        show,
+        allowed=table.describe(),
+        advice=_why_bare(mesh, match, tags, table, bare),
+    )
+    covered = np.flatnonzero(~alone & ~internal & (kinds != UNKNOWN) & (match.neighbours >= 0))
+    _report(
+        problems, mesh.name, covered, "faces with a boundary tag but with a neighbour", show, allowed=table.describe()
+    )
+    _check_fault_sides(mesh, match, tags, kinds, problems, show)
+
+
+def _check_fault_sides(
+    mesh: Mesh,
+    match: Matching,
+    tags: NDArray[np.int32],
+    kinds: NDArray[np.int8],
+    problems: Problems,
+    show: Callable[[int], str],
+) -> None:
+    fault = (kinds == BoundaryKind.FAULT) & (match.neighbours >= 0)
+    other = tags[match.neighbours, match.neighbour_faces]
+    here = np.arange(len(mesh.cells))[:, None]
+    # Report a face once: from its lower cell, or from the only side that calls it a fault.
+    other_fault = kinds[match.neighbours, match.neighbour_faces] == BoundaryKind.FAULT
+    differs = fault & (other != tags) & ((here < match.neighbours) | ~other_fault)
+    _report(
+        problems,
+        mesh.name,
+        np.flatnonzero(differs),
+        "fault faces whose two cells carry different tags",
+        lambda f: f"{show(f)}, {other.flat[f]} in cell {match.neighbours.flat[f]}",
+        advice="Both sides of a fault face need the same tag.",
+    )
+
+
+def _why_bare(mesh: Mesh, match: Matching, tags: NDArray[np.int32], table: TagTable, faces: Integers) -> str:
+    """The likeliest reason for inner faces that lack a neighbour."""
+    if not len(faces):
+        return ""
+    vertices = np.unique(match.cells[:, SORTED_FACES].reshape(-1, 3)[faces])
+    spacing = np.ptp(mesh.vertices, axis=0).max()
+    pairs = cKDTree(mesh.vertices[vertices]).query_pairs(1e-9 * spacing, output_type="ndarray")
+    if len(pairs):
+        where = _point(mesh.vertices[vertices[pairs[0, 0]]])
+        return f"{len(pairs)} pairs of their vertices coincide, one at {where}: merge duplicate vertices."
+    if mesh.identify is None and (tags.flat[faces] == 6).all():
+        return "Periodic faces need a mesh that says which vertices are one (identify or topology data)."
+    return "Outer faces need a boundary tag; inside the mesh it is a hanging node or a missing cell."
+
+
+class _FaceCentres:
+    def __init__(self, mesh: Mesh, match: Matching):
+        self.mesh, self.match = mesh, match
+
+    def __call__(self, face: int) -> NDArray[np.float64]:
+        corners = self.match.cells[face // 4][SORTED_FACES[face % 4]]
+        return np.asarray(self.mesh.vertices[corners].mean(axis=0))
+
+
+def _report(
+    problems: Problems,
+    where: str,
+    found: NDArray[np.integer],
+    what: str,
+    show: Callable[[int], str],
+    *,
+    allowed: str = "",
+    advice: str = "",
+) -> None:
+    if len(found):
+        more = f"; and {len(found) - EXAMPLES} more" if len(found) > EXAMPLES else ""
+        examples = "; ".join(show(int(i)) for i in found[:EXAMPLES])
+        problems.error(where, f"{len(found)} {what}: {examples}{more}", allowed, advice)
+
+
+def _point(x: NDArray[np.float64]) -> str:
+    return "(" + ", ".join(f"{v:.6g}" for v in x) + ")"

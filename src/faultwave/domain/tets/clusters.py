@@ -1,0 +1,128 @@
+"""Clustered local time stepping: which cell steps how fast (Breuer & Heinecke 2022)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faultwave.base.errors import InputError, Problems
+from faultwave.domain.tets.mesh import Floats, Integers
+
+
+@dataclass(frozen=True)
+class Clustering:
+    """Cluster of every cell, fastest first.
+
+    cluster (nc,); steps (k,) time step of each cluster [s]; ratios (k,) how many of its steps make one of the next
+    cluster (1 for the last); wiggle factor on the smallest stable step; histogram (k,) cells in each; speedup: cell
+    updates (times their cost) of global stepping at the smallest step over those of this clustering.
+    """
+
+    cluster: Integers
+    steps: Floats
+    wiggle: float
+    histogram: Integers
+    speedup: float
+    ratios: Integers
+
+
+def assign_clusters(
+    dt: Floats,
+    neighbours: Integers,
+    fault: NDArray[np.bool_],
+    rates: tuple[int, ...] = (2,),
+    wiggle_minimum: float = 1.0,
+    wiggle_step: float = 0.01,
+    maximum: int | None = None,
+    cost: Floats | None = None,
+) -> Clustering:
+    """Put every cell into the slowest cluster its step dt (nc,) allows.
+
+    Neighbours (nc, 4) are at most one cluster apart, the two cells of a fault face (fault (nc, 4)) in the same one.
+    rates: ratios between neighbouring clusters, the last repeats, a final 1 ends the ladder; (1,) is global time
+    stepping. The base step is wiggle * min dt with the wiggle of least cost from ``wiggle_minimum`` to 1. maximum:
+    largest number of clusters. cost (nc,): cost of one update of each cell, default equal. Raises InputError for
+    impossible settings.
+    """
+    _check(dt, rates, wiggle_minimum, wiggle_step, maximum)
+    weights = np.ones(len(dt)) if cost is None else np.asarray(cost, float)
+    smallest = float(dt.min())
+    best: Clustering | None = None
+    for wiggle in _wiggles(wiggle_minimum, wiggle_step):
+        trial = _assign(dt, neighbours, fault, rates, wiggle * smallest, maximum)
+        steps, ratios = _ladder(rates, wiggle * smallest, int(trial.max()) + 1)
+        histogram = np.bincount(trial, minlength=len(steps))
+        load = np.bincount(trial, weights, minlength=len(steps))
+        speedup = float(weights.sum() / smallest / (load / steps).sum())
+        if best is None or speedup > best.speedup:
+            best = Clustering(trial, steps, float(wiggle), histogram, speedup, ratios)
+    assert best is not None
+    return best
+
+
+def _check(dt: Floats, rates: tuple[int, ...], minimum: float, step: float, maximum: int | None) -> None:
+    problems = Problems()
+    where = "numerics.clustering"
+    if not rates or any(r < 1 for r in rates) or any(r == 1 for r in rates[:-1]):
+        problems.error(f"{where}.rates", f"{list(rates)}", "whole numbers of at least 2; a last 1 ends the ladder")
+    elif not 0 < minimum <= 1 or (minimum < 1 and minimum * rates[0] <= 1):
+        bound = "1" if rates[0] == 1 else f"more than 1/{rates[0]}, at most 1"
+        problems.error(f"{where}.wiggle_minimum", f"{minimum}", bound)
+    if step <= 0:
+        problems.error(f"{where}.wiggle_step", f"{step}", "a positive number")
+    if maximum is not None and maximum < 1:
+        problems.error(f"{where}.maximum", f"{maximum}", "at least 1 cluster")
+    if len(dt) == 0 or not (np.isfinite(dt) & (dt > 0)).all():
+        bad = np.flatnonzero(~(np.isfinite(dt) & (dt > 0)))[:10].tolist()
+        problems.error("time step", f"cells {bad} have no positive, finite time step")
+    if problems.errors:
+        raise InputError(problems.errors)
+
+
+def _wiggles(minimum: float, step: float) -> Floats:
+    """Candidates from 1 downwards: of equal ones the largest base step wins."""
+    count = int(np.floor((1 - minimum) / step + 1e-9))
+    return np.asarray(1 - step * np.arange(count + 1), np.float64)
+
+
+def _ladder(rates: tuple[int, ...], base: float, count: int) -> tuple[Floats, Integers]:
+    """Steps and ratios of the first ``count`` clusters."""
+    ratios = np.array([rates[min(i, len(rates) - 1)] for i in range(count)], np.int64)
+    ratios[-1] = 1
+    return base * np.cumprod(np.append(1, ratios[:-1])), ratios
+
+
+def _assign(
+    dt: Floats, neighbours: Integers, fault: NDArray[np.bool_], rates: tuple[int, ...], base: float, maximum: int | None
+) -> Integers:
+    bounds = [base]
+    while bounds[-1] <= dt.max():
+        rate = rates[min(len(bounds) - 1, len(rates) - 1)]
+        if rate == 1 or len(bounds) == maximum:
+            break
+        bounds.append(base * round(bounds[-1] / base) * rate)
+    cluster = np.searchsorted(np.array(bounds), dt, side="right") - 1
+    cluster = np.maximum(cluster, 0)  # the smallest step itself may round below the base step
+    _normalise(cluster, neighbours, fault)
+    return cluster.astype(np.int64)
+
+
+def _normalise(cluster: Integers, neighbours: Integers, fault: NDArray[np.bool_]) -> None:
+    """Lower clusters, in place, until neighbours differ by at most one and fault faces by none.
+
+    Fast clusters pull their neighbours down, never the reverse, so one sweep from fast to slow is enough: when cluster
+    k has been worked off, no later step can lower a cell to k again.
+    """
+    for level in range(int(cluster.max()) + 1):
+        active = np.flatnonzero(cluster == level)
+        while len(active):
+            near = neighbours[active]
+            across = near[(near >= 0) & fault[active]]
+            joined = np.unique(across[cluster[across] > level])
+            cluster[joined] = level
+            beside = near[near >= 0]
+            beside = beside[cluster[beside] > level + 1]
+            cluster[beside] = level + 1
+            active = joined

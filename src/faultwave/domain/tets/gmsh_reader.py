@@ -1,0 +1,254 @@
+"""Gmsh .msh files: version 2.2 ASCII, version 4.1 ASCII and binary."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faultwave.base.errors import InputError, NotBuiltError, Problem
+from faultwave.domain.tets.assemble import Parts, assemble
+from faultwave.domain.tets.gmsh_streams import BinaryStream, Stream, TextStream
+from faultwave.domain.tets.mesh import Floats, Integers, Mesh
+
+TRIANGLE, TETRAHEDRON = 2, 4
+
+# Nodes of each element type of the format's first order, and of the orders and shapes we must at least step over.
+NODES = {1: 2, 2: 3, 3: 4, 4: 4, 5: 8, 6: 6, 7: 5, 8: 3, 9: 6, 10: 9, 11: 10, 12: 27, 13: 18, 14: 14, 15: 1, 16: 8,
+         17: 20, 18: 15, 19: 13, 20: 9, 21: 10, 22: 12, 23: 15, 24: 15, 25: 21, 26: 4, 27: 5, 28: 6, 29: 20, 30: 35,
+         31: 56}  # fmt: skip
+
+_CURVED = {
+    8: "second-order lines",
+    9: "second-order triangles",
+    11: "second-order tetrahedra",
+    21: "third-order triangles",
+    29: "third-order tetrahedra",
+    30: "fourth-order tetrahedra",
+    31: "fifth-order tetrahedra",
+}
+_OTHER_SHAPES = {3: "quadrangles", 5: "hexahedra", 6: "prisms", 7: "pyramids"}
+
+
+def read_gmsh(path: str | Path) -> Mesh:
+    """Read a Gmsh mesh of linear tetrahedra.
+
+    Physical surfaces give face tags, those of 100 and more minus 100 (so 101 and 1 are the free surface, 103 and 3 the
+    fault); physical volumes give groups. Cells are oriented, both sides of an inner tagged triangle get its tag, nodes
+    outside tetrahedra are dropped, and $Periodic ties nodes. Raises InputError for broken files and other elements.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise InputError(Problem(str(path), "the mesh file does not exist"))
+    data = path.read_bytes()
+    if not data.lstrip().startswith(b"$MeshFormat"):
+        raise InputError(Problem(str(path), "is no Gmsh mesh: it does not begin with $MeshFormat"))
+    try:
+        return _Reader(str(path), data).read()
+    except (ValueError, IndexError, EOFError, OverflowError) as error:
+        raise InputError(
+            Problem(str(path), f"cannot be read as a Gmsh mesh: {error}", advice="It may be truncated or corrupt.")
+        ) from None
+
+
+class _Reader:
+    def __init__(self, name: str, data: bytes):
+        self.name, self.data = name, data
+        self.physical: dict[tuple[int, int], list[int]] = {}
+        self.ids: list[Integers] = []
+        self.coordinates: list[Floats] = []
+        self.elements: dict[int, list[tuple[Integers, Integers]]] = {TRIANGLE: [], TETRAHEDRON: []}
+        self.periodic: list[Integers] = []
+
+    def read(self) -> Mesh:
+        header = self.data[self.data.index(b"\n") + 1 :].split(b"\n", 1)[0].split()
+        if len(header) < 3:
+            raise ValueError("its $MeshFormat line is incomplete")
+        version, binary = header[0].decode(errors="replace"), header[1] == b"1"
+        if version not in ("2.2", "2.1", "2", "4.1"):
+            raise InputError(
+                Problem(
+                    self.name,
+                    f"Gmsh mesh format {version}",
+                    "2.2, 4.1",
+                    "Save it again with Mesh.MshFileVersion = 4.1.",
+                )
+            )
+        if version != "4.1" and binary:
+            raise NotBuiltError(
+                Problem(
+                    self.name,
+                    "binary Gmsh 2.2 meshes are not read",
+                    "2.2 ASCII, 4.1 ASCII, 4.1 binary",
+                    "Save it again as 4.1.",
+                )
+            )
+        stream: Stream = BinaryStream(self.data) if binary else TextStream(self.data)
+        sections = _SECTIONS_4 if version == "4.1" else _SECTIONS_2
+        seen = set()
+        for section in stream.sections():
+            seen.add(section)
+            if section == "PartitionedEntities":
+                raise NotBuiltError(
+                    Problem(
+                        self.name,
+                        "partitioned Gmsh meshes are not read",
+                        advice="Save it without partitions; Faultwave makes its own.",
+                    )
+                )
+            if section in sections:
+                sections[section](self, stream)
+            else:
+                stream.skip(section)
+        for needed in ("Nodes", "Elements"):
+            if needed not in seen:
+                raise ValueError(f"it has no ${needed}")
+        return assemble(self.parts(), self.name)
+
+    def parts(self) -> Parts:
+        triangles, tags = self.joined(TRIANGLE)
+        tetrahedra, groups = self.joined(TETRAHEDRON)
+        tags = np.where(tags >= 100, tags - 100, tags)
+        pairs = np.concatenate([np.empty((0, 2), np.int64), *self.periodic])
+        return Parts(
+            np.concatenate(self.ids), np.concatenate(self.coordinates), tetrahedra, groups, triangles, tags, pairs
+        )
+
+    def joined(self, kind: int) -> tuple[Integers, Integers]:
+        blocks = [(np.empty((0, NODES[kind]), np.int64), np.empty(0, np.int64)), *self.elements[kind]]
+        return np.concatenate([nodes for nodes, _ in blocks]), np.concatenate([tags for _, tags in blocks])
+
+    def check_type(self, kind: int, where: str) -> None:
+        if kind in _CURVED:
+            raise InputError(
+                Problem(
+                    self.name,
+                    f"the mesh has {_CURVED[kind]}{where}",
+                    "linear tetrahedra and triangles",
+                    "Mesh with order 1 (Mesh.ElementOrder = 1).",
+                )
+            )
+        if kind in _OTHER_SHAPES:
+            raise InputError(
+                Problem(
+                    self.name,
+                    f"the mesh has {_OTHER_SHAPES[kind]}{where}",
+                    "tetrahedra and triangles",
+                    "Do not recombine surfaces or volumes.",
+                )
+            )
+        if kind not in NODES:
+            raise InputError(
+                Problem(self.name, f"element type {kind} is unknown{where}", "2 (triangle), 4 (tetrahedron)")
+            )
+
+    # Version 4.1 -----------------------------------------------------------------------------------------------------
+
+    def entities(self, stream: Stream) -> None:
+        counts = stream.sizes(4)
+        for dimension, count in enumerate(counts.tolist()):
+            for _ in range(count):
+                tag = int(stream.ints(1)[0])
+                stream.reals(3 if dimension == 0 else 6)
+                groups = np.abs(stream.ints(int(stream.sizes(1)[0]))).tolist()
+                if groups:
+                    self.physical[dimension, tag] = groups
+                if dimension:
+                    stream.ints(int(stream.sizes(1)[0]))
+
+    def nodes(self, stream: Stream) -> None:
+        blocks = int(stream.sizes(4)[0])
+        for _ in range(blocks):
+            dimension, _, parametric = stream.ints(3).tolist()
+            count = int(stream.sizes(1)[0])
+            width = 3 + (dimension if parametric else 0)
+            self.ids.append(stream.sizes(count))
+            self.coordinates.append(stream.reals(width * count).reshape(count, width)[:, :3])
+
+    def element_blocks(self, stream: Stream) -> None:
+        for _ in range(int(stream.sizes(4)[0])):
+            dimension, entity, kind = stream.ints(3).tolist()
+            count = int(stream.sizes(1)[0])
+            self.check_type(kind, f" on entity {entity} of dimension {dimension}")
+            rows = stream.sizes((1 + NODES[kind]) * count).reshape(count, -1)
+            if kind in self.elements:
+                tag = self.physical_tag(dimension, entity, kind)
+                self.elements[kind].append((rows[:, 1:], np.full(count, tag, np.int64)))
+
+    def physical_tag(self, dimension: int, entity: int, kind: int) -> int:
+        groups = sorted(set(self.physical.get((dimension, entity), [0])))
+        if len(groups) > 1:
+            what = "surface" if kind == TRIANGLE else "volume"
+            raise InputError(Problem(self.name, f"{what} {entity} is in physical groups {groups}", "one group"))
+        return groups[0]
+
+    def periodic_links(self, stream: Stream) -> None:
+        for _ in range(int(stream.sizes(1)[0])):
+            stream.ints(3)
+            stream.reals(int(stream.sizes(1)[0]))
+            self.periodic.append(stream.sizes(2 * int(stream.sizes(1)[0])).reshape(-1, 2))
+
+    # Version 2.2 -----------------------------------------------------------------------------------------------------
+
+    def nodes_2(self, stream: Stream) -> None:
+        count = int(stream.sizes(1)[0])
+        rows = stream.reals(4 * count).reshape(count, 4)
+        self.ids.append(rows[:, 0].astype(np.int64))
+        self.coordinates.append(rows[:, 1:])
+
+    def elements_2(self, stream: Stream) -> None:
+        assert isinstance(stream, TextStream)
+        numbers, starts = stream.lines()
+        declared, starts = int(numbers[0]), starts[1:]
+        if declared != len(starts):
+            raise ValueError(f"$Elements announces {declared} elements and holds {len(starts)}")
+        values = numbers.astype(np.int64)
+        kinds, tag_counts = values[starts + 1], values[starts + 2]
+        lengths = np.diff(np.append(starts, len(values)))
+        for kind in np.unique(kinds).tolist():
+            self.check_type(kind, f", for instance element {values[starts[kinds == kind][0]]}")
+            mine = kinds == kind
+            if (lengths[mine] != 3 + tag_counts[mine] + NODES[kind]).any():
+                wrong = values[starts[mine][lengths[mine] != 3 + tag_counts[mine] + NODES[kind]][0]]
+                raise ValueError(f"element {wrong} has the wrong number of entries")
+            if kind not in self.elements:
+                continue
+            first = starts[mine]
+            nodes = values[(first + 3 + tag_counts[mine])[:, None] + np.arange(NODES[kind])]
+            tags = np.where(tag_counts[mine] > 0, values[np.minimum(first + 3, len(values) - 1)], 0)
+            self.elements[kind].append(_once(nodes, tags, self.name) if kind == TETRAHEDRON else (nodes, tags))
+
+    def periodic_2(self, stream: Stream) -> None:
+        assert isinstance(stream, TextStream)
+        lines = stream.raw_lines()
+        for _ in range(int(next(lines))):
+            next(lines)
+            count_line = next(lines)
+            if count_line.startswith(b"Affine"):
+                count_line = next(lines)
+            pairs = [next(lines).split() for _ in range(int(count_line))]
+            self.periodic.append(np.array(pairs, np.int64).reshape(-1, 2))
+
+
+def _once(nodes: Integers, groups: Integers, name: str) -> tuple[Integers, NDArray[np.int64]]:
+    """Version 2.2 repeats an element for every physical group it is in: accept copies, not contradictions."""
+    _, first, where = np.unique(np.sort(nodes, axis=1), axis=0, return_index=True, return_inverse=True)
+    if len(first) == len(nodes):
+        return nodes, groups
+    clash = np.flatnonzero(groups != groups[first][where.ravel()])
+    if len(clash):
+        raise InputError(
+            Problem(
+                name,
+                f"{len(clash)} tetrahedra are in two physical volumes, one with nodes {nodes[clash[0]].tolist()}",
+                "one group",
+            )
+        )
+    keep = np.sort(first)
+    return nodes[keep], groups[keep]
+
+
+_SECTIONS_4 = {"Entities": _Reader.entities, "Nodes": _Reader.nodes, "Elements": _Reader.element_blocks,
+               "Periodic": _Reader.periodic_links}  # fmt: skip
+_SECTIONS_2 = {"Nodes": _Reader.nodes_2, "Elements": _Reader.elements_2, "Periodic": _Reader.periodic_2}

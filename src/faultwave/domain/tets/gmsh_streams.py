@@ -1,0 +1,142 @@
+"""Numbers of Gmsh sections, from text or binary files alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faultwave.domain.tets.mesh import Floats, Integers
+
+
+class Stream(Protocol):
+    """A file read section by section; inside one, numbers are taken in order."""
+
+    def sections(self) -> Iterator[str]: ...
+
+    def skip(self, section: str) -> None: ...
+
+    def ints(self, count: int) -> Integers: ...
+
+    def sizes(self, count: int) -> Integers: ...
+
+    def reals(self, count: int) -> Floats: ...
+
+
+class TextStream:
+    """ASCII sections; the numbers of a section are parsed in one go."""
+
+    def __init__(self, data: bytes):
+        self.data, self.at, self.body = data, 0, b""
+        self.numbers: Floats | None = None
+
+    def sections(self) -> Iterator[str]:
+        while (start := self.data.find(b"$", self.at)) >= 0:
+            line_end = self.data.find(b"\n", start)
+            line_end = len(self.data) if line_end < 0 else line_end
+            name = self.data[start + 1 : line_end].strip().decode(errors="replace")
+            end = self.data.find(b"$End" + name.encode(), line_end)
+            if end < 0:
+                raise EOFError(f"section ${name} does not end")
+            self.body, self.numbers, self.taken = self.data[line_end + 1 : end], None, 0
+            self.at = end + len(name) + 4
+            yield name
+
+    def skip(self, section: str) -> None:
+        """Nothing was consumed: the next section starts after this one's end mark."""
+
+    def take(self, count: int) -> Floats:
+        if self.numbers is None:
+            self.numbers = _numbers(self.body)
+        part = self.numbers[self.taken : self.taken + count]
+        if count < 0 or len(part) < count:
+            raise EOFError("a section ends before all its numbers were found")
+        self.taken += count
+        return part
+
+    def ints(self, count: int) -> Integers:
+        return self.take(count).astype(np.int64)
+
+    sizes = ints
+
+    def reals(self, count: int) -> Floats:
+        return self.take(count)
+
+    def lines(self) -> tuple[Floats, Integers]:
+        """All numbers of the section and where each line's first one is among them."""
+        buffer = np.frombuffer(b"\n" + self.body, np.uint8)
+        blank = (buffer == 32) | ((buffer >= 9) & (buffer <= 13))
+        begins = ~blank[1:] & blank[:-1]
+        line = np.cumsum(buffer == 10)[1:][begins]
+        first = np.ones(len(line), bool)
+        first[1:] = line[1:] != line[:-1]
+        numbers = _numbers(self.body)
+        if len(numbers) != len(line) or not len(numbers):
+            raise ValueError("a section holds something else than numbers")
+        return numbers, np.flatnonzero(first)
+
+    def raw_lines(self) -> Iterator[bytes]:
+        return (line for line in self.body.split(b"\n") if line.strip())
+
+
+def _numbers(text: bytes) -> NDArray[np.float64]:
+    # The words are split first: a parser of running text would stop at the first word that is no number.
+    return np.array(text.split(), dtype="S").astype(np.float64)
+
+
+class BinaryStream:
+    """Binary sections of version 4.1, of either byte order."""
+
+    def __init__(self, data: bytes):
+        self.data, self.at = data, 0
+        end = data.index(b"\n", data.index(b"$MeshFormat") + 12)
+        size = data[:end].split()[-1]
+        if size != b"8":
+            raise ValueError(f"size_t of {size.decode(errors='replace')} bytes; only 8 are understood")
+        one = data[end + 1 : end + 5]
+        orders = {b"\x01\x00\x00\x00": "<", b"\x00\x00\x00\x01": ">"}
+        if one not in orders:
+            raise ValueError("its byte-order mark is broken")
+        self.order = orders[one]
+        self.at = data.index(b"$EndMeshFormat", end) + len(b"$EndMeshFormat")
+
+    def sections(self) -> Iterator[str]:
+        yield "MeshFormat"
+        while (start := self.data.find(b"$", self.at)) >= 0:
+            if self.data[self.at : start].strip():
+                raise ValueError(f"unexpected bytes at position {self.at}")
+            line_end = self.data.index(b"\n", start)
+            name = self.data[start + 1 : line_end].decode(errors="replace").strip()
+            self.at = line_end + 1
+            yield name
+            mark = b"$End" + name.encode()
+            end = self.data.find(mark, self.at)
+            if end < 0 or self.data[self.at : end].strip():
+                raise EOFError(f"section ${name} does not end where it should")
+            self.at = end + len(mark)
+
+    def skip(self, section: str) -> None:
+        if section == "MeshFormat":
+            return
+        end = self.data.find(b"$End" + section.encode(), self.at)
+        if end < 0:
+            raise EOFError(f"section ${section} does not end")
+        self.at = end
+
+    def take(self, count: int, kind: str, size: int) -> NDArray[np.generic]:
+        if count < 0 or self.at + count * size > len(self.data):
+            raise EOFError("the file ends in the middle of a section")
+        part = np.frombuffer(self.data, np.dtype(self.order + kind), count, self.at)
+        self.at += count * size
+        return part
+
+    def ints(self, count: int) -> Integers:
+        return self.take(count, "i4", 4).astype(np.int64)
+
+    def sizes(self, count: int) -> Integers:
+        return self.take(count, "u8", 8).astype(np.int64)
+
+    def reals(self, count: int) -> Floats:
+        return self.take(count, "f8", 8).astype(np.float64)

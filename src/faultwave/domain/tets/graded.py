@@ -1,0 +1,183 @@
+"""A planar fault in a box, meshed without any outside program: bricks split into tetrahedra, bisected towards the
+fault."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faultwave.base.errors import Problems
+from faultwave.domain.tets.bisect import refine
+from faultwave.domain.tets.kuhn import grid_vertices, kuhn_paths
+from faultwave.domain.tets.mesh import FILE_FACES, Floats, Mesh, make_mesh, orient
+
+FREE_SURFACE, FAULT, ABSORBING = 1, 3, 5
+GROWTH = 0.5
+"""Element edge gained per metre of distance from the fault."""
+
+
+@dataclass(frozen=True)
+class Tpv5:
+    """A rectangular fault that reaches the free surface z = 0, its trace along x through the origin.
+
+    Lengths in metres, dip in degrees towards +y. fault_depth is the down-dip width; half_width the half extent of the
+    box along x and y.
+    """
+
+    size: float = 500.0
+    far_size: float = 5000.0
+    half_width: tuple[float, float] | float = (40e3, 30e3)
+    depth: float = 40e3
+    fault_length: float = 30e3
+    fault_depth: float = 15e3
+    dip: float = 90.0
+    mesher: str = "auto"
+
+    @property
+    def widths(self) -> tuple[float, float]:
+        """Half extents along x and y."""
+        w = self.half_width
+        return (float(w), float(w)) if isinstance(w, int | float) else (float(w[0]), float(w[1]))
+
+    @property
+    def bottom(self) -> tuple[float, float]:
+        """y and z of the fault's lower edge."""
+        angle = np.radians(self.dip)
+        across = 0.0 if self.dip == 90 else float(np.cos(angle)) * self.fault_depth
+        return across, -float(np.sin(angle)) * self.fault_depth
+
+    def check(self) -> None:
+        """Raise InputError for lengths that do not fit together."""
+        problems = Problems()
+        where = "mesh.generate"
+        for name in ("size", "far_size", "depth", "fault_length", "fault_depth"):
+            if not 0 < getattr(self, name) < np.inf:
+                problems.error(f"{where}.{name}", f"{getattr(self, name)}", "a positive length")
+        if self.mesher not in ("auto", "gmsh", "builtin"):
+            problems.error(f"{where}.mesher", f"'{self.mesher}'", "auto, gmsh, builtin")
+        if not 10 < self.dip <= 90:
+            problems.error(f"{where}.dip", f"{self.dip}", "more than 10, at most 90 degrees")
+        problems.raise_errors()
+        y, z = self.bottom
+        if not (self.fault_length < 2 * self.widths[0] and y < self.widths[1] and -z < self.depth):
+            problems.error(where, "the fault does not fit into the box", advice="Raise half_width or depth.")
+        if self.size > min(self.far_size, self.fault_length, self.fault_depth):
+            problems.error(f"{where}.size", f"{self.size}", "at most far_size and the extents of the fault")
+        problems.raise_errors()
+
+
+def graded_mesh(setting: Tpv5) -> Mesh:
+    """Mesh of the box: tags 1 on top, 3 on the fault, 5 elsewhere; group 1.
+
+    The coarse bricks divide the fault evenly, so halving them reaches an edge of ``size`` or a little less on it. For a
+    dip below 90 degrees the straight mesh is sheared, fading towards the sides.
+    """
+    setting.check()
+    (nx, nz), levels = _fault_bricks(setting)
+    x, y, z = _axes(setting, nx, nz)
+    paths = kuhn_paths(len(x) - 1, len(y) - 1, len(z) - 1)
+    vertices, cells = refine(grid_vertices(x, y, z), paths, _Wanted(setting, nx, nz, levels), 3 * levels)
+    tags = _tags(setting, vertices, cells)
+    mesh = make_mesh(_dipping(setting, vertices), cells, np.ones(len(cells)), tags, name="tpv5 (built-in mesher)")
+    return orient(mesh)
+
+
+def _fault_bricks(setting: Tpv5) -> tuple[tuple[int, int], int]:
+    """Coarse bricks along strike and dip, and how often they are halved, so that the whole costs least.
+
+    Many halvings allow large bricks far away, few follow the size asked for more closely.
+    """
+    # Far bricks above far_size are bisected like all others.
+    most = int(np.ceil(np.log2(setting.far_size / setting.size) - 1e-9))
+    area = setting.fault_length * setting.fault_depth
+    volume = 4 * setting.widths[0] * setting.widths[1] * setting.depth
+    choices = []
+    for levels in range(most, -1, -1):
+        brick = setting.size * 2**levels
+        nx, nz = (max(1, int(np.ceil(e / brick - 1e-9))) for e in (setting.fault_length, setting.fault_depth))
+        bx, bz = setting.fault_length / nx, setting.fault_depth / nz
+        # 27 cells grow round each square of the fault (counted), at a step that falls with the shorter edge.
+        near = 27 * area * 4**levels / (bx * bz) * brick / min(bx, bz)
+        far = 6 * volume / (bx * bz * (bx + bz) / 2)
+        choices.append(((near + far) * (max(bx, bz) / min(bx, bz)) ** 0.5, (nx, nz), levels))
+    return min(choices)[1:]
+
+
+def _axes(setting: Tpv5, nx: int, nz: int) -> tuple[Floats, Floats, Floats]:
+    """Planes between the coarse bricks; z of a dipping fault is measured along its dip until ``_dipping``."""
+    half = setting.fault_length / 2
+    bx, bz = setting.fault_length / nx, setting.fault_depth / nz
+    brick = (bx + bz) / 2
+    # The fault's lower end is a plane of bricks; below it the box goes on to the same depth whatever the dip.
+    below = setting.depth + setting.bottom[1]
+    x_out = _divide(half, setting.widths[0], brick)
+    y_out = _divide(0.0, setting.widths[1], brick)
+    z_out = _divide(setting.fault_depth, setting.fault_depth + below, brick)
+    x = np.concatenate([-x_out[:0:-1], np.linspace(-half, half, nx + 1), x_out[1:]])
+    y = np.concatenate([-y_out[:0:-1], y_out])
+    z = np.concatenate([-z_out[:0:-1], np.linspace(-setting.fault_depth, 0, nz + 1)])
+    return x, y, z
+
+
+def _divide(start: float, stop: float, step: float) -> Floats:
+    return np.linspace(start, stop, max(1, round((stop - start) / step)) + 1)
+
+
+class _Wanted:
+    """Cells to bisect: larger than the size asked for at their distance from the fault."""
+
+    def __init__(self, setting: Tpv5, nx: int, nz: int, levels: int):
+        self.setting = setting
+        # What the bricks on the fault come down to: the finest level is reached there and not passed.
+        along = setting.fault_length / nx / 2**levels
+        down = setting.fault_depth / nz / 2**levels
+        self.size = np.sqrt(along * down)
+
+    def __call__(self, corners: Floats) -> NDArray[np.bool_]:
+        s = self.setting
+        a, b, c = (corners[:, i] - corners[:, 0] for i in (1, 2, 3))
+        edge = np.cbrt(np.abs(np.einsum("ij,ij->i", a, np.cross(b, c))))
+        outside = np.stack(
+            [
+                np.maximum(np.abs(corners[..., 0]) - s.fault_length / 2, 0),
+                corners[..., 1],
+                np.maximum(-s.fault_depth - corners[..., 2], 0),
+            ]
+        )
+        # The second nearest vertex: cells that only touch the fault in a point need not be as small as those along it.
+        distance = np.sort(np.sqrt((outside**2).sum(axis=0)), axis=1)[:, 1]
+        return np.asarray(edge > 1.1 * np.minimum(self.size + GROWTH * distance, s.far_size))
+
+
+def _tags(setting: Tpv5, vertices: Floats, cells: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Face tags from the straight mesh, where planes are exact: midpoints of equal coordinates are equal."""
+    corners = vertices[cells[:, FILE_FACES]]
+    low, high = vertices.min(axis=0), vertices.max(axis=0)
+    tags = np.zeros((len(cells), 4), np.int32)
+    for axis in range(3):
+        for end in (low, high):
+            tags[(corners[..., axis] == end[axis]).all(axis=2)] = ABSORBING
+    tags[(corners[..., 2] == high[2]).all(axis=2)] = FREE_SURFACE
+    slack = 1e-9 * setting.fault_length
+    on_fault = (
+        (corners[..., 1] == 0)
+        & (np.abs(corners[..., 0]) <= setting.fault_length / 2 + slack)
+        & (corners[..., 2] >= -setting.fault_depth - slack)
+    )
+    tags[on_fault.all(axis=2)] = FAULT
+    return tags
+
+
+def _dipping(setting: Tpv5, vertices: Floats) -> Floats:
+    """Lean the plane y = 0 over to the dip; the box keeps its sides and its depth."""
+    if setting.dip == 90:
+        return vertices
+    y_bottom, z_bottom = setting.bottom
+    out = vertices.copy()
+    down = np.minimum(-vertices[:, 2] / setting.fault_depth, 1.0)  # share of the fault's width above the vertex
+    out[:, 1] += down * y_bottom * (1 - np.abs(vertices[:, 1]) / setting.widths[1])
+    below = np.maximum(-vertices[:, 2] - setting.fault_depth, 0.0)
+    out[:, 2] = down * z_bottom - below
+    return out

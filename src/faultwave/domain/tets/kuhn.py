@@ -1,0 +1,28 @@
+"""Grids of bricks, each split into six tetrahedra along the paths from its lowest to its highest corner."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+
+from faultwave.domain.tets.mesh import Floats, Integers
+
+
+def grid_vertices(x: Floats, y: Floats, z: Floats) -> Floats:
+    """Vertices (n, 3) of a tensor grid, x fastest."""
+    zz, yy, xx = np.meshgrid(z, y, x, indexing="ij")
+    return np.stack([xx.ravel(), yy.ravel(), zz.ravel()], axis=1)
+
+
+def kuhn_paths(nx: int, ny: int, nz: int) -> Integers:
+    """Tetrahedra (6 nx ny nz, 4) of a grid of bricks, each with its vertices along its path (Kuhn 1960).
+
+    Neighbouring bricks agree on the diagonals of their common face. Half of the tetrahedra have negative volume in this
+    order. The six of one brick follow each other.
+    """
+    strides = np.array([1, nx + 1, (nx + 1) * (ny + 1)])
+    k, j, i = np.meshgrid(np.arange(nz), np.arange(ny), np.arange(nx), indexing="ij")
+    corner = (i * strides[0] + j * strides[1] + k * strides[2]).ravel()
+    paths = np.array([np.concatenate([[0], np.cumsum(strides[list(axes)])]) for axes in permutations(range(3))])
+    return np.asarray((corner[:, None, None] + paths).reshape(-1, 4), np.int64)

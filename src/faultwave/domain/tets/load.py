@@ -1,0 +1,85 @@
+"""The mesh a case asks for: from a file or generated, then scaled and moved."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.errors import InputError, NotBuiltError, Problem
+from faultwave.domain.tets.generate import generate
+from faultwave.domain.tets.gmsh_reader import read_gmsh
+from faultwave.domain.tets.mesh import Mesh, permute_vertices
+from faultwave.domain.tets.puml import read_puml
+
+_HDF5 = b"\x89HDF\r\n\x1a\n"
+
+
+def load_mesh(setting: Any) -> Mesh:
+    """Read or generate the mesh of ``setting``: file, format, generate, boundary_format, topology_format, scaling,
+    displacement as declared for a case (missing attributes take their defaults).
+
+    Vertices become scaling @ x + displacement; a mapping that mirrors keeps cells positively oriented. The mesh is not
+    checked (``check_mesh``). Raises InputError when it cannot be read.
+    """
+    source, built_in = getattr(setting, "file", None), getattr(setting, "generate", None)
+    if (source is None) == (built_in is None):
+        raise InputError(Problem("mesh", "needs either file or generate"))
+    if source is None:
+        mesh = generate(built_in)
+    else:
+        mesh = read_mesh(
+            source,
+            getattr(setting, "format", "auto"),
+            getattr(setting, "boundary_format", "auto"),
+            getattr(setting, "topology_format", "auto"),
+        )
+    return transform(mesh, getattr(setting, "scaling", np.eye(3)), getattr(setting, "displacement", (0.0, 0.0, 0.0)))
+
+
+def read_mesh(
+    path: str | Path, format: str = "auto", boundary_format: str = "auto", topology_format: str = "auto"
+) -> Mesh:
+    """Read a PUML or Gmsh file; auto looks at its first bytes. The other formats as in ``read_puml``."""
+    path = Path(path)
+    if format == "auto":
+        format = _recognise(path)
+    if format == "puml":
+        return read_puml(path, boundary_format, topology_format)
+    if format == "gmsh":
+        return read_gmsh(path)
+    raise InputError(Problem("mesh.format", f"'{format}'", "auto, puml, gmsh"))
+
+
+def _recognise(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            start = file.read(512)
+    except OSError as error:
+        raise InputError(Problem(str(path), f"the mesh file cannot be opened: {error.strerror}")) from None
+    if start.startswith(_HDF5):
+        return "puml"
+    if start.lstrip().startswith(b"$MeshFormat"):
+        return "gmsh"
+    if start.startswith(b"CDF"):
+        raise NotBuiltError(Problem(str(path), "is a netCDF mesh, which is not read", "PUML HDF5, Gmsh 2.2, Gmsh 4.1"))
+    raise InputError(
+        Problem(str(path), "is no known mesh file" if start else "is empty", "PUML HDF5, Gmsh 2.2, Gmsh 4.1")
+    )
+
+
+def transform(mesh: Mesh, scaling: Any, displacement: Any) -> Mesh:
+    """The mesh with vertices scaling (3, 3) @ x + displacement (3,); a mirrored mesh is oriented again."""
+    matrix, shift = np.asarray(scaling, float), np.asarray(displacement, float)
+    if (matrix == np.eye(3)).all() and not shift.any():
+        return mesh
+    determinant = float(np.linalg.det(matrix))
+    if not np.isfinite(determinant) or abs(determinant) <= 1e-14 * np.abs(matrix).max() ** 3:
+        raise InputError(
+            Problem("mesh.scaling", f"{matrix.tolist()} flattens the mesh", "a matrix that can be inverted")
+        )
+    moved = replace(mesh, vertices=np.ascontiguousarray(mesh.vertices @ matrix.T + shift))
+    # Only what the map mirrored is turned back: cells that were wrong in the file must still be found by the checks.
+    return permute_vertices(moved, np.broadcast_to([0, 2, 1, 3], mesh.cells.shape)) if determinant < 0 else moved

@@ -1,0 +1,145 @@
+"""Which cell holds a point, and which fault face is nearest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from faultwave.base.errors import InputError, Problem
+from faultwave.domain.tets.mesh import SORTED_FACES, BoundaryKind, Floats, Geometry, Integers, Topology
+from faultwave.domain.tets.triangles import nearest_on_triangles
+
+_CHUNK = 4096
+
+
+@dataclass(frozen=True)
+class Located:
+    """cells (n,) that hold the points, -1 outside the mesh; xi (n, 3) reference coordinates in the sorted cell (NaN
+    outside); distance (n,) to the mesh, 0 inside [m]."""
+
+    cells: Integers
+    xi: Floats
+    distance: Floats
+
+
+@dataclass(frozen=True)
+class FaultPoints:
+    """cells, faces (n,): nearest fault face seen from its lower cell; points (n, 3) on it; distance (n,) [m]."""
+
+    cells: Integers
+    faces: Integers
+    points: Floats
+    distance: Floats
+
+
+def locate(
+    points: Floats, topology: Topology, geometry: Geometry, vertices: Floats, tolerance: float = 1e-9
+) -> Located:
+    """Find the cell of each of points (n, 3).
+
+    A point on a face, edge or vertex belongs to the cell of lowest id. tolerance: how far outside a cell, in reference
+    coordinates, still counts as inside. The search is exact for any grading: cells are sorted into classes of size, and
+    a cell can hold a point only if its centroid is nearer than its largest vertex distance.
+    """
+    points = _points(points)
+    cells = np.full(len(points), -1, np.int64)
+    for start in range(0, len(points), _CHUNK):
+        part = slice(start, start + _CHUNK)
+        best = np.full(len(points[part]), len(topology.cells), np.int64)
+        for near, candidates in _classes(points[part], topology, geometry, vertices):
+            coordinates = _reference(points[part][near], candidates, geometry)
+            inside = (coordinates.min(axis=1) >= -tolerance) & (coordinates.sum(axis=1) <= 1 + tolerance)
+            np.minimum.at(best, near[inside], candidates[inside])
+        found = best < len(topology.cells)
+        cells[part][found] = best[found]
+    xi = np.full((len(points), 3), np.nan)
+    distance = np.zeros(len(points))
+    inside = cells >= 0
+    xi[inside] = _reference(points[inside], cells[inside], geometry)
+    if not inside.all():
+        corners = vertices[_outer_faces(topology)]
+        for i in np.flatnonzero(~inside):
+            distance[i] = _nearest(points[i], corners)[1].min()
+    return Located(cells, xi, distance)
+
+
+def nearest_fault_face(points: Floats, topology: Topology, geometry: Geometry, vertices: Floats) -> FaultPoints:
+    """Project points (n, 3) onto the nearest fault face.
+
+    Of equally near faces the one of the lowest cell id is taken. Raises InputError when the mesh has no fault face.
+    """
+    points = _points(points)
+    cell, face = np.nonzero(topology.kinds == BoundaryKind.FAULT)
+    if not len(cell):
+        raise InputError(
+            Problem(
+                "fault receivers",
+                "the mesh has no fault faces",
+                advice="Fault faces carry tag 3 or a tag from 65 on, or those of mesh.boundaries.",
+            )
+        )
+    corners = vertices[np.take_along_axis(topology.cells[cell], SORTED_FACES[face], axis=1)]
+    cells, faces = np.empty(len(points), np.int64), np.empty(len(points), np.int64)
+    projected, distance = np.empty_like(points), np.empty(len(points))
+    for i, point in enumerate(points):
+        candidates, distances, nearest = _nearest(point, corners)
+        scale = np.abs(corners[candidates] - point).max()
+        tied = np.flatnonzero(distances <= distances.min() + 1e-9 * scale)
+        chosen = tied[0]  # faces were listed by ascending cell
+        cells[i], faces[i] = cell[candidates[chosen]], face[candidates[chosen]]
+        projected[i], distance[i] = nearest[chosen], distances[chosen]
+    return FaultPoints(cells, faces, projected, distance)
+
+
+def _points(points: Floats) -> Floats:
+    points = np.asarray(points, float).reshape(-1, 3)
+    bad = np.flatnonzero(~np.isfinite(points).all(axis=1))
+    if len(bad):
+        raise InputError(Problem("points", f"point {bad[0]} = {points[bad[0]].tolist()} is not finite"))
+    return points
+
+
+def _reference(points: Floats, cells: Integers, geometry: Geometry) -> Floats:
+    return np.einsum("nij,nj->ni", geometry.inverse[cells], points - geometry.origin[cells])
+
+
+def _classes(
+    points: Floats, topology: Topology, geometry: Geometry, vertices: Floats
+) -> Iterator[tuple[Integers, Integers]]:
+    """For each class of cell sizes: pairs (index of point, cell that may hold it)."""
+    radius = np.sqrt(
+        np.max([((vertices[topology.cells[:, i]] - geometry.centroids) ** 2).sum(axis=1) for i in range(4)], axis=0)
+    ) * (1 + 1e-6)
+    octave = np.ceil(2 * np.log2(radius)).astype(int)
+    for size in np.unique(octave):
+        members = np.flatnonzero(octave == size)
+        tree = cKDTree(geometry.centroids[members])
+        lists = tree.query_ball_point(points, radius[members].max())
+        counts = np.fromiter((len(found) for found in lists), np.int64, len(points))
+        if counts.any():
+            near = np.repeat(np.arange(len(points)), counts)
+            yield near, members[np.concatenate([np.asarray(found, np.int64) for found in lists if found])]
+
+
+def _outer_faces(topology: Topology) -> Integers:
+    """Vertices (n, 3) of the faces that bound the mesh in space; periodic faces do although they have a neighbour."""
+    corners = topology.cells[:, SORTED_FACES]
+    across = corners[topology.neighbours, topology.neighbour_faces]
+    outer = (topology.neighbours < 0) | (across != corners).any(axis=2)
+    return np.asarray(corners[outer])
+
+
+def _nearest(point: Floats, corners: Floats) -> tuple[Integers, Floats, Floats]:
+    """Triangles that may be nearest, their distances and nearest points.
+
+    No triangle whose centre is further than the nearest centre plus its own radius can win.
+    """
+    centres = corners.mean(axis=1)
+    far = np.linalg.norm(centres - point, axis=1)
+    radius = np.sqrt(((corners - centres[:, None]) ** 2).sum(axis=2).max(axis=1))
+    candidates = np.flatnonzero(far - radius <= far.min() * (1 + 1e-12))
+    nearest, distances = nearest_on_triangles(point, corners[candidates])
+    return candidates, distances, nearest

@@ -1,0 +1,103 @@
+"""Which faces of which cells are the same face."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from faultwave.domain.tets.mesh import SORTED_FACES, Integers, Mesh
+
+
+@dataclass(frozen=True)
+class Matching:
+    """Sorted cells (nc, 4), the order (nc, 4) that sorts them, neighbours and neighbour_faces (nc, 4), -1 where none;
+    crowded: flat face numbers 4 c + f of faces claimed by more than two cells."""
+
+    cells: Integers
+    order: Integers
+    neighbours: Integers
+    neighbour_faces: Integers
+    crowded: Integers
+
+
+def sort_cells(mesh: Mesh) -> tuple[Integers, Integers]:
+    """Cells with vertices ascending by topological id, and the order (nc, 4) that does it.
+
+    Vertices that are one topologically (periodic meshes one cell wide) are ordered by their own id: a periodic image is
+    numbered in the same order as its original, so both sides of a face still agree.
+    """
+    key = mesh.cells if mesh.identify is None else mesh.identify[mesh.cells] * len(mesh.vertices) + mesh.cells
+    order = np.argsort(key, axis=1, kind="stable")
+    return np.take_along_axis(mesh.cells, order, axis=1), order
+
+
+def match_faces(mesh: Mesh) -> Matching:
+    """Find the cell on the other side of every face, by its topological vertices."""
+    cells, order = sort_cells(mesh)
+    nc = len(cells)
+    topological = cells if mesh.identify is None else mesh.identify[cells]
+    keys = topological[:, SORTED_FACES].reshape(-1, 3)
+    arrange = _arrange(keys, int(topological.max(initial=0)) + 1)
+    sorted_keys = keys[arrange]
+    new = np.ones(len(keys), bool)
+    new[1:] = (sorted_keys[1:] != sorted_keys[:-1]).any(axis=1)
+    starts = np.flatnonzero(new)
+    counts = np.diff(np.append(starts, len(keys)))
+    other = np.full(4 * nc, -1, np.int64)
+    pairs = starts[counts == 2]
+    a, b = arrange[pairs], arrange[pairs + 1]
+    other[a], other[b] = b, a
+    crowded: list[int] = []
+    for start, count in zip(starts[counts > 2], counts[counts > 2], strict=True):
+        crowded += _resolve(mesh, cells, np.sort(arrange[start : start + count]), other)
+    across = other.reshape(nc, 4)
+    neighbours = np.where(across >= 0, across // 4, -1)
+    faces = np.where(across >= 0, across % 4, -1)
+    return Matching(cells, order, neighbours, faces, np.array(crowded, np.int64))
+
+
+def _arrange(keys: Integers, limit: int) -> Integers:
+    """Order of the faces that brings equal keys together; packed into one integer when that fits."""
+    bits = max(limit - 1, 1).bit_length()
+    if 3 * bits <= 63:
+        packed = (keys[:, 0] << 2 * bits) | (keys[:, 1] << bits) | keys[:, 2]
+        return np.argsort(packed, kind="stable")
+    return np.lexsort((keys[:, 2], keys[:, 1], keys[:, 0]))
+
+
+def _resolve(mesh: Mesh, cells: Integers, faces: Integers, other: Integers) -> list[int]:
+    """Pair faces of equal topological vertices; returns those left over.
+
+    In periodic meshes one or two cells wide, different faces have the same topological vertices. Faces with the same
+    real vertices belong together first, then those that are translated copies of each other. Anything else is a broken
+    mesh.
+    """
+    if mesh.identify is None:
+        return [int(f) for f in faces]
+    corners = cells[:, SORTED_FACES].reshape(-1, 3)[faces]
+    left = list(range(len(faces)))
+    for same in (_same_vertices, _same_shape):
+        queue, left = left, []
+        while queue:
+            i = queue.pop(0)
+            partners = [j for j in queue if same(mesh, corners[i], corners[j])]
+            if len(partners) == 1:
+                other[faces[i]], other[faces[partners[0]]] = faces[partners[0]], faces[i]
+            else:
+                left += [i, *partners]
+            queue = [j for j in queue if j not in partners]
+        left.sort()
+    return [int(faces[i]) for i in left]
+
+
+def _same_vertices(mesh: Mesh, a: Integers, b: Integers) -> bool:
+    return bool((a == b).all())
+
+
+def _same_shape(mesh: Mesh, a: Integers, b: Integers) -> bool:
+    corners, others = mesh.vertices[a], mesh.vertices[b]
+    size = np.abs(corners[1:] - corners[0]).max()
+    # The rounding of a perturbed periodic image grows with its coordinates.
+    tolerance = 1e-6 * size + 1e-12 * max(np.abs(corners).max(), np.abs(others).max())
+    return bool(np.abs((corners - corners[0]) - (others - others[0])).max() <= tolerance)

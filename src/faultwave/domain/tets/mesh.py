@@ -1,0 +1,143 @@
+"""Tetrahedral meshes as read or generated: plain arrays, before any renumbering."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+FILE_FACES = np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]])
+"""Vertices of face f of a cell in the file's vertex order; seen from outside they run anticlockwise."""
+
+SORTED_FACES = np.array([[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]])
+"""Vertices of face f of a cell whose vertices ascend: face f is opposite vertex f."""
+
+FACE_OPPOSITE = np.array([2, 3, 1, 0])
+"""File face opposite each file vertex."""
+
+EVEN_PERMUTATIONS = np.array(
+    [[0, 1, 2, 3], [0, 2, 3, 1], [0, 3, 1, 2], [1, 0, 3, 2], [1, 3, 2, 0], [1, 2, 0, 3],
+     [2, 3, 0, 1], [2, 0, 1, 3], [2, 1, 3, 0], [3, 2, 1, 0], [3, 1, 0, 2], [3, 0, 2, 1]]
+)  # fmt: skip
+"""The twelve relabellings of a tetrahedron that keep its orientation."""
+
+
+class BoundaryKind(IntEnum):
+    """What happens at a face."""
+
+    REGULAR = 0
+    FREE_SURFACE = 1
+    GRAVITY = 2
+    FAULT = 3
+    DIRICHLET = 4
+    ABSORBING = 5
+    ANALYTIC = 7
+    RIGID = 8
+    SYMMETRY = 9
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """A mesh in the numbering of its file.
+
+    vertices (nv, 3) [m]; cells (nc, 4) vertex ids, positively oriented; groups (nc,) region ids; tags (nc, 4) face tags
+    in the order of ``FILE_FACES``; identify (nv,) topological vertex of each vertex where several vertices are one
+    (periodic meshes), else None; name of the mesh for messages.
+    """
+
+    vertices: Floats
+    cells: Integers
+    groups: NDArray[np.int32]
+    tags: NDArray[np.int32]
+    identify: Integers | None = None
+    name: str = "mesh"
+
+
+@dataclass(frozen=True)
+class Topology:
+    """Cells with ascending vertices and who touches whom.
+
+    cells (nc, 4): vertex ids, ordered by topological id; face f is opposite sorted vertex f and keeps that order, so
+    both sides of a face see its vertices alike. order (nc, 4): cells = file cells taken in this order. neighbours,
+    neighbour_faces (nc, 4): the cell across each face and its face number there, -1 on the boundary. kinds (nc, 4):
+    ``BoundaryKind``. tags (nc, 4): face tags in sorted face order.
+    """
+
+    cells: Integers
+    order: Integers
+    neighbours: Integers
+    neighbour_faces: Integers
+    kinds: NDArray[np.int8]
+    tags: NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """Shape of every sorted cell, SI.
+
+    jacobian (nc, 3, 3) with columns v1-v0, v2-v0, v3-v0 (its determinant may be negative), inverse (nc, 3, 3), volume
+    (nc,) positive, normals (nc, 4, 3) outward unit, areas (nc, 4), inradius (nc,), centroids (nc, 3), origin (nc, 3) =
+    v0.
+    """
+
+    jacobian: Floats
+    inverse: Floats
+    volume: Floats
+    normals: Floats
+    areas: Floats
+    inradius: Floats
+    centroids: Floats
+    origin: Floats
+
+
+def make_mesh(
+    vertices: object, cells: object, groups: object, tags: object, identify: object | None = None, name: str = "mesh"
+) -> Mesh:
+    """A Mesh with its arrays in the declared types and contiguous."""
+    return Mesh(
+        np.ascontiguousarray(vertices, np.float64),
+        np.ascontiguousarray(cells, np.int64),
+        np.ascontiguousarray(groups, np.int32),
+        np.ascontiguousarray(tags, np.int32),
+        None if identify is None else np.ascontiguousarray(identify, np.int64),
+        name,
+    )
+
+
+def signed_volumes(mesh: Mesh) -> Floats:
+    """Volume (nc,) of every cell, negative where its vertices are ordered the wrong way round [m^3]."""
+    v = mesh.vertices[mesh.cells]
+    a, b, c = (v[:, i] - v[:, 0] for i in (1, 2, 3))
+    return np.einsum("ij,ij->i", a, np.cross(b, c)) / 6.0
+
+
+def permute_vertices(mesh: Mesh, order: NDArray[np.integer]) -> Mesh:
+    """The same mesh with the vertices of each cell taken in ``order`` (nc, 4); face tags follow their faces."""
+    cells = np.take_along_axis(mesh.cells, order, axis=1)
+    opposite = np.take_along_axis(mesh.tags[:, FACE_OPPOSITE], order, axis=1)
+    tags = np.empty_like(mesh.tags)
+    tags[:, FACE_OPPOSITE] = opposite
+    return replace(mesh, cells=cells, tags=tags)
+
+
+def shuffle_vertices(mesh: Mesh, rng: np.random.Generator) -> Mesh:
+    """Relabel the vertices of every cell at random, keeping its orientation."""
+    return permute_vertices(mesh, EVEN_PERMUTATIONS[rng.integers(12, size=len(mesh.cells))])
+
+
+def orient(mesh: Mesh) -> Mesh:
+    """Swap two vertices of every cell of negative volume."""
+    negative = signed_volumes(mesh) < 0
+    if not negative.any():
+        return mesh
+    return permute_vertices(mesh, np.where(negative[:, None], [0, 2, 1, 3], [0, 1, 2, 3]))
+
+
+def reorder_cells(mesh: Mesh, permutation: NDArray[np.integer]) -> Mesh:
+    """The same mesh with cell i being the former cell ``permutation[i]``."""
+    return replace(mesh, cells=mesh.cells[permutation], groups=mesh.groups[permutation], tags=mesh.tags[permutation])

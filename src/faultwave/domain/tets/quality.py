@@ -1,0 +1,66 @@
+"""The worst cells of a mesh: one sliver slows the whole run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from faultwave.domain.tets.mesh import BoundaryKind, Floats, Geometry, Mesh, Topology
+
+_SLIVER = 6.0
+
+
+@dataclass(frozen=True)
+class BadCell:
+    """A cell worth looking at: id, centroid [m], inradius [m], aspect ratio (1 is regular) and why it is listed."""
+
+    cell: int
+    centroid: tuple[float, float, float]
+    inradius: float
+    aspect: float
+    reason: str
+
+
+def aspect_ratios(mesh: Mesh, topology: Topology, geometry: Geometry) -> Floats:
+    """Circumradius over three inradii (nc,): 1 for a regular tetrahedron, large for slivers."""
+    a, b, c = (geometry.jacobian[:, :, i] for i in range(3))
+
+    def square(x: Floats) -> Floats:
+        return np.asarray((x * x).sum(axis=1, keepdims=True))
+
+    offset = square(a) * np.cross(b, c) + square(b) * np.cross(c, a) + square(c) * np.cross(a, b)
+    circumradius = np.linalg.norm(offset, axis=1) / (12 * geometry.volume)
+    return np.asarray(circumradius / (3 * geometry.inradius))
+
+
+def worst_cells(
+    mesh: Mesh, topology: Topology, geometry: Geometry, count: int = 10, step: Floats | None = None
+) -> list[BadCell]:
+    """The cells with the smallest time step, worst first.
+
+    step (nc,): stable step of each cell where it is known [s]; otherwise cells are ranked by inradius.
+    """
+    measure = geometry.inradius if step is None else step
+    aspects = aspect_ratios(mesh, topology, geometry)
+    edges = np.cbrt(6 * np.sqrt(2) * geometry.volume)
+    typical = float(np.median(measure))
+    at_fault = (topology.kinds == BoundaryKind.FAULT).any(axis=1)
+    found = []
+    for cell in np.argsort(measure, kind="stable")[:count]:
+        reasons = [f"{'inradius' if step is None else 'time step'} is {measure[cell] / typical:.2g} of the median"]
+        if aspects[cell] > _SLIVER:
+            reasons.append(f"sliver of {_size(edges[cell])} size")
+        else:
+            reasons.append(f"well shaped but small, {_size(edges[cell])}")
+        if at_fault[cell]:
+            reasons.append("on the fault")
+        x, y, z = geometry.centroids[cell].tolist()
+        found.append(
+            BadCell(int(cell), (x, y, z), float(geometry.inradius[cell]), float(aspects[cell]), ", ".join(reasons))
+        )
+    return found
+
+
+def _size(edge: float) -> str:
+    return f"{edge:.4g} m"
