@@ -56,8 +56,8 @@ def newton(law: Any, p: Values, c: Values, s: Values, load: Load) -> Solved:
     psi = law.relax(p, c, psi0, mean, load.dt)
     mu, _ = law.coefficient(p, c, rate, psi)
     residual = m.abs((tau - normal * mu) / load.eta - rate)
-    # Written so that a NaN counts as not converged.
-    balanced = residual <= 10.0 * c["rs_slip_rate_tolerance"] + 1e-6 * tau / load.eta
+    # Written so that a NaN counts as not converged; at the smallest rate the fault is at rest whatever its strength.
+    balanced = (residual <= 10.0 * c["rs_slip_rate_tolerance"] + 1e-6 * tau / load.eta) | (rate <= 2.0 * SMALLEST_RATE)
     unconverged = s["unconverged"] + m.where(balanced, 0.0 * rate, 0.0 * rate + 1.0)
     rate1, rate2 = along(load, tau, rate)
     return Solved(rate1, rate2, rate, mu * normal, mu, {"state": psi, "unconverged": unconverged})
@@ -76,8 +76,9 @@ def newton_rate(
 
     ``coefficient(V)`` gives mu and dmu/dV. g falls with V from g(0) = tau/eta > 0 to g(tau/eta) <= 0: the bracket.
     The resistance eta V + normal mu(V) is concave in V and convex in ln V, so that a Newton step in V never passes the
-    root from below and one in ln V never from above: one of the two is always inside the bracket. Where rounding
-    spoils both, the step halves the decades of the bracket.
+    root from below and one in ln V never from above: one of the two is always inside the bracket. Where friction
+    alone would let the slip rate pass tau/eta, damping governs and half of that is the better guess; where rounding
+    spoils all of them, the step halves the decades of the bracket.
     """
     top = m.maximum(tau / eta, SMALLEST_RATE)
     limit = m.maximum(8.0 * _ROUNDING * top, tolerance)
@@ -93,11 +94,13 @@ def newton_rate(
         logarithmic = v * m.exp(m.maximum(m.minimum(relative, 200.0), -200.0))
         new = m.where(
             below,
-            m.where(logarithmic < high, logarithmic, straight),
+            m.where(logarithmic < high, logarithmic, m.maximum(straight, m.where(high < top, straight, 0.5 * top))),
             m.where(straight > low, straight, logarithmic),
         )
         inside = (new > low) & (new < high)
-        return (m.where(inside, new, m.sqrt(low) * m.sqrt(high)), low, high), m.abs(g) > limit
+        # At the smallest rate friction may still exceed the load: the fault is at rest.
+        active = (m.abs(g) > limit) & (below | (v > 2.0 * SMALLEST_RATE))
+        return (m.where(inside, new, m.sqrt(low) * m.sqrt(high)), low, high), active
 
     first = m.minimum(m.maximum(guess, SMALLEST_RATE), top)
     return m.iterate(step, (first, 0.0 * top + SMALLEST_RATE, top), maximum)[0]
