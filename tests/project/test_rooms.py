@@ -5,7 +5,7 @@ import pytest
 
 pytest.importorskip("importlinter", reason="import-linter comes with the dev extra")
 
-from tools.rooms import RoomsContract, Row  # noqa: E402
+from tools.rooms import RoomsContract, Row
 
 
 def contract(*rows: str) -> RoomsContract:

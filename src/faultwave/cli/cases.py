@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from faultwave.base.errors import InputError, Problem
 from faultwave.cli import screen
 
 if TYPE_CHECKING:
@@ -44,22 +43,13 @@ def load(
         "order": order,
         "precision": precision,
         "backend": backend,
-        "until": None if until is None else _seconds(until),
+        "until": until,
         "output": output,
         "threads": threads,
     }
     case, problems = load_case(name, {key: value for key, value in asked.items() if value is not None})
     problems.raise_errors()
     return case, problems
-
-
-def _seconds(text: str) -> float:
-    from faultwave.base.units import to_si
-
-    try:
-        return to_si(text, "s")
-    except ValueError as error:
-        raise InputError(Problem("--until", str(error), "a time like 2 or '500 ms'")) from None
 
 
 def warn(problems: Problems) -> None:

@@ -31,9 +31,11 @@ def law_tables() -> list[Table]:
     from faultwave.faults.law import FrictionLaw
     from faultwave.laws import laws as wave_laws
 
-    waves = [(law.name, law.title, "\n".join(map(_parameter, law.parameters))) for law in wave_laws().values()]
-    friction = []
-    for law in scan("faultwave.faults", FrictionLaw).values():  # type: ignore[type-abstract]
+    waves: list[tuple[str, ...]] = [
+        (law.name, law.title, "\n".join(map(_parameter, law.parameters))) for law in wave_laws().values()
+    ]
+    friction: list[tuple[str, ...]] = []
+    for law in scan("faultwave.faults", FrictionLaw).values():
         numbers = "\n".join(map(_parameter, law.parameters))
         constants = "\n".join(map(_parameter, law.constants))
         friction.append((law.name, law.title, numbers, constants, str(law.deck_number)))

@@ -2,6 +2,139 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
 import typer
 
+from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.cli import screen
+
+if TYPE_CHECKING:
+    from faultwave.domain.tets import Mesh
+
 app = typer.Typer(help="Look at meshes, convert and make them.", no_args_is_help=True)
+
+MeshFile = Annotated[Path, typer.Argument(metavar="MESH", help="PUML HDF5 or Gmsh file.")]
+Target = Annotated[Path, typer.Argument(metavar="FILE", help="PUML HDF5 file to write.")]
+Packing = Annotated[str, typer.Option("--boundary-format", help="Packing of face tags: auto, i32, i64 or i32x4.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")]
+
+
+@app.command(epilog="Example: faultwave mesh info model.msh")
+def info(mesh: MeshFile, boundary_format: Packing = "auto") -> None:
+    """Show sizes, groups, face tags and the worst cells of a mesh, and everything wrong with it."""
+    from faultwave.domain import tets
+    from faultwave.domain.tets.load import read_mesh
+
+    read = read_mesh(mesh, boundary_format=boundary_format)
+    problems = tets.check_mesh(read)
+    for title, rows, header in (_sizes(read), _groups(read), _tags(read)):
+        screen.out().print(screen.table(title, rows, header), "")
+    if problems.items:
+        screen.show_problems(problems.items)
+    if problems.errors:
+        raise typer.Exit(screen.EXIT_INPUT)
+    topology = tets.build_topology(read)
+    worst = tets.worst_cells(read, topology, tets.geometry(read, topology))
+    rows = [
+        (c.cell, " ".join(f"{x:.1f}" for x in c.centroid), f"{c.inradius:.4g}", f"{c.aspect:.3g}", c.reason)
+        for c in worst
+    ]
+    header = ("cell", "centre [m]", "inradius [m]", "aspect ratio", "why")
+    screen.out().print(screen.table("smallest cells", rows, header))
+
+
+Section = tuple[str, list[tuple[Any, ...]], tuple[str, ...]]  # title, rows, header
+
+
+def _sizes(mesh: Mesh) -> Section:
+    low, high = mesh.vertices.min(0), mesh.vertices.max(0)
+    rows: list[tuple[Any, ...]] = [("cells", len(mesh.cells)), ("vertices", len(mesh.vertices))]
+    rows += [(axis, f"{a:.6g} to {b:.6g} m") for axis, a, b in zip("xyz", low, high, strict=True)]
+    rows.append(("periodic", "no" if mesh.identify is None else "yes"))
+    return str(mesh.name), rows, ()
+
+
+def _groups(mesh: Mesh) -> Section:
+    import numpy as np
+
+    numbers, counts = np.unique(mesh.groups, return_counts=True)
+    return "groups", list(zip(numbers.tolist(), counts.tolist(), strict=True)), ("group", "cells")
+
+
+def _tags(mesh: Mesh) -> Section:
+    import numpy as np
+
+    from faultwave.domain.tets.tags import UNKNOWN, tag_table
+
+    numbers, counts = np.unique(mesh.tags, return_counts=True)
+    kinds = tag_table(None).kinds(numbers.astype(np.int32))
+    rows: list[tuple[Any, ...]] = [
+        (tag, count, "unknown" if kind == UNKNOWN else _kind_name(kind))
+        for tag, count, kind in zip(numbers.tolist(), counts.tolist(), kinds.tolist(), strict=True)
+    ]
+    return "face tags (inner faces count twice)", rows, ("tag", "faces", "by default")
+
+
+def _kind_name(kind: int) -> str:
+    from faultwave.domain.tets import BoundaryKind
+
+    return BoundaryKind(kind).name.lower().replace("_", " ")
+
+
+@app.command(epilog="Example: faultwave mesh convert model.msh model.h5")
+def convert(mesh: MeshFile, target: Target, boundary_format: Packing = "auto", force: Force = False) -> None:
+    """Write a mesh as PUML HDF5, which loads faster and smaller than Gmsh's text."""
+    from faultwave.domain.tets.load import read_mesh
+
+    _write(target, read_mesh(mesh), boundary_format, force)
+
+
+@app.command(epilog="Example: faultwave mesh generate tpv5 tpv5.h5 size=400m far_size=8km")
+def generate(
+    shape: Annotated[str, typer.Argument(metavar="SHAPE", help="box or tpv5.")],
+    target: Target,
+    settings: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[KEY=VALUE]...", help="Settings of mesh.generate, as in a case; values are YAML."),
+    ] = None,
+    boundary_format: Packing = "auto",
+    force: Force = False,
+) -> None:
+    """Make a built-in mesh and write it as PUML HDF5."""
+    from faultwave.case.validate import build, dotted
+    from faultwave.domain.tets import load_mesh
+
+    problems = Problems()
+    mesh = {"generate": {"shape": shape, **dict(map(_pair, settings or ()))}}
+    # The settings of a mesh are declared within a case; the rest of this one is never looked at.
+    case = build({"mesh": mesh, "end_time": 1.0, "material": {"constant": {"rho": 1.0}}}, (), dotted, problems)
+    problems.raise_errors()
+    assert case is not None
+    _write(target, load_mesh(case.mesh), boundary_format, force)
+
+
+def _pair(text: str) -> tuple[str, Any]:
+    """'key=value' with the value read as YAML: a number, text with a unit, a list, a mapping."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise InputError(Problem("mesh generate", f"'{text}' is not of the form KEY=VALUE", advice="e.g. size=400m"))
+    try:
+        return key.strip(), YAML(typ="safe").load(value)
+    except YAMLError as error:
+        raise InputError(Problem(f"mesh generate {key}", f"'{value}' is no YAML: {error}")) from None
+
+
+def _write(target: Path, mesh: Mesh, boundary_format: str, force: bool) -> None:
+    from faultwave.domain.tets import write_puml
+    from faultwave.output.atomic import explaining
+
+    if target.exists() and not force:
+        raise InputError(Problem(str(target), "is there already", advice="Use --force to replace it"))
+    with explaining(target):
+        write_puml(target, mesh, boundary_format)
+    screen.files([target])

@@ -78,12 +78,37 @@ def _group_limit(text: str) -> tuple[str, float]:
         raise InputError(Problem("--group", what, "a limit like 'slip rate=0.04'")) from None
 
 
+def verify(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="A case; without one they are listed.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="Run them all, the quick ones first.")] = False,
+) -> None:
+    """Run a case whose answer is known and print measured against expected; exits with 1 where it falls short."""
+    from faultwave.verify.case import cases, find
+    from faultwave.verify.report import render_list, render_result
+
+    if name is None and not every:
+        screen.out().print(render_list(cases()))
+        return
+    chosen = sorted(cases().values(), key=lambda case: case.minutes) if every else [find(str(name))]
+    fell_short = []
+    for case in chosen:
+        with screen.status(case.name) as say:
+            result = case.run(say)
+        screen.out().print(render_result(case, result), "")
+        if result.exit_code:
+            fell_short.append(case.name)
+    if fell_short:
+        screen.err().print(f"fell short: {', '.join(fell_short)}", style="bold red", soft_wrap=True)
+        raise typer.Exit(screen.EXIT_RUN)
+
+
 def add_commands(app: typer.Typer) -> None:
     """Give the program the commands of this file."""
     commands: tuple[tuple[Callable[..., None], str], ...] = (
         (plot, "Example: faultwave plot demo"),
         (convert, "Example: faultwave convert demo csv --output tables"),
         (compare, "Example: faultwave compare results reference --limit 0.08 --group 'slip rate=0.04'"),
+        (verify, "Example: faultwave verify plane-wave"),
     )
     for command, example in commands:
         app.command(epilog=example)(command)

@@ -152,6 +152,17 @@ def _bar(console: Console) -> Iterator[Callable[[StepProgress], None]]:
         yield report
 
 
+@contextmanager
+def status(title: str) -> Iterator[Callable[[str], None]]:
+    """A callback for long work that tells what it is doing: one changing line on a terminal, lines elsewhere."""
+    console = err()
+    if not console.is_terminal:
+        yield lambda text: console.print(Text(f"{title}: {text}"), soft_wrap=True)
+        return
+    with console.status(escape(title)) as spinner:
+        yield lambda text: spinner.update(Text(f"{title}: {text}"))
+
+
 class _Lines:
     """Progress in a log file: a line at every tenth of the way and at least every half minute."""
 
