@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from typing import Protocol
 
 import typer
@@ -9,6 +11,7 @@ import typer
 from faultwave.cli import screen
 
 Table = tuple[str, tuple[str, ...], list[tuple[str, ...]]]  # title, header, rows
+HEADER = ("parameter", "unit", "default", "given", "meaning")
 
 
 def examples() -> None:
@@ -20,29 +23,23 @@ def examples() -> None:
 
 
 def laws() -> None:
-    """List wave laws and friction laws with their parameters, constants and units."""
+    """List wave laws and friction laws with their parameters, units and defaults."""
     for title, header, rows in law_tables():
         screen.out().print(screen.table(title, rows, header), "")
 
 
-def law_tables() -> list[Table]:
-    """Wave laws, then friction laws, as (title, header, rows): one row a law, its parameters on lines of their own."""
+def law_tables() -> Iterator[Table]:
+    """A table a law, wave laws first: every parameter with its unit, default, where it is given, and meaning."""
     from faultwave.base.registry import scan
     from faultwave.faults.law import FrictionLaw
     from faultwave.laws import laws as wave_laws
 
-    waves: list[tuple[str, ...]] = [
-        (law.name, law.title, "\n".join(map(_parameter, law.parameters))) for law in wave_laws().values()
-    ]
-    friction: list[tuple[str, ...]] = []
-    for law in scan("faultwave.faults", FrictionLaw).values():
-        numbers = "\n".join(map(_parameter, law.parameters))
-        constants = "\n".join(map(_parameter, law.constants))
-        friction.append((law.name, law.title, numbers, constants, str(law.deck_number)))
-    return [
-        ("wave laws", ("name", "what it is", "parameters"), waves),
-        ("friction laws", ("name", "what it is", "parameters at every point", "constants", "FL in decks"), friction),
-    ]
+    for wave in wave_laws().values():
+        yield f"{wave.name} (waves): {wave.title}", HEADER, [_row(p, "in every cell") for p in wave.parameters]
+    for friction in scan("faultwave.faults", FrictionLaw).values():
+        rows = [_row(p, "at every point") for p in friction.parameters]
+        rows += [_row(p, "once, in constants") for p in friction.constants]
+        yield f"{friction.name} (friction, FL = {friction.deck_number}): {friction.title}", HEADER, rows
 
 
 class Described(Protocol):
@@ -56,11 +53,10 @@ class Described(Protocol):
     def description(self) -> str: ...
 
 
-def _parameter(parameter: Described) -> str:
-    unit = f" [{parameter.unit}]" if parameter.unit else ""
+def _row(parameter: Described, given: str) -> tuple[str, ...]:
     default = getattr(parameter, "default", None)
-    end = f" (default {default:g})" if default is not None else ""
-    return f"{parameter.name}{unit}: {parameter.description}{end}"
+    known = default is not None and not math.isnan(default)  # a NaN stands for what the description tells
+    return parameter.name, parameter.unit, f"{default:g}" if known else "", given, parameter.description
 
 
 def add_commands(app: typer.Typer) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.table import Table
@@ -71,18 +71,18 @@ def show_problems(problems: Iterable[Problem]) -> None:
     console.print(Text(", ".join(f"{n} {kind}{'s' * (n != 1)}" for kind, n in counts if n), style="bold"))
 
 
-def table(title: str, rows: Iterable[Sequence[Any]], header: Sequence[str] = ()) -> Table:
-    """A plain table; without a header the first column names what the others say."""
+def table(title: str, rows: Iterable[Sequence[Any]], header: Sequence[str] = ()) -> Group:
+    """A plain table under its title; without a header the first column names what the others say."""
     rows = [[str(value) for value in row] for row in rows]
-    made = Table(title=escape(title), title_justify="left", title_style="bold", box=None, pad_edge=False)
-    made.show_header = bool(header)
+    made = Table(box=None, pad_edge=False, show_header=bool(header))
     columns = max([len(header), *map(len, rows)])
     for i in range(columns):
         name = header[i] if i < len(header) else ""
         made.add_column(escape(name), justify="left", overflow="fold", style="cyan" if i == 0 else "")
     for row in rows:
         made.add_row(*(Text(value) for value in row))
-    return made
+    # the title stands apart: as the table's own it would be broken at the width of a narrow table
+    return Group(Text(title, style="bold"), made)
 
 
 def heading(text: str) -> None:

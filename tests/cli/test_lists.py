@@ -1,0 +1,41 @@
+"""laws and examples."""
+
+import types
+
+from faultwave.base.registry import scan
+from faultwave.cli.lists import law_tables
+from faultwave.faults.law import FrictionLaw
+from faultwave.laws import laws as wave_laws
+
+
+def test_every_law_is_listed_with_every_parameter(cli):
+    result = cli("laws")
+    assert result.exit_code == 0
+    tables = {title.split()[0]: rows for title, _, rows in law_tables()}
+    expected = {law.name: law.parameters for law in wave_laws().values()}
+    for law in scan("faultwave.faults", FrictionLaw).values():
+        expected[law.name] = (*law.parameters, *law.constants)
+    assert {name: [row[0] for row in rows] for name, rows in tables.items()} == {
+        name: [p.name for p in parameters] for name, parameters in expected.items()
+    }
+    for name, rows in tables.items():
+        assert f"{name} (" in result.stdout
+        for row in rows:
+            assert row[0] in result.stdout
+
+
+def test_units_and_defaults_are_shown():
+    tables = {title.split()[0]: {row[0]: row for row in rows} for title, _, rows in law_tables()}
+    assert tables["linear-slip-weakening"]["d_c"][1:4] == ("m", "", "at every point")
+    assert tables["linear-slip-weakening"]["healing_threshold"][1:4] == ("m/s", "-1", "once, in constants")
+    assert tables["elastic"]["mu"][1:4] == ("Pa", "", "in every cell")
+    assert not any("nan" in row for rows in tables.values() for row in rows.values())
+
+
+def test_examples(cli, room):
+    found = {"tpv5": types.SimpleNamespace(name="tpv5", title="a vertical strike-slip fault")}
+    room("faultwave.case.examples", examples=lambda: found)
+    result = cli("examples")
+    assert result.exit_code == 0
+    assert "tpv5" in result.stdout
+    assert "a vertical strike-slip fault" in result.stdout
