@@ -54,12 +54,12 @@ def scan(package: str, kind: type[T]) -> dict[str, T]:
 
     Raises ValueError when two different objects share a name.
     """
-    return dict(_scan(package, kind, False))
+    return dict(_scan(package, kind, False))  # type: ignore[arg-type]  # mypy: types are no Hashable
 
 
 def scan_classes(package: str, kind: type[T]) -> dict[str, type[T]]:
     """All subclasses of ``kind`` with an own ``name`` attribute in the package's modules and entry points."""
-    return dict(_scan(package, kind, True))
+    return dict(_scan(package, kind, True))  # type: ignore[arg-type]
 
 
 def pick(entries: dict[str, T], name: str, what: str, where: str) -> T:

@@ -87,8 +87,9 @@ def to_si(value: Any, unit: str) -> float:
 
 def Quantity(unit: str, **bounds: Any) -> Any:
     """A float annotation with a unit and pydantic bounds (gt, ge, lt, le)."""
+    # The bounds come first, so that they belong to the float itself and its JSON schema states them.
     return Annotated[
         float,
-        BeforeValidator(lambda value: to_si(value, unit)),
         Field(json_schema_extra={"unit": unit}, allow_inf_nan=False, **bounds),
+        BeforeValidator(lambda value: to_si(value, unit)),
     ]

@@ -45,6 +45,11 @@ def _convert(values: object) -> object:
     return converted
 
 
+def _from_here(folder: Path, info: ValidationInfo) -> Path:
+    """Outputs go where the user stands, also for an example inside the package."""
+    return folder.expanduser().absolute() if info.context else folder
+
+
 InputFile = Annotated[Path, AfterValidator(_locate)]
 Parameters = Annotated[dict[str, float], BeforeValidator(_convert)]
 
@@ -109,17 +114,18 @@ class GenerateBox(Settings):
     )
     seed: int = Field(0, ge=0, description="Seed of everything random.")
     shuffle: bool = Field(False, description="Number the vertices at random and vary the tetrahedra's orientation.")
+    fault: tuple[Literal["x", "y", "z"], Quantity("m")] | None = Field(
+        None, description="A plane of fault faces across the box: axis and coordinate, on a plane between bricks."
+    )
 
     @model_validator(mode="after")
     def _sound(self) -> Self:
+        corners: list[tuple[float, float]] = list(zip(self.lower, self.upper, strict=True))
         half = [s for s, kind in self.boundaries.items() if kind == "periodic" and len(s) == 2]
         named = {s[0] for s in self.boundaries if len(s) == 2}
         mixed = sorted(a for a in named if self.boundaries.get(a) == "periodic")  # type: ignore[call-overload]
         _need(
-            (
-                all(a < b for a, b in zip(self.lower, self.upper, strict=True)),
-                "lower must be below upper on every axis",
-            ),
+            (all(a < b for a, b in corners), "lower must be below upper on every axis"),
             (not half, f"periodic is for a whole axis: write '{half[0][0] if half else ''}: periodic'"),
             (not mixed, f"axis {', '.join(mixed)} is periodic, so its sides cannot be anything else"),
         )

@@ -1,0 +1,122 @@
+"""What the declarations say about a setting: used for error messages and for the settings reference.
+
+Everything is read from the JSON schema that pydantic derives from the model, so there is no second description to keep.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from faultwave.case.model import Case
+
+Node = dict[str, Any]
+_BOUNDS = (("exclusiveMinimum", ">"), ("minimum", ">="), ("exclusiveMaximum", "<"), ("maximum", "<="))
+
+
+@functools.cache
+def schema() -> Node:
+    """JSON schema of a whole case."""
+    return Case.model_json_schema()
+
+
+def resolve(node: Node) -> Node:
+    """The node itself, or what its ``$ref`` points to with the reference's own keys on top."""
+    if "$ref" not in node:
+        return node
+    target = schema()["$defs"][node["$ref"].rsplit("/", 1)[1]]
+    return {**target, **{key: value for key, value in node.items() if key != "$ref"}}
+
+
+def branches(node: Node) -> Iterator[Node]:
+    """The alternatives of a node, without null; the node itself when there is no choice."""
+    node = resolve(node)
+    choices = node.get("anyOf") or node.get("oneOf")
+    if not choices:
+        if node.get("type") != "null":
+            yield node
+        return
+    for choice in choices:
+        yield from branches(choice)
+
+
+def _step(node: Node, part: str | int) -> list[Node]:
+    """Nodes one level below; a part that is only the tag of an alternative picks that alternative."""
+    found: list[Node] = []
+    for choice in branches(node):
+        tag = choice.get("properties", {}).get("shape", {}).get("const")
+        if isinstance(part, int):
+            prefix = choice.get("prefixItems", [])
+            item = prefix[part] if part < len(prefix) else choice.get("items")
+        elif tag is not None and part == tag:
+            item = choice
+        else:
+            item = choice.get("properties", {}).get(part) or choice.get("additionalProperties")
+        if isinstance(item, dict):
+            found.append(item)
+    return found
+
+
+def at(location: Sequence[str | int]) -> list[Node]:
+    """Schema nodes at a location such as ('fault', 'nucleation', 0, 'start'); empty when there are none."""
+    nodes = [schema()]
+    for part in location:
+        nodes = [below for node in nodes for below in _step(node, part)]
+    return nodes
+
+
+def names_at(location: Sequence[str | int]) -> list[str]:
+    """Names of the settings in the group at ``location``."""
+    found = [choice.get("properties", {}) for node in at(location) for choice in branches(node)]
+    return list(dict.fromkeys(name for properties in found for name in properties if name != "source_files"))
+
+
+def _number(node: Node) -> str:
+    kind = "integer" if node["type"] == "integer" else "number"
+    limits = [f"{sign} {node[key]:g}" for key, sign in _BOUNDS if key in node]
+    unit = f" [{node['unit']}]" if node.get("unit") else ""
+    return kind + (f" {' and '.join(limits)}" if limits else "") + unit
+
+
+def _array(node: Node) -> str:
+    items = [type_text(item) for item in node.get("prefixItems", [])]
+    if items and len(set(items)) == 1:
+        return f"{len(items)} times {items[0]}"
+    if items:
+        return "[" + ", ".join(items) + "]"
+    return f"list of {type_text(node.get('items', {}))}"
+
+
+def _one(node: Node) -> str:
+    if "enum" in node:
+        return ", ".join(map(str, node["enum"]))
+    if "const" in node:
+        return str(node["const"])
+    kind = node.get("type")
+    if kind in ("number", "integer"):
+        return _number(node)
+    if kind == "array":
+        return _array(node)
+    if kind == "object":
+        if "properties" in node:
+            return f"settings {', '.join(n for n in node['properties'] if n != 'source_files')}"
+        return f"name: {type_text(node.get('additionalProperties') or {})}"
+    if node.get("format") == "path":
+        return "path"
+    return {"boolean": "true, false", "string": "text"}.get(str(kind), str(kind))
+
+
+def type_text(node: Node) -> str:
+    """Type, unit and bounds in a few words: 'number > 0 [s]', 'double, single', 'list of 3 times number [m]'."""
+    return " or ".join(dict.fromkeys(_one(choice) for choice in branches(node)))
+
+
+def allowed_at(location: Sequence[str | int]) -> str:
+    """What may stand at ``location``; an empty string for a location that is not in the schema."""
+    return " or ".join(dict.fromkeys(type_text(node) for node in at(location)))
+
+
+def help_at(location: Sequence[str | int]) -> str:
+    """The help text of the setting at ``location``."""
+    return next((node["description"] for node in at(location) if "description" in node), "")

@@ -1,0 +1,137 @@
+"""From plain data to a Case, every mistake told in the words of the settings and at its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from faultwave.base.errors import Problems, suggest
+from faultwave.case import describe
+from faultwave.case.model import Case
+
+Location = tuple[str | int, ...]
+
+OVERRIDES: dict[str, Location] = {
+    "order": ("numerics", "order"),
+    "precision": ("numerics", "precision"),
+    "backend": ("numerics", "backend"),
+    "threads": ("numerics", "threads"),
+    "until": ("end_time",),
+    "output": ("output", "folder"),
+}
+"""What a command line may replace: option -> setting."""
+
+
+def dotted(location: Sequence[str | int]) -> str:
+    """'output.receivers.points[0]' for a location."""
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
+    return text.lstrip(".") or "case"
+
+
+def apply_overrides(data: dict[str, Any], overrides: Mapping[str, Any] | None, problems: Problems) -> dict[str, Any]:
+    """``data`` with the overrides that are not None put in; groups on the way are copied or created."""
+    data = dict(data)
+    for name, value in (overrides or {}).items():
+        if name not in OVERRIDES:
+            problems.error(f"--{name}", "is no override", ", ".join(OVERRIDES), suggest(name, OVERRIDES))
+            continue
+        if value is None:
+            continue
+        group, location = data, OVERRIDES[name]
+        for part in location[:-1]:
+            below = group.get(str(part))
+            if below is not None and not isinstance(below, Mapping):
+                break  # not a group at all: validation says so
+            group[str(part)] = group = dict(below or {})
+        else:
+            group[str(location[-1])] = value
+    return data
+
+
+def build(
+    data: dict[str, Any],
+    folders: Sequence[Path],
+    where: Callable[[Location], str],
+    problems: Problems,
+    overrides: Mapping[str, Any] | None = None,
+) -> Case | None:
+    """Validate ``data``; None when it, or anything found before, is wrong.
+
+    folders: where relative input paths are looked for, in this order. where: place of a location for messages.
+    """
+    data = apply_overrides(data, overrides, problems)
+    options = {OVERRIDES[n]: f"--{n}" for n, v in (overrides or {}).items() if v is not None and n in OVERRIDES}
+
+    def place(location: Location) -> str:
+        return options.get(location) or where(location)
+
+    try:
+        case = Case.model_validate(data, context={"folders": tuple(folders)})
+    except ValidationError as error:
+        _translate(error, data, place, problems)
+        return None
+    return None if problems.errors else case
+
+
+def _translate(error: ValidationError, data: Any, place: Callable[[Location], str], problems: Problems) -> None:
+    seen: set[Location] = set()
+    for item in error.errors(include_url=False):
+        location = _written(item["loc"], data, item["type"])
+        if location in seen:  # each alternative of a union complains on its own
+            continue
+        seen.add(location)
+        what, allowed, advice = _words(item, location)
+        problems.error(place(location), what, allowed, advice)
+
+
+def _written(location: Location, data: Any, kind: str) -> Location:
+    """The part of pydantic's location that the user wrote: without the tags of union members and '[key]'."""
+    parts: list[str | int] = []
+    for part in location:
+        inside = part in data if isinstance(data, Mapping) else isinstance(part, int) and isinstance(data, Sequence)
+        if inside:
+            parts.append(part)
+            data = data[part] if isinstance(data, Mapping) or int(part) < len(data) else None
+    if kind == "missing" and location:
+        parts.append(location[-1])
+    return tuple(parts)
+
+
+def _words(item: Any, location: Location) -> tuple[str, str, str]:
+    """What is wrong, what is allowed and what to do about it."""
+    kind, name = item["type"], dotted(location)
+    allowed = describe.allowed_at(location)
+    if kind == "extra_forbidden":
+        names = describe.names_at(item["loc"][:-1])
+        group = f"'{dotted(location[:-1])}'" if location[:-1] else "a case"
+        return f"'{location[-1]}' is not a setting of {group}", ", ".join(names), suggest(str(location[-1]), names)
+    if kind == "missing":
+        return f"'{name}' is missing", allowed, describe.help_at(location)
+    if kind == "union_tag_not_found":
+        return f"'{name}.shape' is missing", "box, tpv5", ""
+    if kind == "union_tag_invalid":
+        return f"{name}.shape is '{item['ctx']['tag']}'", "box, tpv5", suggest(str(item["ctx"]["tag"]), ["box", "tpv5"])
+    if kind == "value_error":
+        text = str(item["ctx"]["error"])
+        group = not isinstance(item["input"], str | int | float) or "path" in allowed
+        advice = re.search(r",? did you mean .*\?$", text)
+        return f"{name}: {text[: advice.start()] if advice else text}", "" if group else allowed, _tidy(advice)
+    if kind == "literal_error":
+        options = allowed.split(", ")
+        return f"{name} is {_show(item['input'])}", allowed, suggest(str(item["input"]), options)
+    if item["input"] is None:
+        return f"'{name}' is empty", allowed, ""
+    return f"{name} is {_show(item['input'])}", allowed or item["msg"], "" if allowed else item["msg"]
+
+
+def _tidy(match: re.Match[str] | None) -> str:
+    return match[0].lstrip(", ") if match else ""
+
+
+def _show(value: Any) -> str:
+    text = f"'{value}'" if isinstance(value, str) else str(value)
+    return text if len(text) <= 60 else text[:57] + "..."
