@@ -46,8 +46,9 @@ def test_initial_state_round_trip(law):
 
 def test_coefficient_is_the_formula_and_its_derivative():
     c = AGEING.settings({})
-    p = parameters(AGEING, c, rs_a=[0.008, 0.02, 0.01])
-    psi, v = np.array([1e9, 0.02, 1e-3]), np.array([1e-12, 1.0, 1e-7])
+    p = parameters(AGEING, c, rs_a=[0.008, 0.02, 0.01, 0.05, 0.05])
+    psi = np.array([1e9, 0.02, 1e-3, 1.0, 1.0])
+    v = np.array([1e-12, 1.0, 1e-7, 2e-6 * np.exp(-9.6), 1e-12])  # asinh of something large, of about 1, and small
     mu, slope = AGEING.coefficient(p, c, v, psi)
     exponent = (0.6 + 0.012 * np.log(1e-6 * psi / 0.02)) / p["rs_a"]
     assert mu == pytest.approx(p["rs_a"] * np.arcsinh(v / 2e-6 * np.exp(exponent)), rel=1e-12)
