@@ -141,7 +141,9 @@ def test_leaf_that_lacks_a_parameter_is_told_with_its_place(easi, at):
           - !ConstantMap {map: {p: 0}}
     """)
     assert field.parameters == {"p", "q"}
-    with pytest.raises(InputError, match=r"model.yaml:4:5: no q here \(only p\) at 1 point\(s\): \(1, 2, 3\) in group 2"):
+    with pytest.raises(
+        InputError, match=r"model.yaml:4:5: no q here \(only p\) at 1 point\(s\): \(1, 2, 3\) in group 2"
+    ):
         at(field, "q", [[0, 0, 0], [1, 2, 3]], [1, 2])
 
 

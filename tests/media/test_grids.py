@@ -146,11 +146,11 @@ def test_scec_mistakes(tmp_path, easi):
     rows = scec_rows(4, 2, 400.0, 100.0)
     for lines, message in {
         tuple(rows[:-1]): "lacks 1 of 15 rows",
-        tuple([*rows[:5], "1 1 2", *rows[6:]]): "fault.txt:6: row i=1 j=1 with 3 numbers",
-        tuple([*rows[:5], rows[5].replace("0.6", "x"), *rows[6:]]): "fault.txt:6: not a row",
-        tuple([rows[0], "a b c d", *rows[2:]]): "fault.txt:2: not 'nx ny Lx Ly'",
+        (*rows[:5], "1 1 2", *rows[6:]): "fault.txt:6: row i=1 j=1 with 3 numbers",
+        (*rows[:5], rows[5].replace("0.6", "x"), *rows[6:]): "fault.txt:6: not a row",
+        (rows[0], "a b c d", *rows[2:]): "fault.txt:2: not 'nx ny Lx Ly'",
         tuple(rows[:1]): "lacks its three header lines",
-        tuple([*rows[:5], rows[5].replace("2 0", "5 0", 1), *rows[6:]]): "fault.txt:6: row i=5",
+        (*rows[:5], rows[5].replace("2 0", "5 0", 1), *rows[6:]): "fault.txt:6: row i=5",
     }.items():
         (tmp_path / "fault.txt").write_text("\n".join(lines) + "\n")
         with pytest.raises(InputError, match=message):

@@ -129,7 +129,10 @@ def test_in_a_deck_constants_and_parent_share_the_inputs(easi, at):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("!OptimalStress {constants: {mu_d: 0.2}}", "lacks mu_s, strike, dip, rake, effectiveConfiningStress.*seen here"),
+        (
+            "!OptimalStress {constants: {mu_d: 0.2}}",
+            "lacks mu_s, strike, dip, rake, effectiveConfiningStress.*seen here",
+        ),
         ("!AndersonianStress {constants: {SHmax: 0.2}}", "no input 'SHmax'.*did you mean 'SH_max'"),
         (
             "!AndersonianStress {constants: {mu_d: 0.2, mu_s: 0.6, SH_max: 0, sig_zz: 1, cohesion: 0, S: 1, "

@@ -35,9 +35,7 @@ def cell_averages(
     barycentric, weights = (np.full((1, 4), 0.25), np.ones(1)) if single or order is None else conical_rule(order)
     findings = Findings()
     for cells in _parts(len(vertices), max(1, CHUNK // len(weights))):
-        # (3, cells, points): each coordinate lies in one stretch of memory, as fields read it
-        spots = np.einsum("qv,cvd->dcq", barycentric, vertices[cells], optimize=True)
-        points = np.ascontiguousarray(spots).reshape(3, -1).T
+        points = _spots(vertices[cells], barycentric)
         owners = np.repeat(np.arange(len(vertices))[cells], len(weights))
         values = _checked(field, names, points, groups[owners], owners, None, findings)
         if values is not None and not findings.counts:
@@ -69,6 +67,24 @@ def at_points(
             result[name][part] = column
     findings.raise_errors()
     return result
+
+
+def _spots(vertices: Floats, barycentric: Floats) -> Floats:
+    """The points of each cell, (cells * points, 3); each coordinate in one stretch of memory, as fields read it.
+
+    Spelled out rather than multiplied as matrices, so that a cell's points do not depend on its
+    neighbours in the chunk.
+    """
+    result = np.zeros((3, len(vertices), len(barycentric)))
+    for corner, share in enumerate(barycentric.T):
+        for axis in range(3):
+            result[axis] += vertices[:, corner, axis, None] * share
+    return result.reshape(3, -1).T
+
+
+def _mean(samples: Floats, weights: Floats) -> Floats:
+    """Weighted sum over the points of each cell, in an order that does not depend on the number of cells."""
+    return np.einsum("cq,q->c", samples, weights, optimize=False)
 
 
 def _parts(count: int, size: int) -> Iterator[slice]:
@@ -117,7 +133,8 @@ def _faults(values: Values) -> Iterator[tuple[str, np.ndarray, Floats]]:
         yield "mu is negative", bad, values["mu"]
     if "lambda" in values:
         bulk = _bulk_modulus(values)
-        if (bad := bulk <= 0).any():
+        bad = (bulk <= 0) & (values["mu"] >= 0) if "mu" in values else bulk <= 0
+        if bad.any():
             yield "the bulk modulus lambda + 2/3 mu is not positive", bad, bulk
 
 
@@ -127,12 +144,12 @@ def _bulk_modulus(values: Values) -> Floats:
 
 def _means(samples: Values, weights: Floats) -> Values:
     """Means over the points of each cell; ``samples`` (cells, points), ``weights`` (points,) with sum 1."""
-    means = {name: column @ weights for name, column in samples.items()}
+    means = {name: _mean(column, weights) for name, column in samples.items()}
     if len(weights) == 1:
         return {name: column[:, 0] for name, column in samples.items()}
     with np.errstate(divide="ignore", invalid="ignore"):
         if "mu" in samples:
-            means["mu"] = 1 / ((1 / samples["mu"]) @ weights)  # any mu = 0 gives 1/inf = 0: acoustic
+            means["mu"] = 1 / _mean(1 / samples["mu"], weights)  # any mu = 0 gives 1/inf = 0: acoustic
         if "lambda" in samples:
             means["lambda"] = _mean_lambda(samples, means, weights)
     # Uniform cells keep their values to the last bit, whatever the rounding of the sums.
@@ -143,10 +160,10 @@ def _means(samples: Values, weights: Floats) -> Values:
 
 
 def _mean_lambda(samples: Values, means: Values, weights: Floats) -> Floats:
-    acoustic = 1 / ((1 / _bulk_modulus(samples)) @ weights)
+    acoustic = 1 / _mean(1 / _bulk_modulus(samples), weights)
     if "mu" not in samples:
         return acoustic
     mu, lam = samples["mu"], samples["lambda"]
-    ratio = (lam / (2 * mu * (3 * lam + 2 * mu))) @ weights  # mean of nu/E
+    ratio = _mean(lam / (2 * mu * (3 * lam + 2 * mu)), weights)  # mean of nu/E
     elastic = 4 * means["mu"] ** 2 * ratio / (1 - 6 * means["mu"] * ratio)
     return np.where((mu == 0).any(axis=1), acoustic, elastic)

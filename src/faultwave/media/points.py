@@ -60,7 +60,9 @@ class Findings:
         key = (place, fault)
         self.counts[key] = self.counts.get(key, 0) + len(points)
         listed = self.examples.setdefault(key, [])
-        for row in range(min(len(points), MAXIMUM_EXAMPLES - len(listed))):
+        # of each cell one point is enough to find it
+        shown = range(len(points)) if cells is None else np.sort(np.unique(cells, return_index=True)[1])
+        for row in shown[: MAXIMUM_EXAMPLES - len(listed)]:
             text = coordinates(points[row])
             if cells is not None:
                 text = f"cell {int(cells[row])} at {text}"
