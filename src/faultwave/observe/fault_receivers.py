@@ -8,9 +8,9 @@ import numpy as np
 
 
 class FaultRecorder:
-    """Every ``every``-th step of each cluster; ``read(items)`` gives values (n, quantities) of receivers of one cluster."""
+    """Every ``every``-th step of each cluster; ``read(cluster)`` gives values (n, quantities) of its receivers."""
 
-    def __init__(self, clusters: Sequence[np.ndarray], every: int, read: Callable[[np.ndarray], np.ndarray]):
+    def __init__(self, clusters: Sequence[np.ndarray], every: int, read: Callable[[int], np.ndarray]):
         self.clusters, self.every, self.read = clusters, every, read
         self.count = [0] * len(clusters)
         total = sum(len(c) for c in clusters)
@@ -19,13 +19,14 @@ class FaultRecorder:
 
     def record(self, cluster: int, time: float, step: float) -> None:
         """After the step from ``time`` of a cluster."""
-        items = self.clusters[cluster]
         self.count[cluster] += 1
-        if len(items) and self.count[cluster] % self.every == 0:
-            self.take(items, time + step)
+        if self.count[cluster] % self.every == 0:
+            self.take(cluster, time + step)
 
-    def take(self, items: np.ndarray, time: float) -> None:
-        for i, row in zip(items, self.read(items), strict=True):
+    def take(self, cluster: int, time: float) -> None:
+        if not len(self.clusters[cluster]):
+            return
+        for i, row in zip(self.clusters[cluster], self.read(cluster), strict=True):
             self.times[i].append(time)
             self.values[i].append(row)
 

@@ -16,6 +16,8 @@ from faultwave.base.errors import InputError, Problem, suggest
 from faultwave.domain import tets
 from faultwave.engines.dg import kernels
 from faultwave.engines.dg.basis import face_points, tet_basis
+from faultwave.engines.dg.fault_probe import QUANTITIES as FAULT_FIELDS
+from faultwave.engines.dg.fault_probe import FaultProbe
 from faultwave.engines.dg.layout import ranged
 from faultwave.engines.dg.operator import powers
 from faultwave.output.refine import refine_tet, refine_triangle
@@ -198,14 +200,8 @@ def surface(engine: Engine, setting: Any, open_writers: Callable[..., list[Write
     return finish
 
 
-FAULT_FIELDS = (
-    "SRs", "SRd", "T_s", "T_d", "P_n", "u_n", "Mud", "StV", "Ts0", "Td0", "Pn0", "Sls", "Sld", "Vr", "ASl", "PSR", "RT", "DS", "P_f",
-    "Tmp",
-)  # fmt: skip
-
-
 def fault(engine: Engine, setting: Any, open_writers: Callable[..., list[Writer]]) -> Callable[[float], None]:
-    """Fault snapshots: each sub-triangle shows the friction point nearest to its centre."""
+    """Fault snapshots at the centre of each sub-triangle; values of friction points are those of the nearest one."""
     plan, f = engine.plan, engine.fault
     if f is None:
         raise InputError(Problem("output.fault", "the case has no fault with friction"))
@@ -215,16 +211,14 @@ def fault(engine: Engine, setting: Any, open_writers: Callable[..., list[Writer]
     writers = open_writers("fault", points.reshape(-1, 3), np.arange(points.size // 3).reshape(-1, 3), {
         "fault-tag": np.repeat(f.faces.tags, len(centres)), "global-id": np.repeat(np.arange(len(f.faces.area)), len(centres)),
     }, fields)  # fmt: skip
-    nearest = f.nearest(np.broadcast_to(centres, (len(f.faces.area), *centres.shape)), None)
     setting_fault = plan.case.fault
     from_velocity = setting_fault is not None and setting_fault.slip_rate_output == "velocity"
     members = _by_cluster(plan.clustering.cluster[f.faces.cells[:, 0]], engine.layout.clusters)
+    probes = [FaultProbe(f, items, centres, False, from_velocity) for items in members]
     shots = Snapshots(setting.interval, members, fields, len(centres), writers)
 
     def deliver(number: int, cluster: int) -> None:
-        items = members[cluster]
-        found = f.fields(fields, items, from_velocity)
-        shots.deliver(number, cluster, items, {k: np.take_along_axis(v, nearest[items], 1) for k, v in found.items()})
+        shots.deliver(number, cluster, members[cluster], probes[cluster].read(fields))
 
     def corrected(cluster: int, time: float, step: float) -> None:
         for number, moment in shots.due(cluster, time, (time + step) * (1 + 1e-9) + 1e-9 * setting.interval):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import Problem, RunError
+from faultwave.engines.dg.fault_probe import FaultProbe
 from faultwave.observe import receivers as seismograms
 from faultwave.observe.dataset import Dataset, energies_from_arrays, fault_receivers_from_arrays
 from faultwave.observe.fault_receivers import FaultRecorder
@@ -74,7 +75,7 @@ class Simulation:
         assert points is not None and fault is not None and self.plan.fault is not None
         time, values = self._fault_receivers.arrays(len(self._fault_fields))
         f = self.plan.fault.faces
-        nearest = fault.nearest(points.local[:, None], points.cells)[:, 0]
+        nearest = FaultProbe(fault, points.cells, points.local[:, None], False, False).nearest[:, 0]
         stress = self.plan.fault.stress[points.cells, nearest]
         vector = stress[:, 1:2] * f.tangent1[points.cells] + stress[:, 2:3] * f.tangent2[points.cells]
         strike, dip = f.strike[points.cells], f.dip[points.cells]
@@ -210,21 +211,17 @@ class Simulation:
         faces = points.cells
         cluster = self.plan.clustering.cluster[fault.faces.cells[faces, 0]]
         members = [np.flatnonzero(cluster == c) for c in range(self.engine.layout.clusters)]
-        nearest = fault.nearest(points.local[:, None], faces)
         from_velocity = self.case.fault is not None and self.case.fault.slip_rate_output == "velocity"
+        exact = setting.position == "exact"
+        probes = {c: FaultProbe(fault, faces[m], points.local[m][:, None], exact, from_velocity) for c, m in enumerate(members)}
 
-        def read(items: np.ndarray) -> np.ndarray:
-            found = fault.fields(names, faces[items], from_velocity)
-            columns = []
-            for name in names:
-                if setting.position == "exact" and name not in ("RT", "DS", "Vr"):
-                    columns.append(fault.at(found[name], points.local[items][:, None], faces[items])[:, 0])
-                else:
-                    columns.append(np.take_along_axis(found[name], nearest[items], 1)[:, 0])
-            return np.stack(columns, 1)
+        def read(cluster: int) -> np.ndarray:
+            found = probes[cluster].read(names)
+            return np.stack([found[name][:, 0] for name in names], 1)
 
         recorder = FaultRecorder(members, setting.every, read)
-        recorder.take(np.arange(len(faces)), 0.0)
+        for c in range(len(members)):
+            recorder.take(c, 0.0)
         self.engine.corrected.append(recorder.record)
         return recorder, names
 

@@ -11,7 +11,6 @@ from scipy.special import roots_legendre
 
 from faultwave.domain.tets.mesh import FILE_FACES, SORTED_FACES, Geometry, Mesh, Topology
 from faultwave.engines.dg import kernels
-from faultwave.engines.dg.basis import triangle_basis, triangle_basis_gradient
 from faultwave.engines.dg.fault_points import PointRule, vertex_permutation
 from faultwave.engines.dg.layout import ranged
 from faultwave.engines.dg.operator import Operator, powers
@@ -209,82 +208,8 @@ class Fault:
         state = self.buffers["state"].get(where)
         return found | {name: state[..., i] for i, name in enumerate((*COMMON_STATE, *self.law.state))}
 
-    def fields(self, names: Sequence[str], items: np.ndarray | None, from_velocity: bool) -> dict[str, np.ndarray]:
-        """Quantities of FORMATS 4.2 at the points (faces, points); directions along strike and dip."""
-        r = self.record(items)
-        f = self.faces
-        pick = slice(None) if items is None else items
-
-        def along(direction: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-            d = direction[pick]
-            one = (d * f.tangent1[pick]).sum(1)[:, None]
-            two = (d * f.tangent2[pick]).sum(1)[:, None]
-            return np.asarray(one * a + two * b)
-
-        rate = ("jump1", "jump2") if from_velocity else ("slip_rate1", "slip_rate2")
-        total = (r["traction1"] + r["stress1"], r["traction2"] + r["stress2"])
-        made: dict[str, Any] = {
-            "SRs": lambda: along(f.strike, r[rate[0]], r[rate[1]]),
-            "SRd": lambda: along(f.dip, r[rate[0]], r[rate[1]]),
-            "T_s": lambda: along(f.strike, r["traction1"], r["traction2"]),
-            "T_d": lambda: along(f.dip, r["traction1"], r["traction2"]),
-            "P_n": lambda: r["traction_n"],
-            "u_n": lambda: r["normal_velocity"],
-            "Mud": lambda: self._output(r, "Mud"),
-            "StV": lambda: self._output(r, "StV"),
-            "Ts0": lambda: along(f.strike, *total),
-            "Td0": lambda: along(f.dip, *total),
-            "Pn0": lambda: r["traction_n"] + r["stress_n"],
-            "Sls": lambda: along(f.strike, r["slip1"], r["slip2"]),
-            "Sld": lambda: along(f.dip, r["slip1"], r["slip2"]),
-            "Vr": lambda: self.rupture_speed(r["ruptured"], items),
-            "ASl": lambda: r["accumulated_slip"],
-            "PSR": lambda: r["peak_slip_rate"],
-            "RT": lambda: r["ruptured"],
-            "DS": lambda: r["weakened"],
-            "P_f": lambda: np.zeros_like(r["peak_slip_rate"]),
-            "Tmp": lambda: np.zeros_like(r["peak_slip_rate"]),
-        }
-        return {name: made[name]() for name in names}
-
-    def nearest(self, points: np.ndarray, items: np.ndarray | None) -> np.ndarray:
-        """Number of the friction point nearest to each of points (faces, q, 2) in face coordinates, (faces, q)."""
-        pick = slice(None) if items is None else items
-        corners = self.faces.corners[pick]
-        edges = np.stack([corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]], 1)
-        offset = points[:, :, None] - self.rule.points[self.faces.group[pick]][:, None]
-        distance = np.einsum("nqpd,ndx->nqpx", offset, edges)
-        return np.asarray((distance**2).sum(-1).argmin(-1))
-
-    def _output(self, record: dict[str, np.ndarray], name: str) -> np.ndarray:
-        source = self.law.outputs.get(name)
-        return record[source] if source else np.zeros_like(record["friction"])
-
-    def modes(self, values: np.ndarray, items: np.ndarray | None = None) -> np.ndarray:
-        """Project point values (faces, points) on face modes (faces, B2)."""
-        group = self.faces.group if items is None else self.faces.group[items]
-        return np.einsum("nkp,np->nk", self.rule.back[group], values)
-
-    def at(self, values: np.ndarray, points: np.ndarray, items: np.ndarray | None = None) -> np.ndarray:
-        """Values (faces, q) at face coordinates (q, 2) or (faces, q, 2) of the projection of point values."""
-        modes = self.modes(values, items)
-        points = np.broadcast_to(points, (len(modes), *points.shape[-2:]))
-        phi = triangle_basis(points.reshape(-1, 2), self.operator.order - 1).reshape(*points.shape[:2], -1)
-        return np.einsum("nqk,nk->nq", phi, modes)
-
-    def rupture_speed(self, ruptured: np.ndarray, items: np.ndarray | None) -> np.ndarray:
-        """1/|grad RT| in the face where every point has ruptured, else 0 (NUMERICS 5.5)."""
-        pick = np.arange(len(self.faces.area)) if items is None else np.asarray(items)
-        modes = self.modes(ruptured, items)
-        gradient = triangle_basis_gradient(self.rule.points.reshape(-1, 2), self.operator.order - 1)[1]
-        gradient = gradient.reshape(*self.rule.points.shape[:2], -1, 2)[self.faces.group[pick]]
-        slope = np.einsum("npkd,nk->npd", gradient, modes)
-        corners = self.faces.corners[pick]
-        edges = np.stack([corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]], 1)
-        metric = np.linalg.inv(edges @ edges.transpose(0, 2, 1))
-        steep = np.sqrt(np.maximum(np.einsum("npd,nde,npe->np", slope, metric, slope), 0.0))
-        whole = (ruptured > 0).all(1)[:, None] & (steep > 0)
-        return np.where(whole, 1.0 / np.where(steep > 0, steep, 1.0), 0.0)
+    def nbytes(self) -> int:
+        return sum(b.nbytes for name, b in self.buffers.items() if name != "waves")
 
     def moment_rate(self, record: dict[str, np.ndarray]) -> float:
         """[N m/s]"""
@@ -300,7 +225,7 @@ class Fault:
         """Frictional work, potency and moment (FORMATS 4.6; NUMERICS 5.6)."""
         r, f = self.record(), self.faces
         weights = 2.0 * f.area[:, None] * self.rule.weights[None]
-        work = float((weights * r["work"]).sum())
+        work = float((weights * r["work_moved" if from_velocity else "work"]).sum())
         slip = (r["moved1"], r["moved2"]) if from_velocity else (r["slip1"], r["slip2"])
         static = -0.5 * float((weights * (r["traction1"] * slip[0] + r["traction2"] * slip[1])).sum())
         path = r["moved"] if from_velocity else r["accumulated_slip"]

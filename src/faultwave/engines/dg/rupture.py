@@ -20,11 +20,11 @@ RUPTURE_RATE = 1e-3  # m/s, above which a point counts as ruptured (FORMATS 4.2)
 
 RECORD = (
     "ruptured", "weakened", "traction1", "traction2", "traction_n", "jump1", "jump2", "normal_velocity", "strength", "work",
-    "moved_n", "moved1", "moved2", "moved",
+    "work_moved", "moved_n", "moved1", "moved2", "moved",
 )  # fmt: skip
 """What every fault point remembers beside the friction law's own state: rupture and dynamic stress times, the last traction change,
-velocity jump, common normal velocity and strength, frictional work [J/m^2], and slip vector and path length from the velocity jump
-("moved")."""
+velocity jump, common normal velocity and strength, frictional work [J/m^2], and from the traces of both sides
+instead of the friction solve ("moved"): work, slip vector and path length."""
 
 
 def rupture(law: FrictionLaw, constants: dict[str, float], order: int, points: int, times: int, episodes: int) -> Kernel:
@@ -91,6 +91,7 @@ def rupture(law: FrictionLaw, constants: dict[str, float], order: int, points: i
         eta = z[1] * z[3] / (z[1] + z[3])
         amount = v[2]
         traction = [h[0], h[1] - eta * v[0], h[2] - eta * v[1]]
+        averaged = [h[0] - z[0] * z[2] / (z[0] + z[2]) * h[3], h[1] - eta * h[4], h[2] - eta * h[5]]  # eta (T+/Z+ + T-/Z-)
         starts = (amount > RUPTURE_RATE) & (old["ruptured"] <= 0.0)
         share = (RUPTURE_RATE - last[0]) / m.maximum(amount - last[0], 1e-300)
         moment = t[2] + t[3] * t[0] * m.minimum(m.maximum(share, 0.0), 1.0)
@@ -101,6 +102,7 @@ def rupture(law: FrictionLaw, constants: dict[str, float], order: int, points: i
             "traction_n": traction[0], "traction1": traction[1], "traction2": traction[2],
             "jump1": h[4], "jump2": h[5], "normal_velocity": h[6], "strength": v[3],
             "work": old["work"] - w[0] * (traction[1] * v[0] + traction[2] * v[1]),
+            "work_moved": old["work_moved"] - w[0] * dot(averaged, h[3:6]),
             "moved_n": old["moved_n"] + w[0] * h[3],
             "moved1": old["moved1"] + w[0] * h[4],
             "moved2": old["moved2"] + w[0] * h[5],

@@ -1,0 +1,162 @@
+"""Reading a fault at chosen points, at the time its cells have reached.
+
+Tractions and slip rate come from the dofs of both sides and the friction of the moment: the locked traction of the two traces, limited by
+the strength (FORMATS 4.2, slip rate of type 1). Slip, times and peaks are those of the friction points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from faultwave.engines.dg.basis import face_points, tet_basis, triangle_basis, triangle_basis_gradient
+from faultwave.engines.dg.fault import Fault
+
+QUANTITIES = (
+    "SRs", "SRd", "T_s", "T_d", "P_n", "u_n", "Mud", "StV", "Ts0", "Td0", "Pn0", "Sls", "Sld", "Vr", "ASl", "PSR", "RT", "DS", "P_f",
+    "Tmp",
+)  # fmt: skip
+"""What a probe can read, named as in FORMATS 4.2."""
+
+
+class FaultProbe:
+    """Points (n, q, 2) in the coordinates of fault faces ``items`` (n,).
+
+    ``exact`` interpolates values of the friction points by projecting them on the face's polynomials, except times, which jump; otherwise
+    the nearest friction point is taken. ``from_velocity`` takes the slip rate from the velocity jump.
+    """
+
+    def __init__(self, fault: Fault, items: np.ndarray, points: np.ndarray, exact: bool, from_velocity: bool):
+        self.fault, self.items, self.exact, self.from_velocity = fault, np.asarray(items), exact, from_velocity
+        faces, order = fault.faces, fault.operator.order
+        points = np.broadcast_to(points, (len(self.items), *points.shape[-2:]))
+        self.shape = points.shape[:2]
+        self.nearest = self._nearest(points)
+        self.phi = triangle_basis(points.reshape(-1, 2), order - 1).reshape(*self.shape, fault.operator.b2)
+        self.psi = np.empty((len(self.items), 2, self.shape[1], fault.operator.b3))
+        for side in range(2):
+            local = faces.faces[self.items, side]
+            for f in range(4):
+                mine = np.flatnonzero(local == f)
+                values = tet_basis(face_points(f, points[mine].reshape(-1, 2)), order - 1)
+                self.psi[mine, side] = values.reshape(len(mine), *self.psi.shape[2:])
+
+    def _nearest(self, points: np.ndarray) -> np.ndarray:
+        """Number of the friction point nearest to each point, (n, q)."""
+        corners = self.fault.faces.corners[self.items]
+        edges = np.stack([corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]], 1)
+        offset = points[:, :, None] - self.fault.rule.points[self.fault.faces.group[self.items]][:, None]
+        distance = np.einsum("nqpd,ndx->nqpx", offset, edges)
+        return np.asarray((distance**2).sum(-1).argmin(-1))
+
+    def _at(self, values: np.ndarray, smooth: bool = True) -> np.ndarray:
+        """Values of the friction points (n, p) at the probe's points (n, q)."""
+        if self.exact and smooth:
+            return np.asarray(np.einsum("nqk,nk->nq", self.phi, self._modes(values)))
+        return np.take_along_axis(values, self.nearest, 1)
+
+    def _modes(self, values: np.ndarray) -> np.ndarray:
+        return np.asarray(np.einsum("nkp,np->nk", self.fault.rule.back[self.fault.faces.group[self.items]], values))
+
+    def read(self, names: Sequence[str]) -> dict[str, np.ndarray]:
+        """Quantities (n, q) by name."""
+        r = self.fault.record(self.items)
+        now = self._now(r)
+        make = self._table(r, now)
+        return {name: make[name]() for name in names}
+
+    def _now(self, r: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Locked traction change, velocity jump and limited traction change along (n, s1, s2), each (n, q)."""
+        fault, law, f = self.fault, self.fault.operator.law, self.fault.faces
+        frame = np.stack([f.normal[self.items], f.tangent1[self.items], f.tangent2[self.items]], 1)  # (n, 3, x)
+        z = np.stack(law.impedance(fault.operator.cells.material), 1)[f.cells[self.items]]  # (n, side, 2)
+        z = z[..., [0, 1, 1]]  # along n, s1, s2
+        waves, speeds = [], []
+        for side, sign in ((0, 1.0), (1, -1.0)):
+            q = np.einsum("nsb,nbq->qns", self.psi[:, side], fault.operator.dofs(f.cells[self.items, side]).astype(float))
+            n = [frame[:, 0, x, None] for x in range(3)]
+            traction = np.einsum("ncx,xns->cns", frame, np.stack(law.flux(q, n)))
+            velocity = np.einsum("ncx,xns->cns", frame, np.stack(law.potential(q)))
+            waves.append(traction - sign * z[:, side].T[..., None] * velocity)
+            speeds.append(velocity)
+        za, zb = (z[:, side].T[..., None] for side in range(2))
+        total = za + zb
+        locked = (zb * waves[0] + za * waves[1]) / total
+        eta = (za * zb / total)[1]
+        sigma = locked[0] + self._at(r["stress_n"], False)
+        tau = [locked[c] + self._at(r[f"stress{c}"], False) for c in (1, 2)]
+        if fault.law.needs_stress:
+            load = np.hypot(*tau)
+            strength = self._strength(r, sigma)
+            share = np.where(load > strength, strength / np.where(load > 0, load, 1.0), 1.0)
+            limited = [t * share - t + locked[c] for c, t in zip((1, 2), tau, strict=True)]
+        else:
+            limited = [locked[c] - eta * self._at(r[f"slip_rate{c}"]) for c in (1, 2)]
+        jump = speeds[1] - speeds[0]
+        return {
+            "n": locked[0], "1": limited[0], "2": limited[1], "normal": (waves[1] - waves[0])[0] / total[0], "jump1": jump[1],
+            "jump2": jump[2], "rate1": (locked[1] - limited[0]) / eta, "rate2": (locked[2] - limited[1]) / eta,
+        }  # fmt: skip
+
+    def _strength(self, r: dict[str, np.ndarray], sigma: np.ndarray) -> np.ndarray:
+        """Frictional strength now, from the friction coefficient, the normal traction and the cohesion where the law has one."""
+        names = list(self.fault.law.kernel_parameters)
+        cohesion: np.ndarray | float = 0.0
+        if "cohesion" in names:
+            where = self.fault.item[self.items]
+            cohesion = self._at(self.fault.buffers["parameter"].get(where)[..., names.index("cohesion")], False)
+        return -cohesion - self._at(r["friction"], False) * np.minimum(sigma, 0.0)
+
+    def _table(self, r: dict[str, np.ndarray], now: dict[str, np.ndarray]) -> dict[str, Callable[[], np.ndarray]]:
+        f, outputs = self.fault.faces, self.fault.law.outputs
+
+        def along(direction: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+            d = direction[self.items]
+            one, two = (d * f.tangent1[self.items]).sum(1)[:, None], (d * f.tangent2[self.items]).sum(1)[:, None]
+            return np.asarray(one * a + two * b)
+
+        def state(name: str) -> np.ndarray:
+            source = outputs.get(name)
+            return self._at(r[source]) if source else np.zeros(self.shape)
+
+        rates = ("jump1", "jump2") if self.from_velocity else ("rate1", "rate2")
+        start = [self._at(r[k], False) for k in ("stress1", "stress2")]
+        total = (now["1"] + start[0], now["2"] + start[1])
+        slip = [self._at(r[k]) for k in ("slip1", "slip2")]
+        return {
+            "SRs": lambda: along(f.strike, now[rates[0]], now[rates[1]]),
+            "SRd": lambda: along(f.dip, now[rates[0]], now[rates[1]]),
+            "T_s": lambda: along(f.strike, now["1"], now["2"]),
+            "T_d": lambda: along(f.dip, now["1"], now["2"]),
+            "P_n": lambda: now["n"],
+            "u_n": lambda: now["normal"],
+            "Mud": lambda: state("Mud"),
+            "StV": lambda: state("StV"),
+            "Ts0": lambda: along(f.strike, *total),
+            "Td0": lambda: along(f.dip, *total),
+            "Pn0": lambda: now["n"] + self._at(r["stress_n"], False),
+            "Sls": lambda: along(f.strike, *slip),
+            "Sld": lambda: along(f.dip, *slip),
+            "Vr": lambda: self._at(self._rupture_speed(r["ruptured"]), False),
+            "ASl": lambda: self._at(r["accumulated_slip"]),
+            "PSR": lambda: self._at(r["peak_slip_rate"], False),
+            "RT": lambda: self._at(r["ruptured"], False),
+            "DS": lambda: self._at(r["weakened"], False),
+            "P_f": lambda: np.zeros(self.shape),
+            "Tmp": lambda: np.zeros(self.shape),
+        }
+
+    def _rupture_speed(self, ruptured: np.ndarray) -> np.ndarray:
+        """1/|grad RT| in the face where every point has ruptured, else 0 (NUMERICS 5.5), at the friction points."""
+        rule, faces = self.fault.rule, self.fault.faces
+        modes = self._modes(ruptured)
+        gradient = triangle_basis_gradient(rule.points.reshape(-1, 2), self.fault.operator.order - 1)[1]
+        gradient = gradient.reshape(*rule.points.shape[:2], -1, 2)[faces.group[self.items]]
+        slope = np.einsum("npkd,nk->npd", gradient, modes)
+        corners = faces.corners[self.items]
+        edges = np.stack([corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]], 1)
+        metric = np.linalg.inv(edges @ edges.transpose(0, 2, 1))
+        steep = np.sqrt(np.maximum(np.einsum("npd,nde,npe->np", slope, metric, slope), 0.0))
+        whole = (ruptured > 0).all(1)[:, None] & (steep > 0)
+        return np.where(whole, 1.0 / np.where(steep > 0, steep, 1.0), 0.0)

@@ -1,0 +1,143 @@
+"""What a run will cost and resolve."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from faultwave.case.model import Case
+from faultwave.domain import tets
+from faultwave.engines.dg.basis import tet_size
+from faultwave.run.plan import Plan, cfl_number
+from faultwave.run.simulation import Engine
+
+Rows = list[tuple[str, ...]]
+
+
+def plan_report(plan: Plan, case: Case, measure_seconds: float = 3.0) -> list[tuple[str, Rows]]:
+    """(section, rows): size, time stepping, cost measured for a few seconds, output, resolution, worst cells."""
+    engine = Engine(plan)
+    return [
+        ("size", _size(plan, engine)),
+        ("time stepping", _stepping(plan)),
+        ("cost", _cost(plan, engine, measure_seconds)),
+        ("output", _output(plan)),
+        ("resolution", _resolution(plan)),
+        ("worst cells", _worst(plan)),
+    ]
+
+
+def _size(plan: Plan, engine: Engine) -> Rows:
+    order, quantities = case_order(plan), len(plan.law.quantities)
+    fault = 0 if plan.fault is None else len(plan.fault.faces.area)
+    memory = engine.operator.nbytes() + (engine.fault.nbytes() if engine.fault else 0)
+    return [
+        ("cells", f"{plan.cells:,}"),
+        ("order", f"{order} (polynomial degree {order - 1}), {plan.case.numerics.precision} precision"),
+        ("degrees of freedom", f"{plan.cells * tet_size(order - 1) * quantities:,}"),
+        ("fault faces", f"{fault:,}" + (f" with {plan.fault.positions.shape[1]} points each" if plan.fault else "")),
+        ("memory of the operator", f"{memory / 2**20:,.0f} MiB, {memory / plan.cells / 1024:.1f} KiB a cell"),
+    ]
+
+
+def case_order(plan: Plan) -> int:
+    return plan.case.numerics.order
+
+
+def updates(plan: Plan) -> float:
+    """Element updates until the end time."""
+    return float((plan.clustering.histogram * np.ceil(plan.case.end_time / plan.clustering.steps)).sum())
+
+
+def _stepping(plan: Plan) -> Rows:
+    c = plan.clustering
+    rows: Rows = [
+        ("CFL number", f"{cfl_number(plan.case):g}"),
+        ("smallest stable step", f"{plan.step.min():.4g} s"),
+        ("wiggle factor", f"{c.wiggle:g}"),
+        ("element updates", f"{updates(plan):,.0f}"),
+        ("speedup of local over global stepping", f"{c.speedup:.2f}"),
+    ]
+    rows += [(f"cluster {i}: step {s:.4g} s", f"{n:,} cells") for i, (s, n) in enumerate(zip(c.steps, c.histogram, strict=True))]
+    return rows
+
+
+def _cost(plan: Plan, engine: Engine, seconds: float) -> Rows:
+    started, cells = time.perf_counter(), engine.updates
+    engine.march.advance(engine.march.time + engine.march.longest)  # warms caches and the friction state
+    started, cells = time.perf_counter(), engine.updates
+    while time.perf_counter() - started < seconds:
+        engine.march.advance(engine.march.time + engine.march.longest)
+    rate = (engine.updates - cells) / (time.perf_counter() - started)
+    return [
+        ("backend", f"{engine.backend.name}, {getattr(engine.backend, 'threads', 1)} threads"),
+        ("measured", f"{rate:,.0f} element updates/s, rupture included"),
+        ("estimated run time", _duration(updates(plan) / rate) + " without output"),
+    ]
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def _output(plan: Plan) -> Rows:
+    out, end = plan.case.output, plan.case.end_time
+    size = 4 if out.precision == "single" else 8
+    rows: Rows = [("folder", str(out.folder))]
+    for name, setting, faces, per in (
+        ("volume", out.volume, plan.cells, (1, 4, 8, 32)),
+        ("surface", out.surface, int((plan.topology.kinds == tets.BoundaryKind.FREE_SURFACE).sum()), (1, 4, 16, 64)),
+        ("fault", out.fault, 0 if plan.fault is None else len(plan.fault.faces.area), (1, 4, 16, 64)),
+    ):
+        if setting is not None:
+            count, steps = faces * per[setting.refinement], int(end / setting.interval + 1e-9) + 1
+            fields = len(setting.fields) if setting.fields else {"volume": 3, "surface": 7, "fault": 18}[name]
+            rows.append((name, f"{steps} snapshots of {count:,} cells, {fields} fields: {steps * count * fields * size / 2**20:,.1f} MiB"))
+    if plan.receivers is not None and out.receivers is not None:
+        rows.append(("receivers", f"{len(plan.receivers.cells)} with {int(end / out.receivers.interval) + 1} samples"))
+    if plan.fault_receivers is not None:
+        rows.append(("fault receivers", f"{len(plan.fault_receivers.cells)}"))
+    return rows
+
+
+def _resolution(plan: Plan) -> Rows:
+    order, geo, material = case_order(plan), plan.geometry, plan.material
+    edge = np.cbrt(6.0 * np.sqrt(2.0) * geo.volume)
+    slow = np.sqrt(material.get("mu", material["lambda"]) / material["rho"])
+    slow = np.where(slow > 0, slow, plan.law.speed(material))
+    frequency = slow * order / edge / 10.0  # edge / order = a tenth of the wavelength
+    rows: Rows = [
+        ("edge length", f"{edge.min():.4g} to {edge.max():.4g} m"),
+        ("frequency with 10 points per S wavelength", f"{frequency.min():.3g} Hz everywhere, {np.median(frequency):.3g} Hz in half of the cells"),
+    ]
+    if plan.fault is not None and {"mu_s", "mu_d", "d_c"} <= set(plan.fault.parameters):
+        rows.append(("points in the cohesive zone", _cohesive_zone(plan)))
+    return rows
+
+
+def _cohesive_zone(plan: Plan) -> str:
+    """Static cohesive zone 9 pi / 32 mu/(1 - nu) d_c / (strength drop) over edge / order (Day et al. 2005, eq. 30)."""
+    fault = plan.fault
+    assert fault is not None
+    p, cell = fault.parameters, fault.faces.cells[:, 0]
+    mu, lam = plan.material["mu"][cell], plan.material["lambda"][cell]
+    drop = (p["mu_s"] - p["mu_d"]) * np.maximum(-fault.stress[..., 0], 0.0)
+    weak = np.where((drop > 0) & (p["mu_s"] < 10), drop, np.nan)
+    nu = lam / (2 * (lam + mu))
+    with np.errstate(all="ignore"):
+        zone = 9 * np.pi / 32 * (mu / (1 - nu))[:, None] * p["d_c"] / weak
+        points = zone / (np.sqrt(4 * fault.faces.area / np.sqrt(3))[:, None] / case_order(plan))
+    if not np.isfinite(points).any():
+        return "no weakening"
+    worst = np.nanmin(points)
+    return f"{worst:.1f} at least, {np.nanmedian(points):.1f} in the median ({'enough' if worst >= 2 else 'too few'}: 2 to 3 are needed)"
+
+
+def _worst(plan: Plan) -> Rows:
+    return [
+        (f"cell {b.cell}", ", ".join(f"{x:.6g}" for x in b.centroid), f"inradius {b.inradius:.4g} m", b.reason)
+        for b in tets.worst_cells(plan.mesh, plan.topology, plan.geometry, 10, plan.step)
+    ]
