@@ -72,6 +72,12 @@ def names_at(location: Sequence[str | int]) -> list[str]:
     return list(dict.fromkeys(name for properties in found for name in properties if name != "source_files"))
 
 
+def keys_at(location: Sequence[str | int]) -> list[str]:
+    """Names that a mapping at ``location`` may use, where they are limited."""
+    found = [choice.get("propertyNames", {}) for node in at(location) for choice in branches(node)]
+    return [name for keys in found for name in keys.get("enum", [])]
+
+
 def _number(node: Node) -> str:
     kind = "integer" if node["type"] == "integer" else "number"
     limits = [f"{sign} {node[key]:g}" for key, sign in _BOUNDS if key in node]

@@ -30,18 +30,26 @@ def _locate(path: Path, info: ValidationInfo) -> Path:
     raise ValueError(f"no such file: {' nor '.join(map(str, dict.fromkeys(tried)))}")
 
 
+class ParameterErrors(ValueError):
+    """What is wrong with each parameter, by name."""
+
+    def __init__(self, wrong: dict[str, str]):
+        self.wrong = wrong
+        super().__init__("; ".join(f"{name}: {text}" for name, text in wrong.items()))
+
+
 def _convert(values: object) -> object:
     """Parameters by name to SI; every wrong one is told."""
     if not isinstance(values, dict):
         return values
-    converted, wrong = {}, []
+    converted, wrong = {}, {}
     for name, value in values.items():
         try:
             converted[name] = parameter_to_si(str(name), value)
         except ValueError as error:
-            wrong.append(f"{name}: {error}")
+            wrong[str(name)] = str(error)
     if wrong:
-        raise ValueError("; ".join(wrong))
+        raise ParameterErrors(wrong)
     return converted
 
 

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from faultwave.base.errors import Problems, suggest
 from faultwave.case import describe
-from faultwave.case.model import Case
+from faultwave.case.model import Case, ParameterErrors
 
 Location = tuple[str | int, ...]
 
@@ -84,6 +84,11 @@ def _translate(error: ValidationError, data: Any, place: Callable[[Location], st
         if location in seen:  # each alternative of a union complains on its own
             continue
         seen.add(location)
+        cause = item.get("ctx", {}).get("error")
+        if isinstance(cause, ParameterErrors):
+            for name, text in cause.wrong.items():
+                problems.error(place((*location, name)), f"{dotted((*location, name))}: {text}")
+            continue
         what, allowed, advice = _words(item, location)
         problems.error(place(location), what, allowed, advice)
 
@@ -96,7 +101,7 @@ def _written(location: Location, data: Any, kind: str) -> Location:
         if inside:
             parts.append(part)
             data = data[part] if isinstance(data, Mapping) or int(part) < len(data) else None
-    if kind == "missing" and location:
+    if kind == "missing" and location and isinstance(location[-1], str):
         parts.append(location[-1])
     return tuple(parts)
 
@@ -105,6 +110,15 @@ def _words(item: Any, location: Location) -> tuple[str, str, str]:
     """What is wrong, what is allowed and what to do about it."""
     kind, name = item["type"], dotted(location)
     allowed = describe.allowed_at(location)
+    if item["loc"][-1:] == ("[key]",):
+        names = describe.keys_at(location[:-1])
+        return (
+            f"'{location[-1]}' is no name for {dotted(location[:-1])}",
+            ", ".join(names),
+            suggest(str(item["input"]), names),
+        )
+    if kind == "missing" and not isinstance(item["loc"][-1], str):
+        return f"{name} is {_show(item['input'])}, too short", allowed, ""
     if kind == "extra_forbidden":
         names = describe.names_at(item["loc"][:-1])
         group = f"'{dotted(location[:-1])}'" if location[:-1] else "a case"
@@ -117,9 +131,9 @@ def _words(item: Any, location: Location) -> tuple[str, str, str]:
         return f"{name}.shape is '{item['ctx']['tag']}'", "box, tpv5", suggest(str(item["ctx"]["tag"]), ["box", "tpv5"])
     if kind == "value_error":
         text = str(item["ctx"]["error"])
-        group = not isinstance(item["input"], str | int | float) or "path" in allowed
+        whole = not isinstance(item["input"], str | int | float) or "path" in allowed
         advice = re.search(r",? did you mean .*\?$", text)
-        return f"{name}: {text[: advice.start()] if advice else text}", "" if group else allowed, _tidy(advice)
+        return f"{name}: {text[: advice.start()] if advice else text}", "" if whole else allowed, _tidy(advice)
     if kind == "literal_error":
         options = allowed.split(", ")
         return f"{name} is {_show(item['input'])}", allowed, suggest(str(item["input"]), options)

@@ -1,0 +1,69 @@
+"""One door to every kind of case: native YAML, a SeisSol deck, a built-in example, a mapping or a Case."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+
+from faultwave.base.errors import Problems, suggest
+from faultwave.case.model import Case
+from faultwave.case.native import load_native
+from faultwave.case.validate import build, dotted
+
+
+@functools.cache
+def _example_files() -> dict[str, Path]:
+    folder = Path(str(resources.files("faultwave.case") / "examples"))
+    return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+
+
+def examples() -> dict[str, str]:
+    """Built-in examples: name -> title."""
+    return {name: str(YAML(typ="safe").load(path).get("title", "")) for name, path in _example_files().items()}
+
+
+def example_text(name: str) -> str:
+    """The YAML text of a built-in example, to start an own case from. Raises KeyError for an unknown name."""
+    return _example_files()[name].read_text(encoding="utf-8")
+
+
+def load_case(
+    case: str | Path | Mapping[str, Any] | Case, overrides: Mapping[str, Any] | None = None
+) -> tuple[Case | None, Problems]:
+    """Read and validate a case.
+
+    case: path of a native .yaml/.yml or of a SeisSol .par; the name of a built-in example (a file of that name wins);
+    nested settings as a mapping; or a Case. overrides: any of order, precision, backend, threads, until [s or text
+    with a unit], output (folder); None means not given.
+
+    Returns the case, or None when there are errors, and every problem found. Input paths in the case are absolute;
+    relative ones of mappings and Case objects are looked for in the working directory.
+    """
+    if isinstance(case, Case):
+        return _from_data(case.model_dump(exclude_unset=True), overrides)
+    if isinstance(case, Mapping):
+        return _from_data(dict(case), overrides)
+    path = Path(case).expanduser()
+    if not path.exists() and str(case) in _example_files():
+        path = _example_files()[str(case)]
+    if path.suffix.lower() in (".yaml", ".yml"):
+        return load_native(path, overrides)
+    if path.suffix.lower() == ".par":
+        from faultwave.case.seissol import load_deck
+
+        return load_deck(path, overrides)
+    problems = Problems()
+    allowed = f"a native .yaml, a SeisSol .par, or one of the examples {', '.join(_example_files())}"
+    what = "is a folder" if path.is_dir() else "is no case file" if path.exists() else "no such file or example"
+    problems.error(str(case), what, allowed, suggest(str(case), _example_files()))
+    return None, problems
+
+
+def _from_data(data: dict[str, Any], overrides: Mapping[str, Any] | None) -> tuple[Case | None, Problems]:
+    problems = Problems()
+    return build(data, (Path.cwd(),), dotted, problems, overrides), problems

@@ -1,0 +1,151 @@
+"""The native case file: YAML 1.2, the settings of ``case.model``, units in values, errors with line numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from faultwave.base.errors import Problems
+from faultwave.case.model import Case
+from faultwave.case.parameters import nearest, unit_of
+from faultwave.case.validate import Location, build, dotted
+
+
+def load_native(path: str | Path, overrides: Mapping[str, Any] | None = None) -> tuple[Case | None, Problems]:
+    """Read a native case file.
+
+    Relative input paths are looked for in the file's folder. overrides: command-line options that replace settings, see
+    ``validate.OVERRIDES``. Returns None for the case when there are errors, and every error and warning with file:line.
+    """
+    path, problems = Path(path), Problems()
+    document = _read(path, problems)
+    if document is None:
+        return None, problems
+    data = _plain(document)
+
+    def where(location: Location) -> str:
+        return f"{path}:{_line(document, location)}"
+
+    data["source_files"] = (path.absolute(),)
+    case = build(data, (path.absolute().parent,), where, problems, overrides)
+    wrong = {problem.where for problem in problems.items}
+    for location in _empty(data):
+        if where(location) not in wrong:
+            problems.warn(where(location), f"'{dotted(location)}' is empty: it has no effect")
+    for location, name in _unknown_parameters(data):
+        if where(location) not in wrong:
+            problems.warn(where(location), f"'{name}' is not a parameter that is known here", "", nearest(name))
+    problems.items.sort(key=lambda problem: _number(problem.where))
+    return case, problems
+
+
+def _number(where: str) -> int:
+    """The line in 'file:line[:column]', 0 without one: problems are told in the order of the file."""
+    found = re.search(r":(\d+)(?::\d+)?$", where)
+    return int(found[1]) if found else 0
+
+
+def _read(path: Path, problems: Problems) -> CommentedMap | None:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        problems.error(str(path), f"cannot be read: {error.strerror}")
+        return None
+    except UnicodeDecodeError as error:
+        problems.error(str(path), f"is not UTF-8 text (byte {error.start})", "a YAML file")
+        return None
+    reader = YAML(typ="rt")
+    try:
+        document = reader.load(text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else str(path)
+        # Of a duplicate key ruamel tells at length how to allow it, which is not what anybody wants here.
+        what = " ".join(str(error.problem or error.context).split("\n")[0].split())
+        problems.error(place, f"not valid YAML: {what}", advice=_yaml_advice(what))
+        return None
+    except (YAMLError, ValueError) as error:
+        problems.error(str(path), f"not valid YAML: {error}")
+        return None
+    if not isinstance(document, CommentedMap):
+        given = "empty" if document is None else f"a {type(document).__name__.removeprefix('Commented').lower()}"
+        problems.error(f"{path}:1", f"a case file is a set of 'name: value' lines, this one is {given}")
+        return None
+    return document
+
+
+def _yaml_advice(what: str) -> str:
+    if "tab" in what or "\\t" in what:
+        return "Indent with blanks, not tabs"
+    return "Remove one of the two" if "duplicate key" in what else ""
+
+
+def _plain(node: Any) -> Any:
+    """Built-in types instead of ruamel's, so that nothing of the file's formatting travels on."""
+    if isinstance(node, Mapping):
+        return {(key if isinstance(key, int) else str(key)): _plain(value) for key, value in node.items()}
+    if isinstance(node, CommentedSeq | list):
+        return [_plain(value) for value in node]
+    for kind in (bool, int, float, str):
+        if isinstance(node, kind):
+            return kind(node)
+    return node
+
+
+def _line(document: CommentedMap, location: Location) -> int:
+    """1-based line of the innermost part of ``location`` that stands in the file."""
+    node: Any = document
+    line = document.lc.line or 0
+    for part in location:
+        try:
+            if isinstance(node, CommentedMap) and part in node:
+                line = node.lc.key(part)[0]
+            elif isinstance(node, CommentedSeq) and isinstance(part, int) and part < len(node):
+                line = node.lc.item(part)[0]
+            else:
+                break
+        except (KeyError, TypeError):  # a key that came through an alias has no line of its own
+            pass
+        node = node[part]
+    return int(line) + 1
+
+
+def _empty(node: Any, location: Location = ()) -> Iterator[Location]:
+    """Locations of keys without a value."""
+    items = node.items() if isinstance(node, Mapping) else enumerate(node) if isinstance(node, list) else ()
+    for part, value in items:
+        if value is None:
+            yield (*location, part)
+        yield from _empty(value, (*location, part))
+
+
+def _unknown_parameters(data: Mapping[str, Any]) -> Iterator[tuple[Location, str]]:
+    """Parameter names that no table knows: most likely mistyped, but a law from elsewhere may have its own."""
+    for location, field in _fields(data):
+        for way in ("constant", "expression"):
+            names = field.get(way)
+            for name in names if isinstance(names, Mapping) else ():
+                if unit_of(str(name)) is None:
+                    yield (*location, way, name), str(name)
+
+
+def _fields(data: Mapping[str, Any]) -> Iterator[tuple[Location, Mapping[str, Any]]]:
+    fault = data.get("fault")
+    fault = fault if isinstance(fault, Mapping) else {}
+    episodes = fault.get("nucleation")
+    initial = data.get("initial")
+    candidates: list[tuple[Location, Any]] = [
+        (("material",), data.get("material")),
+        (("fault", "parameters"), fault.get("parameters")),
+        (("initial", "field"), initial.get("field") if isinstance(initial, Mapping) else None),
+    ]
+    for number, episode in enumerate(episodes if isinstance(episodes, list) else ()):
+        if isinstance(episode, Mapping):
+            candidates.append((("fault", "nucleation", number, "stress"), episode.get("stress")))
+    yield from ((location, field) for location, field in candidates if isinstance(field, Mapping))
