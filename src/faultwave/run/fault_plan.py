@@ -44,7 +44,9 @@ def plan_fault(
     setting = case.fault
     assert setting is not None
     law = friction_law(setting.friction)
-    constants = law.settings(setting.constants)
+    own = {"forced_rupture_ramp": setting.forced_rupture_ramp, "healing_threshold": setting.healing_threshold}
+    declared = {c.name for c in law.constants}
+    constants = law.settings({k: v for k, v in own.items() if k in declared} | setting.constants)
     if not frictional.any():
         raise InputError(Problem("fault", "the mesh has no fault faces", advice="Tag them 3 or from 65 on, or see mesh.boundaries."))
     rule = point_rule(setting.points, case.numerics.order - 1)

@@ -52,7 +52,7 @@ class _Lowering:
             f"#define R {self.real}\n#define LANES {self.lanes}\n"
             f"#define R_IS_DOUBLE {int(self.real == 'double')}\n{head}\n" + "\n".join(self.tables) + "\n"
             f"void run(void **restrict arg, const double *restrict scalar, long begin, long end) {{\n"
-            f"  #pragma omp parallel for schedule(static) if (end - begin > 1)\n"
+            f"  #pragma omp parallel for schedule(dynamic, 4) if (end - begin > 1)\n"
             f"  for (long batch = begin; batch < end; ++batch) {{\n{body}\n  }}\n}}\n"
         )
 

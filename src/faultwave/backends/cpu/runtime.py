@@ -36,9 +36,12 @@ class LaneBuffer:
         index = np.arange(self.items)[slice(None) if items is None else items]
         return index // self.lanes, index % self.lanes
 
-    def get(self, items: np.ndarray | slice | None = None) -> np.ndarray:
+    def get(self, items: np.ndarray | slice | None = None, rows: slice = slice(None)) -> np.ndarray:
         batch, lane = self._select(items)
-        return np.array(self.storage[batch, :, :, lane])
+        return np.array(self.storage[:, rows][batch, :, :, lane])
+
+    def finite(self) -> bool:
+        return bool(np.isfinite(self.storage.sum(dtype=np.float64)))
 
     def put(self, values: np.ndarray | float, items: np.ndarray | slice | None = None) -> None:
         batch, lane = self._select(items)
@@ -59,8 +62,11 @@ class SlotBuffer:
     def __init__(self, slots: int, size: int, dtype: Any):
         self.items, self.storage = slots, _aligned((slots, size), dtype)
 
-    def get(self, items: np.ndarray | slice | None = None) -> np.ndarray:
-        return np.array(self.storage if items is None else self.storage[items])
+    def get(self, items: np.ndarray | slice | None = None, rows: slice = slice(None)) -> np.ndarray:
+        return np.array((self.storage if items is None else self.storage[items])[:, rows])
+
+    def finite(self) -> bool:
+        return bool(np.isfinite(self.storage.sum(dtype=np.float64)))
 
     def put(self, values: np.ndarray | float, items: np.ndarray | slice | None = None) -> None:
         self.storage[slice(None) if items is None else items] = values

@@ -15,8 +15,11 @@ class ArrayBuffer:
     def __init__(self, values: np.ndarray):
         self.values, self.items = values, len(values)
 
-    def get(self, items: np.ndarray | slice | None = None) -> np.ndarray:
-        return np.array(self.values if items is None else self.values[items])
+    def get(self, items: np.ndarray | slice | None = None, rows: slice = slice(None)) -> np.ndarray:
+        return np.array((self.values if items is None else self.values[items])[:, rows])
+
+    def finite(self) -> bool:
+        return bool(np.isfinite(self.values.sum(dtype=np.float64)))
 
     def put(self, values: np.ndarray | float, items: np.ndarray | slice | None = None) -> None:
         self.values[slice(None) if items is None else items] = values
