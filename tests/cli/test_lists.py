@@ -1,8 +1,7 @@
 """laws and examples."""
 
-import types
-
 from faultwave.base.registry import scan
+from faultwave.case.load import load_case
 from faultwave.cli.lists import law_tables
 from faultwave.faults.law import FrictionLaw
 from faultwave.laws import laws as wave_laws
@@ -32,10 +31,18 @@ def test_units_and_defaults_are_shown():
     assert not any("nan" in row for rows in tables.values() for row in rows.values())
 
 
-def test_examples(cli, room):
-    found = {"tpv5": types.SimpleNamespace(name="tpv5", title="a vertical strike-slip fault")}
-    room("faultwave.case.examples", examples=lambda: found)
-    result = cli("examples")
-    assert result.exit_code == 0
-    assert "tpv5" in result.stdout
-    assert "a vertical strike-slip fault" in result.stdout
+def test_examples_are_listed_and_printed(cli, tmp_path):
+    listed = cli("examples")
+    assert listed.exit_code == 0
+    assert "tpv5" in listed.stdout
+    text = cli("examples", "tpv5").stdout
+    (tmp_path / "mine.yaml").write_text(text)
+    case, problems = load_case(tmp_path / "mine.yaml")
+    assert not problems.items
+    assert case.fault is not None
+
+
+def test_an_unknown_example(cli):
+    result = cli("examples", "tvp5")
+    assert result.exit_code == 2
+    assert "did you mean 'tpv5'" in result.stderr

@@ -38,18 +38,20 @@ def step(time, end=10.0):
 
 def test_progress_without_a_terminal_prints_few_lines():
     console = Console(file=io.StringIO(), width=40)
-    report = screen._Lines(console)
+    report = screen.Lines(console)
     for i in range(1, 1001):
         report(step(0.01 * i))
     lines = console.file.getvalue().splitlines()
     assert len(lines) == 11
     assert lines[0].startswith("  0 %")
     assert lines[-1].startswith("100 %  t = 10 of 10 s")
+    assert report.summary().startswith("10 s simulated in 0.")
+    assert report.summary().endswith(": 1 element updates, 1 M updates/s")
 
 
 def test_slow_progress_prints_now_and_then():
     console = Console(file=io.StringIO())
-    report = screen._Lines(console, seconds=0.0)
+    report = screen.Lines(console, seconds=0.0)
     for _ in range(3):
         report(step(0.1))
     assert len(console.file.getvalue().splitlines()) == 3

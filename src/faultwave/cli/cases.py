@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +11,7 @@ import typer
 from faultwave.cli import screen
 
 if TYPE_CHECKING:
-    from faultwave.base.errors import Problems
+    from faultwave.base.errors import Problem, Problems
     from faultwave.case.model import Case
 
 CaseName = Annotated[
@@ -27,35 +27,25 @@ Threads = Annotated[int | None, typer.Option("--threads", help="Threads; default
 Force = Annotated[bool, typer.Option("--force", help="Replace the results of an earlier run in the folder.")]
 
 
-def load(
-    name: str,
-    order: int | None = None,
-    precision: str | None = None,
-    backend: str | None = None,
-    until: str | None = None,
-    output: Path | None = None,
-    threads: int | None = None,
-) -> tuple[Case, Problems]:
+def given(**options: Any) -> dict[str, Any]:
+    """What was given on the command line."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def load(name: str, overrides: dict[str, Any]) -> tuple[Case, Problems]:
     """The case with what the command line changes in it, and its warnings. Raises InputError for all errors at once."""
     from faultwave.case.load import load_case
 
-    asked: dict[str, Any] = {
-        "order": order,
-        "precision": precision,
-        "backend": backend,
-        "until": until,
-        "output": output,
-        "threads": threads,
-    }
-    case, problems = load_case(name, {key: value for key, value in asked.items() if value is not None})
+    case, problems = load_case(name, overrides)
     problems.raise_errors()
+    assert case is not None
     return case, problems
 
 
-def warn(problems: Problems) -> None:
+def warn(warnings: Sequence[Problem]) -> None:
     """Show the warnings, if there are any."""
-    if problems.warnings:
-        screen.show_problems(problems.warnings)
+    if warnings:
+        screen.show_problems(warnings)
 
 
 def run(
@@ -72,14 +62,17 @@ def run(
 
     Ctrl-C finishes the step, closes the outputs and says how far the run got.
     """
-    asked, problems = load(case, order, precision, backend, until, output, threads)
-    warn(problems)
     from faultwave.run import simulate
 
-    simulation = simulate(asked, force=force)
+    asked = given(order=order, precision=precision, backend=backend, until=until, output=output, threads=threads)
+    with screen.status(case) as say:
+        say("reading and preparing")
+        simulation = simulate(case, force=force, **asked)
+    warn(simulation.warnings)
     with screen.progress() as report:
         simulation.run(progress=report)
-    screen.out().print(f"done; see it with: faultwave plot {asked.output.folder}", soft_wrap=True)
+    screen.out().print(report.summary(), soft_wrap=True)
+    screen.out().print(f"see it with: faultwave plot {simulation.case.output.folder}", soft_wrap=True)
 
 
 def check(
@@ -95,7 +88,8 @@ def check(
 
     Reads the settings, the mesh, the models at every cell and fault point, and places sources and receivers.
     """
-    asked, problems = load(case, order, precision, backend, until, output, threads)
+    overrides = given(order=order, precision=precision, backend=backend, until=until, output=output, threads=threads)
+    asked, problems = load(case, overrides)
     from faultwave.run.check import check as check_case
 
     problems.extend(p for p in check_case(asked).items if p not in problems.items)
@@ -120,8 +114,9 @@ def plan(
     Cells, memory, time steps and clusters, an estimate of the run time from a few seconds' measurement, output size,
     points per wavelength and per cohesive zone, and the worst cells.
     """
-    asked, problems = load(case, order, precision, backend, until, output, threads)
-    warn(problems)
+    overrides = given(order=order, precision=precision, backend=backend, until=until, output=output, threads=threads)
+    asked, problems = load(case, overrides)
+    warn(problems.warnings)
     from faultwave.run.plan import make_plan
     from faultwave.run.report import plan_report
 

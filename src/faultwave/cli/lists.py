@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Annotated, Protocol
 
 import typer
 
+from faultwave.base.errors import InputError, Problem, suggest
 from faultwave.cli import screen
 
 Table = tuple[str, tuple[str, ...], list[tuple[str, ...]]]  # title, header, rows
 HEADER = ("parameter", "unit", "default", "given", "meaning")
 
 
-def examples() -> None:
-    """List the built-in cases; run, check and plan take their names."""
-    from faultwave.case.examples import examples as find
+def examples(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Print this one, to start a case from.")] = None,
+) -> None:
+    """List the built-in cases, whose names run, check and plan take; with a name print that case."""
+    from faultwave.case.load import example_text
+    from faultwave.case.load import examples as find
 
-    rows = [(example.name, example.title) for example in find().values()]
-    screen.out().print(screen.table("examples", rows, ("name", "what it is")))
+    found = find()
+    if name is None:
+        screen.out().print(screen.table("examples", found.items(), ("name", "what it is")))
+    elif name in found:
+        typer.echo(example_text(name), nl=False)
+    else:
+        raise InputError(Problem("examples", f"'{name}' does not exist", ", ".join(found), suggest(name, found)))
 
 
 def laws() -> None:

@@ -1,0 +1,33 @@
+"""kernels list and show."""
+
+
+def test_list(cli):
+    result = cli("kernels", "list", "--order", 2)
+    assert result.exit_code == 0
+    lines = [line.split() for line in result.stdout.splitlines()]
+    names = [line[0] for line in lines if line]
+    assert "predict" in names
+    assert "rupture-linear-slip-weakening" in names  # never broken in two
+    assert all(int(line[1]) > 0 for line in lines if line and line[0] == "predict")
+
+
+def test_show_prints_every_stage(cli):
+    result = cli("kernels", "show", "correct", "--backend", "cpu", "--order", 2)
+    assert result.exit_code == 0
+    at = [
+        result.stdout.index(text)
+        for text in ("statements ", "kernel correct", "formulas ", "source of the cpu", "run(")
+    ]
+    assert at == sorted(at)
+
+
+def test_an_unknown_kernel(cli):
+    result = cli("kernels", "show", "corect", "--order", 2)
+    assert result.exit_code == 2
+    assert "did you mean 'correct'" in result.stderr
+
+
+def test_an_unknown_backend(cli):
+    result = cli("kernels", "show", "correct", "--backend", "cuda", "--order", 2)
+    assert result.exit_code == 1
+    assert "cuda" in result.stderr
