@@ -22,7 +22,7 @@ def list_kernels(order: Order = 4, law: Law = "elastic") -> None:
 
     header, rows = kernel_table(order, law)
     screen.out().print(
-        screen.table(f"kernels of the {law} law at order {order}: work an item, in double", rows, header)
+        screen.table(f"kernels of the {law} law at order {order}", rows, header)
     )
 
 

@@ -1,61 +1,74 @@
-"""The kernels a run would use, for looking at: what each costs, and every stage of its lowering."""
+"""The kernels of a law and order: what they cost, and what they become."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from faultwave import backends
 from faultwave.base.errors import InputError, Problem, suggest
-from faultwave.engines.dg import kernels as dg
+from faultwave.engines.dg import kernels
 from faultwave.engines.dg.fault_points import point_rule
 from faultwave.engines.dg.rupture import rupture
 from faultwave.faults import laws as friction_laws
-from faultwave.kernels.language import Kernel
-from faultwave.kernels.text import cost, formulas_text, statements_text
-from faultwave.laws import law as wave_law
+from faultwave.kernels.count import cost
+from faultwave.kernels.language import Array, Contract, Gather, Kernel, Pointwise, Repeat, Scatter
+from faultwave.laws import law as find_law
 
 
-def catalogue(order: int = 4, law: str = "elastic") -> dict[str, Kernel]:
-    """Every kernel of the dg engine by name; those of friction are called rupture-LAW. Raises InputError."""
-    if not 2 <= order <= 8:
-        raise InputError(Problem("order", f"is {order}", "2 to 8"))
-    waves = wave_law(law)
-    made = [
-        dg.predict(waves, order, False), dg.predict(waves, order, True), dg.correct(waves, order),
-        dg.accumulate(waves, order), dg.integrate(waves, order), dg.evaluate(waves, order),
-        *(dg.slow_traces(waves, order, face, fault) for fault in (False, True) for face in range(4)),
+def all_kernels(order: int, law_name: str) -> dict[str, Kernel]:
+    """Every kernel of a law at an order; rupture once for each friction law (elastic only)."""
+    law = find_law(law_name)
+    found = [
+        kernels.predict(law, order, False), kernels.predict(law, order, True), kernels.correct(law, order), kernels.evaluate(law, order),
+        kernels.accumulate(law, order), kernels.integrate(law, order), *[kernels.slow_traces(law, order, f, False) for f in range(4)],
     ]  # fmt: skip
-    found = {kernel.name: kernel for kernel in made}
-    points = len(point_rule("symmetric", order - 1).weights)
-    for friction in friction_laws().values():
-        constants = {c.name: c.default for c in friction.constants if c.default is not None}
-        if len(constants) == len(friction.constants):  # others mean nothing without a case
-            found[f"rupture-{friction.name}"] = rupture(friction, constants, order, points, order, 1)
-    return found
+    result = {k.name: k for k in found}
+    if law.name == "elastic":
+        points = len(point_rule("symmetric", order - 1).weights)
+        for name, friction in friction_laws().items():
+            constants = {c.name: c.default if c.default is not None else 1.0 for c in friction.constants}
+            result[f"rupture-{name}"] = rupture(friction, constants, order, points, order, 1)
+    return result
 
 
-def kernel_table(order: int = 4, law: str = "elastic") -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Header and a row for each kernel: name, arithmetic operations and bytes moved per item in double."""
-    rows: list[tuple[str, ...]] = []
-    for name, kernel in catalogue(order, law).items():
-        work = cost(kernel)
-        rows.append((name, f"{work.flops}", f"{work.bytes}", f"{work.flops / work.bytes:.2f}"))
-    return ("kernel", "operations", "bytes", "operations a byte"), rows
+def kernel_table(order: int, law: str) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Header and rows: name, useful flops and numbers moved per item."""
+    rows = []
+    for name, kernel in all_kernels(order, law).items():
+        c = cost(kernel)
+        rows.append((name, f"{c.flops:,}", f"{c.numbers:,}", f"{8 * c.numbers:,}"))
+    return ("kernel", "useful flops an item", "numbers moved an item", "bytes in double"), rows
 
 
-def kernel_stages(
-    name: str, *, backend: str = "cpu", order: int = 4, precision: str = "double", law: str = "elastic"
-) -> list[tuple[str, str]]:
-    """(stage, text) from the kernel's statements to what the backend compiles.
-
-    Raises InputError for an unknown kernel, BackendError for an unknown or absent backend.
-    """
-    known = catalogue(order, law)
+def kernel_stages(name: str, backend: str = "cpu", order: int = 4, precision: str = "double", law: str = "elastic") -> list[tuple[str, str]]:
+    """(stage, text): the statements, then the backend's source where it generates one."""
+    known = all_kernels(order, law)
     if name not in known:
         raise InputError(Problem("kernel", f"'{name}' does not exist", ", ".join(known), suggest(name, known)))
-    if precision not in ("double", "single"):
-        raise InputError(Problem("precision", f"is '{precision}'", "double, single"))
-    kernel = known[name]
-    stages = [("statements", statements_text(kernel)), ("formulas", formulas_text(kernel))]
-    source = getattr(backends.make(backend, precision), "source", None)
-    if source is not None:  # the reference executes the statements themselves
-        stages.append((f"source of the {backend} backend, {precision}", source(kernel)))
+    stages = [("statements", "\n".join(_describe(known[name].statements, "")))]
+    made: Any = backends.make(backend, precision)
+    if hasattr(made, "source"):
+        stages.append((f"{backend} source", made.source(known[name])))
     return stages
+
+
+def _describe(statements: Any, indent: str) -> list[str]:
+    lines = []
+    for s in statements:
+        match s:
+            case Contract():
+                size = (s.matrix.rows, s.matrix.cols) if isinstance(s.matrix, Array) else s.matrix.shape
+                kind = s.matrix.name if isinstance(s.matrix, Array) else f"constant, {int((s.matrix != 0).sum())} nonzeros"
+                sign = "+=" if s.accumulate else "="
+                lines.append(f"{indent}{s.out.array.name} {sign} ({size[0]} x {size[1]}, {kind}) @ {s.inp.array.name}, {len(s.columns)} columns")
+            case Pointwise():
+                outs, ins = (", ".join(v.array.name for v in part) for part in (s.outs, s.ins))
+                name = s.function.__name__ if s.function.__name__ != "<lambda>" else "formula"
+                lines.append(f"{indent}{outs} = {name}({ins}), {s.rows} rows")
+            case Gather():
+                lines.append(f"{indent}{s.out.array.name} = {s.store.name}[{s.index.name}[{s.column}]]")
+            case Scatter():
+                lines.append(f"{indent}{s.store.name}[{s.index.name}[{s.column}]] {'+=' if s.accumulate else '='} {s.inp.array.name}")
+            case Repeat():
+                lines += [f"{indent}repeat {s.count} times ({s.index.name}):", *_describe(s.body, indent + "  ")]
+    return lines
