@@ -46,7 +46,8 @@ class SlipWeakening(FrictionLaw):
     def evolve(
         self, p: Values, c: Values, s: Values, solved: Solved, projected_rate: Any, load: Load
     ) -> dict[str, Any]:
-        slip = s["accumulated_slip"] + projected_rate * load.dt
+        # Projected slip can fall below zero ahead of the front; its magnitude weakens, as in the reference code.
+        slip = m.abs(s["accumulated_slip"] + projected_rate * load.dt)
         weakening = m.maximum(m.minimum(slip / p["d_c"], 1.0), self.forced(p, c, load.t))
         friction = p["mu_s"] - (p["mu_s"] - p["mu_d"]) * weakening
         threshold = c["healing_threshold"]
@@ -64,7 +65,7 @@ class SlipWeakening(FrictionLaw):
         return m.where(after >= 0.0, 0.0 * p["mu_s"] + 1.0, 0.0 * p["mu_s"])
 
     def dynamic_stress_reached(self, p: Values, c: Values, s: Values, mu: Any) -> Any:
-        return s["accumulated_slip"] >= p["d_c"]
+        return m.abs(s["accumulated_slip"]) >= p["d_c"]
 
 
 LINEAR_SLIP_WEAKENING = SlipWeakening()
