@@ -191,6 +191,8 @@ def _why_bare(mesh: Mesh, match: Matching, tags: NDArray[np.int32], table: TagTa
         return f"{len(pairs)} pairs of their vertices coincide, one at {where}: merge duplicate vertices."
     if mesh.identify is None and (tags.flat[faces] == 6).all():
         return "Periodic faces need a mesh that says which vertices are one (identify or topology data)."
+    if mesh.identify is not None:
+        return "Periodic faces need an image of the same shape on the other side, with the same topological vertices."
     return "Outer faces need a boundary tag; inside the mesh it is a hanging node or a missing cell."
 
 

@@ -50,8 +50,8 @@ def _session() -> Iterator[None]:
     options = {
         "General.Verbosity": 1.0,
         "Mesh.Algorithm": 6.0,
-        "Mesh.Algorithm3D": 1.0,
-        "Mesh.Optimize": 1.0,
+        "Mesh.Algorithm3D": 10.0,
+        "Mesh.OptimizeThreshold": 0.4,
         "Mesh.MeshSizeExtendFromBoundary": 0.0,
         "Mesh.MeshSizeFromPoints": 0.0,
         "Mesh.MeshSizeFromCurvature": 0.0,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from faultwave.domain.tets.mesh import SORTED_FACES, Integers, Mesh
 
@@ -47,6 +48,10 @@ def match_faces(mesh: Mesh) -> Matching:
     other = np.full(4 * nc, -1, np.int64)
     pairs = starts[counts == 2]
     a, b = arrange[pairs], arrange[pairs + 1]
+    if mesh.identify is not None:
+        corners = cells[:, SORTED_FACES].reshape(-1, 3)
+        same = _same_shape(mesh, corners[a], corners[b])
+        a, b = a[same], b[same]
     other[a], other[b] = b, a
     crowded: list[int] = []
     for start, count in zip(starts[counts > 2], counts[counts > 2], strict=True):
@@ -67,16 +72,15 @@ def _arrange(keys: Integers, limit: int) -> Integers:
 
 
 def _resolve(mesh: Mesh, cells: Integers, faces: Integers, other: Integers) -> list[int]:
-    """Pair faces of equal topological vertices; returns those left over.
+    """Pair faces of equal topological vertices; returns those that several claim.
 
     In periodic meshes one or two cells wide, different faces have the same topological vertices. Faces with the same
-    real vertices belong together first, then those that are translated copies of each other. Anything else is a broken
-    mesh.
+    real vertices belong together first, then those that are translated copies of each other.
     """
     if mesh.identify is None:
         return [int(f) for f in faces]
     corners = cells[:, SORTED_FACES].reshape(-1, 3)[faces]
-    left = list(range(len(faces)))
+    left, crowded = list(range(len(faces))), []
     for same in (_same_vertices, _same_shape):
         queue, left = left, []
         while queue:
@@ -84,20 +88,21 @@ def _resolve(mesh: Mesh, cells: Integers, faces: Integers, other: Integers) -> l
             partners = [j for j in queue if same(mesh, corners[i], corners[j])]
             if len(partners) == 1:
                 other[faces[i]], other[faces[partners[0]]] = faces[partners[0]], faces[i]
+            elif partners:
+                crowded += [int(faces[j]) for j in (i, *partners)]
             else:
-                left += [i, *partners]
+                left.append(i)
             queue = [j for j in queue if j not in partners]
-        left.sort()
-    return [int(faces[i]) for i in left]
+    return crowded
 
 
 def _same_vertices(mesh: Mesh, a: Integers, b: Integers) -> bool:
     return bool((a == b).all())
 
 
-def _same_shape(mesh: Mesh, a: Integers, b: Integers) -> bool:
-    corners, others = mesh.vertices[a], mesh.vertices[b]
-    size = np.abs(corners[1:] - corners[0]).max()
-    # The rounding of a perturbed periodic image grows with its coordinates.
-    tolerance = 1e-6 * size + 1e-12 * max(np.abs(corners).max(), np.abs(others).max())
-    return bool(np.abs((corners - corners[0]) - (others - others[0])).max() <= tolerance)
+def _same_shape(mesh: Mesh, a: Integers, b: Integers) -> NDArray[np.bool_]:
+    """Whether faces a (..., 3) are translated copies of b, to a thousandth of their size: different faces of equal
+    topological vertices differ by a whole edge, and periodic sides need not agree to the last digit."""
+    first, second = mesh.vertices[a], mesh.vertices[b]
+    first, second = first - first[..., :1, :], second - second[..., :1, :]
+    return np.asarray(np.abs(first - second).max(axis=(-1, -2)) <= 1e-3 * np.abs(first).max(axis=(-1, -2)))
