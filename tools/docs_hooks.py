@@ -25,8 +25,9 @@ def settings() -> str:
 
 def commands() -> str:
     """The help of every command."""
-    from faultwave.cli.main import app
     from typer.main import get_command
+
+    from faultwave.cli.main import app
 
     return "\n".join(_command(get_command(app), ["faultwave"]))
 

@@ -92,7 +92,10 @@ def check(
     asked, problems = load(case, overrides)
     from faultwave.run.check import check as check_case
 
-    problems.extend(p for p in check_case(asked).items if p not in problems.items)
+    with screen.status(case) as say:
+        say("reading everything")
+        found = check_case(asked)
+    problems.extend(p for p in found.items if p not in problems.items)
     if problems.items:
         screen.show_problems(problems.items)
     if problems.errors:
@@ -120,7 +123,12 @@ def plan(
     from faultwave.run.plan import make_plan
     from faultwave.run.report import plan_report
 
-    for section, rows in plan_report(make_plan(asked), asked):
+    with screen.status(case) as say:
+        say("reading everything")
+        made = make_plan(asked)
+        say("measuring")
+        sections = plan_report(made, asked)
+    for section, rows in sections:
         screen.out().print(screen.table(section, rows), "")
 
 

@@ -21,9 +21,7 @@ def list_kernels(order: Order = 4, law: Law = "elastic") -> None:
     from faultwave.run.kernels import kernel_table
 
     header, rows = kernel_table(order, law)
-    screen.out().print(
-        screen.table(f"kernels of the {law} law at order {order}", rows, header)
-    )
+    screen.out().print(screen.table(f"kernels of the {law} law at order {order}", rows, header))
 
 
 @app.command(epilog="Example: faultwave kernels show predict --backend cpu --order 4")
