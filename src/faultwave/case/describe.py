@@ -78,11 +78,14 @@ def keys_at(location: Sequence[str | int]) -> list[str]:
     return [name for keys in found for name in keys.get("enum", [])]
 
 
+def bounds(node: Node) -> str:
+    """'> 0 and <= 1' for a number with bounds, else an empty string."""
+    return " and ".join(f"{sign} {node[key]:g}" for key, sign in _BOUNDS if key in node)
+
+
 def _number(node: Node) -> str:
-    kind = "integer" if node["type"] == "integer" else "number"
-    limits = [f"{sign} {node[key]:g}" for key, sign in _BOUNDS if key in node]
-    unit = f" [{node['unit']}]" if node.get("unit") else ""
-    return kind + (f" {' and '.join(limits)}" if limits else "") + unit
+    unit = f"[{node['unit']}]" if node.get("unit") else ""
+    return " ".join(filter(None, (str(node["type"]), bounds(node), unit)))
 
 
 def _array(node: Node) -> str:

@@ -402,7 +402,9 @@ class FaultReceivers(Settings):
 class FieldOutput(Settings):
     interval: Quantity("s", gt=0) = Field(description="Time between snapshots.")
     fields: list[str] | None = Field(None, description="Quantities; default the common ones.")
-    refinement: int = Field(0, ge=0, le=3, description="Subdivisions of each cell or face.")
+    refinement: int = Field(
+        0, ge=0, le=3, description="Faces of fault and surface: 4^n triangles; cells: n = 0, 1, 2, 3 is 1, 4, 8, 32."
+    )
     region: tuple[Quantity("m"), Quantity("m"), Quantity("m"), Quantity("m"), Quantity("m"), Quantity("m")] | None = (
         Field(None, description="Only cells with centre in xmin xmax ymin ymax zmin zmax.")
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from faultwave.base.errors import Problems, suggest
+from faultwave.base.errors import Problem, Problems, suggest
 from faultwave.case import describe
 from faultwave.case.model import Case, ParameterErrors
 
@@ -58,10 +58,12 @@ def build(
     where: Callable[[Location], str],
     problems: Problems,
     overrides: Mapping[str, Any] | None = None,
+    spell: Callable[[Location], str] = dotted,
 ) -> Case | None:
     """Validate ``data``; None when it, or anything found before, is wrong.
 
-    folders: where relative input paths are looked for, in this order. where: place of a location for messages.
+    folders: where relative input paths are looked for, in this order. where: place of a location for messages; spell:
+    its name there, when the user knows it by another.
     """
     data = apply_overrides(data, overrides, problems)
     options = {OVERRIDES[n]: f"--{n}" for n, v in (overrides or {}).items() if v is not None and n in OVERRIDES}
@@ -72,12 +74,18 @@ def build(
     try:
         case = Case.model_validate(data, context={"folders": tuple(folders)})
     except ValidationError as error:
-        _translate(error, data, place, problems)
+        _translate(error, data, place, spell, problems)
         return None
     return None if problems.errors else case
 
 
-def _translate(error: ValidationError, data: Any, place: Callable[[Location], str], problems: Problems) -> None:
+def _translate(
+    error: ValidationError,
+    data: Any,
+    place: Callable[[Location], str],
+    spell: Callable[[Location], str],
+    problems: Problems,
+) -> None:
     seen: set[Location] = set()
     for item in error.errors(include_url=False):
         location = _written(item["loc"], data, item["type"])
@@ -89,26 +97,31 @@ def _translate(error: ValidationError, data: Any, place: Callable[[Location], st
             for name, text in cause.wrong.items():
                 problems.error(place((*location, name)), f"{dotted((*location, name))}: {text}")
             continue
-        what, allowed, advice = _words(item, location)
-        problems.error(place(location), what, allowed, advice)
+        what, allowed, advice = _words(item, location, spell)
+        problem = Problem(place(location), what, allowed, advice)
+        if problem not in problems.items:  # one key of a deck may feed several settings
+            problems.items.append(problem)
 
 
 def _written(location: Location, data: Any, kind: str) -> Location:
     """The part of pydantic's location that the user wrote: without the tags of union members and '[key]'."""
     parts: list[str | int] = []
     for part in location:
-        inside = part in data if isinstance(data, Mapping) else isinstance(part, int) and isinstance(data, Sequence)
+        if isinstance(data, Mapping):
+            inside = part in data
+        else:
+            inside = isinstance(part, int) and isinstance(data, list | tuple) and part < len(data)
         if inside:
             parts.append(part)
-            data = data[part] if isinstance(data, Mapping) or int(part) < len(data) else None
+            data = data[part]
     if kind == "missing" and location and isinstance(location[-1], str):
         parts.append(location[-1])
     return tuple(parts)
 
 
-def _words(item: Any, location: Location) -> tuple[str, str, str]:
+def _words(item: Any, location: Location, spell: Callable[[Location], str]) -> tuple[str, str, str]:
     """What is wrong, what is allowed and what to do about it."""
-    kind, name = item["type"], dotted(location)
+    kind, name = item["type"], spell(location)
     allowed = describe.allowed_at(location)
     if item["loc"][-1:] == ("[key]",):
         names = describe.keys_at(location[:-1])

@@ -1,0 +1,203 @@
+"""Outputs that a SeisSol deck asks for (FORMATS 1.2 &Output, &Elementwise, &Pickpoint; names of 4.2 and 4.4)."""
+
+from __future__ import annotations
+
+from math import isfinite
+from pathlib import PurePath
+from typing import Any
+
+from faultwave.case.deck_reader import Reader
+
+VOLUME_NAMES = ("s_xx", "s_yy", "s_zz", "s_xy", "s_yz", "s_xz", "v1", "v2", "v3")
+FAULT_NAMES: tuple[tuple[str, ...], ...] = (
+    ("SRs", "SRd"),
+    ("T_s", "T_d", "P_n"),
+    ("u_n",),
+    ("Mud", "StV"),
+    ("Ts0", "Td0", "Pn0"),
+    ("Sls", "Sld"),
+    ("Vr",),
+    ("ASl",),
+    ("PSR",),
+    ("RT",),
+    ("DS",),
+    ("P_f", "Tmp"),
+)
+"""Quantities of each position of a fault mask."""
+
+_DEFAULT_MASK = [True] * 6 + [False] * 6
+_NEVER = 1e100
+
+
+def read_outputs(r: Reader, frictional: bool) -> None:
+    """All outputs; those on the fault only if it has friction."""
+    _files(r)
+    _volume(r)
+    _receivers(r)
+    _surface(r)
+    _energies(r)
+    if frictional:
+        kind = r.get("dynamicrupture", "OutputPointType", 0)
+        if kind not in (0, 3, 4, 5):
+            r.wrong("dynamicrupture", "OutputPointType", "0 none, 3 receivers, 4 whole fault, 5 both")
+        if kind in (3, 5):
+            _fault_receivers(r)
+        if kind in (4, 5):
+            _fault(r)
+    for key in ("SurfaceVtkOrder", "WavefieldVtkOrder"):
+        if r.get("output", key, -1) > 0:
+            r.warn("output", key, "high-order cells are not written; raise the refinement instead")
+    if r.get("elementwise", "vtkorder", -1) > 0:
+        r.warn("elementwise", "vtkorder", "high-order faces are not written; raise the refinement instead")
+    if r.get("output", "Checkpoint", True) and r.get("output", "CheckpointInterval", 0.0) > 0:
+        r.warn("output", "CheckpointInterval", "checkpoints are not written")
+    if any(r.get("output", "IntegrationMask", ())):
+        r.not_built("output", "IntegrationMask", "output of time-integrated quantities", "0 0 0 0 0 0 0 0 0")
+
+
+def _files(r: Reader) -> None:
+    if not r.given("output", "OutputFile"):
+        r.missing("output", "OutputFile", "folder and first part of every output's name")
+    else:
+        path = PurePath(r.get("output", "OutputFile"))
+        r.put(("output", "folder"), str(path.parent), "output", "OutputFile")
+        r.put(("output", "prefix"), path.name, "output", "OutputFile")
+    backend = r.get("output", "xdmfWriterBackend")
+    if backend is not None:
+        if backend.lower() not in ("posix", "hdf5"):
+            r.wrong("output", "xdmfWriterBackend", "posix, hdf5")
+        r.put(("output", "xdmf"), True, "output", "xdmfWriterBackend")
+    r.put(("output", "seissol_layout"), True)
+    r.put(("output", "sync"), True)
+
+
+def _interval(r: Reader, block: str, key: str, default: float) -> float | None:
+    """A spacing in time, None when it is zero or less; 'never' still means a first and a last one."""
+    value = float(r.get(block, key, default))
+    if value <= 0:
+        return None
+    return value if isfinite(value) and value < _NEVER else _NEVER
+
+
+def _put(r: Reader, name: str, setting: dict[str, Any], block: str, keys: dict[str, str]) -> None:
+    """One output with the key that each of its settings came from."""
+    for field, value in setting.items():
+        if value is not None:
+            r.put(("output", name, field), value, block, keys.get(field, ""))
+
+
+def _volume(r: Reader) -> None:
+    block = "output"
+    on = r.get(block, "WavefieldOutput", r.get(block, "Format", 10) == 6)
+    interval = _interval(r, block, "TimeInterval", _NEVER)
+    if not on or interval is None:
+        return
+    if not r.given(block, "iOutputMask"):
+        r.problems.warn(r.where(block, "iOutputMask"), "'iOutputMask' is missing, all quantities are written")
+    chosen = r.get(block, "iOutputMask", [True] * len(VOLUME_NAMES))
+    fields = [name for name, asked in zip(VOLUME_NAMES, chosen, strict=True) if asked]
+    if not fields:
+        return
+    region = r.get(block, "OutputRegionBounds")
+    if region is not None and not any(region):
+        region = None
+    elif region is not None and not all(region):
+        r.warn(block, "OutputRegionBounds", "SeisSol ignores bounds with a zero among them; here they are used")
+    setting = {
+        "interval": interval,
+        "fields": fields,
+        "refinement": _refinement(r, block, "refinement", 0),
+        "region": region,
+        "groups": r.get(block, "OutputGroups"),
+    }
+    keys = {"interval": "TimeInterval", "fields": "iOutputMask", "refinement": "refinement"}
+    _put(r, "volume", setting, block, {**keys, "region": "OutputRegionBounds", "groups": "OutputGroups"})
+
+
+def _refinement(r: Reader, block: str, key: str, default: int) -> int:
+    """Levels, at most three: each is four times the data."""
+    value = int(r.get(block, key, default))
+    if value > 3:
+        r.warn(block, key, f"{value} is more than 3, 3 is taken")
+    return min(value, 3)
+
+
+def _receivers(r: Reader) -> None:
+    block = "output"
+    interval = _interval(r, block, "pickdt", 0.005)
+    if not r.get(block, "ReceiverOutput", True) or interval is None:
+        return
+    if not r.given(block, "RFileName"):
+        what = "'RFileName' is missing, no receivers are written; SeisSol asks for ReceiverOutput = 0 then"
+        r.problems.warn(r.where(block, "RFileName"), what)
+        return
+    setting = {
+        "file": r.get(block, "RFileName"),
+        "interval": interval,
+        "rotation": r.get(block, "ReceiverComputeRotation"),
+        "strain_rate": r.get(block, "ReceiverComputeStrainRate"),
+    }
+    keys = {"file": "RFileName", "interval": "pickdt", "rotation": "ReceiverComputeRotation"}
+    _put(r, "receivers", setting, block, {**keys, "strain_rate": "ReceiverComputeStrainRate"})
+
+
+def _surface(r: Reader) -> None:
+    interval = _interval(r, "output", "SurfaceOutputInterval", _NEVER)
+    if not r.get("output", "SurfaceOutput") or interval is None:
+        return
+    setting = {"interval": interval, "refinement": _refinement(r, "output", "SurfaceOutputRefinement", 0)}
+    _put(
+        r, "surface", setting, "output", {"interval": "SurfaceOutputInterval", "refinement": "SurfaceOutputRefinement"}
+    )
+
+
+def _energies(r: Reader) -> None:
+    block, key = "output", "FaultEnergiesFromAcrossFaultVelocities"
+    interval = _interval(r, block, "EnergyOutputInterval", _NEVER)
+    if not r.get(block, "EnergyOutput") or interval is None:
+        return
+    setting = {"interval": interval, "slip_from_velocity": r.get(block, key, False), "plain_mean": True}
+    _put(r, "energies", setting, block, {"interval": "EnergyOutputInterval", "slip_from_velocity": key})
+
+
+def _fault_fields(r: Reader, block: str) -> list[str]:
+    chosen = r.get(block, "OutputMask", _DEFAULT_MASK)
+    return [name for names, asked in zip(FAULT_NAMES, chosen, strict=True) if asked for name in names]
+
+
+def _fault_receivers(r: Reader) -> None:
+    block, fields = "pickpoint", _fault_fields(r, "pickpoint")
+    if not r.given(block, "PPFileName"):
+        r.missing(block, "PPFileName", "the list of points, since OutputPointType asks for fault receivers")
+        return
+    if not fields:
+        r.warn(block, "OutputMask", "asks for nothing, so no fault receivers are written")
+        return
+    setting = {
+        "file": r.get(block, "PPFileName"),
+        "every": r.get(block, "printtimeinterval"),
+        "fields": fields,
+        "position": "nearest",
+    }
+    _put(
+        r,
+        "fault_receivers",
+        setting,
+        block,
+        {"file": "PPFileName", "every": "printtimeinterval", "fields": "OutputMask"},
+    )
+
+
+def _fault(r: Reader) -> None:
+    block, fields = "elementwise", _fault_fields(r, "elementwise")
+    interval = _interval(r, block, "printtimeinterval_sec", 1.0)
+    if interval is None or not fields:
+        return
+    strategy = r.get(block, "refinement_strategy", 3)
+    if strategy not in (1, 2, 3):
+        r.wrong(block, "refinement_strategy", "1 (three triangles), 2 (four triangles), 3 (none)")
+    if strategy == 1:
+        r.warn(block, "refinement_strategy", "faces are split into four triangles, not three")
+    levels = 0 if strategy == 3 else _refinement(r, block, "refinement", 2)
+    keys = {"interval": "printtimeinterval_sec", "fields": "OutputMask", "refinement": "refinement"}
+    _put(r, "fault", {"interval": interval, "fields": fields, "refinement": levels}, block, keys)

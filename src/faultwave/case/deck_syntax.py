@@ -1,0 +1,232 @@
+"""The text of a SeisSol ``parameters.par``: blocks of keys with their line numbers, and readers of their values.
+
+SeisSol's own reader is line based and is no namelist reader (FORMATS 1.1). What it accepts is read the same way here;
+what only real namelists allow is read too: several entries a line, entries on the block's first line, values continued
+on the next line, ``&end``, logicals, signed ``d`` exponents, commas in arrays, repeat counts ``3*0``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+
+from faultwave.base.errors import Problems
+
+_ASSIGNMENT = re.compile(r"(?:^|(?<=[\s,;]))(\w+)\s*=")
+_INDEXED = re.compile(r"^\s*(\w+\s*[(%][^=]*?)\s*=")
+_TRUE, _FALSE = {".true.", "true", ".t.", "t"}, {".false.", "false", ".f.", "f"}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One ``key = value``: block and key in lower case, the key as written, the value's text, its line."""
+
+    block: str
+    key: str
+    name: str
+    text: str
+    line: int
+
+
+@dataclass
+class Deck:
+    """Blocks by name, each its entries by key; ``lines`` is where each block begins."""
+
+    name: str
+    blocks: dict[str, dict[str, Entry]] = field(default_factory=dict)
+    lines: dict[str, int] = field(default_factory=dict)
+
+    def where(self, line: int) -> str:
+        return f"{self.name}:{line}"
+
+
+def without_comment(line: str) -> str:
+    """The line up to the first ``!`` outside quotes; a quote that is never closed does not protect."""
+    quote = ""
+    for i, char in enumerate(line):
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in "'\"" and char in line[i + 1 :]:
+            quote = char
+        elif char == "!":
+            return line[:i]
+    return line
+
+
+def _mask_quotes(line: str) -> str:
+    """Same length, quoted text blanked, so that nothing inside quotes is taken for syntax."""
+    return re.sub(r"'[^']*'|\"[^\"]*\"", lambda m: m[0][0] + "_" * (len(m[0]) - 2) + m[0][-1], line)
+
+
+def parse_deck(text: str, name: str, problems: Problems) -> Deck:
+    """Read the text of a deck; ``name`` is the file's for messages. Every syntax error goes to ``problems``."""
+    return _Parser(Deck(name), problems).read(text)
+
+
+class _Parser:
+    def __init__(self, deck: Deck, problems: Problems):
+        self.deck, self.problems = deck, problems
+        self.block: str | None = None
+        self.last: Entry | None = None
+
+    def read(self, text: str) -> Deck:
+        for number, raw in enumerate(text.splitlines(), 1):
+            line = without_comment(raw).strip()
+            if line.startswith("&"):
+                self._ampersand(line, number)
+            elif line and self.block is not None:
+                self._inside(line, number)
+        if self.block is not None:
+            place = self.deck.where(self.deck.lines[self.block])
+            self.problems.error(place, f"block '&{self.block}' is never closed", "a line '/' at its end")
+        return self.deck
+
+    def _ampersand(self, line: str, number: int) -> None:
+        found = re.match(r"&\s*(\w*)", line)
+        name = found[1].lower() if found else ""
+        if name == "end" and self.block is not None:
+            self._close()
+            return
+        where = self.deck.where(number)
+        if self.block is not None:
+            begun = self.deck.lines[self.block]
+            self.problems.error(
+                where, f"'&{name}' begins inside '&{self.block}' of line {begun}", "a line '/' before it"
+            )
+        if name in self.deck.blocks:
+            what = f"block '&{name}' is given a second time (first in line {self.deck.lines[name]})"
+            self.problems.error(where, what, advice="Merge the two")
+        self.block, self.last = name, None
+        self.deck.blocks.setdefault(name, {})
+        self.deck.lines.setdefault(name, number)
+        rest = line[found.end() :].strip() if found else ""
+        if _ASSIGNMENT.search(_mask_quotes(rest)):  # anything else there is a remark
+            self.problems.warn(where, f"SeisSol ignores '{rest}' behind '&{name}'; it is used here")
+            self._inside(rest, number)
+
+    def _close(self) -> None:
+        self.block, self.last = None, None
+
+    def _inside(self, line: str, number: int) -> None:
+        if line.startswith("/"):
+            self._close()
+            return
+        ended = re.search(r"(?<=[\s,])/\s*$", _mask_quotes(line))
+        if ended:
+            line = line[: ended.start()].rstrip()
+        if line:
+            self._fields(line, number)
+        if ended:
+            self._close()
+
+    def _fields(self, line: str, number: int) -> None:
+        masked = _mask_quotes(line)
+        found = list(_ASSIGNMENT.finditer(masked))
+        before = line[: found[0].start()] if found else line
+        if before.strip(" ,;\t"):
+            indexed = _INDEXED.match(masked)
+            if indexed or not self._continue(before):
+                what = f"'{before.strip()}' is not understood" if not indexed else f"'{indexed[1]}' is no plain key"
+                self.problems.error(self.deck.where(number), what, "key = value")
+        ends = [f.start() for f in found[1:]] + [len(line)]
+        for one, end in zip(found, ends, strict=True):
+            self._add(one[1], line[one.end() : end].strip(), number)
+
+    def _continue(self, text: str) -> bool:
+        """Take the line as more values of the key before, as namelists do with arrays."""
+        if self.last is None or not all(_is_value(word) for word in re.split(r"[\s,]+", text.strip(" ,\t"))):
+            return False
+        self.last = replace(self.last, text=f"{self.last.text} {text.strip()}")
+        self.deck.blocks[self.last.block][self.last.key] = self.last
+        return True
+
+    def _add(self, name: str, text: str, number: int) -> None:
+        assert self.block is not None
+        where, entries = self.deck.where(number), self.deck.blocks[self.block]
+        if not text:
+            self.problems.error(where, f"'{name}' has no value", "key = value; an empty text is ''")
+            return
+        if name.lower() in entries:
+            first = entries[name.lower()].line
+            self.problems.error(where, f"'{name}' is given a second time (first in line {first})", advice="Remove one")
+            return
+        self.last = Entry(self.block, name.lower(), name, text, number)
+        entries[name.lower()] = self.last
+
+
+def _is_value(word: str) -> bool:
+    try:
+        real(word)
+    except ValueError:
+        return word.lower() in _TRUE | _FALSE or word[:1] in "'\""
+    return True
+
+
+def unquoted(text: str) -> str:
+    """Text without its quotes (either kind may end it) and, unquoted, without a trailing comma."""
+    text = text.strip()
+    bare = text.rstrip(", ;\t")
+    if len(bare) >= 2 and bare[0] in "'\"" and bare[-1] in "'\"":
+        return bare[1:-1]
+    return bare
+
+
+def real(text: str) -> float:
+    """A number with Fortran's ``d`` exponents. Raises ValueError for anything else."""
+    word = unquoted(text).strip()
+    number = re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([edED][+-]?\d+)?", word)
+    if number:
+        return float(re.sub("[dD]", "e", word))
+    if re.fullmatch(r"[+-]?\.?inf(inity)?", word, re.IGNORECASE):
+        return float(word.replace(".", ""))
+    raise ValueError(f"'{word}' is not a number")
+
+
+def integer(text: str) -> int:
+    """A whole number; also ``5.`` and ``5.0``, which SeisSol refuses."""
+    value = real(text)
+    if value != value or value in (float("inf"), float("-inf")) or value != int(value):
+        raise ValueError(f"'{unquoted(text)}' is not a whole number")
+    return int(value)
+
+
+def boolean(text: str) -> bool:
+    """True for integers above zero; also Fortran's logicals."""
+    word = unquoted(text).strip().lower()
+    if word in _TRUE or word in _FALSE:
+        return word in _TRUE
+    try:
+        return integer(word) > 0
+    except ValueError:
+        raise ValueError(f"'{word}' is neither 0 nor 1") from None
+
+
+def words(text: str) -> list[str]:
+    """Items of an array: separated by blanks or commas, quoted or bare, ``3*0`` is ``0 0 0``."""
+    result: list[str] = []
+    for word in re.split(r"[\s,]+", unquoted(text).strip(" ,\t")):
+        repeat = re.fullmatch(r"(\d+)\*(\S+)", word)
+        result += [repeat[2]] * int(repeat[1]) if repeat else [word] if word else []
+    return result
+
+
+def mask(text: str, length: int) -> list[bool]:
+    """On or off for each of ``length`` outputs: a short one is padded with off, a long one cut."""
+    given = [boolean(word) for word in words(text)]
+    return (given + [False] * length)[:length]
+
+
+def vector(text: str, length: int) -> list[float]:
+    """Exactly ``length`` numbers."""
+    given = [real(word) for word in words(text)]
+    if len(given) != length:
+        raise ValueError(f"has {len(given)} numbers, needs {length}")
+    return given
+
+
+def integers(text: str) -> list[int]:
+    """One or more whole numbers."""
+    given = [integer(word) for word in words(text)]
+    if not given:
+        raise ValueError("needs at least one whole number")
+    return given

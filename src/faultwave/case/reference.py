@@ -1,0 +1,98 @@
+"""The settings reference as Markdown, generated from the declarations so that it cannot fall behind them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from faultwave.case import describe
+
+_HEAD = "| setting | type | default | unit | bounds | what it is |\n|---|---|---|---|---|---|"
+_HIDDEN = {"source_files"}
+
+
+def settings_markdown() -> str:
+    """A section for each group of settings: name, type, default, unit, bounds and help text of every one."""
+    sections = [_section(path, node) for path, node in _groups("", describe.schema(), set())]
+    return "\n\n".join(sections) + "\n"
+
+
+def _groups(path: str, node: dict[str, Any], seen: set[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Groups in the order of their declaration; one used in several places is told at its first."""
+    yield path, node
+    for name, item in node.get("properties", {}).items():
+        for group, suffix in _inner(item):
+            title = group["title"]
+            if name not in _HIDDEN and title not in seen:
+                seen.add(title)
+                yield from _groups(f"{path}.{name}{suffix}".lstrip("."), group, seen)
+
+
+def _inner(item: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
+    """Groups that a setting may hold, also in a list, with what marks them in the heading."""
+    for choice in describe.branches(item):
+        if "properties" in choice:
+            shape = choice["properties"].get("shape", {}).get("const")
+            yield choice, f" (shape {shape})" if shape else ""
+        elif isinstance(choice.get("items"), dict):
+            yield from ((group, "[]") for group, _ in _inner(choice["items"]))
+
+
+def _section(path: str, node: dict[str, Any]) -> str:
+    needed = set(node.get("required", ()))
+    rows = [_row(name, item, name in needed) for name, item in node["properties"].items() if name not in _HIDDEN]
+    text = " ".join(node.get("description", "").split())
+    heading = f"## `{path}`" if path else "## A case"
+    return f"{heading}\n\n" + (f"{text}\n\n" if text else "") + "\n".join([_HEAD, *rows])
+
+
+def _row(name: str, item: dict[str, Any], needed: bool) -> str:
+    kinds = dict.fromkeys(_kind(choice) for choice in describe.branches(item))
+    limits = dict.fromkeys(filter(None, (describe.bounds(leaf) for leaf in _leaves(item))))
+    units = dict.fromkeys(leaf["unit"] for leaf in _leaves(item) if leaf.get("unit"))
+    default = "**required**" if needed else _default(item)
+    help_text = " ".join(str(item.get("description", "")).split())
+    cells = [f"`{name}`", " or ".join(kinds), default, ", ".join(units), "; ".join(limits), help_text]
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _leaves(item: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The numbers and texts in a setting, inside lists and mappings too, but not inside other groups."""
+    for choice in describe.branches(item):
+        inner = [*choice.get("prefixItems", ()), choice.get("items"), choice.get("additionalProperties")]
+        below = [node for node in inner if isinstance(node, dict)]
+        if "properties" in choice:
+            continue
+        if not below:
+            yield choice
+        for node in below:
+            yield from _leaves(node)
+
+
+def _kind(node: dict[str, Any]) -> str:
+    """Type in a word or two; groups are named by their section."""
+    if "properties" in node:
+        return "settings"
+    if "enum" in node or "const" in node:
+        return ", ".join(f"`{value}`" for value in node.get("enum", [node.get("const")]))
+    kind = node.get("type")
+    if kind == "array":
+        items = node.get("prefixItems")
+        inner = list(dict.fromkeys(_kind(c) for i in items or [node.get("items", {})] for c in describe.branches(i)))
+        return f"{len(items)} x {', '.join(inner)}" if items else f"list of {' or '.join(inner)}"
+    if kind == "object":
+        values = dict.fromkeys(_kind(choice) for choice in describe.branches(node.get("additionalProperties") or {}))
+        return f"name: {' or '.join(values)}"
+    if node.get("format") == "path":
+        return "path"
+    return {"string": "text", "boolean": "`true`, `false`"}.get(str(kind), str(kind))
+
+
+def _default(item: dict[str, Any]) -> str:
+    if "default" not in item or item["default"] is None:
+        return "none"
+    value = item["default"]
+    if isinstance(value, dict):
+        return "its own defaults"
+    return f"`{value if isinstance(value, str) else json.dumps(value)}`" if value != "" else "empty"

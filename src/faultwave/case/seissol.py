@@ -1,0 +1,328 @@
+"""A SeisSol deck as a Case: what each key of ``parameters.par`` asks for, computed the way SeisSol does.
+
+Key tables and quirks: FORMATS 1.2, 1.3 and 4. What would change the result and is not built is an error that names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import hypot, inf, isfinite
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from faultwave.base.errors import Problems
+from faultwave.case.deck_outputs import read_outputs
+from faultwave.case.deck_reader import Reader, default_folders
+from faultwave.case.deck_syntax import parse_deck
+from faultwave.case.model import Case
+from faultwave.case.validate import build
+
+LAWS: dict[int, str] = {
+    16: "linear-slip-weakening",
+    2: "linear-slip-weakening",
+    3: "rate-and-state-ageing",
+    4: "rate-and-state-slip",
+    33: "imposed-yoffe",
+    34: "imposed-gaussian",
+}
+"""FL number -> friction law."""
+
+_NOT_BUILT = {
+    6: "slip weakening with Prakash-Clifton regularisation",
+    7: "rate and state with severe velocity weakening",
+    35: "imposed slip as a delta in time",
+    101: "rate and state (FL 101)",
+    103: "rate and state with fast velocity weakening",
+    1058: "slip weakening as a proxy of thermal pressurisation",
+}
+_RATE_AND_STATE, _IMPOSED = (3, 4), (33, 34)
+
+_RS_OPTIONS = {
+    "RS_muW": "rs_muw",
+    "RSMaxSlipRateUpdates": "rs_slip_rate_updates",
+    "RSStateUpdates": "rs_state_updates",
+    "RSSlipRateTolerance": "rs_slip_rate_tolerance",
+    "RSStateTolerance": "rs_state_tolerance",
+}
+
+
+def load_deck(path: str | Path, overrides: Mapping[str, Any] | None = None) -> tuple[Case | None, Problems]:
+    """Read a SeisSol ``parameters.par``.
+
+    Input files are looked for beside the deck, then in the working directory, as SeisSol does; outputs go below the
+    working directory. overrides: command-line options, see ``validate.OVERRIDES``. Returns None for the case when
+    there are errors, and every problem with file:line.
+    """
+    path, problems = Path(path), Problems()
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        problems.error(str(path), f"cannot be read: {error.strerror}")
+        return None, problems
+    reader = Reader(parse_deck(text, str(path), problems), problems)
+    folders = default_folders(path)
+    for part in (_material, _initial, _sources, _discretization, _end):
+        part(reader)
+    _mesh(reader, folders)
+    frictional = _fault(reader)
+    read_outputs(reader, frictional)
+    if not (overrides or {}).get("order"):
+        problems.warn(str(path), "order is chosen with --order, a deck does not state it; 4 is taken")
+    reader.data["title"] = f"SeisSol deck {path.absolute().parent.name}/{path.name}"
+    reader.data["source_files"] = (path.absolute(),)
+    case = build(reader.data, folders, reader.place, problems, overrides, reader.spell)
+    return case, problems
+
+
+def _material(r: Reader) -> None:
+    block = "equations"
+    if r.given(block, "MaterialFileName"):
+        r.put(("material", "easi"), r.get(block, "MaterialFileName"), block, "MaterialFileName")
+    else:
+        r.missing(block, "MaterialFileName", "an easi file with the material")
+        r.data["material"] = {"constant": {"rho": 1.0}}  # keeps validation from telling the same once more
+    r.copy(("numerics", "homogenise"), block, "UseCellHomogenizedMaterial")
+    if r.get(block, "Plasticity"):
+        r.not_built(block, "Plasticity", "off-fault plasticity", "0")
+    if r.get(block, "ITMEnable"):
+        r.not_built(block, "ITMEnable", "the instantaneous time mirror", "0")
+    for key in ("FreqCentral", "FreqRatio"):
+        if r.given(block, key):
+            r.not_built(block, key, "viscoelastic attenuation", "", f"Without {key} the case runs elastic")
+    for key in ("NumFlux", "NumFluxNearFault"):
+        if r.get(block, key, "godunov").lower() != "godunov":
+            r.not_built(block, key, "this flux", "godunov")
+    if r.given(block, "GravitationalAcceleration"):
+        r.warn(
+            block, "GravitationalAcceleration", "surfaces with gravity are not built; a mesh with such faces is refused"
+        )
+    if r.given(block, "BoundaryFileName"):
+        r.warn(block, "BoundaryFileName", "Dirichlet faces are not built; a mesh with such faces is refused")
+
+
+def _initial(r: Reader) -> None:
+    block, kind = "inicondition", r.get("inicondition", "cICType", "zero").lower()
+    if kind == "zero":
+        return
+    if kind != "easi":
+        r.not_built(block, "cICType", "this initial condition", "zero, easi")
+    elif r.get(block, "avoidic"):
+        r.warn(
+            block,
+            "avoidic",
+            "the initial condition serves analytic boundaries only, which are not built: it starts at zero",
+        )
+    elif not r.given(block, "filename"):
+        r.missing(block, "filename", "an easi file with the initial quantities")
+    else:
+        r.put(("initial", "kind"), "easi", block, "cICType")
+        r.put(("initial", "field", "easi"), r.get(block, "filename"), block, "filename")
+
+
+def _sources(r: Reader) -> None:
+    block, kind = "sourcetype", r.get("sourcetype", "Type", 0)
+    if kind == 0:
+        return
+    if kind not in (42, 50):
+        r.not_built(block, "Type", "this kind of source", "0, 42 (NRF), 50 (FSRM)")
+    elif not r.given(block, "FileName"):
+        r.missing(block, "FileName", "the source file")
+    else:
+        r.put(
+            ("sources",), [{"kind": {42: "nrf", 50: "fsrm"}[kind], "file": r.get(block, "FileName")}], block, "FileName"
+        )
+
+
+def _mesh(r: Reader, folders: tuple[Path, ...]) -> None:
+    block = "meshnml"
+    generator = r.get(block, "meshgenerator", "puml").lower()
+    if generator != "puml":
+        advice = "In a native case: mesh.generate with shape box" if generator == "cubegenerator" else ""
+        r.not_built(block, "meshgenerator", "this mesh source", "puml", advice)
+    if not r.given(block, "MeshFile") and generator == "puml":
+        r.missing(block, "MeshFile", "a PUML mesh")
+    if not r.given(block, "MeshFile"):
+        r.data["mesh"] = {"generate": {"shape": "tpv5"}}  # a stand-in; the case is refused anyway
+        return
+    r.put(("mesh", "file"), r.get(block, "MeshFile"), block, "MeshFile")
+    r.put(("mesh", "format"), "puml")
+    for name, key in (("boundary_format", "pumlboundaryformat"), ("topology_format", "pumltopologyformat")):
+        if r.given(block, key):
+            r.put(("mesh", name), r.get(block, key).lower(), block, key)
+    r.copy(("mesh", "displacement"), block, "displacement")
+    rows = ("scalingmatrixx", "scalingmatrixy", "scalingmatrixz")
+    if any(r.given(block, row) for row in rows):
+        unit = ([1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0])
+        scaling = [r.get(block, row, default) for row, default in zip(rows, unit, strict=True)]
+        r.put(("mesh", "scaling"), scaling, block, next(row for row in rows if r.given(block, row)))
+    if r.given(block, "facemapfile"):
+        _face_map(r, folders)
+
+
+_FACE_KINDS = {
+    "regular": "regular",
+    "freeSurface": "free-surface",
+    "dynamicRupture": "fault",
+    "outflow": "absorbing",
+    "freeSurfaceGravity": "",
+    "dirichlet": "",
+    "analytical": "",
+}
+"""Names in a face map; '' for kinds that are not built, whose tags a mesh must not have."""
+
+
+def _face_map(r: Reader, folders: tuple[Path, ...]) -> None:
+    block, key = "meshnml", "facemapfile"
+    name = r.get(block, key)
+    path = next((folder / name for folder in folders if (folder / name).is_file()), None)
+    if path is None:
+        r.wrong(block, key, "a YAML file", "No such file")
+        return
+    try:
+        table = YAML(typ="safe").load(path)
+    except YAMLError as error:
+        r.problems.error(str(path), f"not valid YAML: {' '.join(str(error).split())}")
+        return
+    if not isinstance(table, dict) or not set(table) <= set(_FACE_KINDS):
+        r.problems.error(str(path), "is no face map", ", ".join(_FACE_KINDS))
+        return
+    boundaries: dict[str, list[Any]] = {}
+    for kind, tags in table.items():
+        tags = tags if isinstance(tags, list) else [tags]
+        if _FACE_KINDS[kind]:
+            boundaries[_FACE_KINDS[kind]] = tags
+        elif tags:
+            r.problems.warn(str(path), f"'{kind}' faces are not built; a mesh with tags {tags} is refused")
+    r.put(("mesh", "boundaries"), boundaries, block, key)
+
+
+def _discretization(r: Reader) -> None:
+    block = "discretization"
+    r.copy(("numerics", "cfl"), block, "CFL")
+    r.copy(("numerics", "largest_step"), block, "FixTimeStep")
+    r.copy(("numerics", "clustering", "rates"), block, "ClusteredLTS", [1])
+    r.copy(("numerics", "clustering", "wiggle_minimum"), block, "LtsWiggleFactorMin")
+    r.copy(("numerics", "clustering", "wiggle_step"), block, "LtsWiggleFactorStepsize")
+    most = r.get(block, "LtsMaxNumberOfClusters", inf)
+    if isfinite(most):
+        r.put(("numerics", "clustering", "maximum"), int(most), block, "LtsMaxNumberOfClusters")
+    r.put(("numerics", "source_window"), "end")
+
+
+def _end(r: Reader) -> None:
+    block = "abortcriteria"
+    r.copy(("end_time",), block, "EndTime", 15.0)
+    quiet = r.get(block, "terminatorMaxTimePostRupture", inf)
+    limits = {
+        "slip_rate_below": r.get(block, "terminatorSlipRateThreshold", inf),
+        "moment_rate_below": r.get(block, "terminatorMomentRateThreshold", -inf),
+    }
+    asked = {name: value for name, value in limits.items() if isfinite(value)}
+    if not isfinite(quiet) or not asked:
+        for key in ("terminatorMaxTimePostRupture", "terminatorSlipRateThreshold", "terminatorMomentRateThreshold"):
+            if isfinite(r.get(block, key, inf)):
+                r.warn(block, key, "has no effect: stopping early needs terminatorMaxTimePostRupture and a threshold")
+        return
+    r.put(("stop", "time_after_rupture"), quiet, block, "terminatorMaxTimePostRupture")
+    for name, value in asked.items():
+        key = "terminatorSlipRateThreshold" if name == "slip_rate_below" else "terminatorMomentRateThreshold"
+        r.put(("stop", name), value, block, key)
+
+
+def _fault(r: Reader) -> bool:
+    """Dynamic rupture; returns whether faces with friction are asked for."""
+    block = "dynamicrupture"
+    for entry in r.numbered(block, "modelfilename"):
+        r.not_built(block, entry.key, "several simulations in one run")
+    number = r.get(block, "FL", 0)
+    if not r.get(block, "enabled", True) or not r.given(block, "ModelFileName"):
+        return False
+    if r.get(block, "thermalPress"):
+        r.not_built(block, "thermalPress", "thermal pressurisation", "0")
+    if number == 0:
+        what = "0 is a welded fault, so ModelFileName and the fault's outputs have no effect"
+        r.problems.warn(r.where(block, "FL" if r.given(block, "FL") else "ModelFileName"), f"FL: {what}")
+        return False
+    if number not in LAWS:
+        allowed = ", ".join(map(str, [0, *sorted(LAWS)]))
+        if number in _NOT_BUILT:
+            r.not_built(block, "FL", _NOT_BUILT[number], allowed)
+        else:
+            r.wrong(block, "FL", allowed)
+        return False
+    r.put(("fault", "friction"), LAWS[number], block, "FL")
+    r.put(("fault", "parameters", "easi"), r.get(block, "ModelFileName"), block, "ModelFileName")
+    r.put(("fault", "points"), "conical")
+    _sides(r)
+    _friction(r, number)
+    if number not in _IMPOSED:
+        _nucleation(r)
+    return True
+
+
+def _sides(r: Reader) -> None:
+    block = "dynamicrupture"
+    r.put(("fault", "reference"), [r.get(block, key, 0.0) for key in ("XRef", "YRef", "ZRef")])
+    method = r.get(block, "refPointMethod", 0)
+    if method not in (0, 1):
+        r.wrong(block, "refPointMethod", "0 (point), 1 (direction)")
+    else:
+        r.put(("fault", "reference_method"), "direction" if method else "point", block, "refPointMethod")
+
+
+def _friction(r: Reader, number: int) -> None:
+    block = "dynamicrupture"
+    kind = r.get(block, "SlipRateOutputType", 1)
+    if kind not in (0, 1):
+        r.wrong(block, "SlipRateOutputType", "0 (velocity jump), 1 (friction)")
+    imposed = number in _IMPOSED  # SeisSol forces type 0 there: no strength limits the traction
+    r.put(
+        ("fault", "slip_rate_output"), "velocity" if kind == 0 or imposed else "friction", block, "SlipRateOutputType"
+    )
+    r.copy(("fault", "damping"), block, "etaDamp")
+    if isfinite(r.get(block, "etaDampEnd", inf)):
+        r.copy(("fault", "damping_end"), block, "etaDampEnd")
+    if number in (2, 16):
+        r.put(("fault", "forced_rupture_ramp"), max(r.get(block, "t_0", 0.0), 0.0), block, "t_0")
+        r.copy(("fault", "healing_threshold"), block, "LSW_healingThreshold")
+    if number in _RATE_AND_STATE:
+        _rate_and_state(r)
+
+
+def _rate_and_state(r: Reader) -> None:
+    block = "dynamicrupture"
+    needed = {
+        "RS_f0": "reference friction",
+        "RS_b": "evolution effect b",
+        "RS_sr0": "reference slip rate [m/s]",
+        "RS_iniSlipRate1": "initial slip rate [m/s]",
+        "RS_iniSlipRate2": "initial slip rate [m/s]",
+    }
+    for key, what in needed.items():
+        if (block, key.lower()) not in r.entries:
+            r.missing(block, key, what)
+    for key in ("RS_f0", "RS_b", "RS_sr0"):
+        r.copy(("fault", "constants", key.lower()), block, key)
+    initial = hypot(r.get(block, "RS_iniSlipRate1", 0.0), r.get(block, "RS_iniSlipRate2", 0.0))
+    r.put(("fault", "constants", "rs_ini_slip_rate"), initial, block, "RS_iniSlipRate1")
+    for key, name in _RS_OPTIONS.items():
+        r.copy(("fault", "constants", name), block, key)
+
+
+def _nucleation(r: Reader) -> None:
+    """Episodes t_0, s_0; t2_0, s2_0; ... The fault file supplies the stress of each."""
+    block, count = "dynamicrupture", r.get("dynamicrupture", "NucleationCount", 1)
+    if not 0 <= count <= 16:
+        r.wrong(block, "NucleationCount", "0 to 16")
+        return
+    episodes = []
+    for number in range(1, count + 1):
+        suffix = str(number) if number > 1 else ""
+        start, duration = r.get(block, f"s{suffix}_0", 0.0), r.get(block, f"t{suffix}_0", 0.0)
+        stress = {"easi": r.get(block, "ModelFileName")}
+        episodes.append({"start": start, "duration": max(duration, 0.0), "stress": stress, "number": number})
+    if episodes:
+        r.put(("fault", "nucleation"), episodes, block, "ModelFileName")
