@@ -128,8 +128,8 @@ def test_bad_fault_settings():
 
 
 def test_box_sides():
-    mesh = generate({"shape": "box", "cells": (2, 3, 4), "lower": (0, 0, 0), "upper": (2, 3, 4),
-                     "boundaries": {"x": "rigid", "y": "symmetry", "y+": "absorbing", "z+": "free-surface"}})  # fmt: skip
+    sides = {"x": "rigid", "y": "symmetry", "y+": "absorbing", "z+": "free-surface"}
+    mesh = generate({"shape": "box", "cells": (2, 3, 4), "lower": (0, 0, 0), "upper": (2, 3, 4), "boundaries": sides})
     assert len(mesh.cells) == 6 * 24 and mesh.identify is None and (mesh.groups == 1).all()
     topology, shape = measured(mesh)
     kind = tets.BoundaryKind
@@ -186,8 +186,8 @@ def test_load_mesh_maps_vertices(tmp_path, box):
     tets.write_puml(tmp_path / "no-suffix", box)
     rotation = np.array([[0, -1, 0], [1, 0, 0], [0, 0, 1.0]])
     for matrix in (2 * rotation, np.diag([1, 1, -1.0])):
-        setting = SimpleNamespace(file=tmp_path / "no-suffix", generate=None, format="auto", boundary_format="auto",
-                                  topology_format="auto", scaling=tuple(map(tuple, matrix)), displacement=(1.0, 2, 3))  # fmt: skip
+        scaling = tuple(map(tuple, matrix))
+        setting = SimpleNamespace(file=tmp_path / "no-suffix", scaling=scaling, displacement=(1.0, 2.0, 3.0))
         mesh = tets.load_mesh(setting)
         np.testing.assert_allclose(mesh.vertices, box.vertices @ matrix.T + [1, 2, 3])
         topology, _ = measured(mesh)

@@ -100,10 +100,9 @@ def _sizes(setting: Tpv5, fault: list[int]) -> None:
     distance = field.add("Distance")
     field.setNumbers(distance, "SurfacesList", fault)
     field.setNumber(distance, "Sampling", float(np.clip(setting.fault_length / setting.size, 20, 200)))
-    # Delaunay edges come out a little longer than the field asks for, on average.
-    size = setting.size
+    size, far_size = float(setting.size), float(setting.far_size)
     growth = field.add("MathEval")
-    field.setString(growth, "F", f"Min({size!r} + {GROWTH} * Max(F{distance} - {size!r}, 0), {setting.far_size!r})")
+    field.setString(growth, "F", f"Min({size!r} + {GROWTH} * Max(F{distance} - {size!r}, 0), {far_size!r})")
     field.setAsBackgroundMesh(growth)
 
 
