@@ -48,6 +48,13 @@ def test_convergence_waves_have_unit_amplitude_each():
     np.testing.assert_allclose(s.wavevector, -np.array(p.wavevector))
 
 
+def test_convergence_waves_are_sines_of_position(points):
+    phase, speed = points @ np.full(3, np.pi), np.pi * np.sqrt(3)
+    p, s = np.sin(phase - 2 * speed * 0.3), np.sin(phase + speed * 0.3)
+    expected = p[:, None] * np.ones(3) / np.sqrt(3) + s[:, None] * np.array([1, -1, 0]) / np.sqrt(2)
+    np.testing.assert_allclose(elastic_convergence()(points, 0.3)[:, 6:], expected, atol=1e-13)
+
+
 vectors = st.tuples(*[st.floats(-3, 3)] * 3).filter(lambda v: np.linalg.norm(v) > 0.3)
 
 

@@ -18,7 +18,7 @@ def rate_limit(order: int) -> float:
 
 
 def judged_pair(errors: Mapping[int, np.ndarray]) -> tuple[int, int] | None:
-    """The two finest grids whose finer one has every error within (1e-10, 5e-2): coarser says nothing, finer is noise."""
+    """The two finest grids of which the finer has every error within (1e-10, 5e-2), resolved and above rounding."""
     grids = sorted(errors)
     for coarse, fine in zip(grids[-2::-1], grids[:0:-1], strict=True):
         if np.all(errors[fine] < 5e-2) and np.all(errors[fine] > 1e-10):

@@ -108,5 +108,5 @@ def energy_history(
 
 
 def kuhn_step(edge: float, speed: float, order: int, cfl: float) -> float:
-    """Stable step [s] of a cube of edge ``edge`` split into six: 2 r_in CFL / ((2N+1) c), r_in = edge/(2 + 2 sqrt 2)."""
+    """Stable step [s] of a cube split into six: CFL 2 r_in / ((2N+1) c) with r_in = edge/(2 + 2 sqrt 2)."""
     return cfl * 2 * edge / (2 + 2 * np.sqrt(2.0)) / ((2 * order - 1) * speed)

@@ -90,9 +90,14 @@ _K = (np.pi, np.pi, np.pi)
 
 
 def elastic_convergence() -> PlaneWaves:
-    """P along +k and S along -k polarised (1, -1, 0), unit velocity amplitudes, k = pi (1, 1, 1)."""
-    back = (-np.pi, -np.pi, -np.pi)
-    return elastic(CONVERGENCE_MEDIUM, [Wave("P", _K), Wave("S", back, polarisation=(1.0, -1.0, 0.0))])
+    """P along k and S along -k polarised (1, -1, 0), unit velocity amplitudes, k = pi (1, 1, 1).
+
+    v = p sin(k.x - wp t) + s sin(k.x + ws t). On grids that barely resolve the waves errors depend on their phase; this
+    one belongs to the table of ``verify.cases.plane_wave``.
+    """
+    back, quarter = (-np.pi, -np.pi, -np.pi), 0.5 * np.pi
+    s_wave = Wave("S", back, polarisation=(1.0, -1.0, 0.0), phase=quarter)
+    return elastic(CONVERGENCE_MEDIUM, [Wave("P", _K, phase=-quarter), s_wave])
 
 
 def acoustic_convergence() -> PlaneWaves:

@@ -1,0 +1,74 @@
+"""Dynamic rupture decks against the reference code's results (NUMERICS 7.8).
+
+The decks with their meshes and reference results are no part of the package. They are looked for in the folder that
+the environment variable FAULTWAVE_CASES names, else in ../shared/cases beside a checkout or the working directory;
+where a deck is absent its case is skipped and says so. Two references exist, made by different versions; they differ
+by up to 7 % themselves, hence the wider limit against the older.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from functools import partial
+from pathlib import Path
+
+from faultwave.run import simulate
+from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
+from faultwave.verify.compare import RUPTURE_TIME, Comparison, compare
+
+VARIABLE = "FAULTWAVE_CASES"
+ORDER = 6
+NEW_LIMITS = {"slip rate": 0.04, "peak slip rate": 0.04, "traction": 0.04}
+
+
+def cases_folder() -> Path | None:
+    """Where the decks are, or None."""
+    named = os.environ.get(VARIABLE)
+    checkout = Path(__file__).resolve().parents[4]
+    candidates = [Path(named)] if named else [checkout.parent / "shared" / "cases", Path("../shared/cases")]
+    return next((path.resolve() for path in candidates if path.is_dir()), None)
+
+
+def _rows(comparison: Comparison, label: str) -> list[Row]:
+    rows = []
+    for (kind, group), misfit in comparison.worst.items():
+        unit = " [s]" if group == RUPTURE_TIME else ""
+        rows.append(at_most(f"{label}: {kind} {group}{unit}", misfit.value, misfit.limit))
+    rows += [Row(f"{label}: {what} is missing", float("nan"), None, None, False) for what in comparison.missing]
+    return rows
+
+
+def run_deck(progress: Progress, name: str, order: int = ORDER) -> Result:
+    """Run the deck at order 6 in double precision and compare with both references."""
+    folder = cases_folder()
+    deck = None if folder is None else folder / name / "parameters.par"
+    if deck is None or not deck.is_file():
+        return Result((), skipped=f"no deck '{name}': set {VARIABLE} to the folder of the reference cases")
+    rows: list[Row] = []
+    notes: list[str] = []
+    with tempfile.TemporaryDirectory(prefix="faultwave-verify-") as scratch:
+        progress(f"{deck}, order {order}")
+        sim = simulate(deck, order=order, precision="double", output=scratch, force=True)
+        sim.run(lambda state: progress(f"t = {state.time:.3f} s of {state.end_time:g} s"))
+        for label, limit, limits, rupture_time in (
+            ("reference-head", 0.02, NEW_LIMITS, 0.006),
+            ("reference", 0.08, {}, 0.012),
+        ):
+            if (deck.parent / label).is_dir():
+                found = compare(scratch, deck.parent / label, limit, limits=limits, rupture_time=rupture_time)
+                rows += _rows(found, label)
+                notes += found.notes
+            else:
+                notes.append(f"{deck.parent / label} is absent")
+    return Result(tuple(rows), tuple(dict.fromkeys(notes)))
+
+
+def _case(name: str, title: str, minutes: float) -> VerificationCase:
+    return VerificationCase(name, title, partial(run_deck, name=name), minutes)
+
+
+TPV5 = _case("tpv5", "slip weakening, square nucleation patch, against reference results", 4.0)
+TPV5_NUC = _case("tpv5-nuc", "slip weakening with smooth nucleation, against reference results", 4.0)
+TPV101 = _case("tpv101", "rate and state friction (ageing law), against reference results", 5.0)
+TPVYOFFE = _case("tpvyoffe", "imposed slip rate on a real fault, against reference results", 30.0)
