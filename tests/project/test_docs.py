@@ -105,3 +105,20 @@ def test_architecture_shows_the_import_contract():
     for room, owns, _ in rows:
         stands = (ROOT / "src" / "faultwave" / room / "__init__.py").exists()
         assert stands != ("(to come)" in owns), f"{room}: architecture.md says otherwise"
+
+
+def test_generated_parts_say_everything():
+    from faultwave.case.model import Case, Numerics
+    from tools.docs_hooks import GENERATORS, on_page_markdown
+
+    for name in GENERATORS:
+        assert on_page_markdown(f"<!-- {name} -->") != f"<!-- {name} -->"
+    settings = on_page_markdown((ROOT / "docs" / "settings.md").read_text())
+    for declared in (Case, Numerics):
+        for name, field in declared.model_fields.items():
+            if field.description and name != "source_files":
+                assert name in settings, name
+    commands = on_page_markdown((ROOT / "docs" / "commands.md").read_text())
+    assert "`faultwave mesh generate`" in commands
+    assert "`--rupture-time`" in commands
+    assert "linear-slip-weakening" in on_page_markdown((ROOT / "docs" / "laws.md").read_text())
