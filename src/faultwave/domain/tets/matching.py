@@ -50,7 +50,9 @@ def match_faces(mesh: Mesh) -> Matching:
     a, b = arrange[pairs], arrange[pairs + 1]
     if mesh.identify is not None:
         corners = cells[:, SORTED_FACES].reshape(-1, 3)
-        same = _same_shape(mesh, corners[a], corners[b])
+        same = (corners[a] == corners[b]).all(axis=1)
+        images = np.flatnonzero(~same)
+        same[images] = _same_shape(mesh, corners[a[images]], corners[b[images]])
         a, b = a[same], b[same]
     other[a], other[b] = b, a
     crowded: list[int] = []
