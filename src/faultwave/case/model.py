@@ -9,70 +9,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
+from pydantic import Field, model_validator
 
 from faultwave.base.units import Quantity
-from faultwave.case.parameters import parameter_to_si
+from faultwave.case.common import InputFile, Parameters, Settings, need
 
 Vector = tuple[Quantity("m"), Quantity("m"), Quantity("m")]
-
-
-def _locate(path: Path, info: ValidationInfo) -> Path:
-    """Absolute path: loaders pass the folders to look in, the first that has the file wins."""
-    if not info.context:
-        return path
-    tried = [(folder / path.expanduser()).absolute() for folder in info.context["folders"]]
-    for candidate in tried:
-        if candidate.is_file():
-            return candidate
-    if any(candidate.is_dir() for candidate in tried):
-        raise ValueError(f"'{path}' is a folder, not a file")
-    raise ValueError(f"no such file: {' nor '.join(map(str, dict.fromkeys(tried)))}")
-
-
-class ParameterErrors(ValueError):
-    """What is wrong with each parameter, by name."""
-
-    def __init__(self, wrong: dict[str, str]):
-        self.wrong = wrong
-        super().__init__("; ".join(f"{name}: {text}" for name, text in wrong.items()))
-
-
-def _convert(values: object) -> object:
-    """Parameters by name to SI; every wrong one is told."""
-    if not isinstance(values, dict):
-        return values
-    converted, wrong = {}, {}
-    for name, value in values.items():
-        try:
-            converted[name] = parameter_to_si(str(name), value)
-        except ValueError as error:
-            wrong[str(name)] = str(error)
-    if wrong:
-        raise ParameterErrors(wrong)
-    return converted
-
-
-def _from_here(folder: Path, info: ValidationInfo) -> Path:
-    """Outputs go where the user stands, also for an example inside the package."""
-    return folder.expanduser().absolute() if info.context else folder
-
-
-InputFile = Annotated[Path, AfterValidator(_locate)]
-Parameters = Annotated[dict[str, float], BeforeValidator(_convert)]
-
-
-def _need(*conditions: tuple[object, str]) -> None:
-    """Raise one ValueError with the text of every condition that does not hold."""
-    failed = [text for holds, text in conditions if not holds]
-    if failed:
-        raise ValueError("; ".join(failed))
-
-
-class Settings(BaseModel):
-    """Base of all groups: frozen, and an unknown key is an error."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=False)
 
 
 class FieldSetting(Settings):
@@ -92,7 +34,7 @@ class FieldSetting(Settings):
     @model_validator(mode="after")
     def _given_once(self) -> Self:
         twice = sorted(set(self.constant) & set(self.expression))
-        _need(
+        need(
             (self.easi or self.constant or self.expression or self.layers, "give easi, constant, expression or layers"),
             (not twice, f"given twice, as constant and as expression: {', '.join(twice)}"),
         )
@@ -132,7 +74,7 @@ class GenerateBox(Settings):
         half = [s for s, kind in self.boundaries.items() if kind == "periodic" and len(s) == 2]
         named = {s[0] for s in self.boundaries if len(s) == 2}
         mixed = sorted(a for a in named if self.boundaries.get(a) == "periodic")  # type: ignore[call-overload]
-        _need(
+        need(
             (all(a < b for a, b in corners), "lower must be below upper on every axis"),
             (not half, f"periodic is for a whole axis: write '{half[0][0] if half else ''}: periodic'"),
             (not mixed, f"axis {', '.join(mixed)} is periodic, so its sides cannot be anything else"),
@@ -163,7 +105,7 @@ class GenerateTpv5(Settings):
 
     @model_validator(mode="after")
     def _sound(self) -> Self:
-        _need(
+        need(
             (self.far_size >= self.size, "far_size must not be below size"),
             (self.size <= min(self.fault_length, self.fault_depth), "size must fit into fault_length and fault_depth"),
             (
@@ -176,6 +118,8 @@ class GenerateTpv5(Settings):
 
 
 class Mesh(Settings):
+    """A mesh from a file or a built-in one, and what its face tags mean."""
+
     file: InputFile | None = Field(None, description="PUML HDF5 or Gmsh 2.2/4.1 mesh.")
     format: Literal["auto", "puml", "gmsh"] = Field("auto", description="Mesh file format; auto looks into the file.")
     generate: Annotated[GenerateBox | GenerateTpv5, Field(discriminator="shape")] | None = Field(
@@ -198,7 +142,7 @@ class Mesh(Settings):
     @model_validator(mode="after")
     def _one_mesh(self) -> Self:
         (a, b, c), (d, e, f), (g, h, i) = self.scaling
-        _need(
+        need(
             ((self.file is None) != (self.generate is None), "give either file or generate"),
             (a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g) != 0, "scaling must be invertible"),
         )
@@ -206,6 +150,8 @@ class Mesh(Settings):
 
 
 class Nucleation(Settings):
+    """Stress added smoothly to the fault's initial stress."""
+
     start: Quantity("s") = Field(0.0, description="Start time of the episode.")
     duration: Quantity("s", ge=0) = Field(0.0, description="Duration of the smooth ramp; 0 applies it at once.")
     stress: FieldSetting = Field(description="nuc_xx..nuc_xz (Cartesian) or Tnuc_n, Tnuc_s, Tnuc_d (tractions).")
@@ -218,6 +164,8 @@ class Nucleation(Settings):
 
 
 class Fault(Settings):
+    """Dynamic rupture on the faces tagged as fault."""
+
     friction: str = Field(description="Name of a friction law; `faultwave laws` lists them.")
     parameters: FieldSetting = Field(description="Friction parameters and initial stress on the fault.")
     constants: Parameters = Field(default_factory=dict, description="Constants of the law, e.g. rs_f0, rs_sr0.")
@@ -256,7 +204,7 @@ class TimeFunction(Settings):
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
-        _need(
+        need(
             (self.kind != "samples" or len(self.samples) >= 2, "kind samples needs at least two samples"),
             (self.kind == "samples" or not self.samples, f"samples do nothing with kind {self.kind}"),
             (self.kind != "yoffe" or self.acceleration > 0, "kind yoffe needs acceleration (tau_S) > 0"),
@@ -265,6 +213,8 @@ class TimeFunction(Settings):
 
 
 class Source(Settings):
+    """A point source, or a file of them."""
+
     kind: Literal["moment-tensor", "force", "nrf", "fsrm"] = Field(description="What acts, or the file's format.")
     location: Vector = Field((0.0, 0.0, 0.0), description="Where.")
     tensor: dict[Literal["xx", "yy", "zz", "xy", "yz", "xz"], Quantity("N*m")] = Field(
@@ -278,9 +228,9 @@ class Source(Settings):
     @model_validator(mode="after")
     def _complete(self) -> Self:
         if self.kind in ("nrf", "fsrm"):
-            _need((self.file, f"kind {self.kind} needs a file"))
+            need((self.file, f"kind {self.kind} needs a file"))
             return self
-        _need(
+        need(
             (self.time_function, f"kind {self.kind} needs a time_function"),
             (
                 self.kind != "moment-tensor" or any(self.tensor.values()),
@@ -309,7 +259,7 @@ class PlaneWave(Settings):
     def _sound(self) -> Self:
         k, d = self.k, self.polarisation or (0.0, 0.0, 0.0)
         across = (k[1] * d[2] - k[2] * d[1], k[2] * d[0] - k[0] * d[2], k[0] * d[1] - k[1] * d[0])
-        _need(
+        need(
             (any(k), "k must not be zero"),
             (self.mode == "P" or any(across), "an S wave needs a polarisation that is not along k"),
         )
@@ -317,13 +267,15 @@ class PlaneWave(Settings):
 
 
 class Initial(Settings):
+    """State at time zero."""
+
     kind: Literal["zero", "plane-wave", "easi", "scholte", "snell"] = Field("zero", description="Initial state.")
     wave: list[PlaneWave] = Field(default_factory=list, description="Superposed plane waves (kind plane-wave).")
     field: FieldSetting | None = Field(None, description="Initial quantities by name (kind easi).")
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
-        _need(
+        need(
             (self.kind != "plane-wave" or self.wave, "kind plane-wave needs at least one wave"),
             (self.kind == "plane-wave" or not self.wave, f"wave does nothing with kind {self.kind}"),
             (self.kind != "easi" or self.field, "kind easi needs a field"),
@@ -333,6 +285,8 @@ class Initial(Settings):
 
 
 class Clustering(Settings):
+    """Local time stepping."""
+
     rates: tuple[Annotated[int, Field(ge=1)], ...] = Field(
         (2,), min_length=1, description="Ratios of neighbouring clusters, the last repeats; 1 is global time stepping."
     )
@@ -345,7 +299,7 @@ class Clustering(Settings):
     @model_validator(mode="after")
     def _sound(self) -> Self:
         lowest = 1 / self.rates[0]
-        _need(
+        need(
             (1 not in self.rates[:-1], "a rate of 1 ends the ladder, so it can only be the last"),
             (
                 self.wiggle_minimum > lowest or self.wiggle_minimum == 1,
@@ -356,6 +310,8 @@ class Clustering(Settings):
 
 
 class Numerics(Settings):
+    """Order, precision, time stepping, backend."""
+
     order: int = Field(4, ge=2, le=8, description="Convergence order; polynomial degree + 1.")
     precision: Literal["double", "single"] = Field("double", description="Precision of the wave field.")
     backend: str = Field("cpu", description="Where kernels run: cpu (generated C) or numpy (reference).")
@@ -372,6 +328,8 @@ class Numerics(Settings):
 
 
 class Receivers(Settings):
+    """Seismograms at points in the volume."""
+
     points: list[Vector] = Field(default_factory=list, description="Receiver coordinates.")
     file: InputFile | None = Field(None, description="Text file, one 'x y z' a line.")
     interval: Quantity("s", gt=0) = Field(0.005, description="Sampling interval.")
@@ -380,11 +338,13 @@ class Receivers(Settings):
 
     @model_validator(mode="after")
     def _somewhere(self) -> Self:
-        _need((self.points or self.file, "give points or a file"))
+        need((self.points or self.file, "give points or a file"))
         return self
 
 
 class FaultReceivers(Settings):
+    """Histories at points on the fault."""
+
     points: list[Vector] = Field(default_factory=list, description="Points, moved to the nearest fault face.")
     file: InputFile | None = Field(None, description="Text file, one 'x y z' a line.")
     every: int = Field(1, ge=1, description="Write every n-th step of the point's cluster.")
@@ -395,11 +355,13 @@ class FaultReceivers(Settings):
 
     @model_validator(mode="after")
     def _somewhere(self) -> Self:
-        _need((self.points or self.file, "give points or a file"))
+        need((self.points or self.file, "give points or a file"))
         return self
 
 
 class FieldOutput(Settings):
+    """Snapshots of a field."""
+
     interval: Quantity("s", gt=0) = Field(description="Time between snapshots.")
     fields: list[str] | None = Field(None, description="Quantities; default the common ones.")
     refinement: int = Field(
@@ -414,7 +376,7 @@ class FieldOutput(Settings):
     def _sound(self) -> Self:
         if self.region is not None:
             r = self.region
-            _need(
+            need(
                 (
                     r[0] < r[1] and r[2] < r[3] and r[4] < r[5],
                     "region must be xmin xmax ymin ymax zmin zmax, each min < max",
@@ -424,12 +386,16 @@ class FieldOutput(Settings):
 
 
 class EnergyOutput(Settings):
+    """Energies, frictional work, potency, moment and momentum."""
+
     interval: Quantity("s", gt=0) = Field(description="Time between rows.")
     slip_from_velocity: bool = Field(False, description="Potency from the velocity jump instead of the friction solve.")
     plain_mean: bool = Field(False, description="Average slip over points unweighted, as SeisSol does.")
 
 
 class Output(Settings):
+    """Every file that a run writes."""
+
     folder: Path = Field(
         Path("output"), description="Folder of every output file, relative to the working directory; created."
     )
@@ -456,7 +422,7 @@ class Stop(Settings):
     @model_validator(mode="after")
     def _complete(self) -> Self:
         quiet = self.slip_rate_below is not None or self.moment_rate_below is not None
-        _need(
+        need(
             (
                 quiet == (self.time_after_rupture is not None),
                 "time_after_rupture goes with slip_rate_below or moment_rate_below",

@@ -13,20 +13,23 @@ _HIDDEN = {"source_files"}
 
 
 def settings_markdown() -> str:
-    """A section for each group of settings: name, type, default, unit, bounds and help text of every one."""
-    sections = [_section(path, node) for path, node in _groups("", describe.schema(), set())]
-    return "\n\n".join(sections) + "\n"
+    """A section for each kind of group: name, type, default, unit, bounds and help text of every setting.
+
+    A group that occurs in several places, such as a field of parameters, has one section that names them all.
+    """
+    places: dict[str, list[str]] = {}
+    _collect("", describe.schema(), places)
+    groups = describe.schema()["$defs"]
+    return "\n\n".join(_section(paths, groups.get(title, describe.schema())) for title, paths in places.items()) + "\n"
 
 
-def _groups(path: str, node: dict[str, Any], seen: set[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Groups in the order of their declaration; one used in several places is told at its first."""
-    yield path, node
-    for name, item in node.get("properties", {}).items():
-        for group, suffix in _inner(item):
-            title = group["title"]
-            if name not in _HIDDEN and title not in seen:
-                seen.add(title)
-                yield from _groups(f"{path}.{name}{suffix}".lstrip("."), group, seen)
+def _collect(path: str, node: dict[str, Any], places: dict[str, list[str]]) -> None:
+    """Title of each group -> its paths, in the order of declaration."""
+    places.setdefault(node["title"], []).append(path)
+    for name, item in node["properties"].items():
+        if name not in _HIDDEN:
+            for group, suffix in _inner(item):
+                _collect(f"{path}.{name}{suffix}".lstrip("."), group, places)
 
 
 def _inner(item: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
@@ -39,11 +42,11 @@ def _inner(item: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
             yield from ((group, "[]") for group, _ in _inner(choice["items"]))
 
 
-def _section(path: str, node: dict[str, Any]) -> str:
+def _section(paths: list[str], node: dict[str, Any]) -> str:
     needed = set(node.get("required", ()))
     rows = [_row(name, item, name in needed) for name, item in node["properties"].items() if name not in _HIDDEN]
     text = " ".join(node.get("description", "").split())
-    heading = f"## `{path}`" if path else "## A case"
+    heading = "## " + (", ".join(f"`{path}`" for path in paths) if paths != [""] else "A case")
     return f"{heading}\n\n" + (f"{text}\n\n" if text else "") + "\n".join([_HEAD, *rows])
 
 
@@ -52,7 +55,7 @@ def _row(name: str, item: dict[str, Any], needed: bool) -> str:
     limits = dict.fromkeys(filter(None, (describe.bounds(leaf) for leaf in _leaves(item))))
     units = dict.fromkeys(leaf["unit"] for leaf in _leaves(item) if leaf.get("unit"))
     default = "**required**" if needed else _default(item)
-    help_text = " ".join(str(item.get("description", "")).split())
+    help_text = " ".join(str(describe.resolve(item).get("description", "")).split())
     cells = [f"`{name}`", " or ".join(kinds), default, ", ".join(units), "; ".join(limits), help_text]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
@@ -90,9 +93,10 @@ def _kind(node: dict[str, Any]) -> str:
 
 
 def _default(item: dict[str, Any]) -> str:
-    if "default" not in item or item["default"] is None:
-        return "none"
+    if "default" not in item:
+        groups = any("properties" in choice for choice in describe.branches(item))
+        return "its own defaults" if groups else "empty"
     value = item["default"]
-    if isinstance(value, dict):
-        return "its own defaults"
+    if value is None:
+        return "none"
     return f"`{value if isinstance(value, str) else json.dumps(value)}`" if value != "" else "empty"

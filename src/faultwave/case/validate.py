@@ -11,7 +11,8 @@ from pydantic import ValidationError
 
 from faultwave.base.errors import Problem, Problems, suggest
 from faultwave.case import describe
-from faultwave.case.model import Case, ParameterErrors
+from faultwave.case.common import ParameterErrors
+from faultwave.case.model import Case
 
 Location = tuple[str | int, ...]
 

@@ -1,0 +1,71 @@
+"""What the declarations of settings are made of: the base of all groups, paths, parameters by name, cross checks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationInfo
+
+from faultwave.case.parameters import parameter_to_si
+
+
+class Settings(BaseModel):
+    """Base of all groups: frozen, and an unknown key is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=False)
+
+
+def _locate(path: Path, info: ValidationInfo) -> Path:
+    """Absolute path: loaders pass the folders to look in, the first that has the file wins."""
+    if not info.context:
+        return path
+    tried = [(folder / path.expanduser()).absolute() for folder in info.context["folders"]]
+    for candidate in tried:
+        if candidate.is_file():
+            return candidate
+    if any(candidate.is_dir() for candidate in tried):
+        raise ValueError(f"'{path}' is a folder, not a file")
+    raise ValueError(f"no such file: {' nor '.join(map(str, dict.fromkeys(tried)))}")
+
+
+class ParameterErrors(ValueError):
+    """What is wrong with each parameter, by name."""
+
+    def __init__(self, wrong: dict[str, str]):
+        self.wrong = wrong
+        super().__init__("; ".join(f"{name}: {text}" for name, text in wrong.items()))
+
+
+def _convert(values: object) -> object:
+    """Parameters by name to SI; every wrong one is told."""
+    if not isinstance(values, dict):
+        return values
+    converted, wrong = {}, {}
+    for name, value in values.items():
+        try:
+            converted[name] = parameter_to_si(str(name), value)
+        except ValueError as error:
+            wrong[str(name)] = str(error)
+    if wrong:
+        raise ParameterErrors(wrong)
+    return converted
+
+
+def _from_here(folder: Path, info: ValidationInfo) -> Path:
+    """Outputs go where the user stands, also for an example inside the package."""
+    return folder.expanduser().absolute() if info.context else folder
+
+
+InputFile = Annotated[Path, AfterValidator(_locate)]
+"""A file that must exist once the loaders say where to look."""
+
+OutputFolder = Annotated[Path, AfterValidator(_from_here)]
+Parameters = Annotated[dict[str, float], BeforeValidator(_convert)]
+
+
+def need(*conditions: tuple[object, str]) -> None:
+    """Raise one ValueError with the text of every condition that does not hold."""
+    failed = [text for holds, text in conditions if not holds]
+    if failed:
+        raise ValueError("; ".join(failed))
