@@ -75,6 +75,7 @@ class Engine:
             self.operator, f.faces, f.rule, f.law, f.constants, f.parameters, f.state, f.stress, f.episodes,
             plan.clustering.cluster, setting.time_points or plan.case.numerics.order, setting.points == "conical",
             setting.damping, setting.damping_end if setting.damping_end is not None else np.inf,
+            plan.case.output.energies is not None and plan.case.output.energies.slip_from_velocity,
         )  # fmt: skip
 
     def predict(self, cluster: int, time: float, step: float, restart: bool) -> None:

@@ -14,7 +14,7 @@ from faultwave.engines.dg import kernels
 from faultwave.engines.dg.fault_points import PointRule, vertex_permutation
 from faultwave.engines.dg.layout import ranged
 from faultwave.engines.dg.operator import Operator, powers
-from faultwave.engines.dg.rupture import RECORD, rupture
+from faultwave.engines.dg.rupture import recorded, rupture
 from faultwave.faults import frame
 from faultwave.faults.law import COMMON_STATE, FrictionLaw
 from faultwave.faults.nucleation import increment
@@ -92,13 +92,13 @@ class Fault:
     def __init__(
         self, operator: Operator, faces: FaultFaces, rule: PointRule, law: FrictionLaw, constants: dict[str, float],
         parameters: dict[str, np.ndarray], state: dict[str, np.ndarray], stress: np.ndarray, episodes: Sequence[Episode],
-        cluster: np.ndarray, times: int, deck_times: bool, damping: float, damping_end: float,
+        cluster: np.ndarray, times: int, deck_times: bool, damping: float, damping_end: float, moved: bool,
     ):  # fmt: skip
         self.operator, self.faces, self.rule, self.law, self.constants = operator, faces, rule, law, constants
         self.episodes, self.deck_times = list(episodes), deck_times
         self.damping, self.damping_end = damping, damping_end
         self.times = time_points(times)
-        self.initial = stress
+        self.initial, self.columns = stress, recorded(moved)
         groups, clusters, b = len(rule.phi), operator.layout.clusters, operator.backend
         n, points = len(faces.area), len(rule.weights)
         self._trace_lists(clusters)
@@ -109,7 +109,7 @@ class Fault:
         self.real = source >= 0
         self.item = np.empty(n, np.int64)
         self.item[source[self.real]] = np.flatnonzero(self.real)
-        kernel = rupture(law, constants, operator.order, points, times, len(self.episodes))
+        kernel = rupture(law, constants, operator.order, points, times, len(self.episodes), moved)
         self._buffers(kernel, source, parameters, state, stress)
         compiled = b.compile([kernel])["rupture"]
         self.launches = [
@@ -202,7 +202,7 @@ class Fault:
         """Every recorded value (faces, points), and the friction state by its names."""
         where = self.item if items is None else self.item[items]
         values = self.buffers["record"].get(where)
-        found = {name: values[..., i] for i, name in enumerate(RECORD)}
+        found = {name: values[..., i] for i, name in enumerate(self.columns)}
         stress = self.buffers["stress"].get(where)
         found |= {"stress_n": stress[..., 0], "stress1": stress[..., 1], "stress2": stress[..., 2]}
         state = self.buffers["state"].get(where)

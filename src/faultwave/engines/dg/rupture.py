@@ -18,18 +18,26 @@ from faultwave.laws.law import dot
 
 RUPTURE_RATE = 1e-3  # m/s, above which a point counts as ruptured (FORMATS 4.2)
 
-RECORD = (
-    "ruptured", "weakened", "traction1", "traction2", "traction_n", "jump1", "jump2", "normal_velocity", "strength", "work",
-    "work_moved", "moved_n", "moved1", "moved2", "moved",
-)  # fmt: skip
-"""What every fault point remembers beside the friction law's own state: rupture and dynamic stress times, the last traction change,
-velocity jump, common normal velocity and strength, frictional work [J/m^2], and from the traces of both sides
-instead of the friction solve ("moved"): work, slip vector and path length."""
+RECORD = ("ruptured", "weakened", "traction1", "traction2", "traction_n", "strength", "work")
+"""What every fault point remembers beside the friction law's own state: rupture and dynamic stress times, the last traction change and
+strength, frictional work [J/m^2]."""
+
+MOVED = ("work_moved", "moved1", "moved2", "moved")
+"""The same from the traces of both sides instead of the friction solve: work, slip along the tangents, path length of the jump."""
 
 
-def rupture(law: FrictionLaw, constants: dict[str, float], order: int, points: int, times: int, episodes: int) -> Kernel:
-    """Kernel over fault faces; see the module text. ``times`` sub-steps a step, ``episodes`` of nucleation."""
+def recorded(moved: bool) -> tuple[str, ...]:
+    """Names of the columns of ``record``."""
+    return RECORD + MOVED if moved else RECORD
+
+
+def rupture(
+    law: FrictionLaw, constants: dict[str, float], order: int, points: int, times: int, episodes: int, moved: bool = False
+) -> Kernel:  # fmt: skip
+    """Kernel over fault faces; see the module text. ``times`` sub-steps a step, ``episodes`` of nucleation, ``moved``: also
+    remember what the velocity jump says."""
     k = Kernel("rupture", fixed=True)
+    width, columns = 6 if moved else 3, recorded(moved)
     b2, rows = triangle_size(order - 1), face_rows(order)
     slots = k.index("slots", 6)  # traces +, -; own waves +, -; incoming waves +, -
     traces = k.store("traces", sum(rows), 6)
@@ -41,7 +49,7 @@ def rupture(law: FrictionLaw, constants: dict[str, float], order: int, points: i
     state = k.batch("state", points, len(states), "inout")
     stress = k.batch("stress", points, 3, "inout")
     nucleation = k.batch("nucleation", points, 3 * max(1, episodes))
-    record = k.batch("record", points, len(RECORD), "inout")
+    record = k.batch("record", points, len(columns), "inout")
     at_points, back, project = k.matrix("phi", points, b2), k.matrix("back", b2, points), k.matrix("project", points, points)
     taylor, weight = k.scalar("taylor", times, order), k.scalar("weight", times)
     clock = k.scalar("clock", times, 4)  # sub-step, its end, time to mark a rupture with, share of the sub-step to add
@@ -49,15 +57,14 @@ def rupture(law: FrictionLaw, constants: dict[str, float], order: int, points: i
     damping = k.scalar("damping")
 
     plus, minus = k.temp("plus", sum(rows), 6), k.temp("minus", sum(rows), 6)
-    locked = k.temp("locked", sum(rows), 7)  # Theta (n, 1, 2), velocity jump (n, 1, 2), common normal velocity
-    now, here = k.temp("now", b2, 7), k.temp("here", points, 7)
+    locked = k.temp("locked", sum(rows), width)  # Theta (n, 1, 2), velocity jump (n, 1, 2)
+    now, here = k.temp("now", b2, width), k.temp("here", points, width)
     smooth = k.temp("smooth", points, 1)
     solved = k.temp("solved", points, 5 + len(law.state))  # rates along s1, s2, rate, strength, friction, own state
-    previous = k.temp("previous", points, 1)
     mean, modes = k.temp("mean", points, 3), k.temp("modes", b2, 3)
     k.gather(plus, traces, slots, 0)
     k.gather(minus, traces, slots, 1)
-    k.pointwise(_locked, [plus, minus, frame, z, damping], [locked])
+    k.pointwise(lambda *a: [_locked(*a)[:width]], [plus, minus, frame, z, damping], [locked])
     k.pointwise(lambda x: [[0.0 * x[0]] * 3], [record.view(0, points, 0, 1)], [mean])
 
     def parts(p: Any, s: Any) -> tuple[dict, dict]:
@@ -79,36 +86,26 @@ def rupture(law: FrictionLaw, constants: dict[str, float], order: int, points: i
         p, s = parts(p, s)
         return p, constants, s
 
-    def advance(p: Any, s: Any, h: Any, s0: Any, z: Any, t: Any, v: Any, smooth: Any) -> Any:
+    def advance(
+        p: Any, s: Any, h: Any, s0: Any, z: Any, t: Any, w: Any, v: Any, smooth: Any, r: Any, mean: Any
+    ) -> Any:  # fmt: skip
+        """State and record at the end of the sub-step, and the traction's share of the mean."""
         x = Solved(*v[:5], state=dict(zip(law.state, v[5:], strict=True)))
-        old = _inputs(p, s)
-        new = old[2] | law.advance(*old, x, smooth[0], load(h, s0, z, t))
-        return [[new[name] for name in states]]
-
-    def note(p: Any, s: Any, last: Any, h: Any, z: Any, t: Any, w: Any, v: Any, r: Any, mean: Any) -> Any:
         p, c, s = _inputs(p, s)
-        old = dict(zip(RECORD, r, strict=True))
+        new = s | law.advance(p, c, s, x, smooth[0], load(h, s0, z, t))
         eta = z[1] * z[3] / (z[1] + z[3])
-        amount = v[2]
         traction = [h[0], h[1] - eta * v[0], h[2] - eta * v[1]]
-        averaged = [h[0] - z[0] * z[2] / (z[0] + z[2]) * h[3], h[1] - eta * h[4], h[2] - eta * h[5]]  # eta (T+/Z+ + T-/Z-)
-        starts = (amount > RUPTURE_RATE) & (old["ruptured"] <= 0.0)
-        share = (RUPTURE_RATE - last[0]) / m.maximum(amount - last[0], 1e-300)
-        moment = t[2] + t[3] * t[0] * m.minimum(m.maximum(share, 0.0), 1.0)
-        ruptured = m.where(starts, moment, old["ruptured"])
-        weak = law.dynamic_stress_reached(p, c, s, v[4]) & (old["weakened"] <= 0.0) & (ruptured > 0.0)
-        new = {
-            "ruptured": ruptured, "weakened": m.where(weak, t[2], old["weakened"]),
-            "traction_n": traction[0], "traction1": traction[1], "traction2": traction[2],
-            "jump1": h[4], "jump2": h[5], "normal_velocity": h[6], "strength": v[3],
-            "work": old["work"] - w[0] * (traction[1] * v[0] + traction[2] * v[1]),
-            "work_moved": old["work_moved"] - w[0] * dot(averaged, h[3:6]),
-            "moved_n": old["moved_n"] + w[0] * h[3],
-            "moved1": old["moved1"] + w[0] * h[4],
-            "moved2": old["moved2"] + w[0] * h[5],
-            "moved": old["moved"] + w[0] * m.sqrt(h[3] * h[3] + h[4] * h[4] + h[5] * h[5]),
-        }  # fmt: skip
-        return [[new[name] for name in RECORD], [x + w[0] * y for x, y in zip(mean, traction, strict=True)]]
+        notes = _note(dict(zip(columns, r, strict=True)), s["slip_rate"], x, traction, t, w)
+        weak = law.dynamic_stress_reached(p, c, new, x.friction) & (notes["weakened"] <= 0.0) & (notes["ruptured"] > 0.0)
+        notes["weakened"] = m.where(weak, t[2], notes["weakened"])
+        if moved:
+            averaged = [h[0] - z[0] * z[2] / (z[0] + z[2]) * h[3], h[1] - eta * h[4], h[2] - eta * h[5]]  # eta (T+/Z+ + T-/Z-)
+            notes |= _note_jump(notes, h[3:6], averaged, w)
+        return [
+            [new[name] for name in states],
+            [notes[name] for name in columns],
+            [x + w[0] * y for x, y in zip(mean, traction, strict=True)],
+        ]
 
     def substep(o: Any) -> None:
         at = [locked.view(sum(rows[:j]), rows[j]) for j in range(order)]
@@ -126,12 +123,10 @@ def rupture(law: FrictionLaw, constants: dict[str, float], order: int, points: i
         rate = solved.view(0, points, 2, 1)
         if law.project:
             k.contract(smooth, project, rate)
-        else:
-            k.pointwise(lambda x: [list(x)], [rate], [smooth])
-        before = state.view(0, points, states.index("slip_rate"), 1)
-        k.pointwise(lambda x: [list(x)], [before], [previous])
-        k.pointwise(advance, [parameter, state, here, stress, z, t, solved, smooth], [state])
-        k.pointwise(note, [parameter, state, previous, here, z, t, w, solved, record, mean], [record, mean])
+        amount = smooth if law.project else rate
+        k.pointwise(
+            advance, [parameter, state, here, stress, z, t, w, solved, amount, record, mean], [state, record, mean]
+        )
 
     k.repeat("o", times, substep)
     k.contract(modes, back, mean)
@@ -147,18 +142,40 @@ def rupture(law: FrictionLaw, constants: dict[str, float], order: int, points: i
     return k
 
 
+def _note(old: dict[str, Any], last: Any, x: Solved, traction: Any, t: Any, w: Any) -> dict[str, Any]:
+    """Rupture time (interpolated where the clock says so), tractions, strength and frictional work."""
+    starts = (x.slip_rate > RUPTURE_RATE) & (old["ruptured"] <= 0.0)
+    share = (RUPTURE_RATE - last) / m.maximum(x.slip_rate - last, 1e-300)
+    moment = t[2] + t[3] * t[0] * m.minimum(m.maximum(share, 0.0), 1.0)
+    return old | {
+        "ruptured": m.where(starts, moment, old["ruptured"]),
+        "traction_n": traction[0],
+        "traction1": traction[1],
+        "traction2": traction[2],
+        "strength": x.strength,
+        "work": old["work"] - w[0] * (traction[1] * x.slip_rate1 + traction[2] * x.slip_rate2),
+    }
+
+
+def _note_jump(old: dict[str, Any], jump: Any, traction: Any, w: Any) -> dict[str, Any]:
+    """Work, slip and its path length by the jump of the velocity traces."""
+    return {
+        "work_moved": old["work_moved"] - w[0] * dot(traction, jump),
+        "moved1": old["moved1"] + w[0] * jump[1],
+        "moved2": old["moved2"] + w[0] * jump[2],
+        "moved": old["moved"] + w[0] * m.sqrt(dot(jump, jump)),
+    }
+
+
 def _locked(plus: Any, minus: Any, f: Any, z: Any, damping: Any) -> Any:
-    """Theta, velocity jump v- - v+ and star normal velocity from [T, v] in each side's own frame (NUMERICS 5.2)."""
-    theta, jump, common = [], [], None
+    """Theta and velocity jump v- - v+ from [T, v] in each side's own frame (NUMERICS 5.2)."""
+    theta, jump = [], []
     for c in range(3):
         e = f[3 * c : 3 * c + 3]
         za, zb = (z[0], z[2]) if c == 0 else (z[1], z[3])
         va, vb = dot(plus[3:], e), dot(minus[3:], e)
         wa, wb = dot(plus[:3], e) - za * va, zb * vb - dot(minus[:3], e)
-        total = za + zb
-        value = (zb * wa + za * wb) / total
+        value = (zb * wa + za * wb) / (za + zb)
         theta.append(damping[0] * value if c == 0 else value)
         jump.append(vb - va)
-        if c == 0:
-            common = (wb - wa) / total
-    return [[*theta, *jump, common]]
+    return [*theta, *jump]
