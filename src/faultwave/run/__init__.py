@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from faultwave.case.model import Case
-    from faultwave.run.simulate import Simulation
+    from faultwave.run.simulation import Simulation
 
 __all__ = ["simulate"]
 
@@ -19,7 +19,7 @@ def simulate(case: Case | dict[str, Any] | str | Path, force: bool = False, **ov
     """
     from faultwave.case.load import load_case
     from faultwave.run.plan import make_plan
-    from faultwave.run.simulate import Simulation
+    from faultwave.run.simulation import Simulation
 
     settings, problems = load_case(case, overrides)
     problems.raise_errors()

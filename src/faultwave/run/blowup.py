@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pathlib import Path
+
 import numpy as np
 
+from faultwave.output.formats.vtkhdf import VtkHdfWriter
 from faultwave.run.plan import LARGEST_CFL, cfl_number
-from faultwave.run.simulation import Engine
+from faultwave.run.engine import Engine
 
 
-def explain(engine: Engine, time: float) -> str:
-    """Text naming the worst cell, its quality, material and step, the nearest fault state, and likely causes in order."""
+RINGS = 3  # of cells around the first suspect that are written
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Text for the user and the cell it suspects first."""
+
+    text: str
+    cell: int
+
+
+def diagnose(engine: Engine, time: float) -> Diagnosis:
+    """Name the worst cell, its quality, material and step, the nearest fault state, and likely causes in order."""
     plan = engine.plan
     with np.errstate(invalid="ignore", over="ignore"):
         size = np.abs(engine.operator.dofs()).max((1, 2))
@@ -18,10 +33,9 @@ def explain(engine: Engine, time: float) -> str:
     cell = int(bad[np.argmin(plan.step[bad])]) if len(bad) else int(np.argmax(size))
     x = plan.geometry.centroids[cell]
     material = ", ".join(f"{k} = {v[cell]:.6g}" for k, v in plan.material.items())
-    edge = 6.0**0.5 * 2.0 * plan.geometry.inradius[cell]
     lines = [
         f"the run blew up before t = {time:g} s: {len(bad)} cells hold no finite numbers",
-        f"first suspect: cell {cell} at ({x[0]:g}, {x[1]:g}, {x[2]:g}), edge of its insphere's tetrahedron {edge:.4g} m, "
+        f"first suspect: cell {cell} at ({x[0]:g}, {x[1]:g}, {x[2]:g}), inradius {plan.geometry.inradius[cell]:.4g} m, "
         f"time step {step[cell]:.4g} s (stable: {plan.step[cell]:.4g} s), {material}",
     ]
     if engine.fault is not None:
@@ -36,7 +50,24 @@ def explain(engine: Engine, time: float) -> str:
         causes.append("single precision: try --precision double")
     causes.append("a sliver: the worst cells are listed by 'faultwave plan'; remesh there")
     causes.append("sources or initial values far larger than meant: check their units")
-    return "\n".join([*lines, "likely causes, in order:", *[f"  {i + 1}. {c}" for i, c in enumerate(causes)]])
+    numbered = [f"  {i + 1}. {c}" for i, c in enumerate(causes)]
+    return Diagnosis("\n".join([*lines, "likely causes, in order:", *numbered]), cell)
+
+
+def write_neighbourhood(engine: Engine, cell: int, time: float, means: np.ndarray, path: Path) -> Path:
+    """Cell averages (cells, Q) of the last good state at ``time`` in ``RINGS`` rings of cells around ``cell``."""
+    neighbours = engine.plan.topology.neighbours
+    near = np.array([cell])
+    for _ in range(RINGS):
+        around = neighbours[near]
+        near = np.unique(np.concatenate([near, around[around >= 0]]))
+    vertices, cells = np.unique(engine.plan.topology.cells[near], return_inverse=True)
+    names = list(engine.plan.law.quantities)
+    static = {"global-id": near, "step": engine.plan.step[near], "inradius": engine.plan.geometry.inradius[near]}
+    static |= {k: v[near] for k, v in engine.plan.material.items()}
+    with VtkHdfWriter(path, engine.plan.mesh.vertices[vertices], cells.reshape(-1, 4), static, names, np.float64) as writer:
+        writer.append(time, {name: means[near, i] for i, name in enumerate(names)})
+    return path
 
 
 def _fault_state(engine: Engine, x: np.ndarray) -> str:

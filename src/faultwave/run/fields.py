@@ -21,7 +21,7 @@ from faultwave.engines.dg.fault_probe import FaultProbe
 from faultwave.engines.dg.layout import ranged
 from faultwave.engines.dg.operator import powers
 from faultwave.output.refine import refine_tet, refine_triangle
-from faultwave.run.simulation import Engine
+from faultwave.run.engine import Engine
 
 
 class Writer(Protocol):

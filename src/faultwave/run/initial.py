@@ -9,7 +9,7 @@ import numpy as np
 from faultwave.base.errors import InputError, NotBuiltError, Problem
 from faultwave.laws.law import jacobians
 from faultwave.media import load_field
-from faultwave.run.simulation import Engine
+from faultwave.run.engine import Engine
 
 
 def apply(engine: Engine) -> None:
@@ -38,20 +38,28 @@ def _field(engine: Engine, setting: Any, points: np.ndarray) -> np.ndarray:
 
 
 def plane_waves(engine: Engine, points: np.ndarray, time: float) -> np.ndarray:
-    """Sum of the waves listed in ``initial.wave['waves']``: eigenvectors of k . A, by speed (fastest first).
+    """Sum of the case's plane waves at points (n, 3): (n, Q). The material is that of the first cell.
 
-    Each wave: ``k`` wave vector [1/m], ``mode`` 0 for the fastest speed along k, ``amplitude`` [m/s]; the eigenvector is scaled to unit
-    velocity. The material is that of the first cell.
+    With q = Q cos(k.x - w t), A_k Q = w Q for A_k = sum k_d A_d; as A_k only couples velocities with the rest, the rest of Q
+    follows from its velocity.
     """
     law = engine.plan.law
-    a = jacobians(law, {n: float(v[0]) for n, v in engine.plan.material.items()}).matrices
+    values = {n: float(v[0]) for n, v in engine.plan.material.items()}
+    a = jacobians(law, values).matrices
     result = np.zeros((len(points), len(law.quantities)))
-    for wave in engine.plan.case.initial.wave.get("waves", []):
-        k = np.asarray(wave["k"], float)
-        speeds, vectors = np.linalg.eig(np.einsum("d,dij->ij", k, a))
-        order = np.argsort(-speeds.real)
-        vector = vectors[:, order[int(wave.get("mode", 0))]].real
-        speed = speeds.real[order[int(wave.get("mode", 0))]]
-        vector = vector / np.linalg.norm(vector[-3:])
-        result += float(wave.get("amplitude", 1.0)) * np.outer(np.cos(points @ k - speed * time), vector)
+    for wave in engine.plan.case.initial.wave:
+        k = np.asarray(wave.k, float)
+        length = np.linalg.norm(k)
+        if wave.mode == "P":
+            direction, speed = k / length, float(law.speed({n: np.asarray(v) for n, v in values.items()}))
+        else:
+            across = np.asarray(wave.polarisation, float)
+            across = across - (across @ k) / length**2 * k
+            direction, speed = across / np.linalg.norm(across), float(np.sqrt(values.get("mu", 0.0) / values["rho"]))
+        if speed <= 0.0:
+            raise InputError(Problem("initial.wave", f"mode {wave.mode} does not exist in this material", "P in fluids"))
+        state = np.zeros(len(law.quantities))
+        state[-3:] = wave.amplitude * direction
+        state[:-3] = (np.einsum("d,dij->ij", k, a) @ state)[:-3] / (speed * length)
+        result += np.outer(np.cos(points @ k - speed * length * time + wave.phase), state)
     return result

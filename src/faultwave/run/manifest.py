@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from faultwave.output.manifest import build_manifest, write_manifest
 
 if TYPE_CHECKING:
-    from faultwave.run.simulate import Simulation
+    from faultwave.run.simulation import Simulation
 
 
 def write_run_manifest(sim: Simulation, folder: Path, status: Literal["running", "finished", "interrupted", "failed"] | None = None) -> Path:

@@ -10,7 +10,7 @@ from faultwave.case.model import Case
 from faultwave.domain import tets
 from faultwave.engines.dg.basis import tet_size
 from faultwave.run.plan import Plan, cfl_number
-from faultwave.run.simulation import Engine
+from faultwave.run.engine import Engine
 
 Rows = list[tuple[str, ...]]
 

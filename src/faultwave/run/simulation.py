@@ -1,202 +1,296 @@
-"""Plan -> Simulation: kernels and buffers on a backend, stepped by march, watched by observers."""
+"""The simulation a user holds: run it, look at its results, write its files."""
 
 from __future__ import annotations
 
+import signal
 import time as clock
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 
-from faultwave import backends
-from faultwave.base.errors import RunError
-from faultwave.domain import tets
-from faultwave.engines.dg import kernels
-from faultwave.engines.dg.basis import tet_basis, tet_basis_gradient, tet_quadrature
-from faultwave.engines.dg.fault import Fault
-from faultwave.engines.dg.layout import build_layout
-from faultwave.engines.dg.operator import Cells, Operator
-from faultwave.engines.dg.sources import SourceTerms
-from faultwave.march import March
+from faultwave.base.errors import Problem, RunError
+from faultwave.engines.dg.fault_probe import FaultProbe
 from faultwave.observe import receivers as seismograms
-from faultwave.observe.dataset import Dataset
+from faultwave.observe.dataset import Dataset, energies_from_arrays, fault_receivers_from_arrays
+from faultwave.observe.fault_receivers import FaultRecorder
+from faultwave.output.folder import prepare_folder
+from faultwave.output.formats import seissol_dat
+from faultwave.output.formats.energies_csv import write_energies
+from faultwave.output.formats.receivers_hdf5 import write_receivers
+from faultwave.output.formats.vtkhdf import VtkHdfWriter
+from faultwave.output.formats.xdmf import XdmfWriter
+from faultwave.run import fields, initial
+from faultwave.run.blowup import diagnose, write_neighbourhood
+from faultwave.run.manifest import write_run_manifest
 from faultwave.run.plan import Plan
+from faultwave.run.engine import Engine, Progress, energies, receiver_recorder
+
+FAULT_RECEIVER_FIELDS = tuple(f for f in fields.FAULT_FIELDS if f not in ("T_s", "T_d", "P_n"))
 
 
-@dataclass(frozen=True)
-class Progress:
-    """State of a run: simulated and final time [s], element updates so far and per second, seconds left."""
-
-    time: float
-    end_time: float
-    updates: int
-    rate: float
-    eta: float
+class BlowUp(Exception):
+    """The state holds numbers that are not finite."""
 
 
-class Engine:
-    """The moving parts of one run; its two methods are what march calls."""
+class Simulation:
+    """One case ready to run; ``run`` advances to the end time and writes the case's outputs.
 
-    def __init__(self, plan: Plan):
-        case, numerics = plan.case, plan.case.numerics
-        self.plan = plan
-        self.backend = backends.make(numerics.backend, numerics.precision, numerics.threads)
-        top, geo = plan.topology, plan.geometry
-        lanes = max(self.backend.lanes, self.backend.fixed_lanes)
-        self.layout = build_layout(
-            top.neighbours, top.neighbour_faces, plan.clustering.cluster, plan.frictional, plan.keep,
-            tets.hilbert_order(geo.centroids), lanes,
-        )  # fmt: skip
-        cells = Cells(
-            geo.inverse, geo.volume, geo.areas, geo.normals, top.neighbours, top.kinds, plan.frictional, plan.material
-        )
-        self.operator = Operator(plan.law, numerics.order, self.backend, self.layout, cells)
-        self.fault = self._fault()
-        self.sources = SourceTerms(
-            self.operator, plan.sources, plan.source_cells, plan.source_points, numerics.source_window == "centred"
-        )
-        ratios = np.cumprod([1, *plan.clustering.ratios[:-1]])
-        self.march = March(float(plan.clustering.steps[0]), [int(r) for r in ratios], self)
-        self.sizes = np.bincount(plan.clustering.cluster, minlength=self.layout.clusters)
-        self.updates = self.fault_updates = 0
-        self.before: list[Callable[[int, float, float], None]] = []  # hooks before a cluster predicts
-        self.predicted: list[Callable[[int, float, float], None]] = []  # hooks after it predicted
-        self.corrected: list[Callable[[int, float, float], None]] = []  # hooks after it corrected
-        self.seconds = {"predict": 0.0, "correct": 0.0, "fault": 0.0, "observe": 0.0}
+    ``receivers``, ``fault_receivers`` and ``energies`` are Datasets (or None) of what was recorded so far.
+    """
 
-    def _fault(self) -> Fault | None:
-        plan = self.plan
-        if plan.fault is None:
+    def __init__(self, plan: Plan, force: bool = False, warnings: Sequence[Problem] = ()):
+        started = clock.perf_counter()
+        self.plan, self.case, self.force, self.warnings = plan, plan.case, force, tuple(warnings)
+        self.engine = Engine(plan)
+        initial.apply(self.engine)
+        self._receivers = receiver_recorder(self.engine)
+        self._fault_receivers, self._fault_fields = self._fault_recorder()
+        self._energies: list[tuple[float, dict[str, float]]] = []
+        self.interrupted = False
+        self._good: tuple[float, np.ndarray] | None = None
+        self.quiet_since: float | None = None
+        self.wall = {"setup": clock.perf_counter() - started, "stepping": 0.0}
+        self.files: list[Path] = []
+
+    # ---- results ------------------------------------------------------------------------------------------------------------
+
+    @property
+    def time(self) -> float:
+        """Simulated time reached [s]."""
+        return self.engine.march.time
+
+    @property
+    def receivers(self) -> Dataset | None:
+        """Seismograms: values (time, receiver, quantity)."""
+        setting, points = self.case.output.receivers, self.plan.receivers
+        if self._receivers is None or setting is None or points is None:
             return None
-        f, setting = plan.fault, plan.case.fault
-        assert setting is not None
-        return Fault(
-            self.operator, f.faces, f.rule, f.law, f.constants, f.parameters, f.state, f.stress, f.episodes,
-            plan.clustering.cluster, setting.time_points or plan.case.numerics.order, setting.points == "conical",
-            setting.damping, setting.damping_end if setting.damping_end is not None else np.inf,
-            plan.case.output.energies is not None and plan.case.output.energies.slip_from_velocity,
+        return seismograms.dataset(
+            self._receivers, self.plan.law.quantities, points.located, points.requested, setting.rotation, setting.strain_rate
+        )
+
+    @property
+    def fault_receivers(self) -> Dataset | None:
+        """Histories on the fault: values (time, receiver, quantity), NaN where a slower cluster has fewer samples."""
+        if self._fault_receivers is None:
+            return None
+        points, fault = self.plan.fault_receivers, self.engine.fault
+        assert points is not None and fault is not None and self.plan.fault is not None
+        time, values = self._fault_receivers.arrays(len(self._fault_fields))
+        f = self.plan.fault.faces
+        nearest = FaultProbe(fault, points.cells, points.local[:, None], False, False).nearest[:, 0]
+        stress = self.plan.fault.stress[points.cells, nearest]
+        vector = stress[:, 1:2] * f.tangent1[points.cells] + stress[:, 2:3] * f.tangent2[points.cells]
+        strike, dip = f.strike[points.cells], f.dip[points.cells]
+        initial_traction = np.stack([stress[:, 0], (vector * strike).sum(1), (vector * dip).sum(1)], 1)
+        return fault_receivers_from_arrays(
+            time, values, self._fault_fields, points.located, points.requested,
+            normal=f.normal[points.cells], strike=strike, dip=dip, initial_traction=initial_traction,
         )  # fmt: skip
 
-    def predict(self, cluster: int, time: float, step: float, restart: bool) -> None:
-        start = clock.perf_counter()
-        for hook in self.before:
-            hook(cluster, time, step)
-        middle = clock.perf_counter()
-        self.operator.predict(cluster, step, restart)
-        done = clock.perf_counter()
-        if self.fault:
-            self.fault.predict(cluster)
-        traced = clock.perf_counter()
-        for hook in self.predicted:
-            hook(cluster, time, step)
-        self.seconds["observe"] += middle - start + clock.perf_counter() - traced
-        self.seconds["predict"] += done - middle
-        self.seconds["fault"] += traced - done
+    @property
+    def energies(self) -> Dataset | None:
+        """Energies, work and moment at the times asked for."""
+        if not self._energies:
+            return None
+        names = self._energies[0][1]
+        return energies_from_arrays([t for t, _ in self._energies], {n: [e[n] for _, e in self._energies] for n in names})
 
-    def correct(self, cluster: int, time: float, step: float, offset: float) -> None:
-        start = clock.perf_counter()
-        if self.fault:
-            self.fault.correct(cluster, time, step)
-        solved = clock.perf_counter()
-        self.operator.correct(cluster, step, offset)
-        self.sources.add(cluster, time, step)
-        done = clock.perf_counter()
-        for hook in self.corrected:
-            hook(cluster, time, step)
-        self.updates += int(self.sizes[cluster])
-        self.seconds["fault"] += solved - start
-        self.seconds["correct"] += done - solved
-        self.seconds["observe"] += clock.perf_counter() - done
+    def sample(self, points: Any) -> np.ndarray:
+        """State (n, Q) at points (n, 3) at the time reached; NaN outside the mesh."""
+        return self.engine.sample(np.asarray(points, float).reshape(-1, 3))
 
-    def project(self, function: Callable[[np.ndarray], np.ndarray]) -> None:
-        """Set the dofs to the L2 projection of function(points (n, 3)) -> (n, Q), cell block by cell block."""
-        order, geo = self.plan.case.numerics.order, self.plan.geometry
-        points, weights = tet_quadrature(order + 2)
-        psi = tet_basis(points, order - 1)
-        for part in np.array_split(np.arange(self.plan.cells), max(1, self.plan.cells // 4096)):
-            x = geo.origin[part, None] + np.einsum("cij,nj->cni", geo.jacobian[part], points)
-            values = function(x.reshape(-1, 3)).reshape(len(part), len(points), -1)
-            self.operator.set_dofs(np.einsum("n,nk,cnq->ckq", weights, psi, values), part)
+    def error(self, solution: Callable[..., np.ndarray], inside: Callable[[np.ndarray], np.ndarray] | None = None) -> np.ndarray:
+        """Relative L2 error (Q,) against solution(points (n, 3), time) -> (n, Q)."""
+        return self.engine.error(solution, inside)
 
-    def error(self, solution: Callable[[np.ndarray, float], np.ndarray], inside: Callable[[np.ndarray], np.ndarray] | None = None) -> np.ndarray:
-        """Relative L2 error of every quantity against solution(points, time), where ``inside(points)`` if given."""
-        order, geo = self.plan.case.numerics.order, self.plan.geometry
-        points, weights = tet_quadrature(order + 2)
-        psi = tet_basis(points, order - 1)
-        above = below = np.zeros(len(self.plan.law.quantities))
-        for part in np.array_split(np.arange(self.plan.cells), max(1, self.plan.cells // 4096)):
-            x = geo.origin[part, None] + np.einsum("cij,nj->cni", geo.jacobian[part], points)
-            flat = x.reshape(-1, 3)
-            exact = solution(flat, self.march.time).reshape(len(part), len(points), -1)
-            mine = np.einsum("nk,ckq->cnq", psi, self.operator.dofs(part))
-            scale = (geo.volume[part, None] * weights)[..., None]
-            if inside is not None:
-                scale = scale * inside(flat).reshape(len(part), len(points), 1)
-            above = above + (scale * (mine - exact) ** 2).sum((0, 1))
-            below = below + (scale * exact**2).sum((0, 1))
-        return np.sqrt(above / np.where(below > 0, below, 1.0))
+    def set_initial(self, solution: Callable[..., np.ndarray]) -> None:
+        """Start from the projection of solution(points (n, 3), 0.0) -> (n, Q)."""
+        self.engine.project(lambda x: solution(x, 0.0))
 
-    def sample(self, points: np.ndarray) -> np.ndarray:
-        """State (n, Q) at points (n, 3) now; NaN outside the mesh."""
-        found = tets.locate(points, self.plan.topology, self.plan.geometry, self.plan.mesh.vertices)
-        result = np.full((len(found.cells), len(self.plan.law.quantities)), np.nan)
-        inside = found.cells >= 0
-        psi = tet_basis(found.xi[inside], self.plan.case.numerics.order - 1)
-        result[inside] = np.einsum("nb,nbq->nq", psi, self.operator.dofs(found.cells[inside]))
-        return result
+    def energy_now(self) -> dict[str, float]:
+        """Energies, work and moment at the time reached."""
+        return energies(self.engine)
 
-    def check_finite(self, time: float) -> None:
-        if not self.operator.finite():
-            from faultwave.run.blowup import explain
+    # ---- running ------------------------------------------------------------------------------------------------------------
 
-            raise RunError(explain(self, time))
+    def run(self, progress: Callable[[Progress], None] | None = None, until: float | None = None, write: bool = True) -> Simulation:
+        """Advance to ``until`` or the case's end time; ``write=False`` leaves the disk alone."""
+        end = until if until is not None else self.case.end_time
+        folder = prepare_folder(self.case.output.folder, self.force, self.case.output.prefix) if write else None
+        if folder:
+            write_run_manifest(self, folder, "running")
+        failure: RunError | None = None
+        try:
+            with ExitStack() as stack:
+                finishers = self._open_fields(folder, stack) if folder else []
+                stack.enter_context(self._interruptible())
+                try:
+                    self._loop(end, progress)
+                except BlowUp as error:  # snapshots up to here are good: they are closed, not thrown away
+                    failure = RunError(self._explain(error, folder))
+                else:
+                    self._finish(finishers)
+        except BaseException:
+            if folder:
+                write_run_manifest(self, folder, "failed")
+            raise
+        if folder:
+            self._write(folder, "failed" if failure else None)
+        if failure:
+            raise failure
+        if self.interrupted:
+            raise RunError(f"interrupted at t = {self.time:g} s of {end:g} s; outputs up to there are written")
+        return self
 
+    def _finish(self, finishers: list[Callable[[float], None]]) -> None:
+        """Samples and snapshots that fall on the very end."""
+        if self._receivers:
+            recorder, cells = self._receivers, self.plan.receivers.cells  # type: ignore[union-attr]
+            recorder.finish(self.time, lambda c: self.engine.operator.dofs(cells[recorder.clusters[c]]).astype(float))
+        for finish in finishers:
+            finish(self.time)
 
-def receiver_recorder(engine: Engine) -> seismograms.ReceiverRecorder | None:
-    """Seismograms of the plan's receivers, hooked into the engine."""
-    plan, points = engine.plan, engine.plan.receivers
-    if points is None:
-        return None
-    setting = plan.case.output.receivers
-    assert setting is not None
-    order, op = plan.case.numerics.order, engine.operator
-    value, slope = tet_basis_gradient(points.local, order - 1)
-    functionals = [value[:, None]]
-    if setting.rotation or setting.strain_rate:
-        inverse = plan.geometry.inverse[points.cells]  # (n, 3 xi, 3 x)
-        functionals.append(np.einsum("nbd,ndx->nxb", slope, inverse))
-    cluster = plan.clustering.cluster[points.cells]
-    members = [np.flatnonzero(cluster == c) for c in range(engine.layout.clusters)]
-    slots = [engine.layout.history[engine.layout.position[points.cells[m]]] for m in members]
-    rows = kernels.derivative_rows(order)
+    def _check(self) -> None:
+        """Stop when numbers are no longer finite; remember the last good state for the diagnosis."""
+        if not self.engine.operator.finite():
+            raise BlowUp
+        self._good = (self.time, self.engine.operator.means())
 
-    def read(c: int) -> np.ndarray:
-        return op.history.get(slots[c]).reshape(len(slots[c]), sum(rows), len(plan.law.quantities)).astype(float)
+    def _explain(self, error: BaseException, folder: Path | None) -> str:
+        diagnosis = diagnose(self.engine, self.time)
+        if folder is None or self._good is None:
+            return diagnosis.text
+        path = folder / f"{self.case.output.prefix}-blowup.vtkhdf"
+        self.files.append(write_neighbourhood(self.engine, diagnosis.cell, *self._good, path))
+        return f"{diagnosis.text}\nthe last good state around that cell is in {path}"
 
-    recorder = seismograms.ReceiverRecorder(setting.interval, members, np.concatenate(functionals, 1), rows, read)
-    engine.predicted.append(recorder.record)
-    return recorder
+    def _loop(self, end: float, progress: Callable[[Progress], None] | None) -> None:
+        march, started, first = self.engine.march, clock.perf_counter(), self.engine.updates
+        begin = march.time
+        setting = self.case.output.energies
+        interval = setting.interval if setting else np.inf
+        due = 0.0
+        if not self._energies and setting:
+            self._energies.append((march.time, energies(self.engine)))
+        if setting:
+            due = (np.floor(march.time / interval + 1e-9) + 1) * interval
+        stops = self._sync_times(begin, end)
+        while march.time < end * (1 - 1e-12) and not self.interrupted:
+            stop = next((s for s in stops if s > march.time * (1 + 1e-12) + 1e-300), end)
+            ahead = march.time + march.longest
+            march.advance(stop if ahead > stop * (1 - 1e-12) else ahead)
+            self._check()
+            if setting and (march.time >= due * (1 - 1e-9) or march.time >= end):
+                self._energies.append((march.time, energies(self.engine)))
+                due = (np.floor(march.time / interval + 1e-9) + 1) * interval
+            if progress:
+                spent, updates = clock.perf_counter() - started, self.engine.updates - first
+                rest = spent * (end - march.time) / max(march.time - begin, 1e-300)
+                progress(Progress(march.time, end, updates, updates / max(spent, 1e-9), rest))
+            if self._rupture_over():
+                break
+        self.wall["stepping"] += clock.perf_counter() - started
 
+    def _sync_times(self, begin: float, end: float) -> list[float]:
+        """Times every step must meet: the end, and with output.sync every output time."""
+        times = {end}
+        if self.case.output.sync:
+            out = self.case.output
+            for setting in (out.energies, out.volume, out.surface, out.fault):
+                if setting is not None and setting.interval < end:
+                    times |= {k * setting.interval for k in range(1, int(end / setting.interval + 1e-9) + 1)}
+        return sorted(t for t in times if begin < t <= end * (1 + 1e-12))
 
-def energies(engine: Engine) -> dict[str, float]:
-    """Every energy of FORMATS 4.6 the law and the fault can give, now."""
-    plan, op = engine.plan, engine.operator
-    order, setting = plan.case.numerics.order, plan.case.output.energies
-    points, weights = tet_quadrature(order + 1)
-    psi = tet_basis(points, order - 1)
-    total: dict[str, float] = {"gravitational_energy": 0.0}
-    for part in np.array_split(np.arange(plan.cells), max(1, plan.cells // 4096)):
-        q = np.einsum("nk,ckq->cnq", psi, op.dofs(part).astype(float))
-        densities = plan.law.energies(q, {k: v[part] for k, v in plan.material.items()})
-        scale = 6.0 * plan.geometry.volume[part, None] * weights
-        for name, density in densities.items():
-            total[name] = total.get(name, 0.0) + float((scale * density).sum())
-    if engine.fault:
-        plain, moved = (setting.plain_mean, setting.slip_from_velocity) if setting else (False, False)
-        total |= engine.fault.energies(plain, moved)
-    total["plastic_moment"] = 0.0
-    return total
+    def _rupture_over(self) -> bool:
+        stop, fault = self.case.stop, self.engine.fault
+        if stop.time_after_rupture is None or fault is None:
+            return False
+        record = fault.record()
+        quiet = True
+        if stop.slip_rate_below is not None:
+            quiet &= bool(record["slip_rate"].max() < stop.slip_rate_below)
+        if stop.moment_rate_below is not None:
+            quiet &= fault.moment_rate(record) < stop.moment_rate_below
+        quiet &= bool(record["ruptured"].any())
+        if not quiet:
+            self.quiet_since = None
+            return False
+        self.quiet_since = self.time if self.quiet_since is None else self.quiet_since
+        return self.time - self.quiet_since >= stop.time_after_rupture
 
+    def _interruptible(self) -> ExitStack:
+        """Ctrl-C and SIGTERM end the run after the current step; a second one is immediate."""
+        stack = ExitStack()
 
-__all__ = ["Any", "Dataset", "Engine", "Progress", "energies", "receiver_recorder"]
+        def stop(number: int, frame: Any) -> None:
+            if self.interrupted:
+                raise KeyboardInterrupt
+            self.interrupted = True
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            try:
+                old = signal.signal(number, stop)
+            except ValueError:  # not in the main thread
+                break
+            stack.callback(signal.signal, number, old)
+        return stack
+
+    # ---- observing and writing ----------------------------------------------------------------------------------------------
+
+    def _fault_recorder(self) -> tuple[FaultRecorder | None, list[str]]:
+        setting, points, fault = self.case.output.fault_receivers, self.plan.fault_receivers, self.engine.fault
+        if setting is None or points is None or fault is None:
+            return None, []
+        names = fields.check_fields(setting.fields, fields.FAULT_FIELDS, FAULT_RECEIVER_FIELDS, "output.fault_receivers.fields")
+        faces = points.cells
+        cluster = self.plan.clustering.cluster[fault.faces.cells[faces, 0]]
+        members = [np.flatnonzero(cluster == c) for c in range(self.engine.layout.clusters)]
+        from_velocity = self.case.fault is not None and self.case.fault.slip_rate_output == "velocity"
+        exact = setting.position == "exact"
+        probes = {c: FaultProbe(fault, faces[m], points.local[m][:, None], exact, from_velocity) for c, m in enumerate(members)}
+
+        def read(cluster: int) -> np.ndarray:
+            found = probes[cluster].read(names)
+            return np.stack([found[name][:, 0] for name in names], 1)
+
+        recorder = FaultRecorder(members, setting.every, read)
+        for c in range(len(members)):
+            recorder.take(c, 0.0)
+        self.engine.corrected.append(recorder.record)
+        return recorder, names
+
+    def _open_fields(self, folder: Path, stack: ExitStack) -> list[Callable[[float], None]]:
+        out = self.case.output
+        dtype = np.float32 if out.precision == "single" else np.float64
+
+        def open_writers(kind: str, points: np.ndarray, cells: np.ndarray, static: dict, names: list[str]) -> list[fields.Writer]:
+            path = folder / f"{out.prefix}-{kind}"
+            writers = [VtkHdfWriter(f"{path}.vtkhdf", points, cells, static, names, dtype)]
+            if out.xdmf:
+                writers.append(XdmfWriter(f"{path}.xdmf", points, cells, static, names, dtype))
+            for writer in writers:
+                stack.enter_context(writer)
+                self.files.append(writer.path)
+            return list(writers)
+
+        made = []
+        for setting, hook in ((out.volume, fields.volume), (out.surface, fields.surface), (out.fault, fields.fault)):
+            if setting is not None:
+                made.append(hook(self.engine, setting, open_writers))
+        return made
+
+    def _write(self, folder: Path, status: Literal["failed"] | None = None) -> None:
+        prefix, found = self.case.output.prefix, [d for d in (self.receivers, self.fault_receivers) if d is not None]
+        if found:
+            self.files.append(write_receivers(folder / f"{prefix}-receivers.h5", found))
+        for data, writer in ((self.receivers, seissol_dat.write_receivers), (self.fault_receivers, seissol_dat.write_fault_receivers)):
+            if data is not None and self.case.output.seissol_layout:
+                self.files += writer(folder, prefix, data)
+        if self.energies is not None:
+            writer = seissol_dat.write_energy if self.case.output.seissol_layout else write_energies
+            self.files.append(writer(folder / f"{prefix}-energy.csv", self.energies))
+        write_run_manifest(self, folder, status)

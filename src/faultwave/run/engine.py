@@ -1,0 +1,195 @@
+"""Plan -> Simulation: kernels and buffers on a backend, stepped by march, watched by observers."""
+
+from __future__ import annotations
+
+import time as clock
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from faultwave import backends
+from faultwave.domain import tets
+from faultwave.engines.dg import kernels
+from faultwave.engines.dg.basis import tet_basis, tet_basis_gradient, tet_quadrature
+from faultwave.engines.dg.fault import Fault
+from faultwave.engines.dg.layout import build_layout
+from faultwave.engines.dg.operator import Cells, Operator
+from faultwave.engines.dg.sources import SourceTerms
+from faultwave.march import March
+from faultwave.observe import receivers as seismograms
+from faultwave.observe.dataset import Dataset
+from faultwave.run.plan import Plan
+
+
+@dataclass(frozen=True)
+class Progress:
+    """State of a run: simulated and final time [s], element updates so far and per second, seconds left."""
+
+    time: float
+    end_time: float
+    updates: int
+    rate: float
+    eta: float
+
+
+class Engine:
+    """The moving parts of one run; its two methods are what march calls."""
+
+    def __init__(self, plan: Plan):
+        case, numerics = plan.case, plan.case.numerics
+        self.plan = plan
+        self.backend = backends.make(numerics.backend, numerics.precision, numerics.threads)
+        top, geo = plan.topology, plan.geometry
+        lanes = max(self.backend.lanes, self.backend.fixed_lanes)
+        self.layout = build_layout(
+            top.neighbours, top.neighbour_faces, plan.clustering.cluster, plan.frictional, plan.keep,
+            tets.hilbert_order(geo.centroids), lanes,
+        )  # fmt: skip
+        cells = Cells(
+            geo.inverse, geo.volume, geo.areas, geo.normals, top.neighbours, top.kinds, plan.frictional, plan.material
+        )
+        self.operator = Operator(plan.law, numerics.order, self.backend, self.layout, cells)
+        self.fault = self._fault()
+        self.sources = SourceTerms(
+            self.operator, plan.sources, plan.source_cells, plan.source_points, numerics.source_window == "centred"
+        )
+        ratios = np.cumprod([1, *plan.clustering.ratios[:-1]])
+        self.march = March(float(plan.clustering.steps[0]), [int(r) for r in ratios], self)
+        self.sizes = np.bincount(plan.clustering.cluster, minlength=self.layout.clusters)
+        self.updates = self.fault_updates = 0
+        self.before: list[Callable[[int, float, float], None]] = []  # hooks before a cluster predicts
+        self.predicted: list[Callable[[int, float, float], None]] = []  # hooks after it predicted
+        self.corrected: list[Callable[[int, float, float], None]] = []  # hooks after it corrected
+        self.seconds = {"predict": 0.0, "correct": 0.0, "fault": 0.0, "observe": 0.0}
+
+    def _fault(self) -> Fault | None:
+        plan = self.plan
+        if plan.fault is None:
+            return None
+        f, setting = plan.fault, plan.case.fault
+        assert setting is not None
+        return Fault(
+            self.operator, f.faces, f.rule, f.law, f.constants, f.parameters, f.state, f.stress, f.episodes,
+            plan.clustering.cluster, setting.time_points or plan.case.numerics.order, setting.points == "conical",
+            setting.damping, setting.damping_end if setting.damping_end is not None else np.inf,
+            plan.case.output.energies is not None and plan.case.output.energies.slip_from_velocity,
+        )  # fmt: skip
+
+    def predict(self, cluster: int, time: float, step: float, restart: bool) -> None:
+        start = clock.perf_counter()
+        for hook in self.before:
+            hook(cluster, time, step)
+        middle = clock.perf_counter()
+        self.operator.predict(cluster, step, restart)
+        done = clock.perf_counter()
+        if self.fault:
+            self.fault.predict(cluster)
+        traced = clock.perf_counter()
+        for hook in self.predicted:
+            hook(cluster, time, step)
+        self.seconds["observe"] += middle - start + clock.perf_counter() - traced
+        self.seconds["predict"] += done - middle
+        self.seconds["fault"] += traced - done
+
+    def correct(self, cluster: int, time: float, step: float, offset: float) -> None:
+        start = clock.perf_counter()
+        if self.fault:
+            self.fault.correct(cluster, time, step)
+        solved = clock.perf_counter()
+        self.operator.correct(cluster, step, offset)
+        self.sources.add(cluster, time, step)
+        done = clock.perf_counter()
+        for hook in self.corrected:
+            hook(cluster, time, step)
+        self.updates += int(self.sizes[cluster])
+        self.seconds["fault"] += solved - start
+        self.seconds["correct"] += done - solved
+        self.seconds["observe"] += clock.perf_counter() - done
+
+    def project(self, function: Callable[[np.ndarray], np.ndarray]) -> None:
+        """Set the dofs to the L2 projection of function(points (n, 3)) -> (n, Q), cell block by cell block."""
+        order, geo = self.plan.case.numerics.order, self.plan.geometry
+        points, weights = tet_quadrature(order + 2)
+        psi = tet_basis(points, order - 1)
+        for part in np.array_split(np.arange(self.plan.cells), max(1, self.plan.cells // 4096)):
+            x = geo.origin[part, None] + np.einsum("cij,nj->cni", geo.jacobian[part], points)
+            values = function(x.reshape(-1, 3)).reshape(len(part), len(points), -1)
+            self.operator.set_dofs(np.einsum("n,nk,cnq->ckq", weights, psi, values), part)
+
+    def error(self, solution: Callable[[np.ndarray, float], np.ndarray], inside: Callable[[np.ndarray], np.ndarray] | None = None) -> np.ndarray:
+        """Relative L2 error of every quantity against solution(points, time), where ``inside(points)`` if given."""
+        order, geo = self.plan.case.numerics.order, self.plan.geometry
+        points, weights = tet_quadrature(order + 2)
+        psi = tet_basis(points, order - 1)
+        above = below = np.zeros(len(self.plan.law.quantities))
+        for part in np.array_split(np.arange(self.plan.cells), max(1, self.plan.cells // 4096)):
+            x = geo.origin[part, None] + np.einsum("cij,nj->cni", geo.jacobian[part], points)
+            flat = x.reshape(-1, 3)
+            exact = solution(flat, self.march.time).reshape(len(part), len(points), -1)
+            mine = np.einsum("nk,ckq->cnq", psi, self.operator.dofs(part))
+            scale = (geo.volume[part, None] * weights)[..., None]
+            if inside is not None:
+                scale = scale * inside(flat).reshape(len(part), len(points), 1)
+            above = above + (scale * (mine - exact) ** 2).sum((0, 1))
+            below = below + (scale * exact**2).sum((0, 1))
+        return np.sqrt(above / np.where(below > 0, below, 1.0))
+
+    def sample(self, points: np.ndarray) -> np.ndarray:
+        """State (n, Q) at points (n, 3) now; NaN outside the mesh."""
+        found = tets.locate(points, self.plan.topology, self.plan.geometry, self.plan.mesh.vertices)
+        result = np.full((len(found.cells), len(self.plan.law.quantities)), np.nan)
+        inside = found.cells >= 0
+        psi = tet_basis(found.xi[inside], self.plan.case.numerics.order - 1)
+        result[inside] = np.einsum("nb,nbq->nq", psi, self.operator.dofs(found.cells[inside]))
+        return result
+
+
+def receiver_recorder(engine: Engine) -> seismograms.ReceiverRecorder | None:
+    """Seismograms of the plan's receivers, hooked into the engine."""
+    plan, points = engine.plan, engine.plan.receivers
+    if points is None:
+        return None
+    setting = plan.case.output.receivers
+    assert setting is not None
+    order, op = plan.case.numerics.order, engine.operator
+    value, slope = tet_basis_gradient(points.local, order - 1)
+    functionals = [value[:, None]]
+    if setting.rotation or setting.strain_rate:
+        inverse = plan.geometry.inverse[points.cells]  # (n, 3 xi, 3 x)
+        functionals.append(np.einsum("nbd,ndx->nxb", slope, inverse))
+    cluster = plan.clustering.cluster[points.cells]
+    members = [np.flatnonzero(cluster == c) for c in range(engine.layout.clusters)]
+    slots = [engine.layout.history[engine.layout.position[points.cells[m]]] for m in members]
+    rows = kernels.derivative_rows(order)
+
+    def read(c: int) -> np.ndarray:
+        return op.history.get(slots[c]).reshape(len(slots[c]), sum(rows), len(plan.law.quantities)).astype(float)
+
+    recorder = seismograms.ReceiverRecorder(setting.interval, members, np.concatenate(functionals, 1), rows, read)
+    engine.predicted.append(recorder.record)
+    return recorder
+
+
+def energies(engine: Engine) -> dict[str, float]:
+    """Every energy of FORMATS 4.6 the law and the fault can give, now."""
+    plan, op = engine.plan, engine.operator
+    order, setting = plan.case.numerics.order, plan.case.output.energies
+    points, weights = tet_quadrature(order + 1)
+    psi = tet_basis(points, order - 1)
+    total: dict[str, float] = {"gravitational_energy": 0.0}
+    for part in np.array_split(np.arange(plan.cells), max(1, plan.cells // 4096)):
+        q = np.einsum("nk,ckq->cnq", psi, op.dofs(part).astype(float))
+        densities = plan.law.energies(q, {k: v[part] for k, v in plan.material.items()})
+        scale = 6.0 * plan.geometry.volume[part, None] * weights
+        for name, density in densities.items():
+            total[name] = total.get(name, 0.0) + float((scale * density).sum())
+    if engine.fault:
+        plain, moved = (setting.plain_mean, setting.slip_from_velocity) if setting else (False, False)
+        total |= engine.fault.energies(plain, moved)
+    total["plastic_moment"] = 0.0
+    return total
+
+
+__all__ = ["Any", "Dataset", "Engine", "Progress", "energies", "receiver_recorder"]
