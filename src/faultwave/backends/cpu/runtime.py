@@ -97,7 +97,8 @@ class CpuBackend:
         return SlotBuffer(slots, size, self.dtype)
 
     def index(self, values: np.ndarray, fixed: bool = False) -> LaneBuffer:
-        values = np.asarray(values, np.int64).reshape(len(values), 1, -1)
+        values = np.asarray(values, np.int64)
+        values = values.reshape(len(values), 1, values.size // max(1, len(values)))
         lanes = self.fixed_lanes if fixed else self.lanes
         buffer = LaneBuffer(len(values), 1, values.shape[2], lanes, np.int64)
         buffer.put(values)
@@ -124,6 +125,8 @@ class _Compiled:
 
     def __init__(self, kernel: Kernel, library: str, backend: CpuBackend):
         self.kernel, self.lanes = kernel, backend.fixed_lanes if kernel.fixed else backend.lanes
+        # Threads that wait spin for some ten microseconds, not milliseconds: a shared machine slows all runs otherwise.
+        os.environ.setdefault("GOMP_SPINCOUNT", "20000")
         loaded = ctypes.CDLL(library)
         loaded.omp_set_num_threads(backend.threads)
         self.function = loaded.run
