@@ -152,11 +152,12 @@ class Reader:
         return self.deck.where(entry.line) if entry is not None else self.deck.name
 
     def spell(self, location: Location) -> str:
-        entry = self.origins.get(location) or next(
-            (self.origins[location[:end]] for end in range(len(location), 0, -1) if location[:end] in self.origins),
-            None,
-        )
-        return entry.name if entry is not None else dotted(location)
+        """The key that a setting came from, or all keys of a group of settings."""
+        for end in range(len(location), 0, -1):
+            if location[:end] in self.origins:
+                return self.origins[location[:end]].name
+        below = [entry.name for place, entry in self.origins.items() if place[: len(location)] == location]
+        return ", ".join(dict.fromkeys(below)) or dotted(location)
 
 
 def default_folders(path: Path) -> tuple[Path, Path]:

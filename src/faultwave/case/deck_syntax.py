@@ -41,12 +41,15 @@ class Deck:
 
 
 def without_comment(line: str) -> str:
-    """The line up to the first ``!`` outside quotes; a quote that is never closed does not protect."""
+    """The line up to the first ``!`` outside quotes.
+
+    A quote begins where a value may, so the one in "it's" is none; one that is never closed protects nothing.
+    """
     quote = ""
     for i, char in enumerate(line):
         if quote:
             quote = "" if char == quote else quote
-        elif char in "'\"" and char in line[i + 1 :]:
+        elif char in "'\"" and line[i - 1 : i].strip() in ("", "=", ",") and char in line[i + 1 :]:
             quote = char
         elif char == "!":
             return line[:i]
@@ -128,8 +131,8 @@ class _Parser:
             if indexed or not self._continue(before):
                 what = f"'{before.strip()}' is not understood" if not indexed else f"'{indexed[1]}' is no plain key"
                 self.problems.error(self.deck.where(number), what, "key = value")
-        ends = [f.start() for f in found[1:]] + [len(line)]
-        for one, end in zip(found, ends, strict=True):
+        ends = [one.start() for one in found[1:]] + [len(line)]
+        for one, end in zip(found, ends, strict=False):
             self._add(one[1], line[one.end() : end].strip(), number)
 
     def _continue(self, text: str) -> bool:

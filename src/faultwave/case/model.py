@@ -12,7 +12,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from faultwave.base.units import Quantity
-from faultwave.case.common import InputFile, Parameters, Settings, need
+from faultwave.case.common import InputFile, OutputFolder, Parameters, Settings, need
 
 Vector = tuple[Quantity("m"), Quantity("m"), Quantity("m")]
 
@@ -396,8 +396,10 @@ class EnergyOutput(Settings):
 class Output(Settings):
     """Every file that a run writes."""
 
-    folder: Path = Field(
-        Path("output"), description="Folder of every output file, relative to the working directory; created."
+    folder: OutputFolder = Field(
+        Path("output"),
+        validate_default=True,
+        description="Folder of every output file, relative to the working directory; created.",
     )
     prefix: str = Field("run", pattern=r"^[^/\s][^/]*$", description="First part of every file name.")
     receivers: Receivers | None = Field(None, description="Seismograms at points in the volume.")

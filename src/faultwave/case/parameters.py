@@ -6,6 +6,7 @@ Names are those of FORMATS: easi models, SCEC decks and this package share them.
 from __future__ import annotations
 
 import re
+from math import isnan
 
 from faultwave.base.errors import suggest
 from faultwave.base.units import to_si
@@ -49,13 +50,19 @@ def nearest(name: str) -> str:
     return suggest(name, [*_UNITS, *tensor, "Tnuc_n", "Tnuc_s", "Tnuc_d"])
 
 
+def _number(value: float) -> float:
+    if isnan(value):
+        raise ValueError("is not a number")
+    return value
+
+
 def parameter_to_si(name: str, value: object) -> float:
     """Value of parameter ``name`` in SI; ValueError when it is no number or its unit does not fit."""
     unit = unit_of(name)
     if unit is not None:
-        return to_si(value, unit)
+        return _number(to_si(value, unit))
     try:
-        return to_si(value, "")
+        return _number(to_si(value, ""))
     except ValueError:
         advice = nearest(name) or "write the number in SI"
         raise ValueError(f"{value!r}: the unit of '{name}' is not known; {advice}") from None

@@ -66,7 +66,8 @@ def build(
     folders: where relative input paths are looked for, in this order. where: place of a location for messages; spell:
     its name there, when the user knows it by another.
     """
-    data = apply_overrides(data, overrides, problems)
+    # The default of output.folder is made absolute by validation, which pydantic runs on given groups only.
+    data = apply_overrides({"output": {}, **data}, overrides, problems)
     options = {OVERRIDES[n]: f"--{n}" for n, v in (overrides or {}).items() if v is not None and n in OVERRIDES}
 
     def place(location: Location) -> str:

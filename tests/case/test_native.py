@@ -1,0 +1,247 @@
+import math
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from faultwave.case.load import load_case
+from faultwave.case.native import load_native
+
+MINIMAL = """\
+end_time: 1 s
+mesh:
+  generate: {shape: box, cells: [2, 2, 2], lower: [0, 0, 0], upper: [1, 1, 1]}
+material:
+  constant: {rho: 2.7 g/cm^3, vp: 6 km/s, vs: 3464}
+"""
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text: str, name: str = "case.yaml") -> Path:
+        (tmp_path / name).write_text(text)
+        return tmp_path / name
+
+    return write
+
+
+def only(problems, line, *words):
+    """The one problem of that line, which must say all words."""
+    found = [p for p in problems.items if p.where.endswith(f":{line}") or p.where.split(":")[1] == str(line)]
+    assert len(found) == 1, [str(p) for p in problems.items]
+    for word in words:
+        assert word in str(found[0])
+    return found[0]
+
+
+def test_units_and_defaults(write):
+    case, problems = load_native(write(MINIMAL))
+    assert not problems.items
+    assert case.material.constant == {"rho": 2700.0, "vp": 6000.0, "vs": 3464.0}
+    assert case.end_time == 1.0
+    assert case.numerics.order == 4
+    assert case.mesh.generate.boundaries == {}
+    assert case.output.folder == Path.cwd() / "output"
+
+
+def test_yaml_numbers(write):
+    case, problems = load_native(write(MINIMAL.replace("3464", "3.464e3").replace("1 s", "1e0")))
+    assert not problems.items
+    assert case.end_time == 1.0
+    assert case.material.constant["vs"] == 3464.0
+
+
+@given(st.floats(min_value=1e-300, max_value=1e300))
+def test_end_time_survives_its_text(tmp_path_factory, value):
+    path = tmp_path_factory.mktemp("case") / "case.yaml"
+    path.write_text(MINIMAL.replace("1 s", f"{value!r}"))
+    case, problems = load_native(path)
+    assert not problems.items
+    assert case.end_time == value
+    text = f"{value * 1e3!r} ms" if math.isfinite(value * 1e3) else "1 ms"
+    path.write_text(MINIMAL.replace("1 s", text))
+    assert math.isclose(load_native(path)[0].end_time, value if math.isfinite(value * 1e3) else 1e-3, rel_tol=1e-12)
+
+
+def test_every_mistake_at_once(write):
+    case, problems = load_native(
+        write(
+            """\
+title: bad
+end_time: -1 s
+mehs: 3
+mesh:
+  generate:
+    shape: box
+    cells: [0, 2, 2]
+    lower: [0, 0, 0 kg]
+    upper: [1, 1, 1]
+material:
+  constant:
+    rho: 2700 m
+    vs: 3 Mm/h
+numerics:
+  ordr: 4
+  order: 9
+  precision: duble
+output:
+  fault: {refinement: 2}
+  receivers: {points: [[1, 2]]}
+  surface:
+    interval: 0
+"""
+        )
+    )
+    assert case is None
+    only(problems, 2, "end_time is -1", "> 0")
+    only(problems, 3, "'mehs'", "did you mean 'mesh'?")
+    only(problems, 7, "mesh.generate.cells[0]", ">= 1")
+    only(problems, 8, "mesh.generate.lower[2]", "'0 kg'")
+    only(problems, 12, "rho", "kg/m^3")
+    only(problems, 15, "'ordr'", "did you mean 'order'?", "precision")
+    only(problems, 16, "order is 9", ">= 2 and <= 8")
+    only(problems, 17, "'duble'", "double, single", "did you mean 'double'?")
+    only(problems, 19, "output.fault.interval", "missing")
+    only(problems, 20, "points[0]", "too short")
+    only(problems, 22, "output.surface.interval", "> 0")
+    lines = [int(p.where.rsplit(":", 1)[1]) for p in problems.items]
+    assert lines == sorted(lines)
+
+
+@pytest.mark.parametrize("order", [1, 9, 0, -3, 4.5, "four"])
+def test_orders_that_do_not_exist(write, order):
+    case, problems = load_native(write(MINIMAL + f"numerics:\n  order: {order}\n"))
+    assert case is None
+    only(problems, 7, "order", "integer >= 2 and <= 8")
+
+
+def test_missing_groups(write):
+    case, problems = load_native(write("title: nothing\n"))
+    assert case is None
+    texts = " ".join(map(str, problems.errors))
+    assert all(f"'{name}' is missing" in texts for name in ("end_time", "mesh", "material"))
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "words"),
+    [
+        ("a: [1, 2\nb: 3\n", ":2", "not valid YAML"),
+        ("a: 1\na: 2\n", ":2", "duplicate key"),
+        ("- 1\n- 2\n", ":1", "name: value"),
+        ("", ":1", "empty"),
+        ("a:\n\t- 1\n", ":2", "tab"),
+    ],
+)
+def test_broken_yaml(write, text, place, words):
+    case, problems = load_native(write(text))
+    assert case is None
+    (problem,) = problems.errors
+    assert place in problem.where
+    assert words in str(problem)
+
+
+def test_files(write, tmp_path):
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "mesh.h5").write_bytes(b"")
+    (tmp_path / "model.yaml").write_text("")
+    text = "end_time: 1\nmesh: {file: mesh.h5}\nmaterial: {easi: ../model.yaml}\n"
+    case, problems = load_native(write(text, "deep/case.yaml"))
+    assert not problems.items
+    assert case.mesh.file == tmp_path / "deep" / "mesh.h5"
+    assert case.material.easi.samefile(tmp_path / "model.yaml")
+    assert case.source_files == (tmp_path / "deep" / "case.yaml",)
+    case, problems = load_native(write(text))
+    assert case is None
+    only(problems, 2, "mesh.file: no such file", str(tmp_path / "mesh.h5"))
+    only(problems, 3, "material.easi: no such file")
+
+
+def test_mesh_needs_one_source(write):
+    both = MINIMAL.replace("mesh:\n", "mesh:\n  file: case.yaml\n")
+    case, problems = load_native(write(both))
+    assert case is None
+    only(problems, 2, "either file or generate")
+
+
+def test_shapes_are_named(write):
+    case, problems = load_native(write(MINIMAL.replace("shape: box", "shape: tpv6")))
+    assert case is None
+    only(problems, 3, "'tpv6'", "box, tpv5")
+    case, problems = load_native(write(MINIMAL.replace("lower", "lowr")))
+    texts = " ".join(map(str, problems.errors))
+    assert "'lowr'" in texts
+    assert "did you mean 'lower'?" in texts
+    assert "mesher" not in texts  # that is a setting of the other shape
+
+
+@pytest.mark.parametrize(
+    "boundaries", ["{x-: periodic}", "{x: periodic, x+: absorbing}", "{q: absorbing}", "{x: fre-surface}"]
+)
+def test_sides_of_a_box(write, boundaries):
+    case, problems = load_native(write(MINIMAL.replace("upper", f"boundaries: {boundaries}, upper")))
+    assert case is None
+    only(problems, 3)
+
+
+def test_names_that_nobody_knows_are_warned_of(write):
+    case, problems = load_native(write(MINIMAL.replace("vs: 3464", "vvs: 3464") + "output:\n  energies:\n"))
+    assert case is not None
+    only(problems, 5, "'vvs'", "did you mean 'vs'?")
+    only(problems, 7, "'output.energies' is empty")
+    assert not problems.errors
+
+
+def test_parameters_are_converted_by_name(write):
+    text = MINIMAL + (
+        "fault:\n  friction: linear-slip-weakening\n  constants: {rs_sr0: 1 mm/s}\n  parameters:\n    constant: "
+        "{T_n: -120 MPa, nuc3_xx: 1 kPa, d_c: 40 cm, mu_s: 0.6, cohesion: 0.4 MPa, rs_srW: 10 cm/s}\n"
+    )
+    case, problems = load_native(write(text))
+    assert not problems.items
+    assert case.fault.parameters.constant == pytest.approx(
+        {"T_n": -120e6, "nuc3_xx": 1e3, "d_c": 0.4, "mu_s": 0.6, "cohesion": 4e5, "rs_srW": 0.1}
+    )
+    assert case.fault.constants == pytest.approx({"rs_sr0": 1e-3})
+    case, problems = load_native(write(text.replace("-120 MPa", ".nan")))
+    only(problems, 10, "T_n", "not a number")
+
+
+def test_a_parameter_is_given_once(write):
+    case, problems = load_native(write(MINIMAL + "  expression: {vs: return 3.0;}\n"))
+    assert case is None
+    only(problems, 4, "given twice", "vs")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("sources: [{kind: moment-tensor, tensor: {xy: 1}}]", "time_function"),
+        ("sources: [{kind: moment-tensor, tensor: {yx: 1}, time_function: {kind: brune}}]", "'yx'"),
+        ("sources: [{kind: force, time_function: {kind: brune}}]", "force that is not zero"),
+        ("sources: [{kind: nrf}]", "needs a file"),
+        ("sources: [{kind: force, force: [1, 0, 0], time_function: {kind: samples}}]", "two samples"),
+        ("initial: {kind: plane-wave}", "at least one wave"),
+        ("initial: {kind: plane-wave, wave: [{mode: S, k: [1, 0, 0], polarisation: [2, 0, 0]}]}", "polarisation"),
+        ("initial: {kind: easi}", "needs a field"),
+        ("numerics: {clustering: {rates: [1, 2]}}", "can only be the last"),
+        ("numerics: {clustering: {rates: [2], wiggle_minimum: 0.5}}", "above 1/rate"),
+        ("numerics: {clustering: {rates: []}}", "rates"),
+        ("stop: {slip_rate_below: 1 mm/s}", "time_after_rupture"),
+        ("output: {volume: {interval: 1, region: [1, 0, 0, 1, 0, 1]}}", "min < max"),
+        ("output: {receivers: {interval: 1}}", "points or a file"),
+        ("output: {prefix: a/b}", "prefix"),
+        ("law: [elastic]", "law"),
+        ("end_time: 1 s", "duplicate"),
+    ],
+)
+def test_cross_checks(write, text, words):
+    case, problems = load_native(write(MINIMAL + text + "\n"))
+    assert case is None
+    only(problems, 6, words)
+
+
+def test_a_missing_file_is_a_problem(tmp_path):
+    case, problems = load_case(tmp_path / "none.yaml")
+    assert case is None
+    assert "No such file" in str(problems.errors[0])

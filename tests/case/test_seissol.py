@@ -1,0 +1,382 @@
+from pathlib import Path
+
+import pytest
+
+from faultwave.case.seissol import load_deck
+
+DECK = """\
+&equations
+MaterialFileName = 'material.yaml'
+/
+&IniCondition
+/
+&DynamicRupture
+FL = 16
+ModelFileName = 'fault.yaml'
+XRef = 0.0
+YRef = -1.0
+OutputPointType = 5
+t_0 = 0.5
+/
+&Pickpoint
+OutputMask = 1 0 1
+PPFileName = 'points.dat'
+/
+&MeshNml
+MeshFile = 'mesh.h5'
+meshgenerator = 'PUML'
+/
+&Discretization
+ClusteredLTS = 2
+/
+&Output
+OutputFile = 'output/tpv'
+iOutputMask = 0 0 0 0 0 0 1 1 1
+RFileName = 'stations.dat'
+EnergyOutput = 1
+EnergyOutputInterval = 1.0
+/
+&AbortCriteria
+EndTime = 2.0
+/
+"""
+RS = "FL = 3\nRS_f0 = 0.6\nRS_b = 0.012\nRS_sr0 = 1d-6\nRS_iniSlipRate1 = 3d-12\nRS_iniSlipRate2 = -4.0d-12"
+
+
+@pytest.fixture
+def deck(tmp_path):
+    """Loads the deck above with replacements; returns (case, problems without that of the order)."""
+    for name in ("material.yaml", "fault.yaml", "points.dat", "mesh.h5", "stations.dat", "source.nrf", "ini.yaml"):
+        (tmp_path / name).write_text("")
+
+    def load(*changes: tuple[str, str], **overrides):
+        text = DECK
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new)
+        (tmp_path / "parameters.par").write_text(text)
+        case, problems = load_deck(tmp_path / "parameters.par", {"order": 6, **overrides})
+        return case, problems
+
+    load.folder = tmp_path
+    return load
+
+
+def test_computed_the_way_of_seissol(deck):
+    case, problems = deck()
+    assert not problems.items
+    f, n, o = case.fault, case.numerics, case.output
+    assert (f.friction, f.points, f.slip_rate_output) == ("linear-slip-weakening", "conical", "friction")
+    assert (f.reference, f.reference_method, f.forced_rupture_ramp) == ((0, -1, 0), "point", 0.5)
+    assert (n.order, n.source_window, n.clustering.rates, n.homogenise) == (6, "end", (2,), True)
+    assert (o.sync, o.seissol_layout, o.energies.plain_mean, o.energies.interval) == (True, True, True, 1.0)
+    assert (o.folder, o.prefix) == (Path.cwd() / "output", "tpv")
+    assert o.receivers.file == deck.folder / "stations.dat"
+    assert o.receivers.interval == 0.005
+    assert o.fault_receivers.file == deck.folder / "points.dat"
+    assert o.fault_receivers.position == "nearest"
+    assert o.fault_receivers.fields == ["SRs", "SRd", "u_n"]
+    assert o.fault.fields == ["SRs", "SRd", "T_s", "T_d", "P_n", "u_n", "Mud", "StV", "Ts0", "Td0", "Pn0", "Sls", "Sld"]
+    assert (o.fault.interval, o.fault.refinement) == (1.0, 0)
+    assert o.volume is None  # Format is 10 unless told
+    assert case.end_time == 2.0
+    assert (case.mesh.file, case.mesh.format) == (deck.folder / "mesh.h5", "puml")
+    (episode,) = f.nucleation
+    assert (episode.start, episode.duration, episode.number) == (0, 0.5, 1)
+    assert episode.stress.easi == deck.folder / "fault.yaml"
+
+
+def test_the_order_is_asked_for(deck):
+    _, problems = deck(order=None)
+    (warning,) = problems.warnings
+    assert "order is chosen with --order" in str(warning)
+
+
+def test_output_and_until(deck):
+    case, problems = deck(output="elsewhere", until=0.25)
+    assert not problems.items
+    assert (case.output.folder, case.output.prefix, case.end_time) == (Path.cwd() / "elsewhere", "tpv", 0.25)
+
+
+def test_files_beside_the_deck_or_here(deck, monkeypatch, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("here")
+    (elsewhere / "other.h5").write_text("")
+    (elsewhere / "mesh.h5").write_text("")
+    monkeypatch.chdir(elsewhere)
+    case, _ = deck()
+    assert case.mesh.file == deck.folder / "mesh.h5"
+    case, _ = deck(("mesh.h5", "other.h5"))
+    assert case.mesh.file == elsewhere / "other.h5"
+
+
+def test_missing_files_name_key_and_line(deck):
+    case, problems = deck(("fault.yaml", "no.yaml"), ("points.dat", "no.dat"))
+    assert case is None
+    found = [str(p) for p in problems.errors]
+    assert len(found) == 2, found  # one file, though both the parameters and the nucleation stress come from it
+    assert f"{deck.folder}/parameters.par:8: ModelFileName: no such file" in found[0]
+    assert f"{deck.folder}/parameters.par:16: PPFileName: no such file" in found[1]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("EndTime = 2.0", "EndTime = 0", "EndTime is 0.0 (allowed: number > 0 [s])"),
+        ("EndTime = 2.0", "EndTime = -1", "> 0"),
+        ("EndTime = 2.0", "EndTime = soon", "'soon' is not a number"),
+        ("FL = 16", "FL = 103", "fast velocity weakening is not built yet"),
+        ("FL = 16", "FL = 6", "Prakash-Clifton"),
+        ("FL = 16", "FL = 12", "allowed: 0, 2, 3, 4, 16, 33, 34"),
+        ("FL = 16", "FL = 16.5", "not a whole number"),
+        ("t_0 = 0.5", "thermalPress = 1", "thermal pressurisation is not built yet"),
+        ("t_0 = 0.5", "refPointMethod = 2", "0 (point), 1 (direction)"),
+        ("t_0 = 0.5", "NucleationCount = 17", "0 to 16"),
+        ("t_0 = 0.5", "etaDamp = 1.5", "<= 1"),
+        ("t_0 = 0.5", "ModelFileName0 = 'fault.yaml'", "several simulations"),
+        ("OutputPointType = 5", "OutputPointType = 7", "3 receivers"),
+        ("'material.yaml'", "'material.yaml'\nPlasticity = 1", "plasticity is not built yet"),
+        ("'material.yaml'", "'material.yaml'\nFreqCentral = 2.5", "viscoelastic attenuation is not built"),
+        ("'material.yaml'", "'material.yaml'\nFreqRatio = 100", "viscoelastic attenuation is not built"),
+        ("'material.yaml'", "'material.yaml'\nITMEnable = 1", "time mirror"),
+        ("'material.yaml'", "'material.yaml'\nNumFlux = 'rusanov'", "allowed: godunov"),
+        ("&IniCondition", "&IniCondition\ncICType = 'Travelling'", "initial condition is not built"),
+        ("&IniCondition", "&IniCondition\ncICType = easi", "'filename' is missing"),
+        ("'PUML'", "'cubegenerator'", "mesh.generate with shape box"),
+        ("'PUML'", "'PUML'\nscalingmatrixx = 0 0 0", "scaling must be invertible"),
+        ("'PUML'", "'PUML'\ndisplacement = 1 2", "has 2 numbers, needs 3"),
+        ("'PUML'", "'PUML'\npumlboundaryformat = 'i16'", "i32x4"),
+        ("ClusteredLTS = 2", "ClusteredLTS = 1 2", "can only be the last"),
+        ("ClusteredLTS = 2", "ClusteredLTS = 2\nLtsWiggleFactorMin = 0.4", "above 1/rate"),
+        ("ClusteredLTS = 2", "ClusteredLTS = 2\nCFL = 0", "CFL is 0.0"),
+        ("EnergyOutput = 1", "IntegrationMask = 0 1", "time-integrated"),
+        ("&MeshNml", "&SourceType\nType = 19\n/\n&MeshNml", "42 (NRF), 50 (FSRM)"),
+        ("&MeshNml", "&SourceType\nType = 42\n/\n&MeshNml", "'FileName' is missing"),
+    ],
+)
+def test_errors_name_key_and_line(deck, old, new, words):
+    case, problems = deck((old, new))
+    assert case is None
+    (error,) = problems.errors
+    assert words in str(error)
+    line = int(error.where.rsplit(":", 1)[1])
+    said = DECK.replace(old, new).splitlines()[line - 1].split("=")[0].strip(" &").split()[0]
+    assert said.lower() in str(error).lower() or said in ("SourceType", "IniCondition", "scalingmatrixx")
+
+
+def test_everything_at_once(deck):
+    case, problems = deck(("FL = 16", "FL = 103"), ("EndTime = 2.0", "EndTime = -2.0"), ("'mesh.h5'", "'no.h5'"))
+    assert case is None
+    assert len(problems.errors) == 3
+
+
+def test_required_keys(deck):
+    gone = [
+        ("MaterialFileName = 'material.yaml'\n", ""),
+        ("MeshFile = 'mesh.h5'\n", ""),
+        ("PPFileName = 'points.dat'\n", ""),
+    ]
+    case, problems = deck(*gone, ("OutputFile = 'output/tpv'\n", ""))
+    assert case is None
+    texts = " ".join(map(str, problems.errors))
+    for key in ("MaterialFileName", "MeshFile", "OutputFile", "PPFileName"):
+        assert f"'{key}' is missing" in texts
+    assert len(problems.errors) == 4
+
+
+def test_rate_and_state(deck):
+    case, problems = deck(("FL = 16", RS + "\nRSStateUpdates = 5"))
+    assert not problems.items
+    assert case.fault.friction == "rate-and-state-ageing"
+    assert case.fault.constants == pytest.approx(
+        {"rs_f0": 0.6, "rs_b": 0.012, "rs_sr0": 1e-6, "rs_ini_slip_rate": 5e-12, "rs_state_updates": 5}
+    )
+    assert deck(("FL = 16", RS.replace("FL = 3", "FL = 4")))[0].fault.friction == "rate-and-state-slip"
+    case, problems = deck(("FL = 16", "FL = 4\nRS_f0 = 0.6"))
+    assert case is None
+    assert len(problems.errors) == 4
+    assert "'RS_sr0' is missing" in " ".join(map(str, problems.errors))
+
+
+@pytest.mark.parametrize(("number", "name"), [(33, "imposed-yoffe"), (34, "imposed-gaussian")])
+def test_imposed_slip(deck, number, name):
+    case, problems = deck(("FL = 16", f"FL = {number}\nrefPointMethod = 1\nSlipRateOutputType = 1"))
+    assert not problems.items
+    assert (case.fault.friction, case.fault.slip_rate_output) == (name, "velocity")
+    assert case.fault.reference_method == "direction"
+    assert case.fault.nucleation == []
+
+
+def test_nucleation_episodes(deck):
+    case, problems = deck(("t_0 = 0.5", "t_0 = 0.5\ns_0=1\nt2_0=2d0\ns2_0 = 3\nNucleationCount = 3\nt7_0 = 1"))
+    assert not problems.errors
+    found = [(e.number, e.start, e.duration) for e in case.fault.nucleation]
+    assert found == [(1, 1, 0.5), (2, 3, 2), (3, 0, 0)]
+    assert deck(("t_0 = 0.5", "NucleationCount = 0"))[0].fault.nucleation == []
+
+
+@pytest.mark.parametrize("change", [("ModelFileName = 'fault.yaml'\n", ""), ("FL = 16", "enabled = 0\nFL = 16")])
+def test_no_dynamic_rupture(deck, change):
+    case, problems = deck(change)
+    assert not problems.items
+    assert case.fault is case.output.fault is case.output.fault_receivers is None
+
+
+def test_a_welded_fault_is_told(deck):
+    case, problems = deck(("FL = 16", "FL = 0"))
+    assert case.fault is None
+    assert "welded" in str(problems.warnings[0])
+
+
+def test_older_names(deck):
+    case, problems = deck(("t_0 = 0.5", "etahack = 0.5\netastop = 2\nFL_ = 1"))
+    assert (case.fault.damping, case.fault.damping_end) == (0.5, 2.0)
+    (warning,) = problems.warnings
+    assert "unknown key 'FL_'" in str(warning)
+    case, problems = deck(("iOutputMask", "etahack = 0.25\niOutputMask"))
+    assert case.fault.damping == 0.25
+    case, problems = deck(("t_0 = 0.5", "etahack = 0.5\netaDamp = 0.75"))
+    assert case.fault.damping == 0.75
+    assert "older name of 'etaDamp'" in str(problems.warnings[0])
+
+
+def test_unknown_keys_warn_once_each(deck):
+    case, problems = deck(
+        ("ClusteredLTS = 2", "ClusteredLTS = 2\nFixFimeStep = 0.01"),
+        ("&MeshNml", "&Nonsense\nx = 1\n/\n&MeshNml\nMeshFil = 1"),
+    )
+    assert case is not None
+    assert case.numerics.largest_step == 5000.0
+    assert len(problems.warnings) == 3
+    texts = " ".join(map(str, problems.warnings))
+    assert "did you mean 'FixTimeStep'?" in texts
+    assert "did you mean 'MeshFile'?" in texts
+    assert "unknown block '&nonsense'" in texts
+
+
+def test_obsolete_keys_are_silent(deck):
+    case, problems = deck(
+        ("t_0 = 0.5", "RF_output_on = 1\nmagnitude_output_on = .true."),
+        ("&MeshNml", "&Boundaries\nBC_fs = 1\n/\n&SpongeLayer\n/\n&MeshNml\nperiodic = 0"),
+        ("ClusteredLTS = 2", "ClusteredLTS = 2\nOrder = 9\nvertexWeightElement = 100"),
+        ("EnergyOutput = 1", "EnergyOutput = 1\nFaultOutputFlag = 1\npickDtType = 1\nprintIntervalCriterion = 2"),
+    )
+    assert case is not None
+    assert not problems.items
+
+
+def test_field_outputs(deck):
+    case, problems = deck(
+        (
+            "iOutputMask = 0 0 0 0 0 0 1 1 1",
+            "Format = 6\nTimeInterval = .5\niOutputMask = '1 0 0,0 0 0 0 0 1'\nrefinement = 5\nSurfaceOutput=1\n"
+            "SurfaceOutputInterval=0.1\nSurfaceOutputRefinement=1\nxdmfWriterBackend = 'hdf5'\n"
+            "OutputRegionBounds = -1 1 -1 1 -1 0\nOutputGroups = 1 2\nReceiverComputeStrainRate = 1\npickdt = 0.01",
+        ),
+        (
+            "&Pickpoint",
+            "&Elementwise\nprinttimeinterval_sec = 0.2\nOutputMask = 12*1\nrefinement_strategy=2\nrefinement=1\n/\n"
+            "&Pickpoint",
+        ),
+    )
+    o = case.output
+    assert (o.volume.interval, o.volume.fields, o.volume.refinement) == (0.5, ["s_xx", "v3"], 3)
+    assert (o.volume.region, o.volume.groups) == ((-1, 1, -1, 1, -1, 0), [1, 2])
+    assert (o.surface.interval, o.surface.refinement, o.xdmf) == (0.1, 1, True)
+    assert (o.fault.interval, o.fault.refinement, o.fault.fields[-2:]) == (0.2, 1, ["P_f", "Tmp"])
+    assert (o.receivers.strain_rate, o.receivers.interval) == (True, 0.01)
+    assert len(problems.warnings) == 2  # refinement 5, bounds with a zero
+
+
+def test_wavefield_key_wins_over_format(deck):
+    assert (
+        deck(("iOutputMask", "Format = 6\nTimeInterval=1\nWavefieldOutput = 0\niOutputMask"))[0].output.volume is None
+    )
+    assert deck(("iOutputMask", "TimeInterval=1\nWavefieldOutput = 1\niOutputMask"))[0].output.volume.interval == 1
+    assert deck(("iOutputMask", "TimeInterval=-1\nWavefieldOutput = 1\niOutputMask"))[0].output.volume is None
+
+
+def test_receivers_off(deck):
+    assert deck(("RFileName", "pickdt = 0\nRFileName"))[0].output.receivers is None
+    assert deck(("RFileName", "ReceiverOutput = 0\nRFileName"))[0].output.receivers is None
+    case, problems = deck(("RFileName = 'stations.dat'\n", ""))
+    assert case.output.receivers is None
+    assert "'RFileName' is missing" in str(problems.warnings[0])
+
+
+def test_sources_and_initial_conditions(deck):
+    case, problems = deck(
+        ("&MeshNml", "&SourceType\nType = 42\nFileName = source.nrf\n/\n&MeshNml"),
+        ("&IniCondition", "&IniCondition\ncICType = 'EASI'\nfilename = ini.yaml"),
+    )
+    assert not problems.items
+    assert (case.sources[0].kind, case.sources[0].file) == ("nrf", deck.folder / "source.nrf")
+    assert (case.initial.kind, case.initial.field.easi) == ("easi", deck.folder / "ini.yaml")
+
+
+def test_face_map(deck):
+    (deck.folder / "map.yaml").write_text(
+        "freeSurface: [1, 7]\noutflow: 5\ndynamicRupture: ['65-', 3]\ndirichlet: [4]\n"
+    )
+    case, problems = deck(("'PUML'", "'PUML'\nfacemapfile = map.yaml"))
+    assert case.mesh.boundaries == {"free-surface": [1, 7], "absorbing": [5], "fault": ["65-", 3]}
+    assert "'dirichlet' faces are not built" in str(problems.warnings[0])
+    (deck.folder / "map.yaml").write_text("freesurface: 1\n")
+    case, problems = deck(("'PUML'", "'PUML'\nfacemapfile = map.yaml"))
+    assert case is None
+    assert "no face map" in str(problems.errors[0])
+
+
+def test_stopping_early(deck):
+    keys = "EndTime = 2.0\nterminatorMaxTimePostRupture = 3\nterminatorSlipRateThreshold = 1d-3"
+    stop = deck(("EndTime = 2.0", keys))[0].stop
+    assert (stop.time_after_rupture, stop.slip_rate_below, stop.moment_rate_below) == (3, 1e-3, None)
+    case, problems = deck(("EndTime = 2.0", "EndTime = 2.0\nterminatorMaxTimePostRupture = 3"))
+    assert case.stop.time_after_rupture is None
+    assert "has no effect" in str(problems.warnings[0])
+
+
+def test_clusters_and_transforms(deck):
+    case, problems = deck(
+        (
+            "ClusteredLTS = 2",
+            "ClusteredLTS = '3 2'\nLtsWiggleFactorMin=0.5\nFixTimeStep = 0.01\nLtsMaxNumberOfClusters = 4",
+        ),
+        ("'PUML'", "'PUML'\nscalingmatrixy = '0 2 0'\ndisplacement = 1 2 3\npumlboundaryformat = 'I64'"),
+    )
+    assert not problems.items
+    c = case.numerics.clustering
+    assert (c.rates, c.wiggle_minimum, c.maximum, case.numerics.largest_step) == ((3, 2), 0.5, 4, 0.01)
+    assert case.mesh.scaling == ((1, 0, 0), (0, 2, 0), (0, 0, 1))
+    assert (case.mesh.displacement, case.mesh.boundary_format) == ((1, 2, 3), "i64")
+    assert deck(("ClusteredLTS = 2\n", ""))[0].numerics.clustering.rates == (1,)
+
+
+CASES = Path(__file__).resolve().parents[2] / ".." / "shared" / "cases"
+needs_cases = pytest.mark.skipif(not CASES.is_dir(), reason="the reference decks are not here")
+
+
+@needs_cases
+@pytest.mark.parametrize("name", ["tpv5", "tpv5-nuc", "tpv101", "tpvyoffe"])
+def test_real_decks(name):
+    case, problems = load_deck(CASES / name / "parameters.par", {"order": 6})
+    assert not problems.items, [str(p) for p in problems.items]
+    assert (case.end_time, case.output.prefix, case.numerics.order) == (2.0, "tpv", 6)
+    assert case.output.volume.fields == ["v1", "v2", "v3"]
+    assert case.output.energies.slip_from_velocity
+    assert (case.output.fault_receivers is None) == (name == "tpvyoffe")
+
+
+@needs_cases
+@pytest.mark.parametrize(
+    ("name", "features"),
+    [
+        ("tpv13", ["plasticity is not built"]),
+        ("tpv105", ["thermal pressurisation is not built", "fast velocity weakening is not built"]),
+    ],
+)
+def test_real_decks_that_ask_for_more(name, features):
+    case, problems = load_deck(CASES / name / "parameters.par")
+    assert case is None
+    assert len(problems.errors) == len(features)
+    for feature in features:
+        assert feature in " ".join(map(str, problems.errors))
