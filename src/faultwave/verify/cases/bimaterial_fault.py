@@ -1,8 +1,8 @@
 """Plane shear on a bimaterial fault of constant strength: traction and slip rate against the exact ones.
 
 The column is periodic along the fault, so the problem is one-dimensional. From the strength on the fault is loaded by a
-smooth step: a nucleation episode, in both directions of slip and with either side as plus, or a wave that arrives
-through the softer side. A load that jumps is judged by its slip only: the jump excites oscillations in the elements
+smooth step, a nucleation episode, in both directions of slip and with either side as plus, or by a Gaussian pulse that
+arrives through the softer side. A load that jumps is judged by its slip only: the jump excites oscillations in the elements
 beside the fault, which last for some steps and cancel in the slip.
 """
 
@@ -31,7 +31,8 @@ class Load:
     """How the fault, soft below y = 0 and stiff above, is brought from its strength to ``RISE`` beyond.
 
     ``bricks`` along y, ``end_time`` [s], ``duration`` of the smooth step [s] (0: a jump), ``sign`` of slip, ``plus``
-    the sign of y on the plus side, ``incident``: by a wave from below instead of a stress on the fault.
+    the sign of y on the plus side, ``incident``: by a pulse from below, which lasts ``duration``, instead of a stress on
+    the fault.
     """
 
     label: str
@@ -48,13 +49,18 @@ class Load:
         if not self.incident:
             return BimaterialFault(STIFF, SOFT, STRENGTH, Step(level, rise, self.duration))
         still = BimaterialFault(STIFF, SOFT, STRENGTH, Step(level))
-        return BimaterialFault(STIFF, SOFT, STRENGTH, Step(level), Step(0.0, -rise / (2 * still.eta), self.duration))
+        peak, width = -rise / (2 * still.eta), self.duration / 10
+
+        def pulse(t: Array) -> Array:
+            return np.asarray(peak * np.exp(-0.5 * ((np.asarray(t) - 0.5 * self.duration) / width) ** 2))
+
+        return BimaterialFault(STIFF, SOFT, STRENGTH, Step(level), pulse)
 
 
 LOADS = (
     Load("stress, right-lateral", 8, 0.4, 0.4),
     Load("stress, left-lateral, sides swapped", 8, 0.4, 0.4, sign=-1, plus=1),
-    Load("incident wave", 14, 0.35, 0.35, incident=True),
+    Load("incident pulse", 24, 0.6, 0.6, incident=True),
 )
 JUMP = Load("jump", 8, 0.4, 0.0)
 
@@ -93,7 +99,7 @@ def histories(order: int, load: Load) -> tuple[Array, dict[str, Array]]:
 
 
 def deviations(order: int, load: Load) -> dict[str, float]:
-    """Largest deviation over all samples and points, relative to strength, final slip rate and final slip."""
+    """Largest deviation over all samples and points, relative to strength, peak slip rate and final slip."""
     solution = load.exact
     time, columns = histories(order, load)
     rate, slip = solution.slip_rate(time)[:, None], solution.slip(time, load.end_time / 20)[:, None]
