@@ -56,7 +56,9 @@ class Backend(Protocol):
 
 def names() -> list[str]:
     """Backends found in this package."""
-    return sorted(m.name for m in pkgutil.iter_modules(importlib.import_module("faultwave.backends").__path__) if m.ispkg)
+    return sorted(
+        m.name for m in pkgutil.iter_modules(importlib.import_module("faultwave.backends").__path__) if m.ispkg
+    )
 
 
 def make(name: str, precision: str = "double", threads: int | None = None) -> Backend:

@@ -160,7 +160,11 @@ class Kernel:
         self.statements.append(Contract(out, matrix, inp, columns, accumulate))
 
     def pointwise(
-        self, function: Callable[..., Any], ins: Sequence[Array | View], outs: Sequence[Array | View], rows: int | None = None
+        self,
+        function: Callable[..., Any],
+        ins: Sequence[Array | View],
+        outs: Sequence[Array | View],
+        rows: int | None = None,
     ) -> None:
         views = tuple(as_view(v) for v in outs)
         count = rows if rows is not None else views[0].rows
@@ -169,9 +173,7 @@ class Kernel:
     def gather(self, out: Array | View, store: Array, index: Array, column: int = 0) -> None:
         self.statements.append(Gather(as_view(out), store, index, column))
 
-    def scatter(
-        self, inp: Array | View, store: Array, index: Array, column: int = 0, accumulate: bool = False
-    ) -> None:
+    def scatter(self, inp: Array | View, store: Array, index: Array, column: int = 0, accumulate: bool = False) -> None:
         self.statements.append(Scatter(as_view(inp), store, index, column, accumulate))
 
     def repeat(self, name: str, count: int, body: Callable[[LoopIndex], None]) -> None:

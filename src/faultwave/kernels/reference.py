@@ -13,7 +13,9 @@ import numpy as np
 from faultwave.kernels.language import Array, Contract, Gather, Kernel, LoopIndex, Pointwise, Repeat, Scatter, View
 
 
-def execute(kernel: Kernel, data: Mapping[str, np.ndarray], scalars: Mapping[str, Any], dtype: type = np.float64) -> None:
+def execute(
+    kernel: Kernel, data: Mapping[str, np.ndarray], scalars: Mapping[str, Any], dtype: type = np.float64
+) -> None:
     """Run ``kernel`` on all items of ``data`` (arrays are changed in place, by intent)."""
     real = np.float64 if kernel.fixed else dtype
     items = next(data[a.name].shape[0] for a in kernel.arguments if a.space in ("batch", "index"))

@@ -82,14 +82,18 @@ class ReceiverRecorder:
         return np.arange(count) * self.interval, values
 
 
-def with_gradients(values: np.ndarray, quantities: Sequence[str], rotation: bool, strain: bool) -> tuple[np.ndarray, list[str]]:
+def with_gradients(
+    values: np.ndarray, quantities: Sequence[str], rotation: bool, strain: bool
+) -> tuple[np.ndarray, list[str]]:
     """Columns of a seismogram file from samples (nt, nr, 1 or 4, Q): the quantities, then rotation rate, then strain rate."""
     columns, names = [values[:, :, 0]], list(quantities)
     if rotation or strain:
         v = [quantities.index(f"v{i}") for i in (1, 2, 3)]
         g = np.moveaxis(values[:, :, 1:, :][..., v], 2, 3)  # (nt, nr, component, direction)
         if rotation:
-            columns.append(np.stack([g[..., 2, 1] - g[..., 1, 2], g[..., 0, 2] - g[..., 2, 0], g[..., 1, 0] - g[..., 0, 1]], -1))
+            columns.append(
+                np.stack([g[..., 2, 1] - g[..., 1, 2], g[..., 0, 2] - g[..., 2, 0], g[..., 1, 0] - g[..., 0, 1]], -1)
+            )
             names += ["rot1", "rot2", "rot3"]
         if strain:
             pairs = {"xx": (0, 0), "xy": (0, 1), "xz": (0, 2), "yy": (1, 1), "yz": (1, 2), "zz": (2, 2)}

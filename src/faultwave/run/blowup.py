@@ -43,7 +43,9 @@ def diagnose(engine: Engine, time: float) -> Diagnosis:
     cfl, order = cfl_number(plan.case), plan.case.numerics.order
     causes = []
     if cfl > 0.9 * LARGEST_CFL[order]:
-        causes.append(f"the CFL number {cfl:g} is close to the limit {LARGEST_CFL[order]:g} of order {order}: lower numerics.cfl")
+        causes.append(
+            f"the CFL number {cfl:g} is close to the limit {LARGEST_CFL[order]:g} of order {order}: lower numerics.cfl"
+        )
     if engine.fault is not None and any(plan.frictional[bad].any(1)):
         causes.append("cells at the fault: look at initial stress and friction parameters there (faultwave check)")
     if plan.case.numerics.precision == "single":
@@ -65,7 +67,9 @@ def write_neighbourhood(engine: Engine, cell: int, time: float, means: np.ndarra
     names = list(engine.plan.law.quantities)
     static = {"global-id": near, "step": engine.plan.step[near], "inradius": engine.plan.geometry.inradius[near]}
     static |= {k: v[near] for k, v in engine.plan.material.items()}
-    with VtkHdfWriter(path, engine.plan.mesh.vertices[vertices], cells.reshape(-1, 4), static, names, np.float64) as writer:
+    with VtkHdfWriter(
+        path, engine.plan.mesh.vertices[vertices], cells.reshape(-1, 4), static, names, np.float64
+    ) as writer:
         writer.append(time, {name: means[near, i] for i, name in enumerate(names)})
     return path
 
@@ -76,8 +80,12 @@ def _fault_state(engine: Engine, x: np.ndarray) -> str:
     record = fault.record()
     broken = ~np.isfinite(record["slip_rate"]) | ~np.isfinite(record["traction_n"])
     distance = np.linalg.norm(plan.fault.positions - x, axis=2)
-    face, point = np.unravel_index(np.argmin(np.where(broken, distance, np.inf) if broken.any() else distance), distance.shape)
+    face, point = np.unravel_index(
+        np.argmin(np.where(broken, distance, np.inf) if broken.any() else distance), distance.shape
+    )
     y = plan.fault.positions[face, point]
-    values = ", ".join(f"{k} = {record[k][face, point]:.4g}" for k in ("slip_rate", "friction", "strength", "stress_n", "traction_n"))
+    values = ", ".join(
+        f"{k} = {record[k][face, point]:.4g}" for k in ("slip_rate", "friction", "strength", "stress_n", "traction_n")
+    )
     kind = "first broken" if broken.any() else "nearest"
     return f"{kind} fault point at ({y[0]:g}, {y[1]:g}, {y[2]:g}), {distance[face, point]:.4g} m away: {values}"

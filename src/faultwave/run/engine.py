@@ -118,7 +118,11 @@ class Engine:
             values = function(x.reshape(-1, 3)).reshape(len(part), len(points), -1)
             self.operator.set_dofs(np.einsum("n,nk,cnq->ckq", weights, psi, values), part)
 
-    def error(self, solution: Callable[[np.ndarray, float], np.ndarray], inside: Callable[[np.ndarray], np.ndarray] | None = None) -> np.ndarray:
+    def error(
+        self,
+        solution: Callable[[np.ndarray, float], np.ndarray],
+        inside: Callable[[np.ndarray], np.ndarray] | None = None,
+    ) -> np.ndarray:
         """Relative L2 error of every quantity against solution(points, time), where ``inside(points)`` if given."""
         order, geo = self.plan.case.numerics.order, self.plan.geometry
         points, weights = tet_quadrature(order + 2)

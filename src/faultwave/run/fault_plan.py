@@ -48,16 +48,18 @@ def plan_fault(
     declared = {c.name for c in law.constants}
     constants = law.settings({k: v for k, v in own.items() if k in declared} | setting.constants)
     if not frictional.any():
-        raise InputError(Problem("fault", "the mesh has no fault faces", advice="Tag them 3 or from 65 on, or see mesh.boundaries."))
+        raise InputError(
+            Problem("fault", "the mesh has no fault faces", advice="Tag them 3 or from 65 on, or see mesh.boundaries.")
+        )
     rule = point_rule(setting.points, case.numerics.order - 1)
-    faces = fault_faces(
-        mesh, topology, shape, frictional, setting.reference, setting.reference_method, len(rule.phi)
-    )
+    faces = fault_faces(mesh, topology, shape, frictional, setting.reference, setting.reference_method, len(rule.phi))
     problems = Problems()
     fluid = (material["mu"][faces.cells] <= 0).any(1)
     if fluid.any():
         x = faces.corners[np.flatnonzero(fluid)[0]].mean(0)
-        problems.error(f"fault face at ({x[0]:g}, {x[1]:g}, {x[2]:g})", f"touches a fluid (and {fluid.sum() - 1} more)", "mu > 0")
+        problems.error(
+            f"fault face at ({x[0]:g}, {x[1]:g}, {x[2]:g})", f"touches a fluid (and {fluid.sum() - 1} more)", "mu > 0"
+        )
     positions = faces.positions(rule.points[faces.group])
     points, tags = positions.reshape(-1, 3), np.repeat(faces.tags, positions.shape[1])
     field = load_field(setting.parameters)
@@ -76,7 +78,9 @@ def plan_fault(
         scale = state["slip_rate"] / np.where(tau > 0, tau, 1.0)
         state = state | {"slip_rate1": scale * stress[:, 1], "slip_rate2": scale * stress[:, 2]}
     episodes = tuple(
-        Episode(e.start, e.duration, _traction(load_field(e.stress), points, tags, faces, i + 1).reshape(*positions.shape))
+        Episode(
+            e.start, e.duration, _traction(load_field(e.stress), points, tags, faces, i + 1).reshape(*positions.shape)
+        )
         for i, e in enumerate(setting.nucleation)
     )
     moving = tuple(e for e in episodes if np.any(e.traction))

@@ -31,8 +31,21 @@ class Writer(Protocol):
 class Snapshots:
     """Collects parts of snapshots by cluster and hands complete ones to the writers."""
 
-    def __init__(self, interval: float, clusters: Sequence[np.ndarray], fields: Sequence[str], rows: int, writers: Sequence[Writer]):
-        self.interval, self.clusters, self.fields, self.rows, self.writers = interval, clusters, tuple(fields), rows, writers
+    def __init__(
+        self,
+        interval: float,
+        clusters: Sequence[np.ndarray],
+        fields: Sequence[str],
+        rows: int,
+        writers: Sequence[Writer],
+    ):
+        self.interval, self.clusters, self.fields, self.rows, self.writers = (
+            interval,
+            clusters,
+            tuple(fields),
+            rows,
+            writers,
+        )
         self.active = {c for c, items in enumerate(clusters) if len(items)}
         self.next = [0] * len(clusters)
         self.pending: dict[int, tuple[set[int], dict[str, np.ndarray]]] = {}
@@ -150,12 +163,16 @@ def surface(engine: Engine, setting: Any, open_writers: Callable[..., list[Write
     slots = op.layout.history[op.layout.position[cell]]
     for f in range(4):
         items = np.flatnonzero(face == f)
-        listed = ranged(slots[items][:, None], plan.clustering.cluster[cell[items]], clusters, op.backend.lanes, np.array([trash]))
+        listed = ranged(
+            slots[items][:, None], plan.clustering.cluster[cell[items]], clusters, op.backend.lanes, np.array([trash])
+        )
         motion = op.backend.batch(len(listed.rows), len(centres), 4)
         real = listed.source >= 0
         where[items[listed.source[real]]] = np.flatnonzero(real)
         motions.append(motion)
-        launch = compiled[f"surface_{f}"]({"slots": op.backend.index(listed.rows), "history": op.history, "motion": motion})
+        launch = compiled[f"surface_{f}"](
+            {"slots": op.backend.index(listed.rows), "history": op.history, "motion": motion}
+        )
         launches.append((launch, listed.ranges))
     rows = kernels.derivative_rows(order)
 
@@ -171,7 +188,9 @@ def surface(engine: Engine, setting: Any, open_writers: Callable[..., list[Write
             if now:
                 v = op.dofs(cell[chosen])[:, :, -3:]
             else:
-                series = op.history.get(slots[chosen]).reshape(len(chosen), sum(rows), len(plan.law.quantities))[:, :, -3:]
+                series = op.history.get(slots[chosen]).reshape(len(chosen), sum(rows), len(plan.law.quantities))[
+                    :, :, -3:
+                ]
                 v, u = np.zeros((2, len(chosen), rows[0], 3))
                 at = 0
                 for k, count in enumerate(rows):
@@ -205,7 +224,9 @@ def fault(engine: Engine, setting: Any, open_writers: Callable[..., list[Writer]
     plan, f = engine.plan, engine.fault
     if f is None:
         raise InputError(Problem("output.fault", "the case has no fault with friction"))
-    fields = check_fields(setting.fields, FAULT_FIELDS, [n for n in FAULT_FIELDS if n not in ("P_f", "Tmp")], "output.fault.fields")
+    fields = check_fields(
+        setting.fields, FAULT_FIELDS, [n for n in FAULT_FIELDS if n not in ("P_f", "Tmp")], "output.fault.fields"
+    )
     corners, centres = refine_triangle(setting.refinement)
     points = f.faces.positions(corners.reshape(-1, 2))
     writers = open_writers("fault", points.reshape(-1, 3), np.arange(points.size // 3).reshape(-1, 3), {

@@ -22,7 +22,11 @@ def apply(engine: Engine) -> None:
     elif setting.kind == "easi":
         engine.project(lambda x: _field(engine, setting, x))
     else:
-        raise NotBuiltError(Problem("initial.kind", f"'{setting.kind}' is not available as a case's initial state", "zero, plane-wave, easi"))
+        raise NotBuiltError(
+            Problem(
+                "initial.kind", f"'{setting.kind}' is not available as a case's initial state", "zero, plane-wave, easi"
+            )
+        )
 
 
 def _field(engine: Engine, setting: Any, points: np.ndarray) -> np.ndarray:
@@ -57,7 +61,9 @@ def plane_waves(engine: Engine, points: np.ndarray, time: float) -> np.ndarray:
             across = across - (across @ k) / length**2 * k
             direction, speed = across / np.linalg.norm(across), float(np.sqrt(values.get("mu", 0.0) / values["rho"]))
         if speed <= 0.0:
-            raise InputError(Problem("initial.wave", f"mode {wave.mode} does not exist in this material", "P in fluids"))
+            raise InputError(
+                Problem("initial.wave", f"mode {wave.mode} does not exist in this material", "P in fluids")
+            )
         state = np.zeros(len(law.quantities))
         state[-3:] = wave.amplitude * direction
         state[:-3] = (np.einsum("d,dij->ij", k, a) @ state)[:-3] / (speed * length)

@@ -40,7 +40,9 @@ def kernel_table(order: int, law: str) -> tuple[tuple[str, ...], list[tuple[str,
     return ("kernel", "useful flops an item", "numbers moved an item", "bytes in double"), rows
 
 
-def kernel_stages(name: str, backend: str = "cpu", order: int = 4, precision: str = "double", law: str = "elastic") -> list[tuple[str, str]]:
+def kernel_stages(
+    name: str, backend: str = "cpu", order: int = 4, precision: str = "double", law: str = "elastic"
+) -> list[tuple[str, str]]:
     """(stage, text): the statements, then the backend's source where it generates one."""
     known = all_kernels(order, law)
     if name not in known:
@@ -58,9 +60,13 @@ def _describe(statements: Any, indent: str) -> list[str]:
         match s:
             case Contract():
                 size = (s.matrix.rows, s.matrix.cols) if isinstance(s.matrix, Array) else s.matrix.shape
-                kind = s.matrix.name if isinstance(s.matrix, Array) else f"constant, {int((s.matrix != 0).sum())} nonzeros"
+                kind = (
+                    s.matrix.name if isinstance(s.matrix, Array) else f"constant, {int((s.matrix != 0).sum())} nonzeros"
+                )
                 sign = "+=" if s.accumulate else "="
-                lines.append(f"{indent}{s.out.array.name} {sign} ({size[0]} x {size[1]}, {kind}) @ {s.inp.array.name}, {len(s.columns)} columns")
+                lines.append(
+                    f"{indent}{s.out.array.name} {sign} ({size[0]} x {size[1]}, {kind}) @ {s.inp.array.name}, {len(s.columns)} columns"
+                )
             case Pointwise():
                 outs, ins = (", ".join(v.array.name for v in part) for part in (s.outs, s.ins))
                 name = s.function.__name__ if s.function.__name__ != "<lambda>" else "formula"
@@ -68,7 +74,9 @@ def _describe(statements: Any, indent: str) -> list[str]:
             case Gather():
                 lines.append(f"{indent}{s.out.array.name} = {s.store.name}[{s.index.name}[{s.column}]]")
             case Scatter():
-                lines.append(f"{indent}{s.store.name}[{s.index.name}[{s.column}]] {'+=' if s.accumulate else '='} {s.inp.array.name}")
+                lines.append(
+                    f"{indent}{s.store.name}[{s.index.name}[{s.column}]] {'+=' if s.accumulate else '='} {s.inp.array.name}"
+                )
             case Repeat():
                 lines += [f"{indent}repeat {s.count} times ({s.index.name}):", *_describe(s.body, indent + "  ")]
     return lines

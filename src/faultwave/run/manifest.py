@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from faultwave.run.simulation import Simulation
 
 
-def write_run_manifest(sim: Simulation, folder: Path, status: Literal["running", "finished", "interrupted", "failed"] | None = None) -> Path:
+def write_run_manifest(
+    sim: Simulation, folder: Path, status: Literal["running", "finished", "interrupted", "failed"] | None = None
+) -> Path:
     """PREFIX-manifest.json in ``folder``."""
     case, engine = sim.case, sim.engine
     inputs = [p for p in (*case.source_files, case.mesh.file) if p is not None and Path(p).exists()]

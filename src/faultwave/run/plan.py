@@ -61,7 +61,13 @@ def make_plan(case: Case) -> Plan:
     step = stable_steps(case, physics, shape, material, problems)
     clusters = case.numerics.clustering
     clustering = tets.assign_clusters(
-        step, topology.neighbours, frictional, clusters.rates, clusters.wiggle_minimum, clusters.wiggle_step, clusters.maximum
+        step,
+        topology.neighbours,
+        frictional,
+        clusters.rates,
+        clusters.wiggle_minimum,
+        clusters.wiggle_step,
+        clusters.maximum,
     )
     fault = None
     with _collected(problems):
@@ -110,7 +116,9 @@ class _collected:
         return False
 
 
-def _material(case: Case, physics: Law, mesh: tets.Mesh, topology: tets.Topology, problems: Problems) -> dict[str, np.ndarray]:
+def _material(
+    case: Case, physics: Law, mesh: tets.Mesh, topology: tets.Topology, problems: Problems
+) -> dict[str, np.ndarray]:
     names = [p.name for p in physics.parameters]
     with _collected(problems):
         field = load_field(case.material)
@@ -143,6 +151,8 @@ def _not_built(case: Case, topology: tets.Topology, problems: Problems) -> None:
         count = int((topology.kinds == kind).sum())
         if count:
             name = kind.name.lower().replace("_", " ")
-            problems.items.append(Problem("mesh", f"{count} faces of kind '{name}', which this version cannot simulate"))
+            problems.items.append(
+                Problem("mesh", f"{count} faces of kind '{name}', which this version cannot simulate")
+            )
     if case.fault is not None and case.law != "elastic":
         problems.error("fault", f"dynamic rupture needs the elastic law, not '{case.law}'")

@@ -59,7 +59,10 @@ def _stepping(plan: Plan) -> Rows:
         ("element updates", f"{updates(plan):,.0f}"),
         ("speedup of local over global stepping", f"{c.speedup:.2f}"),
     ]
-    rows += [(f"cluster {i}: step {s:.4g} s", f"{n:,} cells") for i, (s, n) in enumerate(zip(c.steps, c.histogram, strict=True))]
+    rows += [
+        (f"cluster {i}: step {s:.4g} s", f"{n:,} cells")
+        for i, (s, n) in enumerate(zip(c.steps, c.histogram, strict=True))
+    ]
     return rows
 
 
@@ -95,7 +98,12 @@ def _output(plan: Plan) -> Rows:
         if setting is not None:
             count, steps = faces * per[setting.refinement], int(end / setting.interval + 1e-9) + 1
             fields = len(setting.fields) if setting.fields else {"volume": 3, "surface": 7, "fault": 18}[name]
-            rows.append((name, f"{steps} snapshots of {count:,} cells, {fields} fields: {steps * count * fields * size / 2**20:,.1f} MiB"))
+            rows.append(
+                (
+                    name,
+                    f"{steps} snapshots of {count:,} cells, {fields} fields: {steps * count * fields * size / 2**20:,.1f} MiB",
+                )
+            )
     if plan.receivers is not None and out.receivers is not None:
         rows.append(("receivers", f"{len(plan.receivers.cells)} with {int(end / out.receivers.interval) + 1} samples"))
     if plan.fault_receivers is not None:
@@ -111,7 +119,10 @@ def _resolution(plan: Plan) -> Rows:
     frequency = slow * order / edge / 10.0  # edge / order = a tenth of the wavelength
     rows: Rows = [
         ("edge length", f"{edge.min():.4g} to {edge.max():.4g} m"),
-        ("frequency with 10 points per S wavelength", f"{frequency.min():.3g} Hz everywhere, {np.median(frequency):.3g} Hz in half of the cells"),
+        (
+            "frequency with 10 points per S wavelength",
+            f"{frequency.min():.3g} Hz everywhere, {np.median(frequency):.3g} Hz in half of the cells",
+        ),
     ]
     if plan.fault is not None and {"mu_s", "mu_d", "d_c"} <= set(plan.fault.parameters):
         rows.append(("points in the cohesive zone", _cohesive_zone(plan)))

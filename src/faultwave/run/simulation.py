@@ -69,7 +69,12 @@ class Simulation:
         if self._receivers is None or setting is None or points is None:
             return None
         return seismograms.dataset(
-            self._receivers, self.plan.law.quantities, points.located, points.requested, setting.rotation, setting.strain_rate
+            self._receivers,
+            self.plan.law.quantities,
+            points.located,
+            points.requested,
+            setting.rotation,
+            setting.strain_rate,
         )
 
     @property
@@ -97,13 +102,17 @@ class Simulation:
         if not self._energies:
             return None
         names = self._energies[0][1]
-        return energies_from_arrays([t for t, _ in self._energies], {n: [e[n] for _, e in self._energies] for n in names})
+        return energies_from_arrays(
+            [t for t, _ in self._energies], {n: [e[n] for _, e in self._energies] for n in names}
+        )
 
     def sample(self, points: Any) -> np.ndarray:
         """State (n, Q) at points (n, 3) at the time reached; NaN outside the mesh."""
         return self.engine.sample(np.asarray(points, float).reshape(-1, 3))
 
-    def error(self, solution: Callable[..., np.ndarray], inside: Callable[[np.ndarray], np.ndarray] | None = None) -> np.ndarray:
+    def error(
+        self, solution: Callable[..., np.ndarray], inside: Callable[[np.ndarray], np.ndarray] | None = None
+    ) -> np.ndarray:
         """Relative L2 error (Q,) against solution(points (n, 3), time) -> (n, Q)."""
         return self.engine.error(solution, inside)
 
@@ -117,7 +126,9 @@ class Simulation:
 
     # ---- running ------------------------------------------------------------------------------------------------------------
 
-    def run(self, progress: Callable[[Progress], None] | None = None, until: float | None = None, write: bool = True) -> Simulation:
+    def run(
+        self, progress: Callable[[Progress], None] | None = None, until: float | None = None, write: bool = True
+    ) -> Simulation:
         """Advance to ``until`` or the case's end time; ``write=False`` leaves the disk alone."""
         end = until if until is not None else self.case.end_time
         folder = prepare_folder(self.case.output.folder, self.force, self.case.output.prefix) if write else None
@@ -245,13 +256,18 @@ class Simulation:
         setting, points, fault = self.case.output.fault_receivers, self.plan.fault_receivers, self.engine.fault
         if setting is None or points is None or fault is None:
             return None, []
-        names = fields.check_fields(setting.fields, fields.FAULT_FIELDS, FAULT_RECEIVER_FIELDS, "output.fault_receivers.fields")
+        names = fields.check_fields(
+            setting.fields, fields.FAULT_FIELDS, FAULT_RECEIVER_FIELDS, "output.fault_receivers.fields"
+        )
         faces = points.cells
         cluster = self.plan.clustering.cluster[fault.faces.cells[faces, 0]]
         members = [np.flatnonzero(cluster == c) for c in range(self.engine.layout.clusters)]
         from_velocity = self.case.fault is not None and self.case.fault.slip_rate_output == "velocity"
         exact = setting.position == "exact"
-        probes = {c: FaultProbe(fault, faces[m], points.local[m][:, None], exact, from_velocity) for c, m in enumerate(members)}
+        probes = {
+            c: FaultProbe(fault, faces[m], points.local[m][:, None], exact, from_velocity)
+            for c, m in enumerate(members)
+        }
 
         def read(cluster: int) -> np.ndarray:
             found = probes[cluster].read(names)
@@ -267,7 +283,9 @@ class Simulation:
         out = self.case.output
         dtype = np.float32 if out.precision == "single" else np.float64
 
-        def open_writers(kind: str, points: np.ndarray, cells: np.ndarray, static: dict, names: list[str]) -> list[fields.Writer]:
+        def open_writers(
+            kind: str, points: np.ndarray, cells: np.ndarray, static: dict, names: list[str]
+        ) -> list[fields.Writer]:
             path = folder / f"{out.prefix}-{kind}"
             writers = [VtkHdfWriter(f"{path}.vtkhdf", points, cells, static, names, dtype)]
             if out.xdmf:
@@ -287,7 +305,10 @@ class Simulation:
         prefix, found = self.case.output.prefix, [d for d in (self.receivers, self.fault_receivers) if d is not None]
         if found:
             self.files.append(write_receivers(folder / f"{prefix}-receivers.h5", found))
-        for data, writer in ((self.receivers, seissol_dat.write_receivers), (self.fault_receivers, seissol_dat.write_fault_receivers)):
+        for data, writer in (
+            (self.receivers, seissol_dat.write_receivers),
+            (self.fault_receivers, seissol_dat.write_fault_receivers),
+        ):
             if data is not None and self.case.output.seissol_layout:
                 self.files += writer(folder, prefix, data)
         if self.energies is not None:

@@ -57,7 +57,10 @@ def vector_bytes() -> int:
 
 
 def cache_folder() -> Path:
-    root = os.environ.get("FAULTWAVE_CACHE") or Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "faultwave"
+    root = (
+        os.environ.get("FAULTWAVE_CACHE")
+        or Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "faultwave"
+    )
     return Path(root) / "kernels"
 
 
@@ -84,5 +87,7 @@ def _build_one(name: str, source: str) -> Path:
                 raise BackendError(f"compiling kernel {name} failed: {' '.join(command)}\n{result.stderr[-2000:]}")
             os.replace(library, target)  # atomic: ranks and runs may build the same kernel at once
     except OSError as error:
-        raise BackendError(f"the kernel cache {cache_folder()} cannot be written ({error}); set FAULTWAVE_CACHE") from None
+        raise BackendError(
+            f"the kernel cache {cache_folder()} cannot be written ({error}); set FAULTWAVE_CACHE"
+        ) from None
     return target

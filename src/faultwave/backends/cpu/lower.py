@@ -96,7 +96,9 @@ class _Lowering:
             raise ValueError(f"kernel {self.kernel.name}: gather and scatter need whole rows of {view.array.name}")
         size = view.rows * view.cols
         if store.rows * store.cols != size:
-            raise ValueError(f"kernel {self.kernel.name}: {store.name} has {store.rows * store.cols} numbers, not {size}")
+            raise ValueError(
+                f"kernel {self.kernel.name}: {store.name} has {store.rows * store.cols} numbers, not {size}"
+            )
         base = f"({view.array.name} + {view.row * view.array.cols})"
         self.lines += [
             f"for (int lane = 0; lane < {self.lanes}; ++lane) {{",
@@ -108,7 +110,11 @@ class _Lowering:
     def contract(self, s: Contract) -> None:
         if isinstance(s.matrix, Array):
             table = s.matrix
-            step = f"for (int p = 0; p < {table.cols}; ++p) {{", f"{table.name}[r * {table.cols} + p]", f"p * {s.inp.array.cols}"
+            step = (
+                f"for (int p = 0; p < {table.cols}; ++p) {{",
+                f"{table.name}[r * {table.cols} + p]",
+                f"p * {s.inp.array.cols}",
+            )
             return self.contraction(s, table.rows, *step)
         n, rows = len(self.tables), len(s.matrix)
         self.table(n, s.matrix, s.inp.array.cols)

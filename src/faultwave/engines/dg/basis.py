@@ -40,7 +40,11 @@ def _homogeneous(n: int, a: int, b: int, x: np.ndarray, y: np.ndarray) -> list[t
         (h1, x1, y1), (h0, x0, y0) = rows[-1], rows[-2]
         line = p * y + q * x
         rows.append(
-            (line * h1 - r * y**2 * h0, q * h1 + line * x1 - r * y**2 * x0, p * h1 + line * y1 - r * (2 * y * h0 + y**2 * y0))
+            (
+                line * h1 - r * y**2 * h0,
+                q * h1 + line * x1 - r * y**2 * x0,
+                p * h1 + line * y1 - r * (2 * y * h0 + y**2 * y0),
+            )
         )
     return rows
 

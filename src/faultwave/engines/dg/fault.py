@@ -103,7 +103,11 @@ class Fault:
         n, points = len(faces.area), len(rule.weights)
         self._trace_lists(clusters)
         self.list = ranged(
-            np.arange(n)[:, None], cluster[faces.cells[:, 0]] * groups + faces.group, clusters * groups, b.fixed_lanes, np.array([-1])
+            np.arange(n)[:, None],
+            cluster[faces.cells[:, 0]] * groups + faces.group,
+            clusters * groups,
+            b.fixed_lanes,
+            np.array([-1]),
         )
         source = self.list.rows[:, 0]
         self.real = source >= 0
@@ -132,12 +136,19 @@ class Fault:
         for i in range(4):
             items = np.flatnonzero(local == i)
             rows = np.stack([op.layout.history[op.layout.position[cells[items]]], items], 1)
-            listed = ranged(rows, cluster[items], clusters, op.backend.lanes, np.array([op.layout.histories - 1, 2 * n]))
+            listed = ranged(
+                rows, cluster[items], clusters, op.backend.lanes, np.array([op.layout.histories - 1, 2 * n])
+            )
             launch = None
             if len(items):
                 source = np.where(listed.source >= 0, cells[items][listed.source], -1)
                 launch = compiled[f"fault_traces_{i}"](
-                    {"history": op.history, "slots": op.backend.index(listed.rows), "side": op.sides(source, i), "traces": self.traces}
+                    {
+                        "history": op.history,
+                        "slots": op.backend.index(listed.rows),
+                        "side": op.sides(source, i),
+                        "traces": self.traces,
+                    }
                 )
             self.trace_lists.append((launch, listed.ranges))
 
@@ -190,7 +201,10 @@ class Fault:
         starts = ends - step * sub
         clock = np.stack([step * sub, ends, np.full_like(ends, time) if self.deck_times else starts,
                           np.full_like(ends, 0.0 if self.deck_times else 1.0)], 1)  # fmt: skip
-        ramp = [[increment(a, b, e.start, e.duration) for e in self.episodes] or [0.0] for a, b in zip(starts, ends, strict=True)]
+        ramp = [
+            [increment(a, b, e.start, e.duration) for e in self.episodes] or [0.0]
+            for a, b in zip(starts, ends, strict=True)
+        ]
         taylor = [powers(t * step, self.operator.order)[0] for t in tau]
         damping = self.damping if time < self.damping_end else 1.0
         for g, launch in enumerate(self.launches):

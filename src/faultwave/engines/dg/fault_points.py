@@ -56,7 +56,9 @@ def permuted(points: np.ndarray, permutation: tuple[int, ...]) -> np.ndarray:
     return ascending[:, 1:]
 
 
-def vertex_permutation(order: np.ndarray, face: np.ndarray, file_faces: np.ndarray, sorted_faces: np.ndarray) -> np.ndarray:
+def vertex_permutation(
+    order: np.ndarray, face: np.ndarray, file_faces: np.ndarray, sorted_faces: np.ndarray
+) -> np.ndarray:
     """Index into ``PERMUTATIONS`` for sorted local ``face`` (n,) of cells with ``order`` (n, 4): sorted vertex i is file vertex order[i].
 
     ``file_faces`` (4, 3) lists the vertices of the file's faces, the first being the origin of its coordinates.

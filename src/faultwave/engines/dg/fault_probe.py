@@ -74,7 +74,9 @@ class FaultProbe:
         z = z[..., [0, 1, 1]]  # along n, s1, s2
         waves, speeds = [], []
         for side, sign in ((0, 1.0), (1, -1.0)):
-            q = np.einsum("nsb,nbq->qns", self.psi[:, side], fault.operator.dofs(f.cells[self.items, side]).astype(float))
+            q = np.einsum(
+                "nsb,nbq->qns", self.psi[:, side], fault.operator.dofs(f.cells[self.items, side]).astype(float)
+            )
             n = [frame[:, 0, x, None] for x in range(3)]
             traction = np.einsum("ncx,xns->cns", frame, np.stack(law.flux(q, n)))
             velocity = np.einsum("ncx,xns->cns", frame, np.stack(law.potential(q)))

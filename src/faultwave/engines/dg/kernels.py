@@ -285,7 +285,11 @@ def integrate(law: Law, order: int) -> Kernel:
     for step in range(1, order):
         part = series.view(sum(rows[:step]), rows[step])
         view = total.view(0, rows[step])
-        k.pointwise(lambda t, s, c: [[x + c[0] * y for x, y in zip(t, s, strict=True)]], [view, part, weight.view(step, 1)], [view])
+        k.pointwise(
+            lambda t, s, c: [[x + c[0] * y for x, y in zip(t, s, strict=True)]],
+            [view, part, weight.view(step, 1)],
+            [view],
+        )
     k.scatter(total, waves, slots, 1)
     return k
 

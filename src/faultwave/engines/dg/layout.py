@@ -117,7 +117,9 @@ def build_layout(
 
     c, f = np.nonzero(slower)
     sums = ranged(np.stack([inside[c, f], summed[c, f]], 1), cluster[c], clusters, lanes, np.array([trash, trash]))
-    joins = ranged(np.stack([near_slow[c, f], arrivals[c, f]], 1), cluster[c], clusters, lanes, np.array([slow_trash, trash]))
+    joins = ranged(
+        np.stack([near_slow[c, f], arrivals[c, f]], 1), cluster[c], clusters, lanes, np.array([slow_trash, trash])
+    )
     slow = []
     for face in range(4):
         c = np.flatnonzero(faster[:, face])

@@ -77,7 +77,8 @@ class Operator:
     def _cell_constants(self) -> np.ndarray:
         c = self.cells
         return np.concatenate(
-            [c.inverse.reshape(-1, 9), np.stack([*self.law.constants(c.material), *self.law.impedance(c.material)], 1)], 1
+            [c.inverse.reshape(-1, 9), np.stack([*self.law.constants(c.material), *self.law.impedance(c.material)], 1)],
+            1,
         )
 
     def _face_constants(self) -> np.ndarray:

@@ -50,7 +50,11 @@ def rupture(
     stress = k.batch("stress", points, 3, "inout")
     nucleation = k.batch("nucleation", points, 3 * max(1, episodes))
     record = k.batch("record", points, len(columns), "inout")
-    at_points, back, project = k.matrix("phi", points, b2), k.matrix("back", b2, points), k.matrix("project", points, points)
+    at_points, back, project = (
+        k.matrix("phi", points, b2),
+        k.matrix("back", b2, points),
+        k.matrix("project", points, points),
+    )
     taylor, weight = k.scalar("taylor", times, order), k.scalar("weight", times)
     clock = k.scalar("clock", times, 4)  # sub-step, its end, time to mark a rupture with, share of the sub-step to add
     ramp = k.scalar("ramp", times, max(1, episodes))
@@ -96,10 +100,16 @@ def rupture(
         eta = z[1] * z[3] / (z[1] + z[3])
         traction = [h[0], h[1] - eta * v[0], h[2] - eta * v[1]]
         notes = _note(dict(zip(columns, r, strict=True)), s["slip_rate"], x, traction, t, w)
-        weak = law.dynamic_stress_reached(p, c, new, x.friction) & (notes["weakened"] <= 0.0) & (notes["ruptured"] > 0.0)
+        weak = (
+            law.dynamic_stress_reached(p, c, new, x.friction) & (notes["weakened"] <= 0.0) & (notes["ruptured"] > 0.0)
+        )
         notes["weakened"] = m.where(weak, t[2], notes["weakened"])
         if moved:
-            averaged = [h[0] - z[0] * z[2] / (z[0] + z[2]) * h[3], h[1] - eta * h[4], h[2] - eta * h[5]]  # eta (T+/Z+ + T-/Z-)
+            averaged = [
+                h[0] - z[0] * z[2] / (z[0] + z[2]) * h[3],
+                h[1] - eta * h[4],
+                h[2] - eta * h[5],
+            ]  # eta (T+/Z+ + T-/Z-)
             notes |= _note_jump(notes, h[3:6], averaged, w)
         return [
             [new[name] for name in states],
@@ -114,7 +124,9 @@ def rupture(
             if j == 0:
                 k.pointwise(lambda x, c: [[c[0] * y for y in x]], [at[0], c], [view])
             else:
-                k.pointwise(lambda a, x, c: [[y + c[0] * d for y, d in zip(a, x, strict=True)]], [view, at[j], c], [view])
+                k.pointwise(
+                    lambda a, x, c: [[y + c[0] * d for y, d in zip(a, x, strict=True)]], [view, at[j], c], [view]
+                )
         k.contract(here, at_points, now)
         t, w = clock.view(o, 1), weight.view(o, 1)
         if episodes:
