@@ -24,11 +24,13 @@ class Actions(Protocol):
 
 @dataclass
 class Clock:
-    """Ticks since the last meeting point: ``rate`` a step, predicted and corrected so far, ``limit`` at the meeting."""
+    """Ticks since the last meeting point: ``rate`` a step, predicted and corrected so far, ``start`` of the last step
+    predicted, ``limit`` at the meeting."""
 
     rate: int
     predicted: int = 0
     corrected: int = 0
+    start: int = 0
     limit: int = 0
 
     @property
@@ -53,7 +55,7 @@ class March:
         """Step every cluster to ``until``; only the last step of each may be shortened."""
         ticks = max(1, math.ceil((until - self.time) / self.tick - 1e-9))
         for clock in self.clocks:
-            clock.predicted = clock.corrected = 0
+            clock.predicted = clock.corrected = clock.start = 0
             clock.limit = ticks
         while any(clock.corrected < ticks for clock in self.clocks):
             moved = False
@@ -78,11 +80,12 @@ class March:
             if clock.corrected >= clock.limit or not all(clock.predicted < n.reach for n in near):
                 return False
             self.actions.predict(i, start, step, slower is None or slower.corrected == clock.corrected)
-            clock.predicted = clock.reach
+            clock.start, clock.predicted = clock.corrected, clock.reach
             return True
         if not all(n.predicted >= min(clock.predicted, n.limit) for n in near):
             return False
-        offset = start - self._moment(slower.corrected, until) if slower else 0.0
+        # The slower cluster may have corrected already; its traces still belong to the step it predicted last.
+        offset = start - self._moment(slower.start, until) if slower else 0.0
         self.actions.correct(i, start, step, offset)
         clock.corrected = clock.predicted
         return True
