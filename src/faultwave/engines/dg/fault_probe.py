@@ -19,6 +19,9 @@ QUANTITIES = (
 )  # fmt: skip
 """What a probe can read, named as in FORMATS 4.2."""
 
+SIMULTANEOUS = 1e-6
+"""A face whose rupture times differ by less than this part of them has no rupture speed."""
+
 
 class FaultProbe:
     """Points (n, q, 2) in the coordinates of fault faces ``items`` (n,).
@@ -150,7 +153,7 @@ class FaultProbe:
         }
 
     def _rupture_speed(self, ruptured: np.ndarray) -> np.ndarray:
-        """1/|grad RT| in the face where every point has ruptured, else 0 (NUMERICS 5.5), at the friction points."""
+        """1/|grad RT| in the face where every point has ruptured, not all at once, else 0 (NUMERICS 5.5), at friction points."""
         rule, faces = self.fault.rule, self.fault.faces
         modes = self._modes(ruptured)
         gradient = triangle_basis_gradient(rule.points.reshape(-1, 2), self.fault.operator.order - 1)[1]
@@ -160,5 +163,7 @@ class FaultProbe:
         edges = np.stack([corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]], 1)
         metric = np.linalg.inv(edges @ edges.transpose(0, 2, 1))
         steep = np.sqrt(np.maximum(np.einsum("npd,nde,npe->np", slope, metric, slope), 0.0))
-        whole = (ruptured > 0).all(1)[:, None] & (steep > 0)
+        # Where a face breaks all at once the times differ by rounding only, and so would the speed.
+        first, last = ruptured.min(1), ruptured.max(1)
+        whole = ((first > 0) & (last - first > SIMULTANEOUS * last))[:, None] & (steep > 0)
         return np.where(whole, 1.0 / np.where(steep > 0, steep, 1.0), 0.0)
