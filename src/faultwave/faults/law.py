@@ -11,16 +11,16 @@ expressions. Constants are plain numbers when a kernel is recorded, so those fun
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import inf
 from typing import Any
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.faults.load import Load, Solved, Values
+from faultwave.faults.solvers import SOLVERS
 from faultwave.kernels import math as m
-
-Values = Mapping[str, Any]
 
 # Values every fault point has whatever the law; ``common_update`` advances them.
 COMMON_STATE = (
@@ -52,37 +52,6 @@ class Parameter:
         x = np.asarray(values, float)
         with np.errstate(invalid="ignore"):
             return (x >= self.lower) & (x <= self.upper) & ((x > 0) | (not self.positive))
-
-
-@dataclass(frozen=True)
-class Load:
-    """Total traction of the locked fault in a sub-step, face frame (n, s1, s2) [Pa]; compression is sigma < 0.
-
-    ``eta`` shear impedance of the fault [Pa s/m], ``dt`` length of the sub-step, ``t`` its END [s].
-    """
-
-    tau1: Any
-    tau2: Any
-    sigma: Any
-    eta: Any
-    dt: Any
-    t: Any
-
-    def shear(self) -> Any:
-        """|tau| (kernel)."""
-        return m.sqrt(self.tau1 * self.tau1 + self.tau2 * self.tau2)
-
-
-@dataclass(frozen=True)
-class Solved:
-    """Slip rate [m/s] along the face tangents and its magnitude, strength [Pa], friction coefficient, new own state."""
-
-    slip_rate1: Any
-    slip_rate2: Any
-    slip_rate: Any
-    strength: Any
-    friction: Any
-    state: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -189,8 +158,6 @@ class FrictionLaw:
 
     def solve(self, p: Values, c: Values, s: Values, load: Load) -> Solved:
         """Slip rate and strength of a sub-step (kernel); ``s`` holds the state before it."""
-        from faultwave.faults.solvers import SOLVERS
-
         return SOLVERS[self.solver](self, p, c, s, load)
 
     def evolve(

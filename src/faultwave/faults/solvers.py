@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from faultwave.faults.law import Load, Solved, Values
+from faultwave.faults.load import Load, Solved, Values
 from faultwave.kernels import math as m
 
 # Slip rates below this are as good as none; keeps logarithms and L/V finite in double precision.

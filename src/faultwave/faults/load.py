@@ -1,0 +1,42 @@
+"""What a friction law is given and what it answers in one sub-step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from faultwave.kernels import math as m
+
+Values = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Load:
+    """Total traction of the locked fault in a sub-step, face frame (n, s1, s2) [Pa]; compression is sigma < 0.
+
+    ``eta`` shear impedance of the fault [Pa s/m], ``dt`` length of the sub-step, ``t`` its END [s].
+    """
+
+    tau1: Any
+    tau2: Any
+    sigma: Any
+    eta: Any
+    dt: Any
+    t: Any
+
+    def shear(self) -> Any:
+        """|tau| (kernel)."""
+        return m.sqrt(self.tau1 * self.tau1 + self.tau2 * self.tau2)
+
+
+@dataclass(frozen=True)
+class Solved:
+    """Slip rate [m/s] along the face tangents and its magnitude, strength [Pa], friction coefficient, new own state."""
+
+    slip_rate1: Any
+    slip_rate2: Any
+    slip_rate: Any
+    strength: Any
+    friction: Any
+    state: dict[str, Any] = field(default_factory=dict)
