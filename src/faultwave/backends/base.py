@@ -66,4 +66,4 @@ def make(name: str, precision: str = "double", threads: int | None = None) -> Ba
     if name not in names():
         raise BackendError(f"backend '{name}' does not exist (allowed: {', '.join(names())}) {suggest(name, names())}")
     module = importlib.import_module(f"faultwave.backends.{name}")
-    return module.backend(precision, threads)  # type: ignore[no-any-return]
+    return module.backend(precision, threads)

@@ -52,7 +52,8 @@ class ReceiverRecorder:
         series = self._series(cluster)
         for number in range(first, last):
             tau = number * self.interval - time
-            self._store(number, items, sum(s * (tau**k / math.factorial(k)) for k, s in enumerate(series)))
+            terms = [s * (tau**k / math.factorial(k)) for k, s in enumerate(series)]
+            self._store(number, items, np.sum(terms, axis=0))
         self.next[cluster] = last
 
     def finish(self, time: float, values: Callable[[int], np.ndarray]) -> None:

@@ -23,4 +23,5 @@ def simulate(case: Case | dict[str, Any] | str | Path, force: bool = False, **ov
 
     settings, problems = load_case(case, overrides)
     problems.raise_errors()
+    assert settings is not None  # it is None only where there are errors
     return Simulation(make_plan(settings), force=force, warnings=problems.warnings)

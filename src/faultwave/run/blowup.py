@@ -46,7 +46,7 @@ def diagnose(engine: Engine, time: float) -> Diagnosis:
         causes.append(
             f"the CFL number {cfl:g} is close to the limit {LARGEST_CFL[order]:g} of order {order}: lower numerics.cfl"
         )
-    if engine.fault is not None and any(plan.frictional[bad].any(1)):
+    if engine.fault is not None and bool(plan.frictional[bad].any()):
         causes.append("cells at the fault: look at initial stress and friction parameters there (faultwave check)")
     if plan.case.numerics.precision == "single":
         causes.append("single precision: try --precision double")

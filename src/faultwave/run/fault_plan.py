@@ -67,7 +67,7 @@ def plan_fault(
     values = law.given(field.evaluate(points, tags, wanted), len(points))
     stress = np.zeros((len(points), 3))
     if law.needs_stress:
-        stress = _traction(field, points, tags, faces, 0)
+        stress = _traction(field, 0, "fault.parameters", points, tags, faces)
     vectors = (faces.tangent1, faces.tangent2, faces.strike, faces.dip)
     prepared = law.prepare(values, constants, frame.directions(*[np.repeat(v, positions.shape[1], 0) for v in vectors]))
     tau = np.hypot(stress[:, 1], stress[:, 2])
@@ -77,12 +77,11 @@ def plan_fault(
     if "slip_rate" in state:  # the rate along the initial traction, so that the first sub-step starts from it
         scale = state["slip_rate"] / np.where(tau > 0, tau, 1.0)
         state = state | {"slip_rate1": scale * stress[:, 1], "slip_rate2": scale * stress[:, 2]}
-    episodes = tuple(
-        Episode(
-            e.start, e.duration, _traction(load_field(e.stress), points, tags, faces, i + 1).reshape(*positions.shape)
-        )
-        for i, e in enumerate(setting.nucleation)
-    )
+    episodes = []
+    for i, e in enumerate(setting.nucleation):
+        where = f"fault.nucleation[{i}].stress"
+        traction = _traction(load_field(e.stress), e.number, where, points, tags, faces)
+        episodes.append(Episode(e.start, e.duration, traction.reshape(positions.shape)))
     moving = tuple(e for e in episodes if np.any(e.traction))
     return FaultPlan(
         faces, rule, law, constants, _shaped(prepared, positions), _shaped(state, positions), stress.reshape(positions.shape),
@@ -94,10 +93,16 @@ def _shaped(values: dict[str, np.ndarray], positions: np.ndarray) -> dict[str, n
     return {name: np.asarray(v, float).reshape(positions.shape[:2]) for name, v in values.items()}
 
 
-def _traction(field: Field, points: np.ndarray, tags: np.ndarray, faces: FaultFaces, episode: int) -> np.ndarray:
-    """(points, 3) along n, s1, s2 from Cartesian stress or tractions, whichever the field supplies."""
+def _traction(
+    field: Field, episode: int, where: str, points: np.ndarray, tags: np.ndarray, faces: FaultFaces
+) -> np.ndarray:
+    """(points, 3) along n, s1, s2 from Cartesian stress or tractions, whichever the field supplies.
+
+    ``episode`` 0 is the initial stress, else which set of nucleation names; ``where`` the setting, for messages.
+    """
     prefix = prefix_of(episode)
-    values = field.evaluate(points, tags, choose_stress(field.parameters, prefix))
+    values = field.evaluate(points, tags, choose_stress(field.parameters, prefix, where))
     each = len(points) // len(faces.area)
-    vectors = [np.repeat(v, each, 0) for v in (faces.normal, faces.tangent1, faces.tangent2, faces.strike, faces.dip)]
-    return initial_traction(values, *vectors, prefix)
+    n, s1, s2 = (np.repeat(v, each, 0) for v in (faces.normal, faces.tangent1, faces.tangent2))
+    strike, dip = np.repeat(faces.strike, each, 0), np.repeat(faces.dip, each, 0)
+    return initial_traction(values, n, s1, s2, strike, dip, prefix)

@@ -123,7 +123,7 @@ def volume(engine: Engine, setting: Any, open_writers: Callable[..., list[Writer
             values[part] = np.einsum("sb,cbf->csf", psi, sampled.get(op.layout.position[cells[part]])[:, :, columns])
         shots.deliver(number, cluster, items, {f: values[items, :, i] for i, f in enumerate(fields)})
 
-    values = np.zeros((len(cells), len(centres), len(fields)), op.backend.dtype)
+    values: np.ndarray = np.zeros((len(cells), len(centres), len(fields)), op.backend.dtype)
 
     def before(cluster: int, time: float, step: float) -> None:
         for number, moment in shots.due(cluster, time, time + step):

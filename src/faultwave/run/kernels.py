@@ -33,7 +33,7 @@ def all_kernels(order: int, law_name: str) -> dict[str, Kernel]:
 
 def kernel_table(order: int, law: str) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Header and rows: name, useful flops and numbers moved per item."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for name, kernel in all_kernels(order, law).items():
         c = cost(kernel)
         rows.append((name, f"{c.flops:,}", f"{c.numbers:,}", f"{8 * c.numbers:,}"))

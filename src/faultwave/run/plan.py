@@ -124,7 +124,7 @@ def _material(
         field = load_field(case.material)
         corners = mesh.vertices[topology.cells]
         order = case.numerics.order if case.numerics.homogenise else None
-        values = homogenise.cell_averages(field, names, corners, mesh.groups, order)
+        values = homogenise.cell_averages(field, names, corners, mesh.groups.astype(np.int64), order)
         return {name: np.asarray(values[name], float) for name in names}
     return {}
 

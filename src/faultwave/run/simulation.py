@@ -16,6 +16,7 @@ from faultwave.engines.dg.fault_probe import FaultProbe
 from faultwave.observe import receivers as seismograms
 from faultwave.observe.dataset import Dataset, energies_from_arrays, fault_receivers_from_arrays
 from faultwave.observe.fault_receivers import FaultRecorder
+from faultwave.output.fields import CellFieldWriter
 from faultwave.output.folder import prepare_folder
 from faultwave.output.formats import seissol_dat
 from faultwave.output.formats.energies_csv import write_energies
@@ -287,7 +288,7 @@ class Simulation:
             kind: str, points: np.ndarray, cells: np.ndarray, static: dict, names: list[str]
         ) -> list[fields.Writer]:
             path = folder / f"{out.prefix}-{kind}"
-            writers = [VtkHdfWriter(f"{path}.vtkhdf", points, cells, static, names, dtype)]
+            writers: list[CellFieldWriter] = [VtkHdfWriter(f"{path}.vtkhdf", points, cells, static, names, dtype)]
             if out.xdmf:
                 writers.append(XdmfWriter(f"{path}.xdmf", points, cells, static, names, dtype))
             for writer in writers:
@@ -305,13 +306,14 @@ class Simulation:
         prefix, found = self.case.output.prefix, [d for d in (self.receivers, self.fault_receivers) if d is not None]
         if found:
             self.files.append(write_receivers(folder / f"{prefix}-receivers.h5", found))
-        for data, writer in (
+        deck = self.case.output.seissol_layout
+        for data, write in (
             (self.receivers, seissol_dat.write_receivers),
             (self.fault_receivers, seissol_dat.write_fault_receivers),
         ):
-            if data is not None and self.case.output.seissol_layout:
-                self.files += writer(folder, prefix, data)
+            if data is not None and deck:
+                self.files += write(folder, prefix, data)
         if self.energies is not None:
-            writer = seissol_dat.write_energy if self.case.output.seissol_layout else write_energies
-            self.files.append(writer(folder / f"{prefix}-energy.csv", self.energies))
+            table = folder / f"{prefix}-energy.csv"
+            self.files.append((seissol_dat.write_energy if deck else write_energies)(table, self.energies))
         write_run_manifest(self, folder, status)

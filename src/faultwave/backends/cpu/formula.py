@@ -10,6 +10,15 @@ _BINARY = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<="
 _MASK_OPS = {"lt", "le", "and", "or", "not"}
 
 
+def number(value: float) -> str:
+    """C text of a number, infinities and NaN included."""
+    if value != value:
+        return "NAN"
+    if abs(value) == float("inf"):
+        return "INFINITY" if value > 0 else "-INFINITY"
+    return repr(float(value))
+
+
 @dataclass
 class Scope:
     """A block of C: its lines and the names of values already computed in it."""
@@ -73,7 +82,7 @@ class Formula:
                 self.emit_loop(loop, self.scope_of(e))
             return self.loops[loop.id][i]
         args = tuple(self.emit(a) for a in e.args)
-        key = (e.op, args, e.value)
+        key = (e.op, args, repr(e.value))  # 0.0 and -0.0 are equal but not the same number
         for scope in self.scopes:
             if key in scope.names:
                 return scope.names[key]
@@ -86,7 +95,7 @@ class Formula:
 
     def text(self, e: Expr, args: tuple[str, ...]) -> str:
         if e.op == "const":
-            return f"SPLAT({e.value!r})" if abs(e.value) != float("inf") else f"SPLAT({'-' * (e.value < 0)}INFINITY)"
+            return f"SPLAT({number(e.value)})"
         if e.op == "input":
             return self.inputs[e.value][0]
         if e.op in _BINARY:

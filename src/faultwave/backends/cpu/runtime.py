@@ -49,7 +49,7 @@ class LaneBuffer:
 
     def add(self, values: np.ndarray, items: np.ndarray) -> None:
         batch, lane = self._select(items)
-        np.add.at(self.storage, (batch, slice(None), slice(None), lane), values)
+        np.add.at(self.storage, (batch, slice(None), slice(None), lane), values)  # type: ignore[arg-type]
 
     @property
     def nbytes(self) -> int:
@@ -106,7 +106,7 @@ class CpuBackend:
 
     def matrix(self, values: np.ndarray, fixed: bool = False) -> SlotBuffer:
         values = np.asarray(values, float)
-        buffer = SlotBuffer(*values.shape, np.float64 if fixed else self.dtype)
+        buffer = SlotBuffer(values.shape[0], values.shape[1], np.float64 if fixed else self.dtype)
         buffer.put(values)
         return buffer
 

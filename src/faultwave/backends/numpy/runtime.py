@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -47,13 +48,14 @@ class NumpyBackend:
         return ArrayBuffer(np.zeros((slots, size), self.dtype))
 
     def index(self, values: np.ndarray, fixed: bool = False) -> ArrayBuffer:
-        return ArrayBuffer(np.array(values, np.int64).reshape(len(values), -1))
+        values = np.array(values, np.int64)
+        return ArrayBuffer(values.reshape(len(values), values.size // max(1, len(values))))
 
     def matrix(self, values: np.ndarray, fixed: bool = False) -> ArrayBuffer:
         return ArrayBuffer(np.array(values, np.float64 if fixed else self.dtype)[None])
 
     def compile(self, kernels: Iterable[Kernel]) -> Mapping[str, Callable[[Mapping[str, Any]], Any]]:
-        return {k.name: lambda buffers, k=k: self._launch(k, buffers) for k in kernels}
+        return {k.name: functools.partial(self._launch, k) for k in kernels}
 
     def _launch(self, kernel: Kernel, buffers: Mapping[str, ArrayBuffer]) -> Any:
         def launch(begin: int, end: int, **scalars: Any) -> None:

@@ -28,7 +28,7 @@ def triangle_size(degree: int) -> int:
 def _homogeneous(n: int, a: int, b: int, x: np.ndarray, y: np.ndarray) -> list[tuple[np.ndarray, ...]]:
     """H_k(x, y) = y^k P_k^{a,b}(x/y) for k = 0..n with dH/dx and dH/dy."""
     one, zero = np.ones_like(x), np.zeros_like(x)
-    rows = [(one, zero, zero)]
+    rows: list[tuple[np.ndarray, ...]] = [(one, zero, zero)]
     if n >= 1:
         c0, c1 = (a - b) / 2.0, 1.0 + (a + b) / 2.0
         rows.append((c0 * y + c1 * x, c1 * one, c0 * one))

@@ -55,7 +55,7 @@ def fault_faces(
     corners = mesh.vertices[np.take_along_axis(topology.cells[cell], SORTED_FACES[face], 1)]
     normal = geometry.normals[cell, face]
     opposite = mesh.vertices[topology.cells[cell, face]]  # face f lies opposite vertex f
-    plus = frame.plus_side(method, tuple(reference), normal, corners[:, 0], opposite)
+    plus = frame.plus_side(method, (reference[0], reference[1], reference[2]), normal, corners[:, 0], opposite)
     cells = np.where(plus[:, None], np.stack([cell, other], 1), np.stack([other, cell], 1))
     faces = np.where(plus[:, None], np.stack([face, other_face], 1), np.stack([other_face, face], 1))
     corners = mesh.vertices[np.take_along_axis(topology.cells[cells[:, 0]], SORTED_FACES[faces[:, 0]], 1)]
@@ -188,7 +188,7 @@ class Fault:
         """Derivative traces of the cluster's fault cells; after the cells predicted."""
         for launch, ranges in self.trace_lists:
             begin, end = ranges[cluster]
-            if end > begin:
+            if launch is not None and end > begin:
                 launch(begin, end)
 
     def correct(self, cluster: int, time: float, step: float) -> None:

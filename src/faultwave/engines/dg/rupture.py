@@ -94,7 +94,7 @@ def rupture(
         p: Any, s: Any, h: Any, s0: Any, z: Any, t: Any, w: Any, v: Any, smooth: Any, r: Any, mean: Any
     ) -> Any:  # fmt: skip
         """State and record at the end of the sub-step, and the traction's share of the mean."""
-        x = Solved(*v[:5], state=dict(zip(law.state, v[5:], strict=True)))
+        x = Solved(v[0], v[1], v[2], v[3], v[4], dict(zip(law.state, v[5:], strict=True)))
         p, c, s = _inputs(p, s)
         new = s | law.advance(p, c, s, x, smooth[0], load(h, s0, z, t))
         eta = z[1] * z[3] / (z[1] + z[3])
