@@ -47,12 +47,14 @@ def newton(law: Any, p: Values, c: Values, s: Values, load: Load) -> Solved:
             tau, normal, load.eta, guess, c["rs_slip_rate_tolerance"], int(c["rs_slip_rate_updates"]),
         )  # fmt: skip
 
-    def outer(rate: Any, mean: Any) -> tuple[tuple[Any, Any], Any]:
+    def outer(rate: Any, mean: Any, open_: Any) -> tuple[tuple[Any, Any, Any], Any]:
         new = inner(law.relax(p, c, psi0, mean, load.dt), rate)
         new_mean = 0.5 * ((rate if c["rs_average"] else start) + new)
-        return (new, new_mean), m.abs(new_mean - mean) > c["rs_state_tolerance"]
+        moves = m.abs(new_mean - mean) > c["rs_state_tolerance"]
+        # A change below the tolerance ends the iteration but still counts: creep is slower than any such tolerance.
+        return (new, new_mean, m.where(moves, open_, 0.0 * open_)), open_ > 0.5
 
-    rate, mean = m.iterate(outer, (start, start), int(c["rs_state_updates"]))
+    rate, mean, _ = m.iterate(outer, (start, start, 0.0 * start + 1.0), int(c["rs_state_updates"]))
     psi = law.relax(p, c, psi0, mean, load.dt)
     mu, _ = law.coefficient(p, c, rate, psi)
     residual = m.abs((tau - normal * mu) / load.eta - rate)
