@@ -11,6 +11,7 @@ import numpy as np
 
 from faultwave.domain.tets import FILE_FACES, Mesh, write_puml
 from faultwave.domain.tets.graded import Tpv5, graded_mesh
+from faultwave.engines.dg.fault_probe import QUANTITIES
 from faultwave.run import simulate
 
 ROCK = {"rho": 2670.0, "vp": 6000.0, "vs": 3464.0}
@@ -36,7 +37,9 @@ def small_mesh(dip: float = 90.0) -> Mesh:
 
 def patch(inside: float, outside: float, x: float = 0.0, z: float = -2250.0, half: float = 1500.0) -> str:
     """Expression: ``inside`` within a square of the fault, by x and z."""
-    return f"if (max(abs(x - {x:.1f}), abs(z - {z:.1f})) <= {half:.1f}) {{ return {inside:.1f}; }} return {outside:.1f};"
+    return (
+        f"if (max(abs(x - {x:.1f}), abs(z - {z:.1f})) <= {half:.1f}) {{ return {inside:.1f}; }} return {outside:.1f};"
+    )
 
 
 def slip_weakening(**more: Any) -> dict[str, Any]:
@@ -53,8 +56,14 @@ def settings(path: Path, fault: dict[str, Any], mesh: Mesh | None = None, **more
     file = path / f"mesh{len(list(path.glob('mesh*')))}.h5"
     write_puml(file, small_mesh() if mesh is None else mesh)
     receivers = {"points": more.pop("points", ON_FAULT).tolist(), "position": more.pop("position", "exact")}
+    receivers["fields"] = list(QUANTITIES)
     numerics = {"order": 3, "threads": 2, **more.pop("numerics", {})}
-    output = {"fault_receivers": receivers, "folder": str(path / "out"), "precision": "double", **more.pop("output", {})}
+    output = {
+        "fault_receivers": receivers,
+        "folder": str(path / "out"),
+        "precision": "double",
+        **more.pop("output", {}),
+    }
     case = {"end_time": 0.8, "material": {"constant": ROCK}, "mesh": {"file": str(file)}, **more}
     return {**case, "fault": fault, "numerics": numerics, "output": output}
 

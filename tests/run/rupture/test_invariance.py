@@ -35,9 +35,13 @@ def fault_settings(turn: np.ndarray, side: float) -> dict:
     body = f"u = {linear(along)}; w = {linear(up)};"
     stress = {inside: turn @ s @ turn.T for inside, s in TENSORS.items()}
     expression = {}
-    for name, (i, j) in zip(("xx", "yy", "zz", "xy", "yz", "xz"), ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2)), strict=True):
+    for name, (i, j) in zip(
+        ("xx", "yy", "zz", "xy", "yz", "xz"), ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2)), strict=True
+    ):
         within, without = (f"{stress[k][i, j]:.9f}" for k in (True, False))
-        expression[f"s_{name}"] = f"{body} if (max(abs(u), abs(w + 2250.0)) <= 1437.0) {{ return {within}; }} return {without};"
+        expression[f"s_{name}"] = (
+            f"{body} if (max(abs(u), abs(w + 2250.0)) <= 1437.0) {{ return {within}; }} return {without};"
+        )
     reference = tuple(map(float, turn @ [0.0, side * 1e4, 0.0]))
     return {
         "friction": "linear-slip-weakening", "reference": reference, "slip_rate_output": "friction",
@@ -46,8 +50,9 @@ def fault_settings(turn: np.ndarray, side: float) -> dict:
 
 
 def ruptured(path, mesh: Mesh, turn: np.ndarray, side: float) -> Histories:
-    case = settings(path, fault_settings(turn, side), replace(mesh, vertices=mesh.vertices @ turn.T), points=ON_FAULT @ turn.T)
-    case["output"]["fault_receivers"]["fields"] = FIELDS
+    case = settings(
+        path, fault_settings(turn, side), replace(mesh, vertices=mesh.vertices @ turn.T), points=ON_FAULT @ turn.T
+    )
     case["output"]["energies"] = {"interval": 1.0, "slip_from_velocity": True}  # remembers the velocity jump, too
     return run(case)
 
@@ -89,8 +94,20 @@ def compare_points(found: Histories, original: Histories, turn: np.ndarray, flip
         places.append(plan.positions.reshape(-1, 3))
         pairs = (("slip1", "slip2"), ("traction1", "traction2"), ("moved1", "moved2"), ("stress1", "stress2"))
         frame = (f.tangent1[:, None], f.tangent2[:, None])
-        vectors.append([sum(record[n][..., None] * t for n, t in zip(p, frame, strict=True)).reshape(-1, 3) for p in pairs])
-        names = ("accumulated_slip", "peak_slip_rate", "ruptured", "weakened", "friction", "strength", "work", "moved", "traction_n")
+        vectors.append(
+            [sum(record[n][..., None] * t for n, t in zip(p, frame, strict=True)).reshape(-1, 3) for p in pairs]
+        )
+        names = (
+            "accumulated_slip",
+            "peak_slip_rate",
+            "ruptured",
+            "weakened",
+            "friction",
+            "strength",
+            "work",
+            "moved",
+            "traction_n",
+        )
         numbers.append([record[n].reshape(-1) for n in names])
     index = nearest(places[0], turn, places[1])
     for a, b in zip(*vectors, strict=True):
