@@ -1,4 +1,5 @@
-"""Fault faces on a backend: geometry and sides, friction state, the step of a cluster's faults, and what can be read out."""
+"""Fault faces on a backend: geometry and sides, friction state, the step of a cluster's faults, and what can be read
+out."""
 
 from __future__ import annotations
 
@@ -47,7 +48,8 @@ def fault_faces(
     mesh: Mesh, topology: Topology, geometry: Geometry, fault: np.ndarray, reference: Sequence[float],
     method: Literal["point", "direction"], groups: int,
 ) -> FaultFaces:  # fmt: skip
-    """Find the faces marked in ``fault`` (nc, 4) and name their sides by the reference point or direction (NUMERICS 5.1)."""
+    """Find the faces marked in ``fault`` (nc, 4) and name their sides by the reference point or direction (NUMERICS
+    5.1)."""
     cell, face = np.nonzero(fault & (topology.neighbours >= 0))
     first = cell < topology.neighbours[cell, face]
     cell, face = cell[first], face[first]
@@ -71,7 +73,8 @@ def fault_faces(
 
 
 def time_points(count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Gauss points and weights on [0, 1], and the sub-steps that lead from point to point and to the end (NUMERICS 5.1)."""
+    """Gauss points and weights on [0, 1], and the sub-steps that lead from point to point and to the end (NUMERICS
+    5.1)."""
     x, w = roots_legendre(count)
     tau = (1.0 + x) / 2.0
     steps = np.diff(tau, prepend=0.0)
@@ -87,7 +90,8 @@ class Episode:
 
 
 class Fault:
-    """Friction on ``faces``; arrays given per face and point (n, p, ...). ``deck_times`` marks ruptures as SeisSol does."""
+    """Friction on ``faces``; arrays given per face and point (n, p, ...). ``deck_times`` marks ruptures as SeisSol
+    does."""
 
     def __init__(
         self, operator: Operator, faces: FaultFaces, rule: PointRule, law: FrictionLaw, constants: dict[str, float],

@@ -17,8 +17,8 @@ PERMUTATIONS = tuple(itertools.permutations(range(3)))
 class PointRule:
     """Points in face coordinates for each of the ways a face's own vertex order maps to ascending order.
 
-    points (groups, n, 2); weights (n,) sum to 1/2; phi (groups, n, B2); back (groups, B2, n); project (n, n) is the projection of
-    point values on polynomials of the degree.
+    points (groups, n, 2); weights (n,) sum to 1/2; phi (groups, n, B2); back (groups, B2, n); project (n, n) is the
+    projection of point values on polynomials of the degree.
     """
 
     points: np.ndarray
@@ -26,16 +26,20 @@ class PointRule:
     phi: np.ndarray
     back: np.ndarray
     project: np.ndarray
+    own: np.ndarray | None = None  # (n, 2) in a face's own vertex order, where that matters
 
 
 def point_rule(kind: Literal["symmetric", "conical"], degree: int) -> PointRule:
-    """``conical``: (degree + 2)^2 points, not symmetric, hence one group per vertex permutation (SeisSol's fault points).
+    """``conical``: (degree + 2)^2 points, not symmetric, hence one group per vertex permutation (SeisSol's fault
+    points).
 
-    ``symmetric``: the Xiao-Gimbutas rule of degree 2 N + 2, positive, invariant under permutations, so one group suffices
-    (Xiao & Gimbutas 2010, doi:10.1016/j.camwa.2009.10.027).
+    ``symmetric``: the Xiao-Gimbutas rule of degree 2 N + 2, positive, invariant under permutations, so one group
+    suffices (Xiao & Gimbutas 2010, doi:10.1016/j.camwa.2009.10.027).
     """
+    own = None
     if kind == "conical":
         points, weights = triangle_quadrature(degree + 2)
+        own = points
         groups = np.stack([permuted(points, p) for p in PERMUTATIONS])
     else:
         import modepy
@@ -45,11 +49,12 @@ def point_rule(kind: Literal["symmetric", "conical"], degree: int) -> PointRule:
         weights = rule.weights / 4.0
     phi = np.stack([triangle_basis(p, degree) for p in groups])
     back = np.einsum("gnk,n->gkn", phi, weights)
-    return PointRule(groups, weights, phi, back, phi[0] @ back[0])
+    return PointRule(groups, weights, phi, back, phi[0] @ back[0], own)
 
 
 def permuted(points: np.ndarray, permutation: tuple[int, ...]) -> np.ndarray:
-    """Coordinates in ascending vertex order of points given in a face's own order; own vertex k is ascending vertex permutation[k]."""
+    """Coordinates in ascending vertex order of points given in a face's own order; own vertex k is ascending vertex
+    permutation[k]."""
     own = np.stack([1.0 - points.sum(1), points[:, 0], points[:, 1]], 1)
     ascending = np.empty_like(own)
     ascending[:, list(permutation)] = own
@@ -59,7 +64,8 @@ def permuted(points: np.ndarray, permutation: tuple[int, ...]) -> np.ndarray:
 def vertex_permutation(
     order: np.ndarray, face: np.ndarray, file_faces: np.ndarray, sorted_faces: np.ndarray
 ) -> np.ndarray:
-    """Index into ``PERMUTATIONS`` for sorted local ``face`` (n,) of cells with ``order`` (n, 4): sorted vertex i is file vertex order[i].
+    """Index into ``PERMUTATIONS`` for sorted local ``face`` (n,) of cells with ``order`` (n, 4): sorted vertex i is
+    file vertex order[i].
 
     ``file_faces`` (4, 3) lists the vertices of the file's faces, the first being the origin of its coordinates.
     """

@@ -1,7 +1,8 @@
 """Reading a fault at chosen points, at the time its cells have reached.
 
-Tractions and slip rate come from the dofs of both sides and the friction of the moment: the locked traction of the two traces, limited by
-the strength (FORMATS 4.2, slip rate of type 1). Slip, times and peaks are those of the friction points.
+Tractions and slip rate come from the dofs of both sides and the friction of the moment: the locked traction of the two
+traces, limited by the strength (FORMATS 4.2, slip rate of type 1). Slip, times and peaks are those of the friction
+points.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 
 from faultwave.engines.dg.basis import face_points, tet_basis, triangle_basis, triangle_basis_gradient
 from faultwave.engines.dg.fault import Fault
+from faultwave.engines.dg.fault_points import PERMUTATIONS
 
 QUANTITIES = (
     "SRs", "SRd", "T_s", "T_d", "P_n", "u_n", "Mud", "StV", "Ts0", "Td0", "Pn0", "Sls", "Sld", "Vr", "ASl", "PSR", "RT", "DS", "P_f",
@@ -26,8 +28,9 @@ SIMULTANEOUS = 1e-6
 class FaultProbe:
     """Points (n, q, 2) in the coordinates of fault faces ``items`` (n,).
 
-    ``exact`` interpolates values of the friction points by projecting them on the face's polynomials, except times, which jump; otherwise
-    the nearest friction point is taken. ``from_velocity`` takes the slip rate from the velocity jump.
+    ``exact`` interpolates values of the friction points by projecting them on the face's polynomials, except times,
+    which jump; otherwise the nearest friction point is taken. ``from_velocity`` takes the slip rate from the velocity
+    jump.
     """
 
     def __init__(self, fault: Fault, items: np.ndarray, points: np.ndarray, exact: bool, from_velocity: bool):
@@ -46,7 +49,16 @@ class FaultProbe:
                 self.psi[mine, side] = values.reshape(len(mine), *self.psi.shape[2:])
 
     def _nearest(self, points: np.ndarray) -> np.ndarray:
-        """Number of the friction point nearest to each point, (n, q)."""
+        """Number of the friction point nearest to each point, (n, q).
+
+        Nearest in space; for the rule of SeisSol's decks nearest in the face's own reference coordinates, as there.
+        """
+        own = self.fault.rule.own
+        if own is not None:
+            order = np.array(PERMUTATIONS)[self.fault.faces.group[self.items]]
+            ascending = np.concatenate([1.0 - points.sum(-1, keepdims=True), points], -1)
+            mine = np.take_along_axis(ascending, order[:, None, :], 2)[..., 1:]
+            return np.asarray(((mine[:, :, None] - own) ** 2).sum(-1).argmin(-1))
         corners = self.fault.faces.corners[self.items]
         edges = np.stack([corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]], 1)
         offset = points[:, :, None] - self.fault.rule.points[self.fault.faces.group[self.items]][:, None]
@@ -105,7 +117,8 @@ class FaultProbe:
         }  # fmt: skip
 
     def _strength(self, r: dict[str, np.ndarray], sigma: np.ndarray) -> np.ndarray:
-        """Frictional strength now, from the friction coefficient, the normal traction and the cohesion where the law has one."""
+        """Frictional strength now, from the friction coefficient, the normal traction and the cohesion where the law
+        has one."""
         names = list(self.fault.law.kernel_parameters)
         cohesion: np.ndarray | float = 0.0
         if "cohesion" in names:
@@ -153,7 +166,8 @@ class FaultProbe:
         }
 
     def _rupture_speed(self, ruptured: np.ndarray) -> np.ndarray:
-        """1/|grad RT| in the face where every point has ruptured, not all at once, else 0 (NUMERICS 5.5), at friction points."""
+        """1/|grad RT| in the face where every point has ruptured, not all at once, else 0 (NUMERICS 5.5), at friction
+        points."""
         rule, faces = self.fault.rule, self.fault.faces
         modes = self._modes(ruptured)
         gradient = triangle_basis_gradient(rule.points.reshape(-1, 2), self.fault.operator.order - 1)[1]

@@ -3,7 +3,8 @@
 Per cell: ``q`` (B3, Q) dofs; ``cell`` (1, ...) inverse Jacobian row by row, the law's constants, its impedances.
 Per face of a cell: ``face`` rows (normal, neighbour's impedance, scaled admittance, a, b), see ``FaceColumns``.
 A cell publishes per face w = T - Z v of its time-integrated trace and keeps u = T + Z_R v. With the incoming wave
-w_R = a w_neighbour + b n (n . w_neighbour) the jump of the flow is dv = (Z + Z_R)^-1 (w_R - u), of the traction dT = Z dv.
+w_R = a w_neighbour + b n (n . w_neighbour) the jump of the flow is dv = (Z + Z_R)^-1 (w_R - u), of the traction dT = Z
+dv.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Where everything lies: cells in batches by cluster, wave slots, and the lists of faces between clusters.
 
-Decisions are per face (NUMERICS 4.4): a face between equal clusters reads its neighbour's slot directly; towards a slower
-neighbour a cell sums its waves in an extra slot and integrates the neighbour's derivative traces into another; a fault face
-reads what the friction solve put into its incoming slot; a boundary face reads the cell's own slot.
+Decisions are per face (NUMERICS 4.4): a face between equal clusters reads its neighbour's slot directly; towards a
+slower neighbour a cell sums its waves in an extra slot and integrates the neighbour's derivative traces into another; a
+fault face reads what the friction solve put into its incoming slot; a boundary face reads the cell's own slot.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Ranged:
-    """Rows of integers sorted by cluster, each cluster's part padded; ``ranges[c]`` = (begin, end); ``source`` gives the
-    original item of each row, -1 for padding."""
+    """Rows of integers sorted by cluster, each cluster's part padded; ``ranges[c]`` = (begin, end); ``source`` gives
+    the original item of each row, -1 for padding."""
 
     rows: np.ndarray
     source: np.ndarray
@@ -77,8 +77,8 @@ def build_layout(
 ) -> Layout:
     """Lay out cells (nc,) with face neighbours (nc, 4), -1 at boundaries.
 
-    cluster (nc,): neighbours at most one apart; fault (nc, 4): faces with friction; keep (nc,): cells whose derivatives are
-    wanted (receivers, surfaces) beyond those that need it; curve: permutation of cells along a space-filling curve.
+    cluster (nc,): neighbours at most one apart; fault (nc, 4): faces with friction; keep (nc,): cells whose derivatives
+    are wanted (receivers, surfaces) beyond those that need it; curve: permutation of cells along a space-filling curve.
     """
     cells, clusters = len(cluster), int(cluster.max()) + 1
     other = np.where(neighbours >= 0, cluster[neighbours], cluster[:, None])

@@ -1,8 +1,9 @@
-"""The friction solve of fault faces as one kernel, for any friction law (NUMERICS 5.2; de la Puente et al. 2009, Pelties et al. 2012).
+"""The friction solve of fault faces as one kernel, for any friction law (NUMERICS 5.2; de la Puente et al. 2009,
+Pelties et al. 2012).
 
-Per face: derivative traces [T, v] of both sides -> locked traction Theta and velocity jump in the fault frame (n, s1, s2) as modes;
-per Gauss point in time: values at the face's points, friction, slip; at the end the mean traction goes back to modes and each
-side receives 2 T* - w, the wave that makes its star state carry exactly T*.
+Per face: derivative traces [T, v] of both sides -> locked traction Theta and velocity jump in the fault frame (n, s1,
+s2) as modes; per Gauss point in time: values at the face's points, friction, slip; at the end the mean traction goes
+back to modes and each side receives 2 T* - w, the wave that makes its star state carry exactly T*.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ from faultwave.laws.law import dot
 RUPTURE_RATE = 1e-3  # m/s, above which a point counts as ruptured (FORMATS 4.2)
 
 RECORD = ("ruptured", "weakened", "traction1", "traction2", "traction_n", "strength", "work")
-"""What every fault point remembers beside the friction law's own state: rupture and dynamic stress times, the last traction change and
-strength, frictional work [J/m^2]."""
+"""What every fault point remembers beside the friction law's own state: rupture and dynamic stress times, the last
+traction change and strength, frictional work [J/m^2]."""
 
 MOVED = ("work_moved", "moved1", "moved2", "moved")
-"""The same from the traces of both sides instead of the friction solve: work, slip along the tangents, path length of the jump."""
+"""The same from the traces of both sides instead of the friction solve: work, slip along the tangents, path length of
+the jump."""
 
 
 def recorded(moved: bool) -> tuple[str, ...]:
@@ -34,8 +36,8 @@ def recorded(moved: bool) -> tuple[str, ...]:
 def rupture(
     law: FrictionLaw, constants: dict[str, float], order: int, points: int, times: int, episodes: int, moved: bool = False
 ) -> Kernel:  # fmt: skip
-    """Kernel over fault faces; see the module text. ``times`` sub-steps a step, ``episodes`` of nucleation, ``moved``: also
-    remember what the velocity jump says."""
+    """Kernel over fault faces; see the module text. ``times`` sub-steps a step, ``episodes`` of nucleation, ``moved``:
+    also remember what the velocity jump says."""
     k = Kernel("rupture", fixed=True)
     width, columns = 6 if moved else 3, recorded(moved)
     b2, rows = triangle_size(order - 1), face_rows(order)
@@ -140,7 +142,7 @@ def rupture(
             advance, [parameter, state, here, stress, z, t, w, solved, amount, record, mean], [state, record, mean]
         )
 
-    k.repeat("o", times, substep)
+    k.repeat("substep", times, substep)
     k.contract(modes, back, mean)
     wave, reply = k.temp("wave", b2, 3), k.temp("reply", b2, 3)
     for side, sign in ((0, 2.0), (1, -2.0)):
