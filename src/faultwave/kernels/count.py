@@ -15,8 +15,8 @@ _FREE = {"const", "input", "variable", "result", "neg", "where", "lt", "le", "an
 
 @dataclass(frozen=True)
 class Cost:
-    """Per item: useful ``flops`` (one for add, multiply, divide, root or function; iterations counted once) and ``numbers`` moved
-    between memory and the kernel."""
+    """Per item: useful ``flops`` (one for add, multiply, divide, root or function; iterations counted once) and
+    ``numbers`` moved between memory and the kernel."""
 
     flops: int
     numbers: int

@@ -1,7 +1,7 @@
 """Symbolic expressions recorded by running a formula once on ``Expr`` inputs.
 
-The same Python function runs on NumPy arrays (the reference) and on ``Expr`` (code generation); ``kernels.math`` holds the
-functions that accept both.
+The same Python function runs on NumPy arrays (the reference) and on ``Expr`` (code generation); ``kernels.math`` holds
+the functions that accept both.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Loop:
         self.variables = tuple(Expr("variable", value=(self.id, i)) for i in range(len(initial)))
         values, active = step(*self.variables)
         self.values = tuple(wrap(v) for v in values)
-        self.active: Expr = active
+        self.active = mask(active)
         if len(self.values) != len(initial):
             raise ValueError("iterate: step must return as many values as it was given")
 
@@ -99,6 +99,15 @@ def constant(value: float) -> Expr:
 
 def wrap(value: Any) -> Expr:
     return value if isinstance(value, Expr) else constant(value)
+
+
+def mask(condition: Any) -> Expr:
+    """A recorded condition; a plain bool is a comparison that was decided while recording (== compares nodes)."""
+    if not isinstance(condition, Expr):
+        raise TypeError(
+            f"a condition of a kernel formula must come of <, <=, > or >= on its values, not be {condition!r}"
+        )
+    return condition
 
 
 def is_number(x: Expr, value: float) -> bool:

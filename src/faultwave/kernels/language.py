@@ -33,8 +33,19 @@ class Array:
     fixed: bool = False
 
     def view(self, row: int | LoopIndex = 0, rows: int | None = None, col: int = 0, cols: int | None = None) -> View:
-        base = row if isinstance(row, int) else 0
-        return View(self, row, rows or self.rows - base, col, cols or self.cols - col)
+        """Rows from ``row`` (one row, where a loop counts it) and columns from ``col``; ValueError outside the
+        array."""
+        if isinstance(row, int):
+            rows = self.rows - row if rows is None else rows
+        else:
+            rows = 1 if rows is None else rows
+        cols = self.cols - col if cols is None else cols
+        first = row if isinstance(row, int) else 0
+        if min(first, col) < 0 or min(rows, cols) < 1 or first + rows > self.rows or col + cols > self.cols:
+            raise ValueError(
+                f"{self.name} is {self.rows} x {self.cols}: no {rows} rows from {first}, {cols} columns from {col}"
+            )
+        return View(self, row, rows, col, cols)
 
 
 @dataclass(frozen=True)
@@ -53,6 +64,19 @@ class View:
     rows: int
     col: int
     cols: int
+
+    def overlaps(self, other: View) -> bool:
+        """Whether both may touch the same number; a counted row may be any."""
+        if self.array.name != other.array.name:
+            return False
+        counted = isinstance(self.row, LoopIndex) or isinstance(other.row, LoopIndex)
+        return (counted or _cross(self.row, self.rows, other.row, other.rows)) and _cross(
+            self.col, self.cols, other.col, other.cols
+        )
+
+
+def _cross(a: Any, size: int, b: Any, other: int) -> bool:
+    return bool(a < b + other and b < a + size)
 
 
 @dataclass(frozen=True)
@@ -157,6 +181,10 @@ class Kernel:
         rows, used = (matrix.rows, matrix.cols) if isinstance(matrix, Array) else matrix.shape
         if rows > out.rows or used > inp.rows:
             raise ValueError(f"kernel {self.name}: matrix ({rows}, {used}) against {out} and {inp}")
+        if any(not (0 <= i < inp.cols and 0 <= o < out.cols) for i, o in columns):
+            raise ValueError(f"kernel {self.name}: columns {columns} against {inp.cols} in and {out.cols} out")
+        if out.overlaps(inp):
+            raise ValueError(f"kernel {self.name}: a contraction cannot write {out.array.name} while it reads it")
         self.statements.append(Contract(out, matrix, inp, columns, accumulate))
 
     def pointwise(
@@ -168,7 +196,17 @@ class Kernel:
     ) -> None:
         views = tuple(as_view(v) for v in outs)
         count = rows if rows is not None else views[0].rows
-        self.statements.append(Pointwise(function, tuple(as_view(v) for v in ins), views, count))
+        given = tuple(as_view(v) for v in ins)
+        for out in views:
+            for inp in given:
+                if out.overlaps(inp) and count > 1 and (inp.row != out.row or inp.rows == 1):
+                    raise ValueError(
+                        f"kernel {self.name}: row by row, {out.array.name} would be written before another row reads it"
+                    )
+        for v in (*given, *views):
+            if v.rows < count and not (v.rows == 1 and v in given):
+                raise ValueError(f"kernel {self.name}: {v.array.name} has {v.rows} rows, not {count}")
+        self.statements.append(Pointwise(function, given, views, count))
 
     def gather(self, out: Array | View, store: Array, index: Array, column: int = 0) -> None:
         self.statements.append(Gather(as_view(out), store, index, column))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from faultwave.kernels.expr import Expr, Loop, wrap
+from faultwave.kernels.expr import Expr, Loop, mask, wrap
 
 _NUMPY: dict[str, Callable[..., Any]] = {
     "sqrt": np.sqrt, "exp": np.exp, "log": np.log, "log1p": np.log1p, "expm1": np.expm1, "sinh": np.sinh,
@@ -103,9 +103,9 @@ def maximum(x: Any, y: Any) -> Any:
 
 
 def where(condition: Any, x: Any, y: Any) -> Any:
-    """x where the condition holds, else y; both are evaluated."""
+    """x where the condition holds, else y; both are evaluated. Conditions come of <, <=, >, >=, &, | and ~."""
     if any(isinstance(a, Expr) for a in (condition, x, y)):
-        return Expr("where", (condition, wrap(x), wrap(y)))
+        return Expr("where", (mask(condition), wrap(x), wrap(y)))
     return np.where(condition, x, y)
 
 

@@ -1,7 +1,7 @@
 """Clustered local time stepping as actors with integer clocks (NUMERICS 4.5).
 
-Clocks count ticks of the smallest step since the last meeting point. A cluster may predict while no neighbour would miss
-data it still has to read, and may correct once every neighbour has predicted far enough.
+Clocks count ticks of the smallest step since the last meeting point. A cluster may predict while no neighbour would
+miss data it still has to read, and may correct once every neighbour has predicted far enough.
 """
 
 from __future__ import annotations

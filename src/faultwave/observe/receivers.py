@@ -1,4 +1,5 @@
-"""Seismograms: samples of the wave field at points, taken from the predictor of the step that contains each sample time."""
+"""Seismograms: samples of the wave field at points, taken from the predictor of the step that contains each sample
+time."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from faultwave.observe.dataset import Dataset, receivers_from_arrays
 
 @dataclass(frozen=True)
 class Station:
-    """Receivers of one cluster: ``items`` (n,) number of each, ``weights`` (n, channels, rows) make a sample from the rows."""
+    """Receivers of one cluster: ``items`` (n,) number of each, ``weights`` (n, channels, rows) make a sample from the
+    rows."""
 
     items: np.ndarray
     weights: np.ndarray
@@ -22,9 +24,9 @@ class Station:
 class ReceiverRecorder:
     """Samples at multiples of ``interval``.
 
-    ``read(cluster)`` gives the derivatives D_k (n, rows, Q) of the cluster's receivers at the start of the step, rows of all k
-    after one another; ``row_counts`` says how many rows each has. ``points`` (nr, C, B3): values of C linear functionals of the
-    basis at each receiver (the value itself and, if wanted, three spatial derivatives).
+    ``read(cluster)`` gives the derivatives D_k (n, rows, Q) of the cluster's receivers at the start of the step, rows
+    of all k after one another; ``row_counts`` says how many rows each has. ``points`` (nr, C, B3): values of C linear
+    functionals of the basis at each receiver (the value itself and, if wanted, three spatial derivatives).
     """
 
     def __init__(
@@ -86,7 +88,8 @@ class ReceiverRecorder:
 def with_gradients(
     values: np.ndarray, quantities: Sequence[str], rotation: bool, strain: bool
 ) -> tuple[np.ndarray, list[str]]:
-    """Columns of a seismogram file from samples (nt, nr, 1 or 4, Q): the quantities, then rotation rate, then strain rate."""
+    """Columns of a seismogram file from samples (nt, nr, 1 or 4, Q): the quantities, then rotation rate, then strain
+    rate."""
     columns, names = [values[:, :, 0]], list(quantities)
     if rotation or strain:
         v = [quantities.index(f"v{i}") for i in (1, 2, 3)]

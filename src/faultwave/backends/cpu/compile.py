@@ -6,6 +6,7 @@ import functools
 import hashlib
 import os
 import platform
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -22,11 +23,18 @@ FLAGS = (
 
 
 @functools.cache
-def compiler() -> str:
-    """The C compiler: $CC, else gcc, clang, cc."""
-    for name in (os.environ.get("CC"), "gcc", "clang", "cc"):
-        if name and shutil.which(name):
-            return name
+def compiler() -> tuple[str, ...]:
+    """Words of the C compiler's command: $CC, else gcc, clang, cc."""
+    chosen = tuple(shlex.split(os.environ.get("CC", "")))
+    if chosen:
+        if not shutil.which(chosen[0]):
+            raise BackendError(
+                f"the C compiler CC={' '.join(chosen)} does not exist; set CC to one that does, or unset it"
+            )
+        return chosen
+    for name in ("gcc", "clang", "cc"):
+        if shutil.which(name):
+            return (name,)
     raise BackendError(
         "the cpu backend needs a C compiler and found none. Install gcc (Debian/Ubuntu: apt install gcc; "
         "conda: conda install gcc), or set CC. Without one, --backend numpy runs small cases"
@@ -35,16 +43,16 @@ def compiler() -> str:
 
 @functools.cache
 def _identity() -> str:
-    version = subprocess.run([compiler(), "--version"], capture_output=True, text=True, check=False).stdout
-    return "\n".join([compiler(), version, platform.machine(), _macros()])
+    version = subprocess.run([*compiler(), "--version"], capture_output=True, text=True, check=False).stdout
+    return "\n".join([*compiler(), version, platform.machine(), _macros()])
 
 
 @functools.cache
 def _macros() -> str:
-    command = [compiler(), "-march=native", "-dM", "-E", "-x", "c", os.devnull]
+    command = [*compiler(), "-march=native", "-dM", "-E", "-x", "c", os.devnull]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode:
-        raise BackendError(f"the C compiler '{compiler()}' does not work: {result.stderr.strip()[-500:]}")
+        raise BackendError(f"the C compiler '{' '.join(compiler())}' does not work: {result.stderr.strip()[-500:]}")
     return result.stdout
 
 
@@ -81,7 +89,7 @@ def _build_one(name: str, source: str) -> Path:
         with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
             code, library = Path(scratch) / f"{name}.c", Path(scratch) / f"{name}.so"
             code.write_text(source)
-            command = [compiler(), *FLAGS, str(code), "-o", str(library), "-lm"]
+            command = [*compiler(), *FLAGS, str(code), "-o", str(library), "-lm"]
             result = subprocess.run(command, capture_output=True, text=True, check=False)
             if result.returncode:
                 raise BackendError(f"compiling kernel {name} failed: {' '.join(command)}\n{result.stderr[-2000:]}")

@@ -31,8 +31,8 @@ class Scope:
 class Formula:
     """Emits C for expression graphs.
 
-    ``inputs`` maps an input's value to (C expression, row-dependent?). The scope chain is [kernel, row loop, iterate...]; each
-    value is computed in the outermost scope that binds everything it depends on.
+    ``inputs`` maps an input's value to (C expression, row-dependent?). The scope chain is [kernel, row loop,
+    iterate...]; each value is computed in the outermost scope that binds everything it depends on.
     """
 
     ROW = "row"

@@ -5,6 +5,8 @@ Layout: batch arrays [batch][row][col][lane]; stores [slot][row][col]; indices [
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from importlib import resources
 
 import numpy as np
@@ -30,6 +32,22 @@ def lower(kernel: Kernel, real: str, lanes: int) -> str:
     return _Lowering(kernel, real, lanes).source()
 
 
+# What the C text calls its own; an array or counter of that name would be mistaken for it.
+_TAKEN = frozenset(
+    """arg scalar begin end batch lane r o p j m x V VM I R F ALL SPLAT SELECT LANES MAGNITUDE BIAS MANTISSA run it
+    auto break case char const continue default do double else enum extern float for goto if inline int long register
+    restrict return short signed sizeof static struct switch typedef union unsigned void volatile while""".split()
+)
+
+
+def _counters(statements: Iterable[Statement]) -> list[str]:
+    found = []
+    for s in statements:
+        if isinstance(s, Repeat):
+            found += [s.index.name, *_counters(s.body)]
+    return found
+
+
 class _Lowering:
     def __init__(self, kernel: Kernel, real: str, lanes: int):
         self.kernel, self.store_real, self.lanes = kernel, real, lanes
@@ -37,11 +55,19 @@ class _Lowering:
         self.tables: list[str] = []
         self.lines: list[str] = []
         self.formulas = 0
+        self.check_names()
         self.scalar_offset: dict[str, int] = {}
         offset = 0
         for table in kernel.scalars:
             self.scalar_offset[table.name] = offset
             offset += table.rows * table.cols
+
+    def check_names(self) -> None:
+        """Names of arrays and counters stand in the C text as they are."""
+        names = [*self.kernel.arrays, *_counters(self.kernel.statements)]
+        for name in names:
+            if not name.isidentifier() or name in _TAKEN or re.fullmatch(r"(a|f|f\d+_|value|offset|start)\d+", name):
+                raise ValueError(f"kernel {self.kernel.name}: '{name}' has a meaning of its own in C text; rename it")
 
     def source(self) -> str:
         for statement in self.kernel.statements:
