@@ -13,7 +13,8 @@ __all__ = ["simulate"]
 
 
 def simulate(case: Case | dict[str, Any] | str | Path, force: bool = False, **overrides: Any) -> Simulation:
-    """A simulation of ``case``: a Case, a dict of settings, a file or an example's name; nothing is written before ``run``.
+    """A simulation of ``case``: a Case, a dict of settings, a file or an example's name; nothing is written before
+    ``run``.
 
     overrides: order, precision, backend, until, output, threads. Raises InputError with every problem found.
     """

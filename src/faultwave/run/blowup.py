@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from faultwave.output.formats.vtkhdf import VtkHdfWriter
-from faultwave.run.plan import LARGEST_CFL, cfl_number
 from faultwave.run.engine import Engine
-
+from faultwave.run.plan import LARGEST_CFL, cfl_number
 
 RINGS = 3  # of cells around the first suspect that are written
 

@@ -38,7 +38,7 @@ class Engine:
     """The moving parts of one run; its two methods are what march calls."""
 
     def __init__(self, plan: Plan):
-        case, numerics = plan.case, plan.case.numerics
+        numerics = plan.case.numerics
         self.plan = plan
         self.backend = backends.make(numerics.backend, numerics.precision, numerics.threads)
         top, geo = plan.topology, plan.geometry

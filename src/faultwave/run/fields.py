@@ -1,7 +1,7 @@
 """Snapshots of the wave field, the free surface and the fault at multiples of an interval.
 
-No snapshot shortens a step: each cluster's part is evaluated from the predictor of the step that contains the time; fault values are
-those at the end of that step. A snapshot is written when every cluster has delivered.
+No snapshot shortens a step: each cluster's part is evaluated from the predictor of the step that contains the time;
+fault values are those at the end of that step. A snapshot is written when every cluster has delivered.
 """
 
 from __future__ import annotations

@@ -44,8 +44,8 @@ def _field(engine: Engine, setting: Any, points: np.ndarray) -> np.ndarray:
 def plane_waves(engine: Engine, points: np.ndarray, time: float) -> np.ndarray:
     """Sum of the case's plane waves at points (n, 3): (n, Q). The material is that of the first cell.
 
-    With q = Q cos(k.x - w t), A_k Q = w Q for A_k = sum k_d A_d; as A_k only couples velocities with the rest, the rest of Q
-    follows from its velocity.
+    With q = Q cos(k.x - w t), A_k Q = w Q for A_k = sum k_d A_d; as A_k only couples velocities with the rest, the rest
+    of Q follows from its velocity.
     """
     law = engine.plan.law
     values = {n: float(v[0]) for n, v in engine.plan.material.items()}

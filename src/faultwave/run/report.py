@@ -9,8 +9,8 @@ import numpy as np
 from faultwave.case.model import Case
 from faultwave.domain import tets
 from faultwave.engines.dg.basis import tet_size
-from faultwave.run.plan import Plan, cfl_number
 from faultwave.run.engine import Engine
+from faultwave.run.plan import Plan, cfl_number
 
 Rows = list[tuple[str, ...]]
 

@@ -25,9 +25,9 @@ from faultwave.output.formats.vtkhdf import VtkHdfWriter
 from faultwave.output.formats.xdmf import XdmfWriter
 from faultwave.run import fields, initial
 from faultwave.run.blowup import diagnose, write_neighbourhood
+from faultwave.run.engine import Engine, Progress, energies, receiver_recorder
 from faultwave.run.manifest import write_run_manifest
 from faultwave.run.plan import Plan
-from faultwave.run.engine import Engine, Progress, energies, receiver_recorder
 
 FAULT_RECEIVER_FIELDS = tuple(f for f in fields.FAULT_FIELDS if f not in ("T_s", "T_d", "P_n"))
 
@@ -56,7 +56,7 @@ class Simulation:
         self.wall = {"setup": clock.perf_counter() - started, "stepping": 0.0}
         self.files: list[Path] = []
 
-    # ---- results ------------------------------------------------------------------------------------------------------------
+    # ---- results --------------------------------------------------------------------------------------------------
 
     @property
     def time(self) -> float:
@@ -125,7 +125,7 @@ class Simulation:
         """Energies, work and moment at the time reached."""
         return energies(self.engine)
 
-    # ---- running ------------------------------------------------------------------------------------------------------------
+    # ---- running --------------------------------------------------------------------------------------------------
 
     def run(
         self, progress: Callable[[Progress], None] | None = None, until: float | None = None, write: bool = True
@@ -251,7 +251,7 @@ class Simulation:
             stack.callback(signal.signal, number, old)
         return stack
 
-    # ---- observing and writing ----------------------------------------------------------------------------------------------
+    # ---- observing and writing ------------------------------------------------------------------------------------
 
     def _fault_recorder(self) -> tuple[FaultRecorder | None, list[str]]:
         setting, points, fault = self.case.output.fault_receivers, self.plan.fault_receivers, self.engine.fault

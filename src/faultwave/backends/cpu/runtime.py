@@ -79,6 +79,14 @@ class SlotBuffer:
         return self.storage.nbytes
 
 
+def _default_threads() -> int:
+    """OMP_NUM_THREADS where it is set, else the cores this process may use."""
+    asked = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
+    if asked.isdigit() and int(asked) > 0:
+        return int(asked)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 class CpuBackend:
     name = "cpu"
 
@@ -86,7 +94,7 @@ class CpuBackend:
         self.dtype = {"double": np.float64, "single": np.float32}[precision]
         self.fixed_lanes = vector_bytes() // 8
         self.lanes = vector_bytes() // np.dtype(self.dtype).itemsize
-        self.threads = threads or len(os.sched_getaffinity(0))
+        self.threads = threads or _default_threads()
         self._real = {np.float64: "double", np.float32: "float"}[self.dtype]
 
     def batch(self, items: int, rows: int, cols: int, fixed: bool = False) -> LaneBuffer:
