@@ -8,9 +8,15 @@ import numpy as np
 
 
 class FaultRecorder:
-    """Every ``every``-th step of each cluster; ``read(cluster)`` gives values (n, quantities) of its receivers."""
+    """Every ``every``-th step of each cluster; ``read(cluster)`` gives values (n, quantities) of its receivers.
 
-    def __init__(self, clusters: Sequence[np.ndarray], every: int, read: Callable[[int], np.ndarray]):
+    With a ``leader`` all points are sampled after the steps of that cluster, slower ones as they stand then: the common time axis of
+    SeisSol's files."""
+
+    def __init__(
+        self, clusters: Sequence[np.ndarray], every: int, read: Callable[[int], np.ndarray], leader: int | None = None
+    ):
+        self.leader = leader
         self.clusters, self.every, self.read = clusters, every, read
         self.count = [0] * len(clusters)
         total = sum(len(c) for c in clusters)
@@ -19,9 +25,12 @@ class FaultRecorder:
 
     def record(self, cluster: int, time: float, step: float) -> None:
         """After the step from ``time`` of a cluster."""
+        if self.leader is not None and cluster != self.leader:
+            return
         self.count[cluster] += 1
         if self.count[cluster] % self.every == 0:
-            self.take(cluster, time + step)
+            for c in [cluster] if self.leader is None else range(len(self.clusters)):
+                self.take(c, time + step)
 
     def take(self, cluster: int, time: float) -> None:
         if not len(self.clusters[cluster]):

@@ -274,7 +274,8 @@ class Simulation:
             found = probes[cluster].read(names)
             return np.stack([found[name][:, 0] for name in names], 1)
 
-        recorder = FaultRecorder(members, setting.every, read)
+        leader = int(self.plan.clustering.cluster[fault.faces.cells].min()) if self.case.output.seissol_layout else None
+        recorder = FaultRecorder(members, setting.every, read, leader)
         for c in range(len(members)):
             recorder.take(c, 0.0)
         self.engine.corrected.append(recorder.record)
