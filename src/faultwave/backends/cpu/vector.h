@@ -7,7 +7,7 @@ typedef long I;
 typedef int I;
 #endif
 typedef I VM __attribute__((vector_size(LANES * sizeof(R))));
-#define SPLAT(x) ((V){0} + (R)(x))
+#define SPLAT(x) ((R)(x) - (V){0}) /* x - 0 is x, also for -0 */
 #define ALL ((VM){0} - 1)
 #define SELECT(m, a, b) ((V)(((m) & (VM)(a)) | (~(m) & (VM)(b))))
 #define F static inline __attribute__((always_inline, unused))
@@ -85,7 +85,7 @@ F V v_log(V x) {
 F V v_log1p(V y) {
   const V u = (R)1.0 + y, d = u - (R)1.0;
   const VM tiny = d == SPLAT(0.0);
-  return SELECT(tiny | (u == SPLAT(INFINITY)), SELECT(tiny, y, u), v_log(u) * y / SELECT(tiny, SPLAT(1.0), d));
+  return SELECT(tiny | (u == SPLAT(INFINITY)), SELECT(tiny, y, u), v_log(u) * (y / SELECT(tiny, SPLAT(1.0), d)));
 }
 F V v_expm1(V x) {
   const V u = v_exp(x), d = u - (R)1.0, l = v_log(u);

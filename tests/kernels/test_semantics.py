@@ -1,0 +1,228 @@
+"""What the statements of the kernel language mean, and what it refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from faultwave.kernels import math as m
+from faultwave.kernels.count import cost
+from faultwave.kernels.expr import Expr
+from faultwave.kernels.language import Kernel, sparse
+from faultwave.kernels.reference import execute
+
+RNG = np.random.default_rng(3)
+
+
+def execute_double(kernel: Kernel, data: dict[str, np.ndarray], **scalars: Any) -> None:
+    execute(kernel, data, scalars, np.float64)
+
+
+def test_contract_maps_columns_and_leaves_others() -> None:
+    k = Kernel("k")
+    inp, out = k.batch("inp", 3, 2), k.batch("out", 3, 3, "inout")
+    matrix = np.array([[1.0, 2.0, 0.0], [0.0, -1.0, 4.0]])
+    k.contract(out, matrix, inp, [(0, 2), (1, 0)])
+    x, y = RNG.normal(size=(5, 3, 2)), RNG.normal(size=(5, 3, 3))
+    want = y.copy()
+    want[:, :2, 2], want[:, :2, 0] = x[:, :, 0] @ matrix.T, x[:, :, 1] @ matrix.T
+    execute_double(k, {"inp": x, "out": y})
+    np.testing.assert_allclose(y, want, rtol=1e-14)
+
+
+def test_contract_accumulates() -> None:
+    k = Kernel("k")
+    inp, out = k.batch("inp", 2, 1), k.batch("out", 2, 1, "inout")
+    table = k.matrix("table", 2, 2)
+    k.contract(out, table, inp, accumulate=True)
+    x, y, a = RNG.normal(size=(4, 2, 1)), RNG.normal(size=(4, 2, 1)), RNG.normal(size=(2, 2))
+    want = y + a @ x
+    execute_double(k, {"inp": x, "out": y, "table": a[None]})
+    np.testing.assert_allclose(y, want, rtol=1e-14)
+
+
+def test_pointwise_may_overwrite_what_it_reads() -> None:
+    """All values of a row are computed before any is written: a swap needs no temporary."""
+    k = Kernel("k")
+    pair = k.batch("pair", 4, 2, "inout")
+    k.pointwise(lambda p: [[p[1], p[0]]], [pair], [pair])
+    x = RNG.normal(size=(3, 4, 2))
+    want = x[..., ::-1].copy()
+    execute_double(k, {"pair": x})
+    np.testing.assert_array_equal(x, want)
+
+
+def test_pointwise_repeats_one_row_and_scalars_for_every_row() -> None:
+    k = Kernel("k")
+    x, one, out = k.batch("x_in", 3, 1), k.batch("one", 1, 1), k.batch("out", 3, 1, "out")
+    table = k.scalar("table", 2, 2)
+    k.pointwise(lambda a, b, c: [[a[0] * b[0] + c[0]]], [x, one, table.view(1, 1, 1, 1)], [out])
+    data = {"x_in": RNG.normal(size=(2, 3, 1)), "one": RNG.normal(size=(2, 1, 1)), "out": np.zeros((2, 3, 1))}
+    execute_double(k, data, table=[[1.0, 2.0], [3.0, 4.0]])
+    np.testing.assert_allclose(data["out"], data["x_in"] * data["one"] + 4.0)
+
+
+def test_gather_and_scatter_through_an_index() -> None:
+    k = Kernel("k")
+    index, store = k.index("index", 2), k.store("store", 2, 2, "inout")
+    local = k.temp("local", 2, 2)
+    k.gather(local, store, index, 0)
+    k.pointwise(lambda a: [[10.0 * x for x in a]], [local], [local])
+    k.scatter(local, store, index, 1)
+    slots = np.arange(20.0).reshape(5, 4)
+    want = slots.copy()
+    want[3], want[4] = 10 * slots[0], 10 * slots[1]
+    execute_double(k, {"index": np.array([[0, 3], [1, 4]]), "store": slots})
+    np.testing.assert_array_equal(slots, want)
+
+
+def test_scatter_accumulates_also_into_one_slot() -> None:
+    k = Kernel("k")
+    index, store, value = k.index("index"), k.store("store", 1, 1, "inout"), k.batch("value", 1, 1)
+    k.scatter(value, store, index, accumulate=True)
+    slots = np.array([[1.0], [2.0]])
+    execute_double(
+        k, {"index": np.array([[1], [1], [0]]), "store": slots, "value": np.array([3.0, 4.0, 5.0])[:, None, None]}
+    )
+    np.testing.assert_array_equal(slots, [[6.0], [9.0]])
+
+
+def test_repeat_counts_rows_of_tables() -> None:
+    k = Kernel("k")
+    sums, table = k.batch("sums", 1, 1, "inout"), k.scalar("table", 3)
+    k.repeat("i", 3, lambda i: k.pointwise(lambda s, t: [[2.0 * s[0] + t[0]]], [sums, table.view(i)], [sums]))
+    x = np.ones((2, 1, 1))
+    execute_double(k, {"sums": x}, table=[1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(x[:, 0, 0], [2 * (2 * (2 * 1 + 1) + 2) + 3] * 2)
+
+
+def test_precision_of_the_run_and_fixed_double() -> None:
+    """1 + 1e-9 is 1 in single; a kernel marked fixed computes in double whatever the run."""
+    for fixed, want in ((False, 0.0), (True, 1e-9)):
+        k = Kernel("k", fixed=fixed)
+        out, tiny = k.batch("out", 1, 1, "out"), k.scalar("tiny")
+        t = k.temp("t", 1, 1)
+        k.pointwise(lambda c: [[1.0 + c[0]]], [tiny], [t])
+        k.pointwise(lambda a: [[a[0] - 1.0]], [t], [out])
+        data = {"out": np.zeros((1, 1, 1), np.float64 if fixed else np.float32)}
+        execute(k, data, {"tiny": 1e-9}, np.float32)
+        assert data["out"][0, 0, 0] == pytest.approx(want, abs=1e-15)
+
+
+# ---- iterate ------------------------------------------------------------------------------------------------------
+
+
+def halve(x: Any) -> Any:
+    return (0.5 * x,), x > 1.0
+
+
+def test_iterate_stops_item_by_item() -> None:
+    x = np.array([0.5, 1.0, 3.0, 100.0])
+    np.testing.assert_array_equal(m.iterate(halve, (x,), 50)[0], [0.5, 1.0, 0.75, 100 / 128])
+
+
+def test_iterate_stops_after_the_maximum() -> None:
+    np.testing.assert_array_equal(m.iterate(halve, (np.array([1e9, 2.0]),), 2)[0], [2.5e8, 1.0])
+
+
+def test_iterate_does_not_wake_an_item_again() -> None:
+    """An item that was not active stays out, even where the condition would hold later."""
+
+    def step(x: Any, rounds: Any) -> Any:
+        return (x + 1.0, rounds + 1.0), (rounds < 1.0) | (x > 5.0) | (rounds > 1.5)
+
+    x, rounds = m.iterate(step, (np.array([0.0, 7.0]), np.zeros(2)), 4)
+    np.testing.assert_array_equal(x, [1.0, 11.0])
+    np.testing.assert_array_equal(rounds, [1.0, 4.0])
+
+
+def test_iterate_leaves_its_arguments_alone() -> None:
+    x = np.array([8.0])
+    m.iterate(halve, (x,), 9)
+    assert x[0] == 8.0
+
+
+# ---- what is refused ----------------------------------------------------------------------------------------------
+
+
+def test_refuses_views_outside_the_array() -> None:
+    k = Kernel("k")
+    a = k.batch("a_in", 3, 2)
+    for arguments in ((0, 4), (2, 2), (0, 1, 1, 2), (-1, 1), (0, 0), (0, 1, 0, 0)):
+        with pytest.raises(ValueError, match="a_in is 3 x 2"):
+            a.view(*arguments)
+
+
+def test_refuses_what_backends_would_do_in_different_order() -> None:
+    k = Kernel("k")
+    a, t = k.batch("inout", 4, 2, "inout"), k.temp("t", 4, 2)
+    with pytest.raises(ValueError, match="cannot write inout"):
+        k.contract(a, np.eye(4), a)
+    k.contract(a.view(0, 4, 0, 1), np.eye(4), a.view(0, 4, 1, 1))  # other columns: fine
+    with pytest.raises(ValueError, match="before another row reads it"):
+        k.pointwise(lambda x: [list(x)], [a.view(0, 3)], [a.view(1, 3)])
+    with pytest.raises(ValueError, match="before another row reads it"):
+        k.pointwise(lambda x, y: [[x[0] + y[0], y[1]]], [a.view(0, 1), t], [a])
+    with pytest.raises(ValueError, match="rows, not 4"):
+        k.pointwise(lambda x: [list(x)], [t.view(0, 2)], [a])
+
+
+def test_refuses_mismatched_matrices_columns_and_names() -> None:
+    k = Kernel("k")
+    a, b = k.batch("first", 2, 2), k.batch("second", 2, 2, "out")
+    with pytest.raises(ValueError, match="matrix"):
+        k.contract(b, np.ones((2, 3)), a)
+    with pytest.raises(ValueError, match="columns"):
+        k.contract(b, np.ones((2, 2)), a, [(0, 2)])
+    with pytest.raises(ValueError, match="declared twice"):
+        k.batch("first", 1, 1)
+
+
+def test_formulas_cannot_branch_on_values() -> None:
+    x = Expr("input", value=0)
+    with pytest.raises(TypeError, match="math.where"):
+        bool(x > 0.0)
+    with pytest.raises(TypeError, match="must come of <"):
+        m.where(x == 0.0, x, 1.0)  # == compares nodes: always False
+    with pytest.raises(TypeError, match="must come of <"):
+        m.iterate(lambda v: ((v,), True), (x,), 3)
+    with pytest.raises(ValueError, match="as many values"):
+        m.iterate(lambda v: ((v, v), v > 0.0), (x,), 3)
+
+
+def test_wrong_number_of_values() -> None:
+    k = Kernel("k")
+    a = k.batch("a_in", 1, 2, "inout")
+    k.pointwise(lambda x: [[x[0]]], [a], [a])
+    with pytest.raises(ValueError, match="1 values for 2 columns"):
+        execute_double(k, {"a_in": np.zeros((1, 1, 2))})
+
+
+def test_sparse_drops_rounding_noise_only() -> None:
+    np.testing.assert_array_equal(sparse(np.array([1e-11, 2e-10, -1e-10, 1.0])), [0.0, 2e-10, 0.0, 1.0])
+
+
+# ---- costs --------------------------------------------------------------------------------------------------------
+
+
+def test_cost_of_a_kernel_counted_by_hand() -> None:
+    k = Kernel("k")
+    q, z, out = k.batch("q_in", 3, 2), k.batch("z_in", 1, 1), k.batch("out", 3, 2, "inout")
+    index, store = k.index("index", 2), k.store("store", 3, 2, "inout")
+    t = k.temp("t", 3, 2)
+    k.contract(t, np.array([[1.0, 2.0, 0.0], [0.0, 3.0, 0.0], [0.0, 0.0, 0.0]]), q)  # 3 nonzeros x 2 columns x 2 = 12
+
+    def f(x: Any, z: Any, y: Any) -> Any:
+        s = m.sqrt(x[0] * x[0] + x[1])  # 3, used twice
+        return [[s * z[0] + y[0], m.where(s > 1.0, -s, m.abs(x[1]))]]  # 2, no arithmetic in the second
+
+    k.pointwise(f, [t, z, out], [out])  # 5 x 3 rows = 15
+    k.gather(t, store, index, 0)
+    k.scatter(t, store, index, 1, accumulate=True)
+    k.repeat("i", 4, lambda i: k.pointwise(lambda x: [[x[0] / 3.0]], [t.view(0, 1, 0, 1)], [t.view(0, 1, 0, 1)]))  # 4
+    found = cost(k)
+    assert found.flops == 12 + 15 + 4
+    # q 6, z 1, out read and written 12, index 2, slot read 6, slot added to 12
+    assert found.numbers == 6 + 1 + 12 + 2 + 6 + 12
