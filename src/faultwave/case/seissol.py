@@ -308,6 +308,7 @@ def _rate_and_state(r: Reader) -> None:
         r.copy(("fault", "constants", key.lower()), block, key)
     initial = hypot(r.get(block, "RS_iniSlipRate1", 0.0), r.get(block, "RS_iniSlipRate2", 0.0))
     r.put(("fault", "constants", "rs_ini_slip_rate"), initial, block, "RS_iniSlipRate1")
+    r.put(("fault", "constants", "rs_average"), 1.0, block, "FL")  # the mean that SeisSol ages the state with
     for key, name in _RS_OPTIONS.items():
         r.copy(("fault", "constants", name), block, key)
 
