@@ -1,0 +1,121 @@
+"""The compile cache: hits, atomic writes, and errors that say what to do."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import stat
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from faultwave import backends
+from faultwave.backends.cpu import compile as compilation
+from faultwave.base.errors import BackendError
+
+SOURCE = "long run(void) { return 42; }\n"
+CACHED = (compilation.compiler, compilation._identity, compilation._macros)
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setenv("FAULTWAVE_CACHE", str(tmp_path / "cache"))
+    forget()
+    yield tmp_path / "cache" / "kernels"
+    forget()
+
+
+def forget() -> None:
+    for f in CACHED:
+        f.cache_clear()
+
+
+def counting(folder: Path, monkeypatch: pytest.MonkeyPatch, command: str = "gcc") -> Path:
+    """A compiler that notes each compilation of a kernel; returns the file of notes."""
+    notes, script = folder / "notes", folder / "cc-noting"
+    script.write_text(f'#!/bin/sh\ncase "$*" in *-shared*) echo x >> {notes};; esac\nexec {command} "$@"\n')
+    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("CC", str(script))
+    forget()
+    return notes
+
+
+def test_second_build_compiles_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    notes = counting(tmp_path, monkeypatch)
+    first = compilation.build([("answer", SOURCE)])["answer"]
+    assert ctypes.CDLL(str(first)).run() == 42
+    assert compilation.build([("answer", SOURCE)])["answer"] == first
+    assert notes.read_text().count("x") == 1
+    other = compilation.build([("answer", SOURCE.replace("42", "43"))])["answer"]
+    assert other != first and ctypes.CDLL(str(other)).run() == 43
+    assert notes.read_text().count("x") == 2
+
+
+def test_another_compiler_is_another_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = compilation.build([("answer", SOURCE)])["answer"]
+    counting(tmp_path, monkeypatch)
+    assert compilation.build([("answer", SOURCE)])["answer"] != first
+
+
+def test_many_builders_at_once_leave_whole_libraries_only(own_cache: Path) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        found = {str(f) for f in pool.map(lambda _: compilation._build_one("answer", SOURCE), range(8))}
+    assert len(found) == 1
+    assert [p.name for p in own_cache.iterdir()] == [Path(found.pop()).name]  # no scratch left
+
+
+def test_failed_compilation_says_why_and_leaves_nothing(own_cache: Path) -> None:
+    with pytest.raises(BackendError, match=r"kernel broken failed(.|\n)*error"):
+        compilation.build([("broken", "int run(void) { return missing; }")])
+    assert not list(own_cache.iterdir())
+
+
+@pytest.mark.parametrize("kind", ("file in the way", "read-only"))
+def test_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    root = tmp_path / "blocked"
+    if kind == "file in the way":
+        root.write_text("not a folder")
+    else:
+        root.mkdir(mode=0o500)
+        if os.access(root, os.W_OK):
+            pytest.skip("this user may write everywhere")
+    monkeypatch.setenv("FAULTWAVE_CACHE", str(root))
+    with pytest.raises(BackendError, match="FAULTWAVE_CACHE"):
+        compilation.build([("answer", SOURCE)])
+
+
+def test_missing_compiler_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    forget()
+    with pytest.raises(BackendError, match="apt install gcc"):
+        backends.make("cpu")
+
+
+def test_compiler_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", "no-such-compiler -m64")
+    forget()
+    with pytest.raises(BackendError, match="no-such-compiler"):
+        compilation.compiler()
+    monkeypatch.setenv("CC", "gcc -DANSWER=7")
+    forget()
+    library = compilation.build([("answer", "long run(void) { return ANSWER; }")])["answer"]
+    assert ctypes.CDLL(str(library)).run() == 7
+
+
+def test_compiler_that_does_not_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "cc-broken"
+    script.write_text("#!/bin/sh\necho no licence >&2\nexit 3\n")
+    script.chmod(0o755)
+    monkeypatch.setenv("CC", str(script))
+    forget()
+    with pytest.raises(BackendError, match="does not work: no licence"):
+        backends.make("cpu")
+
+
+def test_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("FAULTWAVE_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert compilation.cache_folder() == tmp_path / "faultwave" / "kernels"
