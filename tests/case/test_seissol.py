@@ -188,7 +188,7 @@ def test_rate_and_state(deck):
     assert not problems.items
     assert case.fault.friction == "rate-and-state-ageing"
     assert case.fault.constants == pytest.approx(
-        {"rs_f0": 0.6, "rs_b": 0.012, "rs_sr0": 1e-6, "rs_ini_slip_rate": 5e-12, "rs_state_updates": 5}
+        {"rs_f0": 0.6, "rs_b": 0.012, "rs_sr0": 1e-6, "rs_ini_slip_rate": 5e-12, "rs_state_updates": 5, "rs_average": 1}
     )
     assert deck(("FL = 16", RS.replace("FL = 3", "FL = 4")))[0].fault.friction == "rate-and-state-slip"
     case, problems = deck(("FL = 16", "FL = 4\nRS_f0 = 0.6"))
