@@ -10,32 +10,44 @@ import numpy as np
 class FaultRecorder:
     """Every ``every``-th step of each cluster; ``read(cluster)`` gives values (n, quantities) of its receivers.
 
-    With a ``leader`` all points are sampled after the steps of that cluster, slower ones as they stand then: the common time axis of
-    SeisSol's files."""
+    With a ``leader`` all points share the times of that cluster, as in SeisSol's files: points of slower clusters repeat their
+    last value from before the time.
+    """
 
     def __init__(
         self, clusters: Sequence[np.ndarray], every: int, read: Callable[[int], np.ndarray], leader: int | None = None
     ):
-        self.leader = leader
-        self.clusters, self.every, self.read = clusters, every, read
+        self.clusters, self.every, self.read, self.leader = clusters, every, read, leader
         self.count = [0] * len(clusters)
         total = sum(len(c) for c in clusters)
         self.times: list[list[float]] = [[] for _ in range(total)]
         self.values: list[list[np.ndarray]] = [[] for _ in range(total)]
+        self.recent: dict[int, list[tuple[float, np.ndarray]]] = {
+            c: [] for c in range(len(clusters)) if len(clusters[c])
+        }
+
+    def begin(self, time: float) -> None:
+        """Sample every point at the start."""
+        for c in self.recent:
+            self.recent[c] = [(time, self.read(c))]
+            self._append(c, time, self.recent[c][-1][1])
 
     def record(self, cluster: int, time: float, step: float) -> None:
         """After the step from ``time`` of a cluster."""
-        if self.leader is not None and cluster != self.leader:
-            return
         self.count[cluster] += 1
-        if self.count[cluster] % self.every == 0:
-            for c in [cluster] if self.leader is None else range(len(self.clusters)):
-                self.take(c, time + step)
+        end, due = time + step, self.count[cluster] % self.every == 0
+        if cluster in self.recent and (due or self.leader is not None):
+            self.recent[cluster] = [*self.recent[cluster][-1:], (end, self.read(cluster))]
+        if self.leader is None:
+            if due and cluster in self.recent:
+                self._append(cluster, end, self.recent[cluster][-1][1])
+        elif cluster == self.leader and due:
+            for c, recent in self.recent.items():
+                before = [row for moment, row in recent if moment < end or c == cluster]
+                self._append(c, end, before[-1])
 
-    def take(self, cluster: int, time: float) -> None:
-        if not len(self.clusters[cluster]):
-            return
-        for i, row in zip(self.clusters[cluster], self.read(cluster), strict=True):
+    def _append(self, cluster: int, time: float, values: np.ndarray) -> None:
+        for i, row in zip(self.clusters[cluster], values, strict=True):
             self.times[i].append(time)
             self.values[i].append(row)
 

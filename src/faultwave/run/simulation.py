@@ -276,8 +276,7 @@ class Simulation:
 
         leader = int(self.plan.clustering.cluster[fault.faces.cells].min()) if self.case.output.seissol_layout else None
         recorder = FaultRecorder(members, setting.every, read, leader)
-        for c in range(len(members)):
-            recorder.take(c, 0.0)
+        recorder.begin(0.0)
         self.engine.corrected.append(recorder.record)
         return recorder, names
 
