@@ -142,7 +142,7 @@ def test_the_rupture_is_worth_comparing(original: Histories) -> None:
     assert np.abs(original["Sld"][-1]).max() > 0.02 * np.abs(original["Sls"][-1]).max()
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1])
 def test_turned_space(tmp_path, original: Histories, seed: int) -> None:
     turn = Rotation.random(random_state=seed).as_matrix()
     compare(ruptured(tmp_path, small_mesh(), turn, -1.0), original, turn, 1.0)

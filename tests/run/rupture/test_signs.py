@@ -71,10 +71,11 @@ def test_tractions_given_along_dip(tmp_path, method: str, reference: tuple, hang
     assert vertical[0] * reverse > 0 > vertical[1] * reverse
 
 
-@pytest.mark.parametrize("side", [-1.0, 1.0])
-@pytest.mark.parametrize("method", ["point", "direction"])
-@pytest.mark.parametrize("lateral", [1.0, -1.0])
-def test_strike_slip(tmp_path, side: float, method: str, lateral: float) -> None:
+@pytest.mark.parametrize(
+    "method, side, lateral",
+    [("point", -1.0, 1.0), ("point", 1.0, 1.0), ("direction", -1.0, 1.0), ("direction", 1.0, -1.0)],
+)
+def test_strike_slip(tmp_path, method: str, side: float, lateral: float) -> None:
     fault = slip_weakening(
         reference=(0.0, side * 1000.0, 0.0), reference_method=method,
         values={"T_n": -120e6}, expression={"T_s": patch(lateral * 83e6, lateral * 70e6)},

@@ -1,0 +1,151 @@
+"""What is read on the fault: positions, friction points against interpolation, times, peaks and rupture speed."""
+
+from __future__ import annotations
+
+import h5py
+import numpy as np
+import pytest
+
+from faultwave.engines.dg.fault_probe import FaultProbe
+from faultwave.run import simulate
+
+from .setup import ON_FAULT, difference, run, settings, slip_weakening
+
+
+@pytest.fixture(scope="module")
+def still(tmp_path_factory):
+    """A simulation that was not stepped; its fault can be given any record."""
+    path = tmp_path_factory.mktemp("still")
+    return simulate(settings(path, slip_weakening(), numerics={"order": 4}))
+
+
+def give(fault, **values: np.ndarray) -> None:
+    """Write record or state columns (faces, points)."""
+    from faultwave.faults.law import COMMON_STATE
+
+    for buffer, names in (("record", fault.columns), ("state", (*COMMON_STATE, *fault.law.state))):
+        data = fault.buffers[buffer].get(fault.item)
+        for name, value in values.items():
+            if name in names:
+                data[..., list(names).index(name)] = value
+        fault.buffers[buffer].put(data, fault.item)
+
+
+def probes(fault, points: np.ndarray) -> dict[bool, FaultProbe]:
+    items = np.arange(len(fault.faces.area))
+    return {exact: FaultProbe(fault, items, points, exact, False) for exact in (True, False)}
+
+
+def test_exact_reads_polynomials_and_nearest_reads_points(still) -> None:
+    fault, x = still.engine.fault, still.plan.fault.positions
+
+    def smooth(p: np.ndarray) -> np.ndarray:
+        return 1.0 + (p[..., 0] / 3000.0) ** 3 - 0.5 * (p[..., 2] / 3000.0) ** 2
+
+    give(fault, slip1=smooth(x), accumulated_slip=smooth(x), peak_slip_rate=smooth(x), ruptured=smooth(x) + 9.0)
+    local = np.array([[0.21, 0.33], [0.05, 0.9]])
+    wanted = smooth(fault.faces.positions(local))
+    for exact, probe in probes(fault, local).items():
+        found = probe.read(["ASl", "PSR", "RT", "Sls", "Sld"])
+        nearest = np.take_along_axis(smooth(x), probe.nearest, 1)
+        assert np.allclose(found["ASl"], wanted if exact else nearest, rtol=1e-10)
+        # peaks and times jump from point to point: never interpolated
+        assert np.allclose(found["PSR"], nearest, rtol=1e-12) and np.allclose(found["RT"], nearest + 9.0, rtol=1e-12)
+    # the nearest point really is
+    here = fault.faces.positions(local)
+    distance = np.linalg.norm(here[:, :, None] - x[:, None], axis=-1)
+    assert (probe.nearest == distance.argmin(-1)).all()
+
+
+def test_rupture_speed(still) -> None:
+    """Vr is 1/|grad RT| on faces that broke wholly; a plane front gives its speed exactly."""
+    fault, x = still.engine.fault, still.plan.fault.positions
+    speed = np.array([2500.0, 0.0, -1800.0])  # m/s along x and z: slowness adds
+    times = 4.0 + x[..., 0] / speed[0] + x[..., 2] / speed[2]
+    times[3, 2] = 0.0  # one point not broken
+    give(fault, ruptured=times)
+    found = probes(fault, np.full((1, 2), 1 / 3))[True].read(["Vr"])["Vr"][:, 0]
+    expected = np.full(len(times), 1 / np.hypot(1 / 2500.0, 1 / 1800.0))
+    expected[3] = 0.0
+    assert np.allclose(found, expected, rtol=1e-9)
+    give(fault, ruptured=np.full_like(times, 0.7))
+    assert (probes(fault, np.full((1, 2), 1 / 3))[True].read(["Vr"])["Vr"] == 0).all()
+
+
+@pytest.fixture(scope="module")
+def readings(tmp_path_factory):
+    return {
+        position: run(settings(tmp_path_factory.mktemp(position), slip_weakening(), position=position, end_time=0.7))
+        for position in ("exact", "nearest")
+    }
+
+
+def test_times_and_peaks_are_those_of_the_histories(readings) -> None:
+    """RT, DS, PSR, ASl and slip against the history itself, at friction points."""
+    h = readings["nearest"]
+    t = h.time
+    rate = np.hypot(h["SRs"], h["SRd"])
+    step = np.diff(t, axis=0)[0]
+    for i in range(len(ON_FAULT)):
+        ok = np.isfinite(t[:, i])
+        slip = h["ASl"][ok, i]
+        peak, rt, ds = h["PSR"][ok, i], h["RT"][ok, i], h["DS"][ok, i]
+        assert (np.diff(peak) >= 0).all()
+        if rt[-1] > 0:
+            first = t[ok, i][np.argmax(rt > 0)]
+            assert first - 1.01 * step[i] <= rt[-1] <= first and np.unique(rt[rt > 0]).size == 1
+            assert peak[-1] >= 0.97 * rate[ok, i].max()
+        if ds[-1] > 0:
+            first = t[ok, i][np.argmax(slip >= 0.4)]
+            assert first - 1.01 * step[i] <= ds[-1] <= first
+        else:
+            assert slip[-1] < 0.4
+    assert (h.last("RT") > 0).sum() >= 2 and (h.last("DS") > 0).any() and (h.last("DS") == 0).any()
+    moving = np.nan_to_num(rate) > 0.3
+    strength = -h["Pn0"] * h["Mud"]
+    assert np.allclose(np.hypot(h["Ts0"], h["Td0"])[moving], strength[moving], rtol=1e-9)
+    assert np.allclose(h["Ts0"] - h["T_s"], h["Ts0"][0] - h["T_s"][0], rtol=1e-12, equal_nan=True)
+
+
+def test_exact_and_nearest_are_close(readings) -> None:
+    a, b = readings["exact"], readings["nearest"]
+    assert np.array_equal(a.time, b.time, equal_nan=True)
+    for name in ("Sls", "ASl"):
+        assert 0 < difference(a[name], b[name]) < 0.25, name
+    # traction and slip rate come from the wave field at the point itself in both
+    for name in ("RT", "PSR", "DS", "SRs", "Ts0"):
+        assert np.array_equal(a[name], b[name], equal_nan=True)
+    assert np.abs(a.sim.fault_receivers["location"] - ON_FAULT).max() < 1e-9
+
+
+def test_points_off_the_fault_are_moved_to_it(tmp_path) -> None:
+    asked = ON_FAULT[:2] + [0.0, 35.0, 0.0]
+    h = run(settings(tmp_path, slip_weakening(), points=asked, end_time=0.02))
+    data = h.sim.fault_receivers
+    assert np.abs(data["location"] - ON_FAULT[:2]).max() < 1e-9 and np.array_equal(data["requested"], asked)
+    assert np.allclose(data["initial_traction"], [[-120e6, 81.6e6, 0.0]] * 2)
+
+
+def test_fault_file_holds_what_receivers_hold(tmp_path) -> None:
+    """The snapshot at the end against a receiver at the centre of a sub-triangle of its file."""
+    fields = ["Sls", "Sld", "RT", "PSR", "ASl", "Mud", "Ts0"]
+    snapshots = {"interval": 0.1, "fields": fields, "refinement": 1}
+    case = settings(
+        tmp_path, slip_weakening(), position="nearest", end_time=0.3, output={"fault": snapshots, "sync": True}
+    )
+    file = simulate(case)
+    centres = file.plan.fault.faces.positions(np.full((1, 2), 1 / 3))[::5, 0]  # middle of the middle sub-triangle
+    case["output"]["fault_receivers"]["points"] = centres.tolist()
+    h = run(case, write=True)
+    with h5py.File(next((tmp_path / "out").glob("*-fault.vtkhdf")), "r") as found:
+        root = found["VTKHDF"]
+        times = root["Steps/Values"][()]
+        points, count = root["Points"][()], root["NumberOfCells"][0]
+        middle = points[root["Connectivity"][()].reshape(-1, 3)[:count]].mean(1)
+        columns = {name: root[f"CellData/{name}"][()].reshape(len(times), -1)[-1] for name in fields}
+    assert np.allclose(times, [0.0, 0.1, 0.2, 0.3])
+    distance = np.linalg.norm(middle[None] - centres[:, None], axis=-1)
+    index = distance.argmin(1)
+    assert distance.min(1).max() < 0.1
+    for name in fields:
+        assert np.allclose(columns[name][index], h.last(name), rtol=1e-6, atol=1e-9 * np.abs(columns[name]).max()), name
