@@ -21,7 +21,7 @@ def graded_cube(n: int, grading: float) -> Mesh:
     Edges shrink by 1 - grading towards the sides and grow by 1 + grading in the middle; opposite sides stay congruent.
     """
     periodic = dict.fromkeys("xyz", "periodic")
-    mesh = box_mesh(Box((n, n, n), (-1.0,) * 3, (1.0,) * 3, periodic, shuffle=True), "graded cube")  # type: ignore[arg-type]
+    mesh = box_mesh(Box((n, n, n), (-1.0,) * 3, (1.0,) * 3, periodic, shuffle=True), "graded cube")
     return replace(mesh, vertices=mesh.vertices + grading * np.sin(np.pi * mesh.vertices) / np.pi)
 
 

@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from faultwave.base.errors import RunError
 from faultwave.run import simulate
 from faultwave.verify.exact.medium import Array, Medium, Solution
 
@@ -86,7 +88,9 @@ def started(case: Mapping[str, Any], initial: Solution | None = None) -> Any:
     return sim
 
 
-def errors(case: Mapping[str, Any], solution: Solution, inside: Callable[[Array], Array] | None = None) -> Array:
+def errors(
+    case: Mapping[str, Any], solution: Solution, inside: Callable[[Array], NDArray[np.bool_]] | None = None
+) -> Array:
     """Relative L2 error of every quantity (nq,) at the end of a run that starts from ``solution`` at t = 0.
 
     ``inside(points) -> (n,) bool`` restricts the integrals to a part of the domain.
@@ -95,18 +99,28 @@ def errors(case: Mapping[str, Any], solution: Solution, inside: Callable[[Array]
     return np.asarray(sim.error(solution, inside))
 
 
-def energy_history(
-    case: Mapping[str, Any], initial: Solution, interval: float
-) -> tuple[Array, Array, dict[str, Array]]:
-    """Times, total mechanical energy [J] and every energy by name of a run sampled every ``interval`` seconds."""
-    output = {**case.get("output", {}), "energies": {"interval": interval}}
-    data = started({**case, "output": output}, initial).run(write=False).energies
-    parts = ("acoustic_energy", "acoustic_kinetic_energy", "elastic_energy", "elastic_kinetic_energy")
-    values = {name: np.asarray(variable.data) for name, variable in data.variables.items()}
-    total = sum((values[name] for name in parts if name in values), np.zeros_like(values["time"]))
-    return values["time"], total, values
+ENERGIES = ("acoustic_energy", "acoustic_kinetic_energy", "elastic_energy", "elastic_kinetic_energy")
 
 
-def kuhn_step(edge: float, speed: float, order: int, cfl: float) -> float:
-    """Stable step [s] of a cube split into six: CFL 2 r_in / ((2N+1) c) with r_in = edge/(2 + 2 sqrt 2)."""
-    return cfl * 2 * edge / (2 + 2 * np.sqrt(2.0)) / ((2 * order - 1) * speed)
+def mechanical_energy(sim: Any) -> float:
+    """Strain and kinetic energy [J] of everything, now."""
+    values = sim.energy_now()
+    return float(sum(values.get(name, 0.0) for name in ENERGIES))
+
+
+def energies_every(sim: Any, interval: float, count: int) -> Array:
+    """Mechanical energy [J] at the start and after each of ``count`` intervals [s]; stops early where it explodes."""
+    found = [mechanical_energy(sim)]
+    for _ in range(count):
+        try:
+            sim.run(until=sim.time + interval, write=False)
+        except RunError:
+            found.append(float("inf"))
+            break
+        found.append(mechanical_energy(sim))
+    return np.array(found)
+
+
+def largest_step(sim: Any) -> float:
+    """Step [s] of the slowest cluster; the only one under global stepping."""
+    return float(sim.engine.march.longest)

@@ -8,6 +8,7 @@ reached from the ends by then.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from faultwave.verify import convergence, setups
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_least, rate
@@ -49,7 +50,7 @@ def snell_errors(order: int, n: int) -> Array:
     cells = (n, 3, judged_fluid + rim_fluid + judged_solid + rim_solid)
     mesh = setups.box(cells, (0.0, 0.0, lower), (n * edge, 3 * edge, upper), setups.periodic("x", "y"), shuffle=True)
 
-    def inside(points: Array) -> Array:
+    def inside(points: Array) -> NDArray[np.bool_]:
         return (points[:, 2] > -judged_fluid * edge) & (points[:, 2] < judged_solid * edge)
 
     material = setups.two_layers(wave.solid, wave.fluid)
