@@ -52,8 +52,13 @@ class March:
         return self.tick * max(c.rate for c in self.clocks)
 
     def advance(self, until: float) -> None:
-        """Step every cluster to ``until``; only the last step of each may be shortened."""
-        ticks = max(1, math.ceil((until - self.time) / self.tick - 1e-9))
+        """Step every cluster to ``until``; only the last step of each may be shortened.
+
+        A time (all but) reached takes no step; ValueError for one that has passed.
+        """
+        ticks = math.ceil((until - self.time) / self.tick - 1e-9)
+        if ticks < 0:
+            raise ValueError(f"cannot march back from {self.time} to {until}")
         for clock in self.clocks:
             clock.predicted = clock.corrected = clock.start = 0
             clock.limit = ticks

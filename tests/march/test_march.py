@@ -1,0 +1,151 @@
+"""Clusters on any ladder meet at any times, and everyone reads every neighbour's motion exactly once."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from faultwave.march import March
+
+
+@dataclass
+class Cluster:
+    """What the data of one cluster cover, as times [begin, end]."""
+
+    end: float = 0.0  # of its dofs
+    step: tuple[float, float] | None = None  # of the traces it published, until the next prediction
+    predicted: bool = False
+    summed: list[tuple[float, float]] = field(default_factory=list)  # in the sums for the slower neighbour
+
+
+class Recorder:
+    """Stands for the physics: keeps the buffers' time spans as the operator keeps the buffers, and checks every read."""
+
+    def __init__(self, count: int, time: float):
+        self.clusters = [Cluster(end=time) for _ in range(count)]
+        self.read: list[list[tuple[float, float]]] = [
+            [] for _ in range(2 * count)
+        ]  # from below 2 i, from above 2 i + 1
+        self.steps: list[list[tuple[float, float]]] = [[] for _ in range(count)]
+
+    def predict(self, cluster: int, time: float, step: float, restart: bool) -> None:
+        c = self.clusters[cluster]
+        assert not c.predicted, "predicted twice"
+        assert time == pytest.approx(c.end, abs=1e-14), f"predicts from {time}, reached {c.end}"
+        assert step > 0
+        c.step, c.predicted = (time, time + step), True
+        if restart:
+            c.summed = []
+        c.summed.append(c.step)
+
+    def correct(self, cluster: int, time: float, step: float, offset: float) -> None:
+        c = self.clusters[cluster]
+        assert c.predicted and c.step == (time, time + step)
+        if cluster > 0:  # reads the sums of the faster one: they must cover the step without gap or overlap
+            spans = self.clusters[cluster - 1].summed
+            assert spans[0][0] == pytest.approx(time, abs=1e-9)
+            assert spans[-1][1] == pytest.approx(time + step, abs=1e-9)
+            assert all(a[1] == pytest.approx(b[0], abs=1e-9) for a, b in itertools.pairwise(spans))
+        if cluster + 1 < len(self.clusters):  # integrates the slower one's Taylor series over its own step
+            slow = self.clusters[cluster + 1].step
+            assert slow is not None
+            begin = slow[0] + offset
+            assert begin == pytest.approx(time, abs=1e-9), f"integrates from {begin} instead of {time}"
+            assert slow[0] - 1e-9 <= begin and begin + step <= slow[1] + 1e-9, "outside the series' own step"
+        c.end, c.predicted = time + step, False
+        self.steps[cluster].append((time, time + step))
+
+
+def check_steps(steps: list[tuple[float, float]], begin: float, meetings: Sequence[float], longest: float) -> None:
+    assert steps[0][0] == begin
+    assert steps[-1][1] == pytest.approx(meetings[-1], abs=1e-12)
+    assert all(a[1] == pytest.approx(b[0], abs=1e-12) for a, b in itertools.pairwise(steps))
+    ends = np.array([e for _, e in steps])
+    for meeting in meetings:  # everyone stops there
+        assert np.abs(ends - meeting).min() < 1e-12
+    for a, b in steps:
+        assert b - a <= longest * (1 + 1e-8)
+        if b - a < longest * (1 - 1e-8):  # only the last before a meeting is shortened
+            assert min(abs(b - m) for m in meetings) < 1e-9
+
+
+def march(rates: Sequence[int], tick: float, meetings: Sequence[float], start: float = 0.0) -> Recorder:
+    recorder = Recorder(len(rates), start)
+    marching = March(tick, rates, recorder, start)
+    for meeting in meetings:
+        marching.advance(meeting)
+        assert marching.time == meeting
+        assert all(c.end == pytest.approx(meeting, abs=1e-12) for c in recorder.clusters)
+    for rate, steps in zip(rates, recorder.steps, strict=True):
+        check_steps(steps, start, meetings, tick * rate)
+    return recorder
+
+
+@pytest.mark.parametrize("rate", (1, 2, 3))
+@pytest.mark.parametrize("count", (1, 2, 3, 5))
+def test_uniform_ladders(rate: int, count: int) -> None:
+    ladder = [rate**i for i in range(count)]
+    recorder = march(ladder, 0.25, [0.25 * ladder[-1] * 2])
+    assert [len(s) for s in recorder.steps] == [2 * ladder[-1] // r for r in ladder]
+
+
+def test_no_cluster_is_shortened_when_all_fit() -> None:
+    recorder = march([1, 2, 4], 0.1, [0.8, 1.6])
+    for rate, steps in zip((1, 2, 4), recorder.steps, strict=True):
+        np.testing.assert_allclose([b - a for a, b in steps], 0.1 * rate, rtol=1e-12)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    factors=st.lists(st.integers(1, 4), max_size=4),
+    tick=st.floats(1e-3, 10.0),
+    pauses=st.lists(st.floats(0.01, 40.0), min_size=1, max_size=4),
+    start=st.floats(0.0, 100.0),
+)
+def test_any_ladder_and_any_meetings(factors: list[int], tick: float, pauses: list[float], start: float) -> None:
+    ladder = list(np.cumprod([1, *factors]))
+    tick, pauses = tick / 4, [min(p, 60 * tick) for p in pauses]
+    unit = 1.0 / max(tick, start + sum(pauses))  # times around one, so that tolerances mean the same
+    meetings = [float(m) * unit for m in start + np.cumsum(pauses)]
+    march(ladder, tick * unit, meetings, start * unit)
+
+
+def test_meeting_sooner_than_a_tick() -> None:
+    recorder = march([1, 2], 1.0, [1e-3, 0.5, 5.0])
+    assert recorder.steps[0][:2] == [(0.0, 1e-3), (1e-3, 0.5)]
+
+
+def test_rounding_makes_no_sliver_of_a_step() -> None:
+    """0.1 + 0.1 + 0.1 is more than 0.3, 10 x 0.1 less than 1: still 3 and 10 steps."""
+    assert len(march([1], 0.1, [0.3]).steps[0]) == 3
+    assert len(march([1], 0.1, [1.0 + 1e-13]).steps[0]) == 10
+    assert len(march([1], 0.1, [0.7000000000000001]).steps[0]) == 7
+
+
+def test_many_steps_end_exactly() -> None:
+    """Times are counted, not summed: after 30 000 steps the end is the number asked for."""
+    recorder = march([1, 3], 1e-3 / 3, [10.0])
+    assert recorder.steps[0][-1][1] == 10.0
+    for i, (a, _) in enumerate(recorder.steps[0]):
+        assert a == pytest.approx(i * 1e-3 / 3, abs=1e-13)
+
+
+def test_longest_step() -> None:
+    assert March(0.5, [1, 2, 6], Recorder(3, 0.0)).longest == 3.0
+
+
+def test_time_already_reached() -> None:
+    """Nothing happens when asked for the time that is, or one a rounding error ahead; there is no way back."""
+    recorder = Recorder(2, 1.0)
+    marching = March(0.1, [1, 2], recorder, 1.0)
+    marching.advance(1.0)
+    marching.advance(1.0 + 1e-14)
+    assert recorder.steps == [[], []] and marching.time == 1.0 + 1e-14
+    with pytest.raises(ValueError, match="march back"):
+        marching.advance(0.5)
