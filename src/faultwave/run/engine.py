@@ -185,10 +185,11 @@ def energies(engine: Engine) -> dict[str, float]:
     total: dict[str, float] = {"gravitational_energy": 0.0}
     for part in np.array_split(np.arange(plan.cells), max(1, plan.cells // 4096)):
         q = np.einsum("nk,ckq->cnq", psi, op.dofs(part).astype(float))
-        densities = plan.law.energies(q, {k: v[part] for k, v in plan.material.items()})
-        scale = 6.0 * plan.geometry.volume[part, None] * weights
-        for name, density in densities.items():
-            total[name] = total.get(name, 0.0) + float((scale * density).sum())
+        with np.errstate(over="ignore", invalid="ignore"):  # a run that blows up is told of elsewhere
+            densities = plan.law.energies(q, {k: v[part] for k, v in plan.material.items()})
+            scale = 6.0 * plan.geometry.volume[part, None] * weights
+            for name, density in densities.items():
+                total[name] = total.get(name, 0.0) + float((scale * density).sum())
     if engine.fault:
         plain, moved = (setting.plain_mean, setting.slip_from_velocity) if setting else (False, False)
         total |= engine.fault.energies(plain, moved)

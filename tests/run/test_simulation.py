@@ -1,0 +1,136 @@
+"""A run as a whole: results, files, blow-up, interrupt, full disk."""
+
+from __future__ import annotations
+
+import json
+import signal
+
+import numpy as np
+import pytest
+
+import faultwave as fw
+from faultwave.base.errors import RunError
+from faultwave.output.formats.vtkhdf import VtkHdfReader
+from faultwave.run import plan as planning
+
+WAVE = {"mode": "P", "k": [np.pi, np.pi, np.pi], "amplitude": 1.0}
+
+
+def case(folder, **changes):
+    """Plane wave in a periodic box whose cells differ in size, so that there are several clusters."""
+    base = {
+        "end_time": 0.2,
+        "mesh": {
+            "generate": {
+                "shape": "box", "cells": [3, 3, 3], "lower": [-1, -1, -1], "upper": [1, 1, 1],
+                "boundaries": {"x": "periodic", "y": "periodic", "z": "periodic"}, "perturb": 0.3, "seed": 3, "shuffle": True,
+            }
+        },
+        "material": {"constant": {"rho": 1.0, "mu": 1.0, "lambda": 2.0}},
+        "initial": {"kind": "plane-wave", "wave": [WAVE]},
+        "numerics": {"order": 3},
+        "output": {
+            "folder": str(folder), "receivers": {"points": [[0.1, 0.2, 0.3], [-0.7, 0.4, 0.9]], "interval": 0.01},
+            "energies": {"interval": 0.1},
+        },
+    }  # fmt: skip
+    for key, value in changes.items():
+        base[key] = {**base[key], **value} if isinstance(base.get(key), dict) else value
+    return base
+
+
+def test_results_as_arrays(tmp_path):
+    sim = fw.simulate(case(tmp_path / "out")).run()
+    assert sim.time == pytest.approx(0.2, rel=1e-14)
+    assert sim.receivers["values"].shape == (21, 2, 9)
+    assert len(sim.plan.clustering.steps) > 1
+    last = sim.sample(sim.receivers["location"])
+    assert np.allclose(sim.receivers["values"][-1], last, rtol=1e-10, atol=1e-12)
+    assert np.isnan(sim.sample([[5.0, 0.0, 0.0]])).all()
+    assert sim.energies["elastic_energy"][0] > 0
+    manifest = json.loads((tmp_path / "out" / "run-manifest.json").read_text())
+    assert manifest["status"] == "finished"
+
+
+def test_backends_agree(tmp_path):
+    runs = [
+        fw.simulate(case(tmp_path / b), backend=b).run(write=False).receivers["values"] for b in ("cpu", "numpy")
+    ]
+    assert np.allclose(*runs, rtol=1e-9, atol=1e-11)
+
+
+def test_single_follows_double(tmp_path):
+    double, single = (
+        fw.simulate(case(tmp_path / p), precision=p).run(write=False).receivers["values"] for p in ("double", "single")
+    )
+    assert 0 < np.abs(double - single).max() < 1e-4 * np.abs(double).max()
+
+
+def test_results_do_not_depend_on_what_is_written(tmp_path):
+    plain = fw.simulate(case(tmp_path / "a")).run(write=False)
+    rich = case(tmp_path / "b")
+    rich["output"] |= {"volume": {"interval": 0.013, "refinement": 1}, "energies": {"interval": 0.003}}
+    assert np.array_equal(plain.receivers["values"], fw.simulate(rich).run().receivers["values"])
+
+
+def test_snapshots_between_steps_are_the_field_at_that_time(tmp_path):
+    asked = case(tmp_path / "out", numerics={"order": 4})
+    asked["output"] |= {"volume": {"interval": 0.037, "fields": ["v1", "s_xy"]}, "precision": "double"}
+    sim = fw.simulate(asked).run()
+    reader = VtkHdfReader(tmp_path / "out" / "run-volume.vtkhdf")
+    assert np.allclose(reader.times, np.arange(6) * 0.037)
+    centres = reader.points[reader.cells].mean(1)
+    k = np.array(WAVE["k"])
+    length = np.linalg.norm(k)
+    exact = np.cos(centres @ k - 2.0 * length * reader.times[-1]) * k[0] / length
+    assert np.sqrt(np.mean((reader.field("v1", 5) - exact) ** 2)) < 0.05
+    assert sim.error(lambda x, t: np.zeros((len(x), 9))).shape == (9,)
+
+
+def test_blow_up_explains_itself(tmp_path, monkeypatch):
+    monkeypatch.setitem(planning.LARGEST_CFL, 3, 9.0)
+    with pytest.raises(RunError) as caught:
+        fw.simulate(case(tmp_path / "out", end_time=60.0, numerics={"order": 3, "cfl": 2.5})).run()
+    text = str(caught.value)
+    for word in ("blew up", "cell", "inradius", "time step", "rho = 1", "likely causes"):
+        assert word in text
+    reader = VtkHdfReader(tmp_path / "out" / "run-blowup.vtkhdf")
+    assert np.isfinite(reader.field("v1")).all() and len(reader.cells) > 10
+    assert json.loads((tmp_path / "out" / "run-manifest.json").read_text())["status"] == "failed"
+    assert not list((tmp_path / "out").glob("*.tmp*"))
+
+
+def test_interrupt_finishes_the_step_and_keeps_outputs(tmp_path):
+    sim = fw.simulate(case(tmp_path / "out", end_time=50.0))
+    with pytest.raises(RunError, match="interrupted at t ="):
+        sim.run(progress=lambda p: signal.raise_signal(signal.SIGINT) if p.time > 0.1 else None)
+    assert 0.1 < sim.time < 1.0
+    assert (tmp_path / "out" / "run-receivers.h5").exists()
+    assert json.loads((tmp_path / "out" / "run-manifest.json").read_text())["status"] == "interrupted"
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_full_disk_leaves_no_half_written_file(tmp_path, monkeypatch):
+    from faultwave.output.formats import vtkhdf
+
+    def full(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(vtkhdf.VtkHdfWriter, "_write_step", full)
+    asked = case(tmp_path / "out")
+    asked["output"] |= {"volume": {"interval": 0.05}}
+    with pytest.raises(RunError, match="(?i)space"):
+        fw.simulate(asked).run()
+    assert [p.name for p in (tmp_path / "out").iterdir()] == ["run-manifest.json"]
+    assert json.loads((tmp_path / "out" / "run-manifest.json").read_text())["status"] == "failed"
+
+
+def test_continuing_a_simulation(tmp_path):
+    whole = fw.simulate(case(tmp_path / "a")).run(write=False)
+    parts = fw.simulate(case(tmp_path / "b"))
+    parts.run(until=0.1, write=False)
+    parts.run(until=0.2, write=False)
+    ours, theirs = parts.receivers["values"], whole.receivers["values"]
+    assert ours.shape == theirs.shape
+    # the meeting at 0.1 s shortens steps there, which changes the discretisation error only
+    assert np.abs(ours - theirs).max() < 0.02 * np.abs(theirs).max()
