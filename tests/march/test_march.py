@@ -101,7 +101,7 @@ def test_no_cluster_is_shortened_when_all_fit() -> None:
         np.testing.assert_allclose([b - a for a, b in steps], 0.1 * rate, rtol=1e-12)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     factors=st.lists(st.integers(1, 4), max_size=4),
     tick=st.floats(1e-3, 10.0),
