@@ -83,6 +83,10 @@ def build_layout(
     cells, clusters = len(cluster), int(cluster.max()) + 1
     other = np.where(neighbours >= 0, cluster[neighbours], cluster[:, None])
     regular = (neighbours >= 0) & ~fault
+    if (np.abs(other - cluster[:, None])[regular] > 1).any():
+        raise ValueError("neighbours more than one cluster apart")
+    if (other != cluster[:, None])[fault & (neighbours >= 0)].any():
+        raise ValueError("the two cells of a fault face must be in one cluster")
     faster, slower = regular & (other < cluster[:, None]), regular & (other > cluster[:, None])
     keep = keep | faster.any(1) | fault.any(1)
 

@@ -1,0 +1,177 @@
+"""The layout on random clusterings: every slot has one writer, and every face reads what its one neighbour wrote for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from faultwave.domain.tets.box import Box, box_mesh
+from faultwave.domain.tets.mesh import BoundaryKind
+from faultwave.domain.tets.topology import build_topology
+from faultwave.engines.dg.layout import Layout, build_layout, ranged
+
+
+def normalised(neighbours: np.ndarray, fault: np.ndarray, cluster: np.ndarray) -> np.ndarray:
+    """Neighbours at most one apart, equal across fault faces (NUMERICS 4.2)."""
+    cluster = cluster.copy()
+    while True:
+        near = np.where(neighbours >= 0, cluster[neighbours] + ~fault, 99)
+        new = np.minimum(cluster, near.min(1))
+        if (new == cluster).all():
+            return cluster
+        cluster = new
+
+
+def setup(
+    seed: int, clusters: int, lanes: int, periodic: bool, with_fault: bool, keep: float
+) -> tuple[Layout, dict[str, Any]]:
+    rng = np.random.default_rng(seed)
+    bounds = {"x": "periodic", "y": "periodic"} if periodic else {"x": "free-surface"}
+    mesh = box_mesh(
+        Box(
+            (3, 2, 2),
+            (0, 0, 0),
+            (3, 2, 2),
+            bounds,
+            shuffle=not periodic,
+            seed=seed,
+            fault=("z", 1.0) if with_fault else None,
+        )
+    )
+    top = build_topology(mesh, None)
+    fault = (top.kinds == BoundaryKind.FAULT) & (top.neighbours >= 0)
+    cells = len(mesh.cells)
+    wanted = rng.integers(0, clusters, cells)
+    cluster = normalised(top.neighbours, fault, np.where(rng.random(cells) < 0.5, wanted, clusters - 1))
+    cluster = np.unique(cluster, return_inverse=True)[1].reshape(-1)
+    kept = rng.random(cells) < keep
+    lay = build_layout(top.neighbours, top.neighbour_faces, cluster, fault, kept, rng.permutation(cells), lanes)
+    return lay, {
+        "neighbours": top.neighbours,
+        "faces": top.neighbour_faces,
+        "cluster": cluster,
+        "fault": fault,
+        "keep": kept,
+    }
+
+
+def members(lists: Any, cluster: int) -> set[tuple[int, ...]]:
+    begin, end = lists.ranges[cluster]
+    return {
+        tuple(row) for row, s in zip(lists.rows[begin:end].tolist(), lists.source[begin:end], strict=True) if s >= 0
+    }
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6), clusters=st.integers(1, 4), lanes=st.sampled_from([1, 4, 8]), periodic=st.booleans(),
+       with_fault=st.booleans(), keep=st.sampled_from([0.0, 0.3]))  # fmt: skip
+def test_every_face_reads_its_neighbour(
+    seed: int, clusters: int, lanes: int, periodic: bool, with_fault: bool, keep: float
+) -> None:
+    lay, given = setup(seed, clusters, lanes, periodic, with_fault, keep)
+    neighbours, faces, cluster, fault = (given[k] for k in ("neighbours", "faces", "cluster", "fault"))
+    check_positions(lay, cluster, given["keep"] | fault.any(1), lanes)
+    sums = [members(lay.accumulate, c) for c in range(lay.clusters)]
+    joins = [members(lay.integrate, c) for c in range(lay.clusters)]
+    slow = [[members(lay.slow[f], c) for c in range(lay.clusters)] for f in range(4)]
+    private = set()  # slots that a face has to itself: sums, arrivals
+    counted = {"sums": 0, "joins": 0, "slow": 0}
+    for cell, f in np.ndindex(neighbours.shape):
+        mine = lay.own[lay.position[cell], f]
+        arriving = lay.incoming[lay.position[cell], f]
+        other, g = neighbours[cell, f], faces[cell, f]
+        if other < 0:
+            assert arriving == mine
+        elif fault[cell, f]:
+            assert arriving == lay.fault_slots[cell, f]
+            assert lay.history[lay.position[cell]] < lay.histories - 1
+            private.add(arriving)
+        elif cluster[other] == cluster[cell]:
+            assert arriving == lay.own[lay.position[other], g]
+        elif cluster[other] > cluster[cell]:  # I am the faster: I sum for it, and integrate its derivatives
+            slots = [s for s in sums[cluster[cell]] if s[0] == mine]
+            assert len(slots) == 1 and lay.incoming[lay.position[other], g] == slots[0][1]
+            found = [s for s in joins[cluster[cell]] if s[1] == arriving]
+            assert len(found) == 1
+            assert (lay.history[lay.position[other]], found[0][0]) in slow[g][cluster[other]]
+            private |= {arriving, slots[0][1]}
+            counted["sums"] += 1
+            counted["joins"] += 1
+        else:
+            counted["slow"] += 1
+    assert counted["sums"] == sum(map(len, sums)) and counted["joins"] == sum(map(len, joins))
+    assert counted["slow"] == sum(len(x) for per_face in slow for x in per_face)
+    # Slots with one writer each: those of the cells first, then the private ones, the trash last and never read.
+    assert len(private) == 2 * counted["sums"] + fault.sum() and min(private, default=lay.own.size) >= lay.own.size
+    assert lay.own.size + len(private) + 1 == lay.wave_slots
+    assert lay.incoming.max() < lay.wave_slots - 1 and lay.slow_slots == counted["slow"] + 1
+    check_padding(lay)
+
+
+def check_positions(lay: Layout, cluster: np.ndarray, keep: np.ndarray, lanes: int) -> None:
+    cells = len(cluster)
+    np.testing.assert_array_equal(lay.cell_at[lay.position], np.arange(cells))
+    assert (lay.cell_at >= 0).sum() == cells and len(lay.cell_at) % lanes == 0
+    assert len(np.unique(lay.own)) == lay.own.size
+    covered = 0
+    for ranges, kept in ((lay.keep_ranges, True), (lay.plain_ranges, False)):
+        for c, (begin, end) in enumerate(ranges):
+            assert begin % lanes == end % lanes == 0
+            inside = lay.cell_at[begin:end]
+            inside = inside[inside >= 0]
+            assert (cluster[inside] == c).all()
+            assert ((lay.history[lay.position[inside]] < lay.histories - 1) == kept).all()
+            covered += len(inside)
+    assert covered == cells
+    assert (lay.history[lay.position[keep]] < lay.histories - 1).all()
+    stored = lay.history[lay.history < lay.histories - 1]
+    np.testing.assert_array_equal(np.sort(stored), np.arange(lay.histories - 1))
+
+
+def check_padding(lay: Layout) -> None:
+    """Padding writes to the trash slots only."""
+    padding = lay.cell_at < 0
+    assert (lay.history[padding] == lay.histories - 1).all()
+    for lists, columns in ((lay.accumulate, (1,)), (lay.integrate, (1,))):
+        assert (lists.rows[lists.source < 0][:, columns] == lay.wave_slots - 1).all()
+    for lists in lay.slow:
+        assert (lists.rows[lists.source < 0] == [lay.histories - 1, lay.slow_slots - 1]).all()
+
+
+@given(st.lists(st.integers(0, 3), max_size=30), st.sampled_from([1, 4, 8]))
+def test_ranged_sorts_and_pads(cluster: list[int], lanes: int) -> None:
+    rows = np.arange(len(cluster))[:, None] * [1, 10]
+    found = ranged(rows, np.array(cluster, int), 4, lanes, np.array([-5, -6]))
+    at = 0
+    for c, (begin, end) in enumerate(found.ranges):
+        want = [i for i, x in enumerate(cluster) if x == c]
+        assert begin == at and end - begin == len(want) + -len(want) % lanes
+        assert found.source[begin:end].tolist() == want + [-1] * (-len(want) % lanes)
+        for i, row in zip(found.source[begin:end], found.rows[begin:end].tolist(), strict=True):
+            assert row == ([i, 10 * i] if i >= 0 else [-5, -6])
+        at = end
+    assert len(found.rows) == at
+
+
+def test_neighbours_two_clusters_apart_are_refused() -> None:
+    mesh = box_mesh(Box((1, 1, 1), (0, 0, 0), (1, 1, 1)))
+    top = build_topology(mesh, None)
+    cluster = np.array([0, 2, 2, 2, 2, 2])
+    with pytest.raises(ValueError, match="apart"):
+        build_layout(
+            top.neighbours, top.neighbour_faces, cluster, np.zeros((6, 4), bool), np.zeros(6, bool), np.arange(6), 1
+        )
+
+
+def test_fault_between_clusters_is_refused() -> None:
+    mesh = box_mesh(Box((1, 1, 2), (0, 0, 0), (1, 1, 2), fault=("z", 1.0)))
+    top = build_topology(mesh, None)
+    fault = (top.kinds == BoundaryKind.FAULT) & (top.neighbours >= 0)
+    cluster = np.zeros(12, int)
+    cluster[np.flatnonzero(fault.any(1))[0]] = 1
+    with pytest.raises(ValueError, match="fault"):
+        build_layout(top.neighbours, top.neighbour_faces, cluster, fault, np.zeros(12, bool), np.arange(12), 1)
