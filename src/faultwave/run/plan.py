@@ -75,8 +75,9 @@ def make_plan(case: Case) -> Plan:
     receivers = fault_receivers = None
     with _collected(problems):
         receivers = place_receivers(case.output.receivers, mesh, topology, shape)
-    with _collected(problems):
-        fault_receivers = place_fault_receivers(case.output.fault_receivers, fault)
+    if fault is not None or case.fault is None:  # a fault that could not be planned has said so
+        with _collected(problems):
+            fault_receivers = place_fault_receivers(case.output.fault_receivers, fault)
     sources: tuple[PointSource, ...] = ()
     with _collected(problems):
         sources = tuple(load_sources(case.sources))

@@ -103,8 +103,9 @@ def _assign(
         if rate == 1 or len(bounds) == maximum:
             break
         bounds.append(base * round(bounds[-1] / base) * rate)
-    cluster = np.searchsorted(np.array(bounds), dt, side="right") - 1
-    cluster = np.maximum(cluster, 0)  # the smallest step itself may round below the base step
+    # A step that is a multiple of the base step up to rounding belongs to that cluster whatever the frame it was computed in.
+    cluster = np.searchsorted(np.array(bounds), dt * (1 + 1e-9), side="right") - 1
+    cluster = np.maximum(cluster, 0)
     _normalise(cluster, neighbours, fault)
     return cluster.astype(np.int64)
 
