@@ -1,0 +1,248 @@
+"""Every kernel of the dg engine, every law and friction law: backends against the NumPy reference on random data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from faultwave import backends, faults, laws
+from faultwave.engines.dg import kernels
+from faultwave.engines.dg.fault_points import point_rule
+from faultwave.engines.dg.operator import powers
+from faultwave.engines.dg.rupture import recorded, rupture
+from faultwave.faults.law import COMMON_STATE
+from faultwave.kernels.language import Array, Kernel
+
+OTHERS = [n for n in backends.names() if n != "numpy"]
+EVERYTHING = [
+    (law, order, precision) for law in laws.laws() for order in range(2, 9) for precision in ("double", "single")
+]
+USUAL = {("elastic", 2, "single"), ("elastic", 3, "double"), ("elastic", 4, "single"), ("elastic", 6, "double"),
+         ("acoustic", 3, "single"), ("acoustic", 5, "double")}  # fmt: skip
+TOLERANCE = {"double": 1e-12, "single": 3e-5}
+ITEMS = 32  # a multiple of all lanes
+
+
+def some(chosen: set[tuple], everything: list[tuple]) -> list[Any]:
+    """All cases, those that are not chosen marked slow."""
+    assert chosen <= set(everything)
+    return [pytest.param(*case, marks=() if case in chosen else pytest.mark.slow) for case in everything]
+
+
+def dg_kernels(law: Any, order: int) -> list[Kernel]:
+    points = np.random.default_rng(0).normal(size=(5, kernels.tet_size(order - 1)))
+    found = [
+        kernels.predict(law, order, False), kernels.predict(law, order, True), kernels.correct(law, order),
+        kernels.evaluate(law, order), kernels.accumulate(law, order), kernels.integrate(law, order),
+        kernels.surface(law, order, 1, points),
+    ]  # fmt: skip
+    return found + [kernels.slow_traces(law, order, f, fault) for f in range(4) for fault in (False, True)]
+
+
+def test_no_kernel_is_forgotten() -> None:
+    """Every public function of the module that makes a kernel is in the list above."""
+    makers = {
+        n
+        for n, f in vars(kernels).items()
+        if getattr(f, "__annotations__", {}).get("return") == "Kernel" and n[0] != "_"
+    }
+    assert makers == {"predict", "correct", "evaluate", "accumulate", "integrate", "surface", "slow_traces"}
+
+
+class Random:
+    """Arguments of kernels by the names that kernels share."""
+
+    def __init__(self, law: Any, order: int, seed: int):
+        self.law, self.order, self.rng = law, order, np.random.default_rng(seed)
+        values = {p.name: self.rng.uniform(0.5, 2.0, ITEMS) for p in law.parameters}
+        self.constants = np.stack([*law.constants(values), *law.impedance(values)], 1)
+        self.z = np.stack(law.impedance(values), 1)
+
+    def __call__(self, a: Array) -> np.ndarray:
+        match a.name:
+            case "cell":
+                return np.concatenate([self.rng.normal(size=(ITEMS, 9)), self.constants], 1)[:, None]
+            case "face":
+                normal = self.rng.normal(size=(ITEMS, 4, 3))
+                normal /= np.linalg.norm(normal, axis=2, keepdims=True)
+                rest = self.rng.uniform(0.5, 2.0, (ITEMS, 4, a.cols - 5))
+                return np.concatenate([normal, rest, self.rng.choice([-1.0, 0.0, 1.0, 2.0], (ITEMS, 4, 2))], 2)
+            case "side":
+                normal = self.rng.normal(size=(ITEMS, 3))
+                return np.concatenate([normal / np.linalg.norm(normal, axis=1, keepdims=True), self.z], 1)[:, None]
+        if a.space == "index":
+            return self.rng.permutation(ITEMS * 8)[: ITEMS * a.cols].reshape(ITEMS, a.cols)
+        if a.space == "store":
+            return self.rng.normal(size=(ITEMS * 8, a.rows * a.cols))
+        return self.rng.normal(size=(ITEMS, a.rows, a.cols))
+
+    def scalars(self, kernel: Kernel) -> dict[str, Any]:
+        advance, integral = powers(0.07, self.order)
+        known = {"advance": advance, "integral": integral, "weight": integral, "keep": 1.0}
+        return {s.name: known[s.name] for s in kernel.scalars}
+
+
+def launch(
+    name: str, precision: str, kernel_list: list[Kernel], data: list[Mapping[str, np.ndarray]], scalars: list[dict]
+) -> list[dict]:
+    """Results of all kernels, by argument."""
+    backend: Any = backends.make(name, precision, 2)
+    compiled = backend.compile(kernel_list)
+    results = []
+    for kernel, values, tables in zip(kernel_list, data, scalars, strict=True):
+        buffers = {}
+        for a in kernel.arguments:
+            if a.space == "index":
+                buffers[a.name] = backend.index(values[a.name], kernel.fixed)
+            elif a.space == "matrix":
+                buffers[a.name] = backend.matrix(values[a.name], kernel.fixed)
+            else:
+                shape = values[a.name].shape
+                buffers[a.name] = backend.store(*shape) if a.space == "store" else backend.batch(*shape, kernel.fixed)
+                buffers[a.name].put(values[a.name])
+        with np.errstate(all="ignore"):
+            compiled[kernel.name](buffers)(0, ITEMS, **tables)
+        results.append({a.name: buffers[a.name].get() for a in kernel.arguments if a.space in ("batch", "store")})
+    return results
+
+
+def assert_same(kernel: Kernel, got: dict[str, np.ndarray], want: dict[str, np.ndarray], tolerance: float) -> None:
+    """Against the largest of each number over the items: rounding errors are of that size."""
+    for name, values in want.items():
+        assert np.isfinite(values).all(), f"{kernel.name}: {name} of the reference is not finite"
+        scale = np.abs(values).max(0, keepdims=True) + 1e-30
+        error = np.abs(got[name] - values) / scale
+        assert error.max() <= tolerance, (
+            f"{kernel.name}: {name} differs by {error.max():.2e} at {np.unravel_index(error.argmax(), error.shape)}"
+        )
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("law, order, precision", some(USUAL, EVERYTHING))
+def test_wave_kernels(name: str, law: str, order: int, precision: str) -> None:
+    physics: Any = laws.law(law)
+    kernel_list = dg_kernels(physics, order)
+    make = Random(physics, order, order)
+    data = [{a.name: make(a) for a in k.arguments} for k in kernel_list]
+    scalars = [make.scalars(k) for k in kernel_list]
+    want = launch("numpy", precision, kernel_list, data, scalars)
+    got = launch(name, precision, kernel_list, data, scalars)
+    for kernel, g, w, given in zip(kernel_list, got, want, data, strict=True):
+        assert_same(kernel, g, w, TOLERANCE[precision])
+        written = [a.name for a in kernel.arguments if a.intent in ("out", "inout")]
+        assert written and all(np.abs(w[n] - given[n]).max() > 1e-3 for n in written), f"{kernel.name} writes nothing"
+
+
+# ---- friction -----------------------------------------------------------------------------------------------------
+
+FRICTION = [
+    (law, order, precision) for law in faults.laws() for order in range(2, 9) for precision in ("double", "single")
+]
+USUAL_FRICTION = {("linear-slip-weakening", 2, "double"), ("linear-slip-weakening", 5, "single"), ("rate-and-state-ageing", 3, "double"),
+                  ("rate-and-state-slip", 4, "single"), ("imposed-yoffe", 3, "double"), ("imposed-gaussian", 2, "double")}  # fmt: skip
+STEP, ETA = 0.01, 4.6e6
+MADE = {  # per point: lowest and highest
+    "mu_s": (0.55, 0.7), "mu_d": (0.3, 0.5), "d_c": (0.05, 0.4), "cohesion": (-1e6, 0.0), "forced_rupture_time": (0.0, 3.0),
+    "rs_a": (0.006, 0.02), "rs_sl0": (0.01, 0.05), "rs_f0": (0.55, 0.65), "rs_b": (0.010, 0.014),
+    "strike_slip": (-2.0, 2.0), "dip_slip": (-1.0, 1.0), "rupture_onset": (0.0, 1.2), "tau_S": (0.1, 0.3), "tau_R": (0.7, 2.0),
+    "rupture_rise_time": (0.3, 1.0),
+}  # fmt: skip
+
+
+def friction_arguments(
+    law: Any, constants: dict[str, float], kernel: Kernel, order: int, seed: int
+) -> dict[str, np.ndarray]:
+    """A fault under load, slipping at some points and not at others."""
+    rng = np.random.default_rng(seed)
+    rule = point_rule("symmetric", order - 1)
+    points = len(rule.weights)
+    count = ITEMS * points
+    shear, sigma = rng.uniform(30e6, 85e6, count), rng.uniform(-130e6, -100e6, count)
+    angle = rng.uniform(-np.pi, np.pi, count)
+    given = law.given({p.name: rng.uniform(*MADE[p.name], count) for p in law.parameters}, count)
+    directions = faults.Directions(*(np.stack([np.cos(angle), np.sin(angle), -np.sin(angle), np.cos(angle)])))
+    p = law.prepare(given, constants, directions)
+    state = {s: np.zeros(count) for s in (*COMMON_STATE, *law.state)} | law.initial(p, constants, shear, sigma)
+    rows = np.concatenate([np.full(n, k) for k, n in enumerate(kernels.face_rows(order))])
+    size = np.concatenate([np.full(3, 2e6), np.full(3, 0.4)])  # of tractions and of velocities
+    decay = np.array([math.factorial(k) / STEP**k for k in rows]) * 0.3**rows
+    traces = rng.normal(size=(ITEMS * 8, len(rows), 6)) * size * decay[:, None]
+    frames = np.linalg.qr(rng.normal(size=(ITEMS, 3, 3)))[0]
+    z = np.broadcast_to([2 * ETA * 1.7, 2 * ETA, 2 * ETA * 1.6, 2.1 * ETA], (ITEMS, 1, 4))
+    columns = recorded(True)
+    values = {
+        "slots": rng.permutation(ITEMS * 8)[: ITEMS * 6].reshape(ITEMS, 6),
+        "traces": traces.reshape(ITEMS * 8, -1),
+        "waves": rng.normal(size=(ITEMS * 8, kernel.arrays["waves"].rows * 3)) * 1e5,
+        "frame": frames.reshape(ITEMS, 1, 9), "impedance": z,
+        "stress": np.stack([sigma, shear * np.cos(angle), shear * np.sin(angle)], -1).reshape(ITEMS, points, 3),
+        "state": np.stack([state[s] for s in (*COMMON_STATE, *law.state)], -1).reshape(ITEMS, points, -1),
+        "parameter": np.stack([p[n] for n in law.kernel_parameters], -1).reshape(ITEMS, points, -1),
+        "nucleation": rng.normal(size=(ITEMS, points, 6)) * 1e6,
+        "record": np.zeros((ITEMS, points, len(columns))),
+        "phi": rule.phi[0], "back": rule.back[0], "project": rule.project,
+    }  # fmt: skip
+    return {a.name: values[a.name] for a in kernel.arguments}
+
+
+def friction_scalars(order: int, times: int) -> dict[str, Any]:
+    ends = 1.0 + STEP * np.arange(1, times + 1) / times
+    clock = np.stack([np.full(times, STEP / times), ends, ends - STEP / times, np.ones(times)], 1)
+    taylor = [powers((i + 0.5) * STEP / times, order)[0] for i in range(times)]
+    ramp = np.random.default_rng(1).uniform(0, 0.3, (times, 2))
+    return {"taylor": taylor, "weight": np.full(times, STEP / times), "clock": clock, "ramp": ramp, "damping": 0.9}
+
+
+def friction_case(
+    law: Any, order: int, precision: str, name: str, **constants: float
+) -> tuple[Kernel, dict, dict, dict]:
+    c = law.settings(constants)
+    times = order
+    points = len(point_rule("symmetric", order - 1).weights)
+    kernel = rupture(law, c, order, points, times, 2, moved=True)
+    data = friction_arguments(law, c, kernel, order, 10 + order)
+    tables = friction_scalars(order, times)
+    (want,) = launch("numpy", precision, [kernel], [data], [tables])
+    (got,) = launch(name, precision, [kernel], [data], [tables])
+    return kernel, data, got, want
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("law, order, precision", some(USUAL_FRICTION, FRICTION))
+def test_friction_kernel(name: str, law: str, order: int, precision: str) -> None:
+    physics = faults.law(law)
+    kernel, data, got, want = friction_case(physics, order, precision, name)
+    iterates = physics.solver == "newton"
+    # The state of friction stays double in single runs; only the waves in and out are single.
+    waves = 1e-6 if iterates else 1e-12
+    for argument in ("state", "stress", "record"):
+        assert_same(kernel, {argument: got[argument]}, {argument: want[argument]}, waves)
+    assert_same(
+        kernel, {"waves": got["waves"]}, {"waves": want["waves"]}, waves if precision == "double" else max(waves, 1e-6)
+    )
+    rate = want["state"][..., COMMON_STATE.index("slip_rate")]
+    assert (rate > 1e-2).mean() > 0.05 and (rate < 1e-3).mean() > 0.05, "the data should slip here and stick there"
+    assert (np.abs(want["waves"] - data["waves"]).max(1) > 1e3).sum() == 2 * ITEMS
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("law", [law for law, f in faults.laws().items() if f.solver == "newton"])
+def test_iterated_friction_to_rounding_when_asked(name: str, law: str) -> None:
+    tight = {
+        "rs_slip_rate_tolerance": 1e-14,
+        "rs_state_tolerance": 1e-14,
+        "rs_slip_rate_updates": 100,
+        "rs_state_updates": 60,
+    }
+    kernel, _, got, want = friction_case(faults.law(law), 3, "double", name, **tight)
+    for argument in ("stress", "record", "waves", "state"):
+        assert_same(kernel, {argument: got[argument]}, {argument: want[argument]}, 1e-11)
+
+
+def test_every_friction_law_has_data() -> None:
+    for law in faults.laws().values():
+        assert {p.name for p in law.parameters} <= set(MADE), f"give numbers for {law.name} in MADE"
