@@ -1,0 +1,36 @@
+"""Histories on the fault: each cluster samples after its own steps, shorter histories are padded."""
+
+import numpy as np
+
+from faultwave.observe.fault_receivers import FaultRecorder
+
+
+def test_every_second_step_of_two_clusters() -> None:
+    now = {0: 0.0, 1: 0.0}
+
+    def read(cluster: int) -> np.ndarray:
+        return np.array([[10.0 * i + now[cluster], -1.0] for i in clusters[cluster]])
+
+    clusters = [np.array([2, 0]), np.array([1])]
+    recorder = FaultRecorder(clusters, 2, read)
+    for cluster, step, count in ((0, 0.1, 7), (1, 0.25, 3)):
+        for i in range(count):
+            now[cluster] = (i + 1) * step
+            recorder.record(cluster, i * step, step)
+    time, values = recorder.arrays(2)
+    assert time.shape == (3, 3) and values.shape == (3, 3, 2)
+    np.testing.assert_allclose(time[:, 0], [0.2, 0.4, 0.6])
+    np.testing.assert_allclose(time[:, 2], [0.2, 0.4, 0.6])
+    np.testing.assert_allclose(time[0, 1], 0.5)
+    assert np.isnan(time[1:, 1]).all() and np.isnan(values[1:, 1]).all()
+    np.testing.assert_allclose(values[:, 0, 0], [0.2, 0.4, 0.6])
+    np.testing.assert_allclose(values[:, 2, 0], [20.2, 20.4, 20.6])
+    np.testing.assert_allclose(values[0, 1], [10.5, -1.0])
+
+
+def test_clusters_without_points_are_not_read() -> None:
+    recorder = FaultRecorder([np.array([], int), np.array([0])], 1, lambda cluster: np.full((cluster, 1), 3.0))
+    recorder.record(0, 0.0, 1.0)
+    assert recorder.arrays(1)[0].shape == (0, 1)
+    recorder.record(1, 1.0, 1.0)
+    np.testing.assert_array_equal(recorder.arrays(1)[0], [[2.0]])
