@@ -18,6 +18,7 @@ class Acoustic:
         Parameter("lambda", "Pa", "bulk modulus", positive=True),
     )
     channels = 1
+    stability = 0.8  # white noise grows at the elastic limits
     traction_is_flux = False
     boundaries = BOUNDARIES | {"symmetry": BOUNDARIES["rigid"]}
 

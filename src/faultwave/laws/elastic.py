@@ -23,6 +23,7 @@ class Elastic:
         Parameter("lambda", "Pa", "first Lame parameter", lower=-np.inf),
     )
     channels = 3
+    stability = 1.0
     traction_is_flux = True
     boundaries = BOUNDARIES | {"symmetry": Boundary(-1.0, 2.0)}
 

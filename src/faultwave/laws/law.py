@@ -56,6 +56,7 @@ class Law(Protocol):
     parameters: tuple[Parameter, ...]
     channels: int  # components of T and of v
     traction_is_flux: bool
+    stability: float  # largest stable steps as a share of those of elastic solids
     boundaries: dict[str, Boundary]
 
     def constants(self, values: dict[str, np.ndarray]) -> tuple[np.ndarray, ...]:

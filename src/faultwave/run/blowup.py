@@ -9,7 +9,7 @@ import numpy as np
 
 from faultwave.output.formats.vtkhdf import VtkHdfWriter
 from faultwave.run.engine import Engine
-from faultwave.run.plan import LARGEST_CFL, cfl_number
+from faultwave.run.plan import cfl_number, largest_cfl
 
 RINGS = 3  # of cells around the first suspect that are written
 
@@ -41,9 +41,10 @@ def diagnose(engine: Engine, time: float) -> Diagnosis:
         lines.append(_fault_state(engine, x))
     cfl, order = cfl_number(plan.case), plan.case.numerics.order
     causes = []
-    if cfl > 0.9 * LARGEST_CFL[order]:
+    limit = largest_cfl(plan.case)
+    if cfl > 0.9 * limit:
         causes.append(
-            f"the CFL number {cfl:g} is close to the limit {LARGEST_CFL[order]:g} of order {order}: lower numerics.cfl"
+            f"the CFL number {cfl:g} is close to the limit {limit:g} of order {order}: lower numerics.cfl"
         )
     if engine.fault is not None and bool(plan.frictional[bad].any()):
         causes.append("cells at the fault: look at initial stress and friction parameters there (faultwave check)")

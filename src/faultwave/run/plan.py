@@ -17,8 +17,8 @@ from faultwave.sources.load import load_sources
 from faultwave.sources.point import PointSource
 
 DEFAULT_CFL = {7: 0.4, 8: 0.3}
-LARGEST_CFL = {2: 0.8, 3: 0.8, 4: 0.8, 5: 0.65, 6: 0.6, 7: 0.45, 8: 0.38}
-"""Above these the scheme grows (docs/decisions: stable time steps)."""
+LARGEST_CFL = {2: 0.8, 3: 0.8, 4: 0.7, 5: 0.6, 6: 0.55, 7: 0.45, 8: 0.38}
+"""Above these the scheme grows; both times the law's ``stability`` (docs/decisions/0004)."""
 
 
 @dataclass(frozen=True)
@@ -131,8 +131,13 @@ def _material(
 
 
 def cfl_number(case: Case) -> float:
-    """The case's CFL number or the order's default."""
-    return case.numerics.cfl or DEFAULT_CFL.get(case.numerics.order, 0.5)
+    """The case's CFL number, or the default of its order and law."""
+    return case.numerics.cfl or DEFAULT_CFL.get(case.numerics.order, 0.5) * law(case.law).stability
+
+
+def largest_cfl(case: Case) -> float:
+    """Largest CFL number a case of this order and law may ask for."""
+    return LARGEST_CFL[case.numerics.order] * law(case.law).stability
 
 
 def stable_steps(
@@ -140,7 +145,7 @@ def stable_steps(
 ) -> np.ndarray:
     """dt = CFL 2 r_in / ((2 N + 1) c) of every cell (NUMERICS 3.3)."""
     order, cfl = case.numerics.order, cfl_number(case)
-    limit = LARGEST_CFL[order]
+    limit = largest_cfl(case)
     if cfl > limit:
         problems.error("numerics.cfl", f"{cfl:g} is unstable at order {order}", f"at most {limit:g} at this order")
     speed = physics.speed(material)
