@@ -187,11 +187,20 @@ def test_cpu_refuses_items_that_do_not_fill_the_lanes() -> None:
         backend.batch(backend.lanes + 1, 1, 1)
 
 
-@pytest.mark.parametrize("taken", ("x", "r", "restrict", "a1", "two words"))
-def test_cpu_refuses_names_that_its_text_uses(taken: str) -> None:
+@BOTH
+def test_names_that_the_c_text_uses_itself(precision: str) -> None:
+    """Whatever arrays and counters are called, they are told from what the generated text declares."""
     k = Kernel("names")
-    a = k.batch(taken, 1, 1, "inout")
-    k.pointwise(lambda x: [[x[0] + 1.0]], [a], [a])
-    backend: Any = backends.make("cpu")
-    with pytest.raises(ValueError, match="rename it"):
-        backend.source(k)
+    x, m_, r, o, j = (k.batch(n, 3, 2, "inout") for n in ("x", "m", "r", "o", "j"))
+    p, lane, a1 = k.index("p"), k.store("lane", 3, 2, "inout"), k.temp("a1", 3, 2)
+    value0, a1_ = k.matrix("value0", 3, 3), k.temp("a1_", 3, 2)
+    f1_1, batch = k.batch("f1_1", 1, 1), k.scalar("batch", 2, 1)
+    k.gather(a1, lane, p)
+    k.contract(a1, np.array([[0.0, 1.0, 0.5], [1.0, 0.0, 0.0], [0.0, 0.0, 2.0]]), x, accumulate=True)
+    k.contract(a1_, value0, a1)
+    k.pointwise(lambda a, b, c: [[u + 2.0 * v * c[0] for u, v in zip(a, b, strict=True)]], [a1_, m_, f1_1], [r])
+    k.repeat("restrict", 2, lambda i: k.pointwise(lambda a, b: [[u * b[0] for u in a]], [r, batch.view(i)], [r]))
+    k.repeat("r2", 2, lambda i: k.contract(o, np.eye(3), r, accumulate=True))
+    k.scatter(r, lane, p)
+    k.pointwise(lambda a: [list(a)], [o], [j])
+    check(k, "cpu", precision, 16, 32, batch=[0.5, -1.5])

@@ -53,9 +53,7 @@ def test_results_as_arrays(tmp_path):
 
 
 def test_backends_agree(tmp_path):
-    runs = [
-        fw.simulate(case(tmp_path / b), backend=b).run(write=False).receivers["values"] for b in ("cpu", "numpy")
-    ]
+    runs = [fw.simulate(case(tmp_path / b), backend=b).run(write=False).receivers["values"] for b in ("cpu", "numpy")]
     assert np.allclose(*runs, rtol=1e-9, atol=1e-11)
 
 

@@ -204,7 +204,7 @@ class Kernel:
                         f"kernel {self.name}: row by row, {out.array.name} would be written before another row reads it"
                     )
         for v in (*given, *views):
-            if v.rows < count and not (v.rows == 1 and v in given):
+            if v.array.space != "scalar" and v.rows < count and not (v.rows == 1 and v in given):
                 raise ValueError(f"kernel {self.name}: {v.array.name} has {v.rows} rows, not {count}")
         self.statements.append(Pointwise(function, given, views, count))
 

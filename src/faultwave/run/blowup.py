@@ -43,9 +43,7 @@ def diagnose(engine: Engine, time: float) -> Diagnosis:
     causes = []
     limit = largest_cfl(plan.case)
     if cfl > 0.9 * limit:
-        causes.append(
-            f"the CFL number {cfl:g} is close to the limit {limit:g} of order {order}: lower numerics.cfl"
-        )
+        causes.append(f"the CFL number {cfl:g} is close to the limit {limit:g} of order {order}: lower numerics.cfl")
     if engine.fault is not None and bool(plan.frictional[bad].any()):
         causes.append("cells at the fault: look at initial stress and friction parameters there (faultwave check)")
     if plan.case.numerics.precision == "single":

@@ -5,8 +5,6 @@ Layout: batch arrays [batch][row][col][lane]; stores [slot][row][col]; indices [
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
 from importlib import resources
 
 import numpy as np
@@ -32,7 +30,7 @@ def lower(kernel: Kernel, real: str, lanes: int) -> str:
     return _Lowering(kernel, real, lanes).source()
 
 
-# What the C text calls its own; an array or counter of that name would be mistaken for it.
+# What the C text calls its own, beside names that end in a number.
 _TAKEN = frozenset(
     """arg scalar begin end batch lane r o p j m x V VM I R F ALL SPLAT SELECT LANES MAGNITUDE BIAS MANTISSA run it
     auto break case char const continue default do double else enum extern float for goto if inline int long register
@@ -40,12 +38,9 @@ _TAKEN = frozenset(
 )
 
 
-def _counters(statements: Iterable[Statement]) -> list[str]:
-    found = []
-    for s in statements:
-        if isinstance(s, Repeat):
-            found += [s.index.name, *_counters(s.body)]
-    return found
+def text(name: str) -> str:
+    """How an array or counter is called in the C text."""
+    return f"{name}_" if name in _TAKEN or name[-1] == "_" or name[-1].isdigit() else name
 
 
 class _Lowering:
@@ -55,19 +50,11 @@ class _Lowering:
         self.tables: list[str] = []
         self.lines: list[str] = []
         self.formulas = 0
-        self.check_names()
         self.scalar_offset: dict[str, int] = {}
         offset = 0
         for table in kernel.scalars:
             self.scalar_offset[table.name] = offset
             offset += table.rows * table.cols
-
-    def check_names(self) -> None:
-        """Names of arrays and counters stand in the C text as they are."""
-        names = [*self.kernel.arrays, *_counters(self.kernel.statements)]
-        for name in names:
-            if not name.isidentifier() or name in _TAKEN or re.fullmatch(r"(a|f|f\d+_|value|offset|start)\d+", name):
-                raise ValueError(f"kernel {self.kernel.name}: '{name}' has a meaning of its own in C text; rename it")
 
     def source(self) -> str:
         for statement in self.kernel.statements:
@@ -87,14 +74,16 @@ class _Lowering:
         for i, a in enumerate(self.kernel.arguments):
             const = "const " if a.intent == "in" else ""
             if a.space == "batch":
-                lines.append(f"{const}V *restrict {a.name} = ({const}V *)arg[{i}] + batch * {a.rows * a.cols};")
+                lines.append(f"{const}V *restrict {text(a.name)} = ({const}V *)arg[{i}] + batch * {a.rows * a.cols};")
             elif a.space == "index":
-                lines.append(f"const long *restrict {a.name} = (const long *)arg[{i}] + batch * {a.cols * self.lanes};")
+                lines.append(
+                    f"const long *restrict {text(a.name)} = (const long *)arg[{i}] + batch * {a.cols * self.lanes};"
+                )
             elif a.space == "matrix":
-                lines.append(f"const R *restrict {a.name} = (const R *)arg[{i}];")
+                lines.append(f"const R *restrict {text(a.name)} = (const R *)arg[{i}];")
             else:
-                lines.append(f"{const}{self.store_real} *{a.name} = ({const}{self.store_real} *)arg[{i}];")
-        lines += [f"V {a.name}[{a.rows * a.cols}];" for a in self.kernel.temps]
+                lines.append(f"{const}{self.store_real} *{text(a.name)} = ({const}{self.store_real} *)arg[{i}];")
+        lines += [f"V {text(a.name)}[{a.rows * a.cols}];" for a in self.kernel.temps]
         return lines
 
     def statement(self, s: Statement) -> None:
@@ -109,7 +98,9 @@ class _Lowering:
                 op = "+=" if s.accumulate else "="
                 self.transfer(s.inp, s.store, s.index, s.column, f"p[{{j}}] {op} {{view}}[{{j}}][lane];", "")
             case Repeat():
-                self.lines.append(f"for (int {s.index.name} = 0; {s.index.name} < {s.count}; ++{s.index.name}) {{")
+                self.lines.append(
+                    f"for (int {text(s.index.name)} = 0; {text(s.index.name)} < {s.count}; ++{text(s.index.name)}) {{"
+                )
                 for inner in s.body:
                     self.statement(inner)
                 self.lines.append("}")
@@ -125,10 +116,10 @@ class _Lowering:
             raise ValueError(
                 f"kernel {self.kernel.name}: {store.name} has {store.rows * store.cols} numbers, not {size}"
             )
-        base = f"({view.array.name} + {view.row * view.array.cols})"
+        base = f"({text(view.array.name)} + {view.row * view.array.cols})"
         self.lines += [
             f"for (int lane = 0; lane < {self.lanes}; ++lane) {{",
-            f"  {const}{self.store_real} *p = {store.name} + {index.name}[{column * self.lanes} + lane] * {size}L;",
+            f"  {const}{self.store_real} *p = {text(store.name)} + {text(index.name)}[{column * self.lanes} + lane] * {size}L;",
             f"  for (int j = 0; j < {size}; ++j) {move.format(view=base, j='j')}",
             "}",
         ]
@@ -138,7 +129,7 @@ class _Lowering:
             table = s.matrix
             step = (
                 f"for (int p = 0; p < {table.cols}; ++p) {{",
-                f"{table.name}[r * {table.cols} + p]",
+                f"{text(table.name)}[r * {table.cols} + p]",
                 f"p * {s.inp.array.cols}",
             )
             return self.contraction(s, table.rows, *step)
@@ -165,8 +156,8 @@ class _Lowering:
 
     def contraction(self, s: Contract, rows: int, loop: str, value: str, offset: str) -> None:
         """One broadcast, then a multiply-add for every column, per nonzero of a row."""
-        inp = f"{s.inp.array.name} + {self.position(s.inp)}"
-        out = f"{s.out.array.name} + {self.position(s.out)}"
+        inp = f"{text(s.inp.array.name)} + {self.position(s.inp)}"
+        out = f"{text(s.out.array.name)} + {self.position(s.out)}"
         accumulators = [f"a{i}" for i in range(len(s.columns))]
         lines = [f"for (int r = 0; r < {rows}; ++r) {{", f"  V *o = (V *)({out}) + r * {s.out.array.cols};"]
         for a, (_, target) in zip(accumulators, s.columns, strict=True):
@@ -179,7 +170,7 @@ class _Lowering:
 
     def position(self, v: View) -> str:
         if isinstance(v.row, LoopIndex):
-            return f"{v.row.name} * {v.array.cols} + {v.col}"
+            return f"{text(v.row.name)} * {v.array.cols} + {v.col}"
         return str(v.row * v.array.cols + v.col)
 
     def pointwise(self, s: Pointwise) -> None:
@@ -195,11 +186,13 @@ class _Lowering:
         stores = []
         for view, columns in zip(s.outs, results, strict=True):
             if len(columns) != view.cols:
-                raise ValueError(f"pointwise into {view.array.name}: {len(columns)} values for {view.cols} columns")
+                raise ValueError(
+                    f"pointwise into {text(view.array.name)}: {len(columns)} values for {view.cols} columns"
+                )
             row = f" + r * {view.array.cols}" if s.rows > 1 else ""
             for c, value in enumerate(columns):
                 name = formula.emit(wrap(value))
-                stores.append(f"{view.array.name}[{self.position(view)} + {c}{row}] = {name};")
+                stores.append(f"{text(view.array.name)}[{self.position(view)} + {c}{row}] = {name};")
         loop = f"for (int r = 0; r < {s.rows}; ++r) {{" if s.rows > 1 else "{"
         self.lines += ["{", *formula.scopes[0].lines, loop, *formula.scopes[1].lines, *stores, "}", "}"]
 
@@ -207,8 +200,8 @@ class _Lowering:
         a = v.array
         if a.space == "scalar":
             base = self.scalar_offset[a.name] + v.col + c
-            row = f"{v.row.name} * {a.cols}" if isinstance(v.row, LoopIndex) else str(v.row * a.cols)
+            row = f"{text(v.row.name)} * {a.cols}" if isinstance(v.row, LoopIndex) else str(v.row * a.cols)
             return f"SPLAT((R)scalar[{base} + {row}])", False
         if v.rows == 1 or rows == 1:
-            return f"{a.name}[{self.position(v)} + {c}]", False
-        return f"{a.name}[{self.position(v)} + {c} + r * {a.cols}]", True
+            return f"{text(a.name)}[{self.position(v)} + {c}]", False
+        return f"{text(a.name)}[{self.position(v)} + {c} + r * {a.cols}]", True
