@@ -186,9 +186,7 @@ class _Lowering:
         stores = []
         for view, columns in zip(s.outs, results, strict=True):
             if len(columns) != view.cols:
-                raise ValueError(
-                    f"pointwise into {text(view.array.name)}: {len(columns)} values for {view.cols} columns"
-                )
+                raise ValueError(f"pointwise into {view.array.name}: {len(columns)} values for {view.cols} columns")
             row = f" + r * {view.array.cols}" if s.rows > 1 else ""
             for c, value in enumerate(columns):
                 name = formula.emit(wrap(value))

@@ -142,7 +142,7 @@ def rupture(
             advance, [parameter, state, here, stress, z, t, w, solved, amount, record, mean], [state, record, mean]
         )
 
-    k.repeat("substep", times, substep)
+    k.repeat("sub", times, substep)
     k.contract(modes, back, mean)
     wave, reply = k.temp("wave", b2, 3), k.temp("reply", b2, 3)
     for side, sign in ((0, 2.0), (1, -2.0)):
