@@ -24,6 +24,7 @@ class SourceTerms:
         ends = np.array([e for _, e in operator.layout.plain_ranges])
         cluster = np.searchsorted(ends, position, side="right")
         self.members = [np.flatnonzero(cluster == c) for c in range(len(ends))]
+        self.done = [0.0] * len(ends)  # where each cluster's last window ended
         self.direction = [self._direction(s, c) for s, c in zip(self.sources, cells, strict=True)]
 
     def _direction(self, source: PointSource, cell: int) -> np.ndarray:
@@ -32,13 +33,12 @@ class SourceTerms:
         return self.operator.law.source(moment, source.force, values)
 
     def add(self, cluster: int, time: float, step: float) -> None:
-        """Add what acted during [time, time + step] to the corrected dofs."""
+        """Add what acted since the last window to the corrected dofs; each ends where the next begins, whatever the steps."""
         members = self.members[cluster]
         if not len(members):
             return
-        a, b = time, time + step
-        if self.centred:
-            a, b = (a + step / 2 if a > 0 else 0.0), b + step / 2
+        a, b = self.done[cluster], time + (1.5 if self.centred else 1.0) * step
+        self.done[cluster] = b
         change = np.zeros((len(members), self.operator.b3, len(self.operator.law.quantities)))
         for row, i in enumerate(members):
             change[row] = np.outer(self.shape[i], float(self.sources[i].integral(a, b)) * self.direction[i])
