@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from faultwave.output.manifest import build_manifest, write_manifest
 
@@ -11,12 +12,21 @@ if TYPE_CHECKING:
     from faultwave.run.simulation import Simulation
 
 
+def _paths(value: Any) -> Iterator[Path]:
+    """Every file that settings name."""
+    if isinstance(value, Path):
+        yield value
+    elif isinstance(value, dict | list | tuple):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _paths(item)
+
+
 def write_run_manifest(
     sim: Simulation, folder: Path, status: Literal["running", "finished", "interrupted", "failed"] | None = None
 ) -> Path:
     """PREFIX-manifest.json in ``folder``."""
     case, engine = sim.case, sim.engine
-    inputs = [p for p in (*case.source_files, case.mesh.file) if p is not None and Path(p).exists()]
+    inputs = [p for p in _paths(case.model_dump(exclude={"output": {"folder"}})) if p.is_file()]
     seconds = engine.seconds
     cells = seconds["predict"] + seconds["correct"]
     rates = {
