@@ -333,6 +333,9 @@ def test_stopping_early(deck):
     case, problems = deck(("EndTime = 2.0", "EndTime = 2.0\nterminatorMaxTimePostRupture = 3"))
     assert case.stop.time_after_rupture is None
     assert "has no effect" in str(problems.warnings[0])
+    case, problems = deck(("EndTime = 2.0", keys), ("&DynamicRupture", "&DynamicRupture\nenabled = 0"))
+    assert case.fault is None and case.stop.time_after_rupture is None
+    assert "needs a fault" in str(problems.warnings[0])
 
 
 def test_clusters_and_transforms(deck):

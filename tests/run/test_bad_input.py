@@ -105,6 +105,15 @@ class _Setting:
         (set_in("output", "receivers", "points", [[0.3, 0.3, 1.5]]), ["receiver 1", "0.5 m outside"]),
         (set_in("law", "elastc"), ["elastc", "elastic"]),
         (set_in("numerics", "cfl", 1.5), ["cfl", "1.5", "0.8"]),
+        (set_in("numerics", "backend", "nump"), ["numerics.backend", "did you mean 'numpy'"]),
+        (set_in("output", "volume", {"interval": 0.01, "fields": ["v4"]}), ["output.volume.fields", "v4"]),
+        (set_in("output", "volume", {"interval": 0.01, "groups": [7]}), ["output.volume", "no cell"]),
+        (set_in("output", "surface", {"interval": 0.01, "fields": ["s_xx"]}), ["output.surface.fields", "s_xx", "PGV"]),
+        (set_in("output", "surface", {"interval": 0.01, "groups": [1]}), ["'groups' is not a setting of 'output.surface'"]),
+        (set_in("output", "fault", {"interval": 0.01}), ["output.fault", "no fault"]),
+        (set_in("initial", {"kind": "easi", "field": {"constant": {"w": 1}}}), ["initial.field", "none of the quantities"]),
+        (set_in("initial", {"kind": "easi", "field": {"expression": {"v1": "return 0 / (x - x);"}}}), ["initial", "no finite"]),
+        (set_in("stop", {"time_after_rupture": 1, "slip_rate_below": 1}), ["stop", "needs a fault"]),
     ],
 )  # fmt: skip
 def test_mistakes_in_settings(attempt, change, words):

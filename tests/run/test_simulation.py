@@ -133,3 +133,34 @@ def test_continuing_a_simulation(tmp_path):
     ours, theirs = parts.receivers["values"], whole.receivers["values"]
     assert ours.shape == theirs.shape
     assert np.abs(ours - theirs).max() < 0.02 * np.abs(theirs).max()
+
+
+def test_snapshots_of_a_simulation_run_on(tmp_path):
+    """Files of the second part hold its own times only; hooks of the first part went with its files."""
+    volume = {"volume": {"interval": 0.05, "fields": ["v1"]}}
+    sim = fw.simulate(case(tmp_path / "a", output={**case(tmp_path / "a")["output"], **volume}), force=True)
+    sim.run(until=0.1)
+    sim.run()
+    with VtkHdfReader(tmp_path / "a" / "run-volume.vtkhdf") as file:
+        assert np.allclose(file.times, [0.1, 0.15, 0.2])
+    assert len(set(sim.files)) == len(sim.files)
+
+
+def test_a_force_gives_its_whole_impulse(tmp_path):
+    """Windows of the source integral meet wherever steps are shortened."""
+    pulse = {"kind": "triangle", "duration": 0.1}
+    source = {"kind": "force", "location": [0.1, 0.2, 0.3], "force": [1.0, 0.0, 0.0], "time_function": pulse}
+    sim = fw.simulate(case(tmp_path / "a", initial={"kind": "zero", "wave": []}, sources=[source]))
+    for until in (0.013, 0.047, 0.0711, 0.2):
+        sim.run(until=until, write=False)
+    assert sim.energy_now()["momentumX"] == pytest.approx(sim.plan.sources[0].integral(0.0, 1.0), rel=1e-12)
+
+
+def test_manifest_names_every_input(tmp_path):
+    (tmp_path / "points.txt").write_text("0.1 0.2 0.3\n")
+    (tmp_path / "material.yaml").write_text("!ConstantMap\nmap: {rho: 1.0, mu: 1.0, lambda: 2.0}\n")
+    asked = case(tmp_path / "out", material={"easi": str(tmp_path / "material.yaml"), "constant": {}})
+    asked["output"]["receivers"] = {"file": str(tmp_path / "points.txt")}
+    fw.simulate(asked, until=0.01).run()
+    manifest = json.loads((tmp_path / "out" / "run-manifest.json").read_text())
+    assert {"points.txt", "material.yaml"} == {name.rsplit("/", 1)[-1] for name in manifest["inputs"]}

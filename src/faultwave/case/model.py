@@ -269,7 +269,7 @@ class PlaneWave(Settings):
 class Initial(Settings):
     """State at time zero."""
 
-    kind: Literal["zero", "plane-wave", "easi", "scholte", "snell"] = Field("zero", description="Initial state.")
+    kind: Literal["zero", "plane-wave", "easi"] = Field("zero", description="Initial state.")
     wave: list[PlaneWave] = Field(default_factory=list, description="Superposed plane waves (kind plane-wave).")
     field: FieldSetting | None = Field(None, description="Initial quantities by name (kind easi).")
 
@@ -367,6 +367,11 @@ class FieldOutput(Settings):
     refinement: int = Field(
         0, ge=0, le=3, description="Faces of fault and surface: 4^n triangles; cells: n = 0, 1, 2, 3 is 1, 4, 8, 32."
     )
+
+
+class VolumeOutput(FieldOutput):
+    """Snapshots of the wave field, or of a part of it."""
+
     region: tuple[Quantity("m"), Quantity("m"), Quantity("m"), Quantity("m"), Quantity("m"), Quantity("m")] | None = (
         Field(None, description="Only cells with centre in xmin xmax ymin ymax zmin zmax.")
     )
@@ -406,7 +411,7 @@ class Output(Settings):
     fault_receivers: FaultReceivers | None = Field(None, description="Histories at points on the fault.")
     fault: FieldOutput | None = Field(None, description="Snapshots of the whole fault.")
     surface: FieldOutput | None = Field(None, description="Snapshots of the free surface.")
-    volume: FieldOutput | None = Field(None, description="Snapshots of the wave field.")
+    volume: VolumeOutput | None = Field(None, description="Snapshots of the wave field.")
     energies: EnergyOutput | None = Field(None, description="Energies, work and moment.")
     precision: Literal["single", "double"] = Field("single", description="Precision of field files.")
     xdmf: bool = Field(False, description="Also write XDMF.")
@@ -449,3 +454,8 @@ class Case(Settings):
     output: Output = Field(default_factory=Output, description="What is written.")
     stop: Stop = Field(default_factory=Stop, description="Early stop.")
     source_files: Annotated[tuple[Path, ...], Field(description="Files this case was read from.")] = ()
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        need((self.fault or self.stop.time_after_rupture is None, "stop waits for a rupture, so it needs a fault"))
+        return self

@@ -64,10 +64,11 @@ def load_deck(path: str | Path, overrides: Mapping[str, Any] | None = None) -> t
         return None, problems
     reader = Reader(parse_deck(text, str(path), problems), problems)
     folders = default_folders(path)
-    for part in (_material, _initial, _sources, _discretization, _end):
+    for part in (_material, _initial, _sources, _discretization):
         part(reader)
     _mesh(reader, folders)
     frictional = _fault(reader)
+    _end(reader, frictional)
     read_outputs(reader, frictional)
     if not (overrides or {}).get("order"):
         problems.warn(str(path), "order is chosen with --order, a deck does not state it; 4 is taken")
@@ -212,7 +213,7 @@ def _discretization(r: Reader) -> None:
     r.put(("numerics", "source_window"), "end")
 
 
-def _end(r: Reader) -> None:
+def _end(r: Reader, frictional: bool) -> None:
     block = "abortcriteria"
     r.copy(("end_time",), block, "EndTime", 15.0)
     quiet = r.get(block, "terminatorMaxTimePostRupture", inf)
@@ -221,10 +222,14 @@ def _end(r: Reader) -> None:
         "moment_rate_below": r.get(block, "terminatorMomentRateThreshold", -inf),
     }
     asked = {name: value for name, value in limits.items() if isfinite(value)}
-    if not isfinite(quiet) or not asked:
+    if not isfinite(quiet) or not asked or not frictional:
         for key in ("terminatorMaxTimePostRupture", "terminatorSlipRateThreshold", "terminatorMomentRateThreshold"):
             if isfinite(r.get(block, key, inf)):
-                r.warn(block, key, "has no effect: stopping early needs terminatorMaxTimePostRupture and a threshold")
+                r.warn(
+                    block,
+                    key,
+                    "has no effect: stopping early needs a fault, terminatorMaxTimePostRupture and a threshold",
+                )
         return
     r.put(("stop", "time_after_rupture"), quiet, block, "terminatorMaxTimePostRupture")
     for name, value in asked.items():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time as clock
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -19,7 +18,6 @@ from faultwave.engines.dg.operator import Cells, Operator
 from faultwave.engines.dg.sources import SourceTerms
 from faultwave.march import March
 from faultwave.observe import receivers as seismograms
-from faultwave.observe.dataset import Dataset
 from faultwave.run.plan import Plan
 
 
@@ -197,4 +195,4 @@ def energies(engine: Engine) -> dict[str, float]:
     return total
 
 
-__all__ = ["Any", "Dataset", "Engine", "Progress", "energies", "receiver_recorder"]
+__all__ = ["Engine", "Progress", "energies", "receiver_recorder"]

@@ -12,15 +12,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from faultwave.base.errors import InputError, Problem, suggest
 from faultwave.domain import tets
 from faultwave.engines.dg import kernels
 from faultwave.engines.dg.basis import face_points, tet_basis
-from faultwave.engines.dg.fault_probe import QUANTITIES as FAULT_FIELDS
 from faultwave.engines.dg.fault_probe import FaultProbe
 from faultwave.engines.dg.layout import ranged
 from faultwave.engines.dg.operator import powers
 from faultwave.output.refine import refine_tet, refine_triangle
+from faultwave.run.asked import SURFACE_FIELDS, fault_fields, surface_fields, volume_cells, volume_fields
 from faultwave.run.engine import Engine
 
 
@@ -29,7 +28,7 @@ class Writer(Protocol):
 
 
 class Snapshots:
-    """Collects parts of snapshots by cluster and hands complete ones to the writers."""
+    """Collects parts of snapshots from ``start`` on by cluster and hands complete ones to the writers."""
 
     def __init__(
         self,
@@ -38,6 +37,7 @@ class Snapshots:
         fields: Sequence[str],
         rows: int,
         writers: Sequence[Writer],
+        start: float,
     ):
         self.interval, self.clusters, self.fields, self.rows, self.writers = (
             interval,
@@ -47,7 +47,7 @@ class Snapshots:
             writers,
         )
         self.active = {c for c, items in enumerate(clusters) if len(items)}
-        self.next = [0] * len(clusters)
+        self.next = [math.ceil(start / interval - 1e-9)] * len(clusters)
         self.pending: dict[int, tuple[set[int], dict[str, np.ndarray]]] = {}
 
     def due(self, cluster: int, start: float, end: float) -> list[tuple[int, float]]:
@@ -74,14 +74,6 @@ class Snapshots:
                 writer.append(number * self.interval, {f: v.reshape(-1) for f, v in data.items()})
 
 
-def check_fields(asked: Sequence[str] | None, known: Sequence[str], default: Sequence[str], where: str) -> list[str]:
-    """The quantities asked for or the default; an unknown one is an error."""
-    wrong = [f for f in asked or [] if f not in known]
-    if wrong:
-        raise InputError([Problem(where, f"'{f}' does not exist", ", ".join(known), suggest(f, known)) for f in wrong])
-    return list(asked or default)
-
-
 def _by_cluster(cluster: np.ndarray, clusters: int) -> list[np.ndarray]:
     return [np.flatnonzero(cluster == c) for c in range(clusters)]
 
@@ -90,17 +82,9 @@ def volume(engine: Engine, setting: Any, open_writers: Callable[..., list[Writer
     """Hook volume snapshots in; returns what takes the one at the final time."""
     plan, op = engine.plan, engine.operator
     names = list(plan.law.quantities)
-    fields = check_fields(setting.fields, names, [n for n in names if n.startswith("v")], "output.volume.fields")
+    fields = volume_fields(setting, plan.law)
     corners, centres = refine_tet(setting.refinement)
-    chosen = np.ones(plan.cells, bool)
-    if setting.region is not None:
-        low, high = np.array(setting.region[0::2]), np.array(setting.region[1::2])
-        chosen &= ((plan.geometry.centroids >= low) & (plan.geometry.centroids <= high)).all(1)
-    if setting.groups is not None:
-        chosen &= np.isin(plan.mesh.groups, setting.groups)
-    cells = np.flatnonzero(chosen)
-    if not len(cells):
-        raise InputError(Problem("output.volume", "the region and groups hold no cell"))
+    cells = volume_cells(setting, plan.geometry.centroids, plan.mesh.groups)
     geo = plan.geometry
     points = geo.origin[cells, None, None] + np.einsum("cij,snj->csni", geo.jacobian[cells], corners)
     flip = np.linalg.det(geo.jacobian[cells]) < 0  # sorted cells may be mirrored; written ones are positive
@@ -112,7 +96,7 @@ def volume(engine: Engine, setting: Any, open_writers: Callable[..., list[Writer
     psi = tet_basis(centres, plan.case.numerics.order - 1)
     columns = [names.index(f) for f in fields]
     members = _by_cluster(plan.clustering.cluster[cells], engine.layout.clusters)
-    shots = Snapshots(setting.interval, members, fields, len(centres), writers)
+    shots = Snapshots(setting.interval, members, fields, len(centres), writers, engine.march.time)
     sampled = op.backend.batch(len(engine.layout.cell_at), op.b3, len(names))
     evaluate = op.evaluator(sampled)
 
@@ -141,11 +125,8 @@ def volume(engine: Engine, setting: Any, open_writers: Callable[..., list[Writer
 def surface(engine: Engine, setting: Any, open_writers: Callable[..., list[Writer]]) -> Callable[[float], None]:
     """Velocity, displacement and peak horizontal velocity on the free surface."""
     plan, op, order = engine.plan, engine.operator, engine.plan.case.numerics.order
-    known = ["v1", "v2", "v3", "u1", "u2", "u3", "PGV"]
-    fields = check_fields(setting.fields, known, known, "output.surface.fields")
+    fields = surface_fields(setting)
     cell, face = np.nonzero(plan.topology.kinds == tets.BoundaryKind.FREE_SURFACE)
-    if not len(cell):
-        raise InputError(Problem("output.surface", "the mesh has no free surface", advice="Free surfaces carry tag 1."))
     corners, centres = refine_triangle(setting.refinement)
     vertices = plan.mesh.vertices[np.take_along_axis(plan.topology.cells[cell], tets.SORTED_FACES[face], 1)]
     a, b, c = (vertices[:, None, None, i] for i in range(3))
@@ -156,7 +137,7 @@ def surface(engine: Engine, setting: Any, open_writers: Callable[..., list[Write
     values = [tet_basis(face_points(f, centres), order - 1) for f in range(4)]
     clusters = engine.layout.clusters
     members = _by_cluster(plan.clustering.cluster[cell], clusters)
-    shots = Snapshots(setting.interval, members, fields, len(centres), writers)
+    shots = Snapshots(setting.interval, members, fields, len(centres), writers, engine.march.time)
     compiled = op.backend.compile([kernels.surface(plan.law, order, f, values[f]) for f in range(4)])
     launches, motions, where = [], [], np.empty(len(cell), np.int64)
     trash = op.layout.histories - 1
@@ -199,7 +180,7 @@ def surface(engine: Engine, setting: Any, open_writers: Callable[..., list[Write
                     at += count
                 result[mine, :, 3:6] += np.einsum("sb,nbq->nsq", values[f], u)
             result[mine, :, :3] = np.einsum("sb,nbq->nsq", values[f], v)
-        return {name: result[:, :, known.index(name)] for name in fields}
+        return {name: result[:, :, SURFACE_FIELDS.index(name)] for name in fields}
 
     def predicted(cluster: int, time: float, step: float) -> None:
         for number, moment in shots.due(cluster, time, time + step):
@@ -222,11 +203,8 @@ def surface(engine: Engine, setting: Any, open_writers: Callable[..., list[Write
 def fault(engine: Engine, setting: Any, open_writers: Callable[..., list[Writer]]) -> Callable[[float], None]:
     """Fault snapshots at the centre of each sub-triangle; values of friction points are those of the nearest one."""
     plan, f = engine.plan, engine.fault
-    if f is None:
-        raise InputError(Problem("output.fault", "the case has no fault with friction"))
-    fields = check_fields(
-        setting.fields, FAULT_FIELDS, [n for n in FAULT_FIELDS if n not in ("P_f", "Tmp")], "output.fault.fields"
-    )
+    assert f is not None  # checked with the plan
+    fields = fault_fields(setting)
     corners, centres = refine_triangle(setting.refinement)
     points = f.faces.positions(corners.reshape(-1, 2))
     writers = open_writers("fault", points.reshape(-1, 3), np.arange(points.size // 3).reshape(-1, 3), {
@@ -236,7 +214,7 @@ def fault(engine: Engine, setting: Any, open_writers: Callable[..., list[Writer]
     from_velocity = setting_fault is not None and setting_fault.slip_rate_output == "velocity"
     members = _by_cluster(plan.clustering.cluster[f.faces.cells[:, 0]], engine.layout.clusters)
     probes = [FaultProbe(f, items, centres, False, from_velocity) for items in members]
-    shots = Snapshots(setting.interval, members, fields, len(centres), writers)
+    shots = Snapshots(setting.interval, members, fields, len(centres), writers, engine.march.time)
 
     def deliver(number: int, cluster: int) -> None:
         shots.deliver(number, cluster, members[cluster], probes[cluster].read(fields))

@@ -1,57 +1,64 @@
-"""Initial states: zero, plane waves, and fields from an easi file."""
+"""Initial states: zero, plane waves, and fields."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from faultwave.base.errors import InputError, NotBuiltError, Problem
+from faultwave.base.errors import InputError, Problem
+from faultwave.case.model import Case, FieldSetting, PlaneWave
+from faultwave.laws import Law
 from faultwave.laws.law import jacobians
 from faultwave.media import load_field
-from faultwave.run.engine import Engine
+
+State = Callable[[np.ndarray], np.ndarray]
 
 
-def apply(engine: Engine) -> None:
-    """Project the case's initial condition on the dofs."""
-    setting = engine.plan.case.initial
-    if setting.kind == "zero":
-        return
+def initial_state(case: Case, law: Law, material: Mapping[str, np.ndarray]) -> State | None:
+    """Values (n, Q) at points (n, 3) at time zero; None where all is at rest. Raises InputError."""
+    setting = case.initial
     if setting.kind == "plane-wave":
-        engine.project(lambda x: plane_waves(engine, x, 0.0))
-    elif setting.kind == "easi":
-        engine.project(lambda x: _field(engine, setting, x))
-    else:
-        raise NotBuiltError(
-            Problem(
-                "initial.kind", f"'{setting.kind}' is not available as a case's initial state", "zero, plane-wave, easi"
-            )
-        )
+        return lambda x: plane_waves(law, material, setting.wave, x, 0.0)
+    return _field(setting.field, law) if setting.field is not None else None
 
 
-def _field(engine: Engine, setting: Any, points: np.ndarray) -> np.ndarray:
-    if setting.field is None:
-        raise InputError(Problem("initial.field", "missing: kind 'easi' needs a field of the quantities"))
-    names = list(engine.plan.law.quantities)
-    field = load_field(setting.field)
-    given = [n for n in names if n in field.parameters]
+def check_initial(case: Case, law: Law, material: Mapping[str, np.ndarray], points: np.ndarray) -> None:
+    """Raise InputError where the initial state does not exist or is no number at one of ``points`` (n, 3)."""
+    state = initial_state(case, law, material)
+    if state is None:
+        return
+    wrong = np.flatnonzero(~np.isfinite(state(points)).all(1))
+    if len(wrong):
+        x = ", ".join(f"{v:g}" for v in points[wrong[0]])
+        raise InputError(Problem("initial", f"no finite number at ({x}) and {len(wrong) - 1} other cells"))
+
+
+def _field(setting: FieldSetting, law: Law) -> State:
+    field = load_field(setting)
+    given = [n for n in law.quantities if n in field.parameters]
     if not given:
-        raise InputError(Problem("initial.field", "gives none of the quantities", ", ".join(names)))
-    values = field.evaluate(points, np.ones(len(points), int), given, 0.0)
-    return np.stack([values[n] if n in values else np.zeros(len(points)) for n in names], 1)
+        raise InputError(Problem("initial.field", "gives none of the quantities", ", ".join(law.quantities)))
+
+    def state(points: np.ndarray) -> np.ndarray:
+        values = field.evaluate(points, np.ones(len(points), int), given, 0.0)
+        return np.stack([values[n] if n in values else np.zeros(len(points)) for n in law.quantities], 1)
+
+    return state
 
 
-def plane_waves(engine: Engine, points: np.ndarray, time: float) -> np.ndarray:
-    """Sum of the case's plane waves at points (n, 3): (n, Q). The material is that of the first cell.
+def plane_waves(
+    law: Law, material: Mapping[str, np.ndarray], waves: list[PlaneWave], points: np.ndarray, time: float
+) -> np.ndarray:
+    """Sum of plane waves at points (n, 3): (n, Q). The material is that of the first cell.
 
     With q = Q cos(k.x - w t), A_k Q = w Q for A_k = sum k_d A_d; as A_k only couples velocities with the rest, the rest
     of Q follows from its velocity.
     """
-    law = engine.plan.law
-    values = {n: float(v[0]) for n, v in engine.plan.material.items()}
+    values = {n: float(v[0]) for n, v in material.items()}
     a = jacobians(law, values).matrices
     result = np.zeros((len(points), len(law.quantities)))
-    for wave in engine.plan.case.initial.wave:
+    for wave in waves:
         k = np.asarray(wave.k, float)
         length = np.linalg.norm(k)
         if wave.mode == "P":

@@ -11,7 +11,9 @@ from faultwave.case.model import Case
 from faultwave.domain import tets
 from faultwave.laws import Law, law
 from faultwave.media import homogenise, load_field
+from faultwave.run.asked import check_asked
 from faultwave.run.fault_plan import FaultPlan, plan_fault
+from faultwave.run.initial import check_initial
 from faultwave.run.points import Points, place_fault_receivers, place_receivers
 from faultwave.sources.load import load_sources
 from faultwave.sources.point import PointSource
@@ -89,6 +91,9 @@ def make_plan(case: Case) -> Plan:
             if cell < 0:
                 problems.error(f"source at {tuple(map(float, s.location))}", f"lies {far:.6g} m outside the mesh")
     _not_built(case, topology, problems)
+    check_asked(case, physics, mesh, topology, shape, problems)
+    with _collected(problems):
+        check_initial(case, physics, material, shape.centroids)
     problems.raise_errors()
     keep = np.zeros(len(mesh.cells), bool)
     if receivers is not None:

@@ -23,13 +23,13 @@ from faultwave.output.formats.energies_csv import write_energies
 from faultwave.output.formats.receivers_hdf5 import write_receivers
 from faultwave.output.formats.vtkhdf import VtkHdfWriter
 from faultwave.output.formats.xdmf import XdmfWriter
-from faultwave.run import fields, initial
+from faultwave.run import fields
+from faultwave.run.asked import fault_receiver_fields
 from faultwave.run.blowup import diagnose, write_neighbourhood
 from faultwave.run.engine import Engine, Progress, energies, receiver_recorder
+from faultwave.run.initial import initial_state
 from faultwave.run.manifest import write_run_manifest
 from faultwave.run.plan import Plan
-
-FAULT_RECEIVER_FIELDS = tuple(f for f in fields.FAULT_FIELDS if f not in ("T_s", "T_d", "P_n"))
 
 
 class BlowUp(Exception):
@@ -46,7 +46,9 @@ class Simulation:
         started = clock.perf_counter()
         self.plan, self.case, self.force, self.warnings = plan, plan.case, force, tuple(warnings)
         self.engine = Engine(plan)
-        initial.apply(self.engine)
+        state = initial_state(plan.case, plan.law, plan.material)
+        if state is not None:
+            self.engine.project(state)
         self._receivers = receiver_recorder(self.engine)
         self._fault_receivers, self._fault_fields = self._fault_recorder()
         self._energies: list[tuple[float, dict[str, float]]] = []
@@ -133,6 +135,7 @@ class Simulation:
         """Advance to ``until`` or the case's end time; ``write=False`` leaves the disk alone."""
         end = until if until is not None else self.case.end_time
         folder = prepare_folder(self.case.output.folder, self.force, self.case.output.prefix) if write else None
+        self.files = []
         if folder:
             write_run_manifest(self, folder, "running")
         failure: RunError | None = None
@@ -142,8 +145,8 @@ class Simulation:
                 stack.enter_context(self._interruptible())
                 try:
                     self._loop(end, progress)
-                except BlowUp as error:  # snapshots up to here are good: they are closed, not thrown away
-                    failure = RunError(self._explain(error, folder))
+                except BlowUp:  # snapshots up to here are good: they are closed, not thrown away
+                    failure = RunError(self._explain(folder))
                 else:
                     self._finish(finishers)
         except BaseException:
@@ -172,7 +175,7 @@ class Simulation:
             raise BlowUp
         self._good = (self.time, self.engine.operator.means())
 
-    def _explain(self, error: BaseException, folder: Path | None) -> str:
+    def _explain(self, folder: Path | None) -> str:
         diagnosis = diagnose(self.engine, self.time)
         if folder is None or self._good is None:
             return diagnosis.text
@@ -257,9 +260,7 @@ class Simulation:
         setting, points, fault = self.case.output.fault_receivers, self.plan.fault_receivers, self.engine.fault
         if setting is None or points is None or fault is None:
             return None, []
-        names = fields.check_fields(
-            setting.fields, fields.FAULT_FIELDS, FAULT_RECEIVER_FIELDS, "output.fault_receivers.fields"
-        )
+        names = fault_receiver_fields(setting)
         faces = points.cells
         cluster = self.plan.clustering.cluster[fault.faces.cells[faces, 0]]
         members = [np.flatnonzero(cluster == c) for c in range(self.engine.layout.clusters)]
@@ -282,6 +283,9 @@ class Simulation:
 
     def _open_fields(self, folder: Path, stack: ExitStack) -> list[Callable[[float], None]]:
         out = self.case.output
+        hooks = (self.engine.before, self.engine.predicted, self.engine.corrected)
+        for listed in hooks:  # those added below go with the files they write to
+            stack.callback(listed.__setitem__, slice(None), list(listed))
         dtype = np.float32 if out.precision == "single" else np.float64
 
         def open_writers(

@@ -1,0 +1,87 @@
+"""What a case asks of its outputs, checked against its law, mesh and fault before anything is prepared or written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from faultwave import backends
+from faultwave.base.errors import InputError, Problem, Problems, suggest
+from faultwave.case.model import Case
+from faultwave.domain import tets
+from faultwave.engines.dg.fault_probe import QUANTITIES as FAULT_FIELDS
+from faultwave.laws import Law
+
+SURFACE_FIELDS = ("v1", "v2", "v3", "u1", "u2", "u3", "PGV")
+
+
+def volume_fields(setting: Any, law: Law) -> list[str]:
+    """Quantities of the volume's snapshots; velocities unless the case says otherwise."""
+    default = [n for n in law.quantities if n.startswith("v")]
+    return _fields(setting.fields, law.quantities, default, "output.volume.fields")
+
+
+def surface_fields(setting: Any) -> list[str]:
+    """Quantities of the surface's snapshots."""
+    return _fields(setting.fields, SURFACE_FIELDS, SURFACE_FIELDS, "output.surface.fields")
+
+
+def fault_fields(setting: Any) -> list[str]:
+    """Quantities of the fault's snapshots; what needs thermal pressurisation only when asked for."""
+    default = [n for n in FAULT_FIELDS if n not in ("P_f", "Tmp")]
+    return _fields(setting.fields, FAULT_FIELDS, default, "output.fault.fields")
+
+
+def fault_receiver_fields(setting: Any) -> list[str]:
+    """Quantities of the histories on the fault; tractions as totals unless the case says otherwise."""
+    default = [n for n in FAULT_FIELDS if n not in ("T_s", "T_d", "P_n")]
+    return _fields(setting.fields, FAULT_FIELDS, default, "output.fault_receivers.fields")
+
+
+def _fields(asked: Sequence[str] | None, known: Sequence[str], default: Sequence[str], where: str) -> list[str]:
+    wrong = [f for f in asked or [] if f not in known]
+    if wrong:
+        raise InputError([Problem(where, f"'{f}' does not exist", ", ".join(known), suggest(f, known)) for f in wrong])
+    return list(asked or default)
+
+
+def volume_cells(setting: Any, centroids: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Numbers of the cells in the setting's region and groups."""
+    chosen = np.ones(len(centroids), bool)
+    if setting.region is not None:
+        low, high = np.array(setting.region[0::2]), np.array(setting.region[1::2])
+        chosen &= ((centroids >= low) & (centroids <= high)).all(1)
+    if setting.groups is not None:
+        chosen &= np.isin(groups, setting.groups)
+    if not chosen.any():
+        raise InputError(Problem("output.volume", "the region and groups hold no cell"))
+    return np.flatnonzero(chosen)
+
+
+def check_asked(
+    case: Case, law: Law, mesh: tets.Mesh, topology: tets.Topology, shape: tets.Geometry, problems: Problems
+) -> None:
+    """Add every output that this case cannot give to ``problems``, and a backend that does not exist."""
+    out, name = case.output, case.numerics.backend
+    if name not in backends.names():
+        known = backends.names()
+        problems.error("numerics.backend", f"'{name}' does not exist", ", ".join(known), suggest(name, known))
+    checks = [
+        (out.volume, lambda: volume_fields(out.volume, law)),
+        (out.volume, lambda: volume_cells(out.volume, shape.centroids, mesh.groups)),
+        (out.surface, lambda: surface_fields(out.surface)),
+        (out.fault, lambda: fault_fields(out.fault)),
+        (out.fault_receivers, lambda: fault_receiver_fields(out.fault_receivers)),
+    ]
+    for setting, check in checks:
+        if setting is not None:
+            try:
+                check()
+            except InputError as error:
+                problems.extend(error.problems)
+    if out.surface is not None and not (topology.kinds == tets.BoundaryKind.FREE_SURFACE).any():
+        problems.error("output.surface", "the mesh has no free surface", advice="Free surfaces carry tag 1.")
+    if out.fault is not None and case.fault is None:
+        problems.error("output.fault", "the case has no fault with friction")
