@@ -14,7 +14,7 @@ from faultwave.base.errors import NotBuiltError, Problem
 from faultwave.domain.tets.mesh import BoundaryKind
 from faultwave.engines.dg import kernels
 from faultwave.engines.dg.basis import tet_size, triangle_size
-from faultwave.engines.dg.layout import Layout, Ranged
+from faultwave.engines.dg.layout import Layout
 from faultwave.laws import Law
 
 _BOUNDARY_NAMES = {
@@ -46,7 +46,7 @@ def powers(step: float, order: int) -> tuple[list[float], list[float]]:
 
 
 class Operator:
-    """Advances dofs ``q`` cluster by cluster; ``extra`` hooks run after a cluster's predict (faults, surfaces)."""
+    """Advances dofs ``q`` cluster by cluster."""
 
     def __init__(self, law: Law, order: int, backend: Backend, layout: Layout, cells: Cells):
         self.law, self.order, self.backend, self.layout, self.cells = law, order, backend, layout, cells
@@ -190,4 +190,4 @@ class Operator:
         return sum(b.nbytes for b in buffers) + self.own.nbytes + self.incoming.nbytes
 
 
-__all__ = ["Cells", "Operator", "Ranged", "powers"]
+__all__ = ["Cells", "Operator", "powers"]
