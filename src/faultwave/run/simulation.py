@@ -199,7 +199,7 @@ class Simulation:
             ahead = march.time + march.longest
             march.advance(stop if ahead > stop * (1 - 1e-12) else ahead)
             self._check()
-            if setting and (march.time >= due * (1 - 1e-9) or march.time >= end):
+            if setting and march.time >= due * (1 - 1e-9):
                 self._energies.append((march.time, energies(self.engine)))
                 due = (np.floor(march.time / interval + 1e-9) + 1) * interval
             if progress:
@@ -208,6 +208,8 @@ class Simulation:
                 progress(Progress(march.time, end, updates, updates / max(spent, 1e-9), rest))
             if self._rupture_over():
                 break
+        if setting and self._energies[-1][0] < march.time:  # the end, also an early one
+            self._energies.append((march.time, energies(self.engine)))
         self.wall["stepping"] += clock.perf_counter() - started
 
     def _sync_times(self, begin: float, end: float) -> list[float]:
