@@ -201,7 +201,8 @@ def surface(engine: Engine, setting: Any, open_writers: Callable[..., list[Write
 
 
 def fault(engine: Engine, setting: Any, open_writers: Callable[..., list[Writer]]) -> Callable[[float], None]:
-    """Fault snapshots at the centre of each sub-triangle; values of friction points are those of the nearest one."""
+    """Fault snapshots at the centre of each sub-triangle. Values of friction points are projected on the face's polynomials, which are
+    all that the waves see of them; decks take the nearest point."""
     plan, f = engine.plan, engine.fault
     assert f is not None  # checked with the plan
     fields = fault_fields(setting)
@@ -213,7 +214,8 @@ def fault(engine: Engine, setting: Any, open_writers: Callable[..., list[Writer]
     setting_fault = plan.case.fault
     from_velocity = setting_fault is not None and setting_fault.slip_rate_output == "velocity"
     members = _by_cluster(plan.clustering.cluster[f.faces.cells[:, 0]], engine.layout.clusters)
-    probes = [FaultProbe(f, items, centres, False, from_velocity) for items in members]
+    exact = setting_fault is not None and setting_fault.points == "symmetric"
+    probes = [FaultProbe(f, items, centres, exact, from_velocity) for items in members]
     shots = Snapshots(setting.interval, members, fields, len(centres), writers, engine.march.time)
 
     def deliver(number: int, cluster: int) -> None:

@@ -131,7 +131,7 @@ def test_fault_file_holds_what_receivers_hold(tmp_path) -> None:
     fields = ["Sls", "Sld", "RT", "PSR", "ASl", "Mud", "Ts0"]
     snapshots = {"interval": 0.1, "fields": fields, "refinement": 1}
     case = settings(
-        tmp_path, slip_weakening(), position="nearest", end_time=0.3, output={"fault": snapshots, "sync": True}
+        tmp_path, slip_weakening(), position="exact", end_time=0.3, output={"fault": snapshots, "sync": True}
     )
     file = simulate(case)
     centres = file.plan.fault.faces.positions(np.full((1, 2), 1 / 3))[::5, 0]  # middle of the middle sub-triangle
