@@ -187,3 +187,30 @@ def test_second_run_into_a_folder_needs_force(tmp_path):
     assert again.exit_code == 2 and "--force" in again.output
     assert (tmp_path / "out" / "run-receivers.h5").read_bytes() == first
     assert CliRunner().invoke(app, [*command, "--force"]).exit_code == 0
+
+
+def test_far_fault_receiver_is_told(tmp_path, caplog):
+    from faultwave.case.load import load_case
+    from faultwave.run.plan import make_plan
+
+    asked = {
+        "end_time": 0.1,
+        "mesh": {"generate": {"shape": "tpv5", "size": 5000, "far_size": 8000, "mesher": "builtin"}},
+        "material": {"constant": {"rho": 2670, "vp": 6000, "vs": 3464}},
+        "fault": {
+            "friction": "linear-slip-weakening",
+            "reference": [0, -1, 0],
+            "parameters": {
+                "constant": {"mu_s": 0.7, "mu_d": 0.5, "d_c": 0.4, "cohesion": 0, "T_n": -1e8, "T_s": 5e7, "T_d": 0}
+            },
+        },
+        "numerics": {"order": 2},
+        "output": {"fault_receivers": {"points": [[0, 100, -5000], [0, 20000, -5000]]}},
+    }
+    case, problems = load_case(asked)
+    problems.raise_errors()
+    with caplog.at_level("WARNING", logger="faultwave"):
+        plan = make_plan(case)
+    told = [r.getMessage() for r in caplog.records if "off the fault" in r.getMessage()]
+    assert len(told) == 1 and "receiver 2" in told[0] and "2e+04 m" in told[0]
+    assert np.allclose(plan.fault_receivers.located[:, 1], 0.0)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.base.log import get_logger
 from faultwave.domain import tets
 
 
@@ -80,5 +81,11 @@ def place_fault_receivers(setting: Any, fault: Any) -> Points | None:
     corners = faces.corners[items]
     edges = np.stack([corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]], 1)
     offset = found.points - corners[:, 0]
+    edge = np.sqrt((edges**2).sum(2)).max(1)
+    for i in np.flatnonzero(found.distance > edge):
+        x = ", ".join(f"{v:g}" for v in points[i])
+        get_logger(__name__).warning(
+            "fault receiver %d at (%s) lies %.4g m off the fault and is moved onto it", i + 1, x, found.distance[i]
+        )
     local = np.linalg.solve(edges @ edges.transpose(0, 2, 1), np.einsum("nij,nj->ni", edges, offset)[..., None])[..., 0]
     return Points(points, found.points, items, local)
