@@ -9,7 +9,7 @@ dv.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -141,6 +141,16 @@ class _Builder:
 def _rows(a: Array | View, rows: int) -> View:
     array = a.array if isinstance(a, View) else a
     return array.view(0, rows)
+
+
+def series_sum(k: Kernel, target: Array, parts: Sequence[View], weight: Callable[[int], View]) -> None:
+    """target = sum_j weight(j) parts[j]; later parts have fewer rows."""
+    k.pointwise(lambda x, c: [[c[0] * y for y in x]], [parts[0], weight(0)], [target.view(0, parts[0].rows)])
+    for j, part in enumerate(parts[1:], 1):
+        view = target.view(0, part.rows)
+        k.pointwise(
+            lambda t, x, c: [[y + c[0] * d for y, d in zip(t, x, strict=True)]], [view, part, weight(j)], [view]
+        )
 
 
 def _degree(rows: int) -> int:
@@ -282,15 +292,7 @@ def integrate(law: Law, order: int) -> Kernel:
     weight = k.scalar("weight", order)
     series, total = k.temp("series", sum(rows), b.m), k.temp("total", b.b2, b.m)
     k.gather(series, slow, slots, 0)
-    k.pointwise(lambda s, c: [[c[0] * x for x in s]], [series.view(0, b.b2), weight.view(0, 1)], [total])
-    for step in range(1, order):
-        part = series.view(sum(rows[:step]), rows[step])
-        view = total.view(0, rows[step])
-        k.pointwise(
-            lambda t, s, c: [[x + c[0] * y for x, y in zip(t, s, strict=True)]],
-            [view, part, weight.view(step, 1)],
-            [view],
-        )
+    series_sum(k, total, [series.view(sum(rows[:j]), rows[j]) for j in range(order)], lambda j: weight.view(j, 1))
     k.scatter(total, waves, slots, 1)
     return k
 
@@ -339,17 +341,8 @@ def surface(law: Law, order: int, face: int, points: np.ndarray) -> Kernel:
     k.gather(local, history, slot, 0)
     first = b.Q - 3
     for target, table in ((moved, integral), (speed, advance)):
-        for step in range(order):
-            part = local.view(sum(rows[:step]), rows[step], first, 3)
-            view = target.view(0, rows[step])
-            if step == 0:
-                k.pointwise(lambda d, c: [[c[0] * x for x in d]], [part, table.view(0, 1)], [view])
-            else:
-                k.pointwise(
-                    lambda t, d, c: [[x + c[0] * y for x, y in zip(t, d, strict=True)]],
-                    [view, part, table.view(step, 1)],
-                    [view],
-                )
+        parts = [local.view(sum(rows[:j]), rows[j], first, 3) for j in range(order)]
+        series_sum(k, target, parts, lambda j, table=table: table.view(j, 1))  # type: ignore[misc]
     k.contract(at, points, moved)
     k.contract(rate, points, speed)
 

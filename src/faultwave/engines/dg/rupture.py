@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from faultwave.engines.dg.basis import triangle_size
-from faultwave.engines.dg.kernels import face_rows
+from faultwave.engines.dg.kernels import face_rows, series_sum
 from faultwave.faults.law import COMMON_STATE, FrictionLaw, Load, Solved
 from faultwave.kernels import math as m
 from faultwave.kernels.language import Kernel
@@ -120,15 +120,8 @@ def rupture(
         ]
 
     def substep(o: Any) -> None:
-        at = [locked.view(sum(rows[:j]), rows[j]) for j in range(order)]
-        for j in range(order):
-            view, c = now.view(0, rows[j]), taylor.view(o, 1, j, 1)
-            if j == 0:
-                k.pointwise(lambda x, c: [[c[0] * y for y in x]], [at[0], c], [view])
-            else:
-                k.pointwise(
-                    lambda a, x, c: [[y + c[0] * d for y, d in zip(a, x, strict=True)]], [view, at[j], c], [view]
-                )
+        parts = [locked.view(sum(rows[:j]), rows[j]) for j in range(order)]
+        series_sum(k, now, parts, lambda j: taylor.view(o, 1, j, 1))
         k.contract(here, at_points, now)
         t, w = clock.view(o, 1), weight.view(o, 1)
         if episodes:
