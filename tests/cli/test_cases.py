@@ -160,13 +160,12 @@ def test_check_of_a_good_case(cli, case, room):
 
 
 def test_plan_prints_every_section(cli, case, room):
-    room("faultwave.run.plan", make_plan=lambda asked: ("plan of", asked))
-
     def report(plan, asked):
         assert plan == ("plan of", asked)
         return [("mesh", [("cells", 19183), ("order", 4)]), ("worst cells", [(17, "1.0 2.0 3.0", "0.2 ms")])]
 
-    room("faultwave.run.report", plan_report=report)
+    engine = types.SimpleNamespace(plan=lambda asked: ("plan of", asked), report=report)
+    room("faultwave.run.engines", door=lambda asked: engine)
     result = cli("plan", "tpv5")
     assert result.exit_code == 0
     lines = [" ".join(line.split()) for line in result.stdout.splitlines()]

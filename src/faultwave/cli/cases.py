@@ -120,14 +120,14 @@ def plan(
     overrides = given(order=order, precision=precision, backend=backend, until=until, output=output, threads=threads)
     asked, problems = load(case, overrides)
     warn(problems.warnings)
-    from faultwave.run.plan import make_plan
-    from faultwave.run.report import plan_report
+    from faultwave.run.engines import door
 
     with screen.status(case) as say:
         say("reading everything")
-        made = make_plan(asked)
+        engine = door(asked)
+        made = engine.plan(asked)
         say("measuring")
-        sections = plan_report(made, asked)
+        sections = engine.report(made, asked)
     for section, rows in sections:
         screen.out().print(screen.table(section, rows), "")
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from faultwave.base.errors import FaultwaveError, InputError, Problems
 from faultwave.case.model import Case
-from faultwave.run.plan import make_plan
+from faultwave.run.engines import door
 
 
 def check(case: Case) -> Problems:
     """Problems found by reading every input: mesh, material, fault, points, sources. Nothing is written."""
     problems = Problems()
     try:
-        make_plan(case)
+        door(case).plan(case)
     except InputError as error:
         problems.extend(error.problems)
     except FaultwaveError as error:

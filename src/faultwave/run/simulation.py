@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import time as clock
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -11,13 +10,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from faultwave.base.errors import Problem, RunError
+from faultwave.base.errors import Problem
 from faultwave.engines.dg.fault_probe import FaultProbe
 from faultwave.observe import receivers as seismograms
 from faultwave.observe.dataset import Dataset, energies_from_arrays, fault_receivers_from_arrays
 from faultwave.observe.fault_receivers import FaultRecorder
 from faultwave.output.fields import CellFieldWriter
-from faultwave.output.folder import prepare_folder
 from faultwave.output.formats import seissol_dat
 from faultwave.output.formats.energies_csv import write_energies
 from faultwave.output.formats.receivers_hdf5 import write_receivers
@@ -30,13 +28,10 @@ from faultwave.run.engine import Engine, Progress, energies, receiver_recorder
 from faultwave.run.initial import initial_state
 from faultwave.run.manifest import write_run_manifest
 from faultwave.run.plan import Plan
+from faultwave.run.session import BlowUp, Session
 
 
-class BlowUp(Exception):
-    """The state holds numbers that are not finite."""
-
-
-class Simulation:
+class Simulation(Session):
     """One case ready to run; ``run`` advances to the end time and writes the case's outputs.
 
     ``receivers``, ``fault_receivers`` and ``energies`` are Datasets (or None) of what was recorded so far.
@@ -44,7 +39,8 @@ class Simulation:
 
     def __init__(self, plan: Plan, force: bool = False, warnings: Sequence[Problem] = ()):
         started = clock.perf_counter()
-        self.plan, self.case, self.force, self.warnings = plan, plan.case, force, tuple(warnings)
+        super().__init__(plan.case, force, warnings)
+        self.plan = plan
         self.engine = Engine(plan)
         state = initial_state(plan.case, plan.law, plan.material)
         if state is not None:
@@ -52,11 +48,9 @@ class Simulation:
         self._receivers = receiver_recorder(self.engine)
         self._fault_receivers, self._fault_fields = self._fault_recorder()
         self._energies: list[tuple[float, dict[str, float]]] = []
-        self.interrupted = False
         self._good: tuple[float, np.ndarray] | None = None
         self.quiet_since: float | None = None
-        self.wall = {"setup": clock.perf_counter() - started, "stepping": 0.0}
-        self.files: list[Path] = []
+        self.wall["setup"] = clock.perf_counter() - started
 
     # ---- results --------------------------------------------------------------------------------------------------
 
@@ -128,38 +122,6 @@ class Simulation:
         return energies(self.engine)
 
     # ---- running --------------------------------------------------------------------------------------------------
-
-    def run(
-        self, progress: Callable[[Progress], None] | None = None, until: float | None = None, write: bool = True
-    ) -> Simulation:
-        """Advance to ``until`` or the case's end time; ``write=False`` leaves the disk alone."""
-        end = until if until is not None else self.case.end_time
-        folder = prepare_folder(self.case.output.folder, self.force, self.case.output.prefix) if write else None
-        self.files = []
-        if folder:
-            write_run_manifest(self, folder, "running")
-        failure: RunError | None = None
-        try:
-            with ExitStack() as stack:
-                finishers = self._open_fields(folder, stack) if folder else []
-                stack.enter_context(self._interruptible())
-                try:
-                    self._loop(end, progress)
-                except BlowUp:  # snapshots up to here are good: they are closed, not thrown away
-                    failure = RunError(self._explain(folder))
-                else:
-                    self._finish(finishers)
-        except BaseException:
-            if folder:
-                write_run_manifest(self, folder, "failed")
-            raise
-        if folder:
-            self._write(folder, "failed" if failure else None)
-        if failure:
-            raise failure
-        if self.interrupted:
-            raise RunError(f"interrupted at t = {self.time:g} s of {end:g} s; outputs up to there are written")
-        return self
 
     def _finish(self, finishers: list[Callable[[float], None]]) -> None:
         """Samples and snapshots that fall on the very end."""
@@ -239,23 +201,6 @@ class Simulation:
         self.quiet_since = self.time if self.quiet_since is None else self.quiet_since
         return self.time - self.quiet_since >= stop.time_after_rupture
 
-    def _interruptible(self) -> ExitStack:
-        """Ctrl-C and SIGTERM end the run after the current step; a second one is immediate."""
-        stack = ExitStack()
-
-        def stop(number: int, frame: Any) -> None:
-            if self.interrupted:
-                raise KeyboardInterrupt
-            self.interrupted = True
-
-        for number in (signal.SIGINT, signal.SIGTERM):
-            try:
-                old = signal.signal(number, stop)
-            except ValueError:  # not in the main thread
-                break
-            stack.callback(signal.signal, number, old)
-        return stack
-
     # ---- observing and writing ------------------------------------------------------------------------------------
 
     def _fault_recorder(self) -> tuple[FaultRecorder | None, list[str]]:
@@ -307,6 +252,26 @@ class Simulation:
             if setting is not None:
                 made.append(hook(self.engine, setting, open_writers))
         return made
+
+    def rates(self) -> dict[str, float]:
+        """What was computed and how fast."""
+        engine = self.engine
+        cells = engine.seconds["predict"] + engine.seconds["correct"]
+        return {
+            "element_updates": float(engine.updates),
+            "element_updates_per_second": engine.updates / max(self.wall["stepping"], 1e-9),
+            "element_updates_per_second_outside_rupture_and_output": engine.updates / max(cells, 1e-9),
+            "threads": float(getattr(engine.backend, "threads", 1)),
+        }
+
+    def timings(self) -> dict[str, float]:
+        """Seconds of each part of the run."""
+        return {**self.wall, **self.engine.seconds}
+
+    @property
+    def cells(self) -> int:
+        """Elements."""
+        return self.plan.cells
 
     def _write(self, folder: Path, status: Literal["failed"] | None = None) -> None:
         prefix, found = self.case.output.prefix, [d for d in (self.receivers, self.fault_receivers) if d is not None]

@@ -82,7 +82,7 @@ def settings(
 
 def started(case: Mapping[str, Any], initial: Solution | None = None) -> Any:
     """A simulation with its initial state set from ``initial(points, 0.0)``."""
-    sim = simulate(dict(case))
+    sim: Any = simulate(dict(case))
     if initial is not None:
         sim.set_initial(initial)
     return sim

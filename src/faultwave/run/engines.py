@@ -1,0 +1,29 @@
+"""The engines a case can run on: each makes a plan of a case, a simulation of a plan and a report of both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from faultwave.base.errors import Problem
+from faultwave.case.model import Case
+from faultwave.run.session import Session
+
+Sections = list[tuple[str, list[tuple[str, ...]]]]
+
+
+@dataclass(frozen=True)
+class Door:
+    """The way into an engine. ``plan(case)`` raises InputError with every problem; plans are the engine's own."""
+
+    plan: Callable[[Case], Any]
+    simulation: Callable[[Any, bool, Sequence[Problem]], Session]
+    report: Callable[[Any, Case], Sections]
+
+
+def door(case: Case) -> Door:
+    """The engine a case asks for; only that one is imported."""
+    from faultwave.run import plan, report, simulation
+
+    return Door(plan.make_plan, simulation.Simulation, report.plan_report)
