@@ -226,3 +226,29 @@ def test_cost_of_a_kernel_counted_by_hand() -> None:
     assert found.flops == 12 + 15 + 4
     # q 6, z 1, out read and written 12, index 2, slot read 6, slot added to 12
     assert found.numbers == 6 + 1 + 12 + 2 + 6 + 12
+
+
+def test_cost_counts_what_all_rows_share_once() -> None:
+    k = Kernel("k")
+    q, z = k.batch("q_in", 5, 2, "inout"), k.batch("z_in", 1, 1)
+    c = k.scalar("c")
+
+    def f(x: Any, z: Any, c: Any) -> Any:
+        scale = z[0] * c[0] + 1.0  # 2, the same for all rows
+        return [[scale * x[0], scale * x[0] + x[1] * (z[0] * c[0])]]  # 3 a row: equal products are one
+
+    k.pointwise(f, [q, z, c], [q])
+    assert cost(k).flops == 2 + 5 * 3
+
+
+def test_bytes_by_precision() -> None:
+    k = Kernel("k")
+    q, index, store = k.batch("q_in", 3, 2), k.index("index", 2), k.store("store", 3, 2, "out")
+    k.scatter(q, store, index, 0)
+    assert cost(k).bytes(8) == 8 * (6 + 2 + 6)
+    assert cost(k).bytes(4) == 4 * (6 + 6) + 8 * 2  # slot numbers stay 64-bit
+
+    fixed = Kernel("fixed", fixed=True)
+    q, index, store = fixed.batch("q_in", 3, 2), fixed.index("index", 2), fixed.store("store", 3, 2, "out")
+    fixed.scatter(q, store, index, 0)
+    assert cost(fixed).bytes(4) == 8 * 6 + 8 * 2 + 4 * 6  # a store keeps the run's precision

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,18 +14,31 @@ from faultwave.kernels.language import Array, Contract, Gather, Kernel, Pointwis
 _FREE = {"const", "input", "variable", "result", "neg", "where", "lt", "le", "and", "or", "not", "abs"}
 
 
+INDEX_BYTES = 8  # slot numbers are 64-bit integers whatever the precision
+
+
 @dataclass(frozen=True)
 class Cost:
-    """Per item: useful ``flops`` (one for add, multiply, divide, root or function; iterations counted once) and
-    ``numbers`` moved between memory and the kernel."""
+    """Per item: ``flops`` (one for add, multiply, divide, root or function; iterations counted once; what is the same for
+    every row or was computed before in its formula counted once) and ``numbers`` moved between memory and the kernel, of
+    which ``indices`` are slot numbers and ``fixed`` are double whatever the precision."""
 
     flops: int
     numbers: int
+    indices: int = 0
+    fixed: int = 0
+
+    def bytes(self, real: int) -> int:
+        """Bytes moved with ``real`` bytes a number in the run's precision."""
+        return INDEX_BYTES * self.indices + 8 * self.fixed + real * (self.numbers - self.indices - self.fixed)
 
 
 def cost(kernel: Kernel) -> Cost:
     """Count a kernel's statements."""
-    return Cost(_flops(kernel.statements), sum(_moved(a) for a in kernel.arguments) + _slots(kernel.statements))
+    batches, stores = sum(_moved(a) for a in kernel.arguments if a.space == "batch"), _slots(kernel.statements)
+    indices = sum(_moved(a) for a in kernel.arguments if a.space == "index")
+    fixed = batches if kernel.fixed else 0
+    return Cost(_flops(kernel.statements), batches + indices + stores, indices, fixed)
 
 
 def _moved(a: Array) -> int:
@@ -51,25 +65,49 @@ def _flops(statements: Any) -> int:
             nonzeros = s.matrix.rows * s.matrix.cols if isinstance(s.matrix, Array) else int(np.count_nonzero(s.matrix))
             total += 2 * nonzeros * len(s.columns)
         elif isinstance(s, Pointwise):
-            ins = [[Expr("input", value=(i, c)) for c in range(v.cols)] for i, v in enumerate(s.ins)]
-            seen: set[int] = set()
-            roots = [wrap(x) for columns in s.function(*ins) for x in columns]
-            total += s.rows * sum(_operations(e, seen) for e in roots)
+            once, each = _formula(s)
+            total += once + s.rows * each
         elif isinstance(s, Repeat):
             total += s.count * _flops(s.body)
     return total
 
 
-def _operations(root: Expr, seen: set[int]) -> int:
-    stack, count = [root], 0
+def _formula(s: Pointwise) -> tuple[int, int]:
+    """Operations whose operands are the same for every row, and those that depend on it."""
+    ins = [[Expr("input", value=(i, c)) for c in range(v.cols)] for i, v in enumerate(s.ins)]
+    varies = [s.rows > 1 and v.rows > 1 and v.array.space != "scalar" for v in s.ins]
+    numbers: dict[tuple, int] = {}  # value -> its number; equal operations on equal values are one
+    known: dict[int, tuple[int, bool]] = {}  # expression -> number of its value, whether it depends on the row
+    counts = [0, 0]
+
+    def visit(e: Expr) -> tuple[int, bool]:
+        args = [known[a.id] for a in e.args if isinstance(a, Expr)]
+        row = any(r for _, r in args) or (varies[e.value[0]] if e.op == "input" else e.op in ("variable", "result"))
+        # a loop's results are its own: equal ones elsewhere come from another loop
+        own = e.id if e.op in ("variable", "result") else repr(e.value)
+        key = (e.op, tuple(n for n, _ in args), own)
+        if key not in numbers:
+            numbers[key] = len(numbers)
+            counts[row] += e.op not in _FREE
+        return numbers[key], row
+
+    for root in (wrap(x) for columns in s.function(*ins) for x in columns):
+        for e in _in_order(root, known):
+            known[e.id] = visit(e)
+    return counts[0], counts[1]
+
+
+def _in_order(root: Expr, known: Any) -> Iterator[Expr]:
+    """What ``root`` needs that is not ``known`` yet, operands before what uses them."""
+    stack: list[tuple[Expr, bool]] = [(root, False)]
     while stack:
-        e = stack.pop()
-        if e.id in seen:
-            continue
-        seen.add(e.id)
-        count += e.op not in _FREE
-        if e.op == "result":
-            loop = e.value[0]
-            stack += [*loop.initial, *loop.values, loop.active]
-        stack += [a for a in e.args if isinstance(a, Expr)]
-    return count
+        e, ready = stack.pop()
+        if ready:
+            yield e
+        elif e.id not in known:
+            stack.append((e, True))
+            inner = list(e.args)
+            if e.op == "result":
+                loop = e.value[0]
+                inner += [*loop.initial, *loop.values, loop.active]
+            stack += [(a, False) for a in inner if isinstance(a, Expr) and a.id not in known]
