@@ -35,10 +35,11 @@ class Progress:
 class Engine:
     """The moving parts of one run; its two methods are what march calls."""
 
-    def __init__(self, plan: Plan):
+    def __init__(self, plan: Plan, backend: backends.Backend | None = None):
+        """``backend``: instead of the one the case names."""
         numerics = plan.case.numerics
         self.plan = plan
-        self.backend = backends.make(numerics.backend, numerics.precision, numerics.threads)
+        self.backend = backend or backends.make(numerics.backend, numerics.precision, numerics.threads)
         top, geo = plan.topology, plan.geometry
         lanes = max(self.backend.lanes, self.backend.fixed_lanes)
         self.layout = build_layout(

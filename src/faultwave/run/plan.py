@@ -49,10 +49,13 @@ class Plan:
         return len(self.mesh.cells)
 
 
-def make_plan(case: Case) -> Plan:
-    """Read and check everything. Raises InputError with all problems that can be known at once."""
+def make_plan(case: Case, mesh: tets.Mesh | None = None) -> Plan:
+    """Read and check everything. Raises InputError with all problems that can be known at once.
+
+    ``mesh``: taken instead of the one the case names.
+    """
     physics = law(case.law)
-    mesh = tets.load_mesh(case.mesh)
+    mesh = tets.load_mesh(case.mesh) if mesh is None else mesh
     tets.check_mesh(mesh, case.mesh.boundaries).raise_errors()
     topology = tets.build_topology(mesh, case.mesh.boundaries)
     shape = tets.geometry(mesh, topology)
