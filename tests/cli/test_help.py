@@ -37,6 +37,7 @@ def test_the_commands_of_the_plan_exist():
         "laws",
         "mesh",
         "kernels",
+        "bench",
     }
 
 

@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from faultwave.base.errors import FaultwaveError
-from faultwave.cli import cases, kernels, lists, mesh, results, screen
+from faultwave.cli import bench, cases, kernels, lists, mesh, results, screen
 
 
 class Guarded(TyperGroup):
@@ -35,6 +35,7 @@ for part in (cases, results, lists):
     part.add_commands(app)
 app.add_typer(mesh.app, name="mesh")
 app.add_typer(kernels.app, name="kernels")
+app.add_typer(bench.app, name="bench")
 
 
 def _version(wanted: bool) -> None:

@@ -42,9 +42,18 @@ def compiler() -> tuple[str, ...]:
 
 
 @functools.cache
+def _version_text() -> str:
+    return subprocess.run([*compiler(), "--version"], capture_output=True, text=True, check=False).stdout
+
+
+def version() -> str:
+    """First line of what the compiler says of itself."""
+    return _version_text().partition("\n")[0].strip()
+
+
+@functools.cache
 def _identity() -> str:
-    version = subprocess.run([*compiler(), "--version"], capture_output=True, text=True, check=False).stdout
-    return "\n".join([*compiler(), version, platform.machine(), _macros()])
+    return "\n".join([*compiler(), _version_text(), platform.machine(), _macros()])
 
 
 @functools.cache

@@ -1,0 +1,98 @@
+"""A backend that keeps a book: every buffer it made, and on request every launch with its kernel, items and time.
+
+It stands around any backend; the engine does not know. What the backend does beyond the protocol passes through.
+"""
+
+from __future__ import annotations
+
+import time
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from faultwave.backends import Backend
+from faultwave.kernels.language import Kernel
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One launch: items [begin, end) in ``seconds``; ``again`` repeats it."""
+
+    kernel: Kernel
+    items: int
+    seconds: float
+    again: Callable[[], None]
+
+
+class Book:
+    """A backend around ``inner``."""
+
+    def __init__(self, inner: Backend):
+        self.inner = inner
+        self.entries: list[Entry] = []
+        self.open = False
+        self._buffers: list[Callable[[], Any]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+    def batch(self, *args: Any, **options: Any) -> Any:
+        return self._kept(self.inner.batch(*args, **options))
+
+    def store(self, *args: Any, **options: Any) -> Any:
+        return self._kept(self.inner.store(*args, **options))
+
+    def index(self, *args: Any, **options: Any) -> Any:
+        return self._kept(self.inner.index(*args, **options))
+
+    def matrix(self, *args: Any, **options: Any) -> Any:
+        return self._kept(self.inner.matrix(*args, **options))
+
+    def _kept(self, buffer: Any) -> Any:
+        self._buffers.append(weakref.ref(buffer))
+        return buffer
+
+    def nbytes(self) -> int:
+        """Bytes of all buffers made and still in use."""
+        return sum(b.nbytes for b in (ref() for ref in self._buffers) if b is not None)
+
+    def compile(self, kernels: Iterable[Kernel]) -> Mapping[str, Callable[..., Any]]:
+        kernels = list(kernels)
+        made = self.inner.compile(kernels)
+        return {k.name: self._binder(k, made[k.name]) for k in kernels}
+
+    def _binder(self, kernel: Kernel, bind: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda buffers: _Noted(self, kernel, bind(buffers))
+
+    @contextmanager
+    def written(self) -> Iterator[list[Entry]]:
+        """The launches inside the block, in order."""
+        self.entries, self.open = [], True
+        try:
+            yield self.entries
+        finally:
+            self.open = False
+
+
+class _Noted:
+    """A launch that writes itself into the book while it is open."""
+
+    def __init__(self, book: Book, kernel: Kernel, launch: Any):
+        self.book, self.kernel, self.launch = book, kernel, launch
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.launch, name)
+
+    def __call__(self, begin: int, end: int, **scalars: Any) -> None:
+        if not self.book.open:
+            self.launch(begin, end, **scalars)
+            return
+        start = time.perf_counter()
+        self.launch(begin, end, **scalars)
+        seconds = time.perf_counter() - start
+        self.book.entries.append(Entry(self.kernel, end - begin, seconds, lambda: self.launch(begin, end, **scalars)))
+
+
+__all__ = ["Book", "Entry"]

@@ -1,0 +1,187 @@
+"""The machine's roofs, measured by generated C compiled and run as kernels are.
+
+Multiply-add peaks (Williams et al. 2009): on registers only, and with the operands of a contraction's inner loop (a broadcast
+and vectors of the nearest cache). Bandwidths out of cache: copy and triad as STREAM counts them (McCalpin 1995), with ordinary
+stores, which first read the line they write, and with streaming stores, which do not.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from faultwave.backends.cpu.compile import build, vector_bytes
+from faultwave.backends.cpu.runtime import CpuBackend
+
+COLUMNS = 6  # of a contraction: elastic unknowns differentiate six
+SAMPLE_SECONDS = 0.02
+TITLES = {
+    "fma": "multiply-add, registers [GFLOP/s]",
+    "fma_memory": "multiply-add, operands in cache [GFLOP/s]",
+    "copy": "copy [GB/s]",
+    "triad": "triad [GB/s]",
+    "copy_streaming": "copy, streaming stores [GB/s]",
+    "triad_streaming": "triad, streaming stores [GB/s]",
+}
+"""The roofs of one precision and number of threads; flop/s and bytes/s in the code."""
+
+
+def last_cache_bytes() -> int:
+    """Bytes of the largest cache this process sees; 32 MiB where the system does not say."""
+    sizes = [0]
+    for level in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size"):
+        text = level.read_text().strip()
+        if text[:-1].isdigit():
+            sizes.append(int(text[:-1]) * {"K": 2**10, "M": 2**20}.get(text[-1], 1))
+    return max(sizes) or 32 * 2**20
+
+
+def sweep_bytes() -> int:
+    """Bytes of each of the three arrays of a bandwidth: four last caches, 64 MiB to 512 MiB and a sixteenth of memory."""
+    try:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError, AttributeError):
+        memory = 8 * 2**30
+    return int(min(max(4 * last_cache_bytes(), 2**26), 2**29, memory // 16))
+
+
+@dataclass(frozen=True)
+class Roof:
+    """Medians of the samples of one roof [flop/s or bytes/s], and their spread (max - min) / median."""
+
+    value: float
+    spread: float
+    samples: tuple[float, ...]
+
+
+class Roofs:
+    """Measures the roofs of one precision with ``threads`` threads. ``sweep``: bytes of an array of the bandwidths."""
+
+    def __init__(self, precision: str, threads: int, sweep: int | None = None):
+        real, self.dtype = {"double": ("double", np.float64), "single": ("float", np.float32)}[precision]
+        self.precision, self.threads = precision, threads
+        self.lanes = vector_bytes() // np.dtype(self.dtype).itemsize
+        self.chains = 24 if vector_bytes() == 64 else 12  # registers: 32 with AVX-512 and NEON, 16 before
+        head = (
+            f"#define R {real}\n#define LANES {self.lanes}\n#define CHAINS {self.chains}\n#define COLUMNS {COLUMNS}\n"
+        )
+        source = head + resources.files(__package__).joinpath("roofs.c").read_text()
+        self.library = ctypes.CDLL(str(build([(f"roofs_{precision}", source)])[f"roofs_{precision}"]))
+        self._sweep, self._rounds = sweep or sweep_bytes(), {"fma": 1000, "fma_memory": 1000}
+        self._arrays: list[np.ndarray] = []
+        self._table = _aligned(64, self.dtype)
+        self._vectors = _aligned(64 * COLUMNS * self.lanes, self.dtype)
+        self._table[:], self._vectors[:] = 1e-3, 1.0
+        self.samples: dict[str, list[float]] = {}
+
+    def names(self) -> list[str]:
+        """Roofs that can be measured here: streaming stores need a compiler that knows them."""
+        return [name for name in TITLES if "streaming" not in name or self.library.streams()]
+
+    def sample(self, names: Iterable[str] | None = None) -> dict[str, float]:
+        """One measurement of each [flop/s or bytes/s], also kept in ``samples``."""
+        self.library.omp_set_num_threads(self.threads)
+        found = {}
+        for name in self.names() if names is None else names:
+            found[name] = self._compute(name) if name.startswith("fma") else self._bandwidth(name)
+            self.samples.setdefault(name, []).append(found[name])
+        return found
+
+    def roof(self, name: str) -> Roof:
+        """Median and spread of the samples taken so far."""
+        values = self.samples[name]
+        middle = float(np.median(values))
+        return Roof(middle, (max(values) - min(values)) / middle, tuple(values))
+
+    def _compute(self, name: str) -> float:
+        out = ctypes.c_double(0.0)
+        if name == "fma":
+            flops = 2.0 * self.chains * self.lanes * self.threads
+
+            def run(rounds: int) -> None:
+                self.library.fma_registers(ctypes.c_long(rounds), ctypes.byref(out))
+        else:
+            nonzeros = 48  # the vectors stay in the first cache
+            flops = 2.0 * nonzeros * COLUMNS * self.lanes * self.threads
+
+            def run(rounds: int) -> None:
+                self.library.fma_memory(
+                    ctypes.c_long(rounds), ctypes.c_long(nonzeros), _pointer(self._table), _pointer(self._vectors),
+                    ctypes.byref(out),
+                )  # fmt: skip
+
+        while (seconds := _timed(lambda: run(self._rounds[name]))) < SAMPLE_SECONDS:
+            self._rounds[name] = int(self._rounds[name] * max(2.0, 1.2 * SAMPLE_SECONDS / max(seconds, 1e-6)))
+        return flops * self._rounds[name] / seconds
+
+    def _bandwidth(self, name: str) -> float:
+        kind, _, streaming = name.partition("_")
+        function = getattr(self.library, f"stream_{kind}" if streaming else kind)
+        arrays = self._memory()
+        n = ctypes.c_long(arrays[0].size // self.lanes)
+        seconds = _timed(lambda: function(n, *map(_pointer, arrays)))
+        return (2 if kind == "copy" else 3) * arrays[0].nbytes / seconds
+
+    def _memory(self) -> list[np.ndarray]:
+        """Arrays whose pages were first touched by the threads that will use them."""
+        if not self._arrays:
+            size = self._sweep // np.dtype(self.dtype).itemsize // self.lanes * self.lanes
+            self._arrays = [_aligned(size, self.dtype) for _ in range(3)]
+            self.library.fill(ctypes.c_long(size // self.lanes), *map(_pointer, self._arrays))
+        return self._arrays
+
+    def release(self) -> None:
+        """Give the memory of the bandwidth measurements back."""
+        self._arrays = []
+
+
+def _timed(work: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def _aligned(size: int, dtype: Any) -> np.ndarray:
+    """Uninitialised numbers on a cache-line boundary."""
+    width = size * np.dtype(dtype).itemsize
+    raw = np.empty(width + 64, np.uint8)
+    start = -raw.ctypes.data % 64
+    return raw[start : start + width].view(dtype)
+
+
+def _pointer(array: np.ndarray) -> ctypes.c_void_p:
+    return ctypes.c_void_p(array.ctypes.data)
+
+
+def thread_counts(most: int) -> list[int]:
+    """1, 2, 4, ... and ``most``."""
+    return sorted({min(2**k, most) for k in range(most.bit_length() + 1)})
+
+
+def measure(threads: int | None, repeats: int = 5, sweep: int | None = None) -> list[dict[str, Any]]:
+    """Every roof for 1, 2, 4 ... ``threads`` threads (None: as many as a run takes), compute in both precisions: rows with
+    roof, precision, threads, value, spread."""
+    rows = []
+    for count in thread_counts(CpuBackend(threads=threads).threads):
+        for precision in ("double", "single"):
+            roofs = Roofs(precision, count, sweep)
+            names = [n for n in roofs.names() if precision == "double" or n.startswith("fma")]
+            for _ in range(repeats + 1):
+                roofs.sample(names)
+            for name in names:
+                roofs.samples[name] = roofs.samples[name][1:]  # the first one warms up
+                roof = roofs.roof(name)
+                rows.append({"roof": name, "precision": precision, "threads": count, "value": roof.value,
+                             "spread": roof.spread, "samples": list(roof.samples)})  # fmt: skip
+    return rows
+
+
+__all__ = ["TITLES", "Roof", "Roofs", "last_cache_bytes", "measure", "thread_counts"]

@@ -1,0 +1,74 @@
+"""Commands that measure: the kernel proxy and the machine's roofs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from faultwave.base.errors import InputError, Problem
+from faultwave.cli import screen
+
+app = typer.Typer(help="Measure how fast this machine is, and how fast Faultwave is on it.", no_args_is_help=True)
+
+Threads = Annotated[int | None, typer.Option("--threads", help="Threads; default all cores.")]
+Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Also write everything measured here.")]
+
+
+@app.command(epilog="Example: faultwave bench proxy --order 4 --threads 1 --json proxy.json")
+def proxy(
+    law: Annotated[str, typer.Option("--law", help="Wave physics; see faultwave laws.")] = "elastic",
+    order: Annotated[int, typer.Option("--order", help="Convergence order, 2 to 8.")] = 4,
+    precision: Annotated[str, typer.Option("--precision", help="double or single.")] = "double",
+    cells: Annotated[
+        int, typer.Option("--cells", help="About so many; below some 5000 they fit into caches.")
+    ] = 100_000,
+    steps: Annotated[
+        int | None, typer.Option("--steps", help="Time steps a repeat; default what takes half a second.")
+    ] = None,
+    threads: Threads = None,
+    faults: Annotated[
+        float, typer.Option("--faults", metavar="SHARE", help="Share of the faces between cells with friction, 0 to 1.")
+    ] = 0.0,
+    backend: Annotated[str, typer.Option("--backend", help="Where kernels run: cpu or numpy.")] = "cpu",
+    repeats: Annotated[int, typer.Option("--repeats", help="How often everything is measured; medians are shown.")] = 5,
+    json: Json = None,
+) -> None:
+    """Run the engine on a synthetic mesh without output and set its rate beside the machine's peaks.
+
+    The mesh is unstructured and periodic, all cells share one time step; kernels, memory and threads are those of a run.
+    """
+    from faultwave.bench import report
+    from faultwave.bench.proxy import Setting, write
+    from faultwave.bench.proxy import proxy as measure
+
+    setting = Setting(law, order, precision, cells, steps, threads, faults, backend, repeats)
+    with screen.status("proxy") as say:
+        result = measure(setting, say)
+    for title, header, rows in report.proxy_sections(result):
+        screen.out().print(screen.table(title, rows, header), "")
+    if json is not None:
+        write(json, result)
+
+
+@app.command(epilog="Example: faultwave bench peak --threads 2")
+def peak(threads: Threads = None, json: Json = None) -> None:
+    """Measure the machine's roofs with C made and compiled as kernels are, for 1, 2, 4 ... threads.
+
+    Multiply-adds on registers and with operands in the nearest cache; copy and triad of memory, with ordinary stores and
+    with ones that pass the caches by.
+    """
+    if threads is not None and threads < 1:
+        raise InputError(Problem("--threads", f"is {threads}", "at least 1"))
+    from faultwave.bench import report
+    from faultwave.bench.proxy import facts, write
+    from faultwave.bench.roofs import measure
+
+    with screen.status("peak") as say:
+        say("measuring")
+        rows = measure(threads)
+    title, header, lines = report.peak_section(rows)
+    screen.out().print(screen.table(title, lines, header), "")
+    if json is not None:
+        write(json, {"format": "faultwave-bench-peak-1", **facts(), "roofs": rows})

@@ -1,0 +1,179 @@
+"""The proxy runs what a run runs and reports what it must; nothing here depends on how fast."""
+
+import json
+
+import numpy as np
+import pytest
+
+from faultwave.base.errors import InputError
+from faultwave.bench import problem
+from faultwave.bench.proxy import Setting, proxy, read
+from faultwave.domain import tets
+
+SWEEP = 2**20
+TINY = {"cells": 162, "order": 2, "steps": 1, "threads": 1, "repeats": 2}
+KEYS = {
+    "updates_per_second", "useful_flops_per_update", "bytes_per_update", "peak_flops", "peak_fraction", "copy_bandwidth",
+    "bytes_per_cell", "executed_flops_per_update", "ns_per_update", "kernels", "roofs", "machine", "versions", "setting", "date",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def elastic():
+    return proxy(Setting(**TINY, faults=0.1), sweep=SWEEP)
+
+
+def test_what_is_reported(elastic):
+    assert set(elastic) >= KEYS
+    assert elastic["cells"] == 162
+    assert elastic["fault_faces"] == round(0.1 * elastic["faces_between_cells"]) == 32
+    assert len(elastic["updates_per_second_samples"]) == 2
+    for name in (
+        "updates_per_second",
+        "peak_flops",
+        "peak_fraction",
+        "copy_bandwidth",
+        "bytes_per_cell",
+        "copy_fraction",
+    ):
+        assert elastic[name] > 0
+    assert elastic["ns_per_update"] == pytest.approx(1e9 / elastic["updates_per_second"])
+    assert elastic["setting"]["steps"] == 1
+
+
+def test_every_kernel_of_a_step_is_measured(elastic):
+    table = {k["kernel"]: k for k in elastic["kernels"]}
+    assert {"predict_keep", "correct", "rupture"} <= set(table)
+    assert all(k["ns_per_item"] > 0 and k["flops_per_second"] > 0 and 0 < k["share"] for k in table.values())
+    total = sum(k["items"] * k["flops_per_item"] for k in table.values())
+    assert elastic["executed_flops_per_update"] == pytest.approx(total / 162)
+
+
+def test_bytes_are_those_of_the_kernels():
+    found = proxy(Setting(**TINY | {"order": 4}), sweep=SWEEP)
+    table = {k["kernel"]: k for k in found["kernels"]}
+    # order 4: 20 modes of 9 read and written, 4 faces of 10 modes of 3 twice, 14 constants of the cell, 4 x 9 of the
+    # faces, 4 slot numbers of 8 bytes
+    assert table["predict"]["bytes_per_item"] == 8 * (2 * 180 + 120 + 120 + 14 + 36) + 8 * 4 == 5232
+    assert table["correct"]["bytes_per_item"] == 5232
+    assert found["useful_flops_per_update"] == 13814
+
+
+def test_single_precision_moves_half_but_slot_numbers():
+    found = proxy(Setting(**TINY, precision="single", law="acoustic"), sweep=SWEEP)
+    table = {k["kernel"]: k for k in found["kernels"]}
+    # order 2: 4 modes of 4 twice, 4 faces of 3 modes twice, 9 + 2 + 1 of the cell, 4 x 7 of the faces
+    assert table["predict"]["bytes_per_item"] == 4 * (2 * 16 + 12 + 12 + 12 + 28) + 8 * 4
+    assert found["setting"]["precision"] == "single"
+
+
+def test_memory_counts_every_buffer(elastic):
+    plain = problem.engine(Setting(**TINY))
+    assert plain.backend.nbytes() >= plain.operator.nbytes() > 0
+    assert elastic["resident_bytes"] > plain.backend.nbytes()  # friction has its own
+
+
+def test_a_step_of_the_proxy_is_a_step_of_the_engine():
+    """The book changes nothing: the same numbers as without it."""
+    watched, plain = (problem.engine(Setting(**TINY, backend="numpy")) for _ in range(2))
+    with watched.backend.written() as entries:
+        watched.march.advance(watched.march.tick)
+    plain.march.advance(plain.march.tick)
+    np.testing.assert_array_equal(watched.operator.dofs(), plain.operator.dofs())
+    assert {e.kernel.name for e in entries} == {"predict", "correct"}
+    assert not plain.backend.entries
+    assert watched.layout.clusters == 1
+
+
+@pytest.mark.parametrize("share", [0.001, 0.02, 0.4, 1.0])
+def test_faults_are_the_share_asked_for(share):
+    made = problem.mesh(1000, share)
+    topology = tets.build_topology(made)
+    inner = topology.neighbours >= 0
+    assert inner.all()
+    assert (topology.kinds == tets.BoundaryKind.FAULT).sum() == 2 * round(share * inner.sum() / 2)
+
+
+def test_a_small_share_lies_in_a_plane():
+    made = problem.mesh(1000, 0.02)
+    topology = tets.build_topology(made)
+    shape = tets.geometry(made, topology)
+    fault = topology.kinds == tets.BoundaryKind.FAULT
+    spread = np.ptp(shape.centroids[fault.any(1)][:, 1])
+    assert spread < 2 * problem.EDGE
+
+
+def test_the_mesh_has_about_the_cells_asked_for():
+    for cells in (162, 1000, 12345, 100_000):
+        x, y, z = problem.bricks(cells)
+        assert 6 * x * y * z == pytest.approx(cells, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"cells": -5}, "--cells: is -5"),
+        ({"law": "elsatic"}, "did you mean 'elastic'?"),
+        ({"faults": 1.5}, "--faults: is 1.5"),
+        ({"faults": float("nan")}, "--faults"),
+        ({"faults": 0.1, "law": "acoustic"}, "knows no friction"),
+        ({"order": 9}, "--order: is 9"),
+        ({"precision": "half"}, "--precision"),
+        ({"backend": "abacus"}, "--backend"),
+        ({"steps": 0}, "--steps"),
+        ({"threads": 0}, "--threads"),
+        ({"repeats": 0}, "--repeats"),
+    ],
+)
+def test_a_setting_that_cannot_be(change, words):
+    with pytest.raises(InputError, match=".") as found:
+        proxy(Setting(**change))
+    assert words in str(found.value)
+
+
+def test_all_that_is_wrong_is_said_at_once():
+    with pytest.raises(InputError) as found:
+        proxy(Setting(law="x", cells=0, faults=2.0, order=1))
+    assert len(found.value.problems) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "words"), [("{}", "is no proxy result"), ("{", "is no JSON"), (None, "cannot be read")]
+)
+def test_a_file_that_is_no_result(tmp_path, text, words):
+    path = tmp_path / "x.json"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(InputError, match=words):
+        read(path)
+
+
+def test_the_command_writes_what_it_measured(tmp_path, monkeypatch):
+    from typer.testing import CliRunner
+
+    from faultwave.bench import roofs
+    from faultwave.cli.main import app
+
+    monkeypatch.setattr(roofs, "sweep_bytes", lambda: SWEEP)
+    path = tmp_path / "p.json"
+    options = [
+        "--cells",
+        "162",
+        "--order",
+        "2",
+        "--steps",
+        "1",
+        "--threads",
+        "1",
+        "--repeats",
+        "1",
+        "--json",
+        str(path),
+    ]
+    result = CliRunner().invoke(app, ["bench", "proxy", *options])
+    assert result.exit_code == 0, result.output
+    assert "element updates/s" in result.stdout
+    assert set(json.loads(path.read_text())) >= KEYS
+    assert read(path)["cells"] == 162
+    assert CliRunner().invoke(app, ["bench", "proxy", "--cells", "-1"]).exit_code == 2
+    assert CliRunner().invoke(app, ["bench", "peak", "--threads", "0"]).exit_code == 2
