@@ -27,13 +27,14 @@ class Waves:
 
     def __init__(self, mesh: Mesh, law: str = "elastic", order: int = 3, backend: str = "cpu", precision: str = "double",
                  rates: tuple[int, ...] = (1,), cfl: float = 0.5, material: dict[str, float] = ROCK, keep: tuple[int, ...] = (),
-                 quadrature: int = 0):  # fmt: skip
-        self.law: Any = laws.law(law)
+                 quadrature: int = 0, time_unit: float = 1.0):  # fmt: skip
         self.order, self.mesh = order, mesh
         self.topology = build_topology(mesh, None)
         self.geometry = geometry(mesh, self.topology)
         cells = len(mesh.cells)
-        self.material = {p.name: np.full(cells, material[p.name]) for p in self.law.parameters}
+        named: Any = laws.law(law)
+        self.material = {p.name: np.full(cells, material.get(p.name, p.default)) for p in named.parameters}
+        self.law: Any = named.adapted(self.material)
         dt = cfl * 2 * self.geometry.inradius / ((2 * order - 1) * self.law.speed(self.material))
         fault = np.zeros((cells, 4), bool)
         self.clustering = assign_clusters(dt, self.topology.neighbours, fault, rates)
@@ -48,7 +49,7 @@ class Waves:
         self.cells = Cells(
             g.inverse, g.volume, g.areas, g.normals, self.topology.neighbours, self.topology.kinds, fault, self.material
         )
-        self.operator = Operator(self.law, order, self.backend, self.layout, self.cells)
+        self.operator = Operator(self.law, order, self.backend, self.layout, self.cells, time_unit)
         ratios = np.cumprod([1, *self.clustering.ratios[:-1]])
         self.march = March(float(self.clustering.steps[0]), [int(r) for r in ratios], self)
         self.predicted: list[Callable[[int, float, float], None]] = []

@@ -18,11 +18,13 @@ from faultwave.faults.law import COMMON_STATE
 from faultwave.kernels.language import Array, Kernel
 
 OTHERS = [n for n in backends.names() if n != "numpy"]
+VARIANTS = {**laws.laws(), "maxwell-lossy": laws.law("maxwell").adapted({"conductivity": np.ones(1)})}
 EVERYTHING = [
-    (law, order, precision) for law in laws.laws() for order in range(2, 9) for precision in ("double", "single")
+    (law, order, precision) for law in VARIANTS for order in range(2, 9) for precision in ("double", "single")
 ]
 USUAL = {("elastic", 2, "single"), ("elastic", 3, "double"), ("elastic", 4, "single"), ("elastic", 6, "double"),
-         ("acoustic", 3, "single"), ("acoustic", 5, "double")}  # fmt: skip
+         ("acoustic", 3, "single"), ("acoustic", 5, "double"), ("maxwell", 4, "double"), ("maxwell", 3, "single"),
+         ("maxwell-lossy", 4, "double"), ("maxwell-lossy", 3, "single")}  # fmt: skip
 TOLERANCE = {"double": 1e-12, "single": 3e-5}
 ITEMS = 32  # a multiple of all lanes
 
@@ -59,29 +61,34 @@ class Random:
     def __init__(self, law: Any, order: int, seed: int):
         self.law, self.order, self.rng = law, order, np.random.default_rng(seed)
         values = {p.name: self.rng.uniform(0.5, 2.0, ITEMS) for p in law.parameters}
-        self.constants = np.stack([*law.constants(values), *law.impedance(values)], 1)
+        self.constants = np.stack([*law.constants(values), *law.impedance(values), *law.rates(values)], 1)
         self.z = np.stack(law.impedance(values), 1)
+        self.frames = kernels.FaceColumns(law).frames
 
     def __call__(self, a: Array) -> np.ndarray:
         match a.name:
             case "cell":
                 return np.concatenate([self.rng.normal(size=(ITEMS, 9)), self.constants], 1)[:, None]
             case "face":
-                normal = self.rng.normal(size=(ITEMS, 4, 3))
-                normal /= np.linalg.norm(normal, axis=2, keepdims=True)
-                rest = self.rng.uniform(0.5, 2.0, (ITEMS, 4, a.cols - 5))
-                return np.concatenate([normal, rest, self.rng.choice([-1.0, 0.0, 1.0, 2.0], (ITEMS, 4, 2))], 2)
+                frames = np.concatenate([self.units(ITEMS, 4) for _ in range(self.frames // 3)], 2)
+                rest = self.rng.uniform(0.5, 2.0, (ITEMS, 4, a.cols - 2 - self.frames))
+                return np.concatenate([frames, rest, self.rng.choice([-1.0, 0.0, 1.0, 2.0], (ITEMS, 4, 2))], 2)
             case "side":
-                normal = self.rng.normal(size=(ITEMS, 3))
-                return np.concatenate([normal / np.linalg.norm(normal, axis=1, keepdims=True), self.z], 1)[:, None]
+                frames = [self.units(ITEMS) for _ in range(self.frames // 3)]
+                return np.concatenate([*frames, self.z], 1)[:, None]
         if a.space == "index":
             return self.rng.permutation(ITEMS * 8)[: ITEMS * a.cols].reshape(ITEMS, a.cols)
         if a.space == "store":
             return self.rng.normal(size=(ITEMS * 8, a.rows * a.cols))
         return self.rng.normal(size=(ITEMS, a.rows, a.cols))
 
+    def units(self, *shape: int) -> np.ndarray:
+        vectors = self.rng.normal(size=(*shape, 3))
+        return np.asarray(vectors / np.linalg.norm(vectors, axis=-1, keepdims=True))
+
     def scalars(self, kernel: Kernel) -> dict[str, Any]:
-        advance, integral = powers(0.07, self.order)
+        advance = powers(0.07, self.order + kernels.reacts(self.law))[0]
+        integral = powers(0.07, self.order)[1]
         known = {"advance": advance, "integral": integral, "weight": integral, "keep": 1.0}
         return {s.name: known[s.name] for s in kernel.scalars}
 
@@ -124,7 +131,7 @@ def assert_same(kernel: Kernel, got: dict[str, np.ndarray], want: dict[str, np.n
 @pytest.mark.parametrize("name", OTHERS)
 @pytest.mark.parametrize("law, order, precision", some(USUAL, EVERYTHING))
 def test_wave_kernels(name: str, law: str, order: int, precision: str) -> None:
-    physics: Any = laws.law(law)
+    physics: Any = VARIANTS[law]
     kernel_list = dg_kernels(physics, order)
     make = Random(physics, order, order)
     data = [{a.name: make(a) for a in k.arguments} for k in kernel_list]

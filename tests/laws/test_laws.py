@@ -15,12 +15,13 @@ from faultwave.laws.law import jacobians
 
 LAWS = pytest.mark.parametrize("law", laws.laws().values(), ids=lambda law: law.name)
 FLUID = {"rho": 1000.0, "mu": 0.0, "lambda": 2.25e9}
-ROCK = {"rho": 2670.0, "mu": 32.0e9, "lambda": 32.5e9}
+GLASS = {"permittivity": 4.0 * 8.854e-12, "permeability": 1.257e-6, "conductivity": 0.3}
+ROCK = {"rho": 2670.0, "mu": 32.0e9, "lambda": 32.5e9} | GLASS
 SOFT = {"rho": 2000.0, "mu": 1.0e9, "lambda": 6.0e9}
 # Numbers near one, so that stress and velocity compare; the last has a negative lambda but is stable (> -2/3 mu).
-NEAR_ONE = {"rho": 2.0, "mu": 3.0, "lambda": 1.5}
-FAST = {"rho": 0.7, "mu": 5.0, "lambda": 0.9}
-NEGATIVE = {"rho": 2.0, "mu": 3.0, "lambda": -1.5}
+NEAR_ONE = {"rho": 2.0, "mu": 3.0, "lambda": 1.5, "permittivity": 2.0, "permeability": 0.7, "conductivity": 0.4}
+FAST = {"rho": 0.7, "mu": 5.0, "lambda": 0.9, "permittivity": 0.6, "permeability": 0.3, "conductivity": 0.0}
+NEGATIVE = {"rho": 2.0, "mu": 3.0, "lambda": -1.5, "permittivity": 0.6, "permeability": 0.3, "conductivity": 0.0}
 
 
 def own(law: Any, values: dict[str, float]) -> dict[str, float]:
@@ -37,7 +38,7 @@ def unit(seed: int) -> np.ndarray:
 
 
 def test_registry() -> None:
-    assert {"elastic", "acoustic"} <= set(laws.laws())
+    assert {"elastic", "acoustic", "maxwell"} <= set(laws.laws())
     assert laws.law("elastic").name == "elastic"
     with pytest.raises(InputError, match="elastic"):
         laws.law("elastics")
@@ -51,7 +52,35 @@ def test_names_are_consistent(law: Any) -> None:
     assert len(law.flux(zeros, [1.0, 0.0, 0.0])) == len(law.potential(zeros)) == law.channels
     gradient = [[0.0] * law.channels] * 3
     assert len(law.rate([0.0] * law.channels, gradient, law.constants(values))) == len(law.quantities)
-    assert {"free-surface", "absorbing", "rigid", "symmetry"} <= set(law.boundaries)
+    assert law.face_channels in (law.channels, law.channels - 1)
+    mechanical = {"free-surface", "absorbing", "rigid", "symmetry"}
+    assert (mechanical if "force" in law.point_sources else {"pec", "pmc", "absorbing"}) <= set(law.boundaries)
+    rates = law.rates(values)
+    assert len(law.reaction(zeros, rates or [0.0])) == len(law.quantities)
+
+
+def test_maxwell_jacobians_are_those_of_the_sheet() -> None:
+    """NUMERICS 2.1: A_d[E_i, H_k] = -eps_idk / permittivity, A_d[H_i, E_k] = eps_idk / permeability."""
+    law: Any = laws.law("maxwell")
+    values = own(law, NEAR_ONE)
+    levi = np.zeros((3, 3, 3))
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        levi[i, j, k], levi[i, k, j] = 1.0, -1.0
+    found = jacobians(law, values).matrices
+    for d in range(3):
+        want = np.zeros((6, 6))
+        want[:3, 3:], want[3:, :3] = -levi[:, d] / values["permittivity"], levi[:, d] / values["permeability"]
+        np.testing.assert_allclose(found[d], want, rtol=1e-15)
+
+
+def test_conductivity_takes_the_electric_field_only_where_there_is_some() -> None:
+    law: Any = laws.law("maxwell")
+    values = {k: np.array([v]) for k, v in own(law, NEAR_ONE).items()}
+    lossy = law.adapted(values)
+    rates = lossy.rates(values)
+    change = lossy.reaction([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [float(r[0]) for r in rates])
+    np.testing.assert_allclose(change, [-0.2, -0.4, -0.6, 0, 0, 0])  # sigma / eps = 0.2
+    assert law.adapted(values | {"conductivity": np.zeros(1)}).rates(values) == ()
 
 
 def test_elastic_jacobians_are_those_of_the_sheet() -> None:
@@ -154,7 +183,7 @@ def test_impedance_is_symmetric_positive_and_links_outgoing_waves(law: Any, seed
             traction, flow = (flux, potential) if law.traction_is_flux else (potential, flux)
             np.testing.assert_allclose(traction, -np.sign(c) * matrix @ flow, atol=1e-10)
             seen += 1
-    assert seen == 2 * size
+    assert seen == 2 * law.face_channels
 
 
 @LAWS
@@ -221,5 +250,8 @@ def test_sources(law: Any) -> None:
     values = own(law, ROCK)
     moment, force = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), np.array([7.0, 8.0, 9.0])
     found = law.source(moment, force, values)
+    if law.point_sources == ("current",):
+        np.testing.assert_allclose(found, [*(-force / values["permittivity"]), 0, 0, 0])
+        return
     np.testing.assert_allclose(found[-3:], force / ROCK["rho"])
     np.testing.assert_allclose(found[:-3], -moment if law.channels == 3 else [-2.0])

@@ -36,3 +36,17 @@ def acoustic_residual(solution, medium: Medium, points, t, step, time_step):
     pressure = rate[:, 0] - medium.lam * np.trace(gradient[:, 1:, :], axis1=1, axis2=2)
     motion = rate[:, 1:] - gradient[:, 0, :] / medium.rho
     return max(np.abs(pressure).max() / np.abs(rate[:, 0]).max(), np.abs(motion).max() / np.abs(rate[:, 1:]).max())
+
+
+def maxwell_residual(solution, points, t, conductivity, step, time_step):
+    """The same for E_t = curl H - conductivity E, H_t = -curl E."""
+    rate = difference(lambda s: solution(points, t + s), time_step)
+    gradient = np.stack([difference(lambda s, e=e: solution(points + s * e, t), step) for e in np.eye(3)], -1)
+
+    def curl(first):
+        g = gradient[:, first : first + 3]
+        return np.stack([g[:, 2, 1] - g[:, 1, 2], g[:, 0, 2] - g[:, 2, 0], g[:, 1, 0] - g[:, 0, 1]], 1)
+
+    electric = rate[:, :3] - curl(3) + conductivity * solution(points, t)[:, :3]
+    magnetic = rate[:, 3:] + curl(0)
+    return max(np.abs(electric).max(), np.abs(magnetic).max()) / np.abs(rate).max()

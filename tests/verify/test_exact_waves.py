@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from faultwave.verify.exact.cavity import LameMode, PressureRelease, SymmetryBox
+from faultwave.verify.exact.cavity import Cavity, LameMode, PressureRelease, SymmetryBox
 from faultwave.verify.exact.medium import Medium, strain_energy
 from faultwave.verify.exact.plane_wave import (
     CONVERGENCE_FLUID,
@@ -17,7 +17,7 @@ from faultwave.verify.exact.plane_wave import (
     elastic_convergence,
 )
 
-from .residual import acoustic_residual, elastic_residual
+from .residual import acoustic_residual, elastic_residual, maxwell_residual
 
 ROCK = Medium(rho=2.7, lam=3.0, mu=1.3)
 
@@ -133,3 +133,22 @@ def test_strain_energy_is_half_stress_times_strain(points):
     water = Medium(1.0, 2.0)
     q = elastic(water, [Wave("P", (1, 2, 2))])(points, 0.2)
     np.testing.assert_allclose(strain_energy(water, q[:, :6]), 0.5 * (q[:, 6:] ** 2).sum(1), atol=1e-14)
+
+
+@pytest.mark.parametrize("conductivity", [0.0, 0.8])
+@pytest.mark.parametrize("modes, polarisation", [((1, 1, 1), (1.0, -1.0, 0.0)), ((2, 1, 0), (0.0, 0.0, 1.0))])
+def test_cavity_modes_solve_maxwells_equations_and_meet_their_walls(modes, polarisation, conductivity):
+    mode = Cavity(modes, polarisation, upper=(1.0, 1.5, 0.7), conductivity=conductivity)
+    if (1, 1, 1) == modes:  # orthogonal to k in this box
+        mode = Cavity(modes, (1.0, -1.5, 0.0), upper=(1.0, 1.5, 0.7), conductivity=conductivity)
+    where = np.random.default_rng(0).uniform(0, 0.7, (20, 3))
+    assert maxwell_residual(mode, where, 0.3, conductivity, 1e-2, 1e-2) < 1e-7
+    for axis, side in enumerate((1.0, 1.5, 0.7)):
+        for at in (0.0, side):
+            wall = where.copy()
+            wall[:, axis] = at
+            tangential = np.delete(mode(wall, 0.3)[:, :3], axis, 1)
+            np.testing.assert_allclose(tangential, 0.0, atol=1e-12)
+            np.testing.assert_allclose(mode(wall, 0.3)[:, 3 + axis], 0.0, atol=1e-12)
+    with pytest.raises(ValueError, match="orthogonal"):
+        _ = Cavity((1, 1, 1), (1.0, 0.0, 0.0)).frequency

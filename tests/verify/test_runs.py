@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 
 from faultwave.verify import meshes, setups
-from faultwave.verify.cases import energy, full_space, interfaces, local_time_stepping, plane_wave, time_steps
+from faultwave.verify.cases import (
+    energy,
+    full_space,
+    interfaces,
+    local_time_stepping,
+    maxwell,
+    plane_wave,
+    time_steps,
+)
 from faultwave.verify.exact.plane_wave import acoustic_convergence, elastic_convergence
 
 
@@ -25,6 +33,17 @@ def test_acoustic_plane_wave_converges():
     waves = acoustic_convergence()
     errors = [setups.errors(plane_wave.case_settings("acoustic", waves, 5, n), waves) for n in (2, 4)]
     assert np.all(np.log2(errors[0] / errors[1]) > 4.3)
+
+
+@pytest.mark.parametrize("order", [2, 3, 4])
+def test_cavity_errors_are_those_of_the_table(order):
+    for n in (2, 4):
+        assert maxwell.error(order, n) == pytest.approx(maxwell.TABLE[order][n], rel=0.05)
+
+
+def test_cavity_rings_at_its_frequencies():
+    rows = maxwell.frequencies(order=4, n=3, time=15.0)
+    assert [row.measured < 2e-4 for row in rows] == [True] * 3, rows
 
 
 def test_a_wrong_solution_is_not_accepted():

@@ -31,18 +31,24 @@ class FieldSetting(Settings):
         None, description="Text table of layers: header 'depth vp vs rho [Qp Qs]', SI, depth of layer top below z = 0."
     )
 
+    regions: dict[str | int, Parameters] = Field(
+        default_factory=dict,
+        description="Physical volume, by name or number: parameters there. Every volume of the mesh must have some.",
+    )
+
     @model_validator(mode="after")
     def _given_once(self) -> Self:
         twice = sorted(set(self.constant) & set(self.expression))
+        ways = self.easi or self.constant or self.expression or self.layers or self.regions
         need(
-            (self.easi or self.constant or self.expression or self.layers, "give easi, constant, expression or layers"),
+            (ways, "give easi, constant, expression, layers or regions"),
             (not twice, f"given twice, as constant and as expression: {', '.join(twice)}"),
         )
         return self
 
 
 Side = Literal["x", "y", "z", "x-", "x+", "y-", "y+", "z-", "z+"]
-SideKind = Literal["periodic", "absorbing", "free-surface", "rigid", "symmetry"]
+SideKind = Literal["periodic", "absorbing", "free-surface", "rigid", "symmetry", "impedance", "pec", "pmc"]
 
 
 class GenerateBox(Settings):
@@ -57,7 +63,7 @@ class GenerateBox(Settings):
     boundaries: dict[Side, SideKind] = Field(
         default_factory=dict,
         description="What is on an axis (x: both sides) or a side (x-, x+, which wins); absorbing where nothing "
-        "is said. Kinds: periodic (whole axes only), absorbing, free-surface, rigid, symmetry.",
+        "is said. Kinds: periodic (whole axes only), absorbing, free-surface, rigid, symmetry, impedance, pec, pmc.",
     )
     perturb: float = Field(
         0.0, ge=0, lt=0.5, description="Inner vertices moved at random by up to this part of an edge."
@@ -131,8 +137,9 @@ class Mesh(Settings):
     )
     boundaries: dict[str, list[int | str]] | None = Field(
         None,
-        description="Boundary kind: list of face tags or ranges 'a-b', 'a-'. Kinds: regular, free-surface, absorbing, "
-        "fault, rigid, symmetry, periodic. Default: the community's tags (1, 5, 3 and >= 65).",
+        description="Boundary kind: list of face tags, ranges 'a-b', 'a-', or names of physical surfaces. Kinds: regular, "
+        "free-surface, absorbing, fault, rigid, symmetry, periodic, impedance, pec, pmc. Default: the community's tags "
+        "(1, 5, 3 and >= 65).",
     )
     displacement: Vector = Field((0.0, 0.0, 0.0), description="Added to every vertex after scaling.")
     scaling: tuple[tuple[float, float, float], tuple[float, float, float], tuple[float, float, float]] = Field(
@@ -443,10 +450,14 @@ class Case(Settings):
 
     title: str = Field("", description="One line on what this is.")
     engine: Literal["dg"] = Field("dg", description="Numerical engine.")
-    law: str = Field("elastic", description="Wave physics: elastic, acoustic.")
+    law: str = Field("elastic", description="Wave physics: elastic, acoustic, maxwell.")
     end_time: Quantity("s", gt=0) = Field(description="Simulated time.")
     mesh: Mesh = Field(description="Mesh.")
-    material: FieldSetting = Field(description="rho, mu, lambda (or rho, vp, vs), ...")
+    material: FieldSetting = Field(description="rho, mu, lambda (or rho, vp, vs); relative_permittivity, ...")
+    impedances: dict[str | int, float] = Field(
+        default_factory=dict,
+        description="Faces of kind impedance, by surface name or tag: impedance of the wall (SI: ohm, or Pa s/m for fluids).",
+    )
     fault: Fault | None = Field(None, description="Dynamic rupture; absent: fault faces are welded.")
     sources: list[Source] = Field(default_factory=list, description="Point and finite sources.")
     initial: Initial = Field(default_factory=Initial, description="Initial state.")

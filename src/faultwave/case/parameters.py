@@ -16,6 +16,9 @@ _UNITS: dict[str, str] = {
     "rho": "kg/m^3", "mu": "Pa", "lambda": "Pa", "vp": "m/s", "vs": "m/s", "Qp": "", "Qs": "",
     "plastCo": "Pa", "bulkFriction": "",
     "v1": "m/s", "v2": "m/s", "v3": "m/s", "sigma": "Pa", "pprime": "Pa", "p": "Pa",
+    "permittivity": "F/m", "permeability": "H/m", "conductivity": "S/m",
+    "relative_permittivity": "", "relative_permeability": "",
+    **{f"E{i}": "V/m" for i in (1, 2, 3)}, **{f"H{i}": "A/m" for i in (1, 2, 3)},
     # initial stress on the fault as tractions, old and new names
     "T_n": "Pa", "T_s": "Pa", "T_d": "Pa", "Pn0": "Pa", "Ts0": "Pa", "Td0": "Pa",
     # slip weakening

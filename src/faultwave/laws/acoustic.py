@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.laws.law import BOUNDARIES, Parameter, dot
+from faultwave.laws.law import BOUNDARIES, Parameter, PlainLaw, dot
 
 
-class Acoustic:
+class Acoustic(PlainLaw):
     name = "acoustic"
     title = "Compressible inviscid fluid"
     quantities = ("sigma", "v1", "v2", "v3")

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.laws.law import BOUNDARIES, Boundary, Parameter, dot
+from faultwave.laws.law import BOUNDARIES, Boundary, Parameter, PlainLaw, dot
 
 
-class Elastic:
+class Elastic(PlainLaw):
     name = "elastic"
     title = "Isotropic elastic solid (and fluid where mu = 0)"
     quantities = ("s_xx", "s_yy", "s_zz", "s_xy", "s_yz", "s_xz", "v1", "v2", "v3")

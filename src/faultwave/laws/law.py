@@ -27,6 +27,7 @@ class Parameter:
     description: str
     lower: float = 0.0
     positive: bool = False
+    default: float | None = None  # where a case says nothing; None: it must say
 
 
 @dataclass(frozen=True)
@@ -54,10 +55,24 @@ class Law(Protocol):
     title: str
     quantities: tuple[str, ...]
     parameters: tuple[Parameter, ...]
-    channels: int  # components of T and of v
+    channels: int  # components of F n and of phi
+    face_channels: int  # of T and of v; one less than ``channels`` where only tangential components cross a face
     traction_is_flux: bool
     stability: float  # largest stable steps as a share of those of elastic solids
     boundaries: dict[str, Boundary]
+    point_sources: tuple[str, ...]  # kinds of sources that act on it
+
+    def adapted(self, values: dict[str, np.ndarray]) -> Law:
+        """The law for a material: itself, or a variant with the terms that this material needs."""
+        ...
+
+    def rates(self, values: dict[str, np.ndarray]) -> tuple[np.ndarray, ...]:
+        """Rates [1/s] that ``reaction`` takes, each (cells,); none where dq/dt has no term without gradients."""
+        ...
+
+    def reaction(self, q: Any, rates: Any) -> list[Any]:
+        """The part of dq/dt that is linear in q itself."""
+        ...
 
     def constants(self, values: dict[str, np.ndarray]) -> tuple[np.ndarray, ...]:
         """Numbers the kernels need from the parameters, each (cells,)."""
@@ -80,7 +95,10 @@ class Law(Protocol):
         ...
 
     def source(self, moment: np.ndarray, force: np.ndarray, values: dict[str, float]) -> np.ndarray:
-        """(Q,) right-hand side of a moment tensor (6,) and a force (3,) acting at a point with unit time function."""
+        """(Q,) right-hand side of a moment tensor (6,) and a force (3,) acting at a point with unit time function.
+
+        In electromagnetism the vector is a current moment [A m] and there are no moment tensors.
+        """
         ...
 
     def speed(self, values: dict[str, np.ndarray]) -> np.ndarray:
@@ -90,6 +108,26 @@ class Law(Protocol):
     def energies(self, q: np.ndarray, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Energy densities by name from q (..., Q)."""
         ...
+
+
+class PlainLaw:
+    """What most laws are: mechanical, every channel crosses a face, nothing happens without gradients."""
+
+    channels: int
+    point_sources: tuple[str, ...] = ("moment-tensor", "force", "nrf", "fsrm")
+
+    @property
+    def face_channels(self) -> int:
+        return self.channels
+
+    def adapted(self, values: dict[str, np.ndarray]) -> Any:
+        return self
+
+    def rates(self, values: dict[str, np.ndarray]) -> tuple[np.ndarray, ...]:
+        return ()
+
+    def reaction(self, q: Any, rates: Any) -> list[Any]:
+        return [0.0 * x for x in q]
 
 
 @dataclass(frozen=True)
@@ -121,4 +159,8 @@ def dot(a: Any, b: Any) -> Any:
     return total
 
 
-__all__ = ["BOUNDARIES", "Boundary", "Jacobians", "Law", "Parameter", "dot", "jacobians"]
+def cross(a: Any, b: Any) -> list[Any]:
+    return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+
+
+__all__ = ["BOUNDARIES", "Boundary", "Jacobians", "Law", "Parameter", "PlainLaw", "cross", "dot", "jacobians"]

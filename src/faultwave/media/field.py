@@ -147,6 +147,37 @@ class Layers:
 
 
 @dataclass(frozen=True)
+class Regions:
+    """A field of its own in every mesh group; ``defaults`` where one says nothing of a parameter."""
+
+    fields: Mapping[int, Field]
+    labels: Mapping[int, str]
+    defaults: Mapping[str, float]
+    source: str = "regions"
+
+    @property
+    def parameters(self) -> frozenset[str]:
+        return frozenset().union(*(field.parameters for field in self.fields.values()))
+
+    def evaluate(
+        self, points: Floats, groups: Integers, names: Sequence[str], time: float | None = None
+    ) -> dict[str, Floats]:
+        lost = ~np.isin(groups, list(self.fields))
+        if lost.any():
+            rows = np.flatnonzero(lost)
+            fault = f"nothing is said of {self.labels.get(int(groups[rows[0]]), f'group {groups[rows[0]]}')}"
+            raise PointError(self.source, fault, points[rows], groups[rows], rows)
+        result = {name: np.empty(len(points)) for name in names}
+        for group in np.unique(groups).tolist():
+            field, rows = self.fields[group], np.flatnonzero(groups == group)
+            own = [n for n in names if n in field.parameters or n not in self.defaults]
+            found = field.evaluate(points[rows], groups[rows], own, time)
+            for name in names:
+                result[name][rows] = found.get(name, self.defaults.get(name, np.nan))
+        return result
+
+
+@dataclass(frozen=True)
 class Merged:
     """Several fields side by side, each with parameters of its own."""
 
@@ -187,7 +218,11 @@ class Merged:
 
 # What follows from what, tried in this order: name, ingredients, rule. mu and lambda come first because a material
 # given by velocities must answer for moduli; a fluid without vs or mu has lambda = rho vp^2 (its bulk modulus).
+VACUUM_PERMITTIVITY, VACUUM_PERMEABILITY = 8.8541878128e-12, 1.25663706212e-6  # F/m, H/m (CODATA 2018)
+
 _RULES: tuple[tuple[str, tuple[str, ...], Callable[[Values], Floats]], ...] = (
+    ("permittivity", ("relative_permittivity",), lambda v: VACUUM_PERMITTIVITY * v["relative_permittivity"]),
+    ("permeability", ("relative_permeability",), lambda v: VACUUM_PERMEABILITY * v["relative_permeability"]),
     ("mu", ("rho", "vs"), lambda v: v["rho"] * v["vs"] ** 2),
     ("lambda", ("rho", "vp", "mu"), lambda v: v["rho"] * v["vp"] ** 2 - 2 * v["mu"]),
     ("lambda", ("rho", "vp"), lambda v: v["rho"] * v["vp"] ** 2),

@@ -13,7 +13,7 @@ from faultwave.base.errors import InputError, Problem, Problems, suggest
 from faultwave.base.units import to_si
 from faultwave.media.easi.component import gather
 from faultwave.media.easi.load import load_easi
-from faultwave.media.field import Constant, Converted, Expression, Field, Layers, Merged, source_of
+from faultwave.media.field import Constant, Converted, Expression, Field, Layers, Merged, Regions, source_of
 
 
 class Setting(Protocol):
@@ -29,9 +29,16 @@ class Setting(Protocol):
     def layers(self) -> Path | None: ...
 
 
-def load_field(setting: Setting, where: str = "field", time: bool | None = None) -> Field:
+def load_field(
+    setting: Setting,
+    where: str = "field",
+    time: bool | None = None,
+    volumes: Mapping[str, int] | None = None,
+    defaults: Mapping[str, float] | None = None,
+) -> Field:
     """The field a setting describes: all ways it uses, merged by parameter name.
 
+    ``volumes``: numbers of the mesh's named volumes; ``defaults`` of parameters that a region does not name.
     ``where`` is the setting's path for messages. ``time`` says whether an easi file sees t (True: t,x,y,z; False:
     x,y,z; None: whichever it is written for). Materials given by velocities also answer for moduli and the reverse.
     Raises InputError with every problem found: files, syntax, parameters given twice, nothing given.
@@ -45,10 +52,35 @@ def load_field(setting: Setting, where: str = "field", time: bool | None = None)
         ways.append(partial(Expression.of, setting.expression, f"{where}.expression"))
     if setting.layers is not None:
         ways.append(partial(read_layers, setting.layers))
+    regions = getattr(setting, "regions", None)
+    if regions:
+        ways.append(partial(_regions, regions, f"{where}.regions", volumes or {}, defaults or {}))
     if not ways:
-        raise InputError(Problem(where, "no parameters are given", "easi, constant, expression, layers"))
+        raise InputError(Problem(where, "no parameters are given", "easi, constant, expression, layers, regions"))
     fields = gather(ways)
     return Converted.of(fields[0] if len(fields) == 1 else Merged(tuple(fields)))
+
+
+def _regions(
+    settings: Mapping[str | int, Mapping[str, float]],
+    where: str,
+    volumes: Mapping[str, int],
+    defaults: Mapping[str, float],
+) -> Regions:
+    problems, fields = Problems(), {}
+    for key, values in settings.items():
+        number = volumes.get(str(key))
+        if number is None and str(key).isdigit():
+            number = int(key)
+        if number is None:
+            allowed = ", ".join(volumes) or "group numbers: the mesh has no named volumes"
+            problems.error(f"{where}.{key}", f"the mesh has no volume '{key}'", allowed, suggest(str(key), volumes))
+        elif number in fields:
+            problems.error(f"{where}.{key}", f"volume {number} is given twice")
+        else:
+            fields[number] = Converted.of(Constant(values, f"{where}.{key}"))
+    problems.raise_errors()
+    return Regions(fields, {n: f"volume '{name}'" for name, n in volumes.items()}, defaults, where)
 
 
 def check_field(field: Field, needed: Iterable[str], where: str) -> Problems:

@@ -36,7 +36,9 @@ class ReceiverRecorder:
         points: np.ndarray,
         row_counts: Sequence[int],
         read: Callable[[int], np.ndarray],
+        unit: float = 1.0,
     ):
+        self.unit = unit  # of time in the derivatives [s]
         self.interval, self.clusters, self.points, self.read = interval, clusters, points, read
         self.rows = np.cumsum([0, *row_counts])
         self.next = [0] * len(clusters)
@@ -53,7 +55,7 @@ class ReceiverRecorder:
             return
         series = self._series(cluster)
         for number in range(first, last):
-            tau = number * self.interval - time
+            tau = (number * self.interval - time) / self.unit
             terms = [s * (tau**k / math.factorial(k)) for k, s in enumerate(series)]
             self._store(number, items, np.sum(terms, axis=0))
         self.next[cluster] = last

@@ -19,7 +19,7 @@ SURFACE_FIELDS = ("v1", "v2", "v3", "u1", "u2", "u3", "PGV")
 
 def volume_fields(setting: Any, law: Law) -> list[str]:
     """Quantities of the volume's snapshots; velocities unless the case says otherwise."""
-    default = [n for n in law.quantities if n.startswith("v")]
+    default = [n for n in law.quantities if n.startswith("v")] or law.quantities
     return _fields(setting.fields, law.quantities, default, "output.volume.fields")
 
 
@@ -81,7 +81,11 @@ def check_asked(
                 check()
             except InputError as error:
                 problems.extend(error.problems)
-    if out.surface is not None and not (topology.kinds == tets.BoundaryKind.FREE_SURFACE).any():
+    if out.surface is not None and "v1" not in law.quantities:
+        problems.error(
+            "output.surface", f"the {law.name} law has no particle velocity", advice="Ask for output.volume."
+        )
+    elif out.surface is not None and not (topology.kinds == tets.BoundaryKind.FREE_SURFACE).any():
         problems.error("output.surface", "the mesh has no free surface", advice="Free surfaces carry tag 1.")
     if out.fault is not None and case.fault is None:
         problems.error("output.fault", "the case has no fault with friction")

@@ -47,9 +47,18 @@ class Engine:
             tets.hilbert_order(geo.centroids), lanes,
         )  # fmt: skip
         cells = Cells(
-            geo.inverse, geo.volume, geo.areas, geo.normals, top.neighbours, top.kinds, plan.frictional, plan.material
+            geo.inverse,
+            geo.volume,
+            geo.areas,
+            geo.normals,
+            top.neighbours,
+            top.kinds,
+            plan.frictional,
+            plan.material,
+            plan.walls,
         )
-        self.operator = Operator(plan.law, numerics.order, self.backend, self.layout, cells)
+        unit = plan.time_unit if plan.fault is None else 1.0  # friction counts in seconds
+        self.operator = Operator(plan.law, numerics.order, self.backend, self.layout, cells, unit)
         self.fault = self._fault()
         self.sources = SourceTerms(
             self.operator, plan.sources, plan.source_cells, plan.source_points, numerics.source_window == "centred"
@@ -165,12 +174,14 @@ def receiver_recorder(engine: Engine) -> seismograms.ReceiverRecorder | None:
     cluster = plan.clustering.cluster[points.cells]
     members = [np.flatnonzero(cluster == c) for c in range(engine.layout.clusters)]
     slots = [engine.layout.history[engine.layout.position[points.cells[m]]] for m in members]
-    rows = kernels.derivative_rows(order)
+    rows = kernels.derivative_rows(order, kernels.reacts(op.law))
 
     def read(c: int) -> np.ndarray:
         return op.history.get(slots[c]).reshape(len(slots[c]), sum(rows), len(plan.law.quantities)).astype(float)
 
-    recorder = seismograms.ReceiverRecorder(setting.interval, members, np.concatenate(functionals, 1), rows, read)
+    recorder = seismograms.ReceiverRecorder(
+        setting.interval, members, np.concatenate(functionals, 1), rows, read, op.time_unit
+    )
     engine.predicted.append(recorder.record)
     return recorder
 
@@ -182,7 +193,8 @@ def energies(engine: Engine) -> dict[str, float]:
     linear, the momenta, is the volume times its value at the cell average.
     """
     plan, op, setting = engine.plan, engine.operator, engine.plan.case.output.energies
-    total: dict[str, float] = {"gravitational_energy": 0.0}
+    mechanical = "force" in plan.law.point_sources
+    total: dict[str, float] = {"gravitational_energy": 0.0} if mechanical else {}
     for part in np.array_split(np.arange(plan.cells), max(1, plan.cells // 4096)):
         q, volume = op.dofs(part).astype(float), plan.geometry.volume[part]
         material = {k: v[part] for k, v in plan.material.items()}
@@ -195,8 +207,7 @@ def energies(engine: Engine) -> dict[str, float]:
     if engine.fault:
         plain, moved = (setting.plain_mean, setting.slip_from_velocity) if setting else (False, False)
         total |= engine.fault.energies(plain, moved)
-    total["plastic_moment"] = 0.0
-    return total
+    return total | ({"plastic_moment": 0.0} if mechanical else {})
 
 
 __all__ = ["Engine", "Progress", "energies", "receiver_recorder"]

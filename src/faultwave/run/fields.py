@@ -17,7 +17,6 @@ from faultwave.engines.dg import kernels
 from faultwave.engines.dg.basis import face_points, tet_basis
 from faultwave.engines.dg.fault_probe import FaultProbe
 from faultwave.engines.dg.layout import ranged
-from faultwave.engines.dg.operator import powers
 from faultwave.output.refine import refine_tet, refine_triangle
 from faultwave.run.asked import SURFACE_FIELDS, fault_fields, surface_fields, volume_cells, volume_fields
 from faultwave.run.engine import Engine
@@ -155,12 +154,12 @@ def surface(engine: Engine, setting: Any, open_writers: Callable[..., list[Write
             {"slots": op.backend.index(listed.rows), "history": op.history, "motion": motion}
         )
         launches.append((launch, listed.ranges))
-    rows = kernels.derivative_rows(order)
+    rows = kernels.derivative_rows(order, kernels.reacts(op.law))
 
     def state(cluster: int, tau: float, now: bool) -> dict[str, np.ndarray]:
         items = members[cluster]
         result = np.zeros((len(items), len(centres), 7))
-        advance, integral = powers(tau, order)
+        advance, integral = op.powers(tau)
         for f in range(4):
             mine = face[items] == f
             chosen = items[mine]
@@ -185,7 +184,7 @@ def surface(engine: Engine, setting: Any, open_writers: Callable[..., list[Write
     def predicted(cluster: int, time: float, step: float) -> None:
         for number, moment in shots.due(cluster, time, time + step):
             shots.deliver(number, cluster, members[cluster], state(cluster, moment - time, False))
-        advance, integral = powers(step, order)
+        advance, integral = op.powers(step)
         for launch, ranges in launches:
             begin, end = ranges[cluster]
             if end > begin:

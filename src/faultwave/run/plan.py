@@ -43,6 +43,13 @@ class Plan:
     source_cells: np.ndarray
     source_points: np.ndarray  # reference coordinates
     keep: np.ndarray  # cells whose derivatives are stored for receivers and the surface
+    walls: np.ndarray  # (nc, 4) impedance of the faces of kind impedance
+
+    @property
+    def time_unit(self) -> float:
+        """Unit of time in the kernels [s]: one, or about the smallest step where powers of 1/step may leave single precision."""
+        smallest = float(self.step.min())
+        return 1.0 if smallest > 1e-4 else 2.0 ** round(np.log2(smallest))
 
     @property
     def cells(self) -> int:
@@ -62,7 +69,9 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None) -> Plan:
     problems = Problems()
     material = _material(case, physics, mesh, topology, problems)
     problems.raise_errors()
+    physics = physics.adapted(material)
     frictional = (topology.kinds == tets.BoundaryKind.FAULT) & (topology.neighbours >= 0) & (case.fault is not None)
+    walls = _walls(case, mesh, topology, problems)
     step = stable_steps(case, physics, shape, material, problems)
     clusters = case.numerics.clustering
     clustering = tets.assign_clusters(
@@ -105,7 +114,7 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None) -> Plan:
         keep |= (topology.kinds == tets.BoundaryKind.FREE_SURFACE).any(1)
     return Plan(
         case, physics, mesh, topology, shape, material, step, clustering, frictional, fault, receivers, fault_receivers,
-        sources, where, local, keep,
+        sources, where, local, keep, walls,
     )  # fmt: skip
 
 
@@ -128,14 +137,51 @@ class _collected:
 def _material(
     case: Case, physics: Law, mesh: tets.Mesh, topology: tets.Topology, problems: Problems
 ) -> dict[str, np.ndarray]:
-    names = [p.name for p in physics.parameters]
+    defaults = {p.name: p.default for p in physics.parameters if p.default is not None}
     with _collected(problems):
-        field = load_field(case.material)
+        field = load_field(case.material, "material", None, mesh.named(3), defaults)
+        names = [p.name for p in physics.parameters if p.name in field.parameters or p.name not in defaults]
         corners = mesh.vertices[topology.cells]
         order = case.numerics.order if case.numerics.homogenise else None
         values = homogenise.cell_averages(field, names, corners, mesh.groups.astype(np.int64), order)
-        return {name: np.asarray(values[name], float) for name in names}
+        for name, value in defaults.items():
+            values.setdefault(name, np.full(len(corners), value))
+        _check_material(physics, values, corners.mean(1), problems)
+        return {p.name: np.asarray(values[p.name], float) for p in physics.parameters}
     return {}
+
+
+def _check_material(physics: Law, values: dict[str, np.ndarray], centres: np.ndarray, problems: Problems) -> None:
+    for p in physics.parameters:
+        bad = values[p.name] <= 0 if p.positive else values[p.name] < p.lower
+        if bad.any():
+            cell = int(np.flatnonzero(bad)[0])
+            x = ", ".join(f"{v:g}" for v in centres[cell])
+            problems.error(
+                "material",
+                f"{p.name} is {values[p.name][cell]:g} at ({x}) and in {int(bad.sum()) - 1} other cells",
+                f"{'> 0' if p.positive else f'>= {p.lower:g}'} [{p.unit}]",
+            )
+
+
+def _walls(case: Case, mesh: tets.Mesh, topology: tets.Topology, problems: Problems) -> np.ndarray:
+    """Impedance (nc, 4) of the faces of kind impedance."""
+    wall = np.full(topology.tags.shape, np.nan)
+    names = mesh.named(2)
+    for key, value in case.impedances.items():
+        tag = names.get(str(key), int(key) if str(key).isdigit() else None)
+        where = f"impedances.{key}"
+        if tag is None:
+            problems.error(where, f"the mesh has no surface '{key}'", ", ".join(names) or "face tags")
+        elif not value >= 0:
+            problems.error(where, f"{value:g}", ">= 0: a wall that adds energy is no wall")
+        else:
+            wall[topology.tags == tag] = value
+    lost = (topology.kinds == tets.BoundaryKind.IMPEDANCE) & np.isnan(wall)
+    if lost.any():
+        tags = ", ".join(map(str, np.unique(topology.tags[lost])))
+        problems.error("impedances", f"nothing is said of the faces of kind impedance with tag {tags}")
+    return wall
 
 
 def cfl_number(case: Case) -> float:
@@ -156,8 +202,10 @@ def stable_steps(
     limit = largest_cfl(case)
     if cfl > limit:
         problems.error("numerics.cfl", f"{cfl:g} is unstable at order {order}", f"at most {limit:g} at this order")
-    speed = physics.speed(material)
-    return np.minimum(cfl * 2.0 * shape.inradius / ((2 * order - 1) * speed), case.numerics.largest_step)
+    step = cfl * 2.0 * shape.inradius / ((2 * order - 1) * physics.speed(material))
+    for rate in physics.rates(material):  # explicit in time: a decay must be resolved
+        step = step / (1.0 + 0.5 * step * np.abs(rate))
+    return np.minimum(step, case.numerics.largest_step)
 
 
 def _not_built(case: Case, topology: tets.Topology, problems: Problems) -> None:

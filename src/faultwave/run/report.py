@@ -114,13 +114,15 @@ def _output(plan: Plan) -> Rows:
 def _resolution(plan: Plan) -> Rows:
     order, geo, material = case_order(plan), plan.geometry, plan.material
     edge = np.cbrt(6.0 * np.sqrt(2.0) * geo.volume)
-    slow = np.sqrt(material.get("mu", material["lambda"]) / material["rho"])
-    slow = np.where(slow > 0, slow, plan.law.speed(material))
+    slow = plan.law.speed(material)
+    if "mu" in material:
+        shear = np.sqrt(material["mu"] / material["rho"])
+        slow = np.where(shear > 0, shear, slow)
     frequency = slow * order / edge / 10.0  # edge / order = a tenth of the wavelength
     rows: Rows = [
         ("edge length", f"{edge.min():.4g} to {edge.max():.4g} m"),
         (
-            "frequency with 10 points per S wavelength",
+            f"frequency with 10 points per {'S ' if 'mu' in material else ''}wavelength",
             f"{frequency.min():.3g} Hz everywhere, {np.median(frequency):.3g} Hz in half of the cells",
         ),
     ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -104,7 +106,23 @@ class _Reader:
         for needed in ("Nodes", "Elements"):
             if needed not in seen:
                 raise ValueError(f"it has no ${needed}")
-        return assemble(self.parts(), self.name)
+        return replace(assemble(self.parts(), self.name), names=self.names())
+
+    def names(self) -> dict[tuple[int, str], int]:
+        """Physical names of surfaces and volumes; the section is text in binary files, too."""
+        section = re.search(rb"\$PhysicalNames\s+(.*?)\$EndPhysicalNames", self.data, re.DOTALL)
+        found: dict[tuple[int, str], int] = {}
+        for dimension, number, name in re.findall(rb'(\d)\s+(\d+)\s+"([^"]*)"', section[1] if section else b""):
+            key, tag = (int(dimension), name.decode(errors="replace")), int(number)
+            if key[0] == 2 and tag >= 100:
+                tag -= 100
+            same = [n for (d, n), t in found.items() if d == key[0] and t == tag]
+            if same:
+                raise InputError(
+                    Problem(self.name, f"physical groups '{same[0]}' and '{key[1]}' both mean tag {tag}", "tags apart")
+                )
+            found[key] = tag
+        return found
 
     def parts(self) -> Parts:
         triangles, tags = self.joined(TRIANGLE)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
 import numpy as np
@@ -39,6 +40,9 @@ class BoundaryKind(IntEnum):
     ANALYTIC = 7
     RIGID = 8
     SYMMETRY = 9
+    IMPEDANCE = 10
+    PEC = 11
+    PMC = 12
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,8 @@ class Mesh:
 
     vertices (nv, 3) [m]; cells (nc, 4) vertex ids, positively oriented; groups (nc,) region ids; tags (nc, 4) face tags
     in the order of ``FILE_FACES``; identify (nv,) topological vertex of each vertex where several vertices are one
-    (periodic meshes), else None; name of the mesh for messages.
+    (periodic meshes), else None; name of the mesh for messages; names: (dimension, name) -> number of the named
+    surfaces (2, as in tags) and volumes (3, as in groups).
     """
 
     vertices: Floats
@@ -56,6 +61,11 @@ class Mesh:
     tags: NDArray[np.int32]
     identify: Integers | None = None
     name: str = "mesh"
+    names: Mapping[tuple[int, str], int] = field(default_factory=dict)
+
+    def named(self, dimension: int) -> dict[str, int]:
+        """Names of this dimension's surfaces (2) or volumes (3)."""
+        return {name: number for (d, name), number in self.names.items() if d == dimension}
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,9 @@ KINDS: dict[str, BoundaryKind] = {
     "analytic": BoundaryKind.ANALYTIC,
     "rigid": BoundaryKind.RIGID,
     "symmetry": BoundaryKind.SYMMETRY,
+    "impedance": BoundaryKind.IMPEDANCE,
+    "pec": BoundaryKind.PEC,
+    "pmc": BoundaryKind.PMC,
 }
 
 # Names the same kinds have in the face maps that come with SeisSol decks.
@@ -45,8 +48,11 @@ DEFAULT: dict[str, list[int | str]] = {
     "analytic": [7],
     "rigid": [8],
     "symmetry": [9],
+    "impedance": [10],
+    "pec": [11],
+    "pmc": [12],
 }
-"""The community's tags; 8 and 9 are this package's own."""
+"""The community's tags; 8 to 12 are this package's own."""
 
 INTERNAL = (BoundaryKind.REGULAR, BoundaryKind.FAULT)
 """Kinds of faces between two cells; all others bound the mesh."""
@@ -82,12 +88,13 @@ class TagTable:
         )
 
 
-def tag_table(boundaries: Mapping[str, Sequence[int | str]] | None) -> TagTable:
+def tag_table(boundaries: Mapping[str, Sequence[int | str]] | None, names: Mapping[str, int] | None = None) -> TagTable:
     """The meaning of face tags; None is the community's table, anything else replaces it.
 
-    Tag 0 stays regular unless it is named. Raises InputError for unknown kinds, ranges that do not parse and tags given
-    two meanings.
+    ``names``: tags of the mesh's named surfaces, which may stand for them. Tag 0 stays regular unless it is named. Raises
+    InputError for unknown kinds and names, ranges that do not parse and tags given two meanings.
     """
+    names = names or {}
     problems = Problems()
     ranges: list[tuple[int, int, BoundaryKind]] = []
     for word, entries in (DEFAULT if boundaries is None else boundaries).items():
@@ -97,9 +104,10 @@ def tag_table(boundaries: Mapping[str, Sequence[int | str]] | None) -> TagTable:
             problems.error(where, f"'{word}' is no kind of boundary", ", ".join(KINDS), suggest(word, KINDS))
             continue
         for entry in entries:
-            span = _span(entry)
+            span = (names[entry], names[entry]) if entry in names else _span(entry)  # type: ignore[index]
             if span is None:
-                problems.error(where, f"{entry!r} is no tag", "a number, or a range such as 65-70 or '65-'")
+                allowed = "a number, or a range such as 65-70 or '65-'" + "".join(f", {name}" for name in names)
+                problems.error(where, f"{entry!r} is no tag", allowed, suggest(str(entry), names))
                 continue
             ranges += [(*span, KINDS[name])]
     ranges.sort()

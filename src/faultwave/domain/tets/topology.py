@@ -20,7 +20,7 @@ def build_topology(mesh: Mesh, boundaries: Mapping[str, Sequence[int | str]] | N
     cells and coordinates where the connectivity is broken (``checks.check_mesh`` looks for more, negative volumes among
     them).
     """
-    table = tag_table(boundaries)
+    table = tag_table(boundaries, mesh.named(2))
     problems = Problems()
     check_numbers(mesh, problems)
     problems.raise_errors()

@@ -1,7 +1,8 @@
 """The dg kernels: each a short list of statements, valid for every law (NUMERICS 2.3, 3.1-3.2; KERNELS, formulation).
 
-Per cell: ``q`` (B3, Q) dofs; ``cell`` (1, ...) inverse Jacobian row by row, the law's constants, its impedances.
-Per face of a cell: ``face`` rows (normal, neighbour's impedance, scaled admittance, a, b), see ``FaceColumns``.
+Per cell: ``q`` (B3, Q) dofs; ``cell`` (1, ...) inverse Jacobian row by row, the law's constants, its impedances, the
+rates of its reaction. Per face of a cell: ``face`` rows (normal, tangents where only tangential components cross a face,
+neighbour's impedance, scaled admittance, a, b), see ``FaceColumns``.
 A cell publishes per face w = T - Z v of its time-integrated trace and keeps u = T + Z_R v. With the incoming wave
 w_R = a w_neighbour + b n (n . w_neighbour) the jump of the flow is dv = (Z + Z_R)^-1 (w_R - u), of the traction dT = Z
 dv.
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.engines.dg.basis import matrices, tet_size, triangle_size
-from faultwave.kernels.language import Array, Kernel, View
+from faultwave.kernels.language import Array, Kernel, View, as_view
 from faultwave.laws import Law
 from faultwave.laws.law import dot
 
@@ -29,7 +30,9 @@ class CellColumns:
         self.constants = len(law.constants({p.name: np.ones(1) for p in law.parameters}))
         self.impedance = self.material + self.constants
         self.impedances = len(law.impedance({p.name: np.ones(1) for p in law.parameters}))
-        self.size = self.impedance + self.impedances
+        self.rate = self.impedance + self.impedances
+        self.rates = len(law.rates({p.name: np.ones(1) for p in law.parameters}))
+        self.size = self.rate + self.rates
 
 
 class FaceColumns:
@@ -37,19 +40,38 @@ class FaceColumns:
 
     def __init__(self, law: Law):
         k = CellColumns(law).impedances
-        self.normal, self.neighbour, self.admittance = 0, 3, 3 + k
-        self.mix = 3 + 2 * k
+        self.frame, self.frames = 0, 3 if law.face_channels == law.channels else 9
+        self.neighbour = self.frames
+        self.admittance = self.neighbour + k
+        self.mix = self.admittance + k
         self.size = self.mix + 2
 
 
-def derivative_rows(order: int) -> list[int]:
-    """Rows of D_k, k = 0..N: degree N - k."""
-    return [tet_size(order - 1 - k) for k in range(order)]
+def reacts(law: Law) -> bool:
+    """Whether dq/dt has a term without gradients: then D_k keeps the full degree and D_(N+1) does not vanish."""
+    return CellColumns(law).rates > 0
 
 
-def face_rows(order: int) -> list[int]:
+def derivative_rows(order: int, full: bool = False) -> list[int]:
+    """Rows of D_k, k = 0..N: degree N - k, or N for laws with a reaction."""
+    return [tet_size(order - 1 - (0 if full else k)) for k in range(order)]
+
+
+def face_rows(order: int, full: bool = False) -> list[int]:
     """Rows of the face traces of D_k."""
-    return [triangle_size(order - 1 - k) for k in range(order)]
+    return [triangle_size(order - 1 - (0 if full else k)) for k in range(order)]
+
+
+def onto_face(law: Law, frame: Any, x: Any) -> list[Any]:
+    """The components of x that cross a face: all, or those along its two tangents; frame = (normal[, tangents])."""
+    return list(x) if law.face_channels == law.channels else [dot(frame[3:6], x), dot(frame[6:9], x)]
+
+
+def off_face(law: Law, frame: Any, y: Any) -> list[Any]:
+    """The vector whose components ``onto_face`` gives."""
+    return (
+        list(y) if law.face_channels == law.channels else [y[0] * frame[3 + i] + y[1] * frame[6 + i] for i in range(3)]
+    )
 
 
 class _Builder:
@@ -57,10 +79,11 @@ class _Builder:
 
     def __init__(self, law: Law, order: int, name: str):
         self.law, self.order, self.degree = law, order, order - 1
-        self.m, self.Q = law.channels, len(law.quantities)
+        self.m, self.faced, self.Q = law.channels, law.face_channels, len(law.quantities)
         self.b3, self.b2 = tet_size(self.degree), triangle_size(self.degree)
         self.tables = matrices(self.degree)
         self.cell_columns, self.face_columns = CellColumns(law), FaceColumns(law)
+        self.terms = order + reacts(law)  # of the Taylor series at the end of a step
         self.k = Kernel(name)
 
     def cell(self) -> Array:
@@ -74,8 +97,12 @@ class _Builder:
         c = self.cell_columns
         return cell[c.impedance : c.impedance + c.impedances]
 
+    def rates(self, cell: Any) -> Any:
+        c = self.cell_columns
+        return cell[c.rate : c.rate + c.rates]
+
     def derivatives(self, cell: Array, start: Array | View) -> Any:
-        """Yield (k, view of D_k) for k = 1..N by the Cauchy-Kowalewski recursion from q in ``start``.
+        """Yield (k, view of D_k) for k = 1..N, N + 1 with a reaction, by the Cauchy-Kowalewski recursion from q in ``start``.
 
         Derivatives act on three fluxes along the reference directions and on the potential: 3 m + m columns before,
         m + 3 m after.
@@ -84,7 +111,8 @@ class _Builder:
         before, after = k.temp("before", self.b3, 4 * m), k.temp("after", self.b3, 4 * m)
         current = k.temp("current", self.b3, self.Q)
         source: Array | View = start
-        rows = derivative_rows(self.order)
+        full = reacts(self.law)
+        rows = derivative_rows(self.order, full)
 
         def contravariant(q: Any, cell: Any) -> Any:
             fluxes = [self.law.flux(q, cell[3 * d : 3 * d + 3]) for d in range(3)]
@@ -97,10 +125,19 @@ class _Builder:
             ]
             return [self.law.rate(after[:m], gradient, self.material(cell))]
 
-        for step in range(1, self.order):
-            k.pointwise(contravariant, [_rows(source, rows[step - 1]), cell], [before.view(0, rows[step - 1])])
+        def rate_and_reaction(after: Any, q: Any, cell: Any) -> Any:
+            own = self.law.reaction(q, self.rates(cell))
+            return [[x + y for x, y in zip(rate(after, cell)[0], own, strict=True)]]
+
+        def reaction(q: Any, cell: Any) -> Any:
+            return [self.law.reaction(q, self.rates(cell))]
+
+        for step in range(1, self.order + full):
+            taken = rows[0] if full else rows[step - 1]
+            made = tet_size(self.degree - 1) if full else rows[step]  # derivatives lower the degree
+            k.pointwise(contravariant, [_rows(source, taken), cell], [before.view(0, taken)])
             for d in range(3):
-                block = self.tables.derivative[d][: rows[step], : rows[step - 1]]
+                block = self.tables.derivative[d][:made, :taken]
                 divergence = [(d * m + i, i) for i in range(m)]
                 gradient = [(3 * m + i, m + d * m + i) for i in range(m)]
                 if d == 0:
@@ -108,14 +145,21 @@ class _Builder:
                 else:
                     k.contract(after, block, before, divergence, accumulate=True)
                     k.contract(after, block, before, gradient)
-            k.pointwise(rate, [after.view(0, rows[step]), cell], [current.view(0, rows[step])])
+            if full:
+                q, rest = as_view(source).array, taken - made
+                k.pointwise(rate_and_reaction, [after.view(0, made), q.view(0, made), cell], [current.view(0, made)])
+                k.pointwise(reaction, [q.view(made, rest), cell], [current.view(made, rest)])
+            else:
+                k.pointwise(rate, [after.view(0, made), cell], [current.view(0, made)])
             source = current
-            yield step, current.view(0, rows[step])
+            yield step, current.view(0, taken if full else made)
 
     def taylor(self, cell: Array, q: Array, targets: Sequence[tuple[Array, Array]]) -> Any:
-        """Add sum_k table[k] D_k, k >= 1, to every (target, table); yields as ``derivatives``."""
+        """Add sum_k table[k] D_k, k >= 1, to every (target, table) as far as it goes; yields as ``derivatives``."""
         for step, d in self.derivatives(cell, q):
             for target, table in targets:
+                if step >= table.rows:
+                    continue
                 view = target.view(0, d.rows)
                 self.k.pointwise(
                     lambda x, d, c: [[x[i] + c[0] * d[i] for i in range(self.Q)]],
@@ -124,17 +168,17 @@ class _Builder:
                 )
             yield step, d
 
-    def traces(self, source: View, face: int, normal: View, out: View, pair: Array) -> None:
-        """out (rows2, 2m) = [T, v] of ``source`` on a local face; the flux uses the face's unit normal."""
+    def traces(self, source: View, face: int, frame: View, out: View, pair: Array) -> None:
+        """out (rows2, 2 face channels) = [T, v] of ``source`` on a local face; the flux uses the face's unit normal."""
         law, k = self.law, self.k
         degree_rows = _degree(source.rows)
         block = self.tables.trace[face][: triangle_size(degree_rows), : source.rows]
 
-        def both(q: Any, n: Any) -> Any:
-            flux, potential = law.flux(q, n), law.potential(q)
+        def both(q: Any, f: Any) -> Any:
+            flux, potential = onto_face(law, f, law.flux(q, f[:3])), onto_face(law, f, law.potential(q))
             return [[*flux, *potential] if law.traction_is_flux else [*potential, *flux]]
 
-        k.pointwise(both, [source, normal], [pair.view(0, source.rows)])
+        k.pointwise(both, [source, frame], [pair.view(0, source.rows)])
         k.contract(out, block, pair)
 
 
@@ -167,16 +211,16 @@ def predict(law: Law, order: int, keep: bool) -> Kernel:
     cells and cells with receivers.
     """
     b = _Builder(law, order, "predict_keep" if keep else "predict")
-    k, m = b.k, b.m
+    k, m = b.k, b.faced
     q, cell = k.batch("q", b.b3, b.Q, "inout"), b.cell()
     face = k.batch("face", 4, b.face_columns.size)
     own = k.index("own", 4)
     waves = k.store("waves", b.b2, m, "out")
     kept = k.batch("kept", 4 * b.b2, m, "out")
-    advance, integral = k.scalar("advance", order), k.scalar("integral", order)
+    advance, integral = k.scalar("advance", b.terms), k.scalar("integral", order)
     total = k.temp("total", b.b3, b.Q)
     k.pointwise(lambda q, c: [[c[0] * x for x in q]], [q, integral.view(0, 1)], [total])
-    rows = derivative_rows(order)
+    rows = derivative_rows(order, reacts(law))
     if keep:
         slot = k.index("slot")
         history = k.store("history", sum(rows), b.Q, "out")
@@ -185,7 +229,7 @@ def predict(law: Law, order: int, keep: bool) -> Kernel:
     next_q = k.temp("next_q", b.b3, b.Q)
     k.pointwise(lambda q: [list(q)], [q], [next_q])
     for step, d in b.taylor(cell, q, [(next_q, advance), (total, integral)]):
-        if keep:
+        if keep and step < order:
             k.pointwise(lambda d: [list(d)], [d], [copy.view(sum(rows[:step]), d.rows)])
     k.pointwise(lambda x: [list(x)], [next_q], [q])
     if keep:
@@ -194,8 +238,7 @@ def predict(law: Law, order: int, keep: bool) -> Kernel:
     wave = k.temp("wave", b.b2, m)
     f = b.face_columns
     for i in range(4):
-        normal = face.view(i, 1, f.normal, 3)
-        b.traces(total.view(), i, normal, trace.view(), pair)
+        b.traces(total.view(), i, face.view(i, 1, f.frame, f.frames), trace.view(), pair)
 
         def split(t: Any, cell: Any, face: Any) -> Any:
             n, flow = face[:3], t[m:]
@@ -211,20 +254,20 @@ def predict(law: Law, order: int, keep: bool) -> Kernel:
 def correct(law: Law, order: int) -> Kernel:
     """Add the lifted jumps of the four faces to the predicted q."""
     b = _Builder(law, order, "correct")
-    k, m = b.k, b.m
+    k, m, faced = b.k, b.m, b.faced
     q, cell = k.batch("q", b.b3, b.Q, "inout"), b.cell()
     face = k.batch("face", 4, b.face_columns.size)
     incoming = k.index("incoming", 4)
-    waves = k.store("waves", b.b2, m, "in")
-    kept = k.batch("kept", 4 * b.b2, m, "in")
+    waves = k.store("waves", b.b2, faced, "in")
+    kept = k.batch("kept", 4 * b.b2, faced, "in")
     f = b.face_columns
-    arrived, jump = k.temp("arrived", b.b2, m), k.temp("jump", b.b2, m)
-    lifted, sums = k.temp("lifted", b.b3, m), k.temp("sums", b.b3, 4 * m)
+    arrived, jump = k.temp("arrived", b.b2, faced), k.temp("jump", b.b2, faced)
+    lifted, sums = k.temp("lifted", b.b3, faced), k.temp("sums", b.b3, 4 * m)
 
     def flow_jump(w: Any, u: Any, face: Any) -> Any:
         n, (a, mirror) = face[:3], face[f.mix : f.mix + 2]
         incoming = [a * x for x in w]
-        if m == 3:
+        if faced == 3:
             normal = mirror * dot(n, w)
             incoming = [x + normal * n[i] for i, x in enumerate(incoming)]
         return [law.apply_impedance(face[f.admittance : f.mix], n, [x - y for x, y in zip(incoming, u, strict=True)])]
@@ -236,6 +279,7 @@ def correct(law: Law, order: int) -> Kernel:
             n = face[:3]
             dT = law.apply_impedance(b.impedance(cell), n, dv)
             flux, potential = (dT, dv) if law.traction_is_flux else (dv, dT)
+            flux, potential = off_face(law, face, flux), off_face(law, face, potential)
             new = [*flux, *[n[x] * p for x in range(3) for p in potential]]
             return [new if first else [s + x for s, x in zip(previous[0], new, strict=True)]]
 
@@ -262,7 +306,7 @@ def evaluate(law: Law, order: int) -> Kernel:
     b = _Builder(law, order, "evaluate")
     q, cell = b.k.batch("q", b.b3, b.Q), b.cell()
     sampled = b.k.batch("sampled", b.b3, b.Q, "out")
-    advance = b.k.scalar("advance", order)
+    advance = b.k.scalar("advance", b.terms)
     b.k.pointwise(lambda q: [list(q)], [q], [sampled])
     for _ in b.taylor(cell, q, [(sampled, advance)]):
         pass
@@ -273,12 +317,12 @@ def accumulate(law: Law, order: int) -> Kernel:
     """Sum a faster cell's w over the step of its slower neighbour: total = keep * total + w."""
     b = _Builder(law, order, "accumulate")
     k, size = b.k, b.b2
-    slots, waves = k.index("slots", 2), k.store("waves", size, b.m, "inout")
+    slots, waves = k.index("slots", 2), k.store("waves", size, b.faced, "inout")
     keep = k.scalar("keep")
-    own, total = k.temp("new", size, b.m), k.temp("total", size, b.m)
+    own, total = k.temp("new", size, b.faced), k.temp("total", size, b.faced)
     k.gather(own, waves, slots, 0)
     k.gather(total, waves, slots, 1)
-    k.pointwise(lambda x, t, c: [[c[0] * t[i] + x[i] for i in range(b.m)]], [own, total, keep], [total])
+    k.pointwise(lambda x, t, c: [[c[0] * t[i] + x[i] for i in range(b.faced)]], [own, total, keep], [total])
     k.scatter(total, waves, slots, 1)
     return k
 
@@ -286,11 +330,11 @@ def accumulate(law: Law, order: int) -> Kernel:
 def integrate(law: Law, order: int) -> Kernel:
     """w of a slower neighbour over my step from its derivative traces: sum_k weight[k] w(D_k)."""
     b = _Builder(law, order, "integrate")
-    k, rows = b.k, face_rows(order)
+    k, rows = b.k, face_rows(order, reacts(law))
     slots = k.index("slots", 2)  # derivative traces, incoming wave
-    slow, waves = k.store("slow", sum(rows), b.m), k.store("waves", b.b2, b.m, "inout")
+    slow, waves = k.store("slow", sum(rows), b.faced), k.store("waves", b.b2, b.faced, "inout")
     weight = k.scalar("weight", order)
-    series, total = k.temp("series", sum(rows), b.m), k.temp("total", b.b2, b.m)
+    series, total = k.temp("series", sum(rows), b.faced), k.temp("total", b.b2, b.faced)
     k.gather(series, slow, slots, 0)
     series_sum(k, total, [series.view(sum(rows[:j]), rows[j]) for j in range(order)], lambda j: weight.view(j, 1))
     k.scatter(total, waves, slots, 1)
@@ -300,10 +344,10 @@ def integrate(law: Law, order: int) -> Kernel:
 def slow_traces(law: Law, order: int, face: int, fault: bool) -> Kernel:
     """Traces of all derivatives on one local face: w for a faster neighbour, [T, v] for a fault face."""
     b = _Builder(law, order, f"{'fault' if fault else 'slow'}_traces_{face}")
-    k, m = b.k, b.m
-    rows, out_rows = derivative_rows(order), face_rows(order)
+    k, m, frames = b.k, b.faced, b.face_columns.frames
+    rows, out_rows = derivative_rows(order, reacts(law)), face_rows(order, reacts(law))
     slots = k.index("slots", 2)  # derivatives, traces
-    side = k.batch("side", 1, 3 + b.cell_columns.impedances)  # unit outward normal, own impedance
+    side = k.batch("side", 1, frames + b.cell_columns.impedances)  # frame of the face, own impedance
     history = k.store("history", sum(rows), b.Q)
     width = 2 * m if fault else m
     slow = k.store("traces", sum(out_rows), width, "out")
@@ -313,10 +357,10 @@ def slow_traces(law: Law, order: int, face: int, fault: bool) -> Kernel:
     for step in range(order):
         source = local.view(sum(rows[:step]), rows[step])
         target = result.view(sum(out_rows[:step]), out_rows[step])
-        b.traces(source, face, side.view(0, 1, 0, 3), trace.view(0, out_rows[step]), pair)
+        b.traces(source, face, side.view(0, 1, 0, frames), trace.view(0, out_rows[step]), pair)
 
         def wave(t: Any, s: Any) -> Any:
-            zv = law.apply_impedance(s[3:], s[:3], t[m:])
+            zv = law.apply_impedance(s[frames:], s[:3], t[m:])
             return [[t[i] - zv[i] for i in range(m)]]
 
         if fault:
@@ -330,12 +374,12 @@ def slow_traces(law: Law, order: int, face: int, fault: bool) -> Kernel:
 def surface(law: Law, order: int, face: int, points: np.ndarray) -> Kernel:
     """Displacement and peak velocity at points (n, B3 basis values) of a local face, over one step of its cell."""
     b = _Builder(law, order, f"surface_{face}")
-    k, rows = b.k, derivative_rows(order)
+    k, rows = b.k, derivative_rows(order, reacts(law))
     n = len(points)
     slot = k.index("slots", 1)
     history = k.store("history", sum(rows), b.Q)
     motion = k.batch("motion", n, 4, "inout")  # displacement, peak horizontal velocity
-    integral, advance = k.scalar("integral", order), k.scalar("advance", order)
+    integral, advance = k.scalar("integral", order), k.scalar("advance", b.terms)
     local, moved, speed = k.temp("local", sum(rows), b.Q), k.temp("moved", b.b3, 3), k.temp("speed", b.b3, 3)
     at, rate = k.temp("at", n, 3), k.temp("rate", n, 3)
     k.gather(local, history, slot, 0)

@@ -13,16 +13,9 @@ from faultwave.backends import Backend
 from faultwave.base.errors import NotBuiltError, Problem
 from faultwave.domain.tets.mesh import BoundaryKind
 from faultwave.engines.dg import kernels
-from faultwave.engines.dg.basis import tet_size, triangle_size
+from faultwave.engines.dg.basis import FACES, tet_size, triangle_size
 from faultwave.engines.dg.layout import Layout
 from faultwave.laws import Law
-
-_BOUNDARY_NAMES = {
-    BoundaryKind.FREE_SURFACE: "free-surface",
-    BoundaryKind.ABSORBING: "absorbing",
-    BoundaryKind.RIGID: "rigid",
-    BoundaryKind.SYMMETRY: "symmetry",
-}
 
 
 @dataclass(frozen=True)
@@ -37,6 +30,19 @@ class Cells:
     kinds: np.ndarray  # (nc, 4)
     fault: np.ndarray  # (nc, 4) faces with friction
     material: dict[str, np.ndarray]  # parameter -> (nc,)
+    wall: np.ndarray | None = None  # (nc, 4) impedance of faces of kind 'impedance'
+
+    @property
+    def tangents(self) -> np.ndarray:
+        """(nc, 4, 2, 3) unit tangents of every face, the same from both sides: along its first edge and across it."""
+        corners = np.concatenate(
+            [np.zeros((len(self.inverse), 1, 3)), np.linalg.inv(self.inverse).transpose(0, 2, 1)], 1
+        )
+        a, b, c = (corners[:, [face[i] for face in FACES]] for i in range(3))
+        first, second = b - a, c - a
+        first /= np.linalg.norm(first, axis=2, keepdims=True)
+        second -= (first * second).sum(2, keepdims=True) * first
+        return np.stack([first, second / np.linalg.norm(second, axis=2, keepdims=True)], 2)
 
 
 def powers(step: float, order: int) -> tuple[list[float], list[float]]:
@@ -46,10 +52,15 @@ def powers(step: float, order: int) -> tuple[list[float], list[float]]:
 
 
 class Operator:
-    """Advances dofs ``q`` cluster by cluster."""
+    """Advances dofs ``q`` cluster by cluster.
 
-    def __init__(self, law: Law, order: int, backend: Backend, layout: Layout, cells: Cells):
+    ``time_unit`` [s]: unit of time in the kernels. Derivatives D_k count per unit, so that none of them, nor the waves, leave
+    the range of single precision where steps are tiny. Every other method takes seconds.
+    """
+
+    def __init__(self, law: Law, order: int, backend: Backend, layout: Layout, cells: Cells, time_unit: float = 1.0):
         self.law, self.order, self.backend, self.layout, self.cells = law, order, backend, layout, cells
+        self.time_unit = time_unit
         self.b3, self.b2 = tet_size(order - 1), triangle_size(order - 1)
         self.launches: dict[str, Callable[..., None]] = {}
         self._allocate()
@@ -57,13 +68,14 @@ class Operator:
 
     def _allocate(self) -> None:
         b, lay, size = self.backend, self.layout, len(self.layout.cell_at)
-        m, quantities = self.law.channels, len(self.law.quantities)
-        history_rows = sum(kernels.derivative_rows(self.order))
+        m, quantities = self.law.face_channels, len(self.law.quantities)
+        full = kernels.reacts(self.law)
+        history_rows = sum(kernels.derivative_rows(self.order, full))
         self.q = b.batch(size, self.b3, quantities)
         self.kept = b.batch(size, 4 * self.b2, m)
         self.waves = b.store(lay.wave_slots, self.b2 * m)
         self.history = b.store(lay.histories, history_rows * quantities)
-        self.slow = b.store(lay.slow_slots, sum(kernels.face_rows(self.order)) * m)
+        self.slow = b.store(lay.slow_slots, sum(kernels.face_rows(self.order, full)) * m)
         self.cell = b.batch(size, 1, kernels.CellColumns(self.law).size)
         self.face = b.batch(size, 4, kernels.FaceColumns(self.law).size)
         real = lay.cell_at >= 0
@@ -75,11 +87,17 @@ class Operator:
         self.history_slot = b.index(lay.history[:, None])
 
     def _cell_constants(self) -> np.ndarray:
+        c, law = self.cells, self.law
+        rates = [self.time_unit * r for r in law.rates(c.material)]
+        own = np.stack([*law.constants(c.material), *law.impedance(c.material), *rates], 1)
+        return np.concatenate([self.time_unit * c.inverse.reshape(-1, 9), own], 1)
+
+    def _frames(self) -> np.ndarray:
+        """(nc, 4, 3 or 9) normal and, where the law needs them, tangents."""
         c = self.cells
-        return np.concatenate(
-            [c.inverse.reshape(-1, 9), np.stack([*self.law.constants(c.material), *self.law.impedance(c.material)], 1)],
-            1,
-        )
+        if kernels.FaceColumns(self.law).frames == 3:
+            return c.normals
+        return np.concatenate([c.normals, c.tangents.reshape(*c.normals.shape[:2], 6)], 2)
 
     def _face_constants(self) -> np.ndarray:
         c, law = self.cells, self.law
@@ -87,19 +105,23 @@ class Operator:
         across = (c.neighbours >= 0) & ~c.fault
         other = np.where(across[..., None], own[np.maximum(c.neighbours, 0), 0], own)
         total = own + other
-        scale = c.areas / (3.0 * c.volume[:, None])
+        scale = self.time_unit * c.areas / (3.0 * c.volume[:, None])
         admittance = np.where(total > 0, scale[..., None] / np.where(total > 0, total, 1.0), 0.0)
         mix = np.zeros((*c.neighbours.shape, 2))
         mix[across] = (-1.0 if law.traction_is_flux else 1.0, 0.0)
         mix[c.fault] = (1.0, 0.0)
         for kind in np.unique(c.kinds[c.neighbours < 0]):
-            name = _BOUNDARY_NAMES.get(BoundaryKind(kind), BoundaryKind(kind).name.lower())
+            name, faces = BoundaryKind(kind).name.lower().replace("_", "-"), (c.neighbours < 0) & (c.kinds == kind)
+            if name == "impedance" and own.shape[2] == 1 and c.wall is not None:
+                z = own[faces][:, 0]
+                mix[faces, 0], mix[faces, 1] = (c.wall[faces] - z) / (c.wall[faces] + z), 0.0
+                continue
             if name not in law.boundaries:
                 where = f"boundary faces of kind '{name}'"
                 raise NotBuiltError(Problem(where, f"not available for the {law.name} law", ", ".join(law.boundaries)))
             state = law.boundaries[name]
-            mix[(c.neighbours < 0) & (c.kinds == kind)] = (state.a, state.b)
-        return np.concatenate([c.normals, other, admittance, mix], 2)
+            mix[faces] = (state.a, state.b)
+        return np.concatenate([self._frames(), other, admittance, mix], 2)
 
     def _bind(self) -> None:
         law, order, lay = self.law, self.order, self.layout
@@ -129,16 +151,22 @@ class Operator:
                 )
 
     def sides(self, source: np.ndarray, face: int) -> Any:
-        """Batch of (unit outward normal, own impedance) for the listed cells' local face; -1 pads."""
-        z = np.stack(self.law.impedance(self.cells.material), 1)
-        side = self.backend.batch(len(source), 1, 3 + z.shape[1])
+        """Batch of (frame of the face, own impedance) for the listed cells' local face; -1 pads."""
+        z, frames = np.stack(self.law.impedance(self.cells.material), 1), self._frames()
+        side = self.backend.batch(len(source), 1, frames.shape[2] + z.shape[1])
         real = source >= 0
         cells = source[real]
-        side.put(np.concatenate([self.cells.normals[cells, face], z[cells]], 1)[:, None], real)
+        side.put(np.concatenate([frames[cells, face], z[cells]], 1)[:, None], real)
         return side
 
+    def powers(self, step: float) -> tuple[list[float], list[float]]:
+        """Taylor weights of D_k [per time unit^k] at ``step`` [s] and of the integral over [0, step]."""
+        count = self.order + kernels.reacts(self.law)
+        advance, integral = powers(step / self.time_unit, count)
+        return advance, integral[: self.order]
+
     def predict(self, cluster: int, step: float, restart: bool) -> None:
-        advance, integral = powers(step, self.order)
+        advance, integral = self.powers(step)
         lay = self.layout
         self._run("predict_keep", lay.keep_ranges[cluster], advance=advance, integral=integral)
         self._run("predict", lay.plain_ranges[cluster], advance=advance, integral=integral)
@@ -148,7 +176,7 @@ class Operator:
 
     def correct(self, cluster: int, step: float, offset: float) -> None:
         lay = self.layout
-        after, before = powers(offset + step, self.order)[1], powers(offset, self.order)[1]
+        after, before = self.powers(offset + step)[1], self.powers(offset)[1]
         weight = [a - b for a, b in zip(after, before, strict=True)]
         self._run("integrate", lay.integrate.ranges[cluster], weight=weight)
         self._run("correct", lay.keep_ranges[cluster])
@@ -165,7 +193,7 @@ class Operator:
         def evaluate(cluster: int, tau: float) -> None:
             for part in (self.layout.keep_ranges[cluster], self.layout.plain_ranges[cluster]):
                 if part[1] > part[0]:
-                    launch(*part, advance=powers(tau, self.order)[0])
+                    launch(*part, advance=self.powers(tau)[0])
 
         return evaluate
 

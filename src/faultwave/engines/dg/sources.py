@@ -29,7 +29,7 @@ class SourceTerms:
 
     def _direction(self, source: PointSource, cell: int) -> np.ndarray:
         values = {k: float(v[cell]) for k, v in self.operator.cells.material.items()}
-        moment = source.moment_tensor(values["lambda"], values.get("mu", 0.0))
+        moment = source.moment_tensor(values.get("lambda", 0.0), values.get("mu", 0.0))
         return self.operator.law.source(moment, source.force, values)
 
     def add(self, cluster: int, time: float, step: float) -> None:

@@ -125,3 +125,45 @@ class LameMode:
         zero = np.zeros(len(s))
         v1, v2 = a * c[:, 0] * s[:, 1] * np.cos(w * t), -a * s[:, 0] * c[:, 1] * np.cos(w * t)
         return np.stack([normal, -normal, zero, zero, zero, zero, v1, v2, zero], axis=1)
+
+
+@dataclass(frozen=True)
+class Cavity:
+    """Standing electromagnetic wave in a box with perfectly conducting walls, unit permittivity and permeability; -> (n, 6).
+
+    E_i = e_i cos(k_i x_i) prod_(j != i) sin(k_j x_j) a(t), k_i = pi m_i / L_i; ``polarisation`` e is orthogonal to k,
+    else ValueError. H follows from H_t = -curl E. Without conductivity a(t) = cos(w t); with it a'' + g a' + w^2 a = 0.
+    """
+
+    modes: tuple[int, int, int] = (1, 1, 1)
+    polarisation: Vector = (1.0, -1.0, 0.0)
+    lower: Vector = (0.0, 0.0, 0.0)
+    upper: Vector = (1.0, 1.0, 1.0)
+    conductivity: float = 0.0
+
+    @property
+    def wavenumbers(self) -> Array:
+        return np.pi * np.asarray(self.modes) / (np.asarray(self.upper) - np.asarray(self.lower))
+
+    @property
+    def frequency(self) -> float:
+        """Angular frequency without losses [rad/s]."""
+        k, e = self.wavenumbers, np.asarray(self.polarisation)
+        if abs(k @ e) > 1e-12 * np.linalg.norm(k) * np.linalg.norm(e):
+            raise ValueError("the polarisation must be orthogonal to the wave vector")
+        return float(np.linalg.norm(k))
+
+    def __call__(self, points: Array, t: float) -> Array:
+        k, e, w = self.wavenumbers, np.asarray(self.polarisation), self.frequency
+        s, c = _trigonometry(points, self.lower, k)
+        curl, half = np.cross(k, e), 0.5 * self.conductivity
+        ringing = np.sqrt(w**2 - half**2)
+        decay = np.exp(-half * t)
+        electric = decay * (np.cos(ringing * t) - half / ringing * np.sin(ringing * t))
+        magnetic = decay * np.sin(ringing * t) / ringing
+        result = np.empty((len(s), 6))
+        for i in range(3):
+            j, m = (i + 1) % 3, (i + 2) % 3
+            result[:, i] = e[i] * c[:, i] * s[:, j] * s[:, m] * electric
+            result[:, 3 + i] = -curl[i] * s[:, i] * c[:, j] * c[:, m] * magnetic
+        return result

@@ -1,0 +1,112 @@
+"""Resonances of recorded signals: frequencies and quality factors by harmonic inversion.
+
+A signal that rings is a sum of damped exponentials; their poles follow from the shift invariance of the signal
+subspace (ESPRIT: Roy & Kailath 1989; matrix pencil: Hua & Sarkar 1990), far sharper than bins of a Fourier transform.
+The band of interest is mixed to zero frequency, filtered and decimated first: a filter scales exponentials and keeps
+their poles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import signal as processing
+
+LONGEST = 600  # samples after decimation that take part
+ATTENUATION = 120.0  # [dB] of what lies outside the band
+
+
+@dataclass(frozen=True)
+class Resonance:
+    """frequency [Hz]; quality = pi frequency / decay rate (negative for growth); amplitude in the unit of the signals,
+    of the signal where it is largest; share of the strongest amplitude in the band."""
+
+    frequency: float
+    quality: float
+    amplitude: float
+    share: float
+
+
+def resonances(
+    signals: np.ndarray,
+    interval: float,
+    band: tuple[float, float],
+    floor: float = 1e-3,
+    resolution: float = 1e-6,
+) -> list[Resonance]:
+    """Resonances within ``band`` [Hz] of one or several signals (n,) or (n, p), sampled every ``interval`` [s].
+
+    Ascending in frequency. ``floor``: share of the strongest amplitude below which a peak is left out; ``resolution``:
+    relative size of singular values that are taken for noise. Raises ValueError where the band does not fit the sampling
+    or the signals are too short for it.
+    """
+    x = np.asarray(signals, float)
+    x = x[:, None] if x.ndim == 1 else x
+    low, high = band
+    if not 0 < low < high <= 0.5 / interval:
+        raise ValueError(f"the band {low:g} to {high:g} Hz does not fit samples every {interval:g} s")
+    y, step, centre, taps = _decimated(x, interval, low, high)
+    if len(y) < 12:
+        raise ValueError(f"{len(x)} samples of {interval:g} s are too short for the band {low:g} to {high:g} Hz")
+    scale = np.abs(y).max()
+    if not scale > 0:
+        return []
+    poles = _poles(y / scale, resolution)
+    rate = np.log(poles) / step  # -decay + i (omega - centre)
+    omega = rate.imag + centre
+    inside = (omega >= 2 * np.pi * low) & (omega <= 2 * np.pi * high)
+    basis = np.exp(np.outer(np.arange(len(y)) * step, rate))
+    gain = np.exp(np.outer(rate, np.arange(len(taps))[::-1]) * interval) @ taps
+    amplitudes = np.abs(np.linalg.lstsq(basis, y, rcond=None)[0]).max(1) / np.abs(gain)
+    found = [(omega[i] / (2 * np.pi), rate[i].real, amplitudes[i]) for i in np.flatnonzero(inside)]
+    strongest = max((a for *_, a in found), default=0.0)
+    return [
+        Resonance(float(f), _quality(f, r), 2.0 * float(a), float(a / strongest))
+        for f, r, a in sorted(found)
+        if a >= floor * strongest
+    ]
+
+
+def _quality(frequency: float, rate: float) -> float:
+    return float(-np.pi * frequency / rate) if rate else float("inf")
+
+
+def _decimated(x: np.ndarray, interval: float, low: float, high: float) -> tuple[np.ndarray, float, float, np.ndarray]:
+    """(samples, p) around zero frequency, their spacing [s], the angular frequency that was mixed to zero, the filter."""
+    centre, width = np.pi * (low + high), high - low
+    every = max(1, int(0.4 / (width * interval)))  # bands that fold onto this one stay apart from it
+    mixed = x * np.exp(-1j * centre * np.arange(len(x)) * interval)[:, None]
+    if every == 1:
+        taps = np.ones(1)
+    else:
+        edge, stop = 0.5 * width, 1.0 / (every * interval) - 0.5 * width
+        nyquist = 0.5 / interval
+        count, beta = processing.kaiserord(ATTENUATION, (stop - edge) / nyquist)
+        count = min(count | 1, (len(x) // 2) | 1)
+        taps = processing.firwin(count, 0.5 * (edge + stop) / nyquist, window=("kaiser", beta))
+    filtered = np.stack([np.convolve(c, taps, "valid") for c in mixed.T], 1)[::every]
+    return filtered[:LONGEST], every * interval, centre, taps
+
+
+def _poles(y: np.ndarray, resolution: float) -> np.ndarray:
+    """exp(rate step) of the exponentials in y (n, p)."""
+    n, p = y.shape
+    rows = n // 2
+    hankel = np.concatenate([y[i : i + n - rows + 1].T for i in range(rows)])  # row i p + k: signal k from sample i on
+    u, s, _ = np.linalg.svd(hankel, full_matrices=False)
+    rank = int(np.clip((s > resolution * s[0]).sum(), 1, min(rows - 1, n - rows)))
+    u = u[:, :rank]
+    shift = np.linalg.lstsq(u[:-p], u[p:], rcond=None)[0]
+    poles = np.linalg.eigvals(shift)
+    return np.asarray(poles[np.abs(poles) > 1e-6])
+
+
+def table(found: Sequence[Resonance]) -> list[tuple[str, ...]]:
+    """Header and rows of text: frequency, quality, amplitude, share."""
+    rows = [(f"{r.frequency:.9e}", f"{r.quality:.6e}", f"{r.amplitude:.6e}", f"{r.share:.6e}") for r in found]
+    return [("frequency", "quality", "amplitude", "share"), *rows]
+
+
+__all__ = ["Resonance", "resonances", "table"]

@@ -1,0 +1,100 @@
+"""Electromagnetic cavities: errors and rates of a standing wave, frequencies of ringing (NUMERICS 7.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from faultwave.observe.resonances import resonances
+from faultwave.verify import convergence, setups
+from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_least, at_most, rate
+from faultwave.verify.exact.cavity import Cavity
+
+END = 1.0
+GRIDS: dict[int, tuple[int, ...]] = {2: (2, 4, 8), 3: (2, 4, 8), 4: (2, 4, 8), 5: (2, 4), 6: (2, 4)}
+# Relative L2 error of all quantities together at t = 1, CFL 0.5, six tetrahedra a brick.
+TABLE: dict[int, dict[int, float]] = {
+    2: {2: 3.2e-1, 4: 8.0e-2, 8: 1.93e-2},
+    3: {2: 7.9e-2, 4: 1.01e-2, 8: 1.29e-3},
+    4: {2: 1.7e-2, 4: 1.13e-3, 8: 7.2e-5},
+    5: {2: 3.2e-3, 4: 1.1e-4},
+}
+CONDUCTING = dict.fromkeys(("x", "y", "z"), "pec")
+
+
+def closed_cube(n: int, order: int, end_time: float, **more: Any) -> dict[str, Any]:
+    """The unit cube with conducting walls, n bricks a side, unit permittivity and permeability."""
+    mesh = setups.box((n,) * 3, (0.0,) * 3, (1.0,) * 3, CONDUCTING, shuffle=True)
+    material = {"constant": {"permittivity": 1.0, "permeability": 1.0}}
+    return setups.settings("maxwell", mesh, material, end_time, order, **more)
+
+
+def error(order: int, n: int) -> float:
+    """Relative L2 error of E and H together at the end."""
+    sim = setups.started(closed_cube(n, order, END), Cavity()).run(write=False)
+    squares = exact_squares()
+    # A quantity that vanishes has its error absolute.
+    weighted = sim.error(Cavity()) ** 2 * np.where(squares > 1e-20, squares, 1.0)
+    return float(np.sqrt(weighted.sum() / squares.sum()))
+
+
+def exact_squares() -> np.ndarray:
+    """Integral of the square of every quantity at the end."""
+    x, w = np.polynomial.legendre.leggauss(12)
+    grid = np.stack(np.meshgrid(*[(x + 1) / 2] * 3, indexing="ij"), -1).reshape(-1, 3)
+    weight = np.einsum("i,j,k->ijk", w, w, w).reshape(-1) / 8
+    return np.asarray((weight[:, None] * Cavity()(grid, END) ** 2).sum(0))
+
+
+def bump(points: np.ndarray, t: float) -> np.ndarray:
+    """A smooth field that holds many modes; tangential E vanishes on the walls."""
+    x, y, z = (points[:, i] for i in range(3))
+    walls = [4 * u * (1 - u) for u in (x, y, z)]
+    skew = [1 + 0.5 * x + 0.3 * y, 0.7 + 0.4 * z - 0.5 * x, 1.2 - 0.6 * y + 0.2 * z]
+    field = [skew[i] * walls[(i + 1) % 3] * walls[(i + 2) % 3] for i in range(3)]
+    return np.stack([*field, *[np.zeros(len(points))] * 3], 1)
+
+
+def frequencies(order: int = 4, n: int = 4, time: float = 30.0) -> list[Row]:
+    """Of the five lowest frequencies from three probes, against pi sqrt(m^2 + n^2 + p^2)."""
+    points = [(0.23, 0.31, 0.42), (0.61, 0.27, 0.18), (0.37, 0.66, 0.59)]
+    receivers = {"points": points, "interval": 0.02}
+    sim = setups.started(closed_cube(n, order, time, output={"receivers": receivers}), bump).run(write=False)
+    data = sim.receivers
+    assert data is not None
+    found = resonances(data["values"][:, :, :6].reshape(len(data["time"]), -1), 0.02, (0.6, 1.3))
+    measured = np.array([r.frequency for r in found])
+    rows = []
+    for square in (2, 3, 5):
+        exact = np.sqrt(square) / 2
+        nearest = measured[np.argmin(np.abs(measured - exact))] if len(measured) else np.nan
+        rows.append(at_most(f"frequency pi sqrt{square}: relative error", abs(nearest / exact - 1), 1e-4))
+    return rows
+
+
+def run(progress: Progress, grids: Mapping[int, tuple[int, ...]] = GRIDS) -> Result:
+    """Errors against the table, rates, frequencies."""
+    found: dict[int, dict[int, np.ndarray]] = {}
+    for order, sizes in grids.items():
+        found[order] = {}
+        for n in sizes:
+            progress(f"order {order}, {n}^3 bricks")
+            found[order][n] = np.array([error(order, n)])
+    table = {o: {n: (v,) for n, v in row.items()} for o, row in TABLE.items()}
+    rows = convergence.table_rows(found, ("E, H",), table)
+    for order, errors in found.items():
+        coarse, fine = sorted(errors)[-2:]
+        observed = rate(errors[coarse][0], errors[fine][0], fine / coarse)
+        limit = convergence.rate_limit(order)
+        rows.append(at_least(f"O={order} rate, n={coarse} to {fine}", observed, limit, order))
+    if 5 in found and 6 in found:
+        rows.append(at_most("O=6 error over that of O=5, n=4", found[6][4][0] / found[5][4][0], 1.0))
+    progress("frequencies")
+    return Result(tuple(rows + frequencies()), tuple(convergence.table_text(found, ("E, H",))))
+
+
+CAVITY = VerificationCase(
+    "maxwell-cavity", "conducting cube, orders 2 to 6: errors, rates, frequencies of resonance", run, 2.0
+)
