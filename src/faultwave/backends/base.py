@@ -11,6 +11,7 @@ import numpy as np
 
 from faultwave.base.errors import BackendError, suggest
 from faultwave.kernels.language import Kernel
+from faultwave.kernels.stencil import Program, Runner
 
 
 class Buffer(Protocol):
@@ -67,3 +68,17 @@ def make(name: str, precision: str = "double", threads: int | None = None) -> Ba
         raise BackendError(f"backend '{name}' does not exist (allowed: {', '.join(names())}) {suggest(name, names())}")
     module = importlib.import_module(f"faultwave.backends.{name}")
     return module.backend(precision, threads)
+
+
+def make_stencils(name: str, program: Program, precision: str = "single", threads: int | None = None) -> Runner:
+    """A stencil program on the backend called ``name``; raises BackendError where it cannot run those."""
+    if name not in names():
+        raise BackendError(f"backend '{name}' does not exist (allowed: {', '.join(names())}) {suggest(name, names())}")
+    try:
+        module = importlib.import_module(f"faultwave.backends.{name}.stencil")
+    except ModuleNotFoundError as error:
+        if error.name != f"faultwave.backends.{name}.stencil":
+            raise
+        raise BackendError(f"the backend '{name}' cannot run stencils, and so not the fd engine") from None
+    runner: Runner = module.StencilRunner(program, precision, threads)
+    return runner

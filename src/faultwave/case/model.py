@@ -7,14 +7,13 @@ declarations. Values are SI; text may carry its unit ('70 MPa').
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, WrapValidator, model_validator
 
 from faultwave.base.units import Quantity
 from faultwave.case.common import InputFile, OutputFolder, Parameters, Settings, need
-
-Vector = tuple[Quantity("m"), Quantity("m"), Quantity("m")]
+from faultwave.case.grid import Attenuation, Grid, Side, Vector
 
 
 class FieldSetting(Settings):
@@ -47,7 +46,6 @@ class FieldSetting(Settings):
         return self
 
 
-Side = Literal["x", "y", "z", "x-", "x+", "y-", "y+", "z-", "z+"]
 SideKind = Literal["periodic", "absorbing", "free-surface", "rigid", "symmetry", "impedance", "pec", "pmc"]
 
 
@@ -445,15 +443,23 @@ class Stop(Settings):
         return self
 
 
+OnlyForTets = Annotated[Mesh, WrapValidator(lambda value, check: None if value is None else check(value))]
+"""A mesh, or None where the engine is not dg."""
+
+
 class Case(Settings):
     """A whole case as asked; every path absolute, every value SI."""
 
     title: str = Field("", description="One line on what this is.")
-    engine: Literal["dg"] = Field("dg", description="Numerical engine.")
+    engine: Literal["dg", "fd"] = Field(
+        "dg", description="Numerical engine: dg on a mesh of tetrahedra, fd on a regular grid."
+    )
     law: str = Field("elastic", description="Wave physics: elastic, acoustic, maxwell.")
     end_time: Quantity("s", gt=0) = Field(description="Simulated time.")
-    mesh: Mesh = Field(description="Mesh.")
+    mesh: OnlyForTets = Field(description="Mesh; the engine fd needs none.")
+    grid: Grid | None = Field(None, description="Regular grid; the engine fd needs one.")
     material: FieldSetting = Field(description="rho, mu, lambda (or rho, vp, vs); relative_permittivity, ...")
+    attenuation: Attenuation | None = Field(None, description="Attenuation (engine fd); absent: elastic.")
     impedances: dict[str | int, float] = Field(
         default_factory=dict,
         description="Faces of kind impedance, by surface name or tag: impedance of the wall (SI: ohm, or Pa s/m for fluids).",
@@ -466,7 +472,21 @@ class Case(Settings):
     stop: Stop = Field(default_factory=Stop, description="Early stop.")
     source_files: Annotated[tuple[Path, ...], Field(description="Files this case was read from.")] = ()
 
+    @model_validator(mode="before")
+    @classmethod
+    def _engine_defaults(cls, data: Any) -> Any:
+        """The engine fd computes in single precision unless asked otherwise."""
+        if not isinstance(data, dict) or data.get("engine") != "fd":
+            return data
+        numerics = data.get("numerics") or {}
+        defaults = {"numerics": {"precision": "single", **numerics}} if isinstance(numerics, dict) else {}
+        return {"mesh": None, **data, **defaults}
+
     @model_validator(mode="after")
     def _complete(self) -> Self:
+        need(
+            (self.engine != "dg" or self.mesh is not None, "'mesh' is missing: the engine dg needs one"),
+            (self.engine != "fd" or self.grid is not None, "'grid' is missing: the engine fd needs one"),
+        )
         need((self.fault or self.stop.time_after_rupture is None, "stop waits for a rupture, so it needs a fault"))
         return self

@@ -17,6 +17,7 @@ from faultwave.case.model import Case
 Location = tuple[str | int, ...]
 
 OVERRIDES: dict[str, Location] = {
+    "engine": ("engine",),
     "order": ("numerics", "order"),
     "precision": ("numerics", "precision"),
     "backend": ("numerics", "backend"),

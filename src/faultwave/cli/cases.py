@@ -18,6 +18,7 @@ CaseName = Annotated[
     str,
     typer.Argument(metavar="CASE", help="A native YAML file, a SeisSol parameters.par, or the name of an example."),
 ]
+EngineName = Annotated[str | None, typer.Option("--engine", help="dg or fd.")]
 Order = Annotated[int | None, typer.Option("--order", help="Convergence order, 2 to 8.")]
 Precision = Annotated[str | None, typer.Option("--precision", help="double or single.")]
 Backend = Annotated[str | None, typer.Option("--backend", help="Where kernels run: cpu or numpy.")]
@@ -50,6 +51,7 @@ def warn(warnings: Sequence[Problem]) -> None:
 
 def run(
     case: CaseName,
+    engine: EngineName = None,
     order: Order = None,
     precision: Precision = None,
     backend: Backend = None,
@@ -64,7 +66,9 @@ def run(
     """
     from faultwave.run import simulate
 
-    asked = given(order=order, precision=precision, backend=backend, until=until, output=output, threads=threads)
+    asked = given(
+        engine=engine, order=order, precision=precision, backend=backend, until=until, output=output, threads=threads
+    )
     with screen.status(case) as say:
         say("reading and preparing")
         simulation = simulate(case, force=force, **asked)
@@ -77,6 +81,7 @@ def run(
 
 def check(
     case: CaseName,
+    engine: EngineName = None,
     order: Order = None,
     precision: Precision = None,
     backend: Backend = None,
@@ -88,7 +93,9 @@ def check(
 
     Reads the settings, the mesh, the models at every cell and fault point, and places sources and receivers.
     """
-    overrides = given(order=order, precision=precision, backend=backend, until=until, output=output, threads=threads)
+    overrides = given(
+        engine=engine, order=order, precision=precision, backend=backend, until=until, output=output, threads=threads
+    )
     asked, problems = load(case, overrides)
     from faultwave.run.check import check as check_case
 
@@ -105,6 +112,7 @@ def check(
 
 def plan(
     case: CaseName,
+    engine: EngineName = None,
     order: Order = None,
     precision: Precision = None,
     backend: Backend = None,
@@ -117,17 +125,19 @@ def plan(
     Cells, memory, time steps and clusters, an estimate of the run time from a few seconds' measurement, output size,
     points per wavelength and per cohesive zone, and the worst cells.
     """
-    overrides = given(order=order, precision=precision, backend=backend, until=until, output=output, threads=threads)
+    overrides = given(
+        engine=engine, order=order, precision=precision, backend=backend, until=until, output=output, threads=threads
+    )
     asked, problems = load(case, overrides)
     warn(problems.warnings)
     from faultwave.run.engines import door
 
     with screen.status(case) as say:
         say("reading everything")
-        engine = door(asked)
-        made = engine.plan(asked)
+        chosen = door(asked)
+        made = chosen.plan(asked)
         say("measuring")
-        sections = engine.report(made, asked)
+        sections = chosen.report(made, asked)
     for section, rows in sections:
         screen.out().print(screen.table(section, rows), "")
 

@@ -78,6 +78,7 @@ class Expression:
     functions: Mapping[str, Callable[[Mapping[str, Floats], int], tuple[Floats, Mask]]]
     timed: frozenset[str]
     source: str = "expression"
+    axes: frozenset[str] = frozenset("xyz")
 
     @classmethod
     def of(cls, bodies: Mapping[str, str], source: str = "expression") -> Expression:
@@ -93,7 +94,8 @@ class Expression:
 
         functions = gather(partial(compiled, name) for name in bodies)
         timed = frozenset(name for name, body in bodies.items() if re.search(r"\bt\b", body))
-        return cls(dict(zip(bodies, functions, strict=True)), timed, source)
+        axes = frozenset(axis for axis in "xyz" if any(re.search(rf"\b{axis}\b", body) for body in bodies.values()))
+        return cls(dict(zip(bodies, functions, strict=True)), timed, source, axes)
 
     @property
     def parameters(self) -> frozenset[str]:
@@ -281,3 +283,19 @@ class Converted:
             return values[name]
 
         return {name: derive(name) for name in names}
+
+
+def axes_of(field: Field) -> frozenset[str]:
+    """The axes along which a field may vary, of x, y and z: those it is known not to depend on are left out."""
+    match field:
+        case Constant():
+            return frozenset()
+        case Layers():
+            return frozenset("z")
+        case Expression():
+            return field.axes
+        case Merged():
+            return frozenset().union(*(axes_of(part) for part in field.fields))
+        case Converted():
+            return axes_of(field.field)
+    return frozenset("xyz")

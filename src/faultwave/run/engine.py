@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,17 +18,7 @@ from faultwave.engines.dg.sources import SourceTerms
 from faultwave.march import March
 from faultwave.observe import receivers as seismograms
 from faultwave.run.plan import Plan
-
-
-@dataclass(frozen=True)
-class Progress:
-    """State of a run: simulated and final time [s], element updates so far and per second, seconds left."""
-
-    time: float
-    end_time: float
-    updates: int
-    rate: float
-    eta: float
+from faultwave.run.progress import Progress
 
 
 class Engine:

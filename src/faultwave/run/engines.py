@@ -24,6 +24,12 @@ class Door:
 
 def door(case: Case) -> Door:
     """The engine a case asks for; only that one is imported."""
+    if case.engine == "fd":
+        from faultwave.run.fd import plan as grid_plan
+        from faultwave.run.fd import report as grid_report
+        from faultwave.run.fd.simulation import FdSimulation
+
+        return Door(grid_plan.make_plan, FdSimulation, grid_report.plan_report)
     from faultwave.run import plan, report, simulation
 
     return Door(plan.make_plan, simulation.Simulation, report.plan_report)

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.base.errors import Problem, Problems
 from faultwave.case.model import Case
 from faultwave.domain import tets
 from faultwave.laws import Law, law
 from faultwave.media import homogenise, load_field
 from faultwave.run.asked import check_asked
+from faultwave.run.collect import collected
 from faultwave.run.fault_plan import FaultPlan, plan_fault
 from faultwave.run.initial import check_initial
 from faultwave.run.points import Points, place_fault_receivers, place_receivers
@@ -84,16 +85,16 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None) -> Plan:
         clusters.maximum,
     )
     fault = None
-    with _collected(problems):
+    with collected(problems):
         fault = plan_fault(case, mesh, topology, shape, material, frictional) if case.fault is not None else None
     receivers = fault_receivers = None
-    with _collected(problems):
+    with collected(problems):
         receivers = place_receivers(case.output.receivers, mesh, topology, shape)
     if fault is not None or case.fault is None:  # a fault that could not be planned has said so
-        with _collected(problems):
+        with collected(problems):
             fault_receivers = place_fault_receivers(case.output.fault_receivers, fault)
     sources: tuple[PointSource, ...] = ()
-    with _collected(problems):
+    with collected(problems):
         sources = tuple(load_sources(case.sources))
     where, local = np.zeros(0, np.int64), np.zeros((0, 3))
     if sources:
@@ -104,7 +105,7 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None) -> Plan:
                 problems.error(f"source at {tuple(map(float, s.location))}", f"lies {far:.6g} m outside the mesh")
     _not_built(case, topology, problems)
     check_asked(case, physics, mesh, topology, shape, problems)
-    with _collected(problems):
+    with collected(problems):
         check_initial(case, physics, material, shape.centroids)
     problems.raise_errors()
     keep = np.zeros(len(mesh.cells), bool)
@@ -118,27 +119,11 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None) -> Plan:
     )  # fmt: skip
 
 
-class _collected:
-    """Turns an InputError inside the block into collected problems, so that others are still looked for."""
-
-    def __init__(self, problems: Problems):
-        self.problems = problems
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
-        if isinstance(error, InputError):
-            self.problems.extend(error.problems)
-            return True
-        return False
-
-
 def _material(
     case: Case, physics: Law, mesh: tets.Mesh, topology: tets.Topology, problems: Problems
 ) -> dict[str, np.ndarray]:
     defaults = {p.name: p.default for p in physics.parameters if p.default is not None}
-    with _collected(problems):
+    with collected(problems):
         field = load_field(case.material, "material", None, mesh.named(3), defaults)
         names = [p.name for p in physics.parameters if p.name in field.parameters or p.name not in defaults]
         corners = mesh.vertices[topology.cells]

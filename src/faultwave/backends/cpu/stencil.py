@@ -1,0 +1,314 @@
+"""Lowers a stencil program to C: a function for each stencil that updates one row, and a loop that tiles space and time.
+
+A row function is straight code over vectors along x, all strides written out as numbers. The loop (wavefront.h) does
+several steps in one pass through memory; the order of operations at a point never depends on tiles or threads, so
+results are the same to the last bit whatever is chosen.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import json
+import os
+import platform
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from importlib import resources
+from typing import Any
+
+import numpy as np
+
+from faultwave.backends.cpu.compile import build, cache_folder, vector_bytes
+from faultwave.backends.cpu.formula import Formula
+from faultwave.backends.grid import GridArrays, offsets, wrap_axis
+from faultwave.backends.numpy.stencil import written
+from faultwave.base.log import get_logger
+from faultwave.kernels.stencil import REACH, Axis, Launch, Program, check, record
+
+WORTH_TUNING = 2e10
+"""Point updates of a run below which measuring takes longer than it saves."""
+
+
+@dataclass(frozen=True)
+class Blocking:
+    """Steps done in one pass through memory, and rows of a tile."""
+
+    steps: int
+    rows: int
+
+
+def lower(program: Program, arrays: GridArrays, lanes: int) -> str:
+    """C source of a program whose arrays lie as ``arrays`` says."""
+    real = {"float32": "float", "float64": "double"}[arrays.dtype.name]
+    head = resources.files("faultwave.backends.cpu").joinpath("vector.h").read_text()
+    loop = resources.files("faultwave.backends.cpu").joinpath("wavefront.h").read_text()
+    names = list(program.arrays)
+    functions: dict[str, str] = {}
+    entries = []
+    for level, launches in enumerate(program.levels):
+        for launch in launches:
+            text, pointers = _row_function(program, arrays, launch, names)
+            function = functions.setdefault(text, f"row_{len(functions)}_{launch.stencil.name}")
+            (z0, y0, x0), (z1, y1, x1) = launch.box.lo, launch.box.hi
+            entries.append(
+                f"  {{{function}, {level}, {launch.lag}, {z0}, {z1}, {y0}, {y1}, {x0}, {x1}, {{{', '.join(map(str, pointers))}}}}},"
+            )
+    most = max(len(e.rsplit("{", 1)[1].split(",")) for e in entries)
+    bodies = [text.replace("ROW_NAME", name) for text, name in functions.items()]
+    return (
+        f"#define R {real}\n#define LANES {lanes}\n#define R_IS_DOUBLE {int(real == 'double')}\n{head}\n"
+        f"#define LEVELS {len(program.levels)}\n#define REACH {REACH}\n#define MOST_ARRAYS {most}\n"
+        f"#define Z0 {program.box.lo[0]}\n#define Z1 {program.box.hi[0]}\n#define Y0 {program.box.lo[1]}\n#define Y1 {program.box.hi[1]}\n"
+        "typedef V U __attribute__((aligned(4), may_alias));\n"
+        "#define LOAD(p) (*(const U *)(p))\n#define STORE(p, v) (*(U *)(p) = (v))\n"
+        + "\n".join(bodies)
+        + "\ntypedef void (*row_function)(R *const *, const R *, long, long, long, long);\n"
+        "static const struct entry {\n  row_function row;\n  int level, lag;\n  long z0, z1, y0, y1, x0, x1;\n"
+        "  int array[MOST_ARRAYS];\n} entries[] = {\n"
+        + "\n".join(entries)
+        + f"\n}};\n#define ENTRIES {len(entries)}\n{loop}"
+    )
+
+
+def _row_function(program: Program, arrays: GridArrays, launch: Launch, names: list[str]) -> tuple[str, list[int]]:
+    """Text of the function (without its name) and the numbers of the arrays it is handed: one for each group it touches."""
+    reads, writes = record(launch.stencil)
+    scalars = list(program.scalars)
+    groups: dict[tuple[str, str], int] = {}  # a group, or one line or table, -> argument
+    pointers: list[int] = []
+    head: list[str] = []
+
+    def place(formal: str) -> str:
+        """'g2 + 544': the row of the array at the point's plane and row, x = 0."""
+        name = launch.names.get(formal, formal)
+        layout, s = program.arrays[name], arrays.strides[name]
+        key = (arrays.group[name], layout.kind)
+        if key not in groups:
+            groups[key] = n = len(groups)
+            first = next(m for m in names if arrays.group[m] == arrays.group[name])
+            pointers.append(names.index(first))
+            if layout.kind == "grid":
+                head.append(f"R *const g{n} = base[{n}] + k * {s.plane}L + j * {s.row}L;")
+            elif layout.kind == "parity":
+                head.append(f"const R *const g{n} = base[{n}] + (k & 1) * {s.plane}L + (j & 1) * {s.row}L;")
+            else:
+                head.append(f"const R *const g{n} = base[{n}];")
+        first = next(m for m in names if arrays.group[m] == arrays.group[name])
+        return f"g{groups[key]} + {s.offset - arrays.strides[first].offset}"
+
+    inputs: dict[object, tuple[str, bool]] = {}
+    for key in reads:
+        kind, formal = key[:2]
+        if kind == "at":
+            s = arrays.strides[launch.names.get(formal, formal)]
+            z, y, x = key[2:]
+            inputs[key] = (f"LOAD({place(formal)} + ({z * s.plane + y * s.row + x}L) + i)", True)
+        elif kind == "line" and key[2] != "x":
+            inputs[key] = (f"SPLAT(({place(formal)})[{'k' if key[2] == 'z' else 'j'}])", False)
+        elif kind in ("line", "parity"):
+            inputs[key] = (f"LOAD({place(formal)} + i)", True)
+        else:
+            inputs[key] = (f"SPLAT(scalar[{scalars.index(formal)}])", False)
+    formula = Formula(inputs, "f")
+    stores = [f"STORE({place(name)} + i, {formula.emit(value)});" for name, value in writes.items()]
+    lines = [
+        "static void ROW_NAME(R *const *base, const R *scalar, long k, long j, long x0, long x1) {",
+        *(f"  {line}" for line in head),
+        *(f"  {line}" for line in formula.scopes[0].lines),
+        "  for (long i = x0; i < x1; i += LANES) {",
+        *(f"    {line}" for line in formula.scopes[1].lines),
+        *(f"    {line}" for line in stores),
+        "  }\n}",
+    ]
+    return "\n".join(lines), pointers
+
+
+class StencilRunner:
+    """A compiled program. ``blocking`` may be set; results do not depend on it."""
+
+    def __init__(self, program: Program, precision: str, threads: int | None = None):
+        check(program)
+        dtype = {"double": np.float64, "single": np.float32}[precision]
+        self.program, self.threads = program, threads or _cores()
+        lanes = vector_bytes() // np.dtype(dtype).itemsize
+        self.arrays = GridArrays(program, dtype, lanes)
+        self.source = lower(program, self.arrays, lanes)
+        os.environ.setdefault("GOMP_SPINCOUNT", "20000")
+        loaded = ctypes.CDLL(str(build([(program.name, self.source)])[program.name]))
+        loaded.omp_set_num_threads(self.threads)
+        self._run, self._level = loaded.run, loaded.level
+        self._run.restype = self._level.restype = None
+        self.blocking = Blocking(1, 16)
+        self._base = (ctypes.c_void_p * len(program.arrays))(*[self.arrays.address(n) for n in program.arrays])
+        self._scalars = np.array(list(program.scalars.values()), dtype)
+        self._points = _PointLists(program, self.arrays)
+
+    def view(self, name: str, halo: int = 0) -> np.ndarray:
+        return self.arrays.view(name, halo)
+
+    @property
+    def nbytes(self) -> int:
+        return self.arrays.nbytes
+
+    def run(self, steps: int, amplitudes: np.ndarray) -> list[np.ndarray]:
+        real = self.arrays.dtype
+        values = np.ascontiguousarray(amplitudes, real)
+        tapes = np.zeros((steps, max(1, self._points.taped)), real)
+        if self.program.periodic:
+            self._level_by_level(steps, values, tapes)
+        else:
+            for start in range(0, steps, self.blocking.steps):
+                count = min(self.blocking.steps, steps - start)
+                self._call(self._run, start, count, values, tapes, self.blocking.rows, self.threads)
+        return [tapes[:, a:b] for a, b in self._points.parts]
+
+    def _call(self, function: Any, start: int, count: int, values: np.ndarray, tapes: np.ndarray, *more: int) -> None:
+        p = self._points
+        function(
+            self._base, _pointer(self._scalars), ctypes.c_long(start), ctypes.c_long(count),
+            _pointer(values), ctypes.c_long(values.shape[1]), ctypes.c_long(values.shape[2]),
+            _pointer(p.rows), _pointer(p.where), _pointer(p.weight), _pointer(p.source),
+            _pointer(p.tape_rows), _pointer(p.tape_where), _pointer(p.tape_number),
+            _pointer(tapes), ctypes.c_long(tapes.shape[1]), *map(ctypes.c_long, more),
+        )  # fmt: skip
+
+    def _level_by_level(self, steps: int, values: np.ndarray, tapes: np.ndarray) -> None:
+        for step in range(steps):
+            for number, level in enumerate(self.program.levels):
+                for part in range(3):
+                    self._call(self._level, step, 1, values, tapes, number, part)
+                    for axis in self.program.periodic if part < 2 else ():
+                        self._wrap(level, axis)
+
+    def _wrap(self, level: Any, axis: Axis) -> None:
+        for name in written(level):
+            wrap_axis(self.view(name, REACH), "zyx".index(axis))
+
+    def prepare(self, steps: int) -> None:
+        """Choose the blocking: the one found before for this program and machine, else measured if ``steps`` are worth it."""
+        if self.program.periodic:
+            return
+        self.blocking = default_blocking(self.arrays)
+        key = hashlib.sha256(f"{self.source}\0{self.threads}\0{_machine()}".encode()).hexdigest()[:24]
+        path = cache_folder() / "blocking" / f"{key}.json"
+        try:
+            found = json.loads(path.read_text())
+            self.blocking = Blocking(int(found["steps"]), int(found["rows"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            if self.program.box.points * steps < WORTH_TUNING:
+                return
+            times = self.tune(candidates(self.arrays))
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                scratch = path.with_name(f".{path.name}.{os.getpid()}")
+                scratch.write_text(json.dumps({**asdict(self.blocking), "seconds_a_step": min(times.values())}))
+                os.replace(scratch, path)
+            except OSError:
+                get_logger(__name__).info("the blocking found could not be kept in %s", path)
+
+    def tune(self, listed: Sequence[Blocking]) -> dict[Blocking, float]:
+        """Seconds a step of each blocking, measured on the state at hand, which moves on; the fastest is kept."""
+        times = {}
+        sources = 1 + max([int(i.sources.max(initial=0)) for i in self.program.injections], default=0)
+        for blocking in listed:
+            self.blocking = blocking
+            zeros = np.zeros((len(self.program.levels), 2 * blocking.steps, sources))
+            start = time.perf_counter()
+            self.run(2 * blocking.steps, zeros)
+            times[blocking] = (time.perf_counter() - start) / (2 * blocking.steps)
+        self.blocking = min(times, key=times.__getitem__)
+        return times
+
+
+def default_blocking(arrays: GridArrays) -> Blocking:
+    """Without a measurement: three steps on tiles whose planes of a pass fit into 8 MB."""
+    return Blocking(3, _rows(arrays, 3, 8e6))
+
+
+def candidates(arrays: GridArrays) -> list[Blocking]:
+    """Blockings worth trying: one to six steps, tiles from small caches to large ones."""
+    found = [Blocking(1, _rows(arrays, 1, size)) for size in (1e6, 4e6)]
+    found += [Blocking(steps, _rows(arrays, steps, size)) for steps in (2, 3, 4, 6) for size in (4e6, 8e6, 16e6)]
+    return list(dict.fromkeys(found))
+
+
+def _rows(arrays: GridArrays, steps: int, size: float) -> int:
+    """Rows of a tile so that the planes a pass of ``steps`` keeps in use take about ``size`` bytes."""
+    row = max(s.row for s in arrays.strides.values()) * arrays.dtype.itemsize
+    planes = 2 * REACH * steps + 2 * REACH + 1
+    return int(max(4, size / (row * planes)))
+
+
+def _machine() -> str:
+    """What a blocking depends on besides the program: processor and compiler flags of the vectors."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            return next((line.strip() for line in file if line.startswith("model name")), "") + str(vector_bytes())
+    except OSError:
+        return platform.processor() + str(vector_bytes())
+
+
+def _cores() -> int:
+    asked = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
+    if asked.isdigit() and int(asked) > 0:
+        return int(asked)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _pointer(array: np.ndarray) -> ctypes.c_void_p:
+    return ctypes.c_void_p(array.ctypes.data)
+
+
+class _PointLists:
+    """Injections and tapes sorted by level and row: ``rows`` (levels * rows + 1,) are where each row's points begin.
+
+    A point is the element of memory it stands for, counted from the address zero. Rows run over the program's box with
+    its halo.
+    """
+
+    def __init__(self, program: Program, arrays: GridArrays):
+        self.arrays, self.program = arrays, program
+        item = arrays.dtype.itemsize
+        where, weight, source, row = [], [], [], []
+        for i in program.injections:
+            where.append(self._elements(i.array, i.points))
+            weight.append(i.weights)
+            source.append(i.sources)
+            row.append(self._row(i.level, i.points))
+        self.rows, order = self._sorted(row)
+        self.where = (_joined(where, np.int64) * item)[order] + 0
+        self.weight = _joined(weight, arrays.dtype)[order]
+        self.source = _joined(source, np.int64)[order]
+        where, row, parts, at = [], [], [], 0
+        for t in program.tapes:
+            where.append(self._elements(t.array, t.points))
+            row.append(self._row(t.level, t.points))
+            parts.append((at, at + len(t.points)))
+            at += len(t.points)
+        self.parts, self.taped = parts, at
+        self.tape_rows, order = self._sorted(row)
+        self.tape_where = (_joined(where, np.int64) * item)[order] + 0
+        self.tape_number = order.astype(np.int64)
+
+    def _elements(self, name: str, points: np.ndarray) -> np.ndarray:
+        offsets(self.program.arrays, name, points, self.arrays.view(name, REACH))  # checks them
+        s, base = self.arrays.strides[name], self.arrays.address(name)
+        return points @ np.array([s.plane, s.row, 1]) + base // self.arrays.dtype.itemsize
+
+    def _row(self, level: int, points: np.ndarray) -> np.ndarray:
+        (z0, y0, _), (z1, y1, _) = self.program.box.lo, self.program.box.hi
+        planes, rows = z1 - z0 + 2 * REACH, y1 - y0 + 2 * REACH
+        return (level * planes + points[:, 0] - z0 + REACH) * rows + points[:, 1] - y0 + REACH
+
+    def _sorted(self, row: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        (z0, y0, _), (z1, y1, _) = self.program.box.lo, self.program.box.hi
+        total = len(self.program.levels) * (z1 - z0 + 2 * REACH) * (y1 - y0 + 2 * REACH)
+        numbers = _joined(row, np.int64)
+        order = np.argsort(numbers, kind="stable")
+        return np.searchsorted(numbers[order], np.arange(total + 1)).astype(np.int64), order
+
+
+def _joined(parts: list[np.ndarray], dtype: Any) -> np.ndarray:
+    return np.concatenate(parts).astype(dtype) if parts else np.zeros(0, dtype)

@@ -1,0 +1,95 @@
+/* The order of a stencil program: tiles of rows (y), a front of planes (z) and several steps in one pass.
+
+   Half-step m of a pass (level m % LEVELS) works on plane p - REACH m when the front is at p, and in tile t on the rows
+   [y_t - REACH m, y_t+1 - REACH m): every read finds its half-step, done in this tile or the one before, and nothing is
+   overwritten that is still needed. A tile may be at p once the tile before has finished p, so threads take tiles in
+   turn and follow each other. */
+#include <omp.h>
+#include <sched.h>
+
+struct points {
+  const long *rows, *where;
+  const R *weight;
+  const long *source;
+  const long *tape_rows, *tape_where, *tape_number;
+};
+
+#define PLANES (Z1 - Z0 + 2 * REACH)
+#define ROWS (Y1 - Y0 + 2 * REACH)
+F long clip(long x, long low, long high) { return x < low ? low : x > high ? high : x; }
+F long row_number(int level, long k, long j) { return (level * PLANES + k - Z0 + REACH) * ROWS + j - Y0 + REACH; }
+
+/* Launches of a level on the rows [y0, y1) of plane k: those without a lag, or those with one, each its lag behind. */
+static void plane(R *const *base, const R *scalar, int level, int lagging, long k, long y0, long y1) {
+  for (int e = 0; e < ENTRIES; ++e) {
+    const struct entry *x = &entries[e];
+    if (x->level != level || (x->lag > 0) != lagging || k < x->z0 || k >= x->z1) continue;
+    R *own[MOST_ARRAYS];
+    for (int i = 0; i < MOST_ARRAYS; ++i) own[i] = base[x->array[i]];
+    const long top = clip(y1 - x->lag, x->y0, x->y1);
+    for (long j = clip(y0 - x->lag, x->y0, x->y1); j < top; ++j) x->row(own, scalar, k, j, x->x0, x->x1);
+  }
+}
+
+static void inject(const struct points *p, int level, long k, long y0, long y1, const R *amplitude) {
+  if (k < Z0 - REACH || k >= Z1 + REACH || y1 <= y0) return;
+  const long end = p->rows[row_number(level, k, y1)];
+  for (long n = p->rows[row_number(level, k, y0)]; n < end; ++n)
+    *(R *)p->where[n] += p->weight[n] * amplitude[p->source[n]];
+}
+
+static void record(const struct points *p, int level, long k, long y0, long y1, R *tape) {
+  if (k < Z0 - REACH || k >= Z1 + REACH || y1 <= y0) return;
+  const long end = p->tape_rows[row_number(level, k, y1)];
+  for (long n = p->tape_rows[row_number(level, k, y0)]; n < end; ++n) tape[p->tape_number[n]] = *(const R *)p->tape_where[n];
+}
+
+#define ARGUMENTS R *const *base, const R *scalar, long start, long count, const R *amplitude, long amplitude_steps, \
+  long sources, const long *rows, const long *where, const R *weight, const long *source, const long *tape_rows, \
+  const long *tape_where, const long *tape_number, R *tape, long taped
+#define AMPLITUDE(level, step) (amplitude + ((level) * amplitude_steps + (step)) * sources)
+#define TAPE_LAG (REACH - 1) /* after the launches of a level that lag behind */
+
+void run(ARGUMENTS, long tile, long threads) {
+  const struct points points = {rows, where, weight, source, tape_rows, tape_where, tape_number};
+  const long halves = LEVELS * count, below = Z0 - REACH, above = Z1 + REACH;
+  const long reach = Y1 + REACH + REACH * (halves - 1) + TAPE_LAG, first = Y0 - REACH;
+  const long tiles = (reach - first + tile - 1) / tile;
+  long *done = (long *)__builtin_malloc((tiles + 1) * 8 * sizeof(long)); /* one cache line a tile */
+  for (long t = 0; t <= tiles; ++t) done[8 * t] = t ? below - 1 : above + REACH * halves;
+#pragma omp parallel num_threads(threads)
+  {
+    for (long t = omp_get_thread_num(); t < tiles; t += omp_get_num_threads()) {
+      const long low = t ? first + t * tile : -(1L << 40), high = t + 1 < tiles ? first + (t + 1) * tile : 1L << 40;
+      for (long p = below; p < above + REACH * (halves - 1); ++p) {
+        for (int spin = 0; __atomic_load_n(&done[8 * t], __ATOMIC_ACQUIRE) < p; ++spin)
+          if (spin > 1000) sched_yield();
+        for (long m = 0; m < halves; ++m) {
+          const long k = p - REACH * m;
+          if (k < below || k >= above) continue;
+          const int level = m % LEVELS;
+          const long step = start + m / LEVELS, y0 = low - REACH * m, y1 = high - REACH * m;
+          plane(base, scalar, level, 0, k, y0, y1);
+          inject(&points, level, k, clip(y0, Y0 - REACH, Y1 + REACH), clip(y1, Y0 - REACH, Y1 + REACH), AMPLITUDE(level, step));
+          plane(base, scalar, level, 1, k, y0, y1);
+          record(&points, level, k, clip(y0 - TAPE_LAG, Y0 - REACH, Y1 + REACH), clip(y1 - TAPE_LAG, Y0 - REACH, Y1 + REACH), tape + step * taped);
+        }
+        __atomic_store_n(&done[8 * (t + 1)], p, __ATOMIC_RELEASE);
+      }
+    }
+  }
+  __builtin_free(done);
+}
+
+/* A part of a level over the whole box: its launches and injections, its launches with a lag, its tape. */
+void level(ARGUMENTS, long level, long part) {
+  const struct points points = {rows, where, weight, source, tape_rows, tape_where, tape_number};
+  for (long k = Z0 - REACH; k < Z1 + REACH; ++k) {
+    if (part == 2) {
+      record(&points, level, k, Y0 - REACH, Y1 + REACH, tape + start * taped);
+      continue;
+    }
+    plane(base, scalar, level, part, k, -(1L << 40), 1L << 40);
+    if (part == 0) inject(&points, level, k, Y0 - REACH, Y1 + REACH, AMPLITUDE(level, start));
+  }
+}

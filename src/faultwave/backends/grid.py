@@ -1,0 +1,108 @@
+"""Arrays of a stencil program in host memory: groups of fields, row by row next to each other, padded with zeros.
+
+Rows of the fields of a group alternate: all fields of a point lie within a few pages, and one address reaches them all.
+The padding left of a row is also the padding right of the row before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from faultwave.kernels.stencil import REACH, Layout, Program
+
+
+@dataclass(frozen=True)
+class Strides:
+    """Numbers between neighbouring planes and rows, from the first row of a group to the array's own, in elements."""
+
+    plane: int
+    row: int
+    offset: int
+
+
+class GridArrays:
+    """The arrays of a program; ``pad``: numbers left of each row, one vector or more."""
+
+    def __init__(self, program: Program, dtype: type, pad: int):
+        self.program, self.dtype = program, np.dtype(dtype)
+        self.pad = max(pad, 2 * REACH)
+        self.storage: dict[str, np.ndarray] = {}
+        self.strides: dict[str, Strides] = {}
+        self.origin: dict[str, int] = {}  # element of the group's storage that point (0, 0, 0) would have
+        self.group: dict[str, str] = {}
+        groups: dict[str, list[str]] = {}
+        for name, layout in program.arrays.items():
+            groups.setdefault(layout.group or f"={name}", []).append(name)
+        for group, names in groups.items():
+            self._allocate(group, names, program.arrays[names[0]])
+
+    def _allocate(self, group: str, names: list[str], layout: Layout) -> None:
+        box = layout.box
+        if any(self.program.arrays[n].box != box or self.program.arrays[n].kind != "grid" for n in names[1:]):
+            raise ValueError(f"the arrays {', '.join(names)} of one group differ in box or kind")
+        nz, ny, nx = box.shape
+        if layout.kind == "line":
+            nz = ny = 1
+            nx = box.shape["zyx".index(layout.axis)]
+        halo = REACH if layout.kind == "grid" else 0
+        length = self.pad + -(-nx // self.pad) * self.pad
+        row = length * len(names)
+        if row * self.dtype.itemsize % 4096 == 0:
+            row += 64 // self.dtype.itemsize  # rows a page apart would share the same few places of the cache
+        plane = row * (ny + 2 * halo)
+        size = plane * (nz + 2 * halo) + 2 * self.pad
+        raw = np.zeros(size * self.dtype.itemsize + 64, np.uint8)
+        start = -raw.ctypes.data % 64
+        self.storage[group] = raw[start : start + size * self.dtype.itemsize].view(self.dtype)
+        lo = box.lo if layout.kind == "grid" else (0, 0, 0)
+        if layout.kind == "line":
+            plane = row = 0
+            lo = (0, 0, box.lo["zyx".index(layout.axis)])
+        for i, name in enumerate(names):
+            self.group[name] = group
+            self.strides[name] = Strides(plane, row, i * length)
+            self.origin[name] = self.pad + i * length + (halo - lo[0]) * plane + (halo - lo[1]) * row - lo[2]
+
+    def view(self, name: str, halo: int = 0) -> np.ndarray:
+        """(nz, ny, nx) with ``halo`` points around (grids only); lines are (n,), parity tables (2, 2, nx)."""
+        layout, strides, storage = self.program.arrays[name], self.strides[name], self.storage[self.group[name]]
+        lo, hi = layout.box.lo, layout.box.hi
+        if layout.kind == "line":
+            k = "zyx".index(layout.axis)
+            start = self.origin[name] + lo[k]
+            return storage[start : start + hi[k] - lo[k]]
+        if layout.kind == "parity":
+            lo, hi, halo = (0, 0, 0), (2, 2, layout.box.shape[2]), 0
+        first = self.origin[name] + (lo[0] - halo) * strides.plane + (lo[1] - halo) * strides.row + lo[2] - halo
+        shape = tuple(b - a + 2 * halo for a, b in zip(lo, hi, strict=True))
+        item = self.dtype.itemsize
+        return np.lib.stride_tricks.as_strided(
+            storage[first:], shape, (strides.plane * item, strides.row * item, item), writeable=True
+        )
+
+    def address(self, name: str) -> int:
+        """Address of point (0, 0, 0) of the array, which need not lie in it."""
+        storage = self.storage[self.group[name]]
+        return int(storage.ctypes.data) + self.origin[name] * self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return sum(s.nbytes for s in self.storage.values())
+
+
+def wrap_axis(array: np.ndarray, axis: int) -> None:
+    """Copy the far ends of an array with its halo (nz, ny, nx) into the halo along one axis (0: z, 1: y, 2: x)."""
+    a = np.moveaxis(array, axis, 0)
+    a[:REACH] = a[-2 * REACH : -REACH]
+    a[-REACH:] = a[REACH : 2 * REACH]
+
+
+def offsets(arrays: Mapping[str, Layout], name: str, points: np.ndarray, view: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Indices of points (n, 3) into the view of an array with its full halo."""
+    index = points - np.array(arrays[name].box.lo) + REACH
+    if len(index) and ((index < 0).any() or (index >= np.array(view.shape)).any()):
+        raise ValueError(f"a point lies outside the array {name}")
+    return tuple(index.T)

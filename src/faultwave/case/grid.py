@@ -1,0 +1,91 @@
+"""Settings of the regular grid and of attenuation."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from faultwave.base.units import Quantity
+from faultwave.case.common import Settings, need
+
+Vector = tuple[Quantity("m"), Quantity("m"), Quantity("m")]
+Side = Literal["x", "y", "z", "x-", "x+", "y-", "y+", "z-", "z+"]
+GridSideKind = Literal["absorbing", "free-surface", "periodic", "rigid"]
+
+
+class AbsorbingLayer(Settings):
+    """What swallows waves at absorbing sides; it lies outside the box."""
+
+    kind: Literal["cpml", "sponge"] = Field(
+        "cpml", description="Convolutional perfectly matched layer, or a sponge that damps every step."
+    )
+    width: int | None = Field(None, ge=4, description="Points; default 10 for cpml, 20 for sponge.")
+    frequency: Quantity("Hz", gt=0) | None = Field(
+        None, description="Dominant frequency of the waves (cpml); default half of the resolved one."
+    )
+
+
+class Grid(Settings):
+    """The regular grid of the engine fd: z up, the free surface is its upper side."""
+
+    lower: Vector | None = Field(
+        None, description="Corner with the smallest coordinates; default that of mesh.generate."
+    )
+    upper: Vector | None = Field(
+        None, description="Corner with the largest coordinates; default that of mesh.generate."
+    )
+    spacing: Quantity("m", gt=0) | None = Field(None, description="Edge of the cubic cells; or give frequency.")
+    frequency: Quantity("Hz", gt=0) | None = Field(
+        None, description="Highest frequency to resolve: chooses the spacing where none is given, else is checked."
+    )
+    points_per_wavelength: float = Field(
+        6.0, ge=3, description="Points per shortest S wavelength that count as resolved."
+    )
+    boundaries: dict[Side, GridSideKind] | None = Field(
+        None,
+        description="What is on an axis (x: both sides) or a side (x-, x+, which wins); absorbing where nothing is said. "
+        "Default: those of mesh.generate, else free-surface at z+. Kinds: absorbing, free-surface (z+ only), periodic (whole "
+        "axes), rigid.",
+    )
+    absorbing: AbsorbingLayer = Field(default_factory=AbsorbingLayer, description="Absorbing sides.")
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        sides = self.boundaries or {}
+        half = [s for s, kind in sides.items() if kind == "periodic" and len(s) == 2]
+        free = [s for s, kind in sides.items() if kind == "free-surface" and s != "z+"]
+        need(
+            (self.spacing or self.frequency, "give spacing or frequency"),
+            ((self.lower is None) == (self.upper is None), "give lower and upper, or neither"),
+            (not _reversed(self.lower, self.upper), "lower must be below upper on every axis"),
+            (not half, f"periodic is for a whole axis: write '{half[0][0] if half else ''}: periodic'"),
+            (not free, f"a grid has its free surface at z+, not at {', '.join(free)}"),
+        )
+        return self
+
+
+def _reversed(lower: Any, upper: Any) -> bool:
+    """Whether a corner is not on its side of the other."""
+    return lower is not None and upper is not None and not all(a < b for a, b in zip(lower, upper, strict=True))
+
+
+class Attenuation(Settings):
+    """Anelastic attenuation: the material then needs Qp and Qs, and its speeds are those at the reference frequency."""
+
+    low: Quantity("Hz", gt=0) | None = Field(None, description="Lower end of the band; default a hundredth of high.")
+    high: Quantity("Hz", gt=0) | None = Field(
+        None, description="Upper end of the band; default the resolved frequency."
+    )
+    reference: Quantity("Hz", gt=0) | None = Field(
+        None, description="Frequency of the material's wave speeds; default the geometric mean of low and high."
+    )
+    exponent: float = Field(
+        0.0, ge=0, le=1, description="Q grows as (f / corner)^exponent above corner; 0: constant Q."
+    )
+    corner: Quantity("Hz", gt=0) = Field(1.0, description="Where Q begins to grow with frequency.")
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        need((self.low is None or self.high is None or self.low < self.high, "low must be below high"))
+        return self

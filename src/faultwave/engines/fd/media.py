@@ -1,0 +1,133 @@
+"""Effective media: what each point of the staggered grid feels of a material that varies within its cell.
+
+Density is averaged over the cell around each velocity, bulk and shear modulus harmonically over the cell around each
+stress (Moczo et al. 2002). All those cells, of edge h around points half an edge apart, are unions of cubes of edge h/2;
+the material is sampled once at the centre of each cube.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from faultwave.engines.fd.grid import Grid
+from faultwave.media.attenuation import ORDER, Relaxation
+from faultwave.media.field import Field, axes_of
+from faultwave.media.homogenise import at_points
+
+PLANES = 16  # of the grid at once
+INTEGER, HALF = slice(0, None), slice(1, None)
+KINDS = {  # coefficient: whether it sits half an edge along (z, y, x)
+    "b_x": (0, 0, 1), "b_y": (0, 1, 0), "b_z": (1, 0, 0),
+    "mu_xy": (0, 1, 1), "mu_xz": (1, 0, 1), "mu_yz": (1, 1, 0),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Medium:
+    """Coefficients by name, (nz, ny, nx) or broadcastable to it; extremes of the wave speeds [m/s] and of 1/Qs.
+
+    ``fastest`` is the largest P speed of the unrelaxed moduli, which bounds the step; ``slowest`` the smallest S speed
+    that is not zero, infinite in fluids, and ``slow_place`` where it is; ``too_slow`` the share of the half cells that the
+    material was sampled in with an S speed below the limit asked for.
+    """
+
+    coefficients: dict[str, np.ndarray]
+    fastest: float
+    slowest: float
+    slow_place: tuple[float, float, float]
+    too_slow: float
+
+
+def effective_medium(
+    field: Field, grid: Grid, lower: np.ndarray, upper: np.ndarray, relaxation: Relaxation | None, dtype: type,
+    limit: float = 0.0,
+) -> Medium:  # fmt: skip
+    """Coefficients of a grid. Outside of [lower, upper] (3,) [m], in absorbing layers, the material is that of the edge.
+
+    ``limit``: S speeds below it are counted. Raises InputError as ``media.homogenise.at_points`` does: with coordinates, for
+    values that are missing, not finite or not positive.
+    """
+    axes = axes_of(field)
+    nz, ny, nx = (n if a in axes else 1 for n, a in zip(grid.shape, "zyx", strict=True))
+    parts: list[dict[str, np.ndarray]] = []
+    fastest, slowest, place, slow, sampled = 0.0, np.inf, (np.nan, np.nan, np.nan), 0, 0
+    for first, last in _slabs(nz):
+        lattice, points = _sample(field, grid, (first, last), (nz, ny, nx), lower, upper, relaxation)
+        p_modulus, mu, rho = lattice["lambda"] + 2 * lattice["mu"], lattice["mu"], lattice["rho"]
+        fastest = max(fastest, float(np.sqrt((p_modulus / rho).max())))
+        with np.errstate(divide="ignore"):
+            shear = np.where(mu > 0, np.sqrt(lattice["mu_reference"] / rho), np.inf)
+        slow, sampled = slow + int((shear < limit).sum()), sampled + shear.size
+        if shear.min() < slowest:
+            slowest = float(shear.min())
+            x, y, z = points.reshape(-1, 3)[int(np.argmin(shear))]
+            place = (float(x), float(y), float(z))
+        parts.append(_coefficients(lattice, last - first, first, grid, relaxation, dtype))
+    names = parts[0].keys()
+    whole = {name: np.concatenate([p[name] for p in parts]) for name in names}
+    return Medium(whole, fastest, slowest, place, slow / sampled)
+
+
+def _slabs(nz: int) -> Iterator[tuple[int, int]]:
+    return ((first, min(first + PLANES, nz)) for first in range(0, nz, PLANES))
+
+
+def _sample(
+    field: Field, grid: Grid, planes: tuple[int, int], shape: tuple[int, int, int], lower: np.ndarray, upper: np.ndarray,
+    relaxation: Relaxation | None,
+) -> tuple[dict[str, np.ndarray], np.ndarray]:  # fmt: skip
+    """Unrelaxed moduli and density at the centres of half cells: two a cell and one more beyond the last, all axes."""
+    counts = [planes[1] - planes[0], *shape[1:]]
+    coordinates = []
+    for k, (count, full) in enumerate(zip(counts, grid.shape, strict=True)):
+        start = planes[0] if k == 0 else 0
+        steps = np.arange(2 * start, 2 * (start + count) + 1) if shape[k] > 1 or full == 1 else np.array([full])
+        steps = np.minimum(steps, 2 * full - 1)  # beyond the last cell: the same cube again
+        x = grid.lower[2 - k] + 0.5 * grid.spacing * (steps + 0.5)
+        coordinates.append(np.clip(x, lower[2 - k], upper[2 - k]))
+    z, y, x = np.meshgrid(*coordinates, indexing="ij")
+    points = np.stack([x, y, z], -1)
+    flat = points.reshape(-1, 3)
+    names = ["rho", "lambda", "mu"] + (["Qp", "Qs"] if relaxation else [])
+    values = at_points(field, names, flat, np.ones(len(flat), np.int64))
+    values["mu_reference"] = values["mu"]
+    if relaxation:
+        p_modulus = (values["lambda"] + 2 * values["mu"]) * relaxation.unrelaxed(values["Qp"])
+        values["mu"] = values["mu"] * relaxation.unrelaxed(values["Qs"])
+        values["lambda"] = p_modulus - 2 * values["mu"]
+    return {name: v.reshape(z.shape) for name, v in values.items()}, points
+
+
+def _pairs(a: np.ndarray, half: tuple[int, int, int]) -> np.ndarray:
+    """Sums over the 2 x 2 x 2 cubes of each cell; axes of one cube stay (counted twice)."""
+    for axis, shift in enumerate(half):
+        if a.shape[axis] == 1:
+            a = 2 * a
+            continue
+        a = np.moveaxis(a, axis, 0)
+        a = np.moveaxis(a[shift:-1:2] + a[1 + shift :: 2] if shift == 0 else a[1::2] + a[2::2], 0, axis)
+    return a
+
+
+def _coefficients(
+    lattice: dict[str, np.ndarray], planes: int, first: int, grid: Grid, relaxation: Relaxation | None, dtype: type
+) -> dict[str, np.ndarray]:
+    rho, mu = lattice["rho"], lattice["mu"]
+    bulk = lattice["lambda"] + 2.0 / 3.0 * mu
+    with np.errstate(divide="ignore"):
+        soft, volume = 1.0 / mu, 8.0 / _pairs(1.0 / bulk, (0, 0, 0))
+        result = {name: 8.0 / _pairs(soft if name[0] == "m" else rho, half) for name, half in KINDS.items()}
+        centre = 8.0 / _pairs(soft, (0, 0, 0))
+    result |= {"mu2": 2 * centre, "lam": volume - 2.0 / 3.0 * centre}
+    if relaxation:
+        k, j, i = np.meshgrid(
+            np.arange(first, first + planes) % 2, *(np.arange(n) % 2 for n in grid.shape[1:]), indexing="ij"
+        )
+        mechanism = ORDER[4 * k + 2 * j + i]
+        for name, q in (("defect_p", "Qp"), ("defect_s", "Qs")):
+            mean = 8.0 / _pairs(1.0 / lattice[q], (0, 0, 0))
+            result[name] = relaxation.defect(mean, mechanism)
+    return {name: np.asarray(v, dtype) for name, v in result.items()}

@@ -1,0 +1,160 @@
+"""Sources and receivers anywhere between the points of the grid: cubic Lagrange weights, order 4 like the stencils."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from faultwave.engines.fd.grid import HALF, Grid
+from faultwave.engines.fd.program import STRESS_LEVEL, VELOCITY_LEVEL, Scheme
+from faultwave.engines.fd.stencils import VELOCITY
+from faultwave.kernels.stencil import Injection, Tape
+from faultwave.sources.point import PointSource
+
+POINTS = 4  # of a stencil along an axis
+MOMENT = ("sxx", "syy", "szz", "sxy", "syz", "sxz")
+"""Stresses in the order of a source's moment and of the law's quantities."""
+RECORDED = (*MOMENT, "u", "v", "w")
+"""Fields in the order of the law's quantities: s_xx ... s_xz, v1, v2, v3."""
+
+
+def lagrange(x: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Values and slopes (n, 4) at x (n,) of the cubic polynomials that are 1 at one of start, ..., start + 3."""
+    nodes = start[:, None] + np.arange(POINTS)
+    value, slope = np.ones(nodes.shape), np.zeros(nodes.shape)
+    for m in range(POINTS):
+        others = [n for n in range(POINTS) if n != m]
+        for n in others:
+            value[:, m] *= (x - nodes[:, n]) / (m - n)
+        for d in others:
+            term = np.full(len(x), 1.0 / (m - d))
+            for n in others:
+                if n != d:
+                    term *= (x - nodes[:, n]) / (m - n)
+            slope[:, m] += term
+    return value, slope
+
+
+@dataclass(frozen=True)
+class Stencils:
+    """Around points (n, 3): grid points (n, 64, 3) as (z, y, x), weights of the value (n, 64) and of d/dx, d/dy, d/dz
+    (n, 3, 64) [1/m]."""
+
+    points: np.ndarray
+    value: np.ndarray
+    slope: np.ndarray
+
+
+def stencils_at(scheme: Scheme, name: str, points: np.ndarray, ghosts: bool) -> Stencils:
+    """Interpolation of a quantity at points (n, 3) [m]; near a side the stencil shifts inside.
+
+    ``ghosts``: the plane above the free surface may be read.
+    """
+    grid = scheme.grid
+    index, value, slope = [], [], []
+    for k, axis in enumerate("xyz"):
+        x = (points[:, k] - grid.origin(name)[k]) / grid.spacing
+        count = grid.shape[2 - k]
+        start = np.floor(x + 1e-9).astype(np.int64) - 1
+        if axis not in scheme.periodic:
+            above = ghosts and axis == "z" and scheme.free_surface and name in VELOCITY
+            start = np.clip(start, 0, count - POINTS + above)
+        nodes = start[:, None] + np.arange(POINTS)
+        v, s = lagrange(x, start)
+        index.append(nodes % count if axis in scheme.periodic else nodes)
+        value.append(v)
+        slope.append(s / grid.spacing)
+    shape = (len(points), POINTS, POINTS, POINTS)
+    places = [
+        np.broadcast_to(index[k].reshape(len(points), *s), shape)
+        for k, s in ((2, (4, 1, 1)), (1, (1, 4, 1)), (0, (1, 1, 4)))
+    ]
+    vx, vy, vz = value
+
+    def product(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+        return np.einsum("nz,ny,nx->nzyx", z, y, x).reshape(len(points), -1)
+
+    return Stencils(
+        np.stack(places, -1).reshape(len(points), -1, 3),
+        product(vx, vy, vz),
+        np.stack([product(slope[0], vy, vz), product(vx, slope[1], vz), product(vx, vy, slope[2])], 1),
+    )
+
+
+class Sources:
+    """Point sources as injections, and their amplitudes: means of the time functions over each step.
+
+    A stress gets -(moment) S / h^3, a velocity force S / (rho h^3), each times the step (Graves 1996).
+    """
+
+    def __init__(self, scheme: Scheme, sources: Sequence[PointSource], moduli: np.ndarray, density: np.ndarray):
+        """``moduli`` (n, 2): lambda and mu at each source, for those given by slip; ``density`` (n,)."""
+        self.scheme, self.sources = scheme, tuple(sources)
+        self.injections: list[Injection] = []
+        if not self.sources:
+            return
+        points = np.array([s.location for s in self.sources], float).reshape(-1, 3)
+        scale = scheme.step / scheme.grid.spacing**3
+        moments = np.array([s.moment_tensor(*m) for s, m in zip(self.sources, moduli, strict=True)])
+        forces = np.array([s.force for s in self.sources]) / density[:, None]
+        for column, name in enumerate(MOMENT):
+            self._add(name, STRESS_LEVEL, points, -scale * moments[:, column])
+        for column, name in enumerate(VELOCITY):
+            self._add(name, VELOCITY_LEVEL, points, scale * forces[:, column])
+
+    def _add(self, name: str, level: int, points: np.ndarray, strength: np.ndarray) -> None:
+        acting = np.flatnonzero(strength)
+        if not len(acting):
+            return
+        s = stencils_at(self.scheme, name, points[acting], False)
+        weights = s.value * strength[acting, None]
+        some = weights.reshape(-1) != 0
+        numbers = np.repeat(acting, s.value.shape[1])
+        self.injections.append(
+            Injection(level, name, s.points.reshape(-1, 3)[some], weights.reshape(-1)[some], numbers[some])
+        )
+
+    def amplitudes(self, first: int, steps: int) -> np.ndarray:
+        """(levels, steps, sources) of steps first, first + 1, ...: velocities are pushed around t = n dt, stresses over n dt to
+        (n + 1) dt."""
+        dt, result = self.scheme.step, np.zeros((2, steps, max(1, len(self.sources))))
+        edges = (first + np.arange(steps + 1)) * dt
+        for n, source in enumerate(self.sources):
+            if source.force.any():
+                result[VELOCITY_LEVEL, :, n] = source.integral(edges[:-1] - 0.5 * dt, edges[1:] - 0.5 * dt) / dt
+            result[STRESS_LEVEL, :, n] = source.integral(edges[:-1], edges[1:]) / dt
+        return result
+
+
+class Sampler:
+    """Receivers: tapes of the grid points around them, and what a block of tapes says about each."""
+
+    def __init__(self, scheme: Scheme, points: np.ndarray, gradients: bool):
+        self.points, self.gradients = points, gradients
+        self.around = [stencils_at(scheme, name, points, True) for name in RECORDED]
+        levels = [VELOCITY_LEVEL if name in VELOCITY else STRESS_LEVEL for name in RECORDED]
+        self.tapes = [
+            Tape(level, name, s.points.reshape(-1, 3))
+            for level, name, s in zip(levels, RECORDED, self.around, strict=True)
+        ]
+
+    def values(self, tapes: Sequence[np.ndarray]) -> np.ndarray:
+        """(steps, points, 1 or 4, 9): quantities and, if wanted, their derivatives along x, y, z."""
+        columns = []
+        for tape, s in zip(tapes, self.around, strict=True):
+            block = tape.reshape(len(tape), len(self.points), -1).astype(float)
+            functionals = np.concatenate([s.value[:, None], s.slope], 1) if self.gradients else s.value[:, None]
+            columns.append(np.einsum("tnp,ncp->tnc", block, functionals))
+        return np.stack(columns, -1)
+
+
+def outside(grid: Grid, lower: np.ndarray, upper: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """How far (n,) each point lies outside the box asked for [m]; 0 inside."""
+    gap = np.maximum(np.maximum(lower - points, points - upper), 0.0)
+    distance: np.ndarray = np.linalg.norm(gap, axis=1)
+    return np.where(distance > 1e-6 * grid.spacing, distance, 0.0)
+
+
+__all__ = ["HALF", "MOMENT", "RECORDED", "Sampler", "Sources", "Stencils", "lagrange", "outside", "stencils_at"]

@@ -1,0 +1,147 @@
+"""From a grid, its sides and what shakes it to the program of one step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from faultwave.engines.fd import stencils
+from faultwave.engines.fd.absorbing import Absorber, cpml, depths, sponge
+from faultwave.engines.fd.grid import SIDES, Grid, SideKind
+from faultwave.kernels.stencil import Axis, Box, Injection, Launch, Layout, Program, Tape
+
+ELASTIC = ("b_x", "b_y", "b_z", "lam", "mu2", "mu_xy", "mu_xz", "mu_yz")
+DEFECTS = ("defect_p", "defect_s")
+AXES: tuple[Axis, ...] = ("x", "y", "z")
+VELOCITY_LEVEL, STRESS_LEVEL = 0, 1
+LAG = 1
+
+
+@dataclass(frozen=True)
+class Observer:
+    """Launches of others (peak values and the like) after a level, with their arrays and numbers."""
+
+    arrays: Mapping[str, Layout] = field(default_factory=dict)
+    launches: Sequence[tuple[int, Launch]] = ()
+    scalars: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """What the program depends on. ``step`` [s]; ``speed`` is the largest P speed [m/s]."""
+
+    grid: Grid
+    step: float
+    speed: float
+    sides: Mapping[str, SideKind]
+    absorber: Absorber
+    attenuation: bool
+
+    @property
+    def free_surface(self) -> bool:
+        return self.sides["z+"] == "free-surface"
+
+    @property
+    def periodic(self) -> frozenset[Axis]:
+        return frozenset(a for a in AXES if self.sides[f"{a}-"] == "periodic")
+
+
+def build_program(
+    scheme: Scheme, injections: Sequence[Injection] = (), tapes: Sequence[Tape] = (), observers: Sequence[Observer] = ()
+) -> Program:
+    """The program, and nothing allocated yet."""
+    grid, box = scheme.grid, scheme.grid.box
+    arrays = {name: Layout(box, group="wave") for name in wave_arrays(scheme.attenuation)}
+    sponge_layers = scheme.absorber.kind == "sponge" and "absorbing" in scheme.sides.values()
+    velocity: list[Launch] = [Launch(stencils.velocity(sponge_layers), box)]
+    stress: list[Launch] = [Launch(stencils.stress(scheme.attenuation, sponge_layers), box)]
+    if scheme.attenuation:
+        table = Layout(Box((0, 0, 0), (2, 2, grid.shape[2])), "parity")
+        arrays |= {"A": table, "B": table}
+    if sponge_layers:
+        arrays |= {f"g{axis}": _line(grid, axis) for axis in AXES}
+    elif scheme.absorber.kind == "cpml":
+        for side in SIDES:
+            if scheme.sides[side] == "absorbing":
+                _add_layer(scheme, side, arrays, velocity, stress)
+    if scheme.free_surface:
+        _add_surface(grid, arrays, velocity, stress)
+    levels = [velocity, stress]
+    scalars = {"c1": stencils.C1 * scheme.step / grid.spacing, "c2": stencils.C2 * scheme.step / grid.spacing}
+    for observer in observers:
+        arrays |= observer.arrays
+        scalars |= observer.scalars
+        for level, launch in observer.launches:
+            levels[level].append(launch)
+    return Program("fd_step", box, arrays, levels, scalars, injections, tapes, scheme.periodic)
+
+
+def wave_arrays(attenuation: bool) -> tuple[str, ...]:
+    """Fields and coefficients of every point."""
+    more = (*(stencils.memory(n) for n in stencils.STRESS), *DEFECTS) if attenuation else ()
+    return (*stencils.FIELDS, *ELASTIC, *more)
+
+
+def _line(grid: Grid, axis: Axis) -> Layout:
+    return Layout(grid.box, "line", axis)
+
+
+def slab(grid: Grid, side: str, width: int) -> Box:
+    """The points of the layer at a side."""
+    k = "zyx".index(side[0])
+    lo, hi = [0, 0, 0], list(grid.shape)
+    if side[1] == "-":
+        hi[k] = width
+    else:
+        lo[k] = hi[k] - width
+    return Box((lo[0], lo[1], lo[2]), (hi[0], hi[1], hi[2]))
+
+
+def _add_layer(
+    scheme: Scheme, side: str, arrays: dict[str, Layout], velocity: list[Launch], stress: list[Launch]
+) -> None:
+    axis: Axis = side[0]  # type: ignore[assignment]
+    box = slab(scheme.grid, side, scheme.absorber.width)
+    memories = [f"psi_{n}" for n in stencils.VELOCITY] + [f"psi_e{n}" for n in stencils.VELOCITY]
+    names = {m: f"{m}@{side}" for m in memories}
+    arrays |= {name: Layout(box, group=f"psi@{side}") for name in names.values()}
+    profiles = [f"pml_{c}{at}" for c in "bak" for at in "ch"]
+    names |= {p: f"{p}@{axis}" for p in profiles}
+    arrays |= {names[p]: _line(scheme.grid, axis) for p in profiles}
+    velocity.append(Launch(stencils.velocity_layer(axis), box, names))
+    stress.append(Launch(stencils.stress_layer(axis, scheme.attenuation), box, names))
+
+
+def _add_surface(grid: Grid, arrays: dict[str, Layout], velocity: list[Launch], stress: list[Launch]) -> None:
+    nz, ny, nx = grid.shape
+    first, second = Box((nz, 0, 0), (nz + 1, ny, nx)), Box((nz + 1, 0, 0), (nz + 2, ny, nx))
+    arrays["surface_ratio"] = Layout(first)
+    velocity += [
+        Launch(stencils.surface_tangential(), first, lag=LAG),
+        Launch(stencils.surface_normal(), first, lag=LAG),
+    ]
+    stress += [
+        Launch(stencils.surface_stress(), first, lag=LAG),
+        Launch(stencils.surface_stress_far(), second, lag=LAG),
+    ]
+
+
+def profiles(scheme: Scheme) -> dict[str, np.ndarray]:
+    """Values of the lines that the absorbing sides need."""
+    result: dict[str, np.ndarray] = {}
+    absorber, grid = scheme.absorber, scheme.grid
+    for axis in AXES:
+        count = grid.shape["zyx".index(axis)]
+        low, high = (scheme.sides[f"{axis}{end}"] == "absorbing" for end in "-+")
+        if absorber.kind == "sponge":
+            result[f"g{axis}"] = sponge(
+                depths(count, absorber.width, low, high, False), absorber.width, absorber.strength
+            )
+        elif low or high:
+            for at in "ch":
+                depth = depths(count, absorber.width, low, high, at == "h")
+                values = cpml(depth, absorber.width * grid.spacing, scheme.speed, absorber.frequency, scheme.step)
+                result |= {f"pml_{c}{at}@{axis}": v for c, v in zip("bak", values, strict=True)}
+    return result

@@ -1,0 +1,220 @@
+"""Stencils: formulas over a regular grid, and the program of a time step made of them.
+
+A stencil is one function. It reads arrays at offsets from the point at hand and returns the new values of the arrays it
+writes; it runs on NumPy arrays (the reference) and on ``Expr`` (code generation) alike:
+
+    def velocity(p):
+        return {"u": p.at("u") + p.at("buoyancy") * (p.at("s", x=1) - p.at("s"))}
+
+Arrays are three-dimensional, planes of rows of points: indices are (z, y, x), x runs along memory. A program is a list
+of levels, each a list of launches over boxes of points; one step of time runs the levels in turn. Backends may run
+several steps in one pass through memory, because of these rules:
+
+* a level reads at most ``REACH`` points away, and a launch reads what it writes only in planes outside its own box or
+  at the point itself;
+* the launches of a level without a ``lag`` come first, then its injections, then those with one: they may read what
+  their own level wrote, in planes up to their own and, staying ``lag`` rows behind, in neighbouring rows;
+* backends may work on whole vectors past the end of a box along x: there, coefficients are zero (arrays are padded
+  with zeros), and a stencil must leave zeros zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from faultwave.kernels.expr import Expr, wrap
+
+REACH = 2
+"""Points to either side that a stencil may read: that of fourth order on a staggered grid."""
+
+Axis = Literal["x", "y", "z"]
+
+
+class Point(Protocol):
+    """What a stencil's function is given: values around the point at hand."""
+
+    def at(self, name: str, x: int = 0, y: int = 0, z: int = 0) -> Any:
+        """Array ``name`` so many points further along each axis."""
+
+    def line(self, name: str, axis: Axis) -> Any:
+        """A profile along one axis, at the point's own coordinate."""
+
+    def parity(self, name: str) -> Any:
+        """A table (2, 2, nx) at the parities of the point's plane and row, and its own x."""
+
+    def scalar(self, name: str) -> Any:
+        """A number given at launch."""
+
+
+@dataclass(frozen=True)
+class Stencil:
+    """A named function from a point to the new values of the arrays it writes."""
+
+    name: str
+    function: Callable[[Point], Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Box:
+    """Points lo <= (z, y, x) < hi."""
+
+    lo: tuple[int, int, int]
+    hi: tuple[int, int, int]
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        return (self.hi[0] - self.lo[0], self.hi[1] - self.lo[1], self.hi[2] - self.lo[2])
+
+    @property
+    def points(self) -> int:
+        return int(np.prod(self.shape))
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where an array lives: its box (without halo), ``kind`` and group.
+
+    Arrays of kind 'grid' of one group share box and halo, and a backend may interleave them. A 'line' is one row of
+    numbers along ``axis``; a 'parity' table has box (2, 2, nx).
+    """
+
+    box: Box
+    kind: Literal["grid", "line", "parity"] = "grid"
+    axis: Axis = "x"
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A stencil over a box; ``names``: the program's arrays behind the names the stencil uses, where they differ."""
+
+    stencil: Stencil
+    box: Box
+    names: Mapping[str, str] = field(default_factory=dict)
+    lag: int = 0
+
+
+@dataclass(frozen=True)
+class Injection:
+    """After ``level``: array[points] += weight * amplitude[source]. Points (n, 3) lie in the program's box."""
+
+    level: int
+    array: str
+    points: np.ndarray
+    weights: np.ndarray
+    sources: np.ndarray
+
+
+@dataclass(frozen=True)
+class Tape:
+    """After ``level``, every step: the values of an array at points (n, 3), which may lie in its halo."""
+
+    level: int
+    array: str
+    points: np.ndarray
+
+
+@dataclass(frozen=True)
+class Program:
+    """Levels of launches, arrays by name, numbers by name; ``periodic`` axes wrap around after each level."""
+
+    name: str
+    box: Box
+    arrays: Mapping[str, Layout]
+    levels: Sequence[Sequence[Launch]]
+    scalars: Mapping[str, float]
+    injections: Sequence[Injection] = ()
+    tapes: Sequence[Tape] = ()
+    periodic: frozenset[Axis] = frozenset()
+
+
+class Runner(Protocol):
+    """A program made ready by a backend."""
+
+    def view(self, name: str, halo: int = 0) -> np.ndarray:
+        """Array ``name`` as (nz, ny, nx), with so many points of its halo around; writing to it changes the array."""
+
+    def prepare(self, steps: int) -> None:
+        """Get ready for about so many steps, on a state of zeros: measure what is fastest where that pays."""
+
+    def run(self, steps: int, amplitudes: np.ndarray) -> list[np.ndarray]:
+        """Advance by ``steps``; amplitudes (levels, steps, sources). Returns the tapes, each (steps, points)."""
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of all arrays."""
+
+
+class Recorder:
+    """A point that records what a stencil reads; each value is an ``Expr`` input (kind, name, offsets)."""
+
+    def __init__(self) -> None:
+        self.reads: dict[tuple[Any, ...], Expr] = {}
+
+    def _input(self, *key: Any) -> Expr:
+        return self.reads.setdefault(key, Expr("input", value=key))
+
+    def at(self, name: str, x: int = 0, y: int = 0, z: int = 0) -> Expr:
+        if max(abs(x), abs(y), abs(z)) > 2 * REACH - 1:
+            raise ValueError(f"{name} is read ({x}, {y}, {z}) points away, farther than the halo")
+        return self._input("at", name, z, y, x)
+
+    def line(self, name: str, axis: Axis) -> Expr:
+        return self._input("line", name, axis)
+
+    def parity(self, name: str) -> Expr:
+        return self._input("parity", name)
+
+    def scalar(self, name: str) -> Expr:
+        return self._input("scalar", name)
+
+
+def record(stencil: Stencil) -> tuple[dict[tuple[Any, ...], Expr], dict[str, Expr]]:
+    """What a stencil reads and writes, as expressions."""
+    point = Recorder()
+    writes = {name: wrap(value) for name, value in stencil.function(point).items()}
+    return point.reads, writes
+
+
+def check(program: Program) -> None:
+    """Raise ValueError where a launch breaks the rules that let steps be run together."""
+    for level in program.levels:
+        for launch in level:
+            reads, writes = record(launch.stencil)
+            who = f"{program.name}, {launch.stencil.name}"
+            for name in {launch.names.get(k[1], k[1]) for k in reads if k[0] != "scalar"} | {
+                launch.names.get(n, n) for n in writes
+            }:
+                if name not in program.arrays:
+                    raise ValueError(f"{who}: no array {name}")
+            for key in reads:
+                if key[0] == "scalar" and key[1] not in program.scalars:
+                    raise ValueError(f"{who}: no number {key[1]}")
+                if key[0] != "at" or key[1] not in writes:
+                    continue
+                inside = abs(key[2]) < launch.box.shape[0]
+                if inside and key[2:] != (0, 0, 0):
+                    raise ValueError(f"{who}: {key[1]} is read at {key[2:]} (z, y, x) and written in one launch")
+    late = [i.level for i in program.injections] + [t.level for t in program.tapes]
+    if any(not 0 <= level < len(program.levels) for level in late):
+        raise ValueError(f"{program.name}: an injection or tape after a level that is not there")
+
+
+def cost(stencil: Stencil) -> tuple[int, int]:
+    """(flops, numbers) a point: operations, equal ones once, and numbers moved with every array read or written once."""
+    reads, writes = record(stencil)
+    values: dict[tuple[Any, ...], int] = {}
+    free = {"const", "input", "neg"}
+
+    def number(e: Expr) -> int:
+        key = (e.op, tuple(number(a) for a in e.args), repr(e.value))
+        return values.setdefault(key, len(values))
+
+    for e in writes.values():
+        number(e)
+    grids = {key[1] for key in reads if key[0] == "at"}
+    return sum(op not in free for op, _, _ in values), len(grids) + len(writes)

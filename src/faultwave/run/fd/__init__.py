@@ -1,0 +1,1 @@
+"""Cases on regular grids: plan, simulation and report of the engine fd."""

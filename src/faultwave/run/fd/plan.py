@@ -1,0 +1,288 @@
+"""Case -> plan of a grid: spacing, step, material, sources and receivers, everything checked before a run."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from faultwave import backends
+from faultwave.base.errors import InputError, Problem, Problems, suggest
+from faultwave.case.model import Case
+from faultwave.engines.fd.absorbing import Absorber
+from faultwave.engines.fd.grid import SIDES, Grid, SideKind
+from faultwave.engines.fd.media import Medium, effective_medium
+from faultwave.engines.fd.points import outside
+from faultwave.engines.fd.program import Scheme, wave_arrays
+from faultwave.laws import Law, law
+from faultwave.media import load_field
+from faultwave.media.attenuation import Relaxation, Spectrum, relaxation
+from faultwave.media.field import Field, axes_of
+from faultwave.media.homogenise import at_points
+from faultwave.run.collect import collected
+from faultwave.run.points import read_points
+from faultwave.sources.load import load_sources
+from faultwave.sources.point import PointSource
+
+LIMIT = 6.0 / (7.0 * np.sqrt(3.0))
+"""Largest step times P speed over spacing of the scheme in three dimensions."""
+CFL, CFL_LAYERS = 0.95, 0.9
+WIDTH = {"cpml": 10, "sponge": 20}
+LARGEST = 2_000  # points of a coarse look at the material, along each axis that it depends on: as far as fits SAMPLES
+SAMPLES = 400_000
+
+
+@dataclass(frozen=True)
+class FdPlan:
+    """Frozen answer to: what exactly will be computed. ``lower`` and ``upper`` (3,) [m] bound the box asked for, which
+    absorbing layers surround."""
+
+    case: Case
+    law: Law
+    scheme: Scheme
+    lower: np.ndarray
+    upper: np.ndarray
+    medium: Medium
+    relaxation: Relaxation | None
+    frequency: float  # resolved everywhere [Hz]
+    receivers: np.ndarray | None
+    sources: tuple[PointSource, ...]
+    source_material: np.ndarray  # lambda, mu, rho at the sources
+    steps: int
+    warnings: tuple[Problem, ...]
+
+    @property
+    def points(self) -> int:
+        return self.scheme.grid.box.points
+
+
+def make_plan(case: Case) -> FdPlan:
+    """Read and check everything. Raises InputError with all problems that can be known at once."""
+    problems = Problems()
+    _not_built(case, problems)
+    lower, upper = _corners(case, problems)
+    sides = _sides(case, problems)
+    field: Field | None = None
+    with collected(problems):
+        field = load_field(case.material, "material")
+        _check_parameters(case, field)
+    receivers = None
+    with collected(problems):
+        receivers = read_points(case.output.receivers) if case.output.receivers else None
+    sources: tuple[PointSource, ...] = ()
+    with collected(problems):
+        sources = tuple(load_sources(case.sources))
+    problems.raise_errors()
+    assert field is not None
+    setting = case.grid
+    assert setting is not None
+    with collected(problems):
+        spacing = setting.spacing or _spacing(field, lower, upper, setting.frequency, setting.points_per_wavelength)
+    problems.raise_errors()
+    grid, lower, upper = _grid(case, lower, upper, spacing, sides)
+    spectrum = _spectrum(
+        case, setting.frequency or _slowest(field, lower, upper) / (setting.points_per_wavelength * spacing)
+    )
+    fitted = relaxation(spectrum) if spectrum else None
+    _place(grid, lower, upper, receivers, sources, problems)
+    _check_memory(case, grid, problems)
+    problems.raise_errors()
+    dtype = np.float32 if case.numerics.precision == "single" else np.float64
+    needed = setting.points_per_wavelength * spacing * (setting.frequency or 0.0) * (1 - 1e-6)
+    medium = effective_medium(field, grid, lower, upper, fitted, dtype, needed)
+    frequency = min(medium.slowest, 1e300) / (setting.points_per_wavelength * spacing)
+    _check_resolution(case, medium, frequency, problems)
+    step, steps = _step(case, grid, medium, sides, problems)
+    problems.raise_errors()
+    absorbing = setting.absorbing
+    absorber = Absorber(
+        absorbing.kind, absorbing.width or WIDTH[absorbing.kind],
+        absorbing.frequency or 0.5 * (setting.frequency or min(frequency, 1.0 / step)),
+    )  # fmt: skip
+    scheme = Scheme(grid, step, medium.fastest, sides, absorber, fitted is not None)
+    material = _material_at(field, sources)
+    return FdPlan(
+        case, law(case.law), scheme, lower, upper, medium, fitted, frequency, receivers, sources, material, steps,
+        problems.warnings,
+    )  # fmt: skip
+
+
+def _not_built(case: Case, problems: Problems) -> None:
+    if case.law != "elastic":
+        problems.error("law", f"the engine fd has no '{case.law}'", "elastic")
+    if case.fault is not None:
+        problems.error(
+            "fault", "the engine fd cannot simulate dynamic rupture", advice="Use engine: dg, or kinematic sources."
+        )
+    if case.initial.kind == "easi":
+        problems.error("initial.kind", "'easi' cannot start a grid", "zero, plane-wave")
+    out = case.output
+    for name in ("fault", "fault_receivers"):
+        if getattr(out, name) is not None:
+            problems.error(f"output.{name}", "the engine fd has no fault")
+    names = backends.names()
+    if case.numerics.backend not in names:
+        problems.error(
+            "numerics.backend", f"'{case.numerics.backend}' does not exist", ", ".join(names),
+            suggest(case.numerics.backend, names),
+        )  # fmt: skip
+    if case.numerics.cfl is not None and case.numerics.cfl > 1:
+        problems.error("numerics.cfl", f"{case.numerics.cfl:g} is unstable", "at most 1 (fraction of the stable step)")
+
+
+def _corners(case: Case, problems: Problems) -> tuple[np.ndarray, np.ndarray]:
+    setting: Any = case.grid
+    if setting.lower is not None:
+        return np.array(setting.lower, float), np.array(setting.upper, float)
+    box = getattr(case.mesh, "generate", None)
+    if box is None or box.shape != "box":
+        problems.error("grid", "says no box", "lower and upper, or a mesh.generate of shape box to take them from")
+        return np.zeros(3), np.ones(3)
+    return np.array(box.lower, float), np.array(box.upper, float)
+
+
+def _sides(case: Case, problems: Problems) -> dict[str, SideKind]:
+    setting: Any = case.grid
+    asked: dict[str, Any] = {"z+": "free-surface"}
+    box = getattr(case.mesh, "generate", None)
+    if setting.boundaries is not None:
+        asked = dict(setting.boundaries)
+    elif setting.lower is None and box is not None and box.shape == "box":
+        asked = dict(box.boundaries)
+    result = {side: asked.get(side, asked.get(side[0], "absorbing")) for side in SIDES}
+    for side, kind in result.items():
+        if kind == "symmetry" or (kind == "free-surface" and side != "z+"):
+            problems.error(
+                "grid.boundaries", f"'{kind}' at {side} is not possible on a grid", "free-surface at z+ only"
+            )
+    return result
+
+
+def _check_parameters(case: Case, field: Field) -> None:
+    names = ["rho", "lambda", "mu"] + (["Qp", "Qs"] if case.attenuation else [])
+    missing = [n for n in names if n not in field.parameters]
+    if missing:
+        given = ", ".join(sorted(field.parameters))
+        raise InputError(
+            [Problem("material", f"parameter {n} is needed and cannot be had", f"given are {given}") for n in missing]
+        )
+
+
+def _coarse(field: Field, lower: np.ndarray, upper: np.ndarray) -> dict[str, np.ndarray]:
+    """rho, lambda and mu on a coarse lattice, finer the fewer axes the material depends on."""
+    axes = axes_of(field)
+    count = max(2, min(LARGEST, int(SAMPLES ** (1 / max(1, len(axes))))))
+    lines = [np.linspace(a, b, count if n in axes else 1) for n, a, b in zip("xyz", lower, upper, strict=True)]
+    points = np.stack(np.meshgrid(*lines, indexing="ij"), -1).reshape(-1, 3)
+    return at_points(field, ["rho", "lambda", "mu"], points, np.ones(len(points), np.int64))
+
+
+def _slowest(field: Field, lower: np.ndarray, upper: np.ndarray) -> float:
+    """Smallest S speed that is not zero, of a coarse look; P speed where all is fluid."""
+    values = _coarse(field, lower, upper)
+    mu = np.where(values["mu"] > 0, values["mu"], np.inf)
+    slow = float(np.sqrt((mu / values["rho"]).min()))
+    return slow if np.isfinite(slow) else float(np.sqrt((values["lambda"] / values["rho"]).min()))
+
+
+def _spacing(field: Field, lower: np.ndarray, upper: np.ndarray, frequency: float | None, points: float) -> float:
+    """Spacing that resolves ``frequency``, rounded down to two digits."""
+    assert frequency is not None
+    exact = _slowest(field, lower, upper) / (points * frequency)
+    digit = 10.0 ** (np.floor(np.log10(exact)) - 1)
+    return float(np.floor(exact / digit * (1 + 1e-12)) * digit)
+
+
+def _grid(
+    case: Case, lower: np.ndarray, upper: np.ndarray, spacing: float, sides: dict[str, SideKind]
+) -> tuple[Grid, np.ndarray, np.ndarray]:
+    """The grid with its layers; the box grows to whole cells, downwards and to larger x and y."""
+    setting = case.grid
+    assert setting is not None
+    cells = np.maximum(np.ceil((upper - lower) / spacing - 1e-6).astype(int), 8)
+    grown_lower, grown_upper = lower.copy(), lower + cells * spacing
+    grown_lower[2], grown_upper[2] = upper[2] - cells[2] * spacing, upper[2]
+    width = setting.absorbing.width or WIDTH[setting.absorbing.kind]
+    layer = {side: width if kind == "absorbing" else 0 for side, kind in sides.items()}
+    first = [float(grown_lower[k] - layer[f"{a}-"] * spacing) for k, a in enumerate("xyz")]
+    nx, ny, nz = (int(cells[k]) + layer[f"{a}-"] + layer[f"{a}+"] for k, a in enumerate("xyz"))
+    return Grid((first[0], first[1], first[2]), spacing, (nz, ny, nx)), grown_lower, grown_upper
+
+
+def _spectrum(case: Case, frequency: float) -> Spectrum | None:
+    setting = case.attenuation
+    if setting is None:
+        return None
+    high = setting.high or frequency
+    low = setting.low or high / 100
+    if not low < high:
+        raise InputError(Problem("attenuation", f"low = {low:g} Hz is not below high = {high:g} Hz"))
+    return Spectrum(low, high, setting.reference or float(np.sqrt(low * high)), setting.exponent, setting.corner)
+
+
+def _place(
+    grid: Grid, lower: np.ndarray, upper: np.ndarray, receivers: np.ndarray | None, sources: tuple[PointSource, ...],
+    problems: Problems,
+) -> None:  # fmt: skip
+    listed = [(f"receiver {i + 1}", p) for i, p in enumerate(receivers if receivers is not None else ())]
+    listed += [(f"source {s.name}", np.asarray(s.location, float)) for s in sources]
+    if not listed:
+        return
+    far = outside(grid, lower, upper, np.array([p for _, p in listed]).reshape(-1, 3))
+    for (name, p), distance in zip(listed, far, strict=True):
+        if distance > 0:
+            box = " x ".join(f"[{a:g}, {b:g}]" for a, b in zip(lower, upper, strict=True))
+            x = ", ".join(f"{v:g}" for v in p)
+            problems.error(f"{name} at ({x})", f"lies {distance:.6g} m outside the box", f"a point in {box} m")
+
+
+def _check_memory(case: Case, grid: Grid, problems: Problems) -> None:
+    size = 4 if case.numerics.precision == "single" else 8
+    needed = (
+        grid.box.points * size * len(wave_arrays(case.attenuation is not None)) * 1.4
+    )  # coefficients twice at the start
+    try:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError, AttributeError):
+        return
+    if needed > memory:
+        nz, ny, nx = grid.shape
+        problems.error(
+            "grid", f"{nx} x {ny} x {nz} points need about {needed / 2**30:.1f} GiB, this machine has {memory / 2**30:.1f}",
+            advice="Raise the spacing, lower the frequency or shrink the box.",
+        )  # fmt: skip
+
+
+def _check_resolution(case: Case, medium: Medium, frequency: float, problems: Problems) -> None:
+    """An error where a spacing was asked for that does not resolve the frequency asked for, a warning where the spacing was
+    chosen by a coarse look that missed the slowest places."""
+    setting = case.grid
+    assert setting is not None
+    if setting.frequency is None or not medium.too_slow:
+        return
+    x, y, z = medium.slow_place
+    needed = medium.slowest / (setting.points_per_wavelength * setting.frequency)
+    what = (
+        f"resolves {frequency:.4g} Hz where Vs = {medium.slowest:.6g} m/s at ({x:g}, {y:g}, {z:g}), not the "
+        f"{setting.frequency:g} Hz asked for; {100 * medium.too_slow:.3g} % of the points are too slow"
+    )
+    allowed = f"at most {needed:.4g} m with {setting.points_per_wavelength:g} points per wavelength"
+    (problems.error if setting.spacing else problems.warn)("grid.spacing", what, allowed)
+
+
+def _step(case: Case, grid: Grid, medium: Medium, sides: dict[str, SideKind], problems: Problems) -> tuple[float, int]:
+    """A step that is stable and divides the end time."""
+    fraction = case.numerics.cfl or (CFL_LAYERS if "absorbing" in sides.values() else CFL)
+    largest = min(fraction * LIMIT * grid.spacing / medium.fastest, case.numerics.largest_step)
+    steps = max(1, int(np.ceil(case.end_time / largest * (1 - 1e-12))))
+    return case.end_time / steps, steps
+
+
+def _material_at(field: Field, sources: tuple[PointSource, ...]) -> np.ndarray:
+    if not sources:
+        return np.zeros((0, 3))
+    points = np.array([s.location for s in sources], float)
+    values = at_points(field, ["lambda", "mu", "rho"], points, np.ones(len(points), np.int64))
+    return np.stack([values["lambda"], values["mu"], values["rho"]], 1)

@@ -1,0 +1,89 @@
+"""What a run on a grid will cost and resolve."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from faultwave.case.model import Case
+from faultwave.engines.fd.grid import SIDES
+from faultwave.run.fd.plan import FdPlan
+from faultwave.run.fd.simulation import FdSimulation
+
+Rows = list[tuple[str, ...]]
+
+
+def plan_report(plan: FdPlan, case: Case, measure_seconds: float = 3.0) -> list[tuple[str, Rows]]:
+    """(section, rows): size, time stepping, cost measured for a few seconds, resolution."""
+    simulation = FdSimulation(plan)
+    return [
+        ("size", _size(plan, simulation)),
+        ("time stepping", _stepping(plan)),
+        ("cost", _cost(plan, simulation, measure_seconds)),
+        ("resolution", _resolution(plan)),
+    ]
+
+
+def _size(plan: FdPlan, simulation: FdSimulation) -> Rows:
+    grid, memory = plan.scheme.grid, simulation.operator.nbytes()
+    nz, ny, nx = grid.shape
+    sides = ", ".join(f"{s} {plan.scheme.sides[s]}" for s in SIDES)
+    corners = ", ".join(f"{a:g} to {b:g}" for a, b in zip(plan.lower, plan.upper, strict=True))
+    return [
+        ("points", f"{nx} x {ny} x {nz} = {plan.points:,}, absorbing layers included"),
+        ("spacing", f"{grid.spacing:g} m, {plan.case.numerics.precision} precision"),
+        ("box", f"{corners} m"),
+        ("sides", sides + f"; {plan.scheme.absorber.kind} of {plan.scheme.absorber.width} points"),
+        ("memory", f"{memory / 2**20:,.0f} MiB, {memory / plan.points:.0f} bytes a point"),
+    ]
+
+
+def _stepping(plan: FdPlan) -> Rows:
+    scheme = plan.scheme
+    number = scheme.step * scheme.speed / scheme.grid.spacing
+    return [
+        ("step", f"{scheme.step:.4g} s, Courant number {number:.3f} (stable to {6 / (7 * np.sqrt(3)):.3f})"),
+        ("steps", f"{plan.steps:,}"),
+        ("point updates", f"{plan.steps * plan.points:,}"),
+    ]
+
+
+def _cost(plan: FdPlan, simulation: FdSimulation, seconds: float) -> Rows:
+    op = simulation.operator
+    block = getattr(getattr(op.runner, "blocking", None), "steps", 1)
+    op.advance(block)
+    started, steps = time.perf_counter(), op.steps
+    while time.perf_counter() - started < seconds:
+        op.advance(block)
+    rate = (op.steps - steps) * plan.points / (time.perf_counter() - started)
+    total = plan.steps * plan.points / rate
+    duration = f"{total:.0f} s" if total < 120 else f"{total / 60:.0f} min" if total < 7200 else f"{total / 3600:.1f} h"
+    numerics = plan.case.numerics
+    return [
+        ("backend", f"{numerics.backend}, {getattr(op.runner, 'threads', 1)} threads, {block} steps in one pass"),
+        ("measured", f"{rate / 1e6:,.1f} M point updates/s"),
+        ("estimated run time", f"{duration} without output"),
+    ]
+
+
+def _resolution(plan: FdPlan) -> Rows:
+    medium, setting = plan.medium, plan.case.grid
+    assert setting is not None
+    x, y, z = medium.slow_place
+    rows: Rows = [
+        ("fastest wave", f"{medium.fastest:.6g} m/s"),
+        ("slowest S wave", f"{medium.slowest:.6g} m/s at ({x:g}, {y:g}, {z:g})"),
+        (
+            "resolved frequency",
+            f"{plan.frequency:.4g} Hz with {setting.points_per_wavelength:g} points per S wavelength",
+        ),
+    ]
+    if setting.frequency is not None:
+        points = medium.slowest / (setting.frequency * plan.scheme.grid.spacing)
+        rows.append(("points per wavelength", f"{points:.2f} at {setting.frequency:g} Hz where waves are slowest"))
+    if plan.relaxation is not None:
+        s = plan.relaxation.spectrum
+        shape = f"grows as f^{s.exponent:g} above {s.corner:g} Hz" if s.exponent else "constant"
+        rows.append(("attenuation", f"Q {shape} from {s.low:.4g} to {s.high:.4g} Hz, speeds of {s.reference:.4g} Hz"))
+    return rows

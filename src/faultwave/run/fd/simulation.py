@@ -1,0 +1,207 @@
+"""A case on a regular grid: run it, look at its results, write its files."""
+
+from __future__ import annotations
+
+import time as clock
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from faultwave.base.errors import Problem
+from faultwave.engines.fd.operator import Operator
+from faultwave.engines.fd.points import RECORDED, Sampler, Sources
+from faultwave.engines.fd.stencils import VELOCITY
+from faultwave.observe.dataset import Dataset, energies_from_arrays, receivers_from_arrays
+from faultwave.observe.receivers import with_gradients
+from faultwave.observe.series import SeriesRecorder
+from faultwave.output.formats import seissol_dat
+from faultwave.output.formats.energies_csv import write_energies
+from faultwave.output.formats.receivers_hdf5 import write_receivers
+from faultwave.run.fd.plan import FdPlan
+from faultwave.run.initial import plane_waves
+from faultwave.run.manifest import write_run_manifest
+from faultwave.run.progress import Progress
+from faultwave.run.session import BlowUp, Finisher, Session
+
+CHUNK_SECONDS = 0.3  # between two looks at the clock
+CHECK_SECONDS = 5.0  # between two looks at whether the numbers are finite
+
+
+class FdSimulation(Session):
+    """One case ready to run; ``run`` advances to the end time and writes the case's outputs."""
+
+    def __init__(self, plan: FdPlan, force: bool = False, warnings: Sequence[Problem] = ()):
+        super().__init__(plan.case, force, (*warnings, *plan.warnings))
+        started = clock.perf_counter()
+        self.plan = plan
+        scheme, numerics, setting = plan.scheme, plan.case.numerics, plan.case.output.receivers
+        self.gradients = setting is not None and (setting.rotation or setting.strain_rate)
+        sampler = (
+            Sampler(scheme, plan.receivers, self.gradients)
+            if plan.receivers is not None and len(plan.receivers)
+            else None
+        )
+        material = plan.source_material
+        sources = Sources(scheme, plan.sources, material[:, :2], material[:, 2])
+        self.operator = Operator(
+            scheme, plan.medium, plan.relaxation, sources, sampler, numerics.backend, numerics.precision, numerics.threads
+        )  # fmt: skip
+        self.operator.runner.prepare(plan.steps)
+        if plan.case.initial.kind == "plane-wave":
+            lam, mu, rho = self._corner_material()
+            parameters = {"lambda": np.array([lam]), "mu": np.array([mu]), "rho": np.array([rho])}
+            self.set_initial(lambda x, t: plane_waves(plan.law, parameters, plan.case.initial.wave, x, t))
+        else:
+            self._receivers = self._recorder(None)
+        self._energies: list[tuple[float, dict[str, float]]] = []
+        self.seconds = {"step": 0.0, "observe": 0.0}
+        self.wall["setup"] = clock.perf_counter() - started
+
+    def _corner_material(self) -> tuple[float, float, float]:
+        view = self.operator.runner.view
+        lam, mu, b = (float(view(name)[0, 0, 0]) for name in ("lam", "mu_xy", "b_x"))
+        return lam, mu, 1.0 / b
+
+    def _recorder(self, state: Callable[[np.ndarray, float], np.ndarray] | None) -> SeriesRecorder | None:
+        sampler = self.operator.sampler
+        if sampler is None:
+            return None
+        late = [0.5 if name in VELOCITY else 1.0 for name in RECORDED]
+        first = np.zeros((len(sampler.points), 4 if self.gradients else 1, len(RECORDED)))
+        if state is not None:
+            dt = self.plan.scheme.step
+            first[:, 0] = np.where(np.array(late) < 1, state(sampler.points, -0.5 * dt), state(sampler.points, 0.0))
+        return SeriesRecorder(self.plan.scheme.step, late, first)
+
+    # ---- results --------------------------------------------------------------------------------------------------
+
+    @property
+    def time(self) -> float:
+        return self.operator.time
+
+    @property
+    def cells(self) -> int:
+        return self.plan.points
+
+    @property
+    def receivers(self) -> Dataset | None:
+        setting = self.case.output.receivers
+        if self._receivers is None or setting is None or self.plan.receivers is None:
+            return None
+        time, values = self._receivers.arrays(setting.interval)
+        columns, names = with_gradients(values, self.plan.law.quantities, setting.rotation, setting.strain_rate)
+        return receivers_from_arrays(time, columns, names, self.plan.receivers, self.plan.receivers)
+
+    @property
+    def fault_receivers(self) -> Dataset | None:
+        """A grid has no fault."""
+        return None
+
+    @property
+    def energies(self) -> Dataset | None:
+        if not self._energies:
+            return None
+        names = self._energies[0][1]
+        return energies_from_arrays(
+            [t for t, _ in self._energies], {n: [e[n] for _, e in self._energies] for n in names}
+        )
+
+    def energy_now(self) -> dict[str, float]:
+        """Energies at the time reached; kinetic energy is that of half a step before."""
+        return self.operator.energies(self.plan.law)
+
+    def set_initial(self, solution: Callable[[np.ndarray, float], np.ndarray]) -> None:
+        """Start from solution(points (n, 3), time) -> (n, 9), at time 0 and half a step before it."""
+        self.operator.set_state(solution)
+        self._receivers = self._recorder(solution)
+
+    def error(self, solution: Callable[[np.ndarray, float], np.ndarray]) -> np.ndarray:
+        """Relative L2 error (9,) against solution(points (n, 3), time) -> (n, 9), velocities half a step before now."""
+        return self.operator.error(solution)
+
+    def rates(self) -> dict[str, float]:
+        updates = float(self.operator.steps) * self.plan.points
+        return {
+            "point_updates": updates,
+            "point_updates_per_second": updates / max(self.wall["stepping"], 1e-9),
+            "threads": float(getattr(self.operator.runner, "threads", 1)),
+        }
+
+    def timings(self) -> dict[str, float]:
+        return {**self.wall, **self.seconds}
+
+    # ---- running --------------------------------------------------------------------------------------------------
+
+    def _events(self, end: int) -> list[int]:
+        """Steps after which something is due besides the receivers."""
+        setting, dt = self.case.output.energies, self.plan.scheme.step
+        if setting is None:
+            return []
+        return sorted(
+            {max(1, round(k * setting.interval / dt)) for k in range(1, int(end * dt / setting.interval + 1e-9) + 1)}
+        )
+
+    def _loop(self, end: float, progress: Callable[[Any], None] | None) -> None:
+        op, dt, started = self.operator, self.plan.scheme.step, clock.perf_counter()
+        last, first = int(np.ceil(end / dt * (1 - 1e-9))), op.steps
+        asked = self.case.output.energies is not None
+        events = set(self._events(last))
+        if asked and not self._energies:
+            self._energies.append((op.time, self.energy_now()))
+        block = getattr(getattr(op.runner, "blocking", None), "steps", 1)
+        chunk, checked = block, clock.perf_counter()
+        while op.steps < last and not self.interrupted:
+            stop = min([last, op.steps + chunk, *(e for e in events if e > op.steps)])
+            before, count = clock.perf_counter(), stop - op.steps
+            values = op.advance(count)
+            now = clock.perf_counter()
+            self.seconds["step"] += now - before
+            chunk = block * max(1, int(CHUNK_SECONDS / max((now - before) / count, 1e-9) / block))
+            if self._receivers is not None and values is not None:
+                self._receivers.append(values)
+            if asked and op.steps in events:
+                self._energies.append((op.time, self.energy_now()))
+            if now - checked > CHECK_SECONDS or op.steps == last:
+                checked = now
+                if not op.finite():
+                    raise BlowUp
+            if progress:
+                spent, updates = now - started, (op.steps - first) * self.plan.points
+                left = spent * (last - op.steps) / max(op.steps - first, 1)
+                progress(Progress(op.time, end, updates, updates / max(spent, 1e-9), left))
+            self.seconds["observe"] += clock.perf_counter() - now
+        if asked and self._energies[-1][0] < op.time:
+            self._energies.append((op.time, self.energy_now()))
+        self.wall["stepping"] += clock.perf_counter() - started
+
+    def _finish(self, finishers: list[Finisher]) -> None:
+        for finish in finishers:
+            finish(self.time)
+
+    def _explain(self, folder: Path | None) -> str:
+        scheme, fraction = self.plan.scheme, self.case.numerics.cfl
+        lines = [f"the run blew up before t = {self.time:g} s (step {self.operator.steps} of {self.plan.steps})"]
+        causes = ["sources or initial values far larger than meant: check their units"]
+        if "absorbing" in scheme.sides.values() and scheme.absorber.kind == "cpml":
+            causes.insert(0, "the absorbing layer in strongly varying material: try grid.absorbing: {kind: sponge}")
+        if fraction is None or fraction > 0.8:
+            causes.append("the step: try numerics.cfl: 0.8")
+        numbered = [f"  {i + 1}. {c}" for i, c in enumerate(causes)]
+        return "\n".join([*lines, "likely causes, in order:", *numbered])
+
+    def _open_fields(self, folder: Path, stack: ExitStack) -> list[Finisher]:
+        return []
+
+    def _write(self, folder: Path, status: Literal["failed"] | None = None) -> None:
+        prefix, deck = self.case.output.prefix, self.case.output.seissol_layout
+        receivers = self.receivers
+        if receivers is not None:
+            self.files.append(write_receivers(folder / f"{prefix}-receivers.h5", [receivers]))
+            if deck:
+                self.files += seissol_dat.write_receivers(folder, prefix, receivers)
+        if self.energies is not None:
+            self.files.append(write_energies(folder / f"{prefix}-energy.csv", self.energies))
+        write_run_manifest(self, folder, status)

@@ -1,0 +1,66 @@
+"""What a stencil records, costs and may not do."""
+
+import numpy as np
+import pytest
+
+from faultwave.backends import make_stencils
+from faultwave.kernels.stencil import Box, Injection, Launch, Layout, Program, Stencil, Tape, check, cost, record
+
+BOX = Box((0, 0, 0), (6, 7, 9))
+
+
+def program(function, levels=None, **more):
+    arrays = {n: Layout(BOX, group="g") for n in ("a", "b")} | {"l": Layout(BOX, "line", "y")}
+    return Program("test", BOX, arrays, levels or [[Launch(Stencil("s", function), BOX)]], {"c": 2.0}, **more)
+
+
+def test_reads_and_writes_are_recorded():
+    reads, writes = record(Stencil("s", lambda p: {"a": p.at("a") + p.scalar("c") * p.at("b", x=1, z=-2)}))
+    assert set(reads) == {("at", "a", 0, 0, 0), ("scalar", "c"), ("at", "b", -2, 0, 1)}
+    assert set(writes) == {"a"}
+
+
+def test_cost_counts_equal_operations_once():
+    def function(p):
+        d = p.at("b", x=1) - p.at("b")
+        return {"a": p.at("a") + d * d, "b": p.at("b") + d}
+
+    assert cost(Stencil("s", function)) == (4, 4)
+
+
+@pytest.mark.parametrize(
+    ("function", "what"),
+    [
+        (lambda p: {"a": p.at("a", y=1)}, "read at .* and written"),
+        (lambda p: {"a": p.at("no")}, "no array"),
+        (lambda p: {"a": p.scalar("no") * p.at("a")}, "no number"),
+        (lambda p: {"a": p.at("b", x=4)}, "farther than the halo"),
+    ],
+)
+def test_what_a_launch_may_not_do(function, what):
+    with pytest.raises(ValueError, match=what):
+        check(program(function))
+
+
+def test_points_outside_are_told():
+    tape = Tape(0, "a", np.array([[6 + 2, 0, 0]]))
+    with pytest.raises(ValueError, match="outside the array"):
+        make_stencils("cpu", program(lambda p: {"a": p.at("b")}, tapes=[tape]))
+
+
+def test_order_within_a_level():
+    """Launches, then injections, then launches with a lag, then the tape; each step again."""
+    first = Launch(Stencil("first", lambda p: {"a": 1.0 + p.at("b")}), BOX)
+    second = Launch(Stencil("second", lambda p: {"b": p.at("a", y=-1) + p.line("l", "y")}), BOX, lag=1)
+    points = np.array([[2, 3, 4]])
+    p = program(
+        None, [[first, second]], injections=[Injection(0, "a", points, np.array([0.5]), np.array([0]))],
+        tapes=[Tape(0, "a", points), Tape(0, "b", points + [0, 1, 0])],
+    )  # fmt: skip
+    for backend in ("numpy", "cpu"):
+        runner = make_stencils(backend, p, "double")
+        runner.view("l")[:] = np.arange(7)
+        a, b = runner.run(2, np.array([[[10.0], [20.0]]]))
+        # a = 1 + b + 0.5 amplitude; b[y] = a[y - 1] + y
+        assert a[:, 0].tolist() == [1 + 5.0, 1 + (1 + 3.0) + 10.0]
+        assert b[:, 0].tolist() == [6.0 + 4, 15.0 + 4]

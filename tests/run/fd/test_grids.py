@@ -1,0 +1,181 @@
+"""Cases on grids from their settings to seismograms: accuracy, files, and everything that is told before a run."""
+
+import json
+
+import numpy as np
+import pytest
+
+from faultwave.base.errors import InputError
+from faultwave.case.load import load_case
+from faultwave.run import simulate
+from faultwave.run.check import check
+from faultwave.run.initial import plane_waves
+from faultwave.verify.exact.full_space import FullSpace, tensor
+from faultwave.verify.exact.medium import Medium
+from faultwave.verify.exact.time_functions import ricker
+
+ROCK = {"rho": 2700.0, "vp": 3464.1016151377544, "vs": 2000.0}
+MOMENT = {"xy": 1e15, "xx": 4e14, "zz": -4e14}
+
+
+def case(**changes):
+    settings = {
+        "engine": "fd",
+        "end_time": 0.5,
+        "grid": {"lower": [0, 0, -1500], "upper": [1500, 1600, 0], "spacing": 100.0, "absorbing": {"width": 5}},
+        "material": {"constant": ROCK},
+        "sources": [
+            {"kind": "moment-tensor", "location": [750, 730, -620], "tensor": MOMENT,
+             "time_function": {"kind": "ricker", "duration": 0.5}}
+        ],
+        "output": {"receivers": {"points": [[300, 900, 0], [1200, 500, -900]], "interval": 0.05}},
+    }  # fmt: skip
+    for key, value in changes.items():
+        group = settings
+        *path, last = key.split("__")
+        for part in path:
+            group = group.setdefault(part, {})
+        group[last] = value
+    return settings
+
+
+def problems(**changes):
+    settings, found = load_case(case(**changes))
+    if settings is None:
+        return "\n".join(map(str, found.errors))
+    return "\n".join(map(str, check(settings).errors))
+
+
+def plane_wave_error(cells, courant):
+    n = float(cells)
+    wave = {"k": [2 * np.pi, 2 * np.pi, 0.0], "amplitude": 1.0}
+    waves = [{"mode": "P", **wave}, {"mode": "S", "polarisation": [0, 0, 1.0], **wave, "k": [0.0, -2 * np.pi, 0.0]}]
+    material = {"rho": 1.0, "lambda": 2.0, "mu": 1.0}
+    sim = simulate({
+        "engine": "fd", "end_time": 0.3, "material": {"constant": material},
+        "grid": {"lower": [0, 0, 0], "upper": [1, 1, 1], "spacing": 1 / n, "boundaries": dict.fromkeys("xyz", "periodic")},
+        "initial": {"kind": "plane-wave", "wave": waves}, "numerics": {"precision": "double", "cfl": courant},
+    })  # fmt: skip
+    sim.run(write=False)
+    parameters = {k: np.array([v]) for k, v in material.items()}
+    return sim.error(lambda x, t: plane_waves(sim.plan.law, parameters, sim.case.initial.wave, x, t))
+
+
+def test_fourth_order_in_space():
+    """The step falls with the square of the spacing, so that its second order shows as fourth."""
+    coarse, fine = plane_wave_error(8, 0.8), plane_wave_error(16, 0.4)
+    moving = (coarse > 1e-3) & (fine > 0)  # s_xz stays still
+    rates = np.log2(coarse[moving] / fine[moving])
+    assert moving.sum() >= 7
+    assert (rates > 3.7).all() and (rates < 4.3).all(), rates
+
+
+def test_seismograms_of_a_full_space():
+    frequency, location = 1.0, (30.0, -20.0, 45.0)
+    receivers = [[1500.0, 700, 500], [-600, 510, -1422], [0.0, 1950, 1200]]
+    sim = simulate({
+        "engine": "fd", "end_time": 3.2, "material": {"constant": ROCK},
+        "grid": {"lower": [-2000] * 3, "upper": [2000] * 3, "spacing": 100.0, "boundaries": {}, "absorbing": {"frequency": 1.0}},
+        "sources": [{"kind": "moment-tensor", "location": location, "tensor": MOMENT,
+                     "time_function": {"kind": "ricker", "duration": 1 / frequency}}],
+        "output": {"receivers": {"points": receivers, "interval": 0.02, "rotation": True, "strain_rate": True}},
+    })  # fmt: skip
+    data = sim.run(write=False).receivers
+    rock = Medium(2700.0, 1.08e10, 1.08e10)
+    exact = FullSpace(
+        rock, ricker(frequency, 1.5), location=location, moment=tuple(map(tuple, np.array(tensor(**MOMENT))))
+    )
+    points, time = np.array(receivers), data["time"]
+    assert len(time) == 161 and time[-1] == pytest.approx(3.2)
+
+    def misfit(found, expected):
+        return np.sqrt(((found - expected) ** 2).sum((0, 2)) / (expected**2).sum((0, 2)))
+
+    def pick(names):
+        return np.stack([data.quantity(n) for n in names], -1)
+
+    expected = exact.velocity(points, time).transpose(1, 0, 2)
+    assert misfit(pick(["v1", "v2", "v3"]), expected).max() < 0.01
+    h = 1.0
+    gradient = np.stack([
+        (exact.velocity(points + h * e, time) - exact.velocity(points - h * e, time)).transpose(1, 0, 2) / (2 * h) for e in np.eye(3)
+    ], -1)  # fmt: skip
+    rotation = np.stack([gradient[..., 2, 1] - gradient[..., 1, 2], gradient[..., 0, 2] - gradient[..., 2, 0],
+                         gradient[..., 1, 0] - gradient[..., 0, 1]], -1)  # fmt: skip
+    assert misfit(pick(["rot1", "rot2", "rot3"]), rotation).max() < 0.03
+    strain = np.stack([gradient[..., i, i] for i in range(3)], -1)
+    assert misfit(pick(["epsxx", "epsyy", "epszz"]), strain).max() < 0.03
+
+
+def test_a_run_leaves_its_files(tmp_path):
+    sim = simulate(case(output__energies={"interval": 0.1}), output=tmp_path / "out")
+    sim.run()
+    names = {p.name for p in (tmp_path / "out").iterdir()}
+    assert names == {"run-receivers.h5", "run-energy.csv", "run-manifest.json"}
+    manifest = json.loads((tmp_path / "out" / "run-manifest.json").read_text())
+    assert manifest["status"] == "finished"
+    assert manifest["rates"]["point_updates"] == sim.operator.steps * 25 * 26 * 20
+    assert sim.energies["time"] == pytest.approx(np.linspace(0, 0.5, 6), abs=sim.plan.scheme.step)
+    assert sim.energies["elastic_kinetic_energy"][-1] > 0
+
+
+def test_backends_and_precisions_agree():
+    results = [
+        simulate(case(), backend=backend, precision=precision).run(write=False).receivers["values"]
+        for backend, precision in (("cpu", "single"), ("numpy", "single"), ("cpu", "double"))
+    ]
+    scale = np.abs(results[0]).max(axis=(0, 1))
+    for other in results[1:]:
+        assert (np.abs(results[0] - other).max(axis=(0, 1)) <= 1e-5 * scale).all()
+
+
+def test_spacing_from_frequency():
+    sim = simulate(case(grid__spacing=None, grid__frequency=4.0, grid__points_per_wavelength=5))
+    assert sim.plan.scheme.grid.spacing == 100.0 and sim.plan.frequency == pytest.approx(4.0)
+
+
+def test_the_box_is_where_it_was_asked_for():
+    plan = simulate(case(grid__upper=[1490, 1600, 0])).plan
+    assert plan.lower.tolist() == [0, 0, -1500] and plan.upper.tolist() == [1500, 1600, 0]
+    assert plan.scheme.grid.lower == (-500.0, -500.0, -2000.0) and plan.scheme.grid.shape == (20, 26, 25)
+    assert plan.steps * plan.scheme.step == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"output__receivers": {"points": [[300, 900, 50], [9, 9, -9999]]}}, ["receiver 1", "50 m outside", "receiver 2"]),
+        ({"sources": [{"kind": "force", "location": [-10, 0, -5], "force": [1, 0, 0], "time_function": {"kind": "brune"}}]},
+         ["source", "10 m outside the box"]),
+        ({"grid__frequency": 8.0}, ["grid.spacing", "resolves 3.333 Hz", "Vs = 2000", "100 % of the points", "at most 41.67 m"]),
+        ({"grid__spacing": None}, ["give spacing or frequency"]),
+        ({"grid": None}, ["'grid' is missing"]),
+        ({"grid__boundaries": {"z-": "free-surface"}}, ["free surface at z+"]),
+        ({"grid__boundaries": {"x-": "periodic"}}, ["'x: periodic'"]),
+        ({"grid__lower": [0, 2000, -1500]}, ["lower must be below upper"]),
+        ({"material": {"constant": {"rho": 1, "vp": 2}}}, ["mu is needed"]),
+        ({"attenuation": {}}, ["Qp is needed", "Qs is needed"]),
+        ({"material": {"expression": {"rho": "if (x > 800) { return -999; } return 2000;", "vp": "3000", "vs": "1000"}}},
+         ["rho is not positive", "-999"]),
+        ({"numerics": {"cfl": 1.2}}, ["1.2 is unstable"]),
+        ({"numerics": {"backend": "gpu9"}}, ["'gpu9' does not exist"]),
+        ({"law": "acoustic"}, ["no 'acoustic'"]),
+        ({"grid__spacing": 0.1}, ["GiB, this machine has"]),
+        ({"initial": {"kind": "easi", "field": {"constant": {"v1": 1}}}}, ["'easi' cannot start a grid"]),
+    ],
+)  # fmt: skip
+def test_told_before_the_run(changes, words):
+    text = problems(**changes)
+    for word in words:
+        assert word in text, text
+
+
+def test_everything_at_once():
+    text = problems(output__receivers={"points": [[0, 0, 1]]}, sources=[
+        {"kind": "force", "location": [0, 0, 9], "force": [1, 0, 0], "time_function": {"kind": "brune"}}])  # fmt: skip
+    assert "receiver 1" in text and "source" in text
+
+
+def test_a_case_for_tetrahedra_needs_a_mesh():
+    with pytest.raises(InputError, match="'mesh' is missing"):
+        simulate({**case(), "engine": "dg", "mesh": None})
