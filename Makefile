@@ -3,6 +3,7 @@
 #   make test     the tests (fast ones)
 #   make lint     style, types, import contracts
 #   make verify   exact solutions and benchmarks, and the slow tests (long)
+#   make bench    kernels against the roofs of this machine: the table and picture of docs/performance.md (minutes)
 #   make docs     the documentation as a web site (site/)
 #   make format   bring the code into the house style
 #   make clean    remove what the targets above made
@@ -14,7 +15,7 @@ STAMP := $(VENV)/.complete
 # Test workers share the cores; a team of threads in each would only fight over them.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: help setup demo test lint format verify docs clean
+.PHONY: help setup demo test lint format verify bench docs clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -46,8 +47,11 @@ verify: setup
 	$(BIN)/faultwave verify --all
 	$(BIN)/python -m pytest -m slow
 
+bench: setup
+	$(BIN)/faultwave bench table --write docs/performance.md --json bench.json --picture docs/images/roofline.png
+
 docs: setup
 	$(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) demo site build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) demo site bench.json build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -245,10 +245,10 @@ def test_bytes_by_precision() -> None:
     k = Kernel("k")
     q, index, store = k.batch("q_in", 3, 2), k.index("index", 2), k.store("store", 3, 2, "out")
     k.scatter(q, store, index, 0)
-    assert cost(k).bytes(8) == 8 * (6 + 2 + 6)
-    assert cost(k).bytes(4) == 4 * (6 + 6) + 8 * 2  # slot numbers stay 64-bit
+    assert cost(k).bytes(8, 8) == 8 * (6 + 2 + 6)
+    assert cost(k).bytes(4, 8) == 4 * (6 + 6) + 8 * 2
 
     fixed = Kernel("fixed", fixed=True)
     q, index, store = fixed.batch("q_in", 3, 2), fixed.index("index", 2), fixed.store("store", 3, 2, "out")
     fixed.scatter(q, store, index, 0)
-    assert cost(fixed).bytes(4) == 8 * 6 + 8 * 2 + 4 * 6  # a store keeps the run's precision
+    assert cost(fixed).bytes(4, 4) == 8 * 6 + 4 * 2 + 4 * 6  # a store keeps the run's precision

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from faultwave.backends import Backend
 from faultwave.kernels.language import Kernel
 
@@ -21,9 +23,14 @@ class Entry:
     """One launch: items [begin, end) in ``seconds``; ``again`` repeats it."""
 
     kernel: Kernel
-    items: int
+    begin: int
+    end: int
     seconds: float
     again: Callable[[], None]
+
+    @property
+    def items(self) -> int:
+        return self.end - self.begin
 
 
 class Book:
@@ -46,6 +53,11 @@ class Book:
 
     def index(self, *args: Any, **options: Any) -> Any:
         return self._kept(self.inner.index(*args, **options))
+
+    @property
+    def index_bytes(self) -> int:
+        """Bytes of one slot number."""
+        return int(self.inner.index(np.zeros((self.inner.lanes, 1), np.int64)).nbytes) // self.inner.lanes
 
     def matrix(self, *args: Any, **options: Any) -> Any:
         return self._kept(self.inner.matrix(*args, **options))
@@ -92,7 +104,7 @@ class _Noted:
         start = time.perf_counter()
         self.launch(begin, end, **scalars)
         seconds = time.perf_counter() - start
-        self.book.entries.append(Entry(self.kernel, end - begin, seconds, lambda: self.launch(begin, end, **scalars)))
+        self.book.entries.append(Entry(self.kernel, begin, end, seconds, lambda: self.launch(begin, end, **scalars)))
 
 
 __all__ = ["Book", "Entry"]

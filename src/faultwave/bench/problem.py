@@ -10,12 +10,12 @@ import numpy as np
 from faultwave import backends
 from faultwave.base.errors import Problems, suggest
 from faultwave.bench.book import Book
-from faultwave.bench.roofs import last_cache_bytes
 from faultwave.domain import tets
 from faultwave.domain.tets.box import FAULT_TAG, Box, box_mesh
 from faultwave.domain.tets.mesh import FACE_OPPOSITE
 from faultwave.engines.dg.basis import tet_size
 from faultwave.laws import laws
+from faultwave.laws.law import Parameter
 from faultwave.run.engine import Engine
 from faultwave.run.plan import make_plan
 
@@ -116,13 +116,13 @@ def engine(s: Setting) -> Engine:
 
     made = mesh(s.cells, s.faults)
     count = bricks(s.cells)
-    needed = [p.name for p in laws()[s.law].parameters]
+    parameters = laws()[s.law].parameters
     settings: dict[str, Any] = {
         "law": s.law,
         "mesh": {
             "generate": {"shape": "box", "cells": list(count), "lower": [0, 0, 0], "upper": [n * EDGE for n in count]}
         },
-        "material": {"constant": {name: MATERIAL.get(name, 1.0) for name in needed}},
+        "material": {"constant": {p.name: MATERIAL.get(p.name, _default(p)) for p in parameters}},
         "end_time": 1.0,
         "numerics": {
             "order": s.order, "precision": s.precision, "backend": s.backend, "threads": s.threads,
@@ -147,6 +147,10 @@ def engine(s: Setting) -> Engine:
     return result
 
 
+def _default(parameter: Parameter) -> float:
+    return 1.0 if parameter.default is None else parameter.default
+
+
 def _set_wave(engine: Engine, size: np.ndarray) -> None:
     """Cell averages of a wave through the box; numbers of the sizes of a run, never denormal."""
     plan, quantities = engine.plan, len(engine.plan.law.quantities)
@@ -159,9 +163,4 @@ def _set_wave(engine: Engine, size: np.ndarray) -> None:
         engine.operator.set_dofs(dofs, part)
 
 
-def cells_for(bytes_per_cell: float, caches: float) -> int:
-    """Cells whose memory is ``caches`` times the last cache."""
-    return max(SMALLEST, round(caches * last_cache_bytes() / bytes_per_cell))
-
-
-__all__ = ["Setting", "bricks", "cells_for", "check", "engine", "mesh"]
+__all__ = ["Setting", "bricks", "check", "engine", "mesh"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from faultwave.bench.book import Book, Entry
 from faultwave.bench.leanest import useful_flops
 from faultwave.bench.problem import Setting
 from faultwave.bench.roofs import Roofs, last_cache_bytes
-from faultwave.kernels.count import Cost, cost
+from faultwave.kernels.count import cost
 from faultwave.output.atomic import atomic_text
 from faultwave.output.manifest import machine, versions
 from faultwave.run.engine import Engine
@@ -43,21 +43,14 @@ def proxy(setting: Setting, say: Say = lambda _: None, sweep: int | None = None)
     assert isinstance(book, Book)
     threads = int(book.threads)
     roofs = Roofs(setting.precision, threads, sweep)
-    engine.march.advance(engine.march.time + engine.march.tick)  # pages, caches, threads
-    say("measuring the update and the roofs")
-    steps = setting.steps or _enough_steps(engine)
-    rates, seconds = _rates(engine, roofs, steps, setting.repeats)
-    say("measuring each kernel")
-    with book.written() as entries:
-        _advance(engine, 1)
-    launched, cells = list(entries), engine.plan.cells
-    kernels = _kernel_table(engine, book, setting, sum(cells / r for r in rates) / len(rates))
-    rate, itemsize = float(np.median(rates)), np.dtype(book.dtype).itemsize
-    executed, moved = _per_update(launched, cells, itemsize)
-    useful = useful_flops(setting.law, setting.order)
-    known = useful if useful is not None else executed
-    peaks, copies = (np.array(roofs.samples[n]) for n in ("fma", "copy"))
-    each = np.array(rates)
+    roofs.sample()  # warms up, and sizes the loops
+    roofs.samples.clear()
+    _advance(engine, 1)  # pages, caches, threads
+    steps, cells = setting.steps or _enough_steps(engine), engine.plan.cells
+    samples = []
+    for i in range(setting.repeats):
+        say(f"measuring, repeat {i + 1} of {setting.repeats}")
+        samples.append(_sample(engine, book, roofs, steps))
     return {
         "format": FORMAT,
         **facts(),
@@ -65,32 +58,46 @@ def proxy(setting: Setting, say: Say = lambda _: None, sweep: int | None = None)
         "cells": cells,
         "faces_between_cells": int((engine.plan.topology.neighbours >= 0).sum()) // 2,
         "fault_faces": 0 if engine.plan.fault is None else len(engine.plan.fault.faces.area),
-        "updates_per_second": rate,
-        "updates_per_second_samples": rates,
-        "updates_per_second_spread": (max(rates) - min(rates)) / rate,
-        "ns_per_update": 1e9 / rate,
-        "useful_flops_per_update": known,
-        "useful_flops_source": "leanest formulation" if useful is not None else "the engine's kernels",
-        "executed_flops_per_update": executed,
-        "bytes_per_update": moved,
-        "useful_flops_per_second": rate * known,
-        "executed_flops_per_second": rate * executed,
-        "bytes_per_second": rate * moved,
-        "peak_flops": roofs.roof("fma").value,
-        "peak_fraction": float(np.median(each * known / peaks)),
-        "executed_peak_fraction": float(np.median(each * executed / peaks)),
-        "memory_operand_peak_flops": roofs.roof("fma_memory").value,
-        "copy_bandwidth": roofs.roof("copy").value,
-        "copy_fraction": float(np.median(each * moved / copies)),
+        **_update(samples, _kernel_table(samples, book, steps, cells), cells, useful_flops(setting.law, setting.order)),
         "roofs": {n: asdict(roofs.roof(n)) for n in roofs.samples},
         "bytes_per_cell": book.nbytes() / cells,
         "resident_bytes": book.nbytes(),
         "last_cache_bytes": last_cache_bytes(),
         "in_cache": book.nbytes() <= last_cache_bytes(),
-        "kernels": kernels,
-        "kernel_seconds_share": min(1.0, sum(k["share"] for k in kernels)),
+        "index_bytes": book.index_bytes,
         "setup_seconds": setup,
-        "stepping_seconds": seconds,
+    }
+
+
+def _update(samples: list[Sample], kernels: list[dict[str, Any]], cells: int, leanest: int | None) -> dict[str, Any]:
+    """The whole update, from its kernels and repeats."""
+    executed, moved = (sum(k["items"] * k[f"{what}_per_item"] for k in kernels) / cells for what in ("flops", "bytes"))
+    useful = leanest if leanest is not None else executed
+    rates = [s.rate for s in samples]
+    rate = _median(rates)
+
+    def fraction(amount: float, roof: str) -> float:
+        return _median(s.rate * amount / s.roofs[roof] for s in samples)
+
+    return {
+        "updates_per_second": rate,
+        "updates_per_second_samples": rates,
+        "updates_per_second_spread": _spread(rates),
+        "ns_per_update": 1e9 / rate,
+        "useful_flops_per_update": useful,
+        "useful_flops_source": "leanest formulation" if leanest is not None else "engine's kernels",
+        "executed_flops_per_update": executed,
+        "bytes_per_update": moved,
+        "useful_flops_per_second": rate * useful,
+        "executed_flops_per_second": rate * executed,
+        "bytes_per_second": rate * moved,
+        "peak_flops": _median(s.roofs["fma"] for s in samples),
+        "peak_fraction": fraction(useful, "fma"),
+        "executed_peak_fraction": fraction(executed, "fma"),
+        "memory_operand_peak_flops": _median(s.roofs["fma_memory"] for s in samples),
+        "copy_bandwidth": _median(s.roofs["copy"] for s in samples),
+        "copy_fraction": fraction(moved, "copy"),
+        "kernels": kernels,
     }
 
 
@@ -115,83 +122,77 @@ def _enough_steps(engine: Engine) -> int:
     return max(1, round(REPEAT_SECONDS / (time.perf_counter() - start)))
 
 
-def _rates(engine: Engine, roofs: Roofs, steps: int, repeats: int) -> tuple[list[float], float]:
-    """Updates a second of every repeat, each after a measurement of the roofs; seconds of stepping."""
-    names = roofs.names()
-    roofs.sample(names)  # warms up, and sizes the loops
-    roofs.samples.clear()
-    rates, total = [], 0.0
-    for _ in range(repeats):
-        roofs.sample(names)
-        _advance(engine, 1)  # the caches are the engine's again
-        before, start = engine.updates, time.perf_counter()
+@dataclass(frozen=True)
+class Sample:
+    """One repeat: the roofs, then the update, then each kernel in its steps and alone, all within a second or so."""
+
+    roofs: dict[str, float]
+    rate: float  # updates a second
+    launches: dict[str, list[Entry]]  # by kernel, of all steps
+    alone: dict[str, float]  # seconds an item
+
+
+def _sample(engine: Engine, book: Book, roofs: Roofs, steps: int) -> Sample:
+    found = roofs.sample()
+    _advance(engine, 1)  # the caches are the engine's again
+    before, start = engine.updates, time.perf_counter()
+    _advance(engine, steps)
+    rate = (engine.updates - before) / (time.perf_counter() - start)
+    with book.written() as entries:
         _advance(engine, steps)
-        seconds = time.perf_counter() - start
-        rates.append((engine.updates - before) / seconds)
-        total += seconds
-    return rates, total
+    names = dict.fromkeys(e.kernel.name for e in entries)
+    launches = {name: [e for e in entries if e.kernel.name == name] for name in names}
+    return Sample(found, rate, launches, {name: _seconds_an_item(mine) for name, mine in launches.items()})
 
 
-def _per_update(entries: Iterable[Entry], cells: int, itemsize: int) -> tuple[float, float]:
-    """Flops executed and bytes moved per element update, as the kernels declare them, padding included."""
-    costs = _costs(entries)
-    flops = sum(e.items * costs[e.kernel.name].flops for e in entries)
-    return flops / cells, sum(e.items * costs[e.kernel.name].bytes(itemsize) for e in entries) / cells
+def _seconds_an_item(launched: list[Entry]) -> float:
+    """Launches each range once more, one after the other, twice, and times the second round.
 
-
-def _costs(entries: Iterable[Entry]) -> dict[str, Cost]:
-    return {name: cost(kernel) for name, kernel in {e.kernel.name: e.kernel for e in entries}.items()}
-
-
-def _kernel_table(engine: Engine, book: Book, setting: Setting, step_seconds: float) -> list[dict[str, Any]]:
-    """Every kernel: what it costs alone, launched as one step launches it, and its share of a step.
-
-    Alone means again and again without the others; the state is of no use afterwards.
+    The state is of no use for physics afterwards, but its numbers stay numbers.
     """
-    samples: dict[str, list[float]] = {}
-    for _ in range(setting.repeats):
-        with book.written() as entries:
-            _advance(engine, 1)
-        step: dict[str, float] = {}
-        for e in entries:
-            step[e.kernel.name] = step.get(e.kernel.name, 0.0) + e.seconds
-        for name, seconds in step.items():
-            samples.setdefault(name, []).append(seconds)
-    launched, itemsize = list(entries), np.dtype(book.dtype).itemsize
-    costs, rows = _costs(launched), []
-    for name, within in samples.items():
-        mine = [e for e in launched if e.kernel.name == name]
-        items = sum(e.items for e in mine)
-        alone = _alone(mine, setting.repeats)
-        seconds = float(np.median(alone))
-        flops, moved = costs[name].flops, costs[name].bytes(itemsize)
+    ranges = {(e.begin, e.end): e for e in launched}.values()
+    for entry in ranges:
+        entry.again()
+    start = time.perf_counter()
+    for entry in ranges:
+        entry.again()
+    return (time.perf_counter() - start) / sum(e.items for e in ranges)
+
+
+def _kernel_table(samples: list[Sample], book: Book, steps: int, cells: int) -> list[dict[str, Any]]:
+    """Every kernel, the one with the largest share first. Items are those of a step in the mean, padding included."""
+    rows = []
+    for name, mine in samples[-1].launches.items():
+        items, counted = sum(e.items for e in mine) / steps, cost(mine[0].kernel)
+        flops, moved = counted.flops, counted.bytes(np.dtype(book.dtype).itemsize, book.index_bytes)
+        alone = [s.alone[name] for s in samples]
+        within = [sum(e.seconds for e in s.launches[name]) / steps for s in samples]
         rows.append(
             {
                 "kernel": name,
                 "items": items,
                 "flops_per_item": flops,
                 "bytes_per_item": moved,
-                "ns_per_item": 1e9 * seconds / items,
-                "ns_per_item_in_step": 1e9 * float(np.median(within)) / items,
-                "spread": (max(alone) - min(alone)) / seconds,
-                "flops_per_second": flops * items / seconds,
-                "bytes_per_second": moved * items / seconds,
-                "ns_per_update": 1e9 * float(np.median(within)) / engine.plan.cells,
-                "share": float(np.median(within)) / step_seconds,
+                "ns_per_item": 1e9 * _median(alone),
+                "ns_per_item_in_step": 1e9 * _median(within) / items,
+                "spread": _spread(alone),
+                "flops_per_second": flops / _median(alone),
+                "bytes_per_second": moved / _median(alone),
+                "peak_fraction": _median(flops / t / s.roofs["fma"] for t, s in zip(alone, samples, strict=True)),
+                "copy_fraction": _median(moved / t / s.roofs["copy"] for t, s in zip(alone, samples, strict=True)),
+                "ns_per_update": 1e9 * _median(within) / cells,
+                "share": _median(t * s.rate / cells for t, s in zip(within, samples, strict=True)),
             }
         )
-    return sorted(rows, key=lambda r: -float(r["share"]))
+    return sorted(rows, key=lambda r: -r["share"])
 
 
-def _alone(entries: list[Entry], repeats: int) -> list[float]:
-    """Seconds of launching these, one after the other, several times."""
-    found = []
-    for _ in range(repeats + 1):
-        start = time.perf_counter()
-        for entry in entries:
-            entry.again()
-        found.append(time.perf_counter() - start)
-    return found[1:]
+def _median(values: Iterable[float]) -> float:
+    return float(np.median(list(values)))
+
+
+def _spread(values: Sequence[float]) -> float:
+    return (max(values) - min(values)) / _median(values)
 
 
 def write(path: Path, result: Any) -> None:

@@ -48,7 +48,7 @@ def proxy_sections(r: dict[str, Any]) -> list[Section]:
     header = ("kernel", "items", "ns an item", "in the step", "GFLOP/s", "GB/s", "flops", "bytes", "share")
     rows: list[tuple[str, ...]] = [
         (
-            k["kernel"], f"{k['items']:,}", f"{k['ns_per_item']:.0f}", f"{k['ns_per_item_in_step']:.0f}",
+            k["kernel"], f"{k['items']:,.0f}", f"{k['ns_per_item']:.0f}", f"{k['ns_per_item_in_step']:.0f}",
             f"{giga * k['flops_per_second']:.2f}", f"{giga * k['bytes_per_second']:.2f}", f"{k['flops_per_item']:,}",
             f"{k['bytes_per_item']:,}", f"{100 * k['share']:.1f} %",
         )

@@ -72,3 +72,49 @@ def peak(threads: Threads = None, json: Json = None) -> None:
     screen.out().print(screen.table(title, lines, header), "")
     if json is not None:
         write(json, {"format": "faultwave-bench-peak-1", **facts(), "roofs": rows})
+
+
+@app.command(epilog="Example: faultwave bench roofline proxy.json --output roofline.png")
+def roofline(
+    results: Annotated[list[Path], typer.Argument(metavar="JSON...", help="Files of faultwave bench proxy --json.")],
+    output: Annotated[Path, typer.Option("--output", metavar="PNG", help="The picture.")] = Path("roofline.png"),
+) -> None:
+    """Draw kernels and whole updates under the roofs measured with them."""
+    from faultwave.bench.proxy import read
+    from faultwave.bench.roofline import draw
+
+    screen.files([draw([read(path) for path in results], output)])
+
+
+@app.command(epilog="Example: faultwave bench table --write docs/performance.md --picture roofline.png")
+def table(
+    threads: Annotated[
+        list[int] | None, typer.Option("--threads", help="Threads; repeat for several. Default 1 and 2.")
+    ] = None,
+    repeats: Annotated[int, typer.Option("--repeats", help="How often each proxy measures everything.")] = 5,
+    insert: Annotated[
+        Path | None, typer.Option("--write", metavar="FILE", help="Put the table between the markers of this file.")
+    ] = None,
+    json: Json = None,
+    picture: Annotated[Path | None, typer.Option("--picture", metavar="PNG", help="Also draw the rooflines.")] = None,
+) -> None:
+    """Measure the proxies of every order in and out of cache, some minutes, and print the table of the documentation.
+
+    Each runs in a process of its own. Keep the machine free of other work meanwhile.
+    """
+    from faultwave.bench import table as tables
+    from faultwave.bench.proxy import write
+    from faultwave.bench.roofline import draw
+
+    counts = sorted(set(threads or (1, 2)))
+    tables.check(counts, repeats, insert)
+    with screen.status("table") as say:
+        results = tables.measure(counts, repeats, say)
+    text = tables.markdown(results)
+    typer.echo(text)
+    if insert is not None:
+        tables.insert(insert, text)
+    if json is not None:
+        write(json, results)
+    if picture is not None:
+        screen.files([draw([r for r in results if not r["in_cache"]], picture)])

@@ -14,9 +14,6 @@ from faultwave.kernels.language import Array, Contract, Gather, Kernel, Pointwis
 _FREE = {"const", "input", "variable", "result", "neg", "where", "lt", "le", "and", "or", "not", "abs"}
 
 
-INDEX_BYTES = 8  # slot numbers are 64-bit integers whatever the precision
-
-
 @dataclass(frozen=True)
 class Cost:
     """Per item: ``flops`` (one for add, multiply, divide, root or function; iterations counted once; what is the same for
@@ -28,9 +25,9 @@ class Cost:
     indices: int = 0
     fixed: int = 0
 
-    def bytes(self, real: int) -> int:
-        """Bytes moved with ``real`` bytes a number in the run's precision."""
-        return INDEX_BYTES * self.indices + 8 * self.fixed + real * (self.numbers - self.indices - self.fixed)
+    def bytes(self, real: int, index: int) -> int:
+        """Bytes moved with ``real`` bytes a number in the run's precision and ``index`` bytes a slot number."""
+        return index * self.indices + 8 * self.fixed + real * (self.numbers - self.indices - self.fixed)
 
 
 def cost(kernel: Kernel) -> Cost:
