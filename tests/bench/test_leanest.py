@@ -34,6 +34,13 @@ def test_acoustic(order, total):
     assert useful_flops("acoustic", order) == contractions + pointwise == total
 
 
+@pytest.mark.parametrize(("order", "total"), [(2, 1030), (3, 3230), (4, 8426)])
+def test_maxwell(order, total):
+    contractions = 8 * DERIVATIVES[order] + (8 + 4) * TRACES[order]
+    pointwise = 54 * LOWER[order] + 24 * FACE[order] + 80 * CELL[order]
+    assert useful_flops("maxwell", order) == contractions + pointwise == total
+
+
 @pytest.mark.parametrize(("order", "kilo"), [(2, 1.8), (3, 5.5), (4, 13.8), (5, 31.0), (6, 65.0), (7, 127.0)])
 def test_the_table_of_the_leanest_form(order, kilo):
     assert useful_flops("elastic", order) == pytest.approx(1e3 * kilo, rel=0.015)
@@ -43,7 +50,7 @@ def test_a_law_without_a_leanest_form():
     assert useful_flops("unheard-of", 4) is None
 
 
-@pytest.mark.parametrize("law", ["elastic", "acoustic"])
+@pytest.mark.parametrize("law", ["elastic", "acoustic", "maxwell"])
 def test_the_table_in_the_documentation(law):
     page = (Path(__file__).parents[2] / "docs" / "benchmarks.md").read_text()
     row = next(line for line in page.splitlines() if line.startswith(f"| {law} |"))

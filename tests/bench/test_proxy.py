@@ -50,6 +50,21 @@ def test_every_kernel_of_a_step_is_measured(elastic):
     assert elastic["executed_flops_per_update"] == pytest.approx(total / 162)
 
 
+def test_fractions_are_of_the_roofs_of_the_same_repeat():
+    r = proxy(Setting(**TINY | {"repeats": 1}), sweep=SWEEP)
+    rate, peak, copy = r["updates_per_second"], r["roofs"]["fma"]["value"], r["roofs"]["copy"]["value"]
+    assert (r["peak_flops"], r["copy_bandwidth"]) == (peak, copy)
+    assert r["peak_fraction"] == pytest.approx(rate * r["useful_flops_per_update"] / peak)
+    assert r["executed_peak_fraction"] == pytest.approx(rate * r["executed_flops_per_update"] / peak)
+    assert r["copy_fraction"] == pytest.approx(rate * r["bytes_per_update"] / copy)
+    for k in r["kernels"]:
+        assert k["flops_per_second"] == pytest.approx(k["flops_per_item"] / k["ns_per_item"] * 1e9)
+        assert k["bytes_per_second"] == pytest.approx(k["bytes_per_item"] / k["ns_per_item"] * 1e9)
+        assert k["peak_fraction"] == pytest.approx(k["flops_per_second"] / peak)
+        assert k["copy_fraction"] == pytest.approx(k["bytes_per_second"] / copy)
+        assert k["share"] == pytest.approx(k["ns_per_update"] / r["ns_per_update"])
+
+
 def test_bytes_are_those_of_the_kernels():
     found = proxy(Setting(**TINY | {"order": 4}), sweep=SWEEP)
     table = {k["kernel"]: k for k in found["kernels"]}

@@ -92,3 +92,10 @@ def test_measure_runs_each_proxy_apart(monkeypatch, result):
 def test_a_proxy_in_a_process_of_its_own_says_why_it_failed():
     with pytest.raises(RunError, match="three bricks a side"):
         table.apart(Setting(cells=1))
+
+
+def test_a_busy_machine_is_told(result):
+    quiet, busy = changed(result), changed(result)
+    quiet["updates_per_second_spread"], busy["updates_per_second_spread"] = 0.1, 0.2
+    assert "In 1 of 2 proxies" in table.markdown([quiet, busy])
+    assert "busy" not in table.markdown([quiet, quiet])

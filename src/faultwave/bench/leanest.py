@@ -17,6 +17,10 @@ Elastic solid, scaled unknowns v = J^-1 velocity and s = (dt / rho) J^-1 stress 
 
 A fluid, sigma / K and v = J^-1 velocity: dsigma = div v is the contraction, dv^a = G^ab d_b sigma; one trace column of
 sigma and one of v^a a face.
+
+Lossless electromagnetic waves, components of E and H along the cell's edges: the curl's components d_b h_c - d_c h_b are the
+contraction itself, two columns of each field a direction; a metric of six numbers takes them back to components along edges. A
+face sees those of its own two edges, in which a change to its frame is triangular: 1 + 3 flops.
 """
 
 from __future__ import annotations
@@ -69,6 +73,19 @@ FORMS = {
         face=1 + 2 * 2 + 2,
         # face 0 to all directions 3, rate 15 and 3 added; jumps of sigma summed 3, scaled and added 2
         spread=3 + 15 + 3 + 3 + 2,
+    ),
+    "maxwell": Form(
+        derivative_columns=4,
+        trace_columns=4,
+        lift_columns=2,
+        rate=2 * 3 * 5,
+        taylor=2 * 6 * 2,
+        # e_2 - e_1 and e_3 - e_1 of both fields
+        flow=2 * 2,
+        # both fields to the frame, w and u, (w_R - u) A, back
+        face=2 * 4 + 2 * 4 + 4 + 4,
+        # four faces' jump of T added 4 x 8, face 0's two components to three 2 x 4, rate 30, six components added
+        spread=4 * 8 + 2 * 4 + 30 + 6,
     ),
 }
 

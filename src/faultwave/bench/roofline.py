@@ -54,7 +54,9 @@ def _panel(ax: Axes, results: list[dict[str, Any]]) -> None:
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_xlim(left, right)
-    ax.set_ylim(0.35 * min(y.min(), roofs["copy"] * left), 1.5 * roofs["fma"])
+    lowest, top = min(0.7 * y.min(), roofs["copy"] * left), 1.5 * roofs["fma"]
+    legend = 0.06 + 0.055 * len(results)  # share of the height, below all points
+    ax.set_ylim(lowest * (lowest / top) ** (legend / (1 - legend)), top)
     _roofs(ax, roofs, left, right)
     ax.set_xlabel("flops a byte")
     ax.set_ylabel("GFLOP/s")
@@ -86,7 +88,14 @@ def _point(ax: Axes, r: dict[str, Any], colour: str, only: bool) -> tuple[np.nda
     if only:
         for k, kx, ky in zip(shown, x, y, strict=True):
             ax.annotate(
-                k["kernel"], (kx, ky), (0, 9), textcoords="offset points", ha="center", fontsize=7.5, color=style.INK
+                k["kernel"],
+                (kx, ky),
+                (-9, 0),
+                textcoords="offset points",
+                ha="right",
+                va="center",
+                fontsize=7.5,
+                color=style.INK,
             )
     return np.array([*x, *(u[0] for u in update)]), np.array([*y, *(u[1] for u in update)])
 
