@@ -7,7 +7,11 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationInfo
 
+from faultwave.base.units import Quantity
 from faultwave.case.parameters import parameter_to_si
+
+Vector = tuple[Quantity("m"), Quantity("m"), Quantity("m")]  # type: ignore[valid-type,misc]
+"""A point in space."""
 
 
 class Settings(BaseModel):

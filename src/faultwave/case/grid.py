@@ -7,9 +7,8 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from faultwave.base.units import Quantity
-from faultwave.case.common import Settings, need
+from faultwave.case.common import Settings, Vector, need
 
-Vector = tuple[Quantity("m"), Quantity("m"), Quantity("m")]
 Side = Literal["x", "y", "z", "x-", "x+", "y-", "y+", "z-", "z+"]
 GridSideKind = Literal["absorbing", "free-surface", "periodic", "rigid"]
 

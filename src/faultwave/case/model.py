@@ -12,8 +12,10 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, WrapValidator, model_validator
 
 from faultwave.base.units import Quantity
-from faultwave.case.common import InputFile, OutputFolder, Parameters, Settings, need
-from faultwave.case.grid import Attenuation, Grid, Side, Vector
+from faultwave.case.common import InputFile, OutputFolder, Parameters, Settings, Vector, need
+from faultwave.case.grid import Attenuation, Grid, Side
+from faultwave.case.measures import Flux, Spectrum
+from faultwave.case.sources import Current, Incident, Source
 
 
 class FieldSetting(Settings):
@@ -196,57 +198,6 @@ class Fault(Settings):
     )
 
 
-class TimeFunction(Settings):
-    """Source time function S(t). For a moment tensor it is the moment RATE with unit integral."""
-
-    kind: Literal["brune", "ricker", "gaussian", "triangle", "yoffe", "error-function", "samples"] = Field(
-        description="Shape: brune t/T^2 exp(-t/T), ricker, gaussian, triangle, yoffe, error-function, samples."
-    )
-    duration: Quantity("s", gt=0) = Field(1.0, description="T of the shape; for ricker 1/frequency.")
-    acceleration: Quantity("s", ge=0) = Field(0.0, description="tau_S of the Yoffe function.")
-    samples: list[float] = Field(default_factory=list, description="Values at multiples of the interval.")
-    interval: Quantity("s", gt=0) = Field(1.0, description="Spacing of the samples.")
-
-    @model_validator(mode="after")
-    def _complete(self) -> Self:
-        need(
-            (self.kind != "samples" or len(self.samples) >= 2, "kind samples needs at least two samples"),
-            (self.kind == "samples" or not self.samples, f"samples do nothing with kind {self.kind}"),
-            (self.kind != "yoffe" or self.acceleration > 0, "kind yoffe needs acceleration (tau_S) > 0"),
-        )
-        return self
-
-
-class Source(Settings):
-    """A point source, or a file of them."""
-
-    kind: Literal["moment-tensor", "force", "nrf", "fsrm"] = Field(description="What acts, or the file's format.")
-    location: Vector = Field((0.0, 0.0, 0.0), description="Where.")
-    tensor: dict[Literal["xx", "yy", "zz", "xy", "yz", "xz"], Quantity("N*m")] = Field(
-        default_factory=dict, description="Moment tensor (physical sign), missing components are zero."
-    )
-    force: tuple[Quantity("N"), Quantity("N"), Quantity("N")] = Field((0.0, 0.0, 0.0), description="Force.")
-    onset: Quantity("s") = Field(0.0, description="Start of the time function.")
-    time_function: TimeFunction | None = Field(None, description="S(t); needed unless a file brings it.")
-    file: InputFile | None = Field(None, description="NRF (NetCDF) or FSRM (text) source file.")
-
-    @model_validator(mode="after")
-    def _complete(self) -> Self:
-        if self.kind in ("nrf", "fsrm"):
-            need((self.file, f"kind {self.kind} needs a file"))
-            return self
-        need(
-            (self.time_function, f"kind {self.kind} needs a time_function"),
-            (
-                self.kind != "moment-tensor" or any(self.tensor.values()),
-                "kind moment-tensor needs a tensor that is not zero",
-            ),
-            (self.kind != "force" or any(self.force), "kind force needs a force that is not zero"),
-            (self.file is None, f"a file does nothing with kind {self.kind}"),
-        )
-        return self
-
-
 class PlaneWave(Settings):
     """v = amplitude d cos(k.x - w t + phase) with d along k (P) or along the polarisation (S), w = c |k|."""
 
@@ -321,6 +272,16 @@ class Numerics(Settings):
     precision: Literal["double", "single"] = Field("double", description="Precision of the wave field.")
     backend: str = Field("cpu", description="Where kernels run: cpu (generated C) or numpy (reference).")
     threads: int | None = Field(None, ge=1, description="OpenMP threads; default all cores.")
+    integrator: Literal["ader", "rk4", "leapfrog"] = Field(
+        "ader",
+        description="ader: order of time as of space, local steps; rk4: classical Runge-Kutta; leapfrog: second order, "
+        "conserves energy. The last two take one global step.",
+    )
+    flux: Literal["upwind", "centred"] | None = Field(
+        None,
+        description="upwind (Godunov) damps what the mesh does not resolve; centred conserves energy. Default: centred with "
+        "leapfrog, else upwind.",
+    )
     cfl: float | None = Field(
         None, gt=0, description="Fraction of the stable step; default 0.5 (order 7: 0.4, 8: 0.3; acoustic 0.8 of that)."
     )
@@ -330,6 +291,20 @@ class Numerics(Settings):
     source_window: Literal["centred", "end"] = Field(
         "centred", description="Window of the source integral: centred on the step (second order) or as SeisSol does."
     )
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        need(
+            (
+                self.integrator != "ader" or self.flux != "centred",
+                "flux centred grows at any step with ader, whose predictor sees no faces: choose integrator rk4 or leapfrog",
+            ),
+            (
+                self.integrator != "leapfrog" or self.flux != "upwind",
+                "leapfrog cannot step the damping of an upwind flux: choose flux centred, or integrator rk4",
+            ),
+        )
+        return self
 
 
 class Receivers(Settings):
@@ -418,6 +393,8 @@ class Output(Settings):
     surface: FieldOutput | None = Field(None, description="Snapshots of the free surface.")
     volume: VolumeOutput | None = Field(None, description="Snapshots of the wave field.")
     energies: EnergyOutput | None = Field(None, description="Energies, work and moment.")
+    flux: list[Flux] = Field(default_factory=list, description="Energy flow through surfaces.")
+    spectrum: Spectrum | None = Field(None, description="Resonances of the receivers' records.")
     precision: Literal["single", "double"] = Field("single", description="Precision of field files.")
     xdmf: bool = Field(False, description="Also write XDMF.")
     seissol_layout: bool = Field(False, description="Receivers and energies also as SeisSol's .dat and .csv.")
@@ -430,6 +407,10 @@ class Stop(Settings):
     time_after_rupture: Quantity("s", gt=0) | None = Field(None, description="How long it must have been quiet.")
     slip_rate_below: Quantity("m/s", gt=0) | None = Field(None, description="Quiet: slip rate everywhere below this.")
     moment_rate_below: Quantity("N*m/s", gt=0) | None = Field(None, description="Quiet: moment rate below this.")
+
+    energy_below: float | None = Field(
+        None, gt=0, lt=1, description="Stop when all energy is below this share of the largest so far."
+    )
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
@@ -466,6 +447,8 @@ class Case(Settings):
     )
     fault: Fault | None = Field(None, description="Dynamic rupture; absent: fault faces are welded.")
     sources: list[Source] = Field(default_factory=list, description="Point and finite sources.")
+    currents: list[Current] = Field(default_factory=list, description="Electric currents that act as sources.")
+    incident: list[Incident] = Field(default_factory=list, description="Plane waves that come in from outside.")
     initial: Initial = Field(default_factory=Initial, description="Initial state.")
     numerics: Numerics = Field(default_factory=Numerics, description="Order, precision, time stepping, backend.")
     output: Output = Field(default_factory=Output, description="What is written.")
@@ -485,6 +468,12 @@ class Case(Settings):
     @model_validator(mode="after")
     def _complete(self) -> Self:
         need(
+            (
+                self.engine != "fd"
+                or not (self.currents or self.incident or self.impedances or self.output.flux or self.output.spectrum),
+                "currents, incident, impedances, output.flux and output.spectrum need the engine dg",
+            ),
+            (self.engine != "fd" or self.stop.energy_below is None, "stop.energy_below needs the engine dg"),
             (self.engine != "dg" or self.mesh is not None, "'mesh' is missing: the engine dg needs one"),
             (self.engine != "fd" or self.grid is not None, "'grid' is missing: the engine fd needs one"),
         )

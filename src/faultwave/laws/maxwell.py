@@ -78,6 +78,10 @@ class Maxwell(PlainLaw):
         """A current moment [A m] takes its displacement current away."""
         return np.concatenate([-force / values["permittivity"], np.zeros(3)])
 
+    def plane_wave(self, direction: np.ndarray, amplitude: np.ndarray, values: dict[str, np.ndarray]) -> np.ndarray:
+        """(Q,) state of a plane wave along the unit vector ``direction`` with electric field ``amplitude`` (3,)."""
+        return np.concatenate([amplitude, np.cross(direction, amplitude) / self.impedance(values)[0]])
+
     def speed(self, values: dict[str, np.ndarray]) -> np.ndarray:
         return 1.0 / np.sqrt(values["permittivity"] * values["permeability"])
 

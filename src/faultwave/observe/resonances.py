@@ -15,7 +15,7 @@ import numpy as np
 from scipy import signal as processing
 
 LONGEST = 600  # samples after decimation that take part
-ATTENUATION = 120.0  # [dB] of what lies outside the band
+ATTENUATION = 100.0  # [dB] of what lies outside the band
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def _quality(frequency: float, rate: float) -> float:
 def _decimated(x: np.ndarray, interval: float, low: float, high: float) -> tuple[np.ndarray, float, float, np.ndarray]:
     """(samples, p) around zero frequency, their spacing [s], the angular frequency that was mixed to zero, the filter."""
     centre, width = np.pi * (low + high), high - low
-    every = max(1, int(0.4 / (width * interval)))  # bands that fold onto this one stay apart from it
+    every = max(1, int(0.25 / (width * interval)))  # bands that fold onto this one stay apart from it
     mixed = x * np.exp(-1j * centre * np.arange(len(x)) * interval)[:, None]
     if every == 1:
         taps = np.ones(1)

@@ -87,5 +87,14 @@ def check_asked(
         )
     elif out.surface is not None and not (topology.kinds == tets.BoundaryKind.FREE_SURFACE).any():
         problems.error("output.surface", "the mesh has no free surface", advice="Free surfaces carry tag 1.")
+    if out.spectrum is not None and out.receivers is None:
+        problems.error("output.spectrum", "looks at what receivers record, and there are none", "output.receivers")
+    elif out.spectrum is not None and out.receivers is not None and out.spectrum.band[1] > 0.5 / out.receivers.interval:
+        nyquist = 0.5 / out.receivers.interval
+        problems.error(
+            "output.spectrum.band",
+            f"{out.spectrum.band[1]:g} Hz",
+            f"up to {nyquist:g} Hz at this interval of receivers",
+        )
     if out.fault is not None and case.fault is None:
         problems.error("output.fault", "the case has no fault with friction")

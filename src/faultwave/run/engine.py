@@ -11,12 +11,16 @@ from faultwave import backends
 from faultwave.domain import tets
 from faultwave.engines.dg import kernels
 from faultwave.engines.dg.basis import tet_basis, tet_basis_gradient, tet_quadrature
+from faultwave.engines.dg.driven import Driven
 from faultwave.engines.dg.fault import Fault
 from faultwave.engines.dg.layout import build_layout
-from faultwave.engines.dg.operator import Cells, Operator
+from faultwave.engines.dg.lines import Lines
+from faultwave.engines.dg.operator import Cells
 from faultwave.engines.dg.sources import SourceTerms
 from faultwave.march import March
 from faultwave.observe import receivers as seismograms
+from faultwave.run import drives
+from faultwave.run.integrators import make_operator
 from faultwave.run.plan import Plan
 from faultwave.run.progress import Progress
 
@@ -32,7 +36,7 @@ class Engine:
         top, geo = plan.topology, plan.geometry
         lanes = max(self.backend.lanes, self.backend.fixed_lanes)
         self.layout = build_layout(
-            top.neighbours, top.neighbour_faces, plan.clustering.cluster, plan.frictional, plan.keep,
+            top.neighbours, top.neighbour_faces, plan.clustering.cluster, plan.frictional | plan.drives.driven, plan.keep,
             tets.hilbert_order(geo.centroids), lanes,
         )  # fmt: skip
         cells = Cells(
@@ -45,9 +49,11 @@ class Engine:
             plan.frictional,
             plan.material,
             plan.walls,
+            plan.drives.driven,
+            top.neighbour_faces,
         )
         unit = plan.time_unit if plan.fault is None else 1.0  # friction counts in seconds
-        self.operator = Operator(plan.law, numerics.order, self.backend, self.layout, cells, unit)
+        self.operator = make_operator(numerics, plan.law, numerics.order, self.backend, self.layout, cells, unit)
         self.fault = self._fault()
         self.sources = SourceTerms(
             self.operator, plan.sources, plan.source_cells, plan.source_points, numerics.source_window == "centred"
@@ -59,6 +65,7 @@ class Engine:
         self.before: list[Callable[[int, float, float], None]] = []  # hooks before a cluster predicts
         self.predicted: list[Callable[[int, float, float], None]] = []  # hooks after it predicted
         self.corrected: list[Callable[[int, float, float], None]] = []  # hooks after it corrected
+        self.driven = drives.attach(self)
         self.seconds = {"predict": 0.0, "correct": 0.0, "fault": 0.0, "observe": 0.0}
 
     def _fault(self) -> Fault | None:
@@ -94,6 +101,8 @@ class Engine:
         start = clock.perf_counter()
         if self.fault:
             self.fault.correct(cluster, time, step)
+        if self.driven:
+            self._drive(self.driven, cluster, time, step)
         solved = clock.perf_counter()
         self.operator.correct(cluster, step, offset)
         self.sources.add(cluster, time, step)
@@ -104,6 +113,12 @@ class Engine:
         self.seconds["fault"] += solved - start
         self.seconds["correct"] += done - solved
         self.seconds["observe"] += clock.perf_counter() - done
+
+    def _drive(self, driven: Driven, cluster: int, time: float, step: float) -> None:
+        if isinstance(self.operator, Lines):
+            self.operator.drive = lambda share: driven.fill_now(time + share * step)
+        else:
+            driven.fill(cluster, time, step)
 
     def project(self, function: Callable[[np.ndarray], np.ndarray]) -> None:
         """Set the dofs to the L2 projection of function(points (n, 3)) -> (n, Q), cell block by cell block."""

@@ -11,11 +11,15 @@ from faultwave.case.model import Case
 from faultwave.domain import tets
 from faultwave.laws import Law, law
 from faultwave.media import homogenise, load_field
+from faultwave.run import integrators
 from faultwave.run.asked import check_asked
 from faultwave.run.collect import collected
+from faultwave.run.drives import DrivePlan, plan_drives
 from faultwave.run.fault_plan import FaultPlan, plan_fault
 from faultwave.run.initial import check_initial
+from faultwave.run.integrators import check_integrator
 from faultwave.run.points import Points, place_fault_receivers, place_receivers
+from faultwave.run.surfaces import Surface, plan_flux
 from faultwave.sources.load import load_sources
 from faultwave.sources.point import PointSource
 
@@ -45,6 +49,8 @@ class Plan:
     source_points: np.ndarray  # reference coordinates
     keep: np.ndarray  # cells whose derivatives are stored for receivers and the surface
     walls: np.ndarray  # (nc, 4) impedance of the faces of kind impedance
+    drives: DrivePlan
+    flux: tuple[Surface, ...]
 
     @property
     def time_unit(self) -> float:
@@ -75,11 +81,15 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None) -> Plan:
     walls = _walls(case, mesh, topology, problems)
     step = stable_steps(case, physics, shape, material, problems)
     clusters = case.numerics.clustering
+    check_integrator(case, physics, problems)
+    drives = DrivePlan(np.zeros_like(frictional))
+    with collected(problems):
+        drives = plan_drives(case, physics, mesh, topology, material, problems)
     clustering = tets.assign_clusters(
         step,
         topology.neighbours,
-        frictional,
-        clusters.rates,
+        frictional | (drives.driven & (topology.neighbours >= 0)),
+        clusters.rates if case.numerics.integrator == "ader" else (1,),
         clusters.wiggle_minimum,
         clusters.wiggle_step,
         clusters.maximum,
@@ -95,7 +105,7 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None) -> Plan:
             fault_receivers = place_fault_receivers(case.output.fault_receivers, fault)
     sources: tuple[PointSource, ...] = ()
     with collected(problems):
-        sources = tuple(load_sources(case.sources))
+        sources = (*load_sources(case.sources), *drives.points)
     where, local = np.zeros(0, np.int64), np.zeros((0, 3))
     if sources:
         found = tets.locate(np.array([s.location for s in sources], float), topology, shape, mesh.vertices)
@@ -103,19 +113,31 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None) -> Plan:
         for s, cell, far in zip(sources, found.cells, found.distance, strict=True):
             if cell < 0:
                 problems.error(f"source at {tuple(map(float, s.location))}", f"lies {far:.6g} m outside the mesh")
+    for i, source in enumerate(case.sources):
+        if source.kind not in physics.point_sources:
+            what = f"a {source.kind} does not act on the {physics.name} law"
+            problems.error(
+                f"sources[{i}].kind", what, ", ".join(physics.point_sources), "Give electric ones as 'currents'."
+            )
     _not_built(case, topology, problems)
     check_asked(case, physics, mesh, topology, shape, problems)
     with collected(problems):
         check_initial(case, physics, material, shape.centroids)
     problems.raise_errors()
+    flux: tuple[Surface, ...] = ()
+    with collected(problems):
+        flux = plan_flux(case, mesh, topology, problems)
+    problems.raise_errors()
     keep = np.zeros(len(mesh.cells), bool)
+    for surface in flux:
+        keep[surface.cells] = True
     if receivers is not None:
         keep[receivers.cells] = True
     if case.output.surface is not None:
         keep |= (topology.kinds == tets.BoundaryKind.FREE_SURFACE).any(1)
     return Plan(
         case, physics, mesh, topology, shape, material, step, clustering, frictional, fault, receivers, fault_receivers,
-        sources, where, local, keep, walls,
+        sources, where, local, keep, walls, drives, flux,
     )  # fmt: skip
 
 
@@ -171,11 +193,15 @@ def _walls(case: Case, mesh: tets.Mesh, topology: tets.Topology, problems: Probl
 
 def cfl_number(case: Case) -> float:
     """The case's CFL number, or the default of its order and law."""
+    if case.numerics.integrator != "ader":
+        return case.numerics.cfl or integrators.DEFAULT_SHARE * largest_cfl(case)
     return case.numerics.cfl or DEFAULT_CFL.get(case.numerics.order, 0.5) * law(case.law).stability
 
 
 def largest_cfl(case: Case) -> float:
     """Largest CFL number a case of this order and law may ask for."""
+    if case.numerics.integrator != "ader":
+        return integrators.limit(case.numerics, law(case.law))
     return LARGEST_CFL[case.numerics.order] * law(case.law).stability
 
 

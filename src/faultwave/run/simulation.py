@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time as clock
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -11,10 +12,15 @@ from typing import Any, Literal
 import numpy as np
 
 from faultwave.base.errors import Problem
+from faultwave.base.log import get_logger
 from faultwave.engines.dg.fault_probe import FaultProbe
 from faultwave.observe import receivers as seismograms
 from faultwave.observe.dataset import Dataset, energies_from_arrays, fault_receivers_from_arrays
 from faultwave.observe.fault_receivers import FaultRecorder
+from faultwave.observe.resonances import Resonance
+from faultwave.observe.resonances import resonances as find_resonances
+from faultwave.observe.resonances import table as resonance_table
+from faultwave.output.atomic import atomic_text
 from faultwave.output.fields import CellFieldWriter
 from faultwave.output.formats import seissol_dat
 from faultwave.output.formats.energies_csv import write_energies
@@ -29,6 +35,7 @@ from faultwave.run.initial import initial_state
 from faultwave.run.manifest import write_run_manifest
 from faultwave.run.plan import Plan
 from faultwave.run.session import BlowUp, Session
+from faultwave.run.surfaces import energy_flow, recorder
 
 
 class Simulation(Session):
@@ -47,7 +54,12 @@ class Simulation(Session):
             self.engine.project(state)
         self._receivers = receiver_recorder(self.engine)
         self._fault_receivers, self._fault_fields = self._fault_recorder()
+        self._flux = [
+            recorder(self.engine, surface, setting.interval, energy_flow(plan.law))
+            for surface, setting in zip(plan.flux, plan.case.output.flux, strict=True)
+        ]
         self._energies: list[tuple[float, dict[str, float]]] = []
+        self._largest_energy, self._looks = 0.0, 0
         self._good: tuple[float, np.ndarray] | None = None
         self.quiet_since: float | None = None
         self.wall["setup"] = clock.perf_counter() - started
@@ -103,6 +115,28 @@ class Simulation(Session):
             [t for t, _ in self._energies], {n: [e[n] for _, e in self._energies] for n in names}
         )
 
+    @property
+    def flux(self) -> list[Dataset]:
+        """Energy flow [W] through every surface asked for, each with its own times."""
+        found = [(s.name, *r.sums()) for s, r in zip(self.plan.flux, self._flux, strict=True)]
+        return [energies_from_arrays(t, {f"flux through {name}": v[:, 0]}) for name, t, v in found if len(t)]
+
+    @property
+    def resonances(self) -> list[Resonance]:
+        """Resonances in the band of ``output.spectrum``, of all receivers and quantities together."""
+        setting, data = self.case.output.spectrum, self.receivers
+        if setting is None or data is None:
+            return []
+        interval = self.case.output.receivers.interval  # type: ignore[union-attr]
+        values = data["values"][data["time"] >= setting.start]
+        size = np.abs(values).max((0, 1), initial=0.0)
+        signals = (values / np.where(size > 0, size, 1.0)).reshape(len(values), -1)
+        try:
+            return find_resonances(signals, interval, setting.band, setting.floor, setting.resolution)
+        except ValueError as error:
+            get_logger(__name__).warning("no resonances: %s", error)
+            return []
+
     def sample(self, points: Any) -> np.ndarray:
         """State (n, Q) at points (n, 3) at the time reached; NaN outside the mesh."""
         return self.engine.sample(np.asarray(points, float).reshape(-1, 3))
@@ -128,8 +162,13 @@ class Simulation(Session):
         if self._receivers:
             recorder, cells = self._receivers, self.plan.receivers.cells  # type: ignore[union-attr]
             recorder.finish(self.time, lambda c: self.engine.operator.dofs(cells[recorder.clusters[c]]).astype(float))
+        for flux, surface in zip(self._flux, self.plan.flux, strict=True):
+            flux.finish(self.time, self._dofs_of(flux, surface.cells))
         for finish in finishers:
             finish(self.time)
+
+    def _dofs_of(self, recorder: seismograms.ReceiverRecorder, cells: np.ndarray) -> Callable[[int], np.ndarray]:
+        return lambda c: self.engine.operator.dofs(cells[recorder.clusters[c]]).astype(float)
 
     def _check(self) -> None:
         """Stop when numbers are no longer finite; remember the last good state for the diagnosis."""
@@ -168,7 +207,7 @@ class Simulation(Session):
                 spent, updates = clock.perf_counter() - started, self.engine.updates - first
                 rest = spent * (end - march.time) / max(march.time - begin, 1e-300)
                 progress(Progress(march.time, end, updates, updates / max(spent, 1e-9), rest))
-            if self._rupture_over():
+            if self._rupture_over() or self._quiet():
                 break
         if setting and self._energies[-1][0] < march.time:  # the end, also an early one
             self._energies.append((march.time, energies(self.engine)))
@@ -183,6 +222,15 @@ class Simulation(Session):
                 if setting is not None and setting.interval < end:
                     times |= {k * setting.interval for k in range(1, int(end / setting.interval + 1e-9) + 1)}
         return sorted(t for t in times if begin < t <= end * (1 + 1e-12))
+
+    def _quiet(self) -> bool:
+        """Whether all energy is below the share of its largest value so far at which the case wants to stop."""
+        self._looks += 1
+        if self.case.stop.energy_below is None or self._looks % 20:  # a look costs about as much as a step
+            return False
+        total = sum(v for k, v in energies(self.engine).items() if k.endswith("energy"))
+        self._largest_energy = max(self._largest_energy, total)
+        return total < self.case.stop.energy_below * self._largest_energy
 
     def _rupture_over(self) -> bool:
         stop, fault = self.case.stop, self.engine.fault
@@ -287,4 +335,12 @@ class Simulation(Session):
         if self.energies is not None:
             table = folder / f"{prefix}-energy.csv"
             self.files.append((seissol_dat.write_energy if deck else write_energies)(table, self.energies))
+        for surface, data in zip(self.plan.flux, self.flux, strict=False):
+            name = re.sub(r"[^\w.-]+", "-", surface.name)
+            self.files.append(write_energies(folder / f"{prefix}-flux-{name}.csv", data))
+        if self.case.output.spectrum is not None:
+            path = folder / f"{prefix}-resonances.csv"
+            with atomic_text(path) as file:
+                file.writelines(",".join(row) + "\n" for row in resonance_table(self.resonances))
+            self.files.append(path)
         write_run_manifest(self, folder, status)

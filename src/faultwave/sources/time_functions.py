@@ -180,6 +180,28 @@ class Samples:
         return self._sums[i] + self.interval * part * (self.samples[i] + 0.5 * part * slope)
 
 
+@dataclass(frozen=True)
+class Burst:
+    """exp(-((t - 4 T)/T)^2) sin(2 pi f (t - 4 T)): a carrier under a bell, cut at onset; T f up to 8."""
+
+    duration: float
+    frequency: float
+
+    def value(self, t: Any) -> np.ndarray:
+        t = np.asarray(t, float)
+        x = t / self.duration - 4.0
+        wave = np.exp(-np.minimum(x * x, 700.0)) * np.sin(2 * pi * self.frequency * self.duration * x)
+        return np.where(t > 0, wave, 0.0)
+
+    def integral(self, t: Any) -> np.ndarray:
+        y = pi * self.frequency * self.duration  # half the phase over T
+
+        def antiderivative(x: Any) -> Any:
+            return (0.5 * self.duration * sqrt(pi) * np.exp(-y * y) * special.erf(x - 1j * y)).imag
+
+        return antiderivative(np.clip(np.asarray(t, float) / self.duration - 4.0, -4.0, 30.0)) - antiderivative(-4.0)
+
+
 def time_function(setting: Any, where: str = "time_function") -> TimeFunction:
     """The function of a setting (kind, duration, acceleration, samples, interval); InputError at ``where``."""
     match setting.kind:
@@ -193,6 +215,11 @@ def time_function(setting: Any, where: str = "time_function") -> TimeFunction:
             return error_function(setting.duration)
         case "triangle":
             return Triangle(setting.duration)
+        case "burst":
+            if setting.frequency * setting.duration > 8:
+                what = f"{setting.frequency * setting.duration:g} periods a duration"
+                raise InputError(Problem(where, what, "frequency * duration up to 8"))
+            return Burst(setting.duration, setting.frequency)
         case "yoffe":
             if setting.duration < setting.acceleration:
                 what = f"duration {setting.duration:g} s is shorter than acceleration {setting.acceleration:g} s"
@@ -202,5 +229,5 @@ def time_function(setting: Any, where: str = "time_function") -> TimeFunction:
             if len(setting.samples) < 2 or not np.all(np.isfinite(setting.samples)):
                 raise InputError(Problem(f"{where}.samples", "is not a list of numbers", "two or more finite numbers"))
             return Samples(np.asarray(setting.samples, float), setting.interval)
-    kinds = "brune, ricker, gaussian, triangle, yoffe, error-function, samples"
+    kinds = "brune, ricker, gaussian, triangle, yoffe, error-function, burst, samples"
     raise InputError(Problem(f"{where}.kind", f"'{setting.kind}' does not exist", kinds))

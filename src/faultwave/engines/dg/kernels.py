@@ -83,6 +83,7 @@ class _Builder:
         self.b3, self.b2 = tet_size(self.degree), triangle_size(self.degree)
         self.tables = matrices(self.degree)
         self.cell_columns, self.face_columns = CellColumns(law), FaceColumns(law)
+        self.full = reacts(law)  # derivatives keep the full degree and feel the reaction
         self.terms = order + reacts(law)  # of the Taylor series at the end of a step
         self.k = Kernel(name)
 
@@ -111,7 +112,7 @@ class _Builder:
         before, after = k.temp("before", self.b3, 4 * m), k.temp("after", self.b3, 4 * m)
         current = k.temp("current", self.b3, self.Q)
         source: Array | View = start
-        full = reacts(self.law)
+        full = self.full
         rows = derivative_rows(self.order, full)
 
         def contravariant(q: Any, cell: Any) -> Any:

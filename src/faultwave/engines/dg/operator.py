@@ -31,6 +31,13 @@ class Cells:
     fault: np.ndarray  # (nc, 4) faces with friction
     material: dict[str, np.ndarray]  # parameter -> (nc,)
     wall: np.ndarray | None = None  # (nc, 4) impedance of faces of kind 'impedance'
+    driven: np.ndarray | None = None  # (nc, 4) faces whose arriving wave somebody fills in
+    opposite: np.ndarray | None = None  # (nc, 4) the neighbour's number of the face; needed for driven ones
+
+    def neighbour_faces(self, cells: np.ndarray, faces: np.ndarray) -> np.ndarray:
+        if self.opposite is None:
+            raise ValueError("driven faces need the neighbours' face numbers")
+        return np.asarray(self.opposite[cells, faces])
 
     @property
     def tangents(self) -> np.ndarray:
@@ -61,6 +68,7 @@ class Operator:
     def __init__(self, law: Law, order: int, backend: Backend, layout: Layout, cells: Cells, time_unit: float = 1.0):
         self.law, self.order, self.backend, self.layout, self.cells = law, order, backend, layout, cells
         self.time_unit = time_unit
+        self.drive: Callable[[float], None] | None = None  # fills driven faces at a share of the step, where asked
         self.b3, self.b2 = tet_size(order - 1), triangle_size(order - 1)
         self.launches: dict[str, Callable[..., None]] = {}
         self._allocate()
@@ -92,7 +100,7 @@ class Operator:
         own = np.stack([*law.constants(c.material), *law.impedance(c.material), *rates], 1)
         return np.concatenate([self.time_unit * c.inverse.reshape(-1, 9), own], 1)
 
-    def _frames(self) -> np.ndarray:
+    def frames(self) -> np.ndarray:
         """(nc, 4, 3 or 9) normal and, where the law needs them, tangents."""
         c = self.cells
         if kernels.FaceColumns(self.law).frames == 3:
@@ -121,7 +129,10 @@ class Operator:
                 raise NotBuiltError(Problem(where, f"not available for the {law.name} law", ", ".join(law.boundaries)))
             state = law.boundaries[name]
             mix[faces] = (state.a, state.b)
-        return np.concatenate([self._frames(), other, admittance, mix], 2)
+        self.mixing = mix.copy()
+        if c.driven is not None:
+            mix[c.driven] = (1.0, 0.0)
+        return np.concatenate([self.frames(), other, admittance, mix], 2)
 
     def _bind(self) -> None:
         law, order, lay = self.law, self.order, self.layout
@@ -152,7 +163,7 @@ class Operator:
 
     def sides(self, source: np.ndarray, face: int) -> Any:
         """Batch of (frame of the face, own impedance) for the listed cells' local face; -1 pads."""
-        z, frames = np.stack(self.law.impedance(self.cells.material), 1), self._frames()
+        z, frames = np.stack(self.law.impedance(self.cells.material), 1), self.frames()
         side = self.backend.batch(len(source), 1, frames.shape[2] + z.shape[1])
         real = source >= 0
         cells = source[real]

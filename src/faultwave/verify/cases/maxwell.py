@@ -10,6 +10,7 @@ import numpy as np
 from faultwave.observe.resonances import resonances
 from faultwave.verify import convergence, setups
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_least, at_most, rate
+from faultwave.verify.cases.energy import noise
 from faultwave.verify.exact.cavity import Cavity
 
 END = 1.0
@@ -95,6 +96,64 @@ def run(progress: Progress, grids: Mapping[int, tuple[int, ...]] = GRIDS) -> Res
     return Result(tuple(rows + frequencies()), tuple(convergence.table_text(found, ("E, H",))))
 
 
+def leapfrog_energy(steps: int, windows: int, order: int = 3) -> tuple[float, float]:
+    """Of white noise in a conducting cube: drift of the discrete energy [share a 10^4 steps] by the slope of a line over each
+    window, the largest, and its largest relative change from step to step.
+
+    The energy that leapfrog conserves is sum |J| (eps E^n.E^n + mu H^(n-1/2).H^(n+1/2)) / 2 (NUMERICS 3.7).
+    """
+    numerics = {"integrator": "leapfrog"}
+    sim = setups.started(closed_cube(1, order, 1e9, numerics=numerics), noise(6))
+    op, step = sim.engine.operator, setups.largest_step(sim)
+    volume = sim.plan.geometry.volume[:, None, None]
+
+    def energy() -> float:
+        now = op.dofs()
+        op.half_step(step)
+        ahead = op.dofs()
+        op.set_dofs(now)
+        return float(3.0 * (volume * (now[..., :3] ** 2 + ahead[..., 3:] * (2 * now[..., 3:] - ahead[..., 3:]))).sum())
+
+    found = []
+    every = max(1, steps // (windows * 50))
+    for i in range(steps + 1):
+        if i % every == 0:
+            found.append(energy())
+        op.correct(0, step, 0.0)
+    total = np.array(found) / found[0]
+    parts = np.array_split(total, windows)
+    slopes = [np.polyfit(np.arange(len(p)) * every, p, 1)[0] * 1e4 for p in parts]
+    return float(np.abs(slopes).max()), float(np.abs(np.diff(total)).max())
+
+
+def centred_growth(order: int, integrator: str, flux: str, steps: int = 2000) -> float:
+    """Largest growth of the energy of white noise a step, over parts of a hundred steps."""
+    sim = setups.started(closed_cube(2, order, 1e9, numerics={"integrator": integrator, "flux": flux}), noise(6))
+    total = setups.energies_every(sim, 100 * setups.largest_step(sim), steps // 100)
+    return float(np.log(total[1:] / total[:-1]).max()) / 100
+
+
+def run_energy(progress: Progress, orders: tuple[int, ...] = (2, 3, 4, 5, 6), steps: int = 100_000) -> Result:
+    """Resolved modes and white noise with ADER (NUMERICS 7.3), noise with Runge-Kutta, leapfrog's energy over many steps."""
+    rows = []
+    mode = Cavity()
+    period = 2 * np.pi / mode.frequency
+    for order in orders:
+        progress(f"order {order}")
+        sim = setups.started(closed_cube(4 if order <= 4 else 2, order, 10 * period), mode)
+        total = setups.energies_every(sim, period / 8, 80)
+        rows.append(at_most(f"O={order} largest E(t)/E(0), 10 periods", float((total / total[0]).max()), 1.001))
+        for integrator, flux in (("ader", "upwind"), ("rk4", "upwind"), ("rk4", "centred")):
+            growth = centred_growth(order, integrator, flux, 10_000 if integrator == "ader" else 2000)
+            limit = 1e-12 if order <= 4 else 1e-4
+            rows.append(at_most(f"O={order} white noise, {integrator} {flux}: growth of E a step", growth, limit))
+    progress("leapfrog")
+    drift, _ = leapfrog_energy(steps, max(1, steps // 10_000))
+    rows.append(at_most(f"leapfrog, {steps} steps: drift of its energy a 10^4 steps", drift, 1e-10))
+    return Result(tuple(rows))
+
+
+ENERGY = VerificationCase("maxwell-energy", "conducting cube: energy with every integrator and flux", run_energy, 6.0)
 CAVITY = VerificationCase(
     "maxwell-cavity", "conducting cube, orders 2 to 6: errors, rates, frequencies of resonance", run, 2.0
 )

@@ -1,0 +1,120 @@
+"""Settings of what makes waves: point and finite sources, currents, waves from outside, and their functions of time."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from faultwave.base.units import Quantity
+from faultwave.case.common import InputFile, Settings, Vector, need
+
+
+class TimeFunction(Settings):
+    """Source time function S(t). For a moment tensor it is the moment RATE with unit integral."""
+
+    kind: Literal["brune", "ricker", "gaussian", "triangle", "yoffe", "error-function", "burst", "samples"] = Field(
+        description="Shape: brune t/T^2 exp(-t/T), ricker, gaussian, triangle, yoffe, error-function, burst "
+        "exp(-((t - 4 T)/T)^2) sin(2 pi f (t - 4 T)), samples."
+    )
+    duration: Quantity("s", gt=0) = Field(1.0, description="T of the shape; for ricker 1/frequency.")
+    frequency: Quantity("Hz", gt=0) = Field(1.0, description="f of the burst.")
+    acceleration: Quantity("s", ge=0) = Field(0.0, description="tau_S of the Yoffe function.")
+    samples: list[float] = Field(default_factory=list, description="Values at multiples of the interval.")
+    interval: Quantity("s", gt=0) = Field(1.0, description="Spacing of the samples.")
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        need(
+            (self.kind != "samples" or len(self.samples) >= 2, "kind samples needs at least two samples"),
+            (self.kind == "samples" or not self.samples, f"samples do nothing with kind {self.kind}"),
+            (self.kind != "yoffe" or self.acceleration > 0, "kind yoffe needs acceleration (tau_S) > 0"),
+        )
+        return self
+
+
+class Source(Settings):
+    """A point source, or a file of them."""
+
+    kind: Literal["moment-tensor", "force", "nrf", "fsrm"] = Field(description="What acts, or the file's format.")
+    location: Vector = Field((0.0, 0.0, 0.0), description="Where.")
+    tensor: dict[Literal["xx", "yy", "zz", "xy", "yz", "xz"], Quantity("N*m")] = Field(
+        default_factory=dict, description="Moment tensor (physical sign), missing components are zero."
+    )
+    force: tuple[Quantity("N"), Quantity("N"), Quantity("N")] = Field((0.0, 0.0, 0.0), description="Force.")
+    onset: Quantity("s") = Field(0.0, description="Start of the time function.")
+    time_function: TimeFunction | None = Field(None, description="S(t); needed unless a file brings it.")
+    file: InputFile | None = Field(None, description="NRF (NetCDF) or FSRM (text) source file.")
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if self.kind in ("nrf", "fsrm"):
+            need((self.file, f"kind {self.kind} needs a file"))
+            return self
+        need(
+            (self.time_function, f"kind {self.kind} needs a time_function"),
+            (
+                self.kind != "moment-tensor" or any(self.tensor.values()),
+                "kind moment-tensor needs a tensor that is not zero",
+            ),
+            (self.kind != "force" or any(self.force), "kind force needs a force that is not zero"),
+            (self.file is None, f"a file does nothing with kind {self.kind}"),
+        )
+        return self
+
+
+class Current(Settings):
+    """An electric current density that acts in a volume, on a surface or at a point."""
+
+    kind: Literal["point", "sheet", "volume"] = Field(description="Where it flows.")
+    moment: tuple[float, float, float] = Field((0.0, 0.0, 0.0), description="Current times length at a point [A m].")
+    density: tuple[float, float, float] = Field(
+        (0.0, 0.0, 0.0), description="Current density: [A/m] of a sheet, [A/m^2] in a volume."
+    )
+    location: Vector = Field((0.0, 0.0, 0.0), description="Where a point current flows.")
+    surface: str | int | None = Field(None, description="Physical surface inside the mesh that carries the sheet.")
+    volumes: list[str | int] = Field(default_factory=list, description="Physical volumes in which the current flows.")
+    onset: Quantity("s") = Field(0.0, description="Start of the time function.")
+    time_function: TimeFunction = Field(description="S(t), times the vector.")
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        need(
+            (self.kind != "point" or any(self.moment), "kind point needs a moment that is not zero"),
+            (self.kind == "point" or any(self.density), f"kind {self.kind} needs a density that is not zero"),
+            (self.kind != "sheet" or self.surface is not None, "kind sheet needs a surface"),
+            (self.kind != "volume" or self.volumes, "kind volume needs volumes"),
+        )
+        return self
+
+
+class Incident(Settings):
+    """A plane wave amplitude S(t - direction . (x - reference)/c), let in through one surface or around volumes."""
+
+    direction: tuple[float, float, float] = Field(description="Where it travels to.")
+    amplitude: tuple[float, float, float] = Field(description="Electric field at S = 1 [V/m], orthogonal to direction.")
+    reference: Vector | None = Field(
+        None, description="Point that S arrives at without delay; default: the first point that lets the wave in."
+    )
+    surface: str | int | None = Field(
+        None, description="Absorbing boundary surface, by name or tag, that it enters through."
+    )
+    volumes: list[str | int] = Field(
+        default_factory=list,
+        description="Physical volumes that hold the total field; outside of them there is the scattered field only.",
+    )
+    onset: Quantity("s") = Field(0.0, description="Start of the time function.")
+    time_function: TimeFunction = Field(description="S(t).")
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        d, e = self.direction, self.amplitude
+        along = sum(a * b for a, b in zip(d, e, strict=True))
+        size = (sum(a * a for a in d) * sum(a * a for a in e)) ** 0.5
+        need(
+            (any(d), "direction must not be zero"),
+            (any(e), "amplitude must not be zero"),
+            (abs(along) <= 1e-9 * size, "amplitude must be orthogonal to direction"),
+            ((self.surface is None) == bool(self.volumes), "give either surface or volumes"),
+        )
+        return self
