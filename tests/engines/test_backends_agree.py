@@ -16,15 +16,21 @@ from faultwave.engines.dg.operator import powers
 from faultwave.engines.dg.rupture import recorded, rupture
 from faultwave.faults.law import COMMON_STATE
 from faultwave.kernels.language import Array, Kernel
+from faultwave.laws.law import LAYER
 
 OTHERS = [n for n in backends.names() if n != "numpy"]
-VARIANTS = {**laws.laws(), "maxwell-lossy": laws.law("maxwell").adapted({"conductivity": np.ones(1)})}
+VARIANTS: dict[str, Any] = {
+    **laws.laws(),
+    "maxwell-lossy": laws.law("maxwell").adapted({"conductivity": np.ones(1)}),
+    "maxwell-matched": laws.law("maxwell").adapted(dict.fromkeys(("conductivity", *LAYER), np.ones(1))),
+}
 EVERYTHING = [
     (law, order, precision) for law in VARIANTS for order in range(2, 9) for precision in ("double", "single")
 ]
 USUAL = {("elastic", 2, "single"), ("elastic", 3, "double"), ("elastic", 4, "single"), ("elastic", 6, "double"),
          ("acoustic", 3, "single"), ("acoustic", 5, "double"), ("maxwell", 4, "double"), ("maxwell", 3, "single"),
-         ("maxwell-lossy", 4, "double"), ("maxwell-lossy", 3, "single")}  # fmt: skip
+         ("maxwell-lossy", 4, "double"), ("maxwell-lossy", 3, "single"),
+         ("maxwell-matched", 3, "double"), ("maxwell-matched", 2, "single")}  # fmt: skip
 TOLERANCE = {"double": 1e-12, "single": 3e-5}
 ITEMS = 32  # a multiple of all lanes
 
@@ -60,7 +66,7 @@ class Random:
 
     def __init__(self, law: Any, order: int, seed: int):
         self.law, self.order, self.rng = law, order, np.random.default_rng(seed)
-        values = {p.name: self.rng.uniform(0.5, 2.0, ITEMS) for p in law.parameters}
+        values = {name: self.rng.uniform(0.5, 2.0, ITEMS) for name in (*(p.name for p in law.parameters), *LAYER)}
         self.constants = np.stack([*law.constants(values), *law.impedance(values), *law.rates(values)], 1)
         self.z = np.stack(law.impedance(values), 1)
         self.frames = kernels.FaceColumns(law).frames

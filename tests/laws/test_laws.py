@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from faultwave import laws
 from faultwave.base.errors import InputError
-from faultwave.laws.law import jacobians
+from faultwave.laws.law import LAYER, jacobians
 
 LAWS = pytest.mark.parametrize("law", laws.laws().values(), ids=lambda law: law.name)
 FLUID = {"rho": 1000.0, "mu": 0.0, "lambda": 2.25e9}
@@ -71,6 +71,32 @@ def test_maxwell_jacobians_are_those_of_the_sheet() -> None:
         want = np.zeros((6, 6))
         want[:3, 3:], want[3:, :3] = -levi[:, d] / values["permittivity"], levi[:, d] / values["permeability"]
         np.testing.assert_allclose(found[d], want, rtol=1e-15)
+
+
+def test_matched_layer_is_the_stretched_medium() -> None:
+    """Its reaction, Laplace transformed with every memory at rest, is i w s_y s_z / s_x - i w (and cyclic)."""
+    law: Any = laws.law("maxwell")
+    base = {k: np.array([v]) for k, v in own(law, FAST).items()}
+    for damping, shift in (
+        ((0.7, 0.0, 0.0), 0.3),
+        ((0.7, 1.1, 0.0), 0.0),
+        ((0.7, 1.1, 0.4), 0.0),
+        ((0.0, 0.0, 0.9), 0.2),
+    ):
+        values = base | {n: np.array([v]) for n, v in zip(LAYER, (*damping, shift), strict=True)}
+        layer = law.adapted(values)
+        assert layer.quantities[:6] == law.quantities and len(layer.quantities) == 12 and layer.visible == 6
+        rates = [float(r[0]) for r in layer.rates(values)]
+        matrix = np.array([layer.reaction(list(e), rates) for e in np.eye(12)]).T
+        iw = 1.3j
+        s = 1 + np.array(damping) / (shift + iw)
+        for i in range(6):
+            j, k = (i % 3 + 1) % 3, (i % 3 + 2) % 3
+            memory = matrix[6 + i, i] / (iw - matrix[6 + i, 6 + i])  # of a unit field
+            found = iw - matrix[i, i] - matrix[i, 6 + i] * memory
+            assert found == pytest.approx(iw * s[j] * s[k] / s[i % 3], rel=1e-12)
+            assert np.count_nonzero(np.delete(matrix[i], [i, 6 + i])) == 0
+        assert float(layer.stiffness(values)[0]) == pytest.approx(shift + sum(damping))
 
 
 def test_conductivity_takes_the_electric_field_only_where_there_is_some() -> None:

@@ -15,7 +15,7 @@ from faultwave.base.units import Quantity
 from faultwave.case.common import InputFile, OutputFolder, Parameters, Settings, Vector, need
 from faultwave.case.grid import Attenuation, Grid, Side
 from faultwave.case.measures import Flux, Spectrum
-from faultwave.case.sources import Current, Incident, Source
+from faultwave.case.sources import Current, Incident, MatchedLayer, Source
 
 
 class FieldSetting(Settings):
@@ -447,6 +447,7 @@ class Case(Settings):
     )
     fault: Fault | None = Field(None, description="Dynamic rupture; absent: fault faces are welded.")
     sources: list[Source] = Field(default_factory=list, description="Point and finite sources.")
+    matched_layer: MatchedLayer | None = Field(None, description="Perfectly matched layer inside the mesh's sides.")
     currents: list[Current] = Field(default_factory=list, description="Electric currents that act as sources.")
     incident: list[Incident] = Field(default_factory=list, description="Plane waves that come in from outside.")
     initial: Initial = Field(default_factory=Initial, description="Initial state.")
@@ -470,8 +471,15 @@ class Case(Settings):
         need(
             (
                 self.engine != "fd"
-                or not (self.currents or self.incident or self.impedances or self.output.flux or self.output.spectrum),
-                "currents, incident, impedances, output.flux and output.spectrum need the engine dg",
+                or not (
+                    self.matched_layer
+                    or self.currents
+                    or self.incident
+                    or self.impedances
+                    or self.output.flux
+                    or self.output.spectrum
+                ),
+                "matched_layer, currents, incident, impedances, output.flux and output.spectrum need the engine dg",
             ),
             (self.engine != "fd" or self.stop.energy_below is None, "stop.energy_below needs the engine dg"),
             (self.engine != "dg" or self.mesh is not None, "'mesh' is missing: the engine dg needs one"),

@@ -118,3 +118,15 @@ class Incident(Settings):
             ((self.surface is None) == bool(self.volumes), "give either surface or volumes"),
         )
         return self
+
+
+class MatchedLayer(Settings):
+    """A layer just inside flat sides of the mesh that lets waves out without reflection."""
+
+    sides: list[Literal["x-", "x+", "y-", "y+", "z-", "z+"]] = Field(
+        min_length=1, description="Sides of the mesh's bounding box along which the layer runs."
+    )
+    thickness: Quantity("m", gt=0) = Field(description="Thickness; a few cells.")
+    reflection: float = Field(
+        1e-6, gt=0, lt=1, description="Reflection at normal incidence without discretisation error."
+    )

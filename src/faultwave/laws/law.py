@@ -61,6 +61,8 @@ class Law(Protocol):
     stability: float  # largest stable steps as a share of those of elastic solids
     boundaries: dict[str, Boundary]
     point_sources: tuple[str, ...]  # kinds of sources that act on it
+    visible: int  # the first so many quantities are the field; others are memories of its own
+    layered: bool  # whether a matched layer is part of ``adapted`` (parameters LAYER)
 
     def adapted(self, values: dict[str, np.ndarray]) -> Law:
         """The law for a material: itself, or a variant with the terms that this material needs."""
@@ -68,6 +70,10 @@ class Law(Protocol):
 
     def rates(self, values: dict[str, np.ndarray]) -> tuple[np.ndarray, ...]:
         """Rates [1/s] that ``reaction`` takes, each (cells,); none where dq/dt has no term without gradients."""
+        ...
+
+    def stiffness(self, values: dict[str, np.ndarray]) -> np.ndarray | float:
+        """Bound of the reaction's rates [1/s], (cells,): explicit steps must resolve it."""
         ...
 
     def reaction(self, q: Any, rates: Any) -> list[Any]:
@@ -110,18 +116,30 @@ class Law(Protocol):
         ...
 
 
+LAYER = ("damping_x", "damping_y", "damping_z", "damping_shift")
+"""What a matched layer adds to a material: damping along each axis and a shift of its pole [1/s], constant in a cell."""
+
+
 class PlainLaw:
     """What most laws are: mechanical, every channel crosses a face, nothing happens without gradients."""
 
     channels: int
+    layered = False
     point_sources: tuple[str, ...] = ("moment-tensor", "force", "nrf", "fsrm")
 
     @property
     def face_channels(self) -> int:
         return self.channels
 
+    @property
+    def visible(self) -> int:
+        return len(self.quantities)  # type: ignore[attr-defined]
+
     def adapted(self, values: dict[str, np.ndarray]) -> Any:
         return self
+
+    def stiffness(self, values: dict[str, np.ndarray]) -> np.ndarray | float:
+        return 0.0
 
     def rates(self, values: dict[str, np.ndarray]) -> tuple[np.ndarray, ...]:
         return ()
@@ -163,4 +181,4 @@ def cross(a: Any, b: Any) -> list[Any]:
     return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 
 
-__all__ = ["BOUNDARIES", "Boundary", "Jacobians", "Law", "Parameter", "PlainLaw", "cross", "dot", "jacobians"]
+__all__ = ["BOUNDARIES", "LAYER", "Boundary", "Jacobians", "Law", "Parameter", "PlainLaw", "cross", "dot", "jacobians"]

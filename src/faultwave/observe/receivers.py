@@ -112,6 +112,7 @@ def dataset(recorder: ReceiverRecorder, quantities: Sequence[str], located: np.n
             rotation: bool = False, strain: bool = False) -> Dataset:  # fmt: skip
     """The seismograms so far."""
     time, values = recorder.arrays()
+    values = values[..., : len(quantities)]  # memories come last
     if not len(time):
         values = np.zeros((0, len(located), 4 if rotation or strain else 1, len(quantities)))
     columns, names = with_gradients(values, quantities, rotation, strain)

@@ -19,7 +19,7 @@ SURFACE_FIELDS = ("v1", "v2", "v3", "u1", "u2", "u3", "PGV")
 
 def volume_fields(setting: Any, law: Law) -> list[str]:
     """Quantities of the volume's snapshots; velocities unless the case says otherwise."""
-    default = [n for n in law.quantities if n.startswith("v")] or law.quantities
+    default = [n for n in law.quantities if n.startswith("v")] or law.quantities[: law.visible]
     return _fields(setting.fields, law.quantities, default, "output.volume.fields")
 
 

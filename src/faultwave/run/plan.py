@@ -18,6 +18,7 @@ from faultwave.run.drives import DrivePlan, plan_drives
 from faultwave.run.fault_plan import FaultPlan, plan_fault
 from faultwave.run.initial import check_initial
 from faultwave.run.integrators import check_integrator
+from faultwave.run.layers import layer_damping
 from faultwave.run.points import Points, place_fault_receivers, place_receivers
 from faultwave.run.surfaces import Surface, plan_flux
 from faultwave.sources.load import load_sources
@@ -75,6 +76,8 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None) -> Plan:
     shape = tets.geometry(mesh, topology)
     problems = Problems()
     material = _material(case, physics, mesh, topology, problems)
+    problems.raise_errors()
+    material |= layer_damping(case, physics, mesh, topology, material, problems)
     problems.raise_errors()
     physics = physics.adapted(material)
     frictional = (topology.kinds == tets.BoundaryKind.FAULT) & (topology.neighbours >= 0) & (case.fault is not None)
@@ -214,8 +217,7 @@ def stable_steps(
     if cfl > limit:
         problems.error("numerics.cfl", f"{cfl:g} is unstable at order {order}", f"at most {limit:g} at this order")
     step = cfl * 2.0 * shape.inradius / ((2 * order - 1) * physics.speed(material))
-    for rate in physics.rates(material):  # explicit in time: a decay must be resolved
-        step = step / (1.0 + 0.5 * step * np.abs(rate))
+    step = step / (1.0 + 0.5 * step * physics.stiffness(material))
     return np.minimum(step, case.numerics.largest_step)
 
 

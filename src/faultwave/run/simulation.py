@@ -79,7 +79,7 @@ class Simulation(Session):
             return None
         return seismograms.dataset(
             self._receivers,
-            self.plan.law.quantities,
+            self.plan.law.quantities[: self.plan.law.visible],
             points.located,
             points.requested,
             setting.rotation,

@@ -18,7 +18,7 @@ import numpy as np
 from faultwave.engines.dg.basis import matrices, tet_size, triangle_size
 from faultwave.kernels.language import Array, Kernel, View, as_view
 from faultwave.laws import Law
-from faultwave.laws.law import dot
+from faultwave.laws.law import LAYER, dot
 
 
 class CellColumns:
@@ -31,7 +31,7 @@ class CellColumns:
         self.impedance = self.material + self.constants
         self.impedances = len(law.impedance({p.name: np.ones(1) for p in law.parameters}))
         self.rate = self.impedance + self.impedances
-        self.rates = len(law.rates({p.name: np.ones(1) for p in law.parameters}))
+        self.rates = len(law.rates({name: np.ones(1) for name in (*(p.name for p in law.parameters), *LAYER)}))
         self.size = self.rate + self.rates
 
 

@@ -1,0 +1,55 @@
+"""The perfectly matched layer of a case: damping of every cell."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from faultwave.base.errors import Problems
+from faultwave.case.model import Case
+from faultwave.domain import tets
+from faultwave.engines.dg.basis import tet_quadrature
+from faultwave.laws import Law
+from faultwave.laws.law import LAYER
+
+
+def layer_damping(
+    case: Case, law: Law, mesh: tets.Mesh, topology: tets.Topology, material: dict[str, np.ndarray], problems: Problems
+) -> dict[str, np.ndarray]:
+    """``LAYER`` parameters (nc,); empty without a layer.
+
+    Damping is the mean over the cell of d_max (s/L)^2, s the depth in the layer of thickness L and d_max = -3 c ln R/(2 L); the
+    shift, c/(10 L), acts where one axis alone is damped.
+    """
+    setting = case.matched_layer
+    if setting is None:
+        return {}
+    if not law.layered:
+        reason = "the matched layer is a medium of the electromagnetic law"
+        problems.error(
+            "matched_layer", f"does not exist for the {law.name} law: {reason}", "law: maxwell, or absorbing sides"
+        )
+        return {}
+    corners = mesh.vertices[topology.cells]
+    low, high = corners.min((0, 1)), corners.max((0, 1))
+    points, weights = tet_quadrature(3)
+    shares = np.concatenate([1.0 - points.sum(1, keepdims=True), points], 1)
+    x = np.einsum("pv,cvd->cpd", shares, corners)
+    speed, damping = law.speed(material), np.zeros((3, len(corners)))
+    size = setting.thickness
+    for side in setting.sides:
+        axis = "xyz".index(side[0])
+        if 2 * size > high[axis] - low[axis]:
+            problems.error("matched_layer.thickness", f"{size:g} m", f"below half the mesh along {side[0]}")
+            continue
+        depth = (low[axis] + size - x[..., axis]) if side[1] == "-" else (x[..., axis] - high[axis] + size)
+        profile = 6.0 * (np.clip(depth / size, 0.0, None) ** 2 @ weights)
+        damping[axis] += -1.5 * speed * np.log(setting.reflection) / size * profile
+    within = (damping > 0).any(0)
+    if any(np.any(np.asarray(r)[within] != 0) for r in law.adapted(material).rates(material)):
+        problems.error("matched_layer", "reaches into a medium with losses", "a lossless medium in the layer")
+    alone = (damping > 0).sum(0) == 1
+    shift = np.where(alone, 0.1 * speed / size, 0.0)
+    return dict(zip(LAYER, (*damping, shift), strict=True))
+
+
+__all__ = ["layer_damping"]

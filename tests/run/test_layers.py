@@ -1,0 +1,102 @@
+"""The perfectly matched layer: hardly an echo, no growth, and where it cannot be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import faultwave as fw
+from faultwave.base.errors import InputError
+
+UNIT = {"constant": {"permittivity": 1.0, "permeability": 1.0}}
+
+
+def bar(cells: int, order: int, **more: Any) -> dict[str, Any]:
+    """A bar of unit length and edges of 1/8, ``cells`` more in the layer at its end, a conductor behind."""
+    length = 1.0 + cells / 8
+    mesh = {"generate": {"shape": "box", "cells": (8 + cells, 1, 1), "lower": (0.0,) * 3, "upper": (length, 0.125, 0.125),
+                         "boundaries": {"x-": "absorbing", "x+": "pec", "y": "pec", "z": "pmc"}, "shuffle": True}}  # fmt: skip
+    return {
+        "law": "maxwell", "mesh": mesh, "material": UNIT, "end_time": 4.0, "numerics": {"order": order},
+        "matched_layer": {"sides": ["x+"], "thickness": cells / 8},
+        "output": {"receivers": {"points": [[0.5, 0.05, 0.07]], "interval": 0.02}},
+    } | more  # fmt: skip
+
+
+def pulse(x: np.ndarray, t: float) -> np.ndarray:
+    q = np.zeros((len(x), 12))
+    s = x[:, 0] - 0.4
+    q[:, 1] = q[:, 5] = np.exp(-((s / 0.1) ** 2)) * np.cos(4 * np.pi * s)
+    return q
+
+
+@pytest.mark.parametrize("order, numerics", [(4, {}), (5, {"precision": "single"}), (4, {"integrator": "rk4"})])
+def test_no_echo_at_normal_incidence(order: int, numerics: dict[str, Any]) -> None:
+    """Eight cells, order 4 and more: below -40 dB, measured -59 dB at order 4 and -72 dB at order 5."""
+    sim = fw.simulate(bar(8, order, numerics={"order": order, **numerics}))
+    sim.set_initial(pulse)
+    sim.run(write=False)
+    data = sim.receivers
+    assert data is not None and data.quantities == ["E1", "E2", "E3", "H1", "H2", "H3"]
+    echo = np.abs(data["values"][data["time"] > 0.7][:, 0, 1]).max()
+    assert 20 * np.log10(echo) < (-55 if order == 4 else -65)
+
+
+def test_waves_at_all_angles_leave_a_box_with_edges_and_corners() -> None:
+    """Against a first-order absorbing box of the same size."""
+
+    def burst(size: int) -> Any:
+        def field(x: np.ndarray, t: float) -> np.ndarray:
+            q = np.zeros((len(x), size))
+            s = x - 0.5
+            q[:, :3] = np.exp(-30 * (s**2).sum(1))[:, None] * np.cross([1.0, 2.0, 0.5], s)
+            return q
+
+        return field
+
+    left = []
+    for layer in (None, {"sides": ["x-", "x+", "y-", "y+", "z-", "z+"], "thickness": 0.25}):
+        case = bar(0, 4)
+        case["mesh"]["generate"] |= {"cells": (8, 8, 8), "upper": (1.0,) * 3, "boundaries": {}}
+        sim = fw.simulate(case | {"matched_layer": layer})
+        sim.set_initial(burst(len(sim.plan.law.quantities)))
+        x = np.random.default_rng(0).uniform(0.3, 0.7, (200, 3))
+        before = np.abs(sim.sample(x)[:, :6]).max()
+        sim.run(until=1.6, write=False)
+        left.append(np.abs(sim.sample(x)[:, :6]).max() / before)
+    assert left[1] < 0.3 * left[0] and left[1] < 0.01, left
+
+
+def test_noise_dies_out() -> None:
+    case = bar(0, 3)
+    case["mesh"]["generate"] |= {"cells": (4, 4, 4), "upper": (1.0,) * 3, "boundaries": dict.fromkeys("xyz", "pec")}
+    sim = fw.simulate(case | {"matched_layer": {"sides": ["x-", "x+", "y+", "z-"], "thickness": 0.3}})
+    rng = np.random.default_rng(0)
+    sim.engine.operator.set_dofs(rng.normal(size=sim.engine.operator.dofs().shape) * (np.arange(12) < 6))
+    step, largest = sim.engine.march.longest, []
+    for _ in range(4):
+        sim.run(until=sim.time + 400 * step, write=False)
+        largest.append(np.abs(sim.engine.operator.dofs()[..., :6]).max())
+    assert largest[-1] <= largest[0], largest
+
+
+@pytest.mark.parametrize(
+    "change, said",
+    [
+        (
+            {"law": "elastic", "material": {"constant": {"rho": 1, "mu": 1, "lambda": 1}}},
+            "does not exist for the elastic law",
+        ),
+        ({"numerics": {"integrator": "leapfrog"}}, "react with each other"),
+        ({"material": {"constant": {"conductivity": 0.1}}}, "medium with losses"),
+        ({"matched_layer": {"sides": ["y-"], "thickness": 0.1}}, "below half the mesh"),
+    ],
+)
+def test_where_it_cannot_be(change: dict[str, Any], said: str) -> None:
+    case = bar(4, 3) | change
+    if change.get("law") == "elastic":
+        case["mesh"]["generate"]["boundaries"] = {}
+    with pytest.raises(InputError, match=said):
+        fw.simulate(case)
