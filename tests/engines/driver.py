@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -26,14 +26,14 @@ class Waves:
     """A wave field on a mesh; ``rates`` is the ladder of local time steps, (1,) none."""
 
     def __init__(self, mesh: Mesh, law: str = "elastic", order: int = 3, backend: str = "cpu", precision: str = "double",
-                 rates: tuple[int, ...] = (1,), cfl: float = 0.5, material: dict[str, float] = ROCK, keep: tuple[int, ...] = (),
-                 quadrature: int = 0, time_unit: float = 1.0):  # fmt: skip
+                 rates: tuple[int, ...] = (1,), cfl: float = 0.5, material: Mapping[str, Any] = ROCK, keep: tuple[int, ...] = (),
+                 quadrature: int = 0, time_unit: float = 1.0, fast: bool = True):  # fmt: skip
         self.order, self.mesh = order, mesh
         self.topology = build_topology(mesh, None)
         self.geometry = geometry(mesh, self.topology)
         cells = len(mesh.cells)
         named: Any = laws.law(law)
-        self.material = {p.name: np.full(cells, material.get(p.name, p.default)) for p in named.parameters}
+        self.material = {p.name: np.broadcast_to(material.get(p.name, p.default), cells) for p in named.parameters}
         self.law: Any = named.adapted(self.material)
         dt = cfl * 2 * self.geometry.inradius / ((2 * order - 1) * self.law.speed(self.material))
         fault = np.zeros((cells, 4), bool)
@@ -49,7 +49,7 @@ class Waves:
         self.cells = Cells(
             g.inverse, g.volume, g.areas, g.normals, self.topology.neighbours, self.topology.kinds, fault, self.material
         )
-        self.operator = Operator(self.law, order, self.backend, self.layout, self.cells, time_unit)
+        self.operator = Operator(self.law, order, self.backend, self.layout, self.cells, time_unit, fast)
         ratios = np.cumprod([1, *self.clustering.ratios[:-1]])
         self.march = March(float(self.clustering.steps[0]), [int(r) for r in ratios], self)
         self.predicted: list[Callable[[int, float, float], None]] = []
@@ -64,6 +64,12 @@ class Waves:
 
     def correct(self, cluster: int, time: float, step: float, offset: float) -> None:
         self.operator.correct(cluster, step, offset)
+
+    def turn(self, cluster: int, time: float, step: float, offset: float, following: float, restart: bool) -> None:
+        self.operator.correct_kept(cluster, step, offset)
+        self.operator.turn(cluster, following, restart)
+        for hook in self.predicted:
+            hook(cluster, time + step, following)
 
     def start(self, field: Field) -> Waves:
         values = field(self.points.reshape(-1, 3)).reshape(*self.points.shape[:2], -1)

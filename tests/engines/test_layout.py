@@ -78,37 +78,48 @@ def test_every_face_reads_its_neighbour(
     sums = [members(lay.accumulate, c) for c in range(lay.clusters)]
     joins = [members(lay.integrate, c) for c in range(lay.clusters)]
     slow = [[members(lay.slow[f], c) for c in range(lay.clusters)] for f in range(4)]
-    private = set()  # slots that a face has to itself: sums, arrivals
     counted = {"sums": 0, "joins": 0, "slow": 0}
     for cell, f in np.ndindex(neighbours.shape):
-        mine = lay.own[lay.position[cell], f]
-        arriving = lay.incoming[lay.position[cell], f]
+        at = lay.position[cell], f
+        mine, reads, writes = lay.own[at], lay.incoming[:, *at].tolist(), lay.outgoing[:, *at].tolist()
         other, g = neighbours[cell, f], faces[cell, f]
+        there = lay.position[other], g
         if other < 0:
-            assert arriving == mine
+            assert reads == writes == [mine, mine]
         elif fault[cell, f]:
-            assert arriving == lay.fault_slots[cell, f]
+            assert reads == writes == [mine, mine]  # where the friction solve finds the wave and leaves its reply
             assert lay.history[lay.position[cell]] < lay.histories - 1
-            private.add(arriving)
         elif cluster[other] == cluster[cell]:
-            assert arriving == lay.own[lay.position[other], g]
+            # What the neighbour leaves after one step is read in the next, and the place is used again.
+            assert [reads[1], reads[0]] == lay.outgoing[:, *there].tolist() and writes == reads
+            assert sorted(reads) == sorted([mine, lay.own[there]])
         elif cluster[other] > cluster[cell]:  # I am the faster: I sum for it, and integrate its derivatives
+            assert reads == writes == [mine, mine]
             slots = [s for s in sums[cluster[cell]] if s[0] == mine]
-            assert len(slots) == 1 and lay.incoming[lay.position[other], g] == slots[0][1]
-            found = [s for s in joins[cluster[cell]] if s[1] == arriving]
+            assert len(slots) == 1 and tuple(lay.incoming[:, *there]) == slots[0][1:]
+            found = [s for s in joins[cluster[cell]] if s[1] == mine]
             assert len(found) == 1
             assert (lay.history[lay.position[other]], found[0][0]) in slow[g][cluster[other]]
-            private |= {arriving, slots[0][1]}
             counted["sums"] += 1
             counted["joins"] += 1
         else:
+            assert writes == [mine, mine]
             counted["slow"] += 1
     assert counted["sums"] == sum(map(len, sums)) and counted["joins"] == sum(map(len, joins))
     assert counted["slow"] == sum(len(x) for per_face in slow for x in per_face)
-    # Slots with one writer each: those of the cells first, then the private ones, the trash last and never read.
-    assert len(private) == 2 * counted["sums"] + fault.sum() and min(private, default=lay.own.size) >= lay.own.size
-    assert lay.own.size + len(private) + 1 == lay.wave_slots
-    assert lay.incoming.max() < lay.wave_slots - 1 and lay.slow_slots == counted["slow"] + 1
+    for turn in range(2):  # no slot is touched by two cells in one step: any order of the cells gives the same
+        touched = [*np.unique(lay.outgoing[turn]), *(x[1 + turn] for c in sums for x in c)]
+        assert len(touched) == lay.own.size + counted["sums"] == len(set(touched))
+        assert lay.incoming[turn].max() < lay.wave_slots - 1
+        assert len(np.unique(lay.incoming[turn])) == lay.own.size
+    extra = lay.aside[lay.aside != lay.own]
+    assert (
+        len(np.unique(extra)) == len(extra) == fault.sum()
+        and min(extra, default=lay.own.size) >= lay.own.size + 2 * counted["sums"]
+    )
+    assert (
+        lay.own.size + 2 * counted["sums"] + len(extra) + 1 == lay.wave_slots and lay.slow_slots == counted["slow"] + 1
+    )
     check_padding(lay)
 
 
@@ -136,7 +147,7 @@ def check_padding(lay: Layout) -> None:
     """Padding writes to the trash slots only."""
     padding = lay.cell_at < 0
     assert (lay.history[padding] == lay.histories - 1).all()
-    for lists, columns in ((lay.accumulate, (1,)), (lay.integrate, (1,))):
+    for lists, columns in ((lay.accumulate, (1, 2)), (lay.integrate, (1,))):
         assert (lists.rows[lists.source < 0][:, columns] == lay.wave_slots - 1).all()
     for lists in lay.slow:
         assert (lists.rows[lists.source < 0] == [lay.histories - 1, lay.slow_slots - 1]).all()

@@ -10,7 +10,8 @@ import pytest
 from faultwave.base.errors import NotBuiltError
 from faultwave.domain.tets.box import Box, box_mesh
 from faultwave.domain.tets.mesh import Mesh, make_mesh
-from faultwave.engines.dg import basis, kernels
+from faultwave.engines.dg import basis
+from faultwave.engines.dg.forms import derivative_rows
 from faultwave.observe.receivers import ReceiverRecorder
 
 from .driver import Waves, cube, plane_waves
@@ -187,9 +188,9 @@ def test_evaluator_gives_the_state_between_steps() -> None:
         return np.concatenate([x * [0.3, -0.2, 0.5], np.zeros((len(x), 6))], 1)
 
     waves.start(stretched)
-    target = waves.backend.batch(len(waves.layout.cell_at), waves.operator.b3, 9)
-    waves.operator.evaluator(target)(0, 0.037)
-    sampled = np.einsum("nk,ckq->cnq", waves.psi, target.get(waves.layout.position))
+    evaluate = waves.operator.evaluator()
+    evaluate(0, 0.037)
+    sampled = np.einsum("nk,ckq->cnq", waves.psi, evaluate.dofs(np.arange(len(waves.layout.position))))
     np.testing.assert_allclose(
         sampled[..., 6:], np.broadcast_to([0.3 * 0.037, -0.2 * 0.037, 0.5 * 0.037], sampled[..., 6:].shape), atol=1e-13
     )
@@ -207,11 +208,10 @@ def test_receivers_sample_waves_at_exact_times() -> None:
     where = waves.geometry.origin[cells] + np.einsum("cij,cj->ci", waves.geometry.jacobian[cells], local)
     members = [np.flatnonzero(waves.clustering.cluster[cells] == c) for c in range(waves.layout.clusters)]
     assert min(len(m) for m in members) == 1 and len(members) >= 3
-    rows = kernels.derivative_rows(order)
+    rows = derivative_rows(order)
 
     def read(cluster: int) -> np.ndarray:
-        slots = waves.layout.history[waves.layout.position[cells[members[cluster]]]]
-        return np.asarray(waves.operator.history.get(slots).reshape(len(slots), sum(rows), 9))
+        return waves.operator.series(cells[members[cluster]])
 
     recorder = ReceiverRecorder(interval, members, basis.tet_basis(local, order - 1)[:, None], rows, read)
     waves.predicted.append(recorder.record)

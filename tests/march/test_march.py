@@ -21,13 +21,14 @@ class Cluster:
     end: float = 0.0  # of its dofs
     step: tuple[float, float] | None = None  # of the traces it published, until the next prediction
     predicted: bool = False
-    summed: list[tuple[float, float]] = field(default_factory=list)  # in the sums for the slower neighbour
+    sums: list[list[tuple[float, float]]] = field(default_factory=list)  # for the last steps of the slower neighbour
 
 
 class Recorder:
     """Stands for the physics: keeps the buffers' time spans as the operator keeps the buffers, and checks every read."""
 
     def __init__(self, count: int, time: float):
+        self.turns = 0
         self.clusters = [Cluster(end=time) for _ in range(count)]
         self.read: list[list[tuple[float, float]]] = [
             [] for _ in range(2 * count)
@@ -41,14 +42,14 @@ class Recorder:
         assert step > 0
         c.step, c.predicted = (time, time + step), True
         if restart:
-            c.summed = []
-        c.summed.append(c.step)
+            c.sums = [*c.sums, []][-2:]
+        c.sums[-1].append(c.step)
 
     def correct(self, cluster: int, time: float, step: float, offset: float) -> None:
         c = self.clusters[cluster]
         assert c.predicted and c.step == (time, time + step)
         if cluster > 0:  # reads the sums of the faster one: they must cover the step without gap or overlap
-            spans = self.clusters[cluster - 1].summed
+            spans = next(s for s in self.clusters[cluster - 1].sums if s[0][0] == pytest.approx(time, abs=1e-9))
             assert spans[0][0] == pytest.approx(time, abs=1e-9)
             assert spans[-1][1] == pytest.approx(time + step, abs=1e-9)
             assert all(a[1] == pytest.approx(b[0], abs=1e-9) for a, b in itertools.pairwise(spans))
@@ -60,6 +61,13 @@ class Recorder:
             assert slow[0] - 1e-9 <= begin and begin + step <= slow[1] + 1e-9, "outside the series' own step"
         c.end, c.predicted = time + step, False
         self.steps[cluster].append((time, time + step))
+
+    def turn(self, cluster: int, time: float, step: float, offset: float, following: float, restart: bool) -> None:
+        self.correct(cluster, time, step, offset)
+        self.turns += 1
+        if cluster > 0:  # the faster one no longer needs the traces that the next prediction overwrites
+            assert not self.clusters[cluster - 1].predicted or self.clusters[cluster - 1].end >= time + step - 1e-9
+        self.predict(cluster, time + step, following, restart)
 
 
 def check_steps(steps: list[tuple[float, float]], begin: float, meetings: Sequence[float], longest: float) -> None:
@@ -93,6 +101,11 @@ def test_uniform_ladders(rate: int, count: int) -> None:
     ladder = [rate**i for i in range(count)]
     recorder = march(ladder, 0.25, [0.25 * ladder[-1] * 2])
     assert [len(s) for s in recorder.steps] == [2 * ladder[-1] // r for r in ladder]
+
+
+def test_only_the_first_and_last_step_before_a_meeting_are_no_turn() -> None:
+    recorder = march([1, 2, 6], 0.25, [6.0, 9.0])
+    assert recorder.turns == sum(len(s) for s in recorder.steps) - 3 * 2
 
 
 def test_no_cluster_is_shortened_when_all_fit() -> None:

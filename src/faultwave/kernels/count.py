@@ -35,7 +35,7 @@ def cost(kernel: Kernel) -> Cost:
     batches, stores = sum(_moved(a) for a in kernel.arguments if a.space == "batch"), _slots(kernel.statements)
     indices = sum(_moved(a) for a in kernel.arguments if a.space == "index")
     fixed = batches if kernel.fixed else 0
-    return Cost(_flops(kernel.statements), batches + indices + stores, indices, fixed)
+    return Cost(flops(kernel.statements), batches + indices + stores, indices, fixed)
 
 
 def _moved(a: Array) -> int:
@@ -55,7 +55,8 @@ def _slots(statements: Any) -> int:
     return total
 
 
-def _flops(statements: Any) -> int:
+def flops(statements: Any) -> int:
+    """Of a list of statements, per item."""
     total = 0
     for s in statements:
         if isinstance(s, Contract):
@@ -65,7 +66,7 @@ def _flops(statements: Any) -> int:
             once, each = _formula(s)
             total += once + s.rows * each
         elif isinstance(s, Repeat):
-            total += s.count * _flops(s.body)
+            total += s.count * flops(s.body)
     return total
 
 

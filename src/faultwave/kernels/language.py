@@ -13,7 +13,7 @@ Arguments say what they hold and how they are used; strides, lanes, threads and 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -132,7 +132,12 @@ class Repeat:
     body: tuple[Any, ...]
 
 
-Statement = Contract | Pointwise | Gather | Scatter | Repeat
+@dataclass(frozen=True)
+class Barrier:
+    """A seam between the parts of a fused kernel."""
+
+
+Statement = Barrier | Contract | Pointwise | Gather | Scatter | Repeat
 
 
 @dataclass
@@ -167,6 +172,17 @@ class Kernel:
 
     def temp(self, name: str, rows: int, cols: int) -> Array:
         return self._declare(Array(name, rows, cols, "temp", "", self.fixed))
+
+    def scratch(self, name: str, rows: int, cols: int) -> Array:
+        """The temporary of this name and size, which statements in different places may share."""
+        known = self.arrays.get(name)
+        if known is not None and (known.space, known.rows, known.cols) == ("temp", rows, cols):
+            return known
+        return self.temp(name, rows, cols)
+
+    def barrier(self) -> None:
+        """What follows sees arguments as memory holds them: what comes before rounds as if it stood alone."""
+        self.statements.append(Barrier())
 
     def contract(
         self,
@@ -232,6 +248,29 @@ class Kernel:
     @property
     def temps(self) -> list[Array]:
         return [a for a in self.arrays.values() if a.space == "temp"]
+
+
+def fuse(name: str, first: Kernel, second: Kernel) -> Kernel:
+    """One kernel that does ``first``, then ``second``, item by item: arguments of one name are one argument.
+
+    Every number is rounded as in the two kernels. ValueError where a name means two things.
+    """
+    both = Kernel(name, first.fixed, dict(first.arrays), list(first.statements))
+    for array in second.arrays.values():
+        known = both.arrays.setdefault(array.name, array)
+        if known != array:
+            same = (known.rows, known.cols, known.space, known.fixed) == (
+                array.rows,
+                array.cols,
+                array.space,
+                array.fixed,
+            )
+            if not same:
+                raise ValueError(f"{first.name} and {second.name}: {array.name} is two different arrays")
+            both.arrays[array.name] = replace(known, intent="inout")
+    both.barrier()
+    both.statements += second.statements
+    return both
 
 
 def as_view(array: Array | View) -> View:

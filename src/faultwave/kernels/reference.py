@@ -10,7 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.kernels.language import Array, Contract, Gather, Kernel, LoopIndex, Pointwise, Repeat, Scatter, View
+from faultwave.kernels.language import (
+    Array,
+    Barrier,
+    Contract,
+    Gather,
+    Kernel,
+    LoopIndex,
+    Pointwise,
+    Repeat,
+    Scatter,
+    View,
+)
 
 
 def execute(
@@ -47,6 +58,8 @@ class _Run:
                     for i in range(s.count):
                         self.loops[s.index.name] = i
                         self.statements(s.body)
+                case Barrier():
+                    pass
                 case _:
                     raise TypeError(f"unknown statement {s}")
 

@@ -1,7 +1,8 @@
 """Clustered local time stepping as actors with integer clocks (NUMERICS 4.5).
 
-Clocks count ticks of the smallest step since the last meeting point. A cluster may predict while no neighbour would
-miss data it still has to read, and may correct once every neighbour has predicted far enough.
+Clocks count ticks of the smallest step since the last meeting point. A cluster may correct once every neighbour has
+predicted as far, and may predict the next step once no faster neighbour still reads what it left for the last; what it
+leaves for a slower neighbour is kept apart for two of that neighbour's steps. Where both may be done they are one turn.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ class Actions(Protocol):
     def correct(self, cluster: int, time: float, step: float, offset: float) -> None:
         """``offset``: start of this step after the start of the slower neighbour's current step."""
 
+    def turn(self, cluster: int, time: float, step: float, offset: float, following: float, restart: bool) -> None:
+        """``correct`` of the step at ``time``, then ``predict`` of the one after it, ``following`` long."""
+
 
 @dataclass
 class Clock:
@@ -32,11 +36,6 @@ class Clock:
     corrected: int = 0
     start: int = 0
     limit: int = 0
-
-    @property
-    def reach(self) -> int:
-        """Where the next correction will end."""
-        return min(self.corrected + self.rate, self.limit)
 
 
 class March:
@@ -70,27 +69,41 @@ class March:
                 raise RuntimeError(f"time stepping is stuck: {self.clocks}")
         self.time = until
 
-    def _neighbours(self, i: int) -> list[Clock]:
-        return [self.clocks[j] for j in (i - 1, i + 1) if 0 <= j < len(self.clocks)]
-
     def _moment(self, ticks: int, until: float) -> float:
         return until if ticks >= self.clocks[0].limit else self.time + ticks * self.tick
 
     def _try(self, i: int, until: float) -> bool:
-        clock, near = self.clocks[i], self._neighbours(i)
-        start = self._moment(clock.corrected, until)
-        step = self._moment(clock.reach, until) - start
+        clock = self.clocks[i]
+        faster = self.clocks[i - 1] if i else None
         slower = self.clocks[i + 1] if i + 1 < len(self.clocks) else None
-        if clock.predicted == clock.corrected:
-            if clock.corrected >= clock.limit or not all(clock.predicted < n.reach for n in near):
-                return False
-            self.actions.predict(i, start, step, slower is None or slower.corrected == clock.corrected)
-            clock.start, clock.predicted = clock.corrected, clock.reach
-            return True
-        if not all(n.predicted >= min(clock.predicted, n.limit) for n in near):
+        now = clock.predicted
+        # What I left for the faster cluster is in use until it has corrected as far as I have predicted.
+        free = faster is None or faster.corrected >= now
+        # My next steps belong to a step that the slower one has begun, or is about to begin.
+        known = slower is None or now <= slower.predicted
+        more = now < clock.limit and free and known
+        restart = slower is None or now % slower.rate == 0
+        start = self._moment(clock.corrected, until)
+        following = self._moment(min(now + clock.rate, clock.limit), until) - self._moment(now, until)
+        if now == clock.corrected:
+            if more:
+                self.actions.predict(i, start, following, restart)
+                self._begin(clock)
+            return more
+        if not all(n.predicted >= min(now, n.limit) for n in (faster, slower) if n):
+            return False
+        if now < clock.limit and not more:
             return False
         # The slower cluster may have corrected already; its traces still belong to the step it predicted last.
         offset = start - self._moment(slower.start, until) if slower else 0.0
-        self.actions.correct(i, start, step, offset)
-        clock.corrected = clock.predicted
+        step = self._moment(now, until) - start
+        clock.corrected = now
+        if more:
+            self.actions.turn(i, start, step, offset, following, restart)
+            self._begin(clock)
+        else:
+            self.actions.correct(i, start, step, offset)
         return True
+
+    def _begin(self, clock: Clock) -> None:
+        clock.start, clock.predicted = clock.predicted, min(clock.predicted + clock.rate, clock.limit)

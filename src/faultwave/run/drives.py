@@ -12,7 +12,7 @@ from faultwave.base.errors import Problems, suggest
 from faultwave.case.model import Case
 from faultwave.domain import tets
 from faultwave.engines.dg.driven import Drive, Driven, Faces, Pattern, Travelling, faces_of, pair, projection
-from faultwave.engines.dg.kernels import onto_face
+from faultwave.engines.dg.forms import onto_face
 from faultwave.laws import Law
 from faultwave.sources.point import PointSource
 from faultwave.sources.time_functions import time_function
@@ -235,7 +235,7 @@ def _body_hook(engine: Engine, body: Body) -> Callable[[int, float, float], None
         if len(mine) and impulse:
             change = np.zeros((len(mine), op.b3, body.rate.shape[1]))
             change[:, 0] = impulse * body.rate[mine] / 6.0**0.5  # mode 0 is the constant sqrt(6)
-            op.q.add(change, op.layout.position[body.cells[mine]])
+            op.add_dofs(change, body.cells[mine])
 
     return act
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from faultwave import backends
 from faultwave.domain import tets
-from faultwave.engines.dg import kernels
 from faultwave.engines.dg.basis import tet_basis, tet_basis_gradient, tet_quadrature
 from faultwave.engines.dg.driven import Driven
 from faultwave.engines.dg.fault import Fault
@@ -62,6 +61,7 @@ class Engine:
         self.march = March(float(plan.clustering.steps[0]), [int(r) for r in ratios], self)
         self.sizes = np.bincount(plan.clustering.cluster, minlength=self.layout.clusters)
         self.updates = self.fault_updates = 0
+        self.watched: list[Callable[[int, float, float], bool]] = []  # whether a hook of ``before`` looks at every cell
         self.before: list[Callable[[int, float, float], None]] = []  # hooks before a cluster predicts
         self.predicted: list[Callable[[int, float, float], None]] = []  # hooks after it predicted
         self.corrected: list[Callable[[int, float, float], None]] = []  # hooks after it corrected
@@ -82,11 +82,14 @@ class Engine:
         )  # fmt: skip
 
     def predict(self, cluster: int, time: float, step: float, restart: bool) -> None:
+        self._predict(cluster, time, step, lambda: self.operator.predict(cluster, step, restart))
+
+    def _predict(self, cluster: int, time: float, step: float, action: Callable[[], None]) -> None:
         start = clock.perf_counter()
         for hook in self.before:
             hook(cluster, time, step)
         middle = clock.perf_counter()
-        self.operator.predict(cluster, step, restart)
+        action()
         done = clock.perf_counter()
         if self.fault:
             self.fault.predict(cluster)
@@ -98,20 +101,38 @@ class Engine:
         self.seconds["fault"] += traced - done
 
     def correct(self, cluster: int, time: float, step: float, offset: float) -> None:
+        solved = self._solve_friction(cluster, time, step)
+        self.operator.correct(cluster, step, offset)
+        self._corrected(cluster, time, step, solved)
+
+    def turn(self, cluster: int, time: float, step: float, offset: float, following: float, restart: bool) -> None:
+        if any(look(cluster, time + step, following) for look in self.watched):
+            self.correct(cluster, time, step, offset)
+            self.predict(cluster, time + step, following, restart)
+            return
+        solved = self._solve_friction(cluster, time, step)
+        self.operator.correct_kept(cluster, step, offset)
+        self._corrected(cluster, time, step, solved)
+        self._predict(cluster, time + step, following, lambda: self.operator.turn(cluster, following, restart))
+
+    def _solve_friction(self, cluster: int, time: float, step: float) -> float:
+        """Returns when it was done."""
         start = clock.perf_counter()
         if self.fault:
             self.fault.correct(cluster, time, step)
         if self.driven:
             self._drive(self.driven, cluster, time, step)
         solved = clock.perf_counter()
-        self.operator.correct(cluster, step, offset)
+        self.seconds["fault"] += solved - start
+        return solved
+
+    def _corrected(self, cluster: int, time: float, step: float, since: float) -> None:
         self.sources.add(cluster, time, step)
         done = clock.perf_counter()
         for hook in self.corrected:
             hook(cluster, time, step)
         self.updates += int(self.sizes[cluster])
-        self.seconds["fault"] += solved - start
-        self.seconds["correct"] += done - solved
+        self.seconds["correct"] += done - since
         self.seconds["observe"] += clock.perf_counter() - done
 
     def _drive(self, driven: Driven, cluster: int, time: float, step: float) -> None:
@@ -177,14 +198,12 @@ def receiver_recorder(engine: Engine) -> seismograms.ReceiverRecorder | None:
         functionals.append(np.einsum("nbd,ndx->nxb", slope, inverse))
     cluster = plan.clustering.cluster[points.cells]
     members = [np.flatnonzero(cluster == c) for c in range(engine.layout.clusters)]
-    slots = [engine.layout.history[engine.layout.position[points.cells[m]]] for m in members]
-    rows = kernels.derivative_rows(order, kernels.reacts(op.law))
 
     def read(c: int) -> np.ndarray:
-        return op.history.get(slots[c]).reshape(len(slots[c]), sum(rows), len(plan.law.quantities)).astype(float)
+        return op.series(points.cells[members[c]]).astype(float)
 
     recorder = seismograms.ReceiverRecorder(
-        setting.interval, members, np.concatenate(functionals, 1), rows, read, op.time_unit
+        setting.interval, members, np.concatenate(functionals, 1), op.form.rows, read, op.time_unit
     )
     engine.predicted.append(recorder.record)
     return recorder

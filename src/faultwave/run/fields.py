@@ -58,6 +58,10 @@ class Snapshots:
         self.next[cluster] = numbers.stop
         return [(n, n * self.interval) for n in numbers]
 
+    def waiting(self, cluster: int, end: float) -> bool:
+        """Whether a snapshot before ``end`` is due, without taking it."""
+        return cluster in self.active and math.ceil(end / self.interval - 1e-9) > self.next[cluster]
+
     def deliver(self, number: int, cluster: int, items: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
         """``values`` (items, rows) of one cluster; writes the snapshot if it is the last."""
         total = sum(len(c) for c in self.clusters)
@@ -96,14 +100,13 @@ def volume(engine: Engine, setting: Any, open_writers: Callable[..., list[Writer
     columns = [names.index(f) for f in fields]
     members = _by_cluster(plan.clustering.cluster[cells], engine.layout.clusters)
     shots = Snapshots(setting.interval, members, fields, len(centres), writers, engine.march.time)
-    sampled = op.backend.batch(len(engine.layout.cell_at), op.b3, len(names))
-    evaluate = op.evaluator(sampled)
+    evaluate = op.evaluator()
 
     def deliver(number: int, cluster: int, tau: float) -> None:
         items = members[cluster]
         evaluate(cluster, tau)
         for part in np.array_split(items, max(1, len(items) // 20000)):
-            values[part] = np.einsum("sb,cbf->csf", psi, sampled.get(op.layout.position[cells[part]])[:, :, columns])
+            values[part] = np.einsum("sb,cbf->csf", psi, evaluate.dofs(cells[part])[:, :, columns])
         shots.deliver(number, cluster, items, {f: values[items, :, i] for i, f in enumerate(fields)})
 
     values: np.ndarray = np.zeros((len(cells), len(centres), len(fields)), op.backend.dtype)
@@ -118,7 +121,17 @@ def volume(engine: Engine, setting: Any, open_writers: Callable[..., list[Writer
                 deliver(number, cluster, 0.0)
 
     engine.before.append(before)
+    engine.watched.append(lambda cluster, time, step: shots.waiting(cluster, time + step))
     return finish
+
+
+def _turn(op: Any, cells: np.ndarray, listed: Any) -> Any:
+    """What makes the law's velocity of the form's in the listed cells, as a batch."""
+    turn = op.form.to_physical(op.cells, cells)
+    flat = np.broadcast_to(np.eye(3), (len(cells), 3, 3)) if turn is None else turn[:, -3:, -3:]
+    batch, real = op.backend.batch(len(listed.rows), 1, 9), listed.source >= 0
+    batch.put(flat.reshape(-1, 1, 9)[listed.source[real]], real)
+    return batch
 
 
 def surface(engine: Engine, setting: Any, open_writers: Callable[..., list[Writer]]) -> Callable[[float], None]:
@@ -137,7 +150,7 @@ def surface(engine: Engine, setting: Any, open_writers: Callable[..., list[Write
     clusters = engine.layout.clusters
     members = _by_cluster(plan.clustering.cluster[cell], clusters)
     shots = Snapshots(setting.interval, members, fields, len(centres), writers, engine.march.time)
-    compiled = op.backend.compile([kernels.surface(plan.law, order, f, values[f]) for f in range(4)])
+    compiled = op.backend.compile([kernels.surface(op.form, f, values[f]) for f in range(4)])
     launches, motions, where = [], [], np.empty(len(cell), np.int64)
     trash = op.layout.histories - 1
     slots = op.layout.history[op.layout.position[cell]]
@@ -151,10 +164,15 @@ def surface(engine: Engine, setting: Any, open_writers: Callable[..., list[Write
         where[items[listed.source[real]]] = np.flatnonzero(real)
         motions.append(motion)
         launch = compiled[f"surface_{f}"](
-            {"slots": op.backend.index(listed.rows), "history": op.history, "motion": motion}
+            {
+                "slots": op.backend.index(listed.rows),
+                "history": op.history,
+                "motion": motion,
+                "turn": _turn(op, cell[items], listed),
+            }
         )
         launches.append((launch, listed.ranges))
-    rows = kernels.derivative_rows(order, kernels.reacts(op.law))
+    rows = op.form.rows
 
     def state(cluster: int, tau: float, now: bool) -> dict[str, np.ndarray]:
         items = members[cluster]
@@ -168,9 +186,7 @@ def surface(engine: Engine, setting: Any, open_writers: Callable[..., list[Write
             if now:
                 v = op.dofs(cell[chosen])[:, :, -3:]
             else:
-                series = op.history.get(slots[chosen]).reshape(len(chosen), sum(rows), len(plan.law.quantities))[
-                    :, :, -3:
-                ]
+                series = op.series(cell[chosen])[:, :, -3:]
                 v, u = np.zeros((2, len(chosen), rows[0], 3))
                 at = 0
                 for k, count in enumerate(rows):

@@ -8,19 +8,21 @@ from faultwave import backends
 from faultwave.base.errors import InputError, Problem, suggest
 from faultwave.engines.dg import kernels
 from faultwave.engines.dg.fault_points import point_rule
+from faultwave.engines.dg.forms import form as find_form
 from faultwave.engines.dg.rupture import rupture
 from faultwave.faults import laws as friction_laws
 from faultwave.kernels.count import cost
-from faultwave.kernels.language import Array, Contract, Gather, Kernel, Pointwise, Repeat, Scatter
+from faultwave.kernels.language import Array, Barrier, Contract, Gather, Kernel, Pointwise, Repeat, Scatter
 from faultwave.laws import law as find_law
 
 
 def all_kernels(order: int, law_name: str) -> dict[str, Kernel]:
     """Every kernel of a law at an order; rupture once for each friction law (elastic only)."""
     law = find_law(law_name)
+    form = find_form(law, order)
     found = [
-        kernels.predict(law, order, False), kernels.predict(law, order, True), kernels.correct(law, order), kernels.evaluate(law, order),
-        kernels.accumulate(law, order), kernels.integrate(law, order), *[kernels.slow_traces(law, order, f, False) for f in range(4)],
+        kernels.predict(form, False), kernels.predict(form, True), kernels.correct(form), kernels.turn(form), kernels.evaluate(form),
+        kernels.accumulate(form), kernels.integrate(form), *[kernels.slow_traces(form, f, False) for f in range(4)],
     ]  # fmt: skip
     result = {k.name: k for k in found}
     if law.name == "elastic":
@@ -77,6 +79,8 @@ def _describe(statements: Any, indent: str) -> list[str]:
                 lines.append(
                     f"{indent}{s.store.name}[{s.index.name}[{s.column}]] {'+=' if s.accumulate else '='} {s.inp.array.name}"
                 )
+            case Barrier():
+                lines.append(f"{indent}barrier")
             case Repeat():
                 lines += [f"{indent}repeat {s.count} times ({s.index.name}):", *_describe(s.body, indent + "  ")]
     return lines

@@ -48,7 +48,7 @@ class Plan:
     sources: tuple[PointSource, ...]
     source_cells: np.ndarray
     source_points: np.ndarray  # reference coordinates
-    keep: np.ndarray  # cells whose derivatives are stored for receivers and the surface
+    keep: np.ndarray  # cells others look at between steps: receivers, sources, the surface
     walls: np.ndarray  # (nc, 4) impedance of the faces of kind impedance
     drives: DrivePlan
     flux: tuple[Surface, ...]
@@ -136,6 +136,9 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None) -> Plan:
         keep[surface.cells] = True
     if receivers is not None:
         keep[receivers.cells] = True
+    keep[where] = True  # sources act between the correction and the next prediction
+    for body in drives.bodies:
+        keep[body.cells] = True
     if case.output.surface is not None:
         keep |= (topology.kinds == tets.BoundaryKind.FREE_SURFACE).any(1)
     return Plan(

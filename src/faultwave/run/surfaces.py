@@ -10,7 +10,6 @@ import numpy as np
 from faultwave.base.errors import Problems
 from faultwave.case.model import Case
 from faultwave.domain import tets
-from faultwave.engines.dg import kernels
 from faultwave.engines.dg.basis import face_points, tet_basis, triangle_quadrature
 from faultwave.engines.dg.driven import Faces, faces_of, pair
 from faultwave.laws import Law
@@ -60,14 +59,14 @@ def recorder(engine: Engine, surface: Surface, interval: float, make: Any) -> Su
     functionals = np.stack([tet_basis(face_points(f, points), order - 1) for f in range(4)])[surface.faces]
     cluster = plan.clustering.cluster[surface.cells]
     members = [np.flatnonzero(cluster == c) for c in range(engine.layout.clusters)]
-    slots = [engine.layout.history[engine.layout.position[surface.cells[m]]] for m in members]
-    rows = kernels.derivative_rows(order, kernels.reacts(op.law))
 
     def read(c: int) -> np.ndarray:
-        return np.asarray(op.history.get(slots[c]).reshape(len(slots[c]), sum(rows), len(op.law.quantities)), float)
+        return op.series(surface.cells[members[c]]).astype(float)
 
     listed = faces_of(op, surface.cells, surface.faces, plan.geometry.origin)
-    result = SurfaceRecorder(interval, members, functionals, rows, read, op.time_unit, make(listed, points, weights))
+    result = SurfaceRecorder(
+        interval, members, functionals, op.form.rows, read, op.time_unit, make(listed, points, weights)
+    )
     engine.predicted.append(result.record)
     return result
 

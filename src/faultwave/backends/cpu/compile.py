@@ -73,6 +73,12 @@ def vector_bytes() -> int:
     return 32 if "__AVX__" in macros else 16
 
 
+def vector_registers() -> int:
+    """How many of them there are."""
+    macros = _macros()
+    return 32 if "__AVX512F__" in macros or "__aarch64__" in macros else 16
+
+
 def cache_folder() -> Path:
     root = (
         os.environ.get("FAULTWAVE_CACHE")

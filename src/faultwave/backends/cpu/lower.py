@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from importlib import resources
 
-import numpy as np
-
+from faultwave.backends.cpu.ahead import Ahead
 from faultwave.backends.cpu.formula import Formula
+from faultwave.backends.cpu.names import text
+from faultwave.backends.cpu.sparse import SparseFunctions
+from faultwave.backends.cpu.transpose import transposes
 from faultwave.kernels.expr import Expr, wrap
 from faultwave.kernels.language import (
     Array,
+    Barrier,
     Contract,
     Gather,
     Kernel,
@@ -25,29 +28,17 @@ from faultwave.kernels.language import (
 )
 
 
-def lower(kernel: Kernel, real: str, lanes: int) -> str:
-    """C source of ``kernel`` with ``real`` ('double' or 'float') numbers and ``lanes`` items a vector."""
-    return _Lowering(kernel, real, lanes).source()
-
-
-# What the C text calls its own, beside names that end in a number.
-_TAKEN = frozenset(
-    """arg scalar begin end batch lane r o p j m x V VM I R F ALL SPLAT SELECT LANES MAGNITUDE BIAS MANTISSA run it
-    auto break case char const continue default do double else enum extern float for goto if inline int long register
-    restrict return short signed sizeof static struct switch typedef union unsigned void volatile while""".split()
-)
-
-
-def text(name: str) -> str:
-    """How an array or counter is called in the C text."""
-    return f"{name}_" if name in _TAKEN or name[-1] == "_" or name[-1].isdigit() else name
+def lower(kernel: Kernel, real: str, lanes: int, registers: int = 32) -> str:
+    """C source of ``kernel`` with ``real`` ('double' or 'float') numbers and ``lanes`` items a vector, for a machine
+    with so many vector ``registers``."""
+    return _Lowering(kernel, real, lanes, registers).source()
 
 
 class _Lowering:
-    def __init__(self, kernel: Kernel, real: str, lanes: int):
+    def __init__(self, kernel: Kernel, real: str, lanes: int, registers: int):
         self.kernel, self.store_real, self.lanes = kernel, real, lanes
         self.real = "double" if kernel.fixed else real
-        self.tables: list[str] = []
+        self.sparse = SparseFunctions(registers)
         self.lines: list[str] = []
         self.formulas = 0
         self.scalar_offset: dict[str, int] = {}
@@ -57,16 +48,20 @@ class _Lowering:
             offset += table.rows * table.cols
 
     def source(self) -> str:
+        ahead = Ahead(self.kernel, self.lanes)
         for statement in self.kernel.statements:
+            self.lines += ahead.share(statement)
             self.statement(statement)
         head = resources.files(__package__).joinpath("vector.h").read_text()
         body = "\n".join("    " + line for line in self.declarations() + self.lines)
         return (
             f"#define R {self.real}\n#define LANES {self.lanes}\n"
-            f"#define R_IS_DOUBLE {int(self.real == 'double')}\n{head}\n" + "\n".join(self.tables) + "\n"
+            f"#define R_IS_DOUBLE {int(self.real == 'double')}\n{head}\n{transposes(self.lanes)}\n"
+            + "\n".join(self.sparse.texts)
+            + "\n"
             f"void run(void **restrict arg, const double *restrict scalar, long begin, long end) {{\n"
             f"  #pragma omp parallel for schedule(dynamic, 4) if (end - begin > 1)\n"
-            f"  for (long batch = begin; batch < end; ++batch) {{\n{body}\n  }}\n}}\n"
+            f"  for (long batch = begin; batch < end; ++batch) {{\n    const int next = batch + 1 < end;\n{body}\n  }}\n}}\n"
         )
 
     def declarations(self) -> list[str]:
@@ -77,12 +72,12 @@ class _Lowering:
                 lines.append(f"{const}V *restrict {text(a.name)} = ({const}V *)arg[{i}] + batch * {a.rows * a.cols};")
             elif a.space == "index":
                 lines.append(
-                    f"const long *restrict {text(a.name)} = (const long *)arg[{i}] + batch * {a.cols * self.lanes};"
+                    f"const int *restrict {text(a.name)} = (const int *)arg[{i}] + batch * {a.cols * self.lanes};"
                 )
             elif a.space == "matrix":
                 lines.append(f"const R *restrict {text(a.name)} = (const R *)arg[{i}];")
             else:
-                lines.append(f"{const}{self.store_real} *{text(a.name)} = ({const}{self.store_real} *)arg[{i}];")
+                lines.append(f"{self.store_real} *{text(a.name)} = ({self.store_real} *)arg[{i}];")
         lines += [f"V {text(a.name)}[{a.rows * a.cols}];" for a in self.kernel.temps]
         return lines
 
@@ -93,10 +88,9 @@ class _Lowering:
             case Pointwise():
                 self.pointwise(s)
             case Gather():
-                self.transfer(s.out, s.store, s.index, s.column, "{view}[{j}][lane] = p[{j}];", "const ")
+                self.transfer(s, s.out)
             case Scatter():
-                op = "+=" if s.accumulate else "="
-                self.transfer(s.inp, s.store, s.index, s.column, f"p[{{j}}] {op} {{view}}[{{j}}][lane];", "")
+                self.transfer(s, s.inp)
             case Repeat():
                 self.lines.append(
                     f"for (int {text(s.index.name)} = 0; {text(s.index.name)} < {s.count}; ++{text(s.index.name)}) {{"
@@ -104,65 +98,52 @@ class _Lowering:
                 for inner in s.body:
                     self.statement(inner)
                 self.lines.append("}")
+            case Barrier():
+                self.lines.append('__asm__ volatile("" ::: "memory");')
             case _:
                 raise TypeError(f"unknown statement {s}")
 
-    def transfer(self, view: View, store: Array, index: Array, column: int, move: str, const: str) -> None:
+    def transfer(self, s: Gather | Scatter, view: View) -> None:
         """Between a private view and slots of a store: element-major there, lanes innermost here."""
         if view.cols != view.array.cols or not isinstance(view.row, int):
             raise ValueError(f"kernel {self.kernel.name}: gather and scatter need whole rows of {view.array.name}")
-        size = view.rows * view.cols
+        size, store, lanes = view.rows * view.cols, s.store, self.lanes
         if store.rows * store.cols != size:
             raise ValueError(
                 f"kernel {self.kernel.name}: {store.name} has {store.rows * store.cols} numbers, not {size}"
             )
-        base = f"({text(view.array.name)} + {view.row * view.array.cols})"
-        self.lines += [
-            f"for (int lane = 0; lane < {self.lanes}; ++lane) {{",
-            f"  {const}{self.store_real} *p = {text(store.name)} + {text(index.name)}[{column * self.lanes} + lane] * {size}L;",
-            f"  for (int j = 0; j < {size}; ++j) {move.format(view=base, j='j')}",
-            "}",
-        ]
+        base, real = f"{text(view.array.name)} + {view.row * view.array.cols}", self.store_real
+        slots = ", ".join(
+            f"{text(store.name)} + {text(s.index.name)}[{s.column * lanes + i}] * {size}L" for i in range(lanes)
+        )
+        self.lines.append(f"{{ {real} *slot[{lanes}] = {{{slots}}};")
+        if real == self.real and not (isinstance(s, Scatter) and s.accumulate):
+            self.lines.append(f"{'load' if isinstance(s, Gather) else 'save'}({base}, slot, {size});")
+        else:
+            each = f"({base})[j][lane]"
+            op = "+=" if isinstance(s, Scatter) and s.accumulate else "="
+            move = f"{each} = slot[lane][j];" if isinstance(s, Gather) else f"slot[lane][j] {op} {each};"
+            self.lines += [f"for (int lane = 0; lane < {lanes}; ++lane)", f"  for (int j = 0; j < {size}; ++j) {move}"]
+        self.lines.append("}")
 
     def contract(self, s: Contract) -> None:
-        if isinstance(s.matrix, Array):
-            table = s.matrix
-            step = (
-                f"for (int p = 0; p < {table.cols}; ++p) {{",
-                f"{text(table.name)}[r * {table.cols} + p]",
-                f"p * {s.inp.array.cols}",
-            )
-            return self.contraction(s, table.rows, *step)
-        n, rows = len(self.tables), len(s.matrix)
-        self.table(n, s.matrix, s.inp.array.cols)
-        step = f"for (int p = start{n}[r]; p < start{n}[r + 1]; ++p) {{", f"value{n}[p]", f"offset{n}[p]"
-        self.contraction(s, rows, *step)
-
-    def table(self, n: int, matrix: np.ndarray, stride: int) -> None:
-        """Row table of a constant sparse matrix: values and offsets into the input."""
-        pointer, offsets, values = [0], [], []
-        for row in matrix:
-            nonzero = np.flatnonzero(row)
-            offsets += [int(k) * stride for k in nonzero]
-            values += [repr(float(row[k])) for k in nonzero]
-            pointer.append(len(values))
-        if not values:
-            values, offsets = ["0.0"], [0]
-        self.tables.append(
-            f"static const R value{n}[] = {{{', '.join(values)}}};\n"
-            f"static const int offset{n}[] = {{{', '.join(map(str, offsets))}}};\n"
-            f"static const int start{n}[] = {{{', '.join(map(str, pointer))}}};"
-        )
-
-    def contraction(self, s: Contract, rows: int, loop: str, value: str, offset: str) -> None:
-        """One broadcast, then a multiply-add for every column, per nonzero of a row."""
         inp = f"{text(s.inp.array.name)} + {self.position(s.inp)}"
         out = f"{text(s.out.array.name)} + {self.position(s.out)}"
+        if isinstance(s.matrix, Array):
+            self.dense(s, s.matrix, inp, out)
+        else:
+            strides = s.inp.array.cols, s.out.array.cols
+            self.lines += self.sparse.calls(s.matrix, strides, s.columns, s.accumulate, inp, out)
+
+    def dense(self, s: Contract, table: Array, inp: str, out: str) -> None:
+        """A matrix given at launch: one broadcast, then a multiply-add for every column."""
         accumulators = [f"a{i}" for i in range(len(s.columns))]
-        lines = [f"for (int r = 0; r < {rows}; ++r) {{", f"  V *o = (V *)({out}) + r * {s.out.array.cols};"]
+        lines = [f"for (int r = 0; r < {table.rows}; ++r) {{", f"  V *o = ({out}) + r * {s.out.array.cols};"]
         for a, (_, target) in zip(accumulators, s.columns, strict=True):
             lines.append(f"  V {a} = {f'o[{target}]' if s.accumulate else 'SPLAT(0.0)'};")
-        lines.append(f"  {loop} const R m = {value}; const V *x = ({inp}) + {offset};")
+        lines.append(f"  for (int p = 0; p < {table.cols}; ++p) {{")
+        value = f"{text(table.name)}[r * {table.cols} + p]"
+        lines.append(f"    const R m = {value}; const V *x = {inp} + p * {s.inp.array.cols};")
         lines += [f"    {a} += m * x[{source}];" for a, (source, _) in zip(accumulators, s.columns, strict=True)]
         lines.append("  }")
         lines += [f"  o[{target}] = {a};" for a, (_, target) in zip(accumulators, s.columns, strict=True)]

@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from faultwave.backends.cpu.compile import build, vector_bytes
+from faultwave.backends.cpu.compile import build, vector_bytes, vector_registers
 from faultwave.backends.cpu.lower import lower
+from faultwave.base.errors import BackendError
 from faultwave.kernels.language import Kernel
+
+_HUGE = 2 << 20
 
 
 def _aligned(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-    """Zeros on a cache-line boundary; pages are touched only when written."""
+    """Zeros on a cache-line boundary, large ones in huge pages where the system has them; pages are touched only when
+    written."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    raw = np.zeros(size + 64, np.uint8)
-    start = -raw.ctypes.data % 64
+    if size < 2 * _HUGE or not hasattr(mmap, "MADV_HUGEPAGE"):
+        raw = np.zeros(size + 64, np.uint8)
+        start = -raw.ctypes.data % 64
+    else:
+        memory = mmap.mmap(
+            -1, size + _HUGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+        )  # lives as long as an array looks at it
+        memory.madvise(mmap.MADV_HUGEPAGE)
+        raw = np.frombuffer(memory, np.uint8)
+        start = -raw.ctypes.data % _HUGE
     return raw[start : start + size].view(dtype).reshape(shape)
 
 
@@ -105,10 +118,12 @@ class CpuBackend:
         return SlotBuffer(slots, size, self.dtype)
 
     def index(self, values: np.ndarray, fixed: bool = False) -> LaneBuffer:
-        values = np.asarray(values, np.int64)
+        values = np.asarray(values)
+        if values.size and values.max() > np.iinfo(np.int32).max:
+            raise BackendError(f"{values.max()} slots are more than 32-bit numbers count; run on more ranks")
         values = values.reshape(len(values), 1, values.size // max(1, len(values)))
         lanes = self.fixed_lanes if fixed else self.lanes
-        buffer = LaneBuffer(len(values), 1, values.shape[2], lanes, np.int64)
+        buffer = LaneBuffer(len(values), 1, values.shape[2], lanes, np.int32)
         buffer.put(values)
         return buffer
 
@@ -120,7 +135,7 @@ class CpuBackend:
 
     def source(self, kernel: Kernel) -> str:
         """The C text of one kernel."""
-        return lower(kernel, self._real, self.fixed_lanes if kernel.fixed else self.lanes)
+        return lower(kernel, self._real, self.fixed_lanes if kernel.fixed else self.lanes, vector_registers())
 
     def compile(self, kernels: Iterable[Kernel]) -> Mapping[str, Callable[[Mapping[str, Any]], Any]]:
         kernels = list(kernels)

@@ -7,9 +7,13 @@ typedef long I;
 typedef int I;
 #endif
 typedef I VM __attribute__((vector_size(LANES * sizeof(R))));
+typedef R VU __attribute__((vector_size(LANES * sizeof(R)), aligned(sizeof(R)))); /* anywhere in memory */
 #define SPLAT(x) ((R)(x) - (V){0}) /* x - 0 is x, also for -0 */
 #define ALL ((VM){0} - 1)
 #define SELECT(m, a, b) ((V)(((m) & (VM)(a)) | (~(m) & (VM)(b))))
+/* Into the second-level cache: the first is too small for a batch to come. */
+#define FETCH(p) __builtin_prefetch(p, 0, 2)
+#define FETCH_ALL(p, bytes) for (const char *a = (const char *)(p), *e = a + (bytes); a < e + 63; a += 64) FETCH(a)
 #define F static inline __attribute__((always_inline, unused))
 
 F int v_any(VM m) { I any = 0; for (int i = 0; i < LANES; ++i) any |= m[i]; return any != 0; }

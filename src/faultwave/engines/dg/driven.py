@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from faultwave.engines.dg.basis import face_points, triangle_basis, triangle_quadrature
-from faultwave.engines.dg.kernels import onto_face
+from faultwave.engines.dg.forms import onto_face
 from faultwave.engines.dg.lines import Lines
 from faultwave.engines.dg.operator import Operator
 from faultwave.laws import Law
@@ -121,7 +121,7 @@ class Driven:
         self.operator, self.faces, self.drives = operator, faces, list(drives)
         lay, law, c = operator.layout, operator.law, operator.cells
         at = lay.position[faces.cells]
-        self.slots = np.array([lay.fault_slots[int(a), int(b)] for a, b in zip(faces.cells, faces.faces, strict=True)])
+        self.slots = (lay.aside if isinstance(operator, Lines) else lay.own)[at, faces.faces]
         near, near_face = c.neighbours[faces.cells, faces.faces], c.neighbour_faces(faces.cells, faces.faces)
         wall = near < 0
         self.sources = np.where(

@@ -13,6 +13,7 @@ from scipy.special import roots_legendre
 from faultwave.domain.tets.mesh import FILE_FACES, SORTED_FACES, Geometry, Mesh, Topology
 from faultwave.engines.dg import kernels
 from faultwave.engines.dg.fault_points import PointRule, vertex_permutation
+from faultwave.engines.dg.forms import face_rows
 from faultwave.engines.dg.layout import ranged
 from faultwave.engines.dg.operator import Operator, powers
 from faultwave.engines.dg.rupture import recorded, rupture
@@ -131,11 +132,11 @@ class Fault:
         """Derivative traces of both sides: lists by local face, and their kernels."""
         op, f = self.operator, self.faces
         n = len(f.area)
-        self.traces = op.backend.store(2 * n + 1, sum(kernels.face_rows(op.order)) * 2 * op.law.channels)
+        self.traces = op.backend.store(2 * n + 1, sum(face_rows(op.order)) * 2 * op.law.channels)
         cells, local = f.cells.reshape(-1), f.faces.reshape(-1)
         cluster = np.searchsorted([e for _, e in op.layout.plain_ranges], op.layout.position[cells], side="right")
         self.trace_lists = []
-        wanted = [kernels.slow_traces(op.law, op.order, i, True) for i in range(4)]
+        wanted = [kernels.slow_traces(op.form, i, True) for i in range(4)]
         compiled = op.backend.compile(wanted)
         for i in range(4):
             items = np.flatnonzero(local == i)
@@ -161,12 +162,10 @@ class Fault:
         n, size = len(f.area), len(source)
         trash = op.layout.wave_slots - 1
         own = op.layout.own[op.layout.position[f.cells], f.faces]
-        incoming = np.array([[op.layout.fault_slots[int(c), int(i)] for c, i in zip(cs, fs, strict=True)]
-                             for cs, fs in zip(f.cells, f.faces, strict=True)]).reshape(n, 2)  # fmt: skip
-        slots = np.tile([2 * n, 2 * n, trash, trash, trash, trash], (size, 1))
+        slots = np.tile([2 * n, 2 * n, trash, trash], (size, 1))
         real = np.flatnonzero(self.real)
         item = source[real]
-        slots[real] = np.concatenate([2 * item[:, None] + [0, 1], own[item], incoming[item]], 1)
+        slots[real] = np.concatenate([2 * item[:, None] + [0, 1], own[item]], 1)
         z = np.stack(op.law.impedance(op.cells.material), 1)[f.cells]  # (n, side, 2)
         values = {
             "frame": np.concatenate([f.normal, f.tangent1, f.tangent2], 1)[:, None],

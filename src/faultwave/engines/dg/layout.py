@@ -1,13 +1,19 @@
 """Where everything lies: cells in batches by cluster, wave slots, and the lists of faces between clusters.
 
-Decisions are per face (NUMERICS 4.4): a face between equal clusters reads its neighbour's slot directly; towards a
-slower neighbour a cell sums its waves in an extra slot and integrates the neighbour's derivative traces into another; a
-fault face reads what the friction solve put into its incoming slot; a boundary face reads the cell's own slot.
+Two cells of one cluster exchange waves in place. Each face of a cell has a slot; in even steps a cell works in its own
+slots, in odd steps in those of its neighbours. It reads what its neighbour left there in the step before, and leaves its
+own wave in the same place, where the neighbour will look next. So every slot is touched by one cell a step, whatever
+the order and the threads, and a step of a whole cluster needs no second set of waves.
+
+Where the two sides do not step together (NUMERICS 4.4) a cell keeps to its own slot: towards a slower neighbour its
+waves are summed in an extra slot and the neighbour's derivative traces are integrated into its own; a fault face finds
+in its slot the reply of the friction solve; a boundary face its own wave. Towards a faster neighbour a cell reads that
+neighbour's sum. Sums are kept for two steps of the slower side, so that the faster may go on first.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -32,14 +38,15 @@ class Layout:
     plain_ranges: tuple[tuple[int, int], ...]
     history: np.ndarray  # (positions,) slot of the stored derivatives; trash where none
     histories: int
-    own: np.ndarray  # (positions, 4)
-    incoming: np.ndarray  # (positions, 4)
+    own: np.ndarray  # (positions, 4) a cell's own slots
+    incoming: np.ndarray  # (2, positions, 4) where the neighbours' waves are, in even and odd steps
+    outgoing: np.ndarray  # (2, positions, 4) where the waves of the next step go; ``incoming`` but for kept cells
+    aside: np.ndarray  # (positions, 4) a second slot for faces with friction; ``own`` elsewhere
     wave_slots: int
     slow_slots: int
-    accumulate: Ranged
-    integrate: Ranged
-    slow: tuple[Ranged, ...]  # by local face
-    fault_slots: dict[tuple[int, int], int] = field(repr=False)  # (cell, face) -> incoming slot
+    accumulate: Ranged  # own slot, sums of even and of odd steps of the slower side
+    integrate: Ranged  # derivative traces of the slower side, own slot
+    slow: tuple[Ranged, ...]  # by local face: derivatives, their traces
 
     @property
     def clusters(self) -> int:
@@ -101,17 +108,20 @@ def build_layout(
 
     size = len(cell_at)
     own = np.arange(4 * size).reshape(size, 4)
-    summed = _numbers(slower, 4 * size)
-    arrivals = _numbers(slower | fault, 4 * size + slower.sum())
-    trash = 4 * size + slower.sum() + (slower | fault).sum()
-    there = np.where(neighbours >= 0, 4 * position[neighbours] + neighbour_faces, 0)
-    near_summed = np.where(neighbours >= 0, summed[neighbours, neighbour_faces], 0)
+    summed = _numbers(slower, 0)
+    count = int(slower.sum())
+    aside = own.copy()
+    aside[position] = np.where(fault, _numbers(fault, 4 * size + 2 * count), own[position])
+    trash = 4 * size + 2 * count + int(fault.sum())
     inside = own[position]
-    reads = np.where(regular, there, inside)
-    reads = np.where(faster, near_summed, reads)
-    reads = np.where(slower | fault, arrivals, reads)
-    incoming = own.copy()
-    incoming[position] = reads
+    there = np.where(neighbours >= 0, inside[neighbours, neighbour_faces], 0)
+    near_summed = np.where(neighbours >= 0, summed[neighbours, neighbour_faces], 0)
+    equal = regular & ~faster & ~slower
+    incoming, outgoing = np.stack([own, own]), np.stack([own, own])
+    outgoing[1, position] = np.where(equal, there, inside)
+    for turn in range(2):
+        sums = 4 * size + turn * count + near_summed
+        incoming[turn, position] = np.where(faster, sums, outgoing[turn, position])
 
     kept = keep[np.maximum(cell_at, 0)] & (cell_at >= 0)
     history = np.where(kept, np.cumsum(kept) - 1, kept.sum())
@@ -120,9 +130,12 @@ def build_layout(
     near_slow = np.where(neighbours >= 0, slow_number[neighbours, neighbour_faces], 0)
 
     c, f = np.nonzero(slower)
-    sums = ranged(np.stack([inside[c, f], summed[c, f]], 1), cluster[c], clusters, lanes, np.array([trash, trash]))
+    even = 4 * size + summed[c, f]
+    sums_list = ranged(
+        np.stack([inside[c, f], even, even + count], 1), cluster[c], clusters, lanes, np.array([trash, trash, trash])
+    )
     joins = ranged(
-        np.stack([near_slow[c, f], arrivals[c, f]], 1), cluster[c], clusters, lanes, np.array([slow_trash, trash])
+        np.stack([near_slow[c, f], inside[c, f]], 1), cluster[c], clusters, lanes, np.array([slow_trash, trash])
     )
     slow = []
     for face in range(4):
@@ -130,10 +143,9 @@ def build_layout(
         rows = np.stack([history[position[c]], slow_number[c, face]], 1)
         part = ranged(rows, cluster[c], clusters, lanes, np.array([kept.sum(), slow_trash]))
         slow.append(Ranged(part.rows, np.where(part.source >= 0, c[part.source] if len(c) else -1, -1), part.ranges))
-    faults = {(int(a), int(b)): int(arrivals[a, b]) for a, b in zip(*np.nonzero(fault), strict=True)}
     return Layout(
         cell_at, position, placed.ranges[0::2], placed.ranges[1::2], history, int(kept.sum()) + 1, own, incoming,
-        int(trash) + 1, slow_trash + 1, sums, joins, tuple(slow), faults,
+        outgoing, aside, trash + 1, slow_trash + 1, sums_list, joins, tuple(slow),
     )  # fmt: skip
 
 

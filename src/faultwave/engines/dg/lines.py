@@ -21,7 +21,7 @@ import numpy as np
 
 from faultwave.backends import Backend
 from faultwave.engines.dg import kernels
-from faultwave.engines.dg.kernels import CellColumns, _Builder, derivative_rows, off_face, reacts
+from faultwave.engines.dg.forms import Form
 from faultwave.engines.dg.layout import Layout
 from faultwave.engines.dg.operator import Cells, Operator
 from faultwave.kernels.language import Array, Kernel
@@ -34,9 +34,9 @@ Half = Literal["divergence", "gradient"]
 class StarColumns:
     """Columns of the per-face constants: frame, Yv, Yt, Zt, Zv (scaled), signs of the neighbour's T and v."""
 
-    def __init__(self, law: Law):
-        k = CellColumns(law).impedances
-        self.frames = kernels.FaceColumns(law).frames
+    def __init__(self, form: Form):
+        k = form.impedances
+        self.frames = form.frames
         self.flow, self.sign = self.frames, self.frames + 4 * k
         self.parts = [slice(self.frames + i * k, self.frames + (i + 1) * k) for i in range(4)]
         self.size = self.sign + 2
@@ -57,36 +57,30 @@ def halves(law: Law) -> tuple[list[int], list[int]]:
     return first, [i for i in range(size) if i not in first]
 
 
-def publish(law: Law, order: int) -> Kernel:
+def publish(form: Form) -> Kernel:
     """Both traces [T, v] of q on the four faces, to the store."""
-    b = _Builder(law, order, "publish")
-    k, f = b.k, b.faced
-    q, face = k.batch("q", b.b3, b.Q), k.batch("star", 4, StarColumns(law).size)
-    own, traces = k.index("own", 4), k.store("traces", b.b2, 2 * f, "out")
-    pair, trace = k.temp("pair", b.b3, 2 * f), k.temp("trace", b.b2, 2 * f)
+    k, f = Kernel("publish"), form.faced
+    q, face = k.batch("q", form.b3, form.Q), k.batch("star", 4, StarColumns(form).size)
+    own, traces = k.index("own", 4), k.store("traces", form.b2, 2 * f, "out")
+    trace = k.temp("trace", form.b2, 2 * f)
     for i in range(4):
-        b.traces(q.view(), i, face.view(i, 1, 0, b.face_columns.frames), trace.view(), pair)
+        form.face_trace(k, q.view(), i, trace.view(), face.view(i, 1, 0, form.frames))
         k.scatter(trace, traces, own, i)
     return k
 
 
-def _residual(b: _Builder, q: Array, cell: Array, react: bool) -> tuple[Array, Array]:
+def _residual(k: Kernel, form: Form, q: Array, cell: Array, react: bool) -> tuple[Array, Array]:
     """(own, lifts): dq/dt of the cell alone (reaction included if wanted) and of its four faces' jumps, in temporaries."""
-    k, m, f, law = b.k, b.m, b.faced, b.law
-    c = StarColumns(law)
+    m, f, law = form.m, form.faced, form.law
+    c = StarColumns(form)
     face = k.batch("star", 4, c.size)
     inside, outside = k.index("own", 4), k.index("incoming", 4)
-    traces = k.store("traces", b.b2, 2 * f)
-    b.full = react and reacts(law)
-    own = k.temp("change", b.b3, b.Q)
-    k.pointwise(lambda q: [[0.0 * x for x in q]], [q], [own])
-    for step, d in b.derivatives(cell, q):
-        k.pointwise(lambda d: [list(d)], [d], [own.view(0, d.rows)])
-        if step == 1:
-            break
-    mine, other = k.temp("mine", b.b2, 2 * f), k.temp("other", b.b2, 2 * f)
-    jump, lifted = k.temp("jump", b.b2, 2 * f), k.temp("lifted", b.b3, 2 * f)
-    sums = k.temp("sums", b.b3, 4 * m)
+    traces = k.store("traces", form.b2, 2 * f)
+    own = k.temp("change", form.b3, form.Q)
+    form.first(k, q, cell, own, react)
+    mine, other = k.temp("mine", form.b2, 2 * f), k.temp("other", form.b2, 2 * f)
+    jump, lifted = k.temp("jump", form.b2, 2 * f), k.temp("lifted", form.b3, 2 * f)
+    sums = k.temp("sums", form.b3, 4 * m)
 
     def star(l: Any, r: Any, face: Any) -> Any:
         n, (st, sv) = face[:3], face[c.sign : c.sign + 2]
@@ -106,7 +100,7 @@ def _residual(b: _Builder, q: Array, cell: Array, react: bool) -> tuple[Array, A
         def function(jumps: Any, face: Any, *previous: Any) -> Any:
             n, dT, dv = face[:3], jumps[:f], jumps[f:]
             flux, potential = (dT, dv) if law.traction_is_flux else (dv, dT)
-            flux, potential = off_face(law, face, flux), off_face(law, face, potential)
+            flux, potential = form.off(face, flux), form.off(face, potential)
             new = [*flux, *[n[x] * p for x in range(3) for p in potential]]
             return [new if first else [s + x for s, x in zip(previous[0], new, strict=True)]]
 
@@ -116,29 +110,28 @@ def _residual(b: _Builder, q: Array, cell: Array, react: bool) -> tuple[Array, A
         k.gather(mine, traces, inside, i)
         k.gather(other, traces, outside, i)
         k.pointwise(star, [mine, other, face.view(i, 1)], [jump])
-        k.contract(lifted, b.tables.trace[i].T, jump)
+        k.contract(lifted, form.trace[i].T, jump)
         k.pointwise(spread(i == 0), [lifted, face.view(i, 1), *([sums] if i else [])], [sums])
     return own, sums
 
 
-def _lifts(b: _Builder, sums: Any, cell: Any) -> Any:
-    m = b.m
+def _lifts(form: Form, sums: Any, cell: Any) -> Any:
+    m = form.m
     gradient = [[sums[m + x * m + i] for i in range(m)] for x in range(3)]
-    return b.law.rate(sums[:m], gradient, b.material(cell))
+    return form.law.rate(sums[:m], gradient, form.material(cell))
 
 
-def runge_kutta(law: Law, order: int) -> Kernel:
+def runge_kutta(form: Form) -> Kernel:
     """One stage: k = L(q); sum += b k; q = base + a k, or base = q = sum at the last. ``stage``: first, last, a, b."""
-    b = _Builder(law, order, "runge_kutta")
-    k = b.k
-    q, cell = k.batch("q", b.b3, b.Q, "inout"), b.cell()
-    base, total = k.batch("base", b.b3, b.Q, "inout"), k.batch("total", b.b3, b.Q, "inout")
+    k = Kernel("runge_kutta")
+    q, cell = k.batch("q", form.b3, form.Q, "inout"), form.cell(k)
+    base, total = k.batch("base", form.b3, form.Q, "inout"), k.batch("total", form.b3, form.Q, "inout")
     stage = k.scalar("stage", 1, 4)
-    own, sums = _residual(b, q, cell, True)
+    own, sums = _residual(k, form, q, cell, True)
 
     def update(q: Any, base: Any, total: Any, own: Any, sums: Any, cell: Any, s: Any) -> Any:
         first, last, near, far = s
-        rate = [x + y for x, y in zip(own, _lifts(b, sums, cell), strict=True)]
+        rate = [x + y for x, y in zip(own, _lifts(form, sums, cell), strict=True)]
         start = [first * x + (1.0 - first) * y for x, y in zip(q, base, strict=True)]
         summed = [first * x + (1.0 - first) * y + far * r for x, y, r in zip(q, total, rate, strict=True)]
         origin = [last * y + (1.0 - last) * x for x, y in zip(start, summed, strict=True)]
@@ -148,20 +141,19 @@ def runge_kutta(law: Law, order: int) -> Kernel:
     return k
 
 
-def leap(law: Law, order: int, half: Half) -> Kernel:
+def leap(form: Form, half: Half) -> Kernel:
     """One half of the quantities by ``step`` with the other half's gradients; a decay is taken in the trapezoidal rule."""
-    b = _Builder(law, order, f"leap_{half}")
-    k = b.k
-    q, cell = k.batch("q", b.b3, b.Q, "inout"), b.cell()
+    k, law = Kernel(f"leap_{half}"), form.law
+    q, cell = k.batch("q", form.b3, form.Q, "inout"), form.cell(k)
     step = k.scalar("step")
-    own, sums = _residual(b, q, cell, False)
+    own, sums = _residual(k, form, q, cell, False)
     moved = halves(law)[0 if half == "divergence" else 1]
 
     def update(q: Any, own: Any, sums: Any, cell: Any, h: Any) -> Any:
-        lifts = _lifts(b, sums, cell)
-        decay = decays(law, b.rates(cell))
+        lifts = _lifts(form, sums, cell)
+        decay = decays(form, cell)
         new = []
-        for i in range(b.Q):
+        for i in range(form.Q):
             part = 0.5 * h[0] * decay[i]
             new.append(((1.0 - part) * q[i] + h[0] * (own[i] + lifts[i])) / (1.0 + part) if i in moved else q[i])
         return [new]
@@ -170,17 +162,16 @@ def leap(law: Law, order: int, half: Half) -> Kernel:
     return k
 
 
-def decays(law: Law, rates: Any) -> list[Any]:
+def decays(form: Form, cell: Any) -> list[Any]:
     """Decay rate of every quantity by the law's reaction; 0.0 where there is none."""
-    size = len(law.quantities)
-    if not reacts(law):
-        return [0.0] * size
-    return [-1.0 * law.reaction([float(i == j) for j in range(size)], rates)[i] for i in range(size)]
+    if not form.full:
+        return [0.0] * form.Q
+    return [-1.0 * form.reaction([float(i == j) for j in range(form.Q)], cell)[i] for i in range(form.Q)]
 
 
 def couples(law: Law) -> bool:
     """Whether the law's reaction is more than a decay of each quantity by itself."""
-    size, columns = len(law.quantities), CellColumns(law).rates
+    size, columns = len(law.quantities), len(law.rates({p.name: np.ones(1) for p in law.parameters}))
     if not columns:
         return False
     rates = np.random.default_rng(0).uniform(0.5, 1.0, columns)
@@ -188,17 +179,13 @@ def couples(law: Law) -> bool:
     return bool(np.abs(matrix - np.diag(np.diag(matrix))).max() > 0)
 
 
-def history(law: Law, order: int) -> Kernel:
+def history(form: Form) -> Kernel:
     """The derivatives D_k of q, for samples between steps: what neighbours add is of the size of the error."""
-    b = _Builder(law, order, "history_of")
-    k, rows = b.k, derivative_rows(order, reacts(law))
-    q, cell, slot = k.batch("q", b.b3, b.Q), b.cell(), k.index("slot")
-    store, copy = k.store("history", sum(rows), b.Q, "out"), k.temp("copy", sum(rows), b.Q)
-    k.pointwise(lambda q: [list(q)], [q], [copy.view(0, b.b3)])
-    for step, d in b.derivatives(cell, q):
-        if step < order:
-            k.pointwise(lambda d: [list(d)], [d], [copy.view(sum(rows[:step]), d.rows)])
-    k.scatter(copy, store, slot)
+    k, rows = Kernel("history_of"), sum(form.rows)
+    q, cell, slot = k.batch("q", form.b3, form.Q), form.cell(k), k.index("slot")
+    store, series = k.store("history", rows, form.Q, "out"), k.temp("series", rows, form.Q)
+    form.taylor(k, q, cell, [], series)
+    k.scatter(series, store, slot)
     return k
 
 
@@ -215,26 +202,27 @@ class Lines(Operator):
         self.flux = flux
         if layout.clusters != 1:
             raise ValueError("only the predictor of ADER knows local time steps")
-        super().__init__(law, order, backend, layout, cells, time_unit)
+        super().__init__(law, order, backend, layout, cells, time_unit, fast=False)
 
     def _allocate(self) -> None:
         super()._allocate()
-        b, lay, f = self.backend, self.layout, self.law.face_channels
+        b, lay, f = self.backend, self.layout, self.form.faced
         size, real = len(lay.cell_at), lay.cell_at >= 0
         self.traces = b.store(lay.wave_slots, self.b2 * 2 * f)
-        self.star = b.batch(size, 4, StarColumns(self.law).size)
+        self.star = b.batch(size, 4, StarColumns(self.form).size)
         self.star.put(self._star_constants()[lay.cell_at[real]], real)
 
     def _bind(self) -> None:
-        compiled = self.backend.compile([*self.stages(), publish(self.law, self.order), history(self.law, self.order),
-                                         kernels.evaluate(self.law, self.order)])  # fmt: skip
+        form, lay = self.form, self.layout
+        compiled = self.backend.compile([*self.stages(), publish(form), history(form), kernels.evaluate(form)])
         common = {
-            "q": self.q, "cell": self.cell, "star": self.star, "own": self.own, "incoming": self.incoming,
+            "q": self.q, "cell": self.cell, "star": self.star, "own": self.backend.index(lay.own),
+            "incoming": self.backend.index(np.where(lay.aside != lay.own, lay.aside, lay.outgoing[1])),
             "traces": self.traces, "history": self.history, "slot": self.history_slot, **self.extra(),
         }  # fmt: skip
         self._evaluate = compiled["evaluate"]
         for name in set(compiled) - {"evaluate"}:
-            self.launches[name] = compiled[name](common)
+            self.launches[name] = [compiled[name](common)]
 
     def stages(self) -> Sequence[Kernel]:
         raise NotImplementedError
@@ -244,10 +232,10 @@ class Lines(Operator):
 
     def _star_constants(self) -> np.ndarray:
         """(nc, 4, columns); see the module text."""
-        face, columns = self._face_constants(), kernels.FaceColumns(self.law)
-        own = np.stack(self.law.impedance(self.cells.material), 1)[:, None, :].repeat(4, 1)
-        other = face[..., columns.neighbour : columns.admittance]
-        inverse = face[..., columns.admittance : columns.mix]  # scale / (Z_L + Z_R), 0 where both vanish
+        form = self.form
+        face, count = form.face_constants(self.cells), form.frames + form.impedances
+        own, other = form.both_impedances(self.cells)
+        inverse = face[..., count : count + form.impedances]  # scale / (Z_L + Z_R), 0 where both vanish
         scale = (self.time_unit * self.cells.areas / (3.0 * self.cells.volume[:, None]))[..., None]
         still = own + other == 0  # no wave of this kind on either side
         yv, zt = np.where(still, 0.5 * scale, inverse * other), np.where(still, 0.5 * scale, inverse * own)
@@ -257,9 +245,9 @@ class Lines(Operator):
         cross = np.where(upwind, 1.0, 0.0)[..., None]
         yt, zv = cross * inverse, cross * inverse * own * other
         wall = (self.cells.neighbours < 0) & ~driven
-        a = face[..., columns.mix][..., None] + np.zeros_like(own)
+        a = face[..., -2, None] + np.zeros_like(own)
         if self.law.face_channels == 3:
-            a[..., 0] += face[..., columns.mix + 1]
+            a[..., 0] += face[..., -1]
         keep = np.where((np.abs(np.abs(a) - 1.0) < 1e-12) & (self.flux == "centred"), 0.0, 1.0)
         reflected = [
             scale * (1 + a) / 4, keep * inverse * (1 - a) / 2, scale * (1 - a) / 4, keep * scale * (1 + a) * own / 4
@@ -271,6 +259,12 @@ class Lines(Operator):
 
     def predict(self, cluster: int, step: float, restart: bool) -> None:
         self._run("history_of", self.layout.keep_ranges[cluster])
+
+    def correct_kept(self, cluster: int, step: float, offset: float) -> None:
+        self.correct(cluster, step, offset)
+
+    def turn(self, cluster: int, step: float, restart: bool) -> None:
+        self.predict(cluster, step, restart)
 
     def _everywhere(self, name: str, **scalars: Any) -> None:
         for part in (self.layout.keep_ranges[0], self.layout.plain_ranges[0]):
@@ -286,7 +280,7 @@ class RungeKutta(Lines):
         self.base, self.total = (self.backend.batch(size, self.b3, quantities) for _ in range(2))
 
     def stages(self) -> Sequence[Kernel]:
-        return [runge_kutta(self.law, self.order)]
+        return [runge_kutta(self.form)]
 
     def extra(self) -> dict[str, Any]:
         return {"base": self.base, "total": self.total}
@@ -309,7 +303,7 @@ class Leapfrog(Lines):
     def stages(self) -> Sequence[Kernel]:
         if couples(self.law):
             raise ValueError("leapfrog knows decay, but no reaction between quantities")
-        return [leap(self.law, self.order, "divergence"), leap(self.law, self.order, "gradient")]
+        return [leap(self.form, "divergence"), leap(self.form, "gradient")]
 
     def half_step(self, step: float) -> None:
         """Bring the quantities that change by grad phi half a step ahead, to where the staggered scheme has them."""

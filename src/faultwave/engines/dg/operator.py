@@ -4,52 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from faultwave.backends import Backend
-from faultwave.base.errors import NotBuiltError, Problem
-from faultwave.domain.tets.mesh import BoundaryKind
 from faultwave.engines.dg import kernels
-from faultwave.engines.dg.basis import FACES, tet_size, triangle_size
+from faultwave.engines.dg.forms import Cells, form
 from faultwave.engines.dg.layout import Layout
 from faultwave.laws import Law
-
-
-@dataclass(frozen=True)
-class Cells:
-    """What the operator needs of the cells, in the mesh's cell order (nc, ...)."""
-
-    inverse: np.ndarray  # (nc, 3, 3) d xi / d x
-    volume: np.ndarray
-    areas: np.ndarray  # (nc, 4)
-    normals: np.ndarray  # (nc, 4, 3) outward
-    neighbours: np.ndarray  # (nc, 4)
-    kinds: np.ndarray  # (nc, 4)
-    fault: np.ndarray  # (nc, 4) faces with friction
-    material: dict[str, np.ndarray]  # parameter -> (nc,)
-    wall: np.ndarray | None = None  # (nc, 4) impedance of faces of kind 'impedance'
-    driven: np.ndarray | None = None  # (nc, 4) faces whose arriving wave somebody fills in
-    opposite: np.ndarray | None = None  # (nc, 4) the neighbour's number of the face; needed for driven ones
-
-    def neighbour_faces(self, cells: np.ndarray, faces: np.ndarray) -> np.ndarray:
-        if self.opposite is None:
-            raise ValueError("driven faces need the neighbours' face numbers")
-        return np.asarray(self.opposite[cells, faces])
-
-    @property
-    def tangents(self) -> np.ndarray:
-        """(nc, 4, 2, 3) unit tangents of every face, the same from both sides: along its first edge and across it."""
-        corners = np.concatenate(
-            [np.zeros((len(self.inverse), 1, 3)), np.linalg.inv(self.inverse).transpose(0, 2, 1)], 1
-        )
-        a, b, c = (corners[:, [face[i] for face in FACES]] for i in range(3))
-        first, second = b - a, c - a
-        first /= np.linalg.norm(first, axis=2, keepdims=True)
-        second -= (first * second).sum(2, keepdims=True) * first
-        return np.stack([first, second / np.linalg.norm(second, axis=2, keepdims=True)], 2)
 
 
 def powers(step: float, order: int) -> tuple[list[float], list[float]]:
@@ -59,161 +22,178 @@ def powers(step: float, order: int) -> tuple[list[float], list[float]]:
 
 
 class Operator:
-    """Advances dofs ``q`` cluster by cluster.
+    """Advances dofs cluster by cluster. ``q`` holds them in the components of ``form``; ``dofs`` gives the law's own.
 
     ``time_unit`` [s]: unit of time in the kernels. Derivatives D_k count per unit, so that none of them, nor the waves, leave
     the range of single precision where steps are tiny. Every other method takes seconds.
     """
 
-    def __init__(self, law: Law, order: int, backend: Backend, layout: Layout, cells: Cells, time_unit: float = 1.0):
+    def __init__(
+        self, law: Law, order: int, backend: Backend, layout: Layout, cells: Cells, time_unit: float = 1.0, fast: bool = True
+    ):  # fmt: skip
         self.law, self.order, self.backend, self.layout, self.cells = law, order, backend, layout, cells
-        self.time_unit = time_unit
         self.drive: Callable[[float], None] | None = None  # fills driven faces at a share of the step, where asked
-        self.b3, self.b2 = tet_size(order - 1), triangle_size(order - 1)
-        self.launches: dict[str, Callable[..., None]] = {}
+        self.time_unit, self.form = time_unit, form(law, order, time_unit, fast)
+        self.b3, self.b2 = self.form.b3, self.form.b2
+        self.launches: dict[str, list[Callable[..., None]]] = {}  # by even and odd step
+        self.turns = [0] * layout.clusters  # where each cluster's next waves go: even or odd
+        self.sums = [0] * layout.clusters  # the same of each cluster's sums for its slower neighbour
         self._allocate()
         self._bind()
 
     def _allocate(self) -> None:
-        b, lay, size = self.backend, self.layout, len(self.layout.cell_at)
-        m, quantities = self.law.face_channels, len(self.law.quantities)
-        full = kernels.reacts(self.law)
-        history_rows = sum(kernels.derivative_rows(self.order, full))
-        self.q = b.batch(size, self.b3, quantities)
-        self.kept = b.batch(size, 4 * self.b2, m)
-        self.waves = b.store(lay.wave_slots, self.b2 * m)
-        self.history = b.store(lay.histories, history_rows * quantities)
-        self.slow = b.store(lay.slow_slots, sum(kernels.face_rows(self.order, full)) * m)
-        self.cell = b.batch(size, 1, kernels.CellColumns(self.law).size)
-        self.face = b.batch(size, 4, kernels.FaceColumns(self.law).size)
+        b, lay, size, form = self.backend, self.layout, len(self.layout.cell_at), self.form
+        self.q = b.batch(size, form.b3, form.Q)
+        self.kept = b.batch(size, 4 * form.b2, form.faced)
+        self.waves = b.store(lay.wave_slots, form.b2 * form.faced)
+        self.history = b.store(lay.histories, sum(form.rows) * form.Q)
+        self.slow = b.store(lay.slow_slots, sum(form.out_rows) * form.faced)
+        self.cell = b.batch(size, 1, form.cell_size)
+        self.face = b.batch(size, 4, form.face_size)
         real = lay.cell_at >= 0
         index = lay.cell_at[real]
-        constants = self._cell_constants()
-        self.cell.put(constants[index][:, None], real)
-        self.face.put(self._face_constants()[index], real)
-        self.own, self.incoming = b.index(lay.own), b.index(lay.incoming)
+        for buffer, values in (
+            (self.cell, form.cell_constants(self.cells)[:, None]),
+            (self.face, form.face_constants(self.cells)),
+        ):
+            buffer.put(values[:1])  # padding repeats a real cell: its numbers stay finite
+            buffer.put(values[index], real)
+        self.mixing = form.mix(self.cells)
+        self.incoming = [b.index(slots) for slots in lay.incoming]
+        same = np.array_equal(lay.incoming, lay.outgoing)
+        self.outgoing = self.incoming if same else [b.index(slots) for slots in lay.outgoing]
         self.history_slot = b.index(lay.history[:, None])
 
-    def _cell_constants(self) -> np.ndarray:
-        c, law = self.cells, self.law
-        rates = [self.time_unit * r for r in law.rates(c.material)]
-        own = np.stack([*law.constants(c.material), *law.impedance(c.material), *rates], 1)
-        return np.concatenate([self.time_unit * c.inverse.reshape(-1, 9), own], 1)
-
-    def frames(self) -> np.ndarray:
-        """(nc, 4, 3 or 9) normal and, where the law needs them, tangents."""
-        c = self.cells
-        if kernels.FaceColumns(self.law).frames == 3:
-            return c.normals
-        return np.concatenate([c.normals, c.tangents.reshape(*c.normals.shape[:2], 6)], 2)
-
-    def _face_constants(self) -> np.ndarray:
-        c, law = self.cells, self.law
-        own = np.stack(law.impedance(c.material), 1)[:, None, :].repeat(4, 1)
-        across = (c.neighbours >= 0) & ~c.fault
-        other = np.where(across[..., None], own[np.maximum(c.neighbours, 0), 0], own)
-        total = own + other
-        scale = self.time_unit * c.areas / (3.0 * c.volume[:, None])
-        admittance = np.where(total > 0, scale[..., None] / np.where(total > 0, total, 1.0), 0.0)
-        mix = np.zeros((*c.neighbours.shape, 2))
-        mix[across] = (-1.0 if law.traction_is_flux else 1.0, 0.0)
-        mix[c.fault] = (1.0, 0.0)
-        for kind in np.unique(c.kinds[c.neighbours < 0]):
-            name, faces = BoundaryKind(kind).name.lower().replace("_", "-"), (c.neighbours < 0) & (c.kinds == kind)
-            if name == "impedance" and own.shape[2] == 1 and c.wall is not None:
-                z = own[faces][:, 0]
-                mix[faces, 0], mix[faces, 1] = (c.wall[faces] - z) / (c.wall[faces] + z), 0.0
-                continue
-            if name not in law.boundaries:
-                where = f"boundary faces of kind '{name}'"
-                raise NotBuiltError(Problem(where, f"not available for the {law.name} law", ", ".join(law.boundaries)))
-            state = law.boundaries[name]
-            mix[faces] = (state.a, state.b)
-        self.mixing = mix.copy()
-        if c.driven is not None:
-            mix[c.driven] = (1.0, 0.0)
-        return np.concatenate([self.frames(), other, admittance, mix], 2)
-
     def _bind(self) -> None:
-        law, order, lay = self.law, self.order, self.layout
+        form, lay = self.form, self.layout
         main = [
-            kernels.predict(law, order, False), kernels.predict(law, order, True), kernels.correct(law, order),
-            kernels.accumulate(law, order), kernels.integrate(law, order), kernels.evaluate(law, order),
+            kernels.predict(form, False), kernels.predict(form, True), kernels.correct(form), kernels.turn(form),
+            kernels.accumulate(form), kernels.integrate(form), kernels.evaluate(form),
         ]  # fmt: skip
-        faces = [kernels.slow_traces(law, order, f, False) for f in range(4) if len(lay.slow[f].rows)]
+        faces = [kernels.slow_traces(form, f, False) for f in range(4) if len(lay.slow[f].rows)]
         if not len(lay.accumulate.rows):
             main = [k for k in main if k.name not in ("accumulate", "integrate")]
         compiled = self.backend.compile([*main, *faces])
         common = {
-            "q": self.q, "cell": self.cell, "face": self.face, "own": self.own, "incoming": self.incoming,
-            "waves": self.waves, "kept": self.kept, "history": self.history, "slot": self.history_slot, "slow": self.slow,
+            "q": self.q, "cell": self.cell, "face": self.face, "waves": self.waves, "kept": self.kept, "history": self.history,
+            "slot": self.history_slot, "slow": self.slow,
         }  # fmt: skip
-        for name in ("predict", "predict_keep", "correct"):
-            self.launches[name] = compiled[name](common)
+        for i in range(2):
+            slots = common | {"incoming": self.incoming[i], "outgoing": self.incoming[i]}
+            for name in ("predict", "correct", "turn"):
+                self.launches.setdefault(name, []).append(compiled[name](slots))
+            slots["outgoing"] = self.outgoing[i]
+            self.launches.setdefault("predict_keep", []).append(compiled["predict_keep"](slots))
+            if "accumulate" in compiled:
+                rows = self.backend.index(lay.accumulate.rows[:, [0, 1 + i]])
+                self.launches.setdefault("accumulate", []).append(compiled["accumulate"](common | {"slots": rows}))
         self._evaluate = compiled["evaluate"]
-        for name, rows in (("accumulate", lay.accumulate), ("integrate", lay.integrate)):
-            if name in compiled:
-                self.launches[name] = compiled[name](common | {"slots": self.backend.index(rows.rows)})
+        if "integrate" in compiled:
+            rows = self.backend.index(lay.integrate.rows)
+            self.launches["integrate"] = [compiled["integrate"](common | {"slots": rows})]
         for f, listed in enumerate(lay.slow):
             if len(listed.rows):
-                side = self.sides(listed.source, f)
-                self.launches[f"slow_traces_{f}"] = compiled[f"slow_traces_{f}"](
-                    common | {"slots": self.backend.index(listed.rows), "side": side, "traces": self.slow}
-                )
+                bound = {
+                    "slots": self.backend.index(listed.rows),
+                    "side": self.sides(listed.source, f),
+                    "traces": self.slow,
+                }
+                self.launches[f"slow_traces_{f}"] = [compiled[f"slow_traces_{f}"](common | bound)]
+
+    def frames(self) -> np.ndarray:
+        """(nc, 4, 3 or 9) normal and, where the law needs them, tangents of every face."""
+        return self.form.frame_constants(self.cells)
 
     def sides(self, source: np.ndarray, face: int) -> Any:
-        """Batch of (frame of the face, own impedance) for the listed cells' local face; -1 pads."""
-        z, frames = np.stack(self.law.impedance(self.cells.material), 1), self.frames()
-        side = self.backend.batch(len(source), 1, frames.shape[2] + z.shape[1])
+        """Batch of the form's ``side_constants`` for the listed cells' local face; -1 pads."""
+        side = self.backend.batch(len(source), 1, self.form.side_size)
         real = source >= 0
-        cells = source[real]
-        side.put(np.concatenate([frames[cells, face], z[cells]], 1)[:, None], real)
+        side.put(self.form.side_constants(self.cells, source[real], face)[:, None], real)
         return side
 
     def powers(self, step: float) -> tuple[list[float], list[float]]:
         """Taylor weights of D_k [per time unit^k] at ``step`` [s] and of the integral over [0, step]."""
-        count = self.order + kernels.reacts(self.law)
-        advance, integral = powers(step / self.time_unit, count)
+        advance, integral = powers(step / self.time_unit, self.form.terms)
         return advance, integral[: self.order]
 
     def predict(self, cluster: int, step: float, restart: bool) -> None:
+        """``restart``: this step begins together with one of the next slower cluster."""
+        self._predict_kept(cluster, step)
         advance, integral = self.powers(step)
-        lay = self.layout
-        self._run("predict_keep", lay.keep_ranges[cluster], advance=advance, integral=integral)
-        self._run("predict", lay.plain_ranges[cluster], advance=advance, integral=integral)
-        for f in range(4):
-            self._run(f"slow_traces_{f}", lay.slow[f].ranges[cluster])
-        self._run("accumulate", lay.accumulate.ranges[cluster], keep=0.0 if restart else 1.0)
+        self._run("predict", self.layout.plain_ranges[cluster], self.turns[cluster], advance=advance, integral=integral)
+        self._predicted(cluster, restart)
 
     def correct(self, cluster: int, step: float, offset: float) -> None:
+        """``offset``: start of this step after the start of the slower neighbour's current step."""
+        self.correct_kept(cluster, step, offset)
+        self._run("correct", self.layout.plain_ranges[cluster], self.turns[cluster])
+
+    def correct_kept(self, cluster: int, step: float, offset: float) -> None:
+        """The part of ``correct`` whose result others look at before the next step; ``turn`` does the rest."""
         lay = self.layout
         after, before = self.powers(offset + step)[1], self.powers(offset)[1]
         weight = [a - b for a, b in zip(after, before, strict=True)]
         self._run("integrate", lay.integrate.ranges[cluster], weight=weight)
-        self._run("correct", lay.keep_ranges[cluster])
-        self._run("correct", lay.plain_ranges[cluster])
+        self._run("correct", lay.keep_ranges[cluster], self.turns[cluster])
 
-    def _run(self, name: str, part: tuple[int, int], **scalars: Any) -> None:
+    def turn(self, cluster: int, step: float, restart: bool) -> None:
+        """After ``correct_kept``: correct the plain cells and predict all, in one pass where that can be."""
+        self._predict_kept(cluster, step)
+        advance, integral = self.powers(step)
+        self._run("turn", self.layout.plain_ranges[cluster], self.turns[cluster], advance=advance, integral=integral)
+        self._predicted(cluster, restart)
+
+    def _predict_kept(self, cluster: int, step: float) -> None:
+        advance, integral = self.powers(step)
+        part = self.layout.keep_ranges[cluster]
+        self._run("predict_keep", part, self.turns[cluster], advance=advance, integral=integral)
+
+    def _predicted(self, cluster: int, restart: bool) -> None:
+        lay = self.layout
+        self.turns[cluster] ^= 1
+        self.sums[cluster] ^= int(restart)
+        for f in range(4):
+            self._run(f"slow_traces_{f}", lay.slow[f].ranges[cluster])
+        self._run("accumulate", lay.accumulate.ranges[cluster], self.sums[cluster], keep=0.0 if restart else 1.0)
+
+    def _run(self, name: str, part: tuple[int, int], turn: int = 0, **scalars: Any) -> None:
         if part[1] > part[0]:
-            self.launches[name](*part, **scalars)
+            self.launches[name][turn](*part, **scalars)
 
-    def evaluator(self, target: Any) -> Callable[[int, float], None]:
-        """evaluate(cluster, tau): the state ``tau`` after the cluster's current time, into the batch ``target``."""
-        launch = self._evaluate({"q": self.q, "cell": self.cell, "sampled": target})
+    def evaluator(self) -> Evaluator:
+        """For the state between steps."""
+        return Evaluator(self, self._evaluate)
 
-        def evaluate(cluster: int, tau: float) -> None:
-            for part in (self.layout.keep_ranges[cluster], self.layout.plain_ranges[cluster]):
-                if part[1] > part[0]:
-                    launch(*part, advance=self.powers(tau)[0])
+    def physical(self, values: np.ndarray, cells: np.ndarray) -> np.ndarray:
+        """Values (n, rows, Q) of the listed cells in the law's quantities."""
+        turn = self.form.to_physical(self.cells, cells)
+        return values if turn is None else np.matmul(values, turn.transpose(0, 2, 1)).astype(values.dtype)
 
-        return evaluate
+    def working(self, values: np.ndarray, cells: np.ndarray) -> np.ndarray:
+        """The reverse of ``physical``."""
+        turn = self.form.to_physical(self.cells, cells)
+        return values if turn is None else np.matmul(values, np.linalg.inv(turn).transpose(0, 2, 1))
 
     def dofs(self, cells: np.ndarray | None = None) -> np.ndarray:
         """(cells, B3, Q) in the mesh's cell order."""
-        return self.q.get(self.layout.position if cells is None else self.layout.position[cells])
+        cells = self._all() if cells is None else cells
+        return self.physical(self.q.get(self.layout.position[cells]), cells)
 
     def set_dofs(self, values: np.ndarray, cells: np.ndarray | None = None) -> None:
-        self.q.put(values, self.layout.position if cells is None else self.layout.position[cells])
+        cells = self._all() if cells is None else cells
+        self.q.put(self.working(values, cells), self.layout.position[cells])
+
+    def add_dofs(self, values: np.ndarray, cells: np.ndarray) -> None:
+        """Add values (n, B3, Q) to the listed cells, which may repeat."""
+        self.q.add(self.working(values, cells), self.layout.position[cells])
+
+    def series(self, cells: np.ndarray) -> np.ndarray:
+        """Derivatives D_k (n, rows, Q) of kept cells, rows as ``form.rows``, as of their last prediction."""
+        slots = self.layout.history[self.layout.position[cells]]
+        return self.physical(self.history.get(slots).reshape(len(cells), -1, self.form.Q), cells)
+
+    def _all(self) -> np.ndarray:
+        return np.arange(len(self.layout.position))
 
     def finite(self) -> bool:
         """Whether every dof is a finite number."""
@@ -222,11 +202,33 @@ class Operator:
 
     def means(self) -> np.ndarray:
         """Cell averages (cells, Q) in the mesh's cell order; mode 0 is the constant sqrt(6)."""
-        return self.q.get(self.layout.position, slice(0, 1))[:, 0] * 6.0**0.5
+        return self.physical(self.q.get(self.layout.position, slice(0, 1)), self._all())[:, 0] * 6.0**0.5
 
     def nbytes(self) -> int:
-        buffers: Iterable[Any] = (self.q, self.kept, self.waves, self.history, self.slow, self.cell, self.face)
-        return sum(b.nbytes for b in buffers) + self.own.nbytes + self.incoming.nbytes
+        buffers: Iterable[Any] = (
+            self.q, self.kept, self.waves, self.history, self.slow, self.cell, self.face, *self.incoming,
+            *([] if self.outgoing is self.incoming else self.outgoing),
+        )  # fmt: skip
+        return sum(b.nbytes for b in buffers)
 
 
-__all__ = ["Cells", "Operator", "powers"]
+class Evaluator:
+    """evaluate(cluster, tau) finds the state ``tau`` after the cluster's current time; then ``dofs`` gives it."""
+
+    def __init__(self, operator: Operator, bind: Callable[..., Any]):
+        self.operator = operator
+        self.sampled = operator.backend.batch(len(operator.layout.cell_at), operator.b3, operator.form.Q)
+        self.launch = bind({"q": operator.q, "cell": operator.cell, "sampled": self.sampled})
+
+    def __call__(self, cluster: int, tau: float) -> None:
+        lay = self.operator.layout
+        for part in (lay.keep_ranges[cluster], lay.plain_ranges[cluster]):
+            if part[1] > part[0]:
+                self.launch(*part, advance=self.operator.powers(tau)[0])
+
+    def dofs(self, cells: np.ndarray) -> np.ndarray:
+        """(n, B3, Q) of the listed cells."""
+        return self.operator.physical(self.sampled.get(self.operator.layout.position[cells]), cells)
+
+
+__all__ = ["Cells", "Evaluator", "Operator", "powers"]

@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 from faultwave.engines.dg.basis import triangle_size
-from faultwave.engines.dg.kernels import face_rows, series_sum
+from faultwave.engines.dg.forms import face_rows
+from faultwave.engines.dg.kernels import series_sum
 from faultwave.faults.law import COMMON_STATE, FrictionLaw, Load, Solved
 from faultwave.kernels import math as m
 from faultwave.kernels.language import Kernel
@@ -41,7 +42,7 @@ def rupture(
     k = Kernel("rupture", fixed=True)
     width, columns = 6 if moved else 3, recorded(moved)
     b2, rows = triangle_size(order - 1), face_rows(order)
-    slots = k.index("slots", 6)  # traces +, -; own waves +, -; incoming waves +, -
+    slots = k.index("slots", 4)  # traces +, -; waves +, -, where each side finds the reply
     traces = k.store("traces", sum(rows), 6)
     waves = k.store("waves", b2, 3, "inout")
     frame = k.batch("frame", 1, 9)  # n (plus to minus), s1, s2
@@ -145,7 +146,7 @@ def rupture(
             return [[sign * (t[0] * f[x] + t[1] * f[3 + x] + t[2] * f[6 + x]) - w[x] for x in range(3)]]
 
         k.pointwise(answer, [modes, wave, frame], [reply])
-        k.scatter(reply, waves, slots, 4 + side)
+        k.scatter(reply, waves, slots, 2 + side)
     return k
 
 

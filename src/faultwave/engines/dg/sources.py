@@ -43,4 +43,4 @@ class SourceTerms:
         for row, i in enumerate(members):
             change[row] = np.outer(self.shape[i], float(self.sources[i].integral(a, b)) * self.direction[i])
         if np.any(change):
-            self.operator.q.add(change, self.operator.layout.position[self.cells[members]])
+            self.operator.add_dofs(change, self.cells[members])

@@ -1,0 +1,49 @@
+"""Fetching the next batch's numbers into the second-level cache while this batch computes.
+
+A batch of an order-4 kernel works for microseconds on numbers that fit the caches, and the hardware's own prefetchers
+stop at every page: without this, memory and arithmetic take turns. The lines are asked for a few at a time, in
+proportion to the work between; too many at once would stall what computes.
+"""
+
+from __future__ import annotations
+
+from faultwave.backends.cpu.names import text
+from faultwave.kernels.count import flops
+from faultwave.kernels.language import Array, Gather, Kernel, Statement
+
+
+class Ahead:
+    """Hands out, statement by statement, what is fetched before it."""
+
+    def __init__(self, kernel: Kernel, lanes: int):
+        self.lanes = lanes
+        self.streams = [(a, a.rows * a.cols) for a in kernel.arguments if a.space == "batch" and a.rows * a.cols > 1]
+        self.vectors = sum(n for _, n in self.streams)
+        self.work = max(1, flops(kernel.statements))
+        self.done = 0
+
+    def share(self, statement: Statement) -> list[str]:
+        """C statements fetching as large a part of the next batch as ``statement`` is of the work."""
+        before, self.done = self.done, self.done + flops([statement])
+        lines = self._range(self.vectors * before // self.work, self.vectors * self.done // self.work)
+        if isinstance(statement, Gather):
+            lines += self._slots(statement.store, statement.index, statement.column)
+        return lines
+
+    def _range(self, begin: int, end: int) -> list[str]:
+        lines, at = [], 0
+        for array, count in self.streams:
+            first, last = max(begin - at, 0), min(end - at, count)
+            if first < last:
+                where = f"{text(array.name)} + next * {count} + i"
+                lines.append(f"for (int i = {first}; i < {last}; ++i) FETCH({where});")
+            at += count
+        return lines
+
+    def _slots(self, store: Array, index: Array, column: int) -> list[str]:
+        size = store.rows * store.cols
+        slot = f"{text(index.name)}[next * {index.cols * self.lanes} + {column * self.lanes} + i]"
+        return [
+            f"for (int i = 0; i < {self.lanes}; ++i)",
+            f"  FETCH_ALL({text(store.name)} + {slot} * {size}L, {size} * sizeof(*{text(store.name)}));",
+        ]

@@ -1,0 +1,234 @@
+"""Isotropic elasticity in contravariant components: derivatives need no Jacobian (KERNELS, formulation 3).
+
+With x = x0 + J xi, s = J^-1 sigma J^-T / rho, v' = J^-1 v and the metric G = J^-1 J^-T:
+
+    dv'^a/dt = sum_b d_b s^ab
+    ds^cd/dt = lambda/rho G^cd div v' + mu/rho sum_b (G^cb d_b v'^d + G^db d_b v'^c)
+
+On the face opposite vertex f the unit normal is n = -h J^-T g with g = grad of the barycentric coordinate f and
+h = 1 / sqrt(g G g). In the same components the traction is -rho h s g, n . v = -h g . v', and the impedance
+
+    Z v = Zs v' + (Zp - Zs) h^2 (G g) (g . v').
+
+In a unit of time other than the second, s, lambda/rho, mu/rho and 1/rho are those of that unit: a factor of it, its
+square twice, itself. d_b, J and g belong to the directions of ``plain.DIRECTIONS``. Waves and face traces leave in physical components.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from faultwave.engines.dg.basis import tet_size, triangle_size
+from faultwave.engines.dg.forms.plain import DIRECTIONS, Cells, Form, directed
+from faultwave.kernels import math as mth
+from faultwave.kernels.language import Array, Kernel, View
+from faultwave.laws.law import dot
+
+PAIR = ((0, 3, 5), (3, 1, 4), (5, 4, 2))
+"""Column of the component ab of a symmetric tensor."""
+
+GRADIENT = np.concatenate([-np.ones((1, 3)), np.eye(3)]) @ DIRECTIONS.T
+"""Gradients (4, 3) of the barycentric coordinates along the directions."""
+
+
+def combine(weights: Sequence[float], values: Sequence[Any]) -> Any:
+    """sum_i weights[i] values[i] without the terms and factors that do nothing."""
+    total = None
+    for w, x in zip(weights, values, strict=True):
+        if w == 0.0:
+            continue
+        if total is None:
+            total = x if w == 1.0 else -x if w == -1.0 else w * x
+        else:
+            total = total + x if w == 1.0 else total - x if w == -1.0 else total + w * x
+    return total
+
+
+class ContravariantElastic(Form):
+    """Columns of ``cell``: J (x, b), G, lambda/rho, mu/rho, rho; of ``face``: h, the neighbour's Zp and Zs, a, b."""
+
+    def _sizes(self) -> tuple[int, int]:
+        return 18, 5
+
+    def cell_constants(self, cells: Cells) -> np.ndarray:
+        inverse = directed(cells.inverse)
+        metric = np.einsum("nax,nbx->nab", inverse, inverse)
+        rho, unit = cells.material["rho"], self.unit
+        return np.concatenate(
+            [
+                np.linalg.inv(inverse).reshape(-1, 9),
+                metric[:, [0, 1, 2, 0, 1, 0], [0, 1, 2, 1, 2, 2]],
+                np.stack(
+                    [unit**2 * cells.material["lambda"] / rho, unit**2 * cells.material["mu"] / rho, rho / unit], 1
+                ),
+            ],
+            1,
+        )
+
+    def face_constants(self, cells: Cells) -> np.ndarray:
+        height = 3.0 * cells.volume[:, None] / cells.areas
+        return np.concatenate([height[..., None], self.both_impedances(cells)[1], self.arriving(cells)], 2)
+
+    def to_physical(self, cells: Cells, which: np.ndarray) -> np.ndarray | None:
+        jacobian = np.linalg.inv(directed(cells.inverse[which]))
+        rho = cells.material["rho"][which] / self.unit
+        result = np.zeros((len(which), 9, 9))
+        for x in range(3):
+            for y in range(x, 3):
+                for a in range(3):
+                    for b in range(3):
+                        result[:, PAIR[x][y], PAIR[a][b]] += rho * jacobian[:, x, a] * jacobian[:, y, b]
+        result[:, 6:, 6:] = jacobian
+        return result
+
+    # The cell.
+
+    @property
+    def differentiated(self) -> int:
+        return 12
+
+    def differentiate(self, k: Kernel, source: View, rows: int, after: Array, cell: Array) -> None:
+        for b in range(3):
+            block = self.derivative[b][:rows, : source.rows]
+            k.contract(after, block, source, [(PAIR[a][b], a) for a in range(3)], accumulate=b > 0)
+            k.contract(after, block, source, [(6 + a, 3 + 3 * b + a) for a in range(3)])
+
+    def rate(self, after: Any, cell: Any) -> list[Any]:
+        metric, lam, mu = cell[9:15], cell[15], cell[16]
+        divergence = after[3] + after[7] + after[11]
+        turned = [
+            [
+                dot([mu * metric[PAIR[c][b]] for b in range(3)], [after[3 + 3 * b + d] for b in range(3)])
+                for d in range(3)
+            ]
+            for c in range(3)
+        ]
+        stress = [
+            (turned[c][d] + turned[d][c]) + lam * metric[PAIR[c][d]] * divergence
+            for c, d in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))
+        ]
+        return [*stress, *after[:3]]
+
+    # Its faces.
+
+    def _normal(self, cell: Any, face: int) -> list[Any]:
+        """G g."""
+        return [combine(GRADIENT[face], [cell[9 + PAIR[a][b]] for b in range(3)]) for a in range(3)]
+
+    def _impedance(self, cell: Any) -> tuple[Any, Any]:
+        lam, mu, rho = cell[15:18]
+        return rho * mth.sqrt(lam + 2.0 * mu), rho * mth.sqrt(mu)
+
+    def _select(self, k: Kernel, source: View, face: int) -> tuple[View, list[tuple[int, int]]]:
+        """Where the columns s g and v' of ``source`` are, and the contraction's columns."""
+        g = GRADIENT[face]
+        if np.count_nonzero(g) == 1:
+            b = int(np.flatnonzero(g)[0])
+            return source, [(PAIR[a][b], a) for a in range(3)]
+        pair = k.scratch("pair", self.b3, 3).view(0, source.rows)
+        k.pointwise(lambda q: [[combine(g, [q[PAIR[a][b]] for b in range(3)]) for a in range(3)]], [source], [pair])
+        return pair, [(a, a) for a in range(3)]
+
+    def _trace(self, k: Kernel, source: View, face: int, out: View) -> None:
+        """out (rows2, 6) = [s g, v'] on a local face."""
+        degree = next(d for d in range(self.order) if tet_size(d) == source.rows)
+        block = self.trace[face][: triangle_size(degree), : source.rows]
+        where, columns = self._select(k, source, face)
+        k.contract(out, block, where, columns)
+        k.contract(out, block, source, [(6 + a, 3 + a) for a in range(3)])
+
+    def publish(
+        self, k: Kernel, total: Array, cell: Array, face: Array, emit: Callable[[int, Array], None], kept: Array
+    ) -> None:
+        trace, wave = k.temp("trace", self.b2, 6), k.temp("wave", self.b2, 3)
+        for i in range(4):
+            self._trace(k, total.view(), i, trace.view())
+
+            def split(t: Any, cell: Any, face: Any, i: int = i) -> Any:
+                h, normal = face[0], self._normal(cell, i)
+                zp, zs = self._impedance(cell)
+                traction = [-(cell[17] * h) * t[a] for a in range(3)]
+                flow, along = t[3:6], combine(GRADIENT[i], t[3:6])
+                own, other = (zp - zs) * h * h, (face[1] - face[2]) * h * h
+                w = [traction[a] - zs * flow[a] - own * normal[a] * along for a in range(3)]
+                u = [traction[a] + face[2] * flow[a] + other * normal[a] * along for a in range(3)]
+                return [[dot(cell[3 * x : 3 * x + 3], w) for x in range(3)], u]
+
+            k.pointwise(split, [trace, cell, face.view(i, 1)], [wave, kept.view(i * self.b2, self.b2)])
+            emit(i, wave)
+
+    def lift(
+        self, k: Kernel, q: Array, cell: Array, face: Array, receive: Callable[[int, Array], None], kept: Array
+    ) -> None:
+        arrived, jump = k.temp("arrived", self.b2, 3), k.temp("jump", self.b2, 3)
+        lifted = k.temp("lifted", self.b3, 12)
+        for i in range(4):
+            receive(i, arrived)
+
+            def flow_jump(w: Any, u: Any, cell: Any, face: Any, i: int = i) -> Any:
+                h, a, b = face[0], face[3], face[4]
+                zp, zs = self._impedance(cell)
+                ys, yp = _inverse(zs + face[2]), _inverse(zp + face[1])
+                normal = self._normal(cell, i)
+                inverse = [
+                    [
+                        dot([cell[9 + PAIR[c][e]] for e in range(3)], [cell[3 * x + e] for e in range(3)])
+                        for x in range(3)
+                    ]
+                    for c in range(3)
+                ]
+                inner = [dot(inverse[c], w) for c in range(3)]
+                x = [a * inner[c] - u[c] for c in range(3)]
+                # w_R - u = x + b h^2 (G g) (g . w), and the admittance ys + (yp - ys) h^2 (G g) g. of it:
+                shear = (yp - ys) * h * h
+                amount = shear * combine(GRADIENT[i], x) + b * h * h * yp * combine(GRADIENT[i], inner)
+                return [[ys * x[c] + normal[c] * amount for c in range(3)]]
+
+            k.pointwise(flow_jump, [arrived, kept.view(i * self.b2, self.b2), cell, face.view(i, 1)], [jump])
+            k.contract(lifted, self.trace[i].T, jump, [(a, 3 * i + a) for a in range(3)])
+
+        def add(x: Any, cell: Any, q: Any, *faces: Any) -> Any:
+            jumps = [x[3 * i : 3 * i + 3] for i in range(4)]
+            gradient = [combine(-GRADIENT[:, b], [j[a] for j in jumps]) for b in range(3) for a in range(3)]
+            zp, zs = (z * _inverse(cell[17]) for z in self._impedance(cell))
+            force: list[Any] = [0.0, 0.0, 0.0]
+            for i, (j, f) in enumerate(zip(jumps, faces, strict=True)):
+                normal, along = self._normal(cell, i), combine(GRADIENT[i], j)
+                shear, press = zs / f[0], (zp - zs) * f[0]
+                force = [force[a] + shear * j[a] + press * normal[a] * along for a in range(3)]
+            change = self.rate([*force, *gradient], cell)
+            return [[a + b for a, b in zip(q, change, strict=True)]]
+
+        k.pointwise(add, [lifted, cell, q, *[face.view(i, 1) for i in range(4)]], [q])
+
+    # Traces in physical components, for neighbours with other steps and for faults.
+
+    @property
+    def side_size(self) -> int:
+        return 5 + 18
+
+    def side_constants(self, cells: Cells, which: np.ndarray, face: int) -> np.ndarray:
+        basic = super().side_constants(cells, which, face)
+        jacobian = np.linalg.inv(directed(cells.inverse[which])).reshape(-1, 9)
+        height = 3.0 * cells.volume[which] / cells.areas[which, face]
+        return np.concatenate(
+            [basic, -(cells.material["rho"][which] / self.unit * height)[:, None] * jacobian, jacobian], 1
+        )
+
+    def face_trace(self, k: Kernel, source: View, face: int, out: View, side: Any) -> None:
+        local = k.scratch("local_trace", self.b2, 6).view(0, out.rows)
+        self._trace(k, source, face, local)
+
+        def turn(t: Any, side: Any) -> Any:
+            traction = [dot(side[5 + 3 * x : 8 + 3 * x], t[:3]) for x in range(3)]
+            return [[*traction, *[dot(side[14 + 3 * x : 17 + 3 * x], t[3:6]) for x in range(3)]]]
+
+        k.pointwise(turn, [local, side], [out])
+
+
+def _inverse(x: Any) -> Any:
+    """1/x, 0 for 0: nothing is sheared between fluids."""
+    return mth.where(x > 0.0, 1.0 / mth.where(x > 0.0, x, 1.0), 0.0)

@@ -1,0 +1,81 @@
+"""Forms of a law agree to rounding, and a turn is a correction and a prediction bit for bit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from faultwave.domain.tets.mesh import Mesh, make_mesh
+from faultwave.engines.dg.forms import FAST, Cells, form
+from faultwave.laws import law as find_law
+
+from .driver import Waves, cube, plane_waves
+
+SIDES = {"x-": "free-surface", "x+": "absorbing", "y-": "rigid", "y+": "symmetry", "z": "free-surface"}
+
+
+def stretched() -> Mesh:
+    """Every boundary, cells of many shapes and sizes, several clusters."""
+    mesh = cube(4, boundaries=SIDES, perturb=0.15, seed=4)
+    x = mesh.vertices
+    return make_mesh(0.2 * x + 0.8 * x**3, mesh.cells, mesh.groups, mesh.tags, None, "stretched")
+
+
+def rock(cells: int) -> dict[str, np.ndarray]:
+    """Random solids, a fifth of the cells fluid."""
+    rng = np.random.default_rng(2)
+    mu = np.where(rng.random(cells) < 0.2, 0.0, rng.uniform(0.5, 1.5, cells))
+    return {"rho": rng.uniform(0.5, 2.0, cells), "lambda": rng.uniform(1.0, 3.0, cells), "mu": mu}
+
+
+def marched(order: int, precision: str = "double", **more: Any) -> np.ndarray:
+    mesh = stretched()
+    waves = Waves(mesh, "elastic", order, rates=(2,), material=rock(len(mesh.cells)), precision=precision, **more)
+    assert waves.layout.clusters >= 3
+    return waves.start(plane_waves(0.0, (0.4, -0.2, 0.3))).run(0.05).run(0.12).operator.dofs()
+
+
+@pytest.mark.parametrize(
+    "order, precision, tolerance", [(3, "double", 1e-12), (5, "double", 1e-11), (4, "single", 2e-4)]
+)
+def test_the_fast_form_gives_what_the_plain_one_gives(order: int, precision: str, tolerance: float) -> None:
+    plain = marched(order, precision, fast=False)
+    fast = marched(order, precision)
+    assert np.abs(plain).max() > 0.1
+    assert np.abs(fast - plain).max() <= tolerance * np.abs(plain).max()
+    assert np.abs(fast - plain).max() > 0.0, "the same form twice"
+
+
+def test_the_unit_of_time_changes_nothing() -> None:
+    one, other = marched(4), marched(4, time_unit=0.003)
+    assert np.abs(one - other).max() <= 1e-12 * np.abs(one).max()
+
+
+def test_a_turn_is_a_correction_and_a_prediction() -> None:
+    class Apart(Waves):
+        def turn(self, cluster: int, time: float, step: float, offset: float, following: float, restart: bool) -> None:
+            self.correct(cluster, time, step, offset)
+            self.predict(cluster, time + step, following, restart)
+
+    mesh = stretched()
+    found = []
+    for kind in (Waves, Apart):
+        waves = kind(mesh, "elastic", 4, rates=(2,), material=rock(len(mesh.cells)))
+        found.append(waves.start(plane_waves(0.0)).run(0.05).run(0.12).operator.dofs())
+    np.testing.assert_array_equal(found[0], found[1])
+
+
+@pytest.mark.parametrize("name", FAST)
+def test_quantities_go_there_and_back(name: str) -> None:
+    rng = np.random.default_rng(0)
+    law = find_law(name)
+    material = {p.name: rng.uniform(0.5, 2.0, 7) for p in law.parameters}
+    cells = Cells(rng.normal(size=(7, 3, 3)), *[np.ones(7)] * 6, material)  # type: ignore[arg-type]
+    turn = form(law, 3, 0.1).to_physical(cells, np.arange(7))
+    assert turn is not None
+    assert (np.abs(np.linalg.det(turn)) > 0).all()
+    # The flow transforms as a vector: a uniform translation along a cell's first direction has one component.
+    speed = np.linalg.inv(cells.inverse)[:, :, 0]
+    np.testing.assert_allclose(np.linalg.solve(turn[:, -3:, -3:], speed[..., None])[..., 0], [[1, 0, 0]] * 7, atol=1e-9)
