@@ -79,7 +79,7 @@ class Random:
         self.cells = Cells(
             inverse, np.abs(np.linalg.det(np.linalg.inv(inverse))) / 6, areas, out * cross / (2 * areas[..., None]),
             self.rng.integers(-1, ITEMS, (ITEMS, 4)), self.rng.choice(kinds, (ITEMS, 4)), np.zeros((ITEMS, 4), bool),
-            {p.name: self.rng.uniform(0.5, 2.0, ITEMS) for p in form.law.parameters},
+            {n: self.rng.uniform(0.5, 2.0, ITEMS) for n in (*(p.name for p in form.law.parameters), *LAYER)},
         )  # fmt: skip
 
     def __call__(self, a: Array) -> np.ndarray:

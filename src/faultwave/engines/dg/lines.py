@@ -171,7 +171,7 @@ def decays(form: Form, cell: Any) -> list[Any]:
 
 def couples(law: Law) -> bool:
     """Whether the law's reaction is more than a decay of each quantity by itself."""
-    size, columns = len(law.quantities), len(law.rates({p.name: np.ones(1) for p in law.parameters}))
+    size, columns = len(law.quantities), Form(law, 2).reactions
     if not columns:
         return False
     rates = np.random.default_rng(0).uniform(0.5, 1.0, columns)

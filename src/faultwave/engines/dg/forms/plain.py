@@ -19,7 +19,7 @@ from faultwave.domain.tets.mesh import BoundaryKind
 from faultwave.engines.dg.basis import FACES, matrices, tet_size, triangle_size
 from faultwave.kernels.language import Array, Kernel, View
 from faultwave.laws import Law
-from faultwave.laws.law import dot
+from faultwave.laws.law import LAYER, dot
 
 DIRECTIONS = np.array([[1.0, 0.0, 0.0], [-0.5, 1.0, 0.0], [0.0, -1.0, 1.0]])
 """Directions of differentiation in the reference cell, row by row: chosen for the sparsest derivative matrices."""
@@ -103,7 +103,7 @@ class Form:
         self.trace = tables.trace
         self.derivative = np.einsum("bd,dkl->bkl", DIRECTIONS, tables.derivative)
         self.derivative[np.abs(self.derivative) < 1e-10] = 0.0
-        probe = {p.name: np.ones(1) for p in law.parameters}
+        probe = {name: np.ones(1) for name in (*(p.name for p in law.parameters), *LAYER)}
         self.constants, self.impedances = len(law.constants(probe)), len(law.impedance(probe))
         self.reactions = len(law.rates(probe))
         # With a term without gradients D_k keeps the full degree and D_(N+1) does not vanish.
