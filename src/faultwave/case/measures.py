@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
@@ -33,4 +33,34 @@ class Spectrum(Settings):
     @model_validator(mode="after")
     def _sound(self) -> Self:
         need((self.band[0] < self.band[1], "band must be lowest, highest frequency"))
+        return self
+
+
+class PortSurface(Settings):
+    """A port: a plane rectangular surface across a waveguide."""
+
+    surface: str | int = Field(description="Physical surface, by name or tag; a boundary of kind absorbing.")
+    mode: str = Field(
+        "TE10",
+        pattern=r"^(TE[0-9][1-9]|TE[1-9]0|TM[1-9][1-9])$",
+        description="Mode; the first index counts along the longer side.",
+    )
+
+
+class Ports(Settings):
+    """Waveguide ports, and the band of their scattering parameters."""
+
+    surfaces: list[PortSurface] = Field(min_length=1, description="Ports 1, 2, ... in this order.")
+    band: tuple[Quantity("Hz", gt=0), Quantity("Hz", gt=0)] = Field(description="Lowest and highest frequency.")
+    points: Annotated[int, Field(ge=2)] = Field(201, description="Frequencies in the band.")
+    drive: int = Field(
+        1, ge=1, description="The port that a single run drives; scattering parameters need one run each."
+    )
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        need(
+            (self.band[0] < self.band[1], "band must be lowest, highest frequency"),
+            (self.drive <= len(self.surfaces), f"drive is {self.drive}, but there are {len(self.surfaces)} ports"),
+        )
         return self

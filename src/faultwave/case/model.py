@@ -14,7 +14,7 @@ from pydantic import Field, WrapValidator, model_validator
 from faultwave.base.units import Quantity
 from faultwave.case.common import InputFile, OutputFolder, Parameters, Settings, Vector, need
 from faultwave.case.grid import Attenuation, Grid, Side
-from faultwave.case.measures import Flux, Spectrum
+from faultwave.case.measures import Flux, Ports, Spectrum
 from faultwave.case.sources import Current, Incident, MatchedLayer, Source
 
 
@@ -126,7 +126,10 @@ class GenerateTpv5(Settings):
 class Mesh(Settings):
     """A mesh from a file or a built-in one, and what its face tags mean."""
 
-    file: InputFile | None = Field(None, description="PUML HDF5 or Gmsh 2.2/4.1 mesh.")
+    file: InputFile | None = Field(
+        None, description="PUML HDF5 or Gmsh 2.2/4.1 mesh, or a geometry that Gmsh meshes: .geo, .step, .brep, .iges."
+    )
+    size: Quantity("m", gt=0) | None = Field(None, description="Largest edge when a geometry is meshed.")
     format: Literal["auto", "puml", "gmsh"] = Field("auto", description="Mesh file format; auto looks into the file.")
     generate: Annotated[GenerateBox | GenerateTpv5, Field(discriminator="shape")] | None = Field(
         None, description="Built-in mesh instead of a file: shape box or tpv5."
@@ -448,6 +451,7 @@ class Case(Settings):
     fault: Fault | None = Field(None, description="Dynamic rupture; absent: fault faces are welded.")
     sources: list[Source] = Field(default_factory=list, description="Point and finite sources.")
     matched_layer: MatchedLayer | None = Field(None, description="Perfectly matched layer inside the mesh's sides.")
+    ports: Ports | None = Field(None, description="Waveguide ports.")
     currents: list[Current] = Field(default_factory=list, description="Electric currents that act as sources.")
     incident: list[Incident] = Field(default_factory=list, description="Plane waves that come in from outside.")
     initial: Initial = Field(default_factory=Initial, description="Initial state.")
@@ -473,13 +477,14 @@ class Case(Settings):
                 self.engine != "fd"
                 or not (
                     self.matched_layer
+                    or self.ports
                     or self.currents
                     or self.incident
                     or self.impedances
                     or self.output.flux
                     or self.output.spectrum
                 ),
-                "matched_layer, currents, incident, impedances, output.flux and output.spectrum need the engine dg",
+                "matched_layer, ports, currents, incident, impedances, output.flux and output.spectrum need the engine dg",
             ),
             (self.engine != "fd" or self.stop.energy_below is None, "stop.energy_below needs the engine dg"),
             (self.engine != "dg" or self.mesh is not None, "'mesh' is missing: the engine dg needs one"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from faultwave.run.initial import check_initial
 from faultwave.run.integrators import check_integrator
 from faultwave.run.layers import layer_damping
 from faultwave.run.points import Points, place_fault_receivers, place_receivers
+from faultwave.run.ports import plan_ports
 from faultwave.run.surfaces import Surface, plan_flux
 from faultwave.sources.load import load_sources
 from faultwave.sources.point import PointSource
@@ -88,6 +89,10 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None) -> Plan:
     drives = DrivePlan(np.zeros_like(frictional))
     with collected(problems):
         drives = plan_drives(case, physics, mesh, topology, material, problems)
+    ports = plan_ports(case, mesh, topology, shape, material, problems)
+    for port in ports:
+        drives.driven[port.surface.cells, port.surface.faces] = port.function is not None
+    drives = replace(drives, ports=ports)
     clustering = tets.assign_clusters(
         step,
         topology.neighbours,
@@ -132,7 +137,7 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None) -> Plan:
         flux = plan_flux(case, mesh, topology, problems)
     problems.raise_errors()
     keep = np.zeros(len(mesh.cells), bool)
-    for surface in flux:
+    for surface in (*flux, *(port.surface for port in ports)):
         keep[surface.cells] = True
     if receivers is not None:
         keep[receivers.cells] = True

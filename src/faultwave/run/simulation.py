@@ -34,6 +34,7 @@ from faultwave.run.engine import Engine, Progress, energies, receiver_recorder
 from faultwave.run.initial import initial_state
 from faultwave.run.manifest import write_run_manifest
 from faultwave.run.plan import Plan
+from faultwave.run.ports import port_recorder
 from faultwave.run.session import BlowUp, Session
 from faultwave.run.surfaces import energy_flow, recorder
 
@@ -58,6 +59,7 @@ class Simulation(Session):
             recorder(self.engine, surface, setting.interval, energy_flow(plan.law))
             for surface, setting in zip(plan.flux, plan.case.output.flux, strict=True)
         ]
+        self._ports = [port_recorder(self.engine, port, self._port_interval()) for port in plan.drives.ports]
         self._energies: list[tuple[float, dict[str, float]]] = []
         self._largest_energy, self._looks = 0.0, 0
         self._good: tuple[float, np.ndarray] | None = None
@@ -114,6 +116,23 @@ class Simulation(Session):
         return energies_from_arrays(
             [t for t, _ in self._energies], {n: [e[n] for _, e in self._energies] for n in names}
         )
+
+    def _port_interval(self) -> float:
+        """Twenty samples a period of the highest frequency."""
+        return 0.05 / self.case.ports.band[1]  # type: ignore[union-attr]
+
+    @property
+    def port_waves(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Frequencies (nf,) [Hz] and the waves a, b (ports, 2, nf) of every port so far; None where there are no ports."""
+        setting = self.case.ports
+        if setting is None:
+            return None
+        frequencies = np.linspace(*setting.band, setting.points)
+        waves = []
+        for port, record in zip(self.plan.drives.ports, self._ports, strict=True):
+            time, values = record.sums()
+            waves.append(port.amplitudes(time, values[:, 0], values[:, 1], frequencies))
+        return frequencies, np.array(waves)
 
     @property
     def flux(self) -> list[Dataset]:

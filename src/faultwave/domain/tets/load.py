@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, NotBuiltError, Problem
-from faultwave.domain.tets.generate import generate
+from faultwave.domain.tets.generate import GMSH_ADVICE, generate
 from faultwave.domain.tets.gmsh_reader import read_gmsh
 from faultwave.domain.tets.mesh import Mesh, permute_vertices
 from faultwave.domain.tets.puml import read_puml
 
+GEOMETRIES = (".geo", ".geo_unrolled", ".step", ".stp", ".brep", ".iges", ".igs")
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 
 
@@ -35,15 +36,36 @@ def load_mesh(setting: Any) -> Mesh:
             getattr(setting, "format", "auto"),
             getattr(setting, "boundary_format", "auto"),
             getattr(setting, "topology_format", "auto"),
+            getattr(setting, "size", None),
         )
     return transform(mesh, getattr(setting, "scaling", np.eye(3)), getattr(setting, "displacement", (0.0, 0.0, 0.0)))
 
 
 def read_mesh(
-    path: str | Path, format: str = "auto", boundary_format: str = "auto", topology_format: str = "auto"
+    path: str | Path,
+    format: str = "auto",
+    boundary_format: str = "auto",
+    topology_format: str = "auto",
+    size: float | None = None,
 ) -> Mesh:
-    """Read a PUML or Gmsh file; auto looks at its first bytes. The other formats as in ``read_puml``."""
+    """Read a PUML or Gmsh file; auto looks at its first bytes. The other formats as in ``read_puml``.
+
+    A geometry (.geo, .step, .brep, .iges) is meshed by Gmsh with edges up to ``size`` [m].
+    """
     path = Path(path)
+    if format == "auto" and path.suffix.lower() in GEOMETRIES:
+        try:
+            # Loading Gmsh fails with OSError where its shared libraries lack some of theirs.
+            from faultwave.domain.tets.gmsh_geometry import mesh_geometry
+        except (ImportError, OSError) as error:
+            raise InputError(
+                Problem(str(path), f"needs Gmsh, which cannot be loaded: {error}", "", GMSH_ADVICE)
+            ) from None
+        return mesh_geometry(path, size)
+    if size is not None:
+        raise InputError(
+            Problem("mesh.size", f"does nothing with '{path.name}', which is meshed already", "geometry files")
+        )
     if format == "auto":
         format = _recognise(path)
     if format == "puml":

@@ -1,0 +1,33 @@
+"""Commands for cases with ports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from faultwave.cli import screen
+
+
+def scatter(
+    case: Annotated[str, typer.Argument(metavar="CASE", help="Case file with ports, or name of an example.")],
+    output: Annotated[Path, typer.Option("--output", metavar="DIR", help="Folder for the files; created.")] = Path("."),
+    order: Annotated[int | None, typer.Option("--order", help="Replaces numerics.order.")] = None,
+    backend: Annotated[str | None, typer.Option("--backend", help="Replaces numerics.backend.")] = None,
+    threads: Annotated[int | None, typer.Option("--threads", help="Replaces numerics.threads.")] = None,
+) -> None:
+    """Scattering parameters of a case with ports: one run a port, a Touchstone file and a picture.
+
+    The file is called as the case's prefix, .s2p for two ports.
+    """
+    from faultwave.plot.scattering import plot_scattering
+    from faultwave.run.scattering import save_scattering
+
+    path = save_scattering(case, output, screen.out().print, order=order, backend=backend, threads=threads)
+    screen.files([path, plot_scattering(path)])
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Give the program the commands of this file."""
+    app.command(epilog="Example: faultwave scatter guide.yaml --output results")(scatter)

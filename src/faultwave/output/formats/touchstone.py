@@ -1,0 +1,76 @@
+"""Touchstone files of scattering parameters, version 1.1: .s1p, .s2p and so on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from faultwave.base.errors import InputError, Problem
+from faultwave.output.atomic import atomic_text
+
+
+def write_touchstone(
+    path: str | Path,
+    frequencies: np.ndarray,
+    scattering: np.ndarray,
+    comments: Sequence[str] = (),
+    reference: float = 50.0,
+) -> Path:
+    """Write S (nf, n, n), S[:, i, j] from port j + 1 to port i + 1, at ``frequencies`` (nf,) [Hz], real and imaginary parts.
+
+    ``reference`` [ohm] is what the header states; waves of ports are normalised by it or, in waveguides, by the mode's impedance.
+    """
+    f, s = np.asarray(frequencies, float), np.asarray(scattering, complex)
+    if s.ndim != 3 or s.shape[1] != s.shape[2] or len(s) != len(f):
+        raise ValueError(f"scattering parameters of shape {s.shape} at {len(f)} frequencies")
+    ports = s.shape[1]
+    path = Path(path).with_suffix(f".s{ports}p")
+    with atomic_text(path) as file:
+        file.writelines(f"! {line}\n" for line in comments)
+        file.write(f"# Hz S RI R {reference:g}\n")
+        for frequency, matrix in zip(f, s, strict=True):
+            rows = [matrix.T.reshape(-1)] if ports == 2 else list(matrix)  # two ports: S11 S21 S12 S22
+            lines = [
+                " ".join(f"{v:.12e}" for x in part for v in (x.real, x.imag)) for row in rows for part in _four(row)
+            ]
+            file.write(f"{frequency:.12e} " + "\n    ".join(lines) + "\n")
+    return path
+
+
+def _four(row: np.ndarray) -> list[np.ndarray]:
+    """A row of a matrix in lines of at most four numbers."""
+    return [row[i : i + 4] for i in range(0, len(row), 4)]
+
+
+def read_touchstone(path: str | Path) -> tuple[np.ndarray, np.ndarray]:
+    """Frequencies (nf,) [Hz] and S (nf, n, n) of a file in any of the formats RI, MA and DB. Raises InputError."""
+    path = Path(path)
+    found = re.fullmatch(r"\.s(\d+)p", path.suffix.lower())
+    try:
+        text = path.read_text(errors="replace")
+    except OSError as error:
+        raise InputError(Problem(str(path), f"cannot be read: {error.strerror}")) from None
+    lines = [line.partition("!")[0].strip() for line in text.splitlines()]
+    options = next((line[1:].upper().split() for line in lines if line.startswith("#")), ["GHZ", "S", "MA", "R", "50"])
+    numbers = " ".join(line for line in lines if line and not line.startswith("#")).split()
+    if found is None or "S" not in options:
+        raise InputError(Problem(str(path), "is no Touchstone file of scattering parameters", ".s1p, .s2p, ..."))
+    ports = int(found[1])
+    try:
+        table = np.array(numbers, float).reshape(-1, 1 + 2 * ports * ports)
+    except ValueError:
+        raise InputError(Problem(str(path), f"does not hold rows of {1 + 2 * ports * ports} numbers")) from None
+    a, b = table[:, 1::2], table[:, 2::2]
+    if "RI" in options:
+        values = a + 1j * b
+    else:
+        values = (10 ** (a / 20) if "DB" in options else a) * np.exp(1j * np.deg2rad(b))
+    matrix = values.reshape(-1, ports, ports)
+    unit = next((10.0 ** (3 * i) for i, word in enumerate(("HZ", "KHZ", "MHZ", "GHZ")) if word in options), 1e9)
+    return table[:, 0] * unit, matrix.transpose(0, 2, 1) if ports == 2 else matrix
+
+
+__all__ = ["read_touchstone", "write_touchstone"]

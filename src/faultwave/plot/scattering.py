@@ -1,0 +1,45 @@
+"""Scattering parameters from Touchstone files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from faultwave.output.formats.touchstone import read_touchstone
+from faultwave.plot import style
+
+_UNITS = ((1e12, "THz"), (1e9, "GHz"), (1e6, "MHz"), (1e3, "kHz"))
+
+
+def frequency_unit(frequencies: np.ndarray) -> tuple[float, str]:
+    """A unit that gives the frequencies few digits: its size [Hz] and name."""
+    return next(((size, name) for size, name in _UNITS if frequencies.max() >= size), (1.0, "Hz"))
+
+
+@style.house()
+def plot_scattering(path: str | Path, out: str | Path | None = None) -> Path:
+    """Magnitudes [dB] of all parameters against frequency, as a PNG beside the file unless ``out`` is given."""
+    path = Path(path)
+    frequencies, s = read_touchstone(path)
+    size, name = frequency_unit(frequencies)
+    fig = style.figure(height=3.4)
+    ax = style.mosaic(fig, 1, 1)[0, 0]
+    decibels = 20 * np.log10(np.maximum(np.abs(s), 1e-8))
+    number = 0
+    for i in range(s.shape[1]):
+        for j in range(s.shape[2]):
+            style_of = {"color": style.COLOURS[number % len(style.COLOURS)], "ls": "--" if j > i else "-"}
+            ax.plot(frequencies / size, decibels[:, i, j], label=f"$S_{{{i + 1}{j + 1}}}$", **style_of)
+            number += 1
+    ax.set_xlabel(f"frequency [{name}]")
+    ax.set_ylabel("magnitude [dB]")
+    ax.set_ylim(max(-80.0, 10 * np.floor(decibels.min() / 10)), 3)
+    ax.set_xlim(frequencies[0] / size, frequencies[-1] / size)
+    ax.grid(color="#e4e4e4", lw=0.5)
+    ax.set_axisbelow(True)
+    ax.legend(ncols=min(4, s.shape[1] ** 2))
+    return style.save(fig, Path(out) if out is not None else path.with_suffix(".png"))
+
+
+__all__ = ["frequency_unit", "plot_scattering"]

@@ -1,0 +1,115 @@
+"""Waveguide ports: a straight guide, one with a dielectric slab, which is known exactly, and what is no port."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from faultwave.base.errors import InputError
+from faultwave.domain.tets.box import Box, box_mesh
+from faultwave.output.formats.touchstone import read_touchstone, write_touchstone
+from faultwave.run.scattering import save_scattering, scattering
+from faultwave.verify import meshes
+
+LENGTH = 1.5
+
+
+@contextmanager
+def guide(
+    slab: tuple[float, float] | None = None, cells: tuple[int, int, int] = (6, 3, 2), **more: Any
+) -> Iterator[dict[str, Any]]:
+    """1 x 0.5 across, conducting walls, c = 1: TE10 begins at 0.5. Ports 21 and 22 at the ends; a slab of permittivity 4."""
+    walls = {"x": "absorbing", "y": "pec", "z": "pec"}
+    mesh = box_mesh(Box(cells, (0, 0, 0), (LENGTH, 1.0, 0.5), walls, shuffle=True))
+    corners = mesh.vertices[mesh.cells[:, [[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]]]][..., 0]
+    tags = np.where((corners < 1e-9).all(2), 21, np.where((corners > LENGTH - 1e-9).all(2), 22, mesh.tags))
+    x = mesh.vertices[mesh.cells].mean(1)[:, 0]
+    groups = np.ones(len(x)) if slab is None else 1 + ((x > slab[0]) & (x < slab[1]))
+    regions = {1: {"permittivity": 1.0, "permeability": 1.0}, 2: {"permittivity": 4.0, "permeability": 1.0}}
+    with meshes.as_setting(replace(mesh, tags=tags.astype(np.int32), groups=groups.astype(np.int32))) as setting:
+        yield {
+            "law": "maxwell", "mesh": setting | {"boundaries": {"absorbing": [21, 22], "pec": [11]}},
+            "material": {"regions": regions if slab else {1: regions[1]}}, "end_time": 200.0, "numerics": {"order": 4},
+            "stop": {"energy_below": 1e-6},
+            "ports": {"surfaces": [{"surface": 21}, {"surface": 22}], "band": [0.65, 0.9], "points": 6},
+        } | more  # fmt: skip
+
+
+def test_a_straight_guide_delays_and_nothing_else(tmp_path: Path) -> None:
+    with guide(output={"prefix": "straight"}) as case:
+        path = save_scattering(case, tmp_path / "out")
+    assert path.name == "straight.s2p"
+    f, s = read_touchstone(path)
+    beta = np.sqrt((2 * np.pi * f) ** 2 - np.pi**2)
+    np.testing.assert_allclose(s[:, 1, 0], np.exp(-1j * beta * LENGTH), atol=0.01)
+    np.testing.assert_allclose(s[:, 0, 1], s[:, 1, 0], atol=2e-3)
+    assert np.abs(s[:, 0, 0]).max() < 5e-3 and np.abs(s[:, 1, 1]).max() < 5e-3
+
+
+def test_a_slab_reflects_as_a_line_of_another_impedance() -> None:
+    with guide((0.5, 1.0)) as case:
+        found = scattering(case)
+    omega = 2 * np.pi * found.frequencies
+    outer, inner = np.sqrt(omega**2 - np.pi**2), np.sqrt(4 * omega**2 - np.pi**2)
+    r, turn = (1 / inner - 1 / outer) / (1 / inner + 1 / outer), np.exp(-1j * inner * 0.5)
+    whole = 1 - (r * turn) ** 2
+    reflected, passed = r * (1 - turn**2) / whole, (1 - r**2) * turn / whole
+    np.testing.assert_allclose(found.s[:, 0, 0], reflected * np.exp(-2j * outer * 0.5), atol=0.02)
+    np.testing.assert_allclose(found.s[:, 1, 0], passed * np.exp(-2j * outer * 0.5), atol=0.02)
+    lost = 1 - (np.abs(found.s) ** 2).sum(1)
+    assert np.abs(lost).max() < 0.01, "power that comes in goes out"
+
+
+@pytest.mark.parametrize(
+    "ports, said",
+    [
+        ({"surfaces": [{"surface": 21}], "band": [0.4, 0.9]}, "cutoff of TE10 at 0.5 Hz"),
+        ({"surfaces": [{"surface": 11}], "band": [0.6, 0.9]}, "does not absorb"),
+        ({"surfaces": [{"surface": 33}], "band": [0.6, 0.9]}, "no surface '33'"),
+        ({"surfaces": [{"surface": 21, "mode": "TM10"}], "band": [0.6, 0.9]}, "mode"),
+        ({"surfaces": [{"surface": 21}], "band": [0.6, 0.9], "drive": 2}, "there are 1 ports"),
+    ],
+)
+def test_mistakes_are_told(ports: dict[str, Any], said: str) -> None:
+    with guide() as case, pytest.raises(InputError, match=said):
+        scattering(case | {"ports": ports})
+
+
+def test_a_port_must_be_plane_and_a_rectangle() -> None:
+    with guide() as case:
+        bent = case["mesh"] | {"boundaries": {"absorbing": [21, 22, 11]}}
+        with pytest.raises(InputError, match="not plane"):
+            scattering(case | {"mesh": bent, "ports": {"surfaces": [{"surface": 11}], "band": [0.6, 0.9]}})
+    with guide() as case, pytest.raises(InputError, match="the case has none"):
+        scattering({k: v for k, v in case.items() if k != "ports"})
+
+
+@pytest.mark.parametrize("ports", (1, 2, 3, 5))
+def test_touchstone_files_come_back(tmp_path: Path, ports: int) -> None:
+    rng = np.random.default_rng(0)
+    f, s = np.linspace(1e9, 2e9, 4), rng.normal(size=(4, ports, ports)) + 1j * rng.normal(size=(4, ports, ports))
+    path = write_touchstone(tmp_path / "x", f, s, ["made for a test"])
+    assert path.suffix == f".s{ports}p" and path.read_text().startswith("! made for a test\n# Hz S RI R 50\n")
+    back = read_touchstone(path)
+    np.testing.assert_allclose(back[0], f)
+    np.testing.assert_allclose(back[1], s, rtol=1e-11)
+
+
+def test_touchstone_of_other_programs(tmp_path: Path) -> None:
+    path = tmp_path / "filter.s2p"
+    path.write_text("! theirs\n# GHz S DB R 50\n1.0 -20 90  0 -90  -3 45  -20 180 ! S11 S21 S12 S22\n")
+    f, s = read_touchstone(path)
+    np.testing.assert_allclose(f, [1e9])
+    np.testing.assert_allclose(s[0, 0, 0], 0.1j, atol=1e-12)
+    np.testing.assert_allclose(s[0, 1, 0], -1j, atol=1e-12)
+    np.testing.assert_allclose(s[0, 1, 1], -0.1, atol=1e-12)
+    for text in ("# Hz Z RI R 50\n1 2 3\n", "# Hz S RI R 50\n1 2 3\n"):
+        path.write_text(text)
+        with pytest.raises(InputError):
+            read_touchstone(path)
