@@ -3,12 +3,12 @@
 from typing import Any
 
 __version__ = "0.1.0"
-__all__ = ["simulate"]
+__all__ = ["resume", "simulate"]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "simulate":  # imported on first use: the command line stays quick
-        from faultwave.run import simulate
+    if name in __all__:  # imported on first use: the command line stays quick
+        from faultwave import run
 
-        return simulate
+        return getattr(run, name)
     raise AttributeError(f"module 'faultwave' has no attribute '{name}'")

@@ -50,7 +50,7 @@ def read_outputs(r: Reader, frictional: bool) -> None:
     if r.get("elementwise", "vtkorder", -1) > 0:
         r.warn("elementwise", "vtkorder", "high-order faces are not written; raise the refinement instead")
     if r.get("output", "Checkpoint", True) and r.get("output", "CheckpointInterval", 0.0) > 0:
-        r.warn("output", "CheckpointInterval", "checkpoints are not written")
+        r.copy(("output", "checkpoint", "interval"), "output", "CheckpointInterval")
     if any(r.get("output", "IntegrationMask", ())):
         r.not_built("output", "IntegrationMask", "output of time-integrated quantities", "0 0 0 0 0 0 0 0 0")
 

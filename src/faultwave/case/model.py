@@ -381,6 +381,14 @@ class EnergyOutput(Settings):
     plain_mean: bool = Field(False, description="Average slip over points unweighted, as SeisSol does.")
 
 
+class Checkpoints(Settings):
+    """States from which an interrupted run goes on; one is also written when a run is told to stop."""
+
+    interval: Quantity("s", gt=0) | None = Field(None, description="Simulated time between checkpoints.")
+    wall_time: Quantity("s", gt=0) | None = Field(None, description="Wall-clock time between checkpoints.")
+    keep: int = Field(2, ge=1, description="How many are kept.")
+
+
 class Output(Settings):
     """Every file that a run writes."""
 
@@ -398,6 +406,7 @@ class Output(Settings):
     energies: EnergyOutput | None = Field(None, description="Energies, work and moment.")
     flux: list[Flux] = Field(default_factory=list, description="Energy flow through surfaces.")
     spectrum: Spectrum | None = Field(None, description="Resonances of the receivers' records.")
+    checkpoint: Checkpoints | None = Field(None, description="Checkpoints, for `faultwave resume`.")
     precision: Literal["single", "double"] = Field("single", description="Precision of field files.")
     xdmf: bool = Field(False, description="Also write XDMF.")
     seissol_layout: bool = Field(False, description="Receivers and energies also as SeisSol's .dat and .csv.")

@@ -24,6 +24,7 @@ OVERRIDES: dict[str, Location] = {
     "threads": ("numerics", "threads"),
     "until": ("end_time",),
     "output": ("output", "folder"),
+    "checkpoint_every": ("output", "checkpoint", "interval"),
 }
 """What a command line may replace: option -> setting."""
 
@@ -69,7 +70,11 @@ def build(
     """
     # The default of output.folder is made absolute by validation, which pydantic runs on given groups only.
     data = apply_overrides({"output": {}, **data}, overrides, problems)
-    options = {OVERRIDES[n]: f"--{n}" for n, v in (overrides or {}).items() if v is not None and n in OVERRIDES}
+    options = {
+        OVERRIDES[n]: f"--{n.replace('_', '-')}"
+        for n, v in (overrides or {}).items()
+        if v is not None and n in OVERRIDES
+    }
 
     def place(location: Location) -> str:
         return options.get(location) or where(location)

@@ -28,6 +28,12 @@ Threads = Annotated[int | None, typer.Option("--threads", help="Threads; default
 Force = Annotated[bool, typer.Option("--force", help="Replace the results of an earlier run in the folder.")]
 
 
+Every = Annotated[
+    str | None,
+    typer.Option("--checkpoint-every", metavar="TIME", help="Simulated time between checkpoints [s], or with a unit."),
+]
+
+
 def given(**options: Any) -> dict[str, Any]:
     """What was given on the command line."""
     return {name: value for name, value in options.items() if value is not None}
@@ -58,20 +64,64 @@ def run(
     until: Until = None,
     output: Output = None,
     threads: Threads = None,
+    checkpoint_every: Every = None,
     force: Force = False,
 ) -> None:
     """Run a case and write its outputs.
 
-    Ctrl-C finishes the step, closes the outputs and says how far the run got.
+    Ctrl-C and SIGTERM finish the step, close the outputs, write a checkpoint and say how far the run got.
     """
     from faultwave.run import simulate
 
     asked = given(
-        engine=engine, order=order, precision=precision, backend=backend, until=until, output=output, threads=threads
+        engine=engine,
+        order=order,
+        precision=precision,
+        backend=backend,
+        until=until,
+        output=output,
+        threads=threads,
+        checkpoint_every=checkpoint_every,
     )
     with screen.status(case) as say:
         say("reading and preparing")
         simulation = simulate(case, force=force, **asked)
+    advance(simulation)
+
+
+def resume(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run that was interrupted.")],
+    order: Order = None,
+    precision: Precision = None,
+    backend: Backend = None,
+    until: Until = None,
+    threads: Threads = None,
+    checkpoint_every: Every = None,
+) -> None:
+    """Go on with a run from its last checkpoint, as if it had never stopped.
+
+    Threads, backend, precision and order may change; at another order the state is projected. A damaged checkpoint is
+    told and the one before it taken.
+    """
+    from faultwave.run import resume as resume_run
+
+    asked = given(
+        order=order,
+        precision=precision,
+        backend=backend,
+        until=until,
+        threads=threads,
+        checkpoint_every=checkpoint_every,
+    )
+    with screen.status(str(folder)) as say:
+        say("reading and preparing")
+        simulation = resume_run(folder, **asked)
+    screen.out().print(f"going on from t = {simulation.time:.6g} s", soft_wrap=True)
+    advance(simulation)
+
+
+def advance(simulation: Any) -> None:
+    """Run a simulation, with its warnings and progress on the screen."""
     warn(simulation.warnings)
     with screen.progress() as report:
         simulation.run(progress=report)
@@ -146,6 +196,7 @@ def add_commands(app: typer.Typer) -> None:
     """Give the program the commands of this file."""
     commands: tuple[tuple[Callable[..., None], str], ...] = (
         (run, "Example: faultwave run parameters.par --order 5 --until 2 --output results"),
+        (resume, "Example: faultwave resume results --threads 8"),
         (check, "Example: faultwave check parameters.par"),
         (plan, "Example: faultwave plan tpv5 --order 6"),
     )

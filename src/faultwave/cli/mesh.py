@@ -115,6 +115,37 @@ def generate(
     _write(target, load_mesh(case.mesh), boundary_format, force)
 
 
+@app.command(epilog="Example: faultwave mesh partition model.h5 model-parts.h5 -n 64 -n 128 --case parameters.par")
+def partition(
+    mesh: MeshFile,
+    target: Target,
+    parts: Annotated[
+        list[int], typer.Option("-n", "--parts", min=1, help="How many parts; several, each dividing the next.")
+    ],
+    case: Annotated[
+        str | None, typer.Option("--case", help="Case whose time steps, fault and order say what a cell costs.")
+    ] = None,
+    order: Annotated[int, typer.Option("--order", min=2, max=8, help="Order to weigh by, without a case.")] = 4,
+    method: Annotated[str, typer.Option("--method", help="auto, metis or curve.")] = "auto",
+    force: Force = False,
+) -> None:
+    """Store a mesh in parts, so that every process of a run opens its own part only.
+
+    Work (by time-step cluster, friction included) and memory are balanced; both cells of a fault face stay together.
+    The file remains an ordinary PUML mesh. Without a case the time step of a cell is taken to grow with its size.
+    """
+    from faultwave.run.partition import partition_mesh
+
+    if target.exists() and not force:
+        raise InputError(Problem(str(target), "is there already", advice="Use --force to replace it"))
+    with screen.status(str(mesh)) as say:
+        say("reading and cutting")
+        rows = partition_mesh(mesh, target, parts, case, order, method)
+    header = ("parts", "cells a part", "work, largest/mean", "cells, largest/mean", "faces cut")
+    screen.out().print(screen.table(f"{mesh} in parts", rows, header))
+    screen.files([target])
+
+
 def _pair(text: str) -> tuple[str, Any]:
     """'key=value' with the value read as YAML: a number, text with a unit, a list, a mapping."""
     from ruamel.yaml import YAML

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -60,3 +60,25 @@ class FaultRecorder:
             time[: len(t), i] = t
             values[: len(t), i] = np.array(v).reshape(len(t), quantities)
         return time, values
+
+    def state(self, quantities: int) -> dict[str, np.ndarray]:
+        """Everything recorded, and where each cluster stands: what ``restore`` takes."""
+        time, values = self.arrays(quantities)
+        recent_time, recent = np.zeros(len(self.times)), np.zeros((len(self.times), quantities))
+        for c, entries in self.recent.items():
+            recent_time[self.clusters[c]], recent[self.clusters[c]] = entries[-1]
+        lengths = np.array([len(t) for t in self.times], np.int64)
+        return {
+            "time": time, "values": values, "lengths": lengths, "count": np.array(self.count), "recent_time": recent_time,
+            "recent": recent,
+        }  # fmt: skip
+
+    def restore(self, state: Mapping[str, np.ndarray], same_clusters: bool) -> None:
+        """Go on from ``state``; where the clusters are others, each counts its steps anew."""
+        for i, length in enumerate(state["lengths"]):
+            self.times[i] = state["time"][:length, i].tolist()
+            self.values[i] = list(state["values"][:length, i])
+        self.count = state["count"].tolist() if same_clusters else [0] * len(self.clusters)
+        for c in self.recent:
+            items = self.clusters[c]
+            self.recent[c] = [(float(state["recent_time"][items[0]]), state["recent"][items])]

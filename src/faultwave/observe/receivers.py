@@ -78,6 +78,16 @@ class ReceiverRecorder:
             self.samples[number] = np.zeros((len(self.points), *values.shape[1:]))
         self.samples[number][items] = values
 
+    @property
+    def settled(self) -> bool:
+        """Whether all receivers have the same samples."""
+        return len({n for n, items in zip(self.next, self.clusters, strict=True) if len(items)}) <= 1
+
+    def restore(self, values: np.ndarray) -> None:
+        """Go on after the samples (nt, nr, C, Q) of ``arrays``."""
+        self.samples = dict(enumerate(values))
+        self.next = [len(values)] * len(self.clusters)
+
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
         """Times (nt,) and samples (nt, nr, C, Q) complete for every receiver so far."""
         active = [n for n, items in zip(self.next, self.clusters, strict=True) if len(items)]

@@ -1,10 +1,16 @@
-"""What the writers of cell fields in time share: checks of their arguments, temporary files, closing and aborting."""
+"""What the writers of cell fields in time share: checks of their arguments, places of the numbers, temporary files.
+
+A file is laid out once, with a fixed place for every number of every snapshot; from then on snapshots are plain writes
+at those places. So nothing but numbers changes while a run goes on: several processes can write their parts, and a file
+left by a run that was killed is sound up to the snapshot last written.
+"""
 
 from __future__ import annotations
 
-import contextlib
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -13,21 +19,31 @@ import h5py
 import numpy as np
 from numpy.typing import DTypeLike
 
-from faultwave.output.atomic import explaining, remove, replace, temporary_name
+from faultwave.base.log import get_logger
+from faultwave.output.atomic import explaining, remove, replace
 from faultwave.output.hdf5 import PatientFile
 
-CHUNK = 1 << 18
-"""Largest number of cells in one HDF5 chunk."""
+BLOCK = 1 << 24
+"""Bytes copied at once."""
+
+TIME = ""
+"""Instead of a field's name: the times themselves."""
+
+Mesh = tuple[np.ndarray, np.ndarray, Mapping[str, np.ndarray]]
+"""Points, cells, static fields."""
 
 
 class CellFieldWriter(ABC):
     """Writes scalar cell fields of a fixed mesh, one snapshot after the other.
 
     points (np, 3) [m]; cells (nc, 3) triangles or (nc, 4) tetrahedra, indices into points; static: values (nc,) that do
-    not change; fields: names of the (nc,) arrays every ``append`` brings; dtype: their precision on disk.
+    not change; fields: names of the (nc,) arrays every ``append`` brings; dtype: their precision on disk; steps: how
+    many snapshots are expected (a wrong guess costs a copy); done: times of snapshots that an earlier run has left,
+    finished or not, under this path, and which this file goes on from (a warning says so where they are not found).
 
-    The file has a temporary name until ``close``; ``abort`` removes it. As a context manager it closes at the end and
-    aborts on any error. Raises InputError where the path cannot be written, RunError when the disk fills.
+    The file has a temporary name until ``close``; ``abort`` removes it, unless ``settle`` promised it to a checkpoint.
+    As a context manager it closes at the end and aborts on any error. Raises InputError where the path cannot be
+    written, RunError when the disk fills.
     """
 
     def __init__(
@@ -38,6 +54,8 @@ class CellFieldWriter(ABC):
         static: Mapping[str, np.ndarray] | None = None,
         fields: Sequence[str] = (),
         dtype: DTypeLike = np.float32,
+        steps: int = 0,
+        done: Sequence[float] = (),
     ) -> None:
         self.path = Path(path)
         self.fields = tuple(fields)
@@ -52,14 +70,15 @@ class CellFieldWriter(ABC):
         static = {name: self._checked(name, values) for name, values in (static or {}).items()}
         if repeated := set(static) & set(self.fields):
             raise ValueError(f"fields both static and in time: {', '.join(sorted(repeated))}")
-        self._raw: PatientFile | None = None
-        self._file: h5py.File | None = None
+        self._descriptor = -1
+        self._promised = False
+        self._room, self._places = 0, dict[str, np.ndarray]()
         try:
             with explaining(self.path):
-                self._raw = PatientFile(self._temporary(self._data_path()))
-                self._file = h5py.File(self._raw, "w")
-                self._write_mesh(self._file, points, cells, static)
-                self._raw.check()
+                if not (done and self._go_on(done)):
+                    self._create(self._working, (points, cells, static), max(steps, 1))
+                if self._room < steps:
+                    self._resize(steps)
         except BaseException:
             self.abort()
             raise
@@ -70,7 +89,7 @@ class CellFieldWriter(ABC):
         Raises ValueError for missing or unknown fields, times that do not increase and wrong shapes; RunError if
         writing fails, in which case the file is gone.
         """
-        if self._file is None or self._raw is None:
+        if self._descriptor < 0:
             raise ValueError(f"{self.path.name} is closed")
         if self.times and not time > self.times[-1]:
             raise ValueError(f"{self.path.name}: time {time} does not follow {self.times[-1]}")
@@ -79,39 +98,44 @@ class CellFieldWriter(ABC):
         arrays = {name: self._checked(name, values[name]).astype(self.dtype) for name in self.fields}
         try:
             with explaining(self.path):
-                self._write_step(self._file, len(self.times), float(time), arrays)
-                self._raw.check()
+                if len(self.times) == self._room:
+                    self._resize(2 * self._room)
+                self._write_step(len(self.times), float(time), arrays)
         except BaseException:
             self.abort()
             raise
         self.times.append(float(time))
 
+    def settle(self) -> list[float]:
+        """Bring every snapshot to the disk and promise to keep the file: a checkpoint relies on it. Returns the
+        times."""
+        with explaining(self.path):
+            os.fsync(self._descriptor)
+        self._promised = True
+        return list(self.times)
+
     def close(self) -> None:
         """Finish the file and give it its name. Does nothing if already closed or aborted."""
-        if self._file is None or self._raw is None:
+        if self._descriptor < 0:
             return
         try:
             with explaining(self.path):
-                self._finish(self._file)
-                self._file.close()
-                self._raw.check()
-                self._raw.close()
+                if len(self.times) < self._room:
+                    self._resize(len(self.times))
+                self._finish()
         except BaseException:
             self.abort()
             raise
-        self._file = self._raw = None
+        self._shut()
         for path in self._paths():  # the data file first: what refers to it appears last
             replace(self._temporary(path), path)
 
     def abort(self) -> None:
-        """Drop everything written so far; finished files of earlier runs are not touched."""
-        if self._file is not None:
-            with contextlib.suppress(Exception):  # an error is on its way already
-                self._file.close()
-        if self._raw is not None:
-            self._raw.close()
-        self._file = self._raw = None
-        remove(*(self._temporary(path) for path in self._paths()))
+        """Drop everything written so far, unless a checkpoint relies on it; finished files of earlier runs are not
+        touched."""
+        self._shut()
+        if not self._promised:
+            remove(*(self._temporary(path) for path in self._paths()), self._copy)
 
     def __enter__(self) -> Self:
         return self
@@ -124,11 +148,29 @@ class CellFieldWriter(ABC):
         else:
             self.abort()
 
-    def _checked(self, name: str, values: np.ndarray) -> np.ndarray:
-        values = np.asarray(values)
-        if values.shape != (self.cell_count,):
-            raise ValueError(f"{self.path.name}: '{name}' has shape {values.shape}, expected ({self.cell_count},)")
-        return values
+    # ---- for the formats ------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _write_mesh(self, file: h5py.File, mesh: Mesh, steps: int) -> None:
+        """Lay out the file for ``steps`` snapshots; ``place`` makes what snapshots will fill."""
+
+    @abstractmethod
+    def _read_mesh(self, file: h5py.File) -> Mesh: ...
+
+    @abstractmethod
+    def _find(self, file: h5py.File) -> tuple[int, dict[str, np.ndarray]]:
+        """How many snapshots the file has room for, and the place of each in every field; ``TIME``: of its time, if
+        the file has one."""
+
+    def _write_step(self, step: int, time: float, values: Mapping[str, np.ndarray]) -> None:
+        if TIME in self._places:
+            values = {**values, TIME: np.array([time])}
+        for name, array in values.items():
+            self._put(array, int(self._places[name][step]))
+
+    def _finish(self) -> None:
+        """What can only be written once all snapshots are there."""
+        return
 
     def _data_path(self) -> Path:
         return self.path
@@ -139,16 +181,104 @@ class CellFieldWriter(ABC):
 
     @staticmethod
     def _temporary(path: Path) -> Path:
-        return temporary_name(path)
+        return path.with_name(f".{path.name}.partial")
 
-    @abstractmethod
-    def _write_mesh(
-        self, file: h5py.File, points: np.ndarray, cells: np.ndarray, static: Mapping[str, np.ndarray]
-    ) -> None: ...
+    # ---- the file -------------------------------------------------------------------------------------------------
 
-    @abstractmethod
-    def _write_step(self, file: h5py.File, step: int, time: float, values: Mapping[str, np.ndarray]) -> None: ...
+    @property
+    def _working(self) -> Path:
+        return self._temporary(self._data_path())
 
-    def _finish(self, file: h5py.File) -> None:
-        """What can only be written once the number of steps is known."""
-        return
+    @property
+    def _copy(self) -> Path:
+        return self._working.with_name(self._working.name + "-copy")
+
+    def _create(self, path: Path, mesh: Mesh, steps: int) -> None:
+        with closing(PatientFile(path)) as raw:
+            with h5py.File(raw, "w") as file:
+                self._write_mesh(file, mesh, steps)
+            raw.check()
+        self._open(path)
+
+    def _open(self, path: Path) -> None:
+        """Take ``path`` as the file to write to and find the places in it."""
+        with h5py.File(path, "r") as file:
+            self._room, self._places = self._find(file)
+        self._shut()
+        self._descriptor = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
+
+    def _resize(self, steps: int) -> None:
+        """Replace the file by one with room for ``steps`` snapshots and the same contents."""
+        self._copy_from(self._working, steps, self._copy)
+        os.fsync(self._descriptor)
+        os.replace(self._copy, self._working)
+
+    def _copy_from(self, source: Path, steps: int, target: Path) -> None:
+        """Make ``target``, with room for ``steps`` snapshots, of the mesh and the snapshots in ``source``."""
+        with h5py.File(source, "r") as file:
+            mesh, (_, places) = self._read_mesh(file), self._find(file)
+        old = os.open(source, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        try:
+            self._create(target, mesh, steps)
+            size = self.cell_count * self.dtype.itemsize
+            for step, time in enumerate(self.times):
+                self._write_step(step, time, {})
+                for name in self.fields:
+                    for start in range(0, size, BLOCK):
+                        data = os.pread(old, min(BLOCK, size - start), int(places[name][step]) + start)
+                        self._put(data, int(self._places[name][step]) + start)
+        finally:
+            os.close(old)
+
+    def _go_on(self, done: Sequence[float]) -> bool:
+        """Go on from the file of an earlier run; False (and a warning) where there is none that fits."""
+        for path in (self._working, self._data_path()):
+            try:
+                with h5py.File(path, "r") as file:
+                    room, places = self._find(file)
+                    same = len(self._read_mesh(file)[1]) == self.cell_count
+            except (OSError, KeyError, ValueError):
+                continue
+            if not same or room < len(done) or not set(self.fields) <= set(places):
+                continue
+            self.times, self._promised = list(done), True
+            if path == self._working:
+                self._open(path)
+            else:
+                self._copy_from(path, len(done), self._working)
+            return True
+        text = "%s: the %d snapshots written before are gone; the file starts at the time of the checkpoint"
+        get_logger(__name__).warning(text, self.path, len(done))
+        return False
+
+    def _put(self, data: np.ndarray | bytes, offset: int) -> None:
+        view = memoryview(data.tobytes() if isinstance(data, np.ndarray) else data)
+        done = 0
+        while done < len(view):
+            done += os.pwrite(self._descriptor, view[done:], offset + done)
+
+    def _shut(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def _checked(self, name: str, values: np.ndarray) -> np.ndarray:
+        values = np.asarray(values)
+        if values.shape != (self.cell_count,):
+            raise ValueError(f"{self.path.name}: '{name}' has shape {values.shape}, expected ({self.cell_count},)")
+        return values
+
+
+def place(group: h5py.Group, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> None:
+    """A contiguous dataset whose room in the file is fixed now and whose numbers come later."""
+    settings = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    settings.set_layout(h5py.h5d.CONTIGUOUS)
+    settings.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+    settings.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+    kind = h5py.h5t.py_create(np.dtype(dtype), logical=True)
+    h5py.h5d.create(group.id, name.encode(), kind, h5py.h5s.create_simple(shape), settings)
+
+
+def contiguous(data: h5py.Dataset, size: int, count: int) -> np.ndarray:
+    """Offsets in the file of ``count`` pieces of ``size`` bytes, one after the other."""
+    return (data.id.get_offset() or 0) + size * np.arange(count)

@@ -78,3 +78,15 @@ def find_prefix(folder: str | Path) -> str:
         allowed = ", ".join(sorted(prefixes))
         raise InputError(Problem(str(folder), "holds several runs", allowed, "Give the prefix of one of them"))
     return prefixes.pop()
+
+
+def find_checkpoints(folder: str | Path) -> Path:
+    """Where the one run of a folder keeps its checkpoints. Raises InputError if there is none, or several."""
+    folder = Path(folder)
+    found = sorted(p for p in folder.glob("*-checkpoints") if p.is_dir())
+    if not found:
+        advice = "Write some with --checkpoint-every; a run that is told to stop leaves one too."
+        raise InputError(Problem(str(folder), "holds no checkpoints of a run", advice=advice))
+    if len(found) > 1:
+        raise InputError(Problem(str(folder), "holds checkpoints of several runs", ", ".join(p.name for p in found)))
+    return found[0]

@@ -116,7 +116,7 @@ def write_manifest(path: str | Path, manifest: Mapping[str, Any]) -> Path:
     """Write a manifest whole or not at all; paths, NumPy numbers and non-finite floats become plain JSON."""
     path = Path(path)
     with atomic_text(path) as file:
-        json.dump(_plain(manifest), file, indent=1, allow_nan=False)
+        json.dump(plain(manifest), file, indent=1, allow_nan=False)
         file.write("\n")
     return path
 
@@ -134,15 +134,16 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
     return content
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """The same as plain JSON."""
     if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in value.items()}
+        return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
+        return plain(value.tolist())
     if isinstance(value, list | tuple | set | frozenset):
-        return [_plain(v) for v in value]
+        return [plain(v) for v in value]
     if isinstance(value, np.generic):
-        return _plain(value.item())
+        return plain(value.item())
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)  # JSON has no infinity; decks use it for 'never'
     if value is None or isinstance(value, bool | int | float | str):

@@ -9,14 +9,14 @@ if TYPE_CHECKING:
     from faultwave.case.model import Case
     from faultwave.run.session import Session
 
-__all__ = ["simulate"]
+__all__ = ["resume", "simulate"]
 
 
 def simulate(case: Case | dict[str, Any] | str | Path, force: bool = False, **overrides: Any) -> Session:
     """A simulation of ``case``: a Case, a dict of settings, a file or an example's name; nothing is written before
     ``run``.
 
-    overrides: order, precision, backend, until, output, threads. Raises InputError with every problem found.
+    overrides: order, precision, backend, until, output, threads, checkpoint_every. Raises InputError with every problem found.
     """
     from faultwave.case.load import load_case
     from faultwave.run.engines import door
@@ -26,3 +26,24 @@ def simulate(case: Case | dict[str, Any] | str | Path, force: bool = False, **ov
     assert settings is not None  # it is None only where there are errors
     engine = door(settings)
     return engine.simulation(engine.plan(settings), force, problems.warnings)
+
+
+def resume(folder: str | Path, **overrides: Any) -> Session:
+    """The simulation of ``folder`` where its last whole checkpoint was taken; ``run`` goes on to the end.
+
+    overrides: threads, backend, precision, order (the state is projected), until, checkpoint_every; what is not given is
+    as in the first run. Raises InputError where no checkpoint is whole or the mesh is another.
+    """
+    from faultwave.case.load import load_case
+    from faultwave.output.checkpoint import latest
+    from faultwave.output.folder import find_checkpoints
+    from faultwave.run.engines import door
+
+    found = latest(find_checkpoints(folder))
+    settings, problems = load_case(found.notes["case"], {**overrides, "output": Path(folder).absolute()})
+    problems.raise_errors()
+    assert settings is not None  # it is None only where there are errors
+    engine = door(settings)
+    simulation = engine.simulation(engine.plan(settings), True, problems.warnings)
+    simulation.restore(found)
+    return simulation

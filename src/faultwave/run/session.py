@@ -7,11 +7,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, cast
 
-from faultwave.base.errors import Problem, RunError
+from faultwave.base.errors import NotBuiltError, Problem, RunError
 from faultwave.case.model import Case
 from faultwave.observe.dataset import Dataset
+from faultwave.output.background import Background
+from faultwave.output.checkpoint import Checkpoint, checkpoints_folder, remove_all
 from faultwave.output.folder import prepare_folder
 from faultwave.run.manifest import write_run_manifest
 
@@ -29,9 +31,18 @@ class Session(ABC):
     An engine's simulation says how to advance, what it observed and how to write it.
     """
 
+    obstacle: str = "this engine"
+    """With what no checkpoints can be written; empty where they can."""
+
     def __init__(self, case: Case, force: bool = False, warnings: Sequence[Problem] = ()):
+        if case.output.checkpoint is not None and self.obstacle:
+            raise NotBuiltError(Problem("output.checkpoint", f"checkpoints are not built for {self.obstacle}"))
         self.case, self.force, self.warnings = case, force, tuple(warnings)
         self.interrupted = False
+        self.end, self.folder = case.end_time, cast(Path | None, None)  # of the run that goes on
+        self.resumed: dict[str, tuple[int, list[float]]] | None = None  # next snapshot and times there are, by file
+        self.checkpoints = 0
+        self.background = Background()  # what is written while the run goes on
         self.wall = {"setup": 0.0, "stepping": 0.0}
         self.files: list[Path] = []
 
@@ -87,15 +98,17 @@ class Session(ABC):
         self, progress: Callable[[Any], None] | None = None, until: float | None = None, write: bool = True
     ) -> Self:
         """Advance to ``until`` or the case's end time; ``write=False`` leaves the disk alone."""
-        end = until if until is not None else self.case.end_time
-        folder = prepare_folder(self.case.output.folder, self.force, self.case.output.prefix) if write else None
+        end = self.end = until if until is not None else self.case.end_time
+        folder = self.folder = self._prepare() if write else None
         self.files = []
         if folder:
             write_run_manifest(self, folder, "running")
         failure: RunError | None = None
         try:
             with ExitStack() as stack:
+                self.background = Background()
                 finishers = self._open_fields(folder, stack) if folder else []
+                stack.callback(self.background.close)  # before the files it writes to are closed or thrown away
                 stack.enter_context(self._interruptible())
                 try:
                     self._loop(end, progress)
@@ -103,6 +116,9 @@ class Session(ABC):
                     failure = RunError(self._explain(folder))
                 else:
                     self._finish(finishers)
+                self.background.wait()
+                self.wall["write"] = self.wall.get("write", 0.0) + self.background.busy
+                self.wall["held_up"] = self.wall.get("held_up", 0.0) + self.background.waited
         except BaseException:
             if folder:
                 write_run_manifest(self, folder, "failed")
@@ -112,8 +128,22 @@ class Session(ABC):
         if failure:
             raise failure
         if self.interrupted:
-            raise RunError(f"interrupted at t = {self.time:g} s of {end:g} s; outputs up to there are written")
+            text = f"interrupted at t = {self.time:g} s of {end:g} s; outputs up to there are written"
+            raise RunError(text + (f"; go on with: faultwave resume {folder}" if self.checkpoints else ""))
         return self
+
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Go on where the checkpoint was taken. Raises InputError where that cannot be."""
+        raise NotBuiltError(Problem("resume", f"checkpoints are not built for {self.obstacle}"))
+
+    def _prepare(self) -> Path:
+        """The folder for the outputs; an earlier run's are removed unless this run goes on from it."""
+        out = self.case.output
+        if self.resumed is not None:
+            return prepare_folder(out.folder, True)
+        folder = prepare_folder(out.folder, self.force, out.prefix)
+        remove_all(checkpoints_folder(folder, out.prefix))
+        return folder
 
     def _interruptible(self) -> ExitStack:
         """Ctrl-C and SIGTERM end the run after the current step; a second one is immediate."""

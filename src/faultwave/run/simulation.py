@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import time as clock
 from collections.abc import Callable, Sequence
@@ -21,6 +22,8 @@ from faultwave.observe.resonances import Resonance
 from faultwave.observe.resonances import resonances as find_resonances
 from faultwave.observe.resonances import table as resonance_table
 from faultwave.output.atomic import atomic_text
+from faultwave.output.background import Behind
+from faultwave.output.checkpoint import Checkpoint
 from faultwave.output.fields import CellFieldWriter
 from faultwave.output.formats import seissol_dat
 from faultwave.output.formats.energies_csv import write_energies
@@ -33,8 +36,10 @@ from faultwave.run.blowup import diagnose, write_neighbourhood
 from faultwave.run.engine import Engine, Progress, energies, receiver_recorder
 from faultwave.run.initial import initial_state
 from faultwave.run.manifest import write_run_manifest
+from faultwave.run.motion import SurfaceMotion
 from faultwave.run.plan import Plan
 from faultwave.run.ports import port_recorder
+from faultwave.run.restart import Keeper, mesh_identity, restore
 from faultwave.run.session import BlowUp, Session
 from faultwave.run.surfaces import energy_flow, recorder
 
@@ -47,21 +52,35 @@ class Simulation(Session):
 
     def __init__(self, plan: Plan, force: bool = False, warnings: Sequence[Problem] = ()):
         started = clock.perf_counter()
+        integrator = plan.case.numerics.integrator
+        self.obstacle = (
+            f"integrator {integrator}"
+            if integrator != "ader"
+            else "output.flux"
+            if plan.flux
+            else "ports"
+            if plan.drives.ports
+            else ""
+        )
         super().__init__(plan.case, force, warnings)
         self.plan = plan
         self.engine = Engine(plan)
         state = initial_state(plan.case, plan.law, plan.material)
         if state is not None:
             self.engine.project(state)
-        self._receivers = receiver_recorder(self.engine)
-        self._fault_receivers, self._fault_fields = self._fault_recorder()
-        self._flux = [
+        self.recorder = receiver_recorder(self.engine)
+        self.fault_recorder, self.fault_fields = self._fault_recorder()
+        shown = plan.case.output.surface
+        self.motion = SurfaceMotion(self.engine, shown) if shown is not None else None
+        self.flux_recorders = [
             recorder(self.engine, surface, setting.interval, energy_flow(plan.law))
             for surface, setting in zip(plan.flux, plan.case.output.flux, strict=True)
         ]
         self._ports = [port_recorder(self.engine, port, self._port_interval()) for port in plan.drives.ports]
-        self._energies: list[tuple[float, dict[str, float]]] = []
-        self._largest_energy, self._looks = 0.0, 0
+        self.energy_rows: list[tuple[float, dict[str, float]]] = []
+        self.energies_due = 0.0
+        self.snapshots: dict[str, tuple[fields.Snapshots, list[CellFieldWriter]]] = {}
+        self.largest_energy, self.looks = 0.0, 0
         self._good: tuple[float, np.ndarray] | None = None
         self.quiet_since: float | None = None
         self.wall["setup"] = clock.perf_counter() - started
@@ -77,10 +96,10 @@ class Simulation(Session):
     def receivers(self) -> Dataset | None:
         """Seismograms: values (time, receiver, quantity)."""
         setting, points = self.case.output.receivers, self.plan.receivers
-        if self._receivers is None or setting is None or points is None:
+        if self.recorder is None or setting is None or points is None:
             return None
         return seismograms.dataset(
-            self._receivers,
+            self.recorder,
             self.plan.law.quantities[: self.plan.law.visible],
             points.located,
             points.requested,
@@ -91,11 +110,11 @@ class Simulation(Session):
     @property
     def fault_receivers(self) -> Dataset | None:
         """Histories on the fault: values (time, receiver, quantity), NaN where a slower cluster has fewer samples."""
-        if self._fault_receivers is None:
+        if self.fault_recorder is None:
             return None
         points, fault = self.plan.fault_receivers, self.engine.fault
         assert points is not None and fault is not None and self.plan.fault is not None
-        time, values = self._fault_receivers.arrays(len(self._fault_fields))
+        time, values = self.fault_recorder.arrays(len(self.fault_fields))
         f = self.plan.fault.faces
         nearest = FaultProbe(fault, points.cells, points.local[:, None], False, False).nearest[:, 0]
         stress = self.plan.fault.stress[points.cells, nearest]
@@ -103,18 +122,18 @@ class Simulation(Session):
         strike, dip = f.strike[points.cells], f.dip[points.cells]
         initial_traction = np.stack([stress[:, 0], (vector * strike).sum(1), (vector * dip).sum(1)], 1)
         return fault_receivers_from_arrays(
-            time, values, self._fault_fields, points.located, points.requested,
+            time, values, self.fault_fields, points.located, points.requested,
             normal=f.normal[points.cells], strike=strike, dip=dip, initial_traction=initial_traction,
         )  # fmt: skip
 
     @property
     def energies(self) -> Dataset | None:
         """Energies, work and moment at the times asked for."""
-        if not self._energies:
+        if not self.energy_rows:
             return None
-        names = self._energies[0][1]
+        names = self.energy_rows[0][1]
         return energies_from_arrays(
-            [t for t, _ in self._energies], {n: [e[n] for _, e in self._energies] for n in names}
+            [t for t, _ in self.energy_rows], {n: [e[n] for _, e in self.energy_rows] for n in names}
         )
 
     def _port_interval(self) -> float:
@@ -137,7 +156,7 @@ class Simulation(Session):
     @property
     def flux(self) -> list[Dataset]:
         """Energy flow [W] through every surface asked for, each with its own times."""
-        found = [(s.name, *r.sums()) for s, r in zip(self.plan.flux, self._flux, strict=True)]
+        found = [(s.name, *r.sums()) for s, r in zip(self.plan.flux, self.flux_recorders, strict=True)]
         return [energies_from_arrays(t, {f"flux through {name}": v[:, 0]}) for name, t, v in found if len(t)]
 
     @property
@@ -176,12 +195,27 @@ class Simulation(Session):
 
     # ---- running --------------------------------------------------------------------------------------------------
 
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Go on where the checkpoint was taken."""
+        restore(self, checkpoint)
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is half recorded: every receiver and snapshot stands at the same time."""
+        recorded = self.recorder is None or self.recorder.settled
+        return recorded and all(shots.settled for shots, _ in self.snapshots.values())
+
+    @functools.cached_property
+    def mesh_identity(self) -> str:
+        """A hash by which a checkpoint knows its mesh."""
+        return mesh_identity(self)
+
     def _finish(self, finishers: list[Callable[[float], None]]) -> None:
         """Samples and snapshots that fall on the very end."""
-        if self._receivers:
-            recorder, cells = self._receivers, self.plan.receivers.cells  # type: ignore[union-attr]
+        if self.recorder:
+            recorder, cells = self.recorder, self.plan.receivers.cells  # type: ignore[union-attr]
             recorder.finish(self.time, lambda c: self.engine.operator.dofs(cells[recorder.clusters[c]]).astype(float))
-        for flux, surface in zip(self._flux, self.plan.flux, strict=True):
+        for flux, surface in zip(self.flux_recorders, self.plan.flux, strict=True):
             flux.finish(self.time, self._dofs_of(flux, surface.cells))
         for finish in finishers:
             finish(self.time)
@@ -204,33 +238,37 @@ class Simulation(Session):
         return f"{diagnosis.text}\nthe last good state around that cell is in {path}"
 
     def _loop(self, end: float, progress: Callable[[Progress], None] | None) -> None:
+        keeper = Keeper(self, self.folder) if self.folder and not self.obstacle else None
         march, started, first = self.engine.march, clock.perf_counter(), self.engine.updates
-        begin = march.time
-        setting = self.case.output.energies
-        interval = setting.interval if setting else np.inf
-        due = 0.0
-        if not self._energies and setting:
-            self._energies.append((march.time, energies(self.engine)))
-        if setting:
-            due = (np.floor(march.time / interval + 1e-9) + 1) * interval
+        begin, spent_before = march.time, self.wall["stepping"]
+        self._record_energies(not self.energy_rows)
         stops = self._sync_times(begin, end)
-        while march.time < end * (1 - 1e-12) and not self.interrupted:
+        while march.time < end * (1 - 1e-12):
             stop = next((s for s in stops if s > march.time * (1 + 1e-12) + 1e-300), end)
             ahead = march.time + march.longest
             march.advance(stop if ahead > stop * (1 - 1e-12) else ahead)
             self._check()
-            if setting and march.time >= due * (1 - 1e-9):
-                self._energies.append((march.time, energies(self.engine)))
-                due = (np.floor(march.time / interval + 1e-9) + 1) * interval
+            self._record_energies(march.time >= self.energies_due * (1 - 1e-9))
+            spent, updates = clock.perf_counter() - started, self.engine.updates - first
+            self.wall["stepping"] = spent_before + spent
             if progress:
-                spent, updates = clock.perf_counter() - started, self.engine.updates - first
                 rest = spent * (end - march.time) / max(march.time - begin, 1e-300)
                 progress(Progress(march.time, end, updates, updates / max(spent, 1e-9), rest))
             if self._rupture_over() or self._quiet():
                 break
-        if setting and self._energies[-1][0] < march.time:  # the end, also an early one
-            self._energies.append((march.time, energies(self.engine)))
-        self.wall["stepping"] += clock.perf_counter() - started
+            if march.time < end * (1 - 1e-12) and keeper is not None and not self.interrupted:
+                keeper.step()
+            if self.interrupted and (keeper is None or self.settled):
+                if keeper is not None:
+                    keeper.take()
+                break
+        self._record_energies(bool(self.energy_rows) and self.energy_rows[-1][0] < march.time)  # also an early end
+
+    def _record_energies(self, now: bool) -> None:
+        setting = self.case.output.energies
+        if setting and now:
+            self.energy_rows.append((self.time, energies(self.engine)))
+            self.energies_due = (np.floor(self.time / setting.interval + 1e-9) + 1) * setting.interval
 
     def _sync_times(self, begin: float, end: float) -> list[float]:
         """Times every step must meet: the end, and with output.sync every output time."""
@@ -244,12 +282,12 @@ class Simulation(Session):
 
     def _quiet(self) -> bool:
         """Whether all energy is below the share of its largest value so far at which the case wants to stop."""
-        self._looks += 1
-        if self.case.stop.energy_below is None or self._looks % 20:  # a look costs about as much as a step
+        self.looks += 1
+        if self.case.stop.energy_below is None or self.looks % 20:  # a look costs about as much as a step
             return False
         total = sum(v for k, v in energies(self.engine).items() if k.endswith("energy"))
-        self._largest_energy = max(self._largest_energy, total)
-        return total < self.case.stop.energy_below * self._largest_energy
+        self.largest_energy = max(self.largest_energy, total)
+        return total < self.case.stop.energy_below * self.largest_energy
 
     def _rupture_over(self) -> bool:
         stop, fault = self.case.stop, self.engine.fault
@@ -297,8 +335,16 @@ class Simulation(Session):
 
     def _open_fields(self, folder: Path, stack: ExitStack) -> list[Callable[[float], None]]:
         out = self.case.output
-        hooks = (self.engine.before, self.engine.predicted, self.engine.corrected)
-        for listed in hooks:  # those added below go with the files they write to
+        hooks: tuple[list[Any], ...] = (
+            self.engine.before,
+            self.engine.predicted,
+            self.engine.corrected,
+            self.engine.watched,
+        )
+        for listed in (
+            *hooks,
+            *([self.motion.before] if self.motion else []),
+        ):  # those added below go with the files they write to
             stack.callback(listed.__setitem__, slice(None), list(listed))
         dtype = np.float32 if out.precision == "single" else np.float64
 
@@ -306,19 +352,33 @@ class Simulation(Session):
             kind: str, points: np.ndarray, cells: np.ndarray, static: dict, names: list[str]
         ) -> list[fields.Writer]:
             path = folder / f"{out.prefix}-{kind}"
-            writers: list[CellFieldWriter] = [VtkHdfWriter(f"{path}.vtkhdf", points, cells, static, names, dtype)]
+            done = (self.resumed or {}).get(kind, (0, []))[1]
+            ahead = np.floor(self.end / getattr(out, kind).interval + 1e-9) + 1
+            steps = int(ahead - np.ceil((0.0 if done else self.time) / getattr(out, kind).interval - 1e-9))
+            writers: list[CellFieldWriter] = [
+                VtkHdfWriter(f"{path}.vtkhdf", points, cells, static, names, dtype, steps, done)
+            ]
             if out.xdmf:
-                writers.append(XdmfWriter(f"{path}.xdmf", points, cells, static, names, dtype))
+                writers.append(XdmfWriter(f"{path}.xdmf", points, cells, static, names, dtype, steps, done))
+            opened[kind] = writers
             for writer in writers:
                 stack.enter_context(writer)
                 self.files.append(writer.path)
-            return list(writers)
+            return [Behind(writer, self.background) for writer in writers]
 
-        made = []
-        for setting, hook in ((out.volume, fields.volume), (out.surface, fields.surface), (out.fault, fields.fault)):
-            if setting is not None:
-                made.append(hook(self.engine, setting, open_writers))
-        return made
+        opened: dict[str, list[CellFieldWriter]] = {}
+        made: dict[str, fields.Hooked] = {}
+        if out.volume is not None:
+            made["volume"] = fields.volume(self.engine, out.volume, open_writers)
+        if self.motion is not None:
+            made["surface"] = fields.surface(self.motion, out.surface, open_writers)
+        if out.fault is not None:
+            made["fault"] = fields.fault(self.engine, out.fault, open_writers)
+        self.snapshots = {kind: (shots, opened[kind]) for kind, (shots, _) in made.items()}
+        stack.callback(self.snapshots.clear)
+        for kind, (number, _) in (self.resumed or {}).items():
+            self.snapshots[kind][0].go_on(number)
+        return [finish for _, finish in made.values()]
 
     def rates(self) -> dict[str, float]:
         """What was computed and how fast."""

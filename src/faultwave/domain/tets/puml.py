@@ -57,7 +57,7 @@ class _Reader:
         extra = self.topology_data(topology, cells, vertices)
         self.problems.raise_errors()
         assert vertices is not None and cells is not None and boundary is not None
-        tags = _unpack(boundary, packing, self.path)
+        tags = unpack(boundary, packing, self.path)
         mesh = make_mesh(vertices, cells, groups, tags, name=str(self.path))
         return mesh if extra is None else _identified(mesh, *extra)
 
@@ -107,7 +107,7 @@ class _Reader:
         return None if data is None else (topology, data)
 
 
-def _unpack(boundary: NDArray[Any], packing: str, path: Path) -> NDArray[np.int32]:
+def unpack(boundary: NDArray[Any], packing: str, path: Path) -> NDArray[np.int32]:
     """Tags (nc, 4) from packed ones."""
     where = f"{path}:/boundary"
     rank = boundary.ndim

@@ -21,6 +21,8 @@ from faultwave.faults import frame
 from faultwave.faults.law import COMMON_STATE, FrictionLaw
 from faultwave.faults.nucleation import increment
 
+CHANGING = ("stress", "state", "record")
+
 
 @dataclass(frozen=True)
 class FaultFaces:
@@ -224,6 +226,23 @@ class Fault:
         found |= {"stress_n": stress[..., 0], "stress1": stress[..., 1], "stress2": stress[..., 2]}
         state = self.buffers["state"].get(where)
         return found | {name: state[..., i] for i, name in enumerate((*COMMON_STATE, *self.law.state))}
+
+    def state(self) -> dict[str, np.ndarray]:
+        """All that changes in time, (faces, points, columns) each; ``set_state`` puts it back."""
+        return {name: self.buffers[name].get(self.item) for name in CHANGING}
+
+    def set_state(self, values: dict[str, np.ndarray], items: np.ndarray) -> None:
+        """Put what ``state`` gave for the faces ``items``."""
+        for name in CHANGING:
+            self.buffers[name].put(values[name], self.item[items])
+
+    def state_columns(self) -> dict[str, tuple[str, ...]]:
+        """Names of the columns in ``state``."""
+        return {"stress": ("n", "1", "2"), "state": (*COMMON_STATE, *self.law.state), "record": tuple(self.columns)}
+
+    def stress_at(self, time: float) -> np.ndarray:
+        """Initial stress with what nucleation has added until ``time``, (faces, points, 3)."""
+        return self.initial + sum(increment(0.0, time, e.start, e.duration) * e.traction for e in self.episodes)
 
     def nbytes(self) -> int:
         return sum(b.nbytes for name, b in self.buffers.items() if name != "waves")

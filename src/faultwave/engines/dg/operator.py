@@ -183,6 +183,13 @@ class Operator:
         cells = self._all() if cells is None else cells
         self.q.put(self.working(values, cells), self.layout.position[cells])
 
+    def state(self) -> np.ndarray:
+        """(cells, B3, Q) as they stand, in the form's own quantities: what ``set_state`` puts back to the last bit."""
+        return self.q.get(self.layout.position)
+
+    def set_state(self, values: np.ndarray) -> None:
+        self.q.put(values, self.layout.position)
+
     def add_dofs(self, values: np.ndarray, cells: np.ndarray) -> None:
         """Add values (n, B3, Q) to the listed cells, which may repeat."""
         self.q.add(self.working(values, cells), self.layout.position[cells])
@@ -190,7 +197,7 @@ class Operator:
     def series(self, cells: np.ndarray) -> np.ndarray:
         """Derivatives D_k (n, rows, Q) of kept cells, rows as ``form.rows``, as of their last prediction."""
         slots = self.layout.history[self.layout.position[cells]]
-        return self.physical(self.history.get(slots).reshape(len(cells), -1, self.form.Q), cells)
+        return self.physical(self.history.get(slots).reshape(len(cells), sum(self.form.rows), self.form.Q), cells)
 
     def _all(self) -> np.ndarray:
         return np.arange(len(self.layout.position))

@@ -24,7 +24,7 @@ class SourceTerms:
         ends = np.array([e for _, e in operator.layout.plain_ranges])
         cluster = np.searchsorted(ends, position, side="right")
         self.members = [np.flatnonzero(cluster == c) for c in range(len(ends))]
-        self.done = [0.0] * len(ends)  # where each cluster's last window ended
+        self.done = np.zeros(len(self.sources))  # where the last window of each ended
         self.direction = [self._direction(s, c) for s, c in zip(self.sources, cells, strict=True)]
 
     def _direction(self, source: PointSource, cell: int) -> np.ndarray:
@@ -37,10 +37,12 @@ class SourceTerms:
         members = self.members[cluster]
         if not len(members):
             return
-        a, b = self.done[cluster], time + (1.5 if self.centred else 1.0) * step
-        self.done[cluster] = b
+        end = time + (1.5 if self.centred else 1.0) * step
         change = np.zeros((len(members), self.operator.b3, len(self.operator.law.quantities)))
         for row, i in enumerate(members):
-            change[row] = np.outer(self.shape[i], float(self.sources[i].integral(a, b)) * self.direction[i])
+            change[row] = np.outer(
+                self.shape[i], float(self.sources[i].integral(float(self.done[i]), end)) * self.direction[i]
+            )
+        self.done[members] = end
         if np.any(change):
             self.operator.add_dofs(change, self.cells[members])

@@ -5,7 +5,6 @@ Format: https://docs.vtk.org/en/latest/vtk_file_formats/vtkhdf_file_format (Unst
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -14,7 +13,7 @@ import h5py
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.output.fields import CHUNK, CellFieldWriter
+from faultwave.output.fields import TIME, CellFieldWriter, Mesh, contiguous, place
 
 _TYPES = {3: 5, 4: 10}  # VTK_TRIANGLE, VTK_TETRA
 
@@ -22,9 +21,8 @@ _TYPES = {3: 5, 4: 10}  # VTK_TRIANGLE, VTK_TETRA
 class VtkHdfWriter(CellFieldWriter):
     """One file, ``path``; the snapshots of a field are concatenated, the mesh and static fields stand once."""
 
-    def _write_mesh(
-        self, file: h5py.File, points: np.ndarray, cells: np.ndarray, static: Mapping[str, np.ndarray]
-    ) -> None:
+    def _write_mesh(self, file: h5py.File, mesh: Mesh, steps: int) -> None:
+        points, cells, static = mesh
         root = file.create_group("VTKHDF", track_order=True)
         root.attrs["Version"] = np.array([2, 0], dtype=np.int64)
         kind = b"UnstructuredGrid"  # VTK reads only a fixed-length ASCII string here
@@ -41,29 +39,35 @@ class VtkHdfWriter(CellFieldWriter):
         for name, values in static.items():
             data[name] = values
         for name in self.fields:
-            chunk = (max(1, min(count, CHUNK)),)
-            data.create_dataset(name, (0,), self.dtype, maxshape=(None,), chunks=chunk)
-        root.create_group("Steps").create_group("CellDataOffsets")
+            place(data, name, (steps * count,), self.dtype)
+        self._write_steps(root, steps)
 
-    def _write_step(self, file: h5py.File, step: int, time: float, values: Mapping[str, np.ndarray]) -> None:
-        start = step * self.cell_count
-        for name, array in values.items():
-            data = file["VTKHDF/CellData"][name]
-            data.resize((start + self.cell_count,))
-            data[start:] = array
-
-    def _finish(self, file: h5py.File) -> None:
-        steps, count = file["VTKHDF/Steps"], len(self.times)
+    def _write_steps(self, root: h5py.Group, count: int) -> None:
+        steps = root.create_group("Steps")
         steps.attrs["NSteps"] = np.int64(count)
-        steps["Values"] = np.array(self.times, dtype=np.float64)
+        place(steps, "Values", (count,), np.float64)
         steps["NumberOfParts"] = np.ones(count, dtype=np.int64)
         for name, shape in (("PartOffsets", (count,)), ("PointOffsets", (count,))):
             steps[name] = np.zeros(shape, dtype=np.int64)  # every step reads the one mesh
         for name in ("CellOffsets", "ConnectivityIdOffsets"):
             steps[name] = np.zeros((count, 1), dtype=np.int64)
         moving = np.arange(count, dtype=np.int64) * self.cell_count
-        for name in file["VTKHDF/CellData"]:
-            steps["CellDataOffsets"][name] = moving if name in self.fields else np.zeros_like(moving)
+        offsets = steps.create_group("CellDataOffsets")
+        for name in root["CellData"]:
+            offsets[name] = moving if name in self.fields else np.zeros_like(moving)
+
+    def _read_mesh(self, file: h5py.File) -> Mesh:
+        root = file["VTKHDF"]
+        count = len(root["Types"])
+        static = {name: data[()] for name, data in root["CellData"].items() if name not in self.fields}
+        return root["Points"][()], root["Connectivity"][()].reshape(count, -1), static
+
+    def _find(self, file: h5py.File) -> tuple[int, dict[str, np.ndarray]]:
+        root, size = file["VTKHDF"], self.cell_count * self.dtype.itemsize
+        count = int(root["Steps"].attrs["NSteps"])
+        data = [name for name in self.fields if root["CellData"][name].dtype == self.dtype]
+        found = {name: contiguous(root["CellData"][name], size, count) for name in data}
+        return count, found | {TIME: contiguous(root["Steps/Values"], 8, count)}
 
 
 class VtkHdfReader:

@@ -6,14 +6,13 @@ Xdmf3 reader handles badly, are avoided. Format: https://www.xdmf.org/index.php/
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 import h5py
 import numpy as np
 
-from faultwave.output.fields import CellFieldWriter
+from faultwave.output.fields import CellFieldWriter, Mesh, place
 
 _TOPOLOGY = {3: "Triangle", 4: "Tetrahedron"}
 
@@ -27,23 +26,31 @@ class XdmfWriter(CellFieldWriter):
     def _paths(self) -> tuple[Path, ...]:
         return (self._data_path(), self.path)
 
-    def _write_mesh(
-        self, file: h5py.File, points: np.ndarray, cells: np.ndarray, static: Mapping[str, np.ndarray]
-    ) -> None:
+    def _write_mesh(self, file: h5py.File, mesh: Mesh, steps: int) -> None:
+        points, cells, static = mesh
         file["mesh/points"] = points
         file["mesh/cells"] = cells.astype(np.int64)
         for name, values in static.items():
             file[f"static/{name}"] = values.astype(np.int64) if values.dtype.kind in "iub" else values
+        for step in range(steps):
+            group = file.create_group(_step(step))
+            for name in self.fields:
+                place(group, name, (self.cell_count,), self.dtype)
 
-    def _write_step(self, file: h5py.File, step: int, time: float, values: Mapping[str, np.ndarray]) -> None:
-        group = file.create_group(f"step_{step:06d}")
-        group.attrs["time"] = time
-        for name, array in values.items():
-            group[name] = array
+    def _read_mesh(self, file: h5py.File) -> Mesh:
+        static = {name: data[()] for name, data in file.get("static", {}).items()}
+        return file["mesh/points"][()], file["mesh/cells"][()], static
 
-    def _finish(self, file: h5py.File) -> None:
-        items = [*(f"static/{name}" for name in file.get("static", {}))]
-        grids = [self._grid(file, step, time, items) for step, time in enumerate(self.times)]
+    def _find(self, file: h5py.File) -> tuple[int, dict[str, np.ndarray]]:
+        count = sum(name.startswith("step_") for name in file)
+        data = [name for name in self.fields if not count or file[f"{_step(0)}/{name}"].dtype == self.dtype]
+        places = {n: [file[f"{_step(i)}/{n}"].id.get_offset() or 0 for i in range(count)] for n in data}
+        return count, {name: np.array(offsets, np.int64) for name, offsets in places.items()}
+
+    def _finish(self) -> None:
+        with h5py.File(self._working, "r") as file:
+            items = [*(f"static/{name}" for name in file.get("static", {}))]
+            grids = [self._grid(file, step, time, items) for step, time in enumerate(self.times)]
         lines = [
             '<?xml version="1.0" encoding="utf-8"?>',
             '<Xdmf Version="3.0">',
@@ -58,7 +65,7 @@ class XdmfWriter(CellFieldWriter):
 
     def _grid(self, file: h5py.File, step: int, time: float, static: list[str]) -> str:
         cells = file["mesh/cells"]
-        paths = [*static, *(f"step_{step:06d}/{name}" for name in self.fields)]
+        paths = [*static, *(f"{_step(step)}/{name}" for name in self.fields)]
         attributes = "\n".join(
             f'<Attribute Name={quoteattr(path.split("/", 1)[1])} AttributeType="Scalar" Center="Cell">'
             f"{self._item(file, path)}</Attribute>"
@@ -66,7 +73,7 @@ class XdmfWriter(CellFieldWriter):
         )
         return "\n".join(
             [
-                f'<Grid Name="step_{step:06d}" GridType="Uniform">',
+                f'<Grid Name="{_step(step)}" GridType="Uniform">',
                 f'<Time Value="{time!r}"/>',
                 f'<Topology TopologyType="{_TOPOLOGY[cells.shape[1]]}" NumberOfElements="{cells.shape[0]}">'
                 f"{self._item(file, 'mesh/cells')}</Topology>",
@@ -84,3 +91,7 @@ class XdmfWriter(CellFieldWriter):
             f'<DataItem Format="HDF" NumberType="{kind}" Precision="{data.dtype.itemsize}" '
             f'Dimensions="{dimensions}">{self._data_path().name}:/{path}</DataItem>'
         )
+
+
+def _step(number: int) -> str:
+    return f"step_{number:06d}"
