@@ -42,7 +42,12 @@ def asked(tmp_path, name, **changes):
     """A small rupture with every kind of output, in its own folder."""
     output = {**OUTPUT, "folder": str(tmp_path / name), **changes.pop("output", {})}
     made = settings(
-        tmp_path, slip_weakening(), end_time=0.6, sources=[SOURCE], points=changes.pop("points", ON), **changes
+        tmp_path,
+        slip_weakening(),
+        end_time=changes.pop("end_time", 0.6),
+        sources=[SOURCE],
+        points=changes.pop("points", ON),
+        **changes,
     )
     made["output"] = {**made["output"], **output}
     made["output"]["fault_receivers"]["every"] = 2

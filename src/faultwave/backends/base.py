@@ -31,6 +31,14 @@ class Buffer(Protocol):
     def nbytes(self) -> int: ...
 
 
+class Store(Buffer, Protocol):
+    """Slots of numbers, (slots, size)."""
+
+    @property
+    def memory(self) -> np.ndarray:
+        """The numbers themselves, for messages to be read from and received into."""
+
+
 Launch = Callable[..., None]  # launch(begin, end, **scalars): items [begin, end), multiples of the lanes
 
 
@@ -44,7 +52,7 @@ class Backend(Protocol):
 
     def batch(self, items: int, rows: int, cols: int, fixed: bool = False) -> Buffer: ...
 
-    def store(self, slots: int, size: int) -> Buffer: ...
+    def store(self, slots: int, size: int) -> Store: ...
 
     def index(self, values: np.ndarray, fixed: bool = False) -> Buffer: ...
 

@@ -42,6 +42,9 @@ class InputError(FaultwaveError):
         self.problems = (problems,) if isinstance(problems, Problem) else tuple(problems)
         super().__init__("\n".join(str(p) for p in self.problems))
 
+    def __reduce__(self) -> tuple[type[InputError], tuple[tuple[Problem, ...]]]:
+        return type(self), (self.problems,)  # as it is when sent to another process
+
 
 class NotBuiltError(InputError):
     """The request is understood but that feature does not exist in this version."""

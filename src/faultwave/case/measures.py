@@ -1,4 +1,4 @@
-"""Settings of what is measured from fields: flow through surfaces, resonances."""
+"""Settings of what is measured from fields, flow through surfaces and resonances, and of checkpoints."""
 
 from __future__ import annotations
 
@@ -64,3 +64,11 @@ class Ports(Settings):
             (self.drive <= len(self.surfaces), f"drive is {self.drive}, but there are {len(self.surfaces)} ports"),
         )
         return self
+
+
+class Checkpoints(Settings):
+    """States from which an interrupted run goes on; one is also written when a run is told to stop."""
+
+    interval: Quantity("s", gt=0) | None = Field(None, description="Simulated time between checkpoints.")
+    wall_time: Quantity("s", gt=0) | None = Field(None, description="Wall-clock time between checkpoints.")
+    keep: int = Field(2, ge=1, description="How many are kept.")

@@ -14,7 +14,7 @@ from pydantic import Field, WrapValidator, model_validator
 from faultwave.base.units import Quantity
 from faultwave.case.common import InputFile, OutputFolder, Parameters, Settings, Vector, need
 from faultwave.case.grid import Attenuation, Grid, Side
-from faultwave.case.measures import Flux, Ports, Spectrum
+from faultwave.case.measures import Checkpoints, Flux, Ports, Spectrum
 from faultwave.case.sources import Current, Incident, MatchedLayer, Source
 
 
@@ -379,14 +379,6 @@ class EnergyOutput(Settings):
     interval: Quantity("s", gt=0) = Field(description="Time between rows.")
     slip_from_velocity: bool = Field(False, description="Potency from the velocity jump instead of the friction solve.")
     plain_mean: bool = Field(False, description="Average slip over points unweighted, as SeisSol does.")
-
-
-class Checkpoints(Settings):
-    """States from which an interrupted run goes on; one is also written when a run is told to stop."""
-
-    interval: Quantity("s", gt=0) | None = Field(None, description="Simulated time between checkpoints.")
-    wall_time: Quantity("s", gt=0) | None = Field(None, description="Wall-clock time between checkpoints.")
-    keep: int = Field(2, ge=1, description="How many are kept.")
 
 
 class Output(Settings):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from faultwave.cli import screen
+from faultwave.cli.launch import Ranks, relaunch
 
 if TYPE_CHECKING:
     from faultwave.base.errors import Problem, Problems
@@ -64,6 +65,7 @@ def run(
     until: Until = None,
     output: Output = None,
     threads: Threads = None,
+    ranks: Ranks = None,
     checkpoint_every: Every = None,
     force: Force = False,
 ) -> None:
@@ -73,6 +75,7 @@ def run(
     """
     from faultwave.run import simulate
 
+    relaunch(ranks, threads)
     asked = given(
         engine=engine,
         order=order,
@@ -96,6 +99,7 @@ def resume(
     backend: Backend = None,
     until: Until = None,
     threads: Threads = None,
+    ranks: Ranks = None,
     checkpoint_every: Every = None,
 ) -> None:
     """Go on with a run from its last checkpoint, as if it had never stopped.
@@ -105,6 +109,7 @@ def resume(
     """
     from faultwave.run import resume as resume_run
 
+    relaunch(ranks, threads)
     asked = given(
         order=order,
         precision=precision,

@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from faultwave.base.errors import FaultwaveError
-from faultwave.cli import bench, cases, kernels, lists, mesh, ports, results, screen
+from faultwave.cli import bench, cases, kernels, launch, lists, mesh, ports, results, screen
 
 
 class Guarded(TyperGroup):
@@ -57,6 +57,9 @@ def options(
     from faultwave.base.log import configure
 
     configure("INFO" if verbose else "WARNING")
+    screen.speaking = launch.first()
+    if not screen.speaking:
+        configure("ERROR")
 
 
 if __name__ == "__main__":

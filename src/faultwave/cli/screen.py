@@ -17,6 +17,9 @@ from faultwave.base.errors import FaultwaveError, InputError, Problem, RunError
 
 EXIT_RUN, EXIT_INPUT = 1, 2
 
+speaking = True
+"""Of several processes only the first speaks."""
+
 
 class StepProgress(Protocol):
     """What a simulation reports while it runs."""
@@ -44,12 +47,12 @@ class StepProgress(Protocol):
 
 def out() -> Console:
     """Standard output; made when needed, so that a test or a pipe that replaced it is honoured."""
-    return Console(highlight=False)
+    return Console(highlight=False, quiet=not speaking)
 
 
 def err() -> Console:
     """Standard error."""
-    return Console(stderr=True, highlight=False)
+    return Console(stderr=True, highlight=False, quiet=not speaking)
 
 
 def exit_code(error: FaultwaveError) -> int:

@@ -53,11 +53,13 @@ class ReceiverRecorder:
         last = math.ceil((time + step) / self.interval - 1e-9)
         if last <= first:
             return
-        series = self._series(cluster)
+        points, derivatives = self.points[items], self.read(cluster)
         for number in range(first, last):
             tau = (number * self.interval - time) / self.unit
-            terms = [s * (tau**k / math.factorial(k)) for k, s in enumerate(series)]
-            self._store(number, items, np.sum(terms, axis=0))
+            modes = np.zeros((len(items), points.shape[2], derivatives.shape[2]))
+            for k, (a, b) in enumerate(zip(self.rows[:-1], self.rows[1:], strict=True)):
+                modes[:, : b - a] += derivatives[:, a:b] * (tau**k / math.factorial(k))
+            self._store(number, items, _at_points(points, modes))
         self.next[cluster] = last
 
     def finish(self, time: float, values: Callable[[int], np.ndarray]) -> None:
@@ -65,13 +67,8 @@ class ReceiverRecorder:
         for cluster, items in enumerate(self.clusters):
             number = self.next[cluster]
             if len(items) and abs(number * self.interval - time) <= 1e-9 * max(self.interval, time):
-                self._store(number, items, np.einsum("ncb,nbq->ncq", self.points[items], values(cluster)))
+                self._store(number, items, _at_points(self.points[items], values(cluster)))
                 self.next[cluster] = number + 1
-
-    def _series(self, cluster: int) -> list[np.ndarray]:
-        points, derivatives = self.points[self.clusters[cluster]], self.read(cluster)
-        bounds = zip(self.rows[:-1], self.rows[1:], strict=True)
-        return [np.einsum("ncb,nbq->ncq", points[:, :, : b - a], derivatives[:, a:b]) for a, b in bounds]
 
     def _store(self, number: int, items: np.ndarray, values: np.ndarray) -> None:
         if number not in self.samples:
@@ -97,6 +94,15 @@ class ReceiverRecorder:
         return np.arange(count) * self.interval, values
 
 
+def _at_points(points: np.ndarray, modes: np.ndarray) -> np.ndarray:
+    """(n, C, Q) from functionals (n, C, B3) and modes (n, B3, Q). Summed mode by mode: the rounding of a receiver must
+    not depend on how many others are sampled with it."""
+    total = points[:, :, 0, None] * modes[:, None, 0]
+    for b in range(1, modes.shape[1]):
+        total += points[:, :, b, None] * modes[:, None, b]
+    return np.asarray(total)
+
+
 def with_gradients(
     values: np.ndarray, quantities: Sequence[str], rotation: bool, strain: bool
 ) -> tuple[np.ndarray, list[str]]:
@@ -118,10 +124,9 @@ def with_gradients(
     return np.concatenate(columns, -1), names
 
 
-def dataset(recorder: ReceiverRecorder, quantities: Sequence[str], located: np.ndarray, requested: np.ndarray,
+def dataset(time: np.ndarray, values: np.ndarray, quantities: Sequence[str], located: np.ndarray, requested: np.ndarray,
             rotation: bool = False, strain: bool = False) -> Dataset:  # fmt: skip
-    """The seismograms so far."""
-    time, values = recorder.arrays()
+    """Seismograms of times (nt,) and samples (nt, nr, C, Q)."""
     values = values[..., : len(quantities)]  # memories come last
     if not len(time):
         values = np.zeros((0, len(located), 4 if rotation or strain else 1, len(quantities)))

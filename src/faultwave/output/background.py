@@ -9,10 +9,9 @@ import threading
 import time as clock
 from collections import deque
 from collections.abc import Callable, Mapping
+from typing import Protocol
 
 import numpy as np
-
-from faultwave.output.fields import CellFieldWriter
 
 LIMIT = 1 << 28
 """Bytes that may wait by default."""
@@ -97,10 +96,16 @@ class Background:
                     return
 
 
+class Appends(Protocol):
+    """What takes snapshots."""
+
+    def append(self, time: float, values: Mapping[str, np.ndarray]) -> None: ...
+
+
 class Behind:
     """Snapshots for ``writer``, written in the background. The arrays belong to it once handed over."""
 
-    def __init__(self, writer: CellFieldWriter, background: Background):
+    def __init__(self, writer: Appends, background: Background):
         self.writer, self.background = writer, background
 
     def append(self, time: float, values: Mapping[str, np.ndarray]) -> None:

@@ -63,13 +63,15 @@ class CheckpointWriter:
         self.folder, self.keep = folder, keep
         self.number = max(_numbers(folder), default=0) + 1
 
-    def begin(self) -> Path:
-        """A hidden folder for the parts of the next checkpoint."""
+    def target(self) -> Path:
+        """The hidden folder of the next checkpoint."""
+        return self.folder / f".{self.number:06d}.partial"
+
+    def begin(self) -> None:
+        """Make the folder for the parts of the next checkpoint."""
         with explaining(self.folder):
-            target = self.folder / f".{self.number:06d}.partial"
-            shutil.rmtree(target, ignore_errors=True)
-            target.mkdir(parents=True)
-        return target
+            shutil.rmtree(self.target(), ignore_errors=True)
+            self.target().mkdir(parents=True)
 
     @staticmethod
     def write_part(target: Path, number: int, arrays: Mapping[str, np.ndarray]) -> tuple[str, str]:
@@ -80,8 +82,9 @@ class CheckpointWriter:
                 file[key] = values
         return name, hash_file(target / name)
 
-    def commit(self, target: Path, notes: Mapping[str, Any], parts: Mapping[str, str]) -> Path:
+    def commit(self, notes: Mapping[str, Any], parts: Mapping[str, str]) -> Path:
         """Give the finished checkpoint its name and remove the oldest ones. ``parts``: name -> checksum."""
+        target = self.target()
         index: dict[str, Any] = {"checkpoint": VERSION, "parts": dict(parts), "notes": plain(dict(notes))}
         with atomic_text(target / INDEX) as file:
             json.dump(index | {"checksum": _digest(index)}, file, indent=1, allow_nan=False)
@@ -95,9 +98,9 @@ class CheckpointWriter:
             shutil.rmtree(self.folder / f"{old:06d}", ignore_errors=True)
         return final
 
-    def drop(self, target: Path) -> None:
+    def drop(self) -> None:
         """Forget an unfinished checkpoint."""
-        shutil.rmtree(target, ignore_errors=True)
+        shutil.rmtree(self.target(), ignore_errors=True)
 
 
 def latest(folder: Path) -> Checkpoint:

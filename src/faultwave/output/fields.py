@@ -75,7 +75,7 @@ class CellFieldWriter(ABC):
         self._room, self._places = 0, dict[str, np.ndarray]()
         try:
             with explaining(self.path):
-                if not (done and self._go_on(done)):
+                if not (done and self._go_on(done, (points, cells, static), steps)):
                     self._create(self._working, (points, cells, static), max(steps, 1))
                 if self._room < steps:
                     self._resize(steps)
@@ -148,6 +148,17 @@ class CellFieldWriter(ABC):
         else:
             self.abort()
 
+    def target(self) -> tuple[Path, int, dict[str, np.ndarray]]:
+        """The file being written, how many snapshots it has room for and the place of each in every field."""
+        return self._working, self._room, self._places
+
+    def close_with(self, times: Sequence[float]) -> None:
+        """Close a file whose snapshots others have written at their places; ``times`` of all."""
+        for step, time in enumerate(times):
+            self._write_step(step, time, {})
+        self.times = list(times)
+        self.close()
+
     # ---- for the formats ------------------------------------------------------------------------------------------
 
     @abstractmethod
@@ -209,53 +220,63 @@ class CellFieldWriter(ABC):
 
     def _resize(self, steps: int) -> None:
         """Replace the file by one with room for ``steps`` snapshots and the same contents."""
-        self._copy_from(self._working, steps, self._copy)
-        os.fsync(self._descriptor)
-        os.replace(self._copy, self._working)
+        self._copy_from(self._working, steps)
 
-    def _copy_from(self, source: Path, steps: int, target: Path) -> None:
-        """Make ``target``, with room for ``steps`` snapshots, of the mesh and the snapshots in ``source``."""
+    def _copy_from(self, source: Path, steps: int, mesh: Mesh | None = None, order: np.ndarray | None = None) -> None:
+        """Replace the file by one with room for ``steps`` snapshots, of the mesh and the snapshots in ``source``, or of
+        ``mesh``, whose cells are those of the source in this ``order``."""
         with h5py.File(source, "r") as file:
-            mesh, (_, places) = self._read_mesh(file), self._find(file)
+            old_mesh, (_, places) = self._read_mesh(file), self._find(file)
         old = os.open(source, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         try:
-            self._create(target, mesh, steps)
+            self._create(self._copy, mesh or old_mesh, steps)
             size = self.cell_count * self.dtype.itemsize
             for step, time in enumerate(self.times):
                 self._write_step(step, time, {})
                 for name in self.fields:
-                    for start in range(0, size, BLOCK):
-                        data = os.pread(old, min(BLOCK, size - start), int(places[name][step]) + start)
-                        self._put(data, int(self._places[name][step]) + start)
+                    start = int(places[name][step])
+                    data = b"".join(os.pread(old, min(BLOCK, size - i), start + i) for i in range(0, size, BLOCK))
+                    moved = data if order is None else np.frombuffer(data, self.dtype)[order]
+                    self._put(moved, int(self._places[name][step]))
         finally:
             os.close(old)
+        os.fsync(self._descriptor)
+        os.replace(self._copy, self._working)
 
-    def _go_on(self, done: Sequence[float]) -> bool:
-        """Go on from the file of an earlier run; False (and a warning) where there is none that fits."""
+    def _go_on(self, done: Sequence[float], mesh: Mesh, steps: int) -> bool:
+        """Go on from the file of an earlier run; False (and a warning) where there is none that fits.
+
+        Another number of processes writes its cells in another order (``global-id``); then they are moved.
+        """
         for path in (self._working, self._data_path()):
             try:
                 with h5py.File(path, "r") as file:
                     room, places = self._find(file)
-                    same = len(self._read_mesh(file)[1]) == self.cell_count
+                    _, cells, static = self._read_mesh(file)
             except (OSError, KeyError, ValueError):
                 continue
-            if not same or room < len(done) or not set(self.fields) <= set(places):
+            order = _order(static.get("global-id"), mesh[2].get("global-id"))
+            if (
+                len(cells) != self.cell_count
+                or room < len(done)
+                or order is None
+                or not set(self.fields) <= set(places)
+            ):
                 continue
             self.times, self._promised = list(done), True
-            if path == self._working:
+            if (order[1:] < order[:-1]).any():
+                self._copy_from(path, max(steps, len(done)), mesh, order)
+            elif path == self._working:
                 self._open(path)
             else:
-                self._copy_from(path, len(done), self._working)
+                self._copy_from(path, max(steps, len(done)))
             return True
         text = "%s: the %d snapshots written before are gone; the file starts at the time of the checkpoint"
         get_logger(__name__).warning(text, self.path, len(done))
         return False
 
     def _put(self, data: np.ndarray | bytes, offset: int) -> None:
-        view = memoryview(data.tobytes() if isinstance(data, np.ndarray) else data)
-        done = 0
-        while done < len(view):
-            done += os.pwrite(self._descriptor, view[done:], offset + done)
+        put(self._descriptor, data, offset)
 
     def _shut(self) -> None:
         if self._descriptor >= 0:
@@ -267,6 +288,26 @@ class CellFieldWriter(ABC):
         if values.shape != (self.cell_count,):
             raise ValueError(f"{self.path.name}: '{name}' has shape {values.shape}, expected ({self.cell_count},)")
         return values
+
+
+def _order(old: np.ndarray | None, new: np.ndarray | None) -> np.ndarray | None:
+    """Where each of the ``new`` numbers stands among the ``old``, equal ones in turn; None where they are others."""
+    if old is None or new is None:
+        return np.zeros(0, np.int64) if old is None and new is None else None
+    before, after = np.argsort(old, kind="stable"), np.argsort(new, kind="stable")
+    if len(old) != len(new) or not np.array_equal(old[before], np.asarray(new)[after]):
+        return None
+    order = np.empty(len(new), np.int64)
+    order[after] = before
+    return order
+
+
+def put(descriptor: int, data: np.ndarray | bytes, offset: int) -> None:
+    """Write all of ``data`` at ``offset`` of an open file."""
+    view = memoryview(data.tobytes() if isinstance(data, np.ndarray) else data)
+    done = 0
+    while done < len(view):
+        done += os.pwrite(descriptor, view[done:], offset + done)
 
 
 def place(group: h5py.Group, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> None:

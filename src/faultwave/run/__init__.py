@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from faultwave.base.errors import NotBuiltError, Problem
+from faultwave.comm import world
 
 if TYPE_CHECKING:
     from faultwave.case.model import Case
@@ -19,13 +23,11 @@ def simulate(case: Case | dict[str, Any] | str | Path, force: bool = False, **ov
     overrides: order, precision, backend, until, output, threads, checkpoint_every. Raises InputError with every problem found.
     """
     from faultwave.case.load import load_case
-    from faultwave.run.engines import door
 
     settings, problems = load_case(case, overrides)
     problems.raise_errors()
     assert settings is not None  # it is None only where there are errors
-    engine = door(settings)
-    return engine.simulation(engine.plan(settings), force, problems.warnings)
+    return _made(settings, force, problems.warnings)
 
 
 def resume(folder: str | Path, **overrides: Any) -> Session:
@@ -37,13 +39,23 @@ def resume(folder: str | Path, **overrides: Any) -> Session:
     from faultwave.case.load import load_case
     from faultwave.output.checkpoint import latest
     from faultwave.output.folder import find_checkpoints
-    from faultwave.run.engines import door
 
     found = latest(find_checkpoints(folder))
     settings, problems = load_case(found.notes["case"], {**overrides, "output": Path(folder).absolute()})
     problems.raise_errors()
     assert settings is not None  # it is None only where there are errors
-    engine = door(settings)
-    simulation = engine.simulation(engine.plan(settings), True, problems.warnings)
-    simulation.restore(found)
+    simulation = _made(settings, True, problems.warnings)
+    world().agree(lambda: simulation.restore(found))
     return simulation
+
+
+def _made(case: Case, force: bool, warnings: Sequence[Problem]) -> Session:
+    from faultwave.run.engines import door
+
+    together = world()
+    if together.size > 1 and case.engine != "dg":
+        raise NotBuiltError(Problem("ranks", f"the {case.engine} engine runs in one process"))
+    engine = door(case)
+    plan = together.agree(lambda: engine.plan(case))
+    made: Session = together.agree(lambda: engine.simulation(plan, force, warnings))
+    return made

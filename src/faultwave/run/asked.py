@@ -47,15 +47,15 @@ def _fields(asked: Sequence[str] | None, known: Sequence[str], default: Sequence
     return list(asked or default)
 
 
-def volume_cells(setting: Any, centroids: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Numbers of the cells in the setting's region and groups."""
+def volume_cells(setting: Any, centroids: np.ndarray, groups: np.ndarray, some: bool = True) -> np.ndarray:
+    """Numbers of the cells in the setting's region and groups; with ``some`` it is an error that there are none."""
     chosen = np.ones(len(centroids), bool)
     if setting.region is not None:
         low, high = np.array(setting.region[0::2]), np.array(setting.region[1::2])
         chosen &= ((centroids >= low) & (centroids <= high)).all(1)
     if setting.groups is not None:
         chosen &= np.isin(groups, setting.groups)
-    if not chosen.any():
+    if some and not chosen.any():
         raise InputError(Problem("output.volume", "the region and groups hold no cell"))
     return np.flatnonzero(chosen)
 

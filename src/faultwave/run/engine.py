@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from faultwave import backends
+from faultwave.comm.exchange import Exchange, Kind
 from faultwave.domain import tets
 from faultwave.engines.dg.basis import tet_basis, tet_basis_gradient, tet_quadrature
 from faultwave.engines.dg.driven import Driven
@@ -36,7 +37,7 @@ class Engine:
         lanes = max(self.backend.lanes, self.backend.fixed_lanes)
         self.layout = build_layout(
             top.neighbours, top.neighbour_faces, plan.clustering.cluster, plan.frictional | plan.drives.driven, plan.keep,
-            tets.hilbert_order(geo.centroids), lanes,
+            tets.hilbert_order(geo.centroids), lanes, plan.share.border if plan.share else None, len(plan.clustering.steps),
         )  # fmt: skip
         cells = Cells(
             geo.inverse,
@@ -50,6 +51,7 @@ class Engine:
             plan.walls,
             plan.drives.driven,
             top.neighbour_faces,
+            plan.share.beyond if plan.share else None,
         )
         unit = plan.time_unit if plan.fault is None else 1.0  # friction counts in seconds
         self.operator = make_operator(numerics, plan.law, numerics.order, self.backend, self.layout, cells, unit)
@@ -59,6 +61,7 @@ class Engine:
         )
         ratios = np.cumprod([1, *plan.clustering.ratios[:-1]])
         self.march = March(float(plan.clustering.steps[0]), [int(r) for r in ratios], self)
+        self.exchange = self._exchange()
         self.sizes = np.bincount(plan.clustering.cluster, minlength=self.layout.clusters)
         self.updates = self.fault_updates = 0
         self.watched: list[Callable[[int, float, float], bool]] = []  # whether a hook of ``before`` looks at every cell
@@ -67,6 +70,17 @@ class Engine:
         self.corrected: list[Callable[[int, float, float], None]] = []  # hooks after it corrected
         self.driven = drives.attach(self)
         self.seconds = {"predict": 0.0, "correct": 0.0, "fault": 0.0, "observe": 0.0}
+
+    def _exchange(self) -> Exchange | None:
+        """Messages to the other processes that share the run."""
+        if self.plan.share is None:
+            return None
+        op, march = self.operator, self.march
+        stores: dict[Kind, np.ndarray] = {"wave": op.waves.memory, "series": op.slow.memory}
+        rates = [c.rate for c in march.clocks]
+        made = Exchange(self.plan.world, self.layout.channels, stores, rates, lambda: march.clocks[0].limit, op.sums)
+        op.border_predicted, march.ready = made.border_predicted, made.ready
+        return made
 
     def _fault(self) -> Fault | None:
         plan = self.plan
@@ -90,6 +104,8 @@ class Engine:
             hook(cluster, time, step)
         middle = clock.perf_counter()
         action()
+        if self.exchange:
+            self.exchange.all_predicted(cluster)
         done = clock.perf_counter()
         if self.fault:
             self.fault.predict(cluster)
@@ -127,6 +143,8 @@ class Engine:
         return solved
 
     def _corrected(self, cluster: int, time: float, step: float, since: float) -> None:
+        if self.exchange:
+            self.exchange.used(cluster)
         self.sources.add(cluster, time, step)
         done = clock.perf_counter()
         for hook in self.corrected:
@@ -147,9 +165,11 @@ class Engine:
         points, weights = tet_quadrature(order + 2)
         psi = tet_basis(points, order - 1)
         for part in np.array_split(np.arange(self.plan.cells), max(1, self.plan.cells // 4096)):
-            x = geo.origin[part, None] + np.einsum("cij,nj->cni", geo.jacobian[part], points)
-            values = function(x.reshape(-1, 3)).reshape(len(part), len(points), -1)
-            self.operator.set_dofs(np.einsum("n,nk,cnq->ckq", weights, psi, values), part)
+            # Sums over one cell round differently, and a process may have but one: it is done twice.
+            cells = np.repeat(part, 2) if len(part) == 1 else part
+            x = geo.origin[cells, None] + np.einsum("cij,nj->cni", geo.jacobian[cells], points)
+            values = function(x.reshape(-1, 3)).reshape(len(cells), len(points), -1)
+            self.operator.set_dofs(np.einsum("n,nk,cnq->ckq", weights, psi, values)[: len(part)], part)
 
     def error(
         self,

@@ -99,14 +99,14 @@ def volume(engine: Engine, setting: Any, open_writers: Callable[..., list[Writer
     names = list(plan.law.quantities)
     fields = volume_fields(setting, plan.law)
     corners, centres = refine_tet(setting.refinement)
-    cells = volume_cells(setting, plan.geometry.centroids, plan.mesh.groups)
+    cells = volume_cells(setting, plan.geometry.centroids, plan.mesh.groups, plan.share is None)
     geo = plan.geometry
     points = geo.origin[cells, None, None] + np.einsum("cij,snj->csni", geo.jacobian[cells], corners)
     flip = np.linalg.det(geo.jacobian[cells]) < 0  # sorted cells may be mirrored; written ones are positive
     points[flip] = points[flip][:, :, [0, 2, 1, 3]]
     writers = open_writers("volume", points.reshape(-1, 3), np.arange(len(cells) * len(corners) * 4).reshape(-1, 4), {
         "group": np.repeat(plan.mesh.groups[cells], len(corners)), "cluster": np.repeat(plan.clustering.cluster[cells], len(corners)),
-        "global-id": np.repeat(cells, len(corners)),
+        "global-id": np.repeat(plan.numbers[cells], len(corners)),
     }, fields)  # fmt: skip
     psi = tet_basis(centres, plan.case.numerics.order - 1)
     members = _by_cluster(plan.clustering.cluster[cells], engine.layout.clusters)
@@ -146,7 +146,7 @@ def surface(motion: SurfaceMotion, setting: Any, open_writers: Callable[..., lis
     a, b, c = (vertices[:, None, None, i] for i in range(3))
     points = a + corners[None, ..., :1] * (b - a) + corners[None, ..., 1:] * (c - a)
     writers = open_writers("surface", points.reshape(-1, 3), np.arange(points.size // 3).reshape(-1, 3), {
-        "global-id": np.repeat(cell, len(centres)), "locationFlag": np.full(len(cell) * len(centres), 2),
+        "global-id": np.repeat(plan.numbers[cell], len(centres)), "locationFlag": np.full(len(cell) * len(centres), 2),
     }, fields)  # fmt: skip
     shots = Snapshots(setting.interval, motion.members, fields, len(centres), writers, motion.engine.march.time)
 
@@ -172,12 +172,18 @@ def fault(engine: Engine, setting: Any, open_writers: Callable[..., list[Writer]
     """Fault snapshots at the centre of each sub-triangle. Values of friction points are projected on the face's polynomials, which are
     all that the waves see of them; decks take the nearest point."""
     plan, f = engine.plan, engine.fault
-    assert f is not None  # checked with the plan
     fields = fault_fields(setting)
     corners, centres = refine_triangle(setting.refinement)
+    if f is None:  # the fault lies with other processes
+        none = np.zeros(0, np.int64)
+        writers = open_writers(
+            "fault", np.zeros((0, 3)), np.zeros((0, 3), int), {"fault-tag": none, "global-id": none}, fields
+        )
+        members = [none] * engine.layout.clusters
+        return Snapshots(setting.interval, members, fields, 1, writers, engine.march.time), lambda time: None
     points = f.faces.positions(corners.reshape(-1, 2))
     writers = open_writers("fault", points.reshape(-1, 3), np.arange(points.size // 3).reshape(-1, 3), {
-        "fault-tag": np.repeat(f.faces.tags, len(centres)), "global-id": np.repeat(np.arange(len(f.faces.area)), len(centres)),
+        "fault-tag": np.repeat(f.faces.tags, len(centres)), "global-id": np.repeat(plan.fault_numbers, len(centres)),
     }, fields)  # fmt: skip
     setting_fault = plan.case.fault
     from_velocity = setting_fault is not None and setting_fault.slip_rate_output == "velocity"

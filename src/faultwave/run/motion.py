@@ -9,7 +9,7 @@ import numpy as np
 
 from faultwave.domain import tets
 from faultwave.engines.dg import kernels
-from faultwave.engines.dg.basis import face_points, tet_basis
+from faultwave.engines.dg.basis import face_points, inner, tet_basis
 from faultwave.engines.dg.layout import ranged
 from faultwave.output.refine import refine_triangle
 from faultwave.run.asked import SURFACE_FIELDS
@@ -97,8 +97,8 @@ class SurfaceMotion:
                     v[:, :count] += advance[k] * series[:, at : at + count]
                     u[:, :count] += integral[k] * series[:, at : at + count]
                     at += count
-                result[mine, :, 3:6] += np.einsum("sb,nbq->nsq", self.values[f], u)
-            result[mine, :, :3] = np.einsum("sb,nbq->nsq", self.values[f], v)
+                result[mine, :, 3:6] += inner(self.values[f][:, None], u.transpose(0, 2, 1)[:, None])
+            result[mine, :, :3] = inner(self.values[f][:, None], v.transpose(0, 2, 1)[:, None])
         return result
 
 

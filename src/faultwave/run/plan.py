@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from faultwave.base.errors import Problem, Problems
 from faultwave.case.model import Case
+from faultwave.comm import World
 from faultwave.domain import tets
 from faultwave.laws import Law, law
 from faultwave.media import homogenise, load_field
@@ -28,6 +30,10 @@ from faultwave.sources.point import PointSource
 DEFAULT_CFL = {7: 0.4, 8: 0.3}
 LARGEST_CFL = {2: 0.8, 3: 0.8, 4: 0.7, 5: 0.6, 6: 0.55, 7: 0.45, 8: 0.38}
 """Above these the scheme grows; both times the law's ``stability`` (docs/decisions/0004)."""
+
+
+if TYPE_CHECKING:
+    from faultwave.run.share import Share
 
 
 @dataclass(frozen=True)
@@ -53,12 +59,30 @@ class Plan:
     walls: np.ndarray  # (nc, 4) impedance of the faces of kind impedance
     drives: DrivePlan
     flux: tuple[Surface, ...]
+    share: Share | None = None  # of several processes; None: all is here
 
     @property
     def time_unit(self) -> float:
         """Unit of time in the kernels [s]: one, or about the smallest step where powers of 1/step may leave single precision."""
-        smallest = float(self.step.min())
+        smallest = self.share.smallest_step if self.share else float(self.step.min())
         return 1.0 if smallest > 1e-4 else 2.0 ** round(np.log2(smallest))
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """Number (nc,) of every cell in the mesh."""
+        return self.share.cells if self.share else np.arange(self.cells)
+
+    @property
+    def fault_numbers(self) -> np.ndarray:
+        """Number of every fault face in the whole fault."""
+        if self.share:
+            return self.share.fault_faces
+        return np.arange(0 if self.fault is None else len(self.fault.faces.area))
+
+    @property
+    def world(self) -> World:
+        """The processes that share the run."""
+        return self.share.world if self.share else World()
 
     @property
     def cells(self) -> int:

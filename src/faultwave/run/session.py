@@ -11,6 +11,7 @@ from typing import Any, Literal, Self, cast
 
 from faultwave.base.errors import NotBuiltError, Problem, RunError
 from faultwave.case.model import Case
+from faultwave.comm import World
 from faultwave.observe.dataset import Dataset
 from faultwave.output.background import Background
 from faultwave.output.checkpoint import Checkpoint, checkpoints_folder, remove_all
@@ -34,7 +35,8 @@ class Session(ABC):
     obstacle: str = "this engine"
     """With what no checkpoints can be written; empty where they can."""
 
-    def __init__(self, case: Case, force: bool = False, warnings: Sequence[Problem] = ()):
+    def __init__(self, case: Case, force: bool = False, warnings: Sequence[Problem] = (), world: World | None = None):
+        self.world = world or World()
         if case.output.checkpoint is not None and self.obstacle:
             raise NotBuiltError(Problem("output.checkpoint", f"checkpoints are not built for {self.obstacle}"))
         self.case, self.force, self.warnings = case, force, tuple(warnings)
@@ -99,9 +101,9 @@ class Session(ABC):
     ) -> Self:
         """Advance to ``until`` or the case's end time; ``write=False`` leaves the disk alone."""
         end = self.end = until if until is not None else self.case.end_time
-        folder = self.folder = self._prepare() if write else None
+        folder = self.folder = self.world.share(self.world.together(self._prepare)) if write else None
         self.files = []
-        if folder:
+        if folder and self.world.first:
             write_run_manifest(self, folder, "running")
         failure: RunError | None = None
         try:
@@ -119,9 +121,10 @@ class Session(ABC):
                 self.background.wait()
                 self.wall["write"] = self.wall.get("write", 0.0) + self.background.busy
                 self.wall["held_up"] = self.wall.get("held_up", 0.0) + self.background.waited
-        except BaseException:
-            if folder:
+        except BaseException as error:
+            if folder and self.world.first:
                 write_run_manifest(self, folder, "failed")
+            self.world.abort(error)
             raise
         if folder:
             self._write(folder, "failed" if failure else None)
@@ -146,7 +149,7 @@ class Session(ABC):
         return folder
 
     def _interruptible(self) -> ExitStack:
-        """Ctrl-C and SIGTERM end the run after the current step; a second one is immediate."""
+        """Ctrl-C, SIGTERM and SIGUSR1 (which launchers pass on) end the run after the current step; a second one is immediate."""
         stack = ExitStack()
 
         def stop(number: int, frame: Any) -> None:
@@ -154,7 +157,7 @@ class Session(ABC):
                 raise KeyboardInterrupt
             self.interrupted = True
 
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
             try:
                 old = signal.signal(number, stop)
             except ValueError:  # not in the main thread

@@ -14,9 +14,10 @@ import numpy as np
 
 from faultwave.base.errors import Problem
 from faultwave.base.log import get_logger
+from faultwave.comm import world
 from faultwave.engines.dg.fault_probe import FaultProbe
 from faultwave.observe import receivers as seismograms
-from faultwave.observe.dataset import Dataset, energies_from_arrays, fault_receivers_from_arrays
+from faultwave.observe.dataset import Dataset, energies_from_arrays
 from faultwave.observe.fault_receivers import FaultRecorder
 from faultwave.observe.resonances import Resonance
 from faultwave.observe.resonances import resonances as find_resonances
@@ -30,7 +31,8 @@ from faultwave.output.formats.energies_csv import write_energies
 from faultwave.output.formats.receivers_hdf5 import write_receivers
 from faultwave.output.formats.vtkhdf import VtkHdfWriter
 from faultwave.output.formats.xdmf import XdmfWriter
-from faultwave.run import fields
+from faultwave.output.slabs import SlabWriter
+from faultwave.run import fields, gathered
 from faultwave.run.asked import fault_receiver_fields
 from faultwave.run.blowup import diagnose, write_neighbourhood
 from faultwave.run.engine import Engine, Progress, energies, receiver_recorder
@@ -41,6 +43,7 @@ from faultwave.run.plan import Plan
 from faultwave.run.ports import port_recorder
 from faultwave.run.restart import Keeper, mesh_identity, restore
 from faultwave.run.session import BlowUp, Session
+from faultwave.run.share import share
 from faultwave.run.surfaces import energy_flow, recorder
 
 
@@ -65,7 +68,10 @@ class Simulation(Session):
         super().__init__(plan.case, force, warnings)
         self.plan = plan
         self.engine = Engine(plan)
+        super().__init__(plan.case, force, warnings, world())
         state = initial_state(plan.case, plan.law, plan.material)
+        self.plan = plan = share(plan, self.world)
+        self.engine = Engine(plan)
         if state is not None:
             self.engine.project(state)
         self.recorder = receiver_recorder(self.engine)
@@ -79,8 +85,8 @@ class Simulation(Session):
         self._ports = [port_recorder(self.engine, port, self._port_interval()) for port in plan.drives.ports]
         self.energy_rows: list[tuple[float, dict[str, float]]] = []
         self.energies_due = 0.0
-        self.snapshots: dict[str, tuple[fields.Snapshots, list[CellFieldWriter]]] = {}
         self.largest_energy, self.looks = 0.0, 0
+        self.snapshots: dict[str, tuple[fields.Snapshots, list[CellFieldWriter | SlabWriter]]] = {}
         self._good: tuple[float, np.ndarray] | None = None
         self.quiet_since: float | None = None
         self.wall["setup"] = clock.perf_counter() - started
@@ -94,37 +100,13 @@ class Simulation(Session):
 
     @property
     def receivers(self) -> Dataset | None:
-        """Seismograms: values (time, receiver, quantity)."""
-        setting, points = self.case.output.receivers, self.plan.receivers
-        if self.recorder is None or setting is None or points is None:
-            return None
-        return seismograms.dataset(
-            self.recorder,
-            self.plan.law.quantities[: self.plan.law.visible],
-            points.located,
-            points.requested,
-            setting.rotation,
-            setting.strain_rate,
-        )
+        """Seismograms: values (time, receiver, quantity). Of several processes all must ask; the first gets them."""
+        return gathered.receivers(self)
 
     @property
     def fault_receivers(self) -> Dataset | None:
         """Histories on the fault: values (time, receiver, quantity), NaN where a slower cluster has fewer samples."""
-        if self.fault_recorder is None:
-            return None
-        points, fault = self.plan.fault_receivers, self.engine.fault
-        assert points is not None and fault is not None and self.plan.fault is not None
-        time, values = self.fault_recorder.arrays(len(self.fault_fields))
-        f = self.plan.fault.faces
-        nearest = FaultProbe(fault, points.cells, points.local[:, None], False, False).nearest[:, 0]
-        stress = self.plan.fault.stress[points.cells, nearest]
-        vector = stress[:, 1:2] * f.tangent1[points.cells] + stress[:, 2:3] * f.tangent2[points.cells]
-        strike, dip = f.strike[points.cells], f.dip[points.cells]
-        initial_traction = np.stack([stress[:, 0], (vector * strike).sum(1), (vector * dip).sum(1)], 1)
-        return fault_receivers_from_arrays(
-            time, values, self.fault_fields, points.located, points.requested,
-            normal=f.normal[points.cells], strike=strike, dip=dip, initial_traction=initial_traction,
-        )  # fmt: skip
+        return gathered.fault_receivers(self)
 
     @property
     def energies(self) -> Dataset | None:
@@ -191,7 +173,7 @@ class Simulation(Session):
 
     def energy_now(self) -> dict[str, float]:
         """Energies, work and moment at the time reached."""
-        return energies(self.engine)
+        return gathered.added(self, energies(self.engine))
 
     # ---- running --------------------------------------------------------------------------------------------------
 
@@ -224,12 +206,20 @@ class Simulation(Session):
         return lambda c: self.engine.operator.dofs(cells[recorder.clusters[c]]).astype(float)
 
     def _check(self) -> None:
-        """Stop when numbers are no longer finite; remember the last good state for the diagnosis."""
-        if not self.engine.operator.finite():
+        """Stop when numbers are no longer finite, wherever that is; remember the last good state for the diagnosis."""
+        finite = self.engine.operator.finite()
+        (bad,) = self.world.largest([not finite])
+        if bad:
             raise BlowUp
         self._good = (self.time, self.engine.operator.means())
 
     def _explain(self, folder: Path | None) -> str:
+        mine = np.inf if self.engine.operator.finite() else self.world.rank
+        told = -self.world.largest([-mine])[0]
+        text = self._diagnosis(folder) if self.world.rank == told else None
+        return next(t for t in self.world.share(self.world.gather(text)) if t is not None)
+
+    def _diagnosis(self, folder: Path | None) -> str:
         diagnosis = diagnose(self.engine, self.time)
         if folder is None or self._good is None:
             return diagnosis.text
@@ -243,6 +233,7 @@ class Simulation(Session):
         begin, spent_before = march.time, self.wall["stepping"]
         self._record_energies(not self.energy_rows)
         stops = self._sync_times(begin, end)
+        stopping = False
         while march.time < end * (1 - 1e-12):
             stop = next((s for s in stops if s > march.time * (1 + 1e-12) + 1e-300), end)
             ahead = march.time + march.longest
@@ -251,23 +242,26 @@ class Simulation(Session):
             self._record_energies(march.time >= self.energies_due * (1 - 1e-9))
             spent, updates = clock.perf_counter() - started, self.engine.updates - first
             self.wall["stepping"] = spent_before + spent
-            if progress:
+            if progress and self.world.first:
+                updates = int(updates * self.updates_share)
                 rest = spent * (end - march.time) / max(march.time - begin, 1e-300)
                 progress(Progress(march.time, end, updates, updates / max(spent, 1e-9), rest))
             if self._rupture_over() or self._quiet():
                 break
-            if march.time < end * (1 - 1e-12) and keeper is not None and not self.interrupted:
+            stopping = bool(self.world.largest([self.interrupted])[0])  # a signal to one process is heeded by all
+            if march.time < end * (1 - 1e-12) and keeper is not None and not stopping:
                 keeper.step()
-            if self.interrupted and (keeper is None or self.settled):
+            if stopping and (keeper is None or self.all_settled()):
                 if keeper is not None:
                     keeper.take()
                 break
+        self.interrupted = stopping  # a signal that comes later finds a finished run
         self._record_energies(bool(self.energy_rows) and self.energy_rows[-1][0] < march.time)  # also an early end
 
     def _record_energies(self, now: bool) -> None:
         setting = self.case.output.energies
         if setting and now:
-            self.energy_rows.append((self.time, energies(self.engine)))
+            self.energy_rows.append((self.time, self.energy_now()))
             self.energies_due = (np.floor(self.time / setting.interval + 1e-9) + 1) * setting.interval
 
     def _sync_times(self, begin: float, end: float) -> list[float]:
@@ -285,21 +279,29 @@ class Simulation(Session):
         self.looks += 1
         if self.case.stop.energy_below is None or self.looks % 20:  # a look costs about as much as a step
             return False
-        total = sum(v for k, v in energies(self.engine).items() if k.endswith("energy"))
+        total = sum(v for k, v in self.world.share(self.energy_now()).items() if k.endswith("energy"))
         self.largest_energy = max(self.largest_energy, total)
         return total < self.case.stop.energy_below * self.largest_energy
 
     def _rupture_over(self) -> bool:
         stop, fault = self.case.stop, self.engine.fault
-        if stop.time_after_rupture is None or fault is None:
+        if stop.time_after_rupture is None:
             return False
-        record = fault.record()
-        quiet = True
+        fastest = moment = ruptured = 0.0
+        if fault is not None:
+            record = fault.record()
+            fastest, moment, ruptured = (
+                float(record["slip_rate"].max()),
+                fault.moment_rate(record),
+                float(record["ruptured"].any()),
+            )
+        fastest, ruptured = self.world.largest([fastest, ruptured])
+        moment = self.world.share(gathered.added(self, {"rate": moment})["rate"])
+        quiet = bool(ruptured)
         if stop.slip_rate_below is not None:
-            quiet &= bool(record["slip_rate"].max() < stop.slip_rate_below)
+            quiet &= fastest < stop.slip_rate_below
         if stop.moment_rate_below is not None:
-            quiet &= fault.moment_rate(record) < stop.moment_rate_below
-        quiet &= bool(record["ruptured"].any())
+            quiet &= moment < stop.moment_rate_below
         if not quiet:
             self.quiet_since = None
             return False
@@ -310,9 +312,11 @@ class Simulation(Session):
 
     def _fault_recorder(self) -> tuple[FaultRecorder | None, list[str]]:
         setting, points, fault = self.case.output.fault_receivers, self.plan.fault_receivers, self.engine.fault
-        if setting is None or points is None or fault is None:
+        if setting is None:
             return None, []
         names = fault_receiver_fields(setting)
+        if points is None or fault is None:
+            return None, names
         faces = points.cells
         cluster = self.plan.clustering.cluster[fault.faces.cells[faces, 0]]
         members = [np.flatnonzero(cluster == c) for c in range(self.engine.layout.clusters)]
@@ -327,7 +331,9 @@ class Simulation(Session):
             found = probes[cluster].read(names)
             return np.stack([found[name][:, 0] for name in names], 1)
 
-        leader = int(self.plan.clustering.cluster[fault.faces.cells].min()) if self.case.output.seissol_layout else None
+        whole = self.plan.share
+        fastest = whole.fault_cluster if whole else int(self.plan.clustering.cluster[fault.faces.cells].min())
+        leader = fastest if self.case.output.seissol_layout else None
         recorder = FaultRecorder(members, setting.every, read, leader)
         recorder.begin(0.0)
         self.engine.corrected.append(recorder.record)
@@ -355,18 +361,22 @@ class Simulation(Session):
             done = (self.resumed or {}).get(kind, (0, []))[1]
             ahead = np.floor(self.end / getattr(out, kind).interval + 1e-9) + 1
             steps = int(ahead - np.ceil((0.0 if done else self.time) / getattr(out, kind).interval - 1e-9))
-            writers: list[CellFieldWriter] = [
-                VtkHdfWriter(f"{path}.vtkhdf", points, cells, static, names, dtype, steps, done)
-            ]
-            if out.xdmf:
-                writers.append(XdmfWriter(f"{path}.xdmf", points, cells, static, names, dtype, steps, done))
+            writers: list[CellFieldWriter | SlabWriter] = []
+            for make, suffix in ((VtkHdfWriter, "vtkhdf"), (XdmfWriter, "xdmf")):
+                if suffix == "xdmf" and not out.xdmf:
+                    continue
+                new = functools.partial(_opened, make, Path(f"{path}.{suffix}"), names, dtype, steps, done)
+                several = self.world.size > 1
+                writers.append(
+                    SlabWriter(self.world, new, points, cells, static) if several else new(points, cells, static)
+                )
             opened[kind] = writers
             for writer in writers:
                 stack.enter_context(writer)
                 self.files.append(writer.path)
             return [Behind(writer, self.background) for writer in writers]
 
-        opened: dict[str, list[CellFieldWriter]] = {}
+        opened: dict[str, list[CellFieldWriter | SlabWriter]] = {}
         made: dict[str, fields.Hooked] = {}
         if out.volume is not None:
             made["volume"] = fields.volume(self.engine, out.volume, open_writers)
@@ -380,15 +390,28 @@ class Simulation(Session):
             self.snapshots[kind][0].go_on(number)
         return [finish for _, finish in made.values()]
 
+    def all_settled(self) -> bool:
+        """``settled`` on every process."""
+        return not self.world.largest([not self.settled])[0]
+
+    @property
+    def updates_share(self) -> float:
+        """All processes' element updates over those of this one."""
+        whole, here = self.plan.clustering, self.plan.clustering.cluster
+        rate = 1.0 / whole.steps
+        return float((whole.histogram * rate).sum() / max(rate[here].sum(), 1e-300))
+
     def rates(self) -> dict[str, float]:
         """What was computed and how fast."""
         engine = self.engine
+        updates = engine.updates * self.updates_share
         cells = engine.seconds["predict"] + engine.seconds["correct"]
         return {
-            "element_updates": float(engine.updates),
-            "element_updates_per_second": engine.updates / max(self.wall["stepping"], 1e-9),
-            "element_updates_per_second_outside_rupture_and_output": engine.updates / max(cells, 1e-9),
+            "element_updates": updates,
+            "element_updates_per_second": updates / max(self.wall["stepping"], 1e-9),
+            "element_updates_per_second_outside_rupture_and_output": updates / max(cells, 1e-9),
             "threads": float(getattr(engine.backend, "threads", 1)),
+            "processes": float(self.world.size),
         }
 
     def timings(self) -> dict[str, float]:
@@ -401,13 +424,23 @@ class Simulation(Session):
         return self.plan.cells
 
     def _write(self, folder: Path, status: Literal["failed"] | None = None) -> None:
-        prefix, found = self.case.output.prefix, [d for d in (self.receivers, self.fault_receivers) if d is not None]
+        prefix, recorded = self.case.output.prefix, (self.receivers, self.fault_receivers)
+        self.world.together(lambda: self._write_recorded(folder, prefix, recorded, status))
+
+    def _write_recorded(
+        self,
+        folder: Path,
+        prefix: str,
+        recorded: tuple[Dataset | None, Dataset | None],
+        status: Literal["failed"] | None,
+    ) -> None:
+        found = [d for d in recorded if d is not None]
         if found:
             self.files.append(write_receivers(folder / f"{prefix}-receivers.h5", found))
         deck = self.case.output.seissol_layout
         for data, write in (
-            (self.receivers, seissol_dat.write_receivers),
-            (self.fault_receivers, seissol_dat.write_fault_receivers),
+            (recorded[0], seissol_dat.write_receivers),
+            (recorded[1], seissol_dat.write_fault_receivers),
         ):
             if data is not None and deck:
                 self.files += write(folder, prefix, data)
@@ -423,3 +456,10 @@ class Simulation(Session):
                 file.writelines(",".join(row) + "\n" for row in resonance_table(self.resonances))
             self.files.append(path)
         write_run_manifest(self, folder, status)
+
+
+def _opened(
+    make: Callable[..., CellFieldWriter], path: Path, names: list[str], dtype: Any, steps: int, done: list[float],
+    points: np.ndarray, cells: np.ndarray, static: dict[str, np.ndarray],
+) -> CellFieldWriter:  # fmt: skip
+    return make(path, points, cells, static, names, dtype, steps, done)

@@ -75,6 +75,11 @@ class SlotBuffer:
     def __init__(self, slots: int, size: int, dtype: Any):
         self.items, self.storage = slots, _aligned((slots, size), dtype)
 
+    @property
+    def memory(self) -> np.ndarray:
+        """The numbers themselves (slots, size), for messages to be read from and received into."""
+        return self.storage
+
     def get(self, items: np.ndarray | slice | None = None, rows: slice = slice(None)) -> np.ndarray:
         return np.array((self.storage if items is None else self.storage[items])[:, rows])
 

@@ -16,6 +16,11 @@ class ArrayBuffer:
     def __init__(self, values: np.ndarray):
         self.values, self.items = values, len(values)
 
+    @property
+    def memory(self) -> np.ndarray:
+        """The numbers themselves."""
+        return self.values
+
     def get(self, items: np.ndarray | slice | None = None, rows: slice = slice(None)) -> np.ndarray:
         return np.array((self.values if items is None else self.values[items])[:, rows])
 

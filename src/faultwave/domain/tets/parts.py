@@ -104,6 +104,12 @@ def stored_parts(path: str | Path) -> tuple[int, ...]:
         return ()
 
 
+def stored_starts(path: str | Path, parts: int) -> Integers:
+    """First cell (parts + 1,) of every part, with the number of cells at the end, of a file stored in parts."""
+    with h5py.File(path, "r") as file:
+        return np.asarray(file[GROUP]["starts"][:: int(file[GROUP].attrs["counts"][-1]) // parts])
+
+
 def read_slice(path: str | Path, parts: int, number: int) -> Slice:
     """Open part ``number`` of ``parts``: any number that divides the finest one stored. Raises InputError."""
     path = Path(path)

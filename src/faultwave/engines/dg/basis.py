@@ -145,6 +145,18 @@ class Matrices:
     trace: np.ndarray
 
 
+def inner(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Sum of a * b over their last axis, the others broadcast, in ascending order.
+
+    Unlike einsum's its rounding does not depend on the shapes: what is read at a point must not change with the number of
+    points read with it, hence with the number of processes.
+    """
+    total = a[..., 0] * b[..., 0]
+    for i in range(1, a.shape[-1]):
+        total = total + a[..., i] * b[..., i]
+    return np.asarray(total)
+
+
 @functools.cache
 def matrices(degree: int) -> Matrices:
     """Derivative and trace matrices by quadrature exact to degree 2N + 3, noise removed."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from faultwave.engines.dg.basis import face_points, tet_basis, triangle_basis, triangle_basis_gradient
+from faultwave.engines.dg.basis import face_points, inner, tet_basis, triangle_basis, triangle_basis_gradient
 from faultwave.engines.dg.fault import Fault
 from faultwave.engines.dg.fault_points import PERMUTATIONS
 
@@ -62,17 +62,17 @@ class FaultProbe:
         corners = self.fault.faces.corners[self.items]
         edges = np.stack([corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]], 1)
         offset = points[:, :, None] - self.fault.rule.points[self.fault.faces.group[self.items]][:, None]
-        distance = np.einsum("nqpd,ndx->nqpx", offset, edges)
+        distance = inner(offset[..., None, :], edges.transpose(0, 2, 1)[:, None, None])
         return np.asarray((distance**2).sum(-1).argmin(-1))
 
     def _at(self, values: np.ndarray, smooth: bool = True) -> np.ndarray:
         """Values of the friction points (n, p) at the probe's points (n, q)."""
         if self.exact and smooth:
-            return np.asarray(np.einsum("nqk,nk->nq", self.phi, self._modes(values)))
+            return inner(self.phi, self._modes(values)[:, None])
         return np.take_along_axis(values, self.nearest, 1)
 
     def _modes(self, values: np.ndarray) -> np.ndarray:
-        return np.asarray(np.einsum("nkp,np->nk", self.fault.rule.back[self.fault.faces.group[self.items]], values))
+        return inner(self.fault.rule.back[self.fault.faces.group[self.items]], values[:, None])
 
     def read(self, names: Sequence[str]) -> dict[str, np.ndarray]:
         """Quantities (n, q) by name."""
@@ -89,12 +89,12 @@ class FaultProbe:
         z = z[..., [0, 1, 1]]  # along n, s1, s2
         waves, speeds = [], []
         for side, sign in ((0, 1.0), (1, -1.0)):
-            q = np.einsum(
-                "nsb,nbq->qns", self.psi[:, side], fault.operator.dofs(f.cells[self.items, side]).astype(float)
-            )
+            dofs = fault.operator.dofs(f.cells[self.items, side]).astype(float)
+            q = inner(self.psi[None, :, side], dofs.transpose(2, 0, 1)[:, :, None])
             n = [frame[:, 0, x, None] for x in range(3)]
-            traction = np.einsum("ncx,xns->cns", frame, np.stack(law.flux(q, n)))
-            velocity = np.einsum("ncx,xns->cns", frame, np.stack(law.potential(q)))
+            along = frame.transpose(1, 0, 2)[:, :, None]  # (c, n, 1, x)
+            traction = inner(along, np.stack(law.flux(q, n), -1)[None])
+            velocity = inner(along, np.stack(law.potential(q), -1)[None])
             waves.append(traction - sign * z[:, side].T[..., None] * velocity)
             speeds.append(velocity)
         za, zb = (z[:, side].T[..., None] for side in range(2))
@@ -172,11 +172,11 @@ class FaultProbe:
         modes = self._modes(ruptured)
         gradient = triangle_basis_gradient(rule.points.reshape(-1, 2), self.fault.operator.order - 1)[1]
         gradient = gradient.reshape(*rule.points.shape[:2], -1, 2)[faces.group[self.items]]
-        slope = np.einsum("npkd,nk->npd", gradient, modes)
+        slope = inner(gradient.transpose(0, 1, 3, 2), modes[:, None, None])
         corners = faces.corners[self.items]
         edges = np.stack([corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]], 1)
         metric = np.linalg.inv(edges @ edges.transpose(0, 2, 1))
-        steep = np.sqrt(np.maximum(np.einsum("npd,nde,npe->np", slope, metric, slope), 0.0))
+        steep = np.sqrt(np.maximum(inner(slope, inner(metric[:, None], slope[:, :, None])), 0.0))
         # Where a face breaks all at once the times differ by rounding only, and so would the speed.
         first, last = ruptured.min(1), ruptured.max(1)
         whole = ((first > 0) & (last - first > SIMULTANEOUS * last))[:, None] & (steep > 0)

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from faultwave.comm.exchange import Channel, Kind
+
 
 @dataclass(frozen=True)
 class Ranged:
@@ -26,6 +28,24 @@ class Ranged:
     rows: np.ndarray
     source: np.ndarray
     ranges: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Border:
+    """Faces whose neighbour another process has, k of them: cell and face here; process, cluster, number and face of the
+    neighbour; number of the cell here. Numbers are those of the whole mesh: by them both sides order what they exchange."""
+
+    cell: np.ndarray
+    face: np.ndarray
+    number: np.ndarray
+    rank: np.ndarray
+    cluster: np.ndarray
+    other_number: np.ndarray
+    other_face: np.ndarray
+
+    @staticmethod
+    def none() -> Border:
+        return Border(*(np.zeros(0, np.int64) for _ in range(7)))
 
 
 @dataclass(frozen=True)
@@ -47,6 +67,7 @@ class Layout:
     accumulate: Ranged  # own slot, sums of even and of odd steps of the slower side
     integrate: Ranged  # derivative traces of the slower side, own slot
     slow: tuple[Ranged, ...]  # by local face: derivatives, their traces
+    channels: tuple[Channel, ...] = ()  # to other processes
 
     @property
     def clusters(self) -> int:
@@ -81,21 +102,28 @@ def build_layout(
     keep: np.ndarray,
     curve: np.ndarray,
     lanes: int,
+    border: Border | None = None,
+    clusters: int = 0,
 ) -> Layout:
-    """Lay out cells (nc,) with face neighbours (nc, 4), -1 at boundaries.
+    """Lay out cells (nc,) with face neighbours (nc, 4), -1 at boundaries and where ``border`` names another process.
 
     cluster (nc,): neighbours at most one apart; fault (nc, 4): faces with friction; keep (nc,): cells whose derivatives
-    are wanted (receivers, surfaces) beyond those that need it; curve: permutation of cells along a space-filling curve.
+    are wanted (receivers, surfaces) beyond those that need it; curve: permutation of cells along a space-filling curve;
+    clusters: how many there are on all processes. Cells at the border are kept, so that they go first in every step.
     """
-    cells, clusters = len(cluster), int(cluster.max()) + 1
+    cells, clusters = len(cluster), max(clusters, int(cluster.max(initial=0)) + 1)
+    border = border or Border.none()
+    remote = np.zeros(neighbours.shape, bool)
+    remote[border.cell, border.face] = True
     other = np.where(neighbours >= 0, cluster[neighbours], cluster[:, None])
-    regular = (neighbours >= 0) & ~fault
+    other[border.cell, border.face] = border.cluster
+    regular = ((neighbours >= 0) | remote) & ~fault
     if (np.abs(other - cluster[:, None])[regular] > 1).any():
         raise ValueError("neighbours more than one cluster apart")
     if (other != cluster[:, None])[fault & (neighbours >= 0)].any():
         raise ValueError("the two cells of a fault face must be in one cluster")
     faster, slower = regular & (other < cluster[:, None]), regular & (other > cluster[:, None])
-    keep = keep | faster.any(1) | fault.any(1)
+    keep = keep | faster.any(1) | fault.any(1) | remote.any(1)
 
     rank = np.empty(cells, np.int64)
     rank[curve] = np.arange(cells)
@@ -112,22 +140,26 @@ def build_layout(
     count = int(slower.sum())
     aside = own.copy()
     aside[position] = np.where(fault, _numbers(fault, 4 * size + 2 * count), own[position])
-    trash = 4 * size + 2 * count + int(fault.sum())
+    here, late = cluster[border.cell], slower[border.cell, border.face]
+    waves_end, series_end = 4 * size + 2 * count + int(fault.sum()), int(faster.sum())
+    arrive = np.zeros(neighbours.shape, np.int64)
+    arrive[border.cell, border.face] = _received(border, here, late, waves_end, series_end)
+    trash, slow_trash = waves_end + int((~late).sum()), series_end + int(late.sum())
     inside = own[position]
     there = np.where(neighbours >= 0, inside[neighbours, neighbour_faces], 0)
     near_summed = np.where(neighbours >= 0, summed[neighbours, neighbour_faces], 0)
-    equal = regular & ~faster & ~slower
+    equal = regular & ~faster & ~slower & ~remote
     incoming, outgoing = np.stack([own, own]), np.stack([own, own])
     outgoing[1, position] = np.where(equal, there, inside)
     for turn in range(2):
         sums = 4 * size + turn * count + near_summed
-        incoming[turn, position] = np.where(faster, sums, outgoing[turn, position])
+        sums = np.where(remote, arrive, sums)
+        incoming[turn, position] = np.where(faster | (remote & ~slower), sums, outgoing[turn, position])
 
     kept = keep[np.maximum(cell_at, 0)] & (cell_at >= 0)
     history = np.where(kept, np.cumsum(kept) - 1, kept.sum())
     slow_number = _numbers(faster, 0)
-    slow_trash = int(faster.sum())
-    near_slow = np.where(neighbours >= 0, slow_number[neighbours, neighbour_faces], 0)
+    near_slow = np.where(neighbours >= 0, slow_number[neighbours, neighbour_faces], arrive)
 
     c, f = np.nonzero(slower)
     even = 4 * size + summed[c, f]
@@ -146,6 +178,7 @@ def build_layout(
     return Layout(
         cell_at, position, placed.ranges[0::2], placed.ranges[1::2], history, int(kept.sum()) + 1, own, incoming,
         outgoing, aside, trash + 1, slow_trash + 1, sums_list, joins, tuple(slow),
+        _channels(border, here, arrive, inside, 4 * size + summed + np.array([0, count])[:, None, None], slow_number),
     )  # fmt: skip
 
 
@@ -154,3 +187,36 @@ def _numbers(mask: np.ndarray, start: int) -> np.ndarray:
     result = np.zeros(mask.shape, np.int64)
     result[mask] = start + np.arange(mask.sum())
     return result
+
+
+def _along(border: Border, here: np.ndarray, number: np.ndarray, face: np.ndarray) -> np.ndarray:
+    """Order of the border's faces by channel and, within one, by (number, face) of the sender's cell."""
+    return np.lexsort((face, number, border.cluster, here, border.rank))
+
+
+def _received(border: Border, here: np.ndarray, late: np.ndarray, waves: int, series: int) -> np.ndarray:
+    """Slots (k,) of what arrives, those of a channel side by side as the other process sends them: waves from one number
+    on, derivatives' traces of slower cells (``late``) from another."""
+    order = _along(border, here, border.other_number, border.other_face)
+    slots = np.empty(len(here), np.int64)
+    for mask, start in ((~late, waves), (late, series)):
+        mine = order[mask[order]]
+        slots[mine] = start + np.arange(len(mine))
+    return slots
+
+
+def _channels(
+    border: Border, here: np.ndarray, arrive: np.ndarray, own: np.ndarray, summed: np.ndarray, slow: np.ndarray
+) -> tuple[Channel, ...]:
+    """``own``, ``slow`` (nc, 4): slots of waves and of derivatives' traces; ``summed`` (2, nc, 4): of sums."""
+    order, found = _along(border, here, border.number, border.face), []
+    keys = np.stack([border.rank, here, border.cluster], 1)[order]
+    new = np.append(True, (keys[1:] != keys[:-1]).any(1)) if len(keys) else np.zeros(0, bool)
+    starts = np.flatnonzero(new)
+    for faces, (rank, mine, other) in zip(np.split(order, starts)[1:], keys[starts].tolist(), strict=True):
+        at = border.cell[faces], border.face[faces]
+        source = np.stack([own, own]) if mine == other else summed if other > mine else np.stack([slow, slow])
+        sent: Kind = "series" if other < mine else "wave"
+        got: Kind = "series" if other > mine else "wave"
+        found.append(Channel(rank, mine, other, sent, source[:, *at], got, int(arrive[at].min())))
+    return tuple(found)

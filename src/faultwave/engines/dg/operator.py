@@ -21,6 +21,10 @@ def powers(step: float, order: int) -> tuple[list[float], list[float]]:
     return advance, [step ** (k + 1) / math.factorial(k + 1) for k in range(order)]
 
 
+def _nothing(cluster: int) -> None:
+    return None
+
+
 class Operator:
     """Advances dofs cluster by cluster. ``q`` holds them in the components of ``form``; ``dofs`` gives the law's own.
 
@@ -38,6 +42,7 @@ class Operator:
         self.launches: dict[str, list[Callable[..., None]]] = {}  # by even and odd step
         self.turns = [0] * layout.clusters  # where each cluster's next waves go: even or odd
         self.sums = [0] * layout.clusters  # the same of each cluster's sums for its slower neighbour
+        self.border_predicted: Callable[[int], None] = _nothing  # once kept cells, those at the border among them, have
         self._allocate()
         self._bind()
 
@@ -119,6 +124,7 @@ class Operator:
     def predict(self, cluster: int, step: float, restart: bool) -> None:
         """``restart``: this step begins together with one of the next slower cluster."""
         self._predict_kept(cluster, step)
+        self.border_predicted(cluster)
         advance, integral = self.powers(step)
         self._run("predict", self.layout.plain_ranges[cluster], self.turns[cluster], advance=advance, integral=integral)
         self._predicted(cluster, restart)
@@ -139,6 +145,7 @@ class Operator:
     def turn(self, cluster: int, step: float, restart: bool) -> None:
         """After ``correct_kept``: correct the plain cells and predict all, in one pass where that can be."""
         self._predict_kept(cluster, step)
+        self.border_predicted(cluster)
         advance, integral = self.powers(step)
         self._run("turn", self.layout.plain_ranges[cluster], self.turns[cluster], advance=advance, integral=integral)
         self._predicted(cluster, restart)

@@ -40,6 +40,12 @@ class Cells:
     wall: np.ndarray | None = None  # (nc, 4) impedance of faces of kind 'impedance'
     driven: np.ndarray | None = None  # (nc, 4) faces whose arriving wave somebody fills in
     opposite: np.ndarray | None = None  # (nc, 4) the neighbour's number of the face; needed for driven ones
+    beyond: np.ndarray | None = None  # (nc, 4, k) impedance of neighbours on other processes, NaN elsewhere
+
+    @property
+    def remote(self) -> np.ndarray:
+        """(nc, 4) faces whose neighbour another process has."""
+        return np.zeros(self.kinds.shape, bool) if self.beyond is None else ~np.isnan(self.beyond[..., 0])
 
     def neighbour_faces(self, cells: np.ndarray, faces: np.ndarray) -> np.ndarray:
         if self.opposite is None:
@@ -143,7 +149,8 @@ class Form:
         """Impedances (nc, 4, n) of the cell and of what lies across each face; its own at boundaries and faults."""
         own = np.stack(self.law.impedance(cells.material), 1)[:, None, :].repeat(4, 1)
         across = (cells.neighbours >= 0) & ~cells.fault
-        return own, np.where(across[..., None], own[np.maximum(cells.neighbours, 0), 0], own)
+        other = np.where(across[..., None], own[np.maximum(cells.neighbours, 0), 0], own)
+        return own, other if cells.beyond is None else np.where(cells.remote[..., None], cells.beyond, other)
 
     def arriving(self, cells: Cells) -> np.ndarray:
         """``mix``, where nobody else has mixed the arriving wave."""
@@ -156,11 +163,13 @@ class Form:
         """a and b of the incoming wave, (nc, 4, 2); NotBuiltError for a boundary the law does not have."""
         law = self.law
         mix = np.zeros((*cells.neighbours.shape, 2))
-        mix[(cells.neighbours >= 0) & ~cells.fault] = (-1.0 if law.traction_is_flux else 1.0, 0.0)
+        remote = cells.remote
+        mix[((cells.neighbours >= 0) | remote) & ~cells.fault] = (-1.0 if law.traction_is_flux else 1.0, 0.0)
         mix[cells.fault] = (1.0, 0.0)
-        for kind in np.unique(cells.kinds[cells.neighbours < 0]):
+        outer = (cells.neighbours < 0) & ~remote
+        for kind in np.unique(cells.kinds[outer]):
             name = BoundaryKind(kind).name.lower().replace("_", "-")
-            faces = (cells.neighbours < 0) & (cells.kinds == kind)
+            faces = outer & (cells.kinds == kind)
             if name == "impedance" and self.impedances == 1 and cells.wall is not None:
                 z, wall = law.impedance(cells.material)[0][np.nonzero(faces)[0]], cells.wall[faces]
                 mix[faces, 0] = (wall - z) / (wall + z)

@@ -1,0 +1,115 @@
+"""The processes of a run. Alone, nothing of MPI is touched; under a launcher mpi4py binds whatever MPI there is."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+from faultwave.base.errors import BackendError, FaultwaveError
+
+LAUNCHED = ("PMI_SIZE", "PMIX_RANK", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_SIZE", "PALS_NODEID")
+"""What launchers put into the environment of their processes."""
+
+
+class World:
+    """This process (``rank`` of ``size``) and what all do together; ``mpi`` is mpi4py's communicator, None alone."""
+
+    def __init__(self, mpi: Any = None):
+        self.mpi = mpi
+        self.rank: int = 0 if mpi is None else mpi.Get_rank()
+        self.size: int = 1 if mpi is None else mpi.Get_size()
+
+    @property
+    def first(self) -> bool:
+        """Whether this is the process that talks to the user."""
+        return self.rank == 0
+
+    def gather(self, value: Any) -> list[Any] | None:
+        """Every process's value, in order, on the first; None elsewhere."""
+        return [value] if self.mpi is None else self.mpi.gather(value, root=0)
+
+    def share(self, value: Any) -> Any:
+        """The first process's value, everywhere."""
+        return value if self.mpi is None else self.mpi.bcast(value, root=0)
+
+    def largest(self, values: Sequence[float]) -> list[float]:
+        """The largest of each value over all processes, everywhere."""
+        if self.mpi is None:
+            return list(values)
+        import numpy as np
+        from mpi4py import MPI
+
+        mine, found = np.array(values, float), np.empty(len(values))
+        self.mpi.Allreduce(mine, found, MPI.MAX)
+        return [float(v) for v in found]
+
+    def wait(self) -> None:
+        """Return when every process has come here."""
+        if self.mpi is not None:
+            self.mpi.Barrier()
+
+    def together(self, action: Callable[[], Any]) -> Any:
+        """Do ``action`` on the first process only; its error is everyone's."""
+        error, result = None, None
+        if self.first:
+            try:
+                result = action()
+            except Exception as caught:
+                error = caught
+        error = self.share(error)
+        if error is not None:
+            raise error
+        self.wait()
+        return result
+
+    def agree(self, action: Callable[[], Any]) -> Any:
+        """Do ``action`` on every process; an error meant for the user on one of them is everyone's."""
+        if self.mpi is None:
+            return action()
+        error, result = None, None
+        try:
+            result = action()
+        except FaultwaveError as caught:
+            error = caught
+        except BaseException as caught:
+            self.abort(caught)
+            raise
+        for found in self.mpi.allgather(error):
+            if found is not None:
+                raise found
+        return result
+
+    def abort(self, error: BaseException) -> None:
+        """End every process of the run at once, the reason on the terminal; returns only where there are no others."""
+        if self.mpi is None or self.size == 1:
+            return
+        text = "".join(traceback.format_exception(error))
+        sys.stderr.write(f"\nprocess {self.rank} of {self.size} failed and ends the run:\n{text}\n")
+        sys.stderr.flush()
+        self.mpi.Abort(1)
+
+
+def launched() -> bool:
+    """Whether an MPI launcher started this process."""
+    if any(name in os.environ for name in LAUNCHED):
+        return True
+    return (
+        int(os.environ.get("SLURM_NTASKS", "1")) > 1 and "SLURM_STEP_ID" in os.environ and "SLURM_PROCID" in os.environ
+    )
+
+
+@cache
+def world() -> World:
+    """The processes this one belongs to. Raises BackendError under a launcher without mpi4py."""
+    if not launched():
+        return World()
+    try:
+        from mpi4py import MPI
+    except (ImportError, RuntimeError) as error:
+        text = f"started by an MPI launcher, but mpi4py does not load ({error}): pip install 'faultwave[mpi]'"
+        raise BackendError(text) from None
+    return World(MPI.COMM_WORLD)

@@ -1,0 +1,101 @@
+"""One file of cell fields that several processes write: each its own slab, side by side, at places laid out once.
+
+The file's cells are those of the first process, then those of the second and so on; ``global-id`` says which is which.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from faultwave.comm import World
+from faultwave.output.atomic import explaining
+from faultwave.output.fields import CellFieldWriter, put
+
+Make = Callable[[np.ndarray, np.ndarray, dict[str, np.ndarray]], CellFieldWriter]
+
+
+class SlabWriter:
+    """This process's part of a file. ``make(points, cells, static)`` opens the whole file, on the first process only;
+    points, cells, static: the part of it here. Opening and closing are done by all processes together."""
+
+    def __init__(
+        self, world: World, make: Make, points: np.ndarray, cells: np.ndarray, static: Mapping[str, np.ndarray]
+    ):
+        self.world = world
+        pieces = world.gather((points, cells, dict(static)))
+        self.whole: CellFieldWriter | None = world.together(lambda: make(*_joined(pieces)))  # type: ignore[arg-type]
+        counts = world.share([len(c) for _, c, _ in pieces] if pieces is not None else None)
+        self.start, self.count = sum(counts[: world.rank]), len(cells)
+        found = world.share(None if self.whole is None else self._described(self.whole))
+        self.path, working, self.room, self.places, self.dtype, self.times = found
+        with explaining(self.path):
+            self.descriptor = os.open(working, os.O_RDWR | getattr(os, "O_BINARY", 0))
+
+    @staticmethod
+    def _described(whole: CellFieldWriter) -> tuple[Any, ...]:
+        return whole.path, *whole.target(), whole.dtype, list(whole.times)
+
+    def append(self, time: float, values: Mapping[str, np.ndarray]) -> None:
+        """As ``CellFieldWriter.append``, of the cells here; no other process is waited for."""
+        step = len(self.times)
+        if step >= self.room:
+            raise ValueError(f"{self.path.name} has room for {self.room} snapshots")
+        with explaining(self.path):
+            for name, array in values.items():
+                data = np.asarray(array).astype(self.dtype)
+                if data.shape != (self.count,):
+                    raise ValueError(f"{self.path.name}: '{name}' has shape {data.shape}, expected ({self.count},)")
+                put(self.descriptor, data, int(self.places[name][step]) + self.start * self.dtype.itemsize)
+        self.times.append(float(time))
+
+    def settle(self) -> list[float]:
+        """As ``CellFieldWriter.settle``."""
+        with explaining(self.path):
+            os.fsync(self.descriptor)
+        if self.whole is not None:
+            self.whole.settle()
+        return list(self.times)
+
+    def close(self) -> None:
+        """Finish the file, together."""
+        if self.descriptor < 0:
+            return
+        self._shut()
+        times = self.world.gather(self.times)  # a process without cells in the file has written no snapshot
+        if self.whole is not None and times is not None:
+            self.whole.close_with(max(times, key=len))
+        self.world.wait()
+
+    def abort(self) -> None:
+        """Drop this part; the first process drops the file."""
+        self._shut()
+        if self.whole is not None:
+            self.whole.abort()
+
+    def _shut(self) -> None:
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.abort()
+
+
+def _joined(pieces: list[tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]]) -> tuple[Any, Any, Any]:
+    before = np.cumsum([0, *(len(points) for points, _, _ in pieces)])
+    cells = [c + n for (_, c, _), n in zip(pieces, before[:-1], strict=True)]
+    static = {name: np.concatenate([s[name] for _, _, s in pieces]) for name in pieces[0][2]}
+    return np.concatenate([p for p, _, _ in pieces]), np.concatenate(cells), static

@@ -1,0 +1,197 @@
+"""One process's share of a planned run: its cells, faces, receivers and sources, and the border to the others."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.errors import InputError, NotBuiltError, Problem
+from faultwave.comm import World
+from faultwave.domain import tets
+from faultwave.domain.tets.partition import partition
+from faultwave.domain.tets.parts import stored_parts, stored_starts
+from faultwave.engines.dg.fault import FaultFaces
+from faultwave.engines.dg.layout import Border
+from faultwave.run.fault_plan import FaultPlan
+from faultwave.run.partition import weights_of
+from faultwave.run.plan import Plan
+from faultwave.run.points import Points
+
+
+@dataclass(frozen=True)
+class Share:
+    """Which parts of the whole run are here: numbers of cells, fault faces, receivers, fault receivers and sources in
+    the whole plan, the border, and impedances (nc, 4, k) of neighbours beyond it."""
+
+    world: World
+    cells: np.ndarray
+    fault_faces: np.ndarray
+    receivers: np.ndarray
+    fault_receivers: np.ndarray
+    sources: np.ndarray
+    border: Border
+    beyond: np.ndarray
+    smallest_step: float
+    mesh_identity: str
+    fault_cluster: int  # the fastest of the whole fault
+    fault_count: int  # faces of the whole fault
+    whole_receivers: Points | None
+    whole_fault_receivers: Points | None
+
+
+def cut(plan: Plan, parts: int) -> np.ndarray:
+    """The part (nc,) of every cell: as the mesh is stored, or by the plan's own weights."""
+    file = plan.case.mesh.file
+    counts = stored_parts(file) if file is not None else ()
+    if counts and counts[-1] % parts == 0:
+        starts = stored_starts(file, parts)  # type: ignore[arg-type]
+        return np.asarray(np.searchsorted(starts, np.arange(plan.cells), side="right") - 1)
+    given = weights_of(plan.clustering, plan.topology.neighbours, plan.frictional, plan.case.numerics.order)
+    return partition(plan.topology.neighbours, plan.geometry.centroids, given, parts)
+
+
+def share(plan: Plan, world: World, part: np.ndarray | None = None) -> Plan:
+    """The plan of this process; the whole plan where it is alone. ``part`` (nc,): instead of an own cut.
+
+    Raises InputError where ``part`` parts the two cells of a fault face.
+    """
+    if world.size == 1:
+        return plan
+    _check_built(plan)
+    part = world.share(cut(plan, world.size) if world.first and part is None else part)
+    assert part is not None
+    top = plan.topology
+    crossed = plan.frictional & (top.neighbours >= 0) & (part[top.neighbours] != part[:, None])
+    if crossed.any():
+        what = f"{crossed.sum() // 2} fault faces have their two cells on different processes"
+        raise InputError(Problem("partition", what, "both on one", "Store the mesh anew: faultwave mesh partition"))
+    cells = np.flatnonzero(part == world.rank)
+    here = np.full(plan.cells + 1, -1)
+    here[cells] = np.arange(len(cells))
+    border, beyond = _border(plan, part, cells, here)
+    fault_faces = receivers = fault_receivers = np.zeros(0, np.int64)
+    fault = None
+    if plan.fault is not None:
+        fault_faces = np.flatnonzero(part[plan.fault.faces.cells[:, 0]] == world.rank)
+        fault = _fault(plan.fault, fault_faces, here) if len(fault_faces) else None
+    if plan.receivers is not None:
+        receivers = np.flatnonzero(part[plan.receivers.cells] == world.rank)
+    if plan.fault_receivers is not None:
+        local = np.full(len(plan.fault.faces.area), -1)  # type: ignore[union-attr]
+        local[fault_faces] = np.arange(len(fault_faces))
+        fault_receivers = np.flatnonzero(local[plan.fault_receivers.cells] >= 0)
+    sources = np.flatnonzero(part[plan.source_cells] == world.rank)
+    mesh, clustering = tets.mesh.reorder_cells(plan.mesh, cells), plan.clustering
+    return replace(
+        plan,
+        mesh=mesh,
+        topology=_rows(replace(top, neighbours=here[top.neighbours]), cells),
+        geometry=_rows(plan.geometry, cells),
+        material={k: v[cells] for k, v in plan.material.items()},
+        step=plan.step[cells],
+        clustering=replace(clustering, cluster=clustering.cluster[cells]),
+        frictional=plan.frictional[cells],
+        fault=fault,
+        receivers=_points(plan.receivers, receivers, here),
+        fault_receivers=_points(plan.fault_receivers, fault_receivers, local) if len(fault_receivers) else None,
+        sources=tuple(plan.sources[i] for i in sources),
+        source_cells=here[plan.source_cells[sources]],
+        source_points=plan.source_points[sources],
+        keep=plan.keep[cells],
+        walls=plan.walls[cells],
+        drives=replace(plan.drives, driven=plan.drives.driven[cells]),
+        share=Share(
+            world,
+            cells,
+            fault_faces,
+            receivers,
+            fault_receivers,
+            sources,
+            border,
+            beyond,
+            float(plan.step.min()),
+            identity(plan.mesh),
+            int(clustering.cluster[plan.fault.faces.cells].min()) if plan.fault is not None else 0,
+            len(plan.fault.faces.area) if plan.fault is not None else 0,
+            plan.receivers,
+            plan.fault_receivers,
+        ),  # fmt: skip
+    )
+
+
+def _check_built(plan: Plan) -> None:
+    """Raise NotBuiltError for what only one process can do so far."""
+    out, drives = plan.case.output, plan.drives
+    alone = {
+        f"integrator {plan.case.numerics.integrator}": plan.case.numerics.integrator != "ader",
+        "currents and incident waves": drives.sheets or drives.waves or drives.bodies or drives.points or drives.ports,
+        "output.flux": out.flux,
+        "output.spectrum": out.spectrum,
+    }
+    if found := [name for name, there in alone.items() if there]:
+        raise NotBuiltError([Problem(name, "runs in one process", advice="Leave out --ranks") for name in found])
+
+
+def identity(mesh: tets.Mesh) -> str:
+    """A hash of a mesh's vertices and cells."""
+    found = hashlib.sha256(mesh.vertices.tobytes())
+    found.update(mesh.cells.tobytes())
+    return found.hexdigest()
+
+
+def _rows(record: Any, chosen: np.ndarray) -> Any:
+    """A record of arrays with only the rows ``chosen``."""
+    return replace(record, **{f.name: getattr(record, f.name)[chosen] for f in fields(record)})
+
+
+def _border(plan: Plan, part: np.ndarray, cells: np.ndarray, here: np.ndarray) -> tuple[Border, np.ndarray]:
+    near, faces = plan.topology.neighbours[cells], plan.topology.neighbour_faces[cells]
+    cell, face = np.nonzero((near >= 0) & (here[near] < 0))
+    other = near[cell, face]
+    border = Border(
+        cell, face, cells[cell], part[other], plan.clustering.cluster[other], other, faces[cell, face].astype(np.int64)
+    )
+    impedance = np.stack(plan.law.impedance({k: v[other] for k, v in plan.material.items()}), 1)
+    beyond = np.full((*near.shape, impedance.shape[1]), np.nan)
+    beyond[cell, face] = impedance
+    return border, beyond
+
+
+def _fault(whole: FaultPlan, chosen: np.ndarray, here: np.ndarray) -> FaultPlan:
+    f = _rows(whole.faces, chosen)
+    faces = FaultFaces(**{**{x.name: getattr(f, x.name) for x in fields(f)}, "cells": here[f.cells]})
+    return replace(
+        whole,
+        faces=faces,
+        parameters={k: v[chosen] for k, v in whole.parameters.items()},
+        state={k: v[chosen] for k, v in whole.state.items()},
+        stress=whole.stress[chosen],
+        episodes=tuple(replace(e, traction=e.traction[chosen]) for e in whole.episodes),
+        positions=whole.positions[chosen],
+    )
+
+
+def _points(whole: Points | None, chosen: np.ndarray, here: np.ndarray) -> Points | None:
+    if whole is None or not len(chosen):
+        return None
+    return Points(whole.requested[chosen], whole.located[chosen], here[whole.cells[chosen]], whole.local[chosen])
+
+
+def collect(world: World, items: np.ndarray, values: Sequence[np.ndarray], count: int) -> list[np.ndarray] | None:
+    """Arrays with rows for all ``count`` items from those of every process; on the first process, None elsewhere."""
+    pieces = world.gather((items, list(values)))
+    if pieces is None:
+        return None
+    found = []
+    for i in range(len(values)):
+        example = next((v[i] for _, v in pieces if len(v[i])), pieces[0][1][i])
+        whole = np.zeros((count, *example.shape[1:]), example.dtype)
+        for where, arrays in pieces:
+            if len(where):
+                whole[where] = arrays[i]
+        found.append(whole)
+    return found

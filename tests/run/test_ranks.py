@@ -1,0 +1,250 @@
+"""Runs on several processes: the same numbers to the last bit, stops, deaths, and going on."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pytest
+
+import faultwave as fw
+from faultwave.base.errors import BackendError
+from faultwave.cli.launch import mpiexec
+from faultwave.domain import tets
+from faultwave.domain.tets.parts import write_parts
+from faultwave.output.formats.vtkhdf import VtkHdfReader
+from faultwave.output.results import load_results
+from tests.run.rupture.setup import small_mesh
+from tests.run.test_restart import asked
+
+pytestmark = pytest.mark.mpi
+pytest.importorskip("mpi4py")
+try:
+    LAUNCHER = mpiexec()
+except BackendError:
+    pytest.skip("no mpiexec", allow_module_level=True)
+
+END = 0.4
+
+BODY = """
+    import json, os, signal, sys
+    import numpy as np
+    import faultwave as fw
+    case, extra = json.loads(sys.argv[1]), json.loads(sys.argv[2])
+    {setup}
+    sim = fw.simulate(case, force=True) if isinstance(case, dict) else fw.resume(case, **extra)
+    sim.run({run})
+"""
+
+
+def launch(ranks, case, *, setup="", run="", extra=None, threads=1):
+    body = textwrap.dedent(BODY).format(setup=setup, run=run)
+    environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
+    command = [LAUNCHER, "-n", str(ranks), sys.executable, "-c", body, json.dumps(case), json.dumps(extra or {})]
+    return subprocess.run(command, capture_output=True, text=True, timeout=180, env=environment)
+
+
+def contents(folder):
+    """Every number of every result, cells of fields by their place; energies apart."""
+    found = {}
+    for kind in ("volume", "surface", "fault"):
+        with VtkHdfReader(folder / f"run-{kind}.vtkhdf") as file:
+            corners = file.points[file.cells]
+            order = np.lexsort((*corners.mean(1).T, file.field("global-id")))
+            values = [file.field(n, i)[order] for i in range(len(file.times)) for n in file.fields]
+            found[kind] = (file.times, corners[order], *values)
+    results = load_results(folder)
+    for kind, traces in results.traces.items():
+        for number, trace in traces.items():
+            found[kind, number] = (trace.time, *trace.columns.values(), *trace.vectors.values())
+    return found, {name: v.data for name, v in results.energies.variables.items()}
+
+
+def same(folder, whole):
+    found, energies = contents(folder)
+    assert found.keys() == whole[0].keys()
+    for key, arrays in whole[0].items():
+        assert len(found[key]) == len(arrays), key
+        for x, y in zip(found[key], arrays, strict=True):
+            np.testing.assert_array_equal(x, y, err_msg=str(key))
+    for name, values in whole[1].items():
+        scale = np.abs(whole[1]["momentumX"]).max() if name.startswith("momentum") else np.abs(values).max()
+        assert np.abs(energies[name] - values).max() <= 1e-12 * scale, name
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("alone")
+    sim = fw.simulate(asked(folder, "out", end_time=END)).run()
+    assert len(sim.plan.clustering.steps) > 1
+    return contents(folder / "out")
+
+
+@pytest.mark.parametrize(
+    "ranks, threads", [(2, 1), pytest.param(3, 2, marks=pytest.mark.slow), pytest.param(5, 1, marks=pytest.mark.slow)]
+)
+def test_any_number_of_processes_gives_the_same(tmp_path, alone, ranks, threads):
+    case = asked(tmp_path, "out", end_time=END)
+    case["numerics"]["threads"] = threads
+    done = launch(ranks, case)
+    assert done.returncode == 0, done.stderr
+    same(tmp_path / "out", alone)
+    manifest = json.loads((tmp_path / "out" / "run-manifest.json").read_text())
+    assert manifest["rates"]["processes"] == ranks
+    assert not [p for p in (tmp_path / "out").rglob("*partial*") if p.is_file()]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"clustering": {"rates": [3]}, "precision": "single"},
+        pytest.param({"clustering": {"rates": [1]}}, marks=pytest.mark.slow),
+    ],
+)
+def test_other_time_steps_and_precision(tmp_path, changes):
+    case = asked(tmp_path, "one", end_time=0.3, numerics=changes)
+    fw.simulate(case).run()
+    case["output"]["folder"] = str(tmp_path / "two")
+    case["output"]["seissol_layout"] = True
+    done = launch(2, case)
+    assert done.returncode == 0, done.stderr
+    case["output"]["folder"] = str(tmp_path / "three")
+    fw.simulate(case).run()
+    same(tmp_path / "two", contents(tmp_path / "three"))
+
+
+@pytest.mark.slow
+def test_odd_parts(tmp_path, alone):
+    """One process has a single cell, one no fault; the cut is that of the stored mesh."""
+    mesh = small_mesh()
+    topology = tets.build_topology(mesh)
+    part = np.where(mesh.vertices[mesh.cells].mean(1)[:, 1] > 2500.0, 1, 0)
+    lonely = np.flatnonzero((part == 1) & (topology.kinds != tets.BoundaryKind.FAULT).all(1))[0]
+    part[lonely] = 2
+    case = asked(tmp_path, "out", end_time=END)
+    write_parts(case["mesh"]["file"], mesh, topology, part, [3], np.arange(len(part)))
+    done = launch(3, case, setup="", run="")
+    assert done.returncode == 0, done.stderr
+    reference = dict(case, output={**case["output"], "folder": str(tmp_path / "one")})
+    fw.simulate(reference).run()
+    same(tmp_path / "out", contents(tmp_path / "one"))
+    ours, theirs = contents(tmp_path / "out")[0], alone[0]
+    for key in theirs:  # the cells have other numbers now; what is recorded at points has not changed
+        if isinstance(key, tuple):
+            for x, y in zip(ours[key], theirs[key], strict=True):
+                np.testing.assert_array_equal(x, y)
+
+
+STOP = "progress=lambda p: os.kill(os.getpid(), signal.SIGTERM) if p.time > 0.2 else None"
+
+
+@pytest.mark.parametrize("again", [1, pytest.param(2, marks=pytest.mark.slow), 3])
+def test_stopped_on_two_and_resumed_on_others(tmp_path, alone, again):
+    done = launch(2, asked(tmp_path, "out", end_time=END), run=STOP)
+    assert done.returncode != 0 and "interrupted at t" in done.stderr and "faultwave resume" in done.stderr
+    folder = tmp_path / "out"
+    if again == 1:
+        fw.resume(folder).run()
+    else:
+        done = launch(again, str(folder))
+        assert done.returncode == 0, done.stderr
+    same(folder, alone)
+
+
+@pytest.mark.parametrize("victims", ["one", pytest.param("all", marks=pytest.mark.slow)])
+def test_killed_in_mid_run_and_resumed(tmp_path, alone, victims):
+    """A process that dies brings the others down at once; nothing hangs."""
+    die = (
+        "import faultwave.march.clusters as m\n"
+        "advance = m.March.advance\n"
+        "def deadly(self, until):\n"
+        "    from faultwave.comm import world\n"
+        f"    if self.time > 0.3 and ({victims == 'all'} or world().rank == 1):\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    advance(self, until)\n"
+        "m.March.advance = deadly\n"
+    )
+    started = time.monotonic()
+    done = launch(2, asked(tmp_path, "out", end_time=END), setup=die)
+    assert done.returncode != 0 and time.monotonic() - started < 60
+    assert not (tmp_path / "out" / "run-receivers.h5").exists()
+    done = launch(2, str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    same(tmp_path / "out", alone)
+
+
+@pytest.mark.slow
+def test_a_process_that_fails_tells_why_and_ends_all(tmp_path):
+    fail = (
+        "import faultwave.run.simulation as s\n"
+        "check = s.Simulation._check\n"
+        "def broken(self):\n"
+        "    if self.world.rank == 1 and self.time > 0.1:\n"
+        "        raise MemoryError('no more memory on this node')\n"
+        "    check(self)\n"
+        "s.Simulation._check = broken\n"
+    )
+    started = time.monotonic()
+    done = launch(3, asked(tmp_path, "out", end_time=END), setup=fail)
+    assert done.returncode != 0 and time.monotonic() - started < 60
+    assert "process 1 of 3 failed and ends the run" in done.stderr
+    assert "no more memory on this node" in done.stderr
+
+
+def test_what_is_wrong_is_said_once(tmp_path):
+    case = asked(tmp_path, "out", end_time=END)
+    case["output"]["receivers"] = {"points": [[1e9, 0.0, 0.0]]}
+    done = launch(2, case)
+    assert done.returncode != 0 and "outside the mesh" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+def test_blow_up_is_everyones(tmp_path):
+    case = asked(tmp_path, "out", end_time=30.0)
+    case["numerics"]["cfl"] = 3.0
+    loosen = "from faultwave.run import plan; plan.LARGEST_CFL[3] = 9.0"
+    done = launch(2, case, setup=loosen)
+    assert done.returncode != 0 and "blew up" in done.stderr
+    assert json.loads((tmp_path / "out" / "run-manifest.json").read_text())["status"] == "failed"
+
+
+def test_the_command_starts_the_processes(tmp_path, alone):
+    from ruamel.yaml import YAML
+
+    case = asked(tmp_path, "out", end_time=END)
+    with open(tmp_path / "case.yaml", "w") as file:
+        YAML(typ="safe").dump(json.loads(json.dumps(case)), file)
+    command = [sys.executable, "-m", "faultwave.cli.main", "run", str(tmp_path / "case.yaml"), "--ranks", "2"]
+    environment = {k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=180, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("simulated in") == 1  # one process speaks
+    same(tmp_path / "out", alone)
+    wrong = [*command[:-2], "--ranks", "0"]
+    assert subprocess.run(wrong, capture_output=True, timeout=60).returncode == 2
+
+
+@pytest.mark.slow
+def test_sigterm_to_the_command_writes_a_checkpoint(tmp_path, alone):
+    from ruamel.yaml import YAML
+
+    case = asked(tmp_path, "out", end_time=600.0)
+    with open(tmp_path / "case.yaml", "w") as file:
+        YAML(typ="safe").dump(json.loads(json.dumps(case)), file)
+    command = [sys.executable, "-m", "faultwave.cli.main", "run", str(tmp_path / "case.yaml"), "--ranks", "2"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    kept = tmp_path / "out" / "run-checkpoints"
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not (kept / "000001").exists():
+        time.sleep(0.05)
+    process.send_signal(signal.SIGTERM)
+    _, text = process.communicate(timeout=60)
+    assert process.returncode == 1 and "interrupted at t" in text and "faultwave resume" in text
+    assert fw.resume(tmp_path / "out").time > 0.15
