@@ -52,6 +52,70 @@ def proxy(
         write(json, result)
 
 
+Case = Annotated[str, typer.Argument(metavar="CASE", help="A case, as for run.")]
+Seconds = Annotated[float, typer.Option("--seconds", help="Stepping in each repeat.")]
+
+
+@app.command(epilog="Example: faultwave bench scaling tpv5 --ranks 1 --ranks 2 --ranks 4 --threads 1")
+def scaling(
+    case: Case,
+    ranks: Annotated[list[int] | None, typer.Option("--ranks", min=1, help="Processes; repeat for several.")] = None,
+    threads: Annotated[list[int] | None, typer.Option("--threads", min=1, help="Threads; repeat for several.")] = None,
+    order: Annotated[int | None, typer.Option("--order", help="Convergence order.")] = None,
+    seconds: Seconds = 2.0,
+    repeats: Annotated[int, typer.Option("--repeats", min=1, help="Repeats; means and deviations are shown.")] = 3,
+    json: Json = None,
+    picture: Annotated[Path | None, typer.Option("--picture", metavar="PNG", help="Draw the rates.")] = None,
+) -> None:
+    """Measure a case's time stepping on several numbers of processes and threads (strong scaling).
+
+    Efficiencies are those against the first line, of time stepping and of the whole run with its start.
+    """
+    from faultwave.bench import scaling as bench
+    from faultwave.cli.launch import mpiexec
+
+    found = []
+    with screen.status(case) as say:
+        for each in threads or [1]:
+            for number in ranks or [1, 2]:
+                say(f"{number} processes of {each} threads")
+                asked = {} if order is None else {"order": order}
+                found.append(bench.run(mpiexec() if number > 1 else "", case, number, each, asked, seconds, repeats))
+    rows, header = bench.scaling(found)
+    screen.out().print(screen.table(f"{case}: {found[0]['cells']:,} cells", rows, header))
+    if json is not None:
+        bench.write_json(json, found)
+    if picture is not None:
+        screen.files([bench.draw(found, picture)])
+
+
+@app.command(epilog="Example: faultwave bench comm tpv5 --ranks 4")
+def comm(
+    case: Case,
+    ranks: Annotated[int, typer.Option("--ranks", min=2, help="Processes.")] = 2,
+    threads: Annotated[int, typer.Option("--threads", min=1, help="Threads of each.")] = 1,
+    seconds: Seconds = 2.0,
+    json: Json = None,
+) -> None:
+    """Show what the processes of a case send each other in a largest time step, and how long they wait for it."""
+    from faultwave.bench import scaling as bench
+    from faultwave.cli.launch import mpiexec
+
+    with screen.status(case) as say:
+        say(f"{ranks} processes of {threads} threads")
+        found = bench.run(mpiexec(), case, ranks, threads, {}, seconds)
+    screen.out().print(screen.table("a largest time step", *bench.traffic(found)), "")
+    last = found["repeats"][-1]
+    rows = [
+        ("stepping", f"{last['wall_s']:.3f} s"),
+        ("waiting for messages (the longest)", f"{last['exposed_s']:.3f} s"),
+        ("packing and sending (the longest)", f"{last['packing_s']:.3f} s"),
+    ]
+    screen.out().print(screen.table("last repeat", rows))
+    if json is not None:
+        bench.write_json(json, found)
+
+
 @app.command(epilog="Example: faultwave bench peak --threads 2")
 def peak(threads: Threads = None, json: Json = None) -> None:
     """Measure the machine's roofs with C made and compiled as kernels are, for 1, 2, 4 ... threads.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from faultwave.cli import screen
-from faultwave.cli.launch import Ranks, relaunch
+from faultwave.cli.launch import Ranks, from_tuned, relaunch
 
 if TYPE_CHECKING:
     from faultwave.base.errors import Problem, Problems
@@ -66,6 +66,9 @@ def run(
     output: Output = None,
     threads: Threads = None,
     ranks: Ranks = None,
+    tuned: Annotated[
+        Path | None, typer.Option("--tuned", metavar="FILE", help="Processes and threads from tune.")
+    ] = None,
     checkpoint_every: Every = None,
     force: Force = False,
 ) -> None:
@@ -75,6 +78,7 @@ def run(
     """
     from faultwave.run import simulate
 
+    ranks, threads = from_tuned(tuned, ranks, threads)
     relaunch(ranks, threads)
     asked = given(
         engine=engine,
@@ -197,6 +201,69 @@ def plan(
         screen.out().print(screen.table(section, rows), "")
 
 
+def tune(
+    case: CaseName,
+    cores: Annotated[int | None, typer.Option("--cores", min=1, help="Cores to fill; default all.")] = None,
+    seconds: Annotated[float, typer.Option("--seconds", help="Stepping in each of three repeats.")] = 2.0,
+    output: Annotated[
+        Path, typer.Option("--output", metavar="FILE", help="Where the best goes, for run --tuned.")
+    ] = Path("tuned.json"),
+) -> None:
+    """Find out how many processes and threads make a case fastest on this machine.
+
+    Steps the case for a while with every number of processes that fills the cores, shows the rates and writes the best
+    into a file that `faultwave run CASE --tuned FILE` takes.
+    """
+    import os
+
+    from faultwave.bench import scaling as bench
+    from faultwave.cli.launch import mpiexec
+
+    number = cores or len(os.sched_getaffinity(0))
+    with screen.status(case) as say:
+        found = bench.tune(mpiexec(), case, {}, number, say, seconds)
+    screen.out().print(screen.table(f"{case} on {number} cores", *bench.scaling(found)))
+    best = {"ranks": found[0]["processes"], "threads": found[0]["threads"], "updates_per_second": found[0]["rate"]}
+    screen.files([bench.write_json(output, best)])
+
+
+def submit(
+    case: Annotated[Path, typer.Argument(metavar="CASE", help="A case file.")],
+    nodes: Annotated[int, typer.Option("--nodes", min=1, help="Nodes.")],
+    tasks: Annotated[
+        int, typer.Option("--tasks", min=1, help="Processes a node; one a NUMA domain is a good start.")
+    ] = 2,
+    cores: Annotated[int, typer.Option("--cores", min=1, help="Cores of each process, one thread a core.")] = 16,
+    time: Annotated[str, typer.Option("--time", help="Time limit, as Slurm writes it.")] = "24:00:00",
+    partition: Annotated[str, typer.Option("--partition", help="Slurm's partition.")] = "",
+    account: Annotated[str, typer.Option("--account", help="Slurm's account.")] = "",
+    output: Annotated[Path, typer.Option("--output", metavar="DIR", help="Folder for everything written.")] = Path(
+        "output"
+    ),
+    script: Annotated[Path | None, typer.Option("--script", metavar="FILE", help="Name of the script.")] = None,
+    force: Force = False,
+) -> None:
+    """Write a batch script for Slurm with processes bound to cores.
+
+    Before its time is over the run writes a checkpoint, and the job goes on in another turn.
+    """
+    from faultwave.base.errors import InputError, Problem
+    from faultwave.output.atomic import atomic_text
+    from faultwave.run.submit import Job
+    from faultwave.run.submit import script as text
+
+    if not case.is_file():
+        raise InputError(Problem(str(case), "no such case file"))
+    target = script or Path(f"{case.stem}.sbatch")
+    if target.exists() and not force:
+        raise InputError(Problem(str(target), "is there already", advice="Use --force to replace it"))
+    job = Job(case.absolute(), output.absolute(), nodes, tasks, cores, time, partition, account)
+    with atomic_text(target) as file:
+        file.write(text(job))
+    screen.files([target])
+    screen.out().print(f"send it with: sbatch {target}", soft_wrap=True)
+
+
 def add_commands(app: typer.Typer) -> None:
     """Give the program the commands of this file."""
     commands: tuple[tuple[Callable[..., None], str], ...] = (
@@ -204,6 +271,8 @@ def add_commands(app: typer.Typer) -> None:
         (resume, "Example: faultwave resume results --threads 8"),
         (check, "Example: faultwave check parameters.par"),
         (plan, "Example: faultwave plan tpv5 --order 6"),
+        (tune, "Example: faultwave tune parameters.par --output tuned.json"),
+        (submit, "Example: faultwave submit case.yaml --nodes 16 --tasks 8 --cores 16"),
     )
     for command, example in commands:
         app.command(epilog=example)(command)

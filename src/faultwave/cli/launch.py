@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -48,6 +49,20 @@ def relaunch(ranks: int | None, threads: int | None) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
     raise typer.Exit(process.wait())
+
+
+def from_tuned(file: Path | None, ranks: int | None, threads: int | None) -> tuple[int | None, int | None]:
+    """Processes and threads of a file that `faultwave tune` wrote; what is given beside it wins."""
+    if file is None:
+        return ranks, threads
+    try:
+        best = json.loads(file.read_text())
+        found = int(best["ranks"]), int(best["threads"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(Problem(str(file), f"is no file of faultwave tune: {error}")) from None
+    if launched():  # the launcher has said how many processes
+        return ranks, threads or found[1]
+    return ranks or found[0], threads or found[1]
 
 
 def mpiexec() -> str:

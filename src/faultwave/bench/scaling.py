@@ -1,0 +1,146 @@
+"""Processes times threads: how a case's rate grows with them, what is sent, and which is best on this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from faultwave.base.errors import RunError
+from faultwave.bench.worker import MARK
+from faultwave.output.atomic import atomic_text
+
+Rows = list[tuple[str, ...]]
+
+
+def run(
+    launcher: str,
+    case: str,
+    ranks: int,
+    threads: int,
+    overrides: dict[str, Any],
+    seconds: float = 2.0,
+    repeats: int = 3,
+) -> dict[str, Any]:
+    """One measurement; ``repeats`` of about ``seconds`` of stepping. Raises RunError with what the processes said."""
+    asked = {"case": case, "overrides": {**overrides, "threads": threads}, "seconds": seconds, "repeats": repeats}
+    command = [sys.executable, "-m", "faultwave.bench.worker", json.dumps(asked)]
+    command = [launcher, "-n", str(ranks), *command] if ranks > 1 else command
+    environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    lines = [line for line in done.stdout.splitlines() if line.startswith(MARK)]
+    if done.returncode or not lines:
+        raise RunError(
+            f"{ranks} processes of {threads} threads failed:\n{(done.stderr or done.stdout).strip()[-2000:]}"
+        )
+    result: dict[str, Any] = json.loads(lines[0][len(MARK) :])
+    rates = [r["updates_per_second"] for r in result["repeats"]]
+    result["rate"] = statistics.fmean(rates)
+    result["deviation"] = statistics.stdev(rates) / result["rate"] if len(rates) > 1 else 0.0
+    walls = statistics.fmean(r["wall_s"] for r in result["repeats"])
+    result["exposed_share"] = statistics.fmean(r["exposed_s"] for r in result["repeats"]) / walls
+    result["cases_per_day"] = 86400.0 / (result["setup_s"] + result["end_time"] / result["simulated_s"] * walls)
+    result["stepping_s"] = result["end_time"] / result["simulated_s"] * walls
+    return result
+
+
+def scaling(results: Sequence[dict[str, Any]]) -> tuple[Rows, tuple[str, ...]]:
+    """Table of strong scaling: efficiency of time stepping, and of the whole run with its start, against the first."""
+    first = results[0]
+    cores = first["processes"] * first["threads"]
+    rows: Rows = []
+    for r in results:
+        share = r["processes"] * r["threads"] / cores
+        whole = (first["setup_s"] + first["stepping_s"]) / (r["setup_s"] + r["stepping_s"]) / share
+        rows.append((
+            f"{r['processes']} x {r['threads']}", f"{r['rate']:,.0f}", f"{100 * r['deviation']:.1f} %",
+            f"{100 * r['rate'] / first['rate'] / share:.0f} %", f"{100 * whole:.0f} %", f"{100 * r['exposed_share']:.1f} %",
+            f"{r['cases_per_day']:.3g}",
+        ))  # fmt: skip
+    header = (
+        "processes x threads",
+        "updates/s",
+        "deviation",
+        "stepping",
+        "whole run",
+        "exposed messages",
+        "cases a day",
+    )
+    return rows, header
+
+
+def traffic(result: dict[str, Any]) -> tuple[Rows, tuple[str, ...]]:
+    """Messages and bytes a largest time step between processes, as a matrix: rows send."""
+    sent, steps, count = result["sent"], result["steps"], result["processes"]
+    rows: Rows = []
+    for rank, to in enumerate(sent):
+        cells = []
+        for other in range(count):
+            messages, size = to.get(str(other), to.get(other, (0, 0)))
+            cells.append(f"{messages / steps:g} messages, {size / steps / 1024:,.1f} KiB" if messages else "")
+        rows.append((str(rank), *cells))
+    return rows, ("from \\ to", *map(str, range(count)))
+
+
+def candidates(cores: int) -> list[tuple[int, int]]:
+    """(processes, threads) that fill the cores."""
+    return [(n, cores // n) for n in range(1, cores + 1) if cores % n == 0]
+
+
+def tune(
+    launcher: str, case: str, overrides: dict[str, Any], cores: int, say: Callable[[str], None], seconds: float = 2.0
+) -> list[dict[str, Any]]:
+    """Measure every way to fill the cores, fastest first."""
+    found = []
+    for ranks, threads in candidates(cores):
+        say(f"{ranks} processes of {threads} threads")
+        found.append(run(launcher, case, ranks, threads, overrides, seconds))
+    return sorted(found, key=lambda r: -r["rate"])
+
+
+def write_json(path: str | Path, content: Any) -> Path:
+    """Everything measured, whole or not at all."""
+    with atomic_text(path) as file:
+        json.dump(content, file, indent=1)
+    return Path(path)
+
+
+def draw(results: Sequence[dict[str, Any]], path: str | Path) -> Path:
+    """Rate against cores, with the line of perfect scaling from the first result; one colour a number of threads."""
+    from faultwave.plot import style
+
+    with style.house():
+        figure = style.figure(4.6, 3.4)
+        axes = figure.add_subplot()
+        cores = [r["processes"] * r["threads"] for r in results]
+        perfect = [results[0]["rate"] * c / cores[0] / 1e6 for c in (min(cores), max(cores))]
+        axes.plot((min(cores), max(cores)), perfect, color="#999999", lw=0.8, label="perfect")
+        for colour, threads in zip(style.COLOURS * 9, sorted({r["threads"] for r in results}), strict=False):
+            mine = [r for r in results if r["threads"] == threads]
+            x, y = [r["processes"] * threads for r in mine], [r["rate"] / 1e6 for r in mine]
+            bars = [r["rate"] * r["deviation"] / 1e6 for r in mine]
+            axes.errorbar(
+                x,
+                y,
+                bars,
+                color=colour,
+                marker="o",
+                ms=4,
+                lw=1.2,
+                capsize=2,
+                label=f"{threads} thread{'s' * (threads > 1)} each",
+            )
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log", base=2)
+        axes.yaxis.set_major_formatter(lambda value, place: f"{value:.3g}")
+        axes.set_xticks(sorted(set(cores)), [str(c) for c in sorted(set(cores))])
+        axes.set_xlabel("cores")
+        axes.set_ylabel("million element updates a second")
+        axes.set_title(f"{results[0]['cells']:,} cells")
+        axes.legend(frameon=False)
+        return style.save(figure, Path(path))

@@ -1,0 +1,62 @@
+"""One measurement of a case on several processes; run by each of them under a launcher (``python -m``).
+
+Reads what to do as JSON from its argument and prints the result as JSON on the first process.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time as clock
+from typing import Any
+
+MARK = "faultwave-measured:"
+
+
+def measure(case: Any, overrides: dict[str, Any], seconds: float, repeats: int) -> dict[str, Any]:
+    """Step the case, without output, ``repeats`` times for about ``seconds``; all processes together."""
+    from faultwave.run import simulate
+
+    started = clock.perf_counter()
+    sim: Any = simulate(case, force=True, **overrides)
+    engine, world, march = sim.engine, sim.world, sim.engine.march
+    world.wait()
+    ready = clock.perf_counter() - started
+
+    def advance(steps: int) -> float:
+        world.wait()
+        begin = clock.perf_counter()
+        for _ in range(steps):
+            march.advance(march.time + march.longest)
+        world.wait()
+        return clock.perf_counter() - begin
+
+    advance(1)  # warms caches, kernels and the friction state
+    steps = world.share(max(1, round(seconds / max(advance(1), 1e-6))))
+    found = [_one(engine, march, world, sim.updates_share, advance, steps) for _ in range(repeats)]
+    sent = world.gather(dict(engine.exchange.sent) if engine.exchange else {})
+    return {
+        "cells": int(sim.plan.clustering.histogram.sum()), "processes": world.size, "threads": engine.backend.threads,
+        "setup_s": ready, "simulated_s": steps * march.longest, "end_time": sim.case.end_time, "repeats": found, "sent": sent,
+        "steps": steps * repeats + 2, "largest_step": march.longest,
+    }  # fmt: skip
+
+
+def _one(engine: Any, march: Any, world: Any, share: float, advance: Any, steps: int) -> dict[str, float]:
+    updates, waited = engine.updates, march.waited
+    packing = engine.exchange.seconds if engine.exchange else 0.0
+    wall = advance(steps)
+    packed = (engine.exchange.seconds if engine.exchange else 0.0) - packing
+    waited, packed = world.largest([march.waited - waited, packed])
+    return {
+        "wall_s": wall, "updates_per_second": (engine.updates - updates) * share / wall, "exposed_s": waited, "packing_s": packed,
+    }  # fmt: skip
+
+
+if __name__ == "__main__":
+    asked = json.loads(sys.argv[1])
+    result = measure(**asked)
+    from faultwave.comm import world
+
+    if world().first:
+        print(MARK + json.dumps(result), flush=True)

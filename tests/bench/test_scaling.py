@@ -1,0 +1,101 @@
+"""Scaling, traffic and tuning: what is measured is what happens; tables and files."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from faultwave.bench import scaling
+from faultwave.cli.launch import _without_ranks, from_tuned
+
+CASE = {
+    "end_time": 1.0,
+    "mesh": {"generate": {"shape": "box", "cells": [4, 4, 4], "lower": [0, 0, 0], "upper": [1, 1, 1]}},
+    "material": {"constant": {"rho": 1.0, "mu": 1.0, "lambda": 2.0}},
+    "numerics": {"order": 3, "clustering": {"rates": [1]}},
+}
+
+
+def result(processes, threads, rate, setup=1.0):
+    return {
+        "processes": processes, "threads": threads, "rate": rate, "deviation": 0.01, "setup_s": setup, "exposed_share": 0.02,
+        "stepping_s": 1e9 / rate, "cases_per_day": 5.0, "cells": 100,
+    }  # fmt: skip
+
+
+def test_efficiency_is_against_the_first_and_the_cores():
+    rows, header = scaling.scaling([result(1, 2, 100e6), result(4, 2, 300e6)])
+    assert header[3:5] == ("stepping", "whole run")
+    assert rows[0][3:5] == ("100 %", "100 %")
+    assert rows[1][3] == "75 %"
+    assert rows[1][4] == f"{100 * (1 + 10) / (1 + 10 / 3) / 4:.0f} %"
+
+
+def test_every_way_to_fill_the_cores():
+    assert scaling.candidates(6) == [(1, 6), (2, 3), (3, 2), (6, 1)]
+
+
+def test_traffic_counts_messages_and_bytes_each_way(tmp_path):
+    """One cluster: a message a step to the neighbour, of 18 numbers (order 3) for each face between the two."""
+    pytest.importorskip("mpi4py")
+    from faultwave.base.errors import BackendError
+    from faultwave.cli.launch import mpiexec
+
+    try:
+        launcher = mpiexec()
+    except BackendError:
+        pytest.skip("no mpiexec")
+    import faultwave as fw
+    from faultwave.run.share import cut
+
+    found = scaling.run(launcher, CASE, 2, 1, {}, 0.05, 2)
+    plan = fw.simulate(CASE).plan
+    part = cut(plan, 2)
+    near = plan.topology.neighbours
+    faces = int(((near >= 0) & (part[near] != part[:, None])).sum()) // 2
+    for here, there in ((0, "1"), (1, "0")):
+        messages, size = found["sent"][here][there]
+        assert messages == found["steps"] and size == messages * faces * 18 * 8
+    rows, _ = scaling.traffic(found)
+    assert rows[0][2].startswith("1 messages") and rows[0][1] == ""
+    assert found["rate"] > 0 and found["cells"] == 384
+    picture = scaling.draw([found], tmp_path / "a.png")
+    assert picture.stat().st_size > 5000
+
+
+def test_what_fails_is_told():
+    from faultwave.base.errors import RunError
+
+    with pytest.raises(RunError, match="no such file or example"):
+        scaling.run("", "nowhere", 1, 1, {}, 0.1, 1)
+
+
+def test_the_tuned_file(tmp_path, monkeypatch):
+    from faultwave.base.errors import InputError
+    from faultwave.cli import launch
+
+    monkeypatch.setattr(launch, "launched", lambda: False)
+    file = tmp_path / "tuned.json"
+    file.write_text(json.dumps({"ranks": 4, "threads": 2}))
+    assert from_tuned(file, None, None) == (4, 2)
+    assert from_tuned(file, 1, 3) == (1, 3)
+    assert from_tuned(None, None, 3) == (None, 3)
+    file.write_text("{}")
+    with pytest.raises(InputError, match="no file of faultwave tune"):
+        from_tuned(file, None, None)
+    assert _without_ranks(["run", "a", "--ranks", "3", "--force", "--ranks=2"]) == ["run", "a", "--force"]
+
+
+def test_the_batch_script_is_bash_and_asks_for_what_was_said(tmp_path):
+    import subprocess
+
+    from faultwave.run.submit import Job, script
+
+    text = script(Job(tmp_path / "my case.yaml", tmp_path / "out put", 16, 8, 12, "2:00:00", account="geo"))
+    for line in ("--nodes=16", "--ntasks-per-node=8", "--cpus-per-task=12", "--account=geo", "--signal=USR1@300"):
+        assert f"#SBATCH {line}\n" in text
+    assert "#SBATCH --partition" not in text
+    file = tmp_path / "a.sbatch"
+    file.write_text(text)
+    assert subprocess.run(["bash", "-n", str(file)]).returncode == 0
