@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from faultwave.domain.tets.box import Box, box_mesh
+from faultwave.domain.tets.clusters import assign_clusters
 from faultwave.domain.tets.mesh import BoundaryKind
 from faultwave.domain.tets.topology import build_topology
 from faultwave.engines.dg.layout import Layout, build_layout, ranged
@@ -183,3 +184,49 @@ def test_fault_between_clusters_is_refused() -> None:
     cluster[np.flatnonzero(fault.any(1))[0]] = 1
     with pytest.raises(ValueError, match="fault"):
         build_layout(top.neighbours, top.neighbour_faces, cluster, fault, np.zeros(12, bool), np.arange(12), 1)
+
+
+def test_channels_of_two_processes_fit_together():
+    """What one sends, the other expects: in number, kind and order, whatever the clusters (by hand, without MPI)."""
+    from faultwave.engines.dg.layout import Border
+
+    rng = np.random.default_rng(5)
+    mesh = box_mesh(Box((3, 3, 3), (0, 0, 0), (1, 1, 1), perturb=0.2, seed=2))
+    topology = build_topology(mesh, None)
+    cells = len(mesh.cells)
+    none = np.zeros((cells, 4), bool)
+    step = 1.0 + 7.0 * (mesh.vertices[mesh.cells].mean(1)[:, 0] > 0.5)
+    clustering = assign_clusters(step, topology.neighbours, none, (2,))
+    cluster, part = clustering.cluster, rng.integers(0, 2, cells)
+    made = []
+    for rank in range(2):
+        mine = np.flatnonzero(part == rank)
+        here = np.append(np.full(cells, -1), -1)
+        here[mine] = np.arange(len(mine))
+        near, faces = topology.neighbours[mine], topology.neighbour_faces[mine]
+        cell, face = np.nonzero((near >= 0) & (here[near] < 0))
+        other = near[cell, face]
+        border = Border(cell, face, mine[cell], part[other], cluster[other], other, faces[cell, face])
+        layout = build_layout(
+            here[near], faces, cluster[mine], none[mine], np.zeros(len(mine), bool), np.arange(len(mine)), 4, border,
+            len(clustering.steps),
+        )  # fmt: skip
+        made.append((layout, border, mine))
+    kinds = set()
+    for (a, near, _), (b, far, _) in (made, made[::-1]):
+        assert sum(c.count for c in a.channels) == len(near.cell)
+        owner = {
+            int(a.own[a.position[c], f]): (n, f) for c, f, n in zip(near.cell, near.face, near.number, strict=True)
+        }
+        owner |= {int(even): owner[int(own)] for own, even, _ in a.accumulate.rows if int(own) in owner}
+        reader = {
+            int(b.incoming[0][b.position[c], f]): (n, g)
+            for c, f, n, g in zip(far.cell, far.face, far.other_number, far.other_face, strict=True)
+        }
+        for c in a.channels:
+            (d,) = [x for x in b.channels if (x.cluster, x.other) == (c.other, c.cluster)]
+            assert c.count == d.count and c.send == d.receive
+            kinds.add((c.send, int(np.sign(c.other - c.cluster))))
+            if c.send == "wave":  # the k-th wave sent is the one that the k-th face there reads
+                assert [owner[int(x)] for x in c.send_slots[0]] == [reader[d.first + k] for k in range(d.count)]
+    assert kinds == {("wave", 0), ("wave", 1), ("series", -1)}

@@ -45,30 +45,26 @@ class Channel:
 class _Line:
     """A channel at work."""
 
-    def __init__(self, channel: Channel, stores: dict[Kind, np.ndarray], world: World, lossy: bool):
+    def __init__(self, channel: Channel, stores: dict[Kind, np.ndarray], world: World):
         self.channel, self.source = channel, stores[channel.send]
-        self.target = stores[channel.receive][channel.first : channel.first + channel.count]
-        kind = np.float32 if lossy else self.source.dtype
-        self.out: np.ndarray = np.empty((channel.count, self.source.shape[1]), kind)
-        self.into: np.ndarray = np.empty(self.target.shape, kind) if lossy else self.target
+        self.out: np.ndarray = np.empty((channel.count, self.source.shape[1]), self.source.dtype)
+        into = stores[channel.receive][channel.first : channel.first + channel.count]
         # Tags tell the channels of a pair of processes apart; both name the sender's cluster first.
         tag = lambda a, b: 3 * a + (b - a + 1)  # noqa: E731
         self.sending = world.mpi.Send_init(self.out, channel.rank, tag(channel.cluster, channel.other))
-        self.receiving = world.mpi.Recv_init(self.into, channel.rank, tag(channel.other, channel.cluster))
+        self.receiving = world.mpi.Recv_init(into, channel.rank, tag(channel.other, channel.cluster))
         self.arrived = False
         self.receiving.Start()
 
     def push(self, turn: int) -> int:
         self.sending.Wait()  # of the last time; it is long done unless the other process is a step behind
-        np.copyto(self.out, self.source[self.channel.send_slots[turn]], casting="same_kind")
+        np.take(self.source, self.channel.send_slots[turn], 0, self.out)
         self.sending.Start()
         return self.out.nbytes
 
     def here(self) -> bool:
         if not self.arrived and self.receiving.Test():
             self.arrived = True
-            if self.into is not self.target:
-                self.target[...] = self.into
         return self.arrived
 
     def ask(self) -> None:
@@ -89,10 +85,10 @@ class Exchange:
 
     def __init__(
         self, world: World, channels: Sequence[Channel], stores: dict[Kind, np.ndarray], rates: Sequence[int],
-        limit: Callable[[], int], turns: Sequence[int], lossy: bool = False,
+        limit: Callable[[], int], turns: Sequence[int],
     ):  # fmt: skip
         self.world, self.rates, self.limit, self.turns = world, list(rates), limit, turns
-        self.lines = [_Line(c, stores, world, lossy) for c in channels]
+        self.lines = [_Line(c, stores, world) for c in channels]
         clusters = range(len(rates))
         self.equal = [[x for x in self._of(c) if x.channel.other == c] for c in clusters]
         self.slower = [[x for x in self._of(c) if x.channel.other > c] for c in clusters]
