@@ -75,8 +75,7 @@ def test_a_wave_enters_through_an_absorbing_side(integrator: str, flux: str | No
     np.testing.assert_allclose(sim.sample(x)[:, 5], want, atol=0.02 * want.max())
 
 
-@pytest.mark.parametrize("rates", [(1,), (2,)])
-@pytest.mark.parametrize("integrator", ("ader", "leapfrog"))
+@pytest.mark.parametrize("integrator, rates", [("ader", (2,)), ("leapfrog", (1,))])
 def test_total_field_inside_nothing_outside(integrator: str, rates: tuple[int, ...]) -> None:
     mesh = box_mesh(Box((6,) * 3, (0,) * 3, (1.0,) * 3, dict.fromkeys("xyz", "absorbing"), shuffle=True, perturb=0.2))
     inside = (np.abs(mesh.vertices[mesh.cells].mean(1) - 0.5) < 1 / 6).all(1)

@@ -10,6 +10,7 @@ import pytest
 
 import faultwave as fw
 from faultwave.base.errors import InputError
+from faultwave.run import report
 from faultwave.verify.exact.cavity import Cavity
 
 C0 = 1 / np.sqrt(8.8541878128e-12 * 1.25663706212e-6)
@@ -135,6 +136,19 @@ def test_mistakes_are_told(tmp_path: Path, material: dict, boundaries: list[str]
     mesh = {"file": str(two_regions(tmp_path)), "boundaries": {"pec": boundaries}}
     with pytest.raises(InputError, match=said):
         fw.simulate(case(mesh=mesh, material={"regions": material}))
+
+
+@pytest.mark.parametrize(
+    "side, said", [(0.03, "3 wavelengths"), (30.0, "IS THE GEOMETRY IN METRES"), (3e-5, "IS THE GEOMETRY IN METRES")]
+)
+def test_a_slip_of_units_shows_in_the_plan(side: float, said: str) -> None:
+    """A box of 30 mm at 30 GHz; of 30 m where millimetres were read as metres, and the other way round."""
+    burst = {"kind": "burst", "frequency": "28 GHz", "duration": 0.25e-9}
+    current = {"kind": "point", "location": [side / 3] * 3, "moment": [0, 0, 1], "time_function": burst}
+    sim = fw.simulate(case(mesh=box((6, 6, 6), (side,) * 3, dict.fromkeys("xyz", "pec")), currents=[current]))
+    rows = dict(report._resolution(sim.plan))
+    text = rows["at 3e+10 Hz, the highest asked for"]
+    assert said in text and ("METRES" in text) == (side != 0.03)
 
 
 def test_a_wall_without_impedance_is_told() -> None:

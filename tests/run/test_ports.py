@@ -14,6 +14,7 @@ import pytest
 from faultwave.base.errors import InputError
 from faultwave.domain.tets.box import Box, box_mesh
 from faultwave.output.formats.touchstone import read_touchstone, write_touchstone
+from faultwave.plot.scattering import plot_scattering
 from faultwave.run.scattering import save_scattering, scattering
 from faultwave.verify import meshes
 
@@ -113,3 +114,10 @@ def test_touchstone_of_other_programs(tmp_path: Path) -> None:
         path.write_text(text)
         with pytest.raises(InputError):
             read_touchstone(path)
+
+
+def test_a_picture_of_the_parameters(tmp_path: Path) -> None:
+    f = np.linspace(1e9, 2e9, 5)
+    s = np.array([[[0.3, 0.9j], [0.9j, 0.3]]] * 5)
+    path = plot_scattering(write_touchstone(tmp_path / "x", f, s))
+    assert path.name == "x.png" and path.read_bytes().startswith(b"\x89PNG")

@@ -10,6 +10,8 @@ from faultwave.verify.cases import (
     interfaces,
     local_time_stepping,
     maxwell,
+    maxwell_spheres,
+    maxwell_walls,
     plane_wave,
     time_steps,
 )
@@ -44,6 +46,29 @@ def test_cavity_errors_are_those_of_the_table(order):
 def test_cavity_rings_at_its_frequencies():
     rows = maxwell.frequencies(order=4, n=3, time=15.0)
     assert [row.measured < 2e-4 for row in rows] == [True] * 3, rows
+
+
+def test_skin_depth_of_a_conductor():
+    rows = maxwell_walls.skin_rows()
+    assert len(rows) == 3 and all(row.ok for row in rows), rows
+
+
+@pytest.mark.slow
+def test_walls_and_layer():
+    rows = [*maxwell_walls.impedance_rows(), maxwell_walls.layer_row(4)]
+    assert all(row.ok for row in rows), rows
+
+
+def test_spherical_cavity_on_a_coarse_mesh():
+    pytest.importorskip("gmsh")
+    assert maxwell_spheres.cavity_error(0.3, 3, 22.0) < 2e-3
+
+
+@pytest.mark.slow
+def test_a_ball_scatters_as_mie_says():
+    pytest.importorskip("gmsh")
+    measured, exact = maxwell_spheres.scattered((0.5, 1.6), 4, np.arange(0.0, 181.0, 15.0))
+    assert np.abs(10 * np.log10(measured / exact))[exact > 0.1 * exact.max()].max() < 0.5
 
 
 def test_a_wrong_solution_is_not_accepted():

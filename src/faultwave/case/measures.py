@@ -72,3 +72,17 @@ class Checkpoints(Settings):
     interval: Quantity("s", gt=0) | None = Field(None, description="Simulated time between checkpoints.")
     wall_time: Quantity("s", gt=0) | None = Field(None, description="Wall-clock time between checkpoints.")
     keep: int = Field(2, ge=1, description="How many are kept.")
+
+
+class FarField(Settings):
+    """Radar cross section from the scattered field around volumes."""
+
+    volumes: list[str | int] = Field(min_length=1, description="Volumes that the closed surface surrounds.")
+    frequencies: list[Quantity("Hz", gt=0)] = Field(min_length=1, description="Frequencies.")
+    theta: list[Quantity("deg")] = Field(min_length=1, description="Angles from the z axis.")
+    phi: list[Quantity("deg")] = Field(
+        [0.0], min_length=1, description="Angles around the z axis, from x; each with every theta."
+    )
+    interval: Quantity("s", gt=0) | None = Field(
+        None, description="Sampling interval; default a twentieth of the shortest period."
+    )

@@ -14,7 +14,7 @@ from pydantic import Field, WrapValidator, model_validator
 from faultwave.base.units import Quantity
 from faultwave.case.common import InputFile, OutputFolder, Parameters, Settings, Vector, need
 from faultwave.case.grid import Attenuation, Grid, Side
-from faultwave.case.measures import Checkpoints, Flux, Ports, Spectrum
+from faultwave.case.measures import Checkpoints, FarField, Flux, Ports, Spectrum
 from faultwave.case.sources import Current, Incident, MatchedLayer, Source
 
 
@@ -397,6 +397,7 @@ class Output(Settings):
     volume: VolumeOutput | None = Field(None, description="Snapshots of the wave field.")
     energies: EnergyOutput | None = Field(None, description="Energies, work and moment.")
     flux: list[Flux] = Field(default_factory=list, description="Energy flow through surfaces.")
+    far_field: FarField | None = Field(None, description="Radar cross section.")
     spectrum: Spectrum | None = Field(None, description="Resonances of the receivers' records.")
     checkpoint: Checkpoints | None = Field(None, description="Checkpoints, for `faultwave resume`.")
     precision: Literal["single", "double"] = Field("single", description="Precision of field files.")
@@ -484,8 +485,10 @@ class Case(Settings):
                     or self.impedances
                     or self.output.flux
                     or self.output.spectrum
+                    or self.output.far_field
                 ),
-                "matched_layer, ports, currents, incident, impedances, output.flux and output.spectrum need the engine dg",
+                "matched_layer, ports, currents, incident, impedances, output.flux, output.spectrum and output.far_field "
+                "need the engine dg",
             ),
             (self.engine != "fd" or self.stop.energy_below is None, "stop.energy_below needs the engine dg"),
             (self.engine != "dg" or self.mesh is not None, "'mesh' is missing: the engine dg needs one"),

@@ -16,6 +16,8 @@ _ENERGIES = {
     "acoustic_energy": "acoustic strain energy",
     "acoustic_kinetic_energy": "acoustic kinetic energy",
     "gravitational_energy": "gravitational energy",
+    "electric_energy": "electric energy",
+    "magnetic_energy": "magnetic energy",
     "total_frictional_work": "frictional work",
     "static_frictional_work": "static frictional work",
 }

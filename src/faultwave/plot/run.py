@@ -8,6 +8,7 @@ from faultwave.base.errors import InputError, Problem
 from faultwave.output.atomic import explaining
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.output.results import Results, load_results
+from faultwave.plot.electromagnetic import plot_far_field, plot_resonances
 from faultwave.plot.energies import plot_energies
 from faultwave.plot.fault import plot_peak_slip_rate, plot_rupture, read_fault_maps
 from faultwave.plot.seismograms import plot_fault_receivers, plot_receivers
@@ -18,7 +19,7 @@ def plot_run(folder: str | Path, out: str | Path | None = None, *, prefix: str |
     """Draw what the files of a run hold and return the pictures (PNG) written, into its folder unless ``out`` is given.
 
     PREFIX-rupture (slip and rupture-time contours), -peak-slip-rate, -surface-peak-velocity, -surface-snapshots,
-    -receivers, -fault-receivers, -energies. Raises InputError for a folder without anything to draw.
+    -receivers, -fault-receivers, -resonances, -far-field, -energies. Raises InputError for a folder without anything to draw.
     """
     results = load_results(folder, prefix)
     target = Path(out) if out is not None else results.folder
@@ -56,6 +57,11 @@ def _histories(results: Results, stem: str) -> list[Path | None]:
         plot_receivers(list(traces["receiver"].values()), Path(f"{stem}-receivers.png")),
         plot_fault_receivers(list(traces["faultreceiver"].values()), Path(f"{stem}-fault-receivers.png")),
     ]
+    found, far = (results.folder / f"{results.prefix}-{name}.csv" for name in ("resonances", "far-field"))
+    if found.exists():
+        pictures.append(plot_resonances(list(traces["receiver"].values()), found, Path(f"{stem}-resonances.png")))
+    if far.exists():
+        pictures.append(plot_far_field(far, Path(f"{stem}-far-field.png")))
     if results.energies is not None:
         pictures.append(plot_energies(results.energies, Path(f"{stem}-energies.png")))
     return pictures

@@ -26,19 +26,29 @@ def plot_scattering(path: str | Path, out: str | Path | None = None) -> Path:
     fig = style.figure(height=3.4)
     ax = style.mosaic(fig, 1, 1)[0, 0]
     decibels = 20 * np.log10(np.maximum(np.abs(s), 1e-8))
-    number = 0
+    groups: list[list[tuple[int, int]]] = []  # curves that lie on each other are one
     for i in range(s.shape[1]):
         for j in range(s.shape[2]):
-            style_of = {"color": style.COLOURS[number % len(style.COLOURS)], "ls": "--" if j > i else "-"}
-            ax.plot(frequencies / size, decibels[:, i, j], label=f"$S_{{{i + 1}{j + 1}}}$", **style_of)
-            number += 1
+            same = [g for g in groups if np.abs(np.abs(s[:, i, j]) - np.abs(s[:, g[0][0], g[0][1]])).max() < 5e-3]
+            if same:
+                same[0].append((i, j))
+            else:
+                groups.append([(i, j)])
+    for number, group in enumerate(groups):
+        label = ", ".join(f"$S_{{{i + 1}{j + 1}}}$" for i, j in group)
+        ax.plot(
+            frequencies / size,
+            decibels[:, group[0][0], group[0][1]],
+            color=style.COLOURS[number % len(style.COLOURS)],
+            label=label,
+        )
     ax.set_xlabel(f"frequency [{name}]")
     ax.set_ylabel("magnitude [dB]")
     ax.set_ylim(max(-80.0, 10 * np.floor(decibels.min() / 10)), 3)
     ax.set_xlim(frequencies[0] / size, frequencies[-1] / size)
     ax.grid(color="#e4e4e4", lw=0.5)
     ax.set_axisbelow(True)
-    ax.legend(ncols=min(4, s.shape[1] ** 2))
+    ax.legend(ncols=min(4, len(groups)))
     return style.save(fig, Path(out) if out is not None else path.with_suffix(".png"))
 
 

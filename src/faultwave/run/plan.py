@@ -17,6 +17,7 @@ from faultwave.run import integrators
 from faultwave.run.asked import check_asked
 from faultwave.run.collect import collected
 from faultwave.run.drives import DrivePlan, plan_drives
+from faultwave.run.far_field import Around, plan_far_field
 from faultwave.run.fault_plan import FaultPlan, plan_fault
 from faultwave.run.initial import check_initial
 from faultwave.run.integrators import check_integrator
@@ -59,6 +60,7 @@ class Plan:
     walls: np.ndarray  # (nc, 4) impedance of the faces of kind impedance
     drives: DrivePlan
     flux: tuple[Surface, ...]
+    around: Around | None
     share: Share | None = None  # of several processes; None: all is here
 
     @property
@@ -159,8 +161,13 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None) -> Plan:
     flux: tuple[Surface, ...] = ()
     with collected(problems):
         flux = plan_flux(case, mesh, topology, problems)
+    around = None
+    with collected(problems):
+        around = plan_far_field(case, mesh, topology, material, problems)
     problems.raise_errors()
     keep = np.zeros(len(mesh.cells), bool)
+    if around is not None:
+        keep[around.cells] = True
     for surface in (*flux, *(port.surface for port in ports)):
         keep[surface.cells] = True
     if receivers is not None:
@@ -172,7 +179,7 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None) -> Plan:
         keep |= (topology.kinds == tets.BoundaryKind.FREE_SURFACE).any(1)
     return Plan(
         case, physics, mesh, topology, shape, material, step, clustering, frictional, fault, receivers, fault_receivers,
-        sources, where, local, keep, walls, drives, flux,
+        sources, where, local, keep, walls, drives, flux, around,
     )  # fmt: skip
 
 

@@ -126,9 +126,37 @@ def _resolution(plan: Plan) -> Rows:
             f"{frequency.min():.3g} Hz everywhere, {np.median(frequency):.3g} Hz in half of the cells",
         ),
     ]
+    asked = highest_frequency(plan.case)
+    if asked is not None:
+        rows.append((f"at {asked:.4g} Hz, the highest asked for", _in_wavelengths(plan, edge, asked)))
     if plan.fault is not None and {"mu_s", "mu_d", "d_c"} <= set(plan.fault.parameters):
         rows.append(("points in the cohesive zone", _cohesive_zone(plan)))
     return rows
+
+
+def highest_frequency(case: Case) -> float | None:
+    """The highest frequency [Hz] that a case's outputs, ports, currents and incident waves name; None where none does."""
+    out = case.output
+    found = [out.spectrum.band[1]] if out.spectrum else []
+    found += [case.ports.band[1]] if case.ports else []
+    found += out.far_field.frequencies if out.far_field else []
+    for function in [c.time_function for c in case.currents] + [w.time_function for w in case.incident]:
+        if function.kind == "burst":
+            found.append(function.frequency + 0.5 / function.duration)
+        elif function.kind == "ricker":
+            found.append(2.5 / function.duration)
+    return max(found, default=None)
+
+
+def _in_wavelengths(plan: Plan, edge: np.ndarray, frequency: float) -> str:
+    """Size of the mesh and of its longest edge in wavelengths, and what that tells."""
+    wavelength = plan.law.speed(plan.material) / frequency
+    size = np.ptp(plan.mesh.vertices, axis=0).max()
+    across, longest = size / np.median(wavelength), float((edge / wavelength).max())
+    text = f"the mesh is {size:.4g} m, {across:.3g} wavelengths, its longest edge {longest:.2g} of one"
+    if across < 0.02 or longest > case_order(plan):
+        return f"{text}: IS THE GEOMETRY IN METRES? (mesh.scaling converts other units)"
+    return f"{text}: too coarse" if longest > case_order(plan) / 4 else text
 
 
 def _cohesive_zone(plan: Plan) -> str:

@@ -130,6 +130,7 @@ def _check_built(plan: Plan) -> None:
         f"integrator {plan.case.numerics.integrator}": plan.case.numerics.integrator != "ader",
         "currents and incident waves": drives.sheets or drives.waves or drives.bodies or drives.points or drives.ports,
         "output.flux": out.flux,
+        "output.far_field": out.far_field,
         "output.spectrum": out.spectrum,
     }
     if found := [name for name, there in alone.items() if there]:

@@ -36,6 +36,7 @@ from faultwave.run import fields, gathered
 from faultwave.run.asked import fault_receiver_fields
 from faultwave.run.blowup import diagnose, write_neighbourhood
 from faultwave.run.engine import Engine, Progress, energies, receiver_recorder
+from faultwave.run.far_field import FarField
 from faultwave.run.initial import initial_state
 from faultwave.run.manifest import write_run_manifest
 from faultwave.run.motion import SurfaceMotion
@@ -56,18 +57,14 @@ class Simulation(Session):
     def __init__(self, plan: Plan, force: bool = False, warnings: Sequence[Problem] = ()):
         started = clock.perf_counter()
         integrator = plan.case.numerics.integrator
-        self.obstacle = (
-            f"integrator {integrator}"
-            if integrator != "ader"
-            else "output.flux"
-            if plan.flux
-            else "ports"
-            if plan.drives.ports
-            else ""
-        )
-        super().__init__(plan.case, force, warnings)
-        self.plan = plan
-        self.engine = Engine(plan)
+        obstacles = {
+            f"integrator {integrator}": integrator != "ader",
+            "output.flux": plan.flux,
+            "output.far_field": plan.around is not None,
+            "ports": plan.drives.ports,
+            "currents in a volume": plan.drives.bodies,
+        }
+        self.obstacle = next((name for name, there in obstacles.items() if there), "")
         super().__init__(plan.case, force, warnings, world())
         state = initial_state(plan.case, plan.law, plan.material)
         self.plan = plan = share(plan, self.world)
@@ -83,6 +80,7 @@ class Simulation(Session):
             for surface, setting in zip(plan.flux, plan.case.output.flux, strict=True)
         ]
         self._ports = [port_recorder(self.engine, port, self._port_interval()) for port in plan.drives.ports]
+        self._far_field = FarField(self.engine, plan.around) if plan.around is not None else None
         self.energy_rows: list[tuple[float, dict[str, float]]] = []
         self.energies_due = 0.0
         self.largest_energy, self.looks = 0.0, 0
@@ -134,6 +132,11 @@ class Simulation(Session):
             time, values = record.sums()
             waves.append(port.amplitudes(time, values[:, 0], values[:, 1], frequencies))
         return frequencies, np.array(waves)
+
+    @property
+    def cross_sections(self) -> np.ndarray | None:
+        """Rows of the radar cross section: frequency [Hz], theta, phi [degrees], cross section [m^2]; None if not asked for."""
+        return self._far_field.table() if self._far_field is not None else None
 
     @property
     def flux(self) -> list[Dataset]:
@@ -450,6 +453,12 @@ class Simulation(Session):
         for surface, data in zip(self.plan.flux, self.flux, strict=False):
             name = re.sub(r"[^\w.-]+", "-", surface.name)
             self.files.append(write_energies(folder / f"{prefix}-flux-{name}.csv", data))
+        if self._far_field is not None:
+            path = folder / f"{prefix}-far-field.csv"
+            with atomic_text(path) as file:
+                file.write("frequency,theta,phi,cross_section\n")
+                file.writelines(",".join(f"{v:.9e}" for v in row) + "\n" for row in self._far_field.table())
+            self.files.append(path)
         if self.case.output.spectrum is not None:
             path = folder / f"{prefix}-resonances.csv"
             with atomic_text(path) as file:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +13,8 @@ import numpy as np
 
 from faultwave.domain.tets import Mesh, write_puml
 from faultwave.domain.tets.box import Box, box_mesh
+from faultwave.domain.tets.gmsh_reader import read_gmsh
+from faultwave.domain.tets.mesh import FILE_FACES, signed_volumes
 
 
 def graded_cube(n: int, grading: float) -> Mesh:
@@ -40,3 +42,89 @@ def as_setting(mesh: Mesh) -> Iterator[dict[str, Any]]:
         path = Path(folder) / "mesh.puml.h5"
         write_puml(path, mesh)
         yield {"file": str(path)}
+
+
+def shells(radii: Sequence[float], sizes: tuple[float, float], names: Sequence[str], octant: bool = False) -> Mesh:
+    """Concentric balls by Gmsh: volumes ``names`` from the inside out, edges from ``sizes[0]`` within the first radius growing to
+    ``sizes[1]``; surface 'outside', and the planes 'x', 'y', 'z' through the centre where only an ``octant`` is meshed.
+
+    Vertices are scaled so that the innermost volume is that of its ball. ImportError or OSError without Gmsh.
+    """
+    import gmsh
+
+    gmsh.initialize(argv=[], readConfigFiles=False, interruptible=False)
+    try:
+        gmsh.option.setNumber("General.Terminal", 0)
+        occ = gmsh.model.occ
+        extent = (0.0, np.pi / 2, np.pi / 2) if octant else (-np.pi / 2, np.pi / 2, 2 * np.pi)
+        balls = [(3, occ.addSphere(0, 0, 0, r, -1, *extent)) for r in radii]
+        if len(balls) > 1:
+            occ.fragment(balls[:1], balls[1:])
+        occ.synchronize()
+
+        def reach(entity: tuple[int, int]) -> float:
+            return float(gmsh.model.getBoundingBox(*entity)[3])
+
+        for entity, name in zip(sorted(gmsh.model.getEntities(3), key=reach), names, strict=True):
+            gmsh.model.addPhysicalGroup(3, [entity[1]], name=name)
+        sides: dict[str, list[int]] = {}
+        for dimension, tag in gmsh.model.getEntities(2):
+            box = np.reshape(gmsh.model.getBoundingBox(dimension, tag), (2, 3))
+            flat = [axis for i, axis in enumerate("xyz") if octant and np.ptp(box[:, i]) < 1e-3 * radii[-1]]
+            outer = not flat and box[1].max() > 0.99 * radii[-1]
+            if flat or outer:
+                sides.setdefault(flat[0] if flat else "outside", []).append(tag)
+        for name, tags in sides.items():
+            gmsh.model.addPhysicalGroup(2, tags, name=name)
+        _graded(gmsh, radii, sizes)
+        gmsh.model.mesh.generate(3)
+        with tempfile.TemporaryDirectory(prefix="faultwave-verify-") as folder:
+            path = Path(folder) / "shells.msh"
+            gmsh.write(str(path))
+            mesh = read_gmsh(path)
+    finally:
+        gmsh.finalize()
+    inner = signed_volumes(mesh)[mesh.groups == mesh.named(3)[names[0]]].sum()
+    exact = 4 / 3 * np.pi * radii[0] ** 3 / (8 if octant else 1)
+    return replace(mesh, vertices=mesh.vertices * (exact / inner) ** (1 / 3))
+
+
+def _graded(gmsh: Any, radii: Sequence[float], sizes: tuple[float, float]) -> None:
+    for option in ("MeshSizeExtendFromBoundary", "MeshSizeFromPoints", "MeshSizeFromCurvature"):
+        gmsh.option.setNumber(f"Mesh.{option}", 0)
+    field = gmsh.model.mesh.field.add("MathEval")
+    slope = (sizes[1] - sizes[0]) / max(radii[-1] - radii[0], 1e-9)
+    growth = f"{sizes[0]} + {slope} * Max(0, Sqrt(x*x + y*y + z*z) - {radii[0]})"
+    gmsh.model.mesh.field.setString(field, "F", growth)
+    gmsh.model.mesh.field.setAsBackgroundMesh(field)
+
+
+@contextmanager
+def as_gmsh(mesh: Mesh) -> Iterator[dict[str, Any]]:
+    """As ``as_setting``, with the names of surfaces and volumes: a Gmsh file."""
+    with tempfile.TemporaryDirectory(prefix="faultwave-verify-") as folder:
+        path = Path(folder) / "mesh.msh"
+        write_gmsh(path, mesh)
+        yield {"file": str(path)}
+
+
+def write_gmsh(path: Path, mesh: Mesh) -> None:
+    """Gmsh 2.2 text; tags from 1 on, names of both kinds."""
+    corners = mesh.cells[:, FILE_FACES]
+    tagged = mesh.tags > 0
+    elements = [
+        f"2 2 {tag} {tag} {a} {b} {c}" for tag, (a, b, c) in zip(mesh.tags[tagged], corners[tagged] + 1, strict=True)
+    ]
+    elements += [f"4 2 {g} {g} {a} {b} {c} {d}" for g, (a, b, c, d) in zip(mesh.groups, mesh.cells + 1, strict=True)]
+    lines = ["$MeshFormat", "2.2 0 8", "$EndMeshFormat", "$PhysicalNames", str(len(mesh.names))]
+    lines += [f'{d} {number} "{name}"' for (d, name), number in mesh.names.items()]
+    lines += ["$EndPhysicalNames", "$Nodes", str(len(mesh.vertices))]
+    lines += [f"{i} {x:.17g} {y:.17g} {z:.17g}" for i, (x, y, z) in enumerate(mesh.vertices, 1)]
+    lines += [
+        "$EndNodes",
+        "$Elements",
+        str(len(elements)),
+        *[f"{i} {e}" for i, e in enumerate(elements, 1)],
+        "$EndElements",
+    ]
+    path.write_text("\n".join(lines) + "\n")

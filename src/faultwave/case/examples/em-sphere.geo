@@ -1,0 +1,16 @@
+SetFactory("OpenCASCADE");
+R = 0.05;
+Sphere(1) = {0, 0, 0, R, 0, Pi/2, Pi/2};
+e = 1e-6;
+equator() = Surface In BoundingBox{-e, -e, -e, R + e, R + e, e};
+x() = Surface In BoundingBox{-e, -e, -e, e, R + e, R + e};
+y() = Surface In BoundingBox{-e, -e, -e, R + e, e, R + e};
+all() = Boundary{ Volume{1}; };
+wall() = all();
+wall() -= equator();
+wall() -= x();
+wall() -= y();
+Physical Volume("inside") = {1};
+Physical Surface("equator") = {equator()};
+Physical Surface("meridians") = {x(), y()};
+Physical Surface("wall") = {wall()};

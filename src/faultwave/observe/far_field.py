@@ -1,0 +1,65 @@
+"""Far fields from a closed surface: Fourier sums of E and H on it, then the equivalence principle (Balanis 2012, section 12.12)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from faultwave.observe.receivers import ReceiverRecorder
+
+
+class FourierRecorder(ReceiverRecorder):
+    """Sums values exp(-2 pi i f t) interval over the samples, for every face and quadrature point: (faces, points, nf, Q)."""
+
+    def __init__(
+        self,
+        interval: float,
+        clusters: Sequence[np.ndarray],
+        points: np.ndarray,
+        row_counts: Sequence[int],
+        read: Callable[[int], np.ndarray],
+        unit: float,
+        frequencies: np.ndarray,
+        quantities: int,
+    ):
+        super().__init__(interval, clusters, points, row_counts, read, unit)
+        self.frequencies = frequencies
+        self.spectra = np.zeros((*points.shape[:2], len(frequencies), quantities), complex)
+
+    def _store(self, number: int, items: np.ndarray, values: np.ndarray) -> None:
+        turn = self.interval * np.exp(-2j * np.pi * self.frequencies * number * self.interval)
+        self.spectra[items] += turn[None, None, :, None] * values[:, :, None, : self.spectra.shape[3]]
+
+
+def directions(theta: np.ndarray, phi: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Unit vectors (n, 3) along r, theta and phi at angles [rad] from the z axis and around it."""
+    s, c, sp, cp = np.sin(theta), np.cos(theta), np.sin(phi), np.cos(phi)
+    r, t = np.stack([s * cp, s * sp, c], -1), np.stack([c * cp, c * sp, -s], -1)
+    return r, t, np.stack([-sp, cp, np.zeros_like(sp)], -1)
+
+
+def cross_section(
+    spectra: np.ndarray, positions: np.ndarray, normals: np.ndarray, weights: np.ndarray, wavenumbers: np.ndarray,
+    impedance: float, incident: np.ndarray, theta: np.ndarray, phi: np.ndarray,
+) -> np.ndarray:  # fmt: skip
+    """Radar cross section (nf, n) [m^2], lim 4 pi r^2 |E_s|^2/|E_i|^2.
+
+    spectra (faces, points, nf, 6) of the scattered E and H; positions (faces, points, 3); normals (faces, 3) outward; weights
+    (faces, points) of the surface integral; wavenumbers (nf,) [1/m]; incident (nf,) spectrum of |E_i|; angles (n,) [rad].
+    """
+    r, t, p = directions(theta, phi)
+    n = normals[:, None, None, :]
+    electric, magnetic = np.cross(n, spectra[..., 3:6]), -np.cross(n, spectra[..., :3])  # surface currents J and M
+    result = np.empty((len(wavenumbers), len(theta)))
+    for i, k in enumerate(wavenumbers):
+        turn = np.exp(1j * k * np.einsum("fpx,nx->nfp", positions, r)) * weights
+        big_n = np.einsum("nfp,fpx->nx", turn, electric[:, :, i])
+        big_l = np.einsum("nfp,fpx->nx", turn, magnetic[:, :, i])
+        along_theta = (big_l * p).sum(1) + impedance * (big_n * t).sum(1)
+        along_phi = (big_l * t).sum(1) - impedance * (big_n * p).sum(1)
+        result[i] = k**2 / (4 * np.pi * abs(incident[i]) ** 2) * (np.abs(along_theta) ** 2 + np.abs(along_phi) ** 2)
+    return result
+
+
+__all__ = ["FourierRecorder", "cross_section", "directions"]

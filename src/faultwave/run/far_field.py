@@ -1,0 +1,107 @@
+"""Radar cross sections of a case: a closed surface around its scatterers, recorded and transformed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from faultwave.base.errors import Problems
+from faultwave.case.model import Case
+from faultwave.domain import tets
+from faultwave.engines.dg.basis import face_points, tet_basis, triangle_quadrature
+from faultwave.engines.dg.driven import Faces, faces_of
+from faultwave.observe.far_field import FourierRecorder, cross_section
+from faultwave.run.drives import Wave, volume_numbers
+
+if TYPE_CHECKING:
+    from faultwave.run.engine import Engine
+
+
+@dataclass(frozen=True)
+class Around:
+    """Faces (n,) of cells outside the volumes towards them, and the medium there."""
+
+    cells: np.ndarray
+    faces: np.ndarray
+    speed: float
+    impedance: float
+
+
+def plan_far_field(
+    case: Case, mesh: tets.Mesh, topology: tets.Topology, material: dict[str, np.ndarray], problems: Problems
+) -> Around | None:
+    """The surface of ``output.far_field``; what is wrong goes to ``problems``."""
+    setting, where = case.output.far_field, "output.far_field"
+    if setting is None:
+        return None
+    if case.law != "maxwell":
+        problems.error(where, f"does not exist in the {case.law} law", "law: maxwell")
+        return None
+    if len(case.incident) != 1 or not case.incident[0].volumes:
+        problems.error(where, "compares with one incident wave around volumes", "one entry of 'incident' with volumes")
+    inside = np.isin(mesh.groups, volume_numbers(setting.volumes, mesh, f"{where}.volumes", problems))
+    near = topology.neighbours
+    cells, faces = np.nonzero(~inside[:, None] & (near >= 0) & inside[np.maximum(near, 0)])
+    if not len(cells):
+        problems.error(f"{where}.volumes", "these volumes have no face to the rest of the mesh")
+        return None
+    touches = inside[:, None] & (near < 0)
+    if touches.any():
+        problems.error(
+            f"{where}.volumes", f"{int(touches.sum())} of their faces lie on the mesh's boundary", "volumes all inside"
+        )
+    values = {k: v[cells] for k, v in material.items()}
+    if any(np.ptp(v) > 1e-9 * np.abs(v).max() for v in values.values()) or np.any(values["conductivity"] > 0):
+        problems.error(f"{where}.volumes", "the medium around them varies or has losses", "one lossless medium")
+    eps, mu = float(values["permittivity"][0]), float(values["permeability"][0])
+    return Around(cells, faces, 1.0 / np.sqrt(eps * mu), float(np.sqrt(mu / eps)))
+
+
+class FarField:
+    """Records on the surface, hooked into the engine; ``table`` transforms what was recorded so far."""
+
+    def __init__(self, engine: Engine, around: Around):
+        plan, op, setting = engine.plan, engine.operator, engine.plan.case.output.far_field
+        assert setting is not None
+        self.around, self.setting, self.plan = around, setting, plan
+        points, weights = triangle_quadrature(op.order + 1)
+        functionals = np.stack([tet_basis(face_points(f, points), op.order - 1) for f in range(4)])[around.faces]
+        cluster = plan.clustering.cluster[around.cells]
+        members = [np.flatnonzero(cluster == c) for c in range(engine.layout.clusters)]
+
+        def read(c: int) -> np.ndarray:
+            return op.series(around.cells[members[c]]).astype(float)
+
+        frequencies = np.array(setting.frequencies, float)
+        interval = setting.interval or 0.05 / frequencies.max()
+        self.recorder = FourierRecorder(
+            interval, members, functionals, op.form.rows, read, op.time_unit, frequencies, 6
+        )
+        self.listed: Faces = faces_of(op, around.cells, around.faces, plan.geometry.origin)
+        self.positions = self.listed.positions(points)
+        self.weights = 2.0 * self.listed.areas[:, None] * weights
+        engine.predicted.append(self.recorder.record)
+
+    def incident(self, wave: Wave) -> np.ndarray:
+        """Spectrum of the incident field's size, (nf,), over the time recorded."""
+        count = max(self.recorder.next)
+        time = np.arange(count) * self.recorder.interval
+        turn = np.exp(-2j * np.pi * np.outer(self.recorder.frequencies, time)) * self.recorder.interval
+        return np.asarray(turn @ wave.function.value(time) * np.linalg.norm(wave.q[:3]))
+
+    def table(self) -> np.ndarray:
+        """Rows: frequency [Hz], theta and phi [degrees], cross section [m^2]."""
+        theta, phi = (a.reshape(-1) for a in np.meshgrid(self.setting.theta, self.setting.phi, indexing="ij"))
+        f, normals = self.recorder.frequencies, -self.listed.frames[:, :3]
+        sigma = cross_section(
+            self.recorder.spectra, self.positions, normals, self.weights, 2 * np.pi * f / self.around.speed,
+            self.around.impedance, self.incident(self.plan.drives.waves[0]), np.deg2rad(theta), np.deg2rad(phi),
+        )  # fmt: skip
+        return np.array(
+            [(x, t, p, s) for x, row in zip(f, sigma, strict=True) for t, p, s in zip(theta, phi, row, strict=True)]
+        )
+
+
+__all__ = ["Around", "FarField", "plan_far_field"]

@@ -1,0 +1,88 @@
+"""Electromagnetic spheres: the lowest resonance of a spherical cavity, and scattering by a dielectric ball."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from faultwave.observe.resonances import resonances
+from faultwave.verify import meshes, setups
+from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
+from faultwave.verify.exact.mie import bistatic
+
+UNIT = {"permittivity": 1.0, "permeability": 1.0}
+TM011 = 2.7437072699922697
+"""k a of the lowest resonance: the first zero of (x j_1(x))' (Jackson 1999, section 9.8)."""
+
+
+def cavity_error(size: float = 0.1, order: int = 3, time: float = 25.0) -> float:
+    """Relative error of the TM011 frequency of a conducting sphere of unit radius, one octant, edges of ``size``."""
+    mesh = meshes.shells([1.0], (size, size), ["ball"], octant=True)
+
+    def start(points: np.ndarray, t: float) -> np.ndarray:
+        """E along z, as uniform as the mode allows; odd in nothing, so the octant's planes hold."""
+        q = np.zeros((len(points), 6))
+        q[:, 2] = (1 - (points**2).sum(1)) ** 2
+        return q
+
+    with meshes.as_gmsh(mesh) as setting:
+        boundaries = {"pec": ["outside", "z"], "pmc": ["x", "y"]}
+        output = {"receivers": {"points": [[0.2, 0.15, 0.1], [0.1, 0.3, 0.2]], "interval": 0.05}}
+        case = setups.settings(
+            "maxwell", setting | {"boundaries": boundaries}, {"constant": UNIT}, time, order, output=output
+        )
+        case["numerics"]["clustering"] = {"rates": [2]}
+        sim = setups.started(case, start).run(write=False)
+    values = sim.receivers["values"]
+    found = resonances(values.reshape(len(values), -1), 0.05, (0.3, 0.6))
+    nearest = min(found, key=lambda r: abs(r.frequency - TM011 / (2 * np.pi)), default=None)
+    return abs(2 * np.pi * nearest.frequency / TM011 - 1) if nearest is not None else np.nan
+
+
+def scattered(
+    sizes: tuple[float, float], order: int, angles: np.ndarray, until: float = 38.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Bistatic radar cross sections [m^2], measured and exact, of a ball of permittivity 4 at k a = 2, in both planes."""
+    mesh = meshes.shells([1.0, 1.5, 6.0], sizes, ["ball", "around", "far"])
+    frequency = 2.0 / (2 * np.pi)
+    with meshes.as_gmsh(mesh) as setting:
+        case: dict[str, Any] = {
+            "law": "maxwell", "mesh": setting | {"boundaries": {"absorbing": ["outside"]}},
+            "material": {"regions": {"ball": UNIT | {"permittivity": 4.0}, "around": UNIT, "far": UNIT}},
+            "end_time": until, "numerics": {"order": order}, "stop": {"energy_below": 1e-6},
+            "incident": [{"direction": [0, 0, 1], "amplitude": [1, 0, 0], "volumes": ["ball", "around"],
+                          "time_function": {"kind": "burst", "frequency": frequency, "duration": 3.0}}],
+            "output": {"far_field": {"volumes": ["ball", "around"], "frequencies": [frequency], "theta": angles.tolist(),
+                                     "phi": [0.0, 90.0]}},
+        }  # fmt: skip
+        sim = setups.started(case).run(write=False)
+    table = sim.cross_sections
+    exact = np.pi * bistatic(2.0, 2.0, np.deg2rad(table[:, 1]), np.deg2rad(table[:, 2]))
+    return table[:, 3], exact
+
+
+def mie_rows(sizes: tuple[float, float] = (0.4, 1.5), order: int = 4) -> list[Row]:
+    """Largest difference [dB] where the cross section is within 15 dB of its largest; in nulls what the outer boundary sends back
+    shows."""
+    measured, exact = scattered(sizes, order, np.arange(0.0, 181.0, 5.0))
+    strong = exact > 10**-1.5 * exact.max()
+    difference = np.abs(10 * np.log10(measured / exact))[strong]
+    return [at_most("bistatic cross section, k a = 2: largest difference [dB]", float(difference.max()), 0.5)]
+
+
+def run(progress: Progress) -> Result:
+    """Both; skipped where Gmsh does not load."""
+    try:
+        import gmsh  # noqa: F401
+    except (ImportError, OSError) as error:
+        return Result((), skipped=f"Gmsh cannot be loaded: {error}")
+    progress("cavity")
+    rows = [at_most("spherical cavity, TM011: relative error of its frequency", cavity_error(), 1e-3)]
+    progress("scattering")
+    return Result(tuple(rows + mie_rows()))
+
+
+SPHERES = VerificationCase(
+    "maxwell-spheres", "spherical cavity, and scattering by a dielectric ball against Mie", run, 6.0
+)

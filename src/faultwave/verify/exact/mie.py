@@ -1,0 +1,51 @@
+"""Scattering of a plane wave by a homogeneous sphere (Mie 1908; Bohren & Huffman 1983, chapter 4)."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import spherical_jn, spherical_yn
+
+from faultwave.verify.exact.medium import Array
+
+
+def coefficients(size: float, index: complex) -> tuple[Array, Array]:
+    """a_n and b_n, n = 1, 2, ..., of a sphere of size parameter k a and relative refractive index (nonmagnetic)."""
+    terms = int(size + 4 * size ** (1 / 3) + 12)
+    n = np.arange(1, terms + 1)
+
+    def riccati(x: complex) -> tuple[Array, Array]:
+        j, d = spherical_jn(n, x), spherical_jn(n, x, derivative=True)
+        return x * j, j + x * d
+
+    psi, dpsi = riccati(size)
+    inner, dinner = riccati(index * size)
+    y, dy = spherical_yn(n, size), spherical_yn(n, size, derivative=True)
+    xi, dxi = psi + 1j * size * y, dpsi + 1j * (y + size * dy)
+    a = (index * inner * dpsi - psi * dinner) / (index * inner * dxi - xi * dinner)
+    b = (inner * dpsi - index * psi * dinner) / (inner * dxi - index * xi * dinner)
+    return a, b
+
+
+def bistatic(size: float, index: complex, scattering: Array, plane: Array) -> Array:
+    """Radar cross section over pi a^2, at angles ``scattering`` [rad] from forward and ``plane`` [rad] from the incident
+    electric field."""
+    a, b = coefficients(size, index)
+    mu = np.cos(np.asarray(scattering, float))
+    first, second = np.zeros_like(mu), np.ones_like(mu)  # pi_0, pi_1
+    s1, s2 = np.zeros_like(mu, dtype=complex), np.zeros_like(mu, dtype=complex)
+    for n in range(1, len(a) + 1):
+        tau = n * mu * second - (n + 1) * first
+        share = (2 * n + 1) / (n * (n + 1))
+        s1 += share * (a[n - 1] * second + b[n - 1] * tau)
+        s2 += share * (a[n - 1] * tau + b[n - 1] * second)
+        first, second = second, ((2 * n + 1) * mu * second - (n + 1) * first) / n
+    power = np.abs(s2) ** 2 * np.cos(plane) ** 2 + np.abs(s1) ** 2 * np.sin(plane) ** 2
+    return np.asarray(4 * power / size**2)
+
+
+def efficiencies(size: float, index: complex) -> tuple[float, float]:
+    """Scattering and extinction cross sections over pi a^2."""
+    a, b = coefficients(size, index)
+    n = np.arange(1, len(a) + 1)
+    scattered = 2 / size**2 * ((2 * n + 1) * (np.abs(a) ** 2 + np.abs(b) ** 2)).sum()
+    return float(scattered), float(2 / size**2 * ((2 * n + 1) * (a + b).real).sum())

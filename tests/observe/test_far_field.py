@@ -1,0 +1,56 @@
+"""Fields of a dipole on a sphere around it transform to the far field of the dipole; Mie's series against its own sums."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.integrate import trapezoid
+
+from faultwave.observe.far_field import FourierRecorder, cross_section
+from faultwave.verify.exact.mie import bistatic, efficiencies
+
+
+def test_a_dipole_radiates_as_sine_squared() -> None:
+    """E and H of a current moment m along z with exp(i w t), on |x - offset| = 1; sigma/(k^2 Z^2 m^2/(4 pi)) = sin^2 theta."""
+    k, z, moment = 2.3, 1.7, 0.6
+    u, w = np.polynomial.legendre.leggauss(24)
+    azimuth = 2 * np.pi * np.arange(48) / 48
+    cosine, angle = (a.reshape(-1) for a in np.meshgrid(u, azimuth, indexing="ij"))
+    sine = np.sqrt(1 - cosine**2)
+    normal = np.stack([sine * np.cos(angle), sine * np.sin(angle), cosine], 1)
+    weights = np.repeat(w, 48) * 2 * np.pi / 48
+    x = normal + np.array([0.2, -0.1, 0.15])  # the dipole is not at the centre
+    r = np.linalg.norm(x, axis=1)
+    n, along = x / r[:, None], np.array([0.0, 0.0, moment])
+    wave = np.exp(-1j * k * r) / (4 * np.pi * r)
+    across = along - (n @ along)[:, None] * n
+    radial = 3 * (n @ along)[:, None] * n - along
+    electric = (
+        -1j * k * z * wave[:, None] * across + z * (1 / r + 1 / (1j * k * r**2))[:, None] * wave[:, None] * radial
+    )
+    magnetic = np.cross(along, n) * ((1j * k + 1 / r) * wave)[:, None]
+    spectra = np.concatenate([electric, magnetic], 1)[:, None, None, :]
+    theta, phi = np.array([0.3, 1.0, np.pi / 2, 2.5]), np.array([0.0, 1.0, -2.0, 3.0])
+    found = cross_section(spectra, x[:, None], normal, weights[:, None], np.array([k]), z, np.array([1.0]), theta, phi)
+    np.testing.assert_allclose(found[0], (k * z * moment) ** 2 / (4 * np.pi) * np.sin(theta) ** 2, rtol=1e-6)
+
+
+def test_fourier_sums_of_samples() -> None:
+    frequency, interval = np.array([2.0, 3.0]), 0.01
+    recorder = FourierRecorder(
+        interval, [np.array([0])], np.ones((1, 1, 1)), [1], lambda c: np.zeros((1, 1, 6)), 1.0, frequency, 6
+    )
+    for number in range(200):
+        recorder._store(number, np.array([0]), np.full((1, 1, 6), np.cos(2 * np.pi * 2.0 * number * interval)))
+    np.testing.assert_allclose(recorder.spectra[0, 0, :, 0], [1.0, 0.0], atol=1e-12)  # half of two seconds, and nothing
+
+
+def test_mie_series() -> None:
+    """Wiscombe's case x = 10, m = 1.5; what is scattered into all directions is the scattering cross section."""
+    assert efficiencies(10.0, 1.5)[0] == pytest.approx(2.8820, abs=1e-4)
+    theta, phi = np.linspace(0, np.pi, 801), np.linspace(0, 2 * np.pi, 73)
+    grid = np.meshgrid(theta, phi, indexing="ij")
+    sigma = bistatic(2.0, 2.0, grid[0].reshape(-1), grid[1].reshape(-1)).reshape(grid[0].shape)
+    whole = trapezoid(trapezoid(sigma, phi, axis=1) * np.sin(theta), theta) / (4 * np.pi)
+    assert whole == pytest.approx(efficiencies(2.0, 2.0)[0], rel=1e-4)
+    assert efficiencies(2.0, 2.0)[0] == pytest.approx(efficiencies(2.0, 2.0)[1], rel=1e-12)
