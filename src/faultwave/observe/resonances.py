@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import signal as processing
 
 LONGEST = 600  # samples after decimation that take part
 ATTENUATION = 100.0  # [dB] of what lies outside the band
@@ -83,6 +82,8 @@ def _decimated(x: np.ndarray, interval: float, low: float, high: float) -> tuple
     else:
         edge, stop = 0.5 * width, 1.0 / (every * interval) - 0.5 * width
         nyquist = 0.5 / interval
+        from scipy import signal as processing  # a second to import, and few runs ring
+
         count, beta = processing.kaiserord(ATTENUATION, (stop - edge) / nyquist)
         count = min(count | 1, (len(x) // 2) | 1)
         taps = processing.firwin(count, 0.5 * (edge + stop) / nyquist, window=("kaiser", beta))

@@ -219,8 +219,10 @@ def receiver_recorder(engine: Engine) -> seismograms.ReceiverRecorder | None:
     cluster = plan.clustering.cluster[points.cells]
     members = [np.flatnonzero(cluster == c) for c in range(engine.layout.clusters)]
 
+    readers = [op.reader(points.cells[m]) for m in members]
+
     def read(c: int) -> np.ndarray:
-        return op.series(points.cells[members[c]]).astype(float)
+        return readers[c].series().astype(float)
 
     recorder = seismograms.ReceiverRecorder(
         setting.interval, members, np.concatenate(functionals, 1), op.form.rows, read, op.time_unit

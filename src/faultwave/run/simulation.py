@@ -214,7 +214,7 @@ class Simulation(Session):
         (bad,) = self.world.largest([not finite])
         if bad:
             raise BlowUp
-        self._good = (self.time, self.engine.operator.means())
+        self._good = (self.time, self.engine.operator.raw_means())
 
     def _explain(self, folder: Path | None) -> str:
         mine = np.inf if self.engine.operator.finite() else self.world.rank
@@ -227,7 +227,9 @@ class Simulation(Session):
         if folder is None or self._good is None:
             return diagnosis.text
         path = folder / f"{self.case.output.prefix}-blowup.vtkhdf"
-        self.files.append(write_neighbourhood(self.engine, diagnosis.cell, *self._good, path))
+        time, raw = self._good
+        means = self.engine.operator.restored(raw)
+        self.files.append(write_neighbourhood(self.engine, diagnosis.cell, time, means, path))
         return f"{diagnosis.text}\nthe last good state around that cell is in {path}"
 
     def _loop(self, end: float, progress: Callable[[Progress], None] | None) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from faultwave.backends.cpu.names import text
 from faultwave.kernels.count import flops
-from faultwave.kernels.language import Array, Gather, Kernel, Statement
+from faultwave.kernels.language import Array, Contract, Gather, Kernel, Pointwise, Repeat, Scatter, Statement
 
 
 class Ahead:
@@ -17,7 +17,10 @@ class Ahead:
 
     def __init__(self, kernel: Kernel, lanes: int):
         self.lanes = lanes
-        self.streams = [(a, a.rows * a.cols) for a in kernel.arguments if a.space == "batch" and a.rows * a.cols > 1]
+        batches = [a for a in kernel.arguments if a.space == "batch" and a.rows * a.cols > 1]
+        first = {name: i for i, s in reversed(list(enumerate(kernel.statements))) for name in _touched(s)}
+        batches.sort(key=lambda a: first.get(a.name, 0))  # what is needed first is fetched first
+        self.streams = [(a, a.rows * a.cols) for a in batches]
         self.vectors = sum(n for _, n in self.streams)
         self.work = max(1, flops(kernel.statements))
         self.done = 0
@@ -47,3 +50,19 @@ class Ahead:
             f"for (int i = 0; i < {self.lanes}; ++i)",
             f"  FETCH_ALL({text(store.name)} + {slot} * {size}L, {size} * sizeof(*{text(store.name)}));",
         ]
+
+
+def _touched(s: Statement) -> list[str]:
+    """Names of the arrays of a statement."""
+    match s:
+        case Contract():
+            return [s.inp.array.name, s.out.array.name]
+        case Pointwise():
+            return [v.array.name for v in (*s.ins, *s.outs)]
+        case Gather():
+            return [s.out.array.name]
+        case Scatter():
+            return [s.inp.array.name]
+        case Repeat():
+            return [name for inner in s.body for name in _touched(inner)]
+    return []

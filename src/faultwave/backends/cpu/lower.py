@@ -136,17 +136,24 @@ class _Lowering:
             self.lines += self.sparse.calls(s.matrix, strides, s.columns, s.accumulate, inp, out)
 
     def dense(self, s: Contract, table: Array, inp: str, out: str) -> None:
-        """A matrix given at launch: one broadcast, then a multiply-add for every column."""
-        accumulators = [f"a{i}" for i in range(len(s.columns))]
-        lines = [f"for (int r = 0; r < {table.rows}; ++r) {{", f"  V *o = ({out}) + r * {s.out.array.cols};"]
-        for a, (_, target) in zip(accumulators, s.columns, strict=True):
-            lines.append(f"  V {a} = {f'o[{target}]' if s.accumulate else 'SPLAT(0.0)'};")
-        lines.append(f"  for (int p = 0; p < {table.cols}; ++p) {{")
-        value = f"{text(table.name)}[r * {table.cols} + p]"
-        lines.append(f"    const R m = {value}; const V *x = {inp} + p * {s.inp.array.cols};")
-        lines += [f"    {a} += m * x[{source}];" for a, (source, _) in zip(accumulators, s.columns, strict=True)]
+        """A matrix given at launch: blocks of rows, so that enough sums are under way at once."""
+        block = max(1, (24 if self.sparse.registers >= 32 else 12) // len(s.columns))
+        whole = table.rows // block * block
+        if whole:
+            self.dense_rows(s, table, inp, out, f"for (int r = 0; r < {whole}; r += {block}) {{", block)
+        if whole < table.rows:
+            self.dense_rows(s, table, inp, out, f"{{ const int r = {whole};", table.rows - whole)
+
+    def dense_rows(self, s: Contract, table: Array, inp: str, out: str, head: str, rows: int) -> None:
+        sums = [(i, source, target, f"a{i}_{target}") for i in range(rows) for source, target in s.columns]
+        stride = s.out.array.cols
+        lines = [head, f"  V *o = ({out}) + r * {stride};"]
+        lines += [f"  V {a} = {f'o[{i * stride + t}]' if s.accumulate else 'SPLAT(0.0)'};" for i, _, t, a in sums]
+        lines.append(f"  for (int p = 0; p < {table.cols}; ++p) {{ const V *x = {inp} + p * {s.inp.array.cols};")
+        lines += [f"    const R m{i} = {text(table.name)}[(r + {i}) * {table.cols} + p];" for i in range(rows)]
+        lines += [f"    {a} += m{i} * x[{source}];" for i, source, _, a in sums]
         lines.append("  }")
-        lines += [f"  o[{target}] = {a};" for a, (_, target) in zip(accumulators, s.columns, strict=True)]
+        lines += [f"  o[{i * stride + t}] = {a};" for i, _, t, a in sums]
         self.lines += [*lines, "}"]
 
     def position(self, v: View) -> str:

@@ -18,6 +18,7 @@ class SparseFunctions:
     """The functions of one kernel; equal matrices with equal strides share one."""
 
     def __init__(self, registers: int):
+        self.registers = registers
         self.blocks = _MANY if registers >= 32 else _FEW
         self.texts: list[str] = []
         self.names: dict[tuple, str] = {}

@@ -130,6 +130,35 @@ def triangle_quadrature(n: int) -> tuple[np.ndarray, np.ndarray]:
     return np.stack([chi, tau], -1), (wx[:, None] / 4 * wy[None, :] / 2).reshape(-1)
 
 
+def two_stages(trace: np.ndarray, degree: int) -> tuple[np.ndarray, np.ndarray]:
+    """Trace matrix of face 0 or 1 (B2, B3) of a basis of ``degree`` as a product of two sparser ones, (B2, n) and (n, B3).
+
+    On these faces mode (i, j, k) is (+-1)^i times a polynomial of degree i + j in the first face coordinate times one in the
+    second: for every n = i + j the first stage turns the modes i = 0..n into face modes a = 0..n, for each k alike, the second
+    turns k into b. Each block of the trace matrix is an outer product, which gives both. ValueError where it is not.
+    """
+    cells, faces = modes(degree), triangle_modes(degree)
+    column, row = {m: i for i, m in enumerate(cells)}, {m: i for i, m in enumerate(faces)}
+    middle = [(a, n, k) for n in range(degree + 1) for k in range(degree + 1 - n) for a in range(n + 1)]
+    first, second = np.zeros((len(middle), len(cells))), np.zeros((len(faces), len(middle)))
+    place = {m: i for i, m in enumerate(middle)}
+    for n in range(degree + 1):
+        for a in range(n + 1):
+            pairs = [(k, b) for k in range(degree + 1 - n) for b in range(degree + 1 - a)]
+            block = np.array([[trace[row[a, b], column[i, n - i, k]] for i in range(n + 1)] for k, b in pairs])
+            left, size, right = np.linalg.svd(block)
+            if len(size) > 1 and size[1] > 1e-10 * max(size[0], 1e-300):
+                raise ValueError("not the trace of a face that two stages reach")
+            for i in range(n + 1):
+                for k in range(degree + 1 - n):
+                    first[place[a, n, k], column[i, n - i, k]] = right[0, i]
+            for (k, b), value in zip(pairs, left[:, 0] * size[0], strict=True):
+                second[row[a, b], place[a, n, k]] = value
+    first[np.abs(first) < 1e-10] = 0.0
+    second[np.abs(second) < 1e-10] = 0.0
+    return second, first
+
+
 def face_points(face: int, points: np.ndarray) -> np.ndarray:
     """Tetrahedron coordinates (n, 3) of face coordinates (n, 2)."""
     a, b, c = VERTICES[list(FACES[face])]

@@ -48,6 +48,16 @@ class FaultProbe:
                 values = tet_basis(face_points(f, points[mine].reshape(-1, 2)), order - 1)
                 self.psi[mine, side] = values.reshape(len(mine), *self.psi.shape[2:])
 
+        z = np.stack(fault.operator.law.impedance(fault.operator.cells.material), 1)[faces.cells[self.items]]
+        self.readers = [fault.operator.reader(faces.cells[self.items, side]) for side in range(2)]
+        self.impedance = z[..., [0, 1, 1]]  # (n, side, 3) along n, s1, s2
+        rule = fault.rule.points
+        slopes = triangle_basis_gradient(rule.reshape(-1, 2), order - 1)[1]
+        self.slopes = slopes.reshape(*rule.shape[:2], -1, 2)[faces.group[self.items]]
+        corners = faces.corners[self.items]
+        edges = np.stack([corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]], 1)
+        self.metric = np.linalg.inv(edges @ edges.transpose(0, 2, 1))
+
     def _nearest(self, points: np.ndarray) -> np.ndarray:
         """Number of the friction point nearest to each point, (n, q).
 
@@ -85,11 +95,10 @@ class FaultProbe:
         """Locked traction change, velocity jump and limited traction change along (n, s1, s2), each (n, q)."""
         fault, law, f = self.fault, self.fault.operator.law, self.fault.faces
         frame = np.stack([f.normal[self.items], f.tangent1[self.items], f.tangent2[self.items]], 1)  # (n, 3, x)
-        z = np.stack(law.impedance(fault.operator.cells.material), 1)[f.cells[self.items]]  # (n, side, 2)
-        z = z[..., [0, 1, 1]]  # along n, s1, s2
+        z = self.impedance
         waves, speeds = [], []
         for side, sign in ((0, 1.0), (1, -1.0)):
-            dofs = fault.operator.dofs(f.cells[self.items, side]).astype(float)
+            dofs = self.readers[side].dofs().astype(float)
             q = inner(self.psi[None, :, side], dofs.transpose(2, 0, 1)[:, :, None])
             n = [frame[:, 0, x, None] for x in range(3)]
             along = frame.transpose(1, 0, 2)[:, :, None]  # (c, n, 1, x)
@@ -168,15 +177,8 @@ class FaultProbe:
     def _rupture_speed(self, ruptured: np.ndarray) -> np.ndarray:
         """1/|grad RT| in the face where every point has ruptured, not all at once, else 0 (NUMERICS 5.5), at friction
         points."""
-        rule, faces = self.fault.rule, self.fault.faces
-        modes = self._modes(ruptured)
-        gradient = triangle_basis_gradient(rule.points.reshape(-1, 2), self.fault.operator.order - 1)[1]
-        gradient = gradient.reshape(*rule.points.shape[:2], -1, 2)[faces.group[self.items]]
-        slope = inner(gradient.transpose(0, 1, 3, 2), modes[:, None, None])
-        corners = faces.corners[self.items]
-        edges = np.stack([corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]], 1)
-        metric = np.linalg.inv(edges @ edges.transpose(0, 2, 1))
-        steep = np.sqrt(np.maximum(inner(slope, inner(metric[:, None], slope[:, :, None])), 0.0))
+        slope = inner(self.slopes.transpose(0, 1, 3, 2), self._modes(ruptured)[:, None, None])
+        steep = np.sqrt(np.maximum(inner(slope, inner(self.metric[:, None], slope[:, :, None])), 0.0))
         # Where a face breaks all at once the times differ by rounding only, and so would the speed.
         first, last = ruptured.min(1), ruptured.max(1)
         whole = ((first > 0) & (last - first > SIMULTANEOUS * last))[:, None] & (steep > 0)

@@ -110,7 +110,7 @@ def _residual(k: Kernel, form: Form, q: Array, cell: Array, react: bool) -> tupl
         k.gather(mine, traces, inside, i)
         k.gather(other, traces, outside, i)
         k.pointwise(star, [mine, other, face.view(i, 1)], [jump])
-        k.contract(lifted, form.trace[i].T, jump)
+        form.extend(k, jump.view(), i, lifted.view(), [(c, c) for c in range(2 * f)])
         k.pointwise(spread(i == 0), [lifted, face.view(i, 1), *([sums] if i else [])], [sums])
     return own, sums
 

@@ -201,10 +201,13 @@ class Operator:
         """Add values (n, B3, Q) to the listed cells, which may repeat."""
         self.q.add(self.working(values, cells), self.layout.position[cells])
 
+    def reader(self, cells: np.ndarray) -> Reader:
+        """For cells that are read again and again."""
+        return Reader(self, cells)
+
     def series(self, cells: np.ndarray) -> np.ndarray:
         """Derivatives D_k (n, rows, Q) of kept cells, rows as ``form.rows``, as of their last prediction."""
-        slots = self.layout.history[self.layout.position[cells]]
-        return self.physical(self.history.get(slots).reshape(len(cells), sum(self.form.rows), self.form.Q), cells)
+        return Reader(self, cells).series()
 
     def _all(self) -> np.ndarray:
         return np.arange(len(self.layout.position))
@@ -216,7 +219,15 @@ class Operator:
 
     def means(self) -> np.ndarray:
         """Cell averages (cells, Q) in the mesh's cell order; mode 0 is the constant sqrt(6)."""
-        return self.physical(self.q.get(self.layout.position, slice(0, 1)), self._all())[:, 0] * 6.0**0.5
+        return self.restored(self.raw_means())
+
+    def raw_means(self) -> np.ndarray:
+        """Mode 0 (cells, 1, Q) in the form's components: quick to take, and ``restored`` makes averages of it."""
+        return self.q.get(self.layout.position, slice(0, 1))
+
+    def restored(self, raw: np.ndarray) -> np.ndarray:
+        """``means`` of the moment when ``raw_means`` was taken."""
+        return self.physical(raw, self._all())[:, 0] * 6.0**0.5
 
     def nbytes(self) -> int:
         buffers: Iterable[Any] = (
@@ -224,6 +235,27 @@ class Operator:
             *([] if self.outgoing is self.incoming else self.outgoing),
         )  # fmt: skip
         return sum(b.nbytes for b in buffers)
+
+
+class Reader:
+    """Reads dofs and derivatives of the same cells many times."""
+
+    def __init__(self, operator: Operator, cells: np.ndarray):
+        self.operator, self.position = operator, operator.layout.position[cells]
+        self.slots = operator.layout.history[self.position]
+        turn = operator.form.to_physical(operator.cells, cells)
+        self.turn = None if turn is None else turn.transpose(0, 2, 1).copy()
+
+    def _physical(self, values: np.ndarray) -> np.ndarray:
+        return values if self.turn is None else np.matmul(values, self.turn).astype(values.dtype)
+
+    def dofs(self) -> np.ndarray:
+        """(n, B3, Q)"""
+        return self._physical(self.operator.q.get(self.position))
+
+    def series(self) -> np.ndarray:
+        """Derivatives D_k (n, rows, Q) of kept cells, rows as ``form.rows``, as of their last prediction."""
+        return self._physical(self.operator.history.get(self.slots).reshape(len(self.slots), sum(self.operator.form.rows), self.operator.form.Q))
 
 
 class Evaluator:

@@ -21,7 +21,6 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.engines.dg.basis import tet_size, triangle_size
 from faultwave.engines.dg.forms.plain import DIRECTIONS, Cells, Form, directed
 from faultwave.kernels import math as mth
 from faultwave.kernels.language import Array, Kernel, View
@@ -29,6 +28,13 @@ from faultwave.laws.law import dot
 
 PAIR = ((0, 3, 5), (3, 1, 4), (5, 4, 2))
 """Column of the component ab of a symmetric tensor."""
+
+_PRODUCTS = np.zeros((3, 3, 3, 3, 6, 6))  # x, y, a, b to the components xy and ab
+for _x, _y in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2)):
+    for _a in range(3):
+        for _b in range(3):
+            _PRODUCTS[_x, _y, _a, _b, PAIR[_x][_y], PAIR[_a][_b]] = 1.0
+_TENSORS = _PRODUCTS.reshape(81, 36)
 
 GRADIENT = np.concatenate([-np.ones((1, 3)), np.eye(3)]) @ DIRECTIONS.T
 """Gradients (4, 3) of the barycentric coordinates along the directions."""
@@ -48,10 +54,10 @@ def combine(weights: Sequence[float], values: Sequence[Any]) -> Any:
 
 
 class ContravariantElastic(Form):
-    """Columns of ``cell``: J (x, b), G, lambda/rho, mu/rho, rho; of ``face``: h, the neighbour's Zp and Zs, a, b."""
+    """Columns of ``cell``: J (x, b), G, lambda/rho, mu/rho, rho, 1/rho, Zp, Zs; of ``face``: h, the neighbour's Zp and Zs, a, b."""
 
     def _sizes(self) -> tuple[int, int]:
-        return 18, 5
+        return 21, 5
 
     def cell_constants(self, cells: Cells) -> np.ndarray:
         inverse = directed(cells.inverse)
@@ -62,7 +68,14 @@ class ContravariantElastic(Form):
                 np.linalg.inv(inverse).reshape(-1, 9),
                 metric[:, [0, 1, 2, 0, 1, 0], [0, 1, 2, 1, 2, 2]],
                 np.stack(
-                    [unit**2 * cells.material["lambda"] / rho, unit**2 * cells.material["mu"] / rho, rho / unit], 1
+                    [
+                        unit**2 * cells.material["lambda"] / rho,
+                        unit**2 * cells.material["mu"] / rho,
+                        rho / unit,
+                        unit / rho,
+                        *self.law.impedance(cells.material),
+                    ],
+                    1,
                 ),
             ],
             1,
@@ -75,12 +88,9 @@ class ContravariantElastic(Form):
     def to_physical(self, cells: Cells, which: np.ndarray) -> np.ndarray | None:
         jacobian = np.linalg.inv(directed(cells.inverse[which]))
         rho = cells.material["rho"][which] / self.unit
+        products = (rho[:, None, None] * jacobian)[:, :, None, :, None] * jacobian[:, None, :, None, :]  # x, y, a, b
         result = np.zeros((len(which), 9, 9))
-        for x in range(3):
-            for y in range(x, 3):
-                for a in range(3):
-                    for b in range(3):
-                        result[:, PAIR[x][y], PAIR[a][b]] += rho * jacobian[:, x, a] * jacobian[:, y, b]
+        result[:, :6, :6] = (products.reshape(-1, 81) @ _TENSORS).reshape(-1, 6, 6)
         result[:, 6:, 6:] = jacobian
         return result
 
@@ -118,10 +128,6 @@ class ContravariantElastic(Form):
         """G g."""
         return [combine(GRADIENT[face], [cell[9 + PAIR[a][b]] for b in range(3)]) for a in range(3)]
 
-    def _impedance(self, cell: Any) -> tuple[Any, Any]:
-        lam, mu, rho = cell[15:18]
-        return rho * mth.sqrt(lam + 2.0 * mu), rho * mth.sqrt(mu)
-
     def _select(self, k: Kernel, source: View, face: int) -> tuple[View, list[tuple[int, int]]]:
         """Where the columns s g and v' of ``source`` are, and the contraction's columns."""
         g = GRADIENT[face]
@@ -134,11 +140,9 @@ class ContravariantElastic(Form):
 
     def _trace(self, k: Kernel, source: View, face: int, out: View) -> None:
         """out (rows2, 6) = [s g, v'] on a local face."""
-        degree = next(d for d in range(self.order) if tet_size(d) == source.rows)
-        block = self.trace[face][: triangle_size(degree), : source.rows]
         where, columns = self._select(k, source, face)
-        k.contract(out, block, where, columns)
-        k.contract(out, block, source, [(6 + a, 3 + a) for a in range(3)])
+        self.restrict(k, where, face, out, columns)
+        self.restrict(k, source, face, out, [(6 + a, 3 + a) for a in range(3)])
 
     def publish(
         self, k: Kernel, total: Array, cell: Array, face: Array, emit: Callable[[int, Array], None], kept: Array
@@ -149,7 +153,7 @@ class ContravariantElastic(Form):
 
             def split(t: Any, cell: Any, face: Any, i: int = i) -> Any:
                 h, normal = face[0], self._normal(cell, i)
-                zp, zs = self._impedance(cell)
+                zp, zs = cell[19:21]
                 traction = [-(cell[17] * h) * t[a] for a in range(3)]
                 flow, along = t[3:6], combine(GRADIENT[i], t[3:6])
                 own, other = (zp - zs) * h * h, (face[1] - face[2]) * h * h
@@ -170,7 +174,7 @@ class ContravariantElastic(Form):
 
             def flow_jump(w: Any, u: Any, cell: Any, face: Any, i: int = i) -> Any:
                 h, a, b = face[0], face[3], face[4]
-                zp, zs = self._impedance(cell)
+                zp, zs = cell[19:21]
                 ys, yp = _inverse(zs + face[2]), _inverse(zp + face[1])
                 normal = self._normal(cell, i)
                 inverse = [
@@ -188,16 +192,16 @@ class ContravariantElastic(Form):
                 return [[ys * x[c] + normal[c] * amount for c in range(3)]]
 
             k.pointwise(flow_jump, [arrived, kept.view(i * self.b2, self.b2), cell, face.view(i, 1)], [jump])
-            k.contract(lifted, self.trace[i].T, jump, [(a, 3 * i + a) for a in range(3)])
+            self.extend(k, jump.view(), i, lifted.view(), [(a, 3 * i + a) for a in range(3)])
 
         def add(x: Any, cell: Any, q: Any, *faces: Any) -> Any:
             jumps = [x[3 * i : 3 * i + 3] for i in range(4)]
             gradient = [combine(-GRADIENT[:, b], [j[a] for j in jumps]) for b in range(3) for a in range(3)]
-            zp, zs = (z * _inverse(cell[17]) for z in self._impedance(cell))
+            zp, zs = (cell[18] * z for z in cell[19:21])
             force: list[Any] = [0.0, 0.0, 0.0]
             for i, (j, f) in enumerate(zip(jumps, faces, strict=True)):
                 normal, along = self._normal(cell, i), combine(GRADIENT[i], j)
-                shear, press = zs / f[0], (zp - zs) * f[0]
+                shear, press = zs * f[0] * combine(GRADIENT[i], normal), (zp - zs) * f[0]  # 1 / h = h g G g
                 force = [force[a] + shear * j[a] + press * normal[a] * along for a in range(3)]
             change = self.rate([*force, *gradient], cell)
             return [[a + b for a, b in zip(q, change, strict=True)]]

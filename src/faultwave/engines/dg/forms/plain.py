@@ -16,13 +16,17 @@ import numpy as np
 
 from faultwave.base.errors import NotBuiltError, Problem
 from faultwave.domain.tets.mesh import BoundaryKind
-from faultwave.engines.dg.basis import FACES, matrices, tet_size, triangle_size
+from faultwave.engines.dg.basis import FACES, matrices, tet_size, triangle_size, two_stages
 from faultwave.kernels.language import Array, Kernel, View
 from faultwave.laws import Law
 from faultwave.laws.law import LAYER, dot
 
 DIRECTIONS = np.array([[1.0, 0.0, 0.0], [-0.5, 1.0, 0.0], [0.0, -1.0, 1.0]])
 """Directions of differentiation in the reference cell, row by row: chosen for the sparsest derivative matrices."""
+
+
+TWO_STAGES = 4
+"""Degree from which the traces on faces 0 and 1 are taken in two stages: below, the extra pass costs what they save."""
 
 
 @dataclass(frozen=True)
@@ -333,8 +337,6 @@ class Form:
     def face_trace(self, k: Kernel, source: View, face: int, out: View, side: Any) -> None:
         """out (rows2, 2 face channels) = physical [T, v] of ``source`` on a local face; ``side``: rows of ``side_constants``."""
         law = self.law
-        degree = next(d for d in range(self.order) if tet_size(d) == source.rows)
-        block = self.trace[face][: triangle_size(degree), : source.rows]
         pair = k.scratch("pair", self.b3, 2 * self.faced)
 
         def both(q: Any, side: Any) -> Any:
@@ -342,7 +344,35 @@ class Form:
             return [[*flux, *potential] if law.traction_is_flux else [*potential, *flux]]
 
         k.pointwise(both, [source, side], [pair.view(0, source.rows)])
-        k.contract(out, block, pair)
+        self.restrict(k, pair.view(0, source.rows), face, out, [(i, i) for i in range(2 * self.faced)])
+
+    def restrict(self, k: Kernel, source: View, face: int, out: View, columns: Sequence[tuple[int, int]]) -> None:
+        """Columns of ``source`` to the modes of a local face."""
+        degree = next(d for d in range(self.order) if tet_size(d) == source.rows)
+        stages = self._stages(face, degree)
+        if len(stages) == 1:
+            k.contract(out, stages[0], source, columns)
+            return
+        middle = k.scratch("middle", self.b3, 2 * self.faced)
+        k.contract(middle, stages[1], source, [(i, n) for n, (i, _) in enumerate(columns)])
+        k.contract(out, stages[0], middle, [(n, o) for n, (_, o) in enumerate(columns)])
+
+    def extend(self, k: Kernel, jump: View, face: int, out: View, columns: Sequence[tuple[int, int]]) -> None:
+        """The transpose of ``restrict``: columns of a face's modes lifted to the cell."""
+        stages = [s.T for s in self._stages(face, self.order - 1)]
+        if len(stages) == 1:
+            k.contract(out, stages[0], jump, columns)
+            return
+        middle = k.scratch("middle", self.b3, 2 * self.faced)
+        k.contract(middle, stages[0], jump, [(i, n) for n, (i, _) in enumerate(columns)])
+        k.contract(out, stages[1], middle, [(n, o) for n, (_, o) in enumerate(columns)])
+
+    def _stages(self, face: int, degree: int) -> list[np.ndarray]:
+        """The trace matrix of a degree, in two factors where that takes fewer operations."""
+        block = self.trace[face][: triangle_size(degree), : tet_size(degree)]
+        if face > 1 or degree < TWO_STAGES:
+            return [block]
+        return list(two_stages(block, degree))
 
     def onto(self, frame: Any, x: Any) -> list[Any]:
         """The components of x that cross a face; frame = (normal[, tangents])."""
@@ -420,7 +450,7 @@ class Form:
             row = face.view(i, 1)
             receive(i, arrived)
             k.pointwise(flow_jump, [arrived, kept.view(i * self.b2, self.b2), row], [jump])
-            k.contract(lifted, self.trace[i].T, jump)
+            self.extend(k, jump.view(), i, lifted.view(), [(c, c) for c in range(self.faced)])
             k.pointwise(spread(i == 0), [lifted, cell, row, *([sums] if i else [])], [sums])
 
         def rate(s: Any, cell: Any, q: Any) -> Any:
