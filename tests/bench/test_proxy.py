@@ -82,8 +82,8 @@ def test_bytes_are_those_of_the_kernels():
 def test_single_precision_moves_half_but_slot_numbers():
     found = proxy(Setting(**TINY, precision="single", law="acoustic"), sweep=SWEEP)
     table = {k["kernel"]: k for k in found["kernels"]}
-    # order 2: 4 modes of 4 twice, 4 faces of 3 modes twice, 9 + 2 + 1 of the cell, 4 x 7 of the faces
-    assert table["predict"]["bytes_per_item"] == 4 * (2 * 16 + 12 + 12 + 12 + 28) + 4 * found["index_bytes"]
+    # order 2: 4 modes of 4 twice, 4 faces of 3 modes twice, 10 of the cell, 4 x 4 of the faces
+    assert table["predict"]["bytes_per_item"] == 4 * (2 * 16 + 12 + 12 + 10 + 16) + 4 * found["index_bytes"]
     assert found["setting"]["precision"] == "single"
 
 

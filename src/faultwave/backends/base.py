@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -49,6 +49,10 @@ class Backend(Protocol):
     dtype: type
     lanes: int
     fixed_lanes: int
+
+    def settle(self, buffers: Sequence[Any], ranges: Iterable[tuple[int, int]]) -> None:
+        """Place fresh ``buffers``, whose items are worked on in ``ranges``, near the threads that will."""
+        ...
 
     def batch(self, items: int, rows: int, cols: int, fixed: bool = False) -> Buffer: ...
 

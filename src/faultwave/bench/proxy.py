@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.backends.cpu.compile import FLAGS, compiler, vector_bytes, version
+from faultwave.backends.cpu.compile import compiler, flags, vector_bytes, version
 from faultwave.base.errors import InputError, Problem
 from faultwave.bench import problem
 from faultwave.bench.book import Book, Entry
@@ -103,7 +103,7 @@ def _update(samples: list[Sample], kernels: list[dict[str, Any]], cells: int, le
 
 def facts() -> dict[str, Any]:
     """When, on what machine, with what compiler and versions."""
-    built = {"compiler": version(), "flags": list(FLAGS), "command": list(compiler()), "vector_bytes": vector_bytes()}
+    built = {"compiler": version(), "flags": list(flags()), "command": list(compiler()), "vector_bytes": vector_bytes()}
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": machine() | built,

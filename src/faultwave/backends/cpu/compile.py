@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import functools
 import hashlib
 import os
@@ -10,16 +12,20 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from faultwave.base.errors import BackendError
 
 FLAGS = (
-    "-O3", "-march=native", "-fopenmp", "-fPIC", "-shared", "-std=gnu11", "-ffp-contract=fast", "-fno-math-errno",
-    "-fno-trapping-math", "-w",
+    "-O3", "-fopenmp", "-fPIC", "-shared", "-std=gnu11", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-w",
 )  # fmt: skip
+
+
+def flags() -> tuple[str, ...]:
+    """For this machine, or the processor named in $FAULTWAVE_MARCH: the compiler's -march."""
+    return (f"-march={os.environ.get('FAULTWAVE_MARCH') or 'native'}", *FLAGS)
 
 
 @functools.cache
@@ -58,7 +64,7 @@ def _identity() -> str:
 
 @functools.cache
 def _macros() -> str:
-    command = [*compiler(), "-march=native", "-dM", "-E", "-x", "c", os.devnull]
+    command = [*compiler(), flags()[0], "-dM", "-E", "-x", "c", os.devnull]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode:
         raise BackendError(f"the C compiler '{' '.join(compiler())}' does not work: {result.stderr.strip()[-500:]}")
@@ -94,21 +100,36 @@ def build(sources: Iterable[tuple[str, str]]) -> dict[str, Path]:
         return dict(zip([n for n, _ in jobs], pool.map(lambda job: _build_one(*job), jobs), strict=True))
 
 
+@contextlib.contextmanager
+def _alone(target: Path) -> Iterator[None]:
+    """Ranks and runs that want the same kernel compile it once; where files cannot be locked, each for itself."""
+    path = target.parent / f".{target.stem}.lock"
+    with path.open("w") as file:
+        with contextlib.suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)  # who waits for it finds the library next
+
+
 def _build_one(name: str, source: str) -> Path:
-    key = hashlib.sha256("\0".join([source, _identity(), *FLAGS]).encode()).hexdigest()[:24]
+    key = hashlib.sha256("\0".join([source, _identity(), *flags()]).encode()).hexdigest()[:24]
     target = cache_folder() / f"{name}-{key}.so"
     if target.exists():
         return target
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+        with _alone(target), tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+            if target.exists():
+                return target
             code, library = Path(scratch) / f"{name}.c", Path(scratch) / f"{name}.so"
             code.write_text(source)
-            command = [*compiler(), *FLAGS, str(code), "-o", str(library), "-lm"]
+            command = [*compiler(), *flags(), str(code), "-o", str(library), "-lm"]
             result = subprocess.run(command, capture_output=True, text=True, check=False)
             if result.returncode:
                 raise BackendError(f"compiling kernel {name} failed: {' '.join(command)}\n{result.stderr[-2000:]}")
-            os.replace(library, target)  # atomic: ranks and runs may build the same kernel at once
+            os.replace(library, target)  # atomic: who does not lock sees all of it or nothing
     except OSError as error:
         raise BackendError(
             f"the kernel cache {cache_folder()} cannot be written ({error}); set FAULTWAVE_CACHE"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import mmap
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -105,6 +107,39 @@ def _default_threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+@contextlib.contextmanager
+def _openmp(threads: int) -> Iterator[None]:
+    """What OpenMP reads when its library is first loaded, gone again for processes started later.
+
+    Waiting threads spin for some ten microseconds, not milliseconds: a shared machine slows all runs otherwise. Threads are
+    bound one to a core where the run has all cores it may use; fewer may share the machine with others, and where they
+    go is the system's choice. What the user set stays.
+    """
+    wanted = {"GOMP_SPINCOUNT": "20000"}
+    if threads > 1 and hasattr(os, "sched_getaffinity") and threads == len(os.sched_getaffinity(0)):
+        wanted |= {"OMP_PROC_BIND": "close", "OMP_PLACES": "cores"}
+    mine = {name: value for name, value in wanted.items() if name not in os.environ}
+    os.environ.update(mine)
+    try:
+        yield
+    finally:
+        for name in mine:
+            del os.environ[name]
+
+
+_STATIC, _DYNAMIC = 1, 2  # omp_sched_t
+_SETTLE = """#include <string.h>
+void settle(char *p, long share, long begin, long end) {
+  #pragma omp parallel for schedule(static)
+  for (long i = begin; i < end; ++i) memset(p + i * share, 0, share);
+}
+"""
+
+
+def _numa_nodes() -> int:
+    return len(list(Path("/sys/devices/system/node").glob("node[0-9]*"))) or 1
+
+
 class CpuBackend:
     name = "cpu"
 
@@ -113,7 +148,29 @@ class CpuBackend:
         self.fixed_lanes = vector_bytes() // 8
         self.lanes = vector_bytes() // np.dtype(self.dtype).itemsize
         self.threads = threads or _default_threads()
+        self.numa = _numa_nodes() > 1
         self._real = {np.float64: "double", np.float32: "float"}[self.dtype]
+
+    @property
+    def schedule(self) -> tuple[int, int]:
+        """OpenMP's kind and chunk: each thread its own part where memory has a place, else whoever is free."""
+        return (_STATIC, 0) if self.numa else (_DYNAMIC, 4)
+
+    def settle(self, buffers: Sequence[Any], ranges: Iterable[tuple[int, int]]) -> None:
+        """Let each thread touch first what it will work on, so that its pages lie in memory near it.
+
+        ``buffers``: fresh ones, all zero; the parts of a store are those of the items in turn.
+        """
+        if not self.numa:
+            return
+        library = ctypes.CDLL(str(build([("settle", _SETTLE)])["settle"]))
+        library.omp_set_num_threads(self.threads)
+        for buffer in buffers:
+            batches = max(1, max((end for _, end in ranges), default=0) // self.lanes)
+            share = buffer.storage.nbytes // batches
+            for begin, end in ranges:
+                start = ctypes.c_void_p(buffer.storage.ctypes.data)
+                library.settle(start, *(ctypes.c_long(n) for n in (share, begin // self.lanes, end // self.lanes)))
 
     def batch(self, items: int, rows: int, cols: int, fixed: bool = False) -> LaneBuffer:
         dtype, lanes = (np.float64, self.fixed_lanes) if fixed else (self.dtype, self.lanes)
@@ -153,10 +210,10 @@ class _Compiled:
 
     def __init__(self, kernel: Kernel, library: str, backend: CpuBackend):
         self.kernel, self.lanes = kernel, backend.fixed_lanes if kernel.fixed else backend.lanes
-        # Threads that wait spin for some ten microseconds, not milliseconds: a shared machine slows all runs otherwise.
-        os.environ.setdefault("GOMP_SPINCOUNT", "20000")
-        loaded = ctypes.CDLL(library)
+        with _openmp(backend.threads):
+            loaded = ctypes.CDLL(library)
         loaded.omp_set_num_threads(backend.threads)
+        loaded.omp_set_schedule(*backend.schedule)
         self.function = loaded.run
         self.function.restype = None
 

@@ -46,6 +46,9 @@ class NumpyBackend:
         self.dtype = {"double": np.float64, "single": np.float32}[precision]
         self.threads = 1
 
+    def settle(self, buffers: Any, ranges: Any) -> None:
+        """Nothing to do for one thread."""
+
     def batch(self, items: int, rows: int, cols: int, fixed: bool = False) -> ArrayBuffer:
         return ArrayBuffer(np.zeros((items, rows, cols), np.float64 if fixed else self.dtype))
 

@@ -55,6 +55,7 @@ class Operator:
         self.slow = b.store(lay.slow_slots, sum(form.out_rows) * form.faced)
         self.cell = b.batch(size, 1, form.cell_size)
         self.face = b.batch(size, 4, form.face_size)
+        b.settle([self.q, self.kept, self.waves, self.cell, self.face], [*lay.keep_ranges, *lay.plain_ranges])
         real = lay.cell_at >= 0
         index = lay.cell_at[real]
         for buffer, values in (

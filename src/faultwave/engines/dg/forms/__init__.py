@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 from faultwave.engines.dg.forms.contravariant import ContravariantElastic
+from faultwave.engines.dg.forms.fluid import ContravariantAcoustic
 from faultwave.engines.dg.forms.plain import Cells, Form, derivative_rows, face_rows, onto_face
 from faultwave.laws import Law
 
-FAST: dict[str, type[Form]] = {"elastic": ContravariantElastic}
+FAST: dict[str, type[Form]] = {"elastic": ContravariantElastic, "acoustic": ContravariantAcoustic}
 """Law name -> a form with fewer operations."""
 
 

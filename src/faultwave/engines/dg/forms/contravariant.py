@@ -16,18 +16,15 @@ square twice, itself. d_b, J and g belong to the directions of ``plain.DIRECTION
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from faultwave.engines.dg.forms.plain import DIRECTIONS, Cells, Form, directed
-from faultwave.kernels import math as mth
+from faultwave.engines.dg.forms.components import GRADIENT, PAIR, combine, inverse, metric, turned
+from faultwave.engines.dg.forms.plain import Cells, Form, directed
 from faultwave.kernels.language import Array, Kernel, View
 from faultwave.laws.law import dot
-
-PAIR = ((0, 3, 5), (3, 1, 4), (5, 4, 2))
-"""Column of the component ab of a symmetric tensor."""
 
 _PRODUCTS = np.zeros((3, 3, 3, 3, 6, 6))  # x, y, a, b to the components xy and ab
 for _x, _y in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2)):
@@ -35,22 +32,6 @@ for _x, _y in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2)):
         for _b in range(3):
             _PRODUCTS[_x, _y, _a, _b, PAIR[_x][_y], PAIR[_a][_b]] = 1.0
 _TENSORS = _PRODUCTS.reshape(81, 36)
-
-GRADIENT = np.concatenate([-np.ones((1, 3)), np.eye(3)]) @ DIRECTIONS.T
-"""Gradients (4, 3) of the barycentric coordinates along the directions."""
-
-
-def combine(weights: Sequence[float], values: Sequence[Any]) -> Any:
-    """sum_i weights[i] values[i] without the terms and factors that do nothing."""
-    total = None
-    for w, x in zip(weights, values, strict=True):
-        if w == 0.0:
-            continue
-        if total is None:
-            total = x if w == 1.0 else -x if w == -1.0 else w * x
-        else:
-            total = total + x if w == 1.0 else total - x if w == -1.0 else total + w * x
-    return total
 
 
 class ContravariantElastic(Form):
@@ -60,13 +41,12 @@ class ContravariantElastic(Form):
         return 21, 5
 
     def cell_constants(self, cells: Cells) -> np.ndarray:
-        inverse = directed(cells.inverse)
-        metric = np.einsum("nax,nbx->nab", inverse, inverse)
+        rows = directed(cells.inverse)
         rho, unit = cells.material["rho"], self.unit
         return np.concatenate(
             [
-                np.linalg.inv(inverse).reshape(-1, 9),
-                metric[:, [0, 1, 2, 0, 1, 0], [0, 1, 2, 1, 2, 2]],
+                np.linalg.inv(rows).reshape(-1, 9),
+                metric(rows),
                 np.stack(
                     [
                         unit**2 * cells.material["lambda"] / rho,
@@ -107,26 +87,19 @@ class ContravariantElastic(Form):
             k.contract(after, block, source, [(6 + a, 3 + 3 * b + a) for a in range(3)])
 
     def rate(self, after: Any, cell: Any) -> list[Any]:
-        metric, lam, mu = cell[9:15], cell[15], cell[16]
+        g, lam, mu = cell[9:15], cell[15], cell[16]
         divergence = after[3] + after[7] + after[11]
-        turned = [
-            [
-                dot([mu * metric[PAIR[c][b]] for b in range(3)], [after[3 + 3 * b + d] for b in range(3)])
-                for d in range(3)
-            ]
+        sheared = [
+            [dot([mu * g[PAIR[c][b]] for b in range(3)], [after[3 + 3 * b + d] for b in range(3)]) for d in range(3)]
             for c in range(3)
         ]
         stress = [
-            (turned[c][d] + turned[d][c]) + lam * metric[PAIR[c][d]] * divergence
+            (sheared[c][d] + sheared[d][c]) + lam * g[PAIR[c][d]] * divergence
             for c, d in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))
         ]
         return [*stress, *after[:3]]
 
     # Its faces.
-
-    def _normal(self, cell: Any, face: int) -> list[Any]:
-        """G g."""
-        return [combine(GRADIENT[face], [cell[9 + PAIR[a][b]] for b in range(3)]) for a in range(3)]
 
     def _select(self, k: Kernel, source: View, face: int) -> tuple[View, list[tuple[int, int]]]:
         """Where the columns s g and v' of ``source`` are, and the contraction's columns."""
@@ -152,7 +125,7 @@ class ContravariantElastic(Form):
             self._trace(k, total.view(), i, trace.view())
 
             def split(t: Any, cell: Any, face: Any, i: int = i) -> Any:
-                h, normal = face[0], self._normal(cell, i)
+                h, normal = face[0], turned(cell[9:15], i)
                 zp, zs = cell[19:21]
                 traction = [-(cell[17] * h) * t[a] for a in range(3)]
                 flow, along = t[3:6], combine(GRADIENT[i], t[3:6])
@@ -175,16 +148,16 @@ class ContravariantElastic(Form):
             def flow_jump(w: Any, u: Any, cell: Any, face: Any, i: int = i) -> Any:
                 h, a, b = face[0], face[3], face[4]
                 zp, zs = cell[19:21]
-                ys, yp = _inverse(zs + face[2]), _inverse(zp + face[1])
-                normal = self._normal(cell, i)
-                inverse = [
+                ys, yp = inverse(zs + face[2]), inverse(zp + face[1])
+                normal = turned(cell[9:15], i)
+                back = [
                     [
                         dot([cell[9 + PAIR[c][e]] for e in range(3)], [cell[3 * x + e] for e in range(3)])
                         for x in range(3)
                     ]
                     for c in range(3)
                 ]
-                inner = [dot(inverse[c], w) for c in range(3)]
+                inner = [dot(back[c], w) for c in range(3)]
                 x = [a * inner[c] - u[c] for c in range(3)]
                 # w_R - u = x + b h^2 (G g) (g . w), and the admittance ys + (yp - ys) h^2 (G g) g. of it:
                 shear = (yp - ys) * h * h
@@ -200,7 +173,7 @@ class ContravariantElastic(Form):
             zp, zs = (cell[18] * z for z in cell[19:21])
             force: list[Any] = [0.0, 0.0, 0.0]
             for i, (j, f) in enumerate(zip(jumps, faces, strict=True)):
-                normal, along = self._normal(cell, i), combine(GRADIENT[i], j)
+                normal, along = turned(cell[9:15], i), combine(GRADIENT[i], j)
                 shear, press = zs * f[0] * combine(GRADIENT[i], normal), (zp - zs) * f[0]  # 1 / h = h g G g
                 force = [force[a] + shear * j[a] + press * normal[a] * along for a in range(3)]
             change = self.rate([*force, *gradient], cell)
@@ -231,8 +204,3 @@ class ContravariantElastic(Form):
             return [[*traction, *[dot(side[14 + 3 * x : 17 + 3 * x], t[3:6]) for x in range(3)]]]
 
         k.pointwise(turn, [local, side], [out])
-
-
-def _inverse(x: Any) -> Any:
-    """1/x, 0 for 0: nothing is sheared between fluids."""
-    return mth.where(x > 0.0, 1.0 / mth.where(x > 0.0, x, 1.0), 0.0)
