@@ -84,3 +84,13 @@ def test_quantities_go_there_and_back(name: str) -> None:
     # The flow transforms as a vector: a uniform translation along a cell's first direction has one component.
     speed = np.linalg.inv(cells.inverse)[:, :, 0]
     np.testing.assert_allclose(np.linalg.solve(turn[:, -3:, -3:], speed[..., None])[..., 0], [[1, 0, 0]] * 7, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "precision, thickness, fast", [("double", 0.01, True), ("single", 1.0, True), ("single", 0.01, False)]
+)
+def test_slivers_keep_the_plain_form_in_single_precision(precision: str, thickness: float, fast: bool) -> None:
+    mesh = cube(2)
+    flat = make_mesh(mesh.vertices * [1, 1, thickness], mesh.cells, mesh.groups, mesh.tags, mesh.identify, "flat")
+    waves = Waves(flat, order=3, precision=precision)
+    assert isinstance(waves.operator.form, FAST["elastic"]) == fast

@@ -25,6 +25,10 @@ def _nothing(cluster: int) -> None:
     return None
 
 
+LARGEST_CONDITION = 30.0
+"""Of a cell's Jacobian, for the fast form in single precision."""
+
+
 class Operator:
     """Advances dofs cluster by cluster. ``q`` holds them in the components of ``form``; ``dofs`` gives the law's own.
 
@@ -37,6 +41,8 @@ class Operator:
     ):  # fmt: skip
         self.law, self.order, self.backend, self.layout, self.cells = law, order, backend, layout, cells
         self.drive: Callable[[float], None] | None = None  # fills driven faces at a share of the step, where asked
+        # Components along the edges of a sliver lose digits that single precision does not have to spare.
+        fast = fast and (backend.dtype is np.float64 or bool(np.linalg.cond(cells.inverse).max() <= LARGEST_CONDITION))
         self.time_unit, self.form = time_unit, form(law, order, time_unit, fast)
         self.b3, self.b2 = self.form.b3, self.form.b2
         self.launches: dict[str, list[Callable[..., None]]] = {}  # by even and odd step
