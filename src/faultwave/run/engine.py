@@ -15,7 +15,7 @@ from faultwave.engines.dg.driven import Driven
 from faultwave.engines.dg.fault import Fault
 from faultwave.engines.dg.layout import build_layout
 from faultwave.engines.dg.lines import Lines
-from faultwave.engines.dg.operator import Cells
+from faultwave.engines.dg.operator import Cells, shapely, worst_shape
 from faultwave.engines.dg.sources import SourceTerms
 from faultwave.march import March
 from faultwave.observe import receivers as seismograms
@@ -54,7 +54,8 @@ class Engine:
             plan.share.beyond if plan.share else None,
         )
         unit = plan.time_unit if plan.fault is None else 1.0  # friction counts in seconds
-        self.operator = make_operator(numerics, plan.law, numerics.order, self.backend, self.layout, cells, unit)
+        (worst,) = plan.world.largest([worst_shape(geo.inverse, self.backend.dtype)])  # one form for all processes
+        self.operator = make_operator(numerics, plan.law, self.backend, self.layout, cells, unit, shapely(worst))
         self.fault = self._fault()
         self.sources = SourceTerms(
             self.operator, plan.sources, plan.source_cells, plan.source_points, numerics.source_window == "centred"

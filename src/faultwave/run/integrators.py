@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from faultwave.backends import Backend
 from faultwave.base.errors import Problems
 from faultwave.case.model import Case, Numerics
+from faultwave.engines.dg.layout import Layout
 from faultwave.engines.dg.lines import Leapfrog, RungeKutta, couples, halves
-from faultwave.engines.dg.operator import Operator
+from faultwave.engines.dg.operator import Cells, Operator
 from faultwave.laws import Law
 
 # Largest CFL numbers in which white noise does not grow, elastic, for orders 2 to 8; other laws times their ``stability``
@@ -48,13 +50,15 @@ def check_integrator(case: Case, law: Law, problems: Problems) -> None:
             )
 
 
-def make_operator(numerics: Numerics, law: Law, *parts: Any) -> Operator:
-    """The operator of the case's integrator from (order, backend, layout, cells, time unit)."""
+def make_operator(
+    numerics: Numerics, law: Law, backend: Backend, layout: Layout, cells: Cells, unit: float, fast: bool
+) -> Operator:
+    """The operator of the case's integrator; ``unit`` of time and ``fast`` as there."""
     kinds: dict[str, Any] = {"rk4": RungeKutta, "leapfrog": Leapfrog}
     if numerics.integrator in kinds:
-        made: Operator = kinds[numerics.integrator](law, *parts, flux(numerics))
+        made: Operator = kinds[numerics.integrator](law, numerics.order, backend, layout, cells, unit, flux(numerics))
         return made
-    return Operator(law, *parts)
+    return Operator(law, numerics.order, backend, layout, cells, unit, fast)
 
 
 __all__ = ["DEFAULT_SHARE", "LIMITS", "check_integrator", "flux", "limit", "make_operator"]

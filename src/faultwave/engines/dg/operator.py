@@ -25,8 +25,15 @@ def _nothing(cluster: int) -> None:
     return None
 
 
-LARGEST_CONDITION = 30.0
-"""Of a cell's Jacobian, for the fast form in single precision."""
+def worst_shape(inverse: np.ndarray, dtype: type) -> float:
+    """Largest condition number of the cells' Jacobians, where single precision makes it matter; else 1."""
+    return float(np.linalg.cond(inverse).max(initial=1.0)) if dtype is not np.float64 else 1.0
+
+
+def shapely(condition: float) -> bool:
+    """Whether components along a cell's edges keep their digits: those of a sliver lose some that single precision does not
+    have to spare."""
+    return condition <= 30.0
 
 
 class Operator:
@@ -37,12 +44,12 @@ class Operator:
     """
 
     def __init__(
-        self, law: Law, order: int, backend: Backend, layout: Layout, cells: Cells, time_unit: float = 1.0, fast: bool = True
+        self, law: Law, order: int, backend: Backend, layout: Layout, cells: Cells, time_unit: float = 1.0, fast: bool | None = None
     ):  # fmt: skip
+        """``fast``: whether the law's fast form may be used; None: where ``shapely``."""
         self.law, self.order, self.backend, self.layout, self.cells = law, order, backend, layout, cells
         self.drive: Callable[[float], None] | None = None  # fills driven faces at a share of the step, where asked
-        # Components along the edges of a sliver lose digits that single precision does not have to spare.
-        fast = fast and (backend.dtype is np.float64 or bool(np.linalg.cond(cells.inverse).max() <= LARGEST_CONDITION))
+        fast = shapely(worst_shape(cells.inverse, backend.dtype)) if fast is None else fast
         self.time_unit, self.form = time_unit, form(law, order, time_unit, fast)
         self.b3, self.b2 = self.form.b3, self.form.b2
         self.launches: dict[str, list[Callable[..., None]]] = {}  # by even and odd step
@@ -262,7 +269,11 @@ class Reader:
 
     def series(self) -> np.ndarray:
         """Derivatives D_k (n, rows, Q) of kept cells, rows as ``form.rows``, as of their last prediction."""
-        return self._physical(self.operator.history.get(self.slots).reshape(len(self.slots), sum(self.operator.form.rows), self.operator.form.Q))
+        return self._physical(
+            self.operator.history.get(self.slots).reshape(
+                len(self.slots), sum(self.operator.form.rows), self.operator.form.Q
+            )
+        )
 
 
 class Evaluator:
