@@ -27,7 +27,7 @@ class Waves:
 
     def __init__(self, mesh: Mesh, law: str = "elastic", order: int = 3, backend: str = "cpu", precision: str = "double",
                  rates: tuple[int, ...] = (1,), cfl: float = 0.5, material: Mapping[str, Any] = ROCK, keep: tuple[int, ...] = (),
-                 quadrature: int = 0, time_unit: float = 1.0, fast: bool = True):  # fmt: skip
+                 quadrature: int = 0, time_unit: float = 1.0, fast: bool | None = None):  # fmt: skip
         self.order, self.mesh = order, mesh
         self.topology = build_topology(mesh, None)
         self.geometry = geometry(mesh, self.topology)
