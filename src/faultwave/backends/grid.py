@@ -41,14 +41,15 @@ class GridArrays:
 
     def _allocate(self, group: str, names: list[str], layout: Layout) -> None:
         box = layout.box
-        if any(self.program.arrays[n].box != box or self.program.arrays[n].kind != "grid" for n in names[1:]):
+        if len(names) > 1 and any(self.program.arrays[n] != layout or layout.kind != "grid" for n in names):
             raise ValueError(f"the arrays {', '.join(names)} of one group differ in box or kind")
         nz, ny, nx = box.shape
         if layout.kind == "line":
             nz = ny = 1
             nx = box.shape["zyx".index(layout.axis)]
-        halo = REACH if layout.kind == "grid" else 0
-        length = self.pad + -(-nx // self.pad) * self.pad
+        halo = layout.halo if layout.kind == "grid" else 0
+        before = self.pad if halo or layout.kind != "grid" else 0
+        length = before + -(-nx // self.pad) * self.pad
         row = length * len(names)
         if row * self.dtype.itemsize % 4096 == 0:
             row += 64 // self.dtype.itemsize  # rows a page apart would share the same few places of the cache
@@ -76,6 +77,8 @@ class GridArrays:
             return storage[start : start + hi[k] - lo[k]]
         if layout.kind == "parity":
             lo, hi, halo = (0, 0, 0), (2, 2, layout.box.shape[2]), 0
+        if halo > layout.halo:
+            raise ValueError(f"{name} has a halo of {layout.halo} points, not {halo}")
         first = self.origin[name] + (lo[0] - halo) * strides.plane + (lo[1] - halo) * strides.row + lo[2] - halo
         shape = tuple(b - a + 2 * halo for a, b in zip(lo, hi, strict=True))
         item = self.dtype.itemsize

@@ -1,4 +1,4 @@
-"""Settings of the regular grid and of attenuation."""
+"""Settings of the regular grid, of attenuation and of the map projection."""
 
 from __future__ import annotations
 
@@ -88,3 +88,26 @@ class Attenuation(Settings):
     def _sound(self) -> Self:
         need((self.low is None or self.high is None or self.low < self.high, "low must be below high"))
         return self
+
+
+class Projection(Settings):
+    """How longitudes and latitudes become x and y: a map projection, an origin and a direction."""
+
+    crs: str = Field(description="Anything PROJ understands, with metres: EPSG:32611, or +proj=utm +zone=11.")
+    origin: tuple[float, float] | None = Field(
+        None, description="Longitude and latitude [deg] of x = y = 0; default where the projection's coordinates are 0."
+    )
+    azimuth: Quantity("deg") = Field(0.0, description="Direction of the y axis, clockwise from the projection's north.")
+
+
+class IntensityOutput(Settings):
+    """Maps of ground motion on the free surface, taken while the waves pass (engine fd)."""
+
+    periods: list[Quantity("s", gt=0)] = Field(
+        default_factory=lambda: [0.3, 1.0, 3.0], description="Periods of the spectral accelerations."
+    )
+    damping: float = Field(0.05, ge=0, lt=1, description="Damping of the oscillators, part of critical.")
+    formats: list[Literal["netcdf", "geotiff", "shakemap"]] = Field(
+        default_factory=lambda: ["netcdf"],
+        description="Besides NetCDF, which is always written: geotiff and shakemap (grid.xml) need a projection.",
+    )

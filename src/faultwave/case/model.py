@@ -13,7 +13,7 @@ from pydantic import Field, WrapValidator, model_validator
 
 from faultwave.base.units import Quantity
 from faultwave.case.common import InputFile, OutputFolder, Parameters, Settings, Vector, need
-from faultwave.case.grid import Attenuation, Grid, Side
+from faultwave.case.grid import Attenuation, Grid, IntensityOutput, Projection, Side
 from faultwave.case.measures import Checkpoints, FarField, Flux, Ports, Spectrum
 from faultwave.case.sources import Current, Incident, MatchedLayer, Source
 
@@ -394,6 +394,7 @@ class Output(Settings):
     fault_receivers: FaultReceivers | None = Field(None, description="Histories at points on the fault.")
     fault: FieldOutput | None = Field(None, description="Snapshots of the whole fault.")
     surface: FieldOutput | None = Field(None, description="Snapshots of the free surface.")
+    intensity: IntensityOutput | None = Field(None, description="Maps of ground motion intensity.")
     volume: VolumeOutput | None = Field(None, description="Snapshots of the wave field.")
     energies: EnergyOutput | None = Field(None, description="Energies, work and moment.")
     flux: list[Flux] = Field(default_factory=list, description="Energy flow through surfaces.")
@@ -456,6 +457,9 @@ class Case(Settings):
     ports: Ports | None = Field(None, description="Waveguide ports.")
     currents: list[Current] = Field(default_factory=list, description="Electric currents that act as sources.")
     incident: list[Incident] = Field(default_factory=list, description="Plane waves that come in from outside.")
+    projection: Projection | None = Field(
+        None, description="Map projection; sources given by longitude and latitude need it."
+    )
     initial: Initial = Field(default_factory=Initial, description="Initial state.")
     numerics: Numerics = Field(default_factory=Numerics, description="Order, precision, time stepping, backend.")
     output: Output = Field(default_factory=Output, description="What is written.")

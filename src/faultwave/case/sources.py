@@ -36,7 +36,9 @@ class TimeFunction(Settings):
 class Source(Settings):
     """A point source, or a file of them."""
 
-    kind: Literal["moment-tensor", "force", "nrf", "fsrm"] = Field(description="What acts, or the file's format.")
+    kind: Literal["moment-tensor", "force", "nrf", "fsrm", "srf", "cmtsolution"] = Field(
+        description="What acts, or the file's format."
+    )
     location: Vector = Field((0.0, 0.0, 0.0), description="Where.")
     tensor: dict[Literal["xx", "yy", "zz", "xy", "yz", "xz"], Quantity("N*m")] = Field(
         default_factory=dict, description="Moment tensor (physical sign), missing components are zero."
@@ -44,11 +46,11 @@ class Source(Settings):
     force: tuple[Quantity("N"), Quantity("N"), Quantity("N")] = Field((0.0, 0.0, 0.0), description="Force.")
     onset: Quantity("s") = Field(0.0, description="Start of the time function.")
     time_function: TimeFunction | None = Field(None, description="S(t); needed unless a file brings it.")
-    file: InputFile | None = Field(None, description="NRF (NetCDF) or FSRM (text) source file.")
+    file: InputFile | None = Field(None, description="Source file: NRF (NetCDF), FSRM, SRF or CMTSOLUTION (text).")
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
-        if self.kind in ("nrf", "fsrm"):
+        if self.kind not in ("moment-tensor", "force"):
             need((self.file, f"kind {self.kind} needs a file"))
             return self
         need(

@@ -116,6 +116,35 @@ def comm(
         bench.write_json(json, found)
 
 
+@app.command(epilog="Example: faultwave bench fd --attenuation --cells 256 256 256 --threads 1 --json fd.json")
+def fd(
+    attenuation: Annotated[bool, typer.Option("--attenuation", help="With memory variables (constant Q).")] = False,
+    cells: Annotated[
+        tuple[int, int, int], typer.Option("--cells", metavar="NX NY NZ", help="Points along each axis.")
+    ] = (256, 256, 256),
+    threads: Threads = None,
+    boundaries: Annotated[
+        bool, typer.Option("--boundaries", help="CPML of 10 points inside the box, a free surface and receivers.")
+    ] = False,
+    precision: Annotated[str, typer.Option("--precision", help="single or double.")] = "single",
+    repeats: Annotated[int, typer.Option("--repeats", help="How often it is measured; medians are shown.")] = 5,
+    json: Json = None,
+) -> None:
+    """Run the engine fd on a box and set its rate beside the machine's memory bandwidth.
+
+    The best way to block space and time is looked for first, as a long run does.
+    """
+    from faultwave.bench import fd as room
+    from faultwave.bench.proxy import write
+
+    with screen.status("fd") as say:
+        result = room.bench(room.Setting(cells, attenuation, boundaries, precision, threads, repeats), say)
+    for title, header, rows in room.sections(result):
+        screen.out().print(screen.table(title, rows, header), "")
+    if json is not None:
+        write(json, result)
+
+
 @app.command(epilog="Example: faultwave bench peak --threads 2")
 def peak(threads: Threads = None, json: Json = None) -> None:
     """Measure the machine's roofs with C made and compiled as kernels are, for 1, 2, 4 ... threads.

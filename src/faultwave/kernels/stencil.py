@@ -78,14 +78,15 @@ class Box:
 class Layout:
     """Where an array lives: its box (without halo), ``kind`` and group.
 
-    Arrays of kind 'grid' of one group share box and halo, and a backend may interleave them. A 'line' is one row of
-    numbers along ``axis``; a 'parity' table has box (2, 2, nx).
+    Arrays of kind 'grid' of one group share box and halo, and a backend may interleave them; without a halo they can only be
+    read at the point itself. A 'line' is one row of numbers along ``axis``; a 'parity' table has box (2, 2, nx).
     """
 
     box: Box
     kind: Literal["grid", "line", "parity"] = "grid"
     axis: Axis = "x"
     group: str = ""
+    halo: int = REACH
 
 
 @dataclass(frozen=True)

@@ -139,7 +139,7 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None) -> Plan:
             fault_receivers = place_fault_receivers(case.output.fault_receivers, fault)
     sources: tuple[PointSource, ...] = ()
     with collected(problems):
-        sources = (*load_sources(case.sources), *drives.points)
+        sources = (*load_sources(case.sources, projection=case.projection), *drives.points)
     where, local = np.zeros(0, np.int64), np.zeros((0, 3))
     if sources:
         found = tets.locate(np.array([s.location for s in sources], float), topology, shape, mesh.vertices)
@@ -261,6 +261,10 @@ def stable_steps(
 
 
 def _not_built(case: Case, topology: tets.Topology, problems: Problems) -> None:
+    if case.output.intensity is not None:
+        problems.error("output.intensity", "maps of intensity exist on grids only", "engine: fd")
+    if case.attenuation is not None:
+        problems.error("attenuation", "is simulated on grids only", "engine: fd")
     for kind in (tets.BoundaryKind.GRAVITY, tets.BoundaryKind.DIRICHLET, tets.BoundaryKind.ANALYTIC):
         count = int((topology.kinds == kind).sum())
         if count:

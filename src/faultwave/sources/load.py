@@ -10,41 +10,56 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problems
+from faultwave.base.projection import Projection
 from faultwave.sources.point import PointSource
+from faultwave.sources.readers.cmt import read_cmt
 from faultwave.sources.readers.fsrm import read_fsrm
 from faultwave.sources.readers.nrf import read_nrf
+from faultwave.sources.readers.srf import read_srf
 from faultwave.sources.time_functions import time_function
 
 _ORDER = ("xx", "yy", "zz", "xy", "yz", "xz")
 _READERS = {"nrf": read_nrf, "fsrm": read_fsrm}
+_GEOGRAPHIC = {"srf": read_srf, "cmtsolution": read_cmt}
 
 
-def load_sources(settings: Sequence[Any], where: str = "sources") -> list[PointSource]:
+def load_sources(settings: Sequence[Any], where: str = "sources", projection: Any = None) -> list[PointSource]:
     """All point sources asked for; raises one InputError with every problem of every setting.
 
     A setting has kind, location, tensor, force, onset, time_function and file. Onset and location of a setting with a
-    file come from the file; the setting's onset is added.
+    file come from the file; the setting's onset is added. ``projection`` (crs, origin, azimuth) is the setting by which files
+    with longitudes and latitudes are read.
     """
     problems, result = Problems(), []
+    mapped = None
+    if projection is not None:
+        try:
+            mapped = Projection(projection.crs, projection.origin, projection.azimuth)
+        except InputError as error:
+            problems.extend(error.problems)
+            problems.raise_errors()
     for i, setting in enumerate(settings):
         try:
-            result += _load(setting, f"{where}[{i}]")
+            result += _load(setting, f"{where}[{i}]", mapped)
         except InputError as error:
             problems.extend(error.problems)
     problems.raise_errors()
     return result
 
 
-def _load(setting: Any, where: str) -> list[PointSource]:
+def _load(setting: Any, where: str, projection: Projection | None) -> list[PointSource]:
     problems = Problems()
-    if setting.kind in _READERS:
+    if setting.kind in _READERS or setting.kind in _GEOGRAPHIC:
         if setting.file is None:
             problems.error(f"{where}.file", f"missing: kind '{setting.kind}' reads a file")
             problems.raise_errors()
-        records = _READERS[setting.kind](Path(setting.file))
+        file, kind = Path(setting.file), setting.kind
+        records = _GEOGRAPHIC[kind](file, projection) if kind in _GEOGRAPHIC else _READERS[kind](file)
         return [_shifted(r, setting.onset) for r in records]
     if setting.kind not in ("moment-tensor", "force"):
-        problems.error(f"{where}.kind", f"'{setting.kind}' does not exist", "moment-tensor, force, nrf, fsrm")
+        problems.error(
+            f"{where}.kind", f"'{setting.kind}' does not exist", "moment-tensor, force, nrf, fsrm, srf, cmtsolution"
+        )
     if setting.time_function is None:
         problems.error(f"{where}.time_function", f"missing: kind '{setting.kind}' needs one")
     moment = np.array([float(setting.tensor.get(c, 0.0)) for c in _ORDER])

@@ -113,12 +113,21 @@ def _row_function(program: Program, arrays: GridArrays, launch: Launch, names: l
             inputs[key] = (f"SPLAT(scalar[{scalars.index(formal)}])", False)
     formula = Formula(inputs, "f")
     stores = [f"STORE({place(name)} + i, {formula.emit(value)});" for name, value in writes.items()]
+    front: dict[str, tuple[int, int]] = {}  # of each array of this box, the plane farthest ahead and its last row
+    for key in reads:
+        if key[0] == "at" and program.arrays[launch.names.get(key[1], key[1])].box == launch.box:
+            front[key[1]] = max(front.get(key[1], (-REACH, -REACH)), (key[2], key[3]))
+    rows_ahead = max(1, 256 // launch.box.shape[2])
+    fetches = []
+    for formal, (z, y) in front.items():  # what is touched first in a pass is fetched rows ahead
+        s = arrays.strides[launch.names.get(formal, formal)]
+        fetches.append(f"__builtin_prefetch({place(formal)} + ({z * s.plane + (y + rows_ahead) * s.row}L) + i);")
     lines = [
         "static void ROW_NAME(R *const *base, const R *scalar, long k, long j, long x0, long x1) {",
         *(f"  {line}" for line in head),
         *(f"  {line}" for line in formula.scopes[0].lines),
         "  for (long i = x0; i < x1; i += LANES) {",
-        *(f"    {line}" for line in formula.scopes[1].lines),
+        *(f"    {line}" for line in (*fetches, *formula.scopes[1].lines)),
         *(f"    {line}" for line in stores),
         "  }\n}",
     ]
@@ -182,8 +191,8 @@ class StencilRunner:
                     for axis in self.program.periodic if part < 2 else ():
                         self._wrap(level, axis)
 
-    def _wrap(self, level: Any, axis: Axis) -> None:
-        for name in written(level):
+    def _wrap(self, level: Sequence[Launch], axis: Axis) -> None:
+        for name in written(level, self.program):
             wrap_axis(self.view(name, REACH), "zyx".index(axis))
 
     def prepare(self, steps: int) -> None:

@@ -19,16 +19,27 @@ struct points {
 F long clip(long x, long low, long high) { return x < low ? low : x > high ? high : x; }
 F long row_number(int level, long k, long j) { return (level * PLANES + k - Z0 + REACH) * ROWS + j - Y0 + REACH; }
 
-/* Launches of a level on the rows [y0, y1) of plane k: those without a lag, or those with one, each its lag behind. */
+/* Launches of a level on the rows [y0, y1) of plane k: those without a lag, or those with one, each its lag behind. Row by
+   row, so that a launch finds in the nearest cache what the one before left. */
 static void plane(R *const *base, const R *scalar, int level, int lagging, long k, long y0, long y1) {
+  struct { const struct entry *x; R *own[MOST_ARRAYS]; long from, to; } now[ENTRIES];
+  int count = 0;
+  long first = Y1 + REACH, last = Y0 - REACH;
   for (int e = 0; e < ENTRIES; ++e) {
     const struct entry *x = &entries[e];
     if (x->level != level || (x->lag > 0) != lagging || k < x->z0 || k >= x->z1) continue;
-    R *own[MOST_ARRAYS];
-    for (int i = 0; i < MOST_ARRAYS; ++i) own[i] = base[x->array[i]];
-    const long top = clip(y1 - x->lag, x->y0, x->y1);
-    for (long j = clip(y0 - x->lag, x->y0, x->y1); j < top; ++j) x->row(own, scalar, k, j, x->x0, x->x1);
+    for (int i = 0; i < MOST_ARRAYS; ++i) now[count].own[i] = base[x->array[i]];
+    now[count].x = x;
+    now[count].from = clip(y0 - x->lag, x->y0, x->y1);
+    now[count].to = clip(y1 - x->lag, x->y0, x->y1);
+    if (now[count].from >= now[count].to) continue;
+    if (now[count].from < first) first = now[count].from;
+    if (now[count].to > last) last = now[count].to;
+    ++count;
   }
+  for (long j = first; j < last; ++j)
+    for (int e = 0; e < count; ++e)
+      if (j >= now[e].from && j < now[e].to) now[e].x->row(now[e].own, scalar, k, j, now[e].x->x0, now[e].x->x1);
 }
 
 static void inject(const struct points *p, int level, long k, long y0, long y1, const R *amplitude) {

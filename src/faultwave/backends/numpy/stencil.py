@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from faultwave.backends.grid import GridArrays, offsets, wrap_axis
-from faultwave.kernels.stencil import REACH, Axis, Box, Launch, Program, check
+from faultwave.kernels.stencil import REACH, Axis, Box, Launch, Layout, Program, check, record
 
 
 class _Slices:
@@ -21,7 +22,8 @@ class _Slices:
 
     def at(self, name: str, x: int = 0, y: int = 0, z: int = 0) -> np.ndarray:
         name = self._name(name)
-        return _part(self.arrays.view(name, REACH), self.program.arrays[name].box, self.launch.box, (z, y, x))
+        layout = self.program.arrays[name]
+        return _part(self.arrays.view(name, layout.halo), layout, self.launch.box, (z, y, x))
 
     def line(self, name: str, axis: Axis) -> np.ndarray:
         name, k = self._name(name), "zyx".index(axis)
@@ -38,10 +40,10 @@ class _Slices:
         return self.arrays.dtype.type(self.program.scalars[name])
 
 
-def _part(view: np.ndarray, own: Box, box: Box, offset: tuple[int, int, int]) -> np.ndarray:
-    lo = [b - o + REACH + d for b, o, d in zip(box.lo, own.lo, offset, strict=True)]
+def _part(view: np.ndarray, own: Layout, box: Box, offset: tuple[int, int, int]) -> np.ndarray:
+    lo = [b - o + own.halo + d for b, o, d in zip(box.lo, own.box.lo, offset, strict=True)]
     if min(lo) < 0 or any(s + n > full for s, n, full in zip(lo, box.shape, view.shape, strict=True)):
-        raise ValueError(f"the box {box} with offset {offset} (z, y, x) leaves the array of {own}")
+        raise ValueError(f"the box {box} with offset {offset} (z, y, x) leaves the array of {own.box}")
     return view[tuple(slice(s, s + n) for s, n in zip(lo, box.shape, strict=True))]
 
 
@@ -95,13 +97,12 @@ class StencilRunner:
                 index = offsets(self.program.arrays, i.array, i.points, view)
                 np.add.at(view, index, (i.weights * amplitude[i.sources]).astype(view.dtype))
 
-    def _wrap(self, level: Any, axis: Axis) -> None:
-        for name in written(level):
+    def _wrap(self, level: Sequence[Launch], axis: Axis) -> None:
+        for name in written(level, self.program):
             wrap_axis(self.view(name, REACH), "zyx".index(axis))
 
 
-def written(level: Any) -> list[str]:
-    """Names of the arrays that the launches of a level write."""
-    from faultwave.kernels.stencil import record
-
-    return list(dict.fromkeys(launch.names.get(n, n) for launch in level for n in record(launch.stencil)[1]))
+def written(level: Sequence[Launch], program: Program) -> list[str]:
+    """Names of the arrays with a halo that the launches of a level write."""
+    names = dict.fromkeys(launch.names.get(n, n) for launch in level for n in record(launch.stencil)[1])
+    return [name for name in names if program.arrays[name].halo]

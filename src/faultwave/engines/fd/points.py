@@ -13,6 +13,7 @@ from faultwave.engines.fd.stencils import VELOCITY
 from faultwave.kernels.stencil import Injection, Tape
 from faultwave.sources.point import PointSource
 
+BLOCK = 512  # steps whose amplitudes are computed together
 POINTS = 4  # of a stencil along an axis
 MOMENT = ("sxx", "syy", "szz", "sxy", "syz", "sxz")
 """Stresses in the order of a source's moment and of the law's quantities."""
@@ -93,6 +94,7 @@ class Sources:
         """``moduli`` (n, 2): lambda and mu at each source, for those given by slip; ``density`` (n,)."""
         self.scheme, self.sources = scheme, tuple(sources)
         self.injections: list[Injection] = []
+        self._kept: dict[int, np.ndarray] = {}
         if not self.sources:
             return
         points = np.array([s.location for s in self.sources], float).reshape(-1, 3)
@@ -119,12 +121,22 @@ class Sources:
     def amplitudes(self, first: int, steps: int) -> np.ndarray:
         """(levels, steps, sources) of steps first, first + 1, ...: velocities are pushed around t = n dt, stresses over n dt to
         (n + 1) dt."""
-        dt, result = self.scheme.step, np.zeros((2, steps, max(1, len(self.sources))))
-        edges = (first + np.arange(steps + 1)) * dt
+        parts = []
+        for block in range(first // BLOCK, (first + steps - 1) // BLOCK + 1):
+            if block not in self._kept:
+                self._kept = {block: self._block(block)}  # time functions of many sources are slow one step at a time
+            low, high = max(first - block * BLOCK, 0), min(first + steps - block * BLOCK, BLOCK)
+            parts.append(self._kept[block][:, low:high])
+        return np.concatenate(parts, 1)
+
+    def _block(self, block: int) -> np.ndarray:
+        dt, result = self.scheme.step, np.zeros((2, BLOCK, max(1, len(self.sources))))
+        edges = (block * BLOCK + np.arange(BLOCK + 1)) * dt
         for n, source in enumerate(self.sources):
             if source.force.any():
                 result[VELOCITY_LEVEL, :, n] = source.integral(edges[:-1] - 0.5 * dt, edges[1:] - 0.5 * dt) / dt
-            result[STRESS_LEVEL, :, n] = source.integral(edges[:-1], edges[1:]) / dt
+            if source.moment.any() or source.potency.any():
+                result[STRESS_LEVEL, :, n] = source.integral(edges[:-1], edges[1:]) / dt
         return result
 
 

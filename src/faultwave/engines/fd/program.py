@@ -106,7 +106,7 @@ def _add_layer(
     box = slab(scheme.grid, side, scheme.absorber.width)
     memories = [f"psi_{n}" for n in stencils.VELOCITY] + [f"psi_e{n}" for n in stencils.VELOCITY]
     names = {m: f"{m}@{side}" for m in memories}
-    arrays |= {name: Layout(box, group=f"psi@{side}") for name in names.values()}
+    arrays |= {name: Layout(box, group=f"psi@{side}", halo=0) for name in names.values()}
     profiles = [f"pml_{c}{at}" for c in "bak" for at in "ch"]
     names |= {p: f"{p}@{axis}" for p in profiles}
     arrays |= {names[p]: _line(scheme.grid, axis) for p in profiles}

@@ -10,6 +10,7 @@ import numpy as np
 
 from faultwave import backends
 from faultwave.base.errors import InputError, Problem, Problems, suggest
+from faultwave.base.projection import Projection
 from faultwave.case.model import Case
 from faultwave.engines.fd.absorbing import Absorber
 from faultwave.engines.fd.grid import SIDES, Grid, SideKind
@@ -21,6 +22,7 @@ from faultwave.media import load_field
 from faultwave.media.attenuation import Relaxation, Spectrum, relaxation
 from faultwave.media.field import Field, axes_of
 from faultwave.media.homogenise import at_points
+from faultwave.run.asked import surface_fields
 from faultwave.run.collect import collected
 from faultwave.run.points import read_points
 from faultwave.sources.load import load_sources
@@ -68,12 +70,13 @@ def make_plan(case: Case) -> FdPlan:
     with collected(problems):
         field = load_field(case.material, "material")
         _check_parameters(case, field)
+    _surface(case, sides, problems)
     receivers = None
     with collected(problems):
         receivers = read_points(case.output.receivers) if case.output.receivers else None
     sources: tuple[PointSource, ...] = ()
     with collected(problems):
-        sources = tuple(load_sources(case.sources))
+        sources = tuple(load_sources(case.sources, projection=case.projection))
     problems.raise_errors()
     assert field is not None
     setting = case.grid
@@ -122,6 +125,10 @@ def _not_built(case: Case, problems: Problems) -> None:
     for name in ("fault", "fault_receivers"):
         if getattr(out, name) is not None:
             problems.error(f"output.{name}", "the engine fd has no fault")
+    if out.volume is not None:
+        problems.error(
+            "output.volume", "snapshots of the volume do not exist on a grid", advice="Use receivers or output.surface."
+        )
     names = backends.names()
     if case.numerics.backend not in names:
         problems.error(
@@ -158,6 +165,32 @@ def _sides(case: Case, problems: Problems) -> dict[str, SideKind]:
                 "grid.boundaries", f"'{kind}' at {side} is not possible on a grid", "free-surface at z+ only"
             )
     return result
+
+
+def _surface(case: Case, sides: dict[str, SideKind], problems: Problems) -> None:
+    """Outputs of the surface need one; formats of maps need a projection that they can name."""
+    out = case.output
+    for name, setting in (("surface", out.surface), ("intensity", out.intensity)):
+        if setting is not None and sides["z+"] != "free-surface":
+            problems.error(f"output.{name}", "the grid has no free surface", "grid.boundaries: {z+: free-surface}")
+    if out.surface is not None:
+        with collected(problems):
+            surface_fields(out.surface)
+    projection = None
+    if case.projection is not None:
+        with collected(problems):
+            projection = Projection(case.projection.crs, case.projection.origin, case.projection.azimuth)
+    if out.intensity is None:
+        return
+    if len(set(out.intensity.periods)) != len(out.intensity.periods):
+        problems.error("output.intensity.periods", "a period stands twice")
+    wanted = [f for f in out.intensity.formats if f != "netcdf"]
+    if wanted and case.projection is None:
+        problems.error(
+            "output.intensity.formats", f"{', '.join(wanted)} need longitude and latitude", "a case with a projection"
+        )
+    if "geotiff" in wanted and projection is not None and projection.epsg() is None:
+        problems.error("output.intensity.formats", "geotiff needs a projection with an EPSG number", "crs: EPSG:...")
 
 
 def _check_parameters(case: Case, field: Field) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import time as clock
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -21,6 +22,7 @@ from faultwave.output.formats import seissol_dat
 from faultwave.output.formats.energies_csv import write_energies
 from faultwave.output.formats.receivers_hdf5 import write_receivers
 from faultwave.run.fd.plan import FdPlan
+from faultwave.run.fd.surface import IntensityMaps, Snapshots, observers
 from faultwave.run.initial import plane_waves
 from faultwave.run.manifest import write_run_manifest
 from faultwave.run.progress import Progress
@@ -47,7 +49,8 @@ class FdSimulation(Session):
         material = plan.source_material
         sources = Sources(scheme, plan.sources, material[:, :2], material[:, 2])
         self.operator = Operator(
-            scheme, plan.medium, plan.relaxation, sources, sampler, numerics.backend, numerics.precision, numerics.threads
+            scheme, plan.medium, plan.relaxation, sources, sampler, numerics.backend, numerics.precision, numerics.threads,
+            observers(plan),
         )  # fmt: skip
         self.operator.runner.prepare(plan.steps)
         if plan.case.initial.kind == "plane-wave":
@@ -57,6 +60,8 @@ class FdSimulation(Session):
         else:
             self._receivers = self._recorder(None)
         self._energies: list[tuple[float, dict[str, float]]] = []
+        self._maps = IntensityMaps(plan, self.operator) if plan.case.output.intensity is not None else None
+        self._due: list[tuple[frozenset[int], Callable[[], None]]] = []
         self.seconds = {"step": 0.0, "observe": 0.0}
         self.wall["setup"] = clock.perf_counter() - started
 
@@ -101,6 +106,11 @@ class FdSimulation(Session):
         return None
 
     @property
+    def intensity(self) -> Dataset | None:
+        """Maps (y, x) of ground motion so far: PGA, PGV, PGD, SA, Arias intensity, duration."""
+        return self._maps.dataset() if self._maps is not None else None
+
+    @property
     def energies(self) -> Dataset | None:
         if not self._energies:
             return None
@@ -135,26 +145,28 @@ class FdSimulation(Session):
 
     # ---- running --------------------------------------------------------------------------------------------------
 
-    def _events(self, end: int) -> list[int]:
-        """Steps after which something is due besides the receivers."""
+    def _energy_steps(self) -> frozenset[int]:
         setting, dt = self.case.output.energies, self.plan.scheme.step
         if setting is None:
-            return []
-        return sorted(
-            {max(1, round(k * setting.interval / dt)) for k in range(1, int(end * dt / setting.interval + 1e-9) + 1)}
-        )
+            return frozenset()
+        count = int(self.case.end_time / setting.interval + 1e-9)
+        return frozenset(max(1, round(k * setting.interval / dt)) for k in range(1, count + 1))
 
     def _loop(self, end: float, progress: Callable[[Any], None] | None) -> None:
         op, dt, started = self.operator, self.plan.scheme.step, clock.perf_counter()
         last, first = int(np.ceil(end / dt * (1 - 1e-9))), op.steps
         asked = self.case.output.energies is not None
-        events = set(self._events(last))
+        block = getattr(getattr(op.runner, "blocking", None), "steps", 1)
+        due = [*self._due, (self._energy_steps(), lambda: self._energies.append((op.time, self.energy_now())))]
+        if self._maps is not None:
+            due.append((frozenset(self._maps.steps(block)), self._maps.take))
+        events = sorted(frozenset().union(*(steps for steps, _ in due)))
         if asked and not self._energies:
             self._energies.append((op.time, self.energy_now()))
-        block = getattr(getattr(op.runner, "blocking", None), "steps", 1)
         chunk, checked = block, clock.perf_counter()
         while op.steps < last and not self.interrupted:
-            stop = min([last, op.steps + chunk, *(e for e in events if e > op.steps)])
+            following = bisect.bisect_right(events, op.steps)
+            stop = min([last, op.steps + chunk, *events[following : following + 1]])
             before, count = clock.perf_counter(), stop - op.steps
             values = op.advance(count)
             now = clock.perf_counter()
@@ -162,8 +174,9 @@ class FdSimulation(Session):
             chunk = block * max(1, int(CHUNK_SECONDS / max((now - before) / count, 1e-9) / block))
             if self._receivers is not None and values is not None:
                 self._receivers.append(values)
-            if asked and op.steps in events:
-                self._energies.append((op.time, self.energy_now()))
+            for steps, take in due:
+                if op.steps in steps:
+                    take()
             if now - checked > CHECK_SECONDS or op.steps == last:
                 checked = now
                 if not op.finite():
@@ -193,6 +206,14 @@ class FdSimulation(Session):
         return "\n".join([*lines, "likely causes, in order:", *numbered])
 
     def _open_fields(self, folder: Path, stack: ExitStack) -> list[Finisher]:
+        if self.case.output.surface is None:
+            return []
+        shots = Snapshots(self.plan, self.operator, folder, stack)
+        self.files += [writer.path for writer in shots.writers]
+        stack.callback(self._due.clear)
+        self._due.append((frozenset(shots.steps()), shots.take))
+        if self.operator.steps == 0:
+            shots.take()
         return []
 
     def _write(self, folder: Path, status: Literal["failed"] | None = None) -> None:
@@ -204,4 +225,6 @@ class FdSimulation(Session):
                 self.files += seissol_dat.write_receivers(folder, prefix, receivers)
         if self.energies is not None:
             self.files.append(write_energies(folder / f"{prefix}-energy.csv", self.energies))
+        if self._maps is not None:
+            self.files += self._maps.write(folder)
         write_run_manifest(self, folder, status)

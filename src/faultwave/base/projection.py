@@ -1,0 +1,77 @@
+"""Between longitude and latitude and the local coordinates of a case: x, y in metres, turned against north."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.errors import InputError, Problem
+
+
+class Projection:
+    """A map projection, the local origin and the direction of the local y axis.
+
+    ``crs``: anything the PROJ library understands ('EPSG:32611', '+proj=utm +zone=11'); its unit must be metres.
+    ``origin`` (longitude, latitude) [deg] is where x = y = 0, None: where the projection's own coordinates are zero.
+    ``azimuth`` [deg]: of the y axis, clockwise from the projection's north. Raises InputError for what PROJ refuses.
+    """
+
+    def __init__(
+        self, crs: str, origin: tuple[float, float] | None = None, azimuth: float = 0.0, where: str = "projection"
+    ):
+        import pyproj
+
+        try:
+            self.crs = pyproj.CRS.from_user_input(crs)
+            self._transform = pyproj.Transformer.from_crs("EPSG:4326", self.crs, always_xy=True)
+        except pyproj.exceptions.ProjError as error:
+            raise InputError(Problem(f"{where}.crs", f"'{crs}' is no projection: {error}", "e.g. EPSG:32611")) from None
+        if not self.crs.is_projected:
+            raise InputError(Problem(f"{where}.crs", f"'{crs}' has no metres", "a projected system, e.g. EPSG:32611"))
+        self.azimuth = float(np.radians(azimuth))
+        self._shift = np.array(self._transform.transform(*origin) if origin else (0.0, 0.0))
+        if not np.isfinite(self._shift).all():
+            raise InputError(Problem(f"{where}.origin", f"{origin} lies outside of the projection"))
+
+    def to_local(self, longitude: Any, latitude: Any) -> np.ndarray:
+        """(n, 2) local x, y [m] of degrees (n,)."""
+        flat = np.stack(self._transform.transform(np.atleast_1d(longitude), np.atleast_1d(latitude)), 1)
+        return (flat - self._shift) @ self._turn().T
+
+    def to_geographic(self, xy: np.ndarray) -> np.ndarray:
+        """(n, 2) longitude and latitude [deg] of local x, y [m]."""
+        flat = self.to_map(xy)
+        return np.stack(self._transform.transform(flat[:, 0], flat[:, 1], direction="INVERSE"), 1)
+
+    def to_map(self, xy: np.ndarray) -> np.ndarray:
+        """(n, 2) coordinates of the projection [m]."""
+        return np.asarray(xy, float).reshape(-1, 2) @ self._turn() + self._shift
+
+    def north(self, longitude: float, latitude: float) -> np.ndarray:
+        """(2,) unit vector of true north in local x, y: the meridian's direction in the projection."""
+        step = 1e-4 if latitude < 89.0 else -1e-4
+        a, b = self.to_local([longitude, longitude], [latitude, latitude + step])
+        return np.asarray((b - a) / np.linalg.norm(b - a) * np.sign(step))
+
+    def _turn(self) -> np.ndarray:
+        c, s = np.cos(self.azimuth), np.sin(self.azimuth)
+        return np.array([[c, -s], [s, c]])
+
+    def epsg(self) -> int | None:
+        """Number of the projection in the EPSG register, if it has one."""
+        code = self.crs.to_epsg()
+        return int(code) if code else None
+
+
+def geographic_tensor(ned: np.ndarray, north: np.ndarray) -> np.ndarray:
+    """Local tensor (3, 3), z up, of one in north, east, down, where true north points along ``north`` (2,) in x, y."""
+    n, e = np.array([north[0], north[1], 0.0]), np.array([north[1], -north[0], 0.0])
+    frame = np.stack([n, e, np.array([0.0, 0.0, -1.0])], 1)
+    return np.asarray(frame @ ned @ frame.T)
+
+
+def voigt(tensor: np.ndarray) -> np.ndarray:
+    """(6,) in the order xx yy zz xy yz xz."""
+    t = tensor
+    return np.array([t[0, 0], t[1, 1], t[2, 2], t[0, 1], t[1, 2], t[0, 2]])

@@ -1,0 +1,48 @@
+"""Maps of the ground as NetCDF (CF): one variable a map, x and y as coordinates, longitude and latitude where known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from faultwave.base.errors import InputError, Problem
+from faultwave.observe.dataset import Dataset, Variable
+from faultwave.output.atomic import atomic_path
+
+
+def write_maps(path: str | Path, maps: Dataset) -> Path:
+    """Write a dataset with dimensions y and x, whole or not at all. Raises InputError, RunError as all writers do."""
+    import netCDF4
+
+    path = Path(path)
+    with atomic_path(path) as temporary, netCDF4.Dataset(temporary, "w", format="NETCDF4") as file:
+        file.setncatts(
+            {"Conventions": "CF-1.8", "title": maps.name, **{k: v for k, v in maps.attrs.items() if v is not None}}
+        )
+        for dim, size in maps.sizes.items():
+            file.createDimension(dim, size)
+        for name, variable in maps.variables.items():
+            dtype = "f8" if variable.data.ndim == 1 else "f4"
+            made = file.createVariable(name, dtype, variable.dims, zlib=variable.data.ndim > 1)
+            made.units, made.long_name = variable.unit or "1", variable.description
+            made[:] = variable.data
+    return path
+
+
+def read_maps(path: str | Path) -> Dataset:
+    """What ``write_maps`` wrote. Raises InputError if the file is no such file."""
+    import netCDF4
+
+    try:
+        with netCDF4.Dataset(path) as file:
+            variables = {
+                name: Variable(
+                    np.asarray(v[:], float), tuple(v.dimensions), v.units if v.units != "1" else "", v.long_name
+                )
+                for name, v in file.variables.items()
+            }
+            attrs = {k: file.getncattr(k) for k in file.ncattrs() if k not in ("Conventions", "title")}
+            return Dataset(str(file.title), variables, attrs)
+    except (OSError, AttributeError) as error:
+        raise InputError(Problem(str(path), f"is no readable file of maps: {error}")) from error

@@ -1,0 +1,84 @@
+"""Maps of ground motion intensity: shaking as Mercalli intensity, peak velocity, spectral acceleration, duration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
+from matplotlib.colors import BoundaryNorm, ListedColormap, LogNorm, Normalize
+
+from faultwave.observe.dataset import Dataset
+from faultwave.output.formats.maps_netcdf import read_maps
+from faultwave.output.formats.shakemap import instrumental_intensity
+from faultwave.plot import style
+
+MERCALLI = (
+    "#ffffff",
+    "#bfccff",
+    "#a0e6ff",
+    "#80ffff",
+    "#7aff93",
+    "#ffff00",
+    "#ffc800",
+    "#ff9100",
+    "#ff0000",
+    "#c80000",
+)
+"""Colours of intensities I to X+, the scale that ShakeMap readers know."""
+NAMES = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X")
+
+
+@style.house()
+def plot_intensity(source: Path, stations: np.ndarray, path: Path) -> Path:
+    """Four maps of a file of maps; ``stations`` (n, 2) [km] are marked on the first."""
+    maps = read_maps(source)
+    x, y = style.KM * maps["x"], style.KM * maps["y"]
+    shape = float(np.clip((y[-1] - y[0]) / max(x[-1] - x[0], 1e-9), 0.4, 1.6))
+    fig = style.figure(height=2 * (2.75 * shape + 0.45))
+    axes = style.mosaic(fig, 2, 2, sharex=True, sharey=True)
+    _mercalli(axes[0, 0], maps, x, y)
+    if len(stations):
+        axes[0, 0].plot(*stations.T, "^", ms=4, mfc="white", mec=style.INK, mew=0.6, ls="none")
+    _logarithmic(axes[0, 1], x, y, 100 * maps["PGV"], "peak ground velocity [cm/s]", "magma_r")
+    spectra = [name for name in maps.variables if name.startswith("SA_")]
+    name = min(spectra, key=lambda n: abs(float(n[3:-1]) - 1.0)) if spectra else "PGA"
+    text = f"spectral acceleration at {name[3:-1]} s [m/s²]" if spectra else "peak ground acceleration [m/s²]"
+    _logarithmic(axes[1, 0], x, y, maps[name], text, "viridis_r")
+    top = style.top_value(maps["D5_95"], 99.5)
+    mesh = _image(axes[1, 1], x, y, maps["D5_95"], Normalize(0, top), "cividis")
+    axes[1, 1].set_title("duration of shaking, 5 to 95 % [s]")
+    style.colour_bar(axes[1, 1], mesh, "", style.beyond(maps["D5_95"], top))
+    for ax in axes[1]:
+        ax.set_xlabel("x [km]")
+    for ax in axes[:, 0]:
+        ax.set_ylabel("y [km]")
+    return style.save(fig, path)
+
+
+def _mercalli(ax: Axes, maps: Dataset, x: np.ndarray, y: np.ndarray) -> None:
+    levels = np.arange(11) + 0.5
+    norm = BoundaryNorm(levels, len(MERCALLI))
+    mmi = instrumental_intensity(maps["PGV"])
+    mesh = ax.pcolormesh(x, y, mmi, norm=norm, cmap=ListedColormap(list(MERCALLI)), shading="nearest", rasterized=True)
+    ax.set_aspect("equal")
+    ax.set_title("instrumental intensity (Mercalli)")
+    bar = style.colour_bar(ax, mesh, "")
+    bar.set_ticks(list(range(1, 11)), labels=list(NAMES))
+    shown = np.unique(np.round(mmi))
+    bar.ax.set_ylim(max(shown.min() - 1.5, 0.5), min(shown.max() + 1.5, 10.5))
+
+
+def _logarithmic(ax: Axes, x: np.ndarray, y: np.ndarray, values: np.ndarray, title: str, cmap: str) -> None:
+    top = style.top_value(values, 100.0)
+    low = max(float(np.percentile(values, 1)), 1e-3 * top)
+    mesh = _image(ax, x, y, values, LogNorm(low, max(top, 1.01 * low)), cmap)
+    ax.set_title(title)
+    style.colour_bar(ax, mesh, "", "min")
+
+
+def _image(ax: Axes, x: np.ndarray, y: np.ndarray, values: np.ndarray, norm: Normalize, cmap: str) -> QuadMesh:
+    mesh = ax.pcolormesh(x, y, values, norm=norm, cmap=style.colours(cmap), shading="nearest", rasterized=True)
+    ax.set_aspect("equal")
+    return mesh

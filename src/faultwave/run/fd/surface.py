@@ -1,0 +1,174 @@
+"""What a run on a grid observes of its free surface: snapshots and maps of intensity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.projection import Projection
+from faultwave.engines.fd import intensity as stencils
+from faultwave.engines.fd.operator import Operator
+from faultwave.engines.fd.program import Observer
+from faultwave.observe.dataset import Dataset, Variable
+from faultwave.output.formats.geotiff import write_geotiff
+from faultwave.output.formats.maps_netcdf import write_maps
+from faultwave.output.formats.shakemap import write_shakemap
+from faultwave.output.formats.vtkhdf import VtkHdfWriter
+from faultwave.output.formats.xdmf import XdmfWriter
+from faultwave.run.asked import surface_fields
+from faultwave.run.fd.plan import FdPlan
+
+SAMPLES = 256  # of the growth of Arias intensity, for the duration
+
+
+def observers(plan: FdPlan) -> list[Observer]:
+    """What the program computes on the surface, for the outputs asked for."""
+    out, scheme = plan.case.output, plan.scheme
+    if out.surface is None and out.intensity is None:
+        return []
+    found = [stencils.motion(scheme.grid, scheme.step)]
+    if out.intensity is not None:
+        asked = stencils.Intensity(tuple(out.intensity.periods), out.intensity.damping)
+        found += stencils.intensity(scheme.grid, scheme.step, asked)
+    return found
+
+
+class SurfaceView:
+    """Arrays of the surface within the box asked for, layers left out."""
+
+    def __init__(self, plan: FdPlan, operator: Operator):
+        grid = plan.scheme.grid
+        first = np.round((plan.lower - np.array(grid.lower)) / grid.spacing).astype(int)
+        count = np.round((plan.upper - plan.lower) / grid.spacing).astype(int)
+        self.inner = (slice(first[1], first[1] + count[1]), slice(first[0], first[0] + count[0]))
+        self.x = plan.lower[0] + grid.spacing * (np.arange(count[0]) + 0.5)
+        self.y = plan.lower[1] + grid.spacing * (np.arange(count[1]) + 0.5)
+        self.top, self.spacing, self.view = float(plan.upper[2]), grid.spacing, operator.runner.view
+
+    def __call__(self, name: str) -> np.ndarray:
+        """(ny, nx) of an array, now."""
+        return np.array(self.view(name)[0][self.inner], float)
+
+
+class Snapshots:
+    """Velocity, displacement and peak speed at multiples of an interval, as two triangles a cell."""
+
+    FIELDS = {**{f"{q}{c}": f"surface_{q}{c}" for q in "vu" for c in "123"}, "PGV": "surface_peak"}
+
+    def __init__(self, plan: FdPlan, operator: Operator, folder: Path, stack: ExitStack):
+        self.plan, self.operator, self.surface = plan, operator, SurfaceView(plan, operator)
+        out = plan.case.output
+        self.fields = surface_fields(out.surface)
+        s = self.surface
+        x, y = (np.append(a - 0.5 * s.spacing, a[-1] + 0.5 * s.spacing) for a in (s.x, s.y))
+        points = np.stack([*np.meshgrid(x, y), np.full((len(y), len(x)), s.top)], -1).reshape(-1, 3)
+        corner = (np.arange(len(s.y))[:, None] * len(x) + np.arange(len(s.x))).reshape(-1)
+        near, far = corner + 1, corner + len(x)
+        cells = np.stack([np.stack([corner, near, far + 1], 1), np.stack([corner, far + 1, far], 1)], 1).reshape(-1, 3)
+        dtype = np.float32 if out.precision == "single" else np.float64
+        path = folder / f"{out.prefix}-surface"
+        self.writers: list[Any] = [VtkHdfWriter(f"{path}.vtkhdf", points, cells, {}, self.fields, dtype)]
+        if out.xdmf:
+            self.writers.append(XdmfWriter(f"{path}.xdmf", points, cells, {}, self.fields, dtype))
+        for writer in self.writers:
+            stack.enter_context(writer)
+
+    def steps(self) -> Sequence[int]:
+        """After which steps: those whose velocities are nearest to the times asked for."""
+        setting, dt = self.plan.case.output.surface, self.plan.scheme.step
+        assert setting is not None
+        count = int(self.plan.case.end_time / setting.interval + 1e-9)
+        return sorted({min(round(k * setting.interval / dt + 0.5), self.plan.steps) for k in range(count + 1)})
+
+    def take(self) -> None:
+        """Write a snapshot of now, at the time of the velocities."""
+        steps, dt = self.operator.steps, self.plan.scheme.step
+        values = {name: np.repeat(self.surface(self.FIELDS[name]).reshape(-1), 2) for name in self.fields}
+        for writer in self.writers:
+            writer.append(max(steps - 0.5, 0.0) * dt, values)
+
+
+class IntensityMaps:
+    """Peaks, spectral accelerations, Arias intensity and duration of the whole run."""
+
+    def __init__(self, plan: FdPlan, operator: Operator):
+        self.plan, self.operator, self.surface = plan, operator, SurfaceView(plan, operator)
+        self.times: list[float] = [0.0]
+        self.arias: list[np.ndarray] = [np.zeros((len(self.surface.y), len(self.surface.x)), np.float32)]
+
+    def steps(self, block: int) -> Sequence[int]:
+        """After which steps the growth of Arias intensity is looked at: multiples of ``block``, and the last."""
+        every = block * max(1, -(-self.plan.steps // (SAMPLES * block)))
+        return sorted({*range(every, self.plan.steps, every), self.plan.steps})
+
+    def take(self) -> None:
+        """Remember Arias intensity of now."""
+        if self.operator.time > self.times[-1]:
+            self.times.append(self.operator.time)
+            self.arias.append(self.surface("arias").astype(np.float32))
+
+    def dataset(self) -> Dataset:
+        """Maps (y, x) so far."""
+        setting, s = self.plan.case.output.intensity, self.surface
+        assert setting is not None
+        self.take()
+        dims = ("y", "x")
+        variables = {
+            "x": Variable(s.x, ("x",), "m", "x of the cells' centres"),
+            "y": Variable(s.y, ("y",), "m", "y of the cells' centres"),
+        }
+        named = [("PGA", "PGA", "m/s^2", "peak ground acceleration", 1.0), ("PGV", "PGV", "m/s", "peak ground velocity", 1.0),
+                 ("PGD", "PGD", "m", "peak ground displacement", 1.0)]  # fmt: skip
+        for n, period in enumerate(setting.periods):
+            text = f"pseudo-spectral acceleration at {period:g} s, damping {setting.damping:g}"
+            named.append((f"SA{n}", f"SA_{period:g}s", "m/s^2", text, (2 * np.pi / period) ** 2))
+        for array, name, unit, text, factor in named:
+            turned = np.stack([s(stencils.peak(array, angle)) for angle in range(stencils.ANGLES)])
+            variables[name] = Variable(factor * np.median(turned, 0), dims, unit, f"{text}, RotD50")
+        variables["PGV_max"] = Variable(s("surface_peak"), dims, "m/s", "largest horizontal ground speed")
+        growth = np.stack(self.arias)
+        variables["arias"] = Variable(
+            growth[-1].astype(float), dims, "m/s", "Arias intensity, sum of both horizontal components"
+        )
+        duration = stencils.duration(self.times, growth)
+        variables["D5_95"] = Variable(duration, dims, "s", "time from 5 to 95 % of Arias intensity")
+        projection = self.plan.case.projection
+        attrs = {"crs": projection.crs if projection else None, "end_time": self.operator.time}
+        if projection is not None:
+            lonlat = _projection(projection).to_geographic(np.stack(np.meshgrid(s.x, s.y), -1).reshape(-1, 2))
+            for k, name in enumerate(("longitude", "latitude")):
+                variables[name] = Variable(lonlat[:, k].reshape(len(s.y), len(s.x)), dims, "degree", name)
+        return Dataset("ground motion intensity", variables, attrs)
+
+    def write(self, folder: Path) -> list[Path]:
+        """PREFIX-intensity.nc and, where asked for, .tif and PREFIX-grid.xml."""
+        out, maps = self.plan.case.output, self.dataset()
+        setting = out.intensity
+        assert setting is not None
+        files = [write_maps(folder / f"{out.prefix}-intensity.nc", maps)]
+        if self.plan.case.projection is None:
+            return files
+        projection = _projection(self.plan.case.projection)
+        plain = Dataset(
+            maps.name, {k: v for k, v in maps.variables.items() if k not in ("longitude", "latitude")}, maps.attrs
+        )
+        if "geotiff" in setting.formats:
+            origin, ex, ey = projection.to_map(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
+            to_map = np.stack([ex - origin, ey - origin, origin], 1)
+            epsg = projection.epsg()
+            assert epsg is not None  # checked with the plan
+            files.append(write_geotiff(folder / f"{out.prefix}-intensity.tif", plain, epsg, to_map))
+        if "shakemap" in setting.formats:
+            s = self.surface
+            corners = projection.to_geographic(np.array([[x, y] for x in s.x[[0, -1]] for y in s.y[[0, -1]]]))
+            event = {"event_id": out.prefix, "event_description": self.plan.case.title}
+            files.append(write_shakemap(folder / f"{out.prefix}-grid.xml", plain, projection.to_local, corners, event))
+        return files
+
+
+def _projection(setting: Any) -> Projection:
+    return Projection(setting.crs, setting.origin, setting.azimuth)

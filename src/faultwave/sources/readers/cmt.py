@@ -1,0 +1,79 @@
+"""CMTSOLUTION: centroid moment tensors as text, thirteen lines a source (FORMATS 8.5)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.base.projection import Projection, geographic_tensor, voigt
+from faultwave.sources.point import PointSource
+from faultwave.sources.time_functions import Bell
+
+DYNE_CM = 1e-7  # N m
+KEYS = ("time shift", "half duration", "latitude", "longitude", "depth", "Mrr", "Mtt", "Mpp", "Mrt", "Mrp", "Mtp")
+LINES = 2 + len(KEYS)
+GAUSSIAN = 1.628  # half duration over the width of the Gaussian that has about the spectrum of that triangle
+DELAY = 1.5  # half durations from onset to centroid
+SHORTEST = 1e-3  # half duration [s]: 0 means a point in time
+
+
+def read_cmt(path: Path, projection: Projection | None) -> list[PointSource]:
+    """One record a source; InputError with file and line.
+
+    The moment rate is a Gaussian of width half duration / 1.628, centred 1.5 half durations after the run's start plus
+    the file's time shift: so much later than the file's origin time everything happens.
+    """
+    if projection is None:
+        advice = "Give projection: {crs: ..., origin: [longitude, latitude]}."
+        raise InputError(
+            Problem(str(path), "gives longitudes and latitudes, but the case has no projection", advice=advice)
+        )
+    try:
+        listed = list(enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1))
+    except OSError as error:
+        raise InputError(Problem(str(path), f"cannot be read: {error.strerror}")) from None
+    lines = [(k, line) for k, line in listed if line.strip()]
+    problems, records = Problems(), []
+    if not lines or len(lines) % LINES:
+        problems.error(str(path), f"has {len(lines)} lines", f"{LINES} a source")
+    else:
+        for first in range(0, len(lines), LINES):
+            values = _values(path, lines[first + 2 : first + LINES], problems)
+            if values:
+                records.append(_source(path, values, projection, first // LINES + 1))
+    problems.raise_errors()
+    return records
+
+
+def _values(path: Path, lines: list[tuple[int, str]], problems: Problems) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for (number, line), key in zip(lines, KEYS, strict=True):
+        name, colon, value = line.partition(":")
+        if not colon or name.strip().lower() != key.lower():
+            problems.error(f"{path}:{number}", f"'{line.strip()}'", f"{key}: number")
+            continue
+        try:
+            found[key] = float(value.split()[0].lower().replace("d", "e"))
+        except (ValueError, IndexError):
+            problems.error(f"{path}:{number}", f"'{value.strip()}' is no number", f"{key}: number")
+    return found if len(found) == len(KEYS) else {}
+
+
+def _source(path: Path, v: dict[str, float], projection: Projection, number: int) -> PointSource:
+    """r is up, t south, p east."""
+    ned = DYNE_CM * np.array([
+        [v["Mtt"], -v["Mtp"], v["Mrt"]],
+        [-v["Mtp"], v["Mpp"], -v["Mrp"]],
+        [v["Mrt"], -v["Mrp"], v["Mrr"]],
+    ])  # fmt: skip
+    x, y = projection.to_local(v["longitude"], v["latitude"])[0]
+    half = max(v["half duration"], SHORTEST)
+    return PointSource(
+        np.array([x, y, -1e3 * v["depth"]]),
+        Bell(half / GAUSSIAN, DELAY * half),
+        moment=voigt(geographic_tensor(ned, projection.north(v["longitude"], v["latitude"]))),
+        onset=v["time shift"],
+        name=f"{path.name} source {number}",
+    )

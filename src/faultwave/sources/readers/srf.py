@@ -1,0 +1,165 @@
+"""SRF, Standard Rupture Format, versions 1.0 and 2.0 (Graves 2014): finite sources as text (FORMATS 5.1).
+
+Subfaults slip along the rake, at a right angle to it in the fault, and along the outward normal, with sampled rates in
+cm/s. Strike, dip and rake are those of Aki & Richards, angles from true north.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.base.projection import Projection, geographic_tensor, voigt
+from faultwave.sources.point import PointSource
+from faultwave.sources.time_functions import Samples
+
+VERSIONS = ("1.0", "2.0")
+
+
+class _Tokens:
+    """Words of the file with their lines, comments left out."""
+
+    def __init__(self, path: Path):
+        try:
+            text = path.read_text(encoding="utf-8", errors="replace")
+        except OSError as error:
+            raise InputError(Problem(str(path), f"cannot be read: {error.strerror}")) from None
+        rows = [(k, line.split()) for k, line in enumerate(text.splitlines(), 1) if not line.lstrip().startswith("#")]
+        self.words = [w for _, words in rows for w in words]
+        self.lines = [k for k, words in rows for _ in words]
+        self.path, self.at = path, 0
+
+    @property
+    def place(self) -> str:
+        line = self.lines[min(self.at, len(self.lines) - 1)] if self.lines else 1
+        return f"{self.path}:{line}"
+
+    @property
+    def done(self) -> bool:
+        return self.at >= len(self.words)
+
+    def word(self, what: str) -> str:
+        if self.done:
+            raise InputError(Problem(self.place, f"the file ends where {what} was expected"))
+        self.at += 1
+        return self.words[self.at - 1]
+
+    def numbers(self, count: int, what: str) -> np.ndarray:
+        part = self.words[self.at : self.at + count]
+        if len(part) < count:
+            self.at = len(self.words)
+            raise InputError(Problem(self.place, f"the file ends in {what}: {len(part)} of {count} numbers"))
+        try:
+            values = np.array(part, float)
+        except ValueError:
+            for word in part:
+                self._number(word, what)
+                self.at += 1
+            raise
+        if not np.isfinite(values).all():
+            self.at += int(np.flatnonzero(~np.isfinite(values))[0])
+            raise InputError(Problem(self.place, f"'{self.words[self.at]}' is no finite number ({what})"))
+        self.at += count
+        return values
+
+    def _number(self, word: str, what: str) -> None:
+        try:
+            float(word)
+        except ValueError:
+            raise InputError(Problem(self.place, f"'{word}' is no number ({what})")) from None
+
+    def whole(self, what: str) -> int:
+        place, value = self.place, self.numbers(1, what)[0]
+        if value != int(value) or value < 0:
+            raise InputError(Problem(place, f"{what} is {value:g}", "a whole number, not negative"))
+        return int(value)
+
+
+def read_srf(path: Path, projection: Projection | None) -> list[PointSource]:
+    """One record per subfault and direction with samples; InputError with file and line for what is wrong.
+
+    Locations lie on the projection's local x, y at z = -depth. Version 2.0 gives each subfault's shear modulus by vs and
+    density; where it does not, or in 1.0, that of the place is taken.
+    """
+    if projection is None:
+        advice = "Give projection: {crs: ..., origin: [longitude, latitude]}."
+        raise InputError(
+            Problem(str(path), "gives longitudes and latitudes, but the case has no projection", advice=advice)
+        )
+    tokens = _Tokens(path)
+    version = tokens.word("the version")
+    if version not in VERSIONS:
+        raise InputError(Problem(f"{path}:1", f"version '{version}' is not known", ", ".join(VERSIONS)))
+    records: list[PointSource] = []
+    problems, subfaults = Problems(), 0
+    while not tokens.done:
+        place, word = tokens.place, tokens.word("PLANE or POINTS")
+        if word == "PLANE":
+            tokens.numbers(11 * tokens.whole("the number of segments"), "the segments")
+        elif word == "POINTS":
+            for _ in range(tokens.whole("the number of subfaults")):
+                subfaults += 1
+                records += _subfault(tokens, version, projection, subfaults, problems)
+        else:
+            raise InputError(Problem(place, f"'{word}' where a block begins", "PLANE, POINTS"))
+    if not subfaults:
+        problems.error(str(path), "holds no subfaults", "a block POINTS")
+    problems.raise_errors()
+    return records
+
+
+def _subfault(
+    tokens: _Tokens, version: str, projection: Projection, number: int, problems: Problems
+) -> list[PointSource]:
+    place = tokens.place
+    lon, lat, depth, strike, dip, area, onset, step = tokens.numbers(8, "a subfault")
+    speed, density = tokens.numbers(2, "vs and density") if version == "2.0" else (-1.0, -1.0)
+    where = tokens.place
+    rake, *slips = tokens.numbers(7, "rake, slips and numbers of samples")
+    counts = [int(c) for c in slips[1::2]]
+    if any(c < 0 or c != float(n) for c, n in zip(counts, slips[1::2], strict=True)):
+        raise InputError(Problem(where, f"numbers of samples {slips[1::2]}", "whole numbers, not negative"))
+    rates = [tokens.numbers(c, f"slip rates of subfault {number}") for c in counts]
+    for wrong, what, allowed in (
+        (not step > 0 and any(counts), f"time step {step:g} s", "> 0"),
+        (not area > 0, f"area {area:g} cm^2", "> 0"),
+        (depth < 0, f"depth {depth:g} km", ">= 0"),
+        (not (-360 <= lon <= 360 and -90 <= lat <= 90), f"longitude {lon:g}, latitude {lat:g}", "degrees"),
+        (not 0 <= dip <= 90, f"dip {dip:g}", "0 to 90 degrees"),
+    ):
+        if wrong:
+            problems.error(place, f"subfault {number} has {what}", allowed)
+            return []
+    x, y = projection.to_local(lon, lat)[0]
+    north, records = projection.north(lon, lat), []
+    normal, directions = _frame(np.radians(strike), np.radians(dip), np.radians(rake))
+    mu = 0.1 * speed**2 * density if speed > 0 and density > 0 else None  # dyne/cm^2
+    for direction, rate in zip(directions, rates, strict=True):
+        if not rate.any():
+            continue
+        samples = np.concatenate([rate, np.zeros(max(0, 2 - len(rate)))])
+        slip = np.outer(direction, normal)
+        potency = voigt(geographic_tensor(0.5e-4 * area * (slip + slip.T), north))
+        records.append(
+            PointSource(
+                np.array([x, y, -1e3 * depth]), Samples(1e-2 * samples, float(step)), potency=potency, shear_modulus=mu,
+                onset=float(onset), name=f"{tokens.path.name} subfault {number}",
+            )
+        )  # fmt: skip
+    return records
+
+
+def _frame(strike: float, dip: float, rake: float) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+    """Normal of the fault and the three slip directions, in north, east, down (Aki & Richards 2002, eq. 4.88)."""
+
+    def along(angle: float) -> np.ndarray:
+        return np.array([
+            np.cos(angle) * np.cos(strike) + np.sin(angle) * np.cos(dip) * np.sin(strike),
+            np.cos(angle) * np.sin(strike) - np.sin(angle) * np.cos(dip) * np.cos(strike),
+            -np.sin(angle) * np.sin(dip),
+        ])  # fmt: skip
+
+    normal = np.array([-np.sin(dip) * np.sin(strike), np.sin(dip) * np.cos(strike), -np.cos(dip)])
+    return normal, (along(rake), along(rake + np.pi / 2), normal)

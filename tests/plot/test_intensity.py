@@ -1,0 +1,32 @@
+"""The picture of intensity maps."""
+
+import numpy as np
+from PIL import Image
+
+from faultwave.observe.dataset import Dataset, Variable
+from faultwave.output.formats.maps_netcdf import read_maps, write_maps
+from faultwave.plot.intensity import plot_intensity
+
+
+def maps(spectra=True):
+    x, y = np.arange(40) * 500.0, np.arange(30) * 500.0
+    r = np.hypot(x - 9e3, (y - 6e3)[:, None])
+    names = ["PGA", "PGV", *(["SA_1s", "SA_3s"] if spectra else []), "D5_95"]
+    variables = {"x": Variable(x, ("x",), "m", "x"), "y": Variable(y, ("y",), "m", "y")}
+    variables |= {n: Variable(np.exp(-r / 4e3) * (k + 1), ("y", "x"), "m/s", n) for k, n in enumerate(names)}
+    return Dataset("maps", variables, {"end_time": 3.0})
+
+
+def test_maps_come_back(tmp_path):
+    back = read_maps(write_maps(tmp_path / "a.nc", maps()))
+    assert np.allclose(back["PGV"], maps()["PGV"], rtol=1e-6) and back.variables["PGV"].unit == "m/s"
+    assert back.name == "maps" and back.attrs["end_time"] == 3.0
+
+
+def test_picture(tmp_path):
+    for spectra in (True, False):
+        source = write_maps(tmp_path / "a.nc", maps(spectra))
+        with Image.open(plot_intensity(source, np.array([[3.0, 4.0]]), tmp_path / "a.png")) as picture:
+            pixels = np.asarray(picture.convert("RGB"))
+        assert pixels.shape[1] == 1440
+        assert len(np.unique(pixels.reshape(-1, 3), axis=0)) > 500

@@ -1,0 +1,150 @@
+"""Snapshots of the surface and maps of intensity against seismograms at the same places, and their files."""
+
+import xml.etree.ElementTree as ElementTree
+
+import h5py
+import numpy as np
+import pytest
+from scipy import integrate, signal
+
+from faultwave.engines.fd.intensity import duration, oscillator
+from faultwave.output.formats.maps_netcdf import read_maps
+from faultwave.output.formats.shakemap import instrumental_intensity
+from faultwave.run import simulate
+
+from .test_grids import case, problems
+
+PERIOD = 0.5
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("surface") / "out"
+    points = [[350.0, 650.0, 0.0], [1050.0, 1250.0, 0.0]]
+    settings = case(
+        end_time=1.6, output__receivers={"points": points, "interval": 0.004}, output__surface={"interval": 0.4},
+        output__intensity={"periods": [PERIOD], "formats": ["geotiff", "shakemap"]},
+        projection={"crs": "EPSG:32611", "origin": [-117.3, 34.2], "azimuth": "20 deg"}, title="a small one",
+    )  # fmt: skip
+    sim = simulate(settings, output=folder)
+    sim.run()
+    return sim, folder, points
+
+
+def rotd50(a, b):
+    angles = np.pi * np.arange(18) / 18
+    return np.median([np.abs(np.cos(t) * a + np.sin(t) * b).max() for t in angles])
+
+
+def test_maps_are_those_of_the_seismograms(run):
+    sim, folder, points = run
+    maps, data = read_maps(folder / "run-intensity.nc"), sim.receivers
+    for n, (x, y, _) in enumerate(points):
+        j, i = np.argmin(np.abs(maps["y"] - y)), np.argmin(np.abs(maps["x"] - x))
+        assert (maps["x"][i], maps["y"][j]) == (x, y)
+        t = data["time"]
+        v = np.stack([data.quantity(f"v{c}")[:, n] for c in (1, 2)])
+        a, u = np.gradient(v, t, axis=1), integrate.cumulative_trapezoid(v, t, axis=1, initial=0)
+        w, d = 2 * np.pi / PERIOD, 0.05
+        x_osc = [signal.lsim(([-1], [1, 2 * d * w, w * w]), c, t)[1] for c in a]
+        expected = {"PGA": rotd50(*a), "PGV": rotd50(*v), "PGD": rotd50(*u), "SA_0.5s": w * w * rotd50(*x_osc),
+                    "PGV_max": np.hypot(*v).max()}  # fmt: skip
+        arias = np.pi / (2 * 9.80665) * integrate.cumulative_trapezoid((a**2).sum(0), t, initial=0)
+        expected |= {"arias": arias[-1], "D5_95": duration(t, arias[:, None, None])[0, 0]}
+        for name, value in expected.items():
+            assert maps[name][j, i] == pytest.approx(value, rel=0.03 if name == "D5_95" else 0.01), name
+
+
+def test_oscillator_is_exact_for_linear_acceleration():
+    step, period, damping = 0.01, 0.3, 0.05
+    a, b = oscillator(period, damping, step)
+    w = 2 * np.pi / period
+    t = np.arange(200) * step
+    force = np.interp(t, [0, 0.5, 1.0, 2.0], [0.0, 3.0, -1.0, 0.5])
+    state, found = np.zeros(2), [0.0]
+    for old, new in zip(force[:-1], force[1:], strict=True):
+        state = a @ state + b @ [old, new]
+        found.append(state[0])
+    _, expected, _ = signal.lsim(([-1], [1, 2 * damping * w, w * w]), force, t)
+    assert found == pytest.approx(expected, abs=1e-12)
+
+
+def test_snapshots(run):
+    _, folder, _ = run
+    with h5py.File(folder / "run-surface.vtkhdf") as file:
+        times = file["VTKHDF/Steps/Values"][:]
+        assert times == pytest.approx([0, 0.4, 0.8, 1.2, 1.6], abs=0.01)
+        cells, v, u = (file[f"VTKHDF/{n}"] for n in ("NumberOfCells", "CellData/v3", "CellData/u3"))
+        assert cells[0] == 2 * 15 * 16 and len(v) == 5 * 480
+        assert np.abs(v[:480]).max() == 0 < np.abs(v[-480:]).max() and np.abs(u[-480:]).max() > 0
+
+
+def test_geotiff_places_its_pixels(run):
+    import tifffile
+
+    sim, folder, _ = run
+    maps = sim.intensity
+    with tifffile.TiffFile(folder / "run-intensity.tif") as file:
+        bands = file.asarray()
+        tags = file.pages[0].tags
+        matrix = np.reshape(tags[34264].value, (4, 4))
+        assert tags[34735].value[-1] == 32611
+        names = [part.split(" ")[0] for part in tags["ImageDescription"].value.split("; ")]
+    assert np.allclose(bands[names.index("PGV")][::-1], maps["PGV"], rtol=1e-6)
+    from faultwave.base.projection import Projection
+
+    where = Projection("EPSG:32611", (-117.3, 34.2), 20.0).to_map(np.array([[maps["x"][4], maps["y"][-3]]]))[0]
+    assert (matrix @ [4.5, 2.5, 0, 1])[:2] == pytest.approx(where, abs=1e-6)
+
+
+def test_shakemap_grid(run):
+    sim, folder, _ = run
+    root = ElementTree.parse(folder / "run-grid.xml").getroot()
+    fields = [f.get("name") for f in root.findall("grid_field")]
+    assert fields == ["LON", "LAT", "MMI", "PGA", "PGV", "PSA05"]
+    rows = np.array(root.find("grid_data").text.split(), float).reshape(-1, len(fields))
+    spec = root.find("grid_specification")
+    assert len(rows) == int(spec.get("nlon")) * int(spec.get("nlat"))
+    assert rows[1, 0] > rows[0, 0] and rows[-1, 1] < rows[0, 1]  # from north-west, longitude fastest
+    inside = rows[np.isfinite(rows[:, 4])]
+    assert 0.3 < len(inside) / len(rows) <= 1  # the box is turned against north
+    near = inside[np.argmax(inside[:, 4])]
+    assert near[4] == pytest.approx(100 * sim.intensity["PGV"].max(), rel=0.1)
+    assert near[2] == pytest.approx(float(instrumental_intensity(near[4:5] / 100)[0]), rel=1e-3)
+
+
+def test_intensity_of_worden():
+    assert instrumental_intensity(np.array([0.0338, 0.5, 1e-9])) == pytest.approx([4.56, 8.26, 1.0], abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"output__intensity": {"formats": ["shakemap"]}}, "shakemap need longitude and latitude"),
+        ({"output__intensity": {}, "grid__boundaries": {}}, "the grid has no free surface"),
+        (
+            {"output__intensity": {"formats": ["geotiff"]}, "projection": {"crs": "+proj=utm +zone=11 +ellps=bessel"}},
+            "EPSG number",
+        ),
+        ({"output__intensity": {}, "projection": {"crs": "nonsense"}}, "'nonsense' is no projection"),
+        ({"output__surface": {"interval": 1, "fields": ["v4"]}}, "'v4' does not exist"),
+        ({"output__volume": {"interval": 1}}, "snapshots of the volume"),
+        ({"output__intensity": {"periods": [1.0, 1.0]}}, "a period stands twice"),
+    ],
+)
+def test_told_before_the_run(changes, words):
+    assert words in problems(**changes)
+
+
+def test_maps_do_not_depend_on_blocking():
+    from faultwave.backends.cpu.stencil import Blocking
+
+    maps = []
+    for blocking, threads in ((Blocking(1, 1000), 1), (Blocking(4, 5), 2), (Blocking(3, 7), 1)):
+        sim = simulate(case(output__intensity={"periods": [0.3]}), threads=threads)
+        sim.operator.runner.blocking = blocking
+        maps.append(sim.run(write=False).intensity)
+    for name in ("PGA", "PGV", "PGD", "SA_0.3s", "arias", "PGV_max"):
+        assert maps[0][name].max() > 0
+        for other in maps[1:]:
+            assert np.array_equal(maps[0][name], other[name]), name

@@ -1,0 +1,133 @@
+"""SRF and CMTSOLUTION files: moments, places and times against the formulas, and files that are wrong."""
+
+import numpy as np
+import pytest
+
+from faultwave.base.errors import InputError
+from faultwave.base.projection import Projection
+from faultwave.sources.readers.cmt import read_cmt
+from faultwave.sources.readers.srf import read_srf
+
+HERE = Projection("EPSG:32611", (-117.0, 34.0))  # on the central meridian: grid north is true north
+ORDER = ["xx", "yy", "zz", "xy", "yz", "xz"]
+
+
+def aki_richards(strike, dip, rake):
+    """Moment tensor of a unit double couple in x east, y north, z up (Aki & Richards 2002, box 4.4)."""
+    s, d, r = np.radians([strike, dip, rake])
+    sin, cos = np.sin, np.cos
+    nn = -(sin(d) * cos(r) * sin(2 * s) + sin(2 * d) * sin(r) * sin(s) ** 2)
+    ne = sin(d) * cos(r) * cos(2 * s) + 0.5 * sin(2 * d) * sin(r) * sin(2 * s)
+    nd = -(cos(d) * cos(r) * cos(s) + cos(2 * d) * sin(r) * sin(s))
+    ee = sin(d) * cos(r) * sin(2 * s) - sin(2 * d) * sin(r) * cos(s) ** 2
+    ed = -(cos(d) * cos(r) * sin(s) - cos(2 * d) * sin(r) * cos(s))
+    dd = sin(2 * d) * sin(r)
+    return np.array([ee, nn, dd, ne, -nd, -ed])
+
+
+def subfault(lon=-117.0, lat=34.0, strike=30, dip=60, rake=40, more="", second="0 0", rates="0 10 20\n10 0"):
+    return f"{lon} {lat} 8.5 {strike} {dip} 2e10 1.5 0.1 {more}\n{rake} 12 5 {second} 0 0\n{rates}\n"
+
+
+def srf(tmp_path, text):
+    path = tmp_path / "a.srf"
+    path.write_text(text)
+    return read_srf(path, HERE)
+
+
+@pytest.mark.parametrize(("strike", "dip", "rake"), [(0, 90, 0), (30, 60, 40), (200, 25, -110), (310, 45, 90)])
+def test_moment_of_a_subfault(tmp_path, strike, dip, rake):
+    (source,) = srf(tmp_path, "1.0\nPOINTS 1\n" + subfault(strike=strike, dip=dip, rake=rake))
+    mu = 3e10
+    area, slip = 2e10 * 1e-4, 0.1 * (0.0 + 10 + 20 + 10) * 1e-2  # m^2, m: trapezoids, zero at both ends
+    moment = source.moment_tensor(2e10, mu) * float(source.integral(0.0, 10.0))
+    assert moment == pytest.approx(mu * area * slip * aki_richards(strike, dip, rake), abs=1e-6 * mu * area * slip)
+    assert source.location == pytest.approx([0, 0, -8500], abs=1e-3)
+    assert float(source.value(1.5 + 0.2)) == pytest.approx(0.2) and float(source.value(1.5)) == 0
+
+
+def test_version_two_with_segments_comments_and_moduli(tmp_path):
+    text = (
+        "2.0\n# a comment\nPLANE 2\n -117 34 2 1 4 2\n 30 60 8 0 1\n -117.1 34 2 1 4 2\n 40 60 8 0 1\nPOINTS 2\n"
+        + subfault(more="3e5 2.7") + subfault(more="-1 -1", second="3 2", rates="0 10 20 10 0 5 5")
+        + "# the second segment\nPOINTS 1\n" + subfault(lat=34.1, more="2e5 2.5")
+    )  # fmt: skip
+    records = srf(tmp_path, text)
+    assert [r.shear_modulus for r in records] == pytest.approx([2.43e10, None, None, 1e10])
+    assert records[2].potency == pytest.approx(
+        records[1].potency * 0 + 2e6 * 0.5 * 2 * aki_richards(30, 60, 130) / 2, rel=1e-9
+    )
+    assert records[3].location[1] == pytest.approx(11090, rel=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("3.0\n", ["a.srf:1", "version '3.0'", "1.0, 2.0"]),
+        ("1.0\nPOINTS 1\n", ["a.srf:2", "ends in a subfault"]),
+        ("1.0\nPOINTS 1\n" + subfault(rates="0 x 0 0 0"), ["a.srf:5", "'x' is no number"]),
+        ("1.0\nPOINTS 1\n" + subfault(rates="0 nan 0 0 0"), ["a.srf:5", "no finite number"]),
+        ("1.0\nPOINTS 1\n" + subfault(rates="0 1 0"), ["ends in slip rates of subfault 1: 3 of 5"]),
+        ("1.0\nPOINTS 2\n" + subfault(dip=95) + subfault(lat=99), ["a.srf:3", "dip 95", "a.srf:7", "latitude 99"]),
+        ("1.0\nPOINTS 1.5\n", ["the number of subfaults is 1.5"]),
+        ("1.0\nPOINT 1\n", ["'POINT' where a block begins"]),
+        ("1.0\nPLANE 1\n 1 2 3 4 5 6 7 8 9 10 11\n", ["holds no subfaults"]),
+        ("", ["ends where the version"]),
+    ],
+)
+def test_a_bad_srf_file(tmp_path, text, words):
+    with pytest.raises(InputError) as found:
+        srf(tmp_path, text)
+    for word in words:
+        assert word in str(found.value), found.value
+
+
+CMT = """ PDE 1994  1 17 12 30 55.39  34.2130 -118.5370  18.0 6.4 6.8 NORTHRIDGE
+event name:     nr
+time shift:      2.0000
+half duration:   1.6280
+latitude:       34.0000
+longitude:    -117.0000
+depth:          16.8000
+Mrr:       1.0e+26
+Mtt:      -9.0e+25
+Mpp:      -1.0e+25
+Mrt:      -4.0e+25
+Mrp:       2.0e+25
+Mtp:      -3.0e+25
+"""
+
+
+def test_cmt(tmp_path):
+    path = tmp_path / "CMTSOLUTION"
+    path.write_text(CMT + "\n" + CMT.replace("time shift:      2.0", "time shift:      4.0"))
+    first, second = read_cmt(path, HERE)
+    # r up, t south, p east; x east, y north, z up: xx = pp, yy = tt, xy = -tp, yz = -rt, xz = rp
+    assert first.moment == pytest.approx(np.array([-1e18, -9e18, 1e19, 3e18, 4e18, 2e18]))
+    assert first.location == pytest.approx([0, 0, -16800], abs=1e-3) and second.onset == 4.0
+    assert float(first.integral(-10, 20)) == pytest.approx(1.0)
+    peak = 2.0 + 1.5 * 1.628
+    assert float(first.value(peak)) > max(float(first.value(peak - 0.1)), float(first.value(peak + 0.1)))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("Mrr:", "Mxx:"), [":8", "Mrr: number"]),
+        (("1.6280", "long"), [":4", "'long' is no number"]),
+        (("depth:          16.8000\n", ""), ["has 12 lines"]),
+    ],
+)
+def test_a_bad_cmt_file(tmp_path, change, words):
+    path = tmp_path / "CMTSOLUTION"
+    path.write_text(CMT.replace(*change))
+    with pytest.raises(InputError) as found:
+        read_cmt(path, HERE)
+    for word in words:
+        assert word in str(found.value)
+
+
+@pytest.mark.parametrize("read", [read_srf, read_cmt])
+def test_without_projection(tmp_path, read):
+    with pytest.raises(InputError, match="the case has no projection"):
+        read(tmp_path / "a", None)
