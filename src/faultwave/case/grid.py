@@ -23,6 +23,13 @@ class AbsorbingLayer(Settings):
     frequency: Quantity("Hz", gt=0) | None = Field(
         None, description="Dominant frequency of the waves (cpml); default half of the resolved one."
     )
+    along: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="cpml: damping of all motion in the layer over that across it. 0.02 keeps layers stable in strong "
+        "contrasts (soft sediments at the sides), and reflects some per cent of long waves.",
+    )
 
 
 class Grid(Settings):

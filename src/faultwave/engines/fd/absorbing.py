@@ -19,6 +19,7 @@ class Absorber:
     width: int
     frequency: float = 1.0
     strength: float = 0.95  # of a sponge: factor of a step at its outer edge
+    along: float = 0.0  # damping of all motion in a layer over that across it
 
 
 def depths(count: int, width: int, low: bool, high: bool, half: bool) -> np.ndarray:
@@ -39,11 +40,20 @@ def cpml(depth: np.ndarray, thickness: float, speed: float, frequency: float, st
     alpha falls from pi ``frequency`` to zero, kappa stays 1. Where depth is 0 all are zero.
     """
     inside = depth > 0
-    damping = (POWER + 1) * speed * np.log(1 / REFLECTION) / (2 * thickness) * depth**POWER
+    damping = _damping(depth, thickness, speed)
     alpha = np.pi * frequency * (1 - depth)
     b = np.exp(-(damping + alpha) * step)
     a = damping / np.where(inside, damping + alpha, 1.0) * (b - 1)
     return np.where(inside, b, 0.0), np.where(inside, a, 0.0), np.zeros_like(depth)
+
+
+def _damping(depth: np.ndarray, thickness: float, speed: float) -> np.ndarray:
+    return (POWER + 1) * speed * np.log(1 / REFLECTION) / (2 * thickness) * depth**POWER
+
+
+def along(depth: np.ndarray, thickness: float, speed: float, share: float, step: float) -> np.ndarray:
+    """Factor of every step on all fields in a layer: a ``share`` of its damping, in all directions."""
+    return np.exp(-share * step * _damping(depth, thickness, speed))
 
 
 def sponge(depth: np.ndarray, width: int, strength: float) -> np.ndarray:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from faultwave.engines.fd import stencils
-from faultwave.engines.fd.absorbing import Absorber, cpml, depths, sponge
+from faultwave.engines.fd.absorbing import Absorber, along, cpml, depths, sponge
 from faultwave.engines.fd.grid import SIDES, Grid, SideKind
 from faultwave.kernels.stencil import Axis, Box, Injection, Launch, Layout, Program, Tape
 
@@ -107,11 +107,12 @@ def _add_layer(
     memories = [f"psi_{n}" for n in stencils.VELOCITY] + [f"psi_e{n}" for n in stencils.VELOCITY]
     names = {m: f"{m}@{side}" for m in memories}
     arrays |= {name: Layout(box, group=f"psi@{side}", halo=0) for name in names.values()}
-    profiles = [f"pml_{c}{at}" for c in "bak" for at in "ch"]
+    damped = scheme.absorber.along > 0
+    profiles = [*(["pml_g"] if damped else []), *(f"pml_{c}{at}" for c in "bak" for at in "ch")]
     names |= {p: f"{p}@{axis}" for p in profiles}
     arrays |= {names[p]: _line(scheme.grid, axis) for p in profiles}
-    velocity.append(Launch(stencils.velocity_layer(axis), box, names))
-    stress.append(Launch(stencils.stress_layer(axis, scheme.attenuation), box, names))
+    velocity.append(Launch(stencils.velocity_layer(axis, damped), box, names))
+    stress.append(Launch(stencils.stress_layer(axis, scheme.attenuation, damped), box, names))
 
 
 def _add_surface(grid: Grid, arrays: dict[str, Layout], velocity: list[Launch], stress: list[Launch]) -> None:
@@ -144,4 +145,7 @@ def profiles(scheme: Scheme) -> dict[str, np.ndarray]:
                 depth = depths(count, absorber.width, low, high, at == "h")
                 values = cpml(depth, absorber.width * grid.spacing, scheme.speed, absorber.frequency, scheme.step)
                 result |= {f"pml_{c}{at}@{axis}": v for c, v in zip("bak", values, strict=True)}
+            if absorber.along > 0:
+                depth, thickness = depths(count, absorber.width, low, high, False), absorber.width * grid.spacing
+                result[f"pml_g@{axis}"] = along(depth, thickness, scheme.speed, absorber.along, scheme.step)
     return result

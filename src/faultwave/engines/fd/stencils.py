@@ -130,7 +130,9 @@ def stress(attenuation: bool, sponge: bool) -> Stencil:
 
 
 # ---- convolutional perfectly matched layers (Komatitsch & Martin 2007): every derivative across the layer gets a memory
-# psi' = b psi + a d, and d becomes d/kappa + psi'. As all is linear, that is an increment added to the plain step.
+# psi' = b psi + a d, and d becomes d/kappa + psi'. As all is linear, that is an increment added to the plain step. What keeps
+# layers stable in media of strong contrasts is some damping of all motion in them, along the layer too, as in multi-axial
+# layers (Meza-Fajardo & Papageorgiou 2008): here a factor on fields, which reflects, so that it must be asked for.
 
 
 def _layer(p: Point, memory_name: str, d: Any, axis: Axis, half: bool) -> tuple[Any, Any]:
@@ -140,8 +142,9 @@ def _layer(p: Point, memory_name: str, d: Any, axis: Axis, half: bool) -> tuple[
     return psi, psi + p.line(f"pml_k{at}", axis) * d
 
 
-def velocity_layer(axis: Axis) -> Stencil:
-    """What a layer across ``axis`` adds to the velocities; on half points where the derivative looks forward."""
+def velocity_layer(axis: Axis, damped: bool = False) -> Stencil:
+    """What a layer across ``axis`` adds to the velocities; on half points where the derivative looks forward. ``damped``: also
+    damp all motion."""
 
     def function(p: Point) -> dict[str, Any]:
         result = {}
@@ -150,12 +153,14 @@ def velocity_layer(axis: Axis) -> Stencil:
             psi, more = _layer(p, f"psi_{name}", difference(p, of, axis, forward), axis, forward)
             result[f"psi_{name}"] = psi
             result[name] = p.at(name) + p.at(f"b_{VELOCITY[name]}") * more
+            if damped:
+                result[name] = p.line("pml_g", axis) * result[name]
         return result
 
-    return Stencil(f"velocity_layer_{axis}", function)
+    return Stencil(f"velocity_layer_{axis}" + "_along" * damped, function)
 
 
-def stress_layer(axis: Axis, attenuation: bool) -> Stencil:
+def stress_layer(axis: Axis, attenuation: bool, damped: bool = False) -> Stencil:
     """What a layer across ``axis`` adds to the stresses and memory variables."""
 
     def function(p: Point) -> dict[str, Any]:
@@ -168,9 +173,11 @@ def stress_layer(axis: Axis, attenuation: bool) -> Stencil:
                 if along == axis:
                     psi, more = _layer(p, f"psi_e{of}", difference(p, of, axis, True), axis, True)
                     result |= {f"psi_e{of}": psi, **_shear(p, name, more, attenuation, False)}
+        if damped:
+            result |= {name: p.line("pml_g", axis) * result.get(name, p.at(name)) for name in STRESS}
         return result
 
-    return Stencil(f"stress_layer_{axis}" + "_q" * attenuation, function)
+    return Stencil(f"stress_layer_{axis}" + "_q" * attenuation + "_along" * damped, function)
 
 
 # ---- the free surface through w, sxz and syz (FS2 of Gottschaemmer & Olsen 2001), on the planes above it: stresses are

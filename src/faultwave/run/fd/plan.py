@@ -102,7 +102,7 @@ def make_plan(case: Case) -> FdPlan:
     absorbing = setting.absorbing
     absorber = Absorber(
         absorbing.kind, absorbing.width or WIDTH[absorbing.kind],
-        absorbing.frequency or 0.5 * (setting.frequency or min(frequency, 1.0 / step)),
+        absorbing.frequency or 0.5 * (setting.frequency or min(frequency, 1.0 / step)), along=absorbing.along,
     )  # fmt: skip
     scheme = Scheme(grid, step, medium.fastest, sides, absorber, fitted is not None)
     material = _material_at(field, sources)

@@ -199,7 +199,10 @@ class FdSimulation(Session):
         lines = [f"the run blew up before t = {self.time:g} s (step {self.operator.steps} of {self.plan.steps})"]
         causes = ["sources or initial values far larger than meant: check their units"]
         if "absorbing" in scheme.sides.values() and scheme.absorber.kind == "cpml":
-            causes.insert(0, "the absorbing layer in strongly varying material: try grid.absorbing: {kind: sponge}")
+            causes.insert(
+                0,
+                "the absorbing layer in strongly varying material: try grid.absorbing: {along: 0.02}, or {kind: sponge}",
+            )
         if fraction is None or fraction > 0.8:
             causes.append("the step: try numerics.cfl: 0.8")
         numbered = [f"  {i + 1}. {c}" for i, c in enumerate(causes)]

@@ -1,0 +1,124 @@
+"""Engine fd below a free surface, against wavenumber integration: LOH.1, LOH.3 and Lamb's problem.
+
+LOH.1 (Day & Bradley 2001): a layer of 1 km over a half-space, a double couple at 2 km depth; LOH.3: the same with attenuation.
+The time function is a Gaussian of 0.15 s, whose spectrum has fallen to 1 % where the spacing of 80 m has 7.5 points per
+wavelength. Lamb: a vertical force 200 m below the surface of a half-space, a Gaussian of 0.25 s. Judged is the relative
+L2 misfit of velocity.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+
+from faultwave.media.attenuation import Relaxation, Spectrum, modulus, relaxation
+from faultwave.run import simulate
+from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
+from faultwave.verify.exact.layered import Layer, LayeredHalfSpace, Modulus
+from faultwave.verify.exact.medium import Array
+
+LAYERS = ((0.0, 4000.0, 2000.0, 2600.0, 120.0, 40.0), (1000.0, 6000.0, 3464.0, 2700.0, 155.9, 69.3))
+BAND = {"low": 0.05, "high": 5.0, "reference": 2.5}
+SIGMA, LIMIT = 0.15, 0.03
+RECEIVERS = ((6000.0, 8000.0), (600.0, 800.0), (3000.0, 4000.0))
+
+
+def relaxed(fit: Relaxation, q: float) -> Modulus:
+    """Complex modulus of a quality factor over that of the wave speed."""
+    unrelaxed, defects = float(fit.unrelaxed(np.array([q]))[0]), fit.defect(np.full(8, q), np.arange(8))
+    return lambda frequency: unrelaxed * modulus(defects, fit.spectrum.times, frequency)
+
+
+def reference(attenuation: bool, layers: Any, sigma: float = SIGMA, **source: Any) -> LayeredHalfSpace:
+    """The exact solver's side of a case."""
+    fit = relaxation(Spectrum(**BAND)) if attenuation else None
+    made = [
+        Layer(top, rho, vp, vs, relaxed(fit, qp) if fit else None, relaxed(fit, qs) if fit else None)
+        for top, vp, vs, rho, qp, qs in layers
+    ]
+
+    def spectrum(w: np.ndarray) -> np.ndarray:
+        """Of the moment rate; of a force's rate of change."""
+        return np.exp(-((w * sigma) ** 2) / 2 + 6j * w * sigma) * (-1j * w if "force" in source else 1.0)
+
+    return LayeredHalfSpace(made, spectrum=spectrum, **source)
+
+
+def misfits(case: dict[str, Any], layers: Any, exact: LayeredHalfSpace) -> Array:
+    """Velocity misfit of every receiver of a case run on a table of layers."""
+    with tempfile.TemporaryDirectory() as folder:
+        table = Path(folder) / "layers.txt"
+        table.write_text("depth vp vs rho Qp Qs\n" + "\n".join(" ".join(map(str, layer)) for layer in layers) + "\n")
+        data = simulate({**case, "material": {"layers": str(table)}}).run(write=False).receivers
+    assert data is not None
+    found = np.stack([data.quantity(f"v{i}") for i in (1, 2, 3)], -1)
+    points = np.array(case["output"]["receivers"]["points"])[:, :2] - np.array(case["sources"][0]["location"])[:2]
+    times, series = exact.velocity(points, 2.0 * case["end_time"], 1.0 / SIGMA)
+    expected = np.stack([CubicSpline(times, s)(data["time"]) for s in series], 1)
+    return np.asarray(np.sqrt(((found - expected) ** 2).sum((0, 2)) / (expected**2).sum((0, 2))))
+
+
+def layer_over_half_space(attenuation: bool, spacing: float = 80.0) -> Array:
+    """LOH.1 or LOH.3: misfits at the receivers."""
+    case: dict[str, Any] = {
+        "engine": "fd", "end_time": 8.0, "numerics": {"cfl": 0.6},
+        "grid": {"lower": [-3000, -3000, -5000], "upper": [8000, 10000, 0], "spacing": spacing},
+        "sources": [{"kind": "moment-tensor", "location": [0, 0, -2000], "tensor": {"xy": 1e18},
+                     "time_function": {"kind": "gaussian", "duration": SIGMA}}],
+        "output": {"receivers": {"points": [[x, y, 0.0] for x, y in RECEIVERS], "interval": 0.02}},
+    }  # fmt: skip
+    if attenuation:
+        case["attenuation"] = BAND
+    moment = np.zeros((3, 3))
+    moment[0, 1] = moment[1, 0] = 1e18
+    return misfits(case, LAYERS, reference(attenuation, LAYERS, depth=2000.0, moment=moment))
+
+
+def lamb(spacing: float = 50.0, end: float = 4.5) -> Array:
+    """A vertical force below the surface of a half-space; misfits at two distances, where Rayleigh waves rule."""
+    layers = ((0.0, 3464.0, 2000.0, 2500.0, 1e9, 1e9),)
+    depth, sigma = 200.0, 0.25
+    case: dict[str, Any] = {
+        "engine": "fd", "end_time": end, "numerics": {"cfl": 0.6},
+        "grid": {"lower": [-1500, -1500, -2500], "upper": [3000, 3500, 0], "spacing": spacing},
+        "sources": [{"kind": "force", "location": [0, 0, -depth], "force": [0, 0, -1e12],
+                     "time_function": {"kind": "gaussian", "duration": sigma}}],
+        "output": {"receivers": {"points": [[900.0, 1200.0, 0.0], [1800.0, 2400.0, 0.0]], "interval": 0.02}},
+    }  # fmt: skip
+    exact = reference(False, layers, sigma, depth=depth, force=np.array([0.0, 0.0, -1e12]))
+    return misfits(case, layers, exact)
+
+
+def run_loh1(progress: Progress) -> Result:
+    """LOH.1."""
+    progress("LOH.1, 80 m")
+    return Result(_rows("LOH.1", layer_over_half_space(False)))
+
+
+def run_loh3(progress: Progress) -> Result:
+    """LOH.3."""
+    progress("LOH.3, 80 m")
+    return Result(_rows("LOH.3", layer_over_half_space(True)))
+
+
+def run_lamb(progress: Progress) -> Result:
+    """Lamb's problem."""
+    progress("50 m")
+    names = ("misfit at 1.5 km", "misfit at 3 km")
+    return Result(tuple(at_most(n, m, LIMIT) for n, m in zip(names, lamb(), strict=True)))
+
+
+def _rows(name: str, found: Array) -> tuple[Row, ...]:
+    return tuple(
+        at_most(f"{name}: misfit at {np.hypot(*r) / 1000:g} km", m, LIMIT)
+        for r, m in zip(RECEIVERS, found, strict=True)
+    )
+
+
+LOH1 = VerificationCase("fd-loh1", "grids: layer over half-space against wavenumber integration", run_loh1, 2.0)
+LOH3 = VerificationCase("fd-loh3", "grids: the same with attenuation", run_loh3, 2.0)
+LAMB = VerificationCase("fd-lamb", "grids: a force below a free surface against wavenumber integration", run_lamb, 1.0)

@@ -1,0 +1,68 @@
+"""Small runs of the verifications of grids, and the wavenumber integration against the exact full space."""
+
+import numpy as np
+import pytest
+
+from faultwave.verify.cases import fd_absorbing, fd_full_space, fd_layered
+from faultwave.verify.exact.full_space import FullSpace, tensor
+from faultwave.verify.exact.layered import Layer, LayeredHalfSpace
+from faultwave.verify.exact.medium import Medium
+from faultwave.verify.exact.time_functions import ricker
+
+ROCK = Medium(2500.0, 1e10, 1e10)
+
+
+def test_layers_of_one_material_are_no_layers():
+    def spectrum(w):
+        return np.exp(-((w * 0.2) ** 2) / 2 + 1.2j * w)
+
+    moment = np.array(tensor(xy=1e15, xz=3e14, zz=-2e14))
+    points = np.array([[700.0, 900.0], [-1500.0, 300.0]])
+    one, cut = (
+        LayeredHalfSpace([Layer(t, 2500.0, ROCK.cp, ROCK.cs) for t in tops], 1500.0, spectrum, moment=moment).velocity(
+            points, 8.0, 4.0
+        )
+        for tops in ((0.0,), (0.0, 400.0, 1500.0, 2100.0))
+    )
+    assert np.abs(cut[1] - one[1]).max() < 1e-9 * np.abs(one[1]).max()
+
+
+@pytest.mark.parametrize("kind", ["moment", "force"])
+def test_sh_waves_double_at_the_surface(kind):
+    """Transverse motion right above a transverse source comes from its mirror image alone: twice that of a full space."""
+    f = 1.0
+    source = {"moment": np.array(tensor(yz=1e15))} if kind == "moment" else {"force": np.array([0.0, 1e11, 0.0])}
+
+    def spectrum(w):  # of the Ricker wavelet (1 - 2 a) exp(-a), a = (pi f (t - 1.5 / f))^2
+        wavelet = (
+            2 / np.sqrt(np.pi) * (w / (2 * np.pi * f)) ** 2 / f * np.exp(-((w / (2 * np.pi * f)) ** 2) + 1.5j * w / f)
+        )
+        return wavelet * (1.0 if kind == "moment" else -1j * w)
+
+    depth = 12000.0
+    times, found = LayeredHalfSpace([Layer(0.0, 2500.0, ROCK.cp, ROCK.cs)], depth, spectrum, **source).velocity(
+        np.array([[1.0, 0.0]]), 16.0, 4.0
+    )
+    exact = {"moment": tuple(map(tuple, source["moment"]))} if kind == "moment" else {"force": tuple(source["force"])}
+    expected = FullSpace(ROCK, ricker(f, 1.5 / f), location=(0.0, 0.0, -depth), **exact).velocity(
+        np.array([[1.0, 0.0, 0.0]]), times
+    )[0]
+    s_wave = np.abs(times - depth / ROCK.cs - 1.5) < 1.5
+    difference = np.abs(found[0, s_wave, 1] - 2 * expected[s_wave, 1]).max()
+    assert difference < 0.015 * 2 * np.abs(expected[s_wave, 1]).max()
+
+
+@pytest.mark.parametrize("kind", ["moment-tensor", "force"])
+def test_full_space_nearby(kind):
+    found = fd_full_space.misfits(fd_full_space.settings(kind, 1.0), kind)
+    assert len(found) == 1 and found[0] < 0.01
+
+
+def test_a_layer_over_a_half_space_far_from_coarse():
+    found = fd_layered.layer_over_half_space(True, spacing=200.0)
+    assert found[1] < 0.12  # three points per wavelength at the top of the spectrum; the verification has eight
+
+
+def test_layers_swallow_waves_and_stay_stable():
+    assert fd_absorbing.left_over("cpml", 4000) < 1e-3
+    assert fd_absorbing.left_over("sponge", 2000) < 1e-2
