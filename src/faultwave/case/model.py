@@ -457,9 +457,7 @@ class Case(Settings):
     ports: Ports | None = Field(None, description="Waveguide ports.")
     currents: list[Current] = Field(default_factory=list, description="Electric currents that act as sources.")
     incident: list[Incident] = Field(default_factory=list, description="Plane waves that come in from outside.")
-    projection: Projection | None = Field(
-        None, description="Map projection; sources given by longitude and latitude need it."
-    )
+    projection: Projection | None = Field(None, description="Map projection, for longitudes and latitudes.")
     initial: Initial = Field(default_factory=Initial, description="Initial state.")
     numerics: Numerics = Field(default_factory=Numerics, description="Order, precision, time stepping, backend.")
     output: Output = Field(default_factory=Output, description="What is written.")
