@@ -127,7 +127,6 @@ def _openmp(threads: int) -> Iterator[None]:
             del os.environ[name]
 
 
-_STATIC, _DYNAMIC = 1, 2  # omp_sched_t
 _SETTLE = """#include <string.h>
 void settle(char *p, long share, long begin, long end) {
   #pragma omp parallel for schedule(static)
@@ -150,11 +149,6 @@ class CpuBackend:
         self.threads = threads or _default_threads()
         self.numa = _numa_nodes() > 1
         self._real = {np.float64: "double", np.float32: "float"}[self.dtype]
-
-    @property
-    def schedule(self) -> tuple[int, int]:
-        """OpenMP's kind and chunk: each thread its own part where memory has a place, else whoever is free."""
-        return (_STATIC, 0) if self.numa else (_DYNAMIC, 4)
 
     def settle(self, buffers: Sequence[Any], ranges: Iterable[tuple[int, int]]) -> None:
         """Let each thread touch first what it will work on, so that its pages lie in memory near it.
@@ -213,7 +207,7 @@ class _Compiled:
         with _openmp(backend.threads):
             loaded = ctypes.CDLL(library)
         loaded.omp_set_num_threads(backend.threads)
-        loaded.omp_set_schedule(*backend.schedule)
+        ctypes.c_int.in_dll(loaded, "placed").value = int(backend.numa)
         self.function = loaded.run
         self.function.restype = None
 

@@ -1,4 +1,12 @@
 #include <math.h>
+#include <omp.h>
+/* Each thread its own part where memory has a place; else whoever is free takes some batches: few enough that all end
+   together, many enough that what a thread fetches ahead is mostly its own. */
+int placed;
+static void share_out(long batches) {
+  const long part = batches / (4L * omp_get_max_threads());
+  omp_set_schedule(placed ? omp_sched_static : omp_sched_dynamic, placed ? 0 : part < 1 ? 1 : part > 16 ? 16 : part);
+}
 /* Vectors of LANES numbers and the functions of kernel formulas on them. */
 typedef R V __attribute__((vector_size(LANES * sizeof(R))));
 #if R_IS_DOUBLE
