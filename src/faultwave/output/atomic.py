@@ -10,9 +10,11 @@ import contextlib
 import errno
 import os
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from types import TracebackType
+from typing import IO, Self
 
 from faultwave.base.errors import FaultwaveError, InputError, Problem, RunError
 
@@ -30,6 +32,27 @@ _REFUSED = {
     errno.EISDIR: "it is a folder",
     errno.ENAMETOOLONG: "the name is too long",
 }
+
+
+class WholeOrNothing(ABC):
+    """A writer that is closed where its ``with`` block ends and aborted where an error leaves it."""
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+    @abstractmethod
+    def abort(self) -> None: ...
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.abort()
 
 
 def temporary_name(path: Path) -> Path:

@@ -8,19 +8,17 @@ left by a run that was killed is sound up to the snapshot last written.
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import h5py
 import numpy as np
 from numpy.typing import DTypeLike
 
 from faultwave.base.log import get_logger
-from faultwave.output.atomic import explaining, remove, replace
+from faultwave.output.atomic import WholeOrNothing, explaining, remove, replace
 from faultwave.output.hdf5 import PatientFile
 
 BLOCK = 1 << 24
@@ -33,7 +31,7 @@ Mesh = tuple[np.ndarray, np.ndarray, Mapping[str, np.ndarray]]
 """Points, cells, static fields."""
 
 
-class CellFieldWriter(ABC):
+class CellFieldWriter(WholeOrNothing):
     """Writes scalar cell fields of a fixed mesh, one snapshot after the other.
 
     points (np, 3) [m]; cells (nc, 3) triangles or (nc, 4) tetrahedra, indices into points; static: values (nc,) that do
@@ -136,17 +134,6 @@ class CellFieldWriter(ABC):
         self._shut()
         if not self._promised:
             remove(*(self._temporary(path) for path in self._paths()), self._copy)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self.abort()
 
     def target(self) -> tuple[Path, int, dict[str, np.ndarray]]:
         """The file being written, how many snapshots it has room for and the place of each in every field."""

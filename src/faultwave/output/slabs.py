@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from faultwave.comm import World
-from faultwave.output.atomic import explaining
+from faultwave.output.atomic import WholeOrNothing, explaining
 from faultwave.output.fields import CellFieldWriter, put
 
 Make = Callable[[np.ndarray, np.ndarray, dict[str, np.ndarray]], CellFieldWriter]
 
 
-class SlabWriter:
+class SlabWriter(WholeOrNothing):
     """This process's part of a file. ``make(points, cells, static)`` opens the whole file, on the first process only;
     points, cells, static: the part of it here. Opening and closing are done by all processes together."""
 
@@ -81,17 +80,6 @@ class SlabWriter:
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self.abort()
 
 
 def _joined(pieces: list[tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]]) -> tuple[Any, Any, Any]:
