@@ -21,6 +21,11 @@ def powers(step: float, order: int) -> tuple[list[float], list[float]]:
     return advance, [step ** (k + 1) / math.factorial(k + 1) for k in range(order)]
 
 
+def _turned(values: np.ndarray, turn: np.ndarray | None) -> np.ndarray:
+    """Values (n, rows, Q) through matrices (n, Q, Q); as they are without."""
+    return values if turn is None else np.matmul(values, turn.transpose(0, 2, 1)).astype(values.dtype)
+
+
 def _nothing(cluster: int) -> None:
     return None
 
@@ -187,8 +192,7 @@ class Operator:
 
     def physical(self, values: np.ndarray, cells: np.ndarray) -> np.ndarray:
         """Values (n, rows, Q) of the listed cells in the law's quantities."""
-        turn = self.form.to_physical(self.cells, cells)
-        return values if turn is None else np.matmul(values, turn.transpose(0, 2, 1)).astype(values.dtype)
+        return _turned(values, self.form.to_physical(self.cells, cells))
 
     def working(self, values: np.ndarray, cells: np.ndarray) -> np.ndarray:
         """The reverse of ``physical``."""
@@ -257,23 +261,17 @@ class Reader:
     def __init__(self, operator: Operator, cells: np.ndarray):
         self.operator, self.position = operator, operator.layout.position[cells]
         self.slots = operator.layout.history[self.position]
-        turn = operator.form.to_physical(operator.cells, cells)
-        self.turn = None if turn is None else turn.transpose(0, 2, 1).copy()
-
-    def _physical(self, values: np.ndarray) -> np.ndarray:
-        return values if self.turn is None else np.matmul(values, self.turn).astype(values.dtype)
+        self.turn = operator.form.to_physical(operator.cells, cells)
 
     def dofs(self) -> np.ndarray:
         """(n, B3, Q)"""
-        return self._physical(self.operator.q.get(self.position))
+        return _turned(self.operator.q.get(self.position), self.turn)
 
     def series(self) -> np.ndarray:
         """Derivatives D_k (n, rows, Q) of kept cells, rows as ``form.rows``, as of their last prediction."""
-        return self._physical(
-            self.operator.history.get(self.slots).reshape(
-                len(self.slots), sum(self.operator.form.rows), self.operator.form.Q
-            )
-        )
+        form = self.operator.form
+        values = self.operator.history.get(self.slots).reshape(len(self.slots), sum(form.rows), form.Q)
+        return _turned(values, self.turn)
 
 
 class Evaluator:

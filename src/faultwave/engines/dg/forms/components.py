@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.engines.dg.forms.plain import DIRECTIONS
+from faultwave.engines.dg.forms.plain import DIRECTIONS, Cells, Form
 from faultwave.kernels import math as mth
 
 PAIR = ((0, 3, 5), (3, 1, 4), (5, 4, 2))
@@ -44,3 +44,11 @@ def turned(metric: Any, face: int) -> list[Any]:
 def inverse(x: Any) -> Any:
     """1/x, 0 for 0: nothing is sheared between fluids."""
     return mth.where(x > 0.0, 1.0 / mth.where(x > 0.0, x, 1.0), 0.0)
+
+
+class ComponentForm(Form):
+    """A form whose faces need no frames: columns of ``face`` are h, the neighbour's impedances, a, b."""
+
+    def face_constants(self, cells: Cells) -> np.ndarray:
+        height = 3.0 * cells.volume[:, None] / cells.areas
+        return np.concatenate([height[..., None], self.both_impedances(cells)[1], self.arriving(cells)], 2)

@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.engines.dg.forms.components import GRADIENT, PAIR, combine, inverse, metric, turned
-from faultwave.engines.dg.forms.plain import Cells, Form, directed
+from faultwave.engines.dg.forms.components import GRADIENT, PAIR, ComponentForm, combine, inverse, metric, turned
+from faultwave.engines.dg.forms.plain import Cells, directed
 from faultwave.kernels.language import Array, Kernel, View
 from faultwave.laws.law import dot
 
@@ -34,7 +34,7 @@ for _x, _y in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2)):
 _TENSORS = _PRODUCTS.reshape(81, 36)
 
 
-class ContravariantElastic(Form):
+class ContravariantElastic(ComponentForm):
     """Columns of ``cell``: J (x, b), G, lambda/rho, mu/rho, rho, 1/rho, Zp, Zs; of ``face``: h, the neighbour's Zp and Zs, a, b."""
 
     def _sizes(self) -> tuple[int, int]:
@@ -60,10 +60,6 @@ class ContravariantElastic(Form):
             ],
             1,
         )
-
-    def face_constants(self, cells: Cells) -> np.ndarray:
-        height = 3.0 * cells.volume[:, None] / cells.areas
-        return np.concatenate([height[..., None], self.both_impedances(cells)[1], self.arriving(cells)], 2)
 
     def to_physical(self, cells: Cells, which: np.ndarray) -> np.ndarray | None:
         jacobian = np.linalg.inv(directed(cells.inverse[which]))

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.engines.dg.forms.components import GRADIENT, PAIR, combine, inverse, metric, turned
-from faultwave.engines.dg.forms.plain import Cells, Form, directed
+from faultwave.engines.dg.forms.components import GRADIENT, PAIR, ComponentForm, combine, inverse, metric, turned
+from faultwave.engines.dg.forms.plain import Cells, directed
 from faultwave.kernels.language import Array, Kernel, View
 from faultwave.laws.law import dot
 
 
-class ContravariantAcoustic(Form):
+class ContravariantAcoustic(ComponentForm):
     """Columns of ``cell``: G, K/rho, rho, 1/rho, Z; of ``face``: h, the neighbour's Z, a, b."""
 
     def _sizes(self) -> tuple[int, int]:
@@ -34,10 +34,6 @@ class ContravariantAcoustic(Form):
             *self.law.impedance(cells.material),
         ]
         return np.concatenate([metric(directed(cells.inverse)), np.stack(numbers, 1)], 1)
-
-    def face_constants(self, cells: Cells) -> np.ndarray:
-        height = 3.0 * cells.volume[:, None] / cells.areas
-        return np.concatenate([height[..., None], self.both_impedances(cells)[1], self.arriving(cells)], 2)
 
     def to_physical(self, cells: Cells, which: np.ndarray) -> np.ndarray | None:
         result = np.zeros((len(which), 4, 4))
