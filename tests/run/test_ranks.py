@@ -40,11 +40,12 @@ BODY = """
     {setup}
     sim = fw.simulate(case, force=True) if isinstance(case, dict) else fw.resume(case, **extra)
     sim.run({run})
+    {after}
 """
 
 
-def launch(ranks, case, *, setup="", run="", extra=None, threads=1):
-    body = textwrap.dedent(BODY).format(setup=setup, run=run)
+def launch(ranks, case, *, setup="", run="", after="", extra=None, threads=1):
+    body = textwrap.dedent(BODY).format(setup=setup, run=run, after=after)
     environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
     command = [LAUNCHER, "-n", str(ranks), sys.executable, "-c", body, json.dumps(case), json.dumps(extra or {})]
     return subprocess.run(command, capture_output=True, text=True, timeout=180, env=environment)
@@ -139,6 +140,49 @@ def test_odd_parts(tmp_path, alone):
         if isinstance(key, tuple):
             for x, y in zip(ours[key], theirs[key], strict=True):
                 np.testing.assert_array_equal(x, y)
+
+
+def along_the_fault():
+    """A mesh and four parts of it: all fault faces have their cells in two of them."""
+    mesh = small_mesh()
+    topology = tets.build_topology(mesh)
+    centres = mesh.vertices[mesh.cells].mean(1)
+    part = (centres[:, 1] > 0) + 2 * ((centres[:, 0] > 500.0) & (np.abs(centres[:, 1]) < 900.0))
+    inner = (topology.kinds == tets.BoundaryKind.FAULT) & (topology.neighbours >= 0)
+    parted = inner & (part[topology.neighbours] != part[:, None])
+    assert parted.sum() == inner.sum() > 60
+    return mesh, topology, part
+
+
+def test_a_fault_between_processes(tmp_path):
+    """Both processes solve a face's friction, one of them shows it."""
+    mesh, topology, part = along_the_fault()
+    case = asked(tmp_path, "out", end_time=END)
+    case["output"]["seissol_layout"] = True
+    write_parts(case["mesh"]["file"], mesh, topology, part, [4], np.arange(len(part)))
+    done = launch(4, case, run=STOP)
+    assert "faultwave resume" in done.stderr, done.stderr
+    done = launch(4, str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    reference = dict(case, output={**case["output"], "folder": str(tmp_path / "one")})
+    fw.simulate(reference).run()
+    same(tmp_path / "out", contents(tmp_path / "one"))
+
+
+def test_what_travels(tmp_path):
+    """Order 4: 30 numbers a face, 60 from a slower to a faster cluster, 120 across a fault."""
+    mesh, topology, part = along_the_fault()
+    case = asked(tmp_path, "out", end_time=0.05, numerics={"order": 4})
+    write_parts(case["mesh"]["file"], mesh, topology, part, [4], np.arange(len(part)))
+    after = (
+        "found = {(x.channel.send, x.channel.other - x.channel.cluster, x.out[0].size) for x in sim.engine.exchange.lines}\n"
+        "open(f'{sim.folder}/travels-{sim.world.rank}', 'w').write(json.dumps(sorted(found)))"
+    )
+    done = launch(4, case, after=after)
+    assert done.returncode == 0, done.stderr
+    written = [json.loads((tmp_path / "out" / f"travels-{rank}").read_text()) for rank in range(4)]
+    found = {tuple(x) for each in written for x in each}
+    assert found == {("wave", 0, 30), ("wave", 1, 30), ("series", -1, 60), ("fault", 0, 120)}
 
 
 STOP = "progress=lambda p: os.kill(os.getpid(), signal.SIGTERM) if p.time > 0.2 else None"

@@ -19,8 +19,8 @@ import numpy as np
 
 from faultwave.comm.world import World
 
-Kind = Literal["wave", "series"]
-"""A wave, of a step or summed over several, or the traces of all derivatives."""
+Kind = Literal["wave", "series", "fault"]
+"""A wave, of a step or summed over several; what leaves of all derivatives; traction and velocity of all of them."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class _Line:
         self.out: np.ndarray = np.empty((channel.count, self.source.shape[1]), self.source.dtype)
         into = stores[channel.receive][channel.first : channel.first + channel.count]
         # Tags tell the channels of a pair of processes apart; both name the sender's cluster first.
-        tag = lambda a, b: 3 * a + (b - a + 1)  # noqa: E731
+        tag = lambda a, b: 4 * a + (3 if channel.send == "fault" else b - a + 1)  # noqa: E731
         self.sending = world.mpi.Send_init(self.out, channel.rank, tag(channel.cluster, channel.other))
         self.receiving = world.mpi.Recv_init(into, channel.rank, tag(channel.other, channel.cluster))
         self.arrived = False
@@ -104,7 +104,7 @@ class Exchange:
         return [x for x in self.lines if x.channel.cluster == cluster]
 
     def border_predicted(self, cluster: int) -> None:
-        """The cells at the border have left their waves: send them to equal clusters while the others follow."""
+        """The cells at the border have left their waves and traces: send them to equal clusters while the others follow."""
         if self.predicted[cluster] >= self.limits[cluster]:  # the first step after a meeting
             self.predicted[cluster] = self.corrected[cluster] = 0
             self.limits[cluster] = self.limit()

@@ -12,6 +12,7 @@ from faultwave.comm.exchange import Exchange, Kind
 from faultwave.domain import tets
 from faultwave.engines.dg.basis import tet_basis, tet_basis_gradient, tet_quadrature
 from faultwave.engines.dg.driven import Driven
+from faultwave.engines.dg.far_sides import FarSides
 from faultwave.engines.dg.fault import Fault
 from faultwave.engines.dg.layout import build_layout
 from faultwave.engines.dg.lines import Lines
@@ -62,7 +63,9 @@ class Engine:
         )
         ratios = np.cumprod([1, *plan.clustering.ratios[:-1]])
         self.march = March(float(plan.clustering.steps[0]), [int(r) for r in ratios], self)
+        self.seconds = {"predict": 0.0, "correct": 0.0, "fault": 0.0, "observe": 0.0}
         self.exchange = self._exchange()
+        self.operator.border_predicted = self._border_predicted
         self.sizes = np.bincount(plan.clustering.cluster, minlength=self.layout.clusters)
         self.updates = self.fault_updates = 0
         self.watched: list[Callable[[int, float, float], bool]] = []  # whether a hook of ``before`` looks at every cell
@@ -70,7 +73,6 @@ class Engine:
         self.predicted: list[Callable[[int, float, float], None]] = []  # hooks after it predicted
         self.corrected: list[Callable[[int, float, float], None]] = []  # hooks after it corrected
         self.driven = drives.attach(self)
-        self.seconds = {"predict": 0.0, "correct": 0.0, "fault": 0.0, "observe": 0.0}
 
     def _exchange(self) -> Exchange | None:
         """Messages to the other processes that share the run."""
@@ -78,10 +80,29 @@ class Engine:
             return None
         op, march = self.operator, self.march
         stores: dict[Kind, np.ndarray] = {"wave": op.waves.memory, "series": op.slow.memory}
+        channels = self.layout.channels
+        if self.fault:
+            stores["fault"], channels = self.fault.traces.memory, (*channels, *self.fault.channels)
         rates = [c.rate for c in march.clocks]
-        made = Exchange(self.plan.world, self.layout.channels, stores, rates, lambda: march.clocks[0].limit, op.sums)
-        op.border_predicted, march.ready = made.border_predicted, made.ready
+        made = Exchange(self.plan.world, channels, stores, rates, lambda: march.clocks[0].limit, op.sums)
+        march.ready = made.ready
         return made
+
+    def _border_predicted(self, cluster: int) -> None:
+        """Fault cells and those at the border to other processes have left their waves and derivatives."""
+        if self.fault:
+            started = clock.perf_counter()
+            self.fault.predict(cluster)
+            spent = clock.perf_counter() - started
+            self.seconds["fault"] += spent
+            self.seconds["predict"] -= spent
+        if self.exchange:
+            self.exchange.border_predicted(cluster)
+
+    def settle(self) -> None:
+        """Where all clusters have met: put together what several processes see."""
+        if self.fault:
+            self.fault.far.settle()
 
     def _fault(self) -> Fault | None:
         plan = self.plan
@@ -90,10 +111,10 @@ class Engine:
         f, setting = plan.fault, plan.case.fault
         assert setting is not None
         return Fault(
-            self.operator, f.faces, f.rule, f.law, f.constants, f.parameters, f.state, f.stress, f.episodes,
+            self.operator, f.faces, f.material, f.rule, f.law, f.constants, f.parameters, f.state, f.stress, f.episodes,
             plan.clustering.cluster, setting.time_points or plan.case.numerics.order, setting.points == "conical",
             setting.damping, setting.damping_end if setting.damping_end is not None else np.inf,
-            plan.case.output.energies is not None and plan.case.output.energies.slip_from_velocity,
+            plan.case.output.energies is not None and plan.case.output.energies.slip_from_velocity, FarSides(plan.world),
         )  # fmt: skip
 
     def predict(self, cluster: int, time: float, step: float, restart: bool) -> None:
@@ -108,14 +129,10 @@ class Engine:
         if self.exchange:
             self.exchange.all_predicted(cluster)
         done = clock.perf_counter()
-        if self.fault:
-            self.fault.predict(cluster)
-        traced = clock.perf_counter()
         for hook in self.predicted:
             hook(cluster, time, step)
-        self.seconds["observe"] += middle - start + clock.perf_counter() - traced
+        self.seconds["observe"] += middle - start + clock.perf_counter() - done
         self.seconds["predict"] += done - middle
-        self.seconds["fault"] += traced - done
 
     def correct(self, cluster: int, time: float, step: float, offset: float) -> None:
         solved = self._solve_friction(cluster, time, step)

@@ -23,6 +23,7 @@ class FaultPlan:
     """Arrays (n faces, p points, ...) ready for the engine."""
 
     faces: FaultFaces
+    material: dict[str, np.ndarray]  # (n, 2) of the plus and the minus cell
     rule: PointRule
     law: FrictionLaw
     constants: dict[str, float]
@@ -83,8 +84,9 @@ def plan_fault(
         traction = _traction(load_field(e.stress), e.number, where, points, tags, faces)
         episodes.append(Episode(e.start, e.duration, traction.reshape(positions.shape)))
     moving = tuple(e for e in episodes if np.any(e.traction))
+    sides = {k: v[faces.cells] for k, v in material.items()}
     return FaultPlan(
-        faces, rule, law, constants, _shaped(prepared, positions), _shaped(state, positions), stress.reshape(positions.shape),
+        faces, sides, rule, law, constants, _shaped(prepared, positions), _shaped(state, positions), stress.reshape(positions.shape),
         moving, positions, topology, shape, mesh.vertices,
     )  # fmt: skip
 

@@ -45,13 +45,14 @@ class Snapshots:
             writers,
         )
         self.active = {c for c, items in enumerate(clusters) if len(items)}
+        self.watched = set(self.active)  # those whose snapshots are due; of some only others have items
         self.next = [math.ceil(start / interval - 1e-9)] * len(clusters)
         self.pending: dict[int, tuple[set[int], dict[str, np.ndarray]]] = {}
 
     @property
     def settled(self) -> bool:
         """Whether every cluster has delivered the same snapshots."""
-        return not self.pending and len({self.next[c] for c in self.active}) <= 1
+        return not self.pending and len({self.next[c] for c in self.watched}) <= 1
 
     def go_on(self, number: int) -> None:
         """Snapshots before ``number`` are there already."""
@@ -59,7 +60,7 @@ class Snapshots:
 
     def due(self, cluster: int, start: float, end: float) -> list[tuple[int, float]]:
         """(number, time) of the snapshots with start <= time < end this cluster has not delivered."""
-        if cluster not in self.active:
+        if cluster not in self.watched:
             return []
         last = math.ceil(end / self.interval - 1e-9)
         numbers = range(self.next[cluster], max(last, self.next[cluster]))
@@ -181,26 +182,34 @@ def fault(engine: Engine, setting: Any, open_writers: Callable[..., list[Writer]
         )
         members = [none] * engine.layout.clusters
         return Snapshots(setting.interval, members, fields, 1, writers, engine.march.time), lambda time: None
-    points = f.faces.positions(corners.reshape(-1, 2))
+    points = f.faces.positions(corners.reshape(-1, 2))[: f.faces.owned]
     writers = open_writers("fault", points.reshape(-1, 3), np.arange(points.size // 3).reshape(-1, 3), {
-        "fault-tag": np.repeat(f.faces.tags, len(centres)), "global-id": np.repeat(plan.fault_numbers, len(centres)),
+        "fault-tag": np.repeat(f.faces.tags[: f.faces.owned], len(centres)), "global-id": np.repeat(plan.fault_numbers, len(centres)),
     }, fields)  # fmt: skip
     setting_fault = plan.case.fault
     from_velocity = setting_fault is not None and setting_fault.slip_rate_output == "velocity"
-    members = _by_cluster(plan.clustering.cluster[f.faces.cells[:, 0]], engine.layout.clusters)
+    seen, clusters = (
+        _by_cluster(plan.clustering.cluster[f.faces.inside], engine.layout.clusters),
+        engine.layout.clusters,
+    )
+    members = [items[items < f.faces.owned] for items in seen]
     exact = setting_fault is not None and setting_fault.points == "symmetric"
-    probes = [FaultProbe(f, items, centres, exact, from_velocity) for items in members]
+    probes = [FaultProbe(f, items, centres, exact, from_velocity, clusters + i) for i, items in enumerate(seen)]
     shots = Snapshots(setting.interval, members, fields, len(centres), writers, engine.march.time)
+    shots.watched |= {c for c, items in enumerate(seen) if len(items)}
 
     def deliver(number: int, cluster: int) -> None:
-        shots.deliver(number, cluster, members[cluster], probes[cluster].read(fields))
+        def take(found: dict[str, np.ndarray]) -> None:
+            shots.deliver(number, cluster, members[cluster], {n: v[: len(members[cluster])] for n, v in found.items()})
+
+        probes[cluster].ask(fields, take)
 
     def corrected(cluster: int, time: float, step: float) -> None:
         for number, moment in shots.due(cluster, time, (time + step) * (1 + 1e-9) + 1e-9 * setting.interval):
             if moment > 0:
                 deliver(number, cluster)
 
-    for cluster in sorted(shots.active):
+    for cluster in sorted(shots.watched):
         for number, _ in shots.due(cluster, 0.0, 1e-6 * setting.interval):
             deliver(number, cluster)
     engine.corrected.append(corrected)

@@ -76,10 +76,8 @@ class Plan:
 
     @property
     def fault_numbers(self) -> np.ndarray:
-        """Number of every fault face in the whole fault."""
-        if self.share:
-            return self.share.fault_faces
-        return np.arange(0 if self.fault is None else len(self.fault.faces.area))
+        """Number of every fault face that is shown here in the whole fault."""
+        return np.arange(0) if self.fault is None else self.fault.faces.number[: self.fault.faces.owned]
 
     @property
     def world(self) -> World:

@@ -152,7 +152,7 @@ def capture(sim: Simulation) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         arrays["cells/state"] = op.state()
     if engine.fault is not None:
         f = engine.fault.faces
-        arrays["fault/face"] = 4 * plan.numbers[f.cells[:, 0]] + f.faces[:, 0]
+        arrays["fault/face"] = f.number
         arrays |= {f"fault/{name}": values for name, values in engine.fault.state().items()}
         notes["fault_columns"] = engine.fault.state_columns()
     if sim.motion is not None:
@@ -165,6 +165,8 @@ def capture(sim: Simulation) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         arrays |= {f"fault_receivers/{k}": v for k, v in sim.fault_recorder.state(len(sim.fault_fields)).items()}
         items = share.fault_receivers if share else np.arange(len(sim.fault_recorder.times))
         arrays["fault_receivers/item"] = items
+    elif sim.lent_recorder is not None:
+        arrays["fault_receivers/count"] = np.array(sim.lent_recorder.count)
     if sim.energy_rows:
         names = notes["energies"] = list(sim.energy_rows[0][1])
         arrays["energies"] = np.array([[t, *(row[n] for n in names)] for t, row in sim.energy_rows])
@@ -197,6 +199,8 @@ def restore(sim: Simulation, checkpoint: Checkpoint) -> None:
         state = {k.split("/", 1)[1]: v for k, v in part.items() if k.startswith("fault_receivers/")}
         state |= {name: state[name].swapaxes(0, 1) for name in ("time", "values")}
         sim.fault_recorder.restore(state, same)
+    if sim.lent_recorder is not None and same:
+        sim.lent_recorder.count = part["fault_receivers/count"].tolist()
     if notes["energies"]:
         sim.energy_rows = [(float(row[0]), dict(zip(notes["energies"], row[1:].tolist(), strict=True)))
                            for row in part["energies"]]  # fmt: skip
@@ -229,7 +233,7 @@ def _gather(sim: Simulation, checkpoint: Checkpoint) -> dict[str, np.ndarray]:
     fault, motion = sim.engine.fault, sim.motion
     wanted = {
         "cells": plan.numbers,
-        "fault": 4 * plan.numbers[fault.faces.cells[:, 0]] + fault.faces.faces[:, 0] if fault else None,
+        "fault": fault.faces.number if fault else None,
         "surface": 4 * plan.numbers[motion.cell] + motion.face if motion else None,
         "receivers": share.receivers if share else None,
         "fault_receivers": share.fault_receivers if share else None,

@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.errors import InputError, NotBuiltError, Problem
+from faultwave.base.errors import NotBuiltError, Problem
 from faultwave.comm import World
 from faultwave.domain import tets
 from faultwave.domain.tets.partition import partition
 from faultwave.domain.tets.parts import stored_parts, stored_starts
-from faultwave.engines.dg.fault import FaultFaces
 from faultwave.engines.dg.layout import Border
 from faultwave.run.fault_plan import FaultPlan
 from faultwave.run.partition import weights_of
@@ -24,12 +23,11 @@ from faultwave.run.points import Points
 
 @dataclass(frozen=True)
 class Share:
-    """Which parts of the whole run are here: numbers of cells, fault faces, receivers, fault receivers and sources in
-    the whole plan, the border, and impedances (nc, 4, k) of neighbours beyond it."""
+    """Which parts of the whole run are here: numbers of cells, receivers, fault receivers and sources in the whole
+    plan, the border, and impedances (nc, 4, k) of neighbours beyond it."""
 
     world: World
     cells: np.ndarray
-    fault_faces: np.ndarray
     receivers: np.ndarray
     fault_receivers: np.ndarray
     sources: np.ndarray
@@ -41,6 +39,7 @@ class Share:
     fault_count: int  # faces of the whole fault
     whole_receivers: Points | None
     whole_fault_receivers: Points | None
+    lent_fault_receivers: Points | None  # on faces owned elsewhere whose minus side is here
 
 
 def cut(plan: Plan, parts: int) -> np.ndarray:
@@ -57,7 +56,7 @@ def cut(plan: Plan, parts: int) -> np.ndarray:
 def share(plan: Plan, world: World, part: np.ndarray | None = None) -> Plan:
     """The plan of this process; the whole plan where it is alone. ``part`` (nc,): instead of an own cut.
 
-    Raises InputError where ``part`` parts the two cells of a fault face.
+    Where ``part`` parts the two cells of a fault face, both processes solve its friction.
     """
     if world.size == 1:
         return plan
@@ -65,25 +64,29 @@ def share(plan: Plan, world: World, part: np.ndarray | None = None) -> Plan:
     part = world.share(cut(plan, world.size) if world.first and part is None else part)
     assert part is not None
     top = plan.topology
-    crossed = plan.frictional & (top.neighbours >= 0) & (part[top.neighbours] != part[:, None])
-    if crossed.any():
-        what = f"{crossed.sum() // 2} fault faces have their two cells on different processes"
-        raise InputError(Problem("partition", what, "both on one", "Store the mesh anew: faultwave mesh partition"))
     cells = np.flatnonzero(part == world.rank)
     here = np.full(plan.cells + 1, -1)
     here[cells] = np.arange(len(cells))
     border, beyond = _border(plan, part, cells, here)
-    fault_faces = receivers = fault_receivers = np.zeros(0, np.int64)
-    fault = None
+    receivers = fault_receivers = np.zeros(0, np.int64)
+    fault = lent = None
     if plan.fault is not None:
-        fault_faces = np.flatnonzero(part[plan.fault.faces.cells[:, 0]] == world.rank)
-        fault = _fault(plan.fault, fault_faces, here) if len(fault_faces) else None
+        sides = part[plan.fault.faces.cells]
+        fault_faces = np.flatnonzero(sides[:, 0] == world.rank)
+        guests = np.flatnonzero((sides[:, 0] != world.rank) & (sides[:, 1] == world.rank))
+        chosen = np.concatenate([fault_faces, guests])
+        fault = _fault(plan.fault, chosen, here, sides[chosen]) if len(chosen) else None
     if plan.receivers is not None:
         receivers = np.flatnonzero(part[plan.receivers.cells] == world.rank)
     if plan.fault_receivers is not None:
         local = np.full(len(plan.fault.faces.area), -1)  # type: ignore[union-attr]
-        local[fault_faces] = np.arange(len(fault_faces))
-        fault_receivers = np.flatnonzero(local[plan.fault_receivers.cells] >= 0)
+        local[chosen] = np.arange(len(chosen))
+        at = local[plan.fault_receivers.cells]
+        fault_receivers, seen = (
+            np.flatnonzero((at >= 0) & (at < len(fault_faces))),
+            np.flatnonzero(at >= len(fault_faces)),
+        )
+        lent = _points(plan.fault_receivers, seen, local)
     sources = np.flatnonzero(part[plan.source_cells] == world.rank)
     mesh, clustering = tets.mesh.reorder_cells(plan.mesh, cells), plan.clustering
     return replace(
@@ -107,7 +110,6 @@ def share(plan: Plan, world: World, part: np.ndarray | None = None) -> Plan:
         share=Share(
             world,
             cells,
-            fault_faces,
             receivers,
             fault_receivers,
             sources,
@@ -119,6 +121,7 @@ def share(plan: Plan, world: World, part: np.ndarray | None = None) -> Plan:
             len(plan.fault.faces.area) if plan.fault is not None else 0,
             plan.receivers,
             plan.fault_receivers,
+            lent,
         ),  # fmt: skip
     )
 
@@ -151,7 +154,7 @@ def _rows(record: Any, chosen: np.ndarray) -> Any:
 
 def _border(plan: Plan, part: np.ndarray, cells: np.ndarray, here: np.ndarray) -> tuple[Border, np.ndarray]:
     near, faces = plan.topology.neighbours[cells], plan.topology.neighbour_faces[cells]
-    cell, face = np.nonzero((near >= 0) & (here[near] < 0))
+    cell, face = np.nonzero((near >= 0) & (here[near] < 0) & ~plan.frictional[cells])
     other = near[cell, face]
     border = Border(
         cell, face, cells[cell], part[other], plan.clustering.cluster[other], other, faces[cell, face].astype(np.int64)
@@ -162,12 +165,15 @@ def _border(plan: Plan, part: np.ndarray, cells: np.ndarray, here: np.ndarray) -
     return border, beyond
 
 
-def _fault(whole: FaultPlan, chosen: np.ndarray, here: np.ndarray) -> FaultPlan:
+def _fault(whole: FaultPlan, chosen: np.ndarray, here: np.ndarray, sides: np.ndarray) -> FaultPlan:
+    """The faces ``chosen`` (n,); ``sides`` (n, 2): the processes of their cells."""
     f = _rows(whole.faces, chosen)
-    faces = FaultFaces(**{**{x.name: getattr(f, x.name) for x in fields(f)}, "cells": here[f.cells]})
+    far = np.where(sides[:, 0] == sides[:, 1], -1, np.where(here[f.cells[:, 0]] >= 0, sides[:, 1], sides[:, 0]))
+    faces = replace(f, cells=here[f.cells], far=far)
     return replace(
         whole,
         faces=faces,
+        material={k: v[chosen] for k, v in whole.material.items()},
         parameters={k: v[chosen] for k, v in whole.parameters.items()},
         state={k: v[chosen] for k, v in whole.state.items()},
         stress=whole.stress[chosen],

@@ -41,6 +41,7 @@ from faultwave.run.initial import initial_state
 from faultwave.run.manifest import write_run_manifest
 from faultwave.run.motion import SurfaceMotion
 from faultwave.run.plan import Plan
+from faultwave.run.points import Points
 from faultwave.run.ports import port_recorder
 from faultwave.run.restart import Keeper, mesh_identity, restore
 from faultwave.run.session import BlowUp, Session
@@ -72,7 +73,7 @@ class Simulation(Session):
         if state is not None:
             self.engine.project(state)
         self.recorder = receiver_recorder(self.engine)
-        self.fault_recorder, self.fault_fields = self._fault_recorder()
+        self.fault_recorder, self.lent_recorder, self.fault_fields = self._fault_recorders()
         shown = plan.case.output.surface
         self.motion = SurfaceMotion(self.engine, shown) if shown is not None else None
         self.flux_recorders = [
@@ -236,6 +237,7 @@ class Simulation(Session):
         keeper = Keeper(self, self.folder) if self.folder and not self.obstacle else None
         march, started, first = self.engine.march, clock.perf_counter(), self.engine.updates
         begin, spent_before = march.time, self.wall["stepping"]
+        self.engine.settle()
         self._record_energies(not self.energy_rows)
         stops = self._sync_times(begin, end)
         stopping = False
@@ -243,6 +245,7 @@ class Simulation(Session):
             stop = next((s for s in stops if s > march.time * (1 + 1e-12) + 1e-300), end)
             ahead = march.time + march.longest
             march.advance(stop if ahead > stop * (1 - 1e-12) else ahead)
+            self.engine.settle()
             self._check()
             self._record_energies(march.time >= self.energies_due * (1 - 1e-9))
             spent, updates = clock.perf_counter() - started, self.engine.updates - first
@@ -315,26 +318,37 @@ class Simulation(Session):
 
     # ---- observing and writing ------------------------------------------------------------------------------------
 
-    def _fault_recorder(self) -> tuple[FaultRecorder | None, list[str]]:
-        setting, points, fault = self.case.output.fault_receivers, self.plan.fault_receivers, self.engine.fault
+    def _fault_recorders(self) -> tuple[FaultRecorder | None, FaultRecorder | None, list[str]]:
+        """Of the points here, and of those that are seen from here for their owners; what they record."""
+        setting = self.case.output.fault_receivers
         if setting is None:
-            return None, []
-        names = fault_receiver_fields(setting)
-        if points is None or fault is None:
-            return None, names
+            return None, None, []
+        names, share = fault_receiver_fields(setting), self.plan.share
+        lent = self._fault_points(share.lent_fault_receivers, names) if share else None
+        return self._fault_points(self.plan.fault_receivers, names), lent, names
+
+    def _fault_points(self, points: Points | None, names: list[str]) -> FaultRecorder | None:
+        setting, fault = self.case.output.fault_receivers, self.engine.fault
+        if points is None or fault is None or setting is None:
+            return None
         faces = points.cells
-        cluster = self.plan.clustering.cluster[fault.faces.cells[faces, 0]]
+        cluster = self.plan.clustering.cluster[fault.faces.inside[faces]]
         members = [np.flatnonzero(cluster == c) for c in range(self.engine.layout.clusters)]
         from_velocity = self.case.fault is not None and self.case.fault.slip_rate_output == "velocity"
         exact = setting.position == "exact"
         probes = {
-            c: FaultProbe(fault, faces[m], points.local[m][:, None], exact, from_velocity)
+            c: FaultProbe(fault, faces[m], points.local[m][:, None], exact, from_velocity, c)
             for c, m in enumerate(members)
         }
 
         def read(cluster: int) -> np.ndarray:
-            found = probes[cluster].read(names)
-            return np.stack([found[name][:, 0] for name in names], 1)
+            values = np.full((len(members[cluster]), len(names)), np.nan)
+
+            def fill(found: dict[str, np.ndarray]) -> None:
+                values[:] = np.stack([found[name][:, 0] for name in names], 1)
+
+            probes[cluster].ask(names, fill)  # of far sides it is filled when all clusters have met
+            return values
 
         whole = self.plan.share
         fastest = whole.fault_cluster if whole else int(self.plan.clustering.cluster[fault.faces.cells].min())
@@ -342,7 +356,7 @@ class Simulation(Session):
         recorder = FaultRecorder(members, setting.every, read, leader)
         recorder.begin(0.0)
         self.engine.corrected.append(recorder.record)
-        return recorder, names
+        return recorder
 
     def _open_fields(self, folder: Path, stack: ExitStack) -> list[Callable[[float], None]]:
         out = self.case.output

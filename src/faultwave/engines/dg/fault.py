@@ -10,8 +10,10 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import roots_legendre
 
+from faultwave.comm.exchange import Channel
 from faultwave.domain.tets.mesh import FILE_FACES, SORTED_FACES, Geometry, Mesh, Topology
 from faultwave.engines.dg import kernels
+from faultwave.engines.dg.far_sides import FarSides
 from faultwave.engines.dg.fault_points import PointRule, vertex_permutation
 from faultwave.engines.dg.forms import face_rows
 from faultwave.engines.dg.layout import ranged
@@ -26,9 +28,13 @@ CHANGING = ("stress", "state", "record")
 
 @dataclass(frozen=True)
 class FaultFaces:
-    """Faces with friction, n of them, each with a plus and a minus cell. Normals point from plus to minus."""
+    """Faces with friction, n of them, each with a plus and a minus cell. Normals point from plus to minus.
 
-    cells: np.ndarray  # (n, 2) plus, minus
+    Where another process has one of the two cells, both solve the face's friction; the one with the plus cell owns it.
+    Faces owned elsewhere come last.
+    """
+
+    cells: np.ndarray  # (n, 2) plus, minus; -1: another process has it
     faces: np.ndarray  # (n, 2) local faces
     tags: np.ndarray  # (n,)
     corners: np.ndarray  # (n, 3, 3) vertices in ascending order, as seen by the plus cell
@@ -39,11 +45,23 @@ class FaultFaces:
     strike: np.ndarray
     dip: np.ndarray
     group: np.ndarray  # (n,) group of the point rule
+    number: np.ndarray  # (n,) in the whole fault
+    far: np.ndarray  # (n,) process of the cell that is not here, -1 where both are
+
+    @property
+    def inside(self) -> np.ndarray:
+        """A cell (n,) of each face that is here."""
+        return np.asarray(self.cells.max(1))
+
+    @property
+    def owned(self) -> int:
+        """How many of the faces are this process's to show."""
+        return int((self.cells[:, 0] >= 0).sum())
 
     def positions(self, points: np.ndarray) -> np.ndarray:
         """Coordinates (n, p, 3) of face coordinates (p, 2) or (n, p, 2)."""
         a, b, c = (self.corners[:, i, None, :] for i in range(3))
-        points = np.broadcast_to(points, (len(self.area), *points.shape[-2:]))
+        points = np.broadcast_to(points, (len(a), *points.shape[-2:]))
         return a + points[..., :1] * (b - a) + points[..., 1:] * (c - a)
 
 
@@ -72,7 +90,8 @@ def fault_faces(
         group = vertex_permutation(topology.order[cells[:, 0]], faces[:, 0], FILE_FACES, SORTED_FACES)
     area = geometry.areas[cells[:, 0], faces[:, 0]]
     tags = topology.tags[cells[:, 0], faces[:, 0]]
-    return FaultFaces(cells, faces, tags, corners, area, normal, s1, s2, strike, dip, group)
+    number, far = np.arange(len(cells)), np.full(len(cells), -1)
+    return FaultFaces(cells, faces, tags, corners, area, normal, s1, s2, strike, dip, group, number, far)
 
 
 def time_points(count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -93,25 +112,27 @@ class Episode:
 
 
 class Fault:
-    """Friction on ``faces``; arrays given per face and point (n, p, ...). ``deck_times`` marks ruptures as SeisSol
-    does."""
+    """Friction on ``faces``; arrays given per face and point (n, p, ...), ``material`` per face and side (n, 2).
+    ``deck_times`` marks ruptures as SeisSol does."""
 
     def __init__(
-        self, operator: Operator, faces: FaultFaces, rule: PointRule, law: FrictionLaw, constants: dict[str, float],
-        parameters: dict[str, np.ndarray], state: dict[str, np.ndarray], stress: np.ndarray, episodes: Sequence[Episode],
-        cluster: np.ndarray, times: int, deck_times: bool, damping: float, damping_end: float, moved: bool,
+        self, operator: Operator, faces: FaultFaces, material: dict[str, np.ndarray], rule: PointRule, law: FrictionLaw,
+        constants: dict[str, float], parameters: dict[str, np.ndarray], state: dict[str, np.ndarray], stress: np.ndarray,
+        episodes: Sequence[Episode],
+        cluster: np.ndarray, times: int, deck_times: bool, damping: float, damping_end: float, moved: bool, far: FarSides,
     ):  # fmt: skip
         self.operator, self.faces, self.rule, self.law, self.constants = operator, faces, rule, law, constants
-        self.episodes, self.deck_times = list(episodes), deck_times
+        self.episodes, self.deck_times, self.far = list(episodes), deck_times, far
         self.damping, self.damping_end = damping, damping_end
         self.times = time_points(times)
         self.initial, self.columns = stress, recorded(moved)
+        self.material, self.impedance = material, np.stack(operator.law.impedance(material), -1)  # (n, side, 2)
         groups, clusters, b = len(rule.phi), operator.layout.clusters, operator.backend
         n, points = len(faces.area), len(rule.weights)
-        self._trace_lists(clusters)
+        self._trace_lists(cluster, clusters)
         self.list = ranged(
             np.arange(n)[:, None],
-            cluster[faces.cells[:, 0]] * groups + faces.group,
+            cluster[faces.inside] * groups + faces.group,
             clusters * groups,
             b.fixed_lanes,
             np.array([-1]),
@@ -130,21 +151,29 @@ class Fault:
             for g in range(groups)
         ]  # fmt: skip
 
-    def _trace_lists(self, clusters: int) -> None:
-        """Derivative traces of both sides: lists by local face, and their kernels."""
+    def _trace_lists(self, of_cell: np.ndarray, clusters: int) -> None:
+        """Derivative traces of both sides: lists by local face, and their kernels; those of far sides arrive from others,
+        side by side by process, cluster and number of the face."""
         op, f = self.operator, self.faces
         n = len(f.area)
-        self.traces = op.backend.store(2 * n + 1, sum(face_rows(op.order)) * 2 * op.law.channels)
+        across = np.flatnonzero(f.far >= 0)
+        across = across[np.lexsort((f.number[across], of_cell[f.inside[across]], f.far[across]))]
+        side = (f.cells[across, 0] >= 0).astype(np.int64)  # the far one
+        rows = 2 * n + len(across)
+        self.trace_rows = np.arange(2 * n).reshape(n, 2)
+        self.trace_rows[across, side] = 2 * n + np.arange(len(across))
+        self.traces = op.backend.store(rows + 1, sum(face_rows(op.order)) * 2 * op.law.channels)
+        self.channels = _channels(f.far[across], of_cell[f.inside[across]], self.trace_rows[across, 1 - side], 2 * n)
         cells, local = f.cells.reshape(-1), f.faces.reshape(-1)
-        cluster = np.searchsorted([e for _, e in op.layout.plain_ranges], op.layout.position[cells], side="right")
+        cluster = of_cell[cells]
         self.trace_lists = []
         wanted = [kernels.slow_traces(op.form, i, True) for i in range(4)]
         compiled = op.backend.compile(wanted)
         for i in range(4):
-            items = np.flatnonzero(local == i)
-            rows = np.stack([op.layout.history[op.layout.position[cells[items]]], items], 1)
+            items = np.flatnonzero((local == i) & (cells >= 0))
+            where = np.stack([op.layout.history[op.layout.position[cells[items]]], items], 1)
             listed = ranged(
-                rows, cluster[items], clusters, op.backend.lanes, np.array([op.layout.histories - 1, 2 * n])
+                where, cluster[items], clusters, op.backend.lanes, np.array([op.layout.histories - 1, rows])
             )
             launch = None
             if len(items):
@@ -163,15 +192,15 @@ class Fault:
         op, f, b = self.operator, self.faces, self.operator.backend
         n, size = len(f.area), len(source)
         trash = op.layout.wave_slots - 1
-        own = op.layout.own[op.layout.position[f.cells], f.faces]
-        slots = np.tile([2 * n, 2 * n, trash, trash], (size, 1))
+        own = np.where(f.cells >= 0, op.layout.own[op.layout.position[f.cells], f.faces], trash)
+        nowhere = self.traces.memory.shape[0] - 1
+        slots = np.tile([nowhere, nowhere, trash, trash], (size, 1))
         real = np.flatnonzero(self.real)
         item = source[real]
-        slots[real] = np.concatenate([2 * item[:, None] + [0, 1], own[item]], 1)
-        z = np.stack(op.law.impedance(op.cells.material), 1)[f.cells]  # (n, side, 2)
+        slots[real] = np.concatenate([self.trace_rows[item], own[item]], 1)
         values = {
             "frame": np.concatenate([f.normal, f.tangent1, f.tangent2], 1)[:, None],
-            "impedance": z.reshape(n, 1, 4),
+            "impedance": self.impedance.reshape(n, 1, 4),
             "stress": stress,
             "state": np.stack([state.get(s, np.zeros(stress.shape[:2])) for s in (*COMMON_STATE, *self.law.state)], -1),
         }
@@ -248,19 +277,20 @@ class Fault:
         return sum(b.nbytes for name, b in self.buffers.items() if name != "waves")
 
     def moment_rate(self, record: dict[str, np.ndarray]) -> float:
-        """[N m/s]"""
+        """[N m/s] of the faces owned."""
         mean = 2.0 * (self.rule.weights * record["slip_rate"]).sum(1)
-        return float((self.rigidity() * self.faces.area * mean).sum())
+        return float((self.rigidity() * self.faces.area * mean)[: self.faces.owned].sum())
 
     def rigidity(self) -> np.ndarray:
         """Harmonic mean of the two sides' mu, (faces,)."""
-        mu = self.operator.cells.material["mu"][self.faces.cells]
+        mu = self.material["mu"]
         return np.asarray(2.0 * mu.prod(1) / mu.sum(1))
 
     def energies(self, plain_mean: bool, from_velocity: bool) -> dict[str, float]:
-        """Frictional work, potency and moment (FORMATS 4.6; NUMERICS 5.6)."""
-        r, f = self.record(), self.faces
-        weights = 2.0 * f.area[:, None] * self.rule.weights[None]
+        """Frictional work, potency and moment (FORMATS 4.6; NUMERICS 5.6) of the faces owned."""
+        mine = np.arange(self.faces.owned)
+        r, area, rigidity = self.record(mine), self.faces.area[mine], self.rigidity()[mine]
+        weights = 2.0 * area[:, None] * self.rule.weights[None]
         work = float((weights * r["work_moved" if from_velocity else "work"]).sum())
         slip = (r["moved1"], r["moved2"]) if from_velocity else (r["slip1"], r["slip2"])
         static = -0.5 * float((weights * (r["traction1"] * slip[0] + r["traction2"] * slip[1])).sum())
@@ -268,5 +298,17 @@ class Fault:
         mean = path.mean(1) if plain_mean else 2.0 * (self.rule.weights * path).sum(1)
         return {
             "total_frictional_work": work, "static_frictional_work": static,
-            "seismic_moment": float((self.rigidity() * f.area * mean).sum()), "potency": float((f.area * mean).sum()),
+            "seismic_moment": float((rigidity * area * mean).sum()), "potency": float((area * mean).sum()),
         }  # fmt: skip
+
+
+def _channels(rank: np.ndarray, cluster: np.ndarray, rows: np.ndarray, first: int) -> tuple[Channel, ...]:
+    """Messages of the traces ``rows`` (k,), sorted by rank and cluster; those that come back stand from ``first`` on."""
+    keys = np.stack([rank, cluster], 1)
+    starts = np.flatnonzero(np.append(True, (keys[1:] != keys[:-1]).any(1))) if len(keys) else np.zeros(0, int)
+    return tuple(
+        Channel(
+            int(rank[a]), int(cluster[a]), int(cluster[a]), "fault", np.stack([part, part]), "fault", first + int(a)
+        )
+        for a, part in zip(starts, np.split(rows, starts)[1:], strict=True)
+    )

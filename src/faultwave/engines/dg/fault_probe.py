@@ -30,10 +30,13 @@ class FaultProbe:
 
     ``exact`` interpolates values of the friction points by projecting them on the face's polynomials, except times,
     which jump; otherwise the nearest friction point is taken. ``from_velocity`` takes the slip rate from the velocity
-    jump.
+    jump. ``tag`` tells the probes of one fault apart, in the same way on every process that reads the same faces.
     """
 
-    def __init__(self, fault: Fault, items: np.ndarray, points: np.ndarray, exact: bool, from_velocity: bool):
+    def __init__(
+        self, fault: Fault, items: np.ndarray, points: np.ndarray, exact: bool, from_velocity: bool, tag: int = 0
+    ):
+        self.tag = tag
         self.fault, self.items, self.exact, self.from_velocity = fault, np.asarray(items), exact, from_velocity
         faces, order = fault.faces, fault.operator.order
         points = np.broadcast_to(points, (len(self.items), *points.shape[-2:]))
@@ -48,9 +51,14 @@ class FaultProbe:
                 values = tet_basis(face_points(f, points[mine].reshape(-1, 2)), order - 1)
                 self.psi[mine, side] = values.reshape(len(mine), *self.psi.shape[2:])
 
-        z = np.stack(fault.operator.law.impedance(fault.operator.cells.material), 1)[faces.cells[self.items]]
-        self.readers = [fault.operator.reader(faces.cells[self.items, side]) for side in range(2)]
-        self.impedance = z[..., [0, 1, 1]]  # (n, side, 3) along n, s1, s2
+        here = faces.cells[self.items] >= 0
+        self.seen = [np.flatnonzero(here[:, side]) for side in range(2)]  # rows whose side is here
+        self.readers = [fault.operator.reader(faces.cells[self.items[rows], i]) for i, rows in enumerate(self.seen)]
+        self.impedance = fault.impedance[self.items][..., [0, 1, 1]]  # (n, side, 3) along n, s1, s2
+        far = faces.far[self.items]
+        self.owned = np.flatnonzero(here[:, 0])
+        self.lent = {int(r): np.flatnonzero((far == r) & ~here[:, 0]) for r in np.unique(far[~here[:, 0]])}
+        self.missing = {int(r): np.flatnonzero((far == r) & here[:, 0]) for r in np.unique(far[here[:, 0]]) if r >= 0}
         rule = fault.rule.points
         slopes = triangle_basis_gradient(rule.reshape(-1, 2), order - 1)[1]
         self.slopes = slopes.reshape(*rule.shape[:2], -1, 2)[faces.group[self.items]]
@@ -85,27 +93,52 @@ class FaultProbe:
         return inner(self.fault.rule.back[self.fault.faces.group[self.items]], values[:, None])
 
     def read(self, names: Sequence[str]) -> dict[str, np.ndarray]:
-        """Quantities (n, q) by name."""
-        r = self.fault.record(self.items)
-        now = self._now(r)
-        make = self._table(r, now)
-        return {name: make[name]() for name in names}
+        """Quantities (n, q) by name; every side must be here."""
+        found: dict[str, np.ndarray] = {}
+        self.ask(names, found.update)
+        return found
 
-    def _now(self, r: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def ask(self, names: Sequence[str], then: Callable[[dict[str, np.ndarray]], None]) -> None:
+        """Hand the quantities (n, q) of now to ``then``: at once, or at the next settling of the fault's far sides where one
+        of the faces has a side on another process. Faces owned elsewhere are only seen for their owner."""
+        r, sides = self.fault.record(self.items), [self._side(side) for side in range(2)]
+        for rank, rows in self.lent.items():
+            self.fault.far.tell(rank, self.tag, np.stack(sides[1])[:, :, rows])
+
+        def finish() -> None:
+            for rank, into in sources:
+                rows = self.missing[rank]
+                for mine, theirs in zip(sides[1], into, strict=True):
+                    mine[:, rows] = theirs
+            make = self._table(r, self._now(r, [s[0] for s in sides], [s[1] for s in sides]))
+            then({name: make[name]() for name in names})
+
+        sources = [(rank, np.empty((2, 3, len(rows), self.shape[1]))) for rank, rows in self.missing.items()]
+        if sources:
+            self.fault.far.ask(sources, self.tag, finish)
+        elif len(self.owned):
+            finish()
+
+    def _side(self, side: int) -> tuple[np.ndarray, np.ndarray]:
+        """Outgoing waves and velocities along (n, s1, s2), each (3, n, q), as seen from one side; 0 where it is not here."""
+        law, f, rows = self.fault.operator.law, self.fault.faces, self.seen[side]
+        waves, speeds = np.zeros((2, 3, *self.shape))
+        items, sign = self.items[rows], (1.0, -1.0)[side]
+        frame = np.stack([f.normal[items], f.tangent1[items], f.tangent2[items]], 1)  # (n, 3, x)
+        dofs = self.readers[side].dofs().astype(float)
+        q = inner(self.psi[None, rows, side], dofs.transpose(2, 0, 1)[:, :, None])
+        n = [frame[:, 0, x, None] for x in range(3)]
+        along = frame.transpose(1, 0, 2)[:, :, None]  # (c, n, 1, x)
+        traction = inner(along, np.stack(law.flux(q, n), -1)[None])
+        speeds[:, rows] = inner(along, np.stack(law.potential(q), -1)[None])
+        waves[:, rows] = traction - sign * self.impedance[rows, side].T[..., None] * speeds[:, rows]
+        return waves, speeds
+
+    def _now(
+        self, r: dict[str, np.ndarray], waves: list[np.ndarray], speeds: list[np.ndarray]
+    ) -> dict[str, np.ndarray]:
         """Locked traction change, velocity jump and limited traction change along (n, s1, s2), each (n, q)."""
-        fault, law, f = self.fault, self.fault.operator.law, self.fault.faces
-        frame = np.stack([f.normal[self.items], f.tangent1[self.items], f.tangent2[self.items]], 1)  # (n, 3, x)
-        z = self.impedance
-        waves, speeds = [], []
-        for side, sign in ((0, 1.0), (1, -1.0)):
-            dofs = self.readers[side].dofs().astype(float)
-            q = inner(self.psi[None, :, side], dofs.transpose(2, 0, 1)[:, :, None])
-            n = [frame[:, 0, x, None] for x in range(3)]
-            along = frame.transpose(1, 0, 2)[:, :, None]  # (c, n, 1, x)
-            traction = inner(along, np.stack(law.flux(q, n), -1)[None])
-            velocity = inner(along, np.stack(law.potential(q), -1)[None])
-            waves.append(traction - sign * z[:, side].T[..., None] * velocity)
-            speeds.append(velocity)
+        fault, z = self.fault, self.impedance
         za, zb = (z[:, side].T[..., None] for side in range(2))
         total = za + zb
         locked = (zb * waves[0] + za * waves[1]) / total

@@ -170,7 +170,7 @@ class Form:
         remote = cells.remote
         mix[((cells.neighbours >= 0) | remote) & ~cells.fault] = (-1.0 if law.traction_is_flux else 1.0, 0.0)
         mix[cells.fault] = (1.0, 0.0)
-        outer = (cells.neighbours < 0) & ~remote
+        outer = (cells.neighbours < 0) & ~remote & ~cells.fault  # a fault face's other cell may be elsewhere
         for kind in np.unique(cells.kinds[outer]):
             name = BoundaryKind(kind).name.lower().replace("_", "-")
             faces = outer & (cells.kinds == kind)
