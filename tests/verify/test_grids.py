@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from faultwave.engines.fd.absorbing import stable_along
 from faultwave.verify.cases import fd_absorbing, fd_full_space, fd_layered
 from faultwave.verify.exact.full_space import FullSpace, tensor
 from faultwave.verify.exact.layered import Layer, LayeredHalfSpace
@@ -64,5 +65,10 @@ def test_a_layer_over_a_half_space_far_from_coarse():
 
 
 def test_layers_swallow_waves_and_stay_stable():
-    assert fd_absorbing.left_over("cpml", 4000) < 1e-3
-    assert fd_absorbing.left_over("sponge", 2000) < 1e-2
+    layers = fd_absorbing.LAYERED["Vp/Vs 3.75"]
+    assert fd_absorbing.left_over("cpml", layers, 4000) < 1e-3
+    assert fd_absorbing.left_over("sponge", layers, 2000) < 1e-2
+
+
+def test_damping_along_grows_with_contrast():
+    assert [stable_along(c) for c in (1.7, 3.0, 4.5, 6.0, 100.0)] == pytest.approx([0, 0, 0.01, 0.02, 0.02])

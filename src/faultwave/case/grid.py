@@ -21,14 +21,14 @@ class AbsorbingLayer(Settings):
     )
     width: int | None = Field(None, ge=4, description="Points; default 10 for cpml, 20 for sponge.")
     frequency: Quantity("Hz", gt=0) | None = Field(
-        None, description="Dominant frequency of the waves (cpml); default half of the resolved one."
+        None, description="Dominant frequency of the waves (cpml); default the resolved one."
     )
-    along: float = Field(
-        0.0,
+    along: float | None = Field(
+        None,
         ge=0,
         le=1,
-        description="cpml: damping of all motion in the layer over that across it. 0.02 keeps layers stable in strong "
-        "contrasts (soft sediments at the sides), and reflects some per cent of long waves.",
+        description="cpml: damping of all motion in the layer over that across it, which keeps soft layers at the sides stable. "
+        "Default 0 where the fastest P wave is at most 3 times the slowest S wave, 0.02 where it is 6 times that or more.",
     )
 
 

@@ -22,6 +22,15 @@ class Absorber:
     along: float = 0.0  # damping of all motion in a layer over that across it
 
 
+def stable_along(contrast: float) -> float:
+    """``along`` that keeps a layer stable for 10^5 steps at this ratio of fastest P to slowest S speed, free surface included.
+
+    Found by trial (verification fd-absorbing): waves guided by soft layers grow in plain layers; with 0.02 none did, up to
+    a ratio of 34, and layers still send back less than -50 dB.
+    """
+    return float(np.clip(0.02 * (contrast - 3.0) / 3.0, 0.0, 0.02))
+
+
 def depths(count: int, width: int, low: bool, high: bool, half: bool) -> np.ndarray:
     """How deep (0 to 1) in the layers at the absorbing ends of an axis each of ``count`` centres (or half points) is."""
     x = np.arange(count) + (1.0 if half else 0.5)

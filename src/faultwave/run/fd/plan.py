@@ -12,7 +12,7 @@ from faultwave import backends
 from faultwave.base.errors import InputError, Problem, Problems, suggest
 from faultwave.base.projection import Projection
 from faultwave.case.model import Case
-from faultwave.engines.fd.absorbing import Absorber
+from faultwave.engines.fd.absorbing import Absorber, stable_along
 from faultwave.engines.fd.grid import SIDES, Grid, SideKind
 from faultwave.engines.fd.media import Medium, effective_medium
 from faultwave.engines.fd.points import outside
@@ -100,9 +100,10 @@ def make_plan(case: Case) -> FdPlan:
     step, steps = _step(case, grid, medium, sides, problems)
     problems.raise_errors()
     absorbing = setting.absorbing
+    along = absorbing.along if absorbing.along is not None else stable_along(medium.fastest / medium.slowest)
     absorber = Absorber(
         absorbing.kind, absorbing.width or WIDTH[absorbing.kind],
-        absorbing.frequency or 0.5 * (setting.frequency or min(frequency, 1.0 / step)), along=absorbing.along,
+        absorbing.frequency or setting.frequency or min(frequency, 1.0 / step), along=along,
     )  # fmt: skip
     scheme = Scheme(grid, step, medium.fastest, sides, absorber, fitted is not None)
     material = _material_at(field, sources)

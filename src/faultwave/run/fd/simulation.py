@@ -201,7 +201,7 @@ class FdSimulation(Session):
         if "absorbing" in scheme.sides.values() and scheme.absorber.kind == "cpml":
             causes.insert(
                 0,
-                "the absorbing layer in strongly varying material: try grid.absorbing: {along: 0.02}, or {kind: sponge}",
+                "the absorbing layer in strongly varying material: try grid.absorbing: {along: 0.05}, or {kind: sponge}",
             )
         if fraction is None or fraction > 0.8:
             causes.append("the step: try numerics.cfl: 0.8")
