@@ -31,7 +31,7 @@ def some_kernels() -> list[Kernel]:
     elastic = form(laws.law("elastic"), 3)
     friction: Any = faults.laws()["linear-slip-weakening"]
     constants = {c.name: c.default if c.default is not None else 1.0 for c in friction.constants}
-    return [kernels.turn(elastic), kernels.slow_traces(elastic, 2, False), rupture(friction, constants, 3, 9, 3, 1)]
+    return [kernels.turn(elastic, kernels.Kept(fault=True)), rupture(friction, constants, 3, 9, 3, 1)]
 
 
 @pytest.mark.parametrize("family", FAMILIES)

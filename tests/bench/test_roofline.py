@@ -47,10 +47,8 @@ def test_points_lie_where_they_were_measured(results, figures, tmp_path):
     moved = r["bytes_per_update"]
     wanted = [(r[f"{k}_flops_per_update"] / moved, 1e-9 * r[f"{k}_flops_per_second"]) for k in ("executed", "useful")]
     np.testing.assert_allclose(squares, wanted)
-    top = max(
-        line.get_ydata().max() for line in ax.lines if line.get_marker() != "s"
-    )  # a busy machine's roof may be low
-    assert top == pytest.approx(1e-9 * r["roofs"]["fma"]["value"])
+    tops = [line.get_ydata().max() for line in ax.lines if line.get_marker() != "s"]
+    assert any(top == pytest.approx(1e-9 * r["roofs"]["fma"]["value"]) for top in tops)
 
 
 def test_the_command(results, tmp_path):

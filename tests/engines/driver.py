@@ -66,7 +66,7 @@ class Waves:
         self.operator.correct(cluster, step, offset)
 
     def turn(self, cluster: int, time: float, step: float, offset: float, following: float, restart: bool) -> None:
-        self.operator.correct_kept(cluster, step, offset)
+        self.operator.correct_watched(cluster, step, offset)
         self.operator.turn(cluster, following, restart)
         for hook in self.predicted:
             hook(cluster, time + step, following)

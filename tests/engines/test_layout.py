@@ -50,13 +50,17 @@ def setup(
     cluster = normalised(top.neighbours, fault, np.where(rng.random(cells) < 0.5, wanted, clusters - 1))
     cluster = np.unique(cluster, return_inverse=True)[1].reshape(-1)
     kept = rng.random(cells) < keep
-    lay = build_layout(top.neighbours, top.neighbour_faces, cluster, fault, kept, rng.permutation(cells), lanes)
+    watched = rng.random(cells) < keep
+    lay = build_layout(
+        top.neighbours, top.neighbour_faces, cluster, fault, kept, rng.permutation(cells), lanes, watched=watched
+    )
     return lay, {
         "neighbours": top.neighbours,
         "faces": top.neighbour_faces,
         "cluster": cluster,
         "fault": fault,
         "keep": kept,
+        "watched": watched,
     }
 
 
@@ -75,10 +79,9 @@ def test_every_face_reads_its_neighbour(
 ) -> None:
     lay, given = setup(seed, clusters, lanes, periodic, with_fault, keep)
     neighbours, faces, cluster, fault = (given[k] for k in ("neighbours", "faces", "cluster", "fault"))
-    check_positions(lay, cluster, given["keep"] | fault.any(1), lanes)
+    check_positions(lay, cluster, given["keep"], given["watched"], fault, lanes)
     sums = [members(lay.accumulate, c) for c in range(lay.clusters)]
     joins = [members(lay.integrate, c) for c in range(lay.clusters)]
-    slow = [[members(lay.slow[f], c) for c in range(lay.clusters)] for f in range(4)]
     counted = {"sums": 0, "joins": 0, "slow": 0}
     for cell, f in np.ndindex(neighbours.shape):
         at = lay.position[cell], f
@@ -89,7 +92,7 @@ def test_every_face_reads_its_neighbour(
             assert reads == writes == [mine, mine]
         elif fault[cell, f]:
             assert reads == writes == [mine, mine]  # where the friction solve finds the wave and leaves its reply
-            assert lay.history[lay.position[cell]] < lay.histories - 1
+            assert 0 < lay.friction[at] < lay.friction_slots - 1
         elif cluster[other] == cluster[cell]:
             # What the neighbour leaves after one step is read in the next, and the place is used again.
             assert [reads[1], reads[0]] == lay.outgoing[:, *there].tolist() and writes == reads
@@ -100,14 +103,17 @@ def test_every_face_reads_its_neighbour(
             assert len(slots) == 1 and tuple(lay.incoming[:, *there]) == slots[0][1:]
             found = [s for s in joins[cluster[cell]] if s[1] == mine]
             assert len(found) == 1
-            assert (lay.history[lay.position[other]], found[0][0]) in slow[g][cluster[other]]
+            assert lay.slow[there] == found[0][0] > 0
             counted["sums"] += 1
             counted["joins"] += 1
         else:
             assert writes == [mine, mine]
+            assert lay.slow[at] > 0
             counted["slow"] += 1
     assert counted["sums"] == sum(map(len, sums)) and counted["joins"] == sum(map(len, joins))
-    assert counted["slow"] == sum(len(x) for per_face in slow for x in per_face)
+    for slots, count in ((lay.slow, counted["slow"]), (lay.friction, fault.sum()), (lay.history, given["keep"].sum())):
+        np.testing.assert_array_equal(np.sort(slots[slots > 0]), 1 + np.arange(count))
+    assert (lay.slow_slots, lay.friction_slots) == (counted["slow"] + 1, fault.sum() + 2)
     for turn in range(2):  # no slot is touched by two cells in one step: any order of the cells gives the same
         touched = [*np.unique(lay.outgoing[turn]), *(x[1 + turn] for c in sums for x in c)]
         assert len(touched) == lay.own.size + counted["sums"] == len(set(touched))
@@ -121,34 +127,35 @@ def test_every_face_reads_its_neighbour(
     check_padding(lay)
 
 
-def check_positions(lay: Layout, cluster: np.ndarray, keep: np.ndarray, lanes: int) -> None:
+def check_positions(
+    lay: Layout, cluster: np.ndarray, keep: np.ndarray, watched: np.ndarray, fault: np.ndarray, lanes: int
+) -> None:
     cells = len(cluster)
     np.testing.assert_array_equal(lay.cell_at[lay.position], np.arange(cells))
     assert (lay.cell_at >= 0).sum() == cells and len(lay.cell_at) % lanes == 0
     assert len(np.unique(lay.own)) == lay.own.size
+    leaves = ((lay.slow > 0).any(1) | (lay.friction > 0).any(1) | (lay.history > 0))[lay.position]
+    assert leaves[fault.any(1)].all() and ((lay.history > 0)[lay.position] == keep).all()
+    kinds = np.where(watched, 0, np.where(leaves, 1, 2))
     covered = 0
-    for ranges, kept in ((lay.keep_ranges, True), (lay.plain_ranges, False)):
+    for kind, ranges in enumerate((lay.watched_ranges, lay.keep_ranges, lay.plain_ranges)):
         for c, (begin, end) in enumerate(ranges):
             assert begin % lanes == end % lanes == 0
             inside = lay.cell_at[begin:end]
             inside = inside[inside >= 0]
-            assert (cluster[inside] == c).all()
-            assert ((lay.history[lay.position[inside]] < lay.histories - 1) == kept).all()
+            assert (cluster[inside] == c).all() and (kinds[inside] == kind).all()
             covered += len(inside)
     assert covered == cells
-    assert (lay.history[lay.position[keep]] < lay.histories - 1).all()
-    stored = lay.history[lay.history < lay.histories - 1]
-    np.testing.assert_array_equal(np.sort(stored), np.arange(lay.histories - 1))
 
 
 def check_padding(lay: Layout) -> None:
-    """Padding writes to the trash slots only."""
+    """Padding writes to what is nobody's."""
     padding = lay.cell_at < 0
-    assert (lay.history[padding] == lay.histories - 1).all()
+    for slots in (lay.history, lay.slow, lay.friction):
+        assert (slots[padding] == 0).all()
     for lists, columns in ((lay.accumulate, (1, 2)), (lay.integrate, (1,))):
         assert (lists.rows[lists.source < 0][:, columns] == lay.wave_slots - 1).all()
-    for lists in lay.slow:
-        assert (lists.rows[lists.source < 0] == [lay.histories - 1, lay.slow_slots - 1]).all()
+    assert (lay.integrate.rows[lay.integrate.source < 0][:, 0] == 0).all()
 
 
 @given(st.lists(st.integers(0, 3), max_size=30), st.sampled_from([1, 4, 8]))

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 from faultwave.kernels.expr import Expr, wrap
-from faultwave.kernels.language import Array, Contract, Gather, Kernel, Pointwise, Repeat, Scatter
+from faultwave.kernels.language import Array, Contract, Gather, Kernel, Pointwise, Repeat, Scatter, When
 
 _FREE = {"const", "input", "variable", "result", "neg", "where", "lt", "le", "and", "or", "not", "abs"}
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Per item: ``flops`` (one for add, multiply, divide, root or function; iterations counted once; what is the same for
-    every row or was computed before in its formula counted once) and ``numbers`` moved between memory and the kernel, of
-    which ``indices`` are slot numbers and ``fixed`` are double whatever the precision."""
+    """Per item that does everything: ``flops`` (one for add, multiply, divide, root or function; iterations counted once; what
+    is the same for every row or was computed before in its formula counted once) and ``numbers`` moved between memory and
+    the kernel, of which ``indices`` are slot numbers and ``fixed`` are double whatever the precision."""
 
     flops: int
     numbers: int
@@ -52,6 +52,8 @@ def _slots(statements: Any) -> int:
             total += twice * s.store.rows * s.store.cols
         elif isinstance(s, Repeat):
             total += s.count * _slots(s.body)
+        elif isinstance(s, When):
+            total += _slots(s.body)
     return total
 
 
@@ -67,6 +69,8 @@ def flops(statements: Any) -> int:
             total += once + s.rows * each
         elif isinstance(s, Repeat):
             total += s.count * flops(s.body)
+        elif isinstance(s, When):
+            total += flops(s.body)
     return total
 
 

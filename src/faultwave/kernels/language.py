@@ -133,11 +133,21 @@ class Repeat:
 
 
 @dataclass(frozen=True)
+class When:
+    """The body, for items whose slot index[:, column] is not 0; others may do it too. All it leaves behind goes through that
+    column, and what is in slot 0 of a store is nobody's."""
+
+    index: Array
+    column: int
+    body: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
 class Barrier:
     """A seam between the parts of a fused kernel."""
 
 
-Statement = Barrier | Contract | Pointwise | Gather | Scatter | Repeat
+Statement = Barrier | Contract | Pointwise | Gather | Scatter | Repeat | When
 
 
 @dataclass
@@ -235,6 +245,18 @@ class Kernel:
         outer, self.statements = self.statements, []
         body(LoopIndex(name))
         outer.append(Repeat(LoopIndex(name), count, tuple(self.statements)))
+        self.statements = outer
+
+    def when(self, index: Array, column: int, body: Callable[[], None]) -> None:
+        """Record ``body()``, done for the items that have a slot in this column."""
+        outer, self.statements = self.statements, []
+        body()
+        for s in self.statements:
+            if isinstance(s, Scatter) and (s.index.name, s.column) != (index.name, column):
+                raise ValueError(
+                    f"kernel {self.name}: what is done for some items only cannot go through {s.index.name}"
+                )
+        outer.append(When(index, column, tuple(self.statements)))
         self.statements = outer
 
     @property

@@ -21,6 +21,7 @@ from faultwave.kernels.language import (
     Repeat,
     Scatter,
     View,
+    When,
 )
 
 
@@ -58,6 +59,8 @@ class _Run:
                     for i in range(s.count):
                         self.loops[s.index.name] = i
                         self.statements(s.body)
+                case When():
+                    self.statements(s.body)
                 case Barrier():
                     pass
                 case _:

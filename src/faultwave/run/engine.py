@@ -37,8 +37,9 @@ class Engine:
         top, geo = plan.topology, plan.geometry
         lanes = max(self.backend.lanes, self.backend.fixed_lanes)
         self.layout = build_layout(
-            top.neighbours, top.neighbour_faces, plan.clustering.cluster, plan.frictional | plan.drives.driven, plan.keep,
+            top.neighbours, top.neighbour_faces, plan.clustering.cluster, plan.frictional, plan.keep,
             tets.hilbert_order(geo.centroids), lanes, plan.share.border if plan.share else None, len(plan.clustering.steps),
+            plan.watched, plan.drives.driven,
         )  # fmt: skip
         cells = Cells(
             geo.inverse,
@@ -65,10 +66,10 @@ class Engine:
         self.march = March(float(plan.clustering.steps[0]), [int(r) for r in ratios], self)
         self.seconds = {"predict": 0.0, "correct": 0.0, "fault": 0.0, "observe": 0.0}
         self.exchange = self._exchange()
-        self.operator.border_predicted = self._border_predicted
         self.sizes = np.bincount(plan.clustering.cluster, minlength=self.layout.clusters)
         self.updates = self.fault_updates = 0
-        self.watched: list[Callable[[int, float, float], bool]] = []  # whether a hook of ``before`` looks at every cell
+        # Whether a hook looks at every cell between the correction of a cluster that ends now and a prediction.
+        self.watched: list[Callable[[int, float, float], bool]] = []
         self.before: list[Callable[[int, float, float], None]] = []  # hooks before a cluster predicts
         self.predicted: list[Callable[[int, float, float], None]] = []  # hooks after it predicted
         self.corrected: list[Callable[[int, float, float], None]] = []  # hooks after it corrected
@@ -82,22 +83,11 @@ class Engine:
         stores: dict[Kind, np.ndarray] = {"wave": op.waves.memory, "series": op.slow.memory}
         channels = self.layout.channels
         if self.fault:
-            stores["fault"], channels = self.fault.traces.memory, (*channels, *self.fault.channels)
+            stores["fault"], channels = op.friction.memory, (*channels, *self.fault.channels)
         rates = [c.rate for c in march.clocks]
         made = Exchange(self.plan.world, channels, stores, rates, lambda: march.clocks[0].limit, op.sums)
-        march.ready = made.ready
+        op.border_corrected, op.border_predicted, march.ready = made.used, made.border_predicted, made.ready
         return made
-
-    def _border_predicted(self, cluster: int) -> None:
-        """Fault cells and those at the border to other processes have left their waves and derivatives."""
-        if self.fault:
-            started = clock.perf_counter()
-            self.fault.predict(cluster)
-            spent = clock.perf_counter() - started
-            self.seconds["fault"] += spent
-            self.seconds["predict"] -= spent
-        if self.exchange:
-            self.exchange.border_predicted(cluster)
 
     def settle(self) -> None:
         """Where all clusters have met: put together what several processes see."""
@@ -145,7 +135,7 @@ class Engine:
             self.predict(cluster, time + step, following, restart)
             return
         solved = self._solve_friction(cluster, time, step)
-        self.operator.correct_kept(cluster, step, offset)
+        self.operator.correct_watched(cluster, step, offset)
         self._corrected(cluster, time, step, solved)
         self._predict(cluster, time + step, following, lambda: self.operator.turn(cluster, following, restart))
 
@@ -161,8 +151,6 @@ class Engine:
         return solved
 
     def _corrected(self, cluster: int, time: float, step: float, since: float) -> None:
-        if self.exchange:
-            self.exchange.used(cluster)
         self.sources.add(cluster, time, step)
         done = clock.perf_counter()
         for hook in self.corrected:

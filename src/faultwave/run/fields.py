@@ -213,4 +213,5 @@ def fault(engine: Engine, setting: Any, open_writers: Callable[..., list[Writer]
         for number, _ in shots.due(cluster, 0.0, 1e-6 * setting.interval):
             deliver(number, cluster)
     engine.corrected.append(corrected)
+    engine.watched.append(lambda cluster, end, step: shots.waiting(cluster, end * (1 + 1e-9) + 1e-9 * setting.interval))
     return shots, lambda time: None

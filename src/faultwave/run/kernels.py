@@ -12,7 +12,7 @@ from faultwave.engines.dg.forms import form as find_form
 from faultwave.engines.dg.rupture import rupture
 from faultwave.faults import laws as friction_laws
 from faultwave.kernels.count import cost
-from faultwave.kernels.language import Array, Barrier, Contract, Gather, Kernel, Pointwise, Repeat, Scatter
+from faultwave.kernels.language import Array, Barrier, Contract, Gather, Kernel, Pointwise, Repeat, Scatter, When
 from faultwave.laws import law as find_law
 
 
@@ -21,8 +21,8 @@ def all_kernels(order: int, law_name: str) -> dict[str, Kernel]:
     law = find_law(law_name)
     form = find_form(law, order)
     found = [
-        kernels.predict(form, False), kernels.predict(form, True), kernels.correct(form), kernels.turn(form), kernels.evaluate(form),
-        kernels.accumulate(form), kernels.integrate(form), *[kernels.slow_traces(form, f, False) for f in range(4)],
+        *[make(form, kept) for make in (kernels.predict, kernels.turn) for kept in (None, kernels.Kept(law.name == "elastic"))],
+        kernels.correct(form), kernels.evaluate(form), kernels.accumulate(form), kernels.integrate(form),
     ]  # fmt: skip
     result = {k.name: k for k in found}
     if law.name == "elastic":
@@ -81,6 +81,8 @@ def _describe(statements: Any, indent: str) -> list[str]:
                 )
             case Barrier():
                 lines.append(f"{indent}barrier")
+            case When():
+                lines += [f"{indent}where there is {s.index.name}[{s.column}]:", *_describe(s.body, indent + "  ")]
             case Repeat():
                 lines += [f"{indent}repeat {s.count} times ({s.index.name}):", *_describe(s.body, indent + "  ")]
     return lines

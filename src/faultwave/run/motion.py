@@ -35,7 +35,7 @@ class SurfaceMotion:
         self._where = np.empty(len(self.cell), np.int64)
         self._launches, self._motions = [], []
         compiled = op.backend.compile([kernels.surface(op.form, f, self.values[f]) for f in range(4)])
-        trash = np.array([op.layout.histories - 1])
+        trash = np.array([0])
         for f in range(4):
             items = np.flatnonzero(self.face == f)
             listed = ranged(self.slots[items][:, None], cluster[items], len(self.members), op.backend.lanes, trash)

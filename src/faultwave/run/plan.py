@@ -56,7 +56,8 @@ class Plan:
     sources: tuple[PointSource, ...]
     source_cells: np.ndarray
     source_points: np.ndarray  # reference coordinates
-    keep: np.ndarray  # cells others look at between steps: receivers, sources, the surface
+    keep: np.ndarray  # cells whose derivatives others want: receivers, surfaces
+    watched: np.ndarray  # cells whose state others read or change between steps: sources, fault receivers
     walls: np.ndarray  # (nc, 4) impedance of the faces of kind impedance
     drives: DrivePlan
     flux: tuple[Surface, ...]
@@ -170,14 +171,17 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None) -> Plan:
         keep[surface.cells] = True
     if receivers is not None:
         keep[receivers.cells] = True
-    keep[where] = True  # sources act between the correction and the next prediction
+    watched = np.zeros(len(mesh.cells), bool)
+    watched[where] = True
     for body in drives.bodies:
-        keep[body.cells] = True
+        watched[body.cells] = True
+    if fault is not None and fault_receivers is not None:
+        watched[fault.faces.cells[fault_receivers.cells]] = True
     if case.output.surface is not None:
         keep |= (topology.kinds == tets.BoundaryKind.FREE_SURFACE).any(1)
     return Plan(
         case, physics, mesh, topology, shape, material, step, clustering, frictional, fault, receivers, fault_receivers,
-        sources, where, local, keep, walls, drives, flux, around,
+        sources, where, local, keep, watched, walls, drives, flux, around,
     )  # fmt: skip
 
 

@@ -105,6 +105,7 @@ def share(plan: Plan, world: World, part: np.ndarray | None = None) -> Plan:
         source_cells=here[plan.source_cells[sources]],
         source_points=plan.source_points[sources],
         keep=plan.keep[cells],
+        watched=plan.watched[cells],
         walls=plan.walls[cells],
         drives=replace(plan.drives, driven=plan.drives.driven[cells]),
         share=Share(

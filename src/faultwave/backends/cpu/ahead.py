@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from faultwave.backends.cpu.names import text
 from faultwave.kernels.count import flops
-from faultwave.kernels.language import Array, Contract, Gather, Kernel, Pointwise, Repeat, Scatter, Statement
+from faultwave.kernels.language import Array, Contract, Gather, Kernel, Pointwise, Repeat, Scatter, Statement, When
 
 
 class Ahead:
@@ -22,12 +22,12 @@ class Ahead:
         batches.sort(key=lambda a: first.get(a.name, 0))  # what is needed first is fetched first
         self.streams = [(a, a.rows * a.cols) for a in batches]
         self.vectors = sum(n for _, n in self.streams)
-        self.work = max(1, flops(kernel.statements))
+        self.work = max(1, sum(map(_steady, kernel.statements)))
         self.done = 0
 
     def share(self, statement: Statement) -> list[str]:
         """C statements fetching as large a part of the next batch as ``statement`` is of the work."""
-        before, self.done = self.done, self.done + flops([statement])
+        before, self.done = self.done, self.done + _steady(statement)
         lines = self._range(self.vectors * before // self.work, self.vectors * self.done // self.work)
         if isinstance(statement, Gather):
             lines += self._slots(statement.store, statement.index, statement.column)
@@ -52,6 +52,11 @@ class Ahead:
         ]
 
 
+def _steady(s: Statement) -> int:
+    """Flops every batch does."""
+    return 0 if isinstance(s, When) else flops([s])
+
+
 def _touched(s: Statement) -> list[str]:
     """Names of the arrays of a statement."""
     match s:
@@ -63,6 +68,6 @@ def _touched(s: Statement) -> list[str]:
             return [s.out.array.name]
         case Scatter():
             return [s.inp.array.name]
-        case Repeat():
+        case Repeat() | When():
             return [name for inner in s.body for name in _touched(inner)]
     return []

@@ -25,6 +25,7 @@ from faultwave.kernels.language import (
     Scatter,
     Statement,
     View,
+    When,
 )
 
 
@@ -96,6 +97,11 @@ class _Lowering:
                 self.lines.append(
                     f"for (int {text(s.index.name)} = 0; {text(s.index.name)} < {s.count}; ++{text(s.index.name)}) {{"
                 )
+                for inner in s.body:
+                    self.statement(inner)
+                self.lines.append("}")
+            case When():
+                self.lines.append(f"if (any({text(s.index.name)} + {s.column * self.lanes})) {{")
                 for inner in s.body:
                     self.statement(inner)
                 self.lines.append("}")

@@ -141,3 +141,10 @@ F V v_hypot(V a, V b) {
   const V t = low / SELECT(top == SPLAT(0.0), SPLAT(1.0), top), h = top * v_sqrt((R)1.0 + t * t);
   return SELECT((x == SPLAT(INFINITY)) | (y == SPLAT(INFINITY)), SPLAT(INFINITY), h);
 }
+
+/* Whether any item of a batch has a slot. */
+F int any(const int *slot) {
+  int found = 0;
+  for (int i = 0; i < LANES; ++i) found |= slot[i];
+  return found;
+}

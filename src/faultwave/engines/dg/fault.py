@@ -12,10 +12,8 @@ from scipy.special import roots_legendre
 
 from faultwave.comm.exchange import Channel
 from faultwave.domain.tets.mesh import FILE_FACES, SORTED_FACES, Geometry, Mesh, Topology
-from faultwave.engines.dg import kernels
 from faultwave.engines.dg.far_sides import FarSides
 from faultwave.engines.dg.fault_points import PointRule, vertex_permutation
-from faultwave.engines.dg.forms import face_rows
 from faultwave.engines.dg.layout import ranged
 from faultwave.engines.dg.operator import Operator, powers
 from faultwave.engines.dg.rupture import recorded, rupture
@@ -129,7 +127,7 @@ class Fault:
         self.material, self.impedance = material, np.stack(operator.law.impedance(material), -1)  # (n, side, 2)
         groups, clusters, b = len(rule.phi), operator.layout.clusters, operator.backend
         n, points = len(faces.area), len(rule.weights)
-        self._trace_lists(cluster, clusters)
+        self._trace_rows(cluster)
         self.list = ranged(
             np.arange(n)[:, None],
             cluster[faces.inside] * groups + faces.group,
@@ -151,56 +149,31 @@ class Fault:
             for g in range(groups)
         ]  # fmt: skip
 
-    def _trace_lists(self, of_cell: np.ndarray, clusters: int) -> None:
-        """Derivative traces of both sides: lists by local face, and their kernels; those of far sides arrive from others,
-        side by side by process, cluster and number of the face."""
-        op, f = self.operator, self.faces
-        n = len(f.area)
+    def _trace_rows(self, of_cell: np.ndarray) -> None:
+        """Where the derivatives' traces of both sides lie; those of far sides arrive from others, side by side by process,
+        cluster and number of the face."""
+        lay, f = self.operator.layout, self.faces
         across = np.flatnonzero(f.far >= 0)
         across = across[np.lexsort((f.number[across], of_cell[f.inside[across]], f.far[across]))]
         side = (f.cells[across, 0] >= 0).astype(np.int64)  # the far one
-        rows = 2 * n + len(across)
-        self.trace_rows = np.arange(2 * n).reshape(n, 2)
-        self.trace_rows[across, side] = 2 * n + np.arange(len(across))
-        self.traces = op.backend.store(rows + 1, sum(face_rows(op.order)) * 2 * op.law.channels)
-        self.channels = _channels(f.far[across], of_cell[f.inside[across]], self.trace_rows[across, 1 - side], 2 * n)
-        cells, local = f.cells.reshape(-1), f.faces.reshape(-1)
-        cluster = of_cell[cells]
-        self.trace_lists = []
-        wanted = [kernels.slow_traces(op.form, i, True) for i in range(4)]
-        compiled = op.backend.compile(wanted)
-        for i in range(4):
-            items = np.flatnonzero((local == i) & (cells >= 0))
-            where = np.stack([op.layout.history[op.layout.position[cells[items]]], items], 1)
-            listed = ranged(
-                where, cluster[items], clusters, op.backend.lanes, np.array([op.layout.histories - 1, rows])
-            )
-            launch = None
-            if len(items):
-                source = np.where(listed.source >= 0, cells[items][listed.source], -1)
-                launch = compiled[f"fault_traces_{i}"](
-                    {
-                        "history": op.history,
-                        "slots": op.backend.index(listed.rows),
-                        "side": op.sides(source, i),
-                        "traces": self.traces,
-                    }
-                )
-            self.trace_lists.append((launch, listed.ranges))
+        self.trace_rows = lay.friction[lay.position[f.cells], f.faces]
+        self.trace_rows[across, side] = lay.friction_far + np.arange(len(across))
+        here = self.trace_rows[across, 1 - side]
+        self.channels = _channels(f.far[across], of_cell[f.inside[across]], here, lay.friction_far)
 
     def _buffers(self, kernel: Any, source: np.ndarray, parameters: Any, state: Any, stress: np.ndarray) -> None:
         op, f, b = self.operator, self.faces, self.operator.backend
-        n, size = len(f.area), len(source)
+        size = len(source)
         trash = op.layout.wave_slots - 1
         own = np.where(f.cells >= 0, op.layout.own[op.layout.position[f.cells], f.faces], trash)
-        nowhere = self.traces.memory.shape[0] - 1
+        nowhere = op.layout.friction_slots - 1
         slots = np.tile([nowhere, nowhere, trash, trash], (size, 1))
         real = np.flatnonzero(self.real)
         item = source[real]
         slots[real] = np.concatenate([self.trace_rows[item], own[item]], 1)
         values = {
             "frame": np.concatenate([f.normal, f.tangent1, f.tangent2], 1)[:, None],
-            "impedance": self.impedance.reshape(n, 1, 4),
+            "impedance": self.impedance.reshape(-1, 1, 4),
             "stress": stress,
             "state": np.stack([state.get(s, np.zeros(stress.shape[:2])) for s in (*COMMON_STATE, *self.law.state)], -1),
         }
@@ -208,7 +181,7 @@ class Fault:
             values["parameter"] = np.stack([parameters[name] for name in self.law.kernel_parameters], -1)
         if self.episodes:
             values["nucleation"] = np.concatenate([e.traction for e in self.episodes], -1)
-        self.buffers = {"slots": b.index(slots, True), "traces": self.traces, "waves": op.waves}
+        self.buffers = {"slots": b.index(slots, True), "traces": op.friction, "waves": op.waves}
         for a in kernel.arguments:
             if a.space == "batch":
                 buffer = b.batch(size, a.rows, a.cols, True)
@@ -217,13 +190,6 @@ class Fault:
                     buffer.put(np.broadcast_to(default, (size, a.rows, a.cols)))
                     buffer.put(values[a.name][item], real)
                 self.buffers[a.name] = buffer
-
-    def predict(self, cluster: int) -> None:
-        """Derivative traces of the cluster's fault cells; after the cells predicted."""
-        for launch, ranges in self.trace_lists:
-            begin, end = ranges[cluster]
-            if launch is not None and end > begin:
-                launch(begin, end)
 
     def correct(self, cluster: int, time: float, step: float) -> None:
         """Friction over [time, time + step]; before the cells correct."""
@@ -274,7 +240,7 @@ class Fault:
         return self.initial + sum(increment(0.0, time, e.start, e.duration) * e.traction for e in self.episodes)
 
     def nbytes(self) -> int:
-        return sum(b.nbytes for name, b in self.buffers.items() if name != "waves")
+        return sum(b.nbytes for name, b in self.buffers.items() if name not in ("waves", "traces"))
 
     def moment_rate(self, record: dict[str, np.ndarray]) -> float:
         """[N m/s] of the faces owned."""

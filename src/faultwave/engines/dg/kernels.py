@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,24 +25,55 @@ def series_sum(k: Kernel, target: Array, parts: Sequence[View], weight: Callable
         )
 
 
-def predict(form: Form, keep: bool) -> Kernel:
+@dataclass(frozen=True)
+class Kept:
+    """Variant of a kernel for cells that leave more than waves; ``fault``: some of them lie at faults."""
+
+    fault: bool = False
+
+
+def predict(form: Form, kept: Kept | None = None) -> Kernel:
     """q(t) -> q(t + dt) without neighbours; time-integrated waves w to the slots ``outgoing``, u kept.
 
-    ``keep`` also stores all derivatives D_k (rows of ``form.rows``) for cells whose neighbours step faster, fault
-    cells and cells with receivers.
+    ``kept`` cells also leave what others need within the step, each only where it has a slot: all derivatives D_k (rows
+    of ``form.rows``; receivers, surfaces), and their traces on a face, w for a faster neighbour, [T, v] for friction.
     """
-    k = Kernel("predict_keep" if keep else "predict")
+    k = Kernel("predict_keep" if kept else "predict")
     q, cell, face = k.batch("q", form.b3, form.Q, "inout"), form.cell(k), form.face(k)
     outgoing, waves = k.index("outgoing", 4), k.store("waves", form.b2, form.faced, "out")
-    kept = k.batch("kept", 4 * form.b2, form.faced, "out")
+    u = k.batch("kept", 4 * form.b2, form.faced, "out")
     advance, integral = k.scalar("advance", form.terms), k.scalar("integral", form.order)
     total = k.temp("total", form.b3, form.Q)
-    series = k.temp("series", sum(form.rows), form.Q) if keep else None
+    series = k.temp("series", sum(form.rows), form.Q) if kept else None
     form.taylor(k, q, cell, [Sum(q, advance), Sum(total, integral)], series)
-    if series is not None:
-        k.scatter(series, k.store("history", series.rows, form.Q, "out"), k.index("slot"))
-    form.publish(k, total, cell, face, lambda i, wave: k.scatter(wave, waves, outgoing, i), kept)
+    form.publish(k, total, cell, face, lambda i, wave: k.scatter(wave, waves, outgoing, i), u)
+    if kept and series is not None:
+        slot, history = k.index("slot"), k.store("history", series.rows, form.Q, "out")
+        k.when(slot, 0, lambda: k.scatter(series, history, slot))
+        _traces(k, form, "slow", series, lambda s, i, out: form.face_wave(k, s, i, out, cell, face), form.faced)
+        if kept.fault:
+            _traces(
+                k, form, "friction", series, lambda s, i, out: form.face_pair(k, s, i, out, cell, face), 2 * form.faced
+            )
     return k
+
+
+def _traces(
+    k: Kernel, form: Form, name: str, series: Array, trace: Callable[[View, int, View], None], width: int
+) -> None:
+    """Traces (all D_k, rows of ``form.out_rows``) of the faces that have a slot in the store ``name``."""
+    rows, out_rows = form.rows, form.out_rows
+    slots, store = k.index(f"{name}_slots", 4), k.store(name, sum(out_rows), width, "out")
+    result = k.temp(f"{name}_traces", sum(out_rows), width)
+
+    def one(face: int) -> None:
+        for step in range(form.order):
+            source = series.view(sum(rows[:step]), rows[step])
+            trace(source, face, result.view(sum(out_rows[:step]), out_rows[step]))
+        k.scatter(result, store, slots, face)
+
+    for face in range(4):
+        k.when(slots, face, lambda face=face: one(face))  # type: ignore[misc]
 
 
 def correct(form: Form) -> Kernel:
@@ -54,9 +86,9 @@ def correct(form: Form) -> Kernel:
     return k
 
 
-def turn(form: Form) -> Kernel:
+def turn(form: Form, kept: Kept | None = None) -> Kernel:
     """``correct`` of one step and ``predict`` of the next in one pass through memory."""
-    return fuse("turn", correct(form), predict(form, False))
+    return fuse("turn_keep" if kept else "turn", correct(form), predict(form, kept))
 
 
 def evaluate(form: Form) -> Kernel:
@@ -91,30 +123,6 @@ def integrate(form: Form) -> Kernel:
     k.gather(series, slow, slots, 0)
     series_sum(k, total, [series.view(sum(rows[:j]), rows[j]) for j in range(form.order)], lambda j: weight.view(j, 1))
     k.scatter(total, waves, slots, 1)
-    return k
-
-
-def slow_traces(form: Form, face: int, fault: bool) -> Kernel:
-    """Traces of all derivatives on one local face: w for a faster neighbour, [T, v] for a fault face."""
-    k, m = Kernel(f"{'fault' if fault else 'slow'}_traces_{face}"), form.faced
-    rows, out_rows = form.rows, form.out_rows
-    slots = k.index("slots", 2)  # derivatives, traces
-    side = k.batch("side", 1, form.side_size)
-    history = k.store("history", sum(rows), form.Q)
-    width = 2 * m if fault else m
-    slow = k.store("traces", sum(out_rows), width, "out")
-    local = k.temp("local", sum(rows), form.Q)
-    trace, result = k.temp("trace", form.b2, 2 * m), k.temp("result", sum(out_rows), width)
-    k.gather(local, history, slots, 0)
-
-    for step in range(form.order):
-        source = local.view(sum(rows[:step]), rows[step])
-        target = result.view(sum(out_rows[:step]), out_rows[step])
-        here = target if fault else trace.view(0, out_rows[step])
-        form.face_trace(k, source, face, here, side)
-        if not fault:
-            k.pointwise(lambda t, s: [form.wave(t, s)], [here, side], [target])
-    k.scatter(result, slow, slots, 1)
     return k
 
 

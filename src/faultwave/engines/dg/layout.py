@@ -8,7 +8,11 @@ the order and the threads, and a step of a whole cluster needs no second set of 
 Where the two sides do not step together (NUMERICS 4.4) a cell keeps to its own slot: towards a slower neighbour its
 waves are summed in an extra slot and the neighbour's derivative traces are integrated into its own; a fault face finds
 in its slot the reply of the friction solve; a boundary face its own wave. Towards a faster neighbour a cell reads that
-neighbour's sum. Sums are kept for two steps of the slower side, so that the faster may go on first.
+that neighbour's sum. Sums are kept for two steps of the slower side, so that the faster may go on first.
+
+The cells of a cluster come in three kinds, one after the other: those somebody looks at between a step's correction and
+the next prediction, others that leave more than waves, and plain ones. The first two kinds are sorted by what each
+leaves, so that most batches do the same work. Slot 0 of what they leave is nobody's (``kernels.language.When``).
 """
 
 from __future__ import annotations
@@ -54,19 +58,25 @@ class Layout:
 
     cell_at: np.ndarray
     position: np.ndarray  # (cells,)
+    watched_ranges: tuple[tuple[int, int], ...]
     keep_ranges: tuple[tuple[int, int], ...]
     plain_ranges: tuple[tuple[int, int], ...]
-    history: np.ndarray  # (positions,) slot of the stored derivatives; trash where none
+    history: np.ndarray  # (positions,) slot of the stored derivatives; 0 where none
     histories: int
+    slow: np.ndarray  # (positions, 4) slot of the derivatives' traces left for a faster neighbour; 0 where none
+    slow_slots: int
+    friction: (
+        np.ndarray
+    )  # (positions, 4) slot of the derivatives' traces of both quantities at a fault face; 0 elsewhere
+    friction_far: int  # first slot of those that arrive from other processes
+    friction_slots: int  # the last is never written
     own: np.ndarray  # (positions, 4) a cell's own slots
     incoming: np.ndarray  # (2, positions, 4) where the neighbours' waves are, in even and odd steps
     outgoing: np.ndarray  # (2, positions, 4) where the waves of the next step go; ``incoming`` but for kept cells
     aside: np.ndarray  # (positions, 4) a second slot for faces with friction; ``own`` elsewhere
     wave_slots: int
-    slow_slots: int
     accumulate: Ranged  # own slot, sums of even and of odd steps of the slower side
     integrate: Ranged  # derivative traces of the slower side, own slot
-    slow: tuple[Ranged, ...]  # by local face: derivatives, their traces
     channels: tuple[Channel, ...] = ()  # to other processes
 
     @property
@@ -104,12 +114,16 @@ def build_layout(
     lanes: int,
     border: Border | None = None,
     clusters: int = 0,
+    watched: np.ndarray | None = None,
+    driven: np.ndarray | None = None,
 ) -> Layout:
     """Lay out cells (nc,) with face neighbours (nc, 4), -1 at boundaries and where ``border`` names another process.
 
-    cluster (nc,): neighbours at most one apart; fault (nc, 4): faces with friction; keep (nc,): cells whose derivatives
-    are wanted (receivers, surfaces) beyond those that need it; curve: permutation of cells along a space-filling curve;
-    clusters: how many there are on all processes. Cells at the border are kept, so that they go first in every step.
+    cluster (nc,): neighbours at most one apart; fault (nc, 4): faces with friction; driven (nc, 4): faces with a field of
+    their own; keep (nc,): cells whose derivatives are wanted (receivers, surfaces); watched (nc,): cells whose dofs are
+    read or changed between a correction and the next prediction; curve: permutation of cells along a space-filling curve;
+    clusters: how many there are on all processes. Plain cells have no part in what leaves the process: the others go
+    first in every step.
     """
     cells, clusters = len(cluster), max(clusters, int(cluster.max(initial=0)) + 1)
     border = border or Border.none()
@@ -117,19 +131,22 @@ def build_layout(
     remote[border.cell, border.face] = True
     other = np.where(neighbours >= 0, cluster[neighbours], cluster[:, None])
     other[border.cell, border.face] = border.cluster
-    regular = ((neighbours >= 0) | remote) & ~fault
+    apart = fault if driven is None else fault | driven
+    watched = np.zeros(cells, bool) if watched is None else watched
+    regular = ((neighbours >= 0) | remote) & ~apart
     if (np.abs(other - cluster[:, None])[regular] > 1).any():
         raise ValueError("neighbours more than one cluster apart")
-    if (other != cluster[:, None])[fault & (neighbours >= 0)].any():
+    if (other != cluster[:, None])[apart & (neighbours >= 0)].any():
         raise ValueError("the two cells of a fault face must be in one cluster")
     faster, slower = regular & (other < cluster[:, None]), regular & (other > cluster[:, None])
-    keep = keep | faster.any(1) | fault.any(1) | remote.any(1)
+    leaves = keep | faster.any(1) | fault.any(1) | remote.any(1)
 
     rank = np.empty(cells, np.int64)
     rank[curve] = np.arange(cells)
-    group = 2 * cluster + ~keep
-    order = np.lexsort((rank, group))
-    placed = ranged(order[:, None], group[order], 2 * clusters, lanes, np.array([-1]))
+    group = 3 * cluster + np.where(watched, 0, np.where(leaves, 1, 2))
+    amount = np.concatenate([keep[:, None], fault, faster], 1) @ (1 << np.arange(9))
+    order = np.lexsort((rank, amount, group))
+    placed = ranged(order[:, None], group[order], 3 * clusters, lanes, np.array([-1]))
     cell_at = placed.rows[:, 0]
     position = np.empty(cells, np.int64)
     position[cell_at[cell_at >= 0]] = np.flatnonzero(cell_at >= 0)
@@ -139,12 +156,12 @@ def build_layout(
     summed = _numbers(slower, 0)
     count = int(slower.sum())
     aside = own.copy()
-    aside[position] = np.where(fault, _numbers(fault, 4 * size + 2 * count), own[position])
+    aside[position] = np.where(apart, _numbers(apart, 4 * size + 2 * count), own[position])
     here, late = cluster[border.cell], slower[border.cell, border.face]
-    waves_end, series_end = 4 * size + 2 * count + int(fault.sum()), int(faster.sum())
+    waves_end, series_end = 4 * size + 2 * count + int(apart.sum()), 1 + int(faster.sum())
     arrive = np.zeros(neighbours.shape, np.int64)
     arrive[border.cell, border.face] = _received(border, here, late, waves_end, series_end)
-    trash, slow_trash = waves_end + int((~late).sum()), series_end + int(late.sum())
+    trash = waves_end + int((~late).sum())
     inside = own[position]
     there = np.where(neighbours >= 0, inside[neighbours, neighbour_faces], 0)
     near_summed = np.where(neighbours >= 0, summed[neighbours, neighbour_faces], 0)
@@ -156,9 +173,11 @@ def build_layout(
         sums = np.where(remote, arrive, sums)
         incoming[turn, position] = np.where(faster | (remote & ~slower), sums, outgoing[turn, position])
 
-    kept = keep[np.maximum(cell_at, 0)] & (cell_at >= 0)
-    history = np.where(kept, np.cumsum(kept) - 1, kept.sum())
-    slow_number = _numbers(faster, 0)
+    history, slow, friction = np.zeros(size, np.int64), np.zeros((size, 4), np.int64), np.zeros((size, 4), np.int64)
+    history[position] = _numbers(keep, 1)
+    slow_number = _numbers(faster, 1)
+    slow[position], friction[position] = slow_number, _numbers(fault, 1)
+    mine = 1 + int(fault.sum())
     near_slow = np.where(neighbours >= 0, slow_number[neighbours, neighbour_faces], arrive)
 
     c, f = np.nonzero(slower)
@@ -166,18 +185,12 @@ def build_layout(
     sums_list = ranged(
         np.stack([inside[c, f], even, even + count], 1), cluster[c], clusters, lanes, np.array([trash, trash, trash])
     )
-    joins = ranged(
-        np.stack([near_slow[c, f], inside[c, f]], 1), cluster[c], clusters, lanes, np.array([slow_trash, trash])
-    )
-    slow = []
-    for face in range(4):
-        c = np.flatnonzero(faster[:, face])
-        rows = np.stack([history[position[c]], slow_number[c, face]], 1)
-        part = ranged(rows, cluster[c], clusters, lanes, np.array([kept.sum(), slow_trash]))
-        slow.append(Ranged(part.rows, np.where(part.source >= 0, c[part.source] if len(c) else -1, -1), part.ranges))
+    joins = ranged(np.stack([near_slow[c, f], inside[c, f]], 1), cluster[c], clusters, lanes, np.array([0, trash]))
     return Layout(
-        cell_at, position, placed.ranges[0::2], placed.ranges[1::2], history, int(kept.sum()) + 1, own, incoming,
-        outgoing, aside, trash + 1, slow_trash + 1, sums_list, joins, tuple(slow),
+        cell_at, position, placed.ranges[0::3], placed.ranges[1::3], placed.ranges[2::3], history, 1 + int(keep.sum()),
+        slow, series_end + int(late.sum()), friction, mine,
+        mine + int((fault & (neighbours < 0)).sum()) + 1, own, incoming, outgoing, aside, trash + 1,
+        sums_list, joins,
         _channels(border, here, arrive, inside, 4 * size + summed + np.array([0, count])[:, None, None], slow_number),
     )  # fmt: skip
 

@@ -258,16 +258,18 @@ class Lines(Operator):
         return np.concatenate([self.frames(), *parts, signs], 2)
 
     def predict(self, cluster: int, step: float, restart: bool) -> None:
+        self._run("history_of", self.layout.watched_ranges[cluster])
         self._run("history_of", self.layout.keep_ranges[cluster])
 
-    def correct_kept(self, cluster: int, step: float, offset: float) -> None:
+    def correct_watched(self, cluster: int, step: float, offset: float) -> None:
         self.correct(cluster, step, offset)
 
     def turn(self, cluster: int, step: float, restart: bool) -> None:
         self.predict(cluster, step, restart)
 
     def _everywhere(self, name: str, **scalars: Any) -> None:
-        for part in (self.layout.keep_ranges[0], self.layout.plain_ranges[0]):
+        lay = self.layout
+        for part in (lay.watched_ranges[0], lay.keep_ranges[0], lay.plain_ranges[0]):
             self._run(name, part, **scalars)
 
 

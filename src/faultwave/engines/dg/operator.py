@@ -60,7 +60,10 @@ class Operator:
         self.launches: dict[str, list[Callable[..., None]]] = {}  # by even and odd step
         self.turns = [0] * layout.clusters  # where each cluster's next waves go: even or odd
         self.sums = [0] * layout.clusters  # the same of each cluster's sums for its slower neighbour
-        self.border_predicted: Callable[[int], None] = _nothing  # once kept cells, those at the border among them, have
+        self.border_corrected: Callable[[int], None] = (
+            _nothing  # once all but plain cells have, those at the border among them
+        )
+        self.border_predicted: Callable[[int], None] = _nothing
         self._allocate()
         self._bind()
 
@@ -71,9 +74,13 @@ class Operator:
         self.waves = b.store(lay.wave_slots, form.b2 * form.faced)
         self.history = b.store(lay.histories, sum(form.rows) * form.Q)
         self.slow = b.store(lay.slow_slots, sum(form.out_rows) * form.faced)
+        self.friction = b.store(lay.friction_slots, sum(form.out_rows) * 2 * form.faced)
         self.cell = b.batch(size, 1, form.cell_size)
         self.face = b.batch(size, 4, form.face_size)
-        b.settle([self.q, self.kept, self.waves, self.cell, self.face], [*lay.keep_ranges, *lay.plain_ranges])
+        b.settle(
+            [self.q, self.kept, self.waves, self.cell, self.face],
+            [*lay.watched_ranges, *lay.keep_ranges, *lay.plain_ranges],
+        )
         real = lay.cell_at >= 0
         index = lay.cell_at[real]
         for buffer, values in (
@@ -87,27 +94,25 @@ class Operator:
         same = np.array_equal(lay.incoming, lay.outgoing)
         self.outgoing = self.incoming if same else [b.index(slots) for slots in lay.outgoing]
         self.history_slot = b.index(lay.history[:, None])
+        self.slow_slots, self.friction_slots = b.index(lay.slow), b.index(lay.friction)
 
     def _bind(self) -> None:
         form, lay = self.form, self.layout
-        main = [
-            kernels.predict(form, False), kernels.predict(form, True), kernels.correct(form), kernels.turn(form),
-            kernels.accumulate(form), kernels.integrate(form), kernels.evaluate(form),
-        ]  # fmt: skip
-        faces = [kernels.slow_traces(form, f, False) for f in range(4) if len(lay.slow[f].rows)]
-        if not len(lay.accumulate.rows):
-            main = [k for k in main if k.name not in ("accumulate", "integrate")]
-        compiled = self.backend.compile([*main, *faces])
+        kept = kernels.Kept(bool((lay.friction > 0).any()))
+        wanted = [make(form, which) for make in (kernels.predict, kernels.turn) for which in (None, kept)]
+        wanted += [kernels.correct(form), kernels.evaluate(form)]
+        if len(lay.accumulate.rows):
+            wanted += [kernels.accumulate(form), kernels.integrate(form)]
+        compiled = self.backend.compile(wanted)
         common = {
             "q": self.q, "cell": self.cell, "face": self.face, "waves": self.waves, "kept": self.kept, "history": self.history,
-            "slot": self.history_slot, "slow": self.slow,
+            "slot": self.history_slot, "slow": self.slow, "slow_slots": self.slow_slots, "friction": self.friction,
+            "friction_slots": self.friction_slots,
         }  # fmt: skip
         for i in range(2):
-            slots = common | {"incoming": self.incoming[i], "outgoing": self.incoming[i]}
-            for name in ("predict", "correct", "turn"):
+            slots = common | {"incoming": self.incoming[i], "outgoing": self.outgoing[i]}
+            for name in ("predict", "correct", "turn", "predict_keep", "turn_keep"):
                 self.launches.setdefault(name, []).append(compiled[name](slots))
-            slots["outgoing"] = self.outgoing[i]
-            self.launches.setdefault("predict_keep", []).append(compiled["predict_keep"](slots))
             if "accumulate" in compiled:
                 rows = self.backend.index(lay.accumulate.rows[:, [0, 1 + i]])
                 self.launches.setdefault("accumulate", []).append(compiled["accumulate"](common | {"slots": rows}))
@@ -115,25 +120,10 @@ class Operator:
         if "integrate" in compiled:
             rows = self.backend.index(lay.integrate.rows)
             self.launches["integrate"] = [compiled["integrate"](common | {"slots": rows})]
-        for f, listed in enumerate(lay.slow):
-            if len(listed.rows):
-                bound = {
-                    "slots": self.backend.index(listed.rows),
-                    "side": self.sides(listed.source, f),
-                    "traces": self.slow,
-                }
-                self.launches[f"slow_traces_{f}"] = [compiled[f"slow_traces_{f}"](common | bound)]
 
     def frames(self) -> np.ndarray:
         """(nc, 4, 3 or 9) normal and, where the law needs them, tangents of every face."""
         return self.form.frame_constants(self.cells)
-
-    def sides(self, source: np.ndarray, face: int) -> Any:
-        """Batch of the form's ``side_constants`` for the listed cells' local face; -1 pads."""
-        side = self.backend.batch(len(source), 1, self.form.side_size)
-        real = source >= 0
-        side.put(self.form.side_constants(self.cells, source[real], face)[:, None], real)
-        return side
 
     def powers(self, step: float) -> tuple[list[float], list[float]]:
         """Taylor weights of D_k [per time unit^k] at ``step`` [s] and of the integral over [0, step]."""
@@ -142,45 +132,47 @@ class Operator:
 
     def predict(self, cluster: int, step: float, restart: bool) -> None:
         """``restart``: this step begins together with one of the next slower cluster."""
-        self._predict_kept(cluster, step)
+        weights = self._weights(step)
+        self._run("predict_keep", self.layout.watched_ranges[cluster], self.turns[cluster], **weights)
+        self._run("predict_keep", self.layout.keep_ranges[cluster], self.turns[cluster], **weights)
         self.border_predicted(cluster)
-        advance, integral = self.powers(step)
-        self._run("predict", self.layout.plain_ranges[cluster], self.turns[cluster], advance=advance, integral=integral)
+        self._run("predict", self.layout.plain_ranges[cluster], self.turns[cluster], **weights)
         self._predicted(cluster, restart)
 
     def correct(self, cluster: int, step: float, offset: float) -> None:
         """``offset``: start of this step after the start of the slower neighbour's current step."""
-        self.correct_kept(cluster, step, offset)
+        self.correct_watched(cluster, step, offset)
+        self._run("correct", self.layout.keep_ranges[cluster], self.turns[cluster])
+        self.border_corrected(cluster)
         self._run("correct", self.layout.plain_ranges[cluster], self.turns[cluster])
 
-    def correct_kept(self, cluster: int, step: float, offset: float) -> None:
+    def correct_watched(self, cluster: int, step: float, offset: float) -> None:
         """The part of ``correct`` whose result others look at before the next step; ``turn`` does the rest."""
         lay = self.layout
         after, before = self.powers(offset + step)[1], self.powers(offset)[1]
         weight = [a - b for a, b in zip(after, before, strict=True)]
         self._run("integrate", lay.integrate.ranges[cluster], weight=weight)
-        self._run("correct", lay.keep_ranges[cluster], self.turns[cluster])
+        self._run("correct", lay.watched_ranges[cluster], self.turns[cluster])
 
     def turn(self, cluster: int, step: float, restart: bool) -> None:
-        """After ``correct_kept``: correct the plain cells and predict all, in one pass where that can be."""
-        self._predict_kept(cluster, step)
+        """After ``correct_watched``: correct the other cells and predict all, in one pass where that can be."""
+        weights = self._weights(step)
+        self._run("predict_keep", self.layout.watched_ranges[cluster], self.turns[cluster], **weights)
+        self._run("turn_keep", self.layout.keep_ranges[cluster], self.turns[cluster], **weights)
+        self.border_corrected(cluster)
         self.border_predicted(cluster)
-        advance, integral = self.powers(step)
-        self._run("turn", self.layout.plain_ranges[cluster], self.turns[cluster], advance=advance, integral=integral)
+        self._run("turn", self.layout.plain_ranges[cluster], self.turns[cluster], **weights)
         self._predicted(cluster, restart)
 
-    def _predict_kept(self, cluster: int, step: float) -> None:
+    def _weights(self, step: float) -> dict[str, list[float]]:
         advance, integral = self.powers(step)
-        part = self.layout.keep_ranges[cluster]
-        self._run("predict_keep", part, self.turns[cluster], advance=advance, integral=integral)
+        return {"advance": advance, "integral": integral}
 
     def _predicted(self, cluster: int, restart: bool) -> None:
-        lay = self.layout
         self.turns[cluster] ^= 1
         self.sums[cluster] ^= int(restart)
-        for f in range(4):
-            self._run(f"slow_traces_{f}", lay.slow[f].ranges[cluster])
-        self._run("accumulate", lay.accumulate.ranges[cluster], self.sums[cluster], keep=0.0 if restart else 1.0)
+        part = self.layout.accumulate.ranges[cluster]
+        self._run("accumulate", part, self.sums[cluster], keep=0.0 if restart else 1.0)
 
     def _run(self, name: str, part: tuple[int, int], turn: int = 0, **scalars: Any) -> None:
         if part[1] > part[0]:
@@ -249,7 +241,7 @@ class Operator:
 
     def nbytes(self) -> int:
         buffers: Iterable[Any] = (
-            self.q, self.kept, self.waves, self.history, self.slow, self.cell, self.face, *self.incoming,
+            self.q, self.kept, self.waves, self.history, self.slow, self.friction, self.cell, self.face, *self.incoming,
             *([] if self.outgoing is self.incoming else self.outgoing),
         )  # fmt: skip
         return sum(b.nbytes for b in buffers)
@@ -284,7 +276,7 @@ class Evaluator:
 
     def __call__(self, cluster: int, tau: float) -> None:
         lay = self.operator.layout
-        for part in (lay.keep_ranges[cluster], lay.plain_ranges[cluster]):
+        for part in (lay.watched_ranges[cluster], lay.keep_ranges[cluster], lay.plain_ranges[cluster]):
             if part[1] > part[0]:
                 self.launch(*part, advance=self.operator.powers(tau)[0])
 

@@ -113,6 +113,19 @@ class ContravariantElastic(ComponentForm):
         self.restrict(k, where, face, out, columns)
         self.restrict(k, source, face, out, [(6 + a, 3 + a) for a in range(3)])
 
+    def _physics(self, t: Any, cell: Any, face: Any, i: int) -> tuple[list[Any], Any, Any, list[Any]]:
+        """Traction and velocity in the cell's components, g . v' and G g, from [s g, v']."""
+        traction = [-(cell[17] * face[0]) * t[a] for a in range(3)]
+        return traction, t[3:6], combine(GRADIENT[i], t[3:6]), turned(cell[9:15], i)
+
+    def _wave(self, t: Any, cell: Any, face: Any, i: int) -> list[Any]:
+        """Physical w of a face from [s g, v']."""
+        traction, flow, along, normal = self._physics(t, cell, face, i)
+        h, (zp, zs) = face[0], cell[19:21]
+        own = (zp - zs) * h * h
+        w = [traction[a] - zs * flow[a] - own * normal[a] * along for a in range(3)]
+        return [dot(cell[3 * x : 3 * x + 3], w) for x in range(3)]
+
     def publish(
         self, k: Kernel, total: Array, cell: Array, face: Array, emit: Callable[[int, Array], None], kept: Array
     ) -> None:
@@ -121,14 +134,11 @@ class ContravariantElastic(ComponentForm):
             self._trace(k, total.view(), i, trace.view())
 
             def split(t: Any, cell: Any, face: Any, i: int = i) -> Any:
-                h, normal = face[0], turned(cell[9:15], i)
-                zp, zs = cell[19:21]
-                traction = [-(cell[17] * h) * t[a] for a in range(3)]
-                flow, along = t[3:6], combine(GRADIENT[i], t[3:6])
-                own, other = (zp - zs) * h * h, (face[1] - face[2]) * h * h
-                w = [traction[a] - zs * flow[a] - own * normal[a] * along for a in range(3)]
+                traction, flow, along, normal = self._physics(t, cell, face, i)
+                h = face[0]
+                other = (face[1] - face[2]) * h * h
                 u = [traction[a] + face[2] * flow[a] + other * normal[a] * along for a in range(3)]
-                return [[dot(cell[3 * x : 3 * x + 3], w) for x in range(3)], u]
+                return [self._wave(t, cell, face, i), u]
 
             k.pointwise(split, [trace, cell, face.view(i, 1)], [wave, kept.view(i * self.b2, self.b2)])
             emit(i, wave)
@@ -179,24 +189,17 @@ class ContravariantElastic(ComponentForm):
 
     # Traces in physical components, for neighbours with other steps and for faults.
 
-    @property
-    def side_size(self) -> int:
-        return 5 + 18
+    def face_pair(self, k: Kernel, source: View, i: int, out: View, cell: Array, face: Array) -> None:
+        local = k.scratch("trace", self.b2, 6).view(0, out.rows)
+        self._trace(k, source, i, local)
 
-    def side_constants(self, cells: Cells, which: np.ndarray, face: int) -> np.ndarray:
-        basic = super().side_constants(cells, which, face)
-        jacobian = np.linalg.inv(directed(cells.inverse[which])).reshape(-1, 9)
-        height = 3.0 * cells.volume[which] / cells.areas[which, face]
-        return np.concatenate(
-            [basic, -(cells.material["rho"][which] / self.unit * height)[:, None] * jacobian, jacobian], 1
-        )
+        def turn(t: Any, cell: Any, face: Any) -> Any:
+            traction, flow, *_ = self._physics(t, cell, face, i)
+            return [[dot(cell[3 * x : 3 * x + 3], y) for y in (traction, flow) for x in range(3)]]
 
-    def face_trace(self, k: Kernel, source: View, face: int, out: View, side: Any) -> None:
-        local = k.scratch("local_trace", self.b2, 6).view(0, out.rows)
-        self._trace(k, source, face, local)
+        k.pointwise(turn, [local, cell, face.view(i, 1)], [out])
 
-        def turn(t: Any, side: Any) -> Any:
-            traction = [dot(side[5 + 3 * x : 8 + 3 * x], t[:3]) for x in range(3)]
-            return [[*traction, *[dot(side[14 + 3 * x : 17 + 3 * x], t[3:6]) for x in range(3)]]]
-
-        k.pointwise(turn, [local, side], [out])
+    def face_wave(self, k: Kernel, source: View, i: int, out: View, cell: Array, face: Array) -> None:
+        local = k.scratch("trace", self.b2, 6).view(0, out.rows)
+        self._trace(k, source, i, local)
+        k.pointwise(lambda t, c, f: [self._wave(t, c, f, i)], [local, cell, face.view(i, 1)], [out])

@@ -103,16 +103,12 @@ class ContravariantAcoustic(ComponentForm):
 
         k.pointwise(add, [lifted, cell, q, *[face.view(i, 1) for i in range(4)]], [q])
 
-    @property
-    def side_size(self) -> int:
-        return 4 + 2
+    def face_pair(self, k: Kernel, source: View, i: int, out: View, cell: Array, face: Array) -> None:
+        local = k.scratch("trace", self.b2, 2).view(0, out.rows)
+        self._trace(k, source, i, local)
+        k.pointwise(lambda t, c, f: [[c[7] * t[0], -f[0] * t[1]]], [local, cell, face.view(i, 1)], [out])
 
-    def side_constants(self, cells: Cells, which: np.ndarray, face: int) -> np.ndarray:
-        height = 3.0 * cells.volume[which] / cells.areas[which, face]
-        own = np.stack([cells.material["rho"][which] / self.unit, -height], 1)
-        return np.concatenate([super().side_constants(cells, which, face), own], 1)
-
-    def face_trace(self, k: Kernel, source: View, face: int, out: View, side: Any) -> None:
-        local = k.scratch("local_trace", self.b2, 2).view(0, out.rows)
-        self._trace(k, source, face, local)
-        k.pointwise(lambda t, side: [[side[4] * t[0], side[5] * t[1]]], [local, side], [out])
+    def face_wave(self, k: Kernel, source: View, i: int, out: View, cell: Array, face: Array) -> None:
+        local = k.scratch("trace", self.b2, 2).view(0, out.rows)
+        self._trace(k, source, i, local)
+        k.pointwise(lambda t, c, f: [[c[7] * t[0] + (c[9] * f[0]) * t[1]]], [local, cell, face.view(i, 1)], [out])

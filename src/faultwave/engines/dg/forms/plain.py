@@ -334,17 +334,32 @@ class Form:
                 k.pointwise(lambda d: [list(d)], [target], [series.view(step * self.b3, self.b3)])
             source = target
 
-    def face_trace(self, k: Kernel, source: View, face: int, out: View, side: Any) -> None:
-        """out (rows2, 2 face channels) = physical [T, v] of ``source`` on a local face; ``side``: rows of ``side_constants``."""
+    def face_trace(self, k: Kernel, source: View, face: int, out: View, frame: Any) -> None:
+        """out (rows2, 2 face channels) = physical [T, v] of ``source`` on a local face."""
         law = self.law
         pair = k.scratch("pair", self.b3, 2 * self.faced)
 
-        def both(q: Any, side: Any) -> Any:
-            flux, potential = self.onto(side, law.flux(q, side[:3])), self.onto(side, law.potential(q))
+        def both(q: Any, frame: Any) -> Any:
+            flux, potential = self.onto(frame, law.flux(q, frame[:3])), self.onto(frame, law.potential(q))
             return [[*flux, *potential] if law.traction_is_flux else [*potential, *flux]]
 
-        k.pointwise(both, [source, side], [pair.view(0, source.rows)])
+        k.pointwise(both, [source, frame], [pair.view(0, source.rows)])
         self.restrict(k, pair.view(0, source.rows), face, out, [(i, i) for i in range(2 * self.faced)])
+
+    def face_pair(self, k: Kernel, source: View, i: int, out: View, cell: Array, face: Array) -> None:
+        """out (rows2, 2 face channels) = physical [T, v] of ``source`` on the local face ``i``."""
+        self.face_trace(k, source, i, out, face.view(i, 1, 0, self.frames))
+
+    def face_wave(self, k: Kernel, source: View, i: int, out: View, cell: Array, face: Array) -> None:
+        """out (rows2, face channels) = physical w = T - Z v of ``source`` on the local face ``i``."""
+        m, trace = self.faced, k.scratch("trace", self.b2, 2 * self.faced).view(0, out.rows)
+        self.face_trace(k, source, i, trace, face.view(i, 1, 0, self.frames))
+
+        def wave(t: Any, cell: Any, face: Any) -> Any:
+            zv = self.law.apply_impedance(self.impedance(cell), face[:3], t[m:])
+            return [[t[c] - zv[c] for c in range(m)]]
+
+        k.pointwise(wave, [trace, cell, face.view(i, 1)], [out])
 
     def restrict(self, k: Kernel, source: View, face: int, out: View, columns: Sequence[tuple[int, int]]) -> None:
         """Columns of ``source`` to the modes of a local face."""
@@ -381,20 +396,6 @@ class Form:
     def off(self, frame: Any, y: Any) -> list[Any]:
         """The vector whose components ``onto`` gives."""
         return list(y) if self.faced == self.m else [y[0] * frame[3 + i] + y[1] * frame[6 + i] for i in range(3)]
-
-    @property
-    def side_size(self) -> int:
-        return self.frames + self.impedances
-
-    def side_constants(self, cells: Cells, which: np.ndarray, face: int) -> np.ndarray:
-        """(n, side_size): frame of the face, own impedance, and what ``face_trace`` needs."""
-        z = np.stack(self.law.impedance(cells.material), 1)
-        return np.concatenate([self.frame_constants(cells)[which, face], z[which]], 1)
-
-    def wave(self, t: Any, side: Any) -> list[Any]:
-        """w = T - Z v from [T, v] and a row of ``side_constants``."""
-        zv = self.law.apply_impedance(side[self.frames : self.frames + self.impedances], side[:3], t[self.faced :])
-        return [t[i] - zv[i] for i in range(self.faced)]
 
     def publish(
         self, k: Kernel, total: Array, cell: Array, face: Array, emit: Callable[[int, Array], None], kept: Array
