@@ -69,7 +69,7 @@ class Snapshots:
 
     def waiting(self, cluster: int, end: float) -> bool:
         """Whether a snapshot before ``end`` is due, without taking it."""
-        return cluster in self.active and math.ceil(end / self.interval - 1e-9) > self.next[cluster]
+        return cluster in self.watched and math.ceil(end / self.interval - 1e-9) > self.next[cluster]
 
     def deliver(self, number: int, cluster: int, items: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
         """``values`` (items, rows) of one cluster; writes the snapshot if it is the last."""
