@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
-from faultwave.base.errors import InputError
+from faultwave.base.errors import InputError, Problems
 from faultwave.domain import tets
 from faultwave.domain.tets.box import Box, box_mesh
 from faultwave.domain.tets.load import read_mesh
 from faultwave.domain.tets.matching import sort_cells
 from faultwave.domain.tets.partition import imbalance, partition, weights
-from faultwave.domain.tets.parts import read_slice, split, stored_parts, write_parts
+from faultwave.domain.tets.parts import read_slice, slice_topology, split, stored_parts, write_parts
 
 
 def prepared(n=6, **more):
@@ -107,6 +109,27 @@ def test_a_stored_mesh_is_the_mesh_and_its_slices_make_it_up(tmp_path, method, p
             np.testing.assert_array_equal(own, known.order[a:b])  # faces are seen with the same vertex order
     with pytest.raises(InputError, match=r"4 parts: it is stored in 2, 6"):
         read_slice(path, 4, 0)
+
+
+def test_a_part_costs_the_same_however_many_there_are(tmp_path):
+    """Memory of opening the first parts, of about as many cells each, in files of 4 to 108 parts: within 20 %."""
+    peaks = {}
+    for n, parts in ((4, 4), (8, 32), (12, 108)):
+        mesh, topology, shape, _, given = prepared(n)
+        order = tets.hilbert_order(shape.centroids)
+        found = np.empty(len(order), np.int64)
+        found[order] = np.arange(len(order)) * parts // len(order)
+        write_parts(tmp_path / "parts.h5", mesh, topology, found, [parts], order)
+        read_slice(tmp_path / "parts.h5", parts, 0)
+        peaks[parts] = []
+        for number in range(4):
+            tracemalloc.start()
+            taken = read_slice(tmp_path / "parts.h5", parts, number)
+            slice_topology(taken, taken.mesh, None, Problems())
+            peaks[parts].append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+    means = [np.mean(p) for p in peaks.values()]
+    assert max(means) < 1.2 * min(means), peaks
 
 
 def test_an_ordinary_mesh_is_not_stored_in_parts(tmp_path):

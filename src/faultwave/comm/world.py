@@ -32,6 +32,10 @@ class World:
         """Every process's value, in order, on the first; None elsewhere."""
         return [value] if self.mpi is None else self.mpi.gather(value, root=0)
 
+    def counts(self, count: int) -> list[int]:
+        """Every process's count, in order, everywhere."""
+        return [count] if self.mpi is None else self.mpi.allgather(count)
+
     def share(self, value: Any) -> Any:
         """The first process's value, everywhere."""
         return value if self.mpi is None else self.mpi.bcast(value, root=0)
@@ -46,6 +50,20 @@ class World:
         mine, found = np.array(values, float), np.empty(len(values))
         self.mpi.Allreduce(mine, found, MPI.MAX)
         return [float(v) for v in found]
+
+    def total(self, counts: Any) -> Any:
+        """Sums (n,) over all processes, everywhere, which must not depend on their order; unsigned numbers wrap around."""
+        if self.mpi is None:
+            return counts
+        from mpi4py import MPI
+
+        found = counts.copy()
+        self.mpi.Allreduce(MPI.IN_PLACE, found, MPI.SUM)
+        return found
+
+    def any(self, here: bool) -> bool:
+        """Whether it is so on one of the processes."""
+        return bool(self.largest([float(here)])[0])
 
     def wait(self) -> None:
         """Return when every process has come here."""

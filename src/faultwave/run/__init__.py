@@ -56,6 +56,6 @@ def _made(case: Case, force: bool, warnings: Sequence[Problem]) -> Session:
     if together.size > 1 and case.engine != "dg":
         raise NotBuiltError(Problem("ranks", f"the {case.engine} engine runs in one process"))
     engine = door(case)
-    plan = together.agree(lambda: engine.plan(case))
+    plan = together.agree(lambda: engine.share(case, together))
     made: Session = together.agree(lambda: engine.simulation(plan, force, warnings))
     return made

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,30 +47,29 @@ def _fields(asked: Sequence[str] | None, known: Sequence[str], default: Sequence
     return list(asked or default)
 
 
-def volume_cells(setting: Any, centroids: np.ndarray, groups: np.ndarray, some: bool = True) -> np.ndarray:
-    """Numbers of the cells in the setting's region and groups; with ``some`` it is an error that there are none."""
+def volume_cells(setting: Any, centroids: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Numbers of the cells in the setting's region and groups."""
     chosen = np.ones(len(centroids), bool)
     if setting.region is not None:
         low, high = np.array(setting.region[0::2]), np.array(setting.region[1::2])
         chosen &= ((centroids >= low) & (centroids <= high)).all(1)
     if setting.groups is not None:
         chosen &= np.isin(groups, setting.groups)
-    if some and not chosen.any():
-        raise InputError(Problem("output.volume", "the region and groups hold no cell"))
     return np.flatnonzero(chosen)
 
 
 def check_asked(
-    case: Case, law: Law, mesh: tets.Mesh, topology: tets.Topology, shape: tets.Geometry, problems: Problems
-) -> None:
-    """Add every output that this case cannot give to ``problems``, and a backend that does not exist."""
+    case: Case, law: Law, mesh: tets.Mesh, topology: tets.Topology, shape: tets.Geometry, problems: Problems,
+    anywhere: Callable[[bool], bool] = bool,
+) -> None:  # fmt: skip
+    """Add every output that this case cannot give to ``problems``, and a backend that does not exist. ``anywhere``: whether
+    something is so in any process's piece."""
     out, name = case.output, case.numerics.backend
     if name not in backends.names():
         known = backends.names()
         problems.error("numerics.backend", f"'{name}' does not exist", ", ".join(known), suggest(name, known))
     checks = [
         (out.volume, lambda: volume_fields(out.volume, law)),
-        (out.volume, lambda: volume_cells(out.volume, shape.centroids, mesh.groups)),
         (out.surface, lambda: surface_fields(out.surface)),
         (out.fault, lambda: fault_fields(out.fault)),
         (out.fault_receivers, lambda: fault_receiver_fields(out.fault_receivers)),
@@ -81,11 +80,14 @@ def check_asked(
                 check()
             except InputError as error:
                 problems.extend(error.problems)
+    if out.volume is not None and not anywhere(len(volume_cells(out.volume, shape.centroids, mesh.groups)) > 0):
+        problems.error("output.volume", "the region and groups hold no cell")
+    surface = (topology.kinds == tets.BoundaryKind.FREE_SURFACE).any()
     if out.surface is not None and "v1" not in law.quantities:
         problems.error(
             "output.surface", f"the {law.name} law has no particle velocity", advice="Ask for output.volume."
         )
-    elif out.surface is not None and not (topology.kinds == tets.BoundaryKind.FREE_SURFACE).any():
+    elif out.surface is not None and not anywhere(bool(surface)):
         problems.error("output.surface", "the mesh has no free surface", advice="Free surfaces carry tag 1.")
     if out.spectrum is not None and out.receivers is None:
         problems.error("output.spectrum", "looks at what receivers record, and there are none", "output.receivers")

@@ -55,7 +55,7 @@ class Engine:
             top.neighbour_faces,
             plan.share.beyond if plan.share else None,
         )
-        unit = plan.time_unit if plan.fault is None else 1.0  # friction counts in seconds
+        unit = plan.time_unit if plan.case.fault is None else 1.0  # friction counts in seconds
         (worst,) = plan.world.largest([worst_shape(geo.inverse, self.backend.dtype)])  # one form for all processes
         self.operator = make_operator(numerics, plan.law, self.backend, self.layout, cells, unit, shapely(worst))
         self.fault = self._fault()

@@ -8,6 +8,7 @@ from typing import Any
 
 from faultwave.base.errors import Problem
 from faultwave.case.model import Case
+from faultwave.comm import World
 from faultwave.run.session import Session
 
 Sections = list[tuple[str, list[tuple[str, ...]]]]
@@ -15,9 +16,11 @@ Sections = list[tuple[str, list[tuple[str, ...]]]]
 
 @dataclass(frozen=True)
 class Door:
-    """The way into an engine. ``plan(case)`` raises InputError with every problem; plans are the engine's own."""
+    """The way into an engine. ``plan(case)`` raises InputError with every problem; plans are the engine's own.
+    ``share(case, world)`` is the plan of one of several processes."""
 
     plan: Callable[[Case], Any]
+    share: Callable[[Case, World], Any]
     simulation: Callable[[Any, bool, Sequence[Problem]], Session]
     report: Callable[[Any, Case], Sections]
 
@@ -29,7 +32,9 @@ def door(case: Case) -> Door:
         from faultwave.run.fd import report as grid_report
         from faultwave.run.fd.simulation import FdSimulation
 
-        return Door(grid_plan.make_plan, FdSimulation, grid_report.plan_report)
-    from faultwave.run import plan, report, simulation
+        return Door(
+            grid_plan.make_plan, lambda case, world: grid_plan.make_plan(case), FdSimulation, grid_report.plan_report
+        )
+    from faultwave.run import plan, report, share, simulation
 
-    return Door(plan.make_plan, simulation.Simulation, report.plan_report)
+    return Door(plan.make_plan, share.plan_for, simulation.Simulation, report.plan_report)

@@ -100,7 +100,7 @@ def volume(engine: Engine, setting: Any, open_writers: Callable[..., list[Writer
     names = list(plan.law.quantities)
     fields = volume_fields(setting, plan.law)
     corners, centres = refine_tet(setting.refinement)
-    cells = volume_cells(setting, plan.geometry.centroids, plan.mesh.groups, plan.share is None)
+    cells = volume_cells(setting, plan.geometry.centroids, plan.mesh.groups)
     geo = plan.geometry
     points = geo.origin[cells, None, None] + np.einsum("cij,snj->csni", geo.jacobian[cells], corners)
     flip = np.linalg.det(geo.jacobian[cells]) < 0  # sorted cells may be mirrored; written ones are positive

@@ -22,6 +22,7 @@ from faultwave.run.fault_plan import FaultPlan, plan_fault
 from faultwave.run.initial import check_initial
 from faultwave.run.integrators import check_integrator
 from faultwave.run.layers import layer_damping
+from faultwave.run.pieces import Whole
 from faultwave.run.points import Points, place_fault_receivers, place_receivers
 from faultwave.run.ports import plan_ports
 from faultwave.run.surfaces import Surface, plan_flux
@@ -90,23 +91,23 @@ class Plan:
         return len(self.mesh.cells)
 
 
-def make_plan(case: Case, mesh: tets.Mesh | None = None) -> Plan:
+def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: Whole | None = None) -> Plan:
     """Read and check everything. Raises InputError with all problems that can be known at once.
 
-    ``mesh``: taken instead of the one the case names.
+    ``mesh``: taken instead of the one the case names; ``whole``: knows the rest of it where it is a piece, and points in
+    other pieces then have cell -2.
     """
-    physics = law(case.law)
-    mesh = tets.load_mesh(case.mesh) if mesh is None else mesh
-    tets.check_mesh(mesh, case.mesh.boundaries).raise_errors()
-    topology = tets.build_topology(mesh, case.mesh.boundaries)
+    physics, whole = law(case.law), whole or Whole()
+    mesh, topology = whole.prepared(tets.load_mesh(case.mesh) if mesh is None else mesh, case)
     shape = tets.geometry(mesh, topology)
     problems = Problems()
     material = _material(case, physics, mesh, topology, problems)
-    problems.raise_errors()
+    whole.agree(problems)
     material |= layer_damping(case, physics, mesh, topology, material, problems)
-    problems.raise_errors()
-    physics = physics.adapted(material)
-    frictional = (topology.kinds == tets.BoundaryKind.FAULT) & (topology.neighbours >= 0) & (case.fault is not None)
+    whole.agree(problems)
+    physics = physics.adapted({k: np.array([whole.most(float(v.max()))]) for k, v in material.items()})
+    across = whole.across(topology.neighbours)
+    frictional = (topology.kinds == tets.BoundaryKind.FAULT) & across & (case.fault is not None)
     walls = _walls(case, mesh, topology, problems)
     step = stable_steps(case, physics, shape, material, problems)
     clusters = case.numerics.clustering
@@ -118,6 +119,7 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None) -> Plan:
     for port in ports:
         drives.driven[port.surface.cells, port.surface.faces] = port.function is not None
     drives = replace(drives, ports=ports)
+    whole.meet(problems)
     clustering = tets.assign_clusters(
         step,
         topology.neighbours,
@@ -126,25 +128,30 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None) -> Plan:
         clusters.wiggle_minimum,
         clusters.wiggle_step,
         clusters.maximum,
+        elsewhere=whole,
     )
     fault = None
+    ruptures = whole.any(bool(frictional.any()))
     with collected(problems):
-        fault = plan_fault(case, mesh, topology, shape, material, frictional) if case.fault is not None else None
+        if case.fault is not None and (frictional.any() or not ruptures):
+            fault = plan_fault(case, mesh, topology, shape, material, frictional)
+    whole.meet(problems)
     receivers = fault_receivers = None
     with collected(problems):
-        receivers = place_receivers(case.output.receivers, mesh, topology, shape)
-    if fault is not None or case.fault is None:  # a fault that could not be planned has said so
+        receivers = place_receivers(case.output.receivers, mesh, topology, shape, whole)
+    whole.meet(problems)
+    if fault is not None or case.fault is None or whole.elsewhere:  # a fault that could not be planned has said so
         with collected(problems):
-            fault_receivers = place_fault_receivers(case.output.fault_receivers, fault)
+            fault_receivers = place_fault_receivers(case.output.fault_receivers, fault, whole)
     sources: tuple[PointSource, ...] = ()
     with collected(problems):
         sources = (*load_sources(case.sources, projection=case.projection), *drives.points)
     where, local = np.zeros(0, np.int64), np.zeros((0, 3))
     if sources:
-        found = tets.locate(np.array([s.location for s in sources], float), topology, shape, mesh.vertices)
+        found = whole.locate(np.array([s.location for s in sources], float), topology, shape, mesh)
         where, local = found.cells, found.xi
         for s, cell, far in zip(sources, found.cells, found.distance, strict=True):
-            if cell < 0:
+            if cell == -1:
                 problems.error(f"source at {tuple(map(float, s.location))}", f"lies {far:.6g} m outside the mesh")
     for i, source in enumerate(case.sources):
         if source.kind not in physics.point_sources:
@@ -153,30 +160,30 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None) -> Plan:
                 f"sources[{i}].kind", what, ", ".join(physics.point_sources), "Give electric ones as 'currents'."
             )
     _not_built(case, topology, problems)
-    check_asked(case, physics, mesh, topology, shape, problems)
+    check_asked(case, physics, mesh, topology, shape, problems, whole.any)
     with collected(problems):
         check_initial(case, physics, material, shape.centroids)
-    problems.raise_errors()
+    whole.agree(problems)
     flux: tuple[Surface, ...] = ()
     with collected(problems):
         flux = plan_flux(case, mesh, topology, problems)
     around = None
     with collected(problems):
         around = plan_far_field(case, mesh, topology, material, problems)
-    problems.raise_errors()
+    whole.agree(problems)
     keep = np.zeros(len(mesh.cells), bool)
     if around is not None:
         keep[around.cells] = True
     for surface in (*flux, *(port.surface for port in ports)):
         keep[surface.cells] = True
     if receivers is not None:
-        keep[receivers.cells] = True
+        keep[receivers.cells[receivers.cells >= 0]] = True
     watched = np.zeros(len(mesh.cells), bool)
-    watched[where] = True
+    watched[where[where >= 0]] = True
     for body in drives.bodies:
         watched[body.cells] = True
     if fault is not None and fault_receivers is not None:
-        watched[fault.faces.cells[fault_receivers.cells]] = True
+        watched[fault.faces.cells[fault_receivers.cells[fault_receivers.cells >= 0]]] = True
     if case.output.surface is not None:
         keep |= (topology.kinds == tets.BoundaryKind.FREE_SURFACE).any(1)
     return Plan(

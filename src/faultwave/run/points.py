@@ -10,6 +10,7 @@ import numpy as np
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.log import get_logger
 from faultwave.domain import tets
+from faultwave.run.pieces import Whole
 
 
 @dataclass(frozen=True)
@@ -47,14 +48,16 @@ def read_points(setting: Any) -> np.ndarray:
     return np.array(points, float).reshape(-1, 3)
 
 
-def place_receivers(setting: Any, mesh: tets.Mesh, topology: tets.Topology, shape: tets.Geometry) -> Points | None:
-    """Cells of the receivers; a point outside the mesh is an error with its distance."""
+def place_receivers(
+    setting: Any, mesh: tets.Mesh, topology: tets.Topology, shape: tets.Geometry, whole: Whole
+) -> Points | None:
+    """Cells of the receivers, -2 in other processes' pieces; a point outside the mesh is an error with its distance."""
     if setting is None:
         return None
     points = read_points(setting)
-    found = tets.locate(points, topology, shape, mesh.vertices)
+    found = whole.locate(points, topology, shape, mesh)
     problems = Problems()
-    for i in np.flatnonzero(found.cells < 0):
+    for i in np.flatnonzero(found.cells == -1):
         x = ", ".join(f"{v:g}" for v in points[i])
         problems.error(
             f"receiver {i + 1} at ({x})", f"lies {found.distance[i]:.6g} m outside the mesh", "a point inside",
@@ -64,28 +67,30 @@ def place_receivers(setting: Any, mesh: tets.Mesh, topology: tets.Topology, shap
     return Points(points, points, found.cells, found.xi) if len(points) else None
 
 
-def place_fault_receivers(setting: Any, fault: Any) -> Points | None:
-    """Fault faces nearest to the points, with the coordinates of the projection on the face."""
+def place_fault_receivers(setting: Any, fault: Any, whole: Whole) -> Points | None:
+    """Fault faces nearest to the points, -2 where other processes have them, with the coordinates of the projection on
+    the face."""
     if setting is None:
         return None
     points = read_points(setting)
     if not len(points):
         return None
-    if fault is None or not len(fault.faces.area):
+    if not whole.any(fault is not None and len(fault.faces.area) > 0):
         raise InputError(Problem("output.fault_receivers", "the case has no fault with friction"))
-    faces = fault.faces
-    found = tets.nearest_fault_face(points, fault.topology, fault.geometry, fault.vertices)
-    table = {(int(c), int(f)): i for i, (cs, fs) in enumerate(zip(faces.cells, faces.faces, strict=True))
-             for c, f in zip(cs, fs, strict=True)}  # fmt: skip
-    items = np.array([table[int(c), int(f)] for c, f in zip(found.cells, found.faces, strict=True)])
-    corners = faces.corners[items]
+    items, nearest, distance = whole.nearest_fault(points, fault)
+    mine = np.flatnonzero(items >= 0)
+    local = np.full((len(points), 2), np.nan)
+    if not len(mine):
+        return Points(points, nearest, items, local)
+    corners = fault.faces.corners[items[mine]]
     edges = np.stack([corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]], 1)
-    offset = found.points - corners[:, 0]
+    offset = nearest[mine] - corners[:, 0]
     edge = np.sqrt((edges**2).sum(2)).max(1)
-    for i in np.flatnonzero(found.distance > edge):
+    for i in mine[distance[mine] > edge]:
         x = ", ".join(f"{v:g}" for v in points[i])
         get_logger(__name__).warning(
-            "fault receiver %d at (%s) lies %.4g m off the fault and is moved onto it", i + 1, x, found.distance[i]
+            "fault receiver %d at (%s) lies %.4g m off the fault and is moved onto it", i + 1, x, distance[i]
         )
-    local = np.linalg.solve(edges @ edges.transpose(0, 2, 1), np.einsum("nij,nj->ni", edges, offset)[..., None])[..., 0]
-    return Points(points, found.points, items, local)
+    solved = np.linalg.solve(edges @ edges.transpose(0, 2, 1), np.einsum("nij,nj->ni", edges, offset)[..., None])
+    local[mine] = solved[..., 0]
+    return Points(points, nearest, items, local)

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
-from faultwave.base.errors import NotBuiltError, Problem
+from faultwave.base.errors import FaultwaveError, NotBuiltError, Problem
+from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.domain import tets
+from faultwave.domain.tets.mesh import fingerprint
 from faultwave.domain.tets.partition import partition
 from faultwave.domain.tets.parts import stored_parts, stored_starts
 from faultwave.engines.dg.layout import Border
 from faultwave.run.fault_plan import FaultPlan
 from faultwave.run.partition import weights_of
-from faultwave.run.plan import Plan
+from faultwave.run.pieces import Parted, Piece, sliced
+from faultwave.run.plan import Plan, make_plan
 from faultwave.run.points import Points
 
 
@@ -36,7 +38,6 @@ class Share:
     smallest_step: float
     mesh_identity: str
     fault_cluster: int  # the fastest of the whole fault
-    fault_count: int  # faces of the whole fault
     whole_receivers: Points | None
     whole_fault_receivers: Points | None
     lent_fault_receivers: Points | None  # on faces owned elsewhere whose minus side is here
@@ -53,12 +54,62 @@ def cut(plan: Plan, parts: int) -> np.ndarray:
     return partition(plan.topology.neighbours, plan.geometry.centroids, given, parts)
 
 
+def plan_for(case: Case, world: World) -> Plan:
+    """The plan of this process's part where its mesh is stored so, else of the whole, to be shared out by ``share``."""
+    return plan_share(case, world) if sliced(case, world) else make_plan(case)
+
+
+def plan_share(case: Case, world: World) -> Plan:
+    """The plan of this process's part of a mesh stored in parts: nobody sees the whole mesh. Raises InputError.
+
+    Where parts meet along a fault with friction, all processes plan the whole instead.
+    """
+    piece = Piece(world, case)
+    try:
+        plan = make_plan(case, piece.loaded, piece)
+    except Parted:
+        return make_plan(case)
+    except FaultwaveError as error:
+        if not piece.agreed:  # the others do not know of it
+            world.abort(error)
+        raise
+    cell, face = piece.border.T
+    impedance = np.stack(plan.law.impedance({k: v[cell] for k, v in plan.material.items()}), 1)
+    beyond = np.full((*plan.topology.neighbours.shape, impedance.shape[1]), np.nan)
+    beyond[cell, face] = piece.neighbours.swap(impedance)
+    cluster = piece.neighbours.swap(plan.clustering.cluster[cell])
+    border = Border(cell, face, piece.numbers[cell], piece.rank, cluster, *piece.theirs.T)
+    counts = world.counts(0 if plan.fault is None else len(plan.fault.faces.area))
+    fault = plan.fault
+    if fault is not None:
+        number = fault.faces.number + sum(counts[: world.rank])
+        fault = replace(fault, faces=replace(fault.faces, number=number))
+    receivers, fault_receivers = (_held(p) for p in (plan.receivers, plan.fault_receivers))
+    sources = np.flatnonzero(plan.source_cells >= 0)
+    fastest = piece.least(np.inf if fault is None else float(plan.clustering.cluster[fault.faces.cells].min()))
+    made = Share(
+        world, piece.numbers, receivers, fault_receivers, sources, border, beyond, piece.least(float(plan.step.min())),
+        _text(piece.fingerprint()), int(fastest) if np.isfinite(fastest) else 0, plan.receivers, plan.fault_receivers, None,
+    )  # fmt: skip
+    same = np.arange(plan.cells)
+    return replace(
+        plan,
+        fault=fault,
+        receivers=_points(plan.receivers, receivers, same),
+        fault_receivers=_points(plan.fault_receivers, fault_receivers, np.arange(counts[world.rank])),
+        sources=tuple(plan.sources[i] for i in sources),
+        source_cells=plan.source_cells[sources],
+        source_points=plan.source_points[sources],
+        share=made,
+    )
+
+
 def share(plan: Plan, world: World, part: np.ndarray | None = None) -> Plan:
     """The plan of this process; the whole plan where it is alone. ``part`` (nc,): instead of an own cut.
 
     Where ``part`` parts the two cells of a fault face, both processes solve its friction.
     """
-    if world.size == 1:
+    if world.size == 1 or plan.share is not None:
         return plan
     _check_built(plan)
     part = world.share(cut(plan, world.size) if world.first and part is None else part)
@@ -119,7 +170,6 @@ def share(plan: Plan, world: World, part: np.ndarray | None = None) -> Plan:
             float(plan.step.min()),
             identity(plan.mesh),
             int(clustering.cluster[plan.fault.faces.cells].min()) if plan.fault is not None else 0,
-            len(plan.fault.faces.area) if plan.fault is not None else 0,
             plan.receivers,
             plan.fault_receivers,
             lent,
@@ -142,10 +192,12 @@ def _check_built(plan: Plan) -> None:
 
 
 def identity(mesh: tets.Mesh) -> str:
-    """A hash of a mesh's vertices and cells."""
-    found = hashlib.sha256(mesh.vertices.tobytes())
-    found.update(mesh.cells.tobytes())
-    return found.hexdigest()
+    """By what a checkpoint knows a mesh."""
+    return _text(fingerprint(mesh, np.arange(len(mesh.cells))))
+
+
+def _text(found: np.ndarray) -> str:
+    return "-".join(f"{int(x):016x}" for x in found)
 
 
 def _rows(record: Any, chosen: np.ndarray) -> Any:
@@ -187,6 +239,10 @@ def _points(whole: Points | None, chosen: np.ndarray, here: np.ndarray) -> Point
     if whole is None or not len(chosen):
         return None
     return Points(whole.requested[chosen], whole.located[chosen], here[whole.cells[chosen]], whole.local[chosen])
+
+
+def _held(points: Points | None) -> np.ndarray:
+    return np.zeros(0, np.int64) if points is None else np.flatnonzero(points.cells >= 0)
 
 
 def collect(world: World, items: np.ndarray, values: Sequence[np.ndarray], count: int) -> list[np.ndarray] | None:

@@ -29,7 +29,7 @@ def check_mesh(mesh: Mesh, boundaries: Mapping[str, Sequence[int | str]] | None 
     check_numbers(mesh, problems)
     if problems.errors:
         return problems  # nothing further can be computed from vertices that are not there
-    _check_volumes(mesh, problems)
+    check_volumes(mesh, problems)
     match = match_faces(mesh)
     tags = np.take_along_axis(mesh.tags[:, FACE_OPPOSITE], match.order, axis=1)
     check_connections(mesh, match, tags, table, problems)
@@ -86,7 +86,8 @@ def check_numbers(mesh: Mesh, problems: Problems) -> None:
     )
 
 
-def _check_volumes(mesh: Mesh, problems: Problems) -> None:
+def check_volumes(mesh: Mesh, problems: Problems) -> None:
+    """Cells of positive volume."""
     volumes = signed_volumes(mesh)
     corners = mesh.vertices[mesh.cells]
     size = np.ptp(corners, axis=1).max(axis=1)
@@ -125,6 +126,22 @@ def check_connections(
     )
     own = np.flatnonzero(match.neighbours == np.arange(len(mesh.cells))[:, None])
     _report(problems, mesh.name, own, "faces whose neighbour is their own cell", show)
+    alone = match.neighbours < 0
+    alone.flat[match.crowded] = False
+    check_tags(mesh, match, alone, match.neighbours >= 0, tags, table, problems)
+    _check_fault_sides(mesh, match, tags, table.kinds(tags), problems, show)
+
+
+def check_tags(
+    mesh: Mesh, match: Matching, alone: NDArray[np.bool_], across: NDArray[np.bool_], tags: NDArray[np.int32],
+    table: TagTable, problems: Problems,
+) -> None:  # fmt: skip
+    """Tags (nc, 4) that are known and fit faces that are ``alone`` (nc, 4) or have a cell ``across``."""
+    centres = _FaceCentres(mesh, match)
+
+    def show(face: int) -> str:
+        return f"cell {face // 4} at {_point(centres(face))} with tag {tags.flat[face]}"
+
     kinds = table.kinds(tags)
     _report(
         problems,
@@ -135,8 +152,6 @@ def check_connections(
         allowed=table.describe(),
         advice="Say what it means in mesh.boundaries.",
     )
-    alone = match.neighbours < 0
-    alone.flat[match.crowded] = False
     internal = np.isin(kinds, INTERNAL)
     bare = np.flatnonzero(alone & internal)
     _report(
@@ -148,11 +163,10 @@ def check_connections(
         allowed=table.describe(),
         advice=_why_bare(mesh, match, tags, table, bare),
     )
-    covered = np.flatnonzero(~alone & ~internal & (kinds != UNKNOWN) & (match.neighbours >= 0))
+    covered = np.flatnonzero(~alone & ~internal & (kinds != UNKNOWN) & across)
     _report(
         problems, mesh.name, covered, "faces with a boundary tag but with a neighbour", show, allowed=table.describe()
     )
-    _check_fault_sides(mesh, match, tags, kinds, problems, show)
 
 
 def _check_fault_sides(

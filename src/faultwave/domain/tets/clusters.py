@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,37 @@ class Clustering:
     ratios: Integers
 
 
+class Elsewhere(Protocol):
+    """The cells that other processes have of the mesh."""
+
+    def least(self, value: float) -> float:
+        """The least of all processes."""
+
+    def most(self, value: float) -> float:
+        """The largest of all."""
+
+    def total(self, counts: Integers) -> Integers:
+        """The sums over all."""
+
+    def lower(self, cluster: Integers) -> bool:
+        """Lower clusters (nc,), in place, to one above their neighbours' elsewhere; whether that changed any, anywhere."""
+
+
+class Nowhere:
+    """All cells are here."""
+
+    def least(self, value: float) -> float:
+        return value
+
+    most = least
+
+    def total(self, counts: Integers) -> Integers:
+        return counts
+
+    def lower(self, cluster: Integers) -> bool:
+        return False
+
+
 def assign_clusters(
     dt: Floats,
     neighbours: Integers,
@@ -37,25 +69,28 @@ def assign_clusters(
     wiggle_step: float = 0.01,
     maximum: int | None = None,
     cost: Floats | None = None,
+    elsewhere: Elsewhere | None = None,
 ) -> Clustering:
     """Put every cell into the slowest cluster its step dt (nc,) allows.
 
     Neighbours (nc, 4) are at most one cluster apart, the two cells of a fault face (fault (nc, 4)) in the same one.
     rates: ratios between neighbouring clusters, the last repeats, a final 1 ends the ladder; (1,) is global time
     stepping. The base step is wiggle * min dt with the wiggle of least cost from ``wiggle_minimum`` to 1. maximum:
-    largest number of clusters. cost (nc,): cost of one update of each cell, default equal. Raises InputError for
-    impossible settings.
+    largest number of clusters. cost (nc,): cost of one update of each cell, default equal, whole numbers where some cells
+    are ``elsewhere``: histogram and speedup are of all cells. Raises InputError for impossible settings.
     """
     _check(dt, rates, wiggle_minimum, wiggle_step, maximum)
+    elsewhere = elsewhere or Nowhere()
     weights = np.ones(len(dt)) if cost is None else np.asarray(cost, float)
-    smallest = float(dt.min())
+    smallest, largest = elsewhere.least(float(dt.min())), elsewhere.most(float(dt.max()))
+    whole = float(elsewhere.total(np.array([weights.sum()]))[0])
     best: Clustering | None = None
     for wiggle in _wiggles(wiggle_minimum, wiggle_step):
-        trial = _assign(dt, neighbours, fault, rates, wiggle * smallest, maximum)
-        steps, ratios = _ladder(rates, wiggle * smallest, int(trial.max()) + 1)
-        histogram = np.bincount(trial, minlength=len(steps))
-        load = np.bincount(trial, weights, minlength=len(steps))
-        speedup = float(weights.sum() / smallest / (load / steps).sum())
+        trial = _assign(dt, neighbours, fault, rates, wiggle * smallest, largest, maximum, elsewhere)
+        steps, ratios = _ladder(rates, wiggle * smallest, int(elsewhere.most(float(trial.max()))) + 1)
+        histogram = elsewhere.total(np.bincount(trial, minlength=len(steps)))
+        load = elsewhere.total(np.bincount(trial, weights, minlength=len(steps)))
+        speedup = float(whole / smallest / (load / steps).sum())
         if best is None or speedup > best.speedup:
             best = Clustering(trial, steps, float(wiggle), histogram, speedup, ratios)
     assert best is not None
@@ -95,10 +130,11 @@ def _ladder(rates: tuple[int, ...], base: float, count: int) -> tuple[Floats, In
 
 
 def _assign(
-    dt: Floats, neighbours: Integers, fault: NDArray[np.bool_], rates: tuple[int, ...], base: float, maximum: int | None
-) -> Integers:
+    dt: Floats, neighbours: Integers, fault: NDArray[np.bool_], rates: tuple[int, ...], base: float, largest: float,
+    maximum: int | None, elsewhere: Elsewhere,
+) -> Integers:  # fmt: skip
     bounds = [base]
-    while bounds[-1] <= dt.max():
+    while bounds[-1] <= largest:
         rate = rates[min(len(bounds) - 1, len(rates) - 1)]
         if rate == 1 or len(bounds) == maximum:
             break
@@ -107,6 +143,8 @@ def _assign(
     cluster = np.searchsorted(np.array(bounds), dt * (1 + 1e-9), side="right") - 1
     cluster = np.maximum(cluster, 0)
     _normalise(cluster, neighbours, fault)
+    while elsewhere.lower(cluster):
+        _normalise(cluster, neighbours, fault)
     return cluster.astype(np.int64)
 
 

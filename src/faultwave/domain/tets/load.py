@@ -102,6 +102,13 @@ def transform(mesh: Mesh, scaling: Any, displacement: Any) -> Mesh:
         raise InputError(
             Problem("mesh.scaling", f"{matrix.tolist()} flattens the mesh", "a matrix that can be inverted")
         )
-    moved = replace(mesh, vertices=np.ascontiguousarray(mesh.vertices @ matrix.T + shift))
+    # Axis by axis: how a product of matrices rounds depends on the number of rows, which a part of a mesh has fewer of.
+    x = mesh.vertices
+    moved = replace(
+        mesh,
+        vertices=np.stack(
+            [x[:, 0] * a + x[:, 1] * b + x[:, 2] * c + s for (a, b, c), s in zip(matrix, shift, strict=True)], 1
+        ),
+    )
     # Only what the map mirrored is turned back: cells that were wrong in the file must still be found by the checks.
     return permute_vertices(moved, np.broadcast_to([0, 2, 1, 3], mesh.cells.shape)) if determinant < 0 else moved

@@ -17,8 +17,8 @@ _CHUNK = 4096
 
 @dataclass(frozen=True)
 class Located:
-    """cells (n,) that hold the points, -1 outside the mesh; xi (n, 3) reference coordinates in the sorted cell (NaN
-    outside); distance (n,) to the mesh, 0 inside [m]."""
+    """cells (n,) that hold the points, -1 outside the mesh, -2 in another process's part of it; xi (n, 3) reference
+    coordinates in the sorted cell (NaN elsewhere); distance (n,) to the mesh, 0 inside [m]."""
 
     cells: Integers
     xi: Floats

@@ -8,16 +8,19 @@ contiguous pieces, so its time and memory depend on the part alone.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import h5py
 import numpy as np
 
-from faultwave.base.errors import InputError, Problem
-from faultwave.domain.tets.mesh import Integers, Mesh, Topology, make_mesh, reorder_cells
+from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.domain.tets.checks import check_numbers, check_tags, check_volumes
+from faultwave.domain.tets.matching import Matching, sort_cells
+from faultwave.domain.tets.mesh import FACE_OPPOSITE, Integers, Mesh, Topology, make_mesh, reorder_cells
 from faultwave.domain.tets.puml import unpack, write_puml
+from faultwave.domain.tets.tags import tag_table
 
 GROUP = "parts"
 
@@ -135,3 +138,23 @@ def read_slice(path: str | Path, parts: int, number: int) -> Slice:
             mesh, a, starts, number, group["original"][a:b], group["neighbours"][a:b],
             group["neighbour_faces"][a:b].astype(np.int64),
         )  # fmt: skip
+
+
+def slice_topology(
+    piece: Slice, mesh: Mesh, boundaries: Mapping[str, Sequence[int | str]] | None, problems: Problems
+) -> Topology | None:
+    """As ``build_topology`` and ``check_mesh`` of ``mesh``, the slice's, perhaps moved; neighbours are cells of the slice,
+    -1 also where another part has them. None where something is wrong."""
+    table = tag_table(boundaries, mesh.named(2))
+    check_numbers(mesh, problems)
+    if problems.errors:
+        return None
+    check_volumes(mesh, problems)
+    cells, order = sort_cells(mesh)
+    local = piece.neighbours - piece.first
+    here = (piece.neighbours >= 0) & (local >= 0) & (local < len(cells))
+    neighbours, faces = np.where(here, local, -1), np.where(here, piece.neighbour_faces, -1)
+    tags = np.take_along_axis(mesh.tags[:, FACE_OPPOSITE], order, axis=1)
+    match = Matching(cells, order, neighbours, faces, np.zeros(0, np.int64))
+    check_tags(mesh, match, piece.neighbours < 0, piece.neighbours >= 0, tags, table, problems)
+    return Topology(cells, order, neighbours, faces, table.kinds(tags), tags)
