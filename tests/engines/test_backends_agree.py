@@ -49,7 +49,7 @@ def dg_kernels(form: Form) -> list[Kernel]:
     points = np.random.default_rng(0).normal(size=(5, form.b3))
     made = [make(form, kept) for make in (kernels.predict, kernels.turn) for kept in (None, kernels.Kept(fault=True))]
     return made + [
-        kernels.correct(form), kernels.evaluate(form), kernels.accumulate(form), kernels.integrate(form),
+        kernels.correct(form), kernels.sample(form, points), kernels.accumulate(form), kernels.integrate(form),
         kernels.surface(form, 1, points),
     ]  # fmt: skip
 
@@ -61,7 +61,7 @@ def test_no_kernel_is_forgotten() -> None:
         for n, f in vars(kernels).items()
         if getattr(f, "__annotations__", {}).get("return") == "Kernel" and f.__module__ == kernels.__name__
     }
-    assert makers == {"predict", "correct", "turn", "evaluate", "accumulate", "integrate", "surface"}
+    assert makers == {"predict", "correct", "turn", "sample", "accumulate", "integrate", "surface"}
 
 
 class Random:

@@ -92,7 +92,7 @@ class Engine:
     def settle(self) -> None:
         """Where all clusters have met: put together what several processes see."""
         if self.fault:
-            self.fault.far.settle()
+            self.fault.settle()
 
     def _fault(self) -> Fault | None:
         plan = self.plan

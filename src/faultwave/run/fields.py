@@ -112,16 +112,13 @@ def volume(engine: Engine, setting: Any, open_writers: Callable[..., list[Writer
     psi = tet_basis(centres, plan.case.numerics.order - 1)
     members = _by_cluster(plan.clustering.cluster[cells], engine.layout.clusters)
     shots = Snapshots(setting.interval, members, fields, len(centres), writers, engine.march.time)
-    evaluate = op.evaluator()
+    sample = op.sampler(psi)
     columns = [names.index(f) for f in fields]
 
     def deliver(number: int, cluster: int, tau: float) -> None:
         items = members[cluster]
-        evaluate(cluster, tau)
-        values = np.empty((len(items), len(centres), len(fields)))
-        for part in np.array_split(np.arange(len(items)), max(1, len(items) // 20000)):
-            dofs = evaluate.dofs(cells[items[part]])
-            values[part] = np.einsum("sb,cbf->csf", psi, dofs[:, :, columns])
+        sample(cluster, tau)
+        values = sample.get(cells[items])[:, :, columns]
         shots.deliver(number, cluster, items, {f: values[:, :, i] for i, f in enumerate(fields)})
 
     def before(cluster: int, time: float, step: float) -> None:

@@ -48,7 +48,8 @@ class LaneBuffer:
         self._shape = (rows, cols)
 
     def _select(self, items: np.ndarray | slice | None) -> tuple[np.ndarray, np.ndarray]:
-        index = np.arange(self.items)[slice(None) if items is None else items]
+        listed = isinstance(items, np.ndarray) and items.dtype != bool
+        index: Any = items if listed else np.arange(self.items)[slice(None) if items is None else items]
         return index // self.lanes, index % self.lanes
 
     def get(self, items: np.ndarray | slice | None = None, rows: slice = slice(None)) -> np.ndarray:

@@ -124,6 +124,7 @@ class Fault:
         self.damping, self.damping_end = damping, damping_end
         self.times = time_points(times)
         self.initial, self.columns = stress, recorded(moved)
+        self.reading: set[Any] = set()  # probes with readings to finish
         self.material, self.impedance = material, np.stack(operator.law.impedance(material), -1)  # (n, side, 2)
         groups, clusters, b = len(rule.phi), operator.layout.clusters, operator.backend
         n, points = len(faces.area), len(rule.weights)
@@ -214,13 +215,24 @@ class Fault:
 
     def record(self, items: np.ndarray | None = None) -> dict[str, np.ndarray]:
         """Every recorded value (faces, points), and the friction state by its names."""
-        where = self.item if items is None else self.item[items]
-        values = self.buffers["record"].get(where)
-        found = {name: values[..., i] for i, name in enumerate(self.columns)}
-        stress = self.buffers["stress"].get(where)
-        found |= {"stress_n": stress[..., 0], "stress1": stress[..., 1], "stress2": stress[..., 2]}
-        state = self.buffers["state"].get(where)
+        return self.named(*self.raw_record(np.arange(len(self.item)) if items is None else items))
+
+    def raw_record(self, items: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Record, stress and state (faces, points, columns); ``named`` tells what is what."""
+        where = self.item[items]
+        return tuple(self.buffers[name].get(where) for name in ("record", "stress", "state"))  # type: ignore[return-value]
+
+    def named(self, record: np.ndarray, stress: np.ndarray, state: np.ndarray) -> dict[str, np.ndarray]:
+        """The columns of ``raw_record`` by name."""
+        found = {name: record[..., i] for i, name in enumerate(self.columns)}
+        found |= {name: stress[..., i] for i, name in enumerate(("stress_n", "stress1", "stress2"))}
         return found | {name: state[..., i] for i, name in enumerate((*COMMON_STATE, *self.law.state))}
+
+    def settle(self) -> None:
+        """Where all clusters have met: finish the readings asked for."""
+        self.far.settle()
+        while self.reading:
+            self.reading.pop().settle()
 
     def state(self) -> dict[str, np.ndarray]:
         """All that changes in time, (faces, points, columns) each; ``set_state`` puts it back."""

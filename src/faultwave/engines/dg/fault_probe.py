@@ -8,18 +8,27 @@ points.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
+from typing import Any
 
 import numpy as np
 
 from faultwave.engines.dg.basis import face_points, inner, tet_basis, triangle_basis, triangle_basis_gradient
 from faultwave.engines.dg.fault import Fault
 from faultwave.engines.dg.fault_points import PERMUTATIONS
+from faultwave.engines.dg.operator import turned
 
 QUANTITIES = (
     "SRs", "SRd", "T_s", "T_d", "P_n", "u_n", "Mud", "StV", "Ts0", "Td0", "Pn0", "Sls", "Sld", "Vr", "ASl", "PSR", "RT", "DS", "P_f",
     "Tmp",
 )  # fmt: skip
 """What a probe can read, named as in FORMATS 4.2."""
+
+Seen = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+"""Record, stress and friction state of the faces, dofs of both sides' cells in the form's own quantities."""
+
+BACKLOG = 32 << 20
+"""Bytes of readings of one probe that may wait."""
 
 SIMULTANEOUS = 1e-6
 """A face whose rupture times differ by less than this part of them has no rupture speed."""
@@ -54,6 +63,7 @@ class FaultProbe:
         here = faces.cells[self.items] >= 0
         self.seen = [np.flatnonzero(here[:, side]) for side in range(2)]  # rows whose side is here
         self.readers = [fault.operator.reader(faces.cells[self.items[rows], i]) for i, rows in enumerate(self.seen)]
+        self.turns = [r.turn for r in self.readers]
         self.impedance = fault.impedance[self.items][..., [0, 1, 1]]  # (n, side, 3) along n, s1, s2
         far = faces.far[self.items]
         self.owned = np.flatnonzero(here[:, 0])
@@ -65,6 +75,17 @@ class FaultProbe:
         corners = faces.corners[self.items]
         edges = np.stack([corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]], 1)
         self.metric = np.linalg.inv(edges @ edges.transpose(0, 2, 1))
+        self.cohesion = self._cohesion()
+        self._asked: list[tuple[Sequence[str], Callable[[dict[str, np.ndarray]], None], Seen]] = []
+        self._tiled: tuple[int, FaultProbe] = (1, self)
+
+    def _cohesion(self) -> np.ndarray:
+        """At the points (n, q), 0 where the law has none."""
+        names = list(self.fault.law.kernel_parameters)
+        if "cohesion" not in names:
+            return np.zeros(self.shape)
+        where = self.fault.item[self.items]
+        return self._at(self.fault.buffers["parameter"].get(where)[..., names.index("cohesion")], False)
 
     def _nearest(self, points: np.ndarray) -> np.ndarray:
         """Number of the friction point nearest to each point, (n, q).
@@ -94,14 +115,19 @@ class FaultProbe:
 
     def read(self, names: Sequence[str]) -> dict[str, np.ndarray]:
         """Quantities (n, q) by name; every side must be here."""
-        found: dict[str, np.ndarray] = {}
-        self.ask(names, found.update)
-        return found
+        return self._values(names, self._look())
 
     def ask(self, names: Sequence[str], then: Callable[[dict[str, np.ndarray]], None]) -> None:
-        """Hand the quantities (n, q) of now to ``then``: at once, or at the next settling of the fault's far sides where one
-        of the faces has a side on another process. Faces owned elsewhere are only seen for their owner."""
-        r, sides = self.fault.record(self.items), [self._side(side) for side in range(2)]
+        """Hand the quantities (n, q) of now to ``then`` at the next ``Fault.settle``: many readings are worked out at once, and
+        what other processes see of the faces has come by then. Faces owned elsewhere are only seen for their owner."""
+        seen = self._look()
+        if not self.lent and not self.missing:
+            self._asked.append((names, then, seen))
+            self.fault.reading.add(self)
+            if len(self._asked) * sum(a.nbytes for a in seen) > BACKLOG:
+                self.settle()
+            return
+        sides = [self._side(side, seen[3 + side]) for side in range(2)]
         for rank, rows in self.lent.items():
             self.fault.far.tell(rank, self.tag, np.stack(sides[1])[:, :, rows])
 
@@ -110,8 +136,7 @@ class FaultProbe:
                 rows = self.missing[rank]
                 for mine, theirs in zip(sides[1], into, strict=True):
                     mine[:, rows] = theirs
-            make = self._table(r, self._now(r, [s[0] for s in sides], [s[1] for s in sides]))
-            then({name: make[name]() for name in names})
+            then(self._put_together(names, seen, sides))
 
         sources = [(rank, np.empty((2, 3, len(rows), self.shape[1]))) for rank, rows in self.missing.items()]
         if sources:
@@ -119,13 +144,52 @@ class FaultProbe:
         elif len(self.owned):
             finish()
 
-    def _side(self, side: int) -> tuple[np.ndarray, np.ndarray]:
+    def settle(self) -> None:
+        """Work out everything asked for that no other process has a part in."""
+        asked, self._asked = self._asked, []
+        n = len(self.items)
+        for names in dict.fromkeys(tuple(names) for names, *_ in asked):
+            mine = [(then, seen) for wanted, then, seen in asked if tuple(wanted) == names]
+            stacked: Any = tuple(np.concatenate(parts) for parts in zip(*[seen for _, seen in mine], strict=True))
+            found = self._times(len(mine))._values(names, stacked)
+            for i, (then, _) in enumerate(mine):
+                then({name: v[i * n : (i + 1) * n] for name, v in found.items()})
+
+    def _times(self, count: int) -> FaultProbe:
+        """The same points ``count`` times, one reading after the other."""
+        if self._tiled[0] != count:
+            many = copy(self)
+            for name in ("items", "nearest", "phi", "psi", "impedance", "slopes", "metric", "cohesion"):
+                array = getattr(self, name)
+                setattr(many, name, np.tile(array, (count, *[1] * (array.ndim - 1))))
+            many.shape = (count * self.shape[0], self.shape[1])
+            many.seen = [np.arange(many.shape[0])] * 2
+            many.turns = [turn if turn is None else np.tile(turn, (count, 1, 1)) for turn in self.turns]
+            self._tiled = (count, many)
+        return self._tiled[1]
+
+    def _look(self) -> Seen:
+        """What the numbers are made of, as it is now."""
+        plus, minus = (r.raw() for r in self.readers)
+        return (*self.fault.raw_record(self.items), plus, minus)
+
+    def _values(self, names: Sequence[str], seen: Seen) -> dict[str, np.ndarray]:
+        return self._put_together(names, seen, [self._side(side, seen[3 + side]) for side in range(2)])
+
+    def _put_together(
+        self, names: Sequence[str], seen: Seen, sides: list[tuple[np.ndarray, np.ndarray]]
+    ) -> dict[str, np.ndarray]:
+        r = self.fault.named(*seen[:3])
+        make = self._table(r, self._now(r, [s[0] for s in sides], [s[1] for s in sides]))
+        return {name: make[name]() for name in names}
+
+    def _side(self, side: int, dofs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Outgoing waves and velocities along (n, s1, s2), each (3, n, q), as seen from one side; 0 where it is not here."""
         law, f, rows = self.fault.operator.law, self.fault.faces, self.seen[side]
         waves, speeds = np.zeros((2, 3, *self.shape))
         items, sign = self.items[rows], (1.0, -1.0)[side]
         frame = np.stack([f.normal[items], f.tangent1[items], f.tangent2[items]], 1)  # (n, 3, x)
-        dofs = self.readers[side].dofs().astype(float)
+        dofs = turned(dofs, self.turns[side]).astype(float)
         q = inner(self.psi[None, rows, side], dofs.transpose(2, 0, 1)[:, :, None])
         n = [frame[:, 0, x, None] for x in range(3)]
         along = frame.transpose(1, 0, 2)[:, :, None]  # (c, n, 1, x)
@@ -161,12 +225,7 @@ class FaultProbe:
     def _strength(self, r: dict[str, np.ndarray], sigma: np.ndarray) -> np.ndarray:
         """Frictional strength now, from the friction coefficient, the normal traction and the cohesion where the law
         has one."""
-        names = list(self.fault.law.kernel_parameters)
-        cohesion: np.ndarray | float = 0.0
-        if "cohesion" in names:
-            where = self.fault.item[self.items]
-            cohesion = self._at(self.fault.buffers["parameter"].get(where)[..., names.index("cohesion")], False)
-        return -cohesion - self._at(r["friction"], False) * np.minimum(sigma, 0.0)
+        return -self.cohesion - self._at(r["friction"], False) * np.minimum(sigma, 0.0)
 
     def _table(self, r: dict[str, np.ndarray], now: dict[str, np.ndarray]) -> dict[str, Callable[[], np.ndarray]]:
         f, outputs = self.fault.faces, self.fault.law.outputs

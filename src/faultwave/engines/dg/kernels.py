@@ -91,12 +91,16 @@ def turn(form: Form, kept: Kept | None = None) -> Kernel:
     return fuse("turn_keep" if kept else "turn", correct(form), predict(form, kept))
 
 
-def evaluate(form: Form) -> Kernel:
-    """``sampled`` = q at t + tau from the predictor; q itself stays."""
-    k = Kernel("evaluate")
+def sample(form: Form, points: np.ndarray) -> Kernel:
+    """``values`` = the law's quantities at t + tau at points (S, B3 basis values), from the predictor; q itself stays."""
+    k = Kernel("sample")
     q, cell = k.batch("q", form.b3, form.Q), form.cell(k)
-    sampled = k.batch("sampled", form.b3, form.Q, "out")
-    form.taylor(k, q, cell, [Sum(sampled, k.scalar("advance", form.terms))])
+    jacobian = k.batch("jacobian", 1, 9)
+    values = k.batch("values", len(points), len(form.law.quantities), "out")
+    later, at = k.temp("later", form.b3, form.Q), k.temp("at", len(points), form.Q)
+    form.taylor(k, q, cell, [Sum(later, k.scalar("advance", form.terms))])
+    k.contract(at, points, later)
+    k.pointwise(lambda x, cell, jacobian: [form.physical(x, cell, jacobian)], [at, cell, jacobian], [values])
     return k
 
 

@@ -20,7 +20,6 @@ from typing import Any, Literal
 import numpy as np
 
 from faultwave.backends import Backend
-from faultwave.engines.dg import kernels
 from faultwave.engines.dg.forms import Form
 from faultwave.engines.dg.layout import Layout
 from faultwave.engines.dg.operator import Cells, Operator
@@ -214,14 +213,13 @@ class Lines(Operator):
 
     def _bind(self) -> None:
         form, lay = self.form, self.layout
-        compiled = self.backend.compile([*self.stages(), publish(form), history(form), kernels.evaluate(form)])
+        compiled = self.backend.compile([*self.stages(), publish(form), history(form)])
         common = {
             "q": self.q, "cell": self.cell, "star": self.star, "own": self.backend.index(lay.own),
             "incoming": self.backend.index(np.where(lay.aside != lay.own, lay.aside, lay.outgoing[1])),
             "traces": self.traces, "history": self.history, "slot": self.history_slot, **self.extra(),
         }  # fmt: skip
-        self._evaluate = compiled["evaluate"]
-        for name in set(compiled) - {"evaluate"}:
+        for name in compiled:
             self.launches[name] = [compiled[name](common)]
 
     def stages(self) -> Sequence[Kernel]:

@@ -21,7 +21,7 @@ def powers(step: float, order: int) -> tuple[list[float], list[float]]:
     return advance, [step ** (k + 1) / math.factorial(k + 1) for k in range(order)]
 
 
-def _turned(values: np.ndarray, turn: np.ndarray | None) -> np.ndarray:
+def turned(values: np.ndarray, turn: np.ndarray | None) -> np.ndarray:
     """Values (n, rows, Q) through matrices (n, Q, Q); as they are without."""
     return values if turn is None else np.matmul(values, turn.transpose(0, 2, 1)).astype(values.dtype)
 
@@ -81,14 +81,8 @@ class Operator:
             [self.q, self.kept, self.waves, self.cell, self.face],
             [*lay.watched_ranges, *lay.keep_ranges, *lay.plain_ranges],
         )
-        real = lay.cell_at >= 0
-        index = lay.cell_at[real]
-        for buffer, values in (
-            (self.cell, form.cell_constants(self.cells)[:, None]),
-            (self.face, form.face_constants(self.cells)),
-        ):
-            buffer.put(values[:1])  # padding repeats a real cell: its numbers stay finite
-            buffer.put(values[index], real)
+        self._fill(self.cell, form.cell_constants(self.cells)[:, None])
+        self._fill(self.face, form.face_constants(self.cells))
         self.mixing = form.mix(self.cells)
         self.incoming = [b.index(slots) for slots in lay.incoming]
         same = np.array_equal(lay.incoming, lay.outgoing)
@@ -96,11 +90,23 @@ class Operator:
         self.history_slot = b.index(lay.history[:, None])
         self.slow_slots, self.friction_slots = b.index(lay.slow), b.index(lay.friction)
 
+    def _fill(self, buffer: Any, values: np.ndarray) -> None:
+        """Values (nc, rows, columns) of the mesh's cells; padding repeats a real cell: its numbers stay finite."""
+        real = self.layout.cell_at >= 0
+        buffer.put(values[:1])
+        buffer.put(values[self.layout.cell_at[real]], real)
+
+    def per_cell(self, values: np.ndarray) -> Any:
+        """A batch of constants (nc, columns)."""
+        made = self.backend.batch(len(self.layout.cell_at), 1, values.shape[1])
+        self._fill(made, values[:, None])
+        return made
+
     def _bind(self) -> None:
         form, lay = self.form, self.layout
         kept = kernels.Kept(bool((lay.friction > 0).any()))
         wanted = [make(form, which) for make in (kernels.predict, kernels.turn) for which in (None, kept)]
-        wanted += [kernels.correct(form), kernels.evaluate(form)]
+        wanted.append(kernels.correct(form))
         if len(lay.accumulate.rows):
             wanted += [kernels.accumulate(form), kernels.integrate(form)]
         compiled = self.backend.compile(wanted)
@@ -116,7 +122,6 @@ class Operator:
             if "accumulate" in compiled:
                 rows = self.backend.index(lay.accumulate.rows[:, [0, 1 + i]])
                 self.launches.setdefault("accumulate", []).append(compiled["accumulate"](common | {"slots": rows}))
-        self._evaluate = compiled["evaluate"]
         if "integrate" in compiled:
             rows = self.backend.index(lay.integrate.rows)
             self.launches["integrate"] = [compiled["integrate"](common | {"slots": rows})]
@@ -178,13 +183,13 @@ class Operator:
         if part[1] > part[0]:
             self.launches[name][turn](*part, **scalars)
 
-    def evaluator(self) -> Evaluator:
-        """For the state between steps."""
-        return Evaluator(self, self._evaluate)
+    def sampler(self, points: np.ndarray) -> Sampler:
+        """For the state between steps at points (S, B3 basis values) of the cells."""
+        return Sampler(self, points)
 
     def physical(self, values: np.ndarray, cells: np.ndarray) -> np.ndarray:
         """Values (n, rows, Q) of the listed cells in the law's quantities."""
-        return _turned(values, self.form.to_physical(self.cells, cells))
+        return turned(values, self.form.to_physical(self.cells, cells))
 
     def working(self, values: np.ndarray, cells: np.ndarray) -> np.ndarray:
         """The reverse of ``physical``."""
@@ -255,24 +260,27 @@ class Reader:
         self.slots = operator.layout.history[self.position]
         self.turn = operator.form.to_physical(operator.cells, cells)
 
-    def dofs(self) -> np.ndarray:
-        """(n, B3, Q)"""
-        return _turned(self.operator.q.get(self.position), self.turn)
+    def raw(self) -> np.ndarray:
+        """(n, B3, Q) in the form's own quantities; ``turned`` by ``turn`` they are the law's."""
+        return np.asarray(self.operator.q.get(self.position))
 
     def series(self) -> np.ndarray:
         """Derivatives D_k (n, rows, Q) of kept cells, rows as ``form.rows``, as of their last prediction."""
         form = self.operator.form
         values = self.operator.history.get(self.slots).reshape(len(self.slots), sum(form.rows), form.Q)
-        return _turned(values, self.turn)
+        return turned(values, self.turn)
 
 
-class Evaluator:
-    """evaluate(cluster, tau) finds the state ``tau`` after the cluster's current time; then ``dofs`` gives it."""
+class Sampler:
+    """sample(cluster, tau) finds the law's quantities at points (S, B3 basis values) of every cell, ``tau`` after the
+    cluster's current time; then ``get`` gives them."""
 
-    def __init__(self, operator: Operator, bind: Callable[..., Any]):
+    def __init__(self, operator: Operator, points: np.ndarray):
         self.operator = operator
-        self.sampled = operator.backend.batch(len(operator.layout.cell_at), operator.b3, operator.form.Q)
-        self.launch = bind({"q": operator.q, "cell": operator.cell, "sampled": self.sampled})
+        self.values = operator.backend.batch(len(operator.layout.cell_at), len(points), len(operator.law.quantities))
+        kernel = operator.backend.compile([kernels.sample(operator.form, points)])["sample"]
+        jacobian = operator.per_cell(operator.form.jacobians(operator.cells))
+        self.launch = kernel({"q": operator.q, "cell": operator.cell, "values": self.values, "jacobian": jacobian})
 
     def __call__(self, cluster: int, tau: float) -> None:
         lay = self.operator.layout
@@ -280,9 +288,9 @@ class Evaluator:
             if part[1] > part[0]:
                 self.launch(*part, advance=self.operator.powers(tau)[0])
 
-    def dofs(self, cells: np.ndarray) -> np.ndarray:
-        """(n, B3, Q) of the listed cells."""
-        return self.operator.physical(self.sampled.get(self.operator.layout.position[cells]), cells)
+    def get(self, cells: np.ndarray) -> np.ndarray:
+        """(n, S, quantities) of the listed cells."""
+        return np.asarray(self.values.get(self.operator.layout.position[cells]))
 
 
-__all__ = ["Cells", "Evaluator", "Operator", "powers"]
+__all__ = ["Cells", "Operator", "Sampler", "powers", "turned"]

@@ -70,6 +70,13 @@ class ContravariantElastic(ComponentForm):
         result[:, 6:, 6:] = jacobian
         return result
 
+    def physical(self, q: Any, cell: Any, jacobian: Any) -> list[Any]:
+        rows = [jacobian[3 * x : 3 * x + 3] for x in range(3)]
+        turned_once = [[dot(row, [q[PAIR[a][b]] for a in range(3)]) for b in range(3)] for row in rows]
+        pairs = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))
+        stress = [cell[17] * dot(turned_once[x], rows[y]) for x, y in pairs]
+        return [*stress, *[dot(row, q[6:9]) for row in rows]]
+
     # The cell.
 
     @property

@@ -41,6 +41,9 @@ class ContravariantAcoustic(ComponentForm):
         result[:, 1:, 1:] = np.linalg.inv(directed(cells.inverse[which]))
         return result
 
+    def physical(self, q: Any, cell: Any, jacobian: Any) -> list[Any]:
+        return [cell[7] * q[0], *[dot(jacobian[3 * x : 3 * x + 3], q[1:4]) for x in range(3)]]
+
     @property
     def differentiated(self) -> int:
         return 4

@@ -190,6 +190,14 @@ class Form:
 
     # Statements.
 
+    def physical(self, q: Any, cell: Any, jacobian: Any) -> list[Any]:
+        """The law's quantities from the form's, as ``to_physical``; ``jacobian``: nine numbers as ``jacobians`` gives them."""
+        return list(q)
+
+    def jacobians(self, cells: Cells) -> np.ndarray:
+        """(nc, 9) d x / d xi' row by row, of the coordinates along ``DIRECTIONS``."""
+        return np.linalg.inv(directed(cells.inverse)).reshape(-1, 9)
+
     def cell(self, k: Kernel) -> Array:
         return k.batch("cell", 1, self.cell_size)
 
