@@ -15,16 +15,16 @@ def quick(monkeypatch):
     monkeypatch.setattr(fd, "candidates", lambda arrays: [Blocking(1, 8), Blocking(2, 8)])
 
 
-@pytest.mark.parametrize(("attenuation", "numbers"), [(False, 26), (True, 40)])
+@pytest.mark.parametrize(("attenuation", "numbers"), [(False, 88), (True, 140)])
 def test_what_is_reported(attenuation, numbers):
     setting = fd.Setting((32, 24, 26), attenuation, boundaries=True, threads=1, repeats=2)
     r = fd.bench(setting, sweep=2**20)
-    assert r["points"] == 32 * 24 * 26 and r["bytes_per_point"] == 4 * numbers
+    assert r["points"] == 32 * 24 * 26 and r["bytes_per_point"] == numbers
     assert r["points_per_second"] > 0 and len(r["points_per_second_samples"]) == 2
     low, high = sorted(r["points_per_second"] * r["bytes_per_point"] / r["copy_bandwidth"] * f for f in (0.1, 10))
     assert low < r["roof_fraction"] < high
     assert {tuple(b.values())[:2] for b in r["blockings_tried"]} == {(1, 8), (2, 8)}
-    assert r["memory_per_point"] == 4 * (25 if attenuation else 17) < r["memory_per_point_with_halo"]
+    assert r["memory_per_point"] == (80 if attenuation else 52) < r["memory_per_point_with_halo"]
     assert (r["published_flops_per_second"] == 307 * r["points_per_second"]) if attenuation else True
     json.dumps(r)
     text = str(fd.sections(r))

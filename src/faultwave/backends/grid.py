@@ -43,6 +43,7 @@ class GridArrays:
         box = layout.box
         if len(names) > 1 and any(self.program.arrays[n] != layout or layout.kind != "grid" for n in names):
             raise ValueError(f"the arrays {', '.join(names)} of one group differ in box or kind")
+        dtype = np.dtype(np.float16) if layout.half and self.dtype == np.float32 else self.dtype
         nz, ny, nx = box.shape
         if layout.kind == "line":
             nz = ny = 1
@@ -51,13 +52,13 @@ class GridArrays:
         before = self.pad if halo or layout.kind != "grid" else 0
         length = before + -(-nx // self.pad) * self.pad
         row = length * len(names)
-        if row * self.dtype.itemsize % 4096 == 0:
-            row += 64 // self.dtype.itemsize  # rows a page apart would share the same few places of the cache
+        if row * dtype.itemsize % 4096 == 0:
+            row += 64 // dtype.itemsize  # rows a page apart would share the same few places of the cache
         plane = row * (ny + 2 * halo)
         size = plane * (nz + 2 * halo) + 2 * self.pad
-        raw = np.zeros(size * self.dtype.itemsize + 64, np.uint8)
+        raw = np.zeros(size * dtype.itemsize + 64, np.uint8)
         start = -raw.ctypes.data % 64
-        self.storage[group] = raw[start : start + size * self.dtype.itemsize].view(self.dtype)
+        self.storage[group] = raw[start : start + size * dtype.itemsize].view(dtype)
         lo = box.lo if layout.kind == "grid" else (0, 0, 0)
         if layout.kind == "line":
             plane = row = 0
@@ -81,7 +82,7 @@ class GridArrays:
             raise ValueError(f"{name} has a halo of {layout.halo} points, not {halo}")
         first = self.origin[name] + (lo[0] - halo) * strides.plane + (lo[1] - halo) * strides.row + lo[2] - halo
         shape = tuple(b - a + 2 * halo for a, b in zip(lo, hi, strict=True))
-        item = self.dtype.itemsize
+        item = storage.itemsize
         return np.lib.stride_tricks.as_strided(
             storage[first:], shape, (strides.plane * item, strides.row * item, item), writeable=True
         )
@@ -89,7 +90,12 @@ class GridArrays:
     def address(self, name: str) -> int:
         """Address of point (0, 0, 0) of the array, which need not lie in it."""
         storage = self.storage[self.group[name]]
-        return int(storage.ctypes.data) + self.origin[name] * self.dtype.itemsize
+        return int(storage.ctypes.data) + self.origin[name] * storage.itemsize
+
+    @property
+    def halves(self) -> frozenset[str]:
+        """Names of the arrays kept in sixteen bits."""
+        return frozenset(n for n, group in self.group.items() if self.storage[group].dtype == np.float16)
 
     @property
     def nbytes(self) -> int:

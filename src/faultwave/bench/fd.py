@@ -20,7 +20,7 @@ from faultwave.engines.fd.grid import SIDES, Grid, SideKind
 from faultwave.engines.fd.media import Medium
 from faultwave.engines.fd.operator import Operator
 from faultwave.engines.fd.points import Sampler, Sources
-from faultwave.engines.fd.program import Scheme, wave_arrays
+from faultwave.engines.fd.program import Scheme, bytes_a_point, fields
 from faultwave.kernels.stencil import cost
 from faultwave.media.attenuation import Spectrum, relaxation
 
@@ -94,8 +94,8 @@ def _receivers(grid: Grid) -> np.ndarray:
 
 def bytes_per_point(attenuation: bool, itemsize: int) -> int:
     """Bytes of one sweep that moves every array once: all are read, fields and memory variables written too."""
-    written = len(stencils.FIELDS) + (len(stencils.STRESS) if attenuation else 0)
-    return itemsize * (len(wave_arrays(attenuation)) + written)
+    precision = "single" if itemsize == 4 else "double"
+    return bytes_a_point(attenuation, precision) + itemsize * len(fields(attenuation))
 
 
 def bench(s: Setting, say: Say = lambda _: None, sweep: int | None = None) -> dict[str, Any]:
@@ -124,7 +124,7 @@ def bench(s: Setting, say: Say = lambda _: None, sweep: int | None = None) -> di
     itemsize = np.dtype(runner.arrays.dtype).itemsize
     moved = bytes_per_point(s.attenuation, itemsize)
     flops = sum(cost(f)[0] for f in (stencils.velocity(False), stencils.stress(s.attenuation, False)))
-    wave = runner.arrays.storage["wave"].nbytes
+    wave = runner.arrays.storage["wave"].nbytes + runner.arrays.storage["medium"].nbytes
     return {
         "format": FORMAT,
         **facts(),
@@ -144,7 +144,7 @@ def bench(s: Setting, say: Say = lambda _: None, sweep: int | None = None) -> di
         "blocking": asdict(runner.blocking),
         "blockings_tried": [{**asdict(b), "points_per_second": points / t} for b, t in tried.items()],
         "memory_bytes": runner.nbytes,
-        "memory_per_point": len(wave_arrays(s.attenuation)) * itemsize,
+        "memory_per_point": bytes_a_point(s.attenuation, s.precision),
         "memory_per_point_with_halo": wave / points,
     }
 

@@ -31,6 +31,9 @@ from faultwave.kernels.expr import Expr, wrap
 REACH = 2
 """Points to either side that a stencil may read: that of fourth order on a staggered grid."""
 
+HALF_BITS = 11
+"""Binary digits of a number kept in sixteen bits (IEEE half precision)."""
+
 Axis = Literal["x", "y", "z"]
 
 
@@ -80,6 +83,7 @@ class Layout:
 
     Arrays of kind 'grid' of one group share box and halo, and a backend may interleave them; without a halo they can only be
     read at the point itself. A 'line' is one row of numbers along ``axis``; a 'parity' table has box (2, 2, nx).
+    ``half``: programs in single precision keep its numbers in sixteen bits; stencils only read it.
     """
 
     box: Box
@@ -87,6 +91,7 @@ class Layout:
     axis: Axis = "x"
     group: str = ""
     halo: int = REACH
+    half: bool = False
 
 
 @dataclass(frozen=True)
@@ -192,6 +197,9 @@ def check(program: Program) -> None:
             }:
                 if name not in program.arrays:
                     raise ValueError(f"{who}: no array {name}")
+            for name in (launch.names.get(n, n) for n in writes):
+                if program.arrays[name].half:
+                    raise ValueError(f"{who}: {name} is kept in sixteen bits and cannot be written")
             for key in reads:
                 if key[0] == "scalar" and key[1] not in program.scalars:
                     raise ValueError(f"{who}: no number {key[1]}")

@@ -5,7 +5,8 @@ import numpy as np
 from faultwave.backends import make_stencils
 from faultwave.engines.fd.absorbing import Absorber
 from faultwave.engines.fd.grid import SIDES, Grid
-from faultwave.engines.fd.program import Scheme, build_program, profiles
+from faultwave.engines.fd.halves import Units
+from faultwave.engines.fd.program import Scheme, build_program, fields, profiles
 
 RHO, VP, VS = 2700.0, 6000.0, 3464.0
 LAM, MU = RHO * (VP**2 - 2 * VS**2), RHO * VS**2
@@ -18,12 +19,21 @@ def scheme(shape, sides=None, attenuation=False, kind="cpml", width=4, spacing=1
 
 
 def runner(of, backend, precision="single", threads=1, **more):
-    made = make_stencils(backend, build_program(of, **more), precision, threads)
+    values = {
+        "lam": LAM,
+        "mu2": 2 * MU,
+        "mu_xy": MU,
+        "mu_xz": MU,
+        "mu_yz": MU,
+        "b_x": 1 / RHO,
+        "b_y": 1 / RHO,
+        "b_z": 1 / RHO,
+    }
+    units = Units.fitting({name: np.array(v) for name, v in values.items()})
+    made = make_stencils(backend, build_program(of, units=units, **more), precision, threads)
     view = made.view
-    for name, value in {"lam": LAM, "mu2": 2 * MU, "mu_xy": MU, "mu_xz": MU, "mu_yz": MU}.items():
-        view(name)[...] = value
-    for name in ("b_x", "b_y", "b_z"):
-        view(name)[...] = 1 / RHO
+    for name, value in values.items():
+        view(name)[...] = value / units.of(name)
     if of.free_surface:
         view("mu_xz")[-1] = view("mu_yz")[-1] = 0
         view("surface_ratio")[...] = LAM / (LAM + 2 * MU)
@@ -36,6 +46,4 @@ def runner(of, backend, precision="single", threads=1, **more):
 
 
 def everything(made, attenuation):
-    from faultwave.engines.fd.program import ELASTIC, wave_arrays
-
-    return {n: np.array(made.view(n, 2)) for n in wave_arrays(attenuation) if n not in ELASTIC and "defect" not in n}
+    return {n: np.array(made.view(n, 2)) for n in fields(attenuation)}

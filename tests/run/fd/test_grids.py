@@ -124,9 +124,10 @@ def test_backends_and_precisions_agree():
         simulate(case(), backend=backend, precision=precision).run(write=False).receivers["values"]
         for backend, precision in (("cpu", "single"), ("numpy", "single"), ("cpu", "double"))
     ]
-    scale = np.abs(results[0]).max(axis=(0, 1))
-    for other in results[1:]:
-        assert (np.abs(results[0] - other).max(axis=(0, 1)) <= 1e-5 * scale).all()
+    for columns in (slice(6), slice(6, None)):
+        first, same, exact = (r[..., columns] for r in results)
+        assert np.abs(first - same).max() <= 1e-6 * np.abs(first).max()
+        assert np.abs(first - exact).max() <= 5e-4 * np.abs(first).max()  # coefficients are rounded to halves
 
 
 def test_spacing_from_frequency():

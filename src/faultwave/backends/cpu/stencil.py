@@ -63,6 +63,7 @@ def lower(program: Program, arrays: GridArrays, lanes: int) -> str:
         f"#define Z0 {program.box.lo[0]}\n#define Z1 {program.box.hi[0]}\n#define Y0 {program.box.lo[1]}\n#define Y1 {program.box.hi[1]}\n"
         "typedef V U __attribute__((aligned(4), may_alias));\n"
         "#define LOAD(p) (*(const U *)(p))\n#define STORE(p, v) (*(U *)(p) = (v))\n"
+        + (f"{resources.files('faultwave.backends.cpu').joinpath('half.h').read_text()}\n" if arrays.halves else "")
         + "\n".join(bodies)
         + "\ntypedef void (*row_function)(R *const *, const R *, long, long, long, long);\n"
         "static const struct entry {\n  row_function row;\n  int level, lag;\n  long z0, z1, y0, y1, x0, x1;\n"
@@ -89,7 +90,9 @@ def _row_function(program: Program, arrays: GridArrays, launch: Launch, names: l
             groups[key] = n = len(groups)
             first = next(m for m in names if arrays.group[m] == arrays.group[name])
             pointers.append(names.index(first))
-            if layout.kind == "grid":
+            if name in arrays.halves:
+                head.append(f"const H *const g{n} = (const H *)base[{n}] + k * {s.plane}L + j * {s.row}L;")
+            elif layout.kind == "grid":
                 head.append(f"R *const g{n} = base[{n}] + k * {s.plane}L + j * {s.row}L;")
             elif layout.kind == "parity":
                 head.append(f"const R *const g{n} = base[{n}] + (k & 1) * {s.plane}L + (j & 1) * {s.row}L;")
@@ -102,9 +105,10 @@ def _row_function(program: Program, arrays: GridArrays, launch: Launch, names: l
     for key in reads:
         kind, formal = key[:2]
         if kind == "at":
-            s = arrays.strides[launch.names.get(formal, formal)]
+            actual = launch.names.get(formal, formal)
+            s, load = arrays.strides[actual], "LOAD_HALF" if actual in arrays.halves else "LOAD"
             z, y, x = key[2:]
-            inputs[key] = (f"LOAD({place(formal)} + ({z * s.plane + y * s.row + x}L) + i)", True)
+            inputs[key] = (f"{load}({place(formal)} + ({z * s.plane + y * s.row + x}L) + i)", True)
         elif kind == "line" and key[2] != "x":
             inputs[key] = (f"SPLAT(({place(formal)})[{'k' if key[2] == 'z' else 'j'}])", False)
         elif kind in ("line", "parity"):

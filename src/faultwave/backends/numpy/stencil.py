@@ -23,7 +23,8 @@ class _Slices:
     def at(self, name: str, x: int = 0, y: int = 0, z: int = 0) -> np.ndarray:
         name = self._name(name)
         layout = self.program.arrays[name]
-        return _part(self.arrays.view(name, layout.halo), layout, self.launch.box, (z, y, x))
+        part = _part(self.arrays.view(name, layout.halo), layout, self.launch.box, (z, y, x))
+        return part.astype(self.arrays.dtype) if name in self.arrays.halves else part
 
     def line(self, name: str, axis: Axis) -> np.ndarray:
         name, k = self._name(name), "zyx".index(axis)

@@ -43,17 +43,17 @@ def depths(count: int, width: int, low: bool, high: bool, half: bool) -> np.ndar
 
 
 def cpml(depth: np.ndarray, thickness: float, speed: float, frequency: float, step: float) -> tuple[np.ndarray, ...]:
-    """Coefficients b, a and 1/kappa - 1 of psi' = b psi + a d at points of relative ``depth`` in a layer of ``thickness`` [m].
+    """Coefficients b and a of psi' = b psi + a d at points of relative ``depth`` in a layer of ``thickness`` [m].
 
     Komatitsch & Martin (2007), eqs 23-25: damping grows with the square of the depth to ``speed`` (3 ln 1/R) / (2 thickness),
-    alpha falls from pi ``frequency`` to zero, kappa stays 1. Where depth is 0 all are zero.
+    alpha falls from pi ``frequency`` to zero, kappa is 1. Where depth is 0 both are zero.
     """
     inside = depth > 0
     damping = _damping(depth, thickness, speed)
     alpha = np.pi * frequency * (1 - depth)
     b = np.exp(-(damping + alpha) * step)
     a = damping / np.where(inside, damping + alpha, 1.0) * (b - 1)
-    return np.where(inside, b, 0.0), np.where(inside, a, 0.0), np.zeros_like(depth)
+    return np.where(inside, b, 0.0), np.where(inside, a, 0.0)
 
 
 def _damping(depth: np.ndarray, thickness: float, speed: float) -> np.ndarray:

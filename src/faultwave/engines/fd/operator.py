@@ -8,6 +8,7 @@ import numpy as np
 
 from faultwave import backends
 from faultwave.engines.fd.grid import HALF
+from faultwave.engines.fd.halves import Units, spread_rounding
 from faultwave.engines.fd.media import Medium
 from faultwave.engines.fd.points import RECORDED, Sampler, Sources
 from faultwave.engines.fd.program import Observer, Scheme, build_program, profiles
@@ -24,19 +25,33 @@ class Operator:
         backend: str, precision: str, threads: int | None, observers: Sequence[Observer] = (),
     ):  # fmt: skip
         self.scheme, self.sources, self.sampler, self.steps = scheme, sources, sampler, 0
-        program = build_program(scheme, sources.injections, sampler.tapes if sampler else (), observers)
+        self.units = Units.fitting(medium.coefficients) if precision == "single" else Units()
+        program = build_program(scheme, sources.injections, sampler.tapes if sampler else (), observers, self.units)
         self.runner = backends.make_stencils(backend, program, precision, threads)
-        for name, values in medium.coefficients.items():
-            self.runner.view(name)[...] = values
+        for number, (name, values) in enumerate(medium.coefficients.items()):
+            self._fill(name, np.asarray(values), number)
         for name, values in profiles(scheme).items():
             self.runner.view(name)[...] = values
         if scheme.free_surface:
-            lam, mu2 = self.runner.view("lam")[-1], self.runner.view("mu2")[-1]
+            lam, mu2 = (self.runner.view(n)[-1].astype(float) for n in ("lam", "mu2"))
             self.runner.view("surface_ratio")[0] = lam / (lam + mu2)
             for name in ("mu_xz", "mu_yz"):
                 self.runner.view(name)[-1] = 0.0  # no shear traction on the surface
         if relaxation is not None:
             self._memory_coefficients(relaxation)
+
+    def _fill(self, name: str, values: np.ndarray, number: int) -> None:
+        view, unit = self.runner.view(name), self.units.of(name)
+        whole = np.broadcast_to(values, view.shape)
+        if view.dtype != np.float16:
+            view[...] = whole / unit
+            return
+        for k in range(len(whole)):
+            view[k] = spread_rounding(whole[k : k + 1] / unit, (k, 0, 0), number)[0]
+
+    def coefficient(self, name: str) -> np.ndarray:
+        """A coefficient as it is computed with (nz, ny, nx), in SI units."""
+        return self.runner.view(name).astype(float) * self.units.of(name)
 
     def _memory_coefficients(self, relaxation: Relaxation) -> None:
         """r' = A r - B (...): Crank-Nicolson of tau r_t + r = -(defect) (strain rate), with r halved (Day & Bradley 2001)."""
@@ -95,7 +110,14 @@ class Operator:
 
         Shear stresses are averaged to nothing: each quantity counts with the modulus at its own place.
         """
-        v, h3 = self.runner.view, self.scheme.grid.spacing**3
+        h3 = self.scheme.grid.spacing**3
+
+        def v(name: str) -> np.ndarray:
+            return self.runner.view(name)
+
+        def c(name: str, k: int) -> np.ndarray:
+            return np.asarray(v(name)[k], float) * self.units.of(name)
+
         total = {
             "elastic_energy": 0.0,
             "elastic_kinetic_energy": 0.0,
@@ -105,10 +127,10 @@ class Operator:
         }
         for k in range(self.scheme.grid.shape[0]):
             for name, axis in VELOCITY.items():
-                speed, rho = v(name)[k].astype(float), 1.0 / v(f"b_{axis}")[k].astype(float)
+                speed, rho = v(name)[k].astype(float), 1.0 / c(f"b_{axis}", k)
                 total["elastic_kinetic_energy"] += 0.5 * h3 * float((rho * speed * speed).sum())
                 total[f"momentum{axis.upper()}"] += h3 * float((rho * speed).sum())
-            lam, mu2 = v("lam")[k].astype(float), v("mu2")[k].astype(float)
+            lam, mu2 = c("lam", k), c("mu2", k)
             normal = [v(n)[k].astype(float) for n in ("sxx", "syy", "szz")]
             trace, square = sum(normal), sum(s * s for s in normal)
             solid = np.where(mu2 > 0, mu2, 1.0)
@@ -117,7 +139,7 @@ class Operator:
             )
             total["elastic_energy"] += h3 * float(energy.sum())
             for name in ("sxy", "sxz", "syz"):
-                mu, s = v(f"mu_{name[1:]}")[k].astype(float), v(name)[k].astype(float)
+                mu, s = c(f"mu_{name[1:]}", k), v(name)[k].astype(float)
                 total["elastic_energy"] += (
                     0.5 * h3 * float(np.where(mu > 0, s * s / np.where(mu > 0, mu, 1.0), 0.0).sum())
                 )

@@ -10,6 +10,7 @@ import numpy as np
 from faultwave.engines.fd import stencils
 from faultwave.engines.fd.absorbing import Absorber, along, cpml, depths, sponge
 from faultwave.engines.fd.grid import SIDES, Grid, SideKind
+from faultwave.engines.fd.halves import SI, Units
 from faultwave.kernels.stencil import Axis, Box, Injection, Launch, Layout, Program, Tape
 
 ELASTIC = ("b_x", "b_y", "b_z", "lam", "mu2", "mu_xy", "mu_xz", "mu_yz")
@@ -49,11 +50,13 @@ class Scheme:
 
 
 def build_program(
-    scheme: Scheme, injections: Sequence[Injection] = (), tapes: Sequence[Tape] = (), observers: Sequence[Observer] = ()
-) -> Program:
-    """The program, and nothing allocated yet."""
+    scheme: Scheme, injections: Sequence[Injection] = (), tapes: Sequence[Tape] = (), observers: Sequence[Observer] = (),
+    units: Units = SI,
+) -> Program:  # fmt: skip
+    """The program, and nothing allocated yet; coefficients will be given in ``units``."""
     grid, box = scheme.grid, scheme.grid.box
-    arrays = {name: Layout(box, group="wave") for name in wave_arrays(scheme.attenuation)}
+    arrays = {name: Layout(box, group="wave") for name in fields(scheme.attenuation)}
+    arrays |= {name: Layout(box, group="medium", half=True) for name in coefficients(scheme.attenuation)}
     sponge_layers = scheme.absorber.kind == "sponge" and "absorbing" in scheme.sides.values()
     velocity: list[Launch] = [Launch(stencils.velocity(sponge_layers), box)]
     stress: list[Launch] = [Launch(stencils.stress(scheme.attenuation, sponge_layers), box)]
@@ -69,7 +72,12 @@ def build_program(
     if scheme.free_surface:
         _add_surface(grid, arrays, velocity, stress)
     levels = [velocity, stress]
-    scalars = {"c1": stencils.C1 * scheme.step / grid.spacing, "c2": stencils.C2 * scheme.step / grid.spacing}
+    share = scheme.step / grid.spacing
+    scalars = {
+        f"{c}{kind}": value * share * unit
+        for c, value in (("c1", stencils.C1), ("c2", stencils.C2))
+        for kind, unit in (("s", units.buoyancy), ("v", units.modulus))
+    }
     for observer in observers:
         arrays |= observer.arrays
         scalars |= observer.scalars
@@ -78,10 +86,20 @@ def build_program(
     return Program("fd_step", box, arrays, levels, scalars, injections, tapes, scheme.periodic)
 
 
-def wave_arrays(attenuation: bool) -> tuple[str, ...]:
-    """Fields and coefficients of every point."""
-    more = (*(stencils.memory(n) for n in stencils.STRESS), *DEFECTS) if attenuation else ()
-    return (*stencils.FIELDS, *ELASTIC, *more)
+def fields(attenuation: bool) -> tuple[str, ...]:
+    """What moves at every point: velocities, stresses and memory variables."""
+    return (*stencils.FIELDS, *(stencils.memory(n) for n in stencils.STRESS if attenuation))
+
+
+def coefficients(attenuation: bool) -> tuple[str, ...]:
+    """What every point is made of."""
+    return (*ELASTIC, *(DEFECTS if attenuation else ()))
+
+
+def bytes_a_point(attenuation: bool, precision: str) -> int:
+    """Memory of a point without halos and layers."""
+    full, half = {"single": (4, 2), "double": (8, 8)}[precision]
+    return full * len(fields(attenuation)) + half * len(coefficients(attenuation))
 
 
 def _line(grid: Grid, axis: Axis) -> Layout:
@@ -108,7 +126,7 @@ def _add_layer(
     names = {m: f"{m}@{side}" for m in memories}
     arrays |= {name: Layout(box, group=f"psi@{side}", halo=0) for name in names.values()}
     damped = scheme.absorber.along > 0
-    profiles = [*(["pml_g"] if damped else []), *(f"pml_{c}{at}" for c in "bak" for at in "ch")]
+    profiles = [*(["pml_g"] if damped else []), *(f"pml_{c}{at}" for c in "ba" for at in "ch")]
     names |= {p: f"{p}@{axis}" for p in profiles}
     arrays |= {names[p]: _line(scheme.grid, axis) for p in profiles}
     velocity.append(Launch(stencils.velocity_layer(axis, damped), box, names))
@@ -144,7 +162,7 @@ def profiles(scheme: Scheme) -> dict[str, np.ndarray]:
             for at in "ch":
                 depth = depths(count, absorber.width, low, high, at == "h")
                 values = cpml(depth, absorber.width * grid.spacing, scheme.speed, absorber.frequency, scheme.step)
-                result |= {f"pml_{c}{at}@{axis}": v for c, v in zip("bak", values, strict=True)}
+                result |= {f"pml_{c}{at}@{axis}": v for c, v in zip("ba", values, strict=True)}
             if absorber.along > 0:
                 depth, thickness = depths(count, absorber.width, low, high, False), absorber.width * grid.spacing
                 result[f"pml_g@{axis}"] = along(depth, thickness, scheme.speed, absorber.along, scheme.step)

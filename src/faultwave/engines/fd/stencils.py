@@ -6,9 +6,10 @@ Point (k, j, i) of the arrays holds, in a cell of edge h with its corner at (x, 
     sxy  half an edge further along x and y,   sxz along x and z,   syz along y and z
 
 so that u sits on the face x + h, and the last plane of w, sxz and syz is the upper face of the box: the free surface.
-Differences carry the factor dt/h; ``lam`` and ``mu2`` (twice mu) are moduli at centres, ``mu_xy`` ... at the edges,
-``b_x`` ... one over density at the faces; all are zero outside the box. Memory variables are those of Day & Bradley
-(2001), times the step: r' = A r - B (defect of the modulus) (strain increment), stress += (modulus) (increment) + r + r'.
+Differences carry the factor dt/h and the units that coefficients are counted in; ``lam`` and ``mu2`` (twice mu) are moduli at
+centres, ``mu_xy`` ... at the edges, ``b_x`` ... one over density at the faces; all are zero outside the box. Memory variables
+are those of Day & Bradley (2001), times the step: r' = A r - B (defect of the modulus) (strain increment), stress += (modulus)
+(increment) + r + r'.
 """
 
 from __future__ import annotations
@@ -46,11 +47,13 @@ def memory(name: str) -> str:
 
 
 def difference(p: Point, name: str, axis: Axis, forward: bool) -> Any:
-    """dt/h times the difference of ``name`` half a point ahead of its own place, or half a point behind."""
+    """dt/h, and the unit of what it will be multiplied by, times the difference of ``name`` half a point ahead of its own place,
+    or half a point behind."""
     a = 1 if forward else 0
     near = p.at(name, **{axis: a}) - p.at(name, **{axis: a - 1})
     far = p.at(name, **{axis: a + 1}) - p.at(name, **{axis: a - 2})
-    return p.scalar("c1") * near + p.scalar("c2") * far
+    kind = "v" if name in VELOCITY else "s"
+    return p.scalar(f"c1{kind}") * near + p.scalar(f"c2{kind}") * far
 
 
 def damping(p: Point) -> Any:
@@ -130,16 +133,15 @@ def stress(attenuation: bool, sponge: bool) -> Stencil:
 
 
 # ---- convolutional perfectly matched layers (Komatitsch & Martin 2007): every derivative across the layer gets a memory
-# psi' = b psi + a d, and d becomes d/kappa + psi'. As all is linear, that is an increment added to the plain step. What keeps
+# psi' = b psi + a d, and d becomes d + psi'. As all is linear, that is an increment added to the plain step. What keeps
 # layers stable in media of strong contrasts is some damping of all motion in them, along the layer too, as in multi-axial
 # layers (Meza-Fajardo & Papageorgiou 2008): here a factor on fields, which reflects, so that it must be asked for.
 
 
-def _layer(p: Point, memory_name: str, d: Any, axis: Axis, half: bool) -> tuple[Any, Any]:
-    """New psi and what is added to the derivative."""
+def _layer(p: Point, memory_name: str, d: Any, axis: Axis, half: bool) -> Any:
+    """New psi, which is also what is added to the derivative."""
     at = "h" if half else "c"
-    psi = p.line(f"pml_b{at}", axis) * p.at(memory_name) + p.line(f"pml_a{at}", axis) * d
-    return psi, psi + p.line(f"pml_k{at}", axis) * d
+    return p.line(f"pml_b{at}", axis) * p.at(memory_name) + p.line(f"pml_a{at}", axis) * d
 
 
 def velocity_layer(axis: Axis, damped: bool = False) -> Stencil:
@@ -150,9 +152,9 @@ def velocity_layer(axis: Axis, damped: bool = False) -> Stencil:
         result = {}
         for name, forces in FORCES.items():
             of, _, forward = next(f for f in forces if f[1] == axis)
-            psi, more = _layer(p, f"psi_{name}", difference(p, of, axis, forward), axis, forward)
+            psi = _layer(p, f"psi_{name}", difference(p, of, axis, forward), axis, forward)
             result[f"psi_{name}"] = psi
-            result[name] = p.at(name) + p.at(f"b_{VELOCITY[name]}") * more
+            result[name] = p.at(name) + p.at(f"b_{VELOCITY[name]}") * psi
             if damped:
                 result[name] = p.line("pml_g", axis) * result[name]
         return result
@@ -165,14 +167,14 @@ def stress_layer(axis: Axis, attenuation: bool, damped: bool = False) -> Stencil
 
     def function(p: Point) -> dict[str, Any]:
         own = next(n for n, a in VELOCITY.items() if a == axis)
-        psi, more = _layer(p, f"psi_e{own}", difference(p, own, axis, False), axis, False)
+        psi = _layer(p, f"psi_e{own}", difference(p, own, axis, False), axis, False)
         old: dict[str, Any] = {n: p.at(n) for n in NORMAL} | {memory(n): None for n in NORMAL}
-        result = {f"psi_e{own}": psi, **_normal(p, {axis: more}, attenuation, old)}
+        result = {f"psi_e{own}": psi, **_normal(p, {axis: psi}, attenuation, old)}
         for name, parts in STRAINS.items():
             for of, along in parts:
                 if along == axis:
-                    psi, more = _layer(p, f"psi_e{of}", difference(p, of, axis, True), axis, True)
-                    result |= {f"psi_e{of}": psi, **_shear(p, name, more, attenuation, False)}
+                    psi = _layer(p, f"psi_e{of}", difference(p, of, axis, True), axis, True)
+                    result |= {f"psi_e{of}": psi, **_shear(p, name, psi, attenuation, False)}
         if damped:
             result |= {name: p.line("pml_g", axis) * result.get(name, p.at(name)) for name in STRESS}
         return result

@@ -16,7 +16,7 @@ from faultwave.engines.fd.absorbing import Absorber, stable_along
 from faultwave.engines.fd.grid import SIDES, Grid, SideKind
 from faultwave.engines.fd.media import Medium, effective_medium
 from faultwave.engines.fd.points import outside
-from faultwave.engines.fd.program import Scheme, wave_arrays
+from faultwave.engines.fd.program import Scheme, bytes_a_point, coefficients
 from faultwave.laws import Law, law
 from faultwave.media import load_field
 from faultwave.media.attenuation import Relaxation, Spectrum, relaxation
@@ -273,10 +273,10 @@ def _place(
 
 
 def _check_memory(case: Case, grid: Grid, problems: Problems) -> None:
-    size = 4 if case.numerics.precision == "single" else 8
-    needed = (
-        grid.box.points * size * len(wave_arrays(case.attenuation is not None)) * 1.4
-    )  # coefficients twice at the start
+    attenuation, single = case.attenuation is not None, case.numerics.precision == "single"
+    stored = bytes_a_point(attenuation, case.numerics.precision)
+    first = len(coefficients(attenuation)) * (4 if single else 8)  # coefficients twice at the start
+    needed = grid.box.points * (1.1 * stored + first)
     try:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (ValueError, OSError, AttributeError):

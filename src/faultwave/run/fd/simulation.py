@@ -66,8 +66,8 @@ class FdSimulation(Session):
         self.wall["setup"] = clock.perf_counter() - started
 
     def _corner_material(self) -> tuple[float, float, float]:
-        view = self.operator.runner.view
-        lam, mu, b = (float(view(name)[0, 0, 0]) for name in ("lam", "mu_xy", "b_x"))
+        made = self.plan.medium.coefficients
+        lam, mu, b = (float(np.asarray(made[name]).flat[0]) for name in ("lam", "mu_xy", "b_x"))
         return lam, mu, 1.0 / b
 
     def _recorder(self, state: Callable[[np.ndarray, float], np.ndarray] | None) -> SeriesRecorder | None:
