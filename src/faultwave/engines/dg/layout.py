@@ -144,19 +144,22 @@ def build_layout(
     rank = np.empty(cells, np.int64)
     rank[curve] = np.arange(cells)
     group = 3 * cluster + np.where(watched, 0, np.where(leaves, 1, 2))
-    amount = np.concatenate([keep[:, None], fault, faster], 1) @ (1 << np.arange(9))
+    # Traces of the first faces cost most (dense matrices): cells that leave those stay together first.
+    left = np.stack([keep, *[made[:, f] for f in (3, 2, 1, 0) for made in (fault, faster)]], 1)
+    amount = left @ (1 << np.arange(9))
     order = np.lexsort((rank, amount, group))
     placed = ranged(order[:, None], group[order], 3 * clusters, lanes, np.array([-1]))
     cell_at = placed.rows[:, 0]
     position = np.empty(cells, np.int64)
-    position[cell_at[cell_at >= 0]] = np.flatnonzero(cell_at >= 0)
+    placement = cell_at[cell_at >= 0]
+    position[placement] = np.flatnonzero(cell_at >= 0)
 
     size = len(cell_at)
     own = np.arange(4 * size).reshape(size, 4)
-    summed = _numbers(slower, 0)
+    summed = _numbers(slower, 0, placement)
     count = int(slower.sum())
     aside = own.copy()
-    aside[position] = np.where(apart, _numbers(apart, 4 * size + 2 * count), own[position])
+    aside[position] = np.where(apart, _numbers(apart, 4 * size + 2 * count, placement), own[position])
     here, late = cluster[border.cell], slower[border.cell, border.face]
     waves_end, series_end = 4 * size + 2 * count + int(apart.sum()), 1 + int(faster.sum())
     arrive = np.zeros(neighbours.shape, np.int64)
@@ -174,13 +177,14 @@ def build_layout(
         incoming[turn, position] = np.where(faster | (remote & ~slower), sums, outgoing[turn, position])
 
     history, slow, friction = np.zeros(size, np.int64), np.zeros((size, 4), np.int64), np.zeros((size, 4), np.int64)
-    history[position] = _numbers(keep, 1)
-    slow_number = _numbers(faster, 1)
-    slow[position], friction[position] = slow_number, _numbers(fault, 1)
+    history[position] = _numbers(keep, 1, placement)
+    slow_number = _numbers(faster, 1, placement)
+    slow[position], friction[position] = slow_number, _numbers(fault, 1, placement)
     mine = 1 + int(fault.sum())
     near_slow = np.where(neighbours >= 0, slow_number[neighbours, neighbour_faces], arrive)
 
-    c, f = np.nonzero(slower)
+    c, f = np.nonzero(slower[placement])
+    c = placement[c]
     even = 4 * size + summed[c, f]
     sums_list = ranged(
         np.stack([inside[c, f], even, even + count], 1), cluster[c], clusters, lanes, np.array([trash, trash, trash])
@@ -195,10 +199,13 @@ def build_layout(
     )  # fmt: skip
 
 
-def _numbers(mask: np.ndarray, start: int) -> np.ndarray:
-    """Consecutive numbers from ``start`` where the mask holds, 0 elsewhere."""
-    result = np.zeros(mask.shape, np.int64)
-    result[mask] = start + np.arange(mask.sum())
+def _numbers(mask: np.ndarray, start: int, order: np.ndarray) -> np.ndarray:
+    """Consecutive numbers from ``start`` where the mask holds, 0 elsewhere; cells in ``order``, so that neighbours in the
+    layout find theirs side by side."""
+    chosen, result = mask[order], np.zeros(mask.shape, np.int64)
+    numbers = np.zeros(mask.shape, np.int64)
+    numbers[chosen] = start + np.arange(chosen.sum())
+    result[order] = numbers
     return result
 
 
