@@ -1,8 +1,9 @@
 """Effective media: what each point of the staggered grid feels of a material that varies within its cell.
 
-Density is averaged over the cell around each velocity, bulk and shear modulus harmonically over the cell around each
-stress (Moczo et al. 2002). All those cells, of edge h around points half an edge apart, are unions of cubes of edge h/2;
-the material is sampled once at the centre of each cube.
+Density is averaged over the cell around each velocity; the shear modulus of a shear stress harmonically in the plane of the shear
+and arithmetically across it, the P modulus harmonically along each axis (Moczo et al. 2002; Kristek et al. 2017), the bulk
+modulus harmonically. All those cells, of edge h around points half an edge apart, are unions of cubes of edge h/2, in which the
+material is sampled at one or more points along each axis.
 """
 
 from __future__ import annotations
@@ -18,7 +19,12 @@ from faultwave.media.field import Field, axes_of
 from faultwave.media.homogenise import at_points
 
 PLANES = 16  # of the grid at once
-INTEGER, HALF = slice(0, None), slice(1, None)
+SAMPLES = {
+    0: 1,
+    1: 8,
+    2: 2,
+    3: 1,
+}  # in each half of a cell along an axis, by the number of axes that the material depends on
 KINDS = {  # coefficient: whether it sits half an edge along (z, y, x)
     "b_x": (0, 0, 1), "b_y": (0, 1, 0), "b_z": (1, 0, 0),
     "mu_xy": (0, 1, 1), "mu_xz": (1, 0, 1), "mu_yz": (1, 1, 0),
@@ -54,8 +60,9 @@ def effective_medium(
     nz, ny, nx = (n if a in axes else 1 for n, a in zip(grid.shape, "zyx", strict=True))
     parts: list[dict[str, np.ndarray]] = []
     fastest, slowest, place, slow, sampled = 0.0, np.inf, (np.nan, np.nan, np.nan), 0, 0
+    samples = SAMPLES[len(axes)]
     for first, last in _slabs(nz):
-        lattice, points = _sample(field, grid, (first, last), (nz, ny, nx), lower, upper, relaxation)
+        lattice, points = _sample(field, grid, (first, last), (nz, ny, nx), lower, upper, relaxation, samples)
         p_modulus, mu, rho = lattice["lambda"] + 2 * lattice["mu"], lattice["mu"], lattice["rho"]
         fastest = max(fastest, float(np.sqrt((p_modulus / rho).max())))
         with np.errstate(divide="ignore"):
@@ -65,7 +72,7 @@ def effective_medium(
             slowest = float(shear.min())
             x, y, z = points.reshape(-1, 3)[int(np.argmin(shear))]
             place = (float(x), float(y), float(z))
-        parts.append(_coefficients(lattice, last - first, first, grid, relaxation, dtype))
+        parts.append(_coefficients(lattice, last - first, first, grid, relaxation, dtype, samples))
     names = parts[0].keys()
     whole = {name: np.concatenate([p[name] for p in parts]) for name in names}
     return Medium(whole, fastest, slowest, place, slow / sampled)
@@ -77,16 +84,21 @@ def _slabs(nz: int) -> Iterator[tuple[int, int]]:
 
 def _sample(
     field: Field, grid: Grid, planes: tuple[int, int], shape: tuple[int, int, int], lower: np.ndarray, upper: np.ndarray,
-    relaxation: Relaxation | None,
+    relaxation: Relaxation | None, samples: int,
 ) -> tuple[dict[str, np.ndarray], np.ndarray]:  # fmt: skip
-    """Unrelaxed moduli and density at the centres of half cells: two a cell and one more beyond the last, all axes."""
+    """Unrelaxed moduli and density, ``samples`` in each half of a cell and those of one more half beyond the last, all axes."""
     counts = [planes[1] - planes[0], *shape[1:]]
     coordinates = []
     for k, (count, full) in enumerate(zip(counts, grid.shape, strict=True)):
         start = planes[0] if k == 0 else 0
-        steps = np.arange(2 * start, 2 * (start + count) + 1) if shape[k] > 1 or full == 1 else np.array([full])
-        steps = np.minimum(steps, 2 * full - 1)  # beyond the last cell: the same cube again
-        x = grid.lower[2 - k] + 0.5 * grid.spacing * (steps + 0.5)
+        n = 2 * samples
+        steps = (
+            np.arange(n * start, n * (start + count) + samples)
+            if shape[k] > 1 or full == 1
+            else np.array([samples * full])
+        )
+        steps = np.minimum(steps, n * full - 1)  # beyond the last cell: the same again
+        x = grid.lower[2 - k] + grid.spacing / n * (steps + 0.5)
         coordinates.append(np.clip(x, lower[2 - k], upper[2 - k]))
     z, y, x = np.meshgrid(*coordinates, indexing="ij")
     points = np.stack([x, y, z], -1)
@@ -101,33 +113,46 @@ def _sample(
     return {name: v.reshape(z.shape) for name, v in values.items()}, points
 
 
-def _pairs(a: np.ndarray, half: tuple[int, int, int]) -> np.ndarray:
-    """Sums over the 2 x 2 x 2 cubes of each cell; axes of one cube stay (counted twice)."""
-    for axis, shift in enumerate(half):
-        if a.shape[axis] == 1:
-            a = 2 * a
-            continue
-        a = np.moveaxis(a, axis, 0)
-        a = np.moveaxis(a[shift:-1:2] + a[1 + shift :: 2] if shift == 0 else a[1::2] + a[2::2], 0, axis)
+def _mean(a: np.ndarray, axis: int, half: int, samples: int, harmonic: bool = False) -> np.ndarray:
+    """Means over a cell, of ``samples`` a half, around each centre (or ``half`` an edge further along ``axis``)."""
+    if a.shape[axis] == 1:
+        return a
+    a = np.moveaxis(a, axis, 0)
+    count = (len(a) - samples) // (2 * samples)
+    parts = a[half * samples :][: 2 * samples * count].reshape(count, 2 * samples, *a.shape[1:])
+    with np.errstate(divide="ignore"):
+        result = 1.0 / (1.0 / parts).mean(1) if harmonic else parts.mean(1)
+    return np.moveaxis(result, 0, axis)
+
+
+def _means(a: np.ndarray, half: tuple[int, int, int], samples: int, harmonic: str = "") -> np.ndarray:
+    """Means over cells: arithmetic along most axes first, then harmonic along those named."""
+    order = sorted(range(3), key=lambda k: "zyx"[k] in harmonic)
+    for k in order:
+        a = _mean(a, k, half[k], samples, "zyx"[k] in harmonic)
     return a
 
 
 def _coefficients(
-    lattice: dict[str, np.ndarray], planes: int, first: int, grid: Grid, relaxation: Relaxation | None, dtype: type
-) -> dict[str, np.ndarray]:
+    lattice: dict[str, np.ndarray], planes: int, first: int, grid: Grid, relaxation: Relaxation | None, dtype: type,
+    samples: int,
+) -> dict[str, np.ndarray]:  # fmt: skip
     rho, mu = lattice["rho"], lattice["mu"]
     bulk = lattice["lambda"] + 2.0 / 3.0 * mu
-    with np.errstate(divide="ignore"):
-        soft, volume = 1.0 / mu, 8.0 / _pairs(1.0 / bulk, (0, 0, 0))
-        result = {name: 8.0 / _pairs(soft if name[0] == "m" else rho, half) for name, half in KINDS.items()}
-        centre = 8.0 / _pairs(soft, (0, 0, 0))
-    result |= {"mu2": 2 * centre, "lam": volume - 2.0 / 3.0 * centre}
+    result = {name: 1.0 / _means(rho, half, samples) for name, half in KINDS.items() if name[0] == "b"}
+    # harmonic in the plane of the shear, arithmetic across it: exact for layers along any axis (Kristek et al. 2017)
+    result |= {name: _means(mu, half, samples, name[-2:]) for name, half in KINDS.items() if name[0] == "m"}
+    volume, centre = (_means(a, (0, 0, 0), samples, "xyz") for a in (bulk, mu))
+    lam = volume - 2.0 / 3.0 * centre
+    # the mean over the axes of the P moduli along each: nearest to what layers are, which are stiffer along than across
+    p_modulus = sum(_means(lattice["lambda"] + 2 * mu, (0, 0, 0), samples, axis) for axis in "xyz") / 3
+    result |= {"lam": lam, "mu2": np.where(centre > 0, p_modulus - lam, 0.0)}  # mixed with a fluid: a fluid
     if relaxation:
         k, j, i = np.meshgrid(
             np.arange(first, first + planes) % 2, *(np.arange(n) % 2 for n in grid.shape[1:]), indexing="ij"
         )
         mechanism = ORDER[4 * k + 2 * j + i]
         for name, q in (("defect_p", "Qp"), ("defect_s", "Qs")):
-            mean = 8.0 / _pairs(1.0 / lattice[q], (0, 0, 0))
+            mean = _means(lattice[q], (0, 0, 0), samples, "xyz")
             result[name] = relaxation.defect(mean, mechanism)
     return {name: np.asarray(v, dtype) for name, v in result.items()}
