@@ -20,8 +20,9 @@ from faultwave.engines.dg.rupture import recorded, rupture
 from faultwave.faults.law import COMMON_STATE
 from faultwave.kernels.language import Array, Kernel
 from faultwave.laws.law import LAYER
+from tests.backends.here import present
 
-OTHERS = [n for n in backends.names() if n != "numpy"]
+OTHERS = present([n for n in backends.names() if n != "numpy"])
 VARIANTS: dict[str, Any] = {
     **laws.laws(),
     "maxwell-lossy": laws.law("maxwell").adapted({"conductivity": np.ones(1)}),
@@ -34,15 +35,23 @@ USUAL = {("elastic", 2, "single"), ("elastic", 3, "double"), ("elastic", 4, "sin
          ("acoustic", 3, "single"), ("acoustic", 5, "double"), ("maxwell", 4, "double"), ("maxwell", 3, "single"),
          ("maxwell-lossy", 4, "double"), ("maxwell-lossy", 3, "single"),
          ("maxwell-matched", 3, "double"), ("maxwell-matched", 2, "single")}  # fmt: skip
+USUAL_ELSEWHERE = {("elastic", 3, "double"), ("maxwell-lossy", 2, "single")}
+"""Those of backends that take seconds to compile a kernel; there the fast form stands for both."""
 TOLERANCE = {"double": 1e-12, "single": 3e-5}
 OPTIONAL = {"slot", "slow_slots", "friction_slots"}  # slot 0 is nobody's
 ITEMS = 32  # a multiple of all lanes
 
 
-def some(chosen: set[tuple], everything: list[tuple]) -> list[Any]:
-    """All cases, those that are not chosen marked slow."""
-    assert chosen <= set(everything)
-    return [pytest.param(*case, marks=() if case in chosen else pytest.mark.slow) for case in everything]
+def some(chosen: set[tuple], elsewhere: set[tuple], everything: list[tuple]) -> list[Any]:
+    """All cases of every backend, those that are not chosen marked slow."""
+    assert chosen | elsewhere <= set(everything)
+    return [
+        pytest.param(*name.values, *case, marks=[*name.marks, *([] if case in quick else [pytest.mark.slow])])
+        for name in OTHERS
+        for quick in [chosen if name.values == ("cpu",) else elsewhere]
+        for case in everything
+        if name.values == ("cpu",) or case[1] <= 6
+    ]
 
 
 def dg_kernels(form: Form) -> list[Kernel]:
@@ -145,12 +154,12 @@ def assert_same(kernel: Kernel, got: dict[str, np.ndarray], want: dict[str, np.n
         )
 
 
-@pytest.mark.parametrize("name", OTHERS)
-@pytest.mark.parametrize("law, order, precision", some(USUAL, EVERYTHING))
+@pytest.mark.parametrize("name, law, order, precision", some(USUAL, USUAL_ELSEWHERE, EVERYTHING))
 def test_wave_kernels(name: str, law: str, order: int, precision: str) -> None:
     physics: Any = VARIANTS[law]
+    brief = name != "cpu" and (law, order, precision) in USUAL_ELSEWHERE
     for fast in (False, True):
-        if not fast or physics.name in FAST:
+        if (not fast or physics.name in FAST) and not (brief and not fast and physics.name in FAST):
             check_wave_kernels(name, find_form(physics, order, 0.7, fast), precision)
 
 
@@ -245,8 +254,7 @@ def friction_case(
     return kernel, data, got, want
 
 
-@pytest.mark.parametrize("name", OTHERS)
-@pytest.mark.parametrize("law, order, precision", some(USUAL_FRICTION, FRICTION))
+@pytest.mark.parametrize("name, law, order, precision", some(USUAL_FRICTION, USUAL_FRICTION, FRICTION))
 def test_friction_kernel(name: str, law: str, order: int, precision: str) -> None:
     physics = faults.law(law)
     kernel, data, got, want = friction_case(physics, order, precision, name)

@@ -1,5 +1,5 @@
 """Where kernels run. ``make(name, precision)`` gives a backend; an absent one says what to install."""
 
-from faultwave.backends.base import Backend, Buffer, make, make_stencils, names
+from faultwave.backends.base import Backend, Buffer, best, make, make_stencils, missing, names, runs_stencils
 
-__all__ = ["Backend", "Buffer", "make", "make_stencils", "names"]
+__all__ = ["Backend", "Buffer", "best", "make", "make_stencils", "missing", "names", "runs_stencils"]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import pkgutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -50,6 +52,11 @@ class Backend(Protocol):
     lanes: int
     fixed_lanes: int
 
+    @property
+    def described(self) -> str:
+        """The backend and what it runs on."""
+        ...
+
     def settle(self, buffers: Sequence[Any], ranges: Iterable[tuple[int, int]]) -> None:
         """Place fresh ``buffers``, whose items are worked on in ``ranges``, near the threads that will."""
         ...
@@ -68,14 +75,36 @@ class Backend(Protocol):
 
 
 def names() -> list[str]:
-    """Backends found in this package."""
+    """Backends found in this package: the folders with a runtime."""
+    folders = [Path(p) for p in importlib.import_module("faultwave.backends").__path__]
     return sorted(
-        m.name for m in pkgutil.iter_modules(importlib.import_module("faultwave.backends").__path__) if m.ispkg
+        m.name
+        for m in pkgutil.iter_modules(map(str, folders))
+        if any((f / m.name / "runtime.py").exists() for f in folders)
     )
 
 
+def missing(name: str) -> str:
+    """Why the backend ``name`` cannot run here, and what to install; empty where it can."""
+    module = importlib.import_module(f"faultwave.backends.{name}")
+    return str(module.missing()) if hasattr(module, "missing") else ""
+
+
+def runs_stencils(name: str) -> bool:
+    """Whether the backend ``name`` can run stencils, as the fd engine needs."""
+    return importlib.util.find_spec(f"faultwave.backends.{name}.stencil") is not None
+
+
+def best(stencils: bool = False) -> str:
+    """The fastest backend that can run here, by what each says of itself (``rank``; 0: only when asked for)."""
+    found = {n: importlib.import_module(f"faultwave.backends.{n}") for n in names() if not stencils or runs_stencils(n)}
+    ranks = {n: module.rank() for n, module in found.items()}
+    return max(ranks, key=lambda n: ranks[n])
+
+
 def make(name: str, precision: str = "double", threads: int | None = None) -> Backend:
-    """The backend called ``name``; raises BackendError naming what exists or what to install."""
+    """The backend called ``name``, or the best for 'auto'; raises BackendError naming what exists or what to install."""
+    name = best() if name == "auto" else name
     if name not in names():
         raise BackendError(f"backend '{name}' does not exist (allowed: {', '.join(names())}) {suggest(name, names())}")
     module = importlib.import_module(f"faultwave.backends.{name}")
@@ -84,13 +113,11 @@ def make(name: str, precision: str = "double", threads: int | None = None) -> Ba
 
 def make_stencils(name: str, program: Program, precision: str = "single", threads: int | None = None) -> Runner:
     """A stencil program on the backend called ``name``; raises BackendError where it cannot run those."""
+    name = best(stencils=True) if name == "auto" else name
     if name not in names():
         raise BackendError(f"backend '{name}' does not exist (allowed: {', '.join(names())}) {suggest(name, names())}")
-    try:
-        module = importlib.import_module(f"faultwave.backends.{name}.stencil")
-    except ModuleNotFoundError as error:
-        if error.name != f"faultwave.backends.{name}.stencil":
-            raise
-        raise BackendError(f"the backend '{name}' cannot run stencils, and so not the fd engine") from None
+    if not runs_stencils(name):
+        raise BackendError(f"the backend '{name}' cannot run stencils, and so not the fd engine")
+    module = importlib.import_module(f"faultwave.backends.{name}.stencil")
     runner: Runner = module.StencilRunner(program, precision, threads)
     return runner

@@ -58,6 +58,17 @@ def volume_cells(setting: Any, centroids: np.ndarray, groups: np.ndarray) -> np.
     return np.flatnonzero(chosen)
 
 
+def check_backend(name: str, known: list[str], problems: Problems) -> None:
+    """Whether the backend ``name`` exists among those ``known`` and can run here."""
+    if name == "auto":
+        return
+    if name not in known:
+        allowed = [*known, "auto"]
+        problems.error("numerics.backend", f"'{name}' does not exist", ", ".join(allowed), suggest(name, allowed))
+    elif why := backends.missing(name):
+        problems.error("numerics.backend", why)
+
+
 def check_asked(
     case: Case, law: Law, mesh: tets.Mesh, topology: tets.Topology, shape: tets.Geometry, problems: Problems,
     anywhere: Callable[[bool], bool] = bool,
@@ -65,9 +76,7 @@ def check_asked(
     """Add every output that this case cannot give to ``problems``, and a backend that does not exist. ``anywhere``: whether
     something is so in any process's piece."""
     out, name = case.output, case.numerics.backend
-    if name not in backends.names():
-        known = backends.names()
-        problems.error("numerics.backend", f"'{name}' does not exist", ", ".join(known), suggest(name, known))
+    check_backend(name, backends.names(), problems)
     checks = [
         (out.volume, lambda: volume_fields(out.volume, law)),
         (out.surface, lambda: surface_fields(out.surface)),

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from faultwave import backends
+from faultwave.base.errors import NotBuiltError, Problem
 from faultwave.comm.exchange import Exchange, Kind
 from faultwave.domain import tets
 from faultwave.engines.dg.basis import tet_basis, tet_basis_gradient, tet_quadrature
@@ -80,6 +81,9 @@ class Engine:
         if self.plan.share is None:
             return None
         op, march = self.operator, self.march
+        if not hasattr(op.waves, "memory"):
+            what = f"messages between processes are not built for the backend '{self.backend.name}'"
+            raise NotBuiltError(Problem("ranks", what, "one process", "Or use --backend cpu."))
         stores: dict[Kind, np.ndarray] = {"wave": op.waves.memory, "series": op.slow.memory}
         channels = self.layout.channels
         if self.fault:

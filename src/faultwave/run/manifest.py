@@ -30,6 +30,6 @@ def write_run_manifest(
     manifest = build_manifest(
         case.model_dump(mode="json"), dict.fromkeys(inputs), status=status or ("interrupted" if sim.interrupted else "finished"),
         timings=sim.timings(), rates=sim.rates(), outputs=[p.name for p in sim.files],
-        extra={"cells": sim.cells, "time_reached": sim.time, "warnings": [str(w) for w in sim.warnings]},
+        extra={"cells": sim.cells, "runs_on": sim.runs_on, "time_reached": sim.time, "warnings": [str(w) for w in sim.warnings]},
     )  # fmt: skip
     return write_manifest(folder / f"{case.output.prefix}-manifest.json", manifest)

@@ -74,7 +74,7 @@ def _cost(plan: Plan, engine: Engine, seconds: float) -> Rows:
         engine.march.advance(engine.march.time + engine.march.longest)
     rate = (engine.updates - cells) / (time.perf_counter() - started)
     return [
-        ("backend", f"{engine.backend.name}, {getattr(engine.backend, 'threads', 1)} threads"),
+        ("backend", engine.backend.described),
         ("measured", f"{rate:,.0f} element updates/s, rupture included"),
         ("estimated run time", _duration(updates(plan) / rate) + " without output"),
     ]

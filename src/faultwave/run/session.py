@@ -49,6 +49,11 @@ class Session(ABC):
         self.files: list[Path] = []
 
     @property
+    def runs_on(self) -> str:
+        """The backend, and its device where there is one to tell of."""
+        return self.case.numerics.backend
+
+    @property
     @abstractmethod
     def time(self) -> float:
         """Simulated time reached [s]."""

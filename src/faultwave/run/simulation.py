@@ -93,6 +93,10 @@ class Simulation(Session):
     # ---- results --------------------------------------------------------------------------------------------------
 
     @property
+    def runs_on(self) -> str:
+        return self.engine.backend.described
+
+    @property
     def time(self) -> float:
         """Simulated time reached [s]."""
         return self.engine.march.time

@@ -47,6 +47,15 @@ def compiler() -> tuple[str, ...]:
     )
 
 
+def missing() -> str:
+    """Why no kernel can be compiled here; empty where it can."""
+    try:
+        compiler()
+    except BackendError as error:
+        return str(error)
+    return ""
+
+
 @functools.cache
 def _version_text() -> str:
     return subprocess.run([*compiler(), "--version"], capture_output=True, text=True, check=False).stdout

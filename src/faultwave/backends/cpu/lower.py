@@ -8,10 +8,10 @@ from __future__ import annotations
 from importlib import resources
 
 from faultwave.backends.cpu.ahead import Ahead
-from faultwave.backends.cpu.formula import Formula
 from faultwave.backends.cpu.names import text
 from faultwave.backends.cpu.sparse import SparseFunctions
 from faultwave.backends.cpu.transpose import transposes
+from faultwave.backends.formula import Formula
 from faultwave.kernels.expr import Expr, wrap
 from faultwave.kernels.language import (
     Array,

@@ -151,6 +151,10 @@ class CpuBackend:
         self.numa = _numa_nodes() > 1
         self._real = {np.float64: "double", np.float32: "float"}[self.dtype]
 
+    @property
+    def described(self) -> str:
+        return f"{self.name}, {self.threads} thread{'s' if self.threads > 1 else ''}"
+
     def settle(self, buffers: Sequence[Any], ranges: Iterable[tuple[int, int]]) -> None:
         """Let each thread touch first what it will work on, so that its pages lie in memory near it.
 

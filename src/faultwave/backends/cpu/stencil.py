@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.backends.cpu.compile import build, cache_folder, vector_bytes
-from faultwave.backends.cpu.formula import Formula
+from faultwave.backends.formula import Formula
 from faultwave.backends.grid import GridArrays, offsets, wrap_axis
 from faultwave.backends.numpy.stencil import written
 from faultwave.base.log import get_logger

@@ -46,6 +46,10 @@ class NumpyBackend:
         self.dtype = {"double": np.float64, "single": np.float32}[precision]
         self.threads = 1
 
+    @property
+    def described(self) -> str:
+        return self.name
+
     def settle(self, buffers: Any, ranges: Any) -> None:
         """Nothing to do for one thread."""
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from faultwave import backends
-from faultwave.base.errors import InputError, Problem, Problems, suggest
+from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.projection import Projection
 from faultwave.case.model import Case
 from faultwave.engines.fd.absorbing import Absorber, stable_along
@@ -22,7 +22,7 @@ from faultwave.media import load_field
 from faultwave.media.attenuation import Relaxation, Spectrum, relaxation
 from faultwave.media.field import Field, axes_of
 from faultwave.media.homogenise import at_points
-from faultwave.run.asked import surface_fields
+from faultwave.run.asked import check_backend, surface_fields
 from faultwave.run.collect import collected
 from faultwave.run.points import read_points
 from faultwave.sources.load import load_sources
@@ -130,12 +130,7 @@ def _not_built(case: Case, problems: Problems) -> None:
         problems.error(
             "output.volume", "snapshots of the volume do not exist on a grid", advice="Use receivers or output.surface."
         )
-    names = backends.names()
-    if case.numerics.backend not in names:
-        problems.error(
-            "numerics.backend", f"'{case.numerics.backend}' does not exist", ", ".join(names),
-            suggest(case.numerics.backend, names),
-        )  # fmt: skip
+    check_backend(case.numerics.backend, [n for n in backends.names() if backends.runs_stencils(n)], problems)
     if case.numerics.cfl is not None and case.numerics.cfl > 1:
         problems.error("numerics.cfl", f"{case.numerics.cfl:g} is unstable", "at most 1 (fraction of the stable step)")
 

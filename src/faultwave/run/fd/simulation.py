@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from faultwave import backends
 from faultwave.base.errors import Problem
 from faultwave.engines.fd.operator import Operator
 from faultwave.engines.fd.points import RECORDED, Sampler, Sources
@@ -82,6 +83,11 @@ class FdSimulation(Session):
         return SeriesRecorder(self.plan.scheme.step, late, first)
 
     # ---- results --------------------------------------------------------------------------------------------------
+
+    @property
+    def runs_on(self) -> str:
+        name = self.case.numerics.backend
+        return backends.best(stencils=True) if name == "auto" else name
 
     @property
     def time(self) -> float:

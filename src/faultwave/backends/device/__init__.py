@@ -1,0 +1,1 @@
+"""What the backends of graphics processors share: one lowering with three dialects, buffers, launches."""

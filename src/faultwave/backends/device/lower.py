@@ -1,0 +1,300 @@
+"""Writes a planned kernel out in one of three dialects, which differ in their preludes only.
+
+Memory: batch arguments [batch][row][col][lane], stores [slot][row][col], indices [batch][col][lane]; in fast memory
+[row][col][lane] with the pitch of each array. A thread has a lane and a worker number; every loop over rows or columns
+goes round the workers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import resources
+
+import numpy as np
+
+from faultwave.backends.device.schedule import ROWS, Phase, Placed, Plan, plan
+from faultwave.backends.device.target import Target
+from faultwave.backends.device.tasks import Copy, Dense, Product
+from faultwave.backends.formula import Formula, number
+from faultwave.kernels.expr import Expr, wrap
+from faultwave.kernels.language import (
+    Array,
+    Contract,
+    Gather,
+    Kernel,
+    LoopIndex,
+    Pointwise,
+    Repeat,
+    Scatter,
+    View,
+    When,
+)
+
+
+def lower(kernel: Kernel, target: Target, single: bool) -> tuple[str, Plan]:
+    """The text of ``kernel`` for a target, and the plan it was written from."""
+    made = plan(kernel, target, single)
+    return prelude(target, made.size == 4, single) + _Writer(made).text(), made
+
+
+def prelude(target: Target, single: bool, single_stores: bool) -> str:
+    """What the text of kernels builds on: R computes, S is what stores hold."""
+    head = resources.files(__package__).joinpath(f"{target.dialect}.h").read_text()
+    real, store = ("float" if s else "double" for s in (single, single_stores))
+    common = resources.files(__package__).joinpath("formulas.h").read_text()
+    return f"#define R {real}\n#define S {store}\n{head}{common}"
+
+
+class ScalarFormula(Formula):
+    """Formulas of one thread: conditions are 0 or 1."""
+
+    def text(self, e: Expr, args: tuple[str, ...]) -> str:
+        return f"!{args[0]}" if e.op == "not" else super().text(e, args)
+
+
+def name(array: str) -> str:
+    """How an array is called in the text: no name of the text itself begins so."""
+    return "A_" + array.replace(".", "_w")
+
+
+class _Writer:
+    def __init__(self, made: Plan):
+        self.plan, self.kernel = made, made.kernel
+        self.lines: list[str] = []
+        self.tables: list[str] = []
+        self.formulas = 0
+        self.skip = ""  # added to where loops start
+        self.offsets: dict[str, int] = {}
+        at = 0
+        for table in self.kernel.scalars:
+            self.offsets[table.name] = at
+            at += table.rows * table.cols
+        self.scalars = at
+
+    def text(self) -> str:
+        p = self.plan
+        for i, phase in enumerate(p.phases):
+            self.lines += ["BARRIER;"] if i else []
+            self.phase(phase)
+        arguments = [self.argument(a) for a in self.kernel.arguments]
+        body = "\n".join("  " + line for line in self.declarations() + self.lines)
+        return (
+            f"typedef struct {{ R v[{max(1, self.scalars)}]; }} Scalars;\n"
+            + "\n".join(self.tables)
+            + f"\nKERNEL({p.threads}, {p.groups}) void {self.kernel.name}(\n"
+            f"  {', '.join(arguments)}, const int first, const Scalars s SHARED_ARGUMENT)\n{{\n"
+            f"  SHARED_ARRAY\n  const int thread = THREAD, lane = thread % {p.share}, worker = thread / {p.share};\n"
+            f"  const long item = first + (long)GROUP * {p.share};\n"
+            f"  const long batch = item / {p.lanes};\n  const int part = (int)(item % {p.lanes});\n"
+            f"{body}\n}}\n"
+        )
+
+    def argument(self, a: Array) -> str:
+        kind = {"index": "int", "store": "S"}.get(a.space, "R")
+        const = "const " if a.intent == "in" else ""
+        return f"GLOBAL {const}{kind} *RESTRICT G_{a.name}"
+
+    def declarations(self) -> list[str]:
+        lines, lanes = [], self.plan.lanes
+        for a in self.kernel.arguments:
+            const = "const " if a.intent == "in" else ""
+            if a.space == "batch":
+                lines.append(
+                    f"GLOBAL {const}R *const {name(a.name)} = G_{a.name} + batch * {a.rows * a.cols * lanes} + part + lane;"
+                )
+            elif a.space == "index":
+                lines.append(f"GLOBAL const int *const {name(a.name)} = G_{a.name} + batch * {a.cols * lanes} + part;")
+            else:
+                kind = "S" if a.space == "store" else "R"
+                lines.append(f"GLOBAL {const}{kind} *const {name(a.name)} = G_{a.name};")
+        return lines + [
+            f"LOCAL R *const {name(n)} = shared + {place.offset} + lane;" for n, place in self.plan.places.items()
+        ]
+
+    # ---- phases ---------------------------------------------------------------------------------------------------
+
+    def phase(self, phase: Phase) -> None:
+        for placed in phase:
+            match placed.task.work:
+                case Product() as p:
+                    self.product(p, placed.worker)
+                case Dense(s):
+                    self.dense(s, placed.worker)
+                case Pointwise() as s:
+                    self.pointwise(s, placed.worker)
+                case Gather() as s:
+                    self.transfer(s, s.out)
+                case Scatter() as s:
+                    self.transfer(s, s.inp)
+                case Copy() as c:
+                    self.copy(c)
+                case Repeat() as s:
+                    self.repeat(s, placed)
+                case When() as s:
+                    self.when(s, placed)
+
+    def when(self, s: When, placed: Placed) -> None:
+        """All threads of a group look at all its slots and so agree; where there is none, every loop starts behind its end. A
+        condition around them would do, but some compilers copy all that follows it for each way round a barrier."""
+        slot = f"{name(s.index.name)}[{s.column * self.plan.lanes} + i]"
+        self.lines += ["{ int any = 0;", f"for (int i = 0; i < {self.plan.share}; ++i) any |= {slot};"]
+        self.lines.append("const int skip = any ? 0 : 1 << 24;")
+        self.skip = " + skip"
+        for i, phase in enumerate(placed.phases):
+            self.lines += ["BARRIER;"] if i else []
+            self.phase(phase)
+        self.skip = ""
+        self.lines.append("}")
+
+    def repeat(self, s: Repeat, placed: Placed) -> None:
+        i = f"C_{s.index.name}"
+        self.lines.append(f"for (int {i} = 0; {i} < {s.count}; ++{i}) {{")
+        for phase in placed.phases:
+            self.lines.append("BARRIER;")
+            self.phase(phase)
+        self.lines.append("}")
+
+    def round(self, variable: str, count: int, worker: int, stride: int = 1) -> str:
+        """Head of a loop over ``count`` pieces of work that begins at a worker."""
+        workers = self.plan.workers
+        start = f"(worker + {(workers - worker) % workers}) % {workers}" if worker else "worker"
+        return f"for (int {variable} = {start}{self.skip}; {variable} < {count}; {variable} += {workers}) {{"
+
+    # ---- numbers --------------------------------------------------------------------------------------------------
+
+    def pitch(self, array: Array) -> int:
+        place = self.plan.places.get(array.name)
+        return place.pitch if place else self.plan.lanes
+
+    def at(self, v: View, col: int, row: str = "") -> str:
+        """A number of a view; ``row``: added to its first."""
+        a, pitch = v.array, self.pitch(v.array)
+        terms = [str((v.row * a.cols + v.col + col) * pitch if isinstance(v.row, int) else (v.col + col) * pitch)]
+        if isinstance(v.row, LoopIndex):
+            terms.append(f"C_{v.row.name} * {a.cols * pitch}")
+        if row:
+            terms.append(f"{row} * {a.cols * pitch}")
+        return f"{name(a.name)}[{' + '.join(terms)}]"
+
+    # ---- work -----------------------------------------------------------------------------------------------------
+
+    def copy(self, c: Copy) -> None:
+        """All numbers of an argument's rows of a share: a line of memory at a time."""
+        count, workers = c.inner.rows * c.inner.cols, self.plan.workers
+        inner = f"{name(c.inner.name)}[i * {self.pitch(c.inner)}]"
+        outer = f"{name(c.argument.name)}[i * {self.plan.lanes}]"
+        move = f"{inner} = {outer};" if c.inward else f"{outer} = {inner};"
+        self.lines.append(f"for (int i = worker; i < {count}; i += {workers}) {move}")
+
+    def transfer(self, s: Gather | Scatter, view: View) -> None:
+        """Between fast memory and slots of a store: neighbouring threads take neighbouring numbers of a slot."""
+        if view.cols != view.array.cols or not isinstance(view.row, int):
+            raise ValueError(f"kernel {self.kernel.name}: gather and scatter need whole rows of {view.array.name}")
+        size, share, threads = view.rows * view.cols, self.plan.share, self.plan.threads
+        if s.store.rows * s.store.cols != size:
+            raise ValueError(
+                f"kernel {self.kernel.name}: {s.store.name} has {s.store.rows * s.store.cols} numbers, not {size}"
+            )
+        pitch, first = self.pitch(view.array), view.row * view.array.cols
+        slot = f"{name(s.index.name)}[{s.column * self.plan.lanes} + i / {size}]"
+        outer = f"{name(s.store.name)}[(long){slot} * {size} + i % {size}]"
+        near = f"{name(view.array.name)}[({first} + i % {size}) * {pitch} + i / {size} - lane]"
+        if isinstance(s, Gather):
+            move = f"{near} = (R){outer};"
+        else:
+            move = f"{outer} {'+=' if s.accumulate else '='} (S){near};"
+        self.lines.append(f"for (int i = thread{self.skip}; i < {size * share}; i += {threads}) {move}")
+
+    def product(self, p: Product, worker: int) -> None:
+        """Columns go round the workers; matrix entries are literals, sums stay in registers."""
+        together = max(1, self.plan.target.warp // self.plan.share)
+        width = -(-len(p.columns) // together) * together
+        for first in range(0, p.rows, ROWS):
+            rows = range(first, min(first + ROWS, p.rows))
+            self.lines.append(self.round("k", len(p.columns), worker))
+            self.lines += ["  " + line for line in self.sums(p, rows)]
+            self.lines.append("}")
+            worker = (worker + width) % self.plan.workers
+
+    def sums(self, p: Product, rows: range) -> list[str]:
+        pitch, cols = self.pitch(p.out.array), p.out.array.cols
+        base = p.out.row * cols + p.out.col  # type: ignore[operator]
+        lines = [f"LOCAL R *const y = {name(p.out.array.name)} + {self.column(p.columns, pitch, base * pitch)};"]
+        if p.out.array.name not in self.plan.places:
+            lines[0] = "GLOBAL" + lines[0][5:]
+        start = [f"y[{r * cols * pitch}]" if p.accumulate else "0" for r in rows]
+        lines.append("R " + ", ".join(f"a{r} = {x}" for r, x in zip(rows, start, strict=True)) + ";")
+        for n, t in enumerate(p.terms):
+            block = t.matrix[rows.start : rows.stop]
+            inner, wide = self.pitch(t.inp.array), t.inp.array.cols
+            origin = (t.inp.row * wide + t.inp.col) * inner  # type: ignore[operator]
+            space = "LOCAL" if t.inp.array.name in self.plan.places else "GLOBAL const"
+            lines.append(f"{{ {space} R *const x = {name(t.inp.array.name)} + {self.column(t.columns, inner, origin)};")
+            for k in np.flatnonzero(block.any(0)):
+                terms = [f"a{r} += {self.literal(t.matrix[r, k])} * x{k};" for r in rows if t.matrix[r, k]]
+                lines.append(f"  const R x{k} = x[{k * wide * inner}]; {' '.join(terms)}")
+            lines.append("}" if n < len(p.terms) else "")
+        lines.append(" ".join(f"y[{r * cols * pitch}] = a{r};" for r in rows))
+        return lines
+
+    def literal(self, value: float) -> str:
+        return f"(R)({number(float(value))})"
+
+    def column(self, columns: Sequence[int], pitch: int, origin: int) -> str:
+        """Offset of column number k: steps of one size where they are, else a table in constant memory."""
+        steps = {b - a for a, b in zip(columns, columns[1:], strict=False)}
+        if len(steps) <= 1:
+            step = steps.pop() if steps else 0
+            return f"{origin + columns[0] * pitch} + k * {step * pitch}" if step else str(origin + columns[0] * pitch)
+        table = f"CONSTANT int {{}}[] = {{{', '.join(str(c * pitch) for c in columns)}}};".replace("{}", "columns_{}")
+        text = next((t for t in self.tables if t.partition("[")[2] == table.partition("[")[2]), None)
+        if text is None:
+            text = table.replace("{}", str(len(self.tables)))
+            self.tables.append(text)
+        return f"{origin} + {text.split()[2].partition('[')[0]}[k]"
+
+    def dense(self, s: Contract, worker: int) -> None:
+        """A matrix given at launch: rows go round the workers, each sums all columns of its row."""
+        table: Array = s.matrix  # type: ignore[assignment]
+        self.lines.append(self.round("r", table.rows, worker))
+        start = [self.at(s.out, o, "r") if s.accumulate else "0" for _, o in s.columns]
+        self.lines.append("  R " + ", ".join(f"a{i} = {x}" for i, x in enumerate(start)) + ";")
+        self.lines.append(
+            f"  for (int p = 0; p < {table.cols}; ++p) {{ const R m = {name(table.name)}[r * {table.cols} + p];"
+        )
+        terms = [f"a{n} += m * {self.at(s.inp, i, 'p')};" for n, (i, _) in enumerate(s.columns)]
+        self.lines.append(f"    {' '.join(terms)} }}")
+        self.lines.append("  " + " ".join(f"{self.at(s.out, o, 'r')} = a{n};" for n, (_, o) in enumerate(s.columns)))
+        self.lines.append("}")
+
+    def pointwise(self, s: Pointwise, worker: int) -> None:
+        inputs: dict[object, tuple[str, bool]] = {}
+        arguments: list[list[Expr]] = []
+        for i, v in enumerate(s.ins):
+            arguments.append([Expr("input", value=(i, c)) for c in range(v.cols)])
+            for c in range(v.cols):
+                inputs[i, c] = self.load(v, c, s.rows)
+        self.formulas += 1
+        formula = ScalarFormula(inputs, f"f{self.formulas}_")
+        results = s.function(*arguments)
+        stores = []
+        for view, columns in zip(s.outs, results, strict=True):
+            if len(columns) != view.cols:
+                raise ValueError(f"pointwise into {view.array.name}: {len(columns)} values for {view.cols} columns")
+            for c, value in enumerate(columns):
+                stores.append(f"{self.at(view, c, 'r' if s.rows > 1 else '')} = {formula.emit(wrap(value))};")
+        inner = [*formula.scopes[0].lines, *formula.scopes[1].lines, *stores]
+        self.lines += [self.round("r", s.rows, worker), *["  " + line for line in inner], "}"]
+
+    def load(self, v: View, c: int, rows: int) -> tuple[str, bool]:
+        a = v.array
+        if a.space == "scalar":
+            base = self.offsets[a.name] + v.col + c
+            if isinstance(v.row, LoopIndex):
+                return f"s.v[{base} + C_{v.row.name} * {a.cols}]", False
+            return f"s.v[{base + v.row * a.cols}]", False
+        row = "r" if v.rows > 1 and rows > 1 else ""
+        return self.at(v, c, row), bool(row)
+
+
+__all__ = ["lower", "name", "prelude"]

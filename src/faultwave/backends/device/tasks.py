@@ -1,0 +1,349 @@
+"""A kernel as tasks: what each reads and writes, which must wait for which, and which names are needed only for a while.
+
+Statements of the kernel language run one after the other. A device does at once what does not depend on each other, so
+temporaries that are used again for something else (the trace of one face, then of the next) are told apart first: every
+such use becomes an array of its own, a web (Muchnick 1997, ch. 16.3.3), and arrays that are not needed at the same time
+share memory again later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from faultwave.kernels.language import (
+    Array,
+    Barrier,
+    Contract,
+    Gather,
+    Kernel,
+    Pointwise,
+    Repeat,
+    Scatter,
+    View,
+    When,
+)
+
+
+@dataclass(frozen=True)
+class Region:
+    """Rows [row, end) and some columns of an array. ``spread``: the row that the first worker has, where each row belongs to
+    one worker; None where any thread may touch any number."""
+
+    name: str
+    row: int
+    end: int
+    cols: frozenset[int]
+    spread: int | None = None
+
+    def touches(self, other: Region) -> bool:
+        return (
+            self.name == other.name and self.row < other.end and other.row < self.end and bool(self.cols & other.cols)
+        )
+
+    def aligned(self, other: Region) -> bool:
+        """Whether any number of both is touched by the same thread in both."""
+        return self.spread is not None and self.spread == other.spread
+
+
+@dataclass(frozen=True)
+class Slots:
+    """Slots of a store through a column of an index; ``exclusive``: written without looking, so that other columns' are others."""
+
+    store: str
+    through: tuple[str, int]
+    exclusive: bool
+
+
+@dataclass(frozen=True)
+class Term:
+    """matrix @ inp[:, columns[i]] for output column i."""
+
+    matrix: np.ndarray
+    inp: View
+    columns: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Product:
+    """out[:, columns] (+)= sum of terms, all with constant matrices of as many rows."""
+
+    out: View
+    columns: tuple[int, ...]
+    terms: tuple[Term, ...]
+    accumulate: bool
+
+    @property
+    def rows(self) -> int:
+        return len(self.terms[0].matrix)
+
+
+@dataclass(frozen=True)
+class Dense:
+    """A contraction with a matrix given at launch."""
+
+    statement: Contract
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A batch argument to or from its place in fast memory."""
+
+    inner: Array
+    argument: Array
+    inward: bool
+
+
+Work = Product | Dense | Pointwise | Gather | Scatter | Repeat | When | Copy
+
+
+@dataclass
+class Task:
+    """``work`` and what it touches; ``body``: the tasks inside a repetition or a condition."""
+
+    work: Work
+    reads: list[Region]
+    writes: list[Region]
+    slot_reads: list[Slots] = field(default_factory=list)
+    slot_writes: list[Slots] = field(default_factory=list)
+    body: list[Task] = field(default_factory=list)
+    chain: int = -1  # set by the schedule
+
+    def after(self, earlier: Task) -> tuple[bool, bool]:
+        """(whether this must wait for an earlier task, whether waiting thread by thread is enough)."""
+        # Bodies go one after the other anyway, and may then share fast memory.
+        waits, own = bool(self.body and earlier.body), not (self.body and earlier.body)
+        for mine, theirs in ((self.reads, earlier.writes), (self.writes, earlier.writes), (self.writes, earlier.reads)):
+            for a in mine:
+                for b in theirs:
+                    if a.touches(b):
+                        waits, own = True, own and a.aligned(b)
+        for given, taken in (
+            (self.slot_reads, earlier.slot_writes),
+            (self.slot_writes, earlier.slot_writes),
+            (self.slot_writes, earlier.slot_reads),
+        ):
+            for s in given:
+                for t in taken:
+                    if s.store == t.store and not (s.exclusive and t.exclusive and s.through != t.through):
+                        waits, own = True, False
+        return waits, own
+
+
+def tasks_of(kernel: Kernel) -> list[Task]:
+    """The kernel's statements, contractions into the same columns taken together."""
+    return _tasks(kernel.statements)
+
+
+def _tasks(statements: Sequence[Any]) -> list[Task]:
+    found: list[Task] = []
+    for s in statements:
+        if isinstance(s, Barrier):
+            continue
+        task = _task(s)
+        if not (isinstance(s, Contract) and _joined(found, task)):
+            found.append(task)
+    return found
+
+
+def _joined(found: list[Task], new: Task) -> bool:
+    """Add an accumulating product to the one that began its sums, where nothing between them minds."""
+    work = new.work
+    if not isinstance(work, Product) or not work.accumulate:
+        return False
+    for at in range(len(found) - 1, -1, -1):
+        old = found[at].work
+        if isinstance(old, Product) and _same_sums(old, work):
+            found[at] = _product_task(replace(old, terms=old.terms + work.terms))
+            return True
+        if new.after(found[at])[0]:
+            return False
+    return False
+
+
+def _same_sums(a: Product, b: Product) -> bool:
+    return (a.out.array.name, a.out.row, a.out.col, a.columns, a.rows) == (
+        b.out.array.name,
+        b.out.row,
+        b.out.col,
+        b.columns,
+        b.rows,
+    )
+
+
+def _task(s: Any) -> Task:
+    match s:
+        case Contract() if isinstance(s.matrix, Array):
+            rows, used = s.matrix.rows, s.matrix.cols
+            out = _region(s.out, rows, [o for _, o in s.columns], True)
+            reads = [_region(s.inp, used, [i for i, _ in s.columns])]
+            return Task(Dense(s), reads + ([out] if s.accumulate else []), [out])
+        case Contract():
+            assert isinstance(s.matrix, np.ndarray)
+            term = Term(s.matrix, s.inp, tuple(i for i, _ in s.columns))
+            return _product_task(Product(s.out, tuple(o for _, o in s.columns), (term,), s.accumulate))
+        case Pointwise():
+            reads = [
+                _region(v, min(v.rows, s.rows), None, v.rows > 1 or s.rows == 1)
+                for v in s.ins
+                if v.array.space != "scalar"
+            ]
+            return Task(s, reads, [_region(v, s.rows, None, True) for v in s.outs])
+        case Gather():
+            slots = Slots(s.store.name, (s.index.name, s.column), False)
+            return Task(s, [], [_region(s.out, s.out.rows)], slot_reads=[slots])
+        case Scatter():
+            slots = Slots(s.store.name, (s.index.name, s.column), not s.accumulate)
+            return Task(s, [_region(s.inp, s.inp.rows)], [], slot_writes=[slots])
+        case Repeat() | When():
+            return _around(s, _tasks(s.body))
+    raise TypeError(f"unknown statement {s}")
+
+
+def _around(work: Repeat | When, body: list[Task]) -> Task:
+    """A body as one task. What is repeated may be touched again in the next round: as a whole."""
+    return Task(
+        work, [replace(r, spread=None) for t in body for r in t.reads], [replace(r, spread=None) for t in body for r in t.writes],
+        [r for t in body for r in t.slot_reads], [r for t in body for r in t.slot_writes], body,
+    )  # fmt: skip
+
+
+def _product_task(p: Product) -> Task:
+    out = _region(p.out, p.rows, p.columns)
+    reads = [_region(t.inp, t.matrix.shape[1], t.columns) for t in p.terms]
+    return Task(p, reads + ([out] if p.accumulate else []), [out])
+
+
+def _region(v: View, rows: int, cols: Sequence[int] | None = None, by_rows: bool = False) -> Region:
+    chosen = frozenset(v.col + c for c in (range(v.cols) if cols is None else cols))
+    if isinstance(v.row, int):
+        return Region(v.array.name, v.row, v.row + rows, chosen, v.row if by_rows else None)
+    return Region(v.array.name, 0, v.array.rows, chosen)
+
+
+# ---- webs ---------------------------------------------------------------------------------------------------------
+
+
+def apart(kernel: Kernel, tasks: list[Task]) -> tuple[list[Task], dict[str, Array]]:
+    """Tasks whose temporaries are told apart, and these by name. What a repetition touches stays as it is."""
+    repeated = {r.name for t in _straight(tasks) if t.body for r in (*t.reads, *t.writes)}
+    temps = {a.name: a for a in kernel.temps}
+    owner: list[int] = []  # union-find over definitions
+
+    def find(i: int) -> int:
+        while owner[i] != i:
+            i = owner[i]
+        return i
+
+    reaching = {n: np.full((a.rows, a.cols), -1) for n, a in temps.items() if n not in repeated}
+    made: list[dict[str, list[tuple[Region, int]]]] = []  # by task: of each temporary, its regions and definitions
+    line = list(_straight(tasks))
+    for task in line:
+        uses: dict[str, list[tuple[Region, int]]] = {}
+        for r in task.reads:
+            if r.name in reaching:
+                part = reaching[r.name][r.row : r.end, sorted(r.cols)]
+                known = [find(i) for i in np.unique(part) if i >= 0] or [len(owner)]
+                if known[0] == len(owner):  # read before anything was written
+                    owner.append(known[0])
+                for other in known[1:]:
+                    owner[find(other)] = find(known[0])
+                uses.setdefault(r.name, []).append((r, find(known[0])))
+        for w in task.writes:
+            if w.name not in reaching:
+                continue
+            shared = [i for r, i in uses.get(w.name, []) if r.touches(w)]
+            number = find(shared[0]) if shared else len(owner)
+            if not shared:
+                owner.append(number)
+            for other in shared[1:]:
+                owner[find(other)] = find(number)
+            reaching[w.name][w.row : w.end, sorted(w.cols)] = number
+            uses.setdefault(w.name, []).append((w, number))
+        made.append(uses)
+
+    names: dict[tuple[str, int], str] = {}
+    extent: dict[str, int] = {}
+    for uses in made:
+        for name, parts in uses.items():
+            for region, number in parts:
+                key = (name, find(number))
+                if key not in names:
+                    names[key] = f"{name}.{sum(n == name for n, _ in names)}"
+                extent[names[key]] = max(extent.get(names[key], 0), region.end)
+    arrays = {n: temps[n] for n in temps if n in repeated}
+    for (name, _), new in names.items():
+        arrays[new] = replace(temps[name], name=new, rows=extent[new])
+
+    def renamer(uses: dict[str, list[tuple[Region, int]]], regions: list[Region]) -> Callable[[View], View]:
+        def rename(view: View) -> View:
+            parts = uses.get(view.array.name)
+            if not parts:
+                return view
+            mine = {names[view.array.name, find(i)] for r, i in parts if (r in regions) and _holds(view, r)}
+            if len(mine) != 1:
+                raise AssertionError(f"{view.array.name} is {mine} at once")
+            return replace(view, array=arrays[mine.pop()])
+
+        return rename
+
+    done = iter([_renamed(t, renamer(u, t.reads), renamer(u, t.writes)) for t, u in zip(line, made, strict=True)])
+    return _rebuilt(tasks, done), arrays
+
+
+def _straight(tasks: Sequence[Task]) -> Iterator[Task]:
+    """Tasks in the order in which they are done at most once: what is done for some items only is among them."""
+    for t in tasks:
+        if isinstance(t.work, When):
+            yield from _straight(t.body)
+        else:
+            yield t
+
+
+def _rebuilt(tasks: Sequence[Task], done: Iterator[Task]) -> list[Task]:
+    """The tasks with what ``_straight`` goes through taken from ``done``."""
+    return [_around(t.work, _rebuilt(t.body, done)) if isinstance(t.work, When) else next(done) for t in tasks]
+
+
+def _holds(view: View, region: Region) -> bool:
+    first = view.row if isinstance(view.row, int) else 0
+    return region.row == first and region.cols <= frozenset(range(view.col, view.col + view.cols))
+
+
+def _renamed(task: Task, inner: Callable[[View], View], outer: Callable[[View], View]) -> Task:
+    match task.work:
+        case Product() as p:
+            terms = tuple(replace(t, inp=inner(t.inp)) for t in p.terms)
+            return _product_task(replace(p, out=outer(p.out), terms=terms))
+        case Dense(s):
+            return _task(replace(s, out=outer(s.out), inp=inner(s.inp)))
+        case Pointwise() as s:
+            return _task(replace(s, ins=tuple(map(inner, s.ins)), outs=tuple(map(outer, s.outs))))
+        case Gather() as s:
+            return _task(replace(s, out=outer(s.out)))
+        case Scatter() as s:
+            return _task(replace(s, inp=inner(s.inp)))
+    return task
+
+
+def replaced(task: Task, arrays: dict[str, Array]) -> Task:
+    """The task with other arrays in place of those named."""
+
+    def change(view: View) -> View:
+        return replace(view, array=arrays[view.array.name]) if view.array.name in arrays else view
+
+    if isinstance(task.work, Repeat | When):
+        return _around(task.work, [replaced(t, arrays) for t in task.body])
+    return _renamed(task, change, change)
+
+
+def every(tasks: Sequence[Task]) -> Iterator[Task]:
+    """All tasks, those inside bodies too."""
+    for t in tasks:
+        if t.body:
+            yield from every(t.body)
+        else:
+            yield t

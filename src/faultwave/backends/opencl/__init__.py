@@ -1,0 +1,5 @@
+"""OpenCL through pyopencl: any device with double precision, processors too."""
+
+from faultwave.backends.opencl.runtime import backend, missing, rank
+
+__all__ = ["backend", "missing", "rank"]

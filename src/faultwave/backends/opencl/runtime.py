@@ -1,0 +1,128 @@
+"""The OpenCL side of a device: buffers, programs, one queue in order."""
+
+from __future__ import annotations
+
+import functools
+import os
+import warnings
+from typing import Any
+
+import numpy as np
+
+from faultwave.backends.device.backend import DeviceBackend
+from faultwave.backends.device.target import TARGETS
+from faultwave.base.errors import BackendError
+
+INSTALL = (
+    "pip install 'faultwave[opencl]' brings pyopencl and PoCL, which runs OpenCL on processors; "
+    "a GPU needs the OpenCL driver of its maker"
+)
+
+
+def _devices() -> list[Any]:
+    """Devices that compute in double precision, GPUs first."""
+    import pyopencl as cl
+
+    try:
+        found = [d for p in cl.get_platforms() for d in p.get_devices()]
+    except cl.Error:
+        return []
+    able = [d for d in found if d.double_fp_config]
+    return sorted(able, key=lambda d: not d.type & cl.device_type.GPU)
+
+
+def missing() -> str:
+    """Why this backend cannot run here, and what to install; empty where it can."""
+    try:
+        found = _devices()
+    except ImportError:
+        return f"the backend 'opencl' needs pyopencl, which is not installed: {INSTALL}"
+    return "" if found else f"the backend 'opencl' finds no OpenCL device with double precision: {INSTALL}"
+
+
+def rank() -> int:
+    """Before the processor's own backend on a GPU; never on the processor."""
+    if missing():
+        return 0
+    import pyopencl as cl
+
+    return 3 if _devices()[0].type & cl.device_type.GPU else 0
+
+
+def _chosen() -> Any:
+    """The device whose name holds $FAULTWAVE_OPENCL_DEVICE, else the first."""
+    why = missing()
+    if why:
+        raise BackendError(why)
+    found, wanted = _devices(), os.environ.get("FAULTWAVE_OPENCL_DEVICE", "")
+    for device in found:
+        if wanted.lower() in device.name.lower():
+            return device
+    names = ", ".join(f"'{d.name}'" for d in found)
+    raise BackendError(f"no OpenCL device is called FAULTWAVE_OPENCL_DEVICE='{wanted}' (there are {names})")
+
+
+class OpenClDevice:
+    def __init__(self) -> None:
+        import pyopencl as cl
+
+        self.cl, self.device = cl, _chosen()
+        self.name = self.device.name
+        self.context = cl.Context([self.device])
+        self.queue = cl.CommandQueue(self.context)
+        self.target = TARGETS["opencl"].with_shared(int(self.device.local_mem_size))
+        self.largest = int(self.device.max_mem_alloc_size)
+
+    def allocate(self, size: int) -> Any:
+        if size > self.largest:
+            raise BackendError(
+                f"{size / 2**30:.2f} GiB in one piece; {self.name} gives {self.largest / 2**30:.2f} GiB at most"
+            )
+        try:
+            memory = self.cl.Buffer(self.context, self.cl.mem_flags.READ_WRITE, size)
+            self.cl.enqueue_fill_buffer(self.queue, memory, np.zeros(1, np.uint8), 0, size)
+        except self.cl.MemoryError as error:
+            raise BackendError(f"{self.name} has no room for another {size / 2**30:.2f} GiB ({error})") from None
+        return memory
+
+    def upload(self, memory: Any, values: np.ndarray) -> None:
+        self.cl.enqueue_copy(self.queue, memory, values, is_blocking=True)
+
+    def download(self, memory: Any, values: np.ndarray) -> None:
+        self.cl.enqueue_copy(self.queue, values, memory, is_blocking=True)
+
+    def build(self, text: str, names: list[str], shared: int | None) -> dict[str, Any]:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                program = self.cl.Program(self.context, text).build()
+        except self.cl.RuntimeError as error:
+            raise BackendError(f"compiling {', '.join(names)} for {self.name} failed: {str(error)[:2000]}") from None
+        return {name: (self.cl.Kernel(program, name), shared) for name in names}
+
+    def launch(self, function: Any, groups: int, threads: int, arguments: list[Any]) -> None:
+        kernel, shared = function
+        for i, a in enumerate(arguments):
+            kernel.set_arg(i, np.void(a) if isinstance(a, bytes) else a)
+        if shared is not None:
+            kernel.set_arg(len(arguments), self.cl.LocalMemory(max(8, shared)))  # none at all is not allowed
+        self.cl.enqueue_nd_range_kernel(self.queue, kernel, (groups * threads,), (threads,))
+
+    def finish(self) -> None:
+        self.queue.finish()
+
+
+@functools.cache
+def device() -> OpenClDevice:
+    return OpenClDevice()
+
+
+def backend(precision: str = "double", threads: int | None = None) -> DeviceBackend:
+    """``threads``: of no meaning here; the device has its own."""
+    why = missing()
+    if why:
+        raise BackendError(why)
+    return DeviceBackend("opencl", device(), precision)
+
+
+__all__ = ["OpenClDevice", "backend", "missing", "rank"]

@@ -1,0 +1,16 @@
+"""Backends as parameters of tests: those that cannot run on this machine are skipped, and the report says why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from faultwave import backends
+
+
+def present(names: Sequence[str]) -> list[Any]:
+    return [
+        pytest.param(n, marks=pytest.mark.skipif(bool(backends.missing(n)), reason=backends.missing(n))) for n in names
+    ]

@@ -1,0 +1,118 @@
+"""How kernels are laid out for a device: temporaries told apart, phases, fast memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from faultwave import laws
+from faultwave.backends.device.schedule import Plan, plan
+from faultwave.backends.device.target import TARGETS, Target
+from faultwave.backends.device.tasks import apart, every, tasks_of
+from faultwave.base.errors import BackendError
+from faultwave.engines.dg import kernels
+from faultwave.engines.dg.forms import form
+from faultwave.kernels.language import Kernel
+
+H200 = TARGETS["sm_90"]
+
+
+def doubled(x: Any) -> Any:
+    return [[2.0 * y for y in x]]
+
+
+def faces() -> Kernel:
+    """One temporary for two things one after the other, as for the faces of a cell."""
+    k = Kernel("faces")
+    q, out, local = k.batch("q", 4, 2), k.batch("out", 4, 2, "inout"), k.temp("local", 4, 2)
+    for i in range(2):
+        k.contract(local, np.eye(4) + i, q)
+        k.pointwise(doubled, [local], [out.view(2 * i, 2)], rows=2)
+    return k
+
+
+def test_a_temporary_used_twice_becomes_two_in_one_phase() -> None:
+    tasks, arrays = apart(faces(), tasks_of(faces()))
+    assert sorted(arrays) == ["local.0", "local.1"]
+    made = plan(faces(), H200, False)
+    working = [phase for phase in made.phases if any(p.task.work.__class__.__name__ == "Product" for p in phase)]
+    assert len(working) == 1 and len(working[0]) == 2
+
+
+def test_what_is_read_before_it_is_written_again_stays_one() -> None:
+    k = Kernel("sums")
+    q, out, local = k.batch("q", 3, 1), k.batch("out", 3, 1, "out"), k.temp("local", 3, 1)
+    k.contract(local, np.eye(3), q)
+    k.pointwise(doubled, [local.view(0, 1)], [local.view(0, 1)])  # a part changes, the rest stays
+    k.pointwise(doubled, [local], [out])
+    assert sorted(apart(k, tasks_of(k))[1]) == ["local.0"]
+
+
+def test_products_into_the_same_columns_are_one() -> None:
+    k = Kernel("gradient")
+    q, after = k.batch("q", 4, 3), k.temp("after", 4, 2)
+    for i in range(3):
+        k.contract(after, np.eye(4), q, [(i, 0)], accumulate=i > 0)
+        k.contract(after, np.eye(4), q, [(i, 1)], accumulate=False)
+    products = [t.work for t in tasks_of(k)]
+    assert [len(p.terms) for p in products] == [3, 1, 1, 1]  # type: ignore[union-attr]
+    # Where something between reads what is being summed, they are not.
+    k = Kernel("between")
+    q, after, seen = k.batch("q", 4, 3), k.temp("after", 4, 1), k.temp("seen", 4, 1)
+    k.contract(after, np.eye(4), q, [(0, 0)])
+    k.pointwise(doubled, [after], [seen])
+    k.contract(after, np.eye(4), q, [(1, 0)], accumulate=True)
+    assert len(tasks_of(k)) == 3
+
+
+def wave_kernels(order: int) -> list[Kernel]:
+    f = form(laws.law("elastic"), order)
+    return [
+        kernels.predict(f, kernels.Kept(fault=True)),
+        kernels.correct(f),
+        kernels.turn(f),
+        kernels.turn(f, kernels.Kept(fault=True)),
+    ]
+
+
+@pytest.mark.parametrize("target", TARGETS.values(), ids=list(TARGETS))
+@pytest.mark.parametrize("single", (False, True))
+def test_plans_of_wave_kernels_fit_and_wait(target: Target, single: bool) -> None:
+    for order in (3, 6):
+        for kernel in wave_kernels(order):
+            made = plan(kernel, target, single)
+            assert made.shared <= target.shared and made.threads <= target.threads and made.lanes % made.share == 0
+            check_phases(made)
+
+
+def check_phases(made: Plan) -> None:
+    """Tasks of one phase wait for nothing but what their own thread did; arrays in use at once never overlap."""
+    live: dict[str, set[int]] = {}
+    for number, phase in enumerate(made.phases):
+        for i, placed in enumerate(phase):
+            for other in phase[:i]:
+                waits, own = placed.task.after(other.task)
+                assert not waits or (own and placed.worker == other.worker)
+            for t in every([placed.task]):
+                for r in (*t.reads, *t.writes):
+                    live.setdefault(r.name, set()).add(number)
+    places = {n: p for n, p in made.places.items() if n in live}
+    for one, a in places.items():
+        for two, b in places.items():
+            apart_in_time = max(live[one]) < min(live[two]) or max(live[two]) < min(live[one])
+            assert one == two or apart_in_time or a.end <= b.offset or b.end <= a.offset, (one, two)
+    assert max(p.end for p in places.values()) * made.size == made.shared
+
+
+def test_what_does_not_fit_is_told_with_numbers() -> None:
+    tiny = Target("tiny", "opencl", 2048, 4096)
+    with pytest.raises(BackendError, match=r"turn needs \d+ bytes .* has 2048; .*cpu backend"):
+        plan(wave_kernels(4)[2], tiny, False)
+
+
+def test_a_smaller_share_where_fast_memory_is_small() -> None:
+    turn = wave_kernels(4)[2]
+    assert plan(turn, TARGETS["gfx90a"], False).share < plan(turn, H200, False).share == 16
+    assert plan(turn, H200, True).share == 32

@@ -1,0 +1,66 @@
+"""A whole run on a device: what it gives is what the processor gives, and it goes on from a checkpoint."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import faultwave as fw
+from faultwave import backends
+from faultwave.base.errors import InputError, RunError
+from faultwave.run.check import check
+from tests.run.test_restart import asked, contents, stop_at
+
+needs_opencl = pytest.mark.skipif(bool(backends.missing("opencl")), reason=backends.missing("opencl"))
+
+
+def on(backend: str, folder: Any, name: str, **more: Any) -> dict[str, Any]:
+    return asked(folder, name, numerics={"order": 2, "backend": backend}, end_time=0.4, **more)
+
+
+def close(a: dict[Any, Any], b: dict[Any, Any], tolerance: float) -> None:
+    assert a.keys() == b.keys()
+    for key in a:
+        for x, y in zip(a[key], b[key], strict=True):
+            size = np.nanmax(np.abs(y), initial=0.0)
+            np.testing.assert_allclose(x, y, rtol=0, atol=tolerance * size + 1e-300, err_msg=str(key))
+
+
+@needs_opencl
+def test_a_rupture_with_every_output_is_that_of_the_processor(tmp_path: Any) -> None:
+    fw.simulate(on("cpu", tmp_path, "cpu")).run()
+    sim: Any = fw.simulate(on("opencl", tmp_path, "opencl")).run()
+    assert len(sim.plan.clustering.steps) > 1 and sim.engine.backend.name == "opencl"
+    whole, want = contents(tmp_path / "opencl"), contents(tmp_path / "cpu")
+    close(whole, want, 1e-9)
+    assert sum(np.abs(x).max(initial=0.0) > 0 for x in want["fault"][1:]) > 5
+    # Stopped and resumed, it is the same to the last bit.
+    with pytest.raises(RunError, match="interrupted"):
+        fw.simulate(on("opencl", tmp_path, "again")).run(progress=stop_at(0.17))
+    fw.resume(tmp_path / "again").run()
+    close(contents(tmp_path / "again"), whole, 0.0)
+
+
+def test_a_backend_that_cannot_run_here_is_an_error_before_the_run(tmp_path: Any, monkeypatch: Any) -> None:
+    case = on("opencl", tmp_path, "absent")
+    monkeypatch.setattr(backends, "missing", lambda name: f"the backend '{name}' needs pip install")
+    with pytest.raises(InputError, match="numerics.backend: the backend 'opencl' needs pip install"):
+        fw.simulate(case)
+    case["numerics"]["backend"] = "opncl"
+    with pytest.raises(InputError, match=r"'opncl' does not exist .*auto.*did you mean 'opencl'"):
+        fw.simulate(case)
+    assert not (tmp_path / "absent").exists()
+
+
+def test_auto_takes_the_best_present(tmp_path: Any, monkeypatch: Any) -> None:
+    case = on("auto", tmp_path, "auto")
+    sim: Any = fw.simulate(case)
+    assert sim.engine.backend.name == backends.best() and sim.runs_on.startswith(backends.best())
+    from faultwave.backends import cpu
+
+    monkeypatch.setattr(cpu, "rank", lambda: 0)
+    if backends.best() != "opencl":  # no GPU here
+        assert backends.best() == "numpy"
+    assert not check(sim.case).errors
