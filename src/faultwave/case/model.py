@@ -273,10 +273,7 @@ class Numerics(Settings):
 
     order: int = Field(4, ge=2, le=8, description="Convergence order; polynomial degree + 1.")
     precision: Literal["double", "single"] = Field("double", description="Precision of the wave field.")
-    backend: str = Field(
-        "cpu",
-        description="Where kernels run: cpu (generated C), opencl, numpy (reference), or auto: the fastest there is.",
-    )
+    backend: str = Field("cpu", description="Where kernels run: cpu, opencl, numpy (reference) or auto (the fastest).")
     threads: int | None = Field(None, ge=1, description="OpenMP threads; default all cores.")
     integrator: Literal["ader", "rk4", "leapfrog"] = Field(
         "ader",
