@@ -141,6 +141,8 @@ class Program:
 class Runner(Protocol):
     """A program made ready by a backend."""
 
+    program: Program
+
     def view(self, name: str, halo: int = 0) -> np.ndarray:
         """Array ``name`` as (nz, ny, nx), with so many points of its halo around; writing to it changes the array."""
 

@@ -22,6 +22,14 @@ class SeriesRecorder:
         """The next steps."""
         self.blocks.append(values)
 
+    def steps(self) -> np.ndarray:
+        """Everything kept (1 + steps, receivers, channels, Q)."""
+        return np.concatenate(self.blocks)
+
+    def restore(self, steps: np.ndarray) -> None:
+        """Go on from what ``steps`` gave."""
+        self.blocks = [steps]
+
     def arrays(self, interval: float) -> tuple[np.ndarray, np.ndarray]:
         """Times (nt,) at multiples of ``interval`` up to now, and values (nt, receivers, channels, Q) by cubic polynomials."""
         series = np.concatenate(self.blocks)

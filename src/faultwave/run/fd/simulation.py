@@ -19,10 +19,12 @@ from faultwave.engines.fd.stencils import VELOCITY
 from faultwave.observe.dataset import Dataset, energies_from_arrays, receivers_from_arrays
 from faultwave.observe.receivers import with_gradients
 from faultwave.observe.series import SeriesRecorder
+from faultwave.output.checkpoint import Checkpoint
 from faultwave.output.formats import seissol_dat
 from faultwave.output.formats.energies_csv import write_energies
 from faultwave.output.formats.receivers_hdf5 import write_receivers
 from faultwave.run.fd.plan import FdPlan
+from faultwave.run.fd.restart import Keeper, restore
 from faultwave.run.fd.surface import IntensityMaps, Snapshots, observers
 from faultwave.run.initial import plane_waves
 from faultwave.run.manifest import write_run_manifest
@@ -35,6 +37,8 @@ CHECK_SECONDS = 5.0  # between two looks at whether the numbers are finite
 
 class FdSimulation(Session):
     """One case ready to run; ``run`` advances to the end time and writes the case's outputs."""
+
+    obstacle = ""
 
     def __init__(self, plan: FdPlan, force: bool = False, warnings: Sequence[Problem] = ()):
         super().__init__(plan.case, force, (*warnings, *plan.warnings))
@@ -59,9 +63,10 @@ class FdSimulation(Session):
             parameters = {"lambda": np.array([lam]), "mu": np.array([mu]), "rho": np.array([rho])}
             self.set_initial(lambda x, t: plane_waves(plan.law, parameters, plan.case.initial.wave, x, t))
         else:
-            self._receivers = self._recorder(None)
-        self._energies: list[tuple[float, dict[str, float]]] = []
-        self._maps = IntensityMaps(plan, self.operator) if plan.case.output.intensity is not None else None
+            self.recorder = self._recorder(None)
+        self.energy_rows: list[tuple[float, dict[str, float]]] = []
+        self.maps = IntensityMaps(plan, self.operator) if plan.case.output.intensity is not None else None
+        self.shots: Snapshots | None = None
         self._due: list[tuple[frozenset[int], Callable[[], None]]] = []
         self.seconds = {"step": 0.0, "observe": 0.0}
         self.wall["setup"] = clock.perf_counter() - started
@@ -100,9 +105,9 @@ class FdSimulation(Session):
     @property
     def receivers(self) -> Dataset | None:
         setting = self.case.output.receivers
-        if self._receivers is None or setting is None or self.plan.receivers is None:
+        if self.recorder is None or setting is None or self.plan.receivers is None:
             return None
-        time, values = self._receivers.arrays(setting.interval)
+        time, values = self.recorder.arrays(setting.interval)
         columns, names = with_gradients(values, self.plan.law.quantities, setting.rotation, setting.strain_rate)
         return receivers_from_arrays(time, columns, names, self.plan.receivers, self.plan.receivers)
 
@@ -114,15 +119,15 @@ class FdSimulation(Session):
     @property
     def intensity(self) -> Dataset | None:
         """Maps (y, x) of ground motion so far: PGA, PGV, PGD, SA, Arias intensity, duration."""
-        return self._maps.dataset() if self._maps is not None else None
+        return self.maps.dataset() if self.maps is not None else None
 
     @property
     def energies(self) -> Dataset | None:
-        if not self._energies:
+        if not self.energy_rows:
             return None
-        names = self._energies[0][1]
+        names = self.energy_rows[0][1]
         return energies_from_arrays(
-            [t for t, _ in self._energies], {n: [e[n] for _, e in self._energies] for n in names}
+            [t for t, _ in self.energy_rows], {n: [e[n] for _, e in self.energy_rows] for n in names}
         )
 
     def energy_now(self) -> dict[str, float]:
@@ -132,7 +137,7 @@ class FdSimulation(Session):
     def set_initial(self, solution: Callable[[np.ndarray, float], np.ndarray]) -> None:
         """Start from solution(points (n, 3), time) -> (n, 9), at time 0 and half a step before it."""
         self.operator.set_state(solution)
-        self._receivers = self._recorder(solution)
+        self.recorder = self._recorder(solution)
 
     def error(self, solution: Callable[[np.ndarray, float], np.ndarray]) -> np.ndarray:
         """Relative L2 error (9,) against solution(points (n, 3), time) -> (n, 9), velocities half a step before now."""
@@ -149,6 +154,14 @@ class FdSimulation(Session):
     def timings(self) -> dict[str, float]:
         return {**self.wall, **self.seconds}
 
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Go on where the checkpoint was taken."""
+        restore(self, checkpoint)
+
+    def snapshots(self) -> dict[str, tuple[int, list[Any]]]:
+        """How many were taken and what writes them, by kind."""
+        return {"surface": (len(self.shots.writers[0].times), self.shots.writers)} if self.shots else {}
+
     # ---- running --------------------------------------------------------------------------------------------------
 
     def _energy_steps(self) -> frozenset[int]:
@@ -163,12 +176,13 @@ class FdSimulation(Session):
         last, first = int(np.ceil(end / dt * (1 - 1e-9))), op.steps
         asked = self.case.output.energies is not None
         block = getattr(getattr(op.runner, "blocking", None), "steps", 1)
-        due = [*self._due, (self._energy_steps(), lambda: self._energies.append((op.time, self.energy_now())))]
-        if self._maps is not None:
-            due.append((frozenset(self._maps.steps(block)), self._maps.take))
-        events = sorted(frozenset().union(*(steps for steps, _ in due)))
-        if asked and not self._energies:
-            self._energies.append((op.time, self.energy_now()))
+        due = [*self._due, (self._energy_steps(), lambda: self.energy_rows.append((op.time, self.energy_now())))]
+        if self.maps is not None:
+            due.append((frozenset(self.maps.steps(block)), self.maps.take))
+        keeper = Keeper(self, self.folder) if self.folder else None
+        events = sorted(frozenset(keeper.due if keeper else ()).union(*(steps for steps, _ in due)))
+        if asked and not self.energy_rows:
+            self.energy_rows.append((op.time, self.energy_now()))
         chunk, checked = block, clock.perf_counter()
         while op.steps < last and not self.interrupted:
             following = bisect.bisect_right(events, op.steps)
@@ -178,8 +192,8 @@ class FdSimulation(Session):
             now = clock.perf_counter()
             self.seconds["step"] += now - before
             chunk = block * max(1, int(CHUNK_SECONDS / max((now - before) / count, 1e-9) / block))
-            if self._receivers is not None and values is not None:
-                self._receivers.append(values)
+            if self.recorder is not None and values is not None:
+                self.recorder.append(values)
             for steps, take in due:
                 if op.steps in steps:
                     take()
@@ -187,13 +201,17 @@ class FdSimulation(Session):
                 checked = now
                 if not op.finite():
                     raise BlowUp
+            if keeper is not None and op.steps < last and not self.interrupted:
+                keeper.step()
             if progress:
                 spent, updates = now - started, (op.steps - first) * self.plan.points
                 left = spent * (last - op.steps) / max(op.steps - first, 1)
                 progress(Progress(op.time, end, updates, updates / max(spent, 1e-9), left))
             self.seconds["observe"] += clock.perf_counter() - now
-        if asked and self._energies[-1][0] < op.time:
-            self._energies.append((op.time, self.energy_now()))
+        if keeper is not None and self.interrupted:
+            keeper.take()
+        if asked and self.energy_rows[-1][0] < op.time:
+            self.energy_rows.append((op.time, self.energy_now()))
         self.wall["stepping"] += clock.perf_counter() - started
 
     def _finish(self, finishers: list[Finisher]) -> None:
@@ -217,7 +235,10 @@ class FdSimulation(Session):
     def _open_fields(self, folder: Path, stack: ExitStack) -> list[Finisher]:
         if self.case.output.surface is None:
             return []
-        shots = Snapshots(self.plan, self.operator, folder, stack)
+        shots = self.shots = Snapshots(
+            self.plan, self.operator, folder, stack, (self.resumed or {}).get("surface", (0, []))[1]
+        )
+        stack.callback(setattr, self, "shots", None)
         self.files += [writer.path for writer in shots.writers]
         stack.callback(self._due.clear)
         self._due.append((frozenset(shots.steps()), shots.take))
@@ -234,6 +255,6 @@ class FdSimulation(Session):
                 self.files += seissol_dat.write_receivers(folder, prefix, receivers)
         if self.energies is not None:
             self.files.append(write_energies(folder / f"{prefix}-energy.csv", self.energies))
-        if self._maps is not None:
-            self.files += self._maps.write(folder)
+        if self.maps is not None:
+            self.files += self.maps.write(folder)
         write_run_manifest(self, folder, status)

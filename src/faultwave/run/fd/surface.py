@@ -59,7 +59,8 @@ class Snapshots:
 
     FIELDS = {**{f"{q}{c}": f"surface_{q}{c}" for q in "vu" for c in "123"}, "PGV": "surface_peak"}
 
-    def __init__(self, plan: FdPlan, operator: Operator, folder: Path, stack: ExitStack):
+    def __init__(self, plan: FdPlan, operator: Operator, folder: Path, stack: ExitStack, done: Sequence[float] = ()):
+        """``done``: times of the snapshots that a file of an earlier run holds, to go on from."""
         self.plan, self.operator, self.surface = plan, operator, SurfaceView(plan, operator)
         out = plan.case.output
         self.fields = surface_fields(out.surface)
@@ -71,9 +72,10 @@ class Snapshots:
         cells = np.stack([np.stack([corner, near, far + 1], 1), np.stack([corner, far + 1, far], 1)], 1).reshape(-1, 3)
         dtype = np.float32 if out.precision == "single" else np.float64
         path = folder / f"{out.prefix}-surface"
-        self.writers: list[Any] = [VtkHdfWriter(f"{path}.vtkhdf", points, cells, {}, self.fields, dtype)]
+        more: dict[str, Any] = {"steps": len(self.steps()) if done else 0, "done": done}
+        self.writers: list[Any] = [VtkHdfWriter(f"{path}.vtkhdf", points, cells, {}, self.fields, dtype, **more)]
         if out.xdmf:
-            self.writers.append(XdmfWriter(f"{path}.xdmf", points, cells, {}, self.fields, dtype))
+            self.writers.append(XdmfWriter(f"{path}.xdmf", points, cells, {}, self.fields, dtype, **more))
         for writer in self.writers:
             stack.enter_context(writer)
 

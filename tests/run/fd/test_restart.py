@@ -1,0 +1,81 @@
+"""Checkpoints of runs on grids: a resumed run is the same to the last bit, and refuses what it cannot go on from."""
+
+import h5py
+import numpy as np
+import pytest
+
+import faultwave as fw
+from faultwave.base.errors import InputError, RunError
+from faultwave.output.formats.vtkhdf import VtkHdfReader
+
+from .test_grids import case
+
+
+def settings(folder, **changes):
+    rock = {"rho": 2700.0, "vp": 3464.0, "vs": 2000.0, "Qp": 60, "Qs": 30}
+    output = {
+        "folder": str(folder), "surface": {"interval": 0.1}, "intensity": {"periods": [0.3]}, "energies": {"interval": 0.1},
+        "checkpoint": {"interval": 0.2},
+    }  # fmt: skip
+    made = case(grid__absorbing={"width": 5, "along": 0.02}, attenuation={}, material={"constant": rock}, **changes)
+    made["output"] |= output
+    made["numerics"] = {"threads": 1, **made.get("numerics", {})}
+    return made
+
+
+def numbers(folder):
+    """Every number in the files of a run."""
+    found = {}
+    for path in sorted(folder.glob("*.h5")) + sorted(folder.glob("*.nc")):
+        with h5py.File(path) as file:
+            file.visititems(
+                lambda n, d, p=path: found.update({f"{p.name}/{n}": d[()]}) if isinstance(d, h5py.Dataset) else None
+            )
+    (surface,) = folder.glob("*-surface.vtkhdf")
+    with VtkHdfReader(surface) as reader:
+        found |= {f"surface/{f}/{k}": reader.field(f, k) for f in reader.fields for k in range(len(reader.times))}
+        found["times"] = reader.times
+    return found | {"energies": next(folder.glob("*-energy.csv")).read_text()}
+
+
+class Stopped:
+    """Progress that asks the run to stop once ``time`` is reached."""
+
+    def __init__(self, sim, time):
+        self.sim, self.time = sim, time
+
+    def __call__(self, progress):
+        self.sim.interrupted |= progress.time >= self.time
+
+
+@pytest.mark.parametrize(("stop", "backend"), [(0.27, "cpu"), (0.27, "numpy")])
+def test_resumed_is_undisturbed(tmp_path, stop, backend, monkeypatch):
+    monkeypatch.setattr("faultwave.run.fd.simulation.CHUNK_SECONDS", 0.0)
+    fw.simulate(settings(tmp_path / "whole", numerics__backend=backend)).run()
+    sim = fw.simulate(settings(tmp_path / "parts", numerics__backend=backend))
+    with pytest.raises(RunError, match="faultwave resume"):
+        sim.run(progress=Stopped(sim, stop))
+    resumed = fw.resume(tmp_path / "parts", threads=2)
+    assert resumed.time == pytest.approx(sim.time) and stop <= resumed.time < 0.5
+    resumed.run()
+    whole, parts = numbers(tmp_path / "whole"), numbers(tmp_path / "parts")
+    assert whole.keys() == parts.keys() and any(k.startswith("surface/") for k in whole)
+    for name, values in whole.items():
+        assert np.array_equal(values, parts[name]), name
+
+
+def test_an_older_checkpoint_gives_the_same(tmp_path):
+    """Killed at the end, with snapshots behind the checkpoint."""
+    fw.simulate(settings(tmp_path)).run()
+    whole = numbers(tmp_path)
+    fw.resume(tmp_path).run()
+    again = numbers(tmp_path)
+    assert all(np.array_equal(v, again[k]) for k, v in whole.items())
+
+
+def test_other_grids_are_refused(tmp_path):
+    fw.simulate(settings(tmp_path)).run()
+    with pytest.raises(InputError, match="other precision"):
+        fw.resume(tmp_path, precision="double")
+    with pytest.raises(InputError, match="step"):
+        fw.resume(tmp_path, until=0.77)
