@@ -19,21 +19,23 @@ CASE = {
 
 def result(processes, threads, rate, setup=1.0):
     return {
-        "processes": processes, "threads": threads, "rate": rate, "deviation": 0.01, "setup_s": setup, "exposed_share": 0.02,
+        "processes": processes, "threads": threads, "progress": "polling", "rate": rate,
+        "deviation": 0.01, "setup_s": setup, "exposed_share": 0.02,
         "stepping_s": 1e9 / rate, "cases_per_day": 5.0, "cells": 100,
     }  # fmt: skip
 
 
 def test_efficiency_is_against_the_first_and_the_cores():
     rows, header = scaling.scaling([result(1, 2, 100e6), result(4, 2, 300e6)])
-    assert header[3:5] == ("stepping", "whole run")
-    assert rows[0][3:5] == ("100 %", "100 %")
-    assert rows[1][3] == "75 %"
-    assert rows[1][4] == f"{100 * (1 + 10) / (1 + 10 / 3) / 4:.0f} %"
+    assert header[4:6] == ("stepping", "whole run")
+    assert rows[0][4:6] == ("100 %", "100 %")
+    assert rows[1][4] == "75 %"
+    assert rows[1][5] == f"{100 * (1 + 10) / (1 + 10 / 3) / 4:.0f} %"
 
 
 def test_every_way_to_fill_the_cores():
-    assert scaling.candidates(6) == [(1, 6), (2, 3), (3, 2), (6, 1)]
+    whole = [(1, 6, "polling"), (2, 3, "polling"), (3, 2, "polling"), (6, 1, "polling")]
+    assert scaling.candidates(6) == [*whole, (2, 2, "thread"), (3, 1, "thread")]
 
 
 def test_traffic_counts_messages_and_bytes_each_way(tmp_path):
@@ -60,6 +62,9 @@ def test_traffic_counts_messages_and_bytes_each_way(tmp_path):
     rows, _ = scaling.traffic(found)
     assert rows[0][2].startswith("1 messages") and rows[0][1] == ""
     assert found["rate"] > 0 and found["cells"] == 384
+    late = scaling.run(launcher, CASE, 2, 1, {"progress": "thread"}, 0.02, 4, 5e-3)
+    at_once, slow = scaling.slowed(late)
+    assert late["progress"] == "thread" and slow > max(at_once, 4e-3)  # far too little work to hide it
     picture = scaling.draw([found], tmp_path / "a.png")
     assert picture.stat().st_size > 5000
 
@@ -77,10 +82,10 @@ def test_the_tuned_file(tmp_path, monkeypatch):
 
     monkeypatch.setattr(launch, "launched", lambda: False)
     file = tmp_path / "tuned.json"
-    file.write_text(json.dumps({"ranks": 4, "threads": 2}))
-    assert from_tuned(file, None, None) == (4, 2)
-    assert from_tuned(file, 1, 3) == (1, 3)
-    assert from_tuned(None, None, 3) == (None, 3)
+    file.write_text(json.dumps({"ranks": 4, "threads": 2, "progress": "thread"}))
+    assert from_tuned(file, None, None) == (4, 2, "thread")
+    assert from_tuned(file, 1, 3, "polling") == (1, 3, "polling")
+    assert from_tuned(None, None, 3) == (None, 3, None)
     file.write_text("{}")
     with pytest.raises(InputError, match="no file of faultwave tune"):
         from_tuned(file, None, None)

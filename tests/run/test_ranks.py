@@ -101,6 +101,69 @@ def test_any_number_of_processes_gives_the_same(tmp_path, alone, ranks, threads)
     assert not [p for p in (tmp_path / "out").rglob("*partial*") if p.is_file()]
 
 
+LATE = """
+import random
+import faultwave.comm.exchange as e
+from faultwave.comm.progress import SlowNetwork
+made, net, lots = e.Exchange.__init__, SlowNetwork(lambda: random.choice([0.0, 1e-4, 2e-3])), random.seed(os.getpid())
+def slow(self, *given):
+    made(self, *given)
+    self.network = net
+e.Exchange.__init__ = slow
+"""
+
+
+def test_a_thread_for_messages_and_messages_that_are_late(tmp_path, alone):
+    """Whenever messages come and whoever fetches them, the numbers are the same."""
+    case = asked(tmp_path, "out", end_time=END)
+    core = min(os.sched_getaffinity(0))
+    case["numerics"] |= {"progress": "thread", "progress_cores": [core]}
+    see = f"assert sim.engine.progress.cores == ({core},) and sim.engine.progress.looks > 0"
+    done = launch(2, case, setup=textwrap.indent(LATE, "").strip(), after=see)
+    assert done.returncode == 0, done.stderr
+    same(tmp_path / "out", alone)
+
+
+def test_cores_that_are_not_there(tmp_path):
+    case = asked(tmp_path, "out", end_time=END)
+    case["numerics"] |= {"progress": "thread", "progress_cores": [9999]}
+    done = launch(2, case)
+    assert done.returncode != 0 and "may not use core 9999" in done.stderr
+    case["numerics"] |= {"progress": "polling"}
+    with pytest.raises(fw.base.errors.InputError, match="progress_cores"):
+        fw.simulate(case)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("outputs", [True, False])
+@pytest.mark.parametrize("rates", [[2], [1]])
+def test_seismograms_of_all_ways_to_run(tmp_path, rates, outputs):
+    """1 to 4 processes, both progress modes, with and without local time steps and other outputs."""
+
+    def seismograms(folder):
+        return load_results(tmp_path / folder).traces
+
+    found = {}
+    for ranks, progress in ((1, "polling"), *((n, m) for n in (2, 3, 4) for m in ("polling", "thread"))):
+        case = asked(tmp_path, f"{ranks}-{progress}", end_time=0.25, numerics={"clustering": {"rates": rates}})
+        case["numerics"]["progress"] = progress
+        if not outputs:
+            for kind in ("fault", "surface", "volume", "energies", "checkpoint"):
+                del case["output"][kind]
+        if ranks == 1:
+            fw.simulate(case).run()
+        else:
+            done = launch(ranks, case)
+            assert done.returncode == 0, done.stderr
+        found[ranks, progress] = seismograms(f"{ranks}-{progress}")
+    first = found.pop((1, "polling"))
+    for way, traces in found.items():
+        for kind, known in first.items():
+            for number, trace in known.items():
+                for name, column in trace.columns.items():
+                    np.testing.assert_array_equal(traces[kind][number].columns[name], column, err_msg=f"{way} {name}")
+
+
 @pytest.mark.parametrize(
     "changes",
     [

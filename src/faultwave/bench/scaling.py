@@ -26,9 +26,17 @@ def run(
     overrides: dict[str, Any],
     seconds: float = 2.0,
     repeats: int = 3,
+    delay: float = 0.0,
 ) -> dict[str, Any]:
-    """One measurement; ``repeats`` of about ``seconds`` of stepping. Raises RunError with what the processes said."""
-    asked = {"case": case, "overrides": {**overrides, "threads": threads}, "seconds": seconds, "repeats": repeats}
+    """One measurement; ``repeats`` of about ``seconds`` of stepping; every other one on a network that is ``delay`` [s] slower.
+    Raises RunError with what the processes said."""
+    asked = {
+        "case": case,
+        "overrides": {**overrides, "threads": threads},
+        "seconds": seconds,
+        "repeats": repeats,
+        "delay": delay,
+    }
     command = [sys.executable, "-m", "faultwave.bench.worker", json.dumps(asked)]
     command = [launcher, "-n", str(ranks), *command] if ranks > 1 else command
     environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
@@ -58,12 +66,13 @@ def scaling(results: Sequence[dict[str, Any]]) -> tuple[Rows, tuple[str, ...]]:
         share = r["processes"] * r["threads"] / cores
         whole = (first["setup_s"] + first["stepping_s"]) / (r["setup_s"] + r["stepping_s"]) / share
         rows.append((
-            f"{r['processes']} x {r['threads']}", f"{r['rate']:,.0f}", f"{100 * r['deviation']:.1f} %",
+            f"{r['processes']} x {r['threads']}", r["progress"], f"{r['rate']:,.0f}", f"{100 * r['deviation']:.1f} %",
             f"{100 * r['rate'] / first['rate'] / share:.0f} %", f"{100 * whole:.0f} %", f"{100 * r['exposed_share']:.1f} %",
             f"{r['cases_per_day']:.3g}",
         ))  # fmt: skip
     header = (
         "processes x threads",
+        "messages",
         "updates/s",
         "deviation",
         "stepping",
@@ -87,9 +96,17 @@ def traffic(result: dict[str, Any]) -> tuple[Rows, tuple[str, ...]]:
     return rows, ("from \\ to", *map(str, range(count)))
 
 
-def candidates(cores: int) -> list[tuple[int, int]]:
-    """(processes, threads) that fill the cores."""
-    return [(n, cores // n) for n in range(1, cores + 1) if cores % n == 0]
+def slowed(result: dict[str, Any]) -> tuple[float, float]:
+    """The least wall time [s] of a largest time step, of repeats without and with late messages."""
+    steps = result["simulated_s"] / result["largest_step"]
+    walls = [r["wall_s"] / steps for r in result["repeats"]]
+    return min(walls[0::2]), min(walls[1::2])
+
+
+def candidates(cores: int) -> list[tuple[int, int, str]]:
+    """(processes, threads, progress mode) that fill the cores; a thread for messages takes one of each process's."""
+    whole = [(n, cores // n) for n in range(1, cores + 1) if cores % n == 0]
+    return [(*x, "polling") for x in whole] + [(n, k - 1, "thread") for n, k in whole if n > 1 and k > 1]
 
 
 def tune(
@@ -97,9 +114,9 @@ def tune(
 ) -> list[dict[str, Any]]:
     """Measure every way to fill the cores, fastest first."""
     found = []
-    for ranks, threads in candidates(cores):
-        say(f"{ranks} processes of {threads} threads")
-        found.append(run(launcher, case, ranks, threads, overrides, seconds))
+    for ranks, threads, mode in candidates(cores):
+        say(f"{ranks} processes of {threads} threads, {mode}")
+        found.append(run(launcher, case, ranks, threads, {**overrides, "progress": mode}, seconds))
     return sorted(found, key=lambda r: -r["rate"])
 
 

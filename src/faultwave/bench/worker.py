@@ -13,8 +13,10 @@ from typing import Any
 MARK = "faultwave-measured:"
 
 
-def measure(case: Any, overrides: dict[str, Any], seconds: float, repeats: int) -> dict[str, Any]:
-    """Step the case, without output, ``repeats`` times for about ``seconds``; all processes together."""
+def measure(case: Any, overrides: dict[str, Any], seconds: float, repeats: int, delay: float = 0.0) -> dict[str, Any]:
+    """Step the case, without output, ``repeats`` times for about ``seconds``; all processes together. ``delay`` [s]: how late
+    every message departs in every other repeat."""
+    from faultwave.comm.progress import SlowNetwork
     from faultwave.run import simulate
 
     started = clock.perf_counter()
@@ -33,12 +35,16 @@ def measure(case: Any, overrides: dict[str, Any], seconds: float, repeats: int) 
 
     advance(1)  # warms caches, kernels and the friction state
     steps = world.share(max(1, round(seconds / max(advance(1), 1e-6))))
-    found = [_one(engine, march, world, sim.updates_share, advance, steps) for _ in range(repeats)]
+    network, found = SlowNetwork(lambda: delay) if delay else None, []
+    for i in range(repeats):
+        if engine.exchange:
+            engine.exchange.network = network if i % 2 else None
+        found.append(_one(engine, march, world, sim.updates_share, advance, steps))
     sent = world.gather(dict(engine.exchange.sent) if engine.exchange else {})
     return {
         "cells": int(sim.plan.clustering.histogram.sum()), "processes": world.size, "threads": engine.backend.threads,
         "setup_s": ready, "simulated_s": steps * march.longest, "end_time": sim.case.end_time, "repeats": found, "sent": sent,
-        "steps": steps * repeats + 2, "largest_step": march.longest,
+        "progress": sim.case.numerics.progress, "steps": steps * repeats + 2, "largest_step": march.longest,
     }  # fmt: skip
 
 

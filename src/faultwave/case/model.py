@@ -275,6 +275,15 @@ class Numerics(Settings):
     precision: Literal["double", "single"] = Field("double", description="Precision of the wave field.")
     backend: str = Field("cpu", description="Where kernels run: cpu, opencl, numpy (reference) or auto (the fastest).")
     threads: int | None = Field(None, ge=1, description="OpenMP threads; default all cores.")
+    progress: Literal["polling", "thread"] = Field(
+        "polling",
+        description="How messages between processes move while kernels run: polling between kernels, or a thread on a core set "
+        "aside.",
+    )
+    progress_cores: list[int] | None = Field(
+        None,
+        description="Cores for that thread; default the last of the process's own where the launcher binds processes.",
+    )
     integrator: Literal["ader", "rk4", "leapfrog"] = Field(
         "ader",
         description="ader: order of time as of space, local steps; rk4: classical Runge-Kutta; leapfrog: second order, "
@@ -298,6 +307,10 @@ class Numerics(Settings):
     @model_validator(mode="after")
     def _sound(self) -> Self:
         need(
+            (
+                self.progress_cores is None or (self.progress == "thread" and self.progress_cores),
+                "progress_cores names at least one core, of progress: thread",
+            ),
             (
                 self.integrator != "ader" or self.flux != "centred",
                 "flux centred grows at any step with ader, whose predictor sees no faces: choose integrator rk4 or leapfrog",

@@ -22,6 +22,7 @@ OVERRIDES: dict[str, Location] = {
     "precision": ("numerics", "precision"),
     "backend": ("numerics", "backend"),
     "threads": ("numerics", "threads"),
+    "progress": ("numerics", "progress"),
     "until": ("end_time",),
     "output": ("output", "folder"),
     "checkpoint_every": ("output", "checkpoint", "interval"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Annotated
 
@@ -61,6 +62,9 @@ def scaling(
     case: Case,
     ranks: Annotated[list[int] | None, typer.Option("--ranks", min=1, help="Processes; repeat for several.")] = None,
     threads: Annotated[list[int] | None, typer.Option("--threads", min=1, help="Threads; repeat for several.")] = None,
+    progress: Annotated[
+        list[str] | None, typer.Option("--progress", help="polling or thread; repeat for both.")
+    ] = None,
     order: Annotated[int | None, typer.Option("--order", help="Convergence order.")] = None,
     seconds: Seconds = 2.0,
     repeats: Annotated[int, typer.Option("--repeats", min=1, help="Repeats; means and deviations are shown.")] = 3,
@@ -76,11 +80,12 @@ def scaling(
 
     found = []
     with screen.status(case) as say:
-        for each in threads or [1]:
-            for number in ranks or [1, 2]:
-                say(f"{number} processes of {each} threads")
-                asked = {} if order is None else {"order": order}
-                found.append(bench.run(mpiexec() if number > 1 else "", case, number, each, asked, seconds, repeats))
+        for each, mode, number in itertools.product(threads or [1], progress or ["polling"], ranks or [1, 2]):
+            if number == 1 and mode != (progress or ["polling"])[0]:
+                continue  # one process sends nothing
+            say(f"{number} processes of {each} threads, {mode}")
+            asked = {"progress": mode} | ({} if order is None else {"order": order})
+            found.append(bench.run(mpiexec() if number > 1 else "", case, number, each, asked, seconds, repeats))
     rows, header = bench.scaling(found)
     screen.out().print(screen.table(f"{case}: {found[0]['cells']:,} cells", rows, header))
     if json is not None:
@@ -94,6 +99,10 @@ def comm(
     case: Case,
     ranks: Annotated[int, typer.Option("--ranks", min=2, help="Processes.")] = 2,
     threads: Annotated[int, typer.Option("--threads", min=1, help="Threads of each.")] = 1,
+    progress: Annotated[str, typer.Option("--progress", help="polling or thread.")] = "polling",
+    delay: Annotated[
+        float, typer.Option("--delay", min=0.0, help="Also with every message this late [s]: how much is hidden.")
+    ] = 0.0,
     seconds: Seconds = 2.0,
     json: Json = None,
 ) -> None:
@@ -103,15 +112,21 @@ def comm(
 
     with screen.status(case) as say:
         say(f"{ranks} processes of {threads} threads")
-        found = bench.run(mpiexec(), case, ranks, threads, {}, seconds)
+        found = bench.run(mpiexec(), case, ranks, threads, {"progress": progress}, seconds, 6 if delay else 3, delay)
     screen.out().print(screen.table("a largest time step", *bench.traffic(found)), "")
-    last = found["repeats"][-1]
+    if delay:
+        at_once, late = bench.slowed(found)
+        what = (
+            f"messages {1e3 * delay:g} ms late: {1e3 * late:.3f} ms a largest time step, {1e3 * at_once:.3f} ms without"
+        )
+        screen.out().print(f"{what}: {100 * (late / at_once - 1):+.1f} %", soft_wrap=True)
+    last = found["repeats"][0 if delay else -1]
     rows = [
         ("stepping", f"{last['wall_s']:.3f} s"),
         ("waiting for messages (the longest)", f"{last['exposed_s']:.3f} s"),
         ("packing and sending (the longest)", f"{last['packing_s']:.3f} s"),
     ]
-    screen.out().print(screen.table("last repeat", rows))
+    screen.out().print(screen.table("one repeat", rows))
     if json is not None:
         bench.write_json(json, found)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from faultwave.cli import screen
-from faultwave.cli.launch import Ranks, from_tuned, relaunch
+from faultwave.cli.launch import Progress, Ranks, from_tuned, relaunch
 
 if TYPE_CHECKING:
     from faultwave.base.errors import Problem, Problems
@@ -66,8 +66,9 @@ def run(
     output: Output = None,
     threads: Threads = None,
     ranks: Ranks = None,
+    progress: Progress = None,
     tuned: Annotated[
-        Path | None, typer.Option("--tuned", metavar="FILE", help="Processes and threads from tune.")
+        Path | None, typer.Option("--tuned", metavar="FILE", help="Processes, threads and mode from tune.")
     ] = None,
     checkpoint_every: Every = None,
     force: Force = False,
@@ -78,8 +79,8 @@ def run(
     """
     from faultwave.run import simulate
 
-    ranks, threads = from_tuned(tuned, ranks, threads)
-    relaunch(ranks, threads)
+    ranks, threads, progress = from_tuned(tuned, ranks, threads, progress)
+    relaunch(ranks, threads, progress)
     asked = given(
         engine=engine,
         order=order,
@@ -88,6 +89,7 @@ def run(
         until=until,
         output=output,
         threads=threads,
+        progress=progress,
         checkpoint_every=checkpoint_every,
     )
     with screen.status(case) as say:
@@ -104,6 +106,7 @@ def resume(
     until: Until = None,
     threads: Threads = None,
     ranks: Ranks = None,
+    progress: Progress = None,
     checkpoint_every: Every = None,
 ) -> None:
     """Go on with a run from its last checkpoint, as if it had never stopped.
@@ -113,13 +116,14 @@ def resume(
     """
     from faultwave.run import resume as resume_run
 
-    relaunch(ranks, threads)
+    relaunch(ranks, threads, progress)
     asked = given(
         order=order,
         precision=precision,
         backend=backend,
         until=until,
         threads=threads,
+        progress=progress,
         checkpoint_every=checkpoint_every,
     )
     with screen.status(str(folder)) as say:
@@ -211,9 +215,10 @@ def tune(
         Path, typer.Option("--output", metavar="FILE", help="Where the best goes, for run --tuned.")
     ] = Path("tuned.json"),
 ) -> None:
-    """Find out how many processes and threads make a case fastest on this machine.
+    """Find out how many processes and threads, and which progress mode, make a case fastest on this machine.
 
-    Steps the case for a while with every number of processes that fills the cores, shows the rates and writes the best
+    Steps the case for a while with every number of processes that fills the cores, polling for messages or with a thread for
+    them, shows the rates and writes the best
     into a file that `faultwave run CASE --tuned FILE` takes.
     """
     import os
@@ -225,7 +230,10 @@ def tune(
     with screen.status(case) as say:
         found = bench.tune(mpiexec(), case, {}, number, say, seconds)
     screen.out().print(screen.table(f"{case} on {number} cores", *bench.scaling(found)))
-    best = {"ranks": found[0]["processes"], "threads": found[0]["threads"], "updates_per_second": found[0]["rate"]}
+    best = {
+        "ranks": found[0]["processes"], "threads": found[0]["threads"], "progress": found[0]["progress"],
+        "updates_per_second": found[0]["rate"],
+    }  # fmt: skip
     screen.files([bench.write_json(output, best)])
 
 

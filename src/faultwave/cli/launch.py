@@ -26,9 +26,15 @@ def first() -> bool:
     return not launched() or world().first
 
 
-def relaunch(ranks: int | None, threads: int | None) -> None:
+Progress = Annotated[
+    str | None, typer.Option("--progress", help="polling, or thread: a core of each process keeps messages moving.")
+]
+
+
+def relaunch(ranks: int | None, threads: int | None, progress: str | None = None) -> None:
     """Where ``ranks`` processes are wanted and no launcher started this one: start them, wait, and leave with their exit
-    code. Threads that are not given share the cores. Raises InputError under a launcher of another number."""
+    code. Threads that are not given share the cores, but for one a process with progress 'thread'. Raises InputError under
+    a launcher of another number."""
     if ranks is None:
         return
     if launched():
@@ -40,7 +46,9 @@ def relaunch(ranks: int | None, threads: int | None) -> None:
     command = [mpiexec(), "-n", str(ranks), sys.executable, "-m", "faultwave.cli.main", *_without_ranks(sys.argv[1:])]
     environment = dict(os.environ)
     if threads is None:
-        environment.setdefault("OMP_NUM_THREADS", str(max(1, len(os.sched_getaffinity(0)) // ranks)))
+        environment.setdefault(
+            "OMP_NUM_THREADS", str(max(1, len(os.sched_getaffinity(0)) // ranks - (progress == "thread")))
+        )
     process = subprocess.Popen(command, env=environment, start_new_session=True)
 
     def stop(number: int, frame: Any) -> None:
@@ -51,18 +59,21 @@ def relaunch(ranks: int | None, threads: int | None) -> None:
     raise typer.Exit(process.wait())
 
 
-def from_tuned(file: Path | None, ranks: int | None, threads: int | None) -> tuple[int | None, int | None]:
-    """Processes and threads of a file that `faultwave tune` wrote; what is given beside it wins."""
+def from_tuned(
+    file: Path | None, ranks: int | None, threads: int | None, progress: str | None = None
+) -> tuple[int | None, int | None, str | None]:
+    """Processes, threads and progress mode of a file that `faultwave tune` wrote; what is given beside it wins."""
     if file is None:
-        return ranks, threads
+        return ranks, threads, progress
     try:
         best = json.loads(file.read_text())
         found = int(best["ranks"]), int(best["threads"])
+        progress = progress or best["progress"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(Problem(str(file), f"is no file of faultwave tune: {error}")) from None
     if launched():  # the launcher has said how many processes
-        return ranks, threads or found[1]
-    return ranks or found[0], threads or found[1]
+        return ranks, threads or found[1], progress
+    return ranks or found[0], threads or found[1], progress
 
 
 def mpiexec() -> str:

@@ -9,14 +9,16 @@ Every process steps every cluster, those it has no cells of too, and so knows wi
 
 from __future__ import annotations
 
-import atexit
 import time as clock
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
+from faultwave.base.errors import RunError
+from faultwave.comm.progress import SlowNetwork
 from faultwave.comm.world import World
 
 Kind = Literal["wave", "series", "fault"]
@@ -42,24 +44,37 @@ class Channel:
         return self.send_slots.shape[1]
 
 
+def _at_once() -> None:
+    return None
+
+
+PATIENCE = 1800.0
+"""Seconds without news from other processes after which a run gives up."""
+
+
 class _Line:
     """A channel at work."""
 
-    def __init__(self, channel: Channel, stores: dict[Kind, np.ndarray], world: World):
+    def __init__(self, channel: Channel, stores: dict[Kind, np.ndarray], mpi: Any):
         self.channel, self.source = channel, stores[channel.send]
         self.out: np.ndarray = np.empty((channel.count, self.source.shape[1]), self.source.dtype)
         into = stores[channel.receive][channel.first : channel.first + channel.count]
         # Tags tell the channels of a pair of processes apart; both name the sender's cluster first.
         tag = lambda a, b: 4 * a + (3 if channel.send == "fault" else b - a + 1)  # noqa: E731
-        self.sending = world.mpi.Send_init(self.out, channel.rank, tag(channel.cluster, channel.other))
-        self.receiving = world.mpi.Recv_init(into, channel.rank, tag(channel.other, channel.cluster))
+        self.sending = mpi.Send_init(self.out, channel.rank, tag(channel.cluster, channel.other))
+        self.receiving = mpi.Recv_init(into, channel.rank, tag(channel.other, channel.cluster))
         self.arrived = False
+        self.departed: Callable[[], None] = _at_once
         self.receiving.Start()
 
-    def push(self, turn: int) -> int:
+    def push(self, turn: int, network: SlowNetwork | None) -> int:
+        self.departed()
         self.sending.Wait()  # of the last time; it is long done unless the other process is a step behind
         np.take(self.source, self.channel.send_slots[turn], 0, self.out)
-        self.sending.Start()
+        if network is None:
+            self.sending.Start()
+        else:
+            self.departed = network.depart(self.sending)
         return self.out.nbytes
 
     def here(self) -> bool:
@@ -74,6 +89,7 @@ class _Line:
     def free(self) -> None:
         self.receiving.Cancel()
         self.receiving.Wait()
+        self.departed()
         self.sending.Wait()
         self.receiving.Free()
         self.sending.Free()
@@ -88,7 +104,8 @@ class Exchange:
         limit: Callable[[], int], turns: Sequence[int],
     ):  # fmt: skip
         self.world, self.rates, self.limit, self.turns = world, list(rates), limit, turns
-        self.lines = [_Line(c, stores, world) for c in channels]
+        mpi = world.mpi.Dup()  # nobody else's messages, though another run of this process may have the same tags
+        self.lines = [_Line(c, stores, mpi) for c in channels]
         clusters = range(len(rates))
         self.equal = [[x for x in self._of(c) if x.channel.other == c] for c in clusters]
         self.slower = [[x for x in self._of(c) if x.channel.other > c] for c in clusters]
@@ -98,7 +115,9 @@ class Exchange:
         self.limits = [0] * len(rates)
         self.sent: dict[int, list[int]] = {}  # rank -> messages, bytes
         self.seconds = 0.0
-        atexit.register(self.close)  # before MPI ends, which was loaded earlier
+        self.waited = 0.0  # seconds
+        self.network: SlowNetwork | None = None  # where messages are to be late
+        weakref.finalize(self, _free, self.lines)  # at the latest before MPI ends, which was loaded earlier
 
     def _of(self, cluster: int) -> list[_Line]:
         return [x for x in self.lines if x.channel.cluster == cluster]
@@ -140,11 +159,42 @@ class Exchange:
         for x in lines:
             count = self.sent.setdefault(x.channel.rank, [0, 0])
             count[0] += 1
-            count[1] += x.push(self.turns[x.channel.cluster])
+            count[1] += x.push(self.turns[x.channel.cluster], self.network)
         self.seconds += clock.perf_counter() - started
 
-    def close(self) -> None:
-        """Give the messages back."""
+    def wait(self) -> None:
+        """Return when everything that was sent to this process is here. Raises RunError where nothing comes any more."""
+        started = clock.perf_counter()
+        while not all(x.here() for x in self.lines):
+            clock.sleep(0)
+            if clock.perf_counter() - started > PATIENCE:
+                raise RunError(f"nothing has come from other processes for {PATIENCE:.0f} s")
+        self.waited += clock.perf_counter() - started
+
+
+def _free(lines: list[_Line]) -> None:
+    """Give the messages back."""
+    for x in lines:
+        x.free()
+
+
+class Stages(Exchange):
+    """Messages of integrators whose every stage reads the traces the others have left for it: one cluster, and nothing
+    ahead of time."""
+
+    def send(self) -> None:
+        """The traces of this stage are there."""
+        self._push(self.lines)
+
+    def ask(self) -> None:
+        """A stage has used what came: ask for the next."""
         for x in self.lines:
-            x.free()
-        self.lines = []
+            x.ask()
+
+    def border_predicted(self, cluster: int) -> None:
+        return
+
+    all_predicted = used = border_predicted
+
+    def ready(self, cluster: int) -> bool:
+        return True

@@ -14,9 +14,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from faultwave.base.errors import RunError
-
-PATIENCE = 1800.0
-"""Seconds without news from other processes after which a run gives up."""
+from faultwave.comm.exchange import PATIENCE
 
 
 class Actions(Protocol):

@@ -76,6 +76,11 @@ class ReceiverRecorder:
         self.samples[number][items] = values
 
     @property
+    def active(self) -> bool:
+        """Whether there are receivers at all."""
+        return any(len(items) for items in self.clusters)
+
+    @property
     def settled(self) -> bool:
         """Whether all receivers have the same samples."""
         return len({n for n, items in zip(self.next, self.clusters, strict=True) if len(items)}) <= 1

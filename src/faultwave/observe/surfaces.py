@@ -34,6 +34,11 @@ class SurfaceRecorder(ReceiverRecorder):
         part = self.reduce(items, values)
         self.samples[number] = self.samples[number] + part if number in self.samples else part
 
+    def restore(self, values: np.ndarray) -> None:
+        """Go on after as many samples as ``values`` (nt, columns), which are kept elsewhere."""
+        self.samples = dict(enumerate(np.zeros_like(values)))
+        self.next = [len(values)] * len(self.clusters)
+
     def sums(self) -> tuple[np.ndarray, np.ndarray]:
         """Times (nt,) and sums (nt, columns) of which every face has given its part."""
         active = [n for n, items in zip(self.next, self.clusters, strict=True) if len(items)]

@@ -183,10 +183,10 @@ def _incident(
 def attach(engine: Engine) -> Driven | None:
     """Drives of the plan's faces, and hooks for its bodies."""
     plan, op = engine.plan, engine.operator
-    for body in plan.drives.bodies:
-        engine.corrected.append(_body_hook(engine, body))
+    engine.impulses = [Impulses(engine, body) for body in plan.drives.bodies]
+    engine.corrected += [impulse.act for impulse in engine.impulses]
     cells, faces = np.nonzero(plan.drives.driven)
-    if not len(cells):
+    if not len(cells) and not plan.drives.waves:  # where waves begin is agreed upon
         return None
     listed = faces_of(op, cells, faces, plan.geometry.origin)
     points, project = projection(op.order)
@@ -195,10 +195,10 @@ def attach(engine: Engine) -> Driven | None:
         items = np.flatnonzero(sheet.faces[cells, faces])
         drives.append(_sheet(op.law, listed, items, sheet, project))
     for wave in plan.drives.waves:
-        drives.append(_wave(op.law, listed, wave, points, project))
+        drives.append(_wave(op.law, listed, wave, points, project, lambda x: plan.world.largest([x])[0]))
     for port in plan.drives.ports:
         drives += port.drives(op.law, listed, points, project)
-    return Driven(op, listed, drives, plan.clustering.cluster)
+    return Driven(op, listed, drives, plan.clustering.cluster) if len(cells) else None
 
 
 def _sheet(law: Law, listed: Faces, items: np.ndarray, sheet: Sheet, project: np.ndarray) -> Pattern:
@@ -211,33 +211,50 @@ def _sheet(law: Law, listed: Faces, items: np.ndarray, sheet: Sheet, project: np
     return Pattern(items, pairs, sheet.function)
 
 
-def _wave(law: Law, listed: Faces, wave: Wave, points: np.ndarray, project: np.ndarray) -> Travelling:
+def _wave(
+    law: Law, listed: Faces, wave: Wave, points: np.ndarray, project: np.ndarray, largest: Callable[[float], float]
+) -> Travelling:
     sign = wave.signs[listed.cells, listed.faces]
     items = np.flatnonzero(sign)
     x = listed.positions(points)[items]
     along = x @ wave.direction
-    first = along.min() if wave.reference is None else float(wave.reference @ wave.direction)
+    first = -largest(-along.min(initial=np.inf)) if wave.reference is None else float(wave.reference @ wave.direction)
     pairs = sign[items, None] * pair(law, listed.frames[items], np.broadcast_to(wave.q, (len(items), len(wave.q))))
     return Travelling(items, pairs, (along - first) / wave.speed, project, wave.function)
 
 
-def _body_hook(engine: Engine, body: Body) -> Callable[[int, float, float], None]:
-    """Impulses to the dofs once a step, the windows centred as those of point sources."""
-    op, cluster = engine.operator, engine.plan.clustering.cluster[body.cells]
-    members = [np.flatnonzero(cluster == c) for c in range(op.layout.clusters)]
-    done = [0.0] * len(members)
+class Impulses:
+    """A body's impulses to the dofs once a step, the windows centred as those of point sources; ``done`` (cells,): the time
+    up to which each cell has had them."""
 
-    def act(number: int, time: float, step: float) -> None:
-        mine = members[number]
-        a, b = done[number], time + 1.5 * step
-        done[number] = b
-        impulse = float(body.function.integral(b) - body.function.integral(a))
-        if len(mine) and impulse:
-            change = np.zeros((len(mine), op.b3, body.rate.shape[1]))
-            change[:, 0] = impulse * body.rate[mine] / 6.0**0.5  # mode 0 is the constant sqrt(6)
-            op.add_dofs(change, body.cells[mine])
+    def __init__(self, engine: Engine, body: Body):
+        self.operator, self.body, self.done = engine.operator, body, np.zeros(len(body.cells))
+        cluster = engine.plan.clustering.cluster[body.cells]
+        self.members = [np.flatnonzero(cluster == c) for c in range(engine.layout.clusters)]
 
-    return act
+    def act(self, cluster: int, time: float, step: float) -> None:
+        """After the step from ``time`` of a cluster."""
+        mine, function = self.members[cluster], self.body.function
+        if not len(mine):
+            return
+        end = time + 1.5 * step
+        impulse = function.integral(end) - function.integral(self.done[mine])
+        self.done[mine] = end
+        if impulse.any():
+            change = np.zeros((len(mine), self.operator.b3, self.body.rate.shape[1]))
+            change[:, 0] = impulse[:, None] * self.body.rate[mine] / 6.0**0.5  # mode 0 is the constant sqrt(6)
+            self.operator.add_dofs(change, self.body.cells[mine])
 
 
-__all__ = ["Body", "DrivePlan", "Sheet", "Shifted", "Wave", "attach", "plan_drives", "surface_tag", "volume_numbers"]
+__all__ = [
+    "Body",
+    "DrivePlan",
+    "Impulses",
+    "Sheet",
+    "Shifted",
+    "Wave",
+    "attach",
+    "plan_drives",
+    "surface_tag",
+    "volume_numbers",
+]

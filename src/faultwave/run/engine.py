@@ -9,7 +9,8 @@ import numpy as np
 
 from faultwave import backends
 from faultwave.base.errors import NotBuiltError, Problem
-from faultwave.comm.exchange import Exchange, Kind
+from faultwave.comm.exchange import Exchange, Kind, Stages
+from faultwave.comm.progress import ProgressThread, set_aside
 from faultwave.domain import tets
 from faultwave.engines.dg.basis import tet_basis, tet_basis_gradient, tet_quadrature
 from faultwave.engines.dg.driven import Driven
@@ -34,6 +35,8 @@ class Engine:
         """``backend``: instead of the one the case names."""
         numerics = plan.case.numerics
         self.plan = plan
+        threaded = numerics.progress == "thread" and plan.world.size > 1
+        cores = set_aside(plan.world, numerics.progress_cores) if threaded else ()
         self.backend = backend or backends.make(numerics.backend, numerics.precision, numerics.threads)
         top, geo = plan.topology, plan.geometry
         lanes = max(self.backend.lanes, self.backend.fixed_lanes)
@@ -67,6 +70,7 @@ class Engine:
         self.march = March(float(plan.clustering.steps[0]), [int(r) for r in ratios], self)
         self.seconds = {"predict": 0.0, "correct": 0.0, "fault": 0.0, "observe": 0.0}
         self.exchange = self._exchange()
+        self.progress = ProgressThread(plan.world, cores) if threaded else None
         self.sizes = np.bincount(plan.clustering.cluster, minlength=self.layout.clusters)
         self.updates = self.fault_updates = 0
         # Whether a hook looks at every cell between the correction of a cluster that ends now and a prediction.
@@ -74,6 +78,7 @@ class Engine:
         self.before: list[Callable[[int, float, float], None]] = []  # hooks before a cluster predicts
         self.predicted: list[Callable[[int, float, float], None]] = []  # hooks after it predicted
         self.corrected: list[Callable[[int, float, float], None]] = []  # hooks after it corrected
+        self.impulses: list[drives.Impulses] = []
         self.driven = drives.attach(self)
 
     def _exchange(self) -> Exchange | None:
@@ -84,11 +89,15 @@ class Engine:
         if not hasattr(op.waves, "memory"):
             what = f"messages between processes are not built for the backend '{self.backend.name}'"
             raise NotBuiltError(Problem("ranks", what, "one process", "Or use --backend cpu."))
+        rates = [c.rate for c in march.clocks]
+        if isinstance(op, Lines):
+            traces: dict[Kind, np.ndarray] = {"wave": op.traces.memory}
+            op.stages_exchanged = Stages(self.plan.world, self.layout.channels, traces, rates, lambda: 0, op.sums)
+            return op.stages_exchanged
         stores: dict[Kind, np.ndarray] = {"wave": op.waves.memory, "series": op.slow.memory}
         channels = self.layout.channels
         if self.fault:
             stores["fault"], channels = op.friction.memory, (*channels, *self.fault.channels)
-        rates = [c.rate for c in march.clocks]
         made = Exchange(self.plan.world, channels, stores, rates, lambda: march.clocks[0].limit, op.sums)
         op.border_corrected, op.border_predicted, march.ready = made.used, made.border_predicted, made.ready
         return made

@@ -84,20 +84,33 @@ class FarField:
         self.weights = 2.0 * self.listed.areas[:, None] * weights
         engine.predicted.append(self.recorder.record)
 
+    @property
+    def samples(self) -> int:
+        """How many there are in the spectra. All processes must ask."""
+        here = max(self.recorder.next) if self.recorder.active else 0
+        return int(self.plan.world.largest([here])[0])
+
     def incident(self, wave: Wave) -> np.ndarray:
         """Spectrum of the incident field's size, (nf,), over the time recorded."""
-        count = max(self.recorder.next)
+        count = self.samples
         time = np.arange(count) * self.recorder.interval
         turn = np.exp(-2j * np.pi * np.outer(self.recorder.frequencies, time)) * self.recorder.interval
         return np.asarray(turn @ wave.function.value(time) * np.linalg.norm(wave.q[:3]))
 
-    def table(self) -> np.ndarray:
-        """Rows: frequency [Hz], theta and phi [degrees], cross section [m^2]."""
+    def table(self) -> np.ndarray | None:
+        """Rows: frequency [Hz], theta and phi [degrees], cross section [m^2]. Of several processes all must ask; the first gets
+        them."""
+        incident = self.incident(self.plan.drives.waves[0])
+        parts = (self.recorder.spectra, self.positions, -self.listed.frames[:, :3], self.weights)
+        pieces = self.plan.world.gather(parts)
+        if pieces is None:
+            return None
         theta, phi = (a.reshape(-1) for a in np.meshgrid(self.setting.theta, self.setting.phi, indexing="ij"))
-        f, normals = self.recorder.frequencies, -self.listed.frames[:, :3]
+        spectra, positions, normals, weights = (np.concatenate(p) for p in zip(*pieces, strict=True))
+        f = self.recorder.frequencies
         sigma = cross_section(
-            self.recorder.spectra, self.positions, normals, self.weights, 2 * np.pi * f / self.around.speed,
-            self.around.impedance, self.incident(self.plan.drives.waves[0]), np.deg2rad(theta), np.deg2rad(phi),
+            spectra, positions, normals, weights, 2 * np.pi * f / self.around.speed, self.around.impedance, incident,
+            np.deg2rad(theta), np.deg2rad(phi),
         )  # fmt: skip
         return np.array(
             [(x, t, p, s) for x, row in zip(f, sigma, strict=True) for t, p, s in zip(theta, phi, row, strict=True)]

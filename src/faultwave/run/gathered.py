@@ -10,6 +10,7 @@ import numpy as np
 from faultwave.engines.dg.fault_probe import FaultProbe
 from faultwave.observe import receivers as seismograms
 from faultwave.observe.dataset import Dataset, fault_receivers_from_arrays
+from faultwave.observe.surfaces import SurfaceRecorder
 from faultwave.run.points import Points
 from faultwave.run.share import collect
 
@@ -85,3 +86,18 @@ def added(sim: Simulation, here: Mapping[str, float]) -> dict[str, float]:
         return dict(here)
     names = dict.fromkeys(name for piece in pieces for name in piece)
     return {name: sum(piece.get(name, 0.0) for piece in pieces) for name in names}
+
+
+def sums(sim: Simulation, recorder: SurfaceRecorder, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Times (nt,) and sums (nt, columns) of a surface's recorders on all processes, everywhere; ``name``: under which sums
+    from before a checkpoint are kept."""
+    world, (_, values) = sim.plan.world, recorder.sums()
+    pieces = world.gather(values if recorder.active else None)
+    if pieces is not None:
+        found = [p for p in pieces if p is not None]
+        values = sum(p[: min(map(len, found))] for p in found)
+        before = sim.sums_before.get(name)
+        if before is not None:
+            values[: len(before)] += before
+    values = world.share(values)
+    return np.arange(len(values)) * recorder.interval, values

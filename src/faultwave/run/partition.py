@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -58,10 +59,17 @@ def partition_mesh(
     return rows
 
 
-def weights_of(clustering: tets.Clustering, neighbours: np.ndarray, fault: np.ndarray, order: int) -> Weights:
-    """Weights of a planned run."""
+def weights_of(
+    clustering: tets.Clustering,
+    neighbours: np.ndarray,
+    fault: np.ndarray,
+    order: int,
+    together: np.ndarray | None = None,
+) -> Weights:
+    """Weights of a planned run; ``together`` (nc, 4): faces whose cells stay together, those of the ``fault`` at least."""
     rates = np.cumprod([1, *clustering.ratios[:-1]])
-    return weights(clustering.cluster, rates, neighbours, fault, order)
+    given = weights(clustering.cluster, rates, neighbours, fault, order)
+    return given if together is None else replace(given, together=together & (neighbours >= 0))
 
 
 def _of_mesh(mesh: tets.Mesh, topology: tets.Topology, order: int) -> Weights:
@@ -82,4 +90,5 @@ def _of_case(name: str, mesh: tets.Mesh) -> Weights:
     plan = make_plan(case)
     if not np.array_equal(plan.mesh.cells, mesh.cells):
         raise InputError(Problem("--case", f"{name} runs on another mesh, {plan.mesh.name}", mesh.name))
-    return weights_of(plan.clustering, plan.topology.neighbours, plan.frictional, case.numerics.order)
+    together = plan.frictional | plan.drives.driven
+    return weights_of(plan.clustering, plan.topology.neighbours, plan.frictional, case.numerics.order, together)

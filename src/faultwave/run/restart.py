@@ -16,7 +16,9 @@ import numpy as np
 from faultwave.base.errors import FaultwaveError, InputError, Problem
 from faultwave.base.log import get_logger
 from faultwave.engines.dg.fault_points import point_rule, transfer
+from faultwave.observe.surfaces import SurfaceRecorder
 from faultwave.output.checkpoint import Checkpoint, CheckpointWriter, checkpoints_folder
+from faultwave.run import gathered
 from faultwave.run.share import identity
 
 if TYPE_CHECKING:
@@ -119,6 +121,12 @@ class Keeper:
             self.sim.world.together(self.writer.begin)
 
 
+def surfaces(sim: Simulation) -> list[tuple[str, SurfaceRecorder]]:
+    """What sums over surfaces, by the name under which a checkpoint keeps it."""
+    flux = [(f"flux{i}", r) for i, r in enumerate(sim.flux_recorders)]
+    return flux + [(f"port{i}", r) for i, r in enumerate(sim.ports)]
+
+
 def mesh_identity(sim: Simulation) -> str:
     """A hash of the mesh's places and cells."""
     plan = sim.plan
@@ -170,6 +178,14 @@ def capture(sim: Simulation) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     if sim.energy_rows:
         names = notes["energies"] = list(sim.energy_rows[0][1])
         arrays["energies"] = np.array([[t, *(row[n] for n in names)] for t, row in sim.energy_rows])
+    for name, recorder in surfaces(sim):
+        arrays[f"sums/{name}"] = gathered.sums(sim, recorder, name)[1]
+    if sim.far_field is not None:
+        arrays["far_field/face"] = 4 * plan.numbers[sim.far_field.around.cells] + sim.far_field.around.faces
+        arrays["far_field/spectra"] = sim.far_field.recorder.spectra.copy().view(float)
+        notes["far_field"] = sim.far_field.samples
+    for i, impulses in enumerate(engine.impulses):
+        arrays[f"body{i}/cell"], arrays[f"body{i}/done"] = plan.numbers[impulses.body.cells], impulses.done.copy()
     for kind, (shots, _) in sim.snapshots.items():
         notes["files"][kind] = {"next": shots.next[min(shots.active, default=0)]}
     return notes, arrays
@@ -201,6 +217,17 @@ def restore(sim: Simulation, checkpoint: Checkpoint) -> None:
         sim.fault_recorder.restore(state, same)
     if sim.lent_recorder is not None and same:
         sim.lent_recorder.count = part["fault_receivers/count"].tolist()
+    for name, recorder in surfaces(sim):
+        values = part[f"sums/{name}"]
+        recorder.restore(values)
+        if sim.world.first:
+            sim.sums_before[name] = values
+    if sim.far_field is not None:
+        record = sim.far_field.recorder
+        record.spectra = part["far_field/spectra"].view(complex)
+        record.next = [notes["far_field"]] * len(record.next)
+    for i, impulses in enumerate(engine.impulses):
+        impulses.done[:] = part[f"body{i}/done"]
     if notes["energies"]:
         sim.energy_rows = [(float(row[0]), dict(zip(notes["energies"], row[1:].tolist(), strict=True)))
                            for row in part["energies"]]  # fmt: skip
@@ -220,6 +247,7 @@ ITEMS = {
     "receivers": "item",
     "fault_receivers": "item",
     "sources": "item",
+    "far_field": "face",
 }
 """By what the rows of each group of arrays are known, whichever process wrote them."""
 
@@ -239,15 +267,20 @@ def _gather(sim: Simulation, checkpoint: Checkpoint) -> dict[str, np.ndarray]:
         "fault_receivers": share.fault_receivers if share else None,
         "sources": share.sources if share else None,
     }
+    items = dict(ITEMS)
+    if sim.far_field is not None:
+        wanted["far_field"] = 4 * plan.numbers[sim.far_field.around.cells] + sim.far_field.around.faces
+    for i, impulses in enumerate(sim.engine.impulses):
+        items[f"body{i}"], wanted[f"body{i}"] = "cell", plan.numbers[impulses.body.cells]
     parts = [checkpoint.part(0)] if len(checkpoint.parts) == 1 else _parts(checkpoint, sim.world.rank, plan.numbers)
-    found = {k: v for k, v in parts[0].items() if k.split("/")[0] not in ITEMS}
+    found = {k: v for k, v in parts[0].items() if k.split("/")[0] not in items}
     found |= {k: p[k] for p in parts for k in WHOLE if k in p}
-    for group, key in ITEMS.items():
+    for group, key in items.items():
         having = [p for p in parts if f"{group}/{key}" in p]
         if not having:
             continue
         numbers = np.concatenate([p[f"{group}/{key}"] for p in having])
-        mine = wanted[group]
+        mine = wanted.get(group)
         rows = _find(numbers, mine if mine is not None else np.sort(numbers))
         for name in (n for n in having[0] if n.startswith(group + "/") and n not in WHOLE):
             found[name] = _stack([p[name] for p in having], name)[rows]

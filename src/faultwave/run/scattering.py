@@ -11,6 +11,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.case.load import load_case
+from faultwave.comm import world
 from faultwave.output.atomic import explaining
 from faultwave.output.formats.touchstone import write_touchstone
 from faultwave.run.plan import make_plan
@@ -63,7 +64,9 @@ def save_scattering(
         *ports,
         "waves are normalised by the impedance of each port's mode",
     ]
-    return write_touchstone(folder / f"{settings.output.prefix}.snp", found.frequencies, found.s, remarks)
+    name = folder / f"{settings.output.prefix}.snp"
+    written = world().together(lambda: write_touchstone(name, found.frequencies, found.s, remarks))
+    return Path(world().share(written))
 
 
 __all__ = ["Scattering", "save_scattering", "scattering"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.errors import FaultwaveError, NotBuiltError, Problem
+from faultwave.base.errors import FaultwaveError, InputError, Problem
 from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.domain import tets
@@ -16,6 +16,7 @@ from faultwave.domain.tets.mesh import fingerprint
 from faultwave.domain.tets.partition import partition
 from faultwave.domain.tets.parts import stored_parts, stored_starts
 from faultwave.engines.dg.layout import Border
+from faultwave.run.drives import DrivePlan
 from faultwave.run.fault_plan import FaultPlan
 from faultwave.run.partition import weights_of
 from faultwave.run.pieces import Parted, Piece, sliced
@@ -50,7 +51,8 @@ def cut(plan: Plan, parts: int) -> np.ndarray:
     if counts and counts[-1] % parts == 0:
         starts = stored_starts(file, parts)  # type: ignore[arg-type]
         return np.asarray(np.searchsorted(starts, np.arange(plan.cells), side="right") - 1)
-    given = weights_of(plan.clustering, plan.topology.neighbours, plan.frictional, plan.case.numerics.order)
+    together = plan.frictional | plan.drives.driven
+    given = weights_of(plan.clustering, plan.topology.neighbours, plan.frictional, plan.case.numerics.order, together)
     return partition(plan.topology.neighbours, plan.geometry.centroids, given, parts)
 
 
@@ -107,14 +109,18 @@ def plan_share(case: Case, world: World) -> Plan:
 def share(plan: Plan, world: World, part: np.ndarray | None = None) -> Plan:
     """The plan of this process; the whole plan where it is alone. ``part`` (nc,): instead of an own cut.
 
-    Where ``part`` parts the two cells of a fault face, both processes solve its friction.
+    Where ``part`` parts the two cells of a fault face, both processes solve its friction. Raises InputError where it parts those of a
+    face with currents or incident waves.
     """
     if world.size == 1 or plan.share is not None:
         return plan
-    _check_built(plan)
     part = world.share(cut(plan, world.size) if world.first and part is None else part)
     assert part is not None
     top = plan.topology
+    parted = plan.drives.driven & (top.neighbours >= 0) & (part[top.neighbours] != part[:, None])
+    if parted.any():
+        what = f"parts {int(parted.sum()) // 2} faces with currents or incident waves from the cells behind them"
+        raise InputError(Problem("partition", what, "both on one process", "Take a mesh that is not stored in parts."))
     cells = np.flatnonzero(part == world.rank)
     here = np.full(plan.cells + 1, -1)
     here[cells] = np.arange(len(cells))
@@ -158,7 +164,9 @@ def share(plan: Plan, world: World, part: np.ndarray | None = None) -> Plan:
         keep=plan.keep[cells],
         watched=plan.watched[cells],
         walls=plan.walls[cells],
-        drives=replace(plan.drives, driven=plan.drives.driven[cells]),
+        drives=_drives(plan.drives, cells, here),
+        flux=tuple(_surface(s, here) for s in plan.flux),
+        around=_surface(plan.around, here) if plan.around is not None else None,
         share=Share(
             world,
             cells,
@@ -177,18 +185,23 @@ def share(plan: Plan, world: World, part: np.ndarray | None = None) -> Plan:
     )
 
 
-def _check_built(plan: Plan) -> None:
-    """Raise NotBuiltError for what only one process can do so far."""
-    out, drives = plan.case.output, plan.drives
-    alone = {
-        f"integrator {plan.case.numerics.integrator}": plan.case.numerics.integrator != "ader",
-        "currents and incident waves": drives.sheets or drives.waves or drives.bodies or drives.points or drives.ports,
-        "output.flux": out.flux,
-        "output.far_field": out.far_field,
-        "output.spectrum": out.spectrum,
-    }
-    if found := [name for name, there in alone.items() if there]:
-        raise NotBuiltError([Problem(name, "runs in one process", advice="Leave out --ranks") for name in found])
+def _drives(whole: DrivePlan, cells: np.ndarray, here: np.ndarray) -> DrivePlan:
+    """What drives the listed cells; ``here``: their numbers by those of the whole, -1 elsewhere."""
+    bodies = [(b, here[b.cells] >= 0) for b in whole.bodies]
+    return replace(
+        whole,
+        driven=whole.driven[cells],
+        sheets=tuple(replace(s, faces=s.faces[cells]) for s in whole.sheets),
+        waves=tuple(replace(w, signs=w.signs[cells]) for w in whole.waves),
+        bodies=tuple(replace(b, cells=here[b.cells[mine]], rate=b.rate[mine]) for b, mine in bodies),
+        ports=tuple(replace(p, surface=_surface(p.surface, here)) for p in whole.ports),
+    )
+
+
+def _surface(whole: Any, here: np.ndarray) -> Any:
+    """A surface or what is around volumes, ``cells`` and ``faces``, with the faces of cells that are here."""
+    mine = here[whole.cells] >= 0
+    return replace(whole, cells=here[whole.cells[mine]], faces=whole.faces[mine])
 
 
 def identity(mesh: tets.Mesh) -> str:

@@ -55,17 +55,10 @@ class Simulation(Session):
     ``receivers``, ``fault_receivers`` and ``energies`` are Datasets (or None) of what was recorded so far.
     """
 
+    obstacle = ""
+
     def __init__(self, plan: Plan, force: bool = False, warnings: Sequence[Problem] = ()):
         started = clock.perf_counter()
-        integrator = plan.case.numerics.integrator
-        obstacles = {
-            f"integrator {integrator}": integrator != "ader",
-            "output.flux": plan.flux,
-            "output.far_field": plan.around is not None,
-            "ports": plan.drives.ports,
-            "currents in a volume": plan.drives.bodies,
-        }
-        self.obstacle = next((name for name, there in obstacles.items() if there), "")
         super().__init__(plan.case, force, warnings, world())
         state = initial_state(plan.case, plan.law, plan.material)
         self.plan = plan = share(plan, self.world)
@@ -80,8 +73,9 @@ class Simulation(Session):
             recorder(self.engine, surface, setting.interval, energy_flow(plan.law))
             for surface, setting in zip(plan.flux, plan.case.output.flux, strict=True)
         ]
-        self._ports = [port_recorder(self.engine, port, self._port_interval()) for port in plan.drives.ports]
-        self._far_field = FarField(self.engine, plan.around) if plan.around is not None else None
+        self.sums_before: dict[str, np.ndarray] = {}  # of surfaces, before a checkpoint; on the first process
+        self.ports = [port_recorder(self.engine, port, self._port_interval()) for port in plan.drives.ports]
+        self.far_field = FarField(self.engine, plan.around) if plan.around is not None else None
         self.energy_rows: list[tuple[float, dict[str, float]]] = []
         self.energies_due = 0.0
         self.largest_energy, self.looks = 0.0, 0
@@ -133,26 +127,31 @@ class Simulation(Session):
             return None
         frequencies = np.linspace(*setting.band, setting.points)
         waves = []
-        for port, record in zip(self.plan.drives.ports, self._ports, strict=True):
-            time, values = record.sums()
+        for i, (port, record) in enumerate(zip(self.plan.drives.ports, self.ports, strict=True)):
+            time, values = gathered.sums(self, record, f"port{i}")
             waves.append(port.amplitudes(time, values[:, 0], values[:, 1], frequencies))
         return frequencies, np.array(waves)
 
     @property
     def cross_sections(self) -> np.ndarray | None:
-        """Rows of the radar cross section: frequency [Hz], theta, phi [degrees], cross section [m^2]; None if not asked for."""
-        return self._far_field.table() if self._far_field is not None else None
+        """Rows of the radar cross section: frequency [Hz], theta, phi [degrees], cross section [m^2]; None if not asked for. Of
+        several processes all must ask; the first gets them."""
+        return self.far_field.table() if self.far_field is not None else None
 
     @property
     def flux(self) -> list[Dataset]:
-        """Energy flow [W] through every surface asked for, each with its own times."""
-        found = [(s.name, *r.sums()) for s, r in zip(self.plan.flux, self.flux_recorders, strict=True)]
+        """Energy flow [W] through every surface asked for, each with its own times. Of several processes all must ask."""
+        recorders = zip(self.plan.flux, self.flux_recorders, strict=True)
+        found = [(s.name, *gathered.sums(self, r, f"flux{i}")) for i, (s, r) in enumerate(recorders)]
         return [energies_from_arrays(t, {f"flux through {name}": v[:, 0]}) for name, t, v in found if len(t)]
 
     @property
     def resonances(self) -> list[Resonance]:
         """Resonances in the band of ``output.spectrum``, of all receivers and quantities together."""
-        setting, data = self.case.output.spectrum, self.receivers
+        return self._resonances(self.receivers)
+
+    def _resonances(self, data: Dataset | None) -> list[Resonance]:
+        setting = self.case.output.spectrum
         if setting is None or data is None:
             return []
         interval = self.case.output.receivers.interval  # type: ignore[union-attr]
@@ -192,8 +191,8 @@ class Simulation(Session):
     @property
     def settled(self) -> bool:
         """Whether nothing is half recorded: every receiver and snapshot stands at the same time."""
-        recorded = self.recorder is None or self.recorder.settled
-        return recorded and all(shots.settled for shots, _ in self.snapshots.values())
+        recorders = [self.recorder, *self.flux_recorders, *self.ports, self.far_field and self.far_field.recorder]
+        return all(r.settled for r in recorders if r) and all(shots.settled for shots, _ in self.snapshots.values())
 
     @functools.cached_property
     def mesh_identity(self) -> str:
@@ -238,7 +237,7 @@ class Simulation(Session):
         return f"{diagnosis.text}\nthe last good state around that cell is in {path}"
 
     def _loop(self, end: float, progress: Callable[[Progress], None] | None) -> None:
-        keeper = Keeper(self, self.folder) if self.folder and not self.obstacle else None
+        keeper = Keeper(self, self.folder) if self.folder else None
         march, started, first = self.engine.march, clock.perf_counter(), self.engine.updates
         begin, spent_before = march.time, self.wall["stepping"]
         self.engine.settle()
@@ -448,13 +447,16 @@ class Simulation(Session):
 
     def _write(self, folder: Path, status: Literal["failed"] | None = None) -> None:
         prefix, recorded = self.case.output.prefix, (self.receivers, self.fault_receivers)
-        self.world.together(lambda: self._write_recorded(folder, prefix, recorded, status))
+        flux, sections = self.flux, self.cross_sections
+        self.world.together(lambda: self._write_recorded(folder, prefix, recorded, flux, sections, status))
 
     def _write_recorded(
         self,
         folder: Path,
         prefix: str,
         recorded: tuple[Dataset | None, Dataset | None],
+        flux: list[Dataset],
+        sections: np.ndarray | None,
         status: Literal["failed"] | None,
     ) -> None:
         found = [d for d in recorded if d is not None]
@@ -470,19 +472,19 @@ class Simulation(Session):
         if self.energies is not None:
             table = folder / f"{prefix}-energy.csv"
             self.files.append((seissol_dat.write_energy if deck else write_energies)(table, self.energies))
-        for surface, data in zip(self.plan.flux, self.flux, strict=False):
+        for surface, data in zip(self.plan.flux, flux, strict=False):
             name = re.sub(r"[^\w.-]+", "-", surface.name)
             self.files.append(write_energies(folder / f"{prefix}-flux-{name}.csv", data))
-        if self._far_field is not None:
+        if sections is not None:
             path = folder / f"{prefix}-far-field.csv"
             with atomic_text(path) as file:
                 file.write("frequency,theta,phi,cross_section\n")
-                file.writelines(",".join(f"{v:.9e}" for v in row) + "\n" for row in self._far_field.table())
+                file.writelines(",".join(f"{v:.9e}" for v in row) + "\n" for row in sections)
             self.files.append(path)
         if self.case.output.spectrum is not None:
             path = folder / f"{prefix}-resonances.csv"
             with atomic_text(path) as file:
-                file.writelines(",".join(row) + "\n" for row in resonance_table(self.resonances))
+                file.writelines(",".join(row) + "\n" for row in resonance_table(self._resonances(recorded[0])))
             self.files.append(path)
         write_run_manifest(self, folder, status)
 

@@ -20,6 +20,7 @@ from typing import Any, Literal
 import numpy as np
 
 from faultwave.backends import Backend
+from faultwave.comm.exchange import Stages
 from faultwave.engines.dg.forms import Form
 from faultwave.engines.dg.layout import Layout
 from faultwave.engines.dg.operator import Cells, Operator
@@ -199,6 +200,7 @@ class Lines(Operator):
         self, law: Law, order: int, backend: Backend, layout: Layout, cells: Cells, time_unit: float, flux: Flux
     ):
         self.flux = flux
+        self.stages_exchanged: Stages | None = None  # with other processes
         if layout.clusters != 1:
             raise ValueError("only the predictor of ADER knows local time steps")
         super().__init__(law, order, backend, layout, cells, time_unit, fast=False)
@@ -216,7 +218,7 @@ class Lines(Operator):
         compiled = self.backend.compile([*self.stages(), publish(form), history(form)])
         common = {
             "q": self.q, "cell": self.cell, "star": self.star, "own": self.backend.index(lay.own),
-            "incoming": self.backend.index(np.where(lay.aside != lay.own, lay.aside, lay.outgoing[1])),
+            "incoming": self.backend.index(np.where(lay.aside != lay.own, lay.aside, lay.incoming[1])),
             "traces": self.traces, "history": self.history, "slot": self.history_slot, **self.extra(),
         }  # fmt: skip
         for name in compiled:
@@ -242,7 +244,7 @@ class Lines(Operator):
         upwind = driven & (self.cells.neighbours < 0) if self.flux == "centred" else np.ones_like(driven)
         cross = np.where(upwind, 1.0, 0.0)[..., None]
         yt, zv = cross * inverse, cross * inverse * own * other
-        wall = (self.cells.neighbours < 0) & ~driven
+        wall = (self.cells.neighbours < 0) & ~self.cells.remote & ~driven
         a = face[..., -2, None] + np.zeros_like(own)
         if self.law.face_channels == 3:
             a[..., 0] += face[..., -1]
@@ -264,6 +266,22 @@ class Lines(Operator):
 
     def turn(self, cluster: int, step: float, restart: bool) -> None:
         self.predict(cluster, step, restart)
+
+    def _stage(self, name: str, moment: float, **scalars: Any) -> None:
+        """Publish, and one kernel over all cells; those that see other processes' come last."""
+        lay, other = self.layout, self.stages_exchanged
+        self._everywhere("publish")
+        if self.drive:
+            self.drive(moment)
+        if other is None:
+            self._everywhere(name, **scalars)
+            return
+        other.send()
+        self._run(name, lay.plain_ranges[0], **scalars)
+        other.wait()
+        for part in (lay.watched_ranges[0], lay.keep_ranges[0]):
+            self._run(name, part, **scalars)
+        other.ask()
 
     def _everywhere(self, name: str, **scalars: Any) -> None:
         lay = self.layout
@@ -288,10 +306,7 @@ class RungeKutta(Lines):
     def correct(self, cluster: int, step: float, offset: float) -> None:
         h = step / self.time_unit
         for (first, last, near, far), moment in zip(RUNGE_KUTTA, (0.0, 0.5, 0.5, 1.0), strict=True):
-            self._everywhere("publish")
-            if self.drive:
-                self.drive(moment)
-            self._everywhere("runge_kutta", stage=[first, last, near * h, far * h])
+            self._stage("runge_kutta", moment, stage=[first, last, near * h, far * h])
 
 
 class Leapfrog(Lines):
@@ -307,16 +322,12 @@ class Leapfrog(Lines):
 
     def half_step(self, step: float) -> None:
         """Bring the quantities that change by grad phi half a step ahead, to where the staggered scheme has them."""
-        self._everywhere("publish")
-        self._everywhere("leap_gradient", step=0.5 * step / self.time_unit)
+        self._stage("leap_gradient", 0.0, step=0.5 * step / self.time_unit)
 
     def correct(self, cluster: int, step: float, offset: float) -> None:
         h = step / self.time_unit
         for half, share, moment in (("gradient", 0.5, 0.0), ("divergence", 1.0, 0.5), ("gradient", 0.5, 1.0)):
-            self._everywhere("publish")
-            if self.drive:
-                self.drive(moment)
-            self._everywhere(f"leap_{half}", step=share * h)
+            self._stage(f"leap_{half}", moment, step=share * h)
 
 
 __all__ = ["Flux", "Leapfrog", "Lines", "RungeKutta", "couples", "halves", "history", "leap", "publish", "runge_kutta"]

@@ -1,0 +1,117 @@
+"""A thread that keeps messages moving while kernels run (progress mode ``thread``), and a slow network for tests.
+
+MPI moves data only while somebody calls it. Polling, that is whoever steps the clusters, between two kernels; the thread does
+it all the time, on cores set aside for it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import heapq
+import os
+import threading
+import time as clock
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from faultwave.base.errors import BackendError, InputError, Problem
+from faultwave.comm.world import World
+
+TAG = 30000
+"""Nobody sends anything with it: looking for it is what moves the rest."""
+
+PAUSE = 3e-5
+"""Seconds between two looks of a thread that shares its cores with others."""
+
+
+def set_aside(world: World, asked: Sequence[int] | None) -> tuple[int, ...]:
+    """Take cores from this process for its thread, before it counts its cores; those that were taken.
+
+    Where nothing is asked for it is the last of the process's own cores, unless the launcher has bound it to none of its
+    own: then the thread runs where the system puts it. Raises InputError for cores the process may not use.
+    """
+    if not hasattr(os, "sched_getaffinity"):
+        return ()
+    allowed = os.sched_getaffinity(0)
+    if asked is not None:
+        if wrong := sorted(set(asked) - allowed):
+            what = f"process {world.rank} may not use core{'s' * (len(wrong) > 1)} {', '.join(map(str, wrong))}"
+            raise InputError(Problem("numerics.progress_cores", what, ", ".join(map(str, sorted(allowed)))))
+        cores = set(asked)
+    else:
+        cores = {max(allowed)} if len(allowed) > 1 and not _shared(world, allowed) else set()
+    if cores and allowed - cores:
+        os.sched_setaffinity(0, allowed - cores)
+    return tuple(sorted(cores))
+
+
+def _shared(world: World, allowed: set[int]) -> bool:
+    """Whether another process on this machine has one of the cores."""
+    from mpi4py import MPI
+
+    node = world.mpi.Split_type(MPI.COMM_TYPE_SHARED)
+    others = [mask for i, mask in enumerate(node.allgather(sorted(allowed))) if i != node.Get_rank()]
+    node.Free()
+    return any(allowed & set(mask) for mask in others)
+
+
+class ProgressThread:
+    """Runs from its making until ``close``; on ``cores`` where there are any."""
+
+    def __init__(self, world: World, cores: Sequence[int]):
+        from mpi4py import MPI
+
+        if MPI.Query_thread() < MPI.THREAD_MULTIPLE:
+            raise BackendError(
+                "progress mode 'thread' needs an MPI that several threads may call: take progress: polling"
+            )
+        self.mpi, self.cores, self.looks = world.mpi, tuple(cores), 0
+        self._pause = 0.0 if self.cores else PAUSE
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="faultwave-progress", daemon=True)
+        self._thread.start()
+        atexit.register(self.close)  # before MPI ends, which was loaded earlier
+
+    def _work(self) -> None:
+        if self.cores:
+            os.sched_setaffinity(0, self.cores)
+        while not self._stop.is_set():
+            self.mpi.Iprobe(tag=TAG)
+            self.looks += 1
+            clock.sleep(self._pause)
+
+    def close(self) -> None:
+        """Stop it."""
+        self._stop.set()
+        self._thread.join()
+
+
+class SlowNetwork:
+    """Lets every message depart ``delay()`` seconds late: how much of that is hidden behind work can be measured."""
+
+    def __init__(self, delay: Callable[[], float]):
+        self.delay = delay
+        self._changed = threading.Condition()
+        self._waiting: list[tuple[float, int, Any, threading.Event]] = []
+        self._count = 0
+        self._thread = threading.Thread(target=self._work, name="faultwave-slow-network", daemon=True)
+        self._thread.start()
+
+    def depart(self, request: Any) -> Callable[[], None]:
+        """Start a persistent request late; what is returned waits until it has started."""
+        gone = threading.Event()
+        with self._changed:
+            self._count += 1
+            heapq.heappush(self._waiting, (clock.perf_counter() + self.delay(), self._count, request, gone))
+            self._changed.notify()
+        return lambda: (gone.wait(), None)[1]
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                while not self._waiting or self._waiting[0][0] > clock.perf_counter():
+                    rest = self._waiting[0][0] - clock.perf_counter() if self._waiting else None
+                    self._changed.wait(rest)
+                _, _, request, gone = heapq.heappop(self._waiting)
+            request.Start()
+            gone.set()
