@@ -9,16 +9,18 @@ import pytest
 
 from faultwave.domain.tets.mesh import Mesh, make_mesh
 from faultwave.engines.dg.forms import FAST, Cells, form
+from faultwave.engines.dg.forms.plain import directed
 from faultwave.laws import law as find_law
 
 from .driver import Waves, cube, plane_waves
 
 SIDES = {"x-": "free-surface", "x+": "absorbing", "y-": "rigid", "y+": "symmetry", "z": "free-surface"}
+WALLS = {"x-": "pec", "x+": "absorbing", "y-": "pmc", "y+": "pec", "z": "pmc"}
 
 
-def stretched() -> Mesh:
+def stretched(sides: dict[str, str] = SIDES) -> Mesh:
     """Every boundary, cells of many shapes and sizes, several clusters."""
-    mesh = cube(4, boundaries=SIDES, perturb=0.15, seed=4)
+    mesh = cube(4, boundaries=sides, perturb=0.15, seed=4)
     x = mesh.vertices
     return make_mesh(0.2 * x + 0.8 * x**3, mesh.cells, mesh.groups, mesh.tags, None, "stretched")
 
@@ -30,13 +32,27 @@ def rock(cells: int) -> dict[str, np.ndarray]:
     return {"rho": rng.uniform(0.5, 2.0, cells), "lambda": rng.uniform(1.0, 3.0, cells), "mu": mu}
 
 
-def marched(order: int, precision: str = "double", law: str = "elastic", **more: Any) -> np.ndarray:
-    mesh = stretched()
-    settings = {"material": rock(len(mesh.cells)), "precision": precision, "cfl": 0.4, "keep": (5, 9), **more}
+def matter(cells: int) -> dict[str, np.ndarray]:
+    """Random dielectrics, half of them lossy."""
+    rng = np.random.default_rng(2)
+    permittivity, permeability = rng.uniform(0.5, 2.0, (2, cells))
+    loss = np.where(rng.random(cells) < 0.5, 0.0, rng.uniform(0.1, 1.0, cells))
+    return {"permittivity": permittivity, "permeability": permeability, "conductivity": loss}
+
+
+def marched(
+    order: int, precision: str = "double", law: str = "elastic", lossless: bool = False, **more: Any
+) -> np.ndarray:
+    mesh = stretched(WALLS if law == "maxwell" else SIDES)
+    material = matter(len(mesh.cells)) if law == "maxwell" else rock(len(mesh.cells))
+    if lossless:
+        del material["conductivity"]
+    settings = {"material": material, "precision": precision, "cfl": 0.4, "keep": (5, 9), **more}
     waves = Waves(mesh, law, order, rates=(2,), **settings)
     assert waves.layout.clusters >= 3
     field = plane_waves(0.0, (0.4, -0.2, 0.3))
-    waves.start(field if law == "elastic" else lambda x: field(x)[:, [0, 6, 7, 8]])
+    columns = {"elastic": slice(None), "acoustic": [0, 6, 7, 8], "maxwell": slice(1, 7)}[law]
+    waves.start(lambda x: field(x)[:, columns])
     return waves.run(0.05).run(0.12).operator.dofs()
 
 
@@ -50,6 +66,11 @@ def test_the_fast_form_gives_what_the_plain_one_gives(law: str, order: int, prec
     assert np.abs(plain).max() > 0.1
     assert np.abs(fast - plain).max() <= tolerance * np.abs(plain).max()
     assert np.abs(fast - plain).max() > 0.0, "the same form twice"
+
+
+def test_fields_without_losses_have_a_fast_form_too() -> None:
+    plain, fast = (marched(4, "double", "maxwell", lossless=True, fast=fast) for fast in (False, True))
+    assert 0.0 < np.abs(fast - plain).max() <= 1e-11 * np.abs(plain).max()
 
 
 def test_the_unit_of_time_changes_nothing() -> None:
@@ -81,6 +102,12 @@ def test_quantities_go_there_and_back(name: str) -> None:
     turn = form(law, 3, 0.1).to_physical(cells, np.arange(7))
     assert turn is not None
     assert (np.abs(np.linalg.det(turn)) > 0).all()
+    if name == "maxwell":  # what is dual to a cell's first direction has one component
+        field = directed(cells.inverse)[:, 0]
+        np.testing.assert_allclose(
+            np.linalg.solve(turn[:, :3, :3], field[..., None])[..., 0], [[1, 0, 0]] * 7, atol=1e-9
+        )
+        return
     # The flow transforms as a vector: a uniform translation along a cell's first direction has one component.
     speed = np.linalg.inv(cells.inverse)[:, :, 0]
     np.testing.assert_allclose(np.linalg.solve(turn[:, -3:, -3:], speed[..., None])[..., 0], [[1, 0, 0]] * 7, atol=1e-9)

@@ -105,6 +105,11 @@ class Form:
     ``unit`` [s]: unit of time in the kernels; derivatives D_k count per unit.
     """
 
+    @classmethod
+    def suits(cls, law: Law) -> bool:
+        """Whether it is right for this variant of the law."""
+        return True
+
     def __init__(self, law: Law, order: int, unit: float = 1.0):
         self.law, self.order, self.unit = law, order, unit
         self.m, self.faced, self.Q = law.channels, law.face_channels, len(law.quantities)
