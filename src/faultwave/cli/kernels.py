@@ -38,3 +38,21 @@ def show(
     for stage, text in kernel_stages(name, backend=backend, order=order, precision=precision, law=law):
         screen.heading(stage)
         typer.echo(text)
+
+
+@app.command(epilog="Example: faultwave kernels report turn --backend cuda --arch sm_90 --order 4")
+def report(
+    names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Kernels; default all.")] = None,
+    backend: Annotated[str, typer.Option("--backend", help="cuda or hip.")] = "cuda",
+    arch: Annotated[str, typer.Option("--arch", help="sm_70 to sm_100, gfx90a, gfx942; default sm_90 or gfx90a.")] = "",
+    order: Order = 4,
+    precision: Precision = "double",
+    law: Law = "elastic",
+) -> None:
+    """Compile kernels for a graphics processor that need not be here: registers, spills, fast memory, occupancy, and the rate
+    that its memory and arithmetic allow at most."""
+    from faultwave.run.kernels import kernel_report
+
+    chosen = arch or {"cuda": "sm_90", "hip": "gfx90a"}.get(backend, backend)
+    title, header, rows = kernel_report(chosen, names or (), order, precision, law)
+    screen.out().print(screen.table(title, rows, header))

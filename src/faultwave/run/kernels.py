@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from faultwave import backends
+from faultwave.backends.device.compilers import build, target_of
 from faultwave.base.errors import InputError, Problem, suggest
 from faultwave.engines.dg import kernels
 from faultwave.engines.dg.fault_points import point_rule
@@ -56,6 +58,34 @@ def kernel_stages(
     if hasattr(made, "source"):
         stages.append((f"{backend} source", made.source(known[name])))
     return stages
+
+
+def kernel_report(
+    arch: str, names: Sequence[str] = (), order: int = 4, precision: str = "double", law: str = "elastic"
+) -> tuple[str, tuple[str, ...], list[tuple[str, ...]]]:
+    """Title, header and rows: what every kernel (or those named) takes of a graphics processor that need not be here, and the
+    rate at which it could run on one: bytes and flops of an item against those of the data sheet."""
+    known, single = all_kernels(order, law), precision == "single"
+    for name in names:
+        if name not in known:
+            raise InputError(Problem("kernel", f"'{name}' does not exist", ", ".join(known), suggest(name, known)))
+    target = target_of(arch)
+    rows: list[tuple[str, ...]] = []
+    for name in names or known:
+        kernel = known[name]
+        made, counted = build(kernel, arch, single), cost(kernel)
+        moved = counted.bytes(4 if single else 8, 4)
+        rate = target.roof(moved, counted.flops, single and not kernel.fixed)
+        p = made.plan
+        rows.append((
+            name, f"{made.registers}", f"{made.spilled}", f"{made.stack}", f"{p.shared:,}", f"{p.share}", f"{p.threads}",
+            f"{made.groups}", f"{100 * made.occupancy:.0f} %", f"{moved:,}", f"{counted.flops:,}", f"{rate / 1e6:,.0f}",
+        ))  # fmt: skip
+    header = (
+        "kernel", "registers", "spilled bytes", "stack bytes", "fast memory bytes", "items a group", "threads", "groups",
+        "occupancy", "bytes an item", "flops an item", "M items/s at most",
+    )  # fmt: skip
+    return f"{law}, order {order}, {precision}, {arch} ({target.device})", header, rows
 
 
 def _describe(statements: Any, indent: str) -> list[str]:

@@ -1,4 +1,3 @@
-#include <hip/hip_runtime.h>
 #define KERNEL(threads, groups) extern "C" __global__ __launch_bounds__(threads, groups)
 #define GLOBAL
 #define LOCAL

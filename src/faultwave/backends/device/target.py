@@ -14,7 +14,11 @@ LINE = 128
 @dataclass(frozen=True)
 class Target:
     """``shared``: bytes of fast memory a group of threads may have; ``unit``: bytes a multiprocessor has for all its groups;
-    ``warp``: threads that run in step; ``threads``: of a group at most; ``registers``: 32-bit ones of a multiprocessor."""
+    ``warp``: threads that run in step; ``threads``: of a group at most; ``registers``: 32-bit ones of a multiprocessor.
+
+    ``device``: one of the kind, and by its data sheet ``bandwidth`` [B/s] and ``peak`` [flop/s] of its vector units in double and
+    single precision.
+    """
 
     name: str
     dialect: Dialect
@@ -23,6 +27,13 @@ class Target:
     warp: int = 32
     threads: int = 256
     registers: int = 65536
+    device: str = ""
+    bandwidth: float = 0.0
+    peak: tuple[float, float] = (0.0, 0.0)
+
+    def roof(self, moved: int, flops: int, single: bool) -> float:
+        """Items a second when each moves so many bytes and does so many flops, each at its best and both at once."""
+        return 1.0 / max(moved / self.bandwidth, flops / self.peak[single])
 
     def with_shared(self, shared: int) -> Target:
         """The same with as much fast memory as a driver tells of."""
@@ -35,15 +46,34 @@ KIB = 1024
 TARGETS = {
     t.name: t
     for t in (
-        Target("sm_70", "cuda", 96 * KIB, 96 * KIB),
-        Target("sm_80", "cuda", 163 * KIB, 164 * KIB),
-        Target("sm_86", "cuda", 99 * KIB, 100 * KIB),
-        Target("sm_89", "cuda", 99 * KIB, 100 * KIB),
-        Target("sm_90", "cuda", 227 * KIB, 228 * KIB),
-        Target("sm_100", "cuda", 227 * KIB, 228 * KIB),
-        Target("sm_120", "cuda", 99 * KIB, 100 * KIB),
-        Target("gfx90a", "hip", 64 * KIB, 64 * KIB, warp=64, registers=131072),
-        Target("gfx942", "hip", 64 * KIB, 64 * KIB, warp=64, registers=131072),
+        Target("sm_70", "cuda", 96 * KIB, 96 * KIB, device="V100", bandwidth=0.9e12, peak=(7.8e12, 15.7e12)),
+        Target("sm_80", "cuda", 163 * KIB, 164 * KIB, device="A100 80 GB", bandwidth=2.04e12, peak=(9.7e12, 19.5e12)),
+        Target("sm_86", "cuda", 99 * KIB, 100 * KIB, device="A40", bandwidth=0.696e12, peak=(0.58e12, 37.4e12)),
+        Target("sm_89", "cuda", 99 * KIB, 100 * KIB, device="L40S", bandwidth=0.864e12, peak=(1.43e12, 91.6e12)),
+        Target("sm_90", "cuda", 227 * KIB, 228 * KIB, device="H200", bandwidth=4.8e12, peak=(34e12, 67e12)),
+        Target("sm_100", "cuda", 227 * KIB, 228 * KIB, device="B200", bandwidth=8e12, peak=(37e12, 75e12)),
+        Target(
+            "gfx90a",
+            "hip",
+            64 * KIB,
+            64 * KIB,
+            64,
+            registers=131072,
+            device="MI250X, one die",
+            bandwidth=1.6e12,
+            peak=(23.9e12, 23.9e12),
+        ),
+        Target(
+            "gfx942",
+            "hip",
+            64 * KIB,
+            64 * KIB,
+            64,
+            registers=131072,
+            device="MI300X",
+            bandwidth=5.3e12,
+            peak=(81.7e12, 163.4e12),
+        ),
         Target("opencl", "opencl", 64 * KIB, 64 * KIB),
     )
 }

@@ -1,0 +1,149 @@
+"""Compiling the text of kernels for graphics processors that need not be there: what a kernel takes of one.
+
+CUDA text goes through NVRTC, a library (the package nvidia-cuda-nvrtc has it), HIP text through hipcc.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import functools
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from faultwave.backends.device.lower import lower
+from faultwave.backends.device.schedule import Plan
+from faultwave.backends.device.target import TARGETS, Target
+from faultwave.base.errors import BackendError, InputError, Problem, suggest
+from faultwave.kernels.language import Kernel
+
+_RESERVED = 1024  # bytes of fast memory the system keeps of every group
+
+
+@dataclass(frozen=True)
+class Built:
+    """A compiled kernel: ``registers`` a thread; ``spilled`` bytes a thread moved to memory for want of them, ``stack`` bytes
+    of private memory a thread; ``size`` of the object."""
+
+    plan: Plan
+    registers: int
+    spilled: int
+    stack: int
+    size: int
+
+    @property
+    def groups(self) -> int:
+        """Groups that a multiprocessor holds at once: what fast memory, registers (given out eight at a time) and threads allow."""
+        target, threads = self.plan.target, self.plan.threads
+        registers = -(-self.registers // 8) * 8 * threads
+        return min(
+            target.unit // (self.plan.shared + _RESERVED), target.registers // max(1, registers), 2048 // threads
+        )
+
+    @property
+    def occupancy(self) -> float:
+        """Threads at work over those a multiprocessor can have."""
+        return self.groups * self.plan.threads / 2048
+
+
+def build(kernel: Kernel, arch: str, single: bool) -> Built:
+    """Compile ``kernel`` for an architecture; raises BackendError where the compiler is not there or does not like the text."""
+    target = target_of(arch)
+    text, made = lower(kernel, target, single)
+    return (_with_nvrtc if target.dialect == "cuda" else _with_hipcc)(kernel.name, text, made, target)
+
+
+def target_of(arch: str) -> Target:
+    """Of an architecture's name; InputError with those there are."""
+    known = [n for n, t in TARGETS.items() if t.dialect != "opencl"]
+    if arch not in known:
+        raise InputError(Problem("--arch", f"'{arch}' is not known", ", ".join(known), suggest(arch, known)))
+    return TARGETS[arch]
+
+
+def missing(dialect: str) -> str:
+    """Why kernels of a dialect cannot be compiled here, and what to install; empty where they can."""
+    if dialect == "hip":
+        return (
+            ""
+            if shutil.which("hipcc")
+            else "HIP kernels need hipcc (Debian, Ubuntu: apt install hipcc rocm-device-libs)"
+        )
+    return "" if _nvrtc() else "CUDA kernels need NVRTC: pip install nvidia-cuda-nvrtc"
+
+
+@functools.cache
+def _nvrtc() -> ctypes.CDLL | None:
+    found: list[str] = []
+    spec = importlib.util.find_spec("nvidia")
+    for place in spec.submodule_search_locations or () if spec else ():
+        found += sorted(map(str, Path(place).glob("*/lib/libnvrtc.so*")))
+    name = ctypes.util.find_library("nvrtc")
+    for path in [*found, *([name] if name else [])]:
+        try:
+            return ctypes.CDLL(path)
+        except OSError:
+            continue
+    return None
+
+
+def _with_nvrtc(name: str, text: str, made: Plan, target: Target) -> Built:
+    library = _nvrtc()
+    if library is None:
+        raise BackendError(missing("cuda"))
+    program, size = ctypes.c_void_p(), ctypes.c_size_t()
+    library.nvrtcCreateProgram(ctypes.byref(program), text.encode(), f"{name}.cu".encode(), 0, None, None)
+    try:
+        options = [f"--gpu-architecture={target.name}".encode(), b"--ptxas-options=-v"]
+        failed = library.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
+        library.nvrtcGetProgramLogSize(program, ctypes.byref(size))
+        log = ctypes.create_string_buffer(size.value)
+        library.nvrtcGetProgramLog(program, log)
+        told = log.value.decode()
+        if failed:
+            raise BackendError(f"compiling {name} for {target.name} failed: {told[:2000]}")
+        library.nvrtcGetCUBINSize(program, ctypes.byref(size))
+    finally:
+        library.nvrtcDestroyProgram(ctypes.byref(program))
+    stack, stores, loads = _numbers(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", told)
+    (registers,) = _numbers(r"Used (\d+) registers", told)
+    return Built(made, registers, stores + loads, stack, size.value)
+
+
+def _with_hipcc(name: str, text: str, made: Plan, target: Target) -> Built:
+    if why := missing("hip"):
+        raise BackendError(why)
+    with tempfile.TemporaryDirectory() as folder:
+        source, result = Path(folder) / f"{name}.hip", Path(folder) / f"{name}.o"
+        source.write_text("#include <hip/hip_runtime.h>\n" + text)
+        command = [
+            "hipcc", f"--offload-arch={target.name}", "--cuda-device-only", "-c", "-O3", "-w", "-Rpass-analysis=kernel-resource-usage",
+            str(source), "-o", str(result),
+        ]  # fmt: skip
+        run = subprocess.run(
+            command, capture_output=True, text=True, check=False, env={**os.environ, "HIP_PLATFORM": "amd"}
+        )
+        if run.returncode:
+            raise BackendError(f"compiling {name} for {target.name} failed: {run.stderr[-2000:]}")
+        size = result.stat().st_size
+    (registers,) = _numbers(r" VGPRs: (\d+)", run.stderr)
+    (accumulation,) = _numbers(r" AGPRs: (\d+)", run.stderr)
+    (spilled,) = _numbers(r"VGPRs Spill: (\d+)", run.stderr)
+    (stack,) = _numbers(r"ScratchSize \[bytes/lane\]: (\d+)", run.stderr)
+    return Built(made, registers + accumulation, 4 * spilled, stack, size)
+
+
+def _numbers(pattern: str, text: str) -> tuple[int, ...]:
+    found = re.search(pattern, text)
+    if not found:
+        raise BackendError(f"the compiler said nothing of the form '{pattern}': {text[:500]}")
+    return tuple(map(int, found.groups()))
+
+
+__all__ = ["Built", "build", "missing", "target_of"]

@@ -1,0 +1,101 @@
+"""Kernels compiled for graphics processors that are not here: the hot ones have registers enough."""
+
+from __future__ import annotations
+
+import pytest
+
+from faultwave import laws
+from faultwave.backends.device.compilers import Built, build, missing, target_of
+from faultwave.backends.device.target import TARGETS
+from faultwave.base.errors import BackendError, InputError
+from faultwave.engines.dg import kernels
+from faultwave.engines.dg.forms import form
+from faultwave.kernels.language import Kernel
+from faultwave.run.kernels import all_kernels, kernel_report
+
+cuda = pytest.mark.skipif(bool(missing("cuda")), reason=missing("cuda"))
+hip = pytest.mark.skipif(bool(missing("hip")), reason=missing("hip"))
+
+
+def hot(order: int) -> list[Kernel]:
+    f = form(laws.law("elastic"), order)
+    return [kernels.correct(f), kernels.turn(f)]  # a turn is both of them
+
+
+def check(built: Built) -> None:
+    name = f"{built.plan.kernel.name} on {built.plan.target.name}"
+    assert built.spilled == 0 and built.stack == 0, name
+    assert built.size > 1000 and 16 <= built.registers <= 255, name
+    # Two groups a multiprocessor, so that one computes while the other waits for memory.
+    assert built.groups >= min(2, built.plan.groups), name
+
+
+@cuda
+@pytest.mark.parametrize("arch", ("sm_80", "sm_90", "sm_100"))
+def test_hot_kernels_do_not_spill(arch: str) -> None:
+    for kernel in hot(4):
+        check(build(kernel, arch, False))
+
+
+@cuda
+def test_nor_do_they_in_single_precision() -> None:
+    for kernel in hot(4):
+        check(build(kernel, "sm_90", True))
+
+
+@cuda
+@pytest.mark.slow
+@pytest.mark.parametrize("arch", ("sm_80", "sm_90", "sm_100"))
+@pytest.mark.parametrize("order", (2, 3, 5, 6))
+@pytest.mark.parametrize("single", (False, True))
+def test_hot_kernels_do_not_spill_at_other_orders(arch: str, order: int, single: bool) -> None:
+    for kernel in hot(order):
+        check(build(kernel, arch, single))
+
+
+@cuda
+@pytest.mark.slow
+@pytest.mark.parametrize("law", ("acoustic", "maxwell"))
+def test_every_kernel_compiles(law: str) -> None:
+    for kernel in all_kernels(4, law).values():
+        assert build(kernel, "sm_90", False).size > 1000
+
+
+@hip
+def test_hot_kernels_on_cdna() -> None:
+    for kernel in hot(4):
+        check(build(kernel, "gfx90a", False))
+
+
+@cuda
+def test_report_tells_what_a_kernel_takes_and_could_reach() -> None:
+    title, header, rows = kernel_report("sm_90", ["accumulate"], 2)
+    assert "H200" in title and len(rows) == 1 and len(rows[0]) == len(header)
+    moved, flops, rate = (float(x.replace(",", "")) for x in rows[0][-3:])
+    # Two waves in, one out, three modes of three numbers each, and two slot numbers; memory is what counts.
+    assert (moved, flops) == (3 * 9 * 8 + 2 * 4, 2 * 9)
+    assert rate == pytest.approx(4.8e12 / moved / 1e6, rel=0.01)
+    with pytest.raises(InputError, match="kernel: 'trun' does not exist.*did you mean 'turn'"):
+        kernel_report("sm_90", ["trun"])
+
+
+def test_roof_is_the_slower_of_memory_and_arithmetic() -> None:
+    h200 = TARGETS["sm_90"]
+    assert h200.roof(4800, 34, False) == pytest.approx(1e9)
+    assert h200.roof(48, 34_000, False) == pytest.approx(1e9)
+    assert h200.roof(48, 67_000, True) == pytest.approx(1e9)
+
+
+def test_unknown_architecture() -> None:
+    with pytest.raises(InputError, match="--arch: 'sm_91' is not known.*sm_90"):
+        target_of("sm_91")
+
+
+@cuda
+def test_text_that_does_not_compile_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    from faultwave.backends.device import compilers
+
+    text, made = compilers.lower(hot(2)[0], TARGETS["sm_90"], False)
+    monkeypatch.setattr(compilers, "lower", lambda *a: (text + "nonsense", made))
+    with pytest.raises(BackendError, match="(?s)compiling correct for sm_90 failed: .*nonsense"):
+        build(hot(2)[0], "sm_90", False)
