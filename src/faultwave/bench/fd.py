@@ -77,7 +77,7 @@ def operator(s: Setting) -> Operator:
         values |= dict.fromkeys(("defect_p", "defect_s"), mean)
     medium = Medium({k: np.array(v) for k, v in values.items()}, VP, VS, (0.0, 0.0, 0.0), 0.0)
     sampler = Sampler(scheme, _receivers(grid), False) if s.boundaries else None
-    nothing = Sources(scheme, (), np.zeros((0, 2)), np.zeros(0))
+    nothing = Sources(scheme, (), np.zeros((0, 2)), {})
     made = Operator(scheme, medium, fitted, nothing, sampler, "cpu", s.precision, s.threads)
     noise = np.random.default_rng(0).normal(size=(ny, nx))
     for name in stencils.FIELDS:  # numbers of every size: zeros would be no work for some processors

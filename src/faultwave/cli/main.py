@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from faultwave.base.errors import FaultwaveError
-from faultwave.cli import bench, cases, kernels, launch, lists, mesh, ports, results, screen
+from faultwave.cli import bench, cases, grids, kernels, launch, lists, mesh, ports, results, screen
 
 
 class Guarded(TyperGroup):
@@ -31,7 +31,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_show_locals=False,
 )
-for part in (cases, results, ports, lists):
+for part in (cases, results, grids, ports, lists):
     part.add_commands(app)
 app.add_typer(mesh.app, name="mesh")
 app.add_typer(kernels.app, name="kernels")

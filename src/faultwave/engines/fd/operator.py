@@ -10,7 +10,7 @@ from faultwave import backends
 from faultwave.engines.fd.grid import HALF
 from faultwave.engines.fd.halves import Units, spread_rounding
 from faultwave.engines.fd.media import Medium
-from faultwave.engines.fd.points import RECORDED, Sampler, Sources
+from faultwave.engines.fd.points import RECORDED, Sampler, Sources, StrainSampler
 from faultwave.engines.fd.program import Observer, Scheme, build_program, profiles
 from faultwave.engines.fd.stencils import FIELDS, VELOCITY
 from faultwave.laws import Law
@@ -21,7 +21,7 @@ class Operator:
     """Velocities at (n - 1/2) dt and stresses at n dt after n ``steps``."""
 
     def __init__(
-        self, scheme: Scheme, medium: Medium, relaxation: Relaxation | None, sources: Sources, sampler: Sampler | None,
+        self, scheme: Scheme, medium: Medium, relaxation: Relaxation | None, sources: Sources, sampler: Sampler | StrainSampler | None,
         backend: str, precision: str, threads: int | None, observers: Sequence[Observer] = (),
     ):  # fmt: skip
         self.scheme, self.sources, self.sampler, self.steps = scheme, sources, sampler, 0

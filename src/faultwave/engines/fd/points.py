@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from faultwave.engines.fd.grid import HALF, Grid
 from faultwave.engines.fd.program import STRESS_LEVEL, VELOCITY_LEVEL, Scheme
-from faultwave.engines.fd.stencils import VELOCITY
+from faultwave.engines.fd.stencils import C1, C2, NORMAL, STRAINS, VELOCITY
 from faultwave.kernels.stencil import Injection, Tape
 from faultwave.sources.point import PointSource
 
@@ -87,11 +87,14 @@ def stencils_at(scheme: Scheme, name: str, points: np.ndarray, ghosts: bool) -> 
 class Sources:
     """Point sources as injections, and their amplitudes: means of the time functions over each step.
 
-    A stress gets -(moment) S / h^3, a velocity force S / (rho h^3), each times the step (Graves 1996).
+    A stress gets -(moment) S / h^3, a velocity force S / (rho h^3), rho that of its point of the grid, each times the step
+    (Graves 1996).
     """
 
-    def __init__(self, scheme: Scheme, sources: Sequence[PointSource], moduli: np.ndarray, density: np.ndarray):
-        """``moduli`` (n, 2): lambda and mu at each source, for those given by slip; ``density`` (n,)."""
+    def __init__(
+        self, scheme: Scheme, sources: Sequence[PointSource], moduli: np.ndarray, coefficients: Mapping[str, np.ndarray]
+    ):
+        """``moduli`` (n, 2): lambda and mu at each source, for those given by slip; ``coefficients``: the medium's."""
         self.scheme, self.sources = scheme, tuple(sources)
         self.injections: list[Injection] = []
         self._kept: dict[int, np.ndarray] = {}
@@ -100,18 +103,23 @@ class Sources:
         points = np.array([s.location for s in self.sources], float).reshape(-1, 3)
         scale = scheme.step / scheme.grid.spacing**3
         moments = np.array([s.moment_tensor(*m) for s, m in zip(self.sources, moduli, strict=True)])
-        forces = np.array([s.force for s in self.sources]) / density[:, None]
+        forces = np.array([s.force for s in self.sources])
         for column, name in enumerate(MOMENT):
             self._add(name, STRESS_LEVEL, points, -scale * moments[:, column])
         for column, name in enumerate(VELOCITY):
-            self._add(name, VELOCITY_LEVEL, points, scale * forces[:, column])
+            buoyancy = np.broadcast_to(coefficients[f"b_{VELOCITY[name]}"], scheme.grid.shape)
+            self._add(name, VELOCITY_LEVEL, points, scale * forces[:, column], buoyancy)
 
-    def _add(self, name: str, level: int, points: np.ndarray, strength: np.ndarray) -> None:
+    def _add(
+        self, name: str, level: int, points: np.ndarray, strength: np.ndarray, factor: np.ndarray | None = None
+    ) -> None:
         acting = np.flatnonzero(strength)
         if not len(acting):
             return
         s = stencils_at(self.scheme, name, points[acting], False)
         weights = s.value * strength[acting, None]
+        if factor is not None:
+            weights *= factor[tuple(s.points.T)].T
         some = weights.reshape(-1) != 0
         numbers = np.repeat(acting, s.value.shape[1])
         self.injections.append(
@@ -162,6 +170,51 @@ class Sampler:
         return np.stack(columns, -1)
 
 
+class StrainSampler:
+    """Strain rates (steps, points, 6), order xx yy zz xy yz xz, where the scheme has them, weighted as sources are injected.
+
+    So a force here and a moment there see the same: reciprocity holds for the grid itself (Graves & Wald 2001). On the plane
+    of the free surface shear across it is zero.
+    """
+
+    def __init__(self, scheme: Scheme, points: np.ndarray):
+        self.count, self.parts = len(points), list[tuple[int, np.ndarray]]()
+        self.tapes: list[Tape] = []
+        for column, name in enumerate(MOMENT):
+            s = stencils_at(scheme, name, points, False)
+            normal = name in NORMAL
+            pairs = [(of, axis) for of, axis in VELOCITY.items() if name[1] == axis] if normal else STRAINS[name]
+            value = s.value.copy()
+            if scheme.free_surface and not normal and "z" in name:
+                value[s.points[..., 0] == scheme.grid.shape[0] - 1] = 0.0
+            for of, axis in pairs:
+                self._add(scheme, of, axis, s.points, value * (1.0 if normal else 0.5), not normal, column)
+
+    def _add(
+        self, scheme: Scheme, of: str, axis: str, points: np.ndarray, value: np.ndarray, forward: bool, column: int
+    ) -> None:
+        places, weights = [], []
+        for offset, weight in ((0, -C1), (1, C1), (-1, -C2), (2, C2)):
+            step = np.zeros(3, np.int64)
+            k = "zyx".index(axis)
+            step[k] = offset if forward else offset - 1
+            moved = points + step
+            if axis in scheme.periodic:
+                moved[..., k] %= scheme.grid.shape[k]
+            places.append(moved)
+            weights.append(weight / scheme.grid.spacing * value)
+        self.tapes.append(Tape(VELOCITY_LEVEL, of, np.concatenate(places, 1).reshape(-1, 3)))
+        self.parts.append((column, np.concatenate(weights, 1)))
+
+    def values(self, tapes: Sequence[np.ndarray]) -> np.ndarray:
+        """(steps, points, 6), half a step before the end of each step."""
+        result = np.zeros((len(tapes[0]), self.count, len(MOMENT)))
+        for tape, (column, weights) in zip(tapes, self.parts, strict=True):
+            block = tape.reshape(len(tape), self.count, -1).astype(float)
+            result[..., column] += np.einsum("tnp,np->tn", block, weights)
+        return result
+
+
 def outside(grid: Grid, lower: np.ndarray, upper: np.ndarray, points: np.ndarray) -> np.ndarray:
     """How far (n,) each point lies outside the box asked for [m]; 0 inside."""
     gap = np.maximum(np.maximum(lower - points, points - upper), 0.0)
@@ -169,4 +222,15 @@ def outside(grid: Grid, lower: np.ndarray, upper: np.ndarray, points: np.ndarray
     return np.where(distance > 1e-6 * grid.spacing, distance, 0.0)
 
 
-__all__ = ["HALF", "MOMENT", "RECORDED", "Sampler", "Sources", "Stencils", "lagrange", "outside", "stencils_at"]
+__all__ = [
+    "HALF",
+    "MOMENT",
+    "RECORDED",
+    "Sampler",
+    "StrainSampler",
+    "Sources",
+    "Stencils",
+    "lagrange",
+    "outside",
+    "stencils_at",
+]

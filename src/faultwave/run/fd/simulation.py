@@ -51,8 +51,7 @@ class FdSimulation(Session):
             if plan.receivers is not None and len(plan.receivers)
             else None
         )
-        material = plan.source_material
-        sources = Sources(scheme, plan.sources, material[:, :2], material[:, 2])
+        sources = Sources(scheme, plan.sources, plan.source_material[:, :2], plan.medium.coefficients)
         self.operator = Operator(
             scheme, plan.medium, plan.relaxation, sources, sampler, numerics.backend, numerics.precision, numerics.threads,
             observers(plan),
@@ -81,10 +80,12 @@ class FdSimulation(Session):
         if sampler is None:
             return None
         late = [0.5 if name in VELOCITY else 1.0 for name in RECORDED]
-        first = np.zeros((len(sampler.points), 4 if self.gradients else 1, len(RECORDED)))
+        points = self.plan.receivers
+        assert points is not None
+        first = np.zeros((len(points), 4 if self.gradients else 1, len(RECORDED)))
         if state is not None:
             dt = self.plan.scheme.step
-            first[:, 0] = np.where(np.array(late) < 1, state(sampler.points, -0.5 * dt), state(sampler.points, 0.0))
+            first[:, 0] = np.where(np.array(late) < 1, state(points, -0.5 * dt), state(points, 0.0))
         return SeriesRecorder(self.plan.scheme.step, late, first)
 
     # ---- results --------------------------------------------------------------------------------------------------

@@ -1,0 +1,42 @@
+"""Commands for cases on grids."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from faultwave.cli import screen
+
+
+def sgt(
+    case: Annotated[str, typer.Argument(metavar="CASE", help="Case file of the engine fd, or name of an example.")],
+    points: Annotated[
+        Path | None,
+        typer.Option("--points", metavar="FILE", help="Where to see strain, x y z a line; default the sources."),
+    ] = None,
+    duration: Annotated[
+        float | None,
+        typer.Option("--duration", help="Standard deviation of the forces' Gaussian [s]; default what is resolved."),
+    ] = None,
+    output: Annotated[Path, typer.Option("--output", metavar="DIR", help="Folder for the file; created.")] = Path("."),
+    backend: Annotated[str | None, typer.Option("--backend", help="Replaces numerics.backend.")] = None,
+    precision: Annotated[str | None, typer.Option("--precision", help="double or single.")] = None,
+    threads: Annotated[int | None, typer.Option("--threads", help="Replaces numerics.threads.")] = None,
+) -> None:
+    """Strain Green tensors by reciprocity: three runs with forces at each receiver of the case, strain at its sources.
+
+    One NetCDF file, PREFIX-sgt.nc; `faultwave.run.fd.sgt.seismograms` makes seismograms of any moment tensors from it.
+    """
+    from faultwave.run.fd.sgt import save_green_tensors
+
+    path = save_green_tensors(
+        case, output, points, duration, screen.out().print, backend=backend, precision=precision, threads=threads
+    )
+    screen.files([path])
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Give the program the commands of this file."""
+    app.command(epilog="Example: faultwave sgt basin.yaml --output results")(sgt)

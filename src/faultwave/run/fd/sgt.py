@@ -1,0 +1,164 @@
+"""Strain Green tensors by reciprocity: forces at the sites, strain at the fault, seismograms of any rupture on it.
+
+A force in direction n at a site makes the strain e_n at a point of a fault; a moment there makes the velocity
+M_xx e_n,xx + ... + 2 M_xy e_n,xy + ... at the site, for the same function of time of the force and of the moment rate
+(Graves & Wald 2001). So one run a site and direction replaces one a source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.signal import fftconvolve
+
+from faultwave.base.errors import InputError, Problem, Problems, RunError
+from faultwave.case.load import load_case
+from faultwave.case.model import Case
+from faultwave.case.sources import TimeFunction
+from faultwave.engines.fd.operator import Operator
+from faultwave.engines.fd.points import MOMENT, Sources, StrainSampler, outside
+from faultwave.observe.dataset import Dataset, Variable
+from faultwave.observe.series import SeriesRecorder
+from faultwave.output.formats.maps_netcdf import write_maps
+from faultwave.run.fd.plan import FdPlan, make_plan
+from faultwave.sources.point import PointSource
+from faultwave.sources.time_functions import time_function
+
+CHUNK = 64  # steps
+SHARP = 0.39  # standard deviation of the Gaussian times the resolved frequency, where its spectrum has fallen to 5 %
+FORCE = 1e12  # [N], divided out again: numbers far from the smallest of single precision
+COMPONENTS = tuple(name[1:] for name in MOMENT)
+
+
+def green_tensors(
+    case: Case | dict[str, Any] | str | Path, points: np.ndarray | None = None, duration: float | None = None,
+    say: Callable[[str], None] = lambda _: None, delay: float = 0.0, **overrides: Any,
+) -> Dataset:  # fmt: skip
+    """Strain at ``points`` (n, 3) [m], default the case's sources, for forces of 1 N at the case's receivers.
+
+    ``duration`` [s]: standard deviation of the Gaussian that the forces follow, of unit integral and centred at six times that plus
+    ``delay``; default what the grid resolves. Variables: strain (site, force, point, component, time) [1/(N s)], time,
+    site and point locations. Raises InputError with everything wrong, RunError where a run blows up.
+    """
+    settings, problems = load_case(case, overrides)
+    problems.raise_errors()
+    assert settings is not None
+    plan = _plan(settings)
+    if points is None:
+        points = np.array([s.location for s in plan.sources], float).reshape(-1, 3)
+    points = np.atleast_2d(np.asarray(points, float))
+    sites = plan.receivers if plan.receivers is not None else np.zeros((0, 3))
+    _check(plan, points, sites)
+    sigma = duration or SHARP / plan.frequency
+    setting = settings.output.receivers
+    assert setting is not None
+    interval = setting.interval
+    found, times = [], np.zeros(0)
+    for number, site in enumerate(sites):
+        for axis in range(3):
+            say(f"site {number + 1} of {len(sites)}, force along {'xyz'[axis]}")
+            times, strain = _run(plan, site, axis, points, sigma, delay, interval)
+            found.append(np.moveaxis(strain, 0, -1))  # point, component, time
+    whole = np.stack(found).reshape(len(sites), 3, *found[0].shape)
+    variables = {
+        "time": Variable(times, ("time",), "s", "time"),
+        "strain": Variable(
+            whole,
+            ("site", "force", "point", "component", "time"),
+            "1/(N s)",
+            "strain, components " + " ".join(COMPONENTS),
+        ),
+        "site_location": Variable(sites, ("site", "axis"), "m", "where forces along x, y, z act"),
+        "point_location": Variable(points, ("point", "axis"), "m", "where strain was seen"),
+    }
+    attrs = {"components": " ".join(COMPONENTS), "duration": sigma, "centre": 6 * sigma + delay, "interval": interval}
+    return Dataset("strain Green tensors", variables, attrs)
+
+
+def _plan(case: Case) -> FdPlan:
+    problems = Problems()
+    if case.engine != "fd":
+        problems.error("engine", f"'{case.engine}' has no strain Green tensors", "fd")
+    if case.output.receivers is None:
+        problems.error("output.receivers", "missing: they are the sites where forces act")
+    problems.raise_errors()
+    return make_plan(case)
+
+
+def _check(plan: FdPlan, points: np.ndarray, sites: np.ndarray) -> None:
+    problems = Problems()
+    if not len(points):
+        problems.error("sources", "there are none, so no points to see strain at", "sources, or points")
+    if not len(sites):
+        problems.error("output.receivers", "there are none, so no sites where forces act")
+    if len(points):
+        for i, distance in enumerate(outside(plan.scheme.grid, plan.lower, plan.upper, points)):
+            if distance > 0:
+                where = ", ".join(f"{x:g}" for x in points[i])
+                problems.error(f"point {i + 1} at ({where})", f"lies {distance:.6g} m outside the box")
+    problems.raise_errors()
+
+
+def _run(
+    plan: FdPlan, site: np.ndarray, axis: int, points: np.ndarray, sigma: float, delay: float, interval: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Times (nt,) and strain (nt, points, 6) of one force."""
+    numerics, scheme = plan.case.numerics, plan.scheme
+    shape = time_function(TimeFunction.model_validate({"kind": "gaussian", "duration": sigma}), "force")
+    source = PointSource(site, shape, force=FORCE * np.eye(3)[axis], onset=delay, name="force")
+    sources = Sources(scheme, [source], np.zeros((1, 2)), plan.medium.coefficients)
+    sampler = StrainSampler(scheme, points)
+    op = Operator(
+        scheme, plan.medium, plan.relaxation, sources, sampler, numerics.backend, numerics.precision, numerics.threads
+    )
+    op.runner.prepare(plan.steps)
+    total = np.zeros((len(points), len(COMPONENTS)))
+    recorder = SeriesRecorder(scheme.step, [1.0] * len(COMPONENTS), total[:, None])
+    while op.steps < plan.steps:
+        rates = op.advance(min(CHUNK, plan.steps - op.steps))
+        assert rates is not None
+        strain = total + scheme.step / FORCE * np.cumsum(rates, 0)
+        total = strain[-1]
+        recorder.append(strain[:, :, None])
+    if not op.finite():
+        raise RunError(f"the run of the force along {'xyz'[axis]} at {site.tolist()} blew up")
+    times, values = recorder.arrays(interval)
+    return times, values[:, :, 0]
+
+
+def seismograms(green: Dataset, moments: np.ndarray, rates: np.ndarray | None = None) -> np.ndarray:
+    """Velocities (sites, 3, nt) at the sites for tensors ``moments`` (points, 6) [N m], order xx yy zz xy yz xz.
+
+    ``rates`` (points, nt): moment rates of unit integral [1/s] at the interval of the tensors; the result is what a simulation gives,
+    smoothed by the Gaussian of the tensors. Without, every point radiates that Gaussian itself.
+    """
+    twice = np.array([1.0, 1.0, 1.0, 2.0, 2.0, 2.0])
+    strain = green["strain"].astype(float)
+    if rates is None:
+        return np.einsum("sfpct,pc,c->sft", strain, np.asarray(moments, float), twice)
+    each = np.einsum("sfpct,pc,c->sfpt", strain, np.asarray(moments, float), twice)
+    kernel = np.asarray(rates, float)[None, None] * float(green.attrs["interval"])
+    return np.asarray(fftconvolve(each, kernel, axes=-1)[..., : each.shape[-1]].sum(2))
+
+
+def save_green_tensors(
+    case: str, output: Path, points: Path | None, duration: float | None, say: Callable[[str], None], **overrides: Any
+) -> Path:
+    """Compute and write OUTPUT/PREFIX-sgt.nc, which NumPy and xarray read."""
+    places = None
+    if points is not None:
+        try:
+            places = np.loadtxt(points, ndmin=2, usecols=(0, 1, 2))
+        except (OSError, ValueError, IndexError) as error:
+            raise InputError(
+                Problem(str(points), f"cannot be read: {error}", "x y z in metres, a point a line")
+            ) from None
+    output.mkdir(parents=True, exist_ok=True)
+    settings, problems = load_case(case, overrides)
+    problems.raise_errors()
+    assert settings is not None
+    found = green_tensors(settings, places, duration, say)
+    return write_maps(output / f"{settings.output.prefix}-sgt.nc", found)

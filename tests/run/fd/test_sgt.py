@@ -1,0 +1,109 @@
+"""Strain Green tensors: what a force makes at the fault is what a moment makes at the site."""
+
+import numpy as np
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from faultwave.base.errors import InputError
+from faultwave.cli.main import app
+from faultwave.output.formats.maps_netcdf import read_maps
+from faultwave.run import simulate
+from faultwave.run.fd.sgt import green_tensors, save_green_tensors, seismograms
+
+from .test_grids import case
+
+SIGMA = 0.06
+SITE, FAULT = [420.0, 930.0, -510.0], [[1010.0, 610.0, -820.0], [870.0, 700.0, -905.0]]
+TENSORS = np.array([[4e14, -1e14, 2e14, 1e15, -3e14, 5e14], [0.0, 0.0, 0.0, 1e14, 0.0, -2e14]])
+VARIED = {
+    "expression": {"rho": "2700 + 0.2 * x", "vp": "3464 + 0.3 * y - 0.2 * z", "vs": "2000 - 0.4 * z"}
+}  # fmt: skip
+
+
+def settings(boundaries, sigma=SIGMA, **changes):
+    names = ("xx", "yy", "zz", "xy", "yz", "xz")
+    sources = [
+        {"kind": "moment-tensor", "location": place, "tensor": dict(zip(names, tensor, strict=True)),
+         "time_function": {"kind": "gaussian", "duration": sigma}} for place, tensor in zip(FAULT, TENSORS.tolist(), strict=True)
+    ]  # fmt: skip
+    return case(
+        grid__boundaries=boundaries, sources=sources, material=VARIED, end_time=0.9,
+        output={"receivers": {"points": [SITE], "interval": 0.01}}, **changes,
+    )  # fmt: skip
+
+
+def both(made, sigma=SIGMA):
+    """Velocities (3, steps) of a forward run and of the tensors, at the same instants, every step."""
+    sim = simulate(made)
+    dt = sim.plan.scheme.step
+    made["output"]["receivers"]["interval"] = dt
+    sim = simulate(made)
+    op, forward = sim.operator, []
+    for _ in range(sim.plan.steps):
+        forward.append(op.advance(1)[0, 0, 0, 6:])
+    green = green_tensors(made, duration=sigma, delay=0.5 * dt)
+    return np.array(forward).T, seismograms(green, TENSORS)[0][:, 1:]
+
+
+@pytest.mark.parametrize("sides", ["periodic", "rigid"])
+def test_exact_in_a_symmetric_box(sides):
+    forward, found = both(settings(dict.fromkeys("xyz", sides), numerics={"precision": "double"}))
+    assert np.abs(forward).max() > 0 and np.abs(forward - found).max() <= 1e-10 * np.abs(forward).max()
+
+
+def test_single_precision_in_a_symmetric_box():
+    forward, found = both(settings(dict.fromkeys("xyz", "rigid")))
+    assert (
+        np.abs(forward - found).max() <= 3e-4 * np.abs(forward).max()
+    )  # moduli are rounded, those at the source are not
+
+
+@pytest.mark.parametrize(("sides", "sigma", "limit"), [({}, SIGMA, 1e-10), ({"z+": "free-surface"}, 0.12, 1e-3)])
+def test_with_absorbing_layers_and_a_free_surface(sides, sigma, limit):
+    made = settings(sides, sigma, numerics={"precision": "double"}, grid__absorbing={"width": 10})
+    made["material"] = {"constant": {"rho": 2700.0, "vp": 3464.0, "vs": 2000.0}}
+    forward, found = both(made, sigma)
+    assert np.abs(forward - found).max() <= limit * np.abs(forward).max()
+
+
+def test_the_file_and_moment_rates(tmp_path):
+    """A moment rate that is a narrow pulse gives what the Gaussian alone gives, later; attenuating media, points from a file."""
+    made = settings({"z+": "free-surface"}, 0.12, attenuation={})
+    made["material"] = {"constant": {"rho": 2700.0, "vp": 3464.0, "vs": 2000.0, "Qp": 60, "Qs": 30}}
+    made["end_time"] = 1.2
+    deck, points = tmp_path / "case.yaml", tmp_path / "points.txt"
+    deck.write_text(yaml.safe_dump(made))
+    points.write_text("\n".join(" ".join(map(str, p)) for p in FAULT))
+    result = CliRunner().invoke(
+        app, ["sgt", str(deck), "--points", str(points), "--duration", "0.12", "--output", str(tmp_path / "out")]
+    )
+    assert result.exit_code == 0, result.output
+    (path,) = (tmp_path / "out").glob("*-sgt.nc")
+    green = read_maps(path)
+    assert (
+        green["strain"].shape == (1, 3, 2, 6, len(green["time"])) and green.attrs["components"] == "xx yy zz xy yz xz"
+    )
+    plain = seismograms(green, TENSORS)
+    rates = np.zeros((2, len(green["time"])))
+    rates[:, 10] = 1 / 0.01
+    later = seismograms(green, TENSORS, rates)
+    assert np.allclose(later[..., 10:], plain[..., :-10], atol=1e-6 * np.abs(plain).max())
+    forward = simulate(made).run(write=False).receivers
+    velocity = np.stack([forward.quantity(f"v{i}")[:, 0] for i in (1, 2, 3)])
+    assert np.abs(velocity - plain[0]).max() < 2e-3 * np.abs(velocity).max()
+
+
+def test_what_is_missing_is_told(tmp_path):
+    made = settings(dict.fromkeys("xyz", "rigid"))
+    for broken, text in (
+        ({"sources": []}, "no points"),
+        ({"output": {}}, "sites where forces act"),
+        ({"engine": "dg", "grid": None}, ""),
+    ):
+        with pytest.raises(InputError, match=text):
+            green_tensors({**made, **broken})
+    with pytest.raises(InputError, match="point 1 at .* outside the box"):
+        green_tensors(made, points=np.array([[0.0, 0.0, 500.0]]))
+    with pytest.raises(InputError, match="cannot be read"):
+        save_green_tensors("any.yaml", tmp_path, tmp_path / "absent.txt", None, print)
