@@ -284,6 +284,12 @@ class Numerics(Settings):
         None,
         description="Cores for that thread; default the last of the process's own where the launcher binds processes.",
     )
+    halo: str = Field(
+        "exact",
+        pattern="^(exact|single|zfp-([89]|[1-5][0-9]|6[0-4]))$",
+        description="Waves sent to other processes: exact, single (32 bits a number, relative error 6e-8), or zfp-BITS (8 to 64 bits "
+        "a number in blocks, error relative to a block's largest). Faults are always exact.",
+    )
     integrator: Literal["ader", "rk4", "leapfrog"] = Field(
         "ader",
         description="ader: order of time as of space, local steps; rk4: classical Runge-Kutta; leapfrog: second order, "
@@ -310,6 +316,10 @@ class Numerics(Settings):
             (
                 self.progress_cores is None or (self.progress == "thread" and self.progress_cores),
                 "progress_cores names at least one core, of progress: thread",
+            ),
+            (
+                self.halo == "exact" or (self.integrator == "ader" and self.precision == "double"),
+                "halo rounds messages of double precision and integrator ader only",
             ),
             (
                 self.integrator != "ader" or self.flux != "centred",

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import time as clock
 import weakref
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 
 from faultwave.base.errors import RunError
+from faultwave.comm.compression import Loss, codec
 from faultwave.comm.progress import SlowNetwork
 from faultwave.comm.world import World
 
@@ -37,6 +38,8 @@ class Channel:
     send_slots: np.ndarray
     receive: Kind
     first: int
+    cells: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))  # and faces whose waves are sent
+    faces: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
 
     @property
     def count(self) -> int:
@@ -55,14 +58,22 @@ PATIENCE = 1800.0
 class _Line:
     """A channel at work."""
 
-    def __init__(self, channel: Channel, stores: dict[Kind, np.ndarray], mpi: Any):
+    def __init__(self, channel: Channel, stores: dict[Kind, np.ndarray], mpi: Any, halo: str, loss: Loss):
         self.channel, self.source = channel, stores[channel.send]
         self.out: np.ndarray = np.empty((channel.count, self.source.shape[1]), self.source.dtype)
-        into = stores[channel.receive][channel.first : channel.first + channel.count]
+        self.into = stores[channel.receive][channel.first : channel.first + channel.count]
+        exact = channel.send == "fault"  # friction sees every digit
+        self.packing, self.unpacking = (None if exact else codec(halo, x.shape) for x in (self.out, self.into))
+        self.loss = loss
+        self.error: np.ndarray | None = None  # of what was sent last
+        sent, got = self.out, self.into
+        if self.packing and self.unpacking:
+            sent, got = (np.empty(x.size, np.uint8) for x in (self.packing, self.unpacking))
+        self.sent, self.got = sent, got
         # Tags tell the channels of a pair of processes apart; both name the sender's cluster first.
         tag = lambda a, b: 4 * a + (3 if channel.send == "fault" else b - a + 1)  # noqa: E731
-        self.sending = mpi.Send_init(self.out, channel.rank, tag(channel.cluster, channel.other))
-        self.receiving = mpi.Recv_init(into, channel.rank, tag(channel.other, channel.cluster))
+        self.sending = mpi.Send_init(sent, channel.rank, tag(channel.cluster, channel.other))
+        self.receiving = mpi.Recv_init(got, channel.rank, tag(channel.other, channel.cluster))
         self.arrived = False
         self.departed: Callable[[], None] = _at_once
         self.receiving.Start()
@@ -71,15 +82,21 @@ class _Line:
         self.departed()
         self.sending.Wait()  # of the last time; it is long done unless the other process is a step behind
         np.take(self.source, self.channel.send_slots[turn], 0, self.out)
+        if self.packing:
+            self.packing.pack(self.out, self.sent)
+            self.error = self.packing.unpack(self.sent) - self.out
+            self.loss.add(self.error, self.out)
         if network is None:
             self.sending.Start()
         else:
             self.departed = network.depart(self.sending)
-        return self.out.nbytes
+        return self.sent.nbytes
 
     def here(self) -> bool:
         if not self.arrived and self.receiving.Test():
             self.arrived = True
+            if self.unpacking:
+                self.into[:] = self.unpacking.unpack(self.got)
         return self.arrived
 
     def ask(self) -> None:
@@ -97,15 +114,16 @@ class _Line:
 
 class Exchange:
     """All channels of a process. ``rates``: steps of the clusters in ticks; ``limit()``: ticks to the meeting point;
-    ``turns``: where each cluster's sums are now, in even or odd slots."""
+    ``turns``: where each cluster's sums are now, in even or odd slots; ``halo``: how waves are packed."""
 
     def __init__(
         self, world: World, channels: Sequence[Channel], stores: dict[Kind, np.ndarray], rates: Sequence[int],
-        limit: Callable[[], int], turns: Sequence[int],
+        limit: Callable[[], int], turns: Sequence[int], halo: str = "exact",
     ):  # fmt: skip
+        self.loss = Loss()
         self.world, self.rates, self.limit, self.turns = world, list(rates), limit, turns
         mpi = world.mpi.Dup()  # nobody else's messages, though another run of this process may have the same tags
-        self.lines = [_Line(c, stores, mpi) for c in channels]
+        self.lines = [_Line(c, stores, mpi, halo, self.loss) for c in channels]
         clusters = range(len(rates))
         self.equal = [[x for x in self._of(c) if x.channel.other == c] for c in clusters]
         self.slower = [[x for x in self._of(c) if x.channel.other > c] for c in clusters]
@@ -135,6 +153,13 @@ class Exchange:
         self._push(self.faster[cluster])
         if self._ends_slow_step(cluster, self.predicted[cluster]):
             self._push(self.slower[cluster])
+
+    def errors(self, cluster: int) -> Iterator[tuple[Channel, np.ndarray]]:
+        """What the others have not got of the waves of the cluster's step, (faces, numbers); once."""
+        for x in self._of(cluster):
+            if x.error is not None:
+                yield x.channel, x.error
+                x.error = None
 
     def ready(self, cluster: int) -> bool:
         """Whether everything the next correction of a cluster reads is here; never waits."""

@@ -19,6 +19,7 @@ from faultwave.engines.dg.fault import Fault
 from faultwave.engines.dg.layout import build_layout
 from faultwave.engines.dg.lines import Lines
 from faultwave.engines.dg.operator import Cells, shapely, worst_shape
+from faultwave.engines.dg.rounded import owed
 from faultwave.engines.dg.sources import SourceTerms
 from faultwave.march import March
 from faultwave.observe import receivers as seismograms
@@ -43,7 +44,7 @@ class Engine:
         self.layout = build_layout(
             top.neighbours, top.neighbour_faces, plan.clustering.cluster, plan.frictional, plan.keep,
             tets.hilbert_order(geo.centroids), lanes, plan.share.border if plan.share else None, len(plan.clustering.steps),
-            plan.watched, plan.drives.driven,
+            self._apart(), plan.drives.driven,
         )  # fmt: skip
         cells = Cells(
             geo.inverse,
@@ -94,13 +95,23 @@ class Engine:
             traces: dict[Kind, np.ndarray] = {"wave": op.traces.memory}
             op.stages_exchanged = Stages(self.plan.world, self.layout.channels, traces, rates, lambda: 0, op.sums)
             return op.stages_exchanged
+        halo = self.plan.case.numerics.halo
         stores: dict[Kind, np.ndarray] = {"wave": op.waves.memory, "series": op.slow.memory}
         channels = self.layout.channels
         if self.fault:
             stores["fault"], channels = op.friction.memory, (*channels, *self.fault.channels)
-        made = Exchange(self.plan.world, channels, stores, rates, lambda: march.clocks[0].limit, op.sums)
+        made = Exchange(self.plan.world, channels, stores, rates, lambda: march.clocks[0].limit, op.sums, halo)
         op.border_corrected, op.border_predicted, march.ready = made.used, made.border_predicted, made.ready
         return made
+
+    def _apart(self) -> np.ndarray:
+        """(nc,) cells that correct and predict apart, for others to look at or to change in between."""
+        plan = self.plan
+        if plan.share is None or plan.case.numerics.halo == "exact":
+            return plan.watched
+        watched = plan.watched.copy()
+        watched[plan.share.border.cell] = True
+        return watched
 
     def settle(self) -> None:
         """Where all clusters have met: put together what several processes see."""
@@ -165,12 +176,26 @@ class Engine:
 
     def _corrected(self, cluster: int, time: float, step: float, since: float) -> None:
         self.sources.add(cluster, time, step)
+        if self.exchange:
+            self._mend(self.exchange, cluster, step)
         done = clock.perf_counter()
         for hook in self.corrected:
             hook(cluster, time, step)
         self.updates += int(self.sizes[cluster])
         self.seconds["correct"] += done - since
         self.seconds["observe"] += clock.perf_counter() - done
+
+    def _mend(self, exchange: Exchange, cluster: int, step: float) -> None:
+        """Take into account what the other processes got of rounded waves."""
+        op = self.operator
+        for channel, error in exchange.errors(cluster):
+            rows = error.reshape(len(error), -1, op.form.faced)
+            if channel.send == "series":
+                parts = np.split(rows, np.cumsum(op.form.out_rows)[:-1], 1)
+                rows = np.zeros((len(error), op.b2, op.form.faced))
+                for weight, part in zip(op.powers(step)[1], parts, strict=True):
+                    rows[:, : part.shape[1]] += weight * part
+            op.add_dofs(owed(op, channel.cells, channel.faces, rows), channel.cells)
 
     def _drive(self, driven: Driven, cluster: int, time: float, step: float) -> None:
         if isinstance(self.operator, Lines):

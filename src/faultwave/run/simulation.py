@@ -434,7 +434,15 @@ class Simulation(Session):
             "element_updates_per_second_outside_rupture_and_output": updates / max(cells, 1e-9),
             "threads": float(getattr(engine.backend, "threads", 1)),
             "processes": float(self.world.size),
+            **self._halo_loss(),
         }
+
+    def _halo_loss(self) -> dict[str, float]:
+        """Errors of the rounded messages this process has sent, relative to the largest value of each."""
+        exchange = self.engine.exchange
+        if exchange is None or self.case.numerics.halo == "exact":
+            return {}
+        return {"halo_error_largest": exchange.loss.largest, "halo_error_rms": exchange.loss.rms}
 
     def timings(self) -> dict[str, float]:
         """Seconds of each part of the run."""

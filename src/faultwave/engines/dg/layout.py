@@ -238,5 +238,5 @@ def _channels(
         source = np.stack([own, own]) if mine == other else summed if other > mine else np.stack([slow, slow])
         sent: Kind = "series" if other < mine else "wave"
         got: Kind = "series" if other > mine else "wave"
-        found.append(Channel(rank, mine, other, sent, source[:, *at], got, int(arrive[at].min())))
+        found.append(Channel(rank, mine, other, sent, source[:, *at], got, int(arrive[at].min()), *at))
     return tuple(found)

@@ -1,0 +1,93 @@
+"""Messages of fewer bytes (``numerics.halo``): numbers in single precision, or blocks of them in fixed point by ZFP (Lindstrom 2014).
+
+Both have the same size whatever the numbers are, and what they lose is known to the sender at once.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from faultwave.base.errors import BackendError
+
+
+class Codec(Protocol):
+    """Packs arrays of one shape."""
+
+    size: int  # bytes of a message
+
+    def pack(self, values: np.ndarray, into: np.ndarray) -> None:
+        """``values`` (n, width) into bytes (size,)."""
+
+    def unpack(self, packed: np.ndarray) -> np.ndarray:
+        """The values (n, width) that the other process gets."""
+
+
+class Single:
+    """Numbers in single precision."""
+
+    def __init__(self, shape: tuple[int, int]):
+        self.shape, self.size = shape, 4 * shape[0] * shape[1]
+
+    def pack(self, values: np.ndarray, into: np.ndarray) -> None:
+        into.view(np.float32)[:] = values.reshape(-1)
+
+    def unpack(self, packed: np.ndarray) -> np.ndarray:
+        return packed.view(np.float32).reshape(self.shape).astype(np.float64)
+
+
+class Zfp:
+    """Blocks of four faces' numbers of one mode, ``bits`` a number."""
+
+    def __init__(self, shape: tuple[int, int], bits: int):
+        import zfpy
+
+        self.shape, self.bits, self._zfp = shape, bits, zfpy
+        self.size = len(self._packed(np.zeros(shape)))
+
+    def _packed(self, values: np.ndarray) -> bytes:
+        flat = np.ascontiguousarray(values.T).reshape(-1)
+        return bytes(self._zfp.compress_numpy(flat, rate=self.bits, write_header=False))
+
+    def pack(self, values: np.ndarray, into: np.ndarray) -> None:
+        into[:] = np.frombuffer(self._packed(values), np.uint8)
+
+    def unpack(self, packed: np.ndarray) -> np.ndarray:
+        flat = np.empty(self.shape[0] * self.shape[1])
+        kind = self._zfp.dtype_to_ztype(flat.dtype)
+        self._zfp._decompress(packed.tobytes(), kind, flat.shape, out=flat, rate=self.bits)
+        return np.ascontiguousarray(flat.reshape(self.shape[::-1]).T)
+
+
+def codec(name: str, shape: tuple[int, int]) -> Codec | None:
+    """That of 'exact' (None), 'single', or 'zfp-BITS'. Raises BackendError where ZFP is not installed."""
+    if name == "exact":
+        return None
+    if name == "single":
+        return Single(shape)
+    try:
+        return Zfp(shape, int(name.removeprefix("zfp-")))
+    except ImportError:
+        raise BackendError("numerics.halo zfp needs zfpy: pip install 'faultwave[zfp]'") from None
+
+
+class Loss:
+    """What messages have lost: the largest and the mean square of the errors relative to each message's largest value."""
+
+    def __init__(self) -> None:
+        self.largest, self.squares, self.count = 0.0, 0.0, 0
+
+    @property
+    def rms(self) -> float:
+        """The root of the mean square."""
+        return float(np.sqrt(self.squares / max(self.count, 1)))
+
+    def add(self, error: np.ndarray, values: np.ndarray) -> None:
+        """Of one message."""
+        scale = float(np.abs(values).max(initial=0.0))
+        if scale > 0:
+            relative = error / scale
+            self.largest = max(self.largest, float(np.abs(relative).max()))
+            self.squares += float((relative**2).sum())
+            self.count += relative.size

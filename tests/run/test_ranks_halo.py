@@ -1,0 +1,82 @@
+"""Rounded messages: what they change, that momentum is kept, what is told of the error."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import faultwave as fw
+from faultwave.base.errors import InputError
+from faultwave.comm.compression import codec
+from faultwave.output.formats.receivers_hdf5 import read_receivers
+from tests.run.test_ranks import launch
+from tests.run.test_restart import asked
+
+pytestmark = pytest.mark.mpi
+
+
+@pytest.mark.parametrize("name, size, error", [("single", 4, 6e-8), ("zfp-16", 2, 3e-3), ("zfp-32", 4, 5e-8)])
+def test_a_message_has_its_size_and_error(name, size, error):
+    if name != "single":
+        pytest.importorskip("zfpy")
+    values = np.random.default_rng(1).normal(size=(17, 30)) * 10.0 ** np.arange(30)
+    packing = codec(name, values.shape)
+    packed = np.empty(packing.size, np.uint8)
+    packing.pack(values, packed)
+    assert abs(packing.size - size * values.size) < 64
+    back = packing.unpack(packed)
+    assert 0 < np.abs(back - values).max() / np.abs(values).max() < error
+    assert np.abs((back - values) / np.abs(values).max(0)).max() < error  # the small modes, too
+
+
+def momentum(tmp_path, halo, mend=True):
+    """The change of momentum in a periodic box of two speeds with clusters, relative to the sum of what moves."""
+    expression = "return 2.0 + 2.0 * max(0.0, min(1.0, 4.0 * (abs(x - 0.5) - 0.2)));"
+    case = {
+        "end_time": 0.6, "numerics": {"order": 4, "halo": halo, "threads": 1},
+        "mesh": {"generate": {"shape": "box", "cells": [6, 3, 3], "lower": [0, 0, 0], "upper": [1, 1, 1],
+                              "boundaries": dict.fromkeys("xyz", "periodic")}},
+        "material": {"constant": {"rho": 1.0, "mu": 1.0}, "expression": {"lambda": expression}},
+        "initial": {"kind": "easi", "field": {"expression": {
+            "v1": "return sin(6.283185307179586 * (x + 2 * y)) + 0.3;", "v2": "return cos(6.283185307179586 * (z - x));"},
+            "constant": {"v3": 0.2}}},
+        "output": {"folder": str(tmp_path / f"{halo}-{mend}"), "energies": {"interval": 0.1}},
+    }  # fmt: skip
+    setup = "" if mend else "import faultwave.run.engine as e; e.Engine._mend = lambda *given: None"
+    done = launch(2, case, setup=setup)
+    assert done.returncode == 0, done.stderr
+    from faultwave.output.formats.energies_csv import read_energies
+
+    found = read_energies(tmp_path / f"{halo}-{mend}" / "run-energy.csv")
+    return max(np.ptp(found[f"momentum{i}"]) for i in "XYZ")
+
+
+def test_momentum_stays_to_rounding(tmp_path):
+    assert momentum(tmp_path, "single") < 1e-12
+    assert momentum(tmp_path, "single", False) > 1e-10  # what the sender owes itself is needed
+
+
+@pytest.mark.parametrize("halo, bound", [("single", 1e-6), pytest.param("zfp-24", 1e-3, marks=pytest.mark.slow)])
+def test_the_misfit_of_seismograms_is_bounded(tmp_path, halo, bound):
+    if halo != "single":
+        pytest.importorskip("zfpy")
+    values = {}
+    for name in ("exact", halo):
+        case = asked(tmp_path, name, end_time=0.5, numerics={"halo": name})
+        done = launch(3, case)
+        assert done.returncode == 0, done.stderr
+        values[name] = read_receivers(tmp_path / name / "run-receivers.h5")["receivers"]["values"]
+    size = np.abs(values["exact"]).max(0)
+    misfit = (np.abs(values[halo] - values["exact"]).max(0) / size).max()
+    assert 0 < misfit < bound
+    rates = json.loads((tmp_path / halo / "run-manifest.json").read_text())["rates"]
+    assert 0 < rates["halo_error_rms"] <= rates["halo_error_largest"] < bound
+
+
+def test_what_cannot_be_rounded(tmp_path):
+    with pytest.raises(InputError, match="double precision"):
+        fw.simulate(asked(tmp_path, "out", numerics={"halo": "single", "precision": "single"}))
+    with pytest.raises(InputError, match="numerics.halo"):
+        fw.simulate(asked(tmp_path, "out", numerics={"halo": "zfp-99"}))
