@@ -12,7 +12,9 @@ class Simulation:
 
     def __init__(self, error=None, warnings=()):
         self.error, self.warnings, self.ran = error, warnings, False
-        self.case = types.SimpleNamespace(output=types.SimpleNamespace(folder="results"))
+        self.case = types.SimpleNamespace(
+            output=types.SimpleNamespace(folder="results"), numerics=types.SimpleNamespace(backend="cpu")
+        )
 
     def run(self, progress):
         for step in (1, 2):

@@ -103,6 +103,7 @@ class _Noted:
             return
         start = time.perf_counter()
         self.launch(begin, end, **scalars)
+        self.book.inner.finish()
         seconds = time.perf_counter() - start
         self.book.entries.append(Entry(self.kernel, begin, end, seconds, lambda: self.launch(begin, end, **scalars)))
 

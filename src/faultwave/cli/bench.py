@@ -32,7 +32,9 @@ def proxy(
     faults: Annotated[
         float, typer.Option("--faults", metavar="SHARE", help="Share of the faces between cells with friction, 0 to 1.")
     ] = 0.0,
-    backend: Annotated[str, typer.Option("--backend", help="Where kernels run: cpu, opencl, numpy or auto.")] = "cpu",
+    backend: Annotated[
+        str, typer.Option("--backend", help="Where kernels run: cpu, cuda, hip, opencl, numpy or auto.")
+    ] = "cpu",
     repeats: Annotated[int, typer.Option("--repeats", help="How often everything is measured; medians are shown.")] = 5,
     json: Json = None,
 ) -> None:

@@ -22,7 +22,9 @@ CaseName = Annotated[
 EngineName = Annotated[str | None, typer.Option("--engine", help="dg or fd.")]
 Order = Annotated[int | None, typer.Option("--order", help="Convergence order, 2 to 8.")]
 Precision = Annotated[str | None, typer.Option("--precision", help="double or single.")]
-Backend = Annotated[str | None, typer.Option("--backend", help="Where kernels run: cpu, opencl, numpy or auto.")]
+Backend = Annotated[
+    str | None, typer.Option("--backend", help="Where kernels run: cpu, cuda, hip, opencl, numpy or auto.")
+]
 Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Simulated time [s], or with a unit.")]
 Output = Annotated[Path | None, typer.Option("--output", metavar="DIR", help="Folder for everything written.")]
 Threads = Annotated[int | None, typer.Option("--threads", help="Threads; default all cores.")]

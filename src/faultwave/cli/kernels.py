@@ -27,7 +27,9 @@ def list_kernels(order: Order = 4, law: Law = "elastic") -> None:
 @app.command(epilog="Example: faultwave kernels show predict --backend cpu --order 4")
 def show(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A kernel; faultwave kernels list names them.")],
-    backend: Annotated[str, typer.Option("--backend", help="Where it would run: cpu, opencl or numpy.")] = "cpu",
+    backend: Annotated[
+        str, typer.Option("--backend", help="Where it would run: cpu, cuda, hip, opencl or numpy.")
+    ] = "cpu",
     order: Order = 4,
     precision: Precision = "double",
     law: Law = "elastic",

@@ -9,6 +9,7 @@ import numpy as np
 
 from faultwave import backends
 from faultwave.backends.device.compilers import build, target_of
+from faultwave.backends.device.lower import lower
 from faultwave.base.errors import InputError, Problem, suggest
 from faultwave.engines.dg import kernels
 from faultwave.engines.dg.fault_points import point_rule
@@ -54,6 +55,12 @@ def kernel_stages(
     if name not in known:
         raise InputError(Problem("kernel", f"'{name}' does not exist", ", ".join(known), suggest(name, known)))
     stages = [("statements", "\n".join(_describe(known[name].statements, "")))]
+    if backend in ("cuda", "hip"):  # their text needs no device
+        arch = {"cuda": "sm_90", "hip": "gfx90a"}[backend]
+        return [
+            *stages,
+            (f"{backend} source for {arch}", lower(known[name], target_of(arch), precision == "single")[0]),
+        ]
     made: Any = backends.make(backend, precision)
     if hasattr(made, "source"):
         stages.append((f"{backend} source", made.source(known[name])))

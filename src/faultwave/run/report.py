@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +39,17 @@ def _size(plan: Plan, engine: Engine) -> Rows:
         ("degrees of freedom", f"{plan.cells * tet_size(order - 1) * quantities:,}"),
         ("fault faces", f"{fault:,}" + (f" with {plan.fault.positions.shape[1]} points each" if plan.fault else "")),
         ("memory of the operator", f"{memory / 2**20:,.0f} MiB, {memory / plan.cells / 1024:.1f} KiB a cell"),
+        *_room(engine.backend),
     ]
+
+
+def _room(backend: Any) -> Rows:
+    """What a device's memory has to hold; the processor's is the system's business."""
+    if not hasattr(backend, "held"):
+        return []
+    share = 100 * backend.held / max(1, backend.room)
+    taken, room = backend.held / 2**30, backend.room / 2**30
+    return [("memory of the device", f"{taken:,.2f} of {room:,.1f} GiB taken, {share:.0f} %")]
 
 
 def case_order(plan: Plan) -> int:

@@ -171,6 +171,9 @@ class CpuBackend:
                 start = ctypes.c_void_p(buffer.storage.ctypes.data)
                 library.settle(start, *(ctypes.c_long(n) for n in (share, begin // self.lanes, end // self.lanes)))
 
+    def finish(self) -> None:
+        """Nothing is left to do when a launch returns."""
+
     def batch(self, items: int, rows: int, cols: int, fixed: bool = False) -> LaneBuffer:
         dtype, lanes = (np.float64, self.fixed_lanes) if fixed else (self.dtype, self.lanes)
         return LaneBuffer(items, rows, cols, lanes, dtype)

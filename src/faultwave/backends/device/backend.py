@@ -24,6 +24,7 @@ class DeviceBackend:
         self.fixed_lanes = LINE // 8
         self.lanes = LINE // np.dtype(self.dtype).itemsize
         self._access: dict[Any, Access] = {}
+        self.room, self.held = device.room(), 0  # bytes there were at first, and those taken since
 
     def _kind(self, dtype: Any) -> Access:
         if dtype not in self._access:
@@ -37,14 +38,29 @@ class DeviceBackend:
     def settle(self, buffers: Any, ranges: Any) -> None:
         """Nothing to do: there is one memory."""
 
+    def finish(self) -> None:
+        self.device.finish()
+
+    def _take(self, size: int) -> None:
+        """Account for so many bytes more. Raises BackendError where they are too many: some drivers only tell when it is too late."""
+        if self.held + size > self.room:
+            raise BackendError(
+                f"{self.device.name} has {self.room / 2**30:.2f} GiB free; {self.held / 2**30:.2f} GiB are taken and "
+                f"{size / 2**30:.2f} GiB more are needed. Take a lower order, single precision or a smaller mesh"
+            )
+        self.held += size
+
     def batch(self, items: int, rows: int, cols: int, fixed: bool = False) -> DeviceBuffer:
         dtype, lanes = (np.float64, self.fixed_lanes) if fixed else (self.dtype, self.lanes)
+        self._take(items * rows * cols * np.dtype(dtype).itemsize)
         return DeviceBuffer(self._kind(dtype), items, (rows, cols), lanes)
 
     def store(self, slots: int, size: int) -> DeviceBuffer:
+        self._take(slots * size * np.dtype(self.dtype).itemsize)
         return DeviceBuffer(self._kind(self.dtype), slots, (size,), 1)
 
     def index(self, values: np.ndarray, fixed: bool = False) -> IndexBuffer:
+        self._take(4 * np.asarray(values).size)
         return IndexBuffer(self.device, np.asarray(values), self.fixed_lanes if fixed else self.lanes)
 
     def matrix(self, values: np.ndarray, fixed: bool = False) -> DeviceBuffer:

@@ -21,6 +21,10 @@ class Device(Protocol):
     name: str
     target: Target
 
+    def room(self) -> int:
+        """Bytes that are free, or all there are where the driver does not tell."""
+        ...
+
     def allocate(self, size: int) -> Any:
         """So many bytes of zeros."""
         ...

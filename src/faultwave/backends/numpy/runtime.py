@@ -53,6 +53,9 @@ class NumpyBackend:
     def settle(self, buffers: Any, ranges: Any) -> None:
         """Nothing to do for one thread."""
 
+    def finish(self) -> None:
+        """Nothing is left to do when a launch returns."""
+
     def batch(self, items: int, rows: int, cols: int, fixed: bool = False) -> ArrayBuffer:
         return ArrayBuffer(np.zeros((items, rows, cols), np.float64 if fixed else self.dtype))
 

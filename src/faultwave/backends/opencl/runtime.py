@@ -73,6 +73,10 @@ class OpenClDevice:
         self.target = TARGETS["opencl"].with_shared(int(self.device.local_mem_size))
         self.largest = int(self.device.max_mem_alloc_size)
 
+    def room(self) -> int:
+        """Bytes there are; OpenCL does not tell how many of them are taken."""
+        return int(self.device.global_mem_size)
+
     def allocate(self, size: int) -> Any:
         if size > self.largest:
             raise BackendError(

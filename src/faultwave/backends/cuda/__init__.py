@@ -1,0 +1,5 @@
+"""NVIDIA's processors: CUDA C++ compiled at run time."""
+
+from faultwave.backends.cuda.runtime import backend, missing, rank
+
+__all__ = ["backend", "missing", "rank"]

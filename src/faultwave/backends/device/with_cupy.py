@@ -1,0 +1,112 @@
+"""CUDA and HIP through CuPy: memory, modules compiled at run time (NVRTC, hipRTC), launches on one stream."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+
+from faultwave.backends.device.backend import DeviceBackend
+from faultwave.backends.device.target import TARGETS, Target
+from faultwave.base.errors import BackendError
+
+Name = Literal["cuda", "hip"]
+INSTALL = {
+    "cuda": "pip install 'faultwave[cuda]', and NVIDIA's driver",
+    "hip": "CuPy built for ROCm (pip install amd-cupy), and AMD's ROCm",
+}
+
+
+def missing(name: Name) -> str:
+    """Why the backend cannot run here, and what to install; empty where it can."""
+    try:
+        import cupy
+    except ImportError:
+        return f"the backend '{name}' needs CuPy, which is not installed: {INSTALL[name]}"
+    if bool(cupy.cuda.runtime.is_hip) != (name == "hip"):
+        other = "AMD" if cupy.cuda.runtime.is_hip else "NVIDIA"
+        return f"the backend '{name}' needs another CuPy, the one installed is for {other}: {INSTALL[name]}"
+    try:
+        count = cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        return f"the backend '{name}' finds no device ({error}): {INSTALL[name]}"
+    return "" if count else f"the backend '{name}' finds no device: {INSTALL[name]}"
+
+
+def target_of(name: Name, properties: dict[str, Any]) -> Target:
+    """What a device is, from what its driver tells of it."""
+    if name == "hip":
+        arch = properties["gcnArchName"].decode().partition(":")[0]
+    else:
+        arch = f"sm_{properties['major']}{properties['minor']}"
+    known = TARGETS.get(arch, replace(TARGETS["gfx90a" if name == "hip" else "sm_86"], name=arch, device=""))
+    shared = max(int(properties["sharedMemPerBlock"]), int(properties.get("sharedMemPerBlockOptin", 0)))
+    return replace(known, shared=shared, unit=int(properties.get("sharedMemPerMultiprocessor", known.unit)))
+
+
+class CupyDevice:
+    def __init__(self, name: Name):
+        if why := missing(name):
+            raise BackendError(why)
+        import cupy
+
+        self.cupy = cupy
+        number = cupy.cuda.Device().id
+        properties = cupy.cuda.runtime.getDeviceProperties(number)
+        self.name = properties["name"].decode()
+        self.target = target_of(name, properties)
+
+    def room(self) -> int:
+        """Bytes that are free now."""
+        free, _ = self.cupy.cuda.runtime.memGetInfo()
+        return int(free) + int(self.cupy.get_default_memory_pool().free_bytes())
+
+    def allocate(self, size: int) -> Any:
+        try:
+            memory = self.cupy.cuda.alloc(size)
+        except self.cupy.cuda.memory.OutOfMemoryError as error:
+            raise BackendError(
+                f"{self.name} has no room for another {size / 2**30:.2f} GiB, {self.room() / 2**30:.2f} GiB are free ({error})"
+            ) from None
+        memory.memset_async(0, size)
+        return memory
+
+    def upload(self, memory: Any, values: np.ndarray) -> None:
+        memory.copy_from_host(ctypes.c_void_p(values.ctypes.data), values.nbytes)
+
+    def download(self, memory: Any, values: np.ndarray) -> None:
+        memory.copy_to_host(ctypes.c_void_p(values.ctypes.data), values.nbytes)
+
+    def build(self, text: str, names: list[str], shared: int | None) -> dict[str, Any]:
+        try:
+            module = self.cupy.RawModule(code=text, options=("-std=c++14",))
+            found = {name: module.get_function(name) for name in names}
+        except self.cupy.cuda.compiler.CompileException as error:
+            raise BackendError(f"compiling {', '.join(names)} for {self.name} failed: {str(error)[:2000]}") from None
+        for function in found.values():
+            if shared and shared > 48 * 1024:  # more than that is given only when asked for
+                function.max_dynamic_shared_size_bytes = shared
+        return {name: (function, shared or 0) for name, function in found.items()}
+
+    def launch(self, function: Any, groups: int, threads: int, arguments: list[Any]) -> None:
+        kernel, shared = function
+        given = tuple(np.frombuffer(a, np.uint8) if isinstance(a, bytes) else a for a in arguments)
+        kernel((groups,), (threads,), given, shared_mem=shared)
+
+    def finish(self) -> None:
+        self.cupy.cuda.get_current_stream().synchronize()
+
+
+@functools.cache
+def device(name: Name) -> CupyDevice:
+    return CupyDevice(name)
+
+
+def backend(name: Name, precision: str = "double") -> DeviceBackend:
+    return DeviceBackend(name, device(name), precision)
+
+
+__all__ = ["CupyDevice", "backend", "missing", "target_of"]

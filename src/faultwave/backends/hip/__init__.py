@@ -1,0 +1,5 @@
+"""AMD's processors: HIP compiled at run time."""
+
+from faultwave.backends.hip.runtime import backend, missing, rank
+
+__all__ = ["backend", "missing", "rank"]

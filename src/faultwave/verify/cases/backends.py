@@ -1,0 +1,95 @@
+"""Every backend that can run here gives what the processor's own gives: noise through every law and order, decks with friction."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from faultwave import backends
+from faultwave.run import simulate
+from faultwave.verify import setups
+from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
+from faultwave.verify.cases.energy import noise
+from faultwave.verify.cases.rupture import cases_folder
+from faultwave.verify.compare import compare
+
+ORDERS = (2, 3, 4, 5, 6)
+MATERIALS: dict[str, dict[str, float]] = {
+    "elastic": {"rho": 1.0, "lambda": 1.0, "mu": 1.0},
+    "acoustic": {"rho": 1.0, "lambda": 1.0},
+    "maxwell": {"permittivity": 1.0, "permeability": 1.0},
+}
+SIDES = {
+    "elastic": ("free-surface", "absorbing"),
+    "acoustic": ("free-surface", "absorbing"),
+    "maxwell": ("pec", "absorbing"),
+}
+LIMITS = {"double": 1e-11, "single": 1e-4}  # of the largest number, after some steps
+DECKS = {"tpv5": 1e-9, "tpv5-nuc": 1e-9, "tpvyoffe": 1e-9, "tpv101": 1e-6}
+"""Decks, and the misfit allowed: the iterations of rate and state may end a round earlier or later."""
+END, DECK_ORDER = 0.2, 3
+
+
+def evolved(backend: str, law: str, order: int, precision: str) -> np.ndarray:
+    """Dofs of a small box of unequal cells, local steps, walls that reflect and absorb, some steps after noise."""
+    wall, open_side = SIDES[law]
+    mesh = setups.box((3, 2, 2), (0.0, 0.0, 0.0), (1.0, 1.0, 1.0), {"x": wall, "y": open_side, "z": wall}, perturb=0.25)
+    numerics = {"backend": backend, "precision": precision, "clustering": {"rates": [2]}}
+    case = setups.settings(law, mesh, {"constant": MATERIALS[law]}, 1e9, order, numerics=numerics)
+    sim: Any = simulate(case)
+    sim.set_initial(noise(len(sim.plan.law.quantities)))
+    sim.run(until=3 * setups.largest_step(sim), write=False)
+    return np.asarray(sim.engine.operator.dofs(), float)
+
+
+def wave_rows(backend: str, progress: Progress, orders: tuple[int, ...]) -> list[Row]:
+    """Differences from the cpu backend, by law and order."""
+    rows = []
+    for law in MATERIALS:
+        for order in orders:
+            for precision, limit in LIMITS.items():
+                progress(f"{backend}: {law}, order {order}, {precision}")
+                want = evolved("cpu", law, order, precision)
+                error = np.abs(evolved(backend, law, order, precision) - want).max() / np.abs(want).max()
+                rows.append(at_most(f"{backend} {law} O={order} {precision}", error, limit))
+    return rows
+
+
+def deck_rows(backend: str, progress: Progress, folder: Path, end: float = END) -> list[Row]:
+    """Worst difference of every kind of result of the first moments of a deck."""
+    rows = []
+    for name, limit in DECKS.items():
+        deck = folder / name / "parameters.par"
+        if not deck.is_file():
+            continue
+        with tempfile.TemporaryDirectory(prefix="faultwave-verify-") as scratch:
+            for which in ("cpu", backend):
+                progress(f"{which}: {deck}")
+                simulate(deck, order=DECK_ORDER, backend=which, until=end, output=f"{scratch}/{which}").run()
+            found = compare(f"{scratch}/{backend}", f"{scratch}/cpu", limit, rupture_time=limit)
+            worst = max(m.value for m in found.worst.values())
+        rows.append(at_most(f"{backend} {name}, {end:g} s at order {DECK_ORDER}: worst misfit", worst, limit))
+    return rows
+
+
+def run(progress: Progress, orders: tuple[int, ...] = ORDERS, end: float = END) -> Result:
+    """Backends that are absent are told of."""
+    rows: list[Row] = []
+    notes = []
+    folder = cases_folder()
+    for name in backends.names():
+        if why := backends.missing(name):
+            notes.append(why)
+        elif name not in ("cpu", "numpy"):
+            rows += wave_rows(name, progress, orders)
+            rows += deck_rows(name, progress, folder, end) if folder else []
+    if folder is None:
+        notes.append("no decks with friction were found")
+    skipped = "" if rows else "no backend but cpu and numpy can run here: " + "; ".join(notes)
+    return Result(tuple(rows), tuple(notes), skipped)
+
+
+BACKENDS = VerificationCase("backends", "devices give what the processor gives", run, 15.0)
