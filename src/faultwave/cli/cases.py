@@ -186,11 +186,18 @@ def plan(
     until: Until = None,
     output: Output = None,
     threads: Threads = None,
+    nodes: Annotated[
+        int | None, typer.Option("--nodes", min=1, max=8192, help="Also how it would scale up to so many nodes.")
+    ] = None,
+    tasks: Annotated[int, typer.Option("--tasks", min=1, help="Processes a node, of --threads threads.")] = 1,
+    latency: Annotated[float, typer.Option("--latency", min=0.0, help="Of a message between nodes [s].")] = 2e-6,
+    bandwidth: Annotated[float, typer.Option("--bandwidth", min=1.0, help="Of a node's network [bytes/s].")] = 1.2e10,
 ) -> None:
     """Show what a run would cost and resolve, without running it.
 
     Cells, memory, time steps and clusters, an estimate of the run time from a few seconds' measurement, output size,
-    points per wavelength and per cohesive zone, and the worst cells.
+    points per wavelength and per cohesive zone, and the worst cells. With --nodes how it would scale: strong, the same mesh, and
+    weak, as much on every node.
     """
     overrides = given(
         engine=engine, order=order, precision=precision, backend=backend, until=until, output=output, threads=threads
@@ -205,8 +212,26 @@ def plan(
         made = chosen.plan(asked)
         say("measuring")
         sections = chosen.report(made, asked)
+        scaling = _forecast(made, asked, nodes, (tasks, latency, bandwidth), say) if nodes is not None else None
     for section, rows in sections:
         screen.out().print(screen.table(section, rows), "")
+    if scaling is not None:
+        title = f"{nodes} nodes of {tasks} processes; {1e6 * latency:g} us and {1e-9 * bandwidth:g} GB/s between nodes"
+        screen.out().print(screen.table(title, *scaling))
+
+
+def _forecast(made: Any, case: Case, nodes: int, machine: tuple[int, float, float], say: Callable[[str], None]) -> Any:
+    """Rows and header of the table of scaling."""
+    from faultwave.base.errors import NotBuiltError, Problem
+
+    if case.engine != "dg":
+        raise NotBuiltError(Problem("--nodes", f"the engine {case.engine} runs in one process", "engine: dg"))
+    from faultwave.run import forecast
+    from faultwave.run.engine import Engine
+
+    say("measuring kernels, cutting the mesh")
+    costs = forecast.measure(made, Engine(made), 5.0)
+    return forecast.table(made, costs, forecast.Machine(*machine), nodes), forecast.HEADER
 
 
 def tune(
