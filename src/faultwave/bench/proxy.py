@@ -16,6 +16,7 @@ from faultwave.backends.cpu.compile import compiler, flags, vector_bytes, versio
 from faultwave.base.errors import InputError, Problem
 from faultwave.bench import problem
 from faultwave.bench.book import Book, Entry
+from faultwave.bench.device_roofs import DeviceRoofs
 from faultwave.bench.leanest import useful_flops
 from faultwave.bench.problem import Setting
 from faultwave.bench.roofs import Roofs, last_cache_bytes
@@ -42,7 +43,9 @@ def proxy(setting: Setting, say: Say = lambda _: None, sweep: int | None = None)
     book = engine.backend
     assert isinstance(book, Book)
     threads = int(book.threads)
-    roofs = Roofs(setting.precision, threads, sweep)
+    far = hasattr(book, "device")  # whose memory and arithmetic are not the processor's
+    roofs: Any = DeviceRoofs(book.inner, sweep) if far else Roofs(setting.precision, threads, sweep)
+    cache = 0 if far else last_cache_bytes()
     roofs.sample()  # warms up, and sizes the loops
     roofs.samples.clear()
     _advance(engine, 1)  # pages, caches, threads
@@ -62,8 +65,9 @@ def proxy(setting: Setting, say: Say = lambda _: None, sweep: int | None = None)
         "roofs": {n: asdict(roofs.roof(n)) for n in roofs.samples},
         "bytes_per_cell": book.nbytes() / cells,
         "resident_bytes": book.nbytes(),
-        "last_cache_bytes": last_cache_bytes(),
-        "in_cache": book.nbytes() <= last_cache_bytes(),
+        "last_cache_bytes": cache,
+        "in_cache": book.nbytes() <= cache,
+        "runs_on": book.described,
         "index_bytes": book.index_bytes,
         "setup_seconds": setup,
     }
@@ -133,7 +137,7 @@ class Sample:
     alone: dict[str, float]  # seconds an item
 
 
-def _sample(engine: Engine, book: Book, roofs: Roofs, steps: int) -> Sample:
+def _sample(engine: Engine, book: Book, roofs: Any, steps: int) -> Sample:
     found = roofs.sample()
     _advance(engine, 1)  # the caches are the engine's again
     before, start = engine.updates, time.perf_counter()

@@ -15,7 +15,7 @@ def proxy_sections(r: dict[str, Any]) -> list[Section]:
     where = "in" if r["in_cache"] else "out of"
     title = (
         f"{s['law']}, order {s['order']}, {s['precision']}, {r['cells']:,} cells ({where} cache), {r['fault_faces']:,} fault "
-        f"faces, {s['threads']} thread{'s' * (s['threads'] > 1)}, backend {s['backend']}"
+        f"faces, {r.get('runs_on', s['backend'])}"
     )
     giga = 1e-9
     update: list[tuple[str, ...]] = [

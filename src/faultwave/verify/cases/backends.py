@@ -28,9 +28,12 @@ SIDES = {
     "maxwell": ("pec", "absorbing"),
 }
 LIMITS = {"double": 1e-11, "single": 1e-4}  # of the largest number, after some steps
-DECKS = {"tpv5": 1e-9, "tpv5-nuc": 1e-9, "tpvyoffe": 1e-9, "tpv101": 1e-6}
-"""Decks, and the misfit allowed: the iterations of rate and state may end a round earlier or later."""
-END, DECK_ORDER = 0.2, 3
+DECKS: dict[str, tuple[float, dict[str, float]]] = {
+    "tpv5": (1e-9, {}), "tpv5-nuc": (1e-9, {}), "tpvyoffe": (1e-9, {}), "tpv101": (1e-6, {"slip rate": 1e-2}),
+}  # fmt: skip
+"""Decks, and the misfit allowed, of some groups another: iterations of rate and state may end a round earlier or later, and at points that
+creep at 1e-12 m/s the slip rate is a difference of tractions of 75 MPa."""
+END, DECK_ORDER = 0.5, 3
 
 
 def evolved(backend: str, law: str, order: int, precision: str) -> np.ndarray:
@@ -61,7 +64,7 @@ def wave_rows(backend: str, progress: Progress, orders: tuple[int, ...]) -> list
 def deck_rows(backend: str, progress: Progress, folder: Path, end: float = END) -> list[Row]:
     """Worst difference of every kind of result of the first moments of a deck."""
     rows = []
-    for name, limit in DECKS.items():
+    for name, (limit, limits) in DECKS.items():
         deck = folder / name / "parameters.par"
         if not deck.is_file():
             continue
@@ -69,9 +72,9 @@ def deck_rows(backend: str, progress: Progress, folder: Path, end: float = END) 
             for which in ("cpu", backend):
                 progress(f"{which}: {deck}")
                 simulate(deck, order=DECK_ORDER, backend=which, until=end, output=f"{scratch}/{which}").run()
-            found = compare(f"{scratch}/{backend}", f"{scratch}/cpu", limit, rupture_time=limit)
-            worst = max(m.value for m in found.worst.values())
-        rows.append(at_most(f"{backend} {name}, {end:g} s at order {DECK_ORDER}: worst misfit", worst, limit))
+            found = compare(f"{scratch}/{backend}", f"{scratch}/cpu", limit, limits=limits, rupture_time=limit)
+            worst = max(m.value / m.limit for m in found.worst.values())
+        rows.append(at_most(f"{backend} {name}, {end:g} s: worst misfit over its limit of {limit:g}", worst, 1.0))
     return rows
 
 
