@@ -62,11 +62,28 @@ def test_traffic_counts_messages_and_bytes_each_way(tmp_path):
     rows, _ = scaling.traffic(found)
     assert rows[0][2].startswith("1 messages") and rows[0][1] == ""
     assert found["rate"] > 0 and found["cells"] == 384
+    assert found["flops_per_update"] >= found["useful_flops_per_update"] > 1000
+    assert scaling.scaling([found])[0][0][6] == scaling._gigaflops(found) != ""
+    rows, header = scaling.profile(found)
+    assert header[1] == "sends" and all(row[1].startswith("1.0 in") and row[3].startswith("1.0 in") for row in rows)
     late = scaling.run(launcher, CASE, 2, 1, {"progress": "thread"}, 0.02, 4, 5e-3)
     at_once, slow = scaling.slowed(late)
     assert late["progress"] == "thread" and slow > max(at_once, 4e-3)  # far too little work to hide it
     picture = scaling.draw([found], tmp_path / "a.png")
     assert picture.stat().st_size > 5000
+
+
+def test_a_case_that_grows_with_the_processes():
+    from faultwave.base.errors import InputError
+    from faultwave.case.load import load_case
+
+    wide = scaling.widened(CASE, 3)
+    assert wide["mesh"]["generate"]["cells"] == [12, 4, 4] and wide["mesh"]["generate"]["upper"][0] == 3.0
+    assert load_case(wide)[0] is not None
+    rows, header = scaling.weak_scaling([result(1, 1, 1e6), result(4, 1, 3e6) | {"cells": 400}])
+    assert header[0] == "cells" and rows[1][0] == "400" and rows[1][5] == "75 %"
+    with pytest.raises(InputError, match="--weak"):
+        scaling.widened("tpv5", 2)
 
 
 def test_what_fails_is_told():

@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from faultwave.base.errors import RunError
+from faultwave.base.errors import InputError, Problem, RunError
 from faultwave.bench.worker import MARK
+from faultwave.case.load import load_case
 from faultwave.output.atomic import atomic_text
 
 Rows = list[tuple[str, ...]]
@@ -20,7 +21,7 @@ Rows = list[tuple[str, ...]]
 
 def run(
     launcher: str,
-    case: str,
+    case: Any,
     ranks: int,
     threads: int,
     overrides: dict[str, Any],
@@ -67,7 +68,7 @@ def scaling(results: Sequence[dict[str, Any]]) -> tuple[Rows, tuple[str, ...]]:
         whole = (first["setup_s"] + first["stepping_s"]) / (r["setup_s"] + r["stepping_s"]) / share
         rows.append((
             f"{r['processes']} x {r['threads']}", r["progress"], f"{r['rate']:,.0f}", f"{100 * r['deviation']:.1f} %",
-            f"{100 * r['rate'] / first['rate'] / share:.0f} %", f"{100 * whole:.0f} %", f"{100 * r['exposed_share']:.1f} %",
+            f"{100 * r['rate'] / first['rate'] / share:.0f} %", f"{100 * whole:.0f} %", _gigaflops(r), f"{100 * r['exposed_share']:.1f} %",
             f"{r['cases_per_day']:.3g}",
         ))  # fmt: skip
     header = (
@@ -77,10 +78,50 @@ def scaling(results: Sequence[dict[str, Any]]) -> tuple[Rows, tuple[str, ...]]:
         "deviation",
         "stepping",
         "whole run",
+        "GFLOP/s executed, useful",
         "exposed messages",
         "cases a day",
     )
     return rows, header
+
+
+def _gigaflops(result: dict[str, Any]) -> str:
+    """Of the cells' updates; friction is not counted."""
+    if "flops_per_update" not in result:
+        return ""
+    names = ("flops_per_update", "useful_flops_per_update")
+    return ", ".join(f"{1e-9 * result['rate'] * result[name]:.3g}" for name in names)
+
+
+def profile(result: dict[str, Any]) -> tuple[Rows, tuple[str, ...]]:
+    """Calls a largest time step, and microseconds, of every process: sends begun, looks for messages, receives begun, waiting."""
+    names, steps = ("send", "test", "receive", "wait"), result["steps"]
+    rows: Rows = []
+    for rank, calls in enumerate(result["calls"]):
+        cells = [f"{n / steps:,.1f} in {1e6 * s / steps:,.0f} us" for n, s in (calls[name] for name in names[:3])]
+        rows.append((str(rank), *cells, f"{1e6 * calls['wait'][1] / steps:,.0f} us"))
+    return rows, ("process", "sends", "looks", "receives", "waiting")
+
+
+def widened(case: Any, times: int) -> dict[str, Any]:
+    """A case on a box ``times`` as long, with as many times as many cells: as much for each process. Raises InputError for
+    meshes that do not grow."""
+    settings, problems = load_case(case)
+    problems.raise_errors()
+    assert settings is not None
+    data: dict[str, Any] = settings.model_dump(mode="json", exclude_unset=True)
+    box = (data.get("mesh") or {}).get("generate")
+    if box is None or box.get("shape") != "box":
+        raise InputError(Problem("--weak", "needs a mesh that can grow", "mesh.generate with shape: box"))
+    box["cells"][0] *= times
+    box["upper"][0] = box["lower"][0] + times * (box["upper"][0] - box["lower"][0])
+    return data
+
+
+def weak_scaling(results: Sequence[dict[str, Any]]) -> tuple[Rows, tuple[str, ...]]:
+    """As ``scaling``, of cases that grow with the processes: rates a process against the first's."""
+    rows, header = scaling(results)
+    return [(f"{r['cells']:,}", *row) for r, row in zip(results, rows, strict=True)], ("cells", *header)
 
 
 def traffic(result: dict[str, Any]) -> tuple[Rows, tuple[str, ...]]:

@@ -41,11 +41,26 @@ def measure(case: Any, overrides: dict[str, Any], seconds: float, repeats: int, 
             engine.exchange.network = network if i % 2 else None
         found.append(_one(engine, march, world, sim.updates_share, advance, steps))
     sent = world.gather(dict(engine.exchange.sent) if engine.exchange else {})
+    calls = world.gather({**engine.exchange.calls, "wait": [0, march.waited]} if engine.exchange else {})
     return {
         "cells": int(sim.plan.clustering.histogram.sum()), "processes": world.size, "threads": engine.backend.threads,
         "setup_s": ready, "simulated_s": steps * march.longest, "end_time": sim.case.end_time, "repeats": found, "sent": sent,
-        "progress": sim.case.numerics.progress, "steps": steps * repeats + 2, "largest_step": march.longest,
+        "progress": sim.case.numerics.progress, "calls": calls, **_flops(sim), "steps": steps * repeats + 2, "largest_step": march.longest,
     }  # fmt: skip
+
+
+def _flops(sim: Any) -> dict[str, float]:
+    """Of an update of a cell: what the kernels compute, and what the leanest formulation known would have to."""
+    from faultwave.bench.leanest import useful_flops
+    from faultwave.engines.dg import kernels
+    from faultwave.kernels.count import cost
+
+    numerics, form = sim.case.numerics, sim.engine.operator.form
+    if numerics.integrator != "ader":
+        return {}
+    executed = cost(kernels.turn(form)).flops
+    leanest = useful_flops(sim.case.law, numerics.order)
+    return {"flops_per_update": executed, "useful_flops_per_update": executed if leanest is None else leanest}
 
 
 def _one(engine: Any, march: Any, world: Any, share: float, advance: Any, steps: int) -> dict[str, float]:

@@ -67,13 +67,16 @@ def scaling(
     progress: Annotated[
         list[str] | None, typer.Option("--progress", help="polling or thread; repeat for both.")
     ] = None,
+    weak: Annotated[
+        bool, typer.Option("--weak", help="A box that grows with the processes, instead of one mesh.")
+    ] = False,
     order: Annotated[int | None, typer.Option("--order", help="Convergence order.")] = None,
     seconds: Seconds = 2.0,
     repeats: Annotated[int, typer.Option("--repeats", min=1, help="Repeats; means and deviations are shown.")] = 3,
     json: Json = None,
     picture: Annotated[Path | None, typer.Option("--picture", metavar="PNG", help="Draw the rates.")] = None,
 ) -> None:
-    """Measure a case's time stepping on several numbers of processes and threads (strong scaling).
+    """Measure a case's time stepping on several numbers of processes and threads: strong scaling, or weak.
 
     Efficiencies are those against the first line, of time stepping and of the whole run with its start.
     """
@@ -87,8 +90,9 @@ def scaling(
                 continue  # one process sends nothing
             say(f"{number} processes of {each} threads, {mode}")
             asked = {"progress": mode} | ({} if order is None else {"order": order})
-            found.append(bench.run(mpiexec() if number > 1 else "", case, number, each, asked, seconds, repeats))
-    rows, header = bench.scaling(found)
+            chosen = bench.widened(case, number) if weak else case
+            found.append(bench.run(mpiexec() if number > 1 else "", chosen, number, each, asked, seconds, repeats))
+    rows, header = bench.weak_scaling(found) if weak else bench.scaling(found)
     screen.out().print(screen.table(f"{case}: {found[0]['cells']:,} cells", rows, header))
     if json is not None:
         bench.write_json(json, found)
@@ -116,6 +120,7 @@ def comm(
         say(f"{ranks} processes of {threads} threads")
         found = bench.run(mpiexec(), case, ranks, threads, {"progress": progress}, seconds, 6 if delay else 3, delay)
     screen.out().print(screen.table("a largest time step", *bench.traffic(found)), "")
+    screen.out().print(screen.table("calls in a largest time step", *bench.profile(found)), "")
     if delay:
         at_once, late = bench.slowed(found)
         what = (

@@ -133,6 +133,7 @@ class Exchange:
         self.limits = [0] * len(rates)
         self.sent: dict[int, list[int]] = {}  # rank -> messages, bytes
         self.seconds = 0.0
+        self.calls = {name: [0, 0.0] for name in ("send", "test", "receive")}  # how often, seconds
         self.waited = 0.0  # seconds
         self.network: SlowNetwork | None = None  # where messages are to be late
         weakref.finalize(self, _free, self.lines)  # at the latest before MPI ends, which was loaded earlier
@@ -163,16 +164,24 @@ class Exchange:
 
     def ready(self, cluster: int) -> bool:
         """Whether everything the next correction of a cluster reads is here; never waits."""
-        return all(x.here() for x in self.equal[cluster] + self.faster[cluster] + self.slower[cluster])
+        lines = self.equal[cluster] + self.faster[cluster] + self.slower[cluster]
+        if not lines:
+            return True
+        started = clock.perf_counter()
+        found = all(x.here() for x in lines)
+        self._called("test", 1, started)
+        return found
 
     def used(self, cluster: int) -> None:
         """A cluster has corrected its border: ask for what comes next."""
+        started = clock.perf_counter()
         self.corrected[cluster] = min(self.corrected[cluster] + self.rates[cluster], self.limits[cluster])
-        for x in self.equal[cluster] + self.faster[cluster]:
-            x.ask()
+        lines = self.equal[cluster] + self.faster[cluster]
         if self._ends_slow_step(cluster, self.corrected[cluster]):
-            for x in self.slower[cluster]:
-                x.ask()
+            lines = lines + self.slower[cluster]
+        for x in lines:
+            x.ask()
+        self._called("receive", len(lines), started)
 
     def _ends_slow_step(self, cluster: int, ticks: int) -> bool:
         if cluster + 1 >= len(self.rates):
@@ -186,6 +195,12 @@ class Exchange:
             count[0] += 1
             count[1] += x.push(self.turns[x.channel.cluster], self.network)
         self.seconds += clock.perf_counter() - started
+        self._called("send", len(lines), started)
+
+    def _called(self, name: str, times: int, started: float) -> None:
+        call = self.calls[name]
+        call[0] += times
+        call[1] += clock.perf_counter() - started
 
     def wait(self) -> None:
         """Return when everything that was sent to this process is here. Raises RunError where nothing comes any more."""
