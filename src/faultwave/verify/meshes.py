@@ -44,9 +44,11 @@ def as_setting(mesh: Mesh) -> Iterator[dict[str, Any]]:
         yield {"file": str(path)}
 
 
-def shells(radii: Sequence[float], sizes: tuple[float, float], names: Sequence[str], octant: bool = False) -> Mesh:
+def shells(
+    radii: Sequence[float], sizes: tuple[float, float], names: Sequence[str], octant: bool = False, box: bool = False
+) -> Mesh:
     """Concentric balls by Gmsh: volumes ``names`` from the inside out, edges from ``sizes[0]`` within the first radius growing to
-    ``sizes[1]``; surface 'outside', and the planes 'x', 'y', 'z' through the centre where only an ``octant`` is meshed.
+    ``sizes[1]``; the last is a cube of that half width where ``box``; surface 'outside', and the planes 'x', 'y', 'z' through the centre where only an ``octant`` is meshed.
 
     Vertices are scaled so that the innermost volume is that of its ball. ImportError or OSError without Gmsh.
     """
@@ -57,7 +59,9 @@ def shells(radii: Sequence[float], sizes: tuple[float, float], names: Sequence[s
         gmsh.option.setNumber("General.Terminal", 0)
         occ = gmsh.model.occ
         extent = (0.0, np.pi / 2, np.pi / 2) if octant else (-np.pi / 2, np.pi / 2, 2 * np.pi)
-        balls = [(3, occ.addSphere(0, 0, 0, r, -1, *extent)) for r in radii]
+        balls = [(3, occ.addSphere(0, 0, 0, r, -1, *extent)) for r in (radii[:-1] if box else radii)]
+        if box:
+            balls.append((3, occ.addBox(*[-radii[-1]] * 3, *[2 * radii[-1]] * 3)))
         if len(balls) > 1:
             occ.fragment(balls[:1], balls[1:])
         occ.synchronize()

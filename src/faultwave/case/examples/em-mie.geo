@@ -3,7 +3,7 @@ R = 0.01;
 s = 1.0131; // the flat-faced ball has the volume of the round one at the sizes below
 Sphere(1) = {0, 0, 0, s*R};
 Sphere(2) = {0, 0, 0, 1.5*R};
-Sphere(3) = {0, 0, 0, 3*R};
+Box(3) = {-4*R, -4*R, -4*R, 8*R, 8*R, 8*R};
 BooleanFragments{ Volume{1}; Delete; }{ Volume{2, 3}; Delete; }
 e = 0.05*R;
 ball() = Volume In BoundingBox{-s*R - e, -s*R - e, -s*R - e, s*R + e, s*R + e, s*R + e};
@@ -19,5 +19,5 @@ outside() = CombinedBoundary{ Volume{:}; };
 Physical Surface("outside") = {outside()};
 Mesh.MeshSizeExtendFromBoundary = 0; Mesh.MeshSizeFromPoints = 0; Mesh.MeshSizeFromCurvature = 0;
 Field[1] = MathEval;
-Field[1].F = Sprintf("%g + %g * Max(0, Sqrt(x*x + y*y + z*z) - %g)", 0.33*R, 0.235, R);
+Field[1].F = Sprintf("%g + %g * Max(0, Sqrt(x*x + y*y + z*z) - %g)", 0.33*R, 0.15, R);
 Background Field = 1;
