@@ -48,7 +48,8 @@ def shells(
     radii: Sequence[float], sizes: tuple[float, float], names: Sequence[str], octant: bool = False, box: bool = False
 ) -> Mesh:
     """Concentric balls by Gmsh: volumes ``names`` from the inside out, edges from ``sizes[0]`` within the first radius growing to
-    ``sizes[1]``; the last is a cube of that half width where ``box``; surface 'outside', and the planes 'x', 'y', 'z' through the centre where only an ``octant`` is meshed.
+    ``sizes[1]``; the last is a cube of that half width where ``box``; surface 'outside', and the planes 'x', 'y', 'z' through
+    the centre where only an ``octant`` is meshed.
 
     Vertices are scaled so that the innermost volume is that of its ball. ImportError or OSError without Gmsh.
     """
