@@ -74,9 +74,9 @@ def shells(
             gmsh.model.addPhysicalGroup(3, [entity[1]], name=name)
         sides: dict[str, list[int]] = {}
         for dimension, tag in gmsh.model.getEntities(2):
-            box = np.reshape(gmsh.model.getBoundingBox(dimension, tag), (2, 3))
-            flat = [axis for i, axis in enumerate("xyz") if octant and np.ptp(box[:, i]) < 1e-3 * radii[-1]]
-            outer = not flat and box[1].max() > 0.99 * radii[-1]
+            extremes = np.reshape(gmsh.model.getBoundingBox(dimension, tag), (2, 3))
+            flat = [axis for i, axis in enumerate("xyz") if octant and np.ptp(extremes[:, i]) < 1e-3 * radii[-1]]
+            outer = not flat and extremes[1].max() > 0.99 * radii[-1]
             if flat or outer:
                 sides.setdefault(flat[0] if flat else "outside", []).append(tag)
         for name, tags in sides.items():
