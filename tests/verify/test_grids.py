@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from faultwave.engines.fd.absorbing import stable_along
-from faultwave.verify.cases import fd_absorbing, fd_full_space, fd_layered
+from faultwave.verify.cases import fd_absorbing, fd_attenuation, fd_full_space, fd_layered
 from faultwave.verify.exact.full_space import FullSpace, tensor
 from faultwave.verify.exact.layered import Layer, LayeredHalfSpace
 from faultwave.verify.exact.medium import Medium
@@ -68,6 +68,18 @@ def test_layers_swallow_waves_and_stay_stable():
     layers = fd_absorbing.LAYERED["Vp/Vs 3.75"]
     assert fd_absorbing.left_over("cpml", layers, 4000) < 1e-3
     assert fd_absorbing.left_over("sponge", layers, 2000) < 1e-2
+
+
+@pytest.mark.parametrize(("kind", "frequency"), [("S", 0.3), ("P", 3.0)])
+def test_plane_waves_decay_as_asked(kind, frequency):
+    found, speed = fd_attenuation.plane_wave(kind, frequency, 50.0)
+    assert found == pytest.approx(fd_attenuation.in_time(50.0), rel=0.03)
+    assert speed == pytest.approx(fd_attenuation.ROCK[f"v{kind.lower()}"], rel=0.02)
+
+
+def test_waves_decay_less_at_high_frequencies_where_quality_grows():
+    """Needs all eight mechanisms, in a medium that depends on no coordinate."""
+    assert fd_attenuation.plane_wave("S", 8.0, 40.0, exponent=0.4)[0] == pytest.approx(40 * 8**0.4, rel=0.05)
 
 
 def test_damping_along_grows_with_contrast():

@@ -57,7 +57,8 @@ def effective_medium(
     values that are missing, not finite or not positive.
     """
     axes = axes_of(field)
-    nz, ny, nx = (n if a in axes else 1 for n, a in zip(grid.shape, "zyx", strict=True))
+    slices = axes | {"z"} if relaxation else axes  # mechanisms alternate, so that defects differ from plane to plane
+    nz, ny, nx = (n if a in slices else 1 for n, a in zip(grid.shape, "zyx", strict=True))
     parts: list[dict[str, np.ndarray]] = []
     fastest, slowest, place, slow, sampled = 0.0, np.inf, (np.nan, np.nan, np.nan), 0, 0
     samples = SAMPLES[len(axes)]

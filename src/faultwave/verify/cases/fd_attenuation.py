@@ -1,0 +1,103 @@
+"""Engine fd: how plane waves decay in attenuating media, over two decades of frequency.
+
+A wave of given wavelength in a periodic box turns into exp(i w t) with a complex w: the quality factor is Re w / (-2 Im w), the
+phase speed Re w / k; expected is what a medium of constant Q does at that w. Asked are 5 % in Q over the band, the exponent of
+Q(f) to 0.05, and the phase speed at the reference frequency to 0.5 % at Q = 20. Grids have 16 points per wavelength, whatever the
+frequency.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from faultwave.run import simulate
+from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most, near
+
+ROCK = {"rho": 2700.0, "vp": 6000.0, "vs": 3464.0}
+LOW, HIGH, REFERENCE = 0.1, 10.0, 1.0
+POINTS, PERIODS = 16, 6
+FREQUENCIES = np.geomspace(LOW, HIGH, 9)
+
+
+def plane_wave(
+    kind: str, frequency: float, q: float, exponent: float = 0.0, precision: str = "single"
+) -> tuple[float, float]:
+    """Quality factor and phase speed [m/s] of a P or S wave along x."""
+    speed = ROCK["vp" if kind == "P" else "vs"]
+    h = speed / frequency / POINTS
+    k = 2 * np.pi * frequency / speed
+    wave = {"mode": kind, "k": [k, 0.0, 0.0], "amplitude": 1.0, "polarisation": [0.0, 1.0, 0.0]}
+    attenuation: dict[str, Any] = {
+        "low": LOW,
+        "high": HIGH,
+        "reference": REFERENCE,
+        "exponent": exponent,
+        "corner": REFERENCE,
+    }
+    case: dict[str, Any] = {
+        "engine": "fd", "end_time": PERIODS / frequency, "material": {"constant": {**ROCK, "Qp": q, "Qs": q}},
+        "attenuation": attenuation, "numerics": {"precision": precision, "threads": 1},
+        "grid": {"lower": [0.0] * 3, "upper": [POINTS * h, 8 * h, 8 * h], "spacing": h, "boundaries": dict.fromkeys("xyz", "periodic")},
+        "initial": {"kind": "plane-wave", "wave": [wave if kind == "S" else {n: v for n, v in wave.items() if n != "polarisation"}]},
+    }  # fmt: skip
+    sim: Any = simulate(case)
+    dt, name = sim.plan.scheme.step, "u" if kind == "P" else "v"
+    shape, series = np.exp(-2j * np.pi * np.arange(POINTS) / POINTS), []
+    for _ in range(sim.plan.steps):
+        sim.operator.advance(1)
+        series.append((sim.operator.runner.view(name).astype(float).mean((0, 1)) * shape).mean())
+    stride = max(
+        1, round(0.1 / (frequency * dt))
+    )  # a tenth of a period: far from both ends of what a fit can tell apart
+    settled = np.array(series)[len(series) // PERIODS :]  # memory started from nothing
+    pole = _pole(settled, stride)
+    w = np.log(pole) / (1j * stride * dt)
+    return float(abs(w.real) / (2 * w.imag)), float(abs(w.real) / k)
+
+
+def in_time(q: float) -> float:
+    """Re w / (2 Im w) of a medium of constant ``q`` = Re M / Im M: M goes as (i w)^(2 g), tan(pi g) = 1/q (Kjartansson 1979)."""
+    angle = np.arctan(1 / q)
+    return float(1 / (2 * np.tan(angle / 2 / (1 - angle / np.pi))))
+
+
+def _pole(series: np.ndarray, stride: int) -> complex:
+    """z of a series z^n, n counted in strides, with a wave the other way beside it: x[n+1] = a x[n] - b x[n-1], z^2 = a z - b."""
+    before, now, after = series[: -2 * stride], series[stride:-stride], series[2 * stride :]
+    a, b = np.linalg.lstsq(np.stack([now, -before], 1), after, rcond=None)[0]
+    roots = np.roots([1.0, -a, b])
+    fits = [abs(np.vdot(z ** (np.arange(len(series)) / stride), series)) for z in roots]
+    return complex(roots[int(np.argmax(fits))])
+
+
+def run(progress: Progress) -> Result:
+    """Constant Q of P and S waves, Q(f), phase speed."""
+    rows: list[Row] = []
+    for kind, q in (("S", 20.0), ("S", 100.0), ("P", 50.0)):
+        progress(f"{kind} waves, Q = {q:g}")
+        found = np.array([plane_wave(kind, f, q)[0] for f in FREQUENCIES])
+        rows.append(
+            at_most(
+                f"{kind}, Q = {q:g}: largest error from {LOW:g} to {HIGH:g} Hz",
+                np.abs(found / in_time(q) - 1).max(),
+                0.05,
+            )
+        )
+    for kind in "PS":
+        speed = ROCK[f"v{kind.lower()}"]
+        error = abs(plane_wave(kind, REFERENCE, 20.0)[1] / speed - 1)
+        rows.append(at_most(f"{kind}: phase speed at {REFERENCE:g} Hz, Q = 20, relative error", error, 0.005))
+    for exponent in (0.4, 0.8):
+        progress(f"Q(f), exponent {exponent}")
+        above = np.geomspace(2.0 * REFERENCE, HIGH, 5)
+        found = np.array([plane_wave("S", f, 40.0, exponent)[0] for f in above])
+        slope = float(np.polyfit(np.log(above), np.log(found), 1)[0])
+        rows.append(near(f"Q(f) of exponent {exponent}: slope from {above[0]:g} to {HIGH:g} Hz", slope, exponent, 0.05))
+    return Result(tuple(rows))
+
+
+FD_ATTENUATION = VerificationCase(
+    "fd-attenuation", "grids: decay of plane waves over two decades of frequency", run, 0.5
+)
