@@ -176,7 +176,7 @@ def test_buffers_give_back_what_was_put(name: str, precision: str) -> None:
 def test_backend_that_does_not_exist() -> None:
     from faultwave.base.errors import BackendError
 
-    with pytest.raises(BackendError, match="does not exist.*cpu, numpy"):
+    with pytest.raises(BackendError, match="does not exist.*cpu, cuda, hip, numpy, opencl"):
         backends.make("gpu")
     with pytest.raises(BackendError, match="did you mean 'numpy'"):
         backends.make("nunpy")
