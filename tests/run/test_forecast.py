@@ -74,6 +74,18 @@ def test_what_a_cut_sends_is_what_is_sent(tmp_path):
     assert known.bytes == max(sizes) and known.messages == max(counts)
 
 
+def test_friction_is_shared_out_by_its_work(tmp_path):
+    """Rate and state costs as much as many cells: the process that has the fault gets fewer of them."""
+    from faultwave.run.partition import weights_of
+    from tests.run.rupture.test_laws import rate_and_state
+
+    plans = [fw.simulate(settings(tmp_path, f)).plan for f in (slip_weakening(), rate_and_state("ageing", 1e-9, 70e6))]
+    light, heavy = (weights_of(p).work.sum() for p in plans)
+    assert plans[1].fault.law.work == 22.0 and plans[0].fault.law.work == 3.0
+    assert heavy - light == pytest.approx(19.0 * forecast.load_of(plans[0]).faces)
+    assert (weights_of(plans[0]).together == plans[0].frictional).all()
+
+
 def _channels(plan):
     from faultwave.domain import tets
     from faultwave.engines.dg.layout import build_layout

@@ -27,6 +27,7 @@ class Imposed(FrictionLaw):
     """Slip along the face tangents times a rate function of unit integral."""
 
     solver = "imposed"
+    work = 4.5
     needs_stress = False
     outputs = {"Mud": None, "StV": None}
 

@@ -74,6 +74,7 @@ class FrictionLaw:
     * ``state`` own per-point values, beyond COMMON_STATE, kept between sub-steps;
     * ``solver`` one of ``solvers.SOLVERS``; ``needs_stress`` whether initial stress is read;
     * ``project`` whether |V| is projected on the face polynomials before ``evolve``;
+    * ``work`` of a face's friction in updates of a cell at order 4, as measured: processes are given equal work by it;
     * ``double`` whether its formulas need double precision whatever the run's;
     * ``outputs`` which value is read as Mud and as StV (None: zero).
     """
@@ -88,6 +89,7 @@ class FrictionLaw:
     solver: str
     needs_stress: bool = True
     project: bool = False
+    work: float = 3.0
     double: bool = False
     outputs: Mapping[str, str | None] = {"Mud": "friction", "StV": None}
 

@@ -42,6 +42,7 @@ class RateAndState(FrictionLaw):
     kernel_parameters = ("rs_a", "rs_sl0", "rs_f0", "rs_b")
     state = ("state", "unconverged")
     solver = "newton"
+    work = 22.0
     double = True  # exponents reach 60 and psi 1e9 s: single precision loses the balance of forces
     outputs = {"Mud": "friction", "StV": "state"}
 

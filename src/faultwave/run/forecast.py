@@ -151,8 +151,7 @@ def cuts(plan: Plan) -> list[Cut]:
 
 def _cut(plan: Plan, parts: int) -> Cut:
     c, near = plan.clustering, plan.topology.neighbours
-    together = plan.frictional | plan.drives.driven
-    given = weights_of(c, near, plan.frictional, plan.case.numerics.order, together)
+    given = weights_of(plan)
     part = partition(near, plan.geometry.centroids, given, parts)
     cell, face = np.nonzero((near >= 0) & (part[near] != part[:, None]))
     other = near[cell, face]

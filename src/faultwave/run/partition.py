@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from faultwave.domain import tets
 from faultwave.domain.tets.load import read_mesh
 from faultwave.domain.tets.partition import Method, Weights, imbalance, partition, weights
 from faultwave.domain.tets.parts import split, write_parts
+
+if TYPE_CHECKING:
+    from faultwave.run.plan import Plan
 
 METHODS = ("auto", "metis", "curve")
 
@@ -59,17 +62,13 @@ def partition_mesh(
     return rows
 
 
-def weights_of(
-    clustering: tets.Clustering,
-    neighbours: np.ndarray,
-    fault: np.ndarray,
-    order: int,
-    together: np.ndarray | None = None,
-) -> Weights:
-    """Weights of a planned run; ``together`` (nc, 4): faces whose cells stay together, those of the ``fault`` at least."""
+def weights_of(plan: Plan) -> Weights:
+    """Weights of a planned run: friction by its law's work; cells at faults, currents and incident waves stay together."""
+    clustering, near = plan.clustering, plan.topology.neighbours
     rates = np.cumprod([1, *clustering.ratios[:-1]])
-    given = weights(clustering.cluster, rates, neighbours, fault, order)
-    return given if together is None else replace(given, together=together & (neighbours >= 0))
+    work = plan.fault.law.work if plan.fault is not None else 0.0
+    given = weights(clustering.cluster, rates, near, plan.frictional, plan.case.numerics.order, work)
+    return replace(given, together=(plan.frictional | plan.drives.driven) & (near >= 0))
 
 
 def _of_mesh(mesh: tets.Mesh, topology: tets.Topology, order: int) -> Weights:
@@ -77,7 +76,8 @@ def _of_mesh(mesh: tets.Mesh, topology: tets.Topology, order: int) -> Weights:
     shape = tets.geometry(mesh, topology)
     fault = (topology.kinds == tets.BoundaryKind.FAULT) & (topology.neighbours >= 0)
     clustering = tets.assign_clusters(shape.inradius, topology.neighbours, fault, (2,), 1.0, 0.01, None)
-    return weights_of(clustering, topology.neighbours, fault, order)
+    rates = np.cumprod([1, *clustering.ratios[:-1]])
+    return weights(clustering.cluster, rates, topology.neighbours, fault, order)
 
 
 def _of_case(name: str, mesh: tets.Mesh) -> Weights:
@@ -90,5 +90,4 @@ def _of_case(name: str, mesh: tets.Mesh) -> Weights:
     plan = make_plan(case)
     if not np.array_equal(plan.mesh.cells, mesh.cells):
         raise InputError(Problem("--case", f"{name} runs on another mesh, {plan.mesh.name}", mesh.name))
-    together = plan.frictional | plan.drives.driven
-    return weights_of(plan.clustering, plan.topology.neighbours, plan.frictional, case.numerics.order, together)
+    return weights_of(plan)

@@ -51,8 +51,7 @@ def cut(plan: Plan, parts: int) -> np.ndarray:
     if counts and counts[-1] % parts == 0:
         starts = stored_starts(file, parts)  # type: ignore[arg-type]
         return np.asarray(np.searchsorted(starts, np.arange(plan.cells), side="right") - 1)
-    together = plan.frictional | plan.drives.driven
-    given = weights_of(plan.clustering, plan.topology.neighbours, plan.frictional, plan.case.numerics.order, together)
+    given = weights_of(plan)
     return partition(plan.topology.neighbours, plan.geometry.centroids, given, parts)
 
 

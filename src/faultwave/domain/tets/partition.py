@@ -41,7 +41,7 @@ class Weights:
 
 def weights(
     cluster: Integers, rates: Integers, neighbours: Integers, fault: np.ndarray, order: int,
-    fault_work: float = 4.0, channels: int = 3,
+    fault_work: float = 3.0, channels: int = 3,
 ) -> Weights:  # fmt: skip
     """Weights of a run: ``cluster`` (nc,), ``rates`` steps of each cluster in steps of the fastest, ``fault`` (nc, 4).
 
