@@ -1,6 +1,7 @@
 """Cases on grids from their settings to seismograms: accuracy, files, and everything that is told before a run."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -180,3 +181,16 @@ def test_everything_at_once():
 def test_a_case_for_tetrahedra_needs_a_mesh():
     with pytest.raises(InputError, match="'mesh' is missing"):
         simulate({**case(), "engine": "dg", "mesh": None})
+
+
+@pytest.mark.parametrize(
+    "output",
+    [{"surface": {"interval": 0.001}}, {"checkpoint": {"interval": 0.1, "keep": 5}}],
+    ids=["snapshots", "checkpoints"],
+)
+def test_what_does_not_fit_on_the_disk_is_told_before(output, monkeypatch, tmp_path):
+    asked = {"folder": str(tmp_path / "not" / "there"), **output}
+    assert problems(output=asked) == ""
+    usage = type(shutil.disk_usage(tmp_path))(2**40, 2**40, 2**20)
+    monkeypatch.setattr("shutil.disk_usage", lambda place: usage)
+    assert "GiB" in problems(output=asked) and "free" in problems(output=asked)

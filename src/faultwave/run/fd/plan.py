@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,7 @@ from faultwave.engines.fd.absorbing import Absorber, stable_along
 from faultwave.engines.fd.grid import SIDES, Grid, SideKind
 from faultwave.engines.fd.media import Medium, effective_medium
 from faultwave.engines.fd.points import outside
-from faultwave.engines.fd.program import Scheme, bytes_a_point, coefficients
+from faultwave.engines.fd.program import Scheme, bytes_a_point, coefficients, fields
 from faultwave.laws import Law, law
 from faultwave.media import load_field
 from faultwave.media.attenuation import Relaxation, Spectrum, relaxation
@@ -91,6 +93,7 @@ def make_plan(case: Case) -> FdPlan:
     fitted = relaxation(spectrum) if spectrum else None
     _place(grid, lower, upper, receivers, sources, problems)
     _check_memory(case, grid, problems)
+    _check_disk(case, grid, lower, upper, problems)
     problems.raise_errors()
     dtype = np.float32 if case.numerics.precision == "single" else np.float64
     needed = setting.points_per_wavelength * spacing * (setting.frequency or 0.0) * (1 - 1e-6)
@@ -281,6 +284,28 @@ def _check_memory(case: Case, grid: Grid, problems: Problems) -> None:
         problems.error(
             "grid", f"{nx} x {ny} x {nz} points need about {needed / 2**30:.1f} GiB, this machine has {memory / 2**30:.1f}",
             advice="Raise the spacing, lower the frequency or shrink the box.",
+        )  # fmt: skip
+
+
+def _check_disk(case: Case, grid: Grid, lower: np.ndarray, upper: np.ndarray, problems: Problems) -> None:
+    """Snapshots and checkpoints must fit on the disk that they go to."""
+    out, size = case.output, 4 if case.output.precision == "single" else 8
+    needed = 0.0
+    if out.surface is not None:
+        triangles = 2 * float(np.prod(np.round((upper - lower) / grid.spacing)[:2]))
+        snapshots = int(case.end_time / out.surface.interval + 1e-9) + 1
+        needed += snapshots * triangles * size * len(surface_fields(out.surface)) * (2 if out.xdmf else 1)
+    if out.checkpoint is not None:
+        moving = len(fields(case.attenuation is not None)) * (4 if case.numerics.precision == "single" else 8)
+        needed += (out.checkpoint.keep + 1.0) * moving * grid.box.points
+    place = Path(out.folder).absolute()
+    while not place.exists():
+        place = place.parent
+    free = shutil.disk_usage(place).free
+    if needed > free:
+        problems.error(
+            "output", f"snapshots and checkpoints need {needed / 2**30:.3g} GiB, {place} has {free / 2**30:.3g} free",
+            advice="Raise the intervals, keep fewer checkpoints, write fewer fields, or choose another folder.",
         )  # fmt: skip
 
 
