@@ -72,6 +72,14 @@ def test_failed_compilation_says_why_and_leaves_nothing(own_cache: Path) -> None
     assert not list(own_cache.iterdir())
 
 
+def test_a_damaged_library_says_so_and_goes(own_cache: Path) -> None:
+    library = compilation.build([("answer", SOURCE)])["answer"]
+    library.write_bytes(library.read_bytes()[:100])
+    with pytest.raises(BackendError, match="run again"):
+        compilation.load(str(library))
+    assert compilation.load(str(compilation.build([("answer", SOURCE)])["answer"]))
+
+
 @pytest.mark.parametrize("kind", ("file in the way", "read-only"))
 def test_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     root = tmp_path / "blocked"

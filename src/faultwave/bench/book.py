@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.backends import Backend
-from faultwave.kernels.language import Kernel
+from faultwave.kernels.language import Kernel, When
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,7 @@ class Entry:
     end: int
     seconds: float
     again: Callable[[], None]
+    share: Callable[[When], float]  # of the batches for which it is done
 
     @property
     def items(self) -> int:
@@ -76,7 +77,7 @@ class Book:
         return {k.name: self._binder(k, made[k.name]) for k in kernels}
 
     def _binder(self, kernel: Kernel, bind: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda buffers: _Noted(self, kernel, bind(buffers))
+        return lambda buffers: _Noted(self, kernel, bind(buffers), buffers)
 
     @contextmanager
     def written(self) -> Iterator[list[Entry]]:
@@ -91,8 +92,8 @@ class Book:
 class _Noted:
     """A launch that writes itself into the book while it is open."""
 
-    def __init__(self, book: Book, kernel: Kernel, launch: Any):
-        self.book, self.kernel, self.launch = book, kernel, launch
+    def __init__(self, book: Book, kernel: Kernel, launch: Any, buffers: Mapping[str, Any]):
+        self.book, self.kernel, self.launch, self.buffers = book, kernel, launch, buffers
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.launch, name)
@@ -105,7 +106,22 @@ class _Noted:
         self.launch(begin, end, **scalars)
         self.book.inner.finish()
         seconds = time.perf_counter() - start
-        self.book.entries.append(Entry(self.kernel, begin, end, seconds, lambda: self.launch(begin, end, **scalars)))
+        self.book.entries.append(
+            Entry(
+                self.kernel,
+                begin,
+                end,
+                seconds,
+                lambda: self.launch(begin, end, **scalars),
+                lambda s: self._share(s, begin, end),
+            )
+        )
+
+    def _share(self, s: When, begin: int, end: int) -> float:
+        """A batch does what one of its items has a slot for."""
+        slots = np.asarray(self.buffers[s.index.name].get())
+        asked = slots.reshape(len(slots), -1)[begin:end, s.column] > 0
+        return float(asked.reshape(-1, self.book.inner.lanes).any(1).mean())
 
 
 __all__ = ["Book", "Entry"]

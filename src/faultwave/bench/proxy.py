@@ -170,7 +170,7 @@ def _kernel_table(samples: list[Sample], book: Book, steps: int, cells: int) -> 
     """Every kernel, the one with the largest share first. Items are those of a step in the mean, padding included."""
     rows = []
     for name, mine in samples[-1].launches.items():
-        items, counted = sum(e.items for e in mine) / steps, cost(mine[0].kernel)
+        items, counted = sum(e.items for e in mine) / steps, cost(mine[0].kernel, mine[0].share)
         flops, moved = counted.flops, counted.bytes(np.dtype(book.dtype).itemsize, book.index_bytes)
         alone = [s.alone[name] for s in samples]
         within = [sum(e.seconds for e in s.launches[name]) / steps for s in samples]

@@ -248,12 +248,11 @@ def tune(
     them, shows the rates and writes the best
     into a file that `faultwave run CASE --tuned FILE` takes.
     """
-    import os
-
+    from faultwave.base import cores as available
     from faultwave.bench import scaling as bench
     from faultwave.cli.launch import mpiexec
 
-    number = cores or len(os.sched_getaffinity(0))
+    number = cores or available.count()
     with screen.status(case) as say:
         found = bench.tune(mpiexec(), case, {}, number, say, seconds)
     screen.out().print(screen.table(f"{case} on {number} cores", *bench.scaling(found)))

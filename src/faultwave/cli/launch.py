@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from faultwave.base import cores
 from faultwave.base.errors import BackendError, InputError, Problem
 from faultwave.comm.world import launched, world
 
@@ -46,9 +47,7 @@ def relaunch(ranks: int | None, threads: int | None, progress: str | None = None
     command = [mpiexec(), "-n", str(ranks), sys.executable, "-m", "faultwave.cli.main", *_without_ranks(sys.argv[1:])]
     environment = dict(os.environ)
     if threads is None:
-        environment.setdefault(
-            "OMP_NUM_THREADS", str(max(1, len(os.sched_getaffinity(0)) // ranks - (progress == "thread")))
-        )
+        environment.setdefault("OMP_NUM_THREADS", str(max(1, cores.count() // ranks - (progress == "thread"))))
     process = subprocess.Popen(command, env=environment, start_new_session=True)
 
     def stop(number: int, frame: Any) -> None:

@@ -14,6 +14,7 @@ import time as clock
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from faultwave.base import cores as available
 from faultwave.base.errors import BackendError, InputError, Problem
 from faultwave.comm.world import World
 
@@ -32,7 +33,7 @@ def set_aside(world: World, asked: Sequence[int] | None) -> tuple[int, ...]:
     """
     if not hasattr(os, "sched_getaffinity"):
         return ()
-    allowed = os.sched_getaffinity(0)
+    allowed = available.allowed()
     if asked is not None:
         if wrong := sorted(set(asked) - allowed):
             what = f"process {world.rank} may not use core{'s' * (len(wrong) > 1)} {', '.join(map(str, wrong))}"
@@ -41,7 +42,7 @@ def set_aside(world: World, asked: Sequence[int] | None) -> tuple[int, ...]:
     else:
         cores = {max(allowed)} if len(allowed) > 1 and not _shared(world, allowed) else set()
     if cores and allowed - cores:
-        os.sched_setaffinity(0, allowed - cores)
+        available.restrict(allowed - cores)
     return tuple(sorted(cores))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ _FREE = {"const", "input", "variable", "result", "neg", "where", "lt", "le", "an
 
 @dataclass(frozen=True)
 class Cost:
-    """Per item that does everything: ``flops`` (one for add, multiply, divide, root or function; iterations counted once; what
+    """Per item: ``flops`` (one for add, multiply, divide, root or function; iterations counted once; what
     is the same for every row or was computed before in its formula counted once) and ``numbers`` moved between memory and
     the kernel, of which ``indices`` are slot numbers and ``fixed`` are double whatever the precision."""
 
@@ -30,12 +30,21 @@ class Cost:
         return index * self.indices + 8 * self.fixed + real * (self.numbers - self.indices - self.fixed)
 
 
-def cost(kernel: Kernel) -> Cost:
+Share = Callable[[When], float]
+"""The part of the items for which such a statement is done."""
+
+
+def _always(statement: When) -> float:
+    return 1.0
+
+
+def cost(kernel: Kernel, share: Share = _always) -> Cost:
     """Count a kernel's statements."""
-    batches, stores = sum(_moved(a) for a in kernel.arguments if a.space == "batch"), _slots(kernel.statements)
+    batches = sum(_moved(a) for a in kernel.arguments if a.space == "batch")
+    stores = round(_slots(kernel.statements, share))
     indices = sum(_moved(a) for a in kernel.arguments if a.space == "index")
     fixed = batches if kernel.fixed else 0
-    return Cost(flops(kernel.statements), batches + indices + stores, indices, fixed)
+    return Cost(round(flops(kernel.statements, share)), batches + indices + stores, indices, fixed)
 
 
 def _moved(a: Array) -> int:
@@ -44,22 +53,22 @@ def _moved(a: Array) -> int:
     return a.rows * a.cols * (2 if a.intent == "inout" else 1)
 
 
-def _slots(statements: Any) -> int:
-    total = 0
+def _slots(statements: Any, share: Share) -> float:
+    total = 0.0
     for s in statements:
         if isinstance(s, Gather | Scatter):
             twice = 2 if isinstance(s, Scatter) and s.accumulate else 1
             total += twice * s.store.rows * s.store.cols
         elif isinstance(s, Repeat):
-            total += s.count * _slots(s.body)
+            total += s.count * _slots(s.body, share)
         elif isinstance(s, When):
-            total += _slots(s.body)
+            total += share(s) * _slots(s.body, share)
     return total
 
 
-def flops(statements: Any) -> int:
+def flops(statements: Any, share: Share = _always) -> float:
     """Of a list of statements, per item."""
-    total = 0
+    total = 0.0
     for s in statements:
         if isinstance(s, Contract):
             nonzeros = s.matrix.rows * s.matrix.cols if isinstance(s.matrix, Array) else int(np.count_nonzero(s.matrix))
@@ -68,9 +77,9 @@ def flops(statements: Any) -> int:
             once, each = _formula(s)
             total += once + s.rows * each
         elif isinstance(s, Repeat):
-            total += s.count * flops(s.body)
+            total += s.count * flops(s.body, share)
         elif isinstance(s, When):
-            total += flops(s.body)
+            total += share(s) * flops(s.body, share)
     return total
 
 

@@ -13,6 +13,8 @@ from typing import Protocol
 
 import numpy as np
 
+from faultwave.base import cores
+
 LIMIT = 1 << 28
 """Bytes that may wait by default."""
 
@@ -70,6 +72,7 @@ class Background:
             raise self._error
 
     def _work(self) -> None:
+        cores.roam()
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._tasks or self._closed)

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from faultwave.base import cores
 from faultwave.base.errors import InputError, Problem
 from faultwave.output.atomic import atomic_text
 
@@ -47,13 +48,9 @@ def versions() -> dict[str, str]:
 
 def machine() -> dict[str, Any]:
     """Processor model, cores this process may use, memory [bytes], operating system."""
-    try:
-        cores = len(os.sched_getaffinity(0))
-    except AttributeError:  # not Linux
-        cores = os.cpu_count() or 1
     return {
         "cpu": _cpu_model(),
-        "cores": cores,
+        "cores": cores.count(),
         "memory_bytes": _memory(),
         "system": f"{platform.system()} {platform.release()}",
         "architecture": platform.machine(),

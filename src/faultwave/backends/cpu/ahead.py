@@ -54,7 +54,7 @@ class Ahead:
 
 def _steady(s: Statement) -> int:
     """Flops every batch does."""
-    return 0 if isinstance(s, When) else flops([s])
+    return 0 if isinstance(s, When) else round(flops([s]))
 
 
 def _touched(s: Statement) -> list[str]:

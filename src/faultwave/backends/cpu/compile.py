@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import fcntl
 import functools
 import hashlib
@@ -16,6 +17,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from faultwave.base import cores
 from faultwave.base.errors import BackendError
 
 FLAGS = (
@@ -76,7 +78,9 @@ def _macros() -> str:
     command = [*compiler(), flags()[0], "-dM", "-E", "-x", "c", os.devnull]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode:
-        raise BackendError(f"the C compiler '{' '.join(compiler())}' does not work: {result.stderr.strip()[-500:]}")
+        march = f" with FAULTWAVE_MARCH={os.environ['FAULTWAVE_MARCH']}" if "FAULTWAVE_MARCH" in os.environ else ""
+        said = result.stderr.strip()[:500]
+        raise BackendError(f"the C compiler '{' '.join(compiler())}' does not work{march}: {said}")
     return result.stdout
 
 
@@ -105,8 +109,20 @@ def cache_folder() -> Path:
 def build(sources: Iterable[tuple[str, str]]) -> dict[str, Path]:
     """name -> shared library for (name, C source) pairs; compiles what the cache lacks, several at a time."""
     jobs = list(sources)
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+    with ThreadPoolExecutor(cores.count(), initializer=cores.roam) as pool:
         return dict(zip([n for n, _ in jobs], pool.map(lambda job: _build_one(*job), jobs), strict=True))
+
+
+def load(library: str) -> ctypes.CDLL:
+    """Open a library from the cache. BackendError for one that is no library, which goes: the next run makes it anew."""
+    try:
+        return ctypes.CDLL(library)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            os.unlink(library)
+        raise BackendError(
+            f"a compiled kernel is damaged ({error}); it was removed and will be made anew: run again"
+        ) from None
 
 
 @contextlib.contextmanager

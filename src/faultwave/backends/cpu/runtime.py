@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.backends.cpu.compile import build, vector_bytes, vector_registers
+from faultwave.backends.cpu.compile import build, load, vector_bytes, vector_registers
 from faultwave.backends.cpu.lower import lower
+from faultwave.base import cores
 from faultwave.base.errors import BackendError
 from faultwave.kernels.language import Kernel
 
@@ -105,7 +106,7 @@ def _default_threads() -> int:
     asked = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
     if asked.isdigit() and int(asked) > 0:
         return int(asked)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores.count()
 
 
 @contextlib.contextmanager
@@ -117,7 +118,7 @@ def _openmp(threads: int) -> Iterator[None]:
     go is the system's choice. What the user set stays.
     """
     wanted = {"GOMP_SPINCOUNT": "20000"}
-    if threads > 1 and hasattr(os, "sched_getaffinity") and threads == len(os.sched_getaffinity(0)):
+    if threads > 1 and threads == len(cores.allowed()):
         wanted |= {"OMP_PROC_BIND": "close", "OMP_PLACES": "cores"}
     mine = {name: value for name, value in wanted.items() if name not in os.environ}
     os.environ.update(mine)
@@ -162,7 +163,7 @@ class CpuBackend:
         """
         if not self.numa:
             return
-        library = ctypes.CDLL(str(build([("settle", _SETTLE)])["settle"]))
+        library = load(str(build([("settle", _SETTLE)])["settle"]))
         library.omp_set_num_threads(self.threads)
         for buffer in buffers:
             batches = max(1, max((end for _, end in ranges), default=0) // self.lanes)
@@ -213,7 +214,7 @@ class _Compiled:
     def __init__(self, kernel: Kernel, library: str, backend: CpuBackend):
         self.kernel, self.lanes = kernel, backend.fixed_lanes if kernel.fixed else backend.lanes
         with _openmp(backend.threads):
-            loaded = ctypes.CDLL(library)
+            loaded = load(library)
         loaded.omp_set_num_threads(backend.threads)
         ctypes.c_int.in_dll(loaded, "placed").value = int(backend.numa)
         self.function = loaded.run

@@ -20,10 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.backends.cpu.compile import build, cache_folder, vector_bytes
+from faultwave.backends.cpu.compile import build, cache_folder, load, vector_bytes
 from faultwave.backends.formula import Formula
 from faultwave.backends.grid import GridArrays, offsets, wrap_axis
 from faultwave.backends.numpy.stencil import written
+from faultwave.base import cores
 from faultwave.base.log import get_logger
 from faultwave.kernels.stencil import REACH, Axis, Launch, Program, check, record
 
@@ -149,7 +150,7 @@ class StencilRunner:
         self.arrays = GridArrays(program, dtype, lanes)
         self.source = lower(program, self.arrays, lanes)
         os.environ.setdefault("GOMP_SPINCOUNT", "20000")
-        loaded = ctypes.CDLL(str(build([(program.name, self.source)])[program.name]))
+        loaded = load(str(build([(program.name, self.source)])[program.name]))
         loaded.omp_set_num_threads(self.threads)
         self._run, self._level = loaded.run, loaded.level
         self._run.restype = self._level.restype = None
@@ -267,7 +268,7 @@ def _cores() -> int:
     asked = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
     if asked.isdigit() and int(asked) > 0:
         return int(asked)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores.count()
 
 
 def _pointer(array: np.ndarray) -> ctypes.c_void_p:

@@ -1,0 +1,32 @@
+"""The cores this process may use.
+
+Once a library of kernels binds its threads, the thread that called it is bound to one core, and so is whatever it starts
+later. What counts is what was allowed when the program started.
+"""
+
+from __future__ import annotations
+
+import os
+
+_allowed: set[int] = set(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else set()
+
+
+def allowed() -> set[int]:
+    """Their numbers; empty where the system does not tell."""
+    return set(_allowed)
+
+
+def count() -> int:
+    return len(_allowed) or os.cpu_count() or 1
+
+
+def restrict(cores: set[int]) -> None:
+    """From now on this process uses only these."""
+    _allowed.intersection_update(cores)
+    os.sched_setaffinity(0, _allowed)
+
+
+def roam() -> None:
+    """Let the calling thread, and what it starts, run on any of them."""
+    if _allowed:
+        os.sched_setaffinity(0, _allowed)

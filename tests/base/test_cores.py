@@ -1,0 +1,46 @@
+"""A thread bound to a core by a library must not shrink what the program counts and starts afterwards."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = """
+import os, threading
+import numpy as np
+from faultwave import backends
+from faultwave.base import cores
+from faultwave.engines.dg import kernels
+from faultwave.engines.dg.forms import form
+from faultwave.laws import law
+from faultwave.output.manifest import machine
+
+allowed = os.sched_getaffinity(0)
+for _ in range(2):
+    backend = backends.make("cpu", "double")
+    f = form(law("acoustic"), 2)
+    made = backend.compile([kernels.accumulate(f)])["accumulate"]
+    n = 64 * backend.lanes
+    store = backend.store(2 * n + 1, f.b2)
+    rows = backend.index(np.arange(2 * n).reshape(n, 2))
+    made({"waves": store, "slots": rows})(0, n, keep=1.0)
+    assert backend.threads == len(allowed), (backend.threads, allowed)
+seen = []
+def work():
+    cores.roam()
+    seen.append(os.sched_getaffinity(0))
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+assert seen == [allowed], (seen, allowed)
+assert machine()["cores"] == len(allowed)
+print("all", len(allowed))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the system binds no threads")
+def test_threads_bound_to_cores_change_nothing_for_others():
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("OMP_", "GOMP_"))}
+    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, env=environment, check=False)
+    assert done.stdout.startswith("all"), done.stderr
