@@ -105,7 +105,9 @@ class Operator:
     def _bind(self) -> None:
         form, lay = self.form, self.layout
         kept = kernels.Kept(bool((lay.friction > 0).any()))
-        wanted = [make(form, which) for make in (kernels.predict, kernels.turn) for which in (None, kept)]
+        special = any(end > begin for begin, end in (*lay.watched_ranges, *lay.keep_ranges))
+        variants = (None, kept) if special else (None,)
+        wanted = [make(form, which) for make in (kernels.predict, kernels.turn) for which in variants]
         wanted.append(kernels.correct(form))
         if len(lay.accumulate.rows):
             wanted += [kernels.accumulate(form), kernels.integrate(form)]
@@ -117,7 +119,7 @@ class Operator:
         }  # fmt: skip
         for i in range(2):
             slots = common | {"incoming": self.incoming[i], "outgoing": self.outgoing[i]}
-            for name in ("predict", "correct", "turn", "predict_keep", "turn_keep"):
+            for name in compiled.keys() - {"accumulate", "integrate"}:
                 self.launches.setdefault(name, []).append(compiled[name](slots))
             if "accumulate" in compiled:
                 rows = self.backend.index(lay.accumulate.rows[:, [0, 1 + i]])
