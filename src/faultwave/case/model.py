@@ -12,9 +12,10 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, WrapValidator, model_validator
 
 from faultwave.base.units import Quantity
-from faultwave.case.common import InputFile, OutputFolder, Parameters, Settings, Vector, need
-from faultwave.case.grid import Attenuation, Grid, IntensityOutput, Projection, Side
-from faultwave.case.measures import Checkpoints, FarField, Flux, Ports, Spectrum
+from faultwave.case.common import InputFile, Parameters, Settings, Vector, need
+from faultwave.case.grid import Attenuation, Grid, Projection, Side
+from faultwave.case.measures import Ports
+from faultwave.case.outputs import Output
 from faultwave.case.sources import Current, Incident, MatchedLayer, Source
 
 
@@ -331,103 +332,6 @@ class Numerics(Settings):
             ),
         )
         return self
-
-
-class Receivers(Settings):
-    """Seismograms at points in the volume."""
-
-    points: list[Vector] = Field(default_factory=list, description="Receiver coordinates.")
-    file: InputFile | None = Field(None, description="Text file, one 'x y z' a line.")
-    interval: Quantity("s", gt=0) = Field(0.005, description="Sampling interval.")
-    rotation: bool = Field(False, description="Also write the rotation rate.")
-    strain_rate: bool = Field(False, description="Also write the strain rate.")
-
-    @model_validator(mode="after")
-    def _somewhere(self) -> Self:
-        need((self.points or self.file, "give points or a file"))
-        return self
-
-
-class FaultReceivers(Settings):
-    """Histories at points on the fault."""
-
-    points: list[Vector] = Field(default_factory=list, description="Points, moved to the nearest fault face.")
-    file: InputFile | None = Field(None, description="Text file, one 'x y z' a line.")
-    every: int = Field(1, ge=1, description="Write every n-th step of the point's cluster.")
-    position: Literal["exact", "nearest"] = Field(
-        "exact", description="Interpolate at the point, or take the nearest quadrature point as SeisSol does."
-    )
-    fields: list[str] | None = Field(None, description="Quantities; default all.")
-
-    @model_validator(mode="after")
-    def _somewhere(self) -> Self:
-        need((self.points or self.file, "give points or a file"))
-        return self
-
-
-class FieldOutput(Settings):
-    """Snapshots of a field."""
-
-    interval: Quantity("s", gt=0) = Field(description="Time between snapshots.")
-    fields: list[str] | None = Field(None, description="Quantities; default the common ones.")
-    refinement: int = Field(
-        0, ge=0, le=3, description="Faces of fault and surface: 4^n triangles; cells: n = 0, 1, 2, 3 is 1, 4, 8, 32."
-    )
-
-
-class VolumeOutput(FieldOutput):
-    """Snapshots of the wave field, or of a part of it."""
-
-    region: tuple[Quantity("m"), Quantity("m"), Quantity("m"), Quantity("m"), Quantity("m"), Quantity("m")] | None = (
-        Field(None, description="Only cells with centre in xmin xmax ymin ymax zmin zmax.")
-    )
-    groups: list[int] | None = Field(None, description="Only cells of these mesh groups.")
-
-    @model_validator(mode="after")
-    def _sound(self) -> Self:
-        if self.region is not None:
-            r = self.region
-            need(
-                (
-                    r[0] < r[1] and r[2] < r[3] and r[4] < r[5],
-                    "region must be xmin xmax ymin ymax zmin zmax, each min < max",
-                )
-            )
-        return self
-
-
-class EnergyOutput(Settings):
-    """Energies, frictional work, potency, moment and momentum."""
-
-    interval: Quantity("s", gt=0) = Field(description="Time between rows.")
-    slip_from_velocity: bool = Field(False, description="Potency from the velocity jump instead of the friction solve.")
-    plain_mean: bool = Field(False, description="Average slip over points unweighted, as SeisSol does.")
-
-
-class Output(Settings):
-    """Every file that a run writes."""
-
-    folder: OutputFolder = Field(
-        Path("output"),
-        validate_default=True,
-        description="Folder of every output file, relative to the working directory; created.",
-    )
-    prefix: str = Field("run", pattern=r"^[^/\s][^/]*$", description="First part of every file name.")
-    receivers: Receivers | None = Field(None, description="Seismograms at points in the volume.")
-    fault_receivers: FaultReceivers | None = Field(None, description="Histories at points on the fault.")
-    fault: FieldOutput | None = Field(None, description="Snapshots of the whole fault.")
-    surface: FieldOutput | None = Field(None, description="Snapshots of the free surface.")
-    intensity: IntensityOutput | None = Field(None, description="Maps of ground motion intensity.")
-    volume: VolumeOutput | None = Field(None, description="Snapshots of the wave field.")
-    energies: EnergyOutput | None = Field(None, description="Energies, work and moment.")
-    flux: list[Flux] = Field(default_factory=list, description="Energy flow through surfaces.")
-    far_field: FarField | None = Field(None, description="Radar cross section.")
-    spectrum: Spectrum | None = Field(None, description="Resonances of the receivers' records.")
-    checkpoint: Checkpoints | None = Field(None, description="Checkpoints, for `faultwave resume`.")
-    precision: Literal["single", "double"] = Field("single", description="Precision of field files.")
-    xdmf: bool = Field(False, description="Also write XDMF.")
-    seissol_layout: bool = Field(False, description="Receivers and energies also as SeisSol's .dat and .csv.")
-    sync: bool = Field(False, description="Shorten steps to meet output times exactly, as SeisSol does.")
 
 
 class Stop(Settings):

@@ -15,7 +15,6 @@ import numpy as np
 from faultwave.base.errors import Problem
 from faultwave.base.log import get_logger
 from faultwave.comm import world
-from faultwave.engines.dg.fault_probe import FaultProbe
 from faultwave.observe import receivers as seismograms
 from faultwave.observe.dataset import Dataset, energies_from_arrays
 from faultwave.observe.fault_receivers import FaultRecorder
@@ -37,11 +36,11 @@ from faultwave.run.asked import fault_receiver_fields
 from faultwave.run.blowup import diagnose, write_neighbourhood
 from faultwave.run.engine import Engine, Progress, energies, receiver_recorder
 from faultwave.run.far_field import FarField
+from faultwave.run.fault_histories import fault_recorder
 from faultwave.run.initial import initial_state
 from faultwave.run.manifest import write_run_manifest
 from faultwave.run.motion import SurfaceMotion
 from faultwave.run.plan import Plan
-from faultwave.run.points import Points
 from faultwave.run.ports import port_recorder
 from faultwave.run.restart import Keeper, mesh_identity, restore
 from faultwave.run.session import BlowUp, Session
@@ -327,39 +326,8 @@ class Simulation(Session):
         if setting is None:
             return None, None, []
         names, share = fault_receiver_fields(setting), self.plan.share
-        lent = self._fault_points(share.lent_fault_receivers, names) if share else None
-        return self._fault_points(self.plan.fault_receivers, names), lent, names
-
-    def _fault_points(self, points: Points | None, names: list[str]) -> FaultRecorder | None:
-        setting, fault = self.case.output.fault_receivers, self.engine.fault
-        if points is None or fault is None or setting is None:
-            return None
-        faces = points.cells
-        cluster = self.plan.clustering.cluster[fault.faces.inside[faces]]
-        members = [np.flatnonzero(cluster == c) for c in range(self.engine.layout.clusters)]
-        from_velocity = self.case.fault is not None and self.case.fault.slip_rate_output == "velocity"
-        exact = setting.position == "exact"
-        probes = {
-            c: FaultProbe(fault, faces[m], points.local[m][:, None], exact, from_velocity, c)
-            for c, m in enumerate(members)
-        }
-
-        def read(cluster: int) -> np.ndarray:
-            values = np.full((len(members[cluster]), len(names)), np.nan)
-
-            def fill(found: dict[str, np.ndarray]) -> None:
-                values[:] = np.stack([found[name][:, 0] for name in names], 1)
-
-            probes[cluster].ask(names, fill)  # of far sides it is filled when all clusters have met
-            return values
-
-        whole = self.plan.share
-        fastest = whole.fault_cluster if whole else int(self.plan.clustering.cluster[fault.faces.cells].min())
-        leader = fastest if self.case.output.seissol_layout else None
-        recorder = FaultRecorder(members, setting.every, read, leader)
-        recorder.begin(0.0)
-        self.engine.corrected.append(recorder.record)
-        return recorder
+        lent = fault_recorder(self.engine, share.lent_fault_receivers, names) if share else None
+        return fault_recorder(self.engine, self.plan.fault_receivers, names), lent, names
 
     def _open_fields(self, folder: Path, stack: ExitStack) -> list[Callable[[float], None]]:
         out = self.case.output
