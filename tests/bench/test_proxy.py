@@ -76,6 +76,7 @@ def test_bytes_are_those_of_the_kernels():
     assert table["turn"]["bytes_per_item"] == turned
     mean = ((found["setting"]["steps"] - 1) * turned + 2 * wanted) / found["setting"]["steps"]
     assert found["bytes_per_update"] == pytest.approx(mean * 168 / 162, rel=0.03)  # 162 cells fill 168 places
+    assert found["dofs_per_cell"] == 180 and found["dofs_per_second"] == 180 * found["updates_per_second"]
     assert found["useful_flops_per_update"] == 13814
 
 

@@ -23,6 +23,13 @@ def test_examples_load_without_a_word():
         assert case.output.folder == Path.cwd() / name
 
 
+def test_a_folder_of_results_does_not_hide_the_example_of_its_name(tmp_path, monkeypatch):
+    (tmp_path / "tpv5").mkdir()
+    monkeypatch.chdir(tmp_path)
+    case, problems = load_case("tpv5")
+    assert case is not None and not problems.errors
+
+
 def test_an_example_is_a_starting_point(tmp_path):
     (tmp_path / "mine.yaml").write_text(example_text("tpv5"))
     case, problems = load_case(tmp_path / "mine.yaml")

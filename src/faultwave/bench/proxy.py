@@ -54,13 +54,14 @@ def proxy(setting: Setting, say: Say = lambda _: None, sweep: int | None = None)
     for i in range(setting.repeats):
         say(f"measuring, repeat {i + 1} of {setting.repeats}")
         samples.append(_sample(engine, book, roofs, steps))
-    return {
+    found = {
         "format": FORMAT,
         **facts(),
         "setting": asdict(replace(setting, steps=steps, threads=threads)),
         "cells": cells,
         "faces_between_cells": int((engine.plan.topology.neighbours >= 0).sum()) // 2,
         "fault_faces": 0 if engine.plan.fault is None else len(engine.plan.fault.faces.area),
+        "dofs_per_cell": engine.operator.b3 * len(engine.plan.law.quantities),
         **_update(samples, _kernel_table(samples, book, steps, cells), cells, useful_flops(setting.law, setting.order)),
         "roofs": {n: asdict(roofs.roof(n)) for n in roofs.samples},
         "bytes_per_cell": book.nbytes() / cells,
@@ -71,6 +72,8 @@ def proxy(setting: Setting, say: Say = lambda _: None, sweep: int | None = None)
         "index_bytes": book.index_bytes,
         "setup_seconds": setup,
     }
+    found["dofs_per_second"] = found["updates_per_second"] * found["dofs_per_cell"]
+    return found
 
 
 def _update(samples: list[Sample], kernels: list[dict[str, Any]], cells: int, leanest: int | None) -> dict[str, Any]:

@@ -24,6 +24,11 @@ def proxy_sections(r: dict[str, Any]) -> list[Section]:
             f"{r['updates_per_second']:,.0f}",
             f"spread {100 * r['updates_per_second_spread']:.1f} %",
         ),
+        (
+            "degrees of freedom/s",
+            f"{r['dofs_per_second']:,.0f}",
+            f"{r['dofs_per_cell']:,} a cell",
+        ),
         ("ns an update", f"{r['ns_per_update']:,.0f}", ""),
         ("useful flops an update", f"{r['useful_flops_per_update']:,.0f}", f"of the {r['useful_flops_source']}"),
         ("executed flops an update", f"{r['executed_flops_per_update']:,.0f}", ""),

@@ -49,7 +49,7 @@ def load_case(
     if isinstance(case, Mapping):
         return _from_data(dict(case), overrides)
     path = Path(case).expanduser()
-    if not path.exists() and str(case) in _example_files():
+    if not path.is_file() and str(case) in _example_files():
         path = _example_files()[str(case)]
     if path.suffix.lower() in (".yaml", ".yml"):
         return load_native(path, overrides)
