@@ -104,11 +104,10 @@ def test_any_number_of_processes_gives_the_same(tmp_path, alone, ranks, threads)
 LATE = """
 import random
 import faultwave.comm.exchange as e
-from faultwave.comm.progress import SlowNetwork
-made, net, lots = e.Exchange.__init__, SlowNetwork(lambda: random.choice([0.0, 1e-4, 2e-3])), random.seed(os.getpid())
+made, lots = e.Exchange.__init__, random.seed(os.getpid())
 def slow(self, *given):
     made(self, *given)
-    self.network = net
+    self.delay = lambda: random.choice([0.0, 1e-4, 2e-3])
 e.Exchange.__init__ = slow
 """
 
@@ -248,7 +247,7 @@ def test_what_travels(tmp_path):
     case = asked(tmp_path, "out", end_time=0.05, numerics={"order": 4})
     write_parts(case["mesh"]["file"], mesh, topology, part, [4], np.arange(len(part)))
     after = (
-        "found = {(x.channel.send, x.channel.other - x.channel.cluster, x.out[0].size) for x in sim.engine.exchange.lines}\n"
+        "found = {(x.channel.send, x.channel.other - x.channel.cluster, x.copies[0].numbers[0].size) for x in sim.engine.exchange.lines}\n"
         "open(f'{sim.folder}/travels-{sim.world.rank}', 'w').write(json.dumps(sorted(found)))"
     )
     done = launch(4, case, after=after)

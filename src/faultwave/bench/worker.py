@@ -15,8 +15,7 @@ MARK = "faultwave-measured:"
 
 def measure(case: Any, overrides: dict[str, Any], seconds: float, repeats: int, delay: float = 0.0) -> dict[str, Any]:
     """Step the case, without output, ``repeats`` times for about ``seconds``; all processes together. ``delay`` [s]: how late
-    every message departs in every other repeat."""
-    from faultwave.comm.progress import SlowNetwork
+    every message is handed over in every other repeat."""
     from faultwave.run import simulate
 
     started = clock.perf_counter()
@@ -35,13 +34,13 @@ def measure(case: Any, overrides: dict[str, Any], seconds: float, repeats: int, 
 
     advance(1)  # warms caches, kernels and the friction state
     steps = world.share(max(1, round(seconds / max(advance(1), 1e-6))))
-    network, found = SlowNetwork(lambda: delay) if delay else None, []
+    found = []
     for i in range(repeats):
         if engine.exchange:
-            engine.exchange.network = network if i % 2 else None
+            engine.exchange.delay = (lambda: delay) if delay and i % 2 else None
         found.append(_one(engine, march, world, sim.updates_share, advance, steps))
     sent = world.gather(dict(engine.exchange.sent) if engine.exchange else {})
-    calls = world.gather({**engine.exchange.calls, "wait": [0, march.waited]} if engine.exchange else {})
+    calls = world.gather({**engine.exchange.calls, "wait": [0, _spent(engine, march)[0]]} if engine.exchange else {})
     return {
         "cells": int(sim.plan.clustering.histogram.sum()), "processes": world.size, "threads": engine.backend.threads,
         "setup_s": ready, "simulated_s": steps * march.longest, "end_time": sim.case.end_time, "repeats": found, "sent": sent,
@@ -64,14 +63,22 @@ def _flops(sim: Any) -> dict[str, float]:
 
 
 def _one(engine: Any, march: Any, world: Any, share: float, advance: Any, steps: int) -> dict[str, float]:
-    updates, waited = engine.updates, march.waited
-    packing = engine.exchange.seconds if engine.exchange else 0.0
+    updates, used = engine.updates, clock.process_time()
+    waited, packing = _spent(engine, march)
     wall = advance(steps)
-    packed = (engine.exchange.seconds if engine.exchange else 0.0) - packing
-    waited, packed = world.largest([march.waited - waited, packed])
+    used = clock.process_time() - used
+    after, packed = _spent(engine, march)
+    waited, packed, busiest = world.largest([after - waited, packed - packing, used - (after - waited)])
     return {
         "wall_s": wall, "updates_per_second": (engine.updates - updates) * share / wall, "exposed_s": waited, "packing_s": packed,
+        "processor_s": busiest,
     }  # fmt: skip
+
+
+def _spent(engine: Any, march: Any) -> tuple[float, float]:
+    """Seconds so far with nothing to do but wait for others, and of copying and sending."""
+    exchange = engine.exchange
+    return march.waited + (exchange.waited if exchange else 0.0), exchange.seconds if exchange else 0.0
 
 
 if __name__ == "__main__":

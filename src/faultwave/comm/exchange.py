@@ -2,7 +2,8 @@
 
 A channel is what two clusters on two processes owe each other: one message each way, once a step of the slower of both
 where it is the faster's sum, else once a step of the sender. Messages are received where kernels read them; the next one
-is asked for once a message has been used up, so none is ever overwritten. Whoever sends copies first and goes on.
+is asked for once a message has been used up, so none is ever overwritten. Whoever sends copies first and goes on; two
+copies of each message may be on their way, so that nobody waits for a process that is less than a step behind.
 
 Every process steps every cluster, those it has no cells of too, and so knows without asking which message comes next.
 """
@@ -13,13 +14,13 @@ import time as clock
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any, Literal
 
 import numpy as np
 
 from faultwave.base.errors import RunError
 from faultwave.comm.compression import Loss, codec
-from faultwave.comm.progress import SlowNetwork
 from faultwave.comm.world import World
 
 Kind = Literal["wave", "series", "fault"]
@@ -47,12 +48,16 @@ class Channel:
         return self.send_slots.shape[1]
 
 
-def _at_once() -> None:
-    return None
-
-
 PATIENCE = 1800.0
 """Seconds without news from other processes after which a run gives up."""
+
+
+class _Copy:
+    """A message as it travels: numbers, what they are packed into, the request that sends it."""
+
+    def __init__(self, numbers: np.ndarray, packed: np.ndarray, mpi: Any, rank: int, tag: int):
+        self.numbers, self.packed = numbers, packed
+        self.request = mpi.Send_init(packed, rank, tag)
 
 
 class _Line:
@@ -60,56 +65,64 @@ class _Line:
 
     def __init__(self, channel: Channel, stores: dict[Kind, np.ndarray], mpi: Any, halo: str, loss: Loss):
         self.channel, self.source = channel, stores[channel.send]
-        self.out: np.ndarray = np.empty((channel.count, self.source.shape[1]), self.source.dtype)
+        shape = channel.count, self.source.shape[1]
         self.into = stores[channel.receive][channel.first : channel.first + channel.count]
         exact = channel.send == "fault"  # friction sees every digit
-        self.packing, self.unpacking = (None if exact else codec(halo, x.shape) for x in (self.out, self.into))
+        self.packing, self.unpacking = (None if exact else codec(halo, x) for x in (shape, self.into.shape))
         self.loss = loss
         self.error: np.ndarray | None = None  # of what was sent last
-        sent, got = self.out, self.into
-        if self.packing and self.unpacking:
-            sent, got = (np.empty(x.size, np.uint8) for x in (self.packing, self.unpacking))
-        self.sent, self.got = sent, got
+        self.got = np.empty(self.unpacking.size, np.uint8) if self.unpacking else self.into
         # Tags tell the channels of a pair of processes apart; both name the sender's cluster first.
         tag = lambda a, b: 4 * a + (3 if channel.send == "fault" else b - a + 1)  # noqa: E731
-        self.sending = mpi.Send_init(sent, channel.rank, tag(channel.cluster, channel.other))
-        self.receiving = mpi.Recv_init(got, channel.rank, tag(channel.other, channel.cluster))
-        self.arrived = False
-        self.departed: Callable[[], None] = _at_once
-        self.receiving.Start()
-
-    def push(self, turn: int, network: SlowNetwork | None) -> int:
-        self.departed()
-        self.sending.Wait()  # of the last time; it is long done unless the other process is a step behind
-        np.take(self.source, self.channel.send_slots[turn], 0, self.out)
-        if self.packing:
-            self.packing.pack(self.out, self.sent)
-            self.error = self.packing.unpack(self.sent) - self.out
-            self.loss.add(self.error, self.out)
-        if network is None:
-            self.sending.Start()
-        else:
-            self.departed = network.depart(self.sending)
-        return self.sent.nbytes
-
-    def here(self) -> bool:
-        if not self.arrived and self.receiving.Test():
-            self.arrived = True
-            if self.unpacking:
-                self.into[:] = self.unpacking.unpack(self.got)
-        return self.arrived
-
-    def ask(self) -> None:
-        self.arrived = False
+        self.copies = []
+        for _ in range(2):
+            numbers: np.ndarray = np.empty(shape, self.source.dtype)
+            packed = np.empty(self.packing.size, np.uint8) if self.packing else numbers
+            self.copies.append(_Copy(numbers, packed, mpi, channel.rank, tag(channel.cluster, channel.other)))
+        self.receiving = mpi.Recv_init(self.got, channel.rank, tag(channel.other, channel.cluster))
+        self.arrived, self.due = False, inf
         self.receiving.Start()
 
     def free(self) -> None:
+        """Return when the copy to be sent next may be filled: at once unless the other process is more than a step behind."""
+        self.copies[0].request.Wait()
+
+    def push(self, turn: int) -> int:
+        copy = self.copies[0]
+        self.copies.reverse()
+        np.take(self.source, self.channel.send_slots[turn], 0, copy.numbers)
+        if self.packing:
+            self.packing.pack(copy.numbers, copy.packed)
+            self.error = self.packing.unpack(copy.packed) - copy.numbers
+            self.loss.add(self.error, copy.numbers)
+        copy.request.Start()
+        return copy.packed.nbytes
+
+    def here(self, delay: Callable[[], float] | None) -> bool:
+        """Whether the message is; ``delay()`` [s] after it has come, where messages are to be late."""
+        if self.arrived:
+            return True
+        if self.due == inf and self.receiving.Test():
+            self.due = 0.0 if delay is None else clock.perf_counter() + delay()
+        if self.due == inf or (self.due and clock.perf_counter() < self.due):
+            return False
+        self.arrived = True
+        if self.unpacking:
+            self.into[:] = self.unpacking.unpack(self.got)
+        return True
+
+    def ask(self) -> None:
+        self.arrived, self.due = False, inf
+        self.receiving.Start()
+
+    def end(self) -> None:
+        """Give the messages back."""
         self.receiving.Cancel()
         self.receiving.Wait()
-        self.departed()
-        self.sending.Wait()
         self.receiving.Free()
-        self.sending.Free()
+        for copy in self.copies:
+            copy.request.Wait()
+            copy.request.Free()
 
 
 class Exchange:
@@ -132,28 +145,38 @@ class Exchange:
         self.corrected = [0] * len(rates)
         self.limits = [0] * len(rates)
         self.sent: dict[int, list[int]] = {}  # rank -> messages, bytes
-        self.seconds = 0.0
+        self.seconds = 0.0  # of copying and sending
         self.calls = {name: [0, 0.0] for name in ("send", "test", "receive")}  # how often, seconds
-        self.waited = 0.0  # seconds
-        self.network: SlowNetwork | None = None  # where messages are to be late
+        self.waited = 0.0  # seconds in which nothing else was done
+        self.delay: Callable[[], float] | None = None  # how late [s] the next message is to be, to see what is hidden
         weakref.finalize(self, _free, self.lines)  # at the latest before MPI ends, which was loaded earlier
 
     def _of(self, cluster: int) -> list[_Line]:
         return [x for x in self.lines if x.channel.cluster == cluster]
 
     def border_predicted(self, cluster: int) -> None:
-        """The cells at the border have left their waves and traces: send them to equal clusters while the others follow."""
+        """The cells at the border have left their waves, traces and sums: send them while the others follow."""
         if self.predicted[cluster] >= self.limits[cluster]:  # the first step after a meeting
             self.predicted[cluster] = self.corrected[cluster] = 0
             self.limits[cluster] = self.limit()
         self.predicted[cluster] = min(self.predicted[cluster] + self.rates[cluster], self.limits[cluster])
-        self._push(self.equal[cluster])
+        self._push(self._due(cluster, self.predicted[cluster]))
 
-    def all_predicted(self, cluster: int) -> None:
-        """Derivatives' traces and sums are there, too."""
-        self._push(self.faster[cluster])
-        if self._ends_slow_step(cluster, self.predicted[cluster]):
-            self._push(self.slower[cluster])
+    def _due(self, cluster: int, ticks: int) -> list[_Line]:
+        """Channels with a message each way for the step that ends then."""
+        lines = self.equal[cluster] + self.faster[cluster]
+        return lines + self.slower[cluster] if self._ends_slow_step(cluster, ticks) else lines
+
+    def early(self, cluster: int) -> bool:
+        """Whether friction of a cluster may be solved before its messages are here: none of them is about it."""
+        return all(x.channel.send != "fault" for x in self.equal[cluster])
+
+    def poll(self) -> None:
+        """Let MPI move what it can; between pieces of work."""
+        started = clock.perf_counter()
+        for x in self.lines:
+            x.here(self.delay)
+        self._called("test", len(self.lines), started)
 
     def errors(self, cluster: int) -> Iterator[tuple[Channel, np.ndarray]]:
         """What the others have not got of the waves of the cluster's step, (faces, numbers); once."""
@@ -168,7 +191,7 @@ class Exchange:
         if not lines:
             return True
         started = clock.perf_counter()
-        found = all(x.here() for x in lines)
+        found = all(x.here(self.delay) for x in lines)
         self._called("test", 1, started)
         return found
 
@@ -176,9 +199,7 @@ class Exchange:
         """A cluster has corrected its border: ask for what comes next."""
         started = clock.perf_counter()
         self.corrected[cluster] = min(self.corrected[cluster] + self.rates[cluster], self.limits[cluster])
-        lines = self.equal[cluster] + self.faster[cluster]
-        if self._ends_slow_step(cluster, self.corrected[cluster]):
-            lines = lines + self.slower[cluster]
+        lines = self._due(cluster, self.corrected[cluster])
         for x in lines:
             x.ask()
         self._called("receive", len(lines), started)
@@ -189,11 +210,15 @@ class Exchange:
         return ticks % self.rates[cluster + 1] == 0 or ticks >= self.limits[cluster]
 
     def _push(self, lines: Sequence[_Line]) -> None:
+        begun = clock.perf_counter()
+        for x in lines:
+            x.free()
         started = clock.perf_counter()
+        self.waited += started - begun
         for x in lines:
             count = self.sent.setdefault(x.channel.rank, [0, 0])
             count[0] += 1
-            count[1] += x.push(self.turns[x.channel.cluster], self.network)
+            count[1] += x.push(self.turns[x.channel.cluster])
         self.seconds += clock.perf_counter() - started
         self._called("send", len(lines), started)
 
@@ -205,7 +230,7 @@ class Exchange:
     def wait(self) -> None:
         """Return when everything that was sent to this process is here. Raises RunError where nothing comes any more."""
         started = clock.perf_counter()
-        while not all(x.here() for x in self.lines):
+        while not all(x.here(self.delay) for x in self.lines):
             clock.sleep(0)
             if clock.perf_counter() - started > PATIENCE:
                 raise RunError(f"nothing has come from other processes for {PATIENCE:.0f} s")
@@ -215,7 +240,7 @@ class Exchange:
 def _free(lines: list[_Line]) -> None:
     """Give the messages back."""
     for x in lines:
-        x.free()
+        x.end()
 
 
 class Stages(Exchange):
@@ -234,7 +259,9 @@ class Stages(Exchange):
     def border_predicted(self, cluster: int) -> None:
         return
 
-    all_predicted = used = border_predicted
+    poll = lambda self: None  # noqa: E731
+
+    used = border_predicted
 
     def ready(self, cluster: int) -> bool:
         return True

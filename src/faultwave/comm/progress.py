@@ -1,4 +1,4 @@
-"""A thread that keeps messages moving while kernels run (progress mode ``thread``), and a slow network for tests.
+"""A thread that keeps messages moving while kernels run (progress mode ``thread``).
 
 MPI moves data only while somebody calls it. Polling, that is whoever steps the clusters, between two kernels; the thread does
 it all the time, on cores set aside for it.
@@ -7,12 +7,10 @@ it all the time, on cores set aside for it.
 from __future__ import annotations
 
 import atexit
-import heapq
 import os
 import threading
 import time as clock
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from faultwave.base import cores as available
 from faultwave.base.errors import BackendError, InputError, Problem
@@ -85,34 +83,3 @@ class ProgressThread:
         """Stop it."""
         self._stop.set()
         self._thread.join()
-
-
-class SlowNetwork:
-    """Lets every message depart ``delay()`` seconds late: how much of that is hidden behind work can be measured."""
-
-    def __init__(self, delay: Callable[[], float]):
-        self.delay = delay
-        self._changed = threading.Condition()
-        self._waiting: list[tuple[float, int, Any, threading.Event]] = []
-        self._count = 0
-        self._thread = threading.Thread(target=self._work, name="faultwave-slow-network", daemon=True)
-        self._thread.start()
-
-    def depart(self, request: Any) -> Callable[[], None]:
-        """Start a persistent request late; what is returned waits until it has started."""
-        gone = threading.Event()
-        with self._changed:
-            self._count += 1
-            heapq.heappush(self._waiting, (clock.perf_counter() + self.delay(), self._count, request, gone))
-            self._changed.notify()
-        return lambda: (gone.wait(), None)[1]
-
-    def _work(self) -> None:
-        while True:
-            with self._changed:
-                while not self._waiting or self._waiting[0][0] > clock.perf_counter():
-                    rest = self._waiting[0][0] - clock.perf_counter() if self._waiting else None
-                    self._changed.wait(rest)
-                _, _, request, gone = heapq.heappop(self._waiting)
-            request.Start()
-            gone.set()

@@ -3,13 +3,16 @@
 Clocks count ticks of the smallest step since the last meeting point. A cluster may correct once every neighbour has
 predicted as far, and may predict the next step once no faster neighbour still reads what it left for the last; what it
 leaves for a slower neighbour is kept apart for two of that neighbour's steps. Where both may be done they are one turn.
+
+A turn or a prediction may leave cells for later that neither faster clusters nor other processes look at. Slower ones and
+the cluster's own next correction wait for them; all others go first, so that work is left for whenever messages are late.
 """
 
 from __future__ import annotations
 
 import math
 import time as clock
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -30,6 +33,19 @@ class Actions(Protocol):
         """``correct`` of the step at ``time``, then ``predict`` of the one after it, ``following`` long."""
 
 
+class Pieces(Protocol):
+    """What actions that share a run with other processes can do besides."""
+
+    def ready(self, cluster: int) -> bool:
+        """Whether what other processes owe the next correction is here."""
+
+    def finish(self, cluster: int) -> bool:
+        """Do a piece of what the last action left for later; whether there is more."""
+
+    def early(self, cluster: int, time: float, step: float) -> bool:
+        """Do what of the correction needs no messages, once; whether there was anything."""
+
+
 @dataclass
 class Clock:
     """Ticks since the last meeting point: ``rate`` a step, predicted and corrected so far, ``start`` of the last step
@@ -40,6 +56,7 @@ class Clock:
     corrected: int = 0
     start: int = 0
     limit: int = 0
+    left: bool = False  # whether the last action has left something
 
 
 class March:
@@ -48,11 +65,9 @@ class March:
     def __init__(self, tick: float, rates: Sequence[int], actions: Actions, time: float = 0.0):
         self.tick, self.time, self.actions = tick, time, actions
         self.clocks = [Clock(rate) for rate in rates]
-        self.ready: Callable[[int], bool] = lambda cluster: (
-            True
-        )  # whether what other processes owe a correction is here
+        self.pieces: Pieces | None = None  # with other processes
         self.waited = 0.0  # seconds in which there was nothing to do but wait for them
-        self._late = False
+        self._late: list[int] = []
 
     @property
     def longest(self) -> float:
@@ -70,33 +85,48 @@ class March:
         for c in self.clocks:
             c.predicted = c.corrected = c.start = 0
             c.limit = ticks
-        idle = 0.0
         while any(c.corrected < ticks for c in self.clocks):
-            moved = self._late = False
-            for i in range(len(self.clocks)):
-                moved |= self._try(i, until)
-            if not moved and not self._late:
+            self._late = []
+            if any(self._try(i, until) for i in range(len(self.clocks))):  # the fastest that can
+                continue
+            if not self._fill(until):
                 raise RuntimeError(f"time stepping is stuck: {self.clocks}")
-            idle = 0.0 if moved else self._wait(idle)
         self.time = until
 
-    def _wait(self, idle: float) -> float:
-        """Let others have the core for a moment; seconds for which there has been nothing to do, ``idle`` before."""
+    def _fill(self, until: float) -> bool:
+        """While messages are late: what can be done early, what was left, and only then wait. False where nothing can be done."""
+        pieces = self.pieces
+        if pieces is None:
+            return False
+        for i in self._late:
+            start = self._moment(self.clocks[i].corrected, until)
+            if pieces.early(i, start, self._moment(self.clocks[i].predicted, until) - start):
+                return True
+        for i, c in enumerate(self.clocks):
+            if c.left:
+                c.left = pieces.finish(i)
+                return True
+        if self._late:
+            self._wait(pieces)
+        return bool(self._late)
+
+    def _wait(self, pieces: Pieces) -> None:
+        """Let others have the core until one of the late clusters can go on."""
         started = clock.perf_counter()
         clock.sleep(0)
-        while not any(self.ready(i) for i, c in enumerate(self.clocks) if c.predicted > c.corrected):
+        while not any(pieces.ready(i) for i in self._late):
             clock.sleep(0)
-            if idle + clock.perf_counter() - started > PATIENCE:
+            if clock.perf_counter() - started > PATIENCE:
                 raise RunError(f"nothing has come from other processes for {PATIENCE:.0f} s: {self.clocks}")
-        spent = clock.perf_counter() - started
-        self.waited += spent
-        return idle + spent
+        self.waited += clock.perf_counter() - started
 
     def _moment(self, ticks: int, until: float) -> float:
         return until if ticks >= self.clocks[0].limit else self.time + ticks * self.tick
 
     def _try(self, i: int, until: float) -> bool:
         own = self.clocks[i]
+        if own.left:
+            return False
         faster = self.clocks[i - 1] if i else None
         slower = self.clocks[i + 1] if i + 1 < len(self.clocks) else None
         now = own.predicted
@@ -117,8 +147,10 @@ class March:
             return False
         if now < own.limit and not more:
             return False
-        if not self.ready(i):
-            self._late = True
+        if faster is not None and faster.left and faster.corrected < now:  # the sums of its last step are not complete
+            return False
+        if self.pieces is not None and not self.pieces.ready(i):
+            self._late.append(i)
             return False
         # The slower cluster may have corrected already; its traces still belong to the step it predicted last.
         offset = start - self._moment(slower.start, until) if slower else 0.0
@@ -133,3 +165,4 @@ class March:
 
     def _begin(self, own: Clock) -> None:
         own.start, own.predicted = own.predicted, min(own.predicted + own.rate, own.limit)
+        own.left = self.pieces is not None

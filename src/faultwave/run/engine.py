@@ -28,6 +28,9 @@ from faultwave.run.integrators import make_operator
 from faultwave.run.plan import Plan
 from faultwave.run.progress import Progress
 
+PIECE = 1024
+"""Cells at least that each thread steps between two looks for messages."""
+
 
 class Engine:
     """The moving parts of one run; its two methods are what march calls."""
@@ -73,7 +76,9 @@ class Engine:
         self.exchange = self._exchange()
         self.progress = ProgressThread(plan.world, cores) if threaded else None
         self.sizes = np.bincount(plan.clustering.cluster, minlength=self.layout.clusters)
+        self.threads = int(getattr(self.backend, "threads", 1))
         self.updates = self.fault_updates = 0
+        self.solved: set[int] = set()  # clusters whose friction is ahead of their correction
         # Whether a hook looks at every cell between the correction of a cluster that ends now and a prediction.
         self.watched: list[Callable[[int, float, float], bool]] = []
         self.before: list[Callable[[int, float, float], None]] = []  # hooks before a cluster predicts
@@ -101,7 +106,7 @@ class Engine:
         if self.fault:
             stores["fault"], channels = op.friction.memory, (*channels, *self.fault.channels)
         made = Exchange(self.plan.world, channels, stores, rates, lambda: march.clocks[0].limit, op.sums, halo)
-        op.border_corrected, op.border_predicted, march.ready = made.used, made.border_predicted, made.ready
+        op.border_corrected, op.border_predicted, march.pieces = made.used, made.border_predicted, self
         return made
 
     def _apart(self) -> np.ndarray:
@@ -132,7 +137,31 @@ class Engine:
         )  # fmt: skip
 
     def predict(self, cluster: int, time: float, step: float, restart: bool) -> None:
-        self._predict(cluster, time, step, lambda: self.operator.predict(cluster, step, restart))
+        op = self.operator
+        predict = op.begin if self.march.pieces else op.predict
+        self._predict(cluster, time, step, lambda: predict(cluster, step, restart))
+
+    def ready(self, cluster: int) -> bool:
+        """Whether what other processes owe the next correction is here."""
+        return self.exchange is None or self.exchange.ready(cluster)
+
+    def finish(self, cluster: int) -> bool:
+        """Go on with plain cells, a piece at a time: in between, messages are moved and whoever can go on does."""
+        started = clock.perf_counter()
+        begin, end = self.layout.plain_ranges[cluster]
+        more = self.operator.finish(cluster, max(PIECE * self.threads, (end - begin) // 8))
+        self.seconds["predict"] += clock.perf_counter() - started
+        if more and self.exchange:
+            self.exchange.poll()
+        return more
+
+    def early(self, cluster: int, time: float, step: float) -> bool:
+        """Friction and drives while messages are on their way."""
+        if cluster in self.solved or not self.exchange or not self.exchange.early(cluster):
+            return False
+        self.solved.add(cluster)
+        self._solve(cluster, time, step)
+        return bool(self.fault or self.driven)
 
     def _predict(self, cluster: int, time: float, step: float, action: Callable[[], None]) -> None:
         start = clock.perf_counter()
@@ -140,8 +169,6 @@ class Engine:
             hook(cluster, time, step)
         middle = clock.perf_counter()
         action()
-        if self.exchange:
-            self.exchange.all_predicted(cluster)
         done = clock.perf_counter()
         for hook in self.predicted:
             hook(cluster, time, step)
@@ -161,10 +188,17 @@ class Engine:
         solved = self._solve_friction(cluster, time, step)
         self.operator.correct_watched(cluster, step, offset)
         self._corrected(cluster, time, step, solved)
-        self._predict(cluster, time + step, following, lambda: self.operator.turn(cluster, following, restart))
+        turn = self.operator.begin_turn if self.march.pieces else self.operator.turn
+        self._predict(cluster, time + step, following, lambda: turn(cluster, following, restart))
 
     def _solve_friction(self, cluster: int, time: float, step: float) -> float:
-        """Returns when it was done."""
+        """Unless it was early; returns when it was done."""
+        if cluster in self.solved:
+            self.solved.discard(cluster)
+            return clock.perf_counter()
+        return self._solve(cluster, time, step)
+
+    def _solve(self, cluster: int, time: float, step: float) -> float:
         start = clock.perf_counter()
         if self.fault:
             self.fault.correct(cluster, time, step)

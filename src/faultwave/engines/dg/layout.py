@@ -75,13 +75,17 @@ class Layout:
     outgoing: np.ndarray  # (2, positions, 4) where the waves of the next step go; ``incoming`` but for kept cells
     aside: np.ndarray  # (positions, 4) a second slot for faces with friction; ``own`` elsewhere
     wave_slots: int
-    accumulate: Ranged  # own slot, sums of even and of odd steps of the slower side
+    accumulate: Ranged  # own slot, sums of even and of odd steps of the slower side; see ``sums``
     integrate: Ranged  # derivative traces of the slower side, own slot
     channels: tuple[Channel, ...] = ()  # to other processes
 
     @property
     def clusters(self) -> int:
         return len(self.keep_ranges)
+
+    def sums(self, cluster: int) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Ranges of ``accumulate``: of a cluster's special cells, those at the border among them, and of its plain ones."""
+        return self.accumulate.ranges[2 * cluster], self.accumulate.ranges[2 * cluster + 1]
 
 
 def ranged(rows: np.ndarray, cluster: np.ndarray, clusters: int, lanes: int, padding: np.ndarray) -> Ranged:
@@ -187,8 +191,9 @@ def build_layout(
     c = placement[c]
     even = 4 * size + summed[c, f]
     sums_list = ranged(
-        np.stack([inside[c, f], even, even + count], 1), cluster[c], clusters, lanes, np.array([trash, trash, trash])
-    )
+        np.stack([inside[c, f], even, even + count], 1), 2 * cluster[c] + (group[c] % 3 == 2), 2 * clusters, lanes,
+        np.array([trash, trash, trash]),
+    )  # fmt: skip
     joins = ranged(np.stack([near_slow[c, f], inside[c, f]], 1), cluster[c], clusters, lanes, np.array([0, trash]))
     return Layout(
         cell_at, position, placed.ranges[0::3], placed.ranges[1::3], placed.ranges[2::3], history, 1 + int(keep.sum()),

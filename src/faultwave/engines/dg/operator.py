@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,19 @@ def shapely(condition: float) -> bool:
     return condition <= 30.0
 
 
+@dataclass
+class Rest:
+    """Plain cells from ``at`` on that a step has left for later; the sums of that step follow them."""
+
+    name: str
+    at: int
+    end: int
+    turn: int
+    weights: dict[str, list[float]]
+    sums: int
+    restart: bool
+
+
 class Operator:
     """Advances dofs cluster by cluster. ``q`` holds them in the components of ``form``; ``dofs`` gives the law's own.
 
@@ -60,9 +74,9 @@ class Operator:
         self.launches: dict[str, list[Callable[..., None]]] = {}  # by even and odd step
         self.turns = [0] * layout.clusters  # where each cluster's next waves go: even or odd
         self.sums = [0] * layout.clusters  # the same of each cluster's sums for its slower neighbour
-        self.border_corrected: Callable[[int], None] = (
-            _nothing  # once all but plain cells have, those at the border among them
-        )
+        self.rests: list[Rest | None] = [None] * layout.clusters  # of steps that have begun
+        # Once all but plain cells have, those at the border to other processes among them.
+        self.border_corrected: Callable[[int], None] = _nothing
         self.border_predicted: Callable[[int], None] = _nothing
         self._allocate()
         self._bind()
@@ -139,12 +153,16 @@ class Operator:
 
     def predict(self, cluster: int, step: float, restart: bool) -> None:
         """``restart``: this step begins together with one of the next slower cluster."""
+        self.begin(cluster, step, restart)
+        self.finish(cluster)
+
+    def begin(self, cluster: int, step: float, restart: bool) -> None:
+        """``predict`` of special cells: all that other clusters' traces, other processes and observers see; ``finish``
+        does the rest."""
         weights = self._weights(step)
         self._run("predict_keep", self.layout.watched_ranges[cluster], self.turns[cluster], **weights)
         self._run("predict_keep", self.layout.keep_ranges[cluster], self.turns[cluster], **weights)
-        self.border_predicted(cluster)
-        self._run("predict", self.layout.plain_ranges[cluster], self.turns[cluster], **weights)
-        self._predicted(cluster, restart)
+        self._begun(cluster, "predict", weights, restart)
 
     def correct(self, cluster: int, step: float, offset: float) -> None:
         """``offset``: start of this step after the start of the slower neighbour's current step."""
@@ -163,23 +181,46 @@ class Operator:
 
     def turn(self, cluster: int, step: float, restart: bool) -> None:
         """After ``correct_watched``: correct the other cells and predict all, in one pass where that can be."""
+        self.begin_turn(cluster, step, restart)
+        self.finish(cluster)
+
+    def begin_turn(self, cluster: int, step: float, restart: bool) -> None:
+        """``turn`` of special cells, as ``begin``."""
         weights = self._weights(step)
         self._run("predict_keep", self.layout.watched_ranges[cluster], self.turns[cluster], **weights)
         self._run("turn_keep", self.layout.keep_ranges[cluster], self.turns[cluster], **weights)
         self.border_corrected(cluster)
-        self.border_predicted(cluster)
-        self._run("turn", self.layout.plain_ranges[cluster], self.turns[cluster], **weights)
-        self._predicted(cluster, restart)
+        self._begun(cluster, "turn", weights, restart)
 
     def _weights(self, step: float) -> dict[str, list[float]]:
         advance, integral = self.powers(step)
         return {"advance": advance, "integral": integral}
 
-    def _predicted(self, cluster: int, restart: bool) -> None:
+    def _begun(self, cluster: int, name: str, weights: dict[str, list[float]], restart: bool) -> None:
+        turn, (at, end) = self.turns[cluster], self.layout.plain_ranges[cluster]
         self.turns[cluster] ^= 1
         self.sums[cluster] ^= int(restart)
-        part = self.layout.accumulate.ranges[cluster]
-        self._run("accumulate", part, self.sums[cluster], keep=0.0 if restart else 1.0)
+        self._accumulate(cluster, 0, self.sums[cluster], restart)
+        self.border_predicted(cluster)
+        self.rests[cluster] = Rest(name, at, end, turn, weights, self.sums[cluster], restart)
+
+    def finish(self, cluster: int, cells: int | None = None) -> bool:
+        """Do what a step has left, or about ``cells`` of it; whether there is still more."""
+        rest = self.rests[cluster]
+        if rest is None:
+            return False
+        lanes = max(self.backend.lanes, self.backend.fixed_lanes)
+        to = rest.end if cells is None else min(rest.end, rest.at + -(-cells // lanes) * lanes)
+        self._run(rest.name, (rest.at, to), rest.turn, **rest.weights)
+        rest.at = to
+        if to < rest.end:
+            return True
+        self._accumulate(cluster, 1, rest.sums, rest.restart)
+        self.rests[cluster] = None
+        return False
+
+    def _accumulate(self, cluster: int, kind: int, sums: int, restart: bool) -> None:
+        self._run("accumulate", self.layout.sums(cluster)[kind], sums, keep=0.0 if restart else 1.0)
 
     def _run(self, name: str, part: tuple[int, int], turn: int = 0, **scalars: Any) -> None:
         if part[1] > part[0]:
