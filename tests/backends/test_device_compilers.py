@@ -11,6 +11,7 @@ from faultwave.base.errors import BackendError, InputError
 from faultwave.engines.dg import kernels
 from faultwave.engines.dg.forms import form
 from faultwave.kernels.language import Kernel
+from faultwave.run.fd.kernels import built, stencil_report, step_cost
 from faultwave.run.kernels import all_kernels, kernel_report
 
 cuda = pytest.mark.skipif(bool(missing("cuda")), reason=missing("cuda"))
@@ -99,3 +100,36 @@ def test_text_that_does_not_compile_is_told(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(compilers, "lower", lambda *a: (text + "nonsense", made))
     with pytest.raises(BackendError, match="(?s)compiling correct for sm_90 failed: .*nonsense"):
         build(hot(2)[0], "sm_90", False)
+
+
+STENCILS = ("velocity", "stress", "stress_q", "stress_layer_z_q_along", "surface_normal")
+
+
+def check_stencil(name: str, arch: str) -> None:
+    made = built(name, arch, True)
+    assert made.spilled == 0 and made.stack == 0 and 8 <= made.registers <= 72, name
+    assert made.groups >= 3, name
+
+
+@cuda
+@pytest.mark.parametrize("name", STENCILS)
+def test_stencils_do_not_spill(name: str) -> None:
+    check_stencil(name, "sm_90")
+
+
+@hip
+def test_stencils_on_cdna() -> None:
+    for name in STENCILS:
+        check_stencil(name, "gfx90a")
+
+
+@cuda
+def test_report_of_stencils() -> None:
+    """With attenuation a step reads and writes 9 + 6 numbers, the velocities once more, and reads 10 coefficients of two bytes."""
+    assert step_cost(True, True)[0] == 4 * (9 + 3 + 12 + 12 + 3) + 2 * 10
+    assert step_cost(False, True)[0] == 4 * (9 + 3 + 6 + 6 + 3) + 2 * 8
+    title, header, rows = stencil_report("sm_90", ["stress_q"])
+    assert "H200" in title and len(rows) == 1 and len(rows[0]) == len(header)
+    assert float(rows[0][-1]) == pytest.approx(4.8e12 / float(rows[0][-3]) / 1e9, rel=0.01)
+    with pytest.raises(InputError, match="kernel: 'strss' does not exist.*did you mean 'stress'"):
+        stencil_report("sm_90", ["strss"])

@@ -6,7 +6,7 @@ The padding left of a row is also the padding right of the row before.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,7 +59,7 @@ class GridArrays:
         raw = np.zeros(size * dtype.itemsize + 64, np.uint8)
         start = -raw.ctypes.data % 64
         self.storage[group] = raw[start : start + size * dtype.itemsize].view(dtype)
-        lo = box.lo if layout.kind == "grid" else (0, 0, 0)
+        lo = box.lo if layout.kind == "grid" else (0, 0, box.lo[2])
         if layout.kind == "line":
             plane = row = 0
             lo = (0, 0, box.lo["zyx".index(layout.axis)])
@@ -77,7 +77,7 @@ class GridArrays:
             start = self.origin[name] + lo[k]
             return storage[start : start + hi[k] - lo[k]]
         if layout.kind == "parity":
-            lo, hi, halo = (0, 0, 0), (2, 2, layout.box.shape[2]), 0
+            lo, hi, halo = (0, 0, lo[2]), (2, 2, hi[2]), 0
         if halo > layout.halo:
             raise ValueError(f"{name} has a halo of {layout.halo} points, not {halo}")
         first = self.origin[name] + (lo[0] - halo) * strides.plane + (lo[1] - halo) * strides.row + lo[2] - halo
@@ -91,6 +91,11 @@ class GridArrays:
         """Address of point (0, 0, 0) of the array, which need not lie in it."""
         storage = self.storage[self.group[name]]
         return int(storage.ctypes.data) + self.origin[name] * storage.itemsize
+
+    def finite(self, names: Iterable[str]) -> bool:
+        """Whether the sums of arrays are numbers."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return all(bool(np.isfinite(self.view(name).sum(dtype=np.float64))) for name in names)
 
     @property
     def halves(self) -> frozenset[str]:

@@ -6,20 +6,30 @@ from typing import Annotated
 
 import typer
 
+from faultwave.base.errors import InputError, Problem
 from faultwave.cli import screen
 
 app = typer.Typer(help="Look at the kernels that a run would use.", no_args_is_help=True)
 
 Order = Annotated[int, typer.Option("--order", help="Convergence order, 2 to 8.")]
-Precision = Annotated[str, typer.Option("--precision", help="double or single.")]
+PrecisionOrOwn = Annotated[
+    str, typer.Option("--precision", help="double or single; default double, on grids single.", show_default=False)
+]
+Engine = Annotated[str, typer.Option("--engine", help="dg, or fd: the stencils of a step on a grid.")]
 Law = Annotated[str, typer.Option("--law", help="Wave physics; see faultwave laws.")]
 
 
 @app.command("list", epilog="Example: faultwave kernels list --order 4")
-def list_kernels(order: Order = 4, law: Law = "elastic") -> None:
+def list_kernels(order: Order = 4, law: Law = "elastic", engine: Engine = "dg") -> None:
     """Name every kernel with what it costs."""
     from faultwave.run.kernels import kernel_table
 
+    if _grids(engine):
+        from faultwave.run.fd.kernels import stencil_table
+
+        header, rows = stencil_table()
+        screen.out().print(screen.table("stencils of a step on a grid", rows, header))
+        return
     header, rows = kernel_table(order, law)
     screen.out().print(screen.table(f"kernels of the {law} law at order {order}", rows, header))
 
@@ -31,13 +41,20 @@ def show(
         str, typer.Option("--backend", help="Where it would run: cpu, cuda, hip, opencl or numpy.")
     ] = "cpu",
     order: Order = 4,
-    precision: Precision = "double",
+    precision: PrecisionOrOwn = "",
     law: Law = "elastic",
+    engine: Engine = "dg",
 ) -> None:
     """Print one kernel at every stage of its lowering: the statements, then what the backend makes of them."""
     from faultwave.run.kernels import kernel_stages
 
-    for stage, text in kernel_stages(name, backend=backend, order=order, precision=precision, law=law):
+    if _grids(engine):
+        from faultwave.run.fd.kernels import stencil_stages
+
+        stages = stencil_stages(name, backend, precision or "single")
+    else:
+        stages = kernel_stages(name, backend=backend, order=order, precision=precision or "double", law=law)
+    for stage, text in stages:
         screen.heading(stage)
         typer.echo(text)
 
@@ -48,13 +65,26 @@ def report(
     backend: Annotated[str, typer.Option("--backend", help="cuda or hip.")] = "cuda",
     arch: Annotated[str, typer.Option("--arch", help="sm_70 to sm_100, gfx90a, gfx942; default sm_90 or gfx90a.")] = "",
     order: Order = 4,
-    precision: Precision = "double",
+    precision: PrecisionOrOwn = "",
     law: Law = "elastic",
+    engine: Engine = "dg",
 ) -> None:
     """Compile kernels for a graphics processor that need not be here: registers, spills, fast memory, occupancy, and the rate
     that its memory and arithmetic allow at most."""
     from faultwave.run.kernels import kernel_report
 
     chosen = arch or {"cuda": "sm_90", "hip": "gfx90a"}.get(backend, backend)
-    title, header, rows = kernel_report(chosen, names or (), order, precision, law)
+    if _grids(engine):
+        from faultwave.run.fd.kernels import stencil_report
+
+        title, header, rows = stencil_report(chosen, names or (), precision or "single")
+    else:
+        title, header, rows = kernel_report(chosen, names or (), order, precision or "double", law)
     screen.out().print(screen.table(title, rows, header))
+
+
+def _grids(engine: str) -> bool:
+    """Whether kernels of the engine on grids are meant. Raises InputError for engines that do not exist."""
+    if engine not in ("dg", "fd"):
+        raise InputError(Problem("--engine", f"'{engine}' does not exist", "dg, fd"))
+    return engine == "fd"

@@ -20,7 +20,7 @@ several steps in one pass through memory, because of these rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -138,6 +138,18 @@ class Program:
     periodic: frozenset[Axis] = frozenset()
 
 
+Work = Sequence[Sequence[Sequence[Box]]]
+"""Disjoint boxes to work on, by half-step (level after level, step after step) and slot: the launches of the level in their order, then
+its injections, then its tapes, which are taken all or (no box) not at all."""
+
+
+def whole_work(program: Program, level: int) -> list[list[Box]]:
+    """All that is done in a level, by slot."""
+    far = tuple(v - 4 * REACH for v in program.box.lo), tuple(v + 4 * REACH for v in program.box.hi)
+    all_points = Box(*far)  # type: ignore[arg-type]
+    return [*([launch.box] for launch in program.levels[level]), [all_points], [all_points]]
+
+
 class Runner(Protocol):
     """A program made ready by a backend."""
 
@@ -146,11 +158,20 @@ class Runner(Protocol):
     def view(self, name: str, halo: int = 0) -> np.ndarray:
         """Array ``name`` as (nz, ny, nx), with so many points of its halo around; writing to it changes the array."""
 
+    def values(self, name: str, halo: int = 0) -> np.ndarray:
+        """The same, to be read only and until the next step; where arrays live on a device, that is cheaper."""
+
+    def finite(self, names: Iterable[str]) -> bool:
+        """Whether the numbers of arrays are finite, as far as a quick look tells; one that is not spreads to all of them soon."""
+
     def prepare(self, steps: int) -> None:
         """Get ready for about so many steps, on a state of zeros: measure what is fastest where that pays."""
 
-    def run(self, steps: int, amplitudes: np.ndarray) -> list[np.ndarray]:
-        """Advance by ``steps``; amplitudes (levels, steps, sources). Returns the tapes, each (steps, points)."""
+    def run(self, steps: int, amplitudes: np.ndarray, work: Work | None = None) -> list[np.ndarray]:
+        """Advance by ``steps``; amplitudes (levels, steps, sources). Returns the tapes, each (steps, points).
+
+        ``work``: only that part of the steps, within the boxes of the launches; tapes not taken are zeros.
+        """
 
     @property
     def nbytes(self) -> int:

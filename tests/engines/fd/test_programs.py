@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from faultwave.backends import missing
 from faultwave.backends.cpu.stencil import Blocking
 from faultwave.engines.fd.program import STRESS_LEVEL, VELOCITY_LEVEL
 from faultwave.kernels.stencil import Injection, Tape
@@ -49,6 +50,32 @@ def test_cpu_is_numpy(variant, precision):
         scale = np.abs(values).max()
         assert scale > 0, name
         assert np.abs(found[name] - values).max() <= (3e-6 if precision == "single" else 1e-14) * scale, name
+
+
+@pytest.mark.skipif(bool(missing("opencl")), reason=missing("opencl"))
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("precision", ["single", "double"])
+def test_opencl_is_numpy_to_the_last_bit(variant, precision):
+    """Every operation rounds by itself there."""
+    expected, found = run(variant, "numpy", precision), run(variant, "opencl", precision)
+    for name, values in expected.items():
+        assert np.abs(values).max() > 0 and np.array_equal(found[name], values), name
+
+
+@pytest.mark.skipif(bool(missing("opencl")), reason=missing("opencl"))
+def test_what_is_changed_here_reaches_the_device():
+    of = scheme(SHAPE)
+    here, there = (runner(of, backend) for backend in ("numpy", "opencl"))
+    for made in (here, there):
+        made.run(2, np.zeros((2, 2, 1)))
+        made.view("w")[5, 6, 7] = 1.0
+        made.run(3, np.zeros((2, 3, 1)))
+        assert made.finite(["w"]) and not made.values("u", 2).sum() == 0
+    assert np.array_equal(here.values("sxx"), there.values("sxx"))
+    with pytest.raises(ValueError, match="read-only"):
+        there.values("u")[0, 0, 0] = 1.0
+    there.view("sxz")[3, 3, 3] = np.nan
+    assert not there.finite(["w"])
 
 
 @pytest.mark.parametrize("variant", [v for v in VARIANTS if v != "periodic"])

@@ -5,10 +5,13 @@ import numpy as np
 import pytest
 
 import faultwave as fw
+from faultwave.backends import missing
 from faultwave.base.errors import InputError, RunError
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 
 from .test_grids import case
+
+opencl = pytest.mark.skipif(bool(missing("opencl")), reason=missing("opencl"))
 
 
 def settings(folder, **changes):
@@ -48,7 +51,9 @@ class Stopped:
         self.sim.interrupted |= progress.time >= self.time
 
 
-@pytest.mark.parametrize(("stop", "backend"), [(0.27, "cpu"), (0.27, "numpy")])
+@pytest.mark.parametrize(
+    ("stop", "backend"), [(0.27, "cpu"), (0.27, "numpy"), pytest.param(0.27, "opencl", marks=opencl)]
+)
 def test_resumed_is_undisturbed(tmp_path, stop, backend, monkeypatch):
     monkeypatch.setattr("faultwave.run.fd.simulation.CHUNK_SECONDS", 0.0)
     fw.simulate(settings(tmp_path / "whole", numerics__backend=backend)).run()
@@ -62,6 +67,19 @@ def test_resumed_is_undisturbed(tmp_path, stop, backend, monkeypatch):
     assert whole.keys() == parts.keys() and any(k.startswith("surface/") for k in whole)
     for name, values in whole.items():
         assert np.array_equal(values, parts[name]), name
+
+
+@opencl
+def test_a_whole_run_on_a_device(tmp_path):
+    """Every number of every file: as NumPy computes it to the last bit, as the processor's own backend does to rounding."""
+    for backend in ("numpy", "opencl", "cpu"):
+        fw.simulate(settings(tmp_path / backend, numerics__backend=backend)).run()
+    numpy, device, cpu = (numbers(tmp_path / n) for n in ("numpy", "opencl", "cpu"))
+    assert numpy.keys() == device.keys() == cpu.keys()
+    for name, values in numpy.items():
+        assert np.array_equal(values, device[name]), name
+        if isinstance(values, np.ndarray) and values.dtype.kind == "f" and "D5" not in name:
+            assert np.abs(values - cpu[name]).max() <= 2e-5 * np.abs(values).max(), name
 
 
 def test_an_older_checkpoint_gives_the_same(tmp_path):

@@ -13,7 +13,7 @@ import json
 import os
 import platform
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from importlib import resources
 from typing import Any
@@ -26,7 +26,10 @@ from faultwave.backends.grid import GridArrays, offsets, wrap_axis
 from faultwave.backends.numpy.stencil import written
 from faultwave.base import cores
 from faultwave.base.log import get_logger
-from faultwave.kernels.stencil import REACH, Axis, Launch, Program, check, record
+from faultwave.kernels.stencil import REACH, Axis, Box, Launch, Program, Work, check, record, whole_work
+
+MOST_BOXES = 6
+"""Boxes that a launch may be given in a half-step: what is left of a box around a hole."""
 
 WORTH_TUNING = 2e10
 """Point updates of a run below which measuring takes longer than it saves."""
@@ -52,10 +55,7 @@ def lower(program: Program, arrays: GridArrays, lanes: int) -> str:
         for launch in launches:
             text, pointers = _row_function(program, arrays, launch, names)
             function = functions.setdefault(text, f"row_{len(functions)}_{launch.stencil.name}")
-            (z0, y0, x0), (z1, y1, x1) = launch.box.lo, launch.box.hi
-            entries.append(
-                f"  {{{function}, {level}, {launch.lag}, {z0}, {z1}, {y0}, {y1}, {x0}, {x1}, {{{', '.join(map(str, pointers))}}}}},"
-            )
+            entries.append(f"  {{{function}, {level}, {launch.lag}, {{{', '.join(map(str, pointers))}}}}},")
     most = max(len(e.rsplit("{", 1)[1].split(",")) for e in entries)
     bodies = [text.replace("ROW_NAME", name) for text, name in functions.items()]
     return (
@@ -64,13 +64,13 @@ def lower(program: Program, arrays: GridArrays, lanes: int) -> str:
         f"#define Z0 {program.box.lo[0]}\n#define Z1 {program.box.hi[0]}\n#define Y0 {program.box.lo[1]}\n#define Y1 {program.box.hi[1]}\n"
         "typedef V U __attribute__((aligned(4), may_alias));\n"
         "#define LOAD(p) (*(const U *)(p))\n#define STORE(p, v) (*(U *)(p) = (v))\n"
+        f"{resources.files('faultwave.backends.cpu').joinpath('tail.h').read_text()}\n"
         + (f"{resources.files('faultwave.backends.cpu').joinpath('half.h').read_text()}\n" if arrays.halves else "")
         + "\n".join(bodies)
         + "\ntypedef void (*row_function)(R *const *, const R *, long, long, long, long);\n"
-        "static const struct entry {\n  row_function row;\n  int level, lag;\n  long z0, z1, y0, y1, x0, x1;\n"
-        "  int array[MOST_ARRAYS];\n} entries[] = {\n"
+        "static const struct entry {\n  row_function row;\n  int level, lag, array[MOST_ARRAYS];\n} entries[] = {\n"
         + "\n".join(entries)
-        + f"\n}};\n#define ENTRIES {len(entries)}\n{loop}"
+        + f"\n}};\n#define ENTRIES {len(entries)}\n#define MOST_BOXES {MOST_BOXES}\n{loop}"
     )
 
 
@@ -117,7 +117,7 @@ def _row_function(program: Program, arrays: GridArrays, launch: Launch, names: l
         else:
             inputs[key] = (f"SPLAT(scalar[{scalars.index(formal)}])", False)
     formula = Formula(inputs, "f")
-    stores = [f"STORE({place(name)} + i, {formula.emit(value)});" for name, value in writes.items()]
+    values = [(place(name), formula.emit(value)) for name, value in writes.items()]
     front: dict[str, tuple[int, int]] = {}  # of each array of this box, the plane farthest ahead and its last row
     for key in reads:
         if key[0] == "at" and program.arrays[launch.names.get(key[1], key[1])].box == launch.box:
@@ -133,7 +133,10 @@ def _row_function(program: Program, arrays: GridArrays, launch: Launch, names: l
         *(f"  {line}" for line in formula.scopes[0].lines),
         "  for (long i = x0; i < x1; i += LANES) {",
         *(f"    {line}" for line in (*fetches, *formula.scopes[1].lines)),
-        *(f"    {line}" for line in stores),
+        "    if (__builtin_expect(x1 - i < LANES, 0)) {",
+        *(f"      STORE_PART({where} + i, {value}, x1 - i);" for where, value in values),
+        "      break;\n    }",
+        *(f"    STORE({where} + i, {value});" for where, value in values),
         "  }\n}",
     ]
     return "\n".join(lines), pointers
@@ -158,6 +161,7 @@ class StencilRunner:
         self._base = (ctypes.c_void_p * len(program.arrays))(*[self.arrays.address(n) for n in program.arrays])
         self._scalars = np.array(list(program.scalars.values()), dtype)
         self._points = _PointLists(program, self.arrays)
+        self._whole = np.stack([self._listed(n, whole_work(program, n)) for n in range(self._levels)])
 
     def view(self, name: str, halo: int = 0) -> np.ndarray:
         return self.arrays.view(name, halo)
@@ -166,34 +170,62 @@ class StencilRunner:
     def nbytes(self) -> int:
         return self.arrays.nbytes
 
-    def run(self, steps: int, amplitudes: np.ndarray) -> list[np.ndarray]:
+    def values(self, name: str, halo: int = 0) -> np.ndarray:
+        return self.arrays.view(name, halo)
+
+    def finite(self, names: Iterable[str]) -> bool:
+        return self.arrays.finite(names)
+
+    def run(self, steps: int, amplitudes: np.ndarray, work: Work | None = None) -> list[np.ndarray]:
         real = self.arrays.dtype
         values = np.ascontiguousarray(amplitudes, real)
         tapes = np.zeros((steps, max(1, self._points.taped)), real)
+        parts = None if work is None else np.stack([self._listed(n % self._levels, w) for n, w in enumerate(work)])
         if self.program.periodic:
-            self._level_by_level(steps, values, tapes)
+            self._level_by_level(steps, values, tapes, parts)
         else:
             for start in range(0, steps, self.blocking.steps):
                 count = min(self.blocking.steps, steps - start)
-                self._call(self._run, start, count, values, tapes, self.blocking.rows, self.threads)
+                if parts is None:
+                    half_steps = np.concatenate([self._whole] * count)
+                else:
+                    half_steps = parts[start * self._levels : (start + count) * self._levels]
+                self._call(self._run, start, count, values, tapes, half_steps, self.blocking.rows, self.threads)
         return [tapes[:, a:b] for a, b in self._points.parts]
 
-    def _call(self, function: Any, start: int, count: int, values: np.ndarray, tapes: np.ndarray, *more: int) -> None:
+    @property
+    def _levels(self) -> int:
+        return len(self.program.levels)
+
+    def _listed(self, level: int, boxes: Sequence[Sequence[Box]]) -> np.ndarray:
+        """(entries + 2, MOST_BOXES, 6): the boxes of a half-step as the loop reads them; those that are missing are empty."""
+        result = np.zeros((sum(map(len, self.program.levels)) + 2, MOST_BOXES, 6), np.int64)
+        first = sum(map(len, self.program.levels[:level]))
+        slots = [*range(first, first + len(self.program.levels[level])), -2, -1]
+        for slot, listed in zip(slots, boxes, strict=True):
+            for n, box in enumerate(listed):
+                result[slot, n] = np.stack([box.lo, box.hi], 1).reshape(-1)
+        return result
+
+    def _call(
+        self, function: Any, start: int, count: int, values: np.ndarray, tapes: np.ndarray, work: np.ndarray, *more: int
+    ) -> None:
         p = self._points
         function(
             self._base, _pointer(self._scalars), ctypes.c_long(start), ctypes.c_long(count),
             _pointer(values), ctypes.c_long(values.shape[1]), ctypes.c_long(values.shape[2]),
             _pointer(p.rows), _pointer(p.where), _pointer(p.weight), _pointer(p.source),
             _pointer(p.tape_rows), _pointer(p.tape_where), _pointer(p.tape_number),
-            _pointer(tapes), ctypes.c_long(tapes.shape[1]), *map(ctypes.c_long, more),
+            _pointer(p.columns), _pointer(tapes), ctypes.c_long(tapes.shape[1]), _pointer(work), *map(ctypes.c_long, more),
         )  # fmt: skip
 
-    def _level_by_level(self, steps: int, values: np.ndarray, tapes: np.ndarray) -> None:
+    def _level_by_level(self, steps: int, values: np.ndarray, tapes: np.ndarray, parts: np.ndarray | None) -> None:
         for step in range(steps):
             for number, level in enumerate(self.program.levels):
-                for part in range(3):
-                    self._call(self._level, step, 1, values, tapes, number, part)
-                    for axis in self.program.periodic if part < 2 else ():
+                work = self._whole[number] if parts is None else parts[step * self._levels + number]
+                for turn in range(3):
+                    self._call(self._level, step, 1, values, tapes, work, number, turn)
+                    for axis in self.program.periodic if turn < 2 else ():
                         self._wrap(level, axis)
 
     def _wrap(self, level: Sequence[Launch], axis: Axis) -> None:
@@ -286,6 +318,7 @@ class _PointLists:
         self.arrays, self.program = arrays, program
         item = arrays.dtype.itemsize
         where, weight, source, row = [], [], [], []
+        columns = [i.points[:, 2] for i in program.injections]
         for i in program.injections:
             where.append(self._elements(i.array, i.points))
             weight.append(i.weights)
@@ -295,6 +328,7 @@ class _PointLists:
         self.where = (_joined(where, np.int64) * item)[order] + 0
         self.weight = _joined(weight, arrays.dtype)[order]
         self.source = _joined(source, np.int64)[order]
+        self.columns = _joined(columns, np.int64)[order]
         where, row, parts, at = [], [], [], 0
         for t in program.tapes:
             where.append(self._elements(t.array, t.points))

@@ -16,6 +16,7 @@ import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Generic, Protocol, TypeVar
 
 from faultwave.backends.device.lower import lower
 from faultwave.backends.device.schedule import Plan
@@ -26,12 +27,28 @@ from faultwave.kernels.language import Kernel
 _RESERVED = 1024  # bytes of fast memory the system keeps of every group
 
 
+class Shape(Protocol):
+    """What a kernel asks of a multiprocessor: bytes of fast memory and threads of a group."""
+
+    @property
+    def target(self) -> Target: ...
+
+    @property
+    def shared(self) -> int: ...
+
+    @property
+    def threads(self) -> int: ...
+
+
+S = TypeVar("S", bound=Shape)
+
+
 @dataclass(frozen=True)
-class Built:
+class Built(Generic[S]):
     """A compiled kernel: ``registers`` a thread; ``spilled`` bytes a thread moved to memory for want of them, ``stack`` bytes
     of private memory a thread; ``size`` of the object."""
 
-    plan: Plan
+    plan: S
     registers: int
     spilled: int
     stack: int
@@ -52,11 +69,15 @@ class Built:
         return self.groups * self.plan.threads / 2048
 
 
-def build(kernel: Kernel, arch: str, single: bool) -> Built:
+def build(kernel: Kernel, arch: str, single: bool) -> Built[Plan]:
     """Compile ``kernel`` for an architecture; raises BackendError where the compiler is not there or does not like the text."""
-    target = target_of(arch)
-    text, made = lower(kernel, target, single)
-    return (_with_nvrtc if target.dialect == "cuda" else _with_hipcc)(kernel.name, text, made, target)
+    text, made = lower(kernel, target_of(arch), single)
+    return build_text(kernel.name, text, made)
+
+
+def build_text(name: str, text: str, made: S) -> Built[S]:
+    """Compile the text of a kernel for the target it was made for; raises BackendError."""
+    return (_with_nvrtc if made.target.dialect == "cuda" else _with_hipcc)(name, text, made, made.target)
 
 
 def target_of(arch: str) -> Target:
@@ -93,7 +114,7 @@ def _nvrtc() -> ctypes.CDLL | None:
     return None
 
 
-def _with_nvrtc(name: str, text: str, made: Plan, target: Target) -> Built:
+def _with_nvrtc(name: str, text: str, made: S, target: Target) -> Built[S]:
     library = _nvrtc()
     if library is None:
         raise BackendError(missing("cuda"))
@@ -116,7 +137,7 @@ def _with_nvrtc(name: str, text: str, made: Plan, target: Target) -> Built:
     return Built(made, registers, stores + loads, stack, size.value)
 
 
-def _with_hipcc(name: str, text: str, made: Plan, target: Target) -> Built:
+def _with_hipcc(name: str, text: str, made: S, target: Target) -> Built[S]:
     if why := missing("hip"):
         raise BackendError(why)
     with tempfile.TemporaryDirectory() as folder:
@@ -146,4 +167,4 @@ def _numbers(pattern: str, text: str) -> tuple[int, ...]:
     return tuple(map(int, found.groups()))
 
 
-__all__ = ["Built", "build", "missing", "target_of"]
+__all__ = ["Built", "build", "build_text", "missing", "target_of"]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from faultwave.backends.grid import GridArrays, offsets, wrap_axis
-from faultwave.kernels.stencil import REACH, Axis, Box, Launch, Layout, Program, check, record
+from faultwave.kernels.stencil import REACH, Axis, Box, Launch, Layout, Program, Work, check, record, whole_work
 
 
 class _Slices:
@@ -34,8 +35,8 @@ class _Slices:
 
     def parity(self, name: str) -> np.ndarray:
         (z0, y0, x0), (z1, y1, x1) = self.launch.box.lo, self.launch.box.hi
-        table = self.arrays.view(self._name(name))
-        return table[np.ix_(np.arange(z0, z1) % 2, np.arange(y0, y1) % 2, np.arange(x0, x1))]
+        table, first = self.arrays.view(self._name(name)), self.program.arrays[self._name(name)].box.lo[2]
+        return table[np.ix_(np.arange(z0, z1) % 2, np.arange(y0, y1) % 2, np.arange(x0, x1) - first)]
 
     def scalar(self, name: str) -> Any:
         return self.arrays.dtype.type(self.program.scalars[name])
@@ -59,6 +60,12 @@ class StencilRunner:
     def view(self, name: str, halo: int = 0) -> np.ndarray:
         return self.arrays.view(name, halo)
 
+    def values(self, name: str, halo: int = 0) -> np.ndarray:
+        return self.arrays.view(name, halo)
+
+    def finite(self, names: Iterable[str]) -> bool:
+        return self.arrays.finite(names)
+
     @property
     def nbytes(self) -> int:
         return self.arrays.nbytes
@@ -66,44 +73,53 @@ class StencilRunner:
     def prepare(self, steps: int) -> None:
         """Nothing to choose."""
 
-    def run(self, steps: int, amplitudes: np.ndarray) -> list[np.ndarray]:
+    def run(self, steps: int, amplitudes: np.ndarray, work: Work | None = None) -> list[np.ndarray]:
         program = self.program
         tapes = [np.zeros((steps, len(t.points)), self.arrays.dtype) for t in program.tapes]
+        every = [whole_work(program, number) for number in range(len(program.levels))]
         for step in range(steps):
             for number, level in enumerate(program.levels):
+                boxes = every[number] if work is None else work[step * len(program.levels) + number]
                 for lagging in (False, True):
-                    for launch in level:
+                    for launch, parts in zip(level, boxes, strict=False):
                         if (launch.lag > 0) == lagging:
-                            self._launch(launch)
+                            for part in parts:
+                                self._launch(replace(launch, box=part))
                     if not lagging:
-                        self._inject(number, amplitudes[number, step])
+                        self._inject(number, amplitudes[number, step], boxes[-2])
                     for axis in program.periodic:
                         self._wrap(level, axis)
                 for tape, listed in zip(tapes, program.tapes, strict=True):
-                    if listed.level == number:
+                    if listed.level == number and boxes[-1]:
                         view = self.view(listed.array, REACH)
                         tape[step] = view[offsets(program.arrays, listed.array, listed.points, view)]
         return tapes
 
     def _launch(self, launch: Launch) -> None:
+        if not launch.box.points:
+            return
         point = _Slices(self.arrays, self.program, launch)
         values = {name: np.array(v) for name, v in launch.stencil.function(point).items()}
         for name, value in values.items():
             point.at(name)[...] = value
 
-    def _inject(self, level: int, amplitude: np.ndarray) -> None:
+    def _inject(self, level: int, amplitude: np.ndarray, boxes: Sequence[Box]) -> None:
         for i in self.program.injections:
             if i.level == level:
                 view = self.view(i.array, REACH)
-                index = offsets(self.program.arrays, i.array, i.points, view)
-                np.add.at(view, index, (i.weights * amplitude[i.sources]).astype(view.dtype))
+                acting = np.zeros(len(i.points), bool)
+                for box in boxes:
+                    acting |= ((i.points >= box.lo) & (i.points < box.hi)).all(1)
+                index = offsets(self.program.arrays, i.array, i.points[acting], view)
+                strength = i.weights.astype(view.dtype) * amplitude.astype(view.dtype)[i.sources]
+                np.add.at(view, index, strength[acting])
 
     def _wrap(self, level: Sequence[Launch], axis: Axis) -> None:
         for name in written(level, self.program):
             wrap_axis(self.view(name, REACH), "zyx".index(axis))
 
 
-def written(level: Sequence[Launch], program: Program) -> list[str]:
-    """Names of the arrays with a halo that the launches of a level write."""
+def written(level: Sequence[Launch], program: Program, with_halo: bool = True) -> list[str]:
+    """Names of the arrays that the launches of a level write, those with a halo or all."""
     names = dict.fromkeys(launch.names.get(n, n) for launch in level for n in record(launch.stencil)[1])
-    return [name for name in names if program.arrays[name].halo]
+    return [name for name in names if program.arrays[name].halo or not with_halo]

@@ -51,7 +51,7 @@ class Operator:
 
     def coefficient(self, name: str) -> np.ndarray:
         """A coefficient as it is computed with (nz, ny, nx), in SI units."""
-        return self.runner.view(name).astype(float) * self.units.of(name)
+        return self.runner.values(name).astype(float) * self.units.of(name)
 
     def _memory_coefficients(self, relaxation: Relaxation) -> None:
         """r' = A r - B (...): Crank-Nicolson of tau r_t + r = -(defect) (strain rate), with r halved (Day & Bradley 2001)."""
@@ -91,8 +91,7 @@ class Operator:
 
     def finite(self) -> bool:
         """Whether the velocities are numbers; one that is not spreads to all of them soon."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            return all(bool(np.isfinite(self.runner.view(name).sum(dtype=np.float64))) for name in VELOCITY)
+        return self.runner.finite(VELOCITY)
 
     def error(self, solution: Callable[[np.ndarray, float], np.ndarray]) -> np.ndarray:
         """Relative L2 error (9,) against solution(points, time), each quantity at its own places and time."""
@@ -101,7 +100,7 @@ class Operator:
             when = self.time - 0.5 * self.scheme.step if name in VELOCITY else self.time
             places = self.scheme.grid.places(name)
             exact = solution(places.reshape(-1, 3), when)[:, column].reshape(places.shape[:3])
-            mine = self.runner.view(name).astype(float)
+            mine = self.runner.values(name).astype(float)
             result[column] = np.sqrt(((mine - exact) ** 2).sum() / max((exact**2).sum(), 1e-300))
         return result
 
@@ -113,7 +112,7 @@ class Operator:
         h3 = self.scheme.grid.spacing**3
 
         def v(name: str) -> np.ndarray:
-            return self.runner.view(name)
+            return self.runner.values(name)
 
         def c(name: str, k: int) -> np.ndarray:
             return np.asarray(v(name)[k], float) * self.units.of(name)

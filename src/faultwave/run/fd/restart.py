@@ -77,7 +77,7 @@ class Keeper:
 def capture(sim: FdSimulation) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Notes and arrays of a checkpoint of the state now; arrays of the grid are views, to be written before the next step."""
     op, runner = sim.operator, sim.operator.runner
-    arrays = {f"grid/{name}": runner.view(name, halo) for name, halo in moving(runner.program).items()}
+    arrays = {f"grid/{name}": runner.values(name, halo) for name, halo in moving(runner.program).items()}
     notes: dict[str, Any] = {
         "time": op.time, "steps": op.steps, "grid": identity(sim), "wall": dict(sim.wall), "seconds": dict(sim.seconds),
         "case": sim.case.model_dump(mode="json", exclude_unset=True), "files": {}, "energies": [],

@@ -47,11 +47,11 @@ class SurfaceView:
         self.inner = (slice(first[1], first[1] + count[1]), slice(first[0], first[0] + count[0]))
         self.x = plan.lower[0] + grid.spacing * (np.arange(count[0]) + 0.5)
         self.y = plan.lower[1] + grid.spacing * (np.arange(count[1]) + 0.5)
-        self.top, self.spacing, self.view = float(plan.upper[2]), grid.spacing, operator.runner.view
+        self.top, self.spacing, self.values = float(plan.upper[2]), grid.spacing, operator.runner.values
 
     def __call__(self, name: str) -> np.ndarray:
         """(ny, nx) of an array, now."""
-        return np.array(self.view(name)[0][self.inner], float)
+        return np.array(self.values(name)[0][self.inner], float)
 
 
 class Snapshots:

@@ -1,0 +1,277 @@
+"""A stencil program on a device: its arrays there, a copy of them here for whoever looks, launches put into the queue."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from importlib import resources
+from typing import Any
+
+import numpy as np
+
+from faultwave.backends.device.memory import Device
+from faultwave.backends.device.stencil import THREADS, StencilPlan, head, lower_launch
+from faultwave.backends.device.target import LINE
+from faultwave.backends.grid import GridArrays, offsets
+from faultwave.backends.numpy.stencil import written
+from faultwave.base.errors import BackendError
+from faultwave.kernels.stencil import REACH, Axis, Box, Launch, Program, Work, check, whole_work
+
+TAPE_STEPS = 256
+"""Steps whose tapes wait on the device for the host."""
+
+
+class DeviceStencilRunner:
+    """Arrays live on the device; ``view`` brings a group of them here, and what is changed there goes back before the next step."""
+
+    threads = 1
+
+    def __init__(self, program: Program, precision: str, device: Device):
+        check(program)
+        dtype = {"double": np.float64, "single": np.float32}[precision]
+        self.program, self.device = program, device
+        self.arrays = GridArrays(program, dtype, LINE // np.dtype(dtype).itemsize)
+        room, needed = device.room(), self.arrays.nbytes
+        if needed > room:
+            raise BackendError(
+                f"{device.name} has {room / 2**30:.2f} GiB free; the grid needs {needed / 2**30:.2f}. "
+                "Take a larger spacing or more processes"
+            )
+        self.memory = {group: device.allocate(max(64, s.nbytes)) for group, s in self.arrays.storage.items()}
+        self.newer = dict.fromkeys(self.memory, "")  # 'host' or 'device', where only that copy is right
+        self.plans, self._launches = self._compile()
+        self.points = self._functions(["inject", "record", "copy", "not_finite"])
+        self._scalars = np.array([*program.scalars.values()] or [0.0], dtype).tobytes()
+        self._injected = [self._injections(level) for level in range(len(program.levels))]
+        self._tapes, self._taped, self._parts = self._tape_lists()
+
+    # ---- making it ready ------------------------------------------------------------------------------------------
+
+    def _compile(self) -> tuple[list[StencilPlan], list[list[tuple[StencilPlan, Any]]]]:
+        """Plans of different kernels, and those of every launch, level by level, each with its function."""
+        named: dict[str, StencilPlan] = {}
+        listed: list[list[StencilPlan]] = []
+        for level in self.program.levels:
+            listed.append([])
+            for launch in level:
+                plan = lower_launch(self.program, self.arrays, launch, "NAME", self.device.target)
+                listed[-1].append(named.setdefault(plan.text, plan))
+        functions = {}
+        for text in named:
+            name = "stencil"
+            functions[text] = self.device.build(text.replace("NAME", name), [name], None)[name]
+        return list(named.values()), [[(p, functions[p.text]) for p in level] for level in listed]
+
+    def _functions(self, names: list[str]) -> dict[str, Any]:
+        text = resources.files("faultwave.backends.device").joinpath("points.h").read_text()
+        return self.device.build(head(self.program, self.arrays, self.device.target) + text, names, None)
+
+    def _upload(self, values: np.ndarray) -> Any:
+        values = np.ascontiguousarray(values)
+        memory = self.device.allocate(max(64, values.nbytes))
+        if values.size:
+            self.device.upload(memory, values)
+        return memory
+
+    def _elements(self, name: str, points: np.ndarray) -> np.ndarray:
+        """Where points (n, 3) of an array lie in its group's memory."""
+        offsets(self.program.arrays, name, points, self.arrays.view(name, REACH))  # checks them
+        s = self.arrays.strides[name]
+        return np.asarray(points @ np.array([s.plane, s.row, 1]) + self.arrays.origin[name])
+
+    def _injections(self, level: int) -> dict[str, _Injected]:
+        """What is injected after a level, by group of arrays; every point once, its sources in the order they were given."""
+        found: dict[str, list[tuple[np.ndarray, ...]]] = {}
+        for i in self.program.injections:
+            if i.level == level and len(i.points):
+                where = self._elements(i.array, i.points)
+                found.setdefault(self.arrays.group[i.array], []).append((where, i.weights, i.sources, i.points))
+        result = {}
+        for group, parts in found.items():
+            where, weights, sources, points = (np.concatenate(p) for p in zip(*parts, strict=True))
+            order = np.argsort(where, kind="stable")
+            where, first = np.unique(where[order], return_index=True)
+            bounds = np.append(first, len(order)).astype(np.int32)
+            result[group] = _Injected(
+                points[order][first], self._upload(where.astype(np.int64)), self._upload(bounds),
+                self._upload(weights[order].astype(self.arrays.dtype)), self._upload(sources[order].astype(np.int32)),
+            )  # fmt: skip
+        return result
+
+    def _tape_lists(self) -> tuple[list[dict[str, _Taped]], int, list[tuple[int, int]]]:
+        """By level and group: points and their places on the tape; numbers of a step; parts of the tape that belong to each."""
+        at, parts, levels = 0, [], [dict[str, list[tuple[np.ndarray, ...]]]() for _ in self.program.levels]
+        for t in self.program.tapes:
+            numbers = at + np.arange(len(t.points))
+            parts.append((at, at + len(t.points)))
+            at += len(t.points)
+            group = self.arrays.group[t.array]
+            levels[t.level].setdefault(group, []).append((self._elements(t.array, t.points), numbers))
+        made: list[dict[str, _Taped]] = []
+        for level in levels:
+            made.append({})
+            for group, listed in level.items():
+                where, numbers = (np.concatenate(p) for p in zip(*listed, strict=True))
+                made[-1][group] = _Taped(
+                    len(where), self._upload(where.astype(np.int64)), self._upload(numbers.astype(np.int32))
+                )
+        return made, at, parts
+
+    # ---- looking at arrays ----------------------------------------------------------------------------------------
+
+    def _fetch(self, group: str) -> None:
+        if self.newer[group] == "device":
+            self.device.download(self.memory[group], self.arrays.storage[group])
+            self.newer[group] = ""
+
+    def view(self, name: str, halo: int = 0) -> np.ndarray:
+        """The copy here, to be written to: it goes to the device before the next step."""
+        group = self.arrays.group[name]
+        self._fetch(group)
+        self.newer[group] = "host"
+        return self.arrays.view(name, halo)
+
+    def values(self, name: str, halo: int = 0) -> np.ndarray:
+        """What ``view`` shows, to be read only."""
+        self._fetch(self.arrays.group[name])
+        found = self.arrays.view(name, halo)
+        found.flags.writeable = False
+        return found
+
+    def finite(self, names: Iterable[str]) -> bool:
+        """Whether all numbers of the groups of these arrays are finite."""
+        told = np.zeros(1, np.int32)
+        flag = self._upload(told)
+        for group in {self.arrays.group[n] for n in names}:
+            self._send(group)
+            storage = self.arrays.storage[group]
+            groups = max(1, min(1024, -(-storage.size // THREADS)))
+            numbers = [np.int64(storage.size), np.int32(groups * THREADS)]
+            self.device.launch(self.points["not_finite"], groups, THREADS, [self.memory[group], flag, *numbers])
+        self.device.download(flag, told)
+        return not told[0]
+
+    @property
+    def nbytes(self) -> int:
+        return self.arrays.nbytes
+
+    # ---- running --------------------------------------------------------------------------------------------------
+
+    def prepare(self, steps: int) -> None:
+        """Nothing to choose."""
+
+    def run(self, steps: int, amplitudes: np.ndarray, work: Work | None = None) -> list[np.ndarray]:
+        tape = np.zeros((steps, self._taped), self.arrays.dtype)
+        for group in self.memory:
+            self._send(group)
+        for first in range(0, steps, TAPE_STEPS):
+            count = min(TAPE_STEPS, steps - first)
+            self._run(amplitudes[:, first : first + count], tape[first : first + count], work)
+        for level in self.program.levels:
+            for launch in level:
+                for name in written([launch], self.program, False):
+                    self.newer[self.arrays.group[name]] = "device"
+        return [tape[:, a:b] for a, b in self._parts]
+
+    def _send(self, group: str) -> None:
+        if self.newer[group] == "host":
+            self.device.upload(self.memory[group], self.arrays.storage[group])
+            self.newer[group] = ""
+
+    def _run(self, amplitudes: np.ndarray, tape: np.ndarray, work: Work | None) -> None:
+        """Some steps, whose tapes come back together."""
+        steps = amplitudes.shape[1]
+        given = self._upload(amplitudes.astype(self.arrays.dtype))
+        taken = self._upload(tape) if tape.size else None
+        every = [whole_work(self.program, level) for level in range(len(self.program.levels))]
+        for step in range(steps):
+            for number, level in enumerate(self.program.levels):
+                boxes = every[number] if work is None else work[step * len(self.program.levels) + number]
+                for lagging in (False, True):
+                    for slot, launch in enumerate(level):
+                        if (launch.lag > 0) == lagging:
+                            for box in boxes[slot]:
+                                self._launch(self._launches[number][slot], box)
+                    if not lagging:
+                        at = (number * steps + step) * amplitudes.shape[2]
+                        self._inject(number, given, at, boxes[-2] if work else None)
+                    for axis in self.program.periodic:
+                        self._wrap(level, axis)
+                if taken is not None and boxes[-1]:
+                    self._record(number, taken, step)
+        if taken is not None:
+            self.device.download(taken, tape)
+        else:
+            self.device.finish()
+
+    def _launch(self, made: tuple[StencilPlan, Any], box: Box) -> None:
+        if not box.points:
+            return
+        plan, function = made
+        deep, high, wide = plan.grid(box.shape)
+        (z0, y0, x0), (z1, y1, x1) = box.lo, box.hi
+        extent = np.array([z0, z1, y0, y1, x0, x1, wide, high], np.int32).tobytes()
+        memory = [self.memory[g] for g in plan.groups]
+        self.device.launch(function, deep * high * wide, THREADS, [*memory, self._scalars, extent])
+
+    def _inject(self, level: int, amplitudes: Any, at: int, boxes: Sequence[Box] | None) -> None:
+        for group, x in self._injected[level].items():
+            for begin, end in [(0, len(x.points))] if boxes is None else x.within(boxes):
+                lists = [x.where, x.first, x.weight, x.source]
+                numbers = [np.int32(n) for n in (begin, end, at)]
+                groups = -(-(end - begin) // THREADS)
+                self.device.launch(
+                    self.points["inject"], groups, THREADS, [self.memory[group], *lists, amplitudes, *numbers]
+                )
+
+    def _record(self, level: int, tape: Any, step: int) -> None:
+        for group, x in self._tapes[level].items():
+            numbers = [np.int32(0), np.int32(x.count), np.int64(step * self._taped)]
+            arguments = [self.memory[group], x.where, x.number, tape, *numbers]
+            self.device.launch(self.points["record"], -(-x.count // THREADS), THREADS, arguments)
+
+    def _wrap(self, level: Sequence[Launch], axis: Axis) -> None:
+        """Copy the far ends of all arrays with a halo that a level writes into it, along one axis."""
+        k = "zyx".index(axis)
+        for name in written(level, self.program):
+            layout, s = self.program.arrays[name], self.arrays.strides[name]
+            steps = [s.plane, s.row, 1]
+            lowest = self.arrays.origin[name] + sum((a - REACH) * d for a, d in zip(layout.box.lo, steps, strict=True))
+            count, counts = layout.box.shape[k], [n + 2 * REACH for n in layout.box.shape]
+            counts[k] = REACH
+            groups = -(-int(np.prod(counts)) // THREADS)
+            for source, target in ((count, 0), (REACH, count + REACH)):
+                numbers = [
+                    np.int64(lowest + source * steps[k]),
+                    np.int64(lowest + target * steps[k]),
+                    *map(np.int64, steps),
+                ]
+                arguments = [self.memory[self.arrays.group[name]], *numbers, *map(np.int32, counts)]
+                self.device.launch(self.points["copy"], groups, THREADS, arguments)
+
+
+class _Injected:
+    """Points (n, 3), sorted by their place in memory, and lists on the device."""
+
+    def __init__(self, points: np.ndarray, where: Any, first: Any, weight: Any, source: Any):
+        self.points, self.where, self.first, self.weight, self.source = points, where, first, weight, source
+
+    def within(self, boxes: Sequence[Box]) -> list[tuple[int, int]]:
+        """Runs of points [begin, end) that lie in one of the boxes."""
+        inside = np.zeros(len(self.points), bool)
+        for box in boxes:
+            inside |= ((self.points >= box.lo) & (self.points < box.hi)).all(1)
+        runs, at = [], 0
+        for value, run in itertools.groupby(inside):
+            length = len(list(run))
+            runs += [(at, at + length)] if value else []
+            at += length
+        return runs
+
+
+class _Taped:
+    def __init__(self, count: int, where: Any, number: Any):
+        self.count, self.where, self.number = count, where, number
+
+
+__all__ = ["DeviceStencilRunner"]

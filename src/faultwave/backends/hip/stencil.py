@@ -1,0 +1,13 @@
+"""Stencils on AMD's processors; how is told in ``device.stencil``."""
+
+from __future__ import annotations
+
+from faultwave.backends.device import with_cupy
+from faultwave.backends.device.stencil_runner import DeviceStencilRunner
+from faultwave.kernels.stencil import Program
+
+
+class StencilRunner(DeviceStencilRunner):
+    def __init__(self, program: Program, precision: str, threads: int | None = None):
+        """``threads``: of no meaning here; the device has its own."""
+        super().__init__(program, precision, with_cupy.device("hip"))

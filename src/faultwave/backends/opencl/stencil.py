@@ -1,0 +1,16 @@
+"""Stencils through OpenCL; how is told in ``device.stencil``."""
+
+from __future__ import annotations
+
+from faultwave.backends.device.stencil_runner import DeviceStencilRunner
+from faultwave.backends.opencl.runtime import device, missing
+from faultwave.base.errors import BackendError
+from faultwave.kernels.stencil import Program
+
+
+class StencilRunner(DeviceStencilRunner):
+    def __init__(self, program: Program, precision: str, threads: int | None = None):
+        """``threads``: of no meaning here; the device has its own."""
+        if why := missing():
+            raise BackendError(why)
+        super().__init__(program, precision, device())
