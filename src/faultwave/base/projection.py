@@ -46,7 +46,9 @@ class Projection:
 
     def to_map(self, xy: np.ndarray) -> np.ndarray:
         """(n, 2) coordinates of the projection [m]."""
-        return np.asarray(xy, float).reshape(-1, 2) @ self._turn() + self._shift
+        x, y = np.asarray(xy, float).reshape(-1, 2).T
+        turn = self._turn()  # spelled out: a product of matrices may round differently with the number of points
+        return np.stack([x * turn[0, 0] + y * turn[1, 0], x * turn[0, 1] + y * turn[1, 1]], 1) + self._shift
 
     def north(self, longitude: float, latitude: float) -> np.ndarray:
         """(2,) unit vector of true north in local x, y: the meridian's direction in the projection."""

@@ -14,6 +14,7 @@ from pydantic import Field, WrapValidator, model_validator
 from faultwave.base.units import Quantity
 from faultwave.case.common import InputFile, Parameters, Settings, Vector, need
 from faultwave.case.grid import Attenuation, Grid, Projection, Side
+from faultwave.case.ground import GroundModel
 from faultwave.case.measures import Ports
 from faultwave.case.outputs import Output
 from faultwave.case.sources import Current, Incident, MatchedLayer, Source
@@ -33,17 +34,25 @@ class FieldSetting(Settings):
         None, description="Text table of layers: header 'depth vp vs rho [Qp Qs]', SI, depth of layer top below z = 0."
     )
 
+    models: list[GroundModel] = Field(
+        default_factory=list,
+        description="Gridded models of the ground from files; of several that reach a point the first counts.",
+    )
     regions: dict[str | int, Parameters] = Field(
         default_factory=dict,
         description="Physical volume, by name or number: parameters there. Every volume of the mesh must have some.",
     )
+    minimum: Parameters = Field(default_factory=dict, description="Parameter: values below this are raised to it.")
+    maximum: Parameters = Field(default_factory=dict, description="Parameter: values above this are lowered to it.")
 
     @model_validator(mode="after")
     def _given_once(self) -> Self:
         twice = sorted(set(self.constant) & set(self.expression))
-        ways = self.easi or self.constant or self.expression or self.layers or self.regions
+        ways = self.easi or self.constant or self.expression or self.layers or self.models or self.regions
+        crossed = sorted(n for n in set(self.minimum) & set(self.maximum) if self.minimum[n] > self.maximum[n])
         need(
-            (ways, "give easi, constant, expression, layers or regions"),
+            (ways, "give easi, constant, expression, layers, models or regions"),
+            (not crossed, f"minimum is above maximum: {', '.join(crossed)}"),
             (not twice, f"given twice, as constant and as expression: {', '.join(twice)}"),
         )
         return self

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -218,6 +219,66 @@ class Merged:
         return {name: result[name] for name in names}
 
 
+@dataclass(frozen=True)
+class Limited:
+    """A field whose values are kept from ``least`` to ``most``; ``moved`` counts the points where that changed something.
+
+    Values that are not finite or not positive stay as they are: they are mistakes, not extremes.
+    """
+
+    field: Field
+    least: Mapping[str, float]
+    most: Mapping[str, float]
+    where: str
+    moved: dict[str, list[int]] = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        unknown = sorted((self.least.keys() | self.most.keys()) - self.field.parameters)
+        if unknown:
+            allowed = ", ".join(sorted(self.field.parameters))
+            raise InputError(
+                Problem(
+                    f"{self.where}.{'minimum' if n in self.least else 'maximum'}",
+                    f"'{n}' is not given by the material",
+                    allowed,
+                )
+                for n in unknown
+            )
+
+    @property
+    def source(self) -> str:
+        return source_of(self.field)
+
+    @property
+    def parameters(self) -> frozenset[str]:
+        return self.field.parameters
+
+    def evaluate(
+        self, points: Floats, groups: Integers, names: Sequence[str], time: float | None = None
+    ) -> dict[str, Floats]:
+        result = dict(self.field.evaluate(points, groups, names, time))
+        for name in names:
+            if name in self.least or name in self.most:
+                old = result[name]
+                kept = np.clip(old, self.least.get(name, -np.inf), self.most.get(name, np.inf))
+                result[name] = np.where(old > 0, kept, old)
+                count = self.moved.setdefault(name, [0, 0])
+                count[0] += int((result[name] != old).sum())
+                count[1] += len(old)
+        return result
+
+    def told(self) -> list[str]:
+        """Of each limit that changed something, in words."""
+        return [
+            f"{name} kept {self._range(name)} at {100 * some / all_:.3g} % of the points looked at"
+            for name, (some, all_) in self.moved.items() if some
+        ]  # fmt: skip
+
+    def _range(self, name: str) -> str:
+        parts = [f"above {self.least[name]:g}"] if name in self.least else []
+        return " and ".join([*parts, *([f"below {self.most[name]:g}"] if name in self.most else [])])
+
+
 # What follows from what, tried in this order: name, ingredients, rule. mu and lambda come first because a material
 # given by velocities must answer for moduli; a fluid without vs or mu has lambda = rho vp^2 (its bulk modulus).
 VACUUM_PERMITTIVITY, VACUUM_PERMEABILITY = 8.8541878128e-12, 1.25663706212e-6  # F/m, H/m (CODATA 2018)
@@ -272,6 +333,13 @@ class Converted:
             raise _missing(self, names)
         needed = sorted(frozenset().union(*(self._ingredients(name) for name in names)))
         values = self.field.evaluate(points, groups, needed, time)
+        for name in ("vp", "vs"):  # their squares would pass
+            if name in values and (values[name] < 0).any():
+                rows = np.flatnonzero(values[name] < 0)
+                least = float(values[name].min())
+                raise PointError(
+                    self.source, f"{name} is negative (down to {least:g})", points[rows], groups[rows], rows
+                )
 
         def derive(name: str) -> Floats:
             if name not in values:
@@ -296,6 +364,16 @@ def axes_of(field: Field) -> frozenset[str]:
             return field.axes
         case Merged():
             return frozenset().union(*(axes_of(part) for part in field.fields))
-        case Converted():
+        case Converted() | Limited():
             return axes_of(field.field)
     return frozenset("xyz")
+
+
+def limits_told(field: Field) -> list[str]:
+    """What the limits of a material changed at the points looked at so far, in words."""
+    match field:
+        case Limited():
+            return field.told()
+        case Converted():
+            return limits_told(field.field)
+    return []

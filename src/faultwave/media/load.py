@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -13,7 +13,8 @@ from faultwave.base.errors import InputError, Problem, Problems, suggest
 from faultwave.base.units import to_si
 from faultwave.media.easi.component import gather
 from faultwave.media.easi.load import load_easi
-from faultwave.media.field import Constant, Converted, Expression, Field, Layers, Merged, Regions, source_of
+from faultwave.media.field import Constant, Converted, Expression, Field, Layers, Limited, Merged, Regions, source_of
+from faultwave.media.models import open_models
 
 
 class Setting(Protocol):
@@ -35,9 +36,11 @@ def load_field(
     time: bool | None = None,
     volumes: Mapping[str, int] | None = None,
     defaults: Mapping[str, float] | None = None,
+    projection: Any = None,
 ) -> Field:
     """The field a setting describes: all ways it uses, merged by parameter name.
 
+    ``projection``: the case's setting, for models in longitudes and latitudes.
     ``volumes``: numbers of the mesh's named volumes; ``defaults`` of parameters that a region does not name.
     ``where`` is the setting's path for messages. ``time`` says whether an easi file sees t (True: t,x,y,z; False:
     x,y,z; None: whichever it is written for). Materials given by velocities also answer for moduli and the reverse.
@@ -52,13 +55,20 @@ def load_field(
         ways.append(partial(Expression.of, setting.expression, f"{where}.expression"))
     if setting.layers is not None:
         ways.append(partial(read_layers, setting.layers))
+    models = getattr(setting, "models", None)
+    if models:
+        ways.append(partial(open_models, models, f"{where}.models", projection))
     regions = getattr(setting, "regions", None)
     if regions:
         ways.append(partial(_regions, regions, f"{where}.regions", volumes or {}, defaults or {}))
     if not ways:
-        raise InputError(Problem(where, "no parameters are given", "easi, constant, expression, layers, regions"))
+        raise InputError(
+            Problem(where, "no parameters are given", "easi, constant, expression, layers, models, regions")
+        )
     fields = gather(ways)
-    return Converted.of(fields[0] if len(fields) == 1 else Merged(tuple(fields)))
+    merged: Field = fields[0] if len(fields) == 1 else Merged(tuple(fields))
+    least, most = getattr(setting, "minimum", None) or {}, getattr(setting, "maximum", None) or {}
+    return Converted.of(Limited(merged, least, most, where) if least or most else merged)
 
 
 def _regions(

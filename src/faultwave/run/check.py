@@ -11,7 +11,7 @@ def check(case: Case) -> Problems:
     """Problems found by reading every input: mesh, material, fault, points, sources. Nothing is written."""
     problems = Problems()
     try:
-        door(case).plan(case)
+        problems.extend(door(case).plan(case).warnings)
     except InputError as error:
         problems.extend(error.problems)
     except FaultwaveError as error:

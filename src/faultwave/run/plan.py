@@ -13,6 +13,7 @@ from faultwave.comm import World
 from faultwave.domain import tets
 from faultwave.laws import Law, law
 from faultwave.media import homogenise, load_field
+from faultwave.media.field import limits_told
 from faultwave.run import integrators
 from faultwave.run.asked import check_asked
 from faultwave.run.collect import collected
@@ -64,6 +65,7 @@ class Plan:
     flux: tuple[Surface, ...]
     around: Around | None
     share: Share | None = None  # of several processes; None: all is here
+    warnings: tuple[Problem, ...] = ()
 
     @property
     def time_unit(self) -> float:
@@ -188,7 +190,7 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: Whole | None = N
         keep |= (topology.kinds == tets.BoundaryKind.FREE_SURFACE).any(1)
     return Plan(
         case, physics, mesh, topology, shape, material, step, clustering, frictional, fault, receivers, fault_receivers,
-        sources, where, local, keep, watched, walls, drives, flux, around,
+        sources, where, local, keep, watched, walls, drives, flux, around, warnings=problems.warnings,
     )  # fmt: skip
 
 
@@ -197,11 +199,13 @@ def _material(
 ) -> dict[str, np.ndarray]:
     defaults = {p.name: p.default for p in physics.parameters if p.default is not None}
     with collected(problems):
-        field = load_field(case.material, "material", None, mesh.named(3), defaults)
+        field = load_field(case.material, "material", None, mesh.named(3), defaults, case.projection)
         names = [p.name for p in physics.parameters if p.name in field.parameters or p.name not in defaults]
         corners = mesh.vertices[topology.cells]
         order = case.numerics.order if case.numerics.homogenise else None
         values = homogenise.cell_averages(field, names, corners, mesh.groups.astype(np.int64), order)
+        for text in limits_told(field):
+            problems.warn("material", text)
         for name, value in defaults.items():
             values.setdefault(name, np.full(len(corners), value))
         _check_material(physics, values, corners.mean(1), problems)

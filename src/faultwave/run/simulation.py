@@ -58,7 +58,7 @@ class Simulation(Session):
 
     def __init__(self, plan: Plan, force: bool = False, warnings: Sequence[Problem] = ()):
         started = clock.perf_counter()
-        super().__init__(plan.case, force, warnings, world())
+        super().__init__(plan.case, force, (*warnings, *plan.warnings), world())
         state = initial_state(plan.case, plan.law, plan.material)
         self.plan = plan = share(plan, self.world)
         self.engine = Engine(plan)

@@ -22,7 +22,7 @@ from faultwave.engines.fd.program import Scheme, bytes_a_point, coefficients, fi
 from faultwave.laws import Law, law
 from faultwave.media import load_field
 from faultwave.media.attenuation import Relaxation, Spectrum, relaxation
-from faultwave.media.field import Field, axes_of
+from faultwave.media.field import Field, axes_of, limits_told
 from faultwave.media.homogenise import at_points
 from faultwave.run.asked import check_backend, surface_fields
 from faultwave.run.collect import collected
@@ -70,7 +70,7 @@ def make_plan(case: Case) -> FdPlan:
     sides = _sides(case, problems)
     field: Field | None = None
     with collected(problems):
-        field = load_field(case.material, "material")
+        field = load_field(case.material, "material", projection=case.projection)
         _check_parameters(case, field)
     _surface(case, sides, problems)
     receivers = None
@@ -98,6 +98,8 @@ def make_plan(case: Case) -> FdPlan:
     dtype = np.float32 if case.numerics.precision == "single" else np.float64
     needed = setting.points_per_wavelength * spacing * (setting.frequency or 0.0) * (1 - 1e-6)
     medium = effective_medium(field, grid, lower, upper, fitted, dtype, needed)
+    for text in limits_told(field):
+        problems.warn("material", text)
     frequency = min(medium.slowest, 1e300) / (setting.points_per_wavelength * spacing)
     _check_resolution(case, medium, frequency, problems)
     step, steps = _step(case, grid, medium, sides, problems)

@@ -1,0 +1,127 @@
+"""GeoModelGrids: georeferenced blocks in HDF5 below a top surface, each regular in a logical space.
+
+Heights follow z_logical = -dim_z (z_top - z) / (z_top + dim_z) between the top surface and the flat bottom
+(https://geomodelgrids.readthedocs.io, storage layout).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.errors import InputError, Problem
+from faultwave.base.projection import Projection
+from faultwave.base.units import to_si
+from faultwave.media.models.hdf5 import attribute, dataset, opened
+from faultwave.media.models.lattice import Columns, Lattice
+from faultwave.media.models.model import Block, Model, Surface
+from faultwave.media.models.place import projected
+from faultwave.media.models.surface import on_nodes
+from faultwave.media.points import Floats
+
+KNOWN = {"density": "rho", "rho": "rho", "vp": "vp", "vs": "vs", "qp": "Qp", "qs": "Qs"}
+UNITS = {"rho": "kg/m^3", "vp": "m/s", "vs": "m/s", "Qp": "", "Qs": ""}
+
+
+def read(path: Path, setting: Any, projection: Projection | None) -> Model:
+    """Raises InputError naming the file and what is wrong with it."""
+    with opened(path, "GeoModelGrids file") as file:
+        given = {
+            n: float(attribute(path, file, n)) for n in ("origin_x", "origin_y", "y_azimuth", "dim_x", "dim_y", "dim_z")
+        }
+        crs = str(attribute(path, file, "crs"))
+        values = _values(path, file)
+        top = _surface(path, file, "top_surface", given)
+        solid = _surface(path, file, "topography_bathymetry", given)
+        if "blocks" not in file or not len(file["blocks"]):
+            raise InputError(Problem(str(path), "has no blocks"))
+        blocks = [_block(path, file, name, values, given, top) for name in file["blocks"]]
+    a = np.radians(given["y_azimuth"])
+    axes = np.array([[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]])
+    to_own = projected(path, projection, crs, np.array([given["origin_x"], given["origin_y"]]), axes)
+    ordered = tuple(block for _, block in sorted(blocks, key=lambda b: -b[0]))
+    return Model(str(path), ordered, to_own, solid or top, setting.vertical == "ground", setting.outside, setting.water)
+
+
+def _values(path: Path, file: Any) -> dict[str, tuple[int, float]]:
+    """Place among the values of a point, and factor to SI, by name."""
+    listed, units = (
+        [v] if isinstance(v, str) else v for v in (attribute(path, file, f"data_{n}") for n in ("values", "units"))
+    )
+    found = {}
+    for place, name in enumerate(listed):
+        known = KNOWN.get(name.lower())
+        if known is None:
+            continue
+        unit = units[place] if place < len(units) else ""
+        try:
+            factor = to_si(f"1 {unit}", UNITS[known]) if UNITS[known] and unit not in ("", "none") else 1.0
+        except ValueError as error:
+            raise InputError(Problem(str(path), f"unit of {name}: {error}")) from None
+        found[known] = (place, factor)
+    lacking = [n for n in ("rho", "vp", "vs") if n not in found]
+    if lacking:
+        raise InputError(Problem(str(path), f"has {', '.join(listed)}, but no {', '.join(lacking)}", "density, Vp, Vs"))
+    return found
+
+
+def _axis(path: Path, owner: Any, axis: str, count: int, resolution: str) -> Floats:
+    """Coordinates along an axis: listed, or multiples of a resolution."""
+    listed = owner.attrs.get(f"{axis}_coordinates")
+    if listed is not None:
+        nodes: Floats = np.asarray(listed, float)
+        sense = -1.0 if axis == "z" else 1.0
+        if nodes.shape != (count,) or not (sense * np.diff(nodes) > 0).all():
+            raise InputError(Problem(str(path), f"{axis}_coordinates of {owner.name} are not {count} numbers in order"))
+        return nodes
+    step = float(attribute(path, owner, resolution))
+    if not step > 0:
+        raise InputError(Problem(str(path), f"{resolution} of {owner.name} is {step:g}", "a positive number"))
+    return np.asarray(step * np.arange(count))
+
+
+def _surface(path: Path, file: Any, name: str, given: dict[str, float]) -> Surface | None:
+    if f"surfaces/{name}" not in file:
+        return None
+    found = file[f"surfaces/{name}"]
+    heights = np.asarray(found[...], float).reshape(found.shape[:2])
+    if not (np.isfinite(heights) & (heights > -given["dim_z"])).all():
+        raise InputError(
+            Problem(str(path), f"{found.name} has heights below the model, or none", f"> {-given['dim_z']:g} m")
+        )
+    x, y = (_axis(path, found, a, n, "resolution_horiz") for a, n in zip("xy", heights.shape, strict=True))
+    return on_nodes(x, y, heights)
+
+
+def _block(
+    path: Path, file: Any, name: str, values: dict[str, tuple[int, float]], given: dict[str, float], top: Surface | None
+) -> tuple[float, Block]:
+    """Height of the block's top in logical space, and the block."""
+    found = dataset(path, file, f"blocks/{name}", 4)
+    nx, ny, nz, count = found.shape
+    if max(place for place, _ in values.values()) >= count:
+        raise InputError(Problem(str(path), f"block '{name}' has {count} values a point, data_values lists more"))
+    x, y = (_axis(path, found, a, n, "resolution_horiz") for a, n in zip("xy", (nx, ny), strict=True))
+    if "z_coordinates" in found.attrs:
+        depths = -_axis(path, found, "z", nz, "")
+    else:
+        depths = -float(attribute(path, found, "z_top")) + _axis(path, found, "z", nz, "resolution_vert")
+
+    def columns(i: slice, j: slice) -> tuple[Columns, np.ndarray]:
+        with opened(path, "GeoModelGrids file") as again:
+            part = np.asarray(again[f"blocks/{name}"][i, j], np.float32)
+        columns = {n: part[..., place] * np.float32(factor) for n, (place, factor) in values.items()}
+        return columns, np.zeros(part.shape[:3], bool)
+
+    def vertical(x: Floats, y: Floats, z: Floats) -> Floats:
+        high = top(x, y) if top is not None else np.zeros(len(x))
+        depth = given["dim_z"] * (high - z) / (high + given["dim_z"])
+        if nz == 1:
+            return np.zeros(len(x))
+        index = np.interp(depth, depths, np.arange(nz))
+        index = np.where(depth < depths[0], (depth - depths[0]) / (depths[1] - depths[0]), index)
+        return np.where(depth > depths[-1], nz - 1 + (depth - depths[-1]) / (depths[-1] - depths[-2]), index)
+
+    return float(-depths[0]), Block(Lattice((nx, ny, nz), list(values), columns), x, y, vertical)

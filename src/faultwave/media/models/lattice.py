@@ -1,0 +1,119 @@
+"""Values at the points of a lattice of which only the columns that are needed are read, and what lies between them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faultwave.media.points import Floats, Integers
+
+ROCK, WATER, AIR, POISON = 0, 1, 2, 3
+"""What stands at a point of a lattice: POISON is a point inside the model without sound numbers."""
+
+GROWTH = 0.25
+"""By how much more than asked for the columns in memory grow, so that a scan across the model reads it a few times only."""
+
+Columns = dict[str, NDArray[np.float32]]
+Read = Callable[[slice, slice], tuple[Columns, NDArray[np.bool_]]]
+"""Values (ni, nj, nk) by name of the columns of two slices, NaN where there is none, and where a missing value is air."""
+
+
+def position(x: Floats, nodes: Floats) -> Floats:
+    """Index along an axis with ascending ``nodes`` as a fraction, beyond the ends by the outermost spacing; 0 for one node."""
+    if len(nodes) == 1:
+        return np.zeros(len(x))
+    index = np.interp(x, nodes, np.arange(len(nodes)))
+    below, above = x < nodes[0], x > nodes[-1]
+    index[below] = (x[below] - nodes[0]) / (nodes[1] - nodes[0])
+    index[above] = len(nodes) - 1 + (x[above] - nodes[-1]) / (nodes[-1] - nodes[-2])
+    return index
+
+
+def within(index: Floats, count: int) -> NDArray[np.bool_]:
+    """Whether positions lie on an axis, up to one spacing beyond its ends."""
+    if count == 1:
+        return np.ones(len(index), bool)
+    return np.asarray((index >= -1.0 - 1e-9) & (index <= count + 1e-9))
+
+
+@dataclass(frozen=True)
+class Between:
+    """Corners (8, n) of the cells that hold points, as places in the lattice's memory, and their weights (8, n)."""
+
+    corners: Integers
+    weights: Floats
+
+
+class Lattice:
+    """``shape`` (nx, ny, nz) points with the values ``names`` each; ``read`` brings columns into memory."""
+
+    def __init__(self, shape: tuple[int, int, int], names: Sequence[str], read: Read):
+        self.shape, self.names, self._read = shape, tuple(names), read
+        self._first, self._last = (0, 0), (0, 0)
+        self.columns: Columns = {}
+        self.kinds: NDArray[np.uint8] = np.zeros((0, 0, 0), np.uint8)
+
+    def between(self, index: Sequence[Floats]) -> Between:
+        """Cells and linear weights of points at fractional positions along x, y, z; beyond the ends the outermost values."""
+        low, share = [], []
+        for x, count in zip(index, self.shape, strict=True):
+            inside = np.clip(x, 0.0, count - 1.0)
+            start = np.minimum(np.floor(inside).astype(np.int64), max(count - 2, 0))
+            low.append(start)
+            share.append(inside - start)
+        self._hold(low)
+        strides = (self.kinds.shape[1] * self.shape[2], self.shape[2], 1)
+        base = sum((i - f) * s for i, f, s in zip(low, (*self._first, 0), strides, strict=True))
+        corners, weights = [], []
+        for corner in itertools.product((0, 1), repeat=3):
+            weight = np.ones(len(low[0]))
+            for step, w in zip(corner, share, strict=True):
+                weight = weight * (w if step else 1.0 - w)
+            # along an axis of one point the far corner has no weight and would not exist
+            steps = [c if n > 1 else 0 for c, n in zip(corner, self.shape, strict=True)]
+            corners.append(base + int(np.dot(steps, strides)))
+            weights.append(weight)
+        return Between(np.stack(corners), np.stack(weights))
+
+    def _hold(self, low: Sequence[Integers]) -> None:
+        """Have the columns around these points in memory."""
+        if not len(low[0]):
+            need = tuple((0, min(2, n)) for n in self.shape[:2])
+        else:
+            need = tuple((int(i.min()), min(int(i.max()) + 2, n)) for i, n in zip(low[:2], self.shape[:2], strict=True))
+        held = tuple(zip(self._first, self._last, strict=True))
+        if self.columns and all(h[0] <= a and b <= h[1] for h, (a, b) in zip(held, need, strict=True)):
+            return
+        first, last = [], []
+        for (a, b), (c, d), count in zip(need, held, self.shape[:2], strict=True):
+            if self.columns:
+                a, b = min(a, c), max(b, d)
+                more = int(GROWTH * (b - a)) + 1
+                a, b = (a - more if a < c else a), (b + more if b > d else b)
+            first.append(max(a, 0))
+            last.append(min(b, count))
+        self._first, self._last = (first[0], first[1]), (last[0], last[1])
+        self.columns, air = self._read(slice(first[0], last[0]), slice(first[1], last[1]))
+        self.kinds = _kinds(self.columns, air)
+
+
+def _kinds(columns: Columns, air: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    """What stands at each point. Values that cannot be those of rock are no values: zero, negative or not finite."""
+    good = {name: np.isfinite(v) & (v > 0) for name, v in columns.items()}
+    main = [good[name] for name in ("rho", "vp") if name in good]
+    sound = np.logical_and.reduce(main) if main else np.ones(air.shape, bool)
+    solid = good.get("vs", np.ones(air.shape, bool))
+    rock = sound & solid
+    for name in ("Qp", "Qs"):
+        if name in good:
+            rock &= good[name]
+    water = sound & ~solid
+    kinds = np.full(air.shape, POISON, np.uint8)
+    kinds[rock] = ROCK
+    kinds[water] = WATER
+    kinds[air & ~sound] = AIR
+    return kinds

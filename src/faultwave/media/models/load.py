@@ -1,0 +1,48 @@
+"""From settings to models: one reader a kind, found by its file's name."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from faultwave.base.errors import InputError, Problem
+from faultwave.base.projection import Projection
+from faultwave.media.easi.component import gather
+from faultwave.media.field import Field
+from faultwave.media.models.model import Model, Priority
+
+KINDS = {
+    "geomodelgrids": "geomodelgrids",
+    "rfile": "rfile",
+    "sfile": "sfile",
+    "awp-mesh": "awp_mesh",
+    "netcdf": "netcdf",
+}
+
+
+def open_models(settings: Sequence[Any], where: str, projection: Any = None) -> Field:
+    """The model of each setting (kind, file, ...), the first that reaches a point counting there.
+
+    ``projection`` (crs, origin, azimuth): the case's, for models in longitudes and latitudes. Raises InputError with what is
+    wrong with every file.
+    """
+    mapped = None if projection is None else Projection(projection.crs, projection.origin, projection.azimuth)
+
+    def opened(number: int) -> Model:
+        setting = settings[number]
+        path = Path(setting.file)
+        if setting.kind not in KINDS:
+            raise InputError(Problem(f"{where}[{number}].kind", f"'{setting.kind}' does not exist", ", ".join(KINDS)))
+        try:
+            model: Model = importlib.import_module(f"faultwave.media.models.{KINDS[setting.kind]}").read(
+                path, setting, mapped
+            )
+        except OSError as error:
+            raise InputError(Problem(str(path), f"cannot be read: {error.strerror or error}")) from None
+        return model
+
+    models = tuple(gather(partial(opened, n) for n in range(len(settings))))
+    return models[0] if len(models) == 1 else Priority(models)

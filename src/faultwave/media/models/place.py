@@ -1,0 +1,61 @@
+"""From the coordinates of a case to those of a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.errors import InputError, Problem
+from faultwave.base.projection import Projection
+from faultwave.media.models.model import Map
+from faultwave.media.points import Floats
+
+
+def needed(path: Path, projection: Projection | None) -> Projection:
+    """The case's projection. Raises InputError where it has none."""
+    if projection is None:
+        advice = "Give projection: {crs: ..., origin: [longitude, latitude]}."
+        raise InputError(
+            Problem(str(path), "lies in longitudes and latitudes, but the case has no projection", advice=advice)
+        )
+    return projection
+
+
+def projected(path: Path, projection: Projection | None, crs: Any, origin: Floats, axes: Floats) -> Map:
+    """Map to x and y along the rows of ``axes`` (2, 2), in (east, north) of ``crs``, counted from ``origin`` (2,)."""
+    import pyproj
+
+    case = needed(path, projection)
+    try:
+        own = pyproj.CRS.from_user_input(crs)
+        transform = pyproj.Transformer.from_crs(case.crs, own, always_xy=True)
+    except pyproj.exceptions.ProjError as error:
+        raise InputError(Problem(str(path), f"its coordinate system '{crs}' is not known: {error}")) from None
+
+    def to_own(xy: Floats) -> Floats:
+        flat = case.to_map(xy)
+        east, north = transform.transform(flat[:, 0], flat[:, 1])
+        e, n = east - origin[0], north - origin[1]
+        # spelled out: a product of matrices may round differently with the number of points
+        return np.stack([axes[0, 0] * e + axes[0, 1] * n, axes[1, 0] * e + axes[1, 1] * n], 1)
+
+    return to_own
+
+
+def project(crs: Any, longitude: float, latitude: float, path: Path) -> Floats:
+    """(2,) coordinates of ``crs`` [m]."""
+    import pyproj
+
+    try:
+        transform = pyproj.Transformer.from_crs("EPSG:4326", pyproj.CRS.from_user_input(crs), always_xy=True)
+    except pyproj.exceptions.ProjError as error:
+        raise InputError(Problem(str(path), f"its coordinate system '{crs}' is not known: {error}")) from None
+    return np.array(transform.transform(longitude, latitude), float)
+
+
+def sw4_axes(azimuth: float) -> Floats:
+    """Rows: x and y of SW4 in (east, north); x points ``azimuth`` [deg] clockwise from north, y to its right."""
+    a = np.radians(azimuth)
+    return np.array([[np.sin(a), np.cos(a)], [np.cos(a), -np.sin(a)]])
