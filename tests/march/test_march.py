@@ -47,7 +47,7 @@ class Recorder:
 
     def correct(self, cluster: int, time: float, step: float, offset: float) -> None:
         c = self.clusters[cluster]
-        assert c.predicted and c.step == (time, time + step)
+        assert c.predicted and c.step == pytest.approx((time, time + step), abs=1e-12)
         if cluster > 0:  # reads the sums of the faster one: they must cover the step without gap or overlap
             spans = next(s for s in self.clusters[cluster - 1].sums if s[0][0] == pytest.approx(time, abs=1e-9))
             assert spans[0][0] == pytest.approx(time, abs=1e-9)
@@ -162,3 +162,31 @@ def test_time_already_reached() -> None:
     assert recorder.steps == [[], []] and marching.time == 1.0 + 1e-14
     with pytest.raises(ValueError, match="march back"):
         marching.advance(0.5)
+
+
+def test_steps_of_as_many_ticks_are_the_same_to_the_last_bit() -> None:
+    """What is recorded of a step once may be done again later."""
+    recorder = Steps()
+    march = March(0.1, [1, 2], recorder)
+    for _ in range(50):
+        march.advance(march.time + march.longest)
+    assert recorder.lengths == {0.1, 0.2}
+    march.advance(march.time + 0.15)  # only a shortened one differs
+    assert len(recorder.lengths) == 4 and min(recorder.lengths) == pytest.approx(0.05)
+
+
+class Steps:
+    """Every length of a step, and of an offset into a slower one."""
+
+    def __init__(self) -> None:
+        self.lengths: set[float] = set()
+
+    def predict(self, cluster: int, time: float, step: float, restart: bool) -> None:
+        self.lengths.add(step)
+
+    def correct(self, cluster: int, time: float, step: float, offset: float) -> None:
+        self.lengths |= {step, offset} - {0.0}
+
+    def turn(self, cluster: int, time: float, step: float, offset: float, following: float, restart: bool) -> None:
+        self.correct(cluster, time, step, offset)
+        self.predict(cluster, time + step, following, restart)

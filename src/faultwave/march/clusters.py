@@ -68,6 +68,7 @@ class March:
         self.pieces: Pieces | None = None  # with other processes
         self.waited = 0.0  # seconds in which there was nothing to do but wait for them
         self._late: list[int] = []
+        self._whole = True  # whether the last steps are as long as the others
 
     @property
     def longest(self) -> float:
@@ -82,6 +83,7 @@ class March:
         ticks = math.ceil((until - self.time) / self.tick - 1e-9)
         if ticks < 0:
             raise ValueError(f"cannot march back from {self.time} to {until}")
+        self._whole = abs(self.time + ticks * self.tick - until) <= 1e-9 * self.tick
         for c in self.clocks:
             c.predicted = c.corrected = c.start = 0
             c.limit = ticks
@@ -99,8 +101,8 @@ class March:
         if pieces is None:
             return False
         for i in self._late:
-            start = self._moment(self.clocks[i].corrected, until)
-            if pieces.early(i, start, self._moment(self.clocks[i].predicted, until) - start):
+            own = self.clocks[i]
+            if pieces.early(i, self._moment(own.corrected, until), self._span(own.corrected, own.predicted, until)):
                 return True
         for i, c in enumerate(self.clocks):
             if c.left:
@@ -123,6 +125,12 @@ class March:
     def _moment(self, ticks: int, until: float) -> float:
         return until if ticks >= self.clocks[0].limit else self.time + ticks * self.tick
 
+    def _span(self, ticks: int, end: int, until: float) -> float:
+        """Seconds between two clocks: to the last bit the same for steps of as many ticks, but for one that is shortened."""
+        if end < self.clocks[0].limit or self._whole:
+            return (end - ticks) * self.tick
+        return until - self._moment(ticks, until)
+
     def _try(self, i: int, until: float) -> bool:
         own = self.clocks[i]
         if own.left:
@@ -137,7 +145,7 @@ class March:
         more = now < own.limit and free and known
         restart = slower is None or now % slower.rate == 0
         start = self._moment(own.corrected, until)
-        following = self._moment(min(now + own.rate, own.limit), until) - self._moment(now, until)
+        following = self._span(now, min(now + own.rate, own.limit), until)
         if now == own.corrected:
             if more:
                 self.actions.predict(i, start, following, restart)
@@ -153,8 +161,8 @@ class March:
             self._late.append(i)
             return False
         # The slower cluster may have corrected already; its traces still belong to the step it predicted last.
-        offset = start - self._moment(slower.start, until) if slower else 0.0
-        step = self._moment(now, until) - start
+        offset = self._span(slower.start, own.corrected, until) if slower else 0.0
+        step = self._span(own.corrected, now, until)
         own.corrected = now
         if more:
             self.actions.turn(i, start, step, offset, following, restart)
