@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import sys
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +15,7 @@ from faultwave.backends.device.backend import DeviceBackend
 from faultwave.base.errors import BackendError
 from faultwave.engines.dg import kernels
 from faultwave.engines.dg.forms import form
+from faultwave.kernels.language import Kernel
 from faultwave.laws import law
 
 H200 = {"name": b"NVIDIA H200", "major": 9, "minor": 0, "sharedMemPerBlock": 49152, "sharedMemPerBlockOptin": 232448,
@@ -34,14 +36,75 @@ class Function:
         self.calls.append((grid, block, arguments, shared_mem))
 
 
+class Event:
+    done = False
+
+    def synchronize(self) -> None:
+        self.done = True
+
+
+class Stream:
+    """Counts what it is asked for; what is launched while it captures is the graph's."""
+
+    def __init__(self, non_blocking: bool = False, priority: int = 0):
+        assert non_blocking, "the default stream cannot be captured, and others would wait for it"
+        self.asked: list[str] = []
+        self.capturing = False
+
+    def use(self) -> Stream:
+        return self
+
+    def record(self) -> Event:
+        self.asked.append("record")
+        return Event()
+
+    def wait_event(self, event: Event) -> None:
+        assert isinstance(event, Event)
+        self.asked.append("wait")
+
+    def synchronize(self) -> None:
+        assert not self.capturing, "a stream that is captured cannot be waited for"
+        self.asked.append("synchronize")
+
+    def begin_capture(self) -> None:
+        self.capturing = True
+
+    def end_capture(self) -> Any:
+        self.capturing = False
+        return SimpleNamespace(launch=lambda stream: stream.asked.append("graph"))
+
+
+class Memory:
+    """Bytes of a device, really moved."""
+
+    def __init__(self, size: int):
+        self.bytes = np.full(size, 255, np.uint8)
+
+    def memset_async(self, value: int, size: int, stream: Stream) -> None:
+        assert not stream.capturing
+        self.bytes[:size] = value
+
+    def _copy(self, pointer: Any, size: int, stream: Stream, there: bool) -> None:
+        stream.asked.append("copy")
+        host = np.ctypeslib.as_array(ctypes.cast(pointer, ctypes.POINTER(ctypes.c_uint8)), (size,))
+        if there:
+            self.bytes[:size] = host
+        else:
+            host[:] = self.bytes[:size]
+
+    def copy_from_host_async(self, pointer: Any, size: int, stream: Stream) -> None:
+        self._copy(pointer, size, stream, True)
+
+    def copy_to_host_async(self, pointer: Any, size: int, stream: Stream) -> None:
+        self._copy(pointer, size, stream, False)
+
+
 @pytest.fixture
 def cupy(monkeypatch: pytest.MonkeyPatch) -> Any:
-    memory = SimpleNamespace(memset_async=lambda *a: None, copy_from_host=lambda *a: None, copy_to_host=lambda *a: None)
-
     def alloc(size: int) -> Any:
         if size > 1 << 34:
             raise Full(f"{size}")
-        return memory
+        return Memory(size)
 
     runtime = SimpleNamespace(
         is_hip=False, CUDARuntimeError=RuntimeError, getDeviceCount=lambda: 1, getDeviceProperties=lambda n: H200,
@@ -49,7 +112,8 @@ def cupy(monkeypatch: pytest.MonkeyPatch) -> Any:
     )  # fmt: skip
     cuda = SimpleNamespace(
         runtime=runtime, alloc=alloc, memory=SimpleNamespace(OutOfMemoryError=Full), Device=lambda: SimpleNamespace(id=0),
-        compiler=SimpleNamespace(CompileException=ValueError), memory_pool=None,
+        compiler=SimpleNamespace(CompileException=ValueError), memory_pool=None, Stream=Stream,
+        alloc_pinned_memory=lambda size: np.zeros(size, np.uint8),
     )  # fmt: skip
     functions: dict[str, Function] = {}
 
@@ -79,6 +143,68 @@ def test_a_launch(cupy: Any) -> None:
     assert (grid, block) == ((48 // plan.share,), (plan.threads,))
     assert shared == plan.shared == function.max_dynamic_shared_size_bytes > 48 * 1024
     assert len(arguments) == len(k.arguments) + 2 and arguments[-2] == 16 and arguments[-1].dtype == np.uint8
+
+
+def test_results_cross_on_a_stream_of_their_own(cupy: Any) -> None:
+    backend = DeviceBackend("cuda", with_cupy.CupyDevice("cuda"))
+    device: Any = backend.device
+    store = backend.store(8, 4)
+    device.stream.asked.clear()
+    awaited: Any = store.fetch(np.array([3, 5]))
+    # Packed in turn; then the copy waits for that, and the work for nothing.
+    assert device.stream.asked[-1] == "record" and "synchronize" not in device.stream.asked
+    assert device.copies.asked == ["wait", "copy", "record"] and not awaited.here
+    ((_, _, arguments, _),) = cupy.functions["pack"].calls
+    arguments[2].bytes[:64] = np.arange(8.0).view(np.uint8)  # what the kernel would have packed
+    backend.host.device.bring(arguments[2], awaited.piece.memory[:64])
+    np.testing.assert_array_equal(awaited.values(), np.arange(8.0).reshape(2, 4))
+    assert awaited.here and awaited.values() is awaited.values()
+
+
+def test_pinned_pieces_are_used_again_when_their_copies_are_done(cupy: Any) -> None:
+    backend = DeviceBackend("cuda", with_cupy.CupyDevice("cuda"))
+    table = backend.device.allocate(64)
+    backend.host.send(table, np.arange(8.0))
+    np.testing.assert_array_equal(table.bytes.view(float), np.arange(8.0))
+    backend.host.send(table, np.zeros(8))
+    pieces = backend.host.pieces
+    assert pieces.nbytes == 2 * 4096, "the first copy may still be on its way"
+    for piece in pieces.free[4096]:
+        piece.crossing.wait()  # type: ignore[union-attr]
+    backend.host.send(table, np.ones(8))
+    assert pieces.nbytes == 2 * 4096
+
+
+def recorded(cupy: Any, hip: bool = False) -> tuple[Any, Any, Any]:
+    """A kernel with a table that changes and one without, recorded: device, recording and the functions' calls."""
+    cupy.cuda.runtime.is_hip = hip
+    backend = DeviceBackend("cuda", with_cupy.CupyDevice("hip" if hip else "cuda"))
+    k = Kernel("scale")
+    q, now, still = k.batch("q", 1, 1, "inout"), k.scalar("now", changing=True), k.scalar("still")
+    k.pointwise(lambda q, a, b: [[q[0] * a[0] * b[0]]], [q, now, still], [q])
+    launch = backend.compile([k])["scale"]({"q": backend.batch(32, 1, 1)})
+    made = backend.record(lambda: [launch(0, 32, now=1.0 + i, still=2.0) for i in range(3)])
+    return backend.device, made, cupy.functions["scale"].calls
+
+
+def test_a_recording_is_a_graph_with_a_table_of_what_changes(cupy: Any) -> None:
+    device, made, calls = recorded(cupy)
+    assert len(calls) == 6 and made.launches == 3, "each launched, and once more into the graph"
+    assert [int(arguments[2]) for _, _, arguments, _ in calls[3:]] == [0, 16, 32]
+    table = calls[3][2][1]
+    assert table is not calls[0][2][1] and calls[5][2][1] is table
+    asked = len(device.stream.asked)
+    made.replay([{"now": 7.0}, {"now": 8.0}, {"now": 9.0}])
+    assert device.stream.asked[asked:] == ["copy", "record", "graph"] and len(calls) == 6
+    assert table.bytes.view(float)[[0, 16, 32]].tolist() == [7.0, 8.0, 9.0]
+
+
+def test_without_graphs_a_recording_is_its_launches(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(H200, "gcnArchName", b"gfx90a")
+    _, made, calls = recorded(cupy, hip=True)
+    assert len(calls) == 3
+    made.replay([{"now": 7.0}] * 3)
+    assert len(calls) == 6
 
 
 def test_running_out_of_memory_is_told_with_numbers(cupy: Any) -> None:

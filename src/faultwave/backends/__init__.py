@@ -1,5 +1,6 @@
 """Where kernels run. ``make(name, precision)`` gives a backend; an absent one says what to install."""
 
+from faultwave.backends.awaited import Awaited
 from faultwave.backends.base import Backend, Buffer, best, make, make_stencils, missing, names, runs_stencils
 
-__all__ = ["Backend", "Buffer", "best", "make", "make_stencils", "missing", "names", "runs_stencils"]
+__all__ = ["Awaited", "Backend", "Buffer", "best", "make", "make_stencils", "missing", "names", "runs_stencils"]

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from faultwave.backends.awaited import Awaited
 from faultwave.base.errors import BackendError, suggest
 from faultwave.kernels.language import Kernel
 from faultwave.kernels.stencil import Program, Runner
@@ -22,6 +23,10 @@ class Buffer(Protocol):
     items: int
 
     def get(self, items: np.ndarray | slice | None = None, rows: slice = slice(None)) -> np.ndarray: ...
+
+    def fetch(self, items: np.ndarray | slice | None = None, rows: slice = slice(None)) -> Awaited:
+        """What ``get`` would give now, without waiting for it: it comes while the backend goes on."""
+        ...
 
     def finite(self) -> bool: ...
 
@@ -44,13 +49,26 @@ class Store(Buffer, Protocol):
 Launch = Callable[..., None]  # launch(begin, end, **scalars): items [begin, end), multiples of the lanes
 
 
+class Recording(Protocol):
+    """Launches in the order in which they were done."""
+
+    @property
+    def launches(self) -> int: ...
+
+    def replay(self, tables: Sequence[Mapping[str, Any]] = ()) -> None:
+        """Do them all again. ``tables``: what each launch of a kernel with scalars that change is given for them, in order."""
+        ...
+
+
 class Backend(Protocol):
-    """One place to run. ``lanes``: items are padded to multiples of it (``fixed_lanes`` for double-only kernels)."""
+    """One place to run. ``lanes``: items are padded to multiples of it (``fixed_lanes`` for double-only kernels). ``ahead``:
+    whether launches go into a queue, so that whoever looks at their results waits."""
 
     name: str
     dtype: type
     lanes: int
     fixed_lanes: int
+    ahead: bool
 
     @property
     def described(self) -> str:
@@ -63,6 +81,11 @@ class Backend(Protocol):
 
     def finish(self) -> None:
         """Wait for all launches: some backends only put them into a queue."""
+        ...
+
+    def record(self, work: Callable[[], None]) -> Recording | None:
+        """Do ``work``, and remember its launches so that they can be done again at once. None where that is of no use, and where
+        the host read or wrote a buffer meanwhile."""
         ...
 
     def batch(self, items: int, rows: int, cols: int, fixed: bool = False) -> Buffer: ...

@@ -6,7 +6,7 @@ Arguments say what they hold and how they are used; strides, lanes, threads and 
 * ``store``   slots of (rows, cols) numbers reached through an index, shared by kernels
 * ``index``   per-item slot numbers
 * ``matrix``  a dense table of numbers given at launch, the same for all items: a contraction chosen at run time
-* ``scalar``  a small table of numbers, the same for all items of a launch
+* ``scalar``  a small table of numbers, the same for all items of a launch; ``changing`` where steps of one length have others
 * ``temp``    private to the kernel
 """
 
@@ -31,6 +31,7 @@ class Array:
     space: Space
     intent: Literal["in", "out", "inout", ""] = ""
     fixed: bool = False
+    changing: bool = False
 
     def view(self, row: int | LoopIndex = 0, rows: int | None = None, col: int = 0, cols: int | None = None) -> View:
         """Rows from ``row`` (one row, where a loop counts it) and columns from ``col``; ValueError outside the
@@ -174,8 +175,8 @@ class Kernel:
     def index(self, name: str, cols: int = 1) -> Array:
         return self._declare(Array(name, 1, cols, "index", "in"))
 
-    def scalar(self, name: str, rows: int = 1, cols: int = 1) -> Array:
-        return self._declare(Array(name, rows, cols, "scalar", "in"))
+    def scalar(self, name: str, rows: int = 1, cols: int = 1, changing: bool = False) -> Array:
+        return self._declare(Array(name, rows, cols, "scalar", "in", changing=changing))
 
     def matrix(self, name: str, rows: int, cols: int) -> Array:
         return self._declare(Array(name, rows, cols, "matrix", "in", self.fixed))

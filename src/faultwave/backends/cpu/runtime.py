@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.backends.awaited import Here
 from faultwave.backends.cpu.compile import build, load, vector_bytes, vector_registers
 from faultwave.backends.cpu.lower import lower
 from faultwave.base import cores
@@ -57,6 +58,9 @@ class LaneBuffer:
         batch, lane = self._select(items)
         return np.array(self.storage[:, rows][batch, :, :, lane])
 
+    def fetch(self, items: np.ndarray | slice | None = None, rows: slice = slice(None)) -> Here:
+        return Here(self.get(items, rows))
+
     def finite(self) -> bool:
         return bool(np.isfinite(self.storage.sum(dtype=np.float64)))
 
@@ -86,6 +90,9 @@ class SlotBuffer:
 
     def get(self, items: np.ndarray | slice | None = None, rows: slice = slice(None)) -> np.ndarray:
         return np.array((self.storage if items is None else self.storage[items])[:, rows])
+
+    def fetch(self, items: np.ndarray | slice | None = None, rows: slice = slice(None)) -> Here:
+        return Here(self.get(items, rows))
 
     def finite(self) -> bool:
         return bool(np.isfinite(self.storage.sum(dtype=np.float64)))
@@ -143,6 +150,7 @@ def _numa_nodes() -> int:
 
 class CpuBackend:
     name = "cpu"
+    ahead = False
 
     def __init__(self, precision: str = "double", threads: int | None = None):
         self.dtype = {"double": np.float64, "single": np.float32}[precision]
@@ -174,6 +182,10 @@ class CpuBackend:
 
     def finish(self) -> None:
         """Nothing is left to do when a launch returns."""
+
+    def record(self, work: Callable[[], None]) -> None:
+        """Launches cost next to nothing here."""
+        work()
 
     def batch(self, items: int, rows: int, cols: int, fixed: bool = False) -> LaneBuffer:
         dtype, lanes = (np.float64, self.fixed_lanes) if fixed else (self.dtype, self.lanes)

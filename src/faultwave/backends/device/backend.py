@@ -8,15 +8,18 @@ from typing import Any
 import numpy as np
 
 from faultwave.backends.device.lower import lower
-from faultwave.backends.device.memory import Access, Device, DeviceBuffer
+from faultwave.backends.device.memory import Access, Device, DeviceBuffer, Host
+from faultwave.backends.device.recording import Call, Recording
 from faultwave.backends.device.schedule import Plan
 from faultwave.backends.device.target import LINE
 from faultwave.base.errors import BackendError
-from faultwave.kernels.language import Kernel
+from faultwave.kernels.language import Array, Kernel
 
 
 class DeviceBackend:
     """Kernels and buffers on one device."""
+
+    ahead = True
 
     def __init__(self, name: str, device: Device, precision: str = "double"):
         self.name, self.device, self.threads = name, device, 1
@@ -24,11 +27,13 @@ class DeviceBackend:
         self.fixed_lanes = LINE // 8
         self.lanes = LINE // np.dtype(self.dtype).itemsize
         self._access: dict[Any, Access] = {}
+        self.host = Host(device)
         self.room, self.held = device.room(), 0  # bytes there were at first, and those taken since
+        self.recording: Recording | None = None  # of the work that is being done
 
     def _kind(self, dtype: Any) -> Access:
         if dtype not in self._access:
-            self._access[dtype] = Access(self.device, dtype)
+            self._access[dtype] = Access(self.device, dtype, self.host, self._take, self._touched)
         return self._access[dtype]
 
     @property
@@ -49,6 +54,19 @@ class DeviceBackend:
                 f"{size / 2**30:.2f} GiB more are needed. Take a lower order, single precision or a smaller mesh"
             )
         self.held += size
+
+    def _touched(self) -> None:
+        """The host reads or writes a buffer."""
+        if self.recording is not None:
+            self.recording.alone = False
+
+    def record(self, work: Callable[[], None]) -> Recording | None:
+        self.recording = made = Recording(self.device, self.host)
+        try:
+            work()
+        finally:
+            self.recording = None
+        return made.finished() if made.alone else None
 
     def batch(self, items: int, rows: int, cols: int, fixed: bool = False) -> DeviceBuffer:
         dtype, lanes = (np.float64, self.fixed_lanes) if fixed else (self.dtype, self.lanes)
@@ -106,28 +124,51 @@ class _Compiled:
 
     def __init__(self, kernel: Kernel, backend: DeviceBackend):
         text, self.plan = backend.lowered(kernel)
-        self.kernel, self.device = kernel, backend.device
-        self.real = np.float64 if kernel.fixed else backend.dtype
-        self.function = self.device.build(text, [kernel.name], self.plan.shared)[kernel.name]
+        self.kernel, self.backend = kernel, backend
+        self.real = np.dtype(np.float64 if kernel.fixed else backend.dtype)
+        self.function = backend.device.build(text, [kernel.name], self.plan.shared)[kernel.name]
 
     def __call__(self, buffers: Mapping[str, Any]) -> Any:
         bound = [buffers[a.name] for a in self.kernel.arguments]
         memory = [b.memory_on_device for b in bound]
-        sizes = [(t.name, t.rows * t.cols) for t in self.kernel.scalars]
-        share, threads, device, function = self.plan.share, self.plan.threads, self.device, self.function
-        numbers = np.zeros(max(1, sum(s for _, s in sizes)), self.real)
+        tables = self.kernel.scalars
+        still, moving = (_Numbers([t for t in tables if t.changing == c], self.real) for c in (False, True))
+        share, threads, function, backend = self.plan.share, self.plan.threads, self.function, self.backend
+        table = backend.device.allocate(moving.nbytes) if moving.tables else None
 
         def launch(begin: int, end: int, **scalars: Any) -> None:
-            at = 0
-            for name, size in sizes:
-                numbers[at : at + size] = np.ravel(scalars[name])
-                at += size
-            if end > begin:
-                arguments = [*memory, np.int32(begin), numbers.tobytes()]
-                device.launch(function, (end - begin) // share, threads, arguments)
+            if end <= begin:
+                return
+            rest = [np.int32(begin), still.filled(scalars).tobytes()]
+            groups = (end - begin) // share
+            if table is not None:
+                backend.host.send(table, moving.filled(scalars))
+            where = [] if table is None else [table, np.int32(0)]
+            backend.device.launch(function, groups, threads, [*memory, *where, *rest])
+            if backend.recording is not None:
+                backend.recording.add(
+                    Call(function, groups, threads, memory, rest, moving if table is not None else None)
+                )
 
         launch.buffers = bound  # type: ignore[attr-defined]
         return launch
+
+
+class _Numbers:
+    """Tables one after the other."""
+
+    def __init__(self, tables: list[Array], real: np.dtype):
+        self.tables, self.sizes = tables, [t.rows * t.cols for t in tables]
+        self.numbers = np.zeros(max(1, sum(self.sizes)), real)
+        self.nbytes, self.itemsize = self.numbers.nbytes, self.numbers.itemsize
+
+    def filled(self, scalars: Mapping[str, Any]) -> np.ndarray:
+        """Valid until the next call."""
+        at = 0
+        for table, size in zip(self.tables, self.sizes, strict=True):
+            self.numbers[at : at + size] = np.ravel(scalars[table.name])
+            at += size
+        return self.numbers
 
 
 __all__ = ["DeviceBackend", "IndexBuffer"]

@@ -65,11 +65,10 @@ class _Writer:
         self.formulas = 0
         self.skip = ""  # added to where loops start
         self.offsets: dict[str, int] = {}
-        at = 0
+        self.sizes = {False: 0, True: 0}  # of tables in the arguments, and of those in memory: they change
         for table in self.kernel.scalars:
-            self.offsets[table.name] = at
-            at += table.rows * table.cols
-        self.scalars = at
+            self.offsets[table.name] = self.sizes[table.changing]
+            self.sizes[table.changing] += table.rows * table.cols
 
     def text(self) -> str:
         p = self.plan
@@ -77,9 +76,10 @@ class _Writer:
             self.lines += ["BARRIER;"] if i else []
             self.phase(phase)
         arguments = [self.argument(a) for a in self.kernel.arguments]
+        arguments += ["GLOBAL const R *RESTRICT changing", "const int at"] if self.sizes[True] else []
         body = "\n".join("  " + line for line in self.declarations() + self.lines)
         return (
-            f"typedef struct {{ R v[{max(1, self.scalars)}]; }} Scalars;\n"
+            f"typedef struct {{ R v[{max(1, self.sizes[False])}]; }} Scalars;\n"
             + "\n".join(self.tables)
             + f"\nKERNEL({p.threads}, {p.groups}) void {self.kernel.name}(\n"
             f"  {', '.join(arguments)}, const int first, const Scalars s SHARED_ARGUMENT)\n{{\n"
@@ -290,11 +290,10 @@ class _Writer:
         a = v.array
         if a.space == "scalar":
             base = self.offsets[a.name] + v.col + c
-            if isinstance(v.row, LoopIndex):
-                return f"s.v[{base} + C_{v.row.name} * {a.cols}]", False
-            return f"s.v[{base + v.row * a.cols}]", False
-        row = "r" if v.rows > 1 and rows > 1 else ""
-        return self.at(v, c, row), bool(row)
+            row = f"{base} + C_{v.row.name} * {a.cols}" if isinstance(v.row, LoopIndex) else str(base + v.row * a.cols)
+            return (f"changing[at + {row}]" if a.changing else f"s.v[{row}]"), False
+        here = "r" if v.rows > 1 and rows > 1 else ""
+        return self.at(v, c, here), bool(here)
 
 
 __all__ = ["lower", "name", "prelude"]

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from importlib import resources
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from faultwave.backends.awaited import Awaited, Here
 from faultwave.backends.device.lower import prelude
+from faultwave.backends.device.pinned import Crossing, Piece, Pieces
 from faultwave.backends.device.target import Target
+
+if TYPE_CHECKING:
+    from faultwave.backends.device.recording import Call
 
 GROUP = 256  # threads of the groups that move numbers
 KEPT_LISTS = 64
@@ -37,6 +43,19 @@ class Device(Protocol):
         """Fill contiguous ``values`` from the start of ``memory``, once all work before is done."""
         ...
 
+    def pinned(self, size: int) -> np.ndarray:
+        """So many bytes of the host for ``bring`` and ``send``."""
+        ...
+
+    def bring(self, memory: Any, into: np.ndarray) -> Crossing:
+        """Begin to fill pinned ``into`` from the start of ``memory`` as all work asked for so far leaves it; what is asked for
+        later does not wait for it."""
+        ...
+
+    def send(self, memory: Any, values: np.ndarray) -> Crossing:
+        """Begin to copy pinned ``values`` to the start of ``memory``, in turn with all other work."""
+        ...
+
     def build(self, text: str, names: list[str], shared: int | None) -> dict[str, Any]:
         """Functions of a program, each with so many bytes of fast memory a group; None: they do not know of it."""
         ...
@@ -45,21 +64,71 @@ class Device(Protocol):
         """``arguments``: memory, NumPy numbers, or bytes of a structure."""
         ...
 
+    def graph(self, calls: Sequence[Call]) -> Callable[[], None]:
+        """What does all the launches in turn, at less than the cost of each."""
+        ...
+
     def finish(self) -> None:
         """Wait for all work."""
         ...
 
 
-class Access:
-    """Moves numbers between buffers of one kind and lists."""
+class Host:
+    """Pinned pieces of the host beside a device."""
 
-    def __init__(self, device: Device, dtype: Any):
-        self.device, self.dtype = device, np.dtype(dtype)
+    def __init__(self, device: Device):
+        self.device, self.pieces = device, Pieces(device.pinned)
+
+    def send(self, memory: Any, values: np.ndarray) -> None:
+        """Contiguous ``values`` to the start of ``memory`` in turn; they may be changed when this returns, which is at once."""
+        piece = self.pieces.take(values.nbytes)
+        near = piece.memory[: values.nbytes]
+        near[:] = values.reshape(-1).view(np.uint8)
+        self.pieces.give(piece, self.device.send(memory, near))
+
+
+class Arriving:
+    """Numbers packed in ``scratch``, on their way to a pinned piece: see ``Awaited``."""
+
+    def __init__(self, host: Host, scratches: Pieces, scratch: Piece, shape: tuple[int, ...], dtype: np.dtype):
+        self.shape, self.dtype, self.host = shape, dtype, host
+        self.size = int(np.prod(shape)) * dtype.itemsize
+        self.piece = host.pieces.take(self.size)
+        self.crossing = host.device.bring(scratch.memory, self.piece.memory[: self.size])
+        scratches.give(scratch, self.crossing)
+        self.copied: np.ndarray | None = None
+
+    @property
+    def here(self) -> bool:
+        return self.copied is not None or self.crossing.done
+
+    def values(self) -> np.ndarray:
+        if self.copied is None:
+            self.crossing.wait()
+            self.copied = self.piece.memory[: self.size].view(self.dtype).reshape(self.shape).copy()
+            self.host.pieces.give(self.piece)
+        return self.copied
+
+
+class Access:
+    """Moves numbers between buffers of one kind and lists. ``take(bytes)`` accounts for memory of the device."""
+
+    def __init__(
+        self, device: Device, dtype: Any, host: Host, take: Callable[[int], None], touched: Callable[[], None]
+    ):
+        """``touched()`` is told whenever the host reads or writes a buffer."""
+        self.device, self.dtype, self.host, self.touched = device, np.dtype(dtype), host, touched
         names = ["pack", "unpack", "add", "not_finite"]
         single = self.dtype == np.float32
         text = prelude(device.target, single, single) + resources.files(__package__).joinpath("access.h").read_text()
         self.functions = device.build(text, names, None)
         self.lists: OrderedDict[bytes, Any] = OrderedDict()
+
+        def make(size: int) -> Any:
+            take(size)
+            return device.allocate(size)
+
+        self.scratches = Pieces(make)
 
     def listed(self, items: np.ndarray) -> Any:
         """Item numbers on the device; those asked for again and again stay there."""
@@ -69,27 +138,41 @@ class Access:
             self.lists.move_to_end(key)
             return self.lists[key]
         memory = self.device.allocate(max(4, items.nbytes))
-        self.device.upload(memory, items)
+        self.host.send(memory, items)
         self.lists[key] = memory
         if len(self.lists) > KEPT_LISTS:
             self.lists.popitem(last=False)
         return memory
 
-    def move(self, name: str, buffer: DeviceBuffer, items: np.ndarray, values: np.ndarray, first: int) -> None:
-        """``values`` (n, numbers from ``first`` on) to or from the listed items of a buffer."""
+    def _run(self, name: str, buffer: DeviceBuffer, items: np.ndarray, scratch: Piece, first: int, taken: int) -> None:
+        count = len(items) * taken
+        numbers = [np.int32(n) for n in (count, first, taken, buffer.size, buffer.lanes)]
+        function = self.functions[name]
+        given = [buffer.memory_on_device, self.listed(items), scratch.memory, *numbers]
+        self.device.launch(function, -(-count // GROUP), GROUP, given)
+
+    def put(self, name: str, buffer: DeviceBuffer, items: np.ndarray, values: np.ndarray) -> None:
+        """``values`` (n, numbers) to the listed items of a buffer, in place of what is there or added to it."""
+        self.touched()
         if not values.size:
             return
-        scratch = self.device.allocate(values.nbytes)
-        if name != "pack":
-            self.device.upload(scratch, values)
-        numbers = [np.int32(n) for n in (values.size, first, values[0].size, buffer.size, buffer.lanes)]
-        groups = -(-values.size // GROUP)
-        function = self.functions[name]
-        self.device.launch(function, groups, GROUP, [buffer.memory_on_device, self.listed(items), scratch, *numbers])
-        if name == "pack":
-            self.device.download(scratch, values)
+        scratch = self.scratches.take(values.nbytes)
+        self.host.send(scratch.memory, values)
+        self._run(name, buffer, items, scratch, 0, buffer.size)
+        self.scratches.give(scratch)
+
+    def fetch(self, buffer: DeviceBuffer, items: np.ndarray, first: int, shape: tuple[int, ...]) -> Awaited:
+        """Numbers from ``first`` on of the listed items, (items, *shape)."""
+        self.touched()
+        taken = int(np.prod(shape))
+        if not len(items) * taken:
+            return Here(np.empty((len(items), *shape), self.dtype))
+        scratch = self.scratches.take(len(items) * taken * self.dtype.itemsize)
+        self._run("pack", buffer, items, scratch, first, taken)
+        return Arriving(self.host, self.scratches, scratch, (len(items), *shape), self.dtype)
 
     def finite(self, buffer: DeviceBuffer) -> bool:
+        self.touched()
         flag = self.device.allocate(4)
         count = buffer.nbytes // self.dtype.itemsize
         groups = max(1, min(1024, -(-count // GROUP)))
@@ -123,40 +206,43 @@ class DeviceBuffer:
         return np.arange(self.items)[items]
 
     def get(self, items: np.ndarray | slice | None = None, rows: slice = slice(None)) -> np.ndarray:
+        if self._select(items) is None and rows.indices(self.shape[0]) == (0, self.shape[0], 1):
+            self.access.touched()
+            whole = self._whole()  # not through a packed copy, for which there may be no room
+            self.access.device.download(self.memory_on_device, whole)
+            return np.ascontiguousarray(whole.transpose(0, 2, 1)).reshape(self.items, *self.shape)
+        return self.fetch(items, rows).values()
+
+    def fetch(self, items: np.ndarray | slice | None = None, rows: slice = slice(None)) -> Awaited:
         chosen = self._select(items)
         first, end, step = rows.indices(self.shape[0])
         if step != 1:
             raise ValueError("rows one after the other only")
-        if chosen is None and (first, end) == (0, self.shape[0]):
-            whole = self._whole()
-            self.access.device.download(self.memory_on_device, whole)
-            return np.ascontiguousarray(whole.transpose(0, 2, 1)).reshape(self.items, *self.shape)
         chosen = np.arange(self.items) if chosen is None else chosen
         inner = self.size // self.shape[0]
-        values = np.empty((len(chosen), (end - first) * inner), self.access.dtype)
-        self.access.move("pack", self, chosen, values, first * inner)
-        return values.reshape(len(chosen), end - first, *self.shape[1:])
+        return self.access.fetch(self, chosen, first * inner, (end - first, *self.shape[1:]))
 
     def put(self, values: np.ndarray | float, items: np.ndarray | slice | None = None) -> None:
         chosen = self._select(items)
         count = self.items if chosen is None else len(chosen)
         flat = np.broadcast_to(np.asarray(values, self.access.dtype), (count, *self.shape)).reshape(count, self.size)
         if chosen is None:
+            self.access.touched()
             whole = flat.reshape(self.items // self.lanes, self.lanes, self.size).transpose(0, 2, 1)
             if whole.size:
                 self.access.device.upload(self.memory_on_device, np.ascontiguousarray(whole))
         else:
-            self.access.move("unpack", self, chosen, np.ascontiguousarray(flat), 0)
+            self.access.put("unpack", self, chosen, np.ascontiguousarray(flat))
 
     def add(self, values: np.ndarray, items: np.ndarray) -> None:
         """Items may repeat: their values are summed here first."""
         chosen, which = np.unique(items, return_inverse=True)
         sums = np.zeros((len(chosen), self.size), self.access.dtype)
         np.add.at(sums, which, np.asarray(values).reshape(len(items), self.size))
-        self.access.move("add", self, chosen, sums, 0)
+        self.access.put("add", self, chosen, sums)
 
     def finite(self) -> bool:
         return self.access.finite(self)
 
 
-__all__ = ["Access", "Device", "DeviceBuffer"]
+__all__ = ["Access", "Arriving", "Device", "DeviceBuffer", "Host"]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import functools
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
 from faultwave.backends.device.backend import DeviceBackend
+from faultwave.backends.device.recording import Call
 from faultwave.backends.device.target import TARGETS, Target
 from faultwave.base.errors import BackendError
 
@@ -47,6 +49,20 @@ def target_of(name: Name, properties: dict[str, Any]) -> Target:
     return replace(known, shared=shared, unit=int(properties.get("sharedMemPerMultiprocessor", known.unit)))
 
 
+class Copied:
+    """A copy, by the event recorded after it."""
+
+    def __init__(self, event: Any):
+        self.event = event
+
+    @property
+    def done(self) -> bool:
+        return bool(self.event.done)
+
+    def wait(self) -> None:
+        self.event.synchronize()
+
+
 class CupyDevice:
     def __init__(self, name: Name):
         if why := missing(name):
@@ -58,6 +74,8 @@ class CupyDevice:
         properties = cupy.cuda.runtime.getDeviceProperties(number)
         self.name = properties["name"].decode()
         self.target = target_of(name, properties)
+        self.stream, self.copies = (cupy.cuda.Stream(non_blocking=True) for _ in range(2))  # work; copies to the host
+        self.stream.use()
 
     def room(self) -> int:
         """Bytes that are free now."""
@@ -71,14 +89,28 @@ class CupyDevice:
             raise BackendError(
                 f"{self.name} has no room for another {size / 2**30:.2f} GiB, {self.room() / 2**30:.2f} GiB are free ({error})"
             ) from None
-        memory.memset_async(0, size)
+        memory.memset_async(0, size, self.stream)
         return memory
 
+    def pinned(self, size: int) -> np.ndarray:
+        return np.frombuffer(self.cupy.cuda.alloc_pinned_memory(size), np.uint8, size)
+
+    def bring(self, memory: Any, into: np.ndarray) -> Copied:
+        self.copies.wait_event(self.stream.record())
+        memory.copy_to_host_async(ctypes.c_void_p(into.ctypes.data), into.nbytes, self.copies)
+        return Copied(self.copies.record())
+
+    def send(self, memory: Any, values: np.ndarray) -> Copied:
+        memory.copy_from_host_async(ctypes.c_void_p(values.ctypes.data), values.nbytes, self.stream)
+        return Copied(self.stream.record())
+
     def upload(self, memory: Any, values: np.ndarray) -> None:
-        memory.copy_from_host(ctypes.c_void_p(values.ctypes.data), values.nbytes)
+        memory.copy_from_host_async(ctypes.c_void_p(values.ctypes.data), values.nbytes, self.stream)
+        self.finish()
 
     def download(self, memory: Any, values: np.ndarray) -> None:
-        memory.copy_to_host(ctypes.c_void_p(values.ctypes.data), values.nbytes)
+        memory.copy_to_host_async(ctypes.c_void_p(values.ctypes.data), values.nbytes, self.stream)
+        self.finish()
 
     def build(self, text: str, names: list[str], shared: int | None) -> dict[str, Any]:
         try:
@@ -96,8 +128,24 @@ class CupyDevice:
         given = tuple(np.frombuffer(a, np.uint8) if isinstance(a, bytes) else a for a in arguments)
         kernel((groups,), (threads,), given, shared_mem=shared)
 
+    def graph(self, calls: Sequence[Call]) -> Callable[[], None]:
+        """A graph captured from the stream, where the driver has them; else the launches one by one."""
+        if self.cupy.cuda.runtime.is_hip:  # CuPy captures none there
+            return functools.partial(self._all, calls)
+        self.finish()
+        self.stream.begin_capture()
+        try:
+            self._all(calls)
+        finally:
+            captured = self.stream.end_capture()
+        return functools.partial(captured.launch, self.stream)
+
+    def _all(self, calls: Sequence[Call]) -> None:
+        for c in calls:
+            self.launch(c.function, c.groups, c.threads, c.arguments)
+
     def finish(self) -> None:
-        self.cupy.cuda.get_current_stream().synchronize()
+        self.stream.synchronize()
 
 
 @functools.cache

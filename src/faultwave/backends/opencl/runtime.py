@@ -5,11 +5,13 @@ from __future__ import annotations
 import functools
 import os
 import warnings
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from faultwave.backends.device.backend import DeviceBackend
+from faultwave.backends.device.recording import Call
 from faultwave.backends.device.target import TARGETS
 from faultwave.base.errors import BackendError
 
@@ -62,6 +64,20 @@ def _chosen() -> Any:
     raise BackendError(f"no OpenCL device is called FAULTWAVE_OPENCL_DEVICE='{wanted}' (there are {names})")
 
 
+class Copied:
+    """A copy, by its event."""
+
+    def __init__(self, event: Any, complete: int):
+        self.event, self.complete = event, complete
+
+    @property
+    def done(self) -> bool:
+        return bool(self.event.command_execution_status == self.complete)
+
+    def wait(self) -> None:
+        self.event.wait()
+
+
 class OpenClDevice:
     def __init__(self) -> None:
         import pyopencl as cl
@@ -70,6 +86,7 @@ class OpenClDevice:
         self.name = self.device.name
         self.context = cl.Context([self.device])
         self.queue = cl.CommandQueue(self.context)
+        self.copies = cl.CommandQueue(self.context)  # to the host, while the other goes on
         self.target = TARGETS["opencl"].with_shared(int(self.device.local_mem_size))
         self.largest = int(self.device.max_mem_alloc_size)
 
@@ -95,6 +112,24 @@ class OpenClDevice:
     def download(self, memory: Any, values: np.ndarray) -> None:
         self.cl.enqueue_copy(self.queue, values, memory, is_blocking=True)
 
+    def pinned(self, size: int) -> np.ndarray:
+        cl = self.cl
+        memory = cl.Buffer(self.context, cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR, size)
+        way = cl.map_flags.READ | cl.map_flags.WRITE
+        mapped, _ = cl.enqueue_map_buffer(self.copies, memory, way, 0, (size,), np.uint8)
+        return mapped
+
+    def bring(self, memory: Any, into: np.ndarray) -> Copied:
+        before = self.cl.enqueue_marker(self.queue)
+        self.queue.flush()
+        event = self.cl.enqueue_copy(self.copies, into, memory, is_blocking=False, wait_for=[before])
+        self.copies.flush()
+        return Copied(event, self.cl.command_execution_status.COMPLETE)
+
+    def send(self, memory: Any, values: np.ndarray) -> Copied:
+        event = self.cl.enqueue_copy(self.queue, memory, values, is_blocking=False)
+        return Copied(event, self.cl.command_execution_status.COMPLETE)
+
     def build(self, text: str, names: list[str], shared: int | None) -> dict[str, Any]:
         try:
             with warnings.catch_warnings():
@@ -106,11 +141,29 @@ class OpenClDevice:
 
     def launch(self, function: Any, groups: int, threads: int, arguments: list[Any]) -> None:
         kernel, shared = function
+        self._give(kernel, shared, arguments)
+        self.cl.enqueue_nd_range_kernel(self.queue, kernel, (groups * threads,), (threads,))
+
+    def _give(self, kernel: Any, shared: int | None, arguments: list[Any]) -> None:
         for i, a in enumerate(arguments):
             kernel.set_arg(i, np.void(a) if isinstance(a, bytes) else a)
         if shared is not None:
             kernel.set_arg(len(arguments), self.cl.LocalMemory(max(8, shared)))  # none at all is not allowed
-        self.cl.enqueue_nd_range_kernel(self.queue, kernel, (groups * threads,), (threads,))
+
+    def graph(self, calls: Sequence[Call]) -> Callable[[], None]:
+        """A kernel of its own for every launch: arguments stay with a kernel and are set once."""
+        cl, queue, ready = self.cl, self.queue, []
+        for call in calls:
+            kernel, shared = call.function
+            own = cl.Kernel(kernel.program, kernel.function_name)
+            self._give(own, shared, call.arguments)
+            ready.append((own, (call.groups * call.threads,), (call.threads,)))
+
+        def play() -> None:
+            for kernel, whole, group in ready:
+                cl.enqueue_nd_range_kernel(queue, kernel, whole, group)
+
+        return play
 
     def finish(self) -> None:
         self.queue.finish()

@@ -59,9 +59,11 @@ def rupture(
         k.matrix("project", points, points),
     )
     taylor, weight = k.scalar("taylor", times, order), k.scalar("weight", times)
-    clock = k.scalar("clock", times, 4)  # sub-step, its end, time to mark a rupture with, share of the sub-step to add
-    ramp = k.scalar("ramp", times, max(1, episodes))
-    damping = k.scalar("damping")
+    clock = k.scalar(
+        "clock", times, 4, True
+    )  # sub-step, its end, time to mark a rupture with, share of the sub-step to add
+    ramp = k.scalar("ramp", times, max(1, episodes), True)
+    damping = k.scalar("damping", changing=True)
 
     plus, minus = k.temp("plus", sum(rows), 6), k.temp("minus", sum(rows), 6)
     locked = k.temp("locked", sum(rows), width)  # Theta (n, 1, 2), velocity jump (n, 1, 2)

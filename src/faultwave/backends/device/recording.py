@@ -1,0 +1,89 @@
+"""Launches that follow each other again and again: a list made once, and replayed without the host looking at any of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from faultwave.backends.device.memory import Device, Host
+
+ALIGNED = 16  # numbers that tables of changing scalars begin at multiples of
+
+
+class Numbers(Protocol):
+    """Tables of scalars that change."""
+
+    nbytes: int
+    itemsize: int
+
+    def filled(self, scalars: Mapping[str, Any]) -> np.ndarray: ...
+
+
+@dataclass(frozen=True)
+class Call:
+    """A launch: ``memory`` of the kernel's arguments, ``rest`` of its arguments, and its tables that ``change``."""
+
+    function: Any
+    groups: int
+    threads: int
+    memory: list[Any]
+    rest: list[Any]
+    changing: Numbers | None = None
+    table: Any = None
+    at: int = 0  # where in it the call's tables begin, in numbers
+
+    @property
+    def arguments(self) -> list[Any]:
+        where = [] if self.table is None else [self.table, np.int32(self.at)]
+        return [*self.memory, *where, *self.rest]
+
+
+class Recording:
+    """``alone``: no buffer was read or written by the host meanwhile, so that the launches can be done again without it."""
+
+    def __init__(self, device: Device, host: Host):
+        self.device, self.host, self.alone = device, host, True
+        self.calls: list[Call] = []
+        self.play: Callable[[], None] | None = None
+
+    def add(self, call: Call) -> None:
+        self.calls.append(call)
+
+    @property
+    def launches(self) -> int:
+        return len(self.calls)
+
+    def finished(self) -> Recording:
+        """Give every call its place in one table, and the whole to the device."""
+        offset, places = 0, []
+        for call in self.calls:
+            places.append(offset)
+            if call.changing is not None:
+                size = ALIGNED * 8
+                offset += -(-call.changing.nbytes // size) * size
+        self.table = self.device.allocate(offset) if offset else None
+        self.numbers = np.zeros(offset, np.uint8)
+        placed = []
+        for call, at in zip(self.calls, places, strict=True):
+            if call.changing is not None:
+                call = replace(call, table=self.table, at=at // call.changing.itemsize)
+            placed.append(call)
+        self.calls = placed
+        self.places = [(c.changing, at) for c, at in zip(self.calls, places, strict=True) if c.changing is not None]
+        self.play = self.device.graph(self.calls)
+        return self
+
+    def replay(self, tables: Sequence[Mapping[str, Any]] = ()) -> None:
+        """Do all launches again; ``tables``: the scalars that change, of each launch that has some, in order."""
+        for (changing, at), scalars in zip(self.places, tables, strict=True):
+            self.numbers[at : at + changing.nbytes] = changing.filled(scalars).view(np.uint8)
+        if self.table is not None:
+            self.host.send(self.table, self.numbers)
+        assert self.play is not None
+        self.play()
+
+
+__all__ = ["Call", "Recording"]
