@@ -62,6 +62,11 @@ class ReceiverRecorder:
             self._store(number, items, _at_points(points, modes))
         self.next[cluster] = last
 
+    def idle(self, until: float) -> bool:
+        """Whether no sample is due in steps that end before a time."""
+        waiting = [n for n, items in zip(self.next, self.clusters, strict=True) if len(items)]
+        return math.ceil(until / self.interval - 1e-9) <= min(waiting, default=math.inf)
+
     def finish(self, time: float, values: Callable[[int], np.ndarray]) -> None:
         """Take the sample at the very end, if one falls there; ``values(cluster)`` (n, B3, Q) are the dofs now."""
         for cluster, items in enumerate(self.clusters):

@@ -27,6 +27,9 @@ from faultwave.run import drives
 from faultwave.run.integrators import make_operator
 from faultwave.run.plan import Plan
 from faultwave.run.progress import Progress
+from faultwave.run.replays import Replays
+
+Hook = Callable[[int, float, float], None]  # hook(cluster, time, step)
 
 PIECE = 1024
 """Cells at least that each thread steps between two looks for messages."""
@@ -81,11 +84,14 @@ class Engine:
         self.solved: set[int] = set()  # clusters whose friction is ahead of their correction
         # Whether a hook looks at every cell between the correction of a cluster that ends now and a prediction.
         self.watched: list[Callable[[int, float, float], bool]] = []
-        self.before: list[Callable[[int, float, float], None]] = []  # hooks before a cluster predicts
-        self.predicted: list[Callable[[int, float, float], None]] = []  # hooks after it predicted
-        self.corrected: list[Callable[[int, float, float], None]] = []  # hooks after it corrected
+        self.before: list[Hook] = []  # hooks before a cluster predicts
+        self.predicted: list[Hook] = []  # hooks after it predicted
+        self.corrected: list[Hook] = []  # hooks after it corrected
+        # Of a hook: whether it needs nothing of the steps that end before a time. Hooks that are not here always may.
+        self.idle: dict[Hook, Callable[[float], bool]] = {}
         self.impulses: list[drives.Impulses] = []
         self.driven = drives.attach(self)
+        self.replays = Replays(self)
 
     def _exchange(self) -> Exchange | None:
         """Messages to the other processes that share the run."""
@@ -117,6 +123,14 @@ class Engine:
         watched = plan.watched.copy()
         watched[plan.share.border.cell] = True
         return watched
+
+    def quiet(self, until: float) -> bool:
+        """Whether no step that ends before a time needs the host for more than to be started."""
+        if self.exchange or self.driven:
+            return False
+        hooks = (*self.before, *self.predicted, *self.corrected)
+        known = all(h in self.idle and self.idle[h](until) for h in hooks)
+        return known and self.sources.idle(until + self.march.longest)
 
     def settle(self) -> None:
         """Where all clusters have met: put together what several processes see."""
@@ -306,6 +320,7 @@ def receiver_recorder(engine: Engine) -> seismograms.ReceiverRecorder | None:
         setting.interval, members, np.concatenate(functionals, 1), op.form.rows, read, op.time_unit
     )
     engine.predicted.append(recorder.record)
+    engine.idle[recorder.record] = recorder.idle
     return recorder
 
 

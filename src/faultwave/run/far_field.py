@@ -83,6 +83,7 @@ class FarField:
         self.positions = self.listed.positions(points)
         self.weights = 2.0 * self.listed.areas[:, None] * weights
         engine.predicted.append(self.recorder.record)
+        engine.idle[self.recorder.record] = self.recorder.idle
 
     @property
     def samples(self) -> int:

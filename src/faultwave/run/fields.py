@@ -71,6 +71,10 @@ class Snapshots:
         """Whether a snapshot before ``end`` is due, without taking it."""
         return cluster in self.watched and math.ceil(end / self.interval - 1e-9) > self.next[cluster]
 
+    def idle(self, until: float) -> bool:
+        """Whether no snapshot is due in steps that end before a time."""
+        return not any(self.waiting(c, until * (1 + 1e-9) + 1e-9 * self.interval) for c in self.watched)
+
     def deliver(self, number: int, cluster: int, items: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
         """``values`` (items, rows) of one cluster; writes the snapshot if it is the last."""
         total = sum(len(c) for c in self.clusters)
@@ -131,6 +135,7 @@ def volume(engine: Engine, setting: Any, open_writers: Callable[..., list[Writer
                 deliver(number, cluster, 0.0)
 
     engine.before.append(before)
+    engine.idle[before] = shots.idle
     engine.watched.append(lambda cluster, time, step: shots.waiting(cluster, time + step))
     return shots, finish
 
@@ -163,6 +168,7 @@ def surface(motion: SurfaceMotion, setting: Any, open_writers: Callable[..., lis
                 deliver(number, cluster, 0.0, True)
 
     motion.before.append(predicted)
+    motion.waits.append(shots.idle)
     return shots, finish
 
 
@@ -210,5 +216,6 @@ def fault(engine: Engine, setting: Any, open_writers: Callable[..., list[Writer]
         for number, _ in shots.due(cluster, 0.0, 1e-6 * setting.interval):
             deliver(number, cluster)
     engine.corrected.append(corrected)
+    engine.idle[corrected] = shots.idle
     engine.watched.append(lambda cluster, end, step: shots.waiting(cluster, end * (1 + 1e-9) + 1e-9 * setting.interval))
     return shots, lambda time: None

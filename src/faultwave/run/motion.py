@@ -32,6 +32,7 @@ class SurfaceMotion:
         self.members = [np.flatnonzero(cluster == c) for c in range(engine.layout.clusters)]
         self.slots = op.layout.history[op.layout.position[self.cell]]
         self.before: list[Callable[[int, float, float], None]] = []
+        self.waits: list[Callable[[float], bool]] = []  # of those hooks: see ``Engine.idle``
         self._where = np.empty(len(self.cell), np.int64)
         self._launches, self._motions = [], []
         compiled = op.backend.compile([kernels.surface(op.form, f, self.values[f]) for f in range(4)])
@@ -53,6 +54,7 @@ class SurfaceMotion:
             )
             self._launches.append((launch, listed.ranges))
         engine.predicted.append(self._predicted)
+        engine.idle[self._predicted] = lambda until: all(idle(until) for idle in self.waits)
 
     def _predicted(self, cluster: int, time: float, step: float) -> None:
         for hook in self.before:

@@ -47,6 +47,9 @@ from faultwave.run.session import BlowUp, Session
 from faultwave.run.share import share
 from faultwave.run.surfaces import energy_flow, recorder
 
+LOOK = 1e7
+"""Element updates after which a device is asked whether its numbers are finite: it has to stop for that."""
+
 
 class Simulation(Session):
     """One case ready to run; ``run`` advances to the end time and writes the case's outputs.
@@ -78,6 +81,7 @@ class Simulation(Session):
         self.energy_rows: list[tuple[float, dict[str, float]]] = []
         self.energies_due = 0.0
         self.largest_energy, self.looks = 0.0, 0
+        self.looked = 0.0  # the time at which the numbers were last seen to be finite
         self.snapshots: dict[str, tuple[fields.Snapshots, list[CellFieldWriter | SlabWriter]]] = {}
         self._good: tuple[float, np.ndarray] | None = None
         self.quiet_since: float | None = None
@@ -219,6 +223,17 @@ class Simulation(Session):
             raise BlowUp
         self._good = (self.time, self.engine.operator.raw_means())
 
+    def _checked(self, must: bool) -> bool:
+        """``_check``, where that is cheap or much has been computed since the last one."""
+        if self.engine.backend.ahead and not must:
+            whole = self.plan.clustering
+            done = (self.time - self.looked) * float((whole.histogram / whole.steps).sum())  # the same on every process
+            if 0.0 <= done < LOOK:
+                return False
+        self.looked = self.time
+        self._check()
+        return True
+
     def _explain(self, folder: Path | None) -> str:
         mine = np.inf if self.engine.operator.finite() else self.world.rank
         told = -self.world.largest([-mine])[0]
@@ -245,10 +260,12 @@ class Simulation(Session):
         stopping = False
         while march.time < end * (1 - 1e-12):
             stop = next((s for s in stops if s > march.time * (1 + 1e-12) + 1e-300), end)
-            ahead = march.time + march.longest
-            march.advance(stop if ahead > stop * (1 - 1e-12) else ahead)
+            if march.time + march.longest > stop * (1 - 1e-12):
+                march.advance(stop)
+            else:
+                self.engine.replays.advance(self._free(stop))
             self.engine.settle()
-            self._check()
+            checked = self._checked(march.time >= stop * (1 - 1e-12))
             self._record_energies(march.time >= self.energies_due * (1 - 1e-9))
             spent, updates = clock.perf_counter() - started, self.engine.updates - first
             self.wall["stepping"] = spent_before + spent
@@ -259,14 +276,23 @@ class Simulation(Session):
             if self._rupture_over() or self._quiet():
                 break
             stopping = bool(self.world.largest([self.interrupted])[0])  # a signal to one process is heeded by all
-            if march.time < end * (1 - 1e-12) and keeper is not None and not stopping:
+            if march.time < end * (1 - 1e-12) and keeper is not None and not stopping and checked:
                 keeper.step()
             if stopping and (keeper is None or self.all_settled()):
                 if keeper is not None:
+                    if not checked:
+                        self._check()
                     keeper.take()
                 break
         self.interrupted = stopping  # a signal that comes later finds a finished run
         self._record_energies(bool(self.energy_rows) and self.energy_rows[-1][0] < march.time)  # also an early end
+
+    def _free(self, stop: float) -> int:
+        """Largest steps that nobody wants to look between."""
+        if self.case.stop.model_dump(exclude_none=True):
+            return 1
+        until = min(stop, self.energies_due if self.case.output.energies else stop)
+        return max(1, int((until - self.time) / self.engine.march.longest + 1e-9))
 
     def _record_energies(self, now: bool) -> None:
         setting = self.case.output.energies
@@ -331,16 +357,10 @@ class Simulation(Session):
 
     def _open_fields(self, folder: Path, stack: ExitStack) -> list[Callable[[float], None]]:
         out = self.case.output
-        hooks: tuple[list[Any], ...] = (
-            self.engine.before,
-            self.engine.predicted,
-            self.engine.corrected,
-            self.engine.watched,
-        )
-        for listed in (
-            *hooks,
-            *([self.motion.before] if self.motion else []),
-        ):  # those added below go with the files they write to
+        e, shown = self.engine, self.motion
+        hooks: list[list[Any]] = [e.before, e.predicted, e.corrected, e.watched]
+        hooks += [shown.before, shown.waits] if shown else []
+        for listed in hooks:  # those added below go with the files they write to
             stack.callback(listed.__setitem__, slice(None), list(listed))
         dtype = np.float32 if out.precision == "single" else np.float64
 

@@ -68,6 +68,7 @@ def recorder(engine: Engine, surface: Surface, interval: float, make: Any) -> Su
         interval, members, functionals, op.form.rows, read, op.time_unit, make(listed, points, weights)
     )
     engine.predicted.append(result.record)
+    engine.idle[result.record] = result.idle
     return result
 
 

@@ -3,6 +3,7 @@ out."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -125,6 +126,8 @@ class Fault:
         self.times = time_points(times)
         self.initial, self.columns = stress, recorded(moved)
         self.reading: set[Any] = set()  # probes with readings to finish
+        # Begin and length of the last steps, one for each launch: by them they can be done again.
+        self.moments: deque[tuple[float, float]] = deque(maxlen=1 << 16)
         self.material, self.impedance = material, np.stack(operator.law.impedance(material), -1)  # (n, side, 2)
         groups, clusters, b = len(rule.phi), operator.layout.clusters, operator.backend
         n, points = len(faces.area), len(rule.weights)
@@ -197,7 +200,18 @@ class Fault:
         groups = len(self.launches)
         if self.list.ranges[cluster * groups][0] == self.list.ranges[(cluster + 1) * groups - 1][1]:
             return
-        tau, weight, sub = self.times
+        tau, weight, _ = self.times
+        taylor = [powers(t * step, self.operator.order)[0] for t in tau]
+        changing = self.changing(time, step)
+        for g, launch in enumerate(self.launches):
+            begin, end = self.list.ranges[cluster * groups + g]
+            if end > begin:
+                self.moments.append((time, step))
+                launch(begin, end, taylor=taylor, weight=weight * step, **changing)
+
+    def changing(self, time: float, step: float) -> dict[str, Any]:
+        """The scalars of the kernel that depend on the time, for a step from ``time``."""
+        sub = self.times[2]
         ends = time + step * np.cumsum(sub)
         starts = ends - step * sub
         clock = np.stack([step * sub, ends, np.full_like(ends, time) if self.deck_times else starts,
@@ -206,12 +220,7 @@ class Fault:
             [increment(a, b, e.start, e.duration) for e in self.episodes] or [0.0]
             for a, b in zip(starts, ends, strict=True)
         ]
-        taylor = [powers(t * step, self.operator.order)[0] for t in tau]
-        damping = self.damping if time < self.damping_end else 1.0
-        for g, launch in enumerate(self.launches):
-            begin, end = self.list.ranges[cluster * groups + g]
-            if end > begin:
-                launch(begin, end, taylor=taylor, weight=weight * step, clock=clock, ramp=ramp, damping=damping)
+        return {"clock": clock, "ramp": ramp, "damping": self.damping if time < self.damping_end else 1.0}
 
     def record(self, items: np.ndarray | None = None) -> dict[str, np.ndarray]:
         """Every recorded value (faces, points), and the friction state by its names."""

@@ -32,6 +32,10 @@ class SourceTerms:
         moment = source.moment_tensor(values.get("lambda", 0.0), values.get("mu", 0.0))
         return self.operator.law.source(moment, source.force, values)
 
+    def idle(self, until: float) -> bool:
+        """Whether none acts between its last window and ``until``."""
+        return not any(s.integral(float(done), until) for s, done in zip(self.sources, self.done, strict=True))
+
     def add(self, cluster: int, time: float, step: float) -> None:
         """Add what acted since the last window to the corrected dofs; each ends where the next begins, whatever the steps."""
         members = self.members[cluster]
