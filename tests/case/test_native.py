@@ -1,4 +1,5 @@
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -184,12 +185,14 @@ def test_sides_of_a_box(write, boundaries):
     only(problems, 3)
 
 
-def test_names_that_nobody_knows_are_warned_of(write):
-    case, problems = load_native(write(MINIMAL.replace("vs: 3464", "vvs: 3464") + "output:\n  energies:\n"))
-    assert case is not None
+def test_names_that_nobody_knows_are_refused(write):
+    _, problems = load_native(write(MINIMAL.replace("vs: 3464", "vvs: 3464") + "output:\n  energies:\n"))
     only(problems, 5, "'vvs'", "did you mean 'vs'?")
     only(problems, 7, "'output.energies' is empty")
-    assert not problems.errors
+    assert [p.where.rsplit(":", 1)[1] for p in problems.errors] == ["5"]
+    regions = "regions: {1: {relative_permitivity: 2}}"
+    _, problems = load_native(write(re.sub(r"constant: \{.*?\}", regions, MINIMAL)))
+    assert any("did you mean 'relative_permittivity'" in str(p) for p in problems.errors), problems
 
 
 def test_parameters_are_converted_by_name(write):

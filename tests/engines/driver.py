@@ -27,7 +27,7 @@ class Waves:
 
     def __init__(self, mesh: Mesh, law: str = "elastic", order: int = 3, backend: str = "cpu", precision: str = "double",
                  rates: tuple[int, ...] = (1,), cfl: float = 0.5, material: Mapping[str, Any] = ROCK, keep: tuple[int, ...] = (),
-                 quadrature: int = 0, time_unit: float = 1.0, fast: bool | None = None):  # fmt: skip
+                 quadrature: int = 0, time_unit: float = 1.0, fast: bool | None = None, wall: float | None = None):  # fmt: skip
         self.order, self.mesh = order, mesh
         self.topology = build_topology(mesh, None)
         self.geometry = geometry(mesh, self.topology)
@@ -47,8 +47,9 @@ class Waves:
         )  # fmt: skip
         g = self.geometry
         self.cells = Cells(
-            g.inverse, g.volume, g.areas, g.normals, self.topology.neighbours, self.topology.kinds, fault, self.material
-        )
+            g.inverse, g.volume, g.areas, g.normals, self.topology.neighbours, self.topology.kinds, fault, self.material,
+            None if wall is None else np.full((cells, 4), wall),
+        )  # fmt: skip
         self.operator = Operator(self.law, order, self.backend, self.layout, self.cells, time_unit, fast)
         ratios = np.cumprod([1, *self.clustering.ratios[:-1]])
         self.march = March(float(self.clustering.steps[0]), [int(r) for r in ratios], self)

@@ -40,7 +40,7 @@ def load_native(path: str | Path, overrides: Mapping[str, Any] | None = None) ->
             problems.warn(where(location), f"'{dotted(location)}' is empty: it has no effect")
     for location, name in _unknown_parameters(data):
         if where(location) not in wrong:
-            problems.warn(where(location), f"'{name}' is not a parameter that is known here", "", nearest(name))
+            problems.error(where(location), f"'{name}' is no parameter", "names of the parameter tables", nearest(name))
     problems.items.sort(key=lambda problem: _number(problem.where))
     return case, problems
 
@@ -126,13 +126,16 @@ def _empty(node: Any, location: Location = ()) -> Iterator[Location]:
 
 
 def _unknown_parameters(data: Mapping[str, Any]) -> Iterator[tuple[Location, str]]:
-    """Parameter names that no table knows: most likely mistyped, but a law from elsewhere may have its own."""
+    """Parameter names that no table knows: mistyped, and whatever was meant would silently keep its default."""
     for location, field in _fields(data):
-        for way in ("constant", "expression"):
-            names = field.get(way)
+        tables: list[tuple[Location, Any]] = [((way,), field.get(way)) for way in ("constant", "expression")]
+        regions = field.get("regions")
+        if isinstance(regions, Mapping):
+            tables += [(("regions", region), names) for region, names in regions.items()]
+        for path, names in tables:
             for name in names if isinstance(names, Mapping) else ():
                 if unit_of(str(name)) is None:
-                    yield (*location, way, name), str(name)
+                    yield (*location, *path, name), str(name)
 
 
 def _fields(data: Mapping[str, Any]) -> Iterator[tuple[Location, Mapping[str, Any]]]:

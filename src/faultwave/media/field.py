@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -295,6 +295,24 @@ _RULES: tuple[tuple[str, tuple[str, ...], Callable[[Values], Floats]], ...] = (
 )
 
 
+def ways_to_give(names: Iterable[str]) -> frozenset[str]:
+    """``names`` and the parameters they can be worked out from."""
+    found = set(names)
+    for _ in _RULES:
+        found.update(part for name, parts, _ in _RULES if name in found for part in parts)
+    return frozenset(found)
+
+
+def _stated(field: Field) -> frozenset[str]:
+    """Parameters that a field states for every place; regions state their own, each for itself."""
+    match field:
+        case Regions():
+            return frozenset()
+        case Merged():
+            return frozenset().union(*(_stated(part) for part in field.fields))
+    return field.parameters
+
+
 @dataclass(frozen=True)
 class Converted:
     """A material that also answers for moduli given velocities (rho, vp, vs -> mu, lambda) and the other way round."""
@@ -304,7 +322,14 @@ class Converted:
 
     @classmethod
     def of(cls, field: Field) -> Field:
-        """``field`` itself when nothing can be derived."""
+        """``field`` itself when nothing can be derived. Raises InputError where one parameter is given in two ways."""
+        given = _stated(field)
+        twice = [(name, parts[0]) for name, parts, _ in _RULES if len(parts) == 1 and given.issuperset((name, *parts))]
+        if twice:
+            what = "{} is given twice, also as {}"
+            raise InputError(
+                Problem(source_of(field), what.format(*pair), advice="Remove one of the two") for pair in twice
+            )
         rules: dict[str, tuple[tuple[str, ...], Callable[[Values], Floats]]] = {}
         for name, ingredients, rule in _RULES:
             known = field.parameters | rules.keys()

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from faultwave.base.errors import Problem, Problems
+from faultwave.base.errors import Problem, Problems, suggest
 from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.domain import tets
 from faultwave.laws import Law, law
 from faultwave.media import homogenise, load_field
-from faultwave.media.field import limits_told
+from faultwave.media.field import Field, limits_told, source_of, ways_to_give
 from faultwave.run import integrators
 from faultwave.run.asked import check_asked
 from faultwave.run.collect import collected
@@ -200,6 +200,7 @@ def _material(
     defaults = {p.name: p.default for p in physics.parameters if p.default is not None}
     with collected(problems):
         field = load_field(case.material, "material", None, mesh.named(3), defaults, case.projection)
+        _check_names(physics, field, problems)
         names = [p.name for p in physics.parameters if p.name in field.parameters or p.name not in defaults]
         corners = mesh.vertices[topology.cells]
         order = case.numerics.order if case.numerics.homogenise else None
@@ -211,6 +212,16 @@ def _material(
         _check_material(physics, values, corners.mean(1), problems)
         return {p.name: np.asarray(values[p.name], float) for p in physics.parameters}
     return {}
+
+
+def _check_names(physics: Law, field: Field, problems: Problems) -> None:
+    """Where a law has defaults a name it does not know would leave one of them in place, unseen."""
+    if all(p.default is None for p in physics.parameters):
+        return
+    known = ways_to_give(p.name for p in physics.parameters)
+    for name in sorted(field.parameters - known):
+        what = f"'{name}' is no parameter of the {physics.name} law"
+        problems.error(source_of(field), what, ", ".join(sorted(known)), suggest(name, known))
 
 
 def _check_material(physics: Law, values: dict[str, np.ndarray], centres: np.ndarray, problems: Problems) -> None:

@@ -6,21 +6,19 @@
 from __future__ import annotations
 
 from faultwave.engines.dg.forms.contravariant import ContravariantElastic
-from faultwave.engines.dg.forms.covariant import CovariantMaxwell
+from faultwave.engines.dg.forms.covariant import CovariantCurls
 from faultwave.engines.dg.forms.fluid import ContravariantAcoustic
 from faultwave.engines.dg.forms.plain import Cells, Form, derivative_rows, face_rows, onto_face
 from faultwave.laws import Law
 
-FAST: dict[str, type[Form]] = {
-    "elastic": ContravariantElastic, "acoustic": ContravariantAcoustic, "maxwell": CovariantMaxwell,
-}  # fmt: skip
-"""Law name -> a form with fewer operations."""
+FORMS: tuple[type[Form], ...] = (ContravariantElastic, ContravariantAcoustic, CovariantCurls)
+"""Forms with fewer operations; each says which laws it suits."""
 
 
 def form(law: Law, order: int, unit: float = 1.0, fast: bool = True) -> Form:
     """The form of a law: the fast one where there is one and ``fast`` allows it. ``unit`` of time [s] in the kernels."""
-    found = FAST.get(law.name, Form)
-    return (found if fast and found.suits(law) else Form)(law, order, unit)
+    found = next((kind for kind in FORMS if fast and kind.suits(law)), Form)
+    return found(law, order, unit)
 
 
-__all__ = ["FAST", "Cells", "Form", "derivative_rows", "face_rows", "form", "onto_face"]
+__all__ = ["FORMS", "Cells", "Form", "derivative_rows", "face_rows", "form", "onto_face"]

@@ -24,6 +24,7 @@ import numpy as np
 from faultwave.engines.dg.forms.components import GRADIENT, PAIR, ComponentForm, combine, inverse, metric, turned
 from faultwave.engines.dg.forms.plain import Cells, directed
 from faultwave.kernels.language import Array, Kernel, View
+from faultwave.laws import Law
 from faultwave.laws.law import dot
 
 _PRODUCTS = np.zeros((3, 3, 3, 3, 6, 6))  # x, y, a, b to the components xy and ab
@@ -36,6 +37,10 @@ _TENSORS = _PRODUCTS.reshape(81, 36)
 
 class ContravariantElastic(ComponentForm):
     """Columns of ``cell``: J (x, b), G, lambda/rho, mu/rho, rho, 1/rho, Zp, Zs; of ``face``: h, the neighbour's Zp and Zs, a, b."""
+
+    @classmethod
+    def suits(cls, law: Law) -> bool:
+        return law.name == "elastic"
 
     def _sizes(self) -> tuple[int, int]:
         return 21, 5

@@ -1,12 +1,12 @@
-"""Maxwell's equations in covariant components: curls need no metric (Hesthaven & Warburton 2008, ch. 10; decision 0009).
+"""Laws of two curls in covariant components, in which curls need no metric (Hesthaven & Warburton 2008, ch. 10; decision 0009).
 
-With x = x0 + J xi, e = J^T E, h = J^T H and the metric g = J^T J / det J,
+For fields E and H with E' = alpha curl H and H' = -beta curl E, x = x0 + J xi, e = J^T E, h = J^T H and g = J^T J / det J,
 
-    eps e' = g curl h,    mu h' = -g curl e,    (curl e)^a = d_(a+1) e_(a+2) - d_(a+2) e_(a+1).
+    e' = alpha g curl h,    h' = -beta g curl e,    (curl e)^a = d_(a+1) e_(a+2) - d_(a+2) e_(a+1).
 
 What crosses a face are the components of e and h along two tangents of it in the reference cell; the face's own tangents t_k, in
 which waves leave, are t_k = A_k1 tau_1 + A_k2 tau_2. So E . t = A e_tau, and n x turns (t_1, t_2) into s (t_2, -t_1). A jump dv of
-n x H, lifted as f = A^T dv, changes e by J^T J f / eps and h by -J^T J (n x) Z f / mu, where n x is s R on tau.
+n x H, lifted as f = A^T dv, changes e by alpha J^T J f and h by -beta J^T J (n x) Z f, where n x is s R on tau.
 
 d_b and J belong to the directions of ``plain.DIRECTIONS``; g and f count time in the form's unit.
 """
@@ -30,13 +30,38 @@ TANGENTS = np.array(
 """Two tangents (4, 2, 3) of every face along the directions: as few components as can be."""
 
 
-class CovariantMaxwell(ComponentForm):
-    """Columns of ``cell``: g, det J / unit, 1/eps, 1/mu, Z, the rate of loss; of ``face``: A, s, the neighbour's Z, admittance, a."""
+def is_two_curls(law: Law) -> bool:
+    """Whether a law is E' = alpha curl H, H' = -beta curl E with a scalar impedance, by what its functions do to probes.
+
+    A reaction must treat the components of a field alike: one that tells the axes of space apart (a matched layer) is none of e and h.
+    """
+    if (len(law.quantities), law.channels, law.face_channels, law.traction_is_flux) != (6, 3, 2, False):
+        return False
+    rng = np.random.default_rng(0)
+    values = {p.name: rng.uniform(0.5, 2.0, 1) for p in law.parameters}
+    material, impedance = ([float(x[0]) for x in y] for y in (law.constants(values), law.impedance(values)))
+    if (len(material), len(impedance)) != (2, 1):
+        return False
+    q, n, divergence, gradient = rng.normal(size=6), rng.normal(size=3), rng.normal(size=3), rng.normal(size=(3, 3))
+    rates = [float(x[0]) for x in law.rates(values)]
+    reaction = np.array([law.reaction(unit, rates) for unit in np.eye(6)], float).reshape(2, 3, 2, 3)
+    curl = [gradient[(a + 1) % 3, (a + 2) % 3] - gradient[(a + 2) % 3, (a + 1) % 3] for a in range(3)]
+    pairs = (
+        (law.flux(q, n), cross(n, q[3:])),
+        (law.potential(q), q[:3]),
+        (law.rate(divergence, gradient, material), [*(material[0] * divergence), *[-material[1] * c for c in curl]]),
+        (law.apply_impedance(impedance, n, q[:3]), impedance[0] * q[:3]),
+        (reaction, np.einsum("ij,ab->iajb", reaction[:, 0, :, 0], np.eye(3))),
+    )
+    return all(np.allclose(np.asarray(given, float), wanted) for given, wanted in pairs)
+
+
+class CovariantCurls(ComponentForm):
+    """Columns of ``cell``: g, det J / unit, alpha, beta, Z, rates of the reaction; of ``face``: A, s, the neighbour's Z, admittance, a."""
 
     @classmethod
     def suits(cls, law: Law) -> bool:
-        """A matched layer tells the axes of space apart."""
-        return len(law.quantities) == 6
+        return is_two_curls(law)
 
     def _sizes(self) -> tuple[int, int]:
         return 10 + self.reactions, 8
@@ -96,12 +121,12 @@ class CovariantMaxwell(ComponentForm):
 
         return self._change(cell, curl(1), curl(0), 1.0)
 
-    def _change(self, cell: Any, electric: Any, magnetic: Any, scale: Any) -> list[Any]:
-        """scale (g electric / eps, -g magnetic / mu)."""
+    def _change(self, cell: Any, along_e: Any, along_h: Any, scale: Any) -> list[Any]:
+        """scale (alpha g along_e, -beta g along_h)."""
         e, h = (
             [[(x * cell[PAIR[a][b]]) for b in range(3)] for a in range(3)] for x in (scale * cell[7], scale * cell[8])
         )
-        return [*[dot(e[a], electric) for a in range(3)], *[-dot(h[a], magnetic) for a in range(3)]]
+        return [*[dot(e[a], along_e) for a in range(3)], *[-dot(h[a], along_h) for a in range(3)]]
 
     # Its faces.
 
@@ -166,8 +191,8 @@ class CovariantMaxwell(ComponentForm):
                 one, two = x[2 * i], x[2 * i + 1]
                 turned += [across * one - first * two, second * one - across * two]
             flat = TANGENTS.reshape(8, 3)
-            electric, magnetic = ([combine(flat[:, b].tolist(), part) for b in range(3)] for part in (x, turned))
-            return [[a + b for a, b in zip(q, self._change(cell, electric, magnetic, cell[6]), strict=True)]]
+            along_e, along_h = ([combine(flat[:, b].tolist(), part) for b in range(3)] for part in (x, turned))
+            return [[a + b for a, b in zip(q, self._change(cell, along_e, along_h, cell[6]), strict=True)]]
 
         k.pointwise(add, [lifted, cell, q, *[face.view(i, 1) for i in range(4)]], [q])
 

@@ -16,11 +16,16 @@ import numpy as np
 from faultwave.engines.dg.forms.components import GRADIENT, PAIR, ComponentForm, combine, inverse, metric, turned
 from faultwave.engines.dg.forms.plain import Cells, directed
 from faultwave.kernels.language import Array, Kernel, View
+from faultwave.laws import Law
 from faultwave.laws.law import dot
 
 
 class ContravariantAcoustic(ComponentForm):
     """Columns of ``cell``: G, K/rho, rho, 1/rho, Z; of ``face``: h, the neighbour's Z, a, b."""
+
+    @classmethod
+    def suits(cls, law: Law) -> bool:
+        return law.name == "acoustic"
 
     def _sizes(self) -> tuple[int, int]:
         return 10, 4

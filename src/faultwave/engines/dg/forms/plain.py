@@ -107,7 +107,7 @@ class Form:
 
     @classmethod
     def suits(cls, law: Law) -> bool:
-        """Whether it is right for this variant of the law."""
+        """Whether it is right for this law and its variant."""
         return True
 
     def __init__(self, law: Law, order: int, unit: float = 1.0):
