@@ -69,15 +69,22 @@ def test_waves_at_all_angles_leave_a_box_with_edges_and_corners() -> None:
     assert left[1] < 0.3 * left[0] and left[1] < 0.01, left
 
 
-def test_noise_dies_out() -> None:
-    case = bar(0, 3)
+@pytest.mark.parametrize(
+    "sides, order, steps",
+    [
+        (["x-", "x+", "y+", "z-"], 3, 400),
+        pytest.param(["x-", "x+", "y-", "y+", "z-", "z+"], 4, 10_000, marks=pytest.mark.slow),
+    ],
+)
+def test_noise_dies_out(sides: list[str], order: int, steps: int) -> None:
+    case = bar(0, order)
     case["mesh"]["generate"] |= {"cells": (4, 4, 4), "upper": (1.0,) * 3, "boundaries": dict.fromkeys("xyz", "pec")}
-    sim = fw.simulate(case | {"matched_layer": {"sides": ["x-", "x+", "y+", "z-"], "thickness": 0.3}})
+    sim = fw.simulate(case | {"matched_layer": {"sides": sides, "thickness": 0.3}})
     rng = np.random.default_rng(0)
     sim.engine.operator.set_dofs(rng.normal(size=sim.engine.operator.dofs().shape) * (np.arange(12) < 6))
     step, largest = sim.engine.march.longest, []
     for _ in range(4):
-        sim.run(until=sim.time + 400 * step, write=False)
+        sim.run(until=sim.time + steps * step, write=False)
         largest.append(np.abs(sim.engine.operator.dofs()[..., :6]).max())
     assert largest[-1] <= largest[0], largest
 
@@ -90,6 +97,7 @@ def test_noise_dies_out() -> None:
             "does not exist for the elastic law",
         ),
         ({"numerics": {"integrator": "leapfrog"}}, "react with each other"),
+        ({"numerics": {"integrator": "rk4", "clustering": {"rates": [2]}}}, "steps all cells alike"),
         ({"material": {"constant": {"conductivity": 0.1}}}, "medium with losses"),
         ({"matched_layer": {"sides": ["y-"], "thickness": 0.1}}, "below half the mesh"),
     ],
@@ -100,3 +108,13 @@ def test_where_it_cannot_be(change: dict[str, Any], said: str) -> None:
         case["mesh"]["generate"]["boundaries"] = {}
     with pytest.raises(InputError, match=said):
         fw.simulate(case)
+
+
+def test_nothing_is_driven_in_the_layer_and_receivers_there_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    current = {"kind": "point", "location": [1.5, 0.05, 0.07], "moment": [0, 0, 1],
+               "time_function": {"kind": "ricker", "duration": 0.2}}  # fmt: skip
+    with pytest.raises(InputError, match=r"source at \(1.5, 0.05, 0.07\): lies in the matched layer"):
+        fw.simulate(bar(8, 2, currents=[current]))
+    points = [[0.5, 0.05, 0.07], [1.5, 0.05, 0.07]]
+    fw.simulate(bar(8, 2, output={"receivers": {"points": points, "interval": 0.02}}))
+    assert "Receivers in the matched layer record damped waves: 2" in caplog.text

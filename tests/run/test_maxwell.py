@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 
@@ -130,6 +131,14 @@ def test_materials_and_walls_by_physical_name(tmp_path: Path) -> None:
         ({"left": {"permittivity": 1.0}, "right": {"permittivity": 0.0}}, ["walls"], "permittivity is 0 at"),
         ({"left": {"permittivity": 1.0}, "right": {"conductivity": -1.0}}, ["walls"], "conductivity is -1 at"),
         ({"left": {}, "right": {}}, ["wals"], "did you mean 'walls'"),
+        ({"left": {"relative_permitivity": 4}, "right": {}}, ["walls"], "did you mean 'relative_permittivity'"),
+        ({"left": {"vp": 4.0}, "right": {}}, ["walls"], "'vp' is no parameter of the maxwell law"),
+        (
+            {"left": {"permittivity": 1, "relative_permittivity": 4}, "right": {}},
+            ["walls"],
+            "permittivity is given twice",
+        ),
+        ({"left": {}, "right": {}}, [], "with tag [0-9]+ 'walls'"),
     ],
 )
 def test_mistakes_are_told(tmp_path: Path, material: dict, boundaries: list[str], said: str) -> None:
@@ -149,6 +158,40 @@ def test_a_slip_of_units_shows_in_the_plan(side: float, said: str) -> None:
     rows = dict(report._resolution(sim.plan))
     text = rows["at 3e+10 Hz, the highest asked for"]
     assert said in text and ("METRES" in text) == (side != 0.03)
+
+
+@pytest.mark.parametrize("side, slipped", [(0.03, False), (30.0, True)])
+def test_a_slip_of_units_shows_where_no_frequency_is_named(side: float, slipped: bool) -> None:
+    sim = fw.simulate(case(mesh=box((2, 2, 2), (side,) * 3, dict.fromkeys("xyz", "pec"))))
+    assert ("METRES" in dict(report._resolution(sim.plan))["waves cross the mesh"]) == slipped
+
+
+def test_one_factor_scales_a_mesh_of_millimetres() -> None:
+    mesh = box((2, 2, 2), (30.0,) * 3, dict.fromkeys("xyz", "pec"))
+    for scaling in (0.001, (0.001, 0.001, 0.001), ((0.001, 0, 0), (0, 0.001, 0), (0, 0, 0.001))):
+        sim = fw.simulate(case(mesh=mesh | {"scaling": scaling}))
+        np.testing.assert_allclose(sim.plan.mesh.vertices.max(0), 0.03)
+    with pytest.raises(InputError, match="scaling"):
+        fw.simulate(case(mesh=mesh | {"scaling": "small"}))
+
+
+def test_snapshots_of_the_volume_are_the_field(tmp_path: Path) -> None:
+    """Against the exact cavity, at the centroids of cells of several shapes."""
+    unit = Cavity()
+    mesh = box((4, 4, 4), (1.0,) * 3, dict.fromkeys("xyz", "pec"))
+    mesh["generate"] |= {"shuffle": True, "perturb": 0.1}
+    output = {"folder": str(tmp_path / "out"), "volume": {"interval": 0.2}, "precision": "double"}
+    constant = {"constant": {"permittivity": 1.0, "permeability": 1.0}}
+    sim = fw.simulate(case(mesh=mesh, end_time=0.4, material=constant, output=output, numerics={"order": 5}))
+    sim.set_initial(unit)
+    sim.run()
+    with h5py.File(next((tmp_path / "out").glob("*volume*.vtkhdf"))) as file:
+        group = file["VTKHDF"]
+        found = np.stack([group["CellData"][name][-len(sim.plan.mesh.cells) :] for name in sim.plan.law.quantities], 1)
+        points, cells = group["Points"][:], group["Connectivity"][:].reshape(-1, 4)
+    want = unit(points[cells[: len(found)]].mean(1), 0.4)
+    assert np.abs(want).max() > 0.3
+    assert np.abs(found - want).max() < 5e-3
 
 
 def test_a_wall_without_impedance_is_told() -> None:

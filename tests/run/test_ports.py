@@ -70,6 +70,12 @@ def test_a_slab_reflects_as_a_line_of_another_impedance() -> None:
 @pytest.mark.parametrize(
     "ports, said",
     [
+        (
+            {"surfaces": [{"surface": 21, "mode": "TM10"}], "band": [0.6, 0.9]},
+            "TM10 does not exist in a rectangular guide",
+        ),
+        ({"surfaces": [{"surface": 21, "mode": "TE00"}], "band": [0.6, 0.9]}, "TE00 does not exist"),
+        ({"surfaces": [{"surface": 21, "mode": "TX1"}], "band": [0.6, 0.9]}, "is no mode"),
         ({"surfaces": [{"surface": 21}], "band": [0.4, 0.9]}, "cutoff of TE10 at 0.5 Hz"),
         ({"surfaces": [{"surface": 11}], "band": [0.6, 0.9]}, "does not absorb"),
         ({"surfaces": [{"surface": 33}], "band": [0.6, 0.9]}, "no surface '33'"),

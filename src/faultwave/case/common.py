@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationInfo
 
@@ -12,6 +12,19 @@ from faultwave.case.parameters import parameter_to_si
 
 Vector = tuple[Quantity("m"), Quantity("m"), Quantity("m")]  # type: ignore[valid-type,misc]
 """A point in space."""
+
+
+def _as_matrix(value: Any) -> Any:
+    """One factor or three, as the matrix that has them on its diagonal."""
+    numbers = list(value) if isinstance(value, list | tuple) else [value] * 3
+    if len(numbers) != 3 or not all(isinstance(x, int | float) and not isinstance(x, bool) for x in numbers):
+        return value
+    return tuple(tuple(float(x) if i == j else 0.0 for j in range(3)) for i, x in enumerate(numbers))
+
+
+_Row = tuple[float, float, float]
+Scaling = Annotated[tuple[_Row, _Row, _Row], BeforeValidator(_as_matrix)]
+"""A linear map of space: a factor, one for each axis, or a 3x3 matrix."""
 
 
 class Settings(BaseModel):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from faultwave.base.units import Quantity
 from faultwave.case.common import Settings, need
@@ -27,7 +28,7 @@ class Spectrum(Settings):
         description="Lowest and highest frequency looked for."
     )
     start: Quantity("s", ge=0) = Field(0.0, description="Take samples from here on, when the sources are quiet.")
-    floor: float = Field(1e-3, gt=0, lt=1, description="Leave out what is weaker than this share of the strongest.")
+    floor: float = Field(0.01, gt=0, lt=1, description="Leave out what is weaker than this share of the strongest.")
     resolution: float = Field(1e-6, gt=0, lt=1, description="Relative size of what is taken for noise.")
 
     @model_validator(mode="after")
@@ -36,14 +37,22 @@ class Spectrum(Settings):
         return self
 
 
+def _mode(text: str) -> str:
+    if not re.fullmatch(r"T[EM][0-9][0-9]", text):
+        raise ValueError(f"'{text}' is no mode; TEmn or TMmn with two digits, such as TE10")
+    low = min(text[2:])
+    if text[2:] == "00" or (text[1] == "M" and low == "0"):
+        raise ValueError(f"{text} does not exist in a rectangular guide: {'TM' if text[1] == 'M' else 'TE'} modes have "
+                         f"{'both indices' if text[1] == 'M' else 'one index at least'} above 0")  # fmt: skip
+    return text
+
+
 class PortSurface(Settings):
     """A port: a plane rectangular surface across a waveguide."""
 
     surface: str | int = Field(description="Physical surface, by name or tag; a boundary of kind absorbing.")
-    mode: str = Field(
-        "TE10",
-        pattern=r"^(TE[0-9][1-9]|TE[1-9]0|TM[1-9][1-9])$",
-        description="Mode; the first index counts along the longer side.",
+    mode: Annotated[str, AfterValidator(_mode)] = Field(
+        "TE10", description="TEmn or TMmn; the first index counts along the longer side."
     )
 
 

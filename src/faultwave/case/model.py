@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, WrapValidator, model_validator
 
 from faultwave.base.units import Quantity
-from faultwave.case.common import InputFile, Parameters, Settings, Vector, need
+from faultwave.case.common import InputFile, Parameters, Scaling, Settings, Vector, need
 from faultwave.case.grid import Attenuation, Grid, Projection, Side
 from faultwave.case.ground import GroundModel
 from faultwave.case.measures import Ports
@@ -155,8 +155,9 @@ class Mesh(Settings):
         "(1, 5, 3 and >= 65).",
     )
     displacement: Vector = Field((0.0, 0.0, 0.0), description="Added to every vertex after scaling.")
-    scaling: tuple[tuple[float, float, float], tuple[float, float, float], tuple[float, float, float]] = Field(
-        ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)), description="3x3 matrix applied to every vertex."
+    scaling: Scaling = Field(
+        ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),
+        description="Factor for every vertex (0.001 for a mesh in millimetres), one for each axis, or a 3x3 matrix.",
     )
 
     @model_validator(mode="after")

@@ -39,6 +39,10 @@ def check_integrator(case: Case, law: Law, problems: Problems) -> None:
         problems.error("numerics.halo", f"rounded messages are not built for the {law.name} law", "exact")
     if numerics.integrator == "ader":
         return
+    clusters = numerics.clustering
+    if "rates" in clusters.model_fields_set and clusters.rates != (1,):
+        what = f"{numerics.integrator} steps all cells alike: rates {list(clusters.rates)} would do nothing"
+        problems.error("numerics.clustering.rates", what, "[1], or integrator: ader")
     if case.fault is not None:
         problems.error("numerics.integrator", f"friction on faults needs ader, not {numerics.integrator}", "ader")
     if numerics.integrator == "leapfrog":

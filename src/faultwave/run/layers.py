@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from faultwave.base.errors import Problems
+from faultwave.base.log import get_logger
 from faultwave.case.model import Case
 from faultwave.domain import tets
 from faultwave.engines.dg.basis import tet_quadrature
 from faultwave.laws import Law
 from faultwave.laws.law import LAYER
+from faultwave.run.points import Points
 
 
 def layer_damping(
@@ -52,4 +56,32 @@ def layer_damping(
     return dict(zip(LAYER, (*damping, shift), strict=True))
 
 
-__all__ = ["layer_damping"]
+def check_outside(
+    material: dict[str, np.ndarray], placed: Iterable[tuple[str, np.ndarray]], problems: Problems
+) -> None:
+    """Fields in the layer are no fields of the medium: nothing may be driven or measured there. ``placed``: (what, its cells)."""
+    within = _damped(material)
+    for what, cells in placed:
+        if within is not None and within[cells[cells >= 0]].any():
+            problems.error(
+                what, "lies in the matched layer", "a place outside of it", "Move it, or make the layer thinner."
+            )
+
+
+def tell_damped(material: dict[str, np.ndarray], receivers: Points | None) -> None:
+    """A warning: receivers in the layer are good for watching the layer itself only."""
+    within = _damped(material)
+    if within is None or receivers is None:
+        return
+    numbers = np.flatnonzero((receivers.cells >= 0) & within[receivers.cells]) + 1
+    if len(numbers):
+        listed = ", ".join(map(str, numbers[:10].tolist())) + (", ..." if len(numbers) > 10 else "")
+        get_logger(__name__).warning("Receivers in the matched layer record damped waves: %s", listed)
+
+
+def _damped(material: dict[str, np.ndarray]) -> np.ndarray | None:
+    """Cells (nc,) of the layer; None without one."""
+    return np.any([material[name] > 0 for name in LAYER[:3]], 0) if LAYER[0] in material else None
+
+
+__all__ = ["check_outside", "layer_damping", "tell_damped"]

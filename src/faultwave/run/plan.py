@@ -22,7 +22,7 @@ from faultwave.run.far_field import Around, plan_far_field
 from faultwave.run.fault_plan import FaultPlan, plan_fault
 from faultwave.run.initial import check_initial
 from faultwave.run.integrators import check_integrator
-from faultwave.run.layers import layer_damping
+from faultwave.run.layers import check_outside, layer_damping, tell_damped
 from faultwave.run.pieces import Whole
 from faultwave.run.points import Points, place_fault_receivers, place_receivers
 from faultwave.run.ports import plan_ports
@@ -172,6 +172,8 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: Whole | None = N
     around = None
     with collected(problems):
         around = plan_far_field(case, mesh, topology, material, problems)
+    check_outside(material, _placed(sources, where, drives, across, flux, around), problems)
+    tell_damped(material, receivers)
     whole.agree(problems)
     keep = np.zeros(len(mesh.cells), bool)
     if around is not None:
@@ -192,6 +194,19 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: Whole | None = N
         case, physics, mesh, topology, shape, material, step, clustering, frictional, fault, receivers, fault_receivers,
         sources, where, local, keep, watched, walls, drives, flux, around, warnings=problems.warnings,
     )  # fmt: skip
+
+
+def _placed(
+    sources: tuple[PointSource, ...], where: np.ndarray, drives: DrivePlan, across: np.ndarray,
+    flux: tuple[Surface, ...], around: Around | None,
+) -> list[tuple[str, np.ndarray]]:  # fmt: skip
+    """What drives or measures waves, and in which cells."""
+    found = [(f"source at {tuple(map(float, s.location))}", where[i : i + 1]) for i, s in enumerate(sources)]
+    found += [(f"current in {len(body.cells)} cells", body.cells) for body in drives.bodies]
+    found += [("current sheet", np.nonzero(sheet.faces)[0]) for sheet in drives.sheets]
+    found += [("incident wave", np.nonzero((wave.signs != 0) & across)[0]) for wave in drives.waves]
+    found += [(f"flux surface '{surface.name}'", surface.cells) for surface in flux]
+    return found + ([("far field", around.cells)] if around is not None else [])
 
 
 def _material(

@@ -86,7 +86,7 @@ def _cost(plan: Plan, engine: Engine, seconds: float) -> Rows:
     rate = (engine.updates - cells) / (time.perf_counter() - started)
     return [
         ("backend", engine.backend.described),
-        ("measured", f"{rate:,.0f} element updates/s, rupture included"),
+        ("measured", f"{rate:,.0f} element updates/s" + (", rupture included" if plan.fault else "")),
         ("estimated run time", _duration(updates(plan) / rate) + " without output"),
     ]
 
@@ -130,14 +130,15 @@ def _resolution(plan: Plan) -> Rows:
         shear = np.sqrt(material["mu"] / material["rho"])
         slow = np.where(shear > 0, shear, slow)
     frequency = slow * order / edge / 10.0  # edge / order = a tenth of the wavelength
+    asked = highest_frequency(plan.case)
     rows: Rows = [
+        ("waves cross the mesh", _crossings(plan, asked)),
         ("edge length", f"{edge.min():.4g} to {edge.max():.4g} m"),
         (
             f"frequency with 10 points per {'S ' if 'mu' in material else ''}wavelength",
             f"{frequency.min():.3g} Hz everywhere, {np.median(frequency):.3g} Hz in half of the cells",
         ),
     ]
-    asked = highest_frequency(plan.case)
     if asked is not None:
         rows.append((f"at {asked:.4g} Hz, the highest asked for", _in_wavelengths(plan, edge, asked)))
     if plan.fault is not None and {"mu_s", "mu_d", "d_c"} <= set(plan.fault.parameters):
@@ -159,6 +160,17 @@ def highest_frequency(case: Case) -> float | None:
     return max(found, default=None)
 
 
+IN_METRES = "IS THE GEOMETRY IN METRES? (mesh.scaling converts other units)"
+
+
+def _crossings(plan: Plan, asked: float | None) -> str:
+    """How often the fastest wave crosses the mesh: tells slips of units where nothing names a frequency."""
+    way = float(plan.law.speed(plan.material).max()) * plan.case.end_time
+    times = way / np.ptp(plan.mesh.vertices, axis=0).max()
+    text = f"{times:.3g} times until {plan.case.end_time:g} s"
+    return f"{text}: {IN_METRES}" if asked is None and times < 0.05 else text
+
+
 def _in_wavelengths(plan: Plan, edge: np.ndarray, frequency: float) -> str:
     """Size of the mesh and of its longest edge in wavelengths, and what that tells."""
     wavelength = plan.law.speed(plan.material) / frequency
@@ -166,7 +178,7 @@ def _in_wavelengths(plan: Plan, edge: np.ndarray, frequency: float) -> str:
     across, longest = size / np.median(wavelength), float((edge / wavelength).max())
     text = f"the mesh is {size:.4g} m, {across:.3g} wavelengths, its longest edge {longest:.2g} of one"
     if across < 0.02 or longest > case_order(plan):
-        return f"{text}: IS THE GEOMETRY IN METRES? (mesh.scaling converts other units)"
+        return f"{text}: {IN_METRES}"
     return f"{text}: too coarse" if longest > case_order(plan) / 4 else text
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from faultwave.domain.tets.mesh import FILE_FACES, Floats, Integers, Mesh, make_
 @dataclass(frozen=True)
 class Parts:
     """Node ids (n,) and coordinates (n, 3); tetrahedra (m, 4) of node ids with groups (m,); triangles (k, 3) of node
-    ids with face tags (k,); periodic (p, 2) node pairs that are one."""
+    ids with face tags (k,); periodic (p, 2) node pairs that are one; names as ``Mesh.names``."""
 
     ids: Integers
     coordinates: Floats
@@ -22,6 +23,7 @@ class Parts:
     triangles: Integers
     face_tags: Integers
     periodic: Integers = field(default_factory=lambda: np.empty((0, 2), np.int64))
+    names: Mapping[tuple[int, str], int] = field(default_factory=dict)
 
 
 def assemble(parts: Parts, name: str) -> Mesh:
@@ -46,7 +48,7 @@ def assemble(parts: Parts, name: str) -> Mesh:
     tags = _face_tags(cells, used, parts, name, problems)
     problems.raise_errors()
     identify = _identify(used, parts.periodic)
-    return orient(make_mesh(vertices, cells, parts.groups, tags, identify, name))
+    return replace(orient(make_mesh(vertices, cells, parts.groups, tags, identify, name)), names=dict(parts.names))
 
 
 def _face_tags(cells: Integers, used: Integers, parts: Parts, name: str, problems: Problems) -> Integers:
@@ -77,14 +79,25 @@ def _face_tags(cells: Integers, used: Integers, parts: Parts, name: str, problem
     found = number[len(triangles) :]
     lost = np.flatnonzero(~np.isin(number[: len(triangles)], found))
     if len(lost):
-        node = np.isin(parts.ids, triangles[lost[0]])
-        where_text = parts.coordinates[node].mean(axis=0).tolist() if node.any() else "unknown nodes"
-        problems.error(
-            name,
-            f"{len(lost)} tagged triangles are no face of any tetrahedron, one at {where_text}",
-            advice="A fault surface must be embedded in the volume (fragment or embed) before meshing.",
-        )
+        _lost_triangles(triangles[lost], values[lost], parts, name, problems)
     return np.asarray(tag_of[found].reshape(cells.shape))
+
+
+def _lost_triangles(triangles: Integers, tags: Integers, parts: Parts, name: str, problems: Problems) -> None:
+    """Gmsh saves what stands in physical groups only: a volume in none is the likeliest reason."""
+    node = np.isin(parts.ids, triangles[0])
+    where = ", ".join(f"{x:g}" for x in parts.coordinates[node].mean(axis=0)) if node.any() else "unknown nodes"
+    surfaces = {tag: f"'{n}'" for (dimension, n), tag in parts.names.items() if dimension == 2}
+    volumes = [f"'{n}'" for dimension, n in parts.names if dimension == 3]
+    of = ", ".join(surfaces.get(t, f"tag {t}") for t in np.unique(tags).tolist())
+    advice = "A surface inside a volume must be embedded in it (fragment or embed) before meshing."
+    if volumes:
+        advice = (
+            f"Put every volume into a physical group (there are {', '.join(volumes)}): Gmsh saves no others. {advice}"
+        )
+    problems.error(
+        name, f"{len(triangles)} triangles of {of} are no face of any tetrahedron, one at ({where})", advice=advice
+    )
 
 
 def _identify(used: Integers, pairs: Integers) -> Integers | None:

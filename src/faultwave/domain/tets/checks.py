@@ -114,7 +114,7 @@ def check_connections(
     centres = _FaceCentres(mesh, match)
 
     def show(face: int) -> str:
-        return f"cell {face // 4} at {_point(centres(face))} with tag {tags.flat[face]}"
+        return f"cell {face // 4} at {_point(centres(face))} with tag {table.called(int(tags.flat[face]))}"
 
     _report(
         problems,
@@ -140,7 +140,7 @@ def check_tags(
     centres = _FaceCentres(mesh, match)
 
     def show(face: int) -> str:
-        return f"cell {face // 4} at {_point(centres(face))} with tag {tags.flat[face]}"
+        return f"cell {face // 4} at {_point(centres(face))} with tag {table.called(int(tags.flat[face]))}"
 
     kinds = table.kinds(tags)
     _report(
@@ -207,6 +207,9 @@ def _why_bare(mesh: Mesh, match: Matching, tags: NDArray[np.int32], table: TagTa
         return "Periodic faces need a mesh that says which vertices are one (identify or topology data)."
     if mesh.identify is not None:
         return "Periodic faces need an image of the same shape on the other side, with the same topological vertices."
+    if table.names:
+        named = "Outer faces need a physical surface that mesh.boundaries gives a kind"
+        return f"{named}; inside the mesh it is a hanging node or a missing cell."
     return "Outer faces need a boundary tag; inside the mesh it is a hanging node or a missing cell."
 
 

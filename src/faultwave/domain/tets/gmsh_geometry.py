@@ -51,7 +51,7 @@ def mesh_geometry(path: str | Path, size: float | None = None) -> Mesh:
             gmsh.option.setNumber("Mesh.MshFileVersion", 4.1)
             gmsh.option.setNumber("Mesh.Binary", 1)
             gmsh.write(str(made))
-            return read_gmsh(made)
+            return read_gmsh(made, str(path))
     except InputError:
         raise
     except Exception as error:

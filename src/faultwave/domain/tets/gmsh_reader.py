@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -33,8 +32,8 @@ _CURVED = {
 _OTHER_SHAPES = {3: "quadrangles", 5: "hexahedra", 6: "prisms", 7: "pyramids"}
 
 
-def read_gmsh(path: str | Path) -> Mesh:
-    """Read a Gmsh mesh of linear tetrahedra.
+def read_gmsh(path: str | Path, name: str | None = None) -> Mesh:
+    """Read a Gmsh mesh of linear tetrahedra, called ``name`` (its path) in messages.
 
     Physical surfaces give face tags, those of 100 and more minus 100 (so 101 and 1 are the free surface, 103 and 3 the
     fault); physical volumes give groups. Cells are oriented, both sides of an inner tagged triangle get its tag, nodes
@@ -47,7 +46,7 @@ def read_gmsh(path: str | Path) -> Mesh:
     if not data.lstrip().startswith(b"$MeshFormat"):
         raise InputError(Problem(str(path), "is no Gmsh mesh: it does not begin with $MeshFormat"))
     try:
-        return _Reader(str(path), data).read()
+        return _Reader(name or str(path), data).read()
     except (ValueError, IndexError, EOFError, OverflowError) as error:
         raise InputError(
             Problem(str(path), f"cannot be read as a Gmsh mesh: {error}", advice="It may be truncated or corrupt.")
@@ -106,7 +105,7 @@ class _Reader:
         for needed in ("Nodes", "Elements"):
             if needed not in seen:
                 raise ValueError(f"it has no ${needed}")
-        return replace(assemble(self.parts(), self.name), names=self.names())
+        return assemble(self.parts(), self.name)
 
     def names(self) -> dict[tuple[int, str], int]:
         """Physical names of surfaces and volumes; the section is text in binary files, too."""
@@ -130,7 +129,14 @@ class _Reader:
         tags = np.where(tags >= 100, tags - 100, tags)
         pairs = np.concatenate([np.empty((0, 2), np.int64), *self.periodic])
         return Parts(
-            np.concatenate(self.ids), np.concatenate(self.coordinates), tetrahedra, groups, triangles, tags, pairs
+            np.concatenate(self.ids),
+            np.concatenate(self.coordinates),
+            tetrahedra,
+            groups,
+            triangles,
+            tags,
+            pairs,
+            self.names(),
         )
 
     def joined(self, kind: int) -> tuple[Integers, Integers]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,9 +63,14 @@ _LAST = np.iinfo(np.int32).max
 
 @dataclass(frozen=True)
 class TagTable:
-    """Tag ranges (first, last, kind), both ends included."""
+    """Tag ranges (first, last, kind), both ends included, and what the mesh calls its tags."""
 
     ranges: tuple[tuple[int, int, BoundaryKind], ...]
+    names: Mapping[int, str] = field(default_factory=dict)
+
+    def called(self, tag: int) -> str:
+        """The tag for messages, with the name of its surface."""
+        return f"{tag} '{self.names[tag]}'" if tag in self.names else f"{tag}"
 
     def kinds(self, tags: NDArray[np.int32]) -> NDArray[np.int8]:
         """Kind of each tag, ``UNKNOWN`` where the table has none."""
@@ -83,7 +88,7 @@ class TagTable:
     def describe(self) -> str:
         """The table in words, for messages."""
         return ", ".join(
-            f"{a if a == b else f'{a} and up' if b == _LAST else f'{a}-{b}'} {kind.name.lower().replace('_', '-')}"
+            f"{self.called(a) if a == b else f'{a} and up' if b == _LAST else f'{a}-{b}'} {kind.name.lower().replace('_', '-')}"
             for a, b, kind in sorted(self.ranges)
         )
 
@@ -119,7 +124,7 @@ def tag_table(boundaries: Mapping[str, Sequence[int | str]] | None, names: Mappi
     problems.raise_errors()
     if not any(a <= 0 <= b for a, b, _ in ranges):
         ranges.insert(0, (0, 0, BoundaryKind.REGULAR))
-    return TagTable(tuple(ranges))
+    return TagTable(tuple(ranges), {tag: name for name, tag in names.items()})
 
 
 def _span(entry: int | str) -> tuple[int, int] | None:
