@@ -16,6 +16,7 @@ from faultwave.observe.dataset import energies_from_arrays
 from faultwave.output.formats.energies_csv import write_energies
 from faultwave.output.formats.vtkhdf import VtkHdfReader, VtkHdfWriter
 from faultwave.plot import plot_run, style
+from faultwave.plot.electromagnetic import clustered
 from faultwave.plot.fault import FaultMap, _at_points, plot_rupture, read_fault_maps
 from faultwave.plot.surface import map_frame, peak_velocity
 
@@ -151,3 +152,9 @@ def test_reference_runs_can_be_drawn(tmp_path: Path) -> None:
     folder = Path(__file__).parents[3] / "shared" / "cases" / "tpv13" / "reference-head"
     names = [p.name for p in plot_run(folder, tmp_path)]
     assert names == ["tpv-receivers.png", "tpv-fault-receivers.png", "tpv-energies.png"]
+
+
+def test_lines_too_close_for_labels_of_their_own_share_one() -> None:
+    found = clustered(np.array([4.760, 2.6, 4.759, 5.5]), 0.06)
+    assert [group.tolist() for group in found] == [[2.6], [4.759, 4.760], [5.5]]
+    assert clustered(np.zeros(0), 0.1) == []

@@ -19,6 +19,13 @@ def read_columns(path: Path) -> dict[str, np.ndarray]:
     return {name: np.array([float(row[name]) for row in rows]) for name in (rows[0] if rows else {})}
 
 
+def clustered(values: np.ndarray, apart: float) -> list[np.ndarray]:
+    """Sorted values in groups with gaps of more than ``apart`` between them: labels of one group would overlap."""
+    values = np.sort(values)
+    groups = np.split(values, np.flatnonzero(np.diff(values) > apart) + 1)
+    return [group for group in groups if len(group)]
+
+
 @style.house()
 def plot_resonances(traces: list[Trace], found: Path, path: Path) -> Path | None:
     """Spectrum of the first receiver's electric field, and the resonances found. None without either."""
@@ -41,19 +48,13 @@ def plot_resonances(traces: list[Trace], found: Path, path: Path) -> Path | None
     fig = style.figure(height=3.4)
     ax = style.mosaic(fig, 1, 1)[0, 0]
     ax.plot(frequency[shown] / unit, decibels, color=style.COLOURS[0])
-    for f, share in zip(table["frequency"], table["share"], strict=True):
-        if share > 0.01:
+    for group in clustered(table["frequency"][table["share"] > 0.01], 0.015 * (high - low)):
+        for f in group:
             ax.axvline(f / unit, color=style.COLOURS[1], lw=0.6, ls="--", zorder=0)
-            ax.text(
-                f / unit,
-                3.0,
-                f"{f / unit:.4g}",
-                rotation=90,
-                ha="center",
-                va="bottom",
-                fontsize=7,
-                color=style.COLOURS[1],
-            )
+        text = ", ".join(f"{f / unit:.4g}" for f in group)
+        ax.text(
+            group.mean() / unit, 3.0, text, rotation=90, ha="center", va="bottom", fontsize=7, color=style.COLOURS[1]
+        )
     ax.set_ylim(-70, 2)
     ax.set_xlim(low / unit, high / unit)
     ax.set_xlabel(f"frequency [{name}]")
