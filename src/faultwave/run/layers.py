@@ -7,7 +7,6 @@ from collections.abc import Iterable
 import numpy as np
 
 from faultwave.base.errors import Problems
-from faultwave.base.log import get_logger
 from faultwave.case.model import Case
 from faultwave.domain import tets
 from faultwave.engines.dg.basis import tet_quadrature
@@ -68,7 +67,7 @@ def check_outside(
             )
 
 
-def tell_damped(material: dict[str, np.ndarray], receivers: Points | None) -> None:
+def tell_damped(material: dict[str, np.ndarray], receivers: Points | None, problems: Problems) -> None:
     """A warning: receivers in the layer are good for watching the layer itself only."""
     within = _damped(material)
     if within is None or receivers is None:
@@ -76,7 +75,7 @@ def tell_damped(material: dict[str, np.ndarray], receivers: Points | None) -> No
     numbers = np.flatnonzero((receivers.cells >= 0) & within[receivers.cells]) + 1
     if len(numbers):
         listed = ", ".join(map(str, numbers[:10].tolist())) + (", ..." if len(numbers) > 10 else "")
-        get_logger(__name__).warning("Receivers in the matched layer record damped waves: %s", listed)
+        problems.warn("output.receivers", f"in the matched layer, where they record damped waves: {listed}")
 
 
 def _damped(material: dict[str, np.ndarray]) -> np.ndarray | None:

@@ -173,7 +173,7 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: Whole | None = N
     with collected(problems):
         around = plan_far_field(case, mesh, topology, material, problems)
     check_outside(material, _placed(sources, where, drives, across, flux, around), problems)
-    tell_damped(material, receivers)
+    tell_damped(material, receivers, problems)
     whole.agree(problems)
     keep = np.zeros(len(mesh.cells), bool)
     if around is not None:
