@@ -50,6 +50,13 @@ class FieldOutput(Settings):
 
     interval: Quantity("s", gt=0) = Field(description="Time between snapshots.")
     fields: list[str] | None = Field(None, description="Quantities; default the common ones.")
+    formats: list[Literal["vtkhdf", "netcdf", "awp"]] = Field(
+        default_factory=lambda: ["vtkhdf"],
+        min_length=1,
+        description="Engine fd: vtkhdf (ParaView; the file is NetCDF-4, too), netcdf (the same, named .nc), awp (flat float32 files "
+        "as AWP-ODC writes).",
+    )
+    every: int = Field(1, ge=1, description="Engine fd: every n-th point along each axis.")
     refinement: int = Field(
         0, ge=0, le=3, description="Faces of fault and surface: 4^n triangles; cells: n = 0, 1, 2, 3 is 1, 4, 8, 32."
     )

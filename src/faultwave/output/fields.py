@@ -1,4 +1,4 @@
-"""What the writers of cell fields in time share: checks of their arguments, places of the numbers, temporary files.
+"""What the writers of fields in time share: checks of their arguments, places of the numbers, temporary files.
 
 A file is laid out once, with a fixed place for every number of every snapshot; from then on snapshots are plain writes
 at those places. So nothing but numbers changes while a run goes on: several processes can write their parts, and a file
@@ -31,13 +31,13 @@ Mesh = tuple[np.ndarray, np.ndarray, Mapping[str, np.ndarray]]
 """Points, cells, static fields."""
 
 
-class CellFieldWriter(WholeOrNothing):
-    """Writes scalar cell fields of a fixed mesh, one snapshot after the other.
+class FieldWriter(WholeOrNothing):
+    """Writes fields of ``count`` numbers each, one snapshot after the other.
 
-    points (np, 3) [m]; cells (nc, 3) triangles or (nc, 4) tetrahedra, indices into points; static: values (nc,) that do
-    not change; fields: names of the (nc,) arrays every ``append`` brings; dtype: their precision on disk; steps: how
-    many snapshots are expected (a wrong guess costs a copy); done: times of snapshots that an earlier run has left,
-    finished or not, under this path, and which this file goes on from (a warning says so where they are not found).
+    mesh: what the format lays out once; fields: names of the arrays that every ``append`` brings, ``shape`` each;
+    dtype: their precision on disk; steps: how many snapshots are expected (a wrong guess costs a copy); done: times of
+    snapshots that an earlier run has left, finished or not, under this path, and which this file goes on from (a warning
+    says so where they are not found).
 
     The file has a temporary name until ``close``; ``abort`` removes it, unless ``settle`` promised it to a checkpoint.
     As a context manager it closes at the end and aborts on any error. Raises InputError where the path cannot be
@@ -47,11 +47,10 @@ class CellFieldWriter(WholeOrNothing):
     def __init__(
         self,
         path: str | Path,
-        points: np.ndarray,
-        cells: np.ndarray,
-        static: Mapping[str, np.ndarray] | None = None,
-        fields: Sequence[str] = (),
-        dtype: DTypeLike = np.float32,
+        mesh: Mesh,
+        shape: tuple[int, ...],
+        fields: Sequence[str],
+        dtype: DTypeLike,
         steps: int = 0,
         done: Sequence[float] = (),
     ) -> None:
@@ -59,22 +58,14 @@ class CellFieldWriter(WholeOrNothing):
         self.fields = tuple(fields)
         self.dtype = np.dtype(dtype)
         self.times: list[float] = []
-        points, cells = np.asarray(points, dtype=np.float64), np.asarray(cells)
-        if points.ndim != 2 or points.shape[1] != 3:
-            raise ValueError(f"points of shape {points.shape}, expected (n, 3)")
-        if cells.ndim != 2 or cells.shape[1] not in (3, 4):
-            raise ValueError(f"cells of shape {cells.shape}, expected (n, 3) or (n, 4)")
-        self.cell_count = len(cells)
-        static = {name: self._checked(name, values) for name, values in (static or {}).items()}
-        if repeated := set(static) & set(self.fields):
-            raise ValueError(f"fields both static and in time: {', '.join(sorted(repeated))}")
+        self.shape, self.cell_count = shape, int(np.prod(shape))
         self._descriptor = -1
         self._promised = False
         self._room, self._places = 0, dict[str, np.ndarray]()
         try:
             with explaining(self.path):
-                if not (done and self._go_on(done, (points, cells, static), steps)):
-                    self._create(self._working, (points, cells, static), max(steps, 1))
+                if not (done and self._go_on(done, mesh, steps)):
+                    self._create(self._working, mesh, max(steps, 1))
                 if self._room < steps:
                     self._resize(steps)
         except BaseException:
@@ -82,7 +73,7 @@ class CellFieldWriter(WholeOrNothing):
             raise
 
     def append(self, time: float, values: Mapping[str, np.ndarray]) -> None:
-        """Add the snapshot of one time [s]; ``values`` holds every field, (nc,) each, SI.
+        """Add the snapshot of one time [s]; ``values`` holds every field, SI.
 
         Raises ValueError for missing or unknown fields, times that do not increase and wrong shapes; RunError if
         writing fails, in which case the file is gone.
@@ -272,9 +263,40 @@ class CellFieldWriter(WholeOrNothing):
 
     def _checked(self, name: str, values: np.ndarray) -> np.ndarray:
         values = np.asarray(values)
-        if values.shape != (self.cell_count,):
-            raise ValueError(f"{self.path.name}: '{name}' has shape {values.shape}, expected ({self.cell_count},)")
+        if values.shape != self.shape:
+            raise ValueError(f"{self.path.name}: '{name}' has shape {values.shape}, expected {self.shape}")
         return values
+
+
+class CellFieldWriter(FieldWriter):
+    """Writes scalar cell fields of a fixed mesh.
+
+    points (np, 3) [m]; cells (nc, 3) triangles or (nc, 4) tetrahedra, indices into points; static: values (nc,) that do
+    not change; the rest as of ``FieldWriter``.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        points: np.ndarray,
+        cells: np.ndarray,
+        static: Mapping[str, np.ndarray] | None = None,
+        fields: Sequence[str] = (),
+        dtype: DTypeLike = np.float32,
+        steps: int = 0,
+        done: Sequence[float] = (),
+    ) -> None:
+        self.path = Path(path)
+        points, cells = np.asarray(points, dtype=np.float64), np.asarray(cells)
+        if points.ndim != 2 or points.shape[1] != 3:
+            raise ValueError(f"points of shape {points.shape}, expected (n, 3)")
+        if cells.ndim != 2 or cells.shape[1] not in (3, 4):
+            raise ValueError(f"cells of shape {cells.shape}, expected (n, 3) or (n, 4)")
+        self.shape = (len(cells),)
+        static = {name: self._checked(name, values) for name, values in (static or {}).items()}
+        if repeated := set(static) & set(fields):
+            raise ValueError(f"fields both static and in time: {', '.join(sorted(repeated))}")
+        super().__init__(path, (points, cells, static), self.shape, fields, dtype, steps, done)
 
 
 def _order(old: np.ndarray | None, new: np.ndarray | None) -> np.ndarray | None:

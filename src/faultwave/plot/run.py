@@ -8,6 +8,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.output.atomic import explaining
+from faultwave.output.formats.image import PlaneReader, is_image
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.output.results import Results, load_results
 from faultwave.plot import style
@@ -47,7 +48,7 @@ def _fields(results: Results, stem: str) -> list[Path | None]:
         pictures.append(plot_rupture(maps, Path(f"{stem}-rupture.png")))
         pictures.append(plot_peak_slip_rate(maps, Path(f"{stem}-peak-slip-rate.png")))
     if surface.exists():
-        with VtkHdfReader(surface) as file:
+        with PlaneReader(surface) if is_image(surface) else VtkHdfReader(surface) as file:
             if len(file.cells) and len(file.times):
                 traces = list(results.traces["receiver"].values())
                 frame = map_frame(file, fault if fault.exists() else None, traces)

@@ -10,9 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import Normalize
 
+from faultwave.output.formats.image import PlaneReader
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.output.trace import Trace
 from faultwave.plot import style
+
+Surface = VtkHdfReader | PlaneReader
 
 _SNAPSHOTS = 6
 _SHALLOW = 200.0  # [m]: receivers this near the surface are marked on its map
@@ -27,7 +30,7 @@ class MapFrame:
     stations: np.ndarray
 
 
-def map_frame(surface: VtkHdfReader, fault: Path | None, traces: list[Trace]) -> MapFrame:
+def map_frame(surface: Surface, fault: Path | None, traces: list[Trace]) -> MapFrame:
     """The map around the fault, half its length to every side (all of the surface if there is no fault)."""
     xy = style.KM * surface.points[:, :2]
     limits = np.array([xy.min(axis=0), xy.max(axis=0)])
@@ -54,15 +57,15 @@ def _outline(fault: Path) -> np.ndarray:
         return np.asarray(style.KM * file.points[first][edges[count == 1]][:, :, :2])
 
 
-def _speed(surface: VtkHdfReader, step: int) -> np.ndarray:
+def _speed(surface: Surface, step: int) -> np.ndarray:
     return np.sqrt(sum(np.square(surface.field(f"v{i}", step), dtype=np.float64) for i in (1, 2, 3)))
 
 
-def _has_velocity(surface: VtkHdfReader) -> bool:
+def _has_velocity(surface: Surface) -> bool:
     return all(f"v{i}" in surface for i in (1, 2, 3)) and len(surface.times) > 0
 
 
-def peak_velocity(surface: VtkHdfReader) -> np.ndarray | None:
+def peak_velocity(surface: Surface) -> np.ndarray | None:
     """Peak ground velocity (nc,) [m/s]: as written, else the largest of the snapshots; None without velocities."""
     if "PGV" in surface and len(surface.times):
         return np.asarray(surface.field("PGV"), dtype=np.float64)
@@ -75,7 +78,7 @@ def peak_velocity(surface: VtkHdfReader) -> np.ndarray | None:
 
 
 @style.house()
-def plot_peak_velocity(surface: VtkHdfReader, frame: MapFrame, path: Path) -> Path | None:
+def plot_peak_velocity(surface: Surface, frame: MapFrame, path: Path) -> Path | None:
     """Map of peak ground velocity; None if the file holds no velocity."""
     peak = peak_velocity(surface)
     if peak is None:
@@ -98,7 +101,7 @@ def plot_peak_velocity(surface: VtkHdfReader, frame: MapFrame, path: Path) -> Pa
 
 
 @style.house()
-def plot_snapshots(surface: VtkHdfReader, frame: MapFrame, path: Path) -> Path | None:
+def plot_snapshots(surface: Surface, frame: MapFrame, path: Path) -> Path | None:
     """Ground speed at up to six times after the first; None if the file holds fewer than two velocities."""
     later = np.flatnonzero(surface.times > surface.times.min()) if _has_velocity(surface) else np.zeros(0, dtype=int)
     if not len(later):
@@ -134,14 +137,14 @@ def _height(frame: MapFrame, width: float) -> float:
     return float(np.clip(width * size[1] / max(size[0], 1e-9), 0.35 * width, 1.4 * width))
 
 
-def _visible(surface: VtkHdfReader, frame: MapFrame) -> np.ndarray:
+def _visible(surface: Surface, frame: MapFrame) -> np.ndarray:
     centres = style.KM * surface.points[surface.cells][:, :, :2].mean(axis=1)
     inside = np.all((centres >= frame.limits[0]) & (centres <= frame.limits[1]), axis=1)
     return inside if inside.any() else np.ones_like(inside)
 
 
 def _draw(
-    ax: Axes, surface: VtkHdfReader, values: np.ndarray, frame: MapFrame, norm: Normalize, stations: bool
+    ax: Axes, surface: Surface, values: np.ndarray, frame: MapFrame, norm: Normalize, stations: bool
 ) -> PolyCollection:
     xy = style.KM * surface.points[:, :2]
     patches = style.draw_cells(ax, xy, surface.cells, values, style.colours("inferno"), norm)

@@ -89,6 +89,14 @@ def check_asked(
                 check()
             except InputError as error:
                 problems.extend(error.problems)
+    for field in ("surface", "volume", "fault"):
+        setting = getattr(out, field)
+        if setting is not None and setting.formats != ["vtkhdf"]:
+            problems.error(
+                f"output.{field}.formats", "only grids have others", "vtkhdf with engine: dg (and output.xdmf)"
+            )
+        if setting is not None and setting.every != 1:
+            problems.error(f"output.{field}.every", "thins out grids only", "1 with engine: dg")
     if out.volume is not None and not anywhere(len(volume_cells(out.volume, shape.centroids, mesh.groups)) > 0):
         problems.error("output.volume", "the region and groups hold no cell")
     surface = (topology.kinds == tets.BoundaryKind.FREE_SURFACE).any()

@@ -7,7 +7,8 @@ import pytest
 import faultwave as fw
 from faultwave.backends import missing
 from faultwave.base.errors import InputError, RunError
-from faultwave.output.formats.vtkhdf import VtkHdfReader
+from faultwave.output.formats.awp_series import read_awp
+from faultwave.output.formats.image import ImageReader
 
 from .test_grids import case
 
@@ -17,13 +18,17 @@ opencl = pytest.mark.skipif(bool(missing("opencl")), reason=missing("opencl"))
 def settings(folder, **changes):
     rock = {"rho": 2700.0, "vp": 3464.0, "vs": 2000.0, "Qp": 60, "Qs": 30}
     output = {
-        "folder": str(folder), "surface": {"interval": 0.1}, "intensity": {"periods": [0.3]}, "energies": {"interval": 0.1},
+        "folder": str(folder), "surface": {"interval": 0.1}, "volume": VOLUME,
+        "intensity": {"periods": [0.3]}, "energies": {"interval": 0.1},
         "checkpoint": {"interval": 0.2},
     }  # fmt: skip
     made = case(grid__absorbing={"width": 5, "along": 0.02}, attenuation={}, material={"constant": rock}, **changes)
     made["output"] |= output
     made["numerics"] = {"threads": 1, **made.get("numerics", {})}
     return made
+
+
+VOLUME = {"interval": 0.1, "every": 3, "formats": ["vtkhdf", "awp"]}
 
 
 def numbers(folder):
@@ -34,10 +39,13 @@ def numbers(folder):
             file.visititems(
                 lambda n, d, p=path: found.update({f"{p.name}/{n}": d[()]}) if isinstance(d, h5py.Dataset) else None
             )
-    (surface,) = folder.glob("*-surface.vtkhdf")
-    with VtkHdfReader(surface) as reader:
-        found |= {f"surface/{f}/{k}": reader.field(f, k) for f in reader.fields for k in range(len(reader.times))}
-        found["times"] = reader.times
+    for kind in ("surface", "volume"):
+        (path,) = folder.glob(f"*-{kind}.vtkhdf")
+        with ImageReader(path) as reader:
+            found |= {f"{kind}/{f}/{k}": reader.field(f, k) for f in reader.fields for k in range(len(reader.times))}
+            found[f"{kind} times"] = reader.times
+    (flat,) = folder.glob("*-volume-S.json")
+    found |= {f"flat/{name}": values for name, values in read_awp(flat.with_suffix(""))[0].items()}
     return found | {"energies": next(folder.glob("*-energy.csv")).read_text()}
 
 

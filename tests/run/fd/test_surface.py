@@ -2,12 +2,12 @@
 
 import xml.etree.ElementTree as ElementTree
 
-import h5py
 import numpy as np
 import pytest
 from scipy import integrate, signal
 
 from faultwave.engines.fd.intensity import duration, oscillator
+from faultwave.output.formats.image import ImageReader
 from faultwave.output.formats.maps_netcdf import read_maps
 from faultwave.output.formats.shakemap import instrumental_intensity
 from faultwave.run import simulate
@@ -71,12 +71,11 @@ def test_oscillator_is_exact_for_linear_acceleration():
 
 def test_snapshots(run):
     _, folder, _ = run
-    with h5py.File(folder / "run-surface.vtkhdf") as file:
-        times = file["VTKHDF/Steps/Values"][:]
-        assert times == pytest.approx([0, 0.4, 0.8, 1.2, 1.6], abs=0.01)
-        cells, v, u = (file[f"VTKHDF/{n}"] for n in ("NumberOfCells", "CellData/v3", "CellData/u3"))
-        assert cells[0] == 2 * 15 * 16 and len(v) == 5 * 480
-        assert np.abs(v[:480]).max() == 0 < np.abs(v[-480:]).max() and np.abs(u[-480:]).max() > 0
+    with ImageReader(folder / "run-surface.vtkhdf") as file:
+        assert file.times == pytest.approx([0, 0.4, 0.8, 1.2, 1.6], abs=0.01)
+        assert file.field("v3").shape == (16, 15)
+        assert np.abs(file.field("v3", 0)).max() == 0 < np.abs(file.field("v3")).max()
+        assert np.abs(file.field("u3")).max() > 0
 
 
 def test_geotiff_places_its_pixels(run):
@@ -128,7 +127,11 @@ def test_intensity_of_worden():
         ),
         ({"output__intensity": {}, "projection": {"crs": "nonsense"}}, "'nonsense' is no projection"),
         ({"output__surface": {"interval": 1, "fields": ["v4"]}}, "'v4' does not exist"),
-        ({"output__volume": {"interval": 1}}, "snapshots of the volume"),
+        ({"output__volume": {"interval": 1, "groups": [1]}}, "a grid has no groups"),
+        ({"output__volume": {"interval": 1, "region": [0, 1, 0, 1, 0, 1]}}, "holds no cell"),
+        ({"output__volume": {"interval": 1, "fields": ["E1"]}}, "'E1' does not exist"),
+        ({"output__surface": {"interval": 1, "refinement": 1}}, "a grid is not refined"),
+        ({"output__surface": {"interval": 1, "every": 2}, "output__xdmf": True}, "holds the whole surface only"),
         ({"output__intensity": {"periods": [1.0, 1.0]}}, "a period stands twice"),
     ],
 )

@@ -24,8 +24,9 @@ from faultwave.media import load_field
 from faultwave.media.attenuation import Relaxation, Spectrum, relaxation
 from faultwave.media.field import Field, axes_of, limits_told
 from faultwave.media.homogenise import at_points
-from faultwave.run.asked import check_backend, surface_fields
+from faultwave.run.asked import check_backend, surface_fields, volume_fields
 from faultwave.run.collect import collected
+from faultwave.run.fd.fields import Window, disk_needed, volume_window
 from faultwave.run.points import read_points
 from faultwave.sources.load import load_sources
 from faultwave.sources.point import PointSource
@@ -56,6 +57,13 @@ class FdPlan:
     source_material: np.ndarray  # lambda, mu, rho at the sources
     steps: int
     warnings: tuple[Problem, ...]
+    window: Window | None = None  # of the volume's snapshots
+
+    @property
+    def projection(self) -> Projection | None:
+        """How x and y become longitude and latitude."""
+        p = self.case.projection
+        return None if p is None else Projection(p.crs, p.origin, p.azimuth)
 
     @property
     def points(self) -> int:
@@ -93,7 +101,12 @@ def make_plan(case: Case) -> FdPlan:
     fitted = relaxation(spectrum) if spectrum else None
     _place(grid, lower, upper, receivers, sources, problems)
     _check_memory(case, grid, problems)
-    _check_disk(case, grid, lower, upper, problems)
+    window = volume_window(case.output.volume, grid, lower, upper, problems) if case.output.volume is not None else None
+    if case.output.volume is not None:
+        with collected(problems):
+            volume_fields(case.output.volume, law(case.law))
+    problems.raise_errors()
+    _check_disk(case, grid, lower, upper, window, problems)
     problems.raise_errors()
     dtype = np.float32 if case.numerics.precision == "single" else np.float64
     needed = setting.points_per_wavelength * spacing * (setting.frequency or 0.0) * (1 - 1e-6)
@@ -114,7 +127,7 @@ def make_plan(case: Case) -> FdPlan:
     material = _material_at(field, sources)
     return FdPlan(
         case, law(case.law), scheme, lower, upper, medium, fitted, frequency, receivers, sources, material, steps,
-        problems.warnings,
+        problems.warnings, window,
     )  # fmt: skip
 
 
@@ -131,10 +144,14 @@ def _not_built(case: Case, problems: Problems) -> None:
     for name in ("fault", "fault_receivers"):
         if getattr(out, name) is not None:
             problems.error(f"output.{name}", "the engine fd has no fault")
-    if out.volume is not None:
-        problems.error(
-            "output.volume", "snapshots of the volume do not exist on a grid", advice="Use receivers or output.surface."
-        )
+    if out.volume is not None and out.volume.groups is not None:
+        problems.error("output.volume.groups", "a grid has no groups", "output.volume.region")
+    for name in ("surface", "volume"):
+        shots = getattr(out, name)
+        if shots is not None and shots.refinement:
+            problems.error(f"output.{name}.refinement", "a grid is not refined", "0")
+    if out.xdmf and out.surface is not None and out.surface.every != 1:
+        problems.error("output.xdmf", "holds the whole surface only", "output.surface: {every: 1}")
     check_backend(case.numerics.backend, [n for n in backends.names() if backends.runs_stencils(n)], problems)
     if case.numerics.cfl is not None and case.numerics.cfl > 1:
         problems.error("numerics.cfl", f"{case.numerics.cfl:g} is unstable", "at most 1 (fraction of the stable step)")
@@ -289,14 +306,12 @@ def _check_memory(case: Case, grid: Grid, problems: Problems) -> None:
         )  # fmt: skip
 
 
-def _check_disk(case: Case, grid: Grid, lower: np.ndarray, upper: np.ndarray, problems: Problems) -> None:
+def _check_disk(
+    case: Case, grid: Grid, lower: np.ndarray, upper: np.ndarray, window: Window | None, problems: Problems
+) -> None:
     """Snapshots and checkpoints must fit on the disk that they go to."""
-    out, size = case.output, 4 if case.output.precision == "single" else 8
-    needed = 0.0
-    if out.surface is not None:
-        triangles = 2 * float(np.prod(np.round((upper - lower) / grid.spacing)[:2]))
-        snapshots = int(case.end_time / out.surface.interval + 1e-9) + 1
-        needed += snapshots * triangles * size * len(surface_fields(out.surface)) * (2 if out.xdmf else 1)
+    out, nx_ny = case.output, np.round((upper - lower) / grid.spacing).astype(int)[:2].tolist()
+    needed = disk_needed(case, law(case.law), grid, window, (nx_ny[0], nx_ny[1]))
     if out.checkpoint is not None:
         moving = len(fields(case.attenuation is not None)) * (4 if case.numerics.precision == "single" else 8)
         needed += (out.checkpoint.keep + 1.0) * moving * grid.box.points

@@ -6,6 +6,7 @@ import bisect
 import time as clock
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,9 +24,11 @@ from faultwave.output.checkpoint import Checkpoint
 from faultwave.output.formats import seissol_dat
 from faultwave.output.formats.energies_csv import write_energies
 from faultwave.output.formats.receivers_hdf5 import write_receivers
+from faultwave.run.asked import volume_fields
+from faultwave.run.fd.fields import Shots, triangles, volume_values
 from faultwave.run.fd.plan import FdPlan
 from faultwave.run.fd.restart import Keeper, restore
-from faultwave.run.fd.surface import IntensityMaps, Snapshots, observers
+from faultwave.run.fd.surface import IntensityMaps, SurfaceShots, observers
 from faultwave.run.initial import plane_waves
 from faultwave.run.manifest import write_run_manifest
 from faultwave.run.progress import Progress
@@ -65,7 +68,7 @@ class FdSimulation(Session):
             self.recorder = self._recorder(None)
         self.energy_rows: list[tuple[float, dict[str, float]]] = []
         self.maps = IntensityMaps(plan, self.operator) if plan.case.output.intensity is not None else None
-        self.shots: Snapshots | None = None
+        self.shots: dict[str, Shots] = {}
         self._due: list[tuple[frozenset[int], Callable[[], None]]] = []
         self.seconds = {"step": 0.0, "observe": 0.0}
         self.wall["setup"] = clock.perf_counter() - started
@@ -161,7 +164,7 @@ class FdSimulation(Session):
 
     def snapshots(self) -> dict[str, tuple[int, list[Any]]]:
         """How many were taken and what writes them, by kind."""
-        return {"surface": (len(self.shots.writers[0].times), self.shots.writers)} if self.shots else {}
+        return {kind: (len(shots.writers[0].times), shots.writers) for kind, shots in self.shots.items()}
 
     # ---- running --------------------------------------------------------------------------------------------------
 
@@ -234,18 +237,34 @@ class FdSimulation(Session):
         return "\n".join([*lines, "likely causes, in order:", *numbered])
 
     def _open_fields(self, folder: Path, stack: ExitStack) -> list[Finisher]:
-        if self.case.output.surface is None:
-            return []
-        shots = self.shots = Snapshots(
-            self.plan, self.operator, folder, stack, (self.resumed or {}).get("surface", (0, []))[1]
-        )
-        stack.callback(setattr, self, "shots", None)
-        self.files += [writer.path for writer in shots.writers]
+        out, plan = self.case.output, self.plan
+        stack.callback(self.shots.clear)
         stack.callback(self._due.clear)
-        self._due.append((frozenset(shots.steps()), shots.take))
-        if self.operator.steps == 0:
-            shots.take()
+        if out.surface is not None:
+            surface = SurfaceShots(plan, self.operator)
+            done = (self.resumed or {}).get("surface", (0, []))[1]
+            shots = Shots("surface", plan, surface.lattice, surface.names, surface, folder, stack, done)
+            if out.xdmf:
+                path = folder / f"{out.prefix}-surface.xdmf"
+                shots.writers.append(triangles(path, plan, surface.names, stack, done))
+            self.shots["surface"] = shots
+        if out.volume is not None and plan.window is not None:
+            window, names = plan.window, volume_fields(out.volume, plan.law)
+            done = (self.resumed or {}).get("volume", (0, []))[1]
+            values = volume_values(plan, self.operator, window)
+            lattice = window.lattice(plan.scheme.grid, plan.projection)
+            self.shots["volume"] = Shots("volume", plan, lattice, names, values, folder, stack, done)
+        for shots in self.shots.values():
+            self.files += [
+                path for writer in shots.writers for path in (*getattr(writer, "parts", {}).values(), writer.path)
+            ]
+            self._due.append((frozenset(shots.due), partial(self._shoot, shots)))
+            if self.operator.steps == 0:
+                self._shoot(shots)
         return []
+
+    def _shoot(self, shots: Shots) -> None:
+        shots.take(self.operator.steps)
 
     def _write(self, folder: Path, status: Literal["failed"] | None = None) -> None:
         prefix, deck = self.case.output.prefix, self.case.output.seissol_layout

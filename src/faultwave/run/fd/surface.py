@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,13 @@ from faultwave.engines.fd import intensity as stencils
 from faultwave.engines.fd.operator import Operator
 from faultwave.engines.fd.program import Observer
 from faultwave.observe.dataset import Dataset, Variable
+from faultwave.output.formats.awp_series import COMPONENTS
 from faultwave.output.formats.geotiff import write_geotiff
+from faultwave.output.formats.image import Lattice
 from faultwave.output.formats.maps_netcdf import write_maps
 from faultwave.output.formats.shakemap import write_shakemap
-from faultwave.output.formats.vtkhdf import VtkHdfWriter
-from faultwave.output.formats.xdmf import XdmfWriter
 from faultwave.run.asked import surface_fields
+from faultwave.run.fd.fields import degrees
 from faultwave.run.fd.plan import FdPlan
 
 SAMPLES = 256  # of the growth of Arias intensity, for the duration
@@ -54,44 +54,26 @@ class SurfaceView:
         return np.array(self.values(name)[0][self.inner], float)
 
 
-class Snapshots:
-    """Velocity, displacement and peak speed at multiples of an interval, as two triangles a cell."""
+class SurfaceShots:
+    """Velocity, displacement and peak speed of the surface for snapshots, every n-th point along each axis."""
 
     FIELDS = {**{f"{q}{c}": f"surface_{q}{c}" for q in "vu" for c in "123"}, "PGV": "surface_peak"}
 
-    def __init__(self, plan: FdPlan, operator: Operator, folder: Path, stack: ExitStack, done: Sequence[float] = ()):
-        """``done``: times of the snapshots that a file of an earlier run holds, to go on from."""
-        self.plan, self.operator, self.surface = plan, operator, SurfaceView(plan, operator)
-        out = plan.case.output
-        self.fields = surface_fields(out.surface)
-        s = self.surface
-        x, y = (np.append(a - 0.5 * s.spacing, a[-1] + 0.5 * s.spacing) for a in (s.x, s.y))
-        points = np.stack([*np.meshgrid(x, y), np.full((len(y), len(x)), s.top)], -1).reshape(-1, 3)
-        corner = (np.arange(len(s.y))[:, None] * len(x) + np.arange(len(s.x))).reshape(-1)
-        near, far = corner + 1, corner + len(x)
-        cells = np.stack([np.stack([corner, near, far + 1], 1), np.stack([corner, far + 1, far], 1)], 1).reshape(-1, 3)
-        dtype = np.float32 if out.precision == "single" else np.float64
-        path = folder / f"{out.prefix}-surface"
-        more: dict[str, Any] = {"steps": len(self.steps()) if done else 0, "done": done}
-        self.writers: list[Any] = [VtkHdfWriter(f"{path}.vtkhdf", points, cells, {}, self.fields, dtype, **more)]
-        if out.xdmf:
-            self.writers.append(XdmfWriter(f"{path}.xdmf", points, cells, {}, self.fields, dtype, **more))
-        for writer in self.writers:
-            stack.enter_context(writer)
-
-    def steps(self) -> Sequence[int]:
-        """After which steps: those whose velocities are nearest to the times asked for."""
-        setting, dt = self.plan.case.output.surface, self.plan.scheme.step
+    def __init__(self, plan: FdPlan, operator: Operator):
+        setting = plan.case.output.surface
         assert setting is not None
-        count = int(self.plan.case.end_time / setting.interval + 1e-9)
-        return sorted({min(round(k * setting.interval / dt + 0.5), self.plan.steps) for k in range(count + 1)})
+        self.names, self.every = surface_fields(setting), setting.every
+        self.surface = SurfaceView(plan, operator)
+        self.read = list(dict.fromkeys([*self.names, *(COMPONENTS if "awp" in setting.formats else ())]))
+        x, y = (a[:: self.every] for a in (self.surface.x, self.surface.y))
+        h = self.every * self.surface.spacing
+        made = Lattice((float(x[0]), float(y[0]), self.surface.top), h, (len(y), len(x)))
+        projection = None if plan.case.projection is None else _projection(plan.case.projection)
+        self.lattice = Lattice(made.origin, h, made.shape, degrees(made, projection))
 
-    def take(self) -> None:
-        """Write a snapshot of now, at the time of the velocities."""
-        steps, dt = self.operator.steps, self.plan.scheme.step
-        values = {name: np.repeat(self.surface(self.FIELDS[name]).reshape(-1), 2) for name in self.fields}
-        for writer in self.writers:
-            writer.append(max(steps - 0.5, 0.0) * dt, values)
+    def __call__(self) -> dict[str, np.ndarray]:
+        """(ny, nx) of each field, now."""
+        return {n: self.surface(self.FIELDS[n])[:: self.every, :: self.every] for n in self.read}
 
 
 class IntensityMaps:

@@ -1,0 +1,181 @@
+"""Fields on a regular lattice in time: one file that is VTKHDF (ImageData) for ParaView and NetCDF-4 (CF) for everybody else.
+
+Both are HDF5. The numbers stand once, /VTKHDF/PointData/NAME; NetCDF sees them at the root by hard links, with x, y, z and time as
+coordinates. Formats: https://docs.vtk.org/en/latest/vtk_file_formats/vtkhdf_file_format, https://cfconventions.org.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import h5py
+import numpy as np
+from numpy.typing import DTypeLike
+
+from faultwave.base.errors import InputError, Problem
+from faultwave.observe.dataset import QUANTITIES
+from faultwave.output.fields import TIME, FieldWriter, Mesh, contiguous, place
+
+AXES = ("z", "y", "x")
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """Points from ``origin`` (x, y, z) [m] at ``spacing`` [m], ``shape`` (nz, ny, nx), or (ny, nx): a plane.
+
+    ``degrees``: longitude and latitude (ny, nx) where a projection gives them.
+    """
+
+    origin: tuple[float, float, float]
+    spacing: float
+    shape: tuple[int, ...]
+    degrees: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    def nodes(self, axis: str) -> np.ndarray:
+        """Coordinates of the points along x, y or z."""
+        k = "xyz".index(axis)
+        count = (1, *self.shape)[-3:][2 - k]
+        return np.asarray(self.origin[k] + self.spacing * np.arange(count))
+
+
+class ImageWriter(FieldWriter):
+    """One file, ``path``; ``append`` takes arrays of the lattice's shape."""
+
+    def __init__(
+        self, path: str | Path, lattice: Lattice, fields: Sequence[str], dtype: DTypeLike = np.float32, steps: int = 0,
+        done: Sequence[float] = (), title: str = "",
+    ) -> None:  # fmt: skip
+        self.lattice, self.title = lattice, title
+        nothing = np.empty((int(np.prod(lattice.shape)), 0))
+        super().__init__(path, (nothing, nothing, {}), lattice.shape, fields, dtype, steps, done)
+
+    def _write_mesh(self, file: h5py.File, mesh: Mesh, steps: int) -> None:
+        lattice, dims = self.lattice, AXES[-len(self.lattice.shape) :]
+        root = file.create_group("VTKHDF", track_order=True)
+        root.attrs["Version"] = np.array([2, 0], dtype=np.int64)
+        root.attrs.create("Type", b"ImageData", dtype=h5py.string_dtype("ascii", 9))
+        nz, ny, nx = (1, *lattice.shape)[-3:]
+        root.attrs["WholeExtent"] = np.array([0, nx - 1, 0, ny - 1, 0, nz - 1], dtype=np.int64)
+        root.attrs["Origin"], root.attrs["Spacing"] = np.array(lattice.origin), np.full(3, lattice.spacing)
+        root.attrs["Direction"] = np.eye(3).reshape(-1)
+        data, series = root.create_group("PointData", track_order=True), root.create_group("Steps")
+        series.attrs["NSteps"] = np.int64(steps)
+        place(series, "Values", (steps,), np.float64)
+        offsets = series.create_group("PointDataOffsets")
+        for name in self.fields:
+            place(data, name, (steps, *lattice.shape), self.dtype)
+            offsets[name] = np.arange(steps, dtype=np.int64)
+        self._link(file, root, dims)
+
+    def _link(self, file: h5py.File, root: h5py.Group, dims: tuple[str, ...]) -> None:
+        """What makes it NetCDF."""
+        file.attrs["Conventions"], file.attrs["title"] = "CF-1.8", self.title
+        file["time"] = root["Steps/Values"]
+        for axis in ("z", "y", "x"):
+            file[axis] = self.lattice.nodes(axis)
+            file[axis].attrs["units"] = "m"
+            file[axis].attrs["axis"] = axis.upper()
+        file["z"].attrs["positive"] = "up"
+        file["time"].attrs["units"] = "s"
+        file["time"].attrs["long_name"] = "time since the start of the simulation"
+        for name in ("time", "z", "y", "x"):
+            file[name].make_scale(name)
+        for name, values in self.lattice.degrees.items():
+            file[name] = values
+            file[name].attrs["units"] = "degrees_east" if name == "longitude" else "degrees_north"
+            file[name].attrs["standard_name"] = name
+            for k, dim in enumerate(("y", "x")):
+                file[name].dims[k].attach_scale(file[dim])
+        for name in self.fields:
+            file[name] = root["PointData"][name]
+            for k, dim in enumerate(("time", *dims)):
+                file[name].dims[k].attach_scale(file[dim])
+            unit, text = QUANTITIES.get(name, ("", name))
+            file[name].attrs["units"], file[name].attrs["long_name"] = unit or "1", text
+            if self.lattice.degrees:
+                file[name].attrs["coordinates"] = " ".join(self.lattice.degrees)
+
+    def _read_mesh(self, file: h5py.File) -> Mesh:
+        shapes = {file["VTKHDF/PointData"][n].shape[1:] for n in self.fields}
+        same = shapes <= {self.shape} and np.allclose(file["VTKHDF"].attrs["Origin"], self.lattice.origin)
+        nothing = np.empty((self.cell_count if same else 0, 0))
+        return nothing, nothing, {}
+
+    def _find(self, file: h5py.File) -> tuple[int, dict[str, np.ndarray]]:
+        root, size = file["VTKHDF"], self.cell_count * self.dtype.itemsize
+        count = int(root["Steps"].attrs["NSteps"])
+        data = [name for name in self.fields if root["PointData"][name].dtype == self.dtype]
+        found = {name: contiguous(root["PointData"][name], size, count) for name in data}
+        return count, found | {TIME: contiguous(root["Steps/Values"], 8, count)}
+
+
+class ImageReader:
+    """Reads what ``ImageWriter`` wrote: x, y, z (n,), times (nt,), fields, one field of one step at a time."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        try:
+            self._file = h5py.File(self.path, "r")
+            root = self._file["VTKHDF"]
+            self.fields = tuple(root["PointData"])
+            self.times: np.ndarray = root["Steps/Values"][:]
+            self.x, self.y, self.z = (np.asarray(self._file[a][:]) for a in "xyz")
+            self.spacing = float(root.attrs["Spacing"][0])
+        except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
+            raise InputError(Problem(str(path), f"is no series of images: {error}")) from None
+
+    def field(self, name: str, step: int = -1) -> np.ndarray:
+        """Values (nz, ny, nx), or (ny, nx), of a step; the last one by default. InputError if absent."""
+        if name not in self.fields:
+            raise InputError(Problem(str(self.path), f"has no field '{name}'", ", ".join(self.fields)))
+        return np.asarray(self._file["VTKHDF/PointData"][name][step])
+
+    def close(self) -> None:
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class PlaneReader(ImageReader):
+    """A plane as triangles, two a point: what ``VtkHdfReader`` gives for a mesh.
+
+    points (np, 3), cells (nc, 3), ``field`` gives (nc,).
+    """
+
+    static: tuple[str, ...] = ()
+
+    def __init__(self, path: str | Path) -> None:
+        super().__init__(path)
+        h, nx, ny = self.spacing, len(self.x), len(self.y)
+        x, y = (np.append(a - 0.5 * h, a[-1] + 0.5 * h) for a in (self.x, self.y))
+        self.points = np.stack([*np.meshgrid(x, y), np.full((ny + 1, nx + 1), self.z[0])], -1).reshape(-1, 3)
+        near = (np.arange(ny)[:, None] * (nx + 1) + np.arange(nx)).reshape(-1)
+        far = near + nx + 1
+        both = np.stack([np.stack([near, near + 1, far + 1], 1), np.stack([near, far + 1, far], 1)], 1)
+        self.cells = both.reshape(-1, 3)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.fields
+
+    def field(self, name: str, step: int = -1) -> np.ndarray:
+        """Values (nc,) of a step."""
+        return np.repeat(super().field(name, step).reshape(-1), 2)
+
+
+def is_image(path: str | Path) -> bool:
+    """Whether a VTKHDF file holds ImageData."""
+    try:
+        with h5py.File(path, "r") as file:
+            return bytes(file["VTKHDF"].attrs["Type"]) == b"ImageData"
+    except (OSError, RuntimeError, KeyError, TypeError):
+        return False
