@@ -205,6 +205,24 @@ def test_samples_are_the_state_between_steps(law: str, fast: bool) -> None:
     np.testing.assert_allclose(waves.values()[..., -3:], 0.0, atol=1e-13)
 
 
+def test_samples_of_few_cells_are_those_of_all() -> None:
+    """To the last bit, in clusters of different steps, and in as much memory as the cells that are asked for."""
+    waves = Waves(graded(), order=3, rates=(2,))
+    rng = np.random.default_rng(3)
+    waves.operator.set_dofs(rng.normal(size=(len(waves.layout.position), waves.operator.b3, 9)))
+    psi = basis.tet_basis(np.array([[0.2, 0.3, 0.1], [0.6, 0.1, 0.2]]), 2)
+    whole = waves.operator.sampler(psi)
+    cells = np.sort(rng.permutation(len(waves.layout.position))[: len(waves.layout.position) // 5])
+    few, none = waves.operator.sampler(psi, cells, [8, 0]), waves.operator.sampler(psi, cells[:0])
+    for cluster in range(waves.layout.clusters):
+        for sample in (whole, few, none):
+            sample(cluster, 0.001)
+    np.testing.assert_array_equal(few.get(cells), whole.get(cells)[..., [8, 0]])
+    assert np.abs(few.get(cells)).min() > 0 and none.get(cells[:0]).shape == (0, 2, 9)
+    bare = 8 * (waves.operator.b3 * 9 + waves.operator.form.cell_size + 9 + 4)
+    assert few.nbytes() < 1.2 * len(cells) * bare + 8 * 8 * bare * waves.layout.clusters
+
+
 def test_receivers_sample_waves_at_exact_times() -> None:
     """In clusters of different steps, at an interval that fits no step, over a meeting: samples are those of the waves."""
     order, interval, end = 5, 0.0137, 0.2

@@ -52,6 +52,28 @@ def test_results_as_arrays(tmp_path):
     assert manifest["status"] == "finished"
 
 
+@pytest.mark.parametrize("region", [None, [-1.0, 1.0, -1.0, 1.0, 0.4, 1.0]])
+def test_snapshots_are_what_receivers_see(tmp_path, region):
+    """In cells of every cluster, at times within steps; of the whole volume and of a part of it."""
+    asked = case(tmp_path / "out")
+    plan = fw.simulate(asked).plan
+    cells = np.arange(plan.cells) if region is None else np.flatnonzero(plan.geometry.centroids[:, 2] > 0.4)
+    seen = np.array([cells[plan.clustering.cluster[cells] == c][0] for c in range(len(plan.clustering.steps))])
+    asked["output"] |= {
+        "receivers": {"points": plan.geometry.centroids[seen].tolist(), "interval": 0.035}, "precision": "double",
+        "volume": {"interval": 0.035, "fields": ["v3", "s_xy"]} | ({} if region is None else {"region": region}),
+    }  # fmt: skip
+    sim = fw.simulate(asked).run()
+    columns = [list(sim.plan.law.quantities).index(name) for name in ("v3", "s_xy")]
+    with VtkHdfReader(tmp_path / "out" / "run-volume.vtkhdf") as file:
+        at = [int(np.flatnonzero(file.field("global-id") == c)[0]) for c in seen]
+        assert len(file.field("global-id")) == len(cells) and len(file.times) == 6
+        found = np.array([[file.field(n, i)[at] for n in ("v3", "s_xy")] for i in range(len(file.times))])
+    known = sim.receivers["values"][..., columns].transpose(0, 2, 1)
+    np.testing.assert_allclose(found, known, rtol=1e-9, atol=1e-12)
+    assert np.abs(np.diff(known, axis=0)).min() > 1e-4
+
+
 def test_backends_agree(tmp_path):
     runs = [fw.simulate(case(tmp_path / b), backend=b).run(write=False).receivers["values"] for b in ("cpu", "numpy")]
     assert np.allclose(*runs, rtol=1e-9, atol=1e-11)

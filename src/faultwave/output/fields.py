@@ -84,7 +84,7 @@ class FieldWriter(WholeOrNothing):
             raise ValueError(f"{self.path.name}: time {time} does not follow {self.times[-1]}")
         if set(values) != set(self.fields):
             raise ValueError(f"{self.path.name}: got fields {sorted(values)}, expected {sorted(self.fields)}")
-        arrays = {name: self._checked(name, values[name]).astype(self.dtype) for name in self.fields}
+        arrays = {name: self._checked(name, values[name]).astype(self.dtype, copy=False) for name in self.fields}
         try:
             with explaining(self.path):
                 if len(self.times) == self._room:
@@ -313,7 +313,8 @@ def _order(old: np.ndarray | None, new: np.ndarray | None) -> np.ndarray | None:
 
 def put(descriptor: int, data: np.ndarray | bytes, offset: int) -> None:
     """Write all of ``data`` at ``offset`` of an open file."""
-    view = memoryview(data.tobytes() if isinstance(data, np.ndarray) else data)
+    flat = np.ascontiguousarray(data).reshape(-1) if isinstance(data, np.ndarray) else np.frombuffer(data, np.uint8)
+    view = flat.view(np.uint8).data
     done = 0
     while done < len(view):
         done += os.pwrite(descriptor, view[done:], offset + done)

@@ -46,7 +46,7 @@ class SlabWriter(WholeOrNothing):
             raise ValueError(f"{self.path.name} has room for {self.room} snapshots")
         with explaining(self.path):
             for name, array in values.items():
-                data = np.asarray(array).astype(self.dtype)
+                data = np.asarray(array).astype(self.dtype, copy=False)
                 if data.shape != (self.count,):
                     raise ValueError(f"{self.path.name}: '{name}' has shape {data.shape}, expected ({self.count},)")
                 put(self.descriptor, data, int(self.places[name][step]) + self.start * self.dtype.itemsize)

@@ -85,7 +85,9 @@ class Engine:
         # Whether a hook looks at every cell between the correction of a cluster that ends now and a prediction.
         self.watched: list[Callable[[int, float, float], bool]] = []
         self.before: list[Hook] = []  # hooks before a cluster predicts
-        self.predicted: list[Hook] = []  # hooks after it predicted
+        self.predicted: list[
+            Hook
+        ] = []  # hooks after its special cells predicted; plain ones may have been left for later
         self.corrected: list[Hook] = []  # hooks after it corrected
         # Of a hook: whether it needs nothing of the steps that end before a time. Hooks that are not here always may.
         self.idle: dict[Hook, Callable[[float], bool]] = {}

@@ -11,10 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import DTypeLike
 
+from faultwave.case.model import Case
 from faultwave.domain import tets
 from faultwave.engines.dg.basis import tet_basis
 from faultwave.engines.dg.fault_probe import FaultProbe
+from faultwave.engines.dg.operator import Sampler
 from faultwave.output.refine import refine_tet, refine_triangle
 from faultwave.run.asked import SURFACE_FIELDS, fault_fields, surface_fields, volume_cells, volume_fields
 from faultwave.run.engine import Engine
@@ -36,7 +39,9 @@ class Snapshots:
         rows: int,
         writers: Sequence[Writer],
         start: float,
+        dtype: DTypeLike = np.float64,
     ):
+        self.dtype = dtype  # in which they wait to be written
         self.interval, self.clusters, self.fields, self.rows, self.writers = (
             interval,
             clusters,
@@ -79,7 +84,7 @@ class Snapshots:
         """``values`` (items, rows) of one cluster; writes the snapshot if it is the last."""
         total = sum(len(c) for c in self.clusters)
         if number not in self.pending:
-            self.pending[number] = (set(), {f: np.zeros((total, self.rows)) for f in self.fields})
+            self.pending[number] = (set(), {f: np.zeros((total, self.rows), self.dtype) for f in self.fields})
         done, data = self.pending[number]
         for f in self.fields:
             data[f][items] = values[f]
@@ -100,8 +105,7 @@ Hooked = tuple[Snapshots, Callable[[float], None]]
 
 def volume(engine: Engine, setting: Any, open_writers: Callable[..., list[Writer]]) -> Hooked:
     """Hook volume snapshots in."""
-    plan, op = engine.plan, engine.operator
-    names = list(plan.law.quantities)
+    plan = engine.plan
     fields = volume_fields(setting, plan.law)
     corners, centres = refine_tet(setting.refinement)
     cells = volume_cells(setting, plan.geometry.centroids, plan.mesh.groups)
@@ -113,16 +117,16 @@ def volume(engine: Engine, setting: Any, open_writers: Callable[..., list[Writer
         "group": np.repeat(plan.mesh.groups[cells], len(corners)), "cluster": np.repeat(plan.clustering.cluster[cells], len(corners)),
         "global-id": np.repeat(plan.numbers[cells], len(corners)),
     }, fields)  # fmt: skip
-    psi = tet_basis(centres, plan.case.numerics.order - 1)
     members = _by_cluster(plan.clustering.cluster[cells], engine.layout.clusters)
-    shots = Snapshots(setting.interval, members, fields, len(centres), writers, engine.march.time)
-    sample = op.sampler(psi)
-    columns = [names.index(f) for f in fields]
+    shots = Snapshots(
+        setting.interval, members, fields, len(centres), writers, engine.march.time, written_as(plan.case)
+    )
+    sample = volume_sampler(engine, setting)
 
     def deliver(number: int, cluster: int, tau: float) -> None:
         items = members[cluster]
         sample(cluster, tau)
-        values = sample.get(cells[items])[:, :, columns]
+        values = sample.get(cells[items])
         shots.deliver(number, cluster, items, {f: values[:, :, i] for i, f in enumerate(fields)})
 
     def before(cluster: int, time: float, step: float) -> None:
@@ -140,6 +144,20 @@ def volume(engine: Engine, setting: Any, open_writers: Callable[..., list[Writer
     return shots, finish
 
 
+def written_as(case: Case) -> DTypeLike:
+    """The numbers of field files."""
+    return np.float32 if case.output.precision == "single" else np.float64
+
+
+def volume_sampler(engine: Engine, setting: Any) -> Sampler:
+    """For the volume's snapshots: its cells, sub-cells and quantities."""
+    plan, names = engine.plan, list(engine.plan.law.quantities)
+    _, centres = refine_tet(setting.refinement)
+    psi = tet_basis(centres, plan.case.numerics.order - 1)
+    cells = volume_cells(setting, plan.geometry.centroids, plan.mesh.groups)
+    return engine.operator.sampler(psi, cells, [names.index(f) for f in volume_fields(setting, plan.law)])
+
+
 def surface(motion: SurfaceMotion, setting: Any, open_writers: Callable[..., list[Writer]]) -> Hooked:
     """Velocity, displacement and peak horizontal velocity on the free surface; as ``volume``."""
     plan = motion.engine.plan
@@ -151,7 +169,9 @@ def surface(motion: SurfaceMotion, setting: Any, open_writers: Callable[..., lis
     writers = open_writers("surface", points.reshape(-1, 3), np.arange(points.size // 3).reshape(-1, 3), {
         "global-id": np.repeat(plan.numbers[cell], len(centres)), "locationFlag": np.full(len(cell) * len(centres), 2),
     }, fields)  # fmt: skip
-    shots = Snapshots(setting.interval, motion.members, fields, len(centres), writers, motion.engine.march.time)
+    shots = Snapshots(
+        setting.interval, motion.members, fields, len(centres), writers, motion.engine.march.time, written_as(plan.case)
+    )
 
     def deliver(number: int, cluster: int, tau: float, now: bool) -> None:
         values = motion.state(cluster, tau, now)
@@ -198,7 +218,9 @@ def fault(engine: Engine, setting: Any, open_writers: Callable[..., list[Writer]
     members = [items[items < f.faces.owned] for items in seen]
     exact = setting_fault is not None and setting_fault.points == "symmetric"
     probes = [FaultProbe(f, items, centres, exact, from_velocity, clusters + i) for i, items in enumerate(seen)]
-    shots = Snapshots(setting.interval, members, fields, len(centres), writers, engine.march.time)
+    shots = Snapshots(
+        setting.interval, members, fields, len(centres), writers, engine.march.time, written_as(plan.case)
+    )
     shots.watched |= {c for c, items in enumerate(seen) if len(items)}
 
     def deliver(number: int, cluster: int) -> None:

@@ -10,7 +10,11 @@ import numpy as np
 from faultwave.case.model import Case
 from faultwave.domain import tets
 from faultwave.engines.dg.basis import tet_size
+from faultwave.output.background import LIMIT
+from faultwave.output.refine import refine_tet
+from faultwave.run.asked import volume_cells, volume_fields
 from faultwave.run.engine import Engine
+from faultwave.run.fields import volume_sampler, written_as
 from faultwave.run.plan import Plan, cfl_number
 
 Rows = list[tuple[str, ...]]
@@ -39,7 +43,22 @@ def _size(plan: Plan, engine: Engine) -> Rows:
         ("degrees of freedom", f"{plan.cells * tet_size(order - 1) * quantities:,}"),
         ("fault faces", f"{fault:,}" + (f" with {plan.fault.positions.shape[1]} points each" if plan.fault else "")),
         ("memory of the operator", f"{memory / 2**20:,.0f} MiB, {memory / plan.cells / 1024:.1f} KiB a cell"),
+        *_snapshots(plan, engine),
         *_room(engine.backend),
+    ]
+
+
+def _snapshots(plan: Plan, engine: Engine) -> Rows:
+    """What the volume's snapshots hold besides: where they are sampled, and those that wait for slower clusters."""
+    setting = plan.case.output.volume
+    if setting is None:
+        return []
+    cells = len(volume_cells(setting, plan.geometry.centroids, plan.mesh.groups))
+    one = cells * len(refine_tet(setting.refinement)[1]) * len(volume_fields(setting, plan.law))
+    waiting = 1 + int(plan.clustering.steps.max() / setting.interval)
+    held = volume_sampler(engine, setting).nbytes() + waiting * one * np.dtype(written_as(plan.case)).itemsize
+    return [
+        ("memory of volume snapshots", f"{held / 2**20:,.1f} MiB, and at most {LIMIT / 2**20:,.0f} MiB to be written")
     ]
 
 

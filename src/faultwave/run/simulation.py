@@ -362,7 +362,7 @@ class Simulation(Session):
         hooks += [shown.before, shown.waits] if shown else []
         for listed in hooks:  # those added below go with the files they write to
             stack.callback(listed.__setitem__, slice(None), list(listed))
-        dtype = np.float32 if out.precision == "single" else np.float64
+        dtype = fields.written_as(self.case)
 
         def open_writers(
             kind: str, points: np.ndarray, cells: np.ndarray, static: dict, names: list[str]

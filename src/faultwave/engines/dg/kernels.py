@@ -91,16 +91,23 @@ def turn(form: Form, kept: Kept | None = None) -> Kernel:
     return fuse("turn_keep" if kept else "turn", correct(form), predict(form, kept))
 
 
-def sample(form: Form, points: np.ndarray) -> Kernel:
-    """``values`` = the law's quantities at t + tau at points (S, B3 basis values), from the predictor; q itself stays."""
+def sample(form: Form, points: np.ndarray, columns: Sequence[int] | None = None) -> Kernel:
+    """``values`` = the law's quantities (``columns`` of them) at t + tau at points (S, B3 basis values), from the predictor; q
+    itself stays."""
+    columns = range(len(form.law.quantities)) if columns is None else columns
     k = Kernel("sample")
     q, cell = k.batch("q", form.b3, form.Q), form.cell(k)
     jacobian = k.batch("jacobian", 1, 9)
-    values = k.batch("values", len(points), len(form.law.quantities), "out")
+    values = k.batch("values", len(points), len(columns), "out")
     later, at = k.temp("later", form.b3, form.Q), k.temp("at", len(points), form.Q)
     form.taylor(k, q, cell, [Sum(later, k.scalar("advance", form.terms))])
     k.contract(at, points, later)
-    k.pointwise(lambda x, cell, jacobian: [form.physical(x, cell, jacobian)], [at, cell, jacobian], [values])
+
+    def chosen(x: Any, cell: Any, jacobian: Any) -> Any:
+        found = form.physical(x, cell, jacobian)
+        return [[found[i] for i in columns]]
+
+    k.pointwise(chosen, [at, cell, jacobian], [values])
     return k
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from faultwave.backends import Backend
 from faultwave.engines.dg import kernels
 from faultwave.engines.dg.forms import Cells, form
-from faultwave.engines.dg.layout import Layout
+from faultwave.engines.dg.layout import Layout, ranged
 from faultwave.laws import Law
 
 
@@ -226,9 +226,11 @@ class Operator:
         if part[1] > part[0]:
             self.launches[name][turn](*part, **scalars)
 
-    def sampler(self, points: np.ndarray) -> Sampler:
-        """For the state between steps at points (S, B3 basis values) of the cells."""
-        return Sampler(self, points)
+    def sampler(
+        self, points: np.ndarray, cells: np.ndarray | None = None, columns: Sequence[int] | None = None
+    ) -> Sampler:
+        """For the state between steps at points (S, B3 basis values) of the cells, or of the listed ones only."""
+        return Sampler(self, points, self._all() if cells is None else cells, columns)
 
     def physical(self, values: np.ndarray, cells: np.ndarray) -> np.ndarray:
         """Values (n, rows, Q) of the listed cells in the law's quantities."""
@@ -315,25 +317,68 @@ class Reader:
 
 
 class Sampler:
-    """sample(cluster, tau) finds the law's quantities at points (S, B3 basis values) of every cell, ``tau`` after the
-    cluster's current time; then ``get`` gives them."""
+    """sample(cluster, tau) finds the law's quantities at points (S, B3 basis values) of the cells asked for, ``tau`` after the
+    time of the cluster's last correction; then ``get`` gives them.
 
-    def __init__(self, operator: Operator, points: np.ndarray):
-        self.operator = operator
-        self.values = operator.backend.batch(len(operator.layout.cell_at), len(points), len(operator.law.quantities))
-        kernel = operator.backend.compile([kernels.sample(operator.form, points)])["sample"]
-        jacobian = operator.per_cell(operator.form.jacobians(operator.cells))
-        self.launch = kernel({"q": operator.q, "cell": operator.cell, "values": self.values, "jacobian": jacobian})
+    Where they are few, their dofs are copied: time and memory go with the cells asked for, not with the mesh.
+    """
+
+    def __init__(self, operator: Operator, points: np.ndarray, cells: np.ndarray, columns: Sequence[int] | None = None):
+        self.operator, lay, b, form = operator, operator.layout, operator.backend, operator.form
+        columns = range(len(operator.law.quantities)) if columns is None else columns
+        self.few = 2 * len(cells) < len(lay.position)
+        self.source, self.place = np.zeros(0, np.int64), lay.position
+        self.own: list[Any] = []
+        jacobians = form.jacobians(operator.cells)
+        if self.few:
+            size = self._place(cells)
+            self.q, cell, jacobian = (
+                b.batch(size, form.b3, form.Q),
+                b.batch(size, 1, form.cell_size),
+                b.batch(size, 1, 9),
+            )
+            cell.put(form.cell_constants(operator.cells)[self.source, None])
+            jacobian.put(jacobians[self.source, None])
+            self.own = [self.q, cell, jacobian]
+        else:
+            size = len(lay.cell_at)
+            parts = (lay.watched_ranges, lay.keep_ranges, lay.plain_ranges)
+            self.ranges = [[kind[c] for kind in parts] for c in range(lay.clusters)]
+            self.q, cell, jacobian = operator.q, operator.cell, operator.per_cell(jacobians)
+            self.own = [jacobian]
+        self.values = b.batch(size, len(points), len(columns))
+        kernel = b.compile([kernels.sample(form, points, columns)])["sample"]
+        self.launch = kernel({"q": self.q, "cell": cell, "values": self.values, "jacobian": jacobian})
+
+    def _place(self, cells: np.ndarray) -> int:
+        """Rows of the listed cells, one cluster's after the other's."""
+        lay, b = self.operator.layout, self.operator.backend
+        ends = np.array([end for _, end in lay.plain_ranges])
+        cluster = np.searchsorted(ends, lay.position[cells], side="right")
+        lanes, some = max(b.lanes, b.fixed_lanes), cells[:1] if len(cells) else np.zeros(1, np.int64)
+        placed = ranged(cells[:, None], cluster, lay.clusters, lanes, some)  # padding repeats a cell
+        self.ranges = [[part] for part in placed.ranges]
+        self.source = placed.rows[:, 0] if len(cells) else np.repeat(some, lanes)
+        self.place = np.full(len(lay.position), -1)
+        self.place[cells[placed.source[placed.source >= 0]]] = np.flatnonzero(placed.source >= 0)
+        return len(self.source)
 
     def __call__(self, cluster: int, tau: float) -> None:
-        lay = self.operator.layout
-        for part in (lay.watched_ranges[cluster], lay.keep_ranges[cluster], lay.plain_ranges[cluster]):
-            if part[1] > part[0]:
-                self.launch(*part, advance=self.operator.powers(tau)[0])
+        for begin, end in self.ranges[cluster]:
+            if end > begin and self.few:
+                self.q.put(
+                    self.operator.q.get(self.operator.layout.position[self.source[begin:end]]), slice(begin, end)
+                )
+            if end > begin:
+                self.launch(begin, end, advance=self.operator.powers(tau)[0])
 
     def get(self, cells: np.ndarray) -> np.ndarray:
-        """(n, S, quantities) of the listed cells."""
-        return np.asarray(self.values.get(self.operator.layout.position[cells]))
+        """(n, S, columns) of the listed cells."""
+        return np.asarray(self.values.get(self.place[cells]))
+
+    def nbytes(self) -> int:
+        """What it holds beside the operator."""
+        return sum(b.nbytes for b in (*self.own, self.values))
 
 
 __all__ = ["Cells", "Operator", "Sampler", "powers", "turned"]
