@@ -112,6 +112,10 @@ class Output(Settings):
     spectrum: Spectrum | None = Field(None, description="Resonances of the receivers' records.")
     checkpoint: Checkpoints | None = Field(None, description="Checkpoints, for `faultwave resume`.")
     precision: Literal["single", "double"] = Field("single", description="Precision of field files.")
+    shared_files: Literal["auto", "mpi", "posix"] = Field(
+        "auto",
+        description="How several processes write one file: by MPI-IO, where several threads may call MPI, or by the system's own calls.",
+    )
     xdmf: bool = Field(False, description="Also write XDMF.")
     seissol_layout: bool = Field(False, description="Receivers and energies also as SeisSol's .dat and .csv.")
     sync: bool = Field(False, description="Shorten steps to meet output times exactly, as SeisSol does.")

@@ -105,7 +105,8 @@ class World:
         """End every process of the run at once, the reason on the terminal; returns only where there are no others."""
         if self.mpi is None or self.size == 1:
             return
-        text = "".join(traceback.format_exception(error))
+        told = isinstance(error, FaultwaveError)  # what a user can act on needs no trace
+        text = str(error) if told else "".join(traceback.format_exception(error))
         sys.stderr.write(f"\nprocess {self.rank} of {self.size} failed and ends the run:\n{text}\n")
         sys.stderr.flush()
         self.mpi.Abort(1)

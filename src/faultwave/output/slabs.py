@@ -5,7 +5,6 @@ The file's cells are those of the first process, then those of the second and so
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -13,7 +12,8 @@ import numpy as np
 
 from faultwave.comm import World
 from faultwave.output.atomic import WholeOrNothing, explaining
-from faultwave.output.fields import CellFieldWriter, put
+from faultwave.output.fields import CellFieldWriter
+from faultwave.output.shared_file import SharedFile, Way
 
 Make = Callable[[np.ndarray, np.ndarray, dict[str, np.ndarray]], CellFieldWriter]
 
@@ -23,8 +23,8 @@ class SlabWriter(WholeOrNothing):
     points, cells, static: the part of it here. Opening and closing are done by all processes together."""
 
     def __init__(
-        self, world: World, make: Make, points: np.ndarray, cells: np.ndarray, static: Mapping[str, np.ndarray]
-    ):
+        self, world: World, make: Make, points: np.ndarray, cells: np.ndarray, static: Mapping[str, np.ndarray], way: Way = "auto"
+    ):  # fmt: skip
         self.world = world
         pieces = world.gather((points, cells, dict(static)))
         self.whole: CellFieldWriter | None = world.together(lambda: make(*_joined(pieces)))  # type: ignore[arg-type]
@@ -32,8 +32,7 @@ class SlabWriter(WholeOrNothing):
         self.start, self.count = sum(counts[: world.rank]), len(cells)
         found = world.share(None if self.whole is None else self._described(self.whole))
         self.path, working, self.room, self.places, self.dtype, self.times = found
-        with explaining(self.path):
-            self.descriptor = os.open(working, os.O_RDWR | getattr(os, "O_BINARY", 0))
+        self.file: SharedFile | None = SharedFile(world, working, way)
 
     @staticmethod
     def _described(whole: CellFieldWriter) -> tuple[Any, ...]:
@@ -42,29 +41,32 @@ class SlabWriter(WholeOrNothing):
     def append(self, time: float, values: Mapping[str, np.ndarray]) -> None:
         """As ``CellFieldWriter.append``, of the cells here; no other process is waited for."""
         step = len(self.times)
+        if self.file is None:
+            raise ValueError(f"{self.path.name} is closed")
         if step >= self.room:
             raise ValueError(f"{self.path.name} has room for {self.room} snapshots")
-        with explaining(self.path):
+        with explaining(self.path, "what the last checkpoint needs is kept"):
             for name, array in values.items():
                 data = np.asarray(array).astype(self.dtype, copy=False)
                 if data.shape != (self.count,):
                     raise ValueError(f"{self.path.name}: '{name}' has shape {data.shape}, expected ({self.count},)")
-                put(self.descriptor, data, int(self.places[name][step]) + self.start * self.dtype.itemsize)
+                self.file.put(data, int(self.places[name][step]) + self.start * self.dtype.itemsize)
         self.times.append(float(time))
 
     def settle(self) -> list[float]:
         """As ``CellFieldWriter.settle``."""
-        with explaining(self.path):
-            os.fsync(self.descriptor)
+        if self.file is not None:
+            with explaining(self.path):
+                self.file.settle()
         if self.whole is not None:
             self.whole.settle()
         return list(self.times)
 
     def close(self) -> None:
         """Finish the file, together."""
-        if self.descriptor < 0:
+        if self.file is None:
             return
-        self._shut()
+        self._shut(True)
         times = self.world.gather(self.times)  # a process without cells in the file has written no snapshot
         if self.whole is not None and times is not None:
             self.whole.close_with(max(times, key=len))
@@ -72,14 +74,14 @@ class SlabWriter(WholeOrNothing):
 
     def abort(self) -> None:
         """Drop this part; the first process drops the file."""
-        self._shut()
+        self._shut(False)
         if self.whole is not None:
             self.whole.abort()
 
-    def _shut(self) -> None:
-        if self.descriptor >= 0:
-            os.close(self.descriptor)
-            self.descriptor = -1
+    def _shut(self, together: bool) -> None:
+        if self.file is not None:
+            self.file.close(together)
+            self.file = None
 
 
 def _joined(pieces: list[tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]]) -> tuple[Any, Any, Any]:

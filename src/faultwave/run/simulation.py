@@ -378,7 +378,9 @@ class Simulation(Session):
                 new = functools.partial(_opened, make, Path(f"{path}.{suffix}"), names, dtype, steps, done)
                 several = self.world.size > 1
                 writers.append(
-                    SlabWriter(self.world, new, points, cells, static) if several else new(points, cells, static)
+                    SlabWriter(self.world, new, points, cells, static, out.shared_files)
+                    if several
+                    else new(points, cells, static)
                 )
             opened[kind] = writers
             for writer in writers:
