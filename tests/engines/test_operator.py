@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from faultwave.backends.awaited import Here
 from faultwave.base.errors import NotBuiltError
 from faultwave.domain.tets.box import Box, box_mesh
 from faultwave.domain.tets.mesh import Mesh, make_mesh
 from faultwave.engines.dg import basis
-from faultwave.engines.dg.forms import derivative_rows
+from faultwave.engines.dg.samples import Samples
 from faultwave.observe.receivers import ReceiverRecorder
 
 from .driver import Waves, cube, plane_waves
@@ -234,12 +235,10 @@ def test_receivers_sample_waves_at_exact_times() -> None:
     where = waves.geometry.origin[cells] + np.einsum("cij,cj->ci", waves.geometry.jacobian[cells], local)
     members = [np.flatnonzero(waves.clustering.cluster[cells] == c) for c in range(waves.layout.clusters)]
     assert min(len(m) for m in members) == 1 and len(members) >= 3
-    rows = derivative_rows(order)
-
-    def read(cluster: int) -> np.ndarray:
-        return waves.operator.series(cells[members[cluster]])
-
-    recorder = ReceiverRecorder(interval, members, basis.tet_basis(local, order - 1)[:, None], rows, read)
+    functionals = basis.tet_basis(local, order - 1)[:, None]
+    recorder = ReceiverRecorder(
+        interval, members, functionals, Samples(waves.operator, cells, members, functionals).take
+    )
     waves.predicted.append(recorder.record)
     waves.start(plane_waves(0.0)).run(0.071).run(end)
     time, samples = recorder.arrays()
@@ -257,18 +256,13 @@ def polynomial(t: np.ndarray | float) -> Any:
 @pytest.mark.parametrize("interval", (0.05, 0.1, 0.13, 1.0))
 def test_receivers_are_exact_on_polynomials_in_time(interval: float) -> None:
     """Whatever the steps, every sample is taken once, at its time; a sample at the end is taken from the final state."""
-    order = 4
     start = {}
 
-    def read(cluster: int) -> np.ndarray:
-        t = start[cluster]
-        derivatives = [polynomial(t), 2 - 6 * t + 1.5 * t**2, -6 + 3 * t, 3.0]
-        rows = [np.array([[d] + [99.0] * 0]) for d in derivatives]
-        return np.concatenate(rows)[None]
+    def take(cluster: int, tau: float) -> Here:
+        return Here(np.full((1, 1, 1), polynomial(start[cluster] + tau)))
 
-    recorder = ReceiverRecorder(
-        interval, [np.array([1]), np.array([0]), np.array([], int)], np.ones((2, 1, 1)), [1] * order, read
-    )
+    members = [np.array([1]), np.array([0]), np.array([], int)]
+    recorder = ReceiverRecorder(interval, members, np.ones((2, 1, 1)), take)
     ends = {0: np.array([0.1, 0.2, 0.3, 0.35, 0.6, 1.0]), 1: np.array([0.3, 0.35, 1.0])}
     for cluster, moments in ends.items():
         for a, b in zip([0.0, *moments[:-1]], moments, strict=True):

@@ -37,11 +37,24 @@ def test_a_dipole_radiates_as_sine_squared() -> None:
 
 def test_fourier_sums_of_samples() -> None:
     frequency, interval = np.array([2.0, 3.0]), 0.01
+
+    class Wave:
+        """Half of the samples are on their way for a while."""
+
+        def __init__(self, time: float):
+            self.time, self.here = time, round(time / interval) % 2 == 0
+
+        def values(self) -> np.ndarray:
+            return np.full((1, 1, 6), np.cos(2 * np.pi * 2.0 * self.time))
+
+    steps = iter(np.arange(10) * 0.2)
+    begin = [0.0]
     recorder = FourierRecorder(
-        interval, [np.array([0])], np.ones((1, 1, 1)), [1], lambda c: np.zeros((1, 1, 6)), 1.0, frequency, 6
+        interval, [np.array([0])], np.ones((1, 1, 1)), lambda c, tau: Wave(begin[0] + tau), frequency, 6
     )
-    for number in range(200):
-        recorder._store(number, np.array([0]), np.full((1, 1, 6), np.cos(2 * np.pi * 2.0 * number * interval)))
+    for begin[0] in steps:
+        recorder.record(0, begin[0], 0.2)
+    assert recorder.coming
     np.testing.assert_allclose(recorder.spectra[0, 0, :, 0], [1.0, 0.0], atol=1e-12)  # half of two seconds, and nothing
 
 

@@ -6,30 +6,34 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from faultwave.observe.receivers import ReceiverRecorder
+from faultwave.observe.receivers import ReceiverRecorder, Taken
 
 
 class FourierRecorder(ReceiverRecorder):
     """Sums values exp(-2 pi i f t) interval over the samples, for every face and quadrature point: (faces, points, nf, Q)."""
 
     def __init__(
-        self,
-        interval: float,
-        clusters: Sequence[np.ndarray],
-        points: np.ndarray,
-        row_counts: Sequence[int],
-        read: Callable[[int], np.ndarray],
-        unit: float,
-        frequencies: np.ndarray,
-        quantities: int,
-    ):
-        super().__init__(interval, clusters, points, row_counts, read, unit)
+        self, interval: float, clusters: Sequence[np.ndarray], points: np.ndarray, take: Callable[[int, float], Taken],
+        frequencies: np.ndarray, quantities: int,
+    ):  # fmt: skip
+        super().__init__(interval, clusters, points, take)
         self.frequencies = frequencies
-        self.spectra = np.zeros((*points.shape[:2], len(frequencies), quantities), complex)
+        self.sums = np.zeros((*points.shape[:2], len(frequencies), quantities), complex)
+
+    @property
+    def spectra(self) -> np.ndarray:
+        """Of all samples taken so far."""
+        self.complete()
+        return self.sums
+
+    @spectra.setter
+    def spectra(self, values: np.ndarray) -> None:
+        self.coming.clear()
+        self.sums = values
 
     def _store(self, number: int, items: np.ndarray, values: np.ndarray) -> None:
         turn = self.interval * np.exp(-2j * np.pi * self.frequencies * number * self.interval)
-        self.spectra[items] += turn[None, None, :, None] * values[:, :, None, : self.spectra.shape[3]]
+        self.sums[items] += turn[None, None, :, None] * values[:, :, None, : self.sums.shape[3]]
 
 
 def directions(theta: np.ndarray, phi: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

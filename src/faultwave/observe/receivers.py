@@ -4,8 +4,10 @@ time."""
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -21,46 +23,51 @@ class Station:
     weights: np.ndarray
 
 
+class Taken(Protocol):
+    """A sample that may be on its way: ``values`` (n, C, Q) waits for it."""
+
+    @property
+    def here(self) -> bool: ...
+
+    def values(self) -> np.ndarray: ...
+
+
 class ReceiverRecorder:
     """Samples at multiples of ``interval``.
 
-    ``read(cluster)`` gives the derivatives D_k (n, rows, Q) of the cluster's receivers at the start of the step, rows
-    of all k after one another; ``row_counts`` says how many rows each has. ``points`` (nr, C, B3): values of C linear
-    functionals of the basis at each receiver (the value itself and, if wanted, three spatial derivatives).
+    ``take(cluster, tau)`` samples the cluster's receivers ``tau`` [s] after the begin of the step that has been predicted.
+    ``points`` (nr, C, B3): values of C linear functionals of the basis at each receiver (the value itself and, if wanted,
+    three spatial derivatives).
     """
 
     def __init__(
-        self,
-        interval: float,
-        clusters: Sequence[np.ndarray],
-        points: np.ndarray,
-        row_counts: Sequence[int],
-        read: Callable[[int], np.ndarray],
-        unit: float = 1.0,
+        self, interval: float, clusters: Sequence[np.ndarray], points: np.ndarray, take: Callable[[int, float], Taken]
     ):
-        self.unit = unit  # of time in the derivatives [s]
-        self.interval, self.clusters, self.points, self.read = interval, clusters, points, read
-        self.rows = np.cumsum([0, *row_counts])
+        self.interval, self.clusters, self.points, self.take = interval, clusters, points, take
         self.next = [0] * len(clusters)
         self.samples: dict[int, np.ndarray] = {}  # sample number -> (nr, C, Q)
+        self.coming: deque[tuple[int, np.ndarray, Taken]] = deque()  # number, receivers
 
     def record(self, cluster: int, time: float, step: float) -> None:
         """Take the samples with time <= t < time + step."""
         items = self.clusters[cluster]
         if not len(items):
             return
-        first = self.next[cluster]
         last = math.ceil((time + step) / self.interval - 1e-9)
-        if last <= first:
-            return
-        points, derivatives = self.points[items], self.read(cluster)
-        for number in range(first, last):
-            tau = (number * self.interval - time) / self.unit
-            modes = np.zeros((len(items), points.shape[2], derivatives.shape[2]))
-            for k, (a, b) in enumerate(zip(self.rows[:-1], self.rows[1:], strict=True)):
-                modes[:, : b - a] += derivatives[:, a:b] * (tau**k / math.factorial(k))
-            self._store(number, items, _at_points(points, modes))
-        self.next[cluster] = last
+        for number in range(self.next[cluster], last):
+            self.coming.append((number, items, self.take(cluster, number * self.interval - time)))
+            self.next[cluster] = number + 1
+        while self.coming and self.coming[0][2].here:
+            self._keep()
+
+    def _keep(self) -> None:
+        number, items, taken = self.coming.popleft()
+        self._store(number, items, taken.values())
+
+    def complete(self) -> None:
+        """Wait for all samples taken so far."""
+        while self.coming:
+            self._keep()
 
     def idle(self, until: float) -> bool:
         """Whether no sample is due in steps that end before a time."""
@@ -92,11 +99,13 @@ class ReceiverRecorder:
 
     def restore(self, values: np.ndarray) -> None:
         """Go on after the samples (nt, nr, C, Q) of ``arrays``."""
+        self.coming.clear()
         self.samples = dict(enumerate(values))
         self.next = [len(values)] * len(self.clusters)
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
         """Times (nt,) and samples (nt, nr, C, Q) complete for every receiver so far."""
+        self.complete()
         active = [n for n, items in zip(self.next, self.clusters, strict=True) if len(items)]
         count = min(active, default=0)
         shape = (0, len(self.points), self.points.shape[1], 0)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from faultwave.observe.receivers import ReceiverRecorder
+from faultwave.observe.receivers import ReceiverRecorder, Taken
 
 Reduce = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -18,16 +18,9 @@ class SurfaceRecorder(ReceiverRecorder):
     """
 
     def __init__(
-        self,
-        interval: float,
-        clusters: Sequence[np.ndarray],
-        points: np.ndarray,
-        row_counts: Sequence[int],
-        read: Callable[[int], np.ndarray],
-        unit: float,
-        reduce: Reduce,
-    ):
-        super().__init__(interval, clusters, points, row_counts, read, unit)
+        self, interval: float, clusters: Sequence[np.ndarray], points: np.ndarray, take: Callable[[int, float], Taken], reduce: Reduce
+    ):  # fmt: skip
+        super().__init__(interval, clusters, points, take)
         self.reduce = reduce
 
     def _store(self, number: int, items: np.ndarray, values: np.ndarray) -> None:
@@ -36,11 +29,13 @@ class SurfaceRecorder(ReceiverRecorder):
 
     def restore(self, values: np.ndarray) -> None:
         """Go on after as many samples as ``values`` (nt, columns), which are kept elsewhere."""
+        self.coming.clear()
         self.samples = dict(enumerate(np.zeros_like(values)))
         self.next = [len(values)] * len(self.clusters)
 
     def sums(self) -> tuple[np.ndarray, np.ndarray]:
         """Times (nt,) and sums (nt, columns) of which every face has given its part."""
+        self.complete()
         active = [n for n, items in zip(self.next, self.clusters, strict=True) if len(items)]
         count = min(active, default=0)
         values = np.stack([self.samples[i] for i in range(count)]) if count else np.zeros((0, 0))

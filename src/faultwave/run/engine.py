@@ -20,6 +20,7 @@ from faultwave.engines.dg.layout import build_layout
 from faultwave.engines.dg.lines import Lines
 from faultwave.engines.dg.operator import Cells, shapely, worst_shape
 from faultwave.engines.dg.rounded import owed
+from faultwave.engines.dg.samples import Samples
 from faultwave.engines.dg.sources import SourceTerms
 from faultwave.march import March
 from faultwave.observe import receivers as seismograms
@@ -313,14 +314,9 @@ def receiver_recorder(engine: Engine) -> seismograms.ReceiverRecorder | None:
     cluster = plan.clustering.cluster[points.cells]
     members = [np.flatnonzero(cluster == c) for c in range(engine.layout.clusters)]
 
-    readers = [op.reader(points.cells[m]) for m in members]
-
-    def read(c: int) -> np.ndarray:
-        return readers[c].series().astype(float)
-
-    recorder = seismograms.ReceiverRecorder(
-        setting.interval, members, np.concatenate(functionals, 1), op.form.rows, read, op.time_unit
-    )
+    functional = np.concatenate(functionals, 1)
+    taken = Samples(op, points.cells, members, functional)
+    recorder = seismograms.ReceiverRecorder(setting.interval, members, functional, taken.take)
     engine.predicted.append(recorder.record)
     engine.idle[recorder.record] = recorder.idle
     return recorder

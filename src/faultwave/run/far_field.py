@@ -12,6 +12,7 @@ from faultwave.case.model import Case
 from faultwave.domain import tets
 from faultwave.engines.dg.basis import face_points, tet_basis, triangle_quadrature
 from faultwave.engines.dg.driven import Faces, faces_of
+from faultwave.engines.dg.samples import Samples
 from faultwave.observe.far_field import FourierRecorder, cross_section
 from faultwave.run.drives import Wave, volume_numbers
 
@@ -70,15 +71,10 @@ class FarField:
         functionals = np.stack([tet_basis(face_points(f, points), op.order - 1) for f in range(4)])[around.faces]
         cluster = plan.clustering.cluster[around.cells]
         members = [np.flatnonzero(cluster == c) for c in range(engine.layout.clusters)]
-
-        def read(c: int) -> np.ndarray:
-            return op.series(around.cells[members[c]]).astype(float)
-
+        taken = Samples(op, around.cells, members, functionals)
         frequencies = np.array(setting.frequencies, float)
         interval = setting.interval or 0.05 / frequencies.max()
-        self.recorder = FourierRecorder(
-            interval, members, functionals, op.form.rows, read, op.time_unit, frequencies, 6
-        )
+        self.recorder = FourierRecorder(interval, members, functionals, taken.take, frequencies, 6)
         self.listed: Faces = faces_of(op, around.cells, around.faces, plan.geometry.origin)
         self.positions = self.listed.positions(points)
         self.weights = 2.0 * self.listed.areas[:, None] * weights

@@ -27,7 +27,8 @@ def all_kernels(order: int, law_name: str) -> dict[str, Kernel]:
     form = find_form(law, order)
     found = [
         *[make(form, kept) for make in (kernels.predict, kernels.turn) for kept in (None, kernels.Kept(law.name == "elastic"))],
-        kernels.correct(form), kernels.sample(form, np.ones((1, form.b3))), kernels.accumulate(form), kernels.integrate(form),
+        kernels.correct(form), kernels.sample(form, np.ones((1, form.b3))), kernels.samples(form, 1), kernels.accumulate(form),
+        kernels.integrate(form),
     ]  # fmt: skip
     result = {k.name: k for k in found}
     if law.name == "elastic":

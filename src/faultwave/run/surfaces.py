@@ -12,6 +12,7 @@ from faultwave.case.model import Case
 from faultwave.domain import tets
 from faultwave.engines.dg.basis import face_points, tet_basis, triangle_quadrature
 from faultwave.engines.dg.driven import Faces, faces_of, pair
+from faultwave.engines.dg.samples import Samples
 from faultwave.laws import Law
 from faultwave.observe.surfaces import Reduce, SurfaceRecorder
 from faultwave.run.drives import surface_tag, volume_numbers
@@ -59,14 +60,9 @@ def recorder(engine: Engine, surface: Surface, interval: float, make: Any) -> Su
     functionals = np.stack([tet_basis(face_points(f, points), order - 1) for f in range(4)])[surface.faces]
     cluster = plan.clustering.cluster[surface.cells]
     members = [np.flatnonzero(cluster == c) for c in range(engine.layout.clusters)]
-
-    def read(c: int) -> np.ndarray:
-        return op.series(surface.cells[members[c]]).astype(float)
-
+    taken = Samples(op, surface.cells, members, functionals)
     listed = faces_of(op, surface.cells, surface.faces, plan.geometry.origin)
-    result = SurfaceRecorder(
-        interval, members, functionals, op.form.rows, read, op.time_unit, make(listed, points, weights)
-    )
+    result = SurfaceRecorder(interval, members, functionals, taken.take, make(listed, points, weights))
     engine.predicted.append(result.record)
     engine.idle[result.record] = result.idle
     return result

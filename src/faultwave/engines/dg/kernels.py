@@ -111,6 +111,30 @@ def sample(form: Form, points: np.ndarray, columns: Sequence[int] | None = None)
     return k
 
 
+def samples(form: Form, count: int) -> Kernel:
+    """``count`` linear functionals of the basis (each item its own, by slot) of the field at a moment of a step, from the
+    derivatives that a cell has kept; in the form's own quantities. Modes are summed one by one."""
+    k, rows = Kernel("samples"), form.rows
+    slots = k.index("slots", 2)  # derivatives, functionals
+    history, weights = k.store("history", sum(rows), form.Q), k.store("weights", count, form.b3)
+    values, advance = k.batch("values", count, form.Q, "out"), k.scalar("advance", form.terms)
+    series, at, weight = k.temp("series", sum(rows), form.Q), k.temp("at", form.b3, form.Q), k.temp("w", count, form.b3)
+    k.gather(series, history, slots, 0)
+    k.gather(weight, weights, slots, 1)
+    series_sum(k, at, [series.view(sum(rows[:j]), rows[j]) for j in range(form.order)], lambda j: advance.view(j, 1))
+
+    def add(first: bool) -> Callable[..., Any]:
+        def summed(w: Any, modes: Any, *before: Any) -> Any:
+            return [[w[0] * m if first else b + w[0] * m for m, b in zip(modes, *(before or (modes,)), strict=True)]]
+
+        return summed
+
+    for b in range(form.b3):
+        before = [values] if b else []
+        k.pointwise(add(b == 0), [weight.view(0, count, b, 1), at.view(b, 1), *before], [values])
+    return k
+
+
 def accumulate(form: Form) -> Kernel:
     """Sum a faster cell's w over the step of its slower neighbour: total = keep * total + w."""
     k, size, m = Kernel("accumulate"), form.b2, form.faced
