@@ -94,12 +94,15 @@ class Waves:
         want = exact(self.points.reshape(-1, 3)).reshape(*self.points.shape[:2], -1)
         return np.asarray(np.sqrt(self.integral((self.values() - want) ** 2) / self.integral(want**2)))
 
+    def densities(self) -> dict[str, Any]:
+        return self.law.energies(np.moveaxis(self.values(), -1, 0), {k: v[:, None] for k, v in self.material.items()})
+
     def energy(self) -> float:
-        found = self.law.energies(self.values(), self.material)
+        found = self.densities()
         return float(sum(self.integral(v) for k, v in found.items() if k.endswith("energy")))
 
     def momentum(self) -> np.ndarray:
-        found = self.law.energies(self.values(), self.material)
+        found = self.densities()
         return np.array([float(self.integral(found[f"momentum{a}"])) for a in "XYZ"])
 
 

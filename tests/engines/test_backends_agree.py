@@ -59,7 +59,7 @@ def dg_kernels(form: Form) -> list[Kernel]:
     made = [make(form, kept) for make in (kernels.predict, kernels.turn) for kept in (None, kernels.Kept(fault=True))]
     return made + [
         kernels.correct(form), kernels.sample(form, points), kernels.accumulate(form), kernels.integrate(form),
-        kernels.surface(form, 1, points), kernels.samples(form, 4),
+        kernels.surface(form, 1, points), kernels.samples(form, 4), kernels.energies(form),
     ]  # fmt: skip
 
 
@@ -70,7 +70,17 @@ def test_no_kernel_is_forgotten() -> None:
         for n, f in vars(kernels).items()
         if getattr(f, "__annotations__", {}).get("return") == "Kernel" and f.__module__ == kernels.__name__
     }
-    assert makers == {"predict", "correct", "turn", "sample", "accumulate", "integrate", "surface", "samples"}
+    assert makers == {
+        "predict",
+        "correct",
+        "turn",
+        "sample",
+        "accumulate",
+        "integrate",
+        "surface",
+        "samples",
+        "energies",
+    }
 
 
 class Random:

@@ -48,15 +48,14 @@ class Acoustic(PlainLaw):
     def speed(self, values: dict[str, np.ndarray]) -> np.ndarray:
         return np.sqrt(values["lambda"] / values["rho"])
 
-    def energies(self, q: np.ndarray, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        bulk, rho = np.asarray(values["lambda"])[..., None], np.asarray(values["rho"])[..., None]
-        v = q[..., 1:4]
+    def energies(self, q: Any, values: Any) -> dict[str, Any]:
+        bulk, rho, v = values["lambda"], values["rho"], q[1:4]
         return {
-            "acoustic_energy": q[..., 0] ** 2 / (2.0 * bulk),
-            "acoustic_kinetic_energy": 0.5 * rho * (v**2).sum(-1),
-            "momentumX": rho * v[..., 0],
-            "momentumY": rho * v[..., 1],
-            "momentumZ": rho * v[..., 2],
+            "acoustic_energy": q[0] * q[0] / (2.0 * bulk),
+            "acoustic_kinetic_energy": 0.5 * rho * dot(v, v),
+            "momentumX": rho * v[0],
+            "momentumY": rho * v[1],
+            "momentumZ": rho * v[2],
         }
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.kernels.math import where
 from faultwave.laws.law import BOUNDARIES, Boundary, Parameter, PlainLaw, dot
 
 
@@ -68,25 +69,25 @@ class Elastic(PlainLaw):
     def speed(self, values: dict[str, np.ndarray]) -> np.ndarray:
         return np.sqrt((values["lambda"] + 2.0 * values["mu"]) / values["rho"])
 
-    def energies(self, q: np.ndarray, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def energies(self, q: Any, values: Any) -> dict[str, Any]:
         """Strain and kinetic energy densities [J/m^3]; fluid cells are counted as acoustic (FORMATS 4.6)."""
-        lam, mu, rho = (np.asarray(values[k])[..., None] for k in ("lambda", "mu", "rho"))
-        s, v = q[..., :6], q[..., 6:9]
-        trace = s[..., :3].sum(-1)
-        square = (s[..., :3] ** 2).sum(-1) + 2.0 * (s[..., 3:] ** 2).sum(-1)
+        lam, mu, rho = values["lambda"], values["mu"], values["rho"]
+        s, v = q[:6], q[6:9]
+        trace = s[0] + s[1] + s[2]
+        square = dot(s[:3], s[:3]) + 2.0 * dot(s[3:], s[3:])
         fluid = mu <= 0.0
-        solid_mu = np.where(fluid, 1.0, mu)
-        strain = (square - lam / (3.0 * lam + 2.0 * solid_mu) * trace**2) / (4.0 * solid_mu)
-        kinetic = 0.5 * rho * (v**2).sum(-1)
-        acoustic = (trace / 3.0) ** 2 / (2.0 * np.where(fluid, lam, 1.0))
+        solid_mu = where(fluid, 1.0, mu)
+        strain = (square - lam / (3.0 * lam + 2.0 * solid_mu) * (trace * trace)) / (4.0 * solid_mu)
+        kinetic = 0.5 * rho * dot(v, v)
+        acoustic = trace * trace / (18.0 * where(fluid, lam, 1.0))
         return {
-            "acoustic_energy": np.where(fluid, acoustic, 0.0),
-            "acoustic_kinetic_energy": np.where(fluid, kinetic, 0.0),
-            "elastic_energy": np.where(fluid, 0.0, strain),
-            "elastic_kinetic_energy": np.where(fluid, 0.0, kinetic),
-            "momentumX": rho * v[..., 0],
-            "momentumY": rho * v[..., 1],
-            "momentumZ": rho * v[..., 2],
+            "acoustic_energy": where(fluid, acoustic, 0.0),
+            "acoustic_kinetic_energy": where(fluid, kinetic, 0.0),
+            "elastic_energy": where(fluid, 0.0, strain),
+            "elastic_kinetic_energy": where(fluid, 0.0, kinetic),
+            "momentumX": rho * v[0],
+            "momentumY": rho * v[1],
+            "momentumZ": rho * v[2],
         }
 
 

@@ -111,8 +111,8 @@ class Law(Protocol):
         """Largest wave speed [m/s], (cells,)."""
         ...
 
-    def energies(self, q: np.ndarray, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Energy densities by name from q (..., Q)."""
+    def energies(self, q: Any, values: Any) -> dict[str, Any]:
+        """Densities by name: energies, quadratic in q, and ``momentum`` along the axes, linear; ``values``: parameters by name."""
         ...
 
 

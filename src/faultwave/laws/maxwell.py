@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.laws.law import LAYER, Boundary, Parameter, PlainLaw, cross
+from faultwave.laws.law import LAYER, Boundary, Parameter, PlainLaw, cross, dot
 
 VACUUM_PERMITTIVITY = 8.8541878128e-12
 VACUUM_PERMEABILITY = 1.25663706212e-6
@@ -122,11 +122,10 @@ class Maxwell(PlainLaw):
     def speed(self, values: dict[str, np.ndarray]) -> np.ndarray:
         return 1.0 / np.sqrt(values["permittivity"] * values["permeability"])
 
-    def energies(self, q: np.ndarray, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        permittivity, permeability = (np.asarray(values[k])[..., None] for k in ("permittivity", "permeability"))
+    def energies(self, q: Any, values: Any) -> dict[str, Any]:
         return {
-            "electric_energy": 0.5 * permittivity * (q[..., :3] ** 2).sum(-1),
-            "magnetic_energy": 0.5 * permeability * (q[..., 3:6] ** 2).sum(-1),
+            "electric_energy": 0.5 * values["permittivity"] * dot(q[:3], q[:3]),
+            "magnetic_energy": 0.5 * values["permeability"] * dot(q[3:6], q[3:6]),
         }
 
 

@@ -14,6 +14,7 @@ from faultwave.comm.progress import ProgressThread, set_aside
 from faultwave.domain import tets
 from faultwave.engines.dg.basis import tet_basis, tet_basis_gradient, tet_quadrature
 from faultwave.engines.dg.driven import Driven
+from faultwave.engines.dg.energies import Energies
 from faultwave.engines.dg.far_sides import FarSides
 from faultwave.engines.dg.fault import Fault
 from faultwave.engines.dg.layout import build_layout
@@ -95,6 +96,7 @@ class Engine:
         self.impulses: list[drives.Impulses] = []
         self.driven = drives.attach(self)
         self.replays = Replays(self)
+        self.energies: Energies | None = None  # made when they are first asked for
 
     def _exchange(self) -> Exchange | None:
         """Messages to the other processes that share the run."""
@@ -323,23 +325,14 @@ def receiver_recorder(engine: Engine) -> seismograms.ReceiverRecorder | None:
 
 
 def energies(engine: Engine) -> dict[str, float]:
-    """Every energy of FORMATS 4.6 the law and the fault can give, now.
-
-    The basis is orthonormal: a quadratic density integrates to |J| times the sum of the density of each mode's coefficients; what is
-    linear, the momenta, is the volume times its value at the cell average.
-    """
-    plan, op, setting = engine.plan, engine.operator, engine.plan.case.output.energies
+    """Every energy of FORMATS 4.6 the law and the fault can give, now."""
+    plan, setting = engine.plan, engine.plan.case.output.energies
     mechanical = "force" in plan.law.point_sources
     total: dict[str, float] = {"gravitational_energy": 0.0} if mechanical else {}
-    for part in np.array_split(np.arange(plan.cells), max(1, plan.cells // 4096)):
-        q, volume = op.dofs(part).astype(float), plan.geometry.volume[part]
-        material = {k: v[part] for k, v in plan.material.items()}
-        with np.errstate(over="ignore", invalid="ignore"):  # a run that blows up is told of elsewhere
-            quadratic = plan.law.energies(q, material)
-            linear = plan.law.energies(q[:, :1] * 6.0**0.5, material)
-            for name, density in quadratic.items():
-                each = linear[name][:, 0] if name.startswith("momentum") else 6.0 * density.sum(1)
-                total[name] = total.get(name, 0.0) + float((volume * each).sum())
+    if engine.energies is None:
+        engine.energies = Energies(engine.operator)
+    with np.errstate(over="ignore", invalid="ignore"):  # a run that blows up is told of elsewhere
+        total |= engine.energies()
     if engine.fault:
         plain, moved = (setting.plain_mean, setting.slip_from_velocity) if setting else (False, False)
         total |= engine.fault.energies(plain, moved)

@@ -61,6 +61,9 @@ class LaneBuffer:
     def fetch(self, items: np.ndarray | slice | None = None, rows: slice = slice(None)) -> Here:
         return Here(self.get(items, rows))
 
+    def total(self) -> np.ndarray:
+        return np.asarray(self.storage.sum((0, 3), np.float64))
+
     def finite(self) -> bool:
         return bool(np.isfinite(self.storage.sum(dtype=np.float64)))
 
@@ -93,6 +96,9 @@ class SlotBuffer:
 
     def fetch(self, items: np.ndarray | slice | None = None, rows: slice = slice(None)) -> Here:
         return Here(self.get(items, rows))
+
+    def total(self) -> np.ndarray:
+        return np.asarray(self.storage.sum(0, np.float64))
 
     def finite(self) -> bool:
         return bool(np.isfinite(self.storage.sum(dtype=np.float64)))

@@ -19,3 +19,13 @@ KERNEL(256, 1) void not_finite(GLOBAL const S *buffer, GLOBAL int *flag, const l
   for (long t = (long)GROUP * 256 + THREAD; t < count; t += stride) bad |= !(buffer[t] - buffer[t] == 0);
   if (bad) flag[0] = 1;
 }
+/* Sums of each number over the batches part, part + parts ... and their lanes: partial sums [part][number]. */
+KERNEL(256, 1) void sums(GLOBAL const S *buffer, GLOBAL double *partial, const int batches, const int size, const int lanes,
+                         const int parts) {
+  const int t = GROUP * 256 + THREAD, part = t / size, number = t % size;
+  if (part >= parts) return;
+  double sum = 0;
+  for (int b = part; b < batches; b += parts)
+    for (int lane = 0; lane < lanes; ++lane) sum += buffer[((long)b * size + number) * lanes + lane];
+  partial[(long)part * size + number] = sum;
+}

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 GROUP = 256  # threads of the groups that move numbers
 KEPT_LISTS = 64
+SUMMED = 1 << 16  # threads that sum at once
 
 
 class Device(Protocol):
@@ -118,7 +119,7 @@ class Access:
     ):
         """``touched()`` is told whenever the host reads or writes a buffer."""
         self.device, self.dtype, self.host, self.touched = device, np.dtype(dtype), host, touched
-        names = ["pack", "unpack", "add", "not_finite"]
+        names = ["pack", "unpack", "add", "not_finite", "sums"]
         single = self.dtype == np.float32
         text = prelude(device.target, single, single) + resources.files(__package__).joinpath("access.h").read_text()
         self.functions = device.build(text, names, None)
@@ -170,6 +171,18 @@ class Access:
         scratch = self.scratches.take(len(items) * taken * self.dtype.itemsize)
         self._run("pack", buffer, items, scratch, first, taken)
         return Arriving(self.host, self.scratches, scratch, (len(items), *shape), self.dtype)
+
+    def total(self, buffer: DeviceBuffer) -> np.ndarray:
+        """Sums (numbers,) over all items: of parts of them there, of the parts here."""
+        self.touched()
+        batches = buffer.items // buffer.lanes
+        parts = max(1, min(batches, SUMMED // buffer.size))
+        scratch = self.scratches.take(8 * parts * buffer.size)
+        numbers = [np.int32(n) for n in (batches, buffer.size, buffer.lanes, parts)]
+        groups = -(-parts * buffer.size // GROUP)
+        self.device.launch(self.functions["sums"], groups, GROUP, [buffer.memory_on_device, scratch.memory, *numbers])
+        partial = Arriving(self.host, self.scratches, scratch, (parts, buffer.size), np.dtype(np.float64))
+        return np.asarray(partial.values().sum(0))
 
     def finite(self, buffer: DeviceBuffer) -> bool:
         self.touched()
@@ -240,6 +253,9 @@ class DeviceBuffer:
         sums = np.zeros((len(chosen), self.size), self.access.dtype)
         np.add.at(sums, which, np.asarray(values).reshape(len(items), self.size))
         self.access.put("add", self, chosen, sums)
+
+    def total(self) -> np.ndarray:
+        return self.access.total(self).reshape(self.shape)
 
     def finite(self) -> bool:
         return self.access.finite(self)

@@ -28,6 +28,9 @@ class ArrayBuffer:
     def fetch(self, items: np.ndarray | slice | None = None, rows: slice = slice(None)) -> Here:
         return Here(self.get(items, rows))
 
+    def total(self) -> np.ndarray:
+        return np.asarray(self.values.sum(0, np.float64))
+
     def finite(self) -> bool:
         return bool(np.isfinite(self.values.sum(dtype=np.float64)))
 

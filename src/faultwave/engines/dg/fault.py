@@ -17,7 +17,7 @@ from faultwave.engines.dg.far_sides import FarSides
 from faultwave.engines.dg.fault_points import PointRule, vertex_permutation
 from faultwave.engines.dg.layout import ranged
 from faultwave.engines.dg.operator import Operator, powers
-from faultwave.engines.dg.rupture import recorded, rupture
+from faultwave.engines.dg.rupture import FAULT_ENERGIES, fault_energies, recorded, rupture
 from faultwave.faults import frame
 from faultwave.faults.law import COMMON_STATE, FrictionLaw
 from faultwave.faults.nucleation import increment
@@ -126,6 +126,7 @@ class Fault:
         self.times = time_points(times)
         self.initial, self.columns = stress, recorded(moved)
         self.reading: set[Any] = set()  # probes with readings to finish
+        self._energies: dict[tuple[bool, bool], tuple[Any, Any]] = {}
         # Begin and length of the last steps, one for each launch: by them they can be done again.
         self.moments: deque[tuple[float, float]] = deque(maxlen=1 << 16)
         self.material, self.impedance = material, np.stack(operator.law.impedance(material), -1)  # (n, side, 2)
@@ -275,18 +276,23 @@ class Fault:
 
     def energies(self, plain_mean: bool, from_velocity: bool) -> dict[str, float]:
         """Frictional work, potency and moment (FORMATS 4.6; NUMERICS 5.6) of the faces owned."""
-        mine = np.arange(self.faces.owned)
-        r, area, rigidity = self.record(mine), self.faces.area[mine], self.rigidity()[mine]
-        weights = 2.0 * area[:, None] * self.rule.weights[None]
-        work = float((weights * r["work_moved" if from_velocity else "work"]).sum())
-        slip = (r["moved1"], r["moved2"]) if from_velocity else (r["slip1"], r["slip2"])
-        static = -0.5 * float((weights * (r["traction1"] * slip[0] + r["traction2"] * slip[1])).sum())
-        path = r["moved"] if from_velocity else r["accumulated_slip"]
-        mean = path.mean(1) if plain_mean else 2.0 * (self.rule.weights * path).sum(1)
-        return {
-            "total_frictional_work": work, "static_frictional_work": static,
-            "seismic_moment": float((rigidity * area * mean).sum()), "potency": float((area * mean).sum()),
-        }  # fmt: skip
+        key = (plain_mean, from_velocity)
+        if key not in self._energies:
+            self._energies[key] = self._energy_launch(plain_mean, from_velocity)
+        launch, each = self._energies[key]
+        launch(0, each.items)
+        return dict(zip(FAULT_ENERGIES, each.total()[0].tolist(), strict=True))
+
+    def _energy_launch(self, plain_mean: bool, from_velocity: bool) -> tuple[Any, Any]:
+        """The kernel of ``energies`` on all faces, and what it leaves of each."""
+        b, size, owned = self.operator.backend, len(self.list.rows), self.faces.owned
+        states = (*COMMON_STATE, *self.law.state)
+        scale, each = b.batch(size, 1, 2, True), b.batch(size, 1, len(FAULT_ENERGIES), True)
+        values = np.stack([self.faces.area, self.rigidity() * self.faces.area], 1)[:owned, None]
+        scale.put(values, self.item[:owned])  # the rest, padding too, counts for nothing
+        kernel = fault_energies(self.columns, states, self.rule.weights, plain_mean, from_velocity)
+        arrays = {"record": self.buffers["record"], "state": self.buffers["state"], "scale": scale, "energies": each}
+        return b.compile([kernel])["fault_energies"](arrays), each
 
 
 def _channels(rank: np.ndarray, cluster: np.ndarray, rows: np.ndarray, first: int) -> tuple[Channel, ...]:

@@ -135,6 +135,33 @@ def samples(form: Form, count: int) -> Kernel:
     return k
 
 
+def energies(form: Form) -> Kernel:
+    """Energies and momenta of every cell in the order of ``Law.energies``; ``parameters``: the law's, then the volume.
+
+    The basis is orthonormal: a quadratic density integrates to |J| = 6 volumes times the sum of the density of each mode's
+    coefficients; what is linear is the volume times its value at the cell average.
+    """
+    law, k = form.law, Kernel("energies")
+    names = [p.name for p in law.parameters]
+    known = list(law.energies([0.0] * len(law.quantities), dict.fromkeys(names, 1.0)))
+    q, cell, jacobian = k.batch("q", form.b3, form.Q), form.cell(k), k.batch("jacobian", 1, 9)
+    parameters, out = k.batch("parameters", 1, len(names) + 1), k.batch("energies", 1, len(known), "out")
+    density, total = k.temp("density", form.b3, len(known)), k.temp("sum", 1, len(known))
+
+    def densities(x: Any, cell: Any, jacobian: Any, p: Any) -> Any:
+        found = law.energies(form.physical(x, cell, jacobian), dict(zip(names, p, strict=False)))
+        return [[found[name] for name in known]]
+
+    linear = [(i, i) for i, name in enumerate(known) if name.startswith("momentum")]
+    quadratic = [(i, i) for i in range(len(known)) if (i, i) not in linear]
+    k.pointwise(densities, [q, cell, jacobian, parameters], [density])
+    k.contract(total, np.full((1, form.b3), 6.0), density, quadratic)
+    if linear:
+        k.contract(total, np.full((1, 1), 6.0**0.5), density, linear)  # mode 0 is the constant sqrt(6)
+    k.pointwise(lambda t, p: [[p[-1] * x for x in t]], [total, parameters], [out])
+    return k
+
+
 def accumulate(form: Form) -> Kernel:
     """Sum a faster cell's w over the step of its slower neighbour: total = keep * total + w."""
     k, size, m = Kernel("accumulate"), form.b2, form.faced

@@ -8,7 +8,10 @@ back to modes and each side receives 2 T* - w, the wave that makes its star stat
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from faultwave.engines.dg.basis import triangle_size
 from faultwave.engines.dg.forms import face_rows
@@ -149,6 +152,36 @@ def rupture(
 
         k.pointwise(answer, [modes, wave, frame], [reply])
         k.scatter(reply, waves, slots, 2 + side)
+    return k
+
+
+FAULT_ENERGIES = ("total_frictional_work", "static_frictional_work", "seismic_moment", "potency")
+
+
+def fault_energies(
+    columns: Sequence[str], states: Sequence[str], weights: np.ndarray, plain_mean: bool, from_velocity: bool
+) -> Kernel:
+    """``FAULT_ENERGIES`` of every face (NUMERICS 5.6) from what its points, with ``weights`` (p,) that sum to a half, remember;
+    ``scale``: area, rigidity times area. ``plain_mean``: of the slip over points alike; ``from_velocity``: by the jump's motion."""
+    k, points = Kernel("fault_energies", fixed=True), len(weights)
+    record, state = k.batch("record", points, len(columns)), k.batch("state", points, len(states))
+    scale, out = k.batch("scale", 1, 2), k.batch("energies", 1, 4, "out")
+    each, mean = k.temp("each", points, 3), k.temp("mean", 1, 3)
+
+    def parts(r: Any, s: Any) -> Any:
+        old = dict(zip(columns, r, strict=True)) | dict(zip(states, s, strict=True))
+        names = (
+            ("work_moved", "moved1", "moved2", "moved")
+            if from_velocity
+            else ("work", "slip1", "slip2", "accumulated_slip")
+        )
+        work, one, two, path = (old[name] for name in names)
+        return [[work, old["traction1"] * one + old["traction2"] * two, path]]
+
+    k.pointwise(parts, [record, state], [each])
+    k.contract(mean, 2.0 * weights[None], each, [(0, 0), (1, 1)])
+    k.contract(mean, np.full((1, points), 1.0 / points) if plain_mean else 2.0 * weights[None], each, [(2, 2)])
+    k.pointwise(lambda m, a: [[a[0] * m[0], -0.5 * a[0] * m[1], a[1] * m[2], a[0] * m[2]]], [mean, scale], [out])
     return k
 
 
