@@ -1,0 +1,57 @@
+"""Buffers of every backend: what is fetched is what was there, and sums over items."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from faultwave import backends
+from faultwave.kernels.language import Kernel
+from tests.backends.here import present
+
+EVERY = present(backends.names())
+
+
+def doubling() -> Kernel:
+    k = Kernel("doubling")
+    q = k.batch("q", 5, 3, "inout")
+    k.pointwise(lambda x: [[2.0 * v for v in x]], [q], [q])
+    return k
+
+
+@pytest.mark.parametrize("precision", ("double", "single"))
+@pytest.mark.parametrize("name", EVERY)
+def test_what_is_fetched_is_what_was_there(name: str, precision: str) -> None:
+    """Whatever happens to the buffer before the numbers are looked at."""
+    backend: Any = backends.make(name, precision)
+    buffer, values = backend.batch(64, 5, 3), np.random.default_rng(0).normal(size=(64, 5, 3)).astype(backend.dtype)
+    buffer.put(values)
+    launch = backend.compile([doubling()])["doubling"]({"q": buffer})
+    chosen = np.array([63, 3, 40])
+    awaited = [buffer.fetch(chosen, slice(1, 3)), buffer.fetch(slice(0, 20)), buffer.fetch()]
+    launch(0, 64)
+    later = buffer.fetch(chosen)
+    buffer.put(0.0)
+    np.testing.assert_array_equal(later.values(), 2 * values[chosen])
+    for got, want in zip(awaited, (values[chosen, 1:3], values[:20], values), strict=True):
+        np.testing.assert_array_equal(got.values(), want)
+        assert got.here and got.values() is got.values()
+    assert buffer.fetch(np.zeros(0, int)).values().shape == (0, 5, 3)
+
+
+@pytest.mark.parametrize("precision", ("double", "single"))
+@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("items", (32, 7 * 32, 320_000))
+def test_sums_over_items(name: str, precision: str, items: int) -> None:
+    """In double precision whatever the buffer's: many numbers of which a few are large."""
+    backend: Any = backends.make(name, precision)
+    buffer = backend.batch(items, 1, 7)
+    values = np.random.default_rng(1).uniform(0, 1, (items, 1, 7)).astype(backend.dtype)
+    values[3] = 1e9
+    buffer.put(values)
+    np.testing.assert_allclose(buffer.total(), values.sum(0, np.float64), rtol=1e-13)
+    store = backend.store(50, 3)
+    store.put(values[:32, 0, :3], np.arange(32))
+    np.testing.assert_allclose(store.total().reshape(-1), values[:32, 0, :3].sum(0, np.float64), rtol=1e-13)
