@@ -48,7 +48,7 @@ def test_moment_of_a_subfault(tmp_path, strike, dip, rake):
 
 def test_version_two_with_segments_comments_and_moduli(tmp_path):
     text = (
-        "2.0\n# a comment\nPLANE 2\n -117 34 2 1 4 2\n 30 60 8 0 1\n -117.1 34 2 1 4 2\n 40 60 8 0 1\nPOINTS 2\n"
+        "2.0\n# a comment\nPLANE 2\n -117 34 2 1 4 2\n 30 60 8 0 1\n -117.1 34 1 1 4 2\n 40 60 8 0 1\nPOINTS 2\n"
         + subfault(more="3e5 2.7") + subfault(more="-1 -1", second="3 2", rates="0 10 20 10 0 5 5")
         + "# the second segment\nPOINTS 1\n" + subfault(lat=34.1, more="2e5 2.5")
     )  # fmt: skip
@@ -73,6 +73,21 @@ def test_version_two_with_segments_comments_and_moduli(tmp_path):
         ("1.0\nPOINT 1\n", ["'POINT' where a block begins"]),
         ("1.0\nPLANE 1\n 1 2 3 4 5 6 7 8 9 10 11\n", ["holds no subfaults"]),
         ("", ["ends where the version"]),
+        (
+            "1.0\nPLANE 1\n -117 34 2 1 4 2\n 30 60 8 0 1\nPOINTS 1\n" + subfault(),
+            ["holds 1 subfaults, its segments have 2"],
+        ),
+        (
+            "1.0\nPLANE 2\n -117 34 1 1 4 2\n 30 60 8 0 1\n -117 94 0 1 -4 2\n 30 120 -8 0 1\nPOINTS 1\n" + subfault(),
+            [
+                "a.srf:5",
+                "segment 2 has longitude -117, latitude 94",
+                "0 x 1 subfaults",
+                "length -4",
+                "dip 120",
+                "top -8 km",
+            ],
+        ),
     ],
 )
 def test_a_bad_srf_file(tmp_path, text, words):
@@ -116,6 +131,8 @@ def test_cmt(tmp_path):
         (("Mrr:", "Mxx:"), [":8", "Mrr: number"]),
         (("1.6280", "long"), [":4", "'long' is no number"]),
         (("depth:          16.8000\n", ""), ["has 12 lines"]),
+        (("16.8000", "-2"), [":7", "depth is -2"]),
+        (("34.0000", "nan"), [":5", "latitude is nan"]),
     ],
 )
 def test_a_bad_cmt_file(tmp_path, change, words):

@@ -33,10 +33,19 @@ class TimeFunction(Settings):
         return self
 
 
+class AwpNodes(Settings):
+    """Where the nodes and steps of AWP-ODC's source file are, which says nothing of that itself."""
+
+    spacing: Quantity("m", gt=0) = Field(description="Between nodes.")
+    origin: Vector = Field((0.0, 0.0, 0.0), description="x, y and z of node (1, 1, 1); z goes down from there.")
+    interval: Quantity("s", gt=0) = Field(description="Between the rates.")
+    steps: int = Field(ge=1, description="Rates of each component of a subfault.")
+
+
 class Source(Settings):
     """A point source, or a file of them."""
 
-    kind: Literal["moment-tensor", "force", "nrf", "fsrm", "srf", "cmtsolution"] = Field(
+    kind: Literal["moment-tensor", "force", "nrf", "fsrm", "srf", "cmtsolution", "awp"] = Field(
         description="What acts, or the file's format."
     )
     location: Vector = Field((0.0, 0.0, 0.0), description="Where.")
@@ -46,10 +55,17 @@ class Source(Settings):
     force: tuple[Quantity("N"), Quantity("N"), Quantity("N")] = Field((0.0, 0.0, 0.0), description="Force.")
     onset: Quantity("s") = Field(0.0, description="Start of the time function.")
     time_function: TimeFunction | None = Field(None, description="S(t); needed unless a file brings it.")
-    file: InputFile | None = Field(None, description="Source file: NRF (NetCDF), FSRM, SRF or CMTSOLUTION (text).")
+    file: InputFile | None = Field(
+        None, description="Source file: NRF (NetCDF), FSRM, SRF, CMTSOLUTION (text), AWP's moment rates."
+    )
+    nodes: AwpNodes | None = Field(None, description="Nodes and steps of kind awp.")
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
+        need(
+            (self.kind != "awp" or self.nodes, "kind awp needs nodes: spacing, interval, steps"),
+            (self.kind == "awp" or self.nodes is None, f"nodes do nothing with kind {self.kind}"),
+        )
         if self.kind not in ("moment-tensor", "force"):
             need((self.file, f"kind {self.kind} needs a file"))
             return self

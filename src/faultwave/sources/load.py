@@ -12,6 +12,7 @@ import numpy as np
 from faultwave.base.errors import InputError, Problems
 from faultwave.base.projection import Projection
 from faultwave.sources.point import PointSource
+from faultwave.sources.readers.awp import read_awp
 from faultwave.sources.readers.cmt import read_cmt
 from faultwave.sources.readers.fsrm import read_fsrm
 from faultwave.sources.readers.nrf import read_nrf
@@ -49,16 +50,21 @@ def load_sources(settings: Sequence[Any], where: str = "sources", projection: An
 
 def _load(setting: Any, where: str, projection: Projection | None) -> list[PointSource]:
     problems = Problems()
-    if setting.kind in _READERS or setting.kind in _GEOGRAPHIC:
+    if setting.kind in (*_READERS, *_GEOGRAPHIC, "awp"):
         if setting.file is None:
             problems.error(f"{where}.file", f"missing: kind '{setting.kind}' reads a file")
             problems.raise_errors()
         file, kind = Path(setting.file), setting.kind
-        records = _GEOGRAPHIC[kind](file, projection) if kind in _GEOGRAPHIC else _READERS[kind](file)
+        if kind == "awp":
+            records = read_awp(file, setting.nodes)
+        else:
+            records = _GEOGRAPHIC[kind](file, projection) if kind in _GEOGRAPHIC else _READERS[kind](file)
         return [_shifted(r, setting.onset) for r in records]
     if setting.kind not in ("moment-tensor", "force"):
         problems.error(
-            f"{where}.kind", f"'{setting.kind}' does not exist", "moment-tensor, force, nrf, fsrm, srf, cmtsolution"
+            f"{where}.kind",
+            f"'{setting.kind}' does not exist",
+            "moment-tensor, force, nrf, fsrm, srf, cmtsolution, awp",
         )
     if setting.time_function is None:
         problems.error(f"{where}.time_function", f"missing: kind '{setting.kind}' needs one")

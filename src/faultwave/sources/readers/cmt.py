@@ -14,6 +14,7 @@ from faultwave.sources.time_functions import Bell
 DYNE_CM = 1e-7  # N m
 KEYS = ("time shift", "half duration", "latitude", "longitude", "depth", "Mrr", "Mtt", "Mpp", "Mrt", "Mrp", "Mtp")
 LINES = 2 + len(KEYS)
+RANGES = {"latitude": (-90.0, 90.0), "longitude": (-360.0, 360.0), "depth": (0.0, 7000.0), "half duration": (0.0, 1e6)}
 GAUSSIAN = 1.628  # half duration over the width of the Gaussian that has about the spectrum of that triangle
 DELAY = 1.5  # half durations from onset to centroid
 SHORTEST = 1e-3  # half duration [s]: 0 means a point in time
@@ -58,6 +59,11 @@ def _values(path: Path, lines: list[tuple[int, str]], problems: Problems) -> dic
             found[key] = float(value.split()[0].lower().replace("d", "e"))
         except (ValueError, IndexError):
             problems.error(f"{path}:{number}", f"'{value.strip()}' is no number", f"{key}: number")
+            continue
+        low, high = RANGES.get(key, (-np.inf, np.inf))
+        if not (np.isfinite(found[key]) and low <= found[key] <= high):
+            allowed = f"{low:g} to {high:g}" if key in RANGES else "a finite number"
+            problems.error(f"{path}:{number}", f"{key} is {found.pop(key):g}", allowed)
     return found if len(found) == len(KEYS) else {}
 
 

@@ -93,11 +93,12 @@ def read_srf(path: Path, projection: Projection | None) -> list[PointSource]:
     if version not in VERSIONS:
         raise InputError(Problem(f"{path}:1", f"version '{version}' is not known", ", ".join(VERSIONS)))
     records: list[PointSource] = []
-    problems, subfaults = Problems(), 0
+    problems, subfaults, announced = Problems(), 0, 0
     while not tokens.done:
         place, word = tokens.place, tokens.word("PLANE or POINTS")
         if word == "PLANE":
-            tokens.numbers(11 * tokens.whole("the number of segments"), "the segments")
+            for segment in range(1, tokens.whole("the number of segments") + 1):
+                announced += _segment(tokens, segment, problems)
         elif word == "POINTS":
             for _ in range(tokens.whole("the number of subfaults")):
                 subfaults += 1
@@ -106,8 +107,27 @@ def read_srf(path: Path, projection: Projection | None) -> list[PointSource]:
             raise InputError(Problem(place, f"'{word}' where a block begins", "PLANE, POINTS"))
     if not subfaults:
         problems.error(str(path), "holds no subfaults", "a block POINTS")
+    elif announced and announced != subfaults:
+        what = f"holds {subfaults} subfaults, its segments have {announced}"
+        problems.error(str(path), what, advice="Is a segment missing, or was the file cut short?")
     problems.raise_errors()
     return records
+
+
+def _segment(tokens: _Tokens, number: int, problems: Problems) -> int:
+    """Subfaults of a segment: elon elat nstk ndip len wid, stk dip dtop shyp dhyp."""
+    place = tokens.place
+    lon, lat, along, down, length, width, _, dip, top, _, _ = tokens.numbers(11, f"segment {number}")
+    for wrong, what, allowed in (
+        (not (-360 <= lon <= 360 and -90 <= lat <= 90), f"longitude {lon:g}, latitude {lat:g}", "degrees"),
+        (min(along, down) < 1 or any(n != int(n) for n in (along, down)), f"{along:g} x {down:g} subfaults", "whole numbers"),
+        (not (length > 0 and width > 0), f"length {length:g}, width {width:g} km", "> 0"),
+        (not 0 <= dip <= 90, f"dip {dip:g}", "0 to 90 degrees"),
+        (top < 0, f"depth of its top {top:g} km", ">= 0"),
+    ):  # fmt: skip
+        if wrong:
+            problems.error(place, f"segment {number} has {what}", allowed)
+    return int(along) * int(down)
 
 
 def _subfault(
