@@ -30,7 +30,7 @@ def load_native(path: str | Path, overrides: Mapping[str, Any] | None = None) ->
     data = _plain(document)
 
     def where(location: Location) -> str:
-        return f"{path}:{_line(document, location)}"
+        return f"{path}:{line_of(document, location)}"
 
     data["source_files"] = (path.absolute(),)
     case = build(data, (path.absolute().parent,), where, problems, overrides)
@@ -98,7 +98,7 @@ def _plain(node: Any) -> Any:
     return node
 
 
-def _line(document: CommentedMap, location: Location) -> int:
+def line_of(document: CommentedMap, location: Location) -> int:
     """1-based line of the innermost part of ``location`` that stands in the file."""
     node: Any = document
     line = document.lc.line or 0

@@ -359,12 +359,15 @@ class Converted:
         needed = sorted(frozenset().union(*(self._ingredients(name) for name in names)))
         values = self.field.evaluate(points, groups, needed, time)
         for name in ("vp", "vs"):  # their squares would pass
-            if name in values and (values[name] < 0).any():
-                rows = np.flatnonzero(values[name] < 0)
-                least = float(values[name].min())
-                raise PointError(
-                    self.source, f"{name} is negative (down to {least:g})", points[rows], groups[rows], rows
-                )
+            if name not in values:
+                continue
+            for bad, fault in (
+                (~np.isfinite(values[name]), f"{name} is not a finite number"),
+                (values[name] < 0, f"{name} is negative (down to {values[name].min(initial=0):g})"),
+            ):
+                if bad.any():
+                    rows = np.flatnonzero(bad)
+                    raise PointError(self.source, fault, points[rows], groups[rows], rows)
 
         def derive(name: str) -> Floats:
             if name not in values:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from faultwave.base.errors import Problem
+from faultwave.base.errors import InputError, NotBuiltError, Problem
+from faultwave.case.locate import located
 from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.run.session import Session
@@ -26,7 +27,26 @@ class Door:
 
 
 def door(case: Case) -> Door:
-    """The engine a case asks for; only that one is imported."""
+    """The engine a case asks for; only that one is imported. What is wrong with a case is told with file and line."""
+    found = _door(case)
+    return replace(found, plan=_telling(found.plan), share=_telling(found.share))
+
+
+def _telling(make: Callable[..., Any]) -> Callable[..., Any]:
+    """``make(case, ...)`` whose errors and warnings say where they stand in the case's file."""
+
+    def plan(case: Case, *more: Any) -> Any:
+        try:
+            made = make(case, *more)
+        except InputError as error:
+            kind = NotBuiltError if isinstance(error, NotBuiltError) else InputError
+            raise kind(located(case, error.problems)) from error
+        return replace(made, warnings=tuple(located(case, made.warnings))) if made.warnings else made
+
+    return plan
+
+
+def _door(case: Case) -> Door:
     if case.engine == "fd":
         from faultwave.run.fd import plan as grid_plan
         from faultwave.run.fd import report as grid_report

@@ -26,6 +26,7 @@ from faultwave.media.field import Field, axes_of, limits_told
 from faultwave.media.homogenise import at_points
 from faultwave.run.asked import check_backend, surface_fields, volume_fields
 from faultwave.run.collect import collected
+from faultwave.run.fd.band import check_band
 from faultwave.run.fd.fields import Window, disk_needed, volume_window
 from faultwave.run.points import read_points
 from faultwave.sources.load import load_sources
@@ -87,35 +88,49 @@ def make_plan(case: Case) -> FdPlan:
     sources: tuple[PointSource, ...] = ()
     with collected(problems):
         sources = tuple(load_sources(case.sources, projection=case.projection))
-    problems.raise_errors()
-    assert field is not None
     setting = case.grid
     assert setting is not None
+    window = None
     with collected(problems):
-        spacing = setting.spacing or _spacing(field, lower, upper, setting.frequency, setting.points_per_wavelength)
-    problems.raise_errors()
-    grid, lower, upper = _grid(case, lower, upper, spacing, sides)
-    spectrum = _spectrum(
-        case, setting.frequency or _slowest(field, lower, upper) / (setting.points_per_wavelength * spacing)
-    )
-    fitted = relaxation(spectrum) if spectrum else None
-    _place(grid, lower, upper, receivers, sources, problems)
-    _check_memory(case, grid, problems)
-    window = volume_window(case.output.volume, grid, lower, upper, problems) if case.output.volume is not None else None
-    if case.output.volume is not None:
+        volume_fields(case.output.volume, law(case.law)) if case.output.volume is not None else None
+    spacing = setting.spacing
+    if spacing is None and field is not None and (upper > lower).all():
         with collected(problems):
-            volume_fields(case.output.volume, law(case.law))
-    problems.raise_errors()
-    _check_disk(case, grid, lower, upper, window, problems)
-    problems.raise_errors()
+            spacing = _spacing(field, lower, upper, setting.frequency, setting.points_per_wavelength)
+    if spacing is None:
+        problems.raise_errors()
+    assert spacing is not None
+    grid, lower, upper = _grid(case, lower, upper, spacing, sides)
+    _place(grid, lower, upper, receivers, sources, problems)
+    if case.output.volume is not None:
+        window = volume_window(case.output.volume, grid, lower, upper, problems)
+    fits = _check_memory(case, grid, problems)
+    with collected(problems):
+        _check_disk(case, grid, lower, upper, window, problems)
+    if field is None or not fits:
+        problems.raise_errors()
+    assert field is not None
+    spectrum, fitted = None, None
+    with collected(problems):
+        spectrum = _spectrum(
+            case, setting.frequency or _slowest(field, lower, upper) / (setting.points_per_wavelength * spacing)
+        )
+        fitted = relaxation(spectrum) if spectrum else None
     dtype = np.float32 if case.numerics.precision == "single" else np.float64
     needed = setting.points_per_wavelength * spacing * (setting.frequency or 0.0) * (1 - 1e-6)
-    medium = effective_medium(field, grid, lower, upper, fitted, dtype, needed)
+    medium: Medium | None = None
+    with collected(problems):
+        medium = effective_medium(field, grid, lower, upper, fitted, dtype, needed)
+    if medium is None:
+        problems.raise_errors()
+    assert medium is not None
     for text in limits_told(field):
         problems.warn("material", text)
     frequency = min(medium.slowest, 1e300) / (setting.points_per_wavelength * spacing)
-    _check_resolution(case, medium, frequency, problems)
+    _check_resolution(case, medium, frequency, grid, problems)
     step, steps = _step(case, grid, medium, sides, problems)
+    with collected(problems):
+        check_band(sources, min(frequency, setting.frequency or np.inf), step, case.end_time, problems)
     problems.raise_errors()
     absorbing = setting.absorbing
     along = absorbing.along if absorbing.along is not None else stable_along(medium.fastest / medium.slowest)
@@ -289,7 +304,8 @@ def _place(
             problems.error(f"{name} at ({x})", f"lies {distance:.6g} m outside the box", f"a point in {box} m")
 
 
-def _check_memory(case: Case, grid: Grid, problems: Problems) -> None:
+def _check_memory(case: Case, grid: Grid, problems: Problems) -> bool:
+    """Whether the grid fits into memory."""
     attenuation, single = case.attenuation is not None, case.numerics.precision == "single"
     stored = bytes_a_point(attenuation, case.numerics.precision)
     first = len(coefficients(attenuation)) * (4 if single else 8)  # coefficients twice at the start
@@ -297,13 +313,14 @@ def _check_memory(case: Case, grid: Grid, problems: Problems) -> None:
     try:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (ValueError, OSError, AttributeError):
-        return
+        return True
     if needed > memory:
         nz, ny, nx = grid.shape
         problems.error(
             "grid", f"{nx} x {ny} x {nz} points need about {needed / 2**30:.1f} GiB, this machine has {memory / 2**30:.1f}",
             advice="Raise the spacing, lower the frequency or shrink the box.",
         )  # fmt: skip
+    return needed <= memory
 
 
 def _check_disk(
@@ -326,7 +343,7 @@ def _check_disk(
         )  # fmt: skip
 
 
-def _check_resolution(case: Case, medium: Medium, frequency: float, problems: Problems) -> None:
+def _check_resolution(case: Case, medium: Medium, frequency: float, grid: Grid, problems: Problems) -> None:
     """An error where a spacing was asked for that does not resolve the frequency asked for, a warning where the spacing was
     chosen by a coarse look that missed the slowest places."""
     setting = case.grid
@@ -337,7 +354,8 @@ def _check_resolution(case: Case, medium: Medium, frequency: float, problems: Pr
     needed = medium.slowest / (setting.points_per_wavelength * setting.frequency)
     what = (
         f"resolves {frequency:.4g} Hz where Vs = {medium.slowest:.6g} m/s at ({x:g}, {y:g}, {z:g}), not the "
-        f"{setting.frequency:g} Hz asked for; {100 * medium.too_slow:.3g} % of the points are too slow"
+        f"{setting.frequency:g} Hz asked for; {100 * medium.too_slow:.3g} % of the points are too slow, about "
+        f"{max(1, round(medium.too_slow * grid.box.points)):,} of {grid.box.points:,}"
     )
     allowed = f"at most {needed:.4g} m with {setting.points_per_wavelength:g} points per wavelength"
     (problems.error if setting.spacing else problems.warn)("grid.spacing", what, allowed)

@@ -1,0 +1,95 @@
+"""Where in a native case file stands what a plan complains of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap
+from ruamel.yaml.error import YAMLError
+
+from faultwave.base.errors import Problem
+from faultwave.case.model import Case
+from faultwave.case.native import line_of
+from faultwave.case.validate import Location
+
+_PATH = re.compile(r"[a-z_]+(?:\.[\w-]+|\[\d+\])*")
+_PART = re.compile(r"[\w-]+")
+_RECEIVER = re.compile(r"(fault )?receiver (\d+) at ")
+_SOURCE = re.compile(r"source (.+?)(?: (?:subfault|source) \d+.*)? at \(")
+
+
+def located(case: Case, problems: Iterable[Problem]) -> list[Problem]:
+    """The problems with file and line in front where they name a setting, receiver or source of a native case file."""
+    problems = list(problems)
+    document = _document(case)
+    if document is None:
+        return problems
+    return [_placed(p, case, document) for p in problems]
+
+
+def _document(case: Case) -> CommentedMap | None:
+    if len(case.source_files) != 1 or case.source_files[0].suffix.lower() not in (".yaml", ".yml"):
+        return None
+    try:
+        document = YAML(typ="rt").load(case.source_files[0].read_text(encoding="utf-8"))
+    except (OSError, ValueError, YAMLError):  # changed since it was read
+        return None
+    return document if isinstance(document, CommentedMap) else None
+
+
+def _placed(problem: Problem, case: Case, document: CommentedMap) -> Problem:
+    found = _receiver(problem.where, case, document) or _setting(problem.where, case, document)
+    if found is None:
+        return problem
+    return replace(problem, where=found, what=f"{problem.where}: {problem.what}")
+
+
+def _setting(where: str, case: Case, document: CommentedMap) -> str | None:
+    path = case.source_files[0]
+    source = _SOURCE.match(where)
+    if source:
+        named = _PATH.fullmatch(source[1])
+        location = _location(source[1]) if named else _source_file(source[1], document)
+    else:
+        match = _PATH.match(where)
+        location = _location(match[0]) if match else None
+    if not location or location[0] not in Case.model_fields or location[0] not in document:
+        return None
+    return f"{path}:{line_of(document, location)}"
+
+
+def _location(path: str) -> Location:
+    return tuple(int(part) if part.isdigit() else part for part in _PART.findall(path))
+
+
+def _source_file(name: str, document: CommentedMap) -> Location | None:
+    """The source that reads a file of this name."""
+    listed: Any = document.get("sources")
+    for number, source in enumerate(listed if isinstance(listed, list) else ()):
+        if isinstance(source, dict) and Path(str(source.get("file", ""))).name == name:
+            return ("sources", number)
+    return None
+
+
+def _receiver(where: str, case: Case, document: CommentedMap) -> str | None:
+    match = _RECEIVER.match(where)
+    if not match:
+        return None
+    kind, number = "fault_receivers" if match[1] else "receivers", int(match[2]) - 1
+    setting = getattr(case.output, kind)
+    if setting is None:
+        return None
+    if number < len(setting.points):
+        return f"{case.source_files[0]}:{line_of(document, ('output', kind, 'points', number))}"
+    try:
+        lines = setting.file.read_text().splitlines()
+    except (OSError, ValueError, AttributeError):
+        return None
+    rows = [k for k, line in enumerate(lines, 1) if line.split("#")[0].strip()]
+    place = number - len(setting.points)
+    return f"{setting.file}:{rows[place]}" if place < len(rows) else None

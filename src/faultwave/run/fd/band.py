@@ -1,0 +1,53 @@
+"""Whether sources radiate above what the grid resolves: such waves disperse, and peak values hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from faultwave.base.errors import Problems
+from faultwave.sources.point import PointSource
+
+QUIET = 0.05
+"""A spectrum that has fallen to this share of its largest value is over."""
+LISTENED = 200  # of very many sources
+SAMPLES = 16384  # of a time function
+LONGER = 4  # than the run: a wavelet cut at its end would seem to radiate all frequencies
+
+
+def spectrum(sources: Sequence[PointSource], step: float, end_time: float) -> tuple[np.ndarray, np.ndarray]:
+    """Frequencies [Hz] and the sum of the sources' amplitude spectra, of some of them where there are very many."""
+    every = max(1, -(-len(sources) // LISTENED))
+    length = LONGER * end_time
+    count = max(2, min(SAMPLES, int(np.ceil(length / step))))
+    interval = length / count
+    edges = interval * np.arange(count + 1)
+    total = np.zeros(count // 2 + 1)
+    for source in sources[::every]:
+        strength = float(np.abs(source.moment_tensor(1.0, 1.0)).max() + np.abs(source.force).max())
+        total += strength * np.abs(np.fft.rfft(source.integral(edges[:-1], edges[1:])))
+    return np.fft.rfftfreq(count, interval), total
+
+
+def check_band(
+    sources: Sequence[PointSource], resolved: float, step: float, end_time: float, problems: Problems
+) -> None:
+    """A warning where the sources radiate above the frequency that is resolved everywhere."""
+    if not sources or not np.isfinite(resolved):
+        return
+    frequencies, amplitudes = spectrum(sources, step, end_time)
+    loudest = amplitudes.max()
+    above = frequencies > resolved
+    if not loudest > 0 or not above.any():
+        return
+    share = float(amplitudes[above].max() / loudest)
+    if share > QUIET:
+        problems.warn(
+            "sources",
+            f"radiate above the {resolved:.3g} Hz that are resolved everywhere: up to {100 * share:.0f} % of their largest amplitude",
+            advice="Look at results below that frequency, smooth the sources, or raise grid.frequency; peaks may hold more.",
+        )
+
+
+__all__ = ["check_band", "spectrum"]

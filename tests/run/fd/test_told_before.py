@@ -1,0 +1,130 @@
+"""Everything wrong with a case on a grid is told before a run, at once, with file and line."""
+
+from __future__ import annotations
+
+import re
+from types import SimpleNamespace
+
+import pytest
+
+from faultwave.case.load import load_case
+from faultwave.run import simulate
+from faultwave.run.check import check
+
+from .test_grids import case
+
+CASE = """\
+engine: fd
+end_time: 2
+grid:
+  lower: [0, 0, -1500]
+  upper: [1500, 1600, 0]
+  spacing: 50
+  frequency: 4 Hz
+  absorbing: { width: 5 }
+material:
+  constant: { rho: 2700, vp: 3464, vs: 600 }
+sources:
+  - { kind: force, location: [750, 730, -620], force: [0, 0, 1e12], time_function: { kind: ricker, duration: 0.5 } }
+  - kind: moment-tensor
+    location: [750, 730, -1700]
+    tensor: { xy: 1e15 }
+    time_function: { kind: ricker, duration: 0.5 }
+output:
+  receivers:
+    points:
+      - [300, 900, 0]
+      - [300, 900, 10]
+    file: stations.txt
+    interval: 0.05
+  volume:
+    interval: 1e-6
+  intensity:
+    formats: [shakemap]
+numerics:
+  cfl: 1.2
+"""
+
+
+@pytest.fixture
+def told(tmp_path, monkeypatch):
+    """Problems of CASE after replacements, each as 'file:line: text'."""
+
+    def look(*changes, stations="100 100 0\n# a comment\n-2000 100 0\n", free=1e9):
+        monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=free))
+        text = CASE
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new)
+        (tmp_path / "stations.txt").write_text(stations)
+        path = tmp_path / "case.yaml"
+        path.write_text(text)
+        made, found = load_case(path)
+        items = found.errors if made is None else check(made).items
+        return [f"{p.where.replace(f'{tmp_path}/', '')}: {p.what} {p.allowed}" for p in items]
+
+    return look
+
+
+def test_all_at_once_with_file_and_line(told):
+    found = told()
+    expected = {
+        "case.yaml:6: ": [
+            "resolves 2 Hz where Vs = 600 m/s",
+            "100 % of the points",
+            "about 58,800 of 58,800",
+            "at most 25 m",
+        ],
+        "case.yaml:13: ": ["(750, 730, -1700)", "lies 200 m outside the box"],
+        "case.yaml:21: ": ["receiver 2 at (300, 900, 10)", "10 m outside"],
+        "stations.txt:3: ": ["receiver 4 at (-2000, 100, 0)", "2000 m outside"],
+        "case.yaml:27: ": ["shakemap need longitude and latitude"],
+        "case.yaml:29: ": ["numerics.cfl: 1.2 is unstable"],
+        "case.yaml:17: ": ["output: snapshots and checkpoints need"],
+    }
+    for place, texts in expected.items():
+        here = [line for line in found if line.startswith(place)]
+        assert here, (place, found)
+        for text in texts:
+            assert any(text in line for line in here), (text, here)
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (("vs: 600", "vs: -999"), "case.yaml:10: material.constant: vs is negative (down to -999)"),
+        (("rho: 2700", "rho: .nan"), "case.yaml:10: material.constant.rho: is not a number"),
+        (("constant: { rho: 2700, vp: 3464, vs: 600 }", "constant: { rho: 2700, vp: 3464 }\n  expression: { vs: 'return sqrt(z + 100);' }"),
+         "vs is not a finite number"),
+        (("vp: 3464", "vp: 0"), "the bulk modulus lambda + 2/3 mu is not positive"),
+        (("interval: 1e-6", "interval: 1\n    region: [0, 1, 0, 1, 5e3, 6e3]"), "case.yaml:26: output.volume.region: holds no cell"),
+        (("spacing: 50", "spacing: 0.05"), "case.yaml:3: grid: "),
+    ],
+)  # fmt: skip
+def test_each(told, change, expected):
+    found = told(change)
+    assert any(expected in line for line in found), found
+
+
+def test_a_sound_case_says_nothing(told):
+    sound = [
+        ("-1700", "-700"), ("10]", "0]"), ("cfl: 1.2", "cfl: 0.9"), ("1e-6", "1"), ("  intensity:\n    formats: [shakemap]\n", ""),
+        ("frequency: 4 Hz", "frequency: 2 Hz"), ("duration: 0.5", "duration: 2"),
+    ]  # fmt: skip
+    assert told(*sound, stations="100 100 0\n") == []
+
+
+def test_sources_above_what_is_resolved_are_a_warning(told):
+    """A Ricker wavelet of 2 Hz on a grid that resolves 2 Hz; one of half a hertz is quiet there."""
+    sound = [
+        ("-1700", "-700"), ("10]", "0]"), ("cfl: 1.2", "cfl: 0.9"), ("1e-6", "1"), ("  intensity:\n    formats: [shakemap]\n", ""),
+        ("frequency: 4 Hz", "frequency: 2 Hz"),
+    ]  # fmt: skip
+    (warning,) = told(*sound, stations="100 100 0\n")
+    assert warning.startswith("case.yaml:11: sources: radiate above the 2 Hz") and re.search("(9.|100) %", warning)
+
+
+def test_the_run_has_the_warnings_too():
+    sim = simulate(case(sources=[{"kind": "force", "location": [750, 730, -620], "force": [0, 0, 1e12],
+                                  "time_function": {"kind": "ricker", "duration": 0.05}}]))  # fmt: skip
+    assert any("radiate above" in str(w) for w in sim.warnings)
