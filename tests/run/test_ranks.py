@@ -326,6 +326,31 @@ def test_what_is_wrong_is_said_once(tmp_path, stored):
     assert not (tmp_path / "out").exists()
 
 
+def test_an_error_that_the_others_cannot_hear_of_ends_the_run(tmp_path):
+    """They wait inside the action for the process that failed."""
+    fail = (
+        "import faultwave.run.engine as e\n"
+        "from faultwave.base.errors import BackendError\n"
+        "from faultwave.comm import world\n"
+        "def broken(*given):\n"
+        "    raise BackendError('no room on this device')\n"
+        "e.build_layout = broken if world().rank == 1 else e.build_layout"
+    )
+    started = time.monotonic()
+    done = launch(2, asked(tmp_path, "out", end_time=END), setup=fail)
+    assert done.returncode != 0 and time.monotonic() - started < 60
+    assert "process 1 of 2 failed and ends the run:\nno room on this device" in done.stderr
+
+
+def test_more_processes_than_cells(tmp_path):
+    case = {
+        "end_time": 1.0, "mesh": {"generate": {"shape": "box", "cells": [1, 1, 1], "lower": [0, 0, 0], "upper": [1, 1, 1]}},
+        "material": {"constant": {"rho": 1.0, "mu": 1.0, "lambda": 2.0}}, "output": {"folder": str(tmp_path / "out")},
+    }  # fmt: skip
+    done = launch(7, case)
+    assert done.returncode != 0 and "7 processes for 6 cells (allowed: 1 to 6)" in done.stderr
+
+
 @pytest.mark.slow
 def test_blow_up_is_everyones(tmp_path):
     case = asked(tmp_path, "out", end_time=30.0)

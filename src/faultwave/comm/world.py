@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time as clock
 import traceback
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -13,6 +14,9 @@ from faultwave.base.errors import BackendError, FaultwaveError
 
 LAUNCHED = ("PMI_SIZE", "PMIX_RANK", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_SIZE", "PALS_NODEID")
 """What launchers put into the environment of their processes."""
+
+PATIENCE = 5.0
+"""Seconds that a process with an error waits for the others to hear of it."""
 
 
 class World:
@@ -85,10 +89,11 @@ class World:
         return result
 
     def agree(self, action: Callable[[], Any]) -> Any:
-        """Do ``action`` on every process; an error meant for the user on one of them is everyone's."""
+        """Do ``action`` on every process; an error meant for the user on one of them is everyone's. Where the others do not
+        come to hear of it, because they wait inside ``action`` for the one that failed, it ends the run."""
         if self.mpi is None:
             return action()
-        error, result = None, None
+        error, result, apart = None, None, self.mpi.Dup()  # not among the messages of an action that is unfinished
         try:
             result = action()
         except FaultwaveError as caught:
@@ -96,9 +101,15 @@ class World:
         except BaseException as caught:
             self.abort(caught)
             raise
-        for found in self.mpi.allgather(error):
+        met, deadline = apart.Ibarrier(), clock.perf_counter() + PATIENCE
+        while not met.Test():
+            clock.sleep(1e-3)
+            if error is not None and clock.perf_counter() > deadline:
+                self.abort(error)
+        for found in apart.allgather(error):
             if found is not None:
                 raise found
+        apart.Free()
         return result
 
     def abort(self, error: BaseException) -> None:

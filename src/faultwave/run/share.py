@@ -113,7 +113,12 @@ def share(plan: Plan, world: World, part: np.ndarray | None = None) -> Plan:
     """
     if world.size == 1 or plan.share is not None:
         return plan
-    part = world.share(cut(plan, world.size) if world.first and part is None else part)
+    if world.size > plan.cells:
+        what = f"{world.size} processes for {plan.cells:,} cells"
+        raise InputError(Problem("ranks", what, f"1 to {plan.cells:,}", "A process wants some thousand cells."))
+    if part is None:
+        part = world.together(lambda: cut(plan, world.size))
+    part = world.share(part)
     assert part is not None
     top = plan.topology
     parted = plan.drives.driven & (top.neighbours >= 0) & (part[top.neighbours] != part[:, None])
