@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import shutil
@@ -44,6 +45,8 @@ def relaunch(ranks: int | None, threads: int | None, progress: str | None = None
         return
     if ranks == 1:
         return
+    if importlib.util.find_spec("mpi4py") is None:
+        raise BackendError("several processes need mpi4py: pip install 'faultwave[mpi]'")
     command = [mpiexec(), "-n", str(ranks), sys.executable, "-m", "faultwave.cli.main", *_without_ranks(sys.argv[1:])]
     environment = dict(os.environ)
     if threads is None:
