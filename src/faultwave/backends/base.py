@@ -133,13 +133,14 @@ def best(stencils: bool = False) -> str:
     return max(ranks, key=lambda n: ranks[n])
 
 
-def make(name: str, precision: str = "double", threads: int | None = None) -> Backend:
-    """The backend called ``name``, or the best for 'auto'; raises BackendError naming what exists or what to install."""
+def make(name: str, precision: str = "double", threads: int | None = None, place: int = 0) -> Backend:
+    """The backend called ``name``, or the best for 'auto'; ``place``: number of this process among those on the machine, which
+    share its devices out. Raises BackendError naming what exists or what to install."""
     name = best() if name == "auto" else name
     if name not in names():
         raise BackendError(f"backend '{name}' does not exist (allowed: {', '.join(names())}) {suggest(name, names())}")
     module = importlib.import_module(f"faultwave.backends.{name}")
-    return module.backend(precision, threads)
+    return module.backend(precision, threads, place)
 
 
 def make_stencils(name: str, program: Program, precision: str = "single", threads: int | None = None) -> Runner:

@@ -21,6 +21,7 @@ import numpy as np
 
 from faultwave.base.errors import RunError
 from faultwave.comm.compression import Loss, codec
+from faultwave.comm.slots import Slots
 from faultwave.comm.world import World
 
 Kind = Literal["wave", "series", "fault"]
@@ -63,10 +64,10 @@ class _Copy:
 class _Line:
     """A channel at work."""
 
-    def __init__(self, channel: Channel, stores: dict[Kind, np.ndarray], mpi: Any, halo: str, loss: Loss):
-        self.channel, self.source = channel, stores[channel.send]
-        shape = channel.count, self.source.shape[1]
-        self.into = stores[channel.receive][channel.first : channel.first + channel.count]
+    def __init__(self, channel: Channel, stores: dict[Kind, Slots], mpi: Any, halo: str, loss: Loss):
+        self.channel, self.source, self.target = channel, stores[channel.send], stores[channel.receive]
+        shape = channel.count, self.source.width
+        self.into = self.target.landing(channel.first, channel.count)
         exact = channel.send == "fault"  # friction sees every digit
         self.packing, self.unpacking = (None if exact else codec(halo, x) for x in (shape, self.into.shape))
         self.loss = loss
@@ -81,16 +82,21 @@ class _Line:
             self.copies.append(_Copy(numbers, packed, mpi, channel.rank, tag(channel.cluster, channel.other)))
         self.receiving = mpi.Recv_init(self.got, channel.rank, tag(channel.other, channel.cluster))
         self.arrived, self.due = False, inf
+        self.copied: Callable[[], None] = lambda: None
         self.receiving.Start()
 
     def free(self) -> None:
         """Return when the copy to be sent next may be filled: at once unless the other process is more than a step behind."""
         self.copies[0].request.Wait()
 
-    def push(self, turn: int) -> int:
+    def copy(self, turn: int) -> None:
+        """Begin to copy what is to be sent."""
+        self.copied = self.source.copy(self.channel.send_slots[turn], self.copies[0].numbers)
+
+    def push(self) -> int:
         copy = self.copies[0]
         self.copies.reverse()
-        np.take(self.source, self.channel.send_slots[turn], 0, copy.numbers)
+        self.copied()
         if self.packing:
             self.packing.pack(copy.numbers, copy.packed)
             self.error = self.packing.unpack(copy.packed) - copy.numbers
@@ -109,6 +115,7 @@ class _Line:
         self.arrived = True
         if self.unpacking:
             self.into[:] = self.unpacking.unpack(self.got)
+        self.target.landed(self.channel.first, self.into)
         return True
 
     def ask(self) -> None:
@@ -130,7 +137,7 @@ class Exchange:
     ``turns``: where each cluster's sums are now, in even or odd slots; ``halo``: how waves are packed."""
 
     def __init__(
-        self, world: World, channels: Sequence[Channel], stores: dict[Kind, np.ndarray], rates: Sequence[int],
+        self, world: World, channels: Sequence[Channel], stores: dict[Kind, Slots], rates: Sequence[int],
         limit: Callable[[], int], turns: Sequence[int], halo: str = "exact",
     ):  # fmt: skip
         self.loss = Loss()
@@ -216,9 +223,11 @@ class Exchange:
         started = clock.perf_counter()
         self.waited += started - begun
         for x in lines:
+            x.copy(self.turns[x.channel.cluster])
+        for x in lines:
             count = self.sent.setdefault(x.channel.rank, [0, 0])
             count[0] += 1
-            count[1] += x.push(self.turns[x.channel.cluster])
+            count[1] += x.push()
         self.seconds += clock.perf_counter() - started
         self._called("send", len(lines), started)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import time as clock
@@ -26,6 +27,18 @@ class World:
         self.mpi = mpi
         self.rank: int = 0 if mpi is None else mpi.Get_rank()
         self.size: int = 1 if mpi is None else mpi.Get_size()
+
+    @functools.cached_property
+    def place(self) -> int:
+        """Number of this process among those on its machine. All must ask."""
+        if self.mpi is None:
+            return 0
+        from mpi4py import MPI
+
+        near = self.mpi.Split_type(MPI.COMM_TYPE_SHARED)
+        number = int(near.Get_rank())
+        near.Free()
+        return number
 
     @property
     def first(self) -> bool:

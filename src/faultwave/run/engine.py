@@ -8,9 +8,9 @@ from collections.abc import Callable
 import numpy as np
 
 from faultwave import backends
-from faultwave.base.errors import NotBuiltError, Problem
 from faultwave.comm.exchange import Exchange, Kind, Stages
 from faultwave.comm.progress import ProgressThread, set_aside
+from faultwave.comm.slots import Slots, slots_of
 from faultwave.domain import tets
 from faultwave.engines.dg.basis import tet_basis, tet_basis_gradient, tet_quadrature
 from faultwave.engines.dg.driven import Driven
@@ -46,7 +46,9 @@ class Engine:
         self.plan = plan
         threaded = numerics.progress == "thread" and plan.world.size > 1
         cores = set_aside(plan.world, numerics.progress_cores) if threaded else ()
-        self.backend = backend or backends.make(numerics.backend, numerics.precision, numerics.threads)
+        self.backend = backend or backends.make(
+            numerics.backend, numerics.precision, numerics.threads, plan.world.place
+        )
         top, geo = plan.topology, plan.geometry
         lanes = max(self.backend.lanes, self.backend.fixed_lanes)
         self.layout = build_layout(
@@ -103,19 +105,16 @@ class Engine:
         if self.plan.share is None:
             return None
         op, march = self.operator, self.march
-        if not hasattr(op.waves, "memory"):
-            what = f"messages between processes are not built for the backend '{self.backend.name}'"
-            raise NotBuiltError(Problem("ranks", what, "one process", "Or use --backend cpu."))
         rates = [c.rate for c in march.clocks]
         if isinstance(op, Lines):
-            traces: dict[Kind, np.ndarray] = {"wave": op.traces.memory}
+            traces: dict[Kind, Slots] = {"wave": slots_of(op.traces)}
             op.stages_exchanged = Stages(self.plan.world, self.layout.channels, traces, rates, lambda: 0, op.sums)
             return op.stages_exchanged
         halo = self.plan.case.numerics.halo
-        stores: dict[Kind, np.ndarray] = {"wave": op.waves.memory, "series": op.slow.memory}
+        stores: dict[Kind, Slots] = {"wave": slots_of(op.waves), "series": slots_of(op.slow)}
         channels = self.layout.channels
         if self.fault:
-            stores["fault"], channels = op.friction.memory, (*channels, *self.fault.channels)
+            stores["fault"], channels = slots_of(op.friction), (*channels, *self.fault.channels)
         made = Exchange(self.plan.world, channels, stores, rates, lambda: march.clocks[0].limit, op.sums, halo)
         op.border_corrected, op.border_predicted, march.pieces = made.used, made.border_predicted, self
         return made

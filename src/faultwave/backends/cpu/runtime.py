@@ -158,7 +158,7 @@ class CpuBackend:
     name = "cpu"
     ahead = False
 
-    def __init__(self, precision: str = "double", threads: int | None = None):
+    def __init__(self, precision: str = "double", threads: int | None = None, place: int = 0):
         self.dtype = {"double": np.float64, "single": np.float32}[precision]
         self.fixed_lanes = vector_bytes() // 8
         self.lanes = vector_bytes() // np.dtype(self.dtype).itemsize

@@ -16,9 +16,9 @@ def rank() -> int:
     return 0 if missing() else 5
 
 
-def backend(precision: str = "double", threads: int | None = None) -> DeviceBackend:
-    """``threads``: of no meaning here; the device has its own."""
-    return with_cupy.backend("cuda", precision)
+def backend(precision: str = "double", threads: int | None = None, place: int = 0) -> DeviceBackend:
+    """``threads``: of no meaning here; the device has its own. ``place``: which device, counted round."""
+    return with_cupy.backend("cuda", precision, place)
 
 
 __all__ = ["backend", "missing", "rank"]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from faultwave.backends.device.recording import Call
 
 GROUP = 256  # threads of the groups that move numbers
-KEPT_LISTS = 64
+KEPT_LISTS = 512
 SUMMED = 1 << 16  # threads that sum at once
 
 

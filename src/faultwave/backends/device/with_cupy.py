@@ -64,13 +64,17 @@ class Copied:
 
 
 class CupyDevice:
-    def __init__(self, name: Name):
+    def __init__(self, name: Name, place: int = 0):
+        """``place``: number of the process among those on the machine; each takes a device, counted round."""
         if why := missing(name):
             raise BackendError(why)
         import cupy
 
         self.cupy = cupy
         number = cupy.cuda.Device().id
+        if place:
+            number = place % int(cupy.cuda.runtime.getDeviceCount())
+            cupy.cuda.Device(number).use()
         properties = cupy.cuda.runtime.getDeviceProperties(number)
         self.name = properties["name"].decode()
         self.target = target_of(name, properties)
@@ -149,12 +153,12 @@ class CupyDevice:
 
 
 @functools.cache
-def device(name: Name) -> CupyDevice:
-    return CupyDevice(name)
+def device(name: Name, place: int = 0) -> CupyDevice:
+    return CupyDevice(name, place)
 
 
-def backend(name: Name, precision: str = "double") -> DeviceBackend:
-    return DeviceBackend(name, device(name), precision)
+def backend(name: Name, precision: str = "double", place: int = 0) -> DeviceBackend:
+    return DeviceBackend(name, device(name, place), precision)
 
 
 __all__ = ["CupyDevice", "backend", "missing", "target_of"]

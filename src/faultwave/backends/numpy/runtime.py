@@ -50,7 +50,7 @@ class NumpyBackend:
     lanes = fixed_lanes = 1
     ahead = False
 
-    def __init__(self, precision: str = "double", threads: int | None = None):
+    def __init__(self, precision: str = "double", threads: int | None = None, place: int = 0):
         self.dtype = {"double": np.float64, "single": np.float32}[precision]
         self.threads = 1
 

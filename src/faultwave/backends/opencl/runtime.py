@@ -51,15 +51,16 @@ def rank() -> int:
     return 3 if _devices()[0].type & cl.device_type.GPU else 0
 
 
-def _chosen() -> Any:
-    """The device whose name holds $FAULTWAVE_OPENCL_DEVICE, else the first."""
+def _chosen(place: int) -> Any:
+    """Of the devices whose names hold $FAULTWAVE_OPENCL_DEVICE those of the first's kind, by number, counted round."""
     why = missing()
     if why:
         raise BackendError(why)
     found, wanted = _devices(), os.environ.get("FAULTWAVE_OPENCL_DEVICE", "")
-    for device in found:
-        if wanted.lower() in device.name.lower():
-            return device
+    able = [d for d in found if wanted.lower() in d.name.lower()]
+    if able:
+        alike = [d for d in able if d.type == able[0].type]
+        return alike[place % len(alike)]
     names = ", ".join(f"'{d.name}'" for d in found)
     raise BackendError(f"no OpenCL device is called FAULTWAVE_OPENCL_DEVICE='{wanted}' (there are {names})")
 
@@ -79,10 +80,10 @@ class Copied:
 
 
 class OpenClDevice:
-    def __init__(self) -> None:
+    def __init__(self, place: int = 0) -> None:
         import pyopencl as cl
 
-        self.cl, self.device = cl, _chosen()
+        self.cl, self.device = cl, _chosen(place)
         self.name = self.device.name
         self.context = cl.Context([self.device])
         self.queue = cl.CommandQueue(self.context)
@@ -170,16 +171,16 @@ class OpenClDevice:
 
 
 @functools.cache
-def device() -> OpenClDevice:
-    return OpenClDevice()
+def device(place: int = 0) -> OpenClDevice:
+    return OpenClDevice(place)
 
 
-def backend(precision: str = "double", threads: int | None = None) -> DeviceBackend:
-    """``threads``: of no meaning here; the device has its own."""
+def backend(precision: str = "double", threads: int | None = None, place: int = 0) -> DeviceBackend:
+    """``threads``: of no meaning here; the device has its own. ``place``: which of several devices alike, counted round."""
     why = missing()
     if why:
         raise BackendError(why)
-    return DeviceBackend("opencl", device(), precision)
+    return DeviceBackend("opencl", device(place), precision)
 
 
 __all__ = ["OpenClDevice", "backend", "missing", "rank"]

@@ -1,0 +1,57 @@
+"""Processes with a device each: what they exchange goes through the host, and changes no number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from faultwave import backends
+from tests.run.test_ranks import LAUNCHER, contents, launch, same
+from tests.run.test_restart import asked
+
+pytestmark = [
+    pytest.mark.mpi,
+    pytest.mark.skipif(not LAUNCHER, reason="no mpiexec"),
+    pytest.mark.skipif(bool(backends.missing("opencl")), reason=backends.missing("opencl")),
+]
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: Any) -> Any:
+    """The rupture with every output, on the processor by one process."""
+    return ran(tmp_path_factory.mktemp("alone"), 1, "cpu")
+
+
+def ran(path: Any, ranks: int, backend: str, **numerics: Any) -> Any:
+    path.mkdir(exist_ok=True)
+    case = asked(path, "out", numerics={"order": 2, "backend": backend, **numerics}, end_time=0.25)
+    done = launch(ranks, case)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return contents(path / "out")
+
+
+def check(found: Any, want: Any, tolerance: float) -> None:
+    (fields, energies), (want_fields, want_energies) = found, want
+    assert fields.keys() == want_fields.keys()
+    for key, columns in want_fields.items():
+        for got, column in zip(fields[key], columns, strict=True):
+            size = np.nanmax(np.abs(column), initial=0.0)
+            np.testing.assert_allclose(got, column, rtol=0, atol=tolerance * size + 1e-300, err_msg=str(key))
+    largest = np.abs(want_energies["momentumX"]).max()
+    for name, column in want_energies.items():
+        size = largest if name.startswith("momentum") else np.abs(column).max()
+        np.testing.assert_allclose(energies[name], column, rtol=0, atol=tolerance * size + 1e-300, err_msg=name)
+
+
+def test_two_processes_on_devices_give_what_one_processor_gives(tmp_path: Any, alone: Any) -> None:
+    check(ran(tmp_path / "two", 2, "opencl"), alone, 1e-9)
+    same(tmp_path / "two" / "out", ran(tmp_path / "one", 1, "opencl"))  # to the last bit those of one device
+
+
+def test_rounded_messages_lose_what_they_say(tmp_path: Any, alone: Any) -> None:
+    found = ran(tmp_path, 2, "opencl", halo="single")
+    check(found, alone, 1e-5)
+    with pytest.raises(AssertionError):
+        check(found, alone, 1e-12)
