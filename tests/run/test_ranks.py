@@ -15,6 +15,7 @@ import pytest
 
 import faultwave as fw
 from faultwave.base.errors import BackendError
+from faultwave.case.load import load_case
 from faultwave.cli.launch import mpiexec
 from faultwave.domain import tets
 from faultwave.domain.tets.parts import write_parts
@@ -133,10 +134,23 @@ def test_cores_that_are_not_there(tmp_path):
         fw.simulate(case)
 
 
+def tpv5(tmp_path, name, **changes):
+    """The benchmark at low order."""
+    case, problems = load_case("tpv5")
+    problems.raise_errors()
+    data = case.model_dump(mode="json", exclude_unset=True)
+    data["numerics"] = {**data.get("numerics", {}), **changes["numerics"], "order": 2, "threads": 1}
+    output = {**data["output"], **asked(tmp_path, name)["output"]}
+    output["receivers"] = data["output"]["receivers"]
+    output["fault_receivers"] = data["output"]["fault_receivers"]
+    return data | {"end_time": changes["end_time"], "output": output}
+
+
 @pytest.mark.slow
+@pytest.mark.parametrize("make", [asked, tpv5])
 @pytest.mark.parametrize("outputs", [True, False])
 @pytest.mark.parametrize("rates", [[2], [1]])
-def test_seismograms_of_all_ways_to_run(tmp_path, rates, outputs):
+def test_seismograms_of_all_ways_to_run(tmp_path, rates, outputs, make):
     """1 to 4 processes, both progress modes, with and without local time steps and other outputs."""
 
     def seismograms(folder):
@@ -144,7 +158,7 @@ def test_seismograms_of_all_ways_to_run(tmp_path, rates, outputs):
 
     found = {}
     for ranks, progress in ((1, "polling"), *((n, m) for n in (2, 3, 4) for m in ("polling", "thread"))):
-        case = asked(tmp_path, f"{ranks}-{progress}", end_time=0.25, numerics={"clustering": {"rates": rates}})
+        case = make(tmp_path, f"{ranks}-{progress}", end_time=0.25, numerics={"clustering": {"rates": rates}})
         case["numerics"]["progress"] = progress
         if not outputs:
             for kind in ("fault", "surface", "volume", "energies", "checkpoint"):
