@@ -30,3 +30,18 @@ def test_picture(tmp_path):
             pixels = np.asarray(picture.convert("RGB"))
         assert pixels.shape[1] == 1440
         assert len(np.unique(pixels.reshape(-1, 3), axis=0)) > 500
+
+
+def test_picture_with_a_fault(tmp_path):
+    """The trace of a vertical fault, the outline of one that dips, and the star where it begins."""
+    plain = maps()
+    i = np.arange(24)
+    drawn = []
+    for dip in (0.0, 400.0):
+        where = {"source_x": 3e3 + 500.0 * (i % 12), "source_y": 4e3 + 700.0 * (i % 12) + dip * (i // 12)}
+        sources = {n: Variable(v, ("source",), "m", n) for n, v in where.items()}
+        attrs = {"end_time": 3.0, "resolved_frequency": 1.5, "case": "made up"}
+        source = write_maps(tmp_path / "a.nc", Dataset("maps", plain.variables | sources, attrs))
+        with Image.open(plot_intensity(source, np.zeros((0, 2)), tmp_path / "a.png")) as picture:
+            drawn.append(np.asarray(picture.convert("RGB")).copy())
+    assert drawn[0].shape == drawn[1].shape and (drawn[0] != drawn[1]).any()

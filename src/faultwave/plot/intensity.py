@@ -8,6 +8,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from matplotlib.colors import BoundaryNorm, ListedColormap, LogNorm, Normalize
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from scipy.spatial import ConvexHull
 
 from faultwave.observe.dataset import Dataset
 from faultwave.output.formats.maps_netcdf import read_maps
@@ -50,6 +52,13 @@ def plot_intensity(source: Path, stations: np.ndarray, path: Path) -> Path:
     mesh = _image(axes[1, 1], x, y, maps["D5_95"], Normalize(0, top), "cividis")
     axes[1, 1].set_title("duration of shaking, 5 to 95 % [s]")
     style.colour_bar(axes[1, 1], mesh, "", style.beyond(maps["D5_95"], top))
+    for ax in axes.flat:
+        _earthquake(ax, maps)
+    title = [str(maps.attrs["case"])] if maps.attrs.get("case") else []
+    if "resolved_frequency" in maps.attrs:
+        title.append(f"waves up to {float(maps.attrs['resolved_frequency']):.2g} Hz")
+    if title:
+        fig.suptitle(", ".join(title), x=0.01, ha="left")
     for ax in axes[1]:
         ax.set_xlabel("x [km]")
     for ax in axes[:, 0]:
@@ -75,7 +84,31 @@ def _logarithmic(ax: Axes, x: np.ndarray, y: np.ndarray, values: np.ndarray, tit
     low = max(float(np.percentile(values, 1)), 1e-3 * top)
     mesh = _image(ax, x, y, values, LogNorm(low, max(top, 1.01 * low)), cmap)
     ax.set_title(title)
-    style.colour_bar(ax, mesh, "", "min")
+    bar = style.colour_bar(ax, mesh, "", "min")
+    # plain numbers, 1 2 5 a decade: 0.5 is read sooner than 5 x 10^-1
+    bar.ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
+    bar.ax.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _earthquake(ax: Axes, maps: Dataset) -> None:
+    """Where sources reach on the map, and the one that acts first as a star."""
+    if "source_x" not in maps:
+        return
+    at = style.KM * np.stack([maps["source_x"], maps["source_y"]], 1)
+    if len(at) > 1:
+        centre = at.mean(0)
+        _, size, axes = np.linalg.svd(at - centre, full_matrices=False)
+        outline = at
+        if size[-1] > 1e-3 * size[0]:
+            outline = at[ConvexHull(at).vertices]
+            outline = np.concatenate([outline, outline[:1]])
+        else:  # a vertical fault is a line on the map
+            along = (at - centre) @ axes[0]
+            outline = at[[int(along.argmin()), int(along.argmax())]]
+        for width, colour in ((2.4, "white"), (1.2, style.INK)):
+            ax.plot(*outline.T, color=colour, lw=width, solid_capstyle="round")
+    ax.plot(*at[0], "*", ms=9, mfc="white", mec=style.INK, mew=0.7)
 
 
 def _image(ax: Axes, x: np.ndarray, y: np.ndarray, values: np.ndarray, norm: Normalize, cmap: str) -> QuadMesh:

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from faultwave.base.errors import InputError
 from faultwave.cli.main import app
-from faultwave.output.formats.maps_netcdf import read_maps
+from faultwave.output.formats.maps_netcdf import read_maps, write_maps
 from faultwave.run import simulate
 from faultwave.run.fd.sgt import green_tensors, save_green_tensors, seismograms
 
@@ -107,3 +107,17 @@ def test_what_is_missing_is_told(tmp_path):
         green_tensors(made, points=np.array([[0.0, 0.0, 500.0]]))
     with pytest.raises(InputError, match="cannot be read"):
         save_green_tensors("any.yaml", tmp_path, tmp_path / "absent.txt", None, print)
+
+
+def test_xarray_reads_them_as_the_guide_says(tmp_path):
+    xarray = pytest.importorskip("xarray")
+    made = settings({}) | {"end_time": 0.3}
+    path = write_maps(tmp_path / "a-sgt.nc", green_tensors(made))
+    with xarray.open_dataset(path) as green:
+        assert green.strain.dims == ("site", "force", "point", "component", "time")
+        weights = xarray.DataArray([1, 1, 1, 2, 2, 2], dims="component")
+        moments = xarray.DataArray(TENSORS, dims=("point", "component"))
+        velocity = (green.strain.isel(site=0, force=0).astype(float) * moments * weights).sum(["point", "component"])
+        expected = seismograms(read_maps(path), TENSORS)[0, 0]
+        assert np.allclose(velocity.values, expected, rtol=1e-6, atol=1e-9 * np.abs(expected).max())
+        assert np.abs(expected).max() > 0 and green.attrs["components"] == "xx yy zz xy yz xz"

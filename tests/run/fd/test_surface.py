@@ -55,6 +55,15 @@ def test_maps_are_those_of_the_seismograms(run):
             assert maps[name][j, i] == pytest.approx(value, rel=0.03 if name == "D5_95" else 0.01), name
 
 
+def test_maps_know_the_earthquake(run):
+    sim, folder, _ = run
+    maps = read_maps(folder / "run-intensity.nc")
+    assert [maps[f"source_{a}"].tolist() for a in "xyz"] == [[750.0], [730.0], [-620.0]]
+    assert (
+        maps.attrs["resolved_frequency"] == pytest.approx(2000 / 600, rel=1e-6) and maps.attrs["case"] == "a small one"
+    )
+
+
 def test_oscillator_is_exact_for_linear_acceleration():
     step, period, damping = 0.01, 0.3, 0.05
     a, b = oscillator(period, damping, step)
@@ -107,6 +116,12 @@ def test_shakemap_grid(run):
     assert rows[1, 0] > rows[0, 0] and rows[-1, 1] < rows[0, 1]  # from north-west, longitude fastest
     inside = rows[np.isfinite(rows[:, 4])]
     assert 0.3 < len(inside) / len(rows) <= 1  # the box is turned against north
+    event, (source,) = root.find("event"), sim.plan.sources
+    reached = np.abs(source.integral(0, np.linspace(0, 1.6, 2000))).max()
+    moment = reached * np.sqrt((2 * 4e14**2 + 2 * 1e15**2) / 2)
+    assert float(event.get("magnitude")) == pytest.approx((np.log10(moment) - 9.1) / 1.5, abs=0.01)
+    assert float(event.get("depth")) == 0.62 and event.get("event_description") == "a small one"
+    assert abs(float(event.get("lat")) - 34.2) < 0.02 and abs(float(event.get("lon")) + 117.3) < 0.02
     near = inside[np.argmax(inside[:, 4])]
     assert near[4] == pytest.approx(100 * sim.intensity["PGV"].max(), rel=0.1)
     assert near[2] == pytest.approx(float(instrumental_intensity(near[4:5] / 100)[0]), rel=1e-3)

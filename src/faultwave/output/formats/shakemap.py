@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
@@ -50,7 +51,9 @@ def write_shakemap(path: str | Path, maps: Dataset, to_local: Callable[[np.ndarr
         write(
             f" event_id={quoteattr(str(event.get('event_id', '')))} shakemap_id={quoteattr(str(event.get('event_id', '')))}"
         )
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         write(' shakemap_version="1" code_version="faultwave" shakemap_originator="faultwave" map_status="RELEASED"')
+        write(f' process_timestamp="{now}"')
         write(' shakemap_event_type="SCENARIO">\n<event')
         write("".join(f" {key}={quoteattr(str(value))}" for key, value in event.items()) + " />\n")
         write(

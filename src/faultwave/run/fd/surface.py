@@ -121,7 +121,14 @@ class IntensityMaps:
         duration = stencils.duration(self.times, growth)
         variables["D5_95"] = Variable(duration, dims, "s", "time from 5 to 95 % of Arias intensity")
         projection = self.plan.case.projection
-        attrs = {"crs": projection.crs if projection else None, "end_time": self.operator.time}
+        attrs = {"crs": projection.crs if projection else None, "end_time": self.operator.time,
+                 "resolved_frequency": self.plan.frequency, "case": self.plan.case.title}  # fmt: skip
+        places, first = _sources(self.plan)
+        if first >= 0:
+            order = [first, *(n for n in range(len(places)) if n != first)]
+            for k, axis in enumerate("xyz"):
+                text = f"{axis} of the sources, the first to act first"
+                variables[f"source_{axis}"] = Variable(places[order, k], ("source",), "m", text)
         if projection is not None:
             lonlat = _projection(projection).to_geographic(np.stack(np.meshgrid(s.x, s.y), -1).reshape(-1, 2))
             for k, name in enumerate(("longitude", "latitude")):
@@ -149,9 +156,35 @@ class IntensityMaps:
         if "shakemap" in setting.formats:
             s = self.surface
             corners = projection.to_geographic(np.array([[x, y] for x in s.x[[0, -1]] for y in s.y[[0, -1]]]))
-            event = {"event_id": out.prefix, "event_description": self.plan.case.title}
+            event = {"event_id": out.prefix, **_event(self.plan, projection), "event_description": self.plan.case.title}
             files.append(write_shakemap(folder / f"{out.prefix}-grid.xml", plain, projection.to_local, corners, event))
         return files
+
+
+def _sources(plan: FdPlan) -> tuple[np.ndarray, int]:
+    """Places (n, 3) of the sources that act, and which of them begins first."""
+    acting = [s for s in plan.sources if s.moment.any() or s.force.any() or s.potency.any()]
+    if not acting:
+        return np.zeros((0, 3)), -1
+    return np.array([s.location for s in acting], float), int(np.argmin([s.onset for s in acting]))
+
+
+def _event(plan: FdPlan, projection: Projection) -> dict[str, str]:
+    """Magnitude, place and depth of what the sources are together; nothing where none acts. The origin time is 1970."""
+    places, first = _sources(plan)
+    if first < 0:
+        return {}
+    times = np.linspace(0.0, plan.case.end_time, 201)
+    total = np.zeros((len(times), 6))
+    for source, (lam, mu, _) in zip(plan.sources, plan.source_material, strict=True):
+        total += np.outer(source.integral(0.0, times), source.moment_tensor(lam, mu))
+    # the largest moment reached, since a wavelet has none in the end
+    moment = float(np.sqrt(((total[:, :3] ** 2).sum(1) + 2 * (total[:, 3:] ** 2).sum(1)) / 2).max())
+    lon, lat = projection.to_geographic(places[first, :2])[0]
+    depth = 1e-3 * (float(plan.upper[2]) - places[first, 2])
+    size = {"magnitude": f"{(np.log10(moment) - 9.1) / 1.5:.2f}"} if moment > 0 else {}
+    return {**size, "depth": f"{depth:.3f}", "lat": f"{lat:.6f}", "lon": f"{lon:.6f}",
+            "event_timestamp": "1970-01-01T00:00:00GMT", "event_network": ""}  # fmt: skip
 
 
 def _projection(setting: Any) -> Projection:
