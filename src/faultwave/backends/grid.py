@@ -6,12 +6,12 @@ The padding left of a row is also the padding right of the row before.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from faultwave.kernels.stencil import REACH, Layout, Program
+from faultwave.kernels.stencil import REACH, Box, Layout, Program
 
 
 @dataclass(frozen=True)
@@ -92,6 +92,15 @@ class GridArrays:
         storage = self.storage[self.group[name]]
         return int(storage.ctypes.data) + self.origin[name] * storage.itemsize
 
+    def within(self, name: str, box: Box) -> np.ndarray:
+        """A box of an array, which may lie in its halo."""
+        layout = self.program.arrays[name]
+        low = [a - b + layout.halo for a, b in zip(box.lo, layout.box.lo, strict=True)]
+        view = self.view(name, layout.halo)
+        if min(low) < 0 or any(a + n > full for a, n, full in zip(low, box.shape, view.shape, strict=True)):
+            raise ValueError(f"the box {box} leaves the array {name} of {layout.box}")
+        return view[tuple(slice(a, a + n) for a, n in zip(low, box.shape, strict=True))]
+
     def finite(self, names: Iterable[str]) -> bool:
         """Whether the sums of arrays are numbers."""
         with np.errstate(over="ignore", invalid="ignore"):
@@ -105,6 +114,26 @@ class GridArrays:
     @property
     def nbytes(self) -> int:
         return sum(s.nbytes for s in self.storage.values())
+
+
+class HostPieces:
+    """Boxes of arrays in host memory."""
+
+    def __init__(self, arrays: GridArrays, listed: Sequence[tuple[str, Box]]):
+        self.views = [arrays.within(name, box) for name, box in listed]
+        self.size = sum(v.size for v in self.views)
+
+    def pack(self, into: np.ndarray) -> None:
+        at = 0
+        for view in self.views:
+            into[at : at + view.size].reshape(view.shape)[...] = view
+            at += view.size
+
+    def unpack(self, values: np.ndarray) -> None:
+        at = 0
+        for view in self.views:
+            view[...] = values[at : at + view.size].reshape(view.shape)
+            at += view.size
 
 
 def wrap_axis(array: np.ndarray, axis: int) -> None:

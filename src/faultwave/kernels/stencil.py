@@ -140,7 +140,7 @@ class Program:
 
 Work = Sequence[Sequence[Sequence[Box]]]
 """Disjoint boxes to work on, by half-step (level after level, step after step) and slot: the launches of the level in their order, then
-its injections, then its tapes, which are taken all or (no box) not at all."""
+its injections, then its tapes."""
 
 
 def whole_work(program: Program, level: int) -> list[list[Box]]:
@@ -148,6 +148,26 @@ def whole_work(program: Program, level: int) -> list[list[Box]]:
     far = tuple(v - 4 * REACH for v in program.box.lo), tuple(v + 4 * REACH for v in program.box.hi)
     all_points = Box(*far)  # type: ignore[arg-type]
     return [*([launch.box] for launch in program.levels[level]), [all_points], [all_points]]
+
+
+def inside(points: np.ndarray, boxes: Sequence[Box]) -> np.ndarray:
+    """Which of the points (n, 3) lie in one of the boxes."""
+    found = np.zeros(len(points), bool)
+    for box in boxes:
+        found |= ((points >= box.lo) & (points < box.hi)).all(1)
+    return found
+
+
+class Pieces(Protocol):
+    """Boxes of arrays, whose numbers travel together."""
+
+    size: int
+
+    def pack(self, into: np.ndarray) -> None:
+        """All their numbers, one after the other, into an array (size,)."""
+
+    def unpack(self, values: np.ndarray) -> None:
+        """Numbers (size,) into their places."""
 
 
 class Runner(Protocol):
@@ -163,6 +183,9 @@ class Runner(Protocol):
 
     def finite(self, names: Iterable[str]) -> bool:
         """Whether the numbers of arrays are finite, as far as a quick look tells; one that is not spreads to all of them soon."""
+
+    def pieces(self, listed: Sequence[tuple[str, Box]]) -> Pieces:
+        """Boxes of arrays, which may lie in their halos."""
 
     def prepare(self, steps: int) -> None:
         """Get ready for about so many steps, on a state of zeros: measure what is fastest where that pays."""

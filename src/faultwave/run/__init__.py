@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from faultwave.base.errors import NotBuiltError, Problem
 from faultwave.comm import world
 
 if TYPE_CHECKING:
+    from faultwave.base.errors import Problem
     from faultwave.case.model import Case
     from faultwave.run.session import Session
 
@@ -53,8 +53,6 @@ def _made(case: Case, force: bool, warnings: Sequence[Problem]) -> Session:
     from faultwave.run.engines import door
 
     together = world()
-    if together.size > 1 and case.engine != "dg":
-        raise NotBuiltError(Problem("ranks", f"the {case.engine} engine runs in one process"))
     engine = door(case)
     plan = together.agree(lambda: engine.share(case, together))
     made: Session = together.agree(lambda: engine.simulation(plan, force, warnings))

@@ -52,9 +52,7 @@ def _door(case: Case) -> Door:
         from faultwave.run.fd import report as grid_report
         from faultwave.run.fd.simulation import FdSimulation
 
-        return Door(
-            grid_plan.make_plan, lambda case, world: grid_plan.make_plan(case), FdSimulation, grid_report.plan_report
-        )
+        return Door(grid_plan.make_plan, grid_plan.make_plan, FdSimulation, grid_report.plan_report)
     from faultwave.run import plan, report, share, simulation
 
     return Door(plan.make_plan, share.plan_for, simulation.Simulation, report.plan_report)

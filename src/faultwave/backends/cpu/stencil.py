@@ -22,7 +22,7 @@ import numpy as np
 
 from faultwave.backends.cpu.compile import build, cache_folder, load, vector_bytes
 from faultwave.backends.formula import Formula
-from faultwave.backends.grid import GridArrays, offsets, wrap_axis
+from faultwave.backends.grid import GridArrays, HostPieces, offsets, wrap_axis
 from faultwave.backends.numpy.stencil import written
 from faultwave.base import cores
 from faultwave.base.log import get_logger
@@ -173,6 +173,9 @@ class StencilRunner:
     def values(self, name: str, halo: int = 0) -> np.ndarray:
         return self.arrays.view(name, halo)
 
+    def pieces(self, listed: Sequence[tuple[str, Box]]) -> HostPieces:
+        return HostPieces(self.arrays, listed)
+
     def finite(self, names: Iterable[str]) -> bool:
         return self.arrays.finite(names)
 
@@ -216,7 +219,8 @@ class StencilRunner:
             _pointer(values), ctypes.c_long(values.shape[1]), ctypes.c_long(values.shape[2]),
             _pointer(p.rows), _pointer(p.where), _pointer(p.weight), _pointer(p.source),
             _pointer(p.tape_rows), _pointer(p.tape_where), _pointer(p.tape_number),
-            _pointer(p.columns), _pointer(tapes), ctypes.c_long(tapes.shape[1]), _pointer(work), *map(ctypes.c_long, more),
+            _pointer(p.columns), _pointer(p.tape_columns),
+            _pointer(tapes), ctypes.c_long(tapes.shape[1]), _pointer(work), *map(ctypes.c_long, more),
         )  # fmt: skip
 
     def _level_by_level(self, steps: int, values: np.ndarray, tapes: np.ndarray, parts: np.ndarray | None) -> None:
@@ -339,6 +343,7 @@ class _PointLists:
         self.tape_rows, order = self._sorted(row)
         self.tape_where = (_joined(where, np.int64) * item)[order] + 0
         self.tape_number = order.astype(np.int64)
+        self.tape_columns = _joined([t.points[:, 2] for t in program.tapes], np.int64)[order]
 
     def _elements(self, name: str, points: np.ndarray) -> np.ndarray:
         offsets(self.program.arrays, name, points, self.arrays.view(name, REACH))  # checks them

@@ -12,7 +12,7 @@ struct points {
   const R *weight;
   const long *source;
   const long *tape_rows, *tape_where, *tape_number;
-  const long *columns; /* x of what is injected */
+  const long *columns, *tape_columns; /* x of what is injected and of what is taken */
 };
 
 /* What a half-step works on: MOST_BOXES boxes (z0, z1, y0, y1, x0, x1) for every entry, then for injections, then for tapes. */
@@ -69,19 +69,25 @@ static void inject(const struct points *p, const part *work, int level, long k, 
 }
 
 static void record(const struct points *p, const part *work, int level, long k, long y0, long y1, R *tape) {
-  if (k < Z0 - REACH || k >= Z1 + REACH || y1 <= y0 || (*work)[TAPED][0][0] >= (*work)[TAPED][0][1]) return;
-  const long end = p->tape_rows[row_number(level, k, y1)];
-  for (long n = p->tape_rows[row_number(level, k, y0)]; n < end; ++n) tape[p->tape_number[n]] = *(const R *)p->tape_where[n];
+  if (k < Z0 - REACH || k >= Z1 + REACH || y1 <= y0) return;
+  for (int b = 0; b < MOST_BOXES; ++b) {
+    const long *box = (*work)[TAPED][b];
+    const long from = y0 > box[2] ? y0 : box[2], to = y1 < box[3] ? y1 : box[3];
+    if (k < box[0] || k >= box[1] || from >= to) continue;
+    const long end = p->tape_rows[row_number(level, k, to)];
+    for (long n = p->tape_rows[row_number(level, k, from)]; n < end; ++n)
+      if (p->tape_columns[n] >= box[4] && p->tape_columns[n] < box[5]) tape[p->tape_number[n]] = *(const R *)p->tape_where[n];
+  }
 }
 
 #define ARGUMENTS R *const *base, const R *scalar, long start, long count, const R *amplitude, long amplitude_steps, \
   long sources, const long *rows, const long *where, const R *weight, const long *source, const long *tape_rows, \
-  const long *tape_where, const long *tape_number, const long *columns, R *tape, long taped, const part *work
+  const long *tape_where, const long *tape_number, const long *columns, const long *tape_columns, R *tape, long taped, const part *work
 #define AMPLITUDE(level, step) (amplitude + ((level) * amplitude_steps + (step)) * sources)
 #define TAPE_LAG (REACH - 1) /* after the launches of a level that lag behind */
 
 void run(ARGUMENTS, long tile, long threads) {
-  const struct points points = {rows, where, weight, source, tape_rows, tape_where, tape_number, columns};
+  const struct points points = {rows, where, weight, source, tape_rows, tape_where, tape_number, columns, tape_columns};
   const long halves = LEVELS * count, below = Z0 - REACH, above = Z1 + REACH;
   const long reach = Y1 + REACH + REACH * (halves - 1) + TAPE_LAG, first = Y0 - REACH;
   const long tiles = (reach - first + tile - 1) / tile;
@@ -113,7 +119,7 @@ void run(ARGUMENTS, long tile, long threads) {
 
 /* A turn of a level over the whole box: its launches and injections, its launches with a lag, its tape. */
 void level(ARGUMENTS, long level, long turn) {
-  const struct points points = {rows, where, weight, source, tape_rows, tape_where, tape_number, columns};
+  const struct points points = {rows, where, weight, source, tape_rows, tape_where, tape_number, columns, tape_columns};
   for (long k = Z0 - REACH; k < Z1 + REACH; ++k) {
     if (turn == 2) {
       record(&points, work, level, k, Y0 - REACH, Y1 + REACH, tape + start * taped);

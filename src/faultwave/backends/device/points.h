@@ -14,6 +14,10 @@ KERNEL(256, 1) void record(GLOBAL const R *array, GLOBAL const long *where, GLOB
   const int n = begin + GROUP * 256 + THREAD;
   if (n < end) tape[at + number[n]] = array[where[n]];
 }
+KERNEL(256, 1) void place(GLOBAL R *array, GLOBAL const long *where, GLOBAL const R *list, const int count, const int at) {
+  const int n = GROUP * 256 + THREAD;
+  if (n < count) array[where[n]] = list[at + n];
+}
 /* ``count`` planes of ``high`` by ``wide`` points, with these distances between neighbours, from ``source`` to ``target``. */
 KERNEL(256, 1) void copy(GLOBAL R *array, const long source, const long target, const long deep_step, const long high_step, const long wide_step,
                          const int count, const int high, const int wide) {

@@ -15,7 +15,7 @@ from faultwave.backends.device.target import LINE
 from faultwave.backends.grid import GridArrays, offsets
 from faultwave.backends.numpy.stencil import written
 from faultwave.base.errors import BackendError
-from faultwave.kernels.stencil import REACH, Axis, Box, Launch, Program, Work, check, whole_work
+from faultwave.kernels.stencil import REACH, Axis, Box, Launch, Program, Work, check, inside, whole_work
 
 TAPE_STEPS = 256
 """Steps whose tapes wait on the device for the host."""
@@ -40,7 +40,7 @@ class DeviceStencilRunner:
         self.memory = {group: device.allocate(max(64, s.nbytes)) for group, s in self.arrays.storage.items()}
         self.newer = dict.fromkeys(self.memory, "")  # 'host' or 'device', where only that copy is right
         self.plans, self._launches = self._compile()
-        self.points = self._functions(["inject", "record", "copy", "not_finite"])
+        self.points = self._functions(["inject", "record", "place", "copy", "not_finite"])
         self._scalars = np.array([*program.scalars.values()] or [0.0], dtype).tobytes()
         self._injected = [self._injections(level) for level in range(len(program.levels))]
         self._tapes, self._taped, self._parts = self._tape_lists()
@@ -66,7 +66,8 @@ class DeviceStencilRunner:
         text = resources.files("faultwave.backends.device").joinpath("points.h").read_text()
         return self.device.build(head(self.program, self.arrays, self.device.target) + text, names, None)
 
-    def _upload(self, values: np.ndarray) -> Any:
+    def upload(self, values: np.ndarray) -> Any:
+        """Numbers as memory of the device."""
         values = np.ascontiguousarray(values)
         memory = self.device.allocate(max(64, values.nbytes))
         if values.size:
@@ -93,8 +94,8 @@ class DeviceStencilRunner:
             where, first = np.unique(where[order], return_index=True)
             bounds = np.append(first, len(order)).astype(np.int32)
             result[group] = _Injected(
-                points[order][first], self._upload(where.astype(np.int64)), self._upload(bounds),
-                self._upload(weights[order].astype(self.arrays.dtype)), self._upload(sources[order].astype(np.int32)),
+                points[order][first], self.upload(where.astype(np.int64)), self.upload(bounds),
+                self.upload(weights[order].astype(self.arrays.dtype)), self.upload(sources[order].astype(np.int32)),
             )  # fmt: skip
         return result
 
@@ -106,14 +107,14 @@ class DeviceStencilRunner:
             parts.append((at, at + len(t.points)))
             at += len(t.points)
             group = self.arrays.group[t.array]
-            levels[t.level].setdefault(group, []).append((self._elements(t.array, t.points), numbers))
+            levels[t.level].setdefault(group, []).append((self._elements(t.array, t.points), numbers, t.points))
         made: list[dict[str, _Taped]] = []
         for level in levels:
             made.append({})
             for group, listed in level.items():
-                where, numbers = (np.concatenate(p) for p in zip(*listed, strict=True))
+                where, numbers, points = (np.concatenate(p) for p in zip(*listed, strict=True))
                 made[-1][group] = _Taped(
-                    len(where), self._upload(where.astype(np.int64)), self._upload(numbers.astype(np.int32))
+                    points, self.upload(where.astype(np.int64)), self.upload(numbers.astype(np.int32))
                 )
         return made, at, parts
 
@@ -141,15 +142,18 @@ class DeviceStencilRunner:
     def finite(self, names: Iterable[str]) -> bool:
         """Whether all numbers of the groups of these arrays are finite."""
         told = np.zeros(1, np.int32)
-        flag = self._upload(told)
+        flag = self.upload(told)
         for group in {self.arrays.group[n] for n in names}:
-            self._send(group)
+            self.send(group)
             storage = self.arrays.storage[group]
             groups = max(1, min(1024, -(-storage.size // THREADS)))
             numbers = [np.int64(storage.size), np.int32(groups * THREADS)]
             self.device.launch(self.points["not_finite"], groups, THREADS, [self.memory[group], flag, *numbers])
         self.device.download(flag, told)
         return not told[0]
+
+    def pieces(self, listed: Sequence[tuple[str, Box]]) -> DevicePieces:
+        return DevicePieces(self, listed)
 
     @property
     def nbytes(self) -> int:
@@ -163,7 +167,7 @@ class DeviceStencilRunner:
     def run(self, steps: int, amplitudes: np.ndarray, work: Work | None = None) -> list[np.ndarray]:
         tape = np.zeros((steps, self._taped), self.arrays.dtype)
         for group in self.memory:
-            self._send(group)
+            self.send(group)
         for first in range(0, steps, TAPE_STEPS):
             count = min(TAPE_STEPS, steps - first)
             self._run(amplitudes[:, first : first + count], tape[first : first + count], work)
@@ -173,7 +177,8 @@ class DeviceStencilRunner:
                     self.newer[self.arrays.group[name]] = "device"
         return [tape[:, a:b] for a, b in self._parts]
 
-    def _send(self, group: str) -> None:
+    def send(self, group: str) -> None:
+        """Bring the device's copy of a group of arrays up to date."""
         if self.newer[group] == "host":
             self.device.upload(self.memory[group], self.arrays.storage[group])
             self.newer[group] = ""
@@ -181,8 +186,8 @@ class DeviceStencilRunner:
     def _run(self, amplitudes: np.ndarray, tape: np.ndarray, work: Work | None) -> None:
         """Some steps, whose tapes come back together."""
         steps = amplitudes.shape[1]
-        given = self._upload(amplitudes.astype(self.arrays.dtype))
-        taken = self._upload(tape) if tape.size else None
+        given = self.upload(amplitudes.astype(self.arrays.dtype))
+        taken = self.upload(tape) if tape.size else None
         every = [whole_work(self.program, level) for level in range(len(self.program.levels))]
         for step in range(steps):
             for number, level in enumerate(self.program.levels):
@@ -197,8 +202,8 @@ class DeviceStencilRunner:
                         self._inject(number, given, at, boxes[-2] if work else None)
                     for axis in self.program.periodic:
                         self._wrap(level, axis)
-                if taken is not None and boxes[-1]:
-                    self._record(number, taken, step)
+                if taken is not None:
+                    self._record(number, taken, step, boxes[-1] if work else None)
         if taken is not None:
             self.device.download(taken, tape)
         else:
@@ -216,7 +221,7 @@ class DeviceStencilRunner:
 
     def _inject(self, level: int, amplitudes: Any, at: int, boxes: Sequence[Box] | None) -> None:
         for group, x in self._injected[level].items():
-            for begin, end in [(0, len(x.points))] if boxes is None else x.within(boxes):
+            for begin, end in [(0, len(x.points))] if boxes is None else _runs(x.points, boxes):
                 lists = [x.where, x.first, x.weight, x.source]
                 numbers = [np.int32(n) for n in (begin, end, at)]
                 groups = -(-(end - begin) // THREADS)
@@ -224,11 +229,12 @@ class DeviceStencilRunner:
                     self.points["inject"], groups, THREADS, [self.memory[group], *lists, amplitudes, *numbers]
                 )
 
-    def _record(self, level: int, tape: Any, step: int) -> None:
+    def _record(self, level: int, tape: Any, step: int, boxes: Sequence[Box] | None) -> None:
         for group, x in self._tapes[level].items():
-            numbers = [np.int32(0), np.int32(x.count), np.int64(step * self._taped)]
-            arguments = [self.memory[group], x.where, x.number, tape, *numbers]
-            self.device.launch(self.points["record"], -(-x.count // THREADS), THREADS, arguments)
+            for begin, end in [(0, len(x.points))] if boxes is None else _runs(x.points, boxes):
+                numbers = [np.int32(begin), np.int32(end), np.int64(step * self._taped)]
+                arguments = [self.memory[group], x.where, x.number, tape, *numbers]
+                self.device.launch(self.points["record"], -(-(end - begin) // THREADS), THREADS, arguments)
 
     def _wrap(self, level: Sequence[Launch], axis: Axis) -> None:
         """Copy the far ends of all arrays with a halo that a level writes into it, along one axis."""
@@ -256,22 +262,63 @@ class _Injected:
     def __init__(self, points: np.ndarray, where: Any, first: Any, weight: Any, source: Any):
         self.points, self.where, self.first, self.weight, self.source = points, where, first, weight, source
 
-    def within(self, boxes: Sequence[Box]) -> list[tuple[int, int]]:
-        """Runs of points [begin, end) that lie in one of the boxes."""
-        inside = np.zeros(len(self.points), bool)
-        for box in boxes:
-            inside |= ((self.points >= box.lo) & (self.points < box.hi)).all(1)
-        runs, at = [], 0
-        for value, run in itertools.groupby(inside):
-            length = len(list(run))
-            runs += [(at, at + length)] if value else []
-            at += length
-        return runs
-
 
 class _Taped:
-    def __init__(self, count: int, where: Any, number: Any):
-        self.count, self.where, self.number = count, where, number
+    def __init__(self, points: np.ndarray, where: Any, number: Any):
+        self.points, self.where, self.number = points, where, number
+
+
+def _runs(points: np.ndarray, boxes: Sequence[Box]) -> list[tuple[int, int]]:
+    """Runs of points [begin, end) that lie in one of the boxes."""
+    runs, at = [], 0
+    for value, run in itertools.groupby(inside(points, boxes)):
+        length = len(list(run))
+        runs += [(at, at + length)] if value else []
+        at += length
+    return runs
+
+
+class DevicePieces:
+    """Boxes of arrays on a device: listed there once, gathered there, and only they cross over."""
+
+    def __init__(self, runner: DeviceStencilRunner, listed: Sequence[tuple[str, Box]]):
+        self.runner, self.parts = runner, list[tuple[str, Any, int, int]]()
+        at = 0
+        for name, box in listed:
+            grid = np.meshgrid(*(np.arange(a, b) for a, b in zip(box.lo, box.hi, strict=True)), indexing="ij")
+            points = np.stack(grid, -1).reshape(-1, 3)
+            s = runner.arrays.strides[name]
+            where = points @ np.array([s.plane, s.row, 1]) + runner.arrays.origin[name]
+            self.parts.append((runner.arrays.group[name], runner.upload(where.astype(np.int64)), len(points), at))
+            at += len(points)
+        self.size = at
+        self.numbers = runner.upload(np.arange(max([p[2] for p in self.parts], default=1), dtype=np.int32))
+        self.list = runner.device.allocate(max(64, at * runner.arrays.dtype.itemsize))
+
+    def pack(self, into: np.ndarray) -> None:
+        device, functions = self.runner.device, self.runner.points
+        for group, where, count, at in self.parts:
+            self.runner.send(group)
+            arguments = [
+                self.runner.memory[group],
+                where,
+                self.numbers,
+                self.list,
+                np.int32(0),
+                np.int32(count),
+                np.int64(at),
+            ]
+            device.launch(functions["record"], -(-count // THREADS), THREADS, arguments)
+        device.download(self.list, into)
+
+    def unpack(self, values: np.ndarray) -> None:
+        device, functions = self.runner.device, self.runner.points
+        device.upload(self.list, np.ascontiguousarray(values))
+        for group, where, count, at in self.parts:
+            self.runner.send(group)
+            arguments = [self.runner.memory[group], where, self.list, np.int32(count), np.int32(at)]
+            device.launch(functions["place"], -(-count // THREADS), THREADS, arguments)
+            self.runner.newer[group] = "device"
 
 
 __all__ = ["DeviceStencilRunner"]

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.backends.grid import GridArrays, offsets, wrap_axis
-from faultwave.kernels.stencil import REACH, Axis, Box, Launch, Layout, Program, Work, check, record, whole_work
+from faultwave.backends.grid import GridArrays, HostPieces, offsets, wrap_axis
+from faultwave.kernels.stencil import REACH, Axis, Box, Launch, Layout, Program, Work, check, inside, record, whole_work
 
 
 class _Slices:
@@ -63,6 +63,9 @@ class StencilRunner:
     def values(self, name: str, halo: int = 0) -> np.ndarray:
         return self.arrays.view(name, halo)
 
+    def pieces(self, listed: Sequence[tuple[str, Box]]) -> HostPieces:
+        return HostPieces(self.arrays, listed)
+
     def finite(self, names: Iterable[str]) -> bool:
         return self.arrays.finite(names)
 
@@ -90,9 +93,9 @@ class StencilRunner:
                     for axis in program.periodic:
                         self._wrap(level, axis)
                 for tape, listed in zip(tapes, program.tapes, strict=True):
-                    if listed.level == number and boxes[-1]:
-                        view = self.view(listed.array, REACH)
-                        tape[step] = view[offsets(program.arrays, listed.array, listed.points, view)]
+                    if listed.level == number:
+                        view, taken = self.view(listed.array, REACH), inside(listed.points, boxes[-1])
+                        tape[step, taken] = view[offsets(program.arrays, listed.array, listed.points[taken], view)]
         return tapes
 
     def _launch(self, launch: Launch) -> None:
@@ -107,9 +110,7 @@ class StencilRunner:
         for i in self.program.injections:
             if i.level == level:
                 view = self.view(i.array, REACH)
-                acting = np.zeros(len(i.points), bool)
-                for box in boxes:
-                    acting |= ((i.points >= box.lo) & (i.points < box.hi)).all(1)
+                acting = inside(i.points, boxes)
                 index = offsets(self.program.arrays, i.array, i.points[acting], view)
                 strength = i.weights.astype(view.dtype) * amplitude.astype(view.dtype)[i.sources]
                 np.add.at(view, index, strength[acting])

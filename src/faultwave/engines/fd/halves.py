@@ -7,7 +7,7 @@ space: means over a few points keep six digits or more, and waves, which feel me
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,12 +29,12 @@ class Units:
     @classmethod
     def fitting(cls, coefficients: Mapping[str, np.ndarray]) -> Units:
         """Units in which the largest of each kind lies between 2^14 and 2^15."""
-        largest = {"b": 0.0, "m": 0.0}
-        for name, values in coefficients.items():
-            kind = kind_of(name)
-            if kind:
-                largest[kind] = max(largest[kind], float(np.abs(values).max()))
-        b, m = (float(2.0 ** (np.frexp(v)[1] - 15)) if v else 1.0 for v in largest.values())
+        return cls.holding(*largest(coefficients))
+
+    @classmethod
+    def holding(cls, buoyancy: float, modulus: float) -> Units:
+        """Units for coefficients up to these."""
+        b, m = (float(2.0 ** (np.frexp(v)[1] - 15)) if v else 1.0 for v in (buoyancy, modulus))
         return cls(b, m)
 
     def of(self, name: str) -> float:
@@ -50,8 +50,19 @@ def kind_of(name: str) -> str:
     return "b" if name.startswith("b_") else "m" if name.startswith("mu") or name == "lam" else ""
 
 
-def spread_rounding(values: np.ndarray, first: tuple[int, int, int], pattern: int) -> np.ndarray:
-    """``values`` (nz, ny, nx), whose point (0, 0, 0) is number ``first`` of the grid, as halves; exact ones stay.
+def largest(coefficients: Mapping[str, np.ndarray]) -> tuple[float, float]:
+    """Of all buoyancies and of all moduli."""
+    found = {"b": 0.0, "m": 0.0}
+    for name, values in coefficients.items():
+        kind = kind_of(name)
+        if kind:
+            found[kind] = max(found[kind], float(np.abs(values).max()))
+    return found["b"], found["m"]
+
+
+def spread_rounding(values: np.ndarray, first: Sequence[int | np.ndarray], pattern: int) -> np.ndarray:
+    """``values`` (nz, ny, nx), whose point (0, 0, 0) is number ``first`` of the grid, as halves; exact ones stay. ``first`` may give the
+    numbers of all points along an axis instead.
 
     ``pattern`` tells arrays apart that shall not be rounded alike.
     """
@@ -59,6 +70,6 @@ def spread_rounding(values: np.ndarray, first: tuple[int, int, int], pattern: in
     step = np.ldexp(1.0, np.maximum(np.frexp(x)[1] - HALF_BITS, _SMALLEST))
     threshold = np.full((1, 1, 1), 0.6180339887 * pattern)
     for axis, (start, count, slope) in enumerate(zip(first, x.shape, _STEPS, strict=True)):
-        line = slope * (start + np.arange(count))
+        line = slope * (start if isinstance(start, np.ndarray) else start + np.arange(count))
         threshold = threshold + line.reshape([-1 if k == axis else 1 for k in range(3)])
     return (np.floor(x / step + threshold % 1.0) * step).astype(np.float16)

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.engines.fd.grid import Grid
-from faultwave.engines.fd.program import VELOCITY_LEVEL, Observer
+from faultwave.engines.fd.program import VELOCITY_LEVEL, Observer, above
 from faultwave.kernels import math
 from faultwave.kernels.stencil import Box, Launch, Layout, Point, Stencil
 
@@ -30,15 +29,10 @@ BEHIND = 2
 """Rows that the surface stays behind: it reads one row ahead what lags by one."""
 
 
-def plane(grid: Grid) -> Box:
-    """The surface's place in the arrays: the plane above the last one."""
-    nz, ny, nx = grid.shape
-    return Box((nz, 0, 0), (nz + 1, ny, nx))
-
-
-def motion(grid: Grid, step: float) -> Observer:
-    """Velocity v1 v2 v3, displacement u1 u2 u3, acceleration a1 a2 a3 and the largest horizontal speed PGV."""
-    box = plane(grid)
+def motion(points: Box, step: float) -> Observer:
+    """Of the surface above a box of points: velocity v1 v2 v3, displacement u1 u2 u3, acceleration a1 a2 a3 and the largest horizontal
+    speed PGV."""
+    box = above(points)
 
     def function(p: Point) -> dict[str, Any]:
         def at_surface(name: str, **more: int) -> Any:
@@ -81,9 +75,9 @@ def peak(name: str, angle: int) -> str:
     return f"{name}_{angle}"
 
 
-def intensity(grid: Grid, step: float, asked: Intensity) -> list[Observer]:
+def intensity(points: Box, step: float, asked: Intensity) -> list[Observer]:
     """Peaks in every direction, oscillators and the integral of squared horizontal acceleration; after ``motion``."""
-    box = plane(grid)
+    box = above(points)
     observers = [
         _peaks(box, "PGA", "surface_a"),
         _peaks(box, "PGV", "surface_v"),

@@ -8,12 +8,13 @@ material is sampled at one or more points along each axis.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from faultwave.engines.fd.grid import Grid
+from faultwave.kernels.stencil import Box
 from faultwave.media.attenuation import ORDER, Relaxation
 from faultwave.media.field import Field, axes_of
 from faultwave.media.homogenise import at_points
@@ -49,21 +50,26 @@ class Medium:
 
 def effective_medium(
     field: Field, grid: Grid, lower: np.ndarray, upper: np.ndarray, relaxation: Relaxation | None, dtype: type,
-    limit: float = 0.0,
+    limit: float = 0.0, box: Box | None = None,
 ) -> Medium:  # fmt: skip
-    """Coefficients of a grid. Outside of [lower, upper] (3,) [m], in absorbing layers, the material is that of the edge.
+    """Coefficients of a grid, or of a box of it. Outside of [lower, upper] (3,) [m], in absorbing layers, the material is that of the edge.
 
     ``limit``: S speeds below it are counted. Raises InputError as ``media.homogenise.at_points`` does: with coordinates, for
     values that are missing, not finite or not positive.
     """
     axes = axes_of(field)
     slices = axes | {"z"} if relaxation else axes  # mechanisms alternate, so that defects differ from plane to plane
-    nz, ny, nx = (n if a in slices else 1 for n, a in zip(grid.shape, "zyx", strict=True))
+    box = box or grid.box
+    lo, hi = (
+        tuple(v if a in slices else end for v, a in zip(c, "zyx", strict=True)) for end, c in ((0, box.lo), (1, box.hi))
+    )
+    whole_axes = tuple(a in slices for a in "zyx")
     parts: list[dict[str, np.ndarray]] = []
     fastest, slowest, place, slow, sampled = 0.0, np.inf, (np.nan, np.nan, np.nan), 0, 0
     samples = SAMPLES[len(axes)]
-    for first, last in _slabs(nz):
-        lattice, points = _sample(field, grid, (first, last), (nz, ny, nx), lower, upper, relaxation, samples)
+    for first, last in _slabs(lo[0], hi[0]):
+        part = Box((first, lo[1], lo[2]), (last, hi[1], hi[2]))
+        lattice, points = _sample(field, grid, part, whole_axes, lower, upper, relaxation, samples)
         p_modulus, mu, rho = lattice["lambda"] + 2 * lattice["mu"], lattice["mu"], lattice["rho"]
         fastest = max(fastest, float(np.sqrt((p_modulus / rho).max())))
         with np.errstate(divide="ignore"):
@@ -73,31 +79,25 @@ def effective_medium(
             slowest = float(shear.min())
             x, y, z = points.reshape(-1, 3)[int(np.argmin(shear))]
             place = (float(x), float(y), float(z))
-        parts.append(_coefficients(lattice, last - first, first, grid, relaxation, dtype, samples))
+        parts.append(_coefficients(lattice, Box((first, *box.lo[1:]), (last, *box.hi[1:])), relaxation, dtype, samples))
     names = parts[0].keys()
     whole = {name: np.concatenate([p[name] for p in parts]) for name in names}
     return Medium(whole, fastest, slowest, place, slow / sampled)
 
 
-def _slabs(nz: int) -> Iterator[tuple[int, int]]:
-    return ((first, min(first + PLANES, nz)) for first in range(0, nz, PLANES))
+def _slabs(low: int, high: int) -> Iterator[tuple[int, int]]:
+    return ((first, min(first + PLANES, high)) for first in range(low, high, PLANES))
 
 
 def _sample(
-    field: Field, grid: Grid, planes: tuple[int, int], shape: tuple[int, int, int], lower: np.ndarray, upper: np.ndarray,
+    field: Field, grid: Grid, box: Box, varying: Sequence[bool], lower: np.ndarray, upper: np.ndarray,
     relaxation: Relaxation | None, samples: int,
 ) -> tuple[dict[str, np.ndarray], np.ndarray]:  # fmt: skip
     """Unrelaxed moduli and density, ``samples`` in each half of a cell and those of one more half beyond the last, all axes."""
-    counts = [planes[1] - planes[0], *shape[1:]]
     coordinates = []
-    for k, (count, full) in enumerate(zip(counts, grid.shape, strict=True)):
-        start = planes[0] if k == 0 else 0
+    for k, (first, last, full) in enumerate(zip(box.lo, box.hi, grid.shape, strict=True)):
         n = 2 * samples
-        steps = (
-            np.arange(n * start, n * (start + count) + samples)
-            if shape[k] > 1 or full == 1
-            else np.array([samples * full])
-        )
+        steps = np.arange(n * first, n * last + samples) if varying[k] or full == 1 else np.array([samples * full])
         steps = np.minimum(steps, n * full - 1)  # beyond the last cell: the same again
         x = grid.lower[2 - k] + grid.spacing / n * (steps + 0.5)
         coordinates.append(np.clip(x, lower[2 - k], upper[2 - k]))
@@ -135,9 +135,8 @@ def _means(a: np.ndarray, half: tuple[int, int, int], samples: int, harmonic: st
 
 
 def _coefficients(
-    lattice: dict[str, np.ndarray], planes: int, first: int, grid: Grid, relaxation: Relaxation | None, dtype: type,
-    samples: int,
-) -> dict[str, np.ndarray]:  # fmt: skip
+    lattice: dict[str, np.ndarray], box: Box, relaxation: Relaxation | None, dtype: type, samples: int
+) -> dict[str, np.ndarray]:
     rho, mu = lattice["rho"], lattice["mu"]
     bulk = lattice["lambda"] + 2.0 / 3.0 * mu
     result = {name: 1.0 / _means(rho, half, samples) for name, half in KINDS.items() if name[0] == "b"}
@@ -149,9 +148,7 @@ def _coefficients(
     p_modulus = sum(_means(lattice["lambda"] + 2 * mu, (0, 0, 0), samples, axis) for axis in "xyz") / 3
     result |= {"lam": lam, "mu2": np.where(centre > 0, p_modulus - lam, 0.0)}  # mixed with a fluid: a fluid
     if relaxation:
-        k, j, i = np.meshgrid(
-            np.arange(first, first + planes) % 2, *(np.arange(n) % 2 for n in grid.shape[1:]), indexing="ij"
-        )
+        k, j, i = np.meshgrid(*(np.arange(a, b) % 2 for a, b in zip(box.lo, box.hi, strict=True)), indexing="ij")
         mechanism = ORDER[4 * k + 2 * j + i]
         for name, q in (("defect_p", "Qp"), ("defect_s", "Qs")):
             mean = _means(lattice[q], (0, 0, 0), samples, "xyz")

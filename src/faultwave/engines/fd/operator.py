@@ -3,62 +3,141 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from faultwave import backends
+from faultwave.comm import World
+from faultwave.comm.halo import Halo
 from faultwave.engines.fd.grid import HALF
 from faultwave.engines.fd.halves import Units, spread_rounding
 from faultwave.engines.fd.media import Medium
+from faultwave.engines.fd.parts import DIRECTIONS, Part, whole
 from faultwave.engines.fd.points import RECORDED, Sampler, Sources, StrainSampler
 from faultwave.engines.fd.program import Observer, Scheme, build_program, profiles
+from faultwave.engines.fd.shared import SharedSampler
 from faultwave.engines.fd.stencils import FIELDS, VELOCITY
+from faultwave.kernels.overlap import Reach, works
+from faultwave.kernels.stencil import Program, Runner, Work
 from faultwave.laws import Law
 from faultwave.media.attenuation import Relaxation
 
+AnySampler = Sampler | StrainSampler | SharedSampler
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A grid that several processes share: the part of this one, units that suit all, and how overlaps travel (``numerics.halo``)."""
+
+    world: World
+    part: Part
+    units: Units
+    halo: str
+    reach: Reach  # of the whole grid's program, for as many steps as the part takes between two exchanges
+
+
+class Overlap:
+    """Steps of a part: what it can do while messages travel, then the rest."""
+
+    def __init__(self, shared: Shared, program: Program, runner: Runner, precision: str):
+        self.shared, self.program, self.runner = shared, program, runner
+        self.works: dict[int, tuple[Work | None, Work]] = {}
+        listed = []
+        for rank, direction, out, into in shared.part.told(program, shared.reach.depth):
+            if out or into:
+                opposite = len(DIRECTIONS) - 1 - direction
+                listed.append((rank, direction, opposite, runner.pieces(out), runner.pieces(into)))
+        dtype = np.float32 if precision == "single" else np.float64
+        self.halo = Halo(shared.world, listed, dtype, shared.halo)
+
+    def run(self, steps: int, amplitudes: np.ndarray) -> list[np.ndarray]:
+        parts: list[list[np.ndarray]] = []
+        for first in range(0, steps, self.shared.part.steps):
+            count = min(self.shared.part.steps, steps - first)
+            before, after = self._works(count)
+            given = amplitudes[:, first : first + count]
+            self.halo.start()
+            ahead = self.runner.run(count, given, before) if before is not None else None
+            self.halo.finish()
+            tapes = self.runner.run(count, given, after)
+            parts.append([a + b for a, b in zip(ahead, tapes, strict=True)] if ahead else tapes)
+        return [np.concatenate(tape) for tape in zip(*parts, strict=True)]
+
+    def _works(self, count: int) -> tuple[Work | None, Work]:
+        if count not in self.works:
+            found = self.shared.reach.last(count, len(self.program.levels))
+            self.works[count] = works(self.program, self.shared.part.owned, found)
+        return self.works[count]
+
 
 class Operator:
-    """Velocities at (n - 1/2) dt and stresses at n dt after n ``steps``."""
+    """Velocities at (n - 1/2) dt and stresses at n dt after n ``steps``; of a whole grid, or of the part of one process."""
 
     def __init__(
-        self, scheme: Scheme, medium: Medium, relaxation: Relaxation | None, sources: Sources, sampler: Sampler | StrainSampler | None,
-        backend: str, precision: str, threads: int | None, observers: Sequence[Observer] = (),
+        self, scheme: Scheme, medium: Medium, relaxation: Relaxation | None, sources: Sources, sampler: AnySampler | None,
+        backend: str, precision: str, threads: int | None, observers: Sequence[Observer] = (), shared: Shared | None = None,
     ):  # fmt: skip
         self.scheme, self.sources, self.sampler, self.steps = scheme, sources, sampler, 0
-        self.units = Units.fitting(medium.coefficients) if precision == "single" else Units()
-        program = build_program(scheme, sources.injections, sampler.tapes if sampler else (), observers, self.units)
+        self.shared, self.part = shared, shared.part if shared else whole(scheme.grid)
+        self.box = self.part.box
+        units = shared.units if shared else Units.fitting(medium.coefficients)
+        self.units = units if precision == "single" else Units()
+        program = build_program(
+            scheme,
+            sources.injections,
+            sampler.tapes if sampler else (),
+            observers,
+            self.units,
+            self.box if shared else None,
+        )
         self.runner = backends.make_stencils(backend, program, precision, threads)
         for number, (name, values) in enumerate(medium.coefficients.items()):
             self._fill(name, np.asarray(values), number)
         for name, values in profiles(scheme).items():
-            self.runner.view(name)[...] = values
-        if scheme.free_surface:
+            if name in program.arrays:
+                self.runner.view(name)[...] = values
+        if "surface_ratio" in program.arrays:
             lam, mu2 = (self.runner.view(n)[-1].astype(float) for n in ("lam", "mu2"))
             self.runner.view("surface_ratio")[0] = lam / (lam + mu2)
             for name in ("mu_xz", "mu_yz"):
                 self.runner.view(name)[-1] = 0.0  # no shear traction on the surface
         if relaxation is not None:
             self._memory_coefficients(relaxation)
+        self.overlap = Overlap(shared, program, self.runner, precision) if shared else None
 
     def _fill(self, name: str, values: np.ndarray, number: int) -> None:
         view, unit = self.runner.view(name), self.units.of(name)
-        whole = np.broadcast_to(values, view.shape)
+        full = np.broadcast_to(values, view.shape)
         if view.dtype != np.float16:
-            view[...] = whole / unit
+            view[...] = full / unit
             return
-        for k in range(len(whole)):
-            view[k] = spread_rounding(whole[k : k + 1] / unit, (k, 0, 0), number)[0]
+        z, y, x = (
+            np.arange(a, b) % n for a, b, n in zip(self.box.lo, self.box.hi, self.scheme.grid.shape, strict=True)
+        )
+        for k in range(len(full)):
+            view[k] = spread_rounding(full[k : k + 1] / unit, (z[k : k + 1], y, x), number)[0]
+
+    def refresh(self) -> None:
+        """Bring what overlaps other parts up to now; all processes do so at once."""
+        if self.overlap:
+            self.overlap.halo.start()
+            self.overlap.halo.finish()
+
+    def values(self, name: str) -> np.ndarray:
+        """What this process owns of an array, to be read only."""
+        return self.runner.values(name)[self.part.own]
 
     def coefficient(self, name: str) -> np.ndarray:
         """A coefficient as it is computed with (nz, ny, nx), in SI units."""
-        return self.runner.values(name).astype(float) * self.units.of(name)
+        return self.values(name).astype(float) * self.units.of(name)
 
     def _memory_coefficients(self, relaxation: Relaxation) -> None:
         """r' = A r - B (...): Crank-Nicolson of tau r_t + r = -(defect) (strain rate), with r halved (Day & Bradley 2001)."""
         from faultwave.media.attenuation import ORDER
 
         tau = relaxation.spectrum.times[ORDER].reshape(2, 2, 2)
-        tau = tau[:, :, np.arange(self.scheme.grid.shape[2]) % 2] / self.scheme.step
+        tau = tau[:, :, np.arange(self.box.lo[2], self.box.hi[2]) % 2] / self.scheme.step
         self.runner.view("A")[...] = (tau - 0.5) / (tau + 0.5)
         self.runner.view("B")[...] = 0.5 / (tau + 0.5)
 
@@ -68,41 +147,62 @@ class Operator:
         return self.steps * self.scheme.step
 
     def advance(self, steps: int) -> np.ndarray | None:
-        """Take ``steps``; what the receivers saw after each, (steps, receivers, 1 or 4, 9): velocities half a step earlier."""
-        tapes = self.runner.run(steps, self.sources.amplitudes(self.steps, steps))
+        """Take ``steps``; what the receivers saw after each, (steps, receivers, 1 or 4, 9): velocities half a step earlier.
+
+        Processes that share a grid take as many at once.
+        """
+        amplitudes = self.sources.amplitudes(self.steps, steps)
+        tapes = self.overlap.run(steps, amplitudes) if self.overlap else self.runner.run(steps, amplitudes)
         self.steps += steps
         return self.sampler.values(tapes) if self.sampler else None
+
+    def places(self, name: str) -> np.ndarray:
+        """Places (nz, ny, nx, 3) [m] of a quantity, of the points this process owns."""
+        owned, start, h = self.part.owned.box, self.scheme.grid.origin(name), self.scheme.grid.spacing
+        axes = [start[2 - k] + h * np.arange(owned.lo[k], owned.hi[k]) for k in range(3)]
+        z, y, x = np.meshgrid(*axes, indexing="ij")
+        return np.stack([x, y, z], -1)
 
     def set_state(self, state: Callable[[np.ndarray, float], np.ndarray]) -> None:
         """Start from state(points (n, 3), time) -> (n, 9), velocities half a step before now."""
         for column, name in enumerate(RECORDED):
             when = self.time - 0.5 * self.scheme.step if name in VELOCITY else self.time
-            places = self.scheme.grid.places(name)
+            places = self.places(name)
             values = state(places.reshape(-1, 3), when)[:, column]
-            self.runner.view(name)[...] = values.reshape(places.shape[:3])
+            self.runner.view(name)[self.part.own] = values.reshape(places.shape[:3])
+        self._wrap()
+
+    def restored(self) -> None:
+        """Arrays were filled from outside: make ends of periodic axes meet."""
         self._wrap()
 
     def _wrap(self) -> None:
         from faultwave.backends.grid import wrap_axis
 
-        for name in FIELDS:
+        for name in FIELDS if self.shared is None else ():
             for axis in self.scheme.periodic:
                 wrap_axis(self.runner.view(name, 2), "zyx".index(axis))
 
     def finite(self) -> bool:
         """Whether the velocities are numbers; one that is not spreads to all of them soon."""
-        return self.runner.finite(VELOCITY)
+        here = self.runner.finite(VELOCITY)
+        return not self.shared.world.any(not here) if self.shared else here
 
     def error(self, solution: Callable[[np.ndarray, float], np.ndarray]) -> np.ndarray:
         """Relative L2 error (9,) against solution(points, time), each quantity at its own places and time."""
-        result = np.zeros(len(RECORDED))
+        sums = np.zeros((2, len(RECORDED)))
         for column, name in enumerate(RECORDED):
             when = self.time - 0.5 * self.scheme.step if name in VELOCITY else self.time
-            places = self.scheme.grid.places(name)
+            places = self.places(name)
             exact = solution(places.reshape(-1, 3), when)[:, column].reshape(places.shape[:3])
-            mine = self.runner.values(name).astype(float)
-            result[column] = np.sqrt(((mine - exact) ** 2).sum() / max((exact**2).sum(), 1e-300))
-        return result
+            mine = self.values(name).astype(float)
+            sums[:, column] = ((mine - exact) ** 2).sum(), (exact**2).sum()
+        sums = self._total(sums)
+        return np.asarray(np.sqrt(sums[0] / np.maximum(sums[1], 1e-300)))
+
+    def _total(self, sums: np.ndarray) -> np.ndarray:
+        """Sums over all processes."""
+        return np.asarray(self.shared.world.total(sums)) if self.shared else sums
 
     def energies(self, law: Law) -> dict[str, float]:
         """Strain energy of the stresses now and kinetic energy half a step before, of the box without layers' distinction.
@@ -112,7 +212,7 @@ class Operator:
         h3 = self.scheme.grid.spacing**3
 
         def v(name: str) -> np.ndarray:
-            return self.runner.values(name)
+            return self.values(name)
 
         def c(name: str, k: int) -> np.ndarray:
             return np.asarray(v(name)[k], float) * self.units.of(name)
@@ -124,7 +224,7 @@ class Operator:
             "momentumY": 0.0,
             "momentumZ": 0.0,
         }
-        for k in range(self.scheme.grid.shape[0]):
+        for k in range(self.part.owned.box.shape[0]):
             for name, axis in VELOCITY.items():
                 speed, rho = v(name)[k].astype(float), 1.0 / c(f"b_{axis}", k)
                 total["elastic_kinetic_energy"] += 0.5 * h3 * float((rho * speed * speed).sum())
@@ -142,11 +242,11 @@ class Operator:
                 total["elastic_energy"] += (
                     0.5 * h3 * float(np.where(mu > 0, s * s / np.where(mu > 0, mu, 1.0), 0.0).sum())
                 )
-        return total
+        return dict(zip(total, self._total(np.array(list(total.values()))).tolist(), strict=True))
 
     def nbytes(self) -> int:
         """Memory of all arrays."""
         return self.runner.nbytes
 
 
-__all__ = ["HALF", "Operator"]
+__all__ = ["HALF", "Operator", "Shared"]

@@ -10,7 +10,7 @@ import numpy as np
 from faultwave.engines.fd.grid import HALF, Grid
 from faultwave.engines.fd.program import STRESS_LEVEL, VELOCITY_LEVEL, Scheme
 from faultwave.engines.fd.stencils import C1, C2, NORMAL, STRAINS, VELOCITY
-from faultwave.kernels.stencil import Injection, Tape
+from faultwave.kernels.stencil import Box, Injection, Tape
 from faultwave.sources.point import PointSource
 
 BLOCK = 512  # steps whose amplitudes are computed together
@@ -75,10 +75,10 @@ def stencils_at(scheme: Scheme, name: str, points: np.ndarray, ghosts: bool) -> 
     vx, vy, vz = value
 
     def product(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        return np.einsum("nz,ny,nx->nzyx", z, y, x).reshape(len(points), -1)
+        return np.einsum("nz,ny,nx->nzyx", z, y, x).reshape(len(points), POINTS**3)
 
     return Stencils(
-        np.stack(places, -1).reshape(len(points), -1, 3),
+        np.stack(places, -1).reshape(len(points), POINTS**3, 3),
         product(vx, vy, vz),
         np.stack([product(slope[0], vy, vz), product(vx, slope[1], vz), product(vx, vy, slope[2])], 1),
     )
@@ -92,10 +92,16 @@ class Sources:
     """
 
     def __init__(
-        self, scheme: Scheme, sources: Sequence[PointSource], moduli: np.ndarray, coefficients: Mapping[str, np.ndarray]
-    ):
-        """``moduli`` (n, 2): lambda and mu at each source, for those given by slip; ``coefficients``: the medium's."""
-        self.scheme, self.sources = scheme, tuple(sources)
+        self, scheme: Scheme, sources: Sequence[PointSource], moduli: np.ndarray, coefficients: Mapping[str, np.ndarray],
+        box: Box | None = None,
+    ):  # fmt: skip
+        """``moduli`` (n, 2): lambda and mu at each source, for those given by slip; ``coefficients``: the medium's. ``box``: of all they
+        do, only what is done to its points, whose coefficients are given."""
+        self.scheme, self.box = scheme, box or scheme.grid.box
+        if box is not None and len(sources):
+            near = _near(scheme, box, np.array([s.location for s in sources], float).reshape(-1, 3))
+            sources, moduli = [s for s, n in zip(sources, near, strict=True) if n], moduli[near]
+        self.sources = tuple(sources)
         self.injections: list[Injection] = []
         self._kept: dict[int, np.ndarray] = {}
         if not self.sources:
@@ -107,7 +113,7 @@ class Sources:
         for column, name in enumerate(MOMENT):
             self._add(name, STRESS_LEVEL, points, -scale * moments[:, column])
         for column, name in enumerate(VELOCITY):
-            buoyancy = np.broadcast_to(coefficients[f"b_{VELOCITY[name]}"], scheme.grid.shape)
+            buoyancy = np.broadcast_to(coefficients[f"b_{VELOCITY[name]}"], self.box.shape)
             self._add(name, VELOCITY_LEVEL, points, scale * forces[:, column], buoyancy)
 
     def _add(
@@ -117,14 +123,14 @@ class Sources:
         if not len(acting):
             return
         s = stencils_at(self.scheme, name, points[acting], False)
-        weights = s.value * strength[acting, None]
-        if factor is not None:
-            weights *= factor[tuple(s.points.T)].T
-        some = weights.reshape(-1) != 0
+        weights = (s.value * strength[acting, None]).reshape(-1)
         numbers = np.repeat(acting, s.value.shape[1])
-        self.injections.append(
-            Injection(level, name, s.points.reshape(-1, 3)[some], weights.reshape(-1)[some], numbers[some])
-        )
+        which, places = images(self.scheme, self.box, s.points.reshape(-1, 3))
+        weights, numbers = weights[which], numbers[which]
+        if factor is not None:
+            weights = weights * factor[tuple((places - np.array(self.box.lo)).T)]
+        some = weights != 0
+        self.injections.append(Injection(level, name, places[some], weights[some], numbers[some]))
 
     def amplitudes(self, first: int, steps: int) -> np.ndarray:
         """(levels, steps, sources) of steps first, first + 1, ...: velocities are pushed around t = n dt, stresses over n dt to
@@ -148,11 +154,39 @@ class Sources:
         return result
 
 
+MARGIN = 6
+"""Points around a place within which everything lies that a source or receiver there touches."""
+
+
+def _near(scheme: Scheme, box: Box, points: np.ndarray) -> np.ndarray:
+    """Which places (n, 3) [m] may touch points of a box."""
+    grid, near = scheme.grid, np.ones(len(points), bool)
+    for k, axis in enumerate("xyz"):
+        index, count = np.floor((points[:, k] - grid.lower[k]) / grid.spacing), grid.shape[2 - k]
+        shifts = (-count, 0, count) if axis in scheme.periodic else (0,)
+        low, high = box.lo[2 - k] - MARGIN, box.hi[2 - k] + MARGIN
+        near &= np.any([(index + s >= low) & (index + s < high) for s in shifts], axis=0)
+    return near
+
+
+def images(scheme: Scheme, box: Box, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Which of the points (n, 3) of the grid lie in a box, and where there: where the grid is periodic, each may more than once."""
+    number, found = np.arange(len(points)), points
+    for k, axis in enumerate("zyx"):
+        if axis in scheme.periodic:
+            shifts = np.array([-1, 0, 1])[:, None] * scheme.grid.shape[k] * np.eye(3, dtype=np.int64)[k]
+            number, found = np.tile(number, 3), (found + shifts[:, None]).reshape(-1, 3)
+    inside = ((found >= box.lo) & (found < box.hi)).all(1)
+    order = np.argsort(number[inside], kind="stable")
+    return number[inside][order], found[inside][order]
+
+
 class Sampler:
     """Receivers: tapes of the grid points around them, and what a block of tapes says about each."""
 
     def __init__(self, scheme: Scheme, points: np.ndarray, gradients: bool):
         self.points, self.gradients = points, gradients
+        self.shape = (4 if gradients else 1, len(RECORDED))  # of the values of a point
         self.around = [stencils_at(scheme, name, points, True) for name in RECORDED]
         levels = [VELOCITY_LEVEL if name in VELOCITY else STRESS_LEVEL for name in RECORDED]
         self.tapes = [
@@ -179,6 +213,7 @@ class StrainSampler:
 
     def __init__(self, scheme: Scheme, points: np.ndarray):
         self.count, self.parts = len(points), list[tuple[int, np.ndarray]]()
+        self.shape = (len(MOMENT),)
         self.tapes: list[Tape] = []
         for column, name in enumerate(MOMENT):
             s = stencils_at(scheme, name, points, False)
@@ -230,6 +265,7 @@ __all__ = [
     "StrainSampler",
     "Sources",
     "Stencils",
+    "images",
     "lagrange",
     "outside",
     "stencils_at",

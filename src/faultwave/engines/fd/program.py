@@ -51,26 +51,27 @@ class Scheme:
 
 def build_program(
     scheme: Scheme, injections: Sequence[Injection] = (), tapes: Sequence[Tape] = (), observers: Sequence[Observer] = (),
-    units: Units = SI,
+    units: Units = SI, part: Box | None = None,
 ) -> Program:  # fmt: skip
-    """The program, and nothing allocated yet; coefficients will be given in ``units``."""
-    grid, box = scheme.grid, scheme.grid.box
+    """The program, and nothing allocated yet; coefficients will be given in ``units``. ``part``: of this box only, which may go beyond
+    the grid where that is periodic; its halo is then somebody else's work."""
+    grid, box = scheme.grid, part or scheme.grid.box
     arrays = {name: Layout(box, group="wave") for name in fields(scheme.attenuation)}
     arrays |= {name: Layout(box, group="medium", half=True) for name in coefficients(scheme.attenuation)}
     sponge_layers = scheme.absorber.kind == "sponge" and "absorbing" in scheme.sides.values()
     velocity: list[Launch] = [Launch(stencils.velocity(sponge_layers), box)]
     stress: list[Launch] = [Launch(stencils.stress(scheme.attenuation, sponge_layers), box)]
     if scheme.attenuation:
-        table = Layout(Box((0, 0, 0), (2, 2, grid.shape[2])), "parity")
+        table = Layout(Box((0, 0, box.lo[2]), (2, 2, box.hi[2])), "parity")
         arrays |= {"A": table, "B": table}
     if sponge_layers:
         arrays |= {f"g{axis}": _line(grid, axis) for axis in AXES}
     elif scheme.absorber.kind == "cpml":
         for side in SIDES:
             if scheme.sides[side] == "absorbing":
-                _add_layer(scheme, side, arrays, velocity, stress)
-    if scheme.free_surface:
-        _add_surface(grid, arrays, velocity, stress)
+                _add_layer(scheme, side, box, arrays, velocity, stress)
+    if scheme.free_surface and box.hi[0] == grid.shape[0]:
+        _add_surface(box, arrays, velocity, stress)
     levels = [velocity, stress]
     share = scheme.step / grid.spacing
     scalars = {
@@ -83,7 +84,7 @@ def build_program(
         scalars |= observer.scalars
         for level, launch in observer.launches:
             levels[level].append(launch)
-    return Program("fd_step", box, arrays, levels, scalars, injections, tapes, scheme.periodic)
+    return Program("fd_step", box, arrays, levels, scalars, injections, tapes, frozenset() if part else scheme.periodic)
 
 
 def fields(attenuation: bool) -> tuple[str, ...]:
@@ -106,22 +107,23 @@ def _line(grid: Grid, axis: Axis) -> Layout:
     return Layout(grid.box, "line", axis)
 
 
-def slab(grid: Grid, side: str, width: int) -> Box:
-    """The points of the layer at a side."""
-    k = "zyx".index(side[0])
-    lo, hi = [0, 0, 0], list(grid.shape)
+def slab(grid: Grid, side: str, width: int, box: Box) -> Box | None:
+    """The points of the layer at a side that lie in a box."""
+    k, lo, hi = "zyx".index(side[0]), list(box.lo), list(box.hi)
     if side[1] == "-":
-        hi[k] = width
+        hi[k] = min(hi[k], width)
     else:
-        lo[k] = hi[k] - width
-    return Box((lo[0], lo[1], lo[2]), (hi[0], hi[1], hi[2]))
+        lo[k] = max(lo[k], grid.shape[k] - width)
+    return Box((lo[0], lo[1], lo[2]), (hi[0], hi[1], hi[2])) if lo[k] < hi[k] else None
 
 
 def _add_layer(
-    scheme: Scheme, side: str, arrays: dict[str, Layout], velocity: list[Launch], stress: list[Launch]
+    scheme: Scheme, side: str, part: Box, arrays: dict[str, Layout], velocity: list[Launch], stress: list[Launch]
 ) -> None:
     axis: Axis = side[0]  # type: ignore[assignment]
-    box = slab(scheme.grid, side, scheme.absorber.width)
+    box = slab(scheme.grid, side, scheme.absorber.width, part)
+    if box is None:
+        return
     memories = [f"psi_{n}" for n in stencils.VELOCITY] + [f"psi_e{n}" for n in stencils.VELOCITY]
     names = {m: f"{m}@{side}" for m in memories}
     arrays |= {name: Layout(box, group=f"psi@{side}", halo=0) for name in names.values()}
@@ -133,9 +135,8 @@ def _add_layer(
     stress.append(Launch(stencils.stress_layer(axis, scheme.attenuation, damped), box, names))
 
 
-def _add_surface(grid: Grid, arrays: dict[str, Layout], velocity: list[Launch], stress: list[Launch]) -> None:
-    nz, ny, nx = grid.shape
-    first, second = Box((nz, 0, 0), (nz + 1, ny, nx)), Box((nz + 1, 0, 0), (nz + 2, ny, nx))
+def _add_surface(box: Box, arrays: dict[str, Layout], velocity: list[Launch], stress: list[Launch]) -> None:
+    first, second = above(box, 0), above(box, 1)
     arrays["surface_ratio"] = Layout(first)
     velocity += [
         Launch(stencils.surface_tangential(), first, lag=LAG),
@@ -145,6 +146,12 @@ def _add_surface(grid: Grid, arrays: dict[str, Layout], velocity: list[Launch], 
         Launch(stencils.surface_stress(), first, lag=LAG),
         Launch(stencils.surface_stress_far(), second, lag=LAG),
     ]
+
+
+def above(box: Box, number: int = 0) -> Box:
+    """A plane above the last one of a box: 0 is the next."""
+    (_, y0, x0), (nz, y1, x1) = box.lo, box.hi
+    return Box((nz + number, y0, x0), (nz + number + 1, y1, x1))
 
 
 def profiles(scheme: Scheme) -> dict[str, np.ndarray]:

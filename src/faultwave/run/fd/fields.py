@@ -6,7 +6,7 @@ written; ``Shots`` then takes them. A window is a part of the box: a process tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ import numpy as np
 
 from faultwave.base.errors import Problems
 from faultwave.base.projection import Projection
+from faultwave.comm import World
 from faultwave.engines.fd.grid import HALF, Grid
 from faultwave.engines.fd.points import RECORDED, lagrange
 from faultwave.output.formats.awp_series import COMPONENTS, AwpWriter
@@ -78,20 +79,25 @@ def volume_window(setting: Any, grid: Grid, lower: np.ndarray, upper: np.ndarray
     return Window((a[0], a[1], a[2]), (b[0], b[1], b[2]), stride)
 
 
-def at_centres(values: np.ndarray, name: str, window: Window, grid: Grid, periodic: frozenset[Any]) -> np.ndarray:
-    """(nz, ny, nx) of a field at the cells of a window: cubic polynomials along each axis on which it sits half an edge off."""
+def at_centres(
+    values: np.ndarray, name: str, at: Sequence[np.ndarray], low: Sequence[int], grid: Grid, around: Collection[str]
+) -> np.ndarray:
+    """(nz, ny, nx) of a field at the cells numbered ``at`` along (z, y, x): cubic polynomials along each axis on which it sits half an
+    edge off. ``values`` begin at the point ``low``; along the axes ``around`` they are those of the whole periodic grid."""
     result: np.ndarray = values
     for k, axis in enumerate("zyx"):
-        at = window.first[2 - k] + window.stride * np.arange(window.count[2 - k])
         if not HALF[name][2 - k]:
-            result = np.take(result, at, axis=k)
+            result = np.take(result, at[k] - low[k], axis=k)
             continue
-        start, size = at - 2, grid.shape[k]
-        if axis not in periodic:
-            start = np.clip(start, 0, size - 4)
-        weights = lagrange(at - 0.5, start)[0]
+        start, size = at[k] - 2, grid.shape[k]
+        if axis in around:
+            places = [(start + m) % size for m in range(4)]
+        else:
+            start = np.clip(start, 0, size - 4) if len(values) and low[k] >= 0 else start
+            places = [start + m - low[k] for m in range(4)]
+        weights = lagrange(at[k] - 0.5, start)[0]
         parts = (
-            np.take(result, (start + m) % size, axis=k) * weights[:, m].reshape([-1 if d == k else 1 for d in range(3)])
+            np.take(result, places[m], axis=k) * weights[:, m].reshape([-1 if d == k else 1 for d in range(3)])
             for m in range(4)
         )
         result = sum(parts, start=np.zeros(1))
@@ -140,7 +146,7 @@ class Shots:
         setting = getattr(out, kind)
         self.due = shot_steps(setting.interval, plan.case, plan.scheme.step, plan.steps)
         dtype = np.float32 if out.precision == "single" else np.float64
-        for form in dict.fromkeys(setting.formats):
+        for form in dict.fromkeys(setting.formats) if plan.world.first else ():
             path = folder / f"{out.prefix}-{kind}"
             if form == "awp":
                 self.writers.append(AwpWriter(f"{path}-S", lattice, done))
@@ -152,7 +158,8 @@ class Shots:
             stack.enter_context(writer)
 
     def take(self, step: int) -> None:
-        """Write a snapshot of now, after ``step`` steps, at the time of the velocities; stresses are half a step later."""
+        """Write a snapshot of now, after ``step`` steps, at the time of the velocities; stresses are half a step later. The first process
+        writes what all have."""
         time = max(step - 0.5, 0.0) * self.plan.scheme.step
         found = self.values()
         for writer in self.writers:
@@ -190,15 +197,37 @@ def volume_values(plan: FdPlan, operator: Operator, window: Window) -> Values:
     if plan.case.output.volume is not None and "awp" in plan.case.output.volume.formats:
         names = list(dict.fromkeys([*names, *COMPONENTS]))
     arrays = dict(zip(plan.law.quantities, RECORDED, strict=True))
-    scheme = plan.scheme
+    grid, part = plan.scheme.grid, operator.part
+    whole = [window.first[2 - k] + window.stride * np.arange(window.count[2 - k]) for k in range(3)]
+    owned, low = part.owned.box, part.box.lo
+    mine = [np.flatnonzero((a >= owned.lo[k]) & (a < owned.hi[k])) for k, a in enumerate(whole)]
+    at = [a[m] for a, m in zip(whole, mine, strict=True)]
+    around = () if plan.shared else plan.scheme.periodic
+    shape = (len(whole[0]), len(whole[1]), len(whole[2]))
+    place = tuple(slice(int(m[0]), int(m[-1]) + 1) if len(m) else slice(0, 0) for m in mine)
 
     def values() -> dict[str, np.ndarray]:
-        return {
-            n: at_centres(operator.runner.values(arrays[n]), arrays[n], window, scheme.grid, scheme.periodic)
-            for n in names
-        }
+        operator.refresh()
+        found = {}
+        for n in names:
+            array = arrays[n]
+            block = np.zeros([len(a) for a in at])
+            if block.size:
+                block = at_centres(operator.runner.values(array), array, at, low, grid, around)
+            found[n] = assembled(plan.world, shape, place, block)
+        return found
 
     return values
 
 
-__all__ = ["Shots", "Window", "at_centres", "disk_needed", "triangles", "volume_values", "volume_window"]
+def assembled(world: World, shape: Sequence[int], place: tuple[slice, ...], block: np.ndarray) -> np.ndarray:
+    """An array put together on the first process from a block of each; elsewhere nothing to be used."""
+    if world.size == 1:
+        return block
+    found = np.zeros(shape, block.dtype)
+    for where, part in world.gather((place, block)) or ():
+        found[where] = part
+    return found
+
+
+__all__ = ["Shots", "Window", "assembled", "at_centres", "disk_needed", "triangles", "volume_values", "volume_window"]

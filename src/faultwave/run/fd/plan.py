@@ -14,9 +14,12 @@ from faultwave import backends
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.projection import Projection
 from faultwave.case.model import Case
+from faultwave.comm import World
 from faultwave.engines.fd.absorbing import Absorber, stable_along
 from faultwave.engines.fd.grid import SIDES, Grid, SideKind
 from faultwave.engines.fd.media import Medium, effective_medium
+from faultwave.engines.fd.operator import Shared
+from faultwave.engines.fd.parts import Part
 from faultwave.engines.fd.points import outside
 from faultwave.engines.fd.program import Scheme, bytes_a_point, coefficients, fields
 from faultwave.laws import Law, law
@@ -28,6 +31,7 @@ from faultwave.run.asked import check_backend, surface_fields, volume_fields
 from faultwave.run.collect import collected
 from faultwave.run.fd.band import check_band
 from faultwave.run.fd.fields import Window, disk_needed, volume_window
+from faultwave.run.fd.share import cut_up, share, shared_medium
 from faultwave.run.points import read_points
 from faultwave.sources.load import load_sources
 from faultwave.sources.point import PointSource
@@ -59,6 +63,7 @@ class FdPlan:
     steps: int
     warnings: tuple[Problem, ...]
     window: Window | None = None  # of the volume's snapshots
+    shared: Shared | None = None  # where other processes have the rest of the grid
 
     @property
     def projection(self) -> Projection | None:
@@ -67,12 +72,19 @@ class FdPlan:
         return None if p is None else Projection(p.crs, p.origin, p.azimuth)
 
     @property
+    def world(self) -> World:
+        """The processes of the run."""
+        return self.shared.world if self.shared else World()
+
+    @property
     def points(self) -> int:
         return self.scheme.grid.box.points
 
 
-def make_plan(case: Case) -> FdPlan:
-    """Read and check everything. Raises InputError with all problems that can be known at once."""
+def make_plan(case: Case, world: World | None = None) -> FdPlan:
+    """Read and check everything; of several processes each for its part. Raises InputError with all problems that can be known at
+    once."""
+    world = world or World()
     problems = Problems()
     _not_built(case, problems)
     lower, upper = _corners(case, problems)
@@ -104,7 +116,7 @@ def make_plan(case: Case) -> FdPlan:
     _place(grid, lower, upper, receivers, sources, problems)
     if case.output.volume is not None:
         window = volume_window(case.output.volume, grid, lower, upper, problems)
-    fits = _check_memory(case, grid, problems)
+    fits = _check_memory(case, grid, world, problems)
     with collected(problems):
         _check_disk(case, grid, lower, upper, window, problems)
     if field is None or not fits:
@@ -119,8 +131,15 @@ def make_plan(case: Case) -> FdPlan:
     dtype = np.float32 if case.numerics.precision == "single" else np.float64
     needed = setting.points_per_wavelength * spacing * (setting.frequency or 0.0) * (1 - 1e-6)
     medium: Medium | None = None
+    part: Part | None = None
     with collected(problems):
-        medium = effective_medium(field, grid, lower, upper, fitted, dtype, needed)
+        part = cut_up(case, grid, sides, world) if world.size > 1 else None
+    if world.size > 1 and part is None:
+        problems.raise_errors()
+    with collected(problems):
+        medium = shared_medium(
+            lambda box: effective_medium(field, grid, lower, upper, fitted, dtype, needed, box), part, world
+        )
     if medium is None:
         problems.raise_errors()
     assert medium is not None
@@ -140,9 +159,10 @@ def make_plan(case: Case) -> FdPlan:
     )  # fmt: skip
     scheme = Scheme(grid, step, medium.fastest, sides, absorber, fitted is not None)
     material = _material_at(field, sources)
+    shared = share(case, scheme, medium, part, world) if part else None
     return FdPlan(
         case, law(case.law), scheme, lower, upper, medium, fitted, frequency, receivers, sources, material, steps,
-        problems.warnings, window,
+        problems.warnings, window, shared,
     )  # fmt: skip
 
 
@@ -304,12 +324,12 @@ def _place(
             problems.error(f"{name} at ({x})", f"lies {distance:.6g} m outside the box", f"a point in {box} m")
 
 
-def _check_memory(case: Case, grid: Grid, problems: Problems) -> bool:
+def _check_memory(case: Case, grid: Grid, world: World, problems: Problems) -> bool:
     """Whether the grid fits into memory."""
     attenuation, single = case.attenuation is not None, case.numerics.precision == "single"
     stored = bytes_a_point(attenuation, case.numerics.precision)
     first = len(coefficients(attenuation)) * (4 if single else 8)  # coefficients twice at the start
-    needed = grid.box.points * (1.1 * stored + first)
+    needed = grid.box.points * (1.1 * stored + first) / world.size
     try:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (ValueError, OSError, AttributeError):

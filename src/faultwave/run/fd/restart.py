@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time as clock
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,8 +11,12 @@ import numpy as np
 
 from faultwave.base.errors import FaultwaveError, InputError, Problem
 from faultwave.base.log import get_logger
-from faultwave.kernels.stencil import Program, record
+from faultwave.engines.fd.operator import Operator
+from faultwave.engines.fd.program import build_program
+from faultwave.kernels.overlap import meet
+from faultwave.kernels.stencil import Box, Program, record
 from faultwave.output.checkpoint import Checkpoint, CheckpointWriter, checkpoints_folder
+from faultwave.run.fd.share import observers
 
 if TYPE_CHECKING:
     from faultwave.run.fd.simulation import FdSimulation
@@ -28,15 +31,54 @@ def moving(program: Program) -> dict[str, int]:
 
 
 def identity(sim: FdSimulation) -> dict[str, Any]:
-    """What must be the same for a run to go on."""
+    """What must be the same for a run to go on; all processes ask for it at once."""
     scheme, plan = sim.plan.scheme, sim.plan
-    sums = {n: zlib.crc32(np.ascontiguousarray(v).tobytes()) for n, v in plan.medium.coefficients.items()}
+    arrays = moving(build_program(scheme, observers=observers(sim.case, scheme, scheme.grid.box)))
     return {
         "points": list(scheme.grid.shape), "corner": list(scheme.grid.lower), "spacing": scheme.grid.spacing, "step": scheme.step,
-        "precision": plan.case.numerics.precision, "material": sums,
-        "arrays": sorted(moving(sim.operator.runner.program)),
+        "precision": plan.case.numerics.precision, "material": material(sim), "arrays": sorted(arrays),
         "receivers": None if plan.receivers is None else plan.receivers.tolist(),
     }  # fmt: skip
+
+
+def material(sim: FdSimulation) -> dict[str, int]:
+    """Sums of every coefficient's bits, weighted by place: they do not depend on how the grid is cut."""
+    part, coefficients = sim.operator.part, sim.plan.medium.coefficients
+    sums = np.zeros(len(coefficients), np.uint64)
+    for n, values in enumerate(coefficients.values()):
+        values = np.asarray(values)
+        while values.ndim < 3:
+            values = values[None]
+        if any(size == 1 and low > 0 for size, low in zip(values.shape, part.owned.box.lo, strict=True)):
+            continue  # the same along an axis: counted where that begins
+        own = tuple(s if size > 1 else slice(0, 1) for s, size in zip(part.own, values.shape, strict=True))
+        bits = np.ascontiguousarray(values[own])
+        bits = bits.view({4: np.uint32, 8: np.uint64}[bits.itemsize]).astype(np.uint64)
+        for k, (low, odd) in enumerate(zip(part.owned.box.lo, (2654435761, 40503, 2246822519), strict=True)):
+            places = (low * (values.shape[k] > 1) + np.arange(bits.shape[k])).astype(np.uint64)
+            bits = bits * (places * np.uint64(2 * odd) + np.uint64(odd)).reshape(
+                [-1 if d == k else 1 for d in range(3)]
+            )
+        sums[n] = bits.sum(dtype=np.uint64)
+    return dict(zip(coefficients, map(int, sim.world.total(sums)), strict=True))
+
+
+def kept(op: Operator, name: str) -> Box:
+    """What this process keeps of an array: together, all keep every number once."""
+    layout = op.runner.program.arrays[name]
+    halo = layout.halo
+    room = Box(*(tuple(v + s * halo for v in c) for c, s in ((layout.box.lo, -1), (layout.box.hi, 1))))  # type: ignore[arg-type]
+    found = op.part.kept(halo)
+    if layout.box.lo[0] >= op.scheme.grid.shape[0]:  # on the surface, above what it owns
+        found = Box((room.lo[0], *found.lo[1:]), (room.hi[0], *found.hi[1:]))
+    return meet(room, found)
+
+
+def within(op: Operator, array: np.ndarray, name: str, box: Box) -> np.ndarray:
+    """A box of an array that is given with all its halo."""
+    layout = op.runner.program.arrays[name]
+    low = [a - b + layout.halo for a, b in zip(box.lo, layout.box.lo, strict=True)]
+    return array[tuple(slice(a, a + n) for a, n in zip(low, box.shape, strict=True))]
 
 
 class Keeper:
@@ -53,63 +95,106 @@ class Keeper:
         self.writer = CheckpointWriter(checkpoints_folder(folder, sim.case.output.prefix), keep)
 
     def step(self) -> None:
-        """After some steps: take a checkpoint if one is due."""
-        if self.sim.operator.steps in self.due or clock.perf_counter() - self.written >= self.wall:
+        """After some steps, which all processes have taken: take a checkpoint if one is due."""
+        spent = self.sim.world.largest([clock.perf_counter() - self.written])[0] if self.wall < np.inf else 0.0
+        if self.sim.operator.steps in self.due or spent >= self.wall:
             self.take()
 
     def take(self) -> None:
-        """Write a checkpoint; where that fails the last one stays and the run goes on."""
+        """Write a checkpoint, every process its part; where that fails the last one stays and the run goes on."""
         self.written = clock.perf_counter()
+        world, parts, failure = self.sim.world, dict[str, str](), ""
         notes, arrays = capture(self.sim)
         try:
             for kind, (count, writers) in self.sim.snapshots().items():
-                notes["files"][kind] = {"next": count, "times": min((w.settle() for w in writers), key=len)}
-            self.writer.begin()
-            parts = dict([self.writer.write_part(self.writer.target(), 0, arrays)])
-            log.info("checkpoint at t = %g s: %s", notes["time"], self.writer.commit(notes, parts))
-            self.sim.checkpoints += 1
+                notes["files"][kind] = {"next": count, "times": min((w.settle() for w in writers), key=len, default=[])}
+            world.together(self.writer.begin)
+            parts = dict([self.writer.write_part(self.writer.target(), world.rank, arrays)])
         except FaultwaveError as error:
-            self.writer.drop()
-            text = "no checkpoint at t = %g s: %s. The run goes on; the last checkpoint is kept."
-            log.warning(text, notes["time"], error)
+            failure = str(error)
+        found = world.gather((parts, failure))
+        if found is not None:
+            failures = [text for _, text in found if text]
+            try:
+                if not failures:
+                    done = self.writer.commit(notes, {k: v for part, _ in found for k, v in part.items()})
+                    log.info("checkpoint at t = %g s: %s", notes["time"], done)
+                    self.sim.checkpoints += 1
+            except FaultwaveError as error:
+                failures = [str(error)]
+            if failures:
+                self.writer.drop()
+                text = "no checkpoint at t = %g s: %s. The run goes on; the last checkpoint is kept."
+                log.warning(text, notes["time"], failures[0])
+        self.sim.checkpoints, self.writer.number = world.share((self.sim.checkpoints, self.writer.number))
 
 
 def capture(sim: FdSimulation) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Notes and arrays of a checkpoint of the state now; arrays of the grid are views, to be written before the next step."""
-    op, runner = sim.operator, sim.operator.runner
-    arrays = {f"grid/{name}": runner.values(name, halo) for name, halo in moving(runner.program).items()}
+    op, arrays = sim.operator, dict[str, np.ndarray]()
+    for name, halo in moving(op.runner.program).items():
+        box = kept(op, name)
+        arrays[f"grid/{name}"] = within(op, op.runner.values(name, halo), name, box)
+        arrays[f"place/{name}"] = np.array([box.lo, box.hi])
+    if sim.identity is None:
+        sim.identity = identity(sim)
     notes: dict[str, Any] = {
-        "time": op.time, "steps": op.steps, "grid": identity(sim), "wall": dict(sim.wall), "seconds": dict(sim.seconds),
+        "time": op.time, "steps": op.steps, "grid": sim.identity, "wall": dict(sim.wall), "seconds": dict(sim.seconds),
         "case": sim.case.model_dump(mode="json", exclude_unset=True), "files": {}, "energies": [],
     }  # fmt: skip
     if sim.recorder is not None:
-        arrays["receivers"] = sim.recorder.steps()
-    if sim.maps is not None:
+        arrays |= {"receivers": sim.recorder.steps(), "receiver_numbers": sim.mine}
+    if sim.maps is not None and sim.world.first:
         arrays |= {"maps/times": np.array(sim.maps.times), "maps/arias": np.stack(sim.maps.arias)}
     if sim.energy_rows:
         names = notes["energies"] = list(sim.energy_rows[0][1])
-        arrays["energies"] = np.array([[t, *(row[n] for n in names)] for t, row in sim.energy_rows])
+        if sim.world.first:
+            arrays["energies"] = np.array([[t, *(row[n] for n in names)] for t, row in sim.energy_rows])
     return notes, arrays
 
 
 def restore(sim: FdSimulation, checkpoint: Checkpoint) -> None:
-    """Put a new simulation where the checkpoint was taken. Raises InputError where it cannot go on."""
-    notes, part = checkpoint.notes, checkpoint.part(0)
-    _check(str(checkpoint.folder), notes.get("grid"), identity(sim))
-    runner = sim.operator.runner
-    for name, halo in moving(runner.program).items():
-        runner.view(name, halo)[...] = part[f"grid/{name}"]
-    sim.operator.steps = int(notes["steps"])
+    """Put a new simulation where the checkpoint was taken, by as many processes or others. Raises InputError where it cannot go on."""
+    notes, op = checkpoint.notes, sim.operator
+    sim.identity = identity(sim)
+    _check(str(checkpoint.folder), notes.get("grid"), sim.identity)
+    first = checkpoint.part(0)
+    series: list[tuple[np.ndarray, np.ndarray]] = []
+    for number in range(len(checkpoint.parts)):
+        part = checkpoint.part(number) if number else first
+        _restore_arrays(op, part)
+        if "receivers" in part:
+            series.append((part["receiver_numbers"], part["receivers"]))
+    op.restored()
+    op.steps = int(notes["steps"])
     if sim.recorder is not None:
-        sim.recorder.restore(part["receivers"])
+        numbers = np.concatenate([n for n, _ in series])
+        values = np.concatenate([v for _, v in series], 1)
+        order = np.argsort(numbers)
+        sim.recorder.restore(values[:, order[np.searchsorted(numbers, sim.mine, sorter=order)]])
     if sim.maps is not None:
-        sim.maps.times, sim.maps.arias = part["maps/times"].tolist(), list(part["maps/arias"])
+        sim.maps.times, sim.maps.arias = first["maps/times"].tolist(), list(first["maps/arias"])
     sim.energy_rows = [
-        (float(row[0]), dict(zip(notes["energies"], row[1:].tolist(), strict=True))) for row in part.get("energies", ())
+        (float(row[0]), dict(zip(notes["energies"], row[1:].tolist(), strict=True)))
+        for row in first.get("energies", ())
     ]
     sim.wall |= {name: seconds for name, seconds in notes["wall"].items() if name != "setup"}
     sim.seconds |= notes["seconds"]
     sim.resumed = {kind: (int(file["next"]), file["times"]) for kind, file in notes["files"].items()}
+
+
+def _restore_arrays(op: Operator, part: Mapping[str, np.ndarray]) -> None:
+    """What a part of a checkpoint has of the arrays here."""
+    for name, halo in moving(op.runner.program).items():
+        if f"grid/{name}" not in part:
+            continue
+        lo, hi = part[f"place/{name}"].tolist()
+        stored, layout = Box(tuple(lo), tuple(hi)), op.runner.program.arrays[name]
+        box = meet(stored, Box(tuple(v - halo for v in layout.box.lo), tuple(v + halo for v in layout.box.hi)))  # type: ignore[arg-type]
+        if not box.points:
+            continue
+        at = tuple(slice(a - b, a - b + n) for a, b, n in zip(box.lo, stored.lo, box.shape, strict=True))
+        within(op, op.runner.view(name, halo), name, box)[...] = part[f"grid/{name}"][at]
 
 
 def _check(where: str, then: Mapping[str, Any] | None, now: Mapping[str, Any]) -> None:

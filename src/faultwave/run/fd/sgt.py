@@ -18,12 +18,15 @@ from faultwave.base.errors import InputError, Problem, Problems, RunError
 from faultwave.case.load import load_case
 from faultwave.case.model import Case
 from faultwave.case.sources import TimeFunction
+from faultwave.comm import world
 from faultwave.engines.fd.operator import Operator
 from faultwave.engines.fd.points import MOMENT, Sources, StrainSampler, outside
+from faultwave.engines.fd.shared import SharedSampler
 from faultwave.observe.dataset import Dataset, Variable
 from faultwave.observe.series import SeriesRecorder
 from faultwave.output.formats.maps_netcdf import write_maps
 from faultwave.run.fd.plan import FdPlan, make_plan
+from faultwave.run.share import collect
 from faultwave.sources.point import PointSource
 from faultwave.sources.time_functions import time_function
 
@@ -38,6 +41,8 @@ def green_tensors(
     say: Callable[[str], None] = lambda _: None, delay: float = 0.0, **overrides: Any,
 ) -> Dataset:  # fmt: skip
     """Strain at ``points`` (n, 3) [m], default the case's sources, for forces of 1 N at the case's receivers.
+
+    Processes that share the grid all get the whole.
 
     ``duration`` [s]: standard deviation of the Gaussian that the forces follow, of unit integral and centred at six times that plus
     ``delay``; default what the grid resolves. Variables: strain (site, force, point, component, time) [1/(N s)], time,
@@ -85,7 +90,9 @@ def _plan(case: Case) -> FdPlan:
     if case.output.receivers is None:
         problems.error("output.receivers", "missing: they are the sites where forces act")
     problems.raise_errors()
-    return make_plan(case)
+    together = world()
+    plan: FdPlan = together.agree(lambda: make_plan(case, together))
+    return plan
 
 
 def _check(plan: FdPlan, points: np.ndarray, sites: np.ndarray) -> None:
@@ -109,13 +116,28 @@ def _run(
     numerics, scheme = plan.case.numerics, plan.scheme
     shape = time_function(TimeFunction.model_validate({"kind": "gaussian", "duration": sigma}), "force")
     source = PointSource(site, shape, force=FORCE * np.eye(3)[axis], onset=delay, name="force")
-    sources = Sources(scheme, [source], np.zeros((1, 2)), plan.medium.coefficients)
-    sampler = StrainSampler(scheme, points)
+    shared = plan.shared
+    box = shared.part.box if shared else None
+    sources = Sources(scheme, [source], np.zeros((1, 2)), plan.medium.coefficients, box)
+    sampler: StrainSampler | SharedSampler = StrainSampler(scheme, points)
+    mine = np.arange(len(points))
+    if shared:
+        sampler = SharedSampler(shared.world, shared.part, scheme, points, lambda x: StrainSampler(scheme, x))
+        mine = sampler.mine
     op = Operator(
-        scheme, plan.medium, plan.relaxation, sources, sampler, numerics.backend, numerics.precision, numerics.threads
+        scheme,
+        plan.medium,
+        plan.relaxation,
+        sources,
+        sampler,
+        numerics.backend,
+        numerics.precision,
+        numerics.threads,
+        (),
+        shared,
     )
     op.runner.prepare(plan.steps)
-    total = np.zeros((len(points), len(COMPONENTS)))
+    total = np.zeros((len(mine), len(COMPONENTS)))
     recorder = SeriesRecorder(scheme.step, [1.0] * len(COMPONENTS), total[:, None])
     while op.steps < plan.steps:
         rates = op.advance(min(CHUNK, plan.steps - op.steps))
@@ -126,6 +148,9 @@ def _run(
     if not op.finite():
         raise RunError(f"the run of the force along {'xyz'[axis]} at {site.tolist()} blew up")
     times, values = recorder.arrays(interval)
+    if shared:
+        found = shared.world.share(collect(shared.world, mine, [values[:, :, 0].swapaxes(0, 1)], len(points)))
+        return times, found[0].swapaxes(0, 1)
     return times, values[:, :, 0]
 
 
@@ -160,5 +185,5 @@ def save_green_tensors(
     settings, problems = load_case(case, overrides)
     problems.raise_errors()
     assert settings is not None
-    found = green_tensors(settings, places, duration, say)
-    return write_maps(output / f"{settings.output.prefix}-sgt.nc", found)
+    found, path = green_tensors(settings, places, duration, say), output / f"{settings.output.prefix}-sgt.nc"
+    return write_maps(path, found) if world().first else path

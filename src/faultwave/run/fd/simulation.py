@@ -16,6 +16,7 @@ from faultwave import backends
 from faultwave.base.errors import Problem
 from faultwave.engines.fd.operator import Operator
 from faultwave.engines.fd.points import RECORDED, Sampler, Sources
+from faultwave.engines.fd.shared import SharedSampler
 from faultwave.engines.fd.stencils import VELOCITY
 from faultwave.observe.dataset import Dataset, energies_from_arrays, receivers_from_arrays
 from faultwave.observe.receivers import with_gradients
@@ -28,11 +29,13 @@ from faultwave.run.asked import volume_fields
 from faultwave.run.fd.fields import Shots, triangles, volume_values
 from faultwave.run.fd.plan import FdPlan
 from faultwave.run.fd.restart import Keeper, restore
-from faultwave.run.fd.surface import IntensityMaps, SurfaceShots, observers
+from faultwave.run.fd.share import observers
+from faultwave.run.fd.surface import IntensityMaps, SurfaceShots
 from faultwave.run.initial import plane_waves
 from faultwave.run.manifest import write_run_manifest
 from faultwave.run.progress import Progress
 from faultwave.run.session import BlowUp, Finisher, Session
+from faultwave.run.share import collect
 
 CHUNK_SECONDS = 0.3  # between two looks at the clock
 CHECK_SECONDS = 5.0  # between two looks at whether the numbers are finite
@@ -44,20 +47,17 @@ class FdSimulation(Session):
     obstacle = ""
 
     def __init__(self, plan: FdPlan, force: bool = False, warnings: Sequence[Problem] = ()):
-        super().__init__(plan.case, force, (*warnings, *plan.warnings))
+        super().__init__(plan.case, force, (*warnings, *plan.warnings), plan.world)
         started = clock.perf_counter()
         self.plan = plan
         scheme, numerics, setting = plan.scheme, plan.case.numerics, plan.case.output.receivers
         self.gradients = setting is not None and (setting.rotation or setting.strain_rate)
-        sampler = (
-            Sampler(scheme, plan.receivers, self.gradients)
-            if plan.receivers is not None and len(plan.receivers)
-            else None
-        )
-        sources = Sources(scheme, plan.sources, plan.source_material[:, :2], plan.medium.coefficients)
+        shared = plan.shared
+        box = shared.part.box if shared else None
+        sources = Sources(scheme, plan.sources, plan.source_material[:, :2], plan.medium.coefficients, box)
         self.operator = Operator(
-            scheme, plan.medium, plan.relaxation, sources, sampler, numerics.backend, numerics.precision, numerics.threads,
-            observers(plan),
+            scheme, plan.medium, plan.relaxation, sources, self._sampler(), numerics.backend, numerics.precision, numerics.threads,
+            observers(plan.case, scheme, box or scheme.grid.box), shared,
         )  # fmt: skip
         self.operator.runner.prepare(plan.steps)
         if plan.case.initial.kind == "plane-wave":
@@ -71,7 +71,22 @@ class FdSimulation(Session):
         self.shots: dict[str, Shots] = {}
         self._due: list[tuple[frozenset[int], Callable[[], None]]] = []
         self.seconds = {"step": 0.0, "observe": 0.0}
+        self.identity: dict[str, Any] | None = None  # of the grid, for checkpoints
         self.wall["setup"] = clock.perf_counter() - started
+
+    def _sampler(self) -> Sampler | SharedSampler | None:
+        plan, scheme = self.plan, self.plan.scheme
+        self.mine = np.arange(0)  # numbers of the receivers whose seismograms are here
+        if plan.receivers is None or not len(plan.receivers):
+            return None
+        if plan.shared is None:
+            self.mine = np.arange(len(plan.receivers))
+            return Sampler(scheme, plan.receivers, self.gradients)
+        made = SharedSampler(
+            plan.world, plan.shared.part, scheme, plan.receivers, lambda x: Sampler(scheme, x, self.gradients)
+        )
+        self.mine = made.mine
+        return made
 
     def _corner_material(self) -> tuple[float, float, float]:
         made = self.plan.medium.coefficients
@@ -83,8 +98,8 @@ class FdSimulation(Session):
         if sampler is None:
             return None
         late = [0.5 if name in VELOCITY else 1.0 for name in RECORDED]
-        points = self.plan.receivers
-        assert points is not None
+        assert self.plan.receivers is not None
+        points = self.plan.receivers[self.mine]
         first = np.zeros((len(points), 4 if self.gradients else 1, len(RECORDED)))
         if state is not None:
             dt = self.plan.scheme.step
@@ -108,10 +123,16 @@ class FdSimulation(Session):
 
     @property
     def receivers(self) -> Dataset | None:
+        """Of all processes, on the first; all ask for them at once."""
         setting = self.case.output.receivers
         if self.recorder is None or setting is None or self.plan.receivers is None:
             return None
         time, values = self.recorder.arrays(setting.interval)
+        if self.world.size > 1:
+            found = collect(self.world, self.mine, [values.swapaxes(0, 1)], len(self.plan.receivers))
+            if found is None:
+                return None
+            values = found[0].swapaxes(0, 1)
         columns, names = with_gradients(values, self.plan.law.quantities, setting.rotation, setting.strain_rate)
         return receivers_from_arrays(time, columns, names, self.plan.receivers, self.plan.receivers)
 
@@ -122,8 +143,9 @@ class FdSimulation(Session):
 
     @property
     def intensity(self) -> Dataset | None:
-        """Maps (y, x) of ground motion so far: PGA, PGV, PGD, SA, Arias intensity, duration."""
-        return self.maps.dataset() if self.maps is not None else None
+        """Maps (y, x) of ground motion so far: PGA, PGV, PGD, SA, Arias intensity, duration; on the first process."""
+        found = self.maps.dataset() if self.maps is not None else None
+        return found if self.world.first else None
 
     @property
     def energies(self) -> Dataset | None:
@@ -153,10 +175,21 @@ class FdSimulation(Session):
             "point_updates": updates,
             "point_updates_per_second": updates / max(self.wall["stepping"], 1e-9),
             "threads": float(getattr(self.operator.runner, "threads", 1)),
+            "processes": float(self.world.size),
+            **self._messages(),
         }
 
+    def _messages(self) -> dict[str, float]:
+        """What travelled between this process and others, and what rounding took from it."""
+        if self.operator.overlap is None:
+            return {}
+        halo = self.operator.overlap.halo
+        found = {"messages": float(halo.messages), "message_bytes": float(halo.bytes)}
+        return found | ({} if self.case.numerics.halo == "exact" else {"halo_error_rms": halo.loss.rms})
+
     def timings(self) -> dict[str, float]:
-        return {**self.wall, **self.seconds}
+        halo = self.operator.overlap.halo.seconds if self.operator.overlap else {}
+        return {**self.wall, **self.seconds, **{f"messages_{name}": seconds for name, seconds in halo.items()}}
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Go on where the checkpoint was taken."""
@@ -164,7 +197,10 @@ class FdSimulation(Session):
 
     def snapshots(self) -> dict[str, tuple[int, list[Any]]]:
         """How many were taken and what writes them, by kind."""
-        return {kind: (len(shots.writers[0].times), shots.writers) for kind, shots in self.shots.items()}
+        return {
+            kind: (len(shots.writers[0].times) if shots.writers else 0, shots.writers)
+            for kind, shots in self.shots.items()
+        }
 
     # ---- running --------------------------------------------------------------------------------------------------
 
@@ -175,20 +211,29 @@ class FdSimulation(Session):
         count = int(self.case.end_time / setting.interval + 1e-9)
         return frozenset(max(1, round(k * setting.interval / dt)) for k in range(1, count + 1))
 
+    def _together(self, chunk: int, look: bool) -> tuple[int, bool, bool]:
+        """Steps until all look at the clock again, whether one of them was interrupted, whether it is time for a look at the numbers:
+        the same for all processes."""
+        if self.world.size == 1:
+            return chunk, self.interrupted, look
+        least, stopped, due = self.world.largest([-float(chunk), float(self.interrupted), float(look)])
+        return int(-least), bool(stopped), bool(due)
+
     def _loop(self, end: float, progress: Callable[[Any], None] | None) -> None:
         op, dt, started = self.operator, self.plan.scheme.step, clock.perf_counter()
         last, first = int(np.ceil(end / dt * (1 - 1e-9))), op.steps
         asked = self.case.output.energies is not None
-        block = getattr(getattr(op.runner, "blocking", None), "steps", 1)
+        block = op.part.steps or getattr(getattr(op.runner, "blocking", None), "steps", 1)
         due = [*self._due, (self._energy_steps(), lambda: self.energy_rows.append((op.time, self.energy_now())))]
         if self.maps is not None:
-            due.append((frozenset(self.maps.steps(block)), self.maps.take))
+            due.append((frozenset(self.maps.steps()), self.maps.take))
         keeper = Keeper(self, self.folder) if self.folder else None
         events = sorted(frozenset(keeper.due if keeper else ()).union(*(steps for steps, _ in due)))
         if asked and not self.energy_rows:
             self.energy_rows.append((op.time, self.energy_now()))
         chunk, checked = block, clock.perf_counter()
-        while op.steps < last and not self.interrupted:
+        stopping, look = self.interrupted, False
+        while op.steps < last and not stopping:
             following = bisect.bisect_right(events, op.steps)
             stop = min([last, op.steps + chunk, *events[following : following + 1]])
             before, count = clock.perf_counter(), stop - op.steps
@@ -201,17 +246,19 @@ class FdSimulation(Session):
             for steps, take in due:
                 if op.steps in steps:
                     take()
-            if now - checked > CHECK_SECONDS or op.steps == last:
+            if look or op.steps == last:
                 checked = now
                 if not op.finite():
                     raise BlowUp
-            if keeper is not None and op.steps < last and not self.interrupted:
+            if keeper is not None and op.steps < last:
                 keeper.step()
-            if progress:
+            if progress and self.world.first:
                 spent, updates = now - started, (op.steps - first) * self.plan.points
                 left = spent * (last - op.steps) / max(op.steps - first, 1)
                 progress(Progress(op.time, end, updates, updates / max(spent, 1e-9), left))
+            chunk, stopping, look = self._together(chunk, clock.perf_counter() - checked > CHECK_SECONDS)
             self.seconds["observe"] += clock.perf_counter() - now
+        self.interrupted = stopping
         if keeper is not None and self.interrupted:
             keeper.take()
         if asked and self.energy_rows[-1][0] < op.time:
@@ -267,14 +314,26 @@ class FdSimulation(Session):
         shots.take(self.operator.steps)
 
     def _write(self, folder: Path, status: Literal["failed"] | None = None) -> None:
+        receivers, energies = self.receivers, self.energies
+        maps = self.maps.dataset() if self.maps is not None else None
+        self.world.together(lambda: self._write_recorded(folder, receivers, energies, maps, status))
+
+    def _write_recorded(
+        self,
+        folder: Path,
+        receivers: Dataset | None,
+        energies: Dataset | None,
+        maps: Dataset | None,
+        status: Literal["failed"] | None,
+    ) -> None:
+        """What all have recorded, by the first process."""
         prefix, deck = self.case.output.prefix, self.case.output.seissol_layout
-        receivers = self.receivers
         if receivers is not None:
             self.files.append(write_receivers(folder / f"{prefix}-receivers.h5", [receivers]))
             if deck:
                 self.files += seissol_dat.write_receivers(folder, prefix, receivers)
-        if self.energies is not None:
-            self.files.append(write_energies(folder / f"{prefix}-energy.csv", self.energies))
-        if self.maps is not None:
-            self.files += self.maps.write(folder)
+        if energies is not None:
+            self.files.append(write_energies(folder / f"{prefix}-energy.csv", energies))
+        if self.maps is not None and maps is not None:
+            self.files += self.maps.write(folder, maps)
         write_run_manifest(self, folder, status)

@@ -11,7 +11,6 @@ import numpy as np
 from faultwave.base.projection import Projection
 from faultwave.engines.fd import intensity as stencils
 from faultwave.engines.fd.operator import Operator
-from faultwave.engines.fd.program import Observer
 from faultwave.observe.dataset import Dataset, Variable
 from faultwave.output.formats.awp_series import COMPONENTS
 from faultwave.output.formats.geotiff import write_geotiff
@@ -19,39 +18,37 @@ from faultwave.output.formats.image import Lattice
 from faultwave.output.formats.maps_netcdf import write_maps
 from faultwave.output.formats.shakemap import write_shakemap
 from faultwave.run.asked import surface_fields
-from faultwave.run.fd.fields import degrees
+from faultwave.run.fd.fields import assembled, degrees
 from faultwave.run.fd.plan import FdPlan
 
 SAMPLES = 256  # of the growth of Arias intensity, for the duration
-
-
-def observers(plan: FdPlan) -> list[Observer]:
-    """What the program computes on the surface, for the outputs asked for."""
-    out, scheme = plan.case.output, plan.scheme
-    if out.surface is None and out.intensity is None:
-        return []
-    found = [stencils.motion(scheme.grid, scheme.step)]
-    if out.intensity is not None:
-        asked = stencils.Intensity(tuple(out.intensity.periods), out.intensity.damping)
-        found += stencils.intensity(scheme.grid, scheme.step, asked)
-    return found
+TOGETHER = 6  # steps, into which most numbers of steps in one pass go
 
 
 class SurfaceView:
     """Arrays of the surface within the box asked for, layers left out."""
 
     def __init__(self, plan: FdPlan, operator: Operator):
-        grid = plan.scheme.grid
+        grid, self.world = plan.scheme.grid, plan.world
         first = np.round((plan.lower - np.array(grid.lower)) / grid.spacing).astype(int)
         count = np.round((plan.upper - plan.lower) / grid.spacing).astype(int)
-        self.inner = (slice(first[1], first[1] + count[1]), slice(first[0], first[0] + count[0]))
+        owned, box = operator.part.owned.box, operator.part.box
+        self.here = owned.hi[0] == grid.shape[0]
+        lo = [max(owned.lo[2 - k], int(first[k])) for k in (1, 0)]
+        hi = [max(low, min(owned.hi[2 - k], int(first[k] + count[k]))) for low, k in zip(lo, (1, 0), strict=True)]
+        y, x = (slice(a - box.lo[k], b - box.lo[k]) for a, b, k in zip(lo, hi, (1, 2), strict=True))
+        self.inner = (y, x)
+        y, x = (slice(a - first[k], b - first[k]) for a, b, k in zip(lo, hi, (1, 0), strict=True))
+        self.place = (y, x)
         self.x = plan.lower[0] + grid.spacing * (np.arange(count[0]) + 0.5)
         self.y = plan.lower[1] + grid.spacing * (np.arange(count[1]) + 0.5)
         self.top, self.spacing, self.values = float(plan.upper[2]), grid.spacing, operator.runner.values
 
     def __call__(self, name: str) -> np.ndarray:
-        """(ny, nx) of an array, now."""
-        return np.array(self.values(name)[0][self.inner], float)
+        """(ny, nx) of an array, now; on the first process, which puts together what all have."""
+        block = np.array(self.values(name)[0][self.inner], float) if self.here else np.zeros((0, 0))
+        place = self.place if block.size else (slice(0, 0), slice(0, 0))
+        return assembled(self.world, (len(self.y), len(self.x)), place, block)
 
 
 class SurfaceShots:
@@ -84,9 +81,10 @@ class IntensityMaps:
         self.times: list[float] = [0.0]
         self.arias: list[np.ndarray] = [np.zeros((len(self.surface.y), len(self.surface.x)), np.float32)]
 
-    def steps(self, block: int) -> Sequence[int]:
-        """After which steps the growth of Arias intensity is looked at: multiples of ``block``, and the last."""
-        every = block * max(1, -(-self.plan.steps // (SAMPLES * block)))
+    def steps(self) -> Sequence[int]:
+        """After which steps the growth of Arias intensity is looked at, whatever steps are taken together; and the last."""
+        every = -(-self.plan.steps // SAMPLES)
+        every = every if every == 1 else -(-every // TOGETHER) * TOGETHER
         return sorted({*range(every, self.plan.steps, every), self.plan.steps})
 
     def take(self) -> None:
@@ -96,7 +94,7 @@ class IntensityMaps:
             self.arias.append(self.surface("arias").astype(np.float32))
 
     def dataset(self) -> Dataset:
-        """Maps (y, x) so far."""
+        """Maps (y, x) so far; all processes ask for them at once, the first one gets them."""
         setting, s = self.plan.case.output.intensity, self.surface
         assert setting is not None
         self.take()
@@ -135,9 +133,9 @@ class IntensityMaps:
                 variables[name] = Variable(lonlat[:, k].reshape(len(s.y), len(s.x)), dims, "degree", name)
         return Dataset("ground motion intensity", variables, attrs)
 
-    def write(self, folder: Path) -> list[Path]:
-        """PREFIX-intensity.nc and, where asked for, .tif and PREFIX-grid.xml."""
-        out, maps = self.plan.case.output, self.dataset()
+    def write(self, folder: Path, maps: Dataset) -> list[Path]:
+        """``maps`` as PREFIX-intensity.nc and, where asked for, .tif and PREFIX-grid.xml."""
+        out = self.plan.case.output
         setting = out.intensity
         assert setting is not None
         files = [write_maps(folder / f"{out.prefix}-intensity.nc", maps)]

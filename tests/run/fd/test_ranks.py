@@ -1,0 +1,183 @@
+"""Grids on several processes: the same numbers to the last bit, whatever the cut, and going on with others."""
+
+import json
+
+import h5py
+import numpy as np
+import pytest
+
+import faultwave as fw
+from faultwave.base.errors import BackendError
+from faultwave.cli.launch import mpiexec
+from tests.run.test_ranks import launch
+
+from .test_restart import numbers, settings
+
+pytestmark = pytest.mark.mpi
+pytest.importorskip("mpi4py")
+try:
+    mpiexec()
+except BackendError:
+    pytest.skip("no mpiexec", allow_module_level=True)
+
+FUSED = "import faultwave.run.fd.share as s; s.FUSED, s.WORTH = {}, 4"
+CUT = """
+import faultwave.run.fd.share as s
+from faultwave.engines.fd.parts import Cut
+s.best_cut = lambda shape, parts, around, least: Cut(shape, {}, around)
+"""
+
+
+def asked(folder, **changes):
+    """Layers, a free surface, attenuation, receivers at borders, everything written."""
+    made = settings(folder, end_time=0.3, grid__spacing=60.0, **changes)
+    rng = np.random.default_rng(3)
+    points = rng.uniform((60, 60, -1400), (1440, 1540, 0), (12, 3)).round()
+    made["output"]["receivers"] |= {"points": points.tolist(), "rotation": True}
+    x = {"vp": "return 3464.0 + 0.3 * x + 0.2 * y;", "vs": "return 2000.0 - 0.1 * z;"}
+    made["material"] = {"constant": {"rho": 2700.0, "Qp": 60, "Qs": 30}, "expression": x}
+    made["sources"] += [
+        {
+            "kind": "force",
+            "location": [751.0, 799.0, -30.0],
+            "force": [1e9, 2e9, -1e9],
+            "time_function": {"kind": "ricker", "duration": 0.3},
+        }
+    ]
+    return made
+
+
+def everything(folder):
+    found = numbers(folder)
+    return {k: v for k, v in found.items() if k != "energies"}, np.loadtxt(
+        next(folder.glob("*-energy.csv")), delimiter=",", skiprows=1, usecols=2
+    )
+
+
+def same(folder, whole):
+    mine, energies = everything(folder)
+    assert mine.keys() == whole[0].keys()
+    for name, values in whole[0].items():
+        assert np.array_equal(mine[name], values), name
+    assert np.abs(energies - whole[1]).max() <= 1e-12 * np.abs(whole[1]).max()
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("alone")
+    fw.simulate(asked(folder / "out")).run()
+    return everything(folder / "out")
+
+
+@pytest.mark.parametrize(
+    ("ranks", "cut", "fused"),
+    [
+        (2, None, 1),
+        (4, (2, 1, 2), 2),
+        pytest.param(4, (1, 2, 2), 3, marks=pytest.mark.slow),
+        pytest.param(8, None, 1, marks=pytest.mark.slow),
+    ],
+)
+def test_any_cut_gives_the_same(tmp_path, alone, ranks, cut, fused):
+    setup = FUSED.format(fused) + (CUT.format(cut) if cut else "")
+    see = f"assert sim.plan.shared.part.steps == {fused}, sim.plan.shared.part"
+    done = launch(ranks, asked(tmp_path / "out"), setup=setup, after=see)
+    assert done.returncode == 0, done.stderr
+    same(tmp_path / "out", alone)
+    manifest = json.loads((tmp_path / "out" / "run-manifest.json").read_text())
+    assert manifest["rates"]["processes"] == ranks and manifest["rates"]["messages"] > 0
+
+
+STOP = "progress=lambda p: os.kill(os.getpid(), signal.SIGTERM) if p.time > 0.1 else None"
+
+
+@pytest.mark.parametrize(
+    ("first", "then"), [(2, 1), pytest.param(1, 2, marks=pytest.mark.slow), pytest.param(4, 3, marks=pytest.mark.slow)]
+)
+def test_stopped_and_resumed_on_others(tmp_path, alone, first, then):
+    case = asked(tmp_path / "out")
+    slow = "import faultwave.run.fd.simulation as m; m.CHUNK_SECONDS = 0.0"
+    done = launch(first, case, setup=slow, run=STOP)
+    assert done.returncode != 0 and "faultwave resume" in done.stderr, done.stderr
+    done = launch(then, str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    same(tmp_path / "out", alone)
+
+
+def test_periodic_sides_and_plane_waves(tmp_path):
+    """Where a grid goes round, parts overlap themselves or the part at the other end."""
+    sides = {"x": "periodic", "y": "periodic", "z": "periodic"}
+    wave = {"mode": "S", "k": [2 * np.pi / 2400, 0, 0], "polarisation": [0, 0, 1]}
+    case = {
+        "engine": "fd", "end_time": 0.4, "material": {"constant": {"rho": 2700.0, "vp": 3464.0, "vs": 2000.0}},
+        "grid": {"lower": [0, 0, 0], "upper": [2400, 2000, 1800], "spacing": 100.0, "boundaries": sides},
+        "initial": {"kind": "plane-wave", "wave": [wave]}, "numerics": {"threads": 1},
+        "output": {"receivers": {"points": [[50, 1999, 900], [1200, 1000, 1799]], "interval": 0.05}, "folder": str(tmp_path / "one")},
+    }  # fmt: skip
+    fw.simulate(case).run()
+    case["output"]["folder"] = str(tmp_path / "two")
+    done = launch(4, case)
+    assert done.returncode == 0, done.stderr
+    with h5py.File(tmp_path / "one" / "run-receivers.h5") as a, h5py.File(tmp_path / "two" / "run-receivers.h5") as b:
+        values = a["receivers/values"][()]
+        assert np.abs(values).max() > 0 and np.array_equal(values, b["receivers/values"][()])
+
+
+@pytest.mark.parametrize("halo", ["zfp-20", pytest.param("single", marks=pytest.mark.slow)])
+def test_overlaps_in_fewer_bytes(tmp_path, halo):
+    """In double precision: half the bytes, and what that takes is told."""
+    pytest.importorskip("zfpy")
+    found = {}
+    for name in ("exact", halo):
+        case = asked(tmp_path / name)
+        case["numerics"] |= {"precision": "double", "halo": name}
+        done = launch(2, case, setup=FUSED.format(1))
+        assert done.returncode == 0, done.stderr
+        rates = json.loads((tmp_path / name / "run-manifest.json").read_text())["rates"]
+        found[name] = rates["message_bytes"], rates.get("halo_error_rms", 0.0), everything(tmp_path / name)[0]
+    (full, none, exact), (less, rms, rounded) = found["exact"], found[halo]
+    assert none == 0 < rms < 1e-4 and less < 0.51 * full
+    key = "run-receivers.h5/receivers/values"
+    error = np.abs(rounded[key] - exact[key]).max((0, 1)) / np.abs(exact[key]).max((0, 1))
+    assert 0 < error.max() < 2e-3
+
+
+@pytest.mark.slow
+def test_devices_share_a_grid(tmp_path):
+    """Overlaps are gathered on the device."""
+    pytest.importorskip("pyopencl")
+    case = asked(tmp_path / "out")
+    case["numerics"]["backend"] = "numpy"
+    fw.simulate(case).run()
+    whole = everything(tmp_path / "out")
+    case["numerics"]["backend"], case["output"]["folder"] = "opencl", str(tmp_path / "two")
+    done = launch(2, case)
+    assert done.returncode == 0, done.stderr
+    same(tmp_path / "two", whole)
+
+
+def test_too_many_processes_and_bad_material_are_said_once(tmp_path):
+    case = asked(tmp_path / "out")
+    wide = "import faultwave.run.fd.share as s; cut = s.best_cut; s.best_cut = lambda a, n, b, c: cut(a, n, b, 99)"
+    done = launch(3, case, setup=wide)
+    assert done.returncode != 0 and "too few for 3 processes" in done.stderr and "1 or fewer" in done.stderr
+    case["material"]["expression"]["vs"] = "return 2000.0 - x * 2.0;"
+    done = launch(2, case)
+    assert done.returncode != 0 and not (tmp_path / "out").exists()
+    assert "vs" in done.stderr.lower() or "mu" in done.stderr
+
+
+def test_strain_green_tensors(tmp_path):
+    """Points on both sides of a cut, and beside it."""
+    case = asked(tmp_path / "out")
+    del case["attenuation"]
+    case["end_time"], case["output"] = 0.1, {"receivers": {"points": [[700, 800, 0]], "interval": 0.02}}
+    points = [[700.0, 300.0, -500.0], [700.0, 790.0, -300.0], [400.0, 1200.0, -700.0]]
+    body = f"from faultwave.run.fd.sgt import green_tensors as g; d = g(case, {points}, 0.1)['strain']"
+    body += "; from faultwave.comm import world; world().first and np.save(extra['to'], d); sys.exit()"
+    found = []
+    for ranks in (1, 2):
+        done = launch(ranks, case, setup=body, extra={"to": str(tmp_path / f"{ranks}.npy")})
+        assert done.returncode == 0, done.stderr
+        found.append(np.load(tmp_path / f"{ranks}.npy"))
+    assert found[0].shape == (1, 3, 3, 6, 6) and np.abs(found[0]).max() > 0 and np.array_equal(*found)
