@@ -108,7 +108,7 @@ def cupy(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     runtime = SimpleNamespace(
         is_hip=False, CUDARuntimeError=RuntimeError, getDeviceCount=lambda: 1, getDeviceProperties=lambda n: H200,
-        memGetInfo=lambda: (1 << 30, 1 << 37),
+        memGetInfo=lambda: (1 << 30, 1 << 37), deviceGetPCIBusId=lambda n: "0000:1B:00.0",
     )  # fmt: skip
     cuda = SimpleNamespace(
         runtime=runtime, alloc=alloc, memory=SimpleNamespace(OutOfMemoryError=Full), Device=lambda: SimpleNamespace(id=0),

@@ -17,6 +17,7 @@ from faultwave.base.errors import InputError, Problem
 from faultwave.bench import problem
 from faultwave.bench.book import Book, Entry
 from faultwave.bench.device_roofs import DeviceRoofs
+from faultwave.bench.energy import joules, why_not
 from faultwave.bench.leanest import useful_flops
 from faultwave.bench.problem import Setting
 from faultwave.bench.roofs import Roofs, last_cache_bytes
@@ -50,6 +51,9 @@ def proxy(setting: Setting, say: Say = lambda _: None, sweep: int | None = None)
     roofs.samples.clear()
     _advance(engine, 1)  # pages, caches, threads
     steps, cells = setting.steps or _enough_steps(engine), engine.plan.cells
+    if far:  # so that every number of steps that comes has been recorded
+        for _ in range(4):
+            _advance(engine, steps)
     samples = []
     for i in range(setting.repeats):
         say(f"measuring, repeat {i + 1} of {setting.repeats}")
@@ -71,6 +75,8 @@ def proxy(setting: Setting, say: Say = lambda _: None, sweep: int | None = None)
         "runs_on": book.described,
         "index_bytes": book.index_bytes,
         "setup_seconds": setup,
+        "energy_missing": why_not(book),
+        "steps_replayed": engine.replays.replayed,
     }
     found["dofs_per_second"] = found["updates_per_second"] * found["dofs_per_cell"]
     return found
@@ -91,6 +97,7 @@ def _update(samples: list[Sample], kernels: list[dict[str, Any]], cells: int, le
         "updates_per_second_samples": rates,
         "updates_per_second_spread": _spread(rates),
         "ns_per_update": 1e9 / rate,
+        "updates_per_joule": _median(found) if (found := [s.per_joule for s in samples if s.per_joule]) else None,
         "useful_flops_per_update": useful,
         "useful_flops_source": "leanest formulation" if leanest is not None else "engine's kernels",
         "executed_flops_per_update": executed,
@@ -118,8 +125,14 @@ def facts() -> dict[str, Any]:
     }
 
 
-def _advance(engine: Engine, steps: int) -> None:
-    engine.march.advance(engine.march.time + steps * engine.march.tick)
+def _advance(engine: Engine, steps: int, replay: bool = True) -> None:
+    """``replay``: as a run does, where launches go into a queue."""
+    end = engine.march.time + (steps - 0.5) * engine.march.tick
+    if replay and engine.backend.ahead:
+        while engine.march.time < end:
+            engine.replays.advance(round((end - engine.march.time) / engine.march.tick + 0.5))
+    else:
+        engine.march.advance(engine.march.time + steps * engine.march.tick)
     engine.backend.finish()
 
 
@@ -138,19 +151,24 @@ class Sample:
     rate: float  # updates a second
     launches: dict[str, list[Entry]]  # by kernel, of all steps
     alone: dict[str, float]  # seconds an item
+    per_joule: float | None  # updates; None where the driver does not count, or not as finely
 
 
 def _sample(engine: Engine, book: Book, roofs: Any, steps: int) -> Sample:
     found = roofs.sample()
     _advance(engine, 1)  # the caches are the engine's again
+    spent = joules(book)
     before, start = engine.updates, time.perf_counter()
     _advance(engine, steps)
     rate = (engine.updates - before) / (time.perf_counter() - start)
+    taken = joules(book)
+    energy = None if spent is None or taken is None or taken <= spent else (engine.updates - before) / (taken - spent)
     with book.written() as entries:
-        _advance(engine, steps)
+        _advance(engine, steps, replay=False)
     names = dict.fromkeys(e.kernel.name for e in entries)
     launches = {name: [e for e in entries if e.kernel.name == name] for name in names}
-    return Sample(found, rate, launches, {name: _seconds_an_item(mine, book.finish) for name, mine in launches.items()})
+    alone = {name: _seconds_an_item(mine, book.finish) for name, mine in launches.items()}
+    return Sample(found, rate, launches, alone, energy)
 
 
 def _seconds_an_item(launched: list[Entry], finish: Callable[[], None]) -> float:

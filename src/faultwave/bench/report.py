@@ -9,6 +9,11 @@ from faultwave.bench.roofs import TITLES
 Section = tuple[str, tuple[str, ...], list[tuple[str, ...]]]  # title, header, rows
 
 
+def _energy(r: dict[str, Any]) -> tuple[str, str]:
+    found = r.get("updates_per_joule")
+    return (f"{found:,.0f}", "of the board") if found else ("not available", r.get("energy_missing", ""))
+
+
 def proxy_sections(r: dict[str, Any]) -> list[Section]:
     """The update, the roofs, and every kernel."""
     s = r["setting"]
@@ -30,6 +35,7 @@ def proxy_sections(r: dict[str, Any]) -> list[Section]:
             f"{r['dofs_per_cell']:,} a cell",
         ),
         ("ns an update", f"{r['ns_per_update']:,.0f}", ""),
+        ("updates per joule", *_energy(r)),
         ("useful flops an update", f"{r['useful_flops_per_update']:,.0f}", f"of the {r['useful_flops_source']}"),
         ("executed flops an update", f"{r['executed_flops_per_update']:,.0f}", ""),
         ("bytes an update", f"{r['bytes_per_update']:,.0f}", "as the kernels declare"),

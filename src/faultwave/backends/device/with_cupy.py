@@ -77,6 +77,7 @@ class CupyDevice:
             cupy.cuda.Device(number).use()
         properties = cupy.cuda.runtime.getDeviceProperties(number)
         self.name = properties["name"].decode()
+        self.bus = cupy.cuda.runtime.deviceGetPCIBusId(number)  # where the board is, for its driver's meters
         self.target = target_of(name, properties)
         self.stream, self.copies = (cupy.cuda.Stream(non_blocking=True) for _ in range(2))  # work; copies to the host
         self.stream.use()

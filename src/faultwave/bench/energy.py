@@ -1,0 +1,39 @@
+"""Energy that a graphics processor has taken, where its driver counts it (NVML, Volta and later)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def joules(backend: Any) -> float | None:
+    """Of the whole board since its driver was loaded [J]; None where that is not told: ``why_not`` says why."""
+    if why_not(backend):
+        return None
+    import pynvml
+
+    try:
+        pynvml.nvmlInit()
+        return float(pynvml.nvmlDeviceGetTotalEnergyConsumption(_handle(backend))) / 1e3
+    except pynvml.NVMLError:
+        return None
+
+
+def why_not(backend: Any) -> str:
+    """What stands in the way of counting a backend's energy; empty where nothing is known to."""
+    if backend.name != "cuda":
+        return f"the driver of the backend '{backend.name}' is not asked for it"
+    try:
+        import pynvml  # noqa: F401
+    except ImportError:
+        return "pip install nvidia-ml-py"
+    return ""
+
+
+def _handle(backend: Any) -> Any:
+    """NVML numbers boards in its own way: the bus tells which is which."""
+    import pynvml
+
+    return pynvml.nvmlDeviceGetHandleByPciBusId(backend.device.bus.encode())
+
+
+__all__ = ["joules", "why_not"]
