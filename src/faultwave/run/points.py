@@ -29,7 +29,7 @@ def read_points(setting: Any) -> np.ndarray:
     problems = Problems()
     if setting.file is not None:
         try:
-            lines = setting.file.read_text().splitlines()
+            lines = setting.file.read_text(errors="replace").splitlines()
         except OSError as error:
             raise InputError(Problem(str(setting.file), f"receiver file cannot be read: {error.strerror}")) from None
         for number, line in enumerate(lines, 1):

@@ -44,5 +44,5 @@ def read_maps(path: str | Path) -> Dataset:
             }
             attrs = {k: file.getncattr(k) for k in file.ncattrs() if k not in ("Conventions", "title")}
             return Dataset(str(file.title), variables, attrs)
-    except (OSError, AttributeError) as error:
+    except (OSError, RuntimeError, AttributeError, KeyError, ValueError, TypeError) as error:
         raise InputError(Problem(str(path), f"is no readable file of maps: {error}")) from error

@@ -54,7 +54,7 @@ def read_receivers(path: str | Path) -> dict[str, Dataset]:
             if "ReceiverData" in file:
                 return {"receivers": _seissol(file)}
             return {name: _dataset(name, group) for name, group in file.items()}
-    except (OSError, KeyError, ValueError, AttributeError) as error:
+    except (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError) as error:
         raise InputError(Problem(str(path), f"is no readable receiver file: {error}")) from error
 
 

@@ -80,11 +80,11 @@ class VtkHdfReader:
         self.path = Path(path)
         try:
             self._file = h5py.File(self.path, "r")
-        except OSError as error:
+        except (OSError, RuntimeError) as error:
             raise InputError(Problem(str(path), f"is no readable VTKHDF file: {error}")) from error
         try:
             self._read_mesh()
-        except (KeyError, ValueError) as error:
+        except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
             self._file.close()
             raise InputError(Problem(str(path), f"is no temporal VTKHDF file of one cell type: {error}")) from error
 

@@ -31,8 +31,15 @@ def read_nrf(path: Path) -> list[PointSource]:
             centres, subfaults, offsets = (np.asarray(file[n]) for n in names[:3])
             # A direction without any samples may be a dimension of length 0 or absent.
             rates = [np.asarray(file[n]) if n in file else np.zeros(0) for n in names[3:]]
-    except OSError as error:
-        raise InputError(Problem(str(path), f"cannot be read as NetCDF-4: {error}")) from None
+            # names of the compounds' parts, asked for where a missing one can still be told
+            _ = (
+                centres["x"],
+                offsets[:, :3],
+                [subfaults[n] for n in ("area", "timestep", "mu", "tinit", "normal", *_DIRECTIONS)],
+            )
+    except (OSError, RuntimeError, KeyError, TypeError, ValueError, IndexError) as error:
+        what = " ".join(str(error).split())
+        raise InputError(Problem(str(path), f"cannot be read as NRF, NetCDF-4: {what}")) from None
     if len(offsets) != len(subfaults) + 1 or any(int(offsets[-1, d]) > len(rates[d]) for d in range(3)):
         raise InputError(Problem(str(path), "sroffsets does not fit the subfaults and slip rates"))
     records: list[PointSource] = []

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -149,7 +150,7 @@ def read_netcdf(path: Path, variable: str, where: str) -> Grid:
         dataset = netCDF4.Dataset(str(path))
     except OSError as error:
         raise InputError(Problem(where, f"{path} is not a readable NetCDF file: {error}")) from None
-    with dataset:
+    with dataset, _told(path, where):
         dataset.set_auto_mask(False)
         if variable not in dataset.variables:
             names = ", ".join(dataset.variables)
@@ -163,6 +164,15 @@ def read_netcdf(path: Path, variable: str, where: str) -> Grid:
     data = np.stack([np.ascontiguousarray(part).reshape(-1) for part in parts])
     origin, spacing, shape = zip(*axes, strict=True)
     return Grid(origin, spacing, shape, data)
+
+
+@contextmanager
+def _told(path: Path, where: str) -> Iterator[None]:
+    """What the library says of a damaged file, with its place."""
+    try:
+        yield
+    except (RuntimeError, IndexError, TypeError) as error:
+        raise InputError(Problem(where, f"{path} cannot be read to its end: {error}")) from None
 
 
 def _axis(dataset: Any, name: str, path: Path, where: str) -> tuple[float, float, int]:
