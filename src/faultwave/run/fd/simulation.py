@@ -291,7 +291,7 @@ class FdSimulation(Session):
             surface = SurfaceShots(plan, self.operator)
             done = (self.resumed or {}).get("surface", (0, []))[1]
             shots = Shots("surface", plan, surface.lattice, surface.names, surface, folder, stack, done)
-            if out.xdmf:
+            if out.xdmf and plan.world.first:
                 path = folder / f"{out.prefix}-surface.xdmf"
                 shots.writers.append(triangles(path, plan, surface.names, stack, done))
             self.shots["surface"] = shots
