@@ -21,10 +21,13 @@ class Samples:
     ``members``: which of them belong to each cluster."""
 
     def __init__(self, operator: Operator, cells: np.ndarray, members: Sequence[np.ndarray], functionals: np.ndarray):
-        found, number = np.unique(functionals.reshape(len(functionals), -1), axis=0, return_inverse=True)
+        # A process may hold none of the cells: the width is told, not inferred.
+        flat = functionals.reshape(len(functionals), functionals.shape[1] * functionals.shape[2])
+        found, number = np.unique(flat, axis=0, return_inverse=True)
         self.operator, self.count = operator, functionals.shape[1]
         self.weights = operator.backend.store(max(1, len(found)), found.shape[1])
-        self.weights.put(found)
+        if len(found):
+            self.weights.put(found)
         kernel = operator.backend.compile([kernels.samples(operator.form, self.count)])["samples"]
         self.tapes = [_Tape(self, cells[m], number.reshape(-1)[m], kernel) if len(m) else None for m in members]
 
