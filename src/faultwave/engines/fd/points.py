@@ -13,6 +13,7 @@ from faultwave.engines.fd.stencils import C1, C2, NORMAL, STRAINS, VELOCITY
 from faultwave.kernels.stencil import Box, Injection, Tape
 from faultwave.sources.point import PointSource
 
+ACROSS = ("sxz", "syz")  # zero at a free surface, odd about it
 BLOCK = 512  # steps whose amplitudes are computed together
 POINTS = 4  # of a stencil along an axis
 MOMENT = ("sxx", "syy", "szz", "sxy", "syz", "sxz")
@@ -51,19 +52,24 @@ class Stencils:
 def stencils_at(scheme: Scheme, name: str, points: np.ndarray, ghosts: bool) -> Stencils:
     """Interpolation of a quantity at points (n, 3) [m]; near a side the stencil shifts inside.
 
-    ``ghosts``: the plane above the free surface may be read.
+    ``ghosts``: the plane above the free surface may be read. Without, shear across the surface is continued as what it is there, odd: a
+    moment beside the surface then acts as its image does, with none of it on the surface, where nothing would relax it.
     """
     grid = scheme.grid
     index, value, slope = [], [], []
     for k, axis in enumerate("xyz"):
         x = (points[:, k] - grid.origin(name)[k]) / grid.spacing
-        count = grid.shape[2 - k]
+        count, odd = grid.shape[2 - k], False
         start = np.floor(x + 1e-9).astype(np.int64) - 1
         if axis not in scheme.periodic:
             above = ghosts and axis == "z" and scheme.free_surface and name in VELOCITY
-            start = np.clip(start, 0, count - POINTS + above)
+            odd = axis == "z" and scheme.free_surface and name in ACROSS and not ghosts
+            start = np.clip(start, 0, count - 1 if odd else count - POINTS + above)
         nodes = start[:, None] + np.arange(POINTS)
         v, s = lagrange(x, start)
+        if odd:
+            sign = np.sign(count - 1 - nodes)
+            nodes, v, s = np.minimum(nodes, 2 * (count - 1) - nodes), sign * v, sign * s
         index.append(nodes % count if axis in scheme.periodic else nodes)
         value.append(v)
         slope.append(s / grid.spacing)
@@ -207,8 +213,8 @@ class Sampler:
 class StrainSampler:
     """Strain rates (steps, points, 6), order xx yy zz xy yz xz, where the scheme has them, weighted as sources are injected.
 
-    So a force here and a moment there see the same: reciprocity holds for the grid itself (Graves & Wald 2001). On the plane
-    of the free surface shear across it is zero.
+    So a force here and a moment there see the same: reciprocity holds for the grid itself (Graves & Wald 2001). At the free
+    surface shear across it is zero.
     """
 
     def __init__(self, scheme: Scheme, points: np.ndarray):
@@ -219,11 +225,8 @@ class StrainSampler:
             s = stencils_at(scheme, name, points, False)
             normal = name in NORMAL
             pairs = [(of, axis) for of, axis in VELOCITY.items() if name[1] == axis] if normal else STRAINS[name]
-            value = s.value.copy()
-            if scheme.free_surface and not normal and "z" in name:
-                value[s.points[..., 0] == scheme.grid.shape[0] - 1] = 0.0
             for of, axis in pairs:
-                self._add(scheme, of, axis, s.points, value * (1.0 if normal else 0.5), not normal, column)
+                self._add(scheme, of, axis, s.points, s.value * (1.0 if normal else 0.5), not normal, column)
 
     def _add(
         self, scheme: Scheme, of: str, axis: str, points: np.ndarray, value: np.ndarray, forward: bool, column: int
