@@ -68,7 +68,7 @@ def scattered(
 
 def example() -> Row:
     """The largest difference [dB] of the example em-mie, a ball of 1 cm, at every angle; the null lies 30 dB below the largest value."""
-    sim = simulate("em-mie", force=True).run(write=False)
+    sim: Any = simulate("em-mie", force=True).run(write=False)
     table, radius = sim.cross_sections, 0.01
     size = 2 * np.pi * table[0, 0] * radius / 299792458.0
     exact = np.pi * radius**2 * bistatic(size, 2.0, np.deg2rad(table[:, 1]), np.deg2rad(table[:, 2]))
