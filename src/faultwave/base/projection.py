@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.errors import InputError, Problem
+from faultwave.base.errors import InputError, Problem, Problems
+
+NEEDED = "Give projection: {crs: ..., origin: [longitude, latitude]}."
 
 
 class Projection:
@@ -56,6 +58,26 @@ class Projection:
         a, b = self.to_local([longitude, longitude], [latitude, latitude + step])
         return np.asarray((b - a) / np.linalg.norm(b - a) * np.sign(step))
 
+    def places(self, geographic: Any, where: str) -> np.ndarray:
+        """(n, 3) local x, y, z [m] of points (n, 3) by longitude, latitude [deg] and z [m]. Raises InputError with each point that is no
+        place on Earth or beyond the projection."""
+        points = np.asarray(geographic, float).reshape(-1, 3)
+        sound = (np.abs(points[:, 0]) <= 360.0) & (np.abs(points[:, 1]) <= 90.0)
+        local = points.copy()
+        local[sound, :2] = self.to_local(points[sound, 0], points[sound, 1])
+        problems = Problems()
+        for i in np.flatnonzero(~(sound & np.isfinite(local).all(1))):
+            lon, lat = points[i, :2]
+            what = f"longitude {lon:g}, latitude {lat:g} is no place" + (" of the projection" if sound[i] else "")
+            problems.error(f"{where}[{i}]" if len(points) > 1 else where, what, "degrees, longitude first")
+        problems.raise_errors()
+        return local
+
+    def azimuth_of_y(self, longitude: float, latitude: float) -> float:
+        """Direction of the local y axis [deg], clockwise from true north, at a place."""
+        x, y = self.north(longitude, latitude)
+        return float(np.degrees(np.arctan2(-x, y)))
+
     def _turn(self) -> np.ndarray:
         c, s = np.cos(self.azimuth), np.sin(self.azimuth)
         return np.array([[c, -s], [s, c]])
@@ -64,6 +86,15 @@ class Projection:
         """Number of the projection in the EPSG register, if it has one."""
         code = self.crs.to_epsg()
         return int(code) if code else None
+
+
+def needed(projection: Projection | None, where: str) -> Projection:
+    """The case's projection. Raises InputError where it has none."""
+    if projection is None:
+        raise InputError(
+            Problem(where, "gives longitudes and latitudes, but the case has no projection", advice=NEEDED)
+        )
+    return projection
 
 
 def geographic_tensor(ned: np.ndarray, north: np.ndarray) -> np.ndarray:

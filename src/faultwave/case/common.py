@@ -13,6 +13,9 @@ from faultwave.case.parameters import parameter_to_si
 Vector = tuple[Quantity("m"), Quantity("m"), Quantity("m")]  # type: ignore[valid-type,misc]
 """A point in space."""
 
+Geographic = tuple[Quantity("deg"), Quantity("deg"), Quantity("m")]  # type: ignore[valid-type,misc]
+"""A point by longitude, latitude and z."""
+
 
 def _as_matrix(value: Any) -> Any:
     """One factor or three, as the matrix that has them on its diagonal."""

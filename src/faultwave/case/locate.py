@@ -84,12 +84,18 @@ def _receiver(where: str, case: Case, document: CommentedMap) -> str | None:
     setting = getattr(case.output, kind)
     if setting is None:
         return None
-    if number < len(setting.points):
-        return f"{case.source_files[0]}:{line_of(document, ('output', kind, 'points', number))}"
-    try:
-        lines = setting.file.read_text().splitlines()
-    except (OSError, ValueError, AttributeError):
-        return None
-    rows = [k for k, line in enumerate(lines, 1) if line.split("#")[0].strip()]
-    place = number - len(setting.points)
-    return f"{setting.file}:{rows[place]}" if place < len(rows) else None
+    for key in ("points", "geographic"):
+        listed = getattr(setting, key, ())
+        if number < len(listed):
+            return f"{case.source_files[0]}:{line_of(document, ('output', kind, key, number))}"
+        number -= len(listed)
+    for path in (setting.file, getattr(setting, "geographic_file", None)):
+        try:
+            lines = path.read_text(errors="replace").splitlines() if path is not None else []
+        except OSError:
+            continue
+        rows = [k for k, line in enumerate(lines, 1) if line.split("#")[0].strip()]
+        if number < len(rows):
+            return f"{path}:{rows[number]}"
+        number -= len(rows)
+    return None

@@ -8,7 +8,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from faultwave.base.units import Quantity
-from faultwave.case.common import InputFile, OutputFolder, Settings, Vector, need
+from faultwave.case.common import Geographic, InputFile, OutputFolder, Settings, Vector, need
 from faultwave.case.grid import IntensityOutput
 from faultwave.case.measures import Checkpoints, FarField, Flux, Spectrum
 
@@ -17,14 +17,19 @@ class Receivers(Settings):
     """Seismograms at points in the volume."""
 
     points: list[Vector] = Field(default_factory=list, description="Receiver coordinates.")
+    geographic: list[Geographic] = Field(
+        default_factory=list, description="Receivers by longitude, latitude and z; the case needs a projection."
+    )
     file: InputFile | None = Field(None, description="Text file, one 'x y z' a line.")
+    geographic_file: InputFile | None = Field(None, description="Text file, one 'longitude latitude z' a line.")
     interval: Quantity("s", gt=0) = Field(0.005, description="Sampling interval.")
     rotation: bool = Field(False, description="Also write the rotation rate.")
     strain_rate: bool = Field(False, description="Also write the strain rate.")
 
     @model_validator(mode="after")
     def _somewhere(self) -> Self:
-        need((self.points or self.file, "give points or a file"))
+        given = self.points or self.geographic or self.file or self.geographic_file
+        need((given, "give points or a file, by x, y, z or geographic"))
         return self
 
 

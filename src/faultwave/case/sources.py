@@ -7,7 +7,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from faultwave.base.units import Quantity
-from faultwave.case.common import InputFile, Settings, Vector, need
+from faultwave.case.common import Geographic, InputFile, Settings, Vector, need
 
 
 class TimeFunction(Settings):
@@ -49,6 +49,10 @@ class Source(Settings):
         description="What acts, or the file's format."
     )
     location: Vector = Field((0.0, 0.0, 0.0), description="Where.")
+    geographic: Geographic | None = Field(
+        None,
+        description="Where by longitude, latitude and z; the case needs a projection. Tensor and force stay along x, y, z.",
+    )
     tensor: dict[Literal["xx", "yy", "zz", "xy", "yz", "xz"], Quantity("N*m")] = Field(
         default_factory=dict, description="Moment tensor (physical sign), missing components are zero."
     )
@@ -67,8 +71,12 @@ class Source(Settings):
             (self.kind == "awp" or self.nodes is None, f"nodes do nothing with kind {self.kind}"),
         )
         if self.kind not in ("moment-tensor", "force"):
-            need((self.file, f"kind {self.kind} needs a file"))
+            need(
+                (self.file, f"kind {self.kind} needs a file"),
+                (self.geographic is None, f"geographic does nothing with kind {self.kind}"),
+            )
             return self
+        need((not {"location", "geographic"} <= self.model_fields_set, "give location or geographic, not both"))
         need(
             (self.time_function, f"kind {self.kind} needs a time_function"),
             (

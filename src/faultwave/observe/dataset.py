@@ -179,6 +179,15 @@ def receivers_from_arrays(
     return Dataset("receivers", variables, _attrs(quantities, data, attrs))
 
 
+def with_places(receivers: Dataset, geographic: ArrayLike) -> Dataset:
+    """Receivers with longitude, latitude and the azimuth of the y axis there (nr, 3) [deg]."""
+    columns = np.asarray(geographic, float).reshape(-1, 3).T
+    texts = ("longitude", "latitude", "direction of y, clockwise from true north")
+    named = zip(("longitude", "latitude", "y_azimuth"), columns, texts, strict=True)
+    added = {name: _variable(column, ("receiver",), "degree", text) for name, column, text in named}
+    return Dataset(receivers.name, {**receivers.variables, **added}, receivers.attrs)
+
+
 def fault_receivers_from_arrays(
     time: ArrayLike,
     values: ArrayLike,

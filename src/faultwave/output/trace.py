@@ -14,7 +14,8 @@ Kind = Literal["receiver", "faultreceiver"]
 class Trace:
     """What one receiver recorded: time (ns,) [s], columns (ns,) by quantity name, location (3,) [m].
 
-    vectors holds 'normal', 'strike', 'dip' and 'initial_traction' (3,) where the file states them.
+    vectors holds 'normal', 'strike', 'dip' and 'initial_traction' (3,) where the file states them, geographic longitude,
+    latitude and the direction of the y axis, clockwise from true north [deg].
     """
 
     kind: Kind
@@ -23,3 +24,4 @@ class Trace:
     columns: dict[str, np.ndarray]
     location: np.ndarray
     vectors: dict[str, np.ndarray] = field(default_factory=dict)
+    geographic: tuple[float, float, float] | None = None

@@ -11,7 +11,7 @@ from faultwave.engines.dg.fault_probe import FaultProbe
 from faultwave.observe import receivers as seismograms
 from faultwave.observe.dataset import Dataset, fault_receivers_from_arrays
 from faultwave.observe.surfaces import SurfaceRecorder
-from faultwave.run.points import Points
+from faultwave.run.points import Points, with_degrees
 from faultwave.run.share import collect
 
 if TYPE_CHECKING:
@@ -34,9 +34,10 @@ def receivers(sim: Simulation) -> Dataset | None:
         values = found[0].swapaxes(0, 1)
         time = np.arange(len(values)) * setting.interval
     names = plan.law.quantities[: plan.law.visible]
-    return seismograms.dataset(
+    made = seismograms.dataset(
         time, values, names, points.located, points.requested, setting.rotation, setting.strain_rate
     )
+    return with_degrees(made, sim.case.projection)
 
 
 def fault_receivers(sim: Simulation) -> Dataset | None:

@@ -140,7 +140,7 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: Whole | None = N
     whole.meet(problems)
     receivers = fault_receivers = None
     with collected(problems):
-        receivers = place_receivers(case.output.receivers, mesh, topology, shape, whole)
+        receivers = place_receivers(case.output.receivers, mesh, topology, shape, whole, case.projection)
     whole.meet(problems)
     if fault is not None or case.fault is None or whole.elsewhere:  # a fault that could not be planned has said so
         with collected(problems):

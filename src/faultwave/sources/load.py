@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problems
-from faultwave.base.projection import Projection
+from faultwave.base.projection import Projection, needed
 from faultwave.sources.point import PointSource
 from faultwave.sources.readers.awp import read_awp
 from faultwave.sources.readers.cmt import read_cmt
@@ -75,7 +75,11 @@ def _load(setting: Any, where: str, projection: Projection | None) -> list[Point
         problems.error(where, "acts with nothing", "a moment tensor or force that is not zero")
     problems.raise_errors()
     function = time_function(setting.time_function, f"{where}.time_function")
-    source = PointSource(np.array(setting.location, float), function, onset=float(setting.onset), name=where)
+    location = np.array(setting.location, float)
+    geographic = getattr(setting, "geographic", None)
+    if geographic is not None:
+        location = needed(projection, f"{where}.geographic").places(geographic, f"{where}.geographic")[0]
+    source = PointSource(location, function, onset=float(setting.onset), name=where)
     if setting.kind == "moment-tensor":
         return [replace(source, moment=moment)]
     return [replace(source, force=force)]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.base.projection import Projection
+from faultwave.base.projection import NEEDED, Projection
 from faultwave.media.models.model import Map
 from faultwave.media.points import Floats
 
@@ -16,10 +16,8 @@ from faultwave.media.points import Floats
 def needed(path: Path, projection: Projection | None) -> Projection:
     """The case's projection. Raises InputError where it has none."""
     if projection is None:
-        advice = "Give projection: {crs: ..., origin: [longitude, latitude]}."
-        raise InputError(
-            Problem(str(path), "lies in longitudes and latitudes, but the case has no projection", advice=advice)
-        )
+        what = "lies in longitudes and latitudes, but the case has no projection"
+        raise InputError(Problem(str(path), what, advice=NEEDED))
     return projection
 
 

@@ -66,6 +66,8 @@ def write_sac(folder: str | Path, traces: Sequence[Trace], origin: datetime = OR
     paths = []
     for trace in traces:
         step = _step(trace)
+        longitude, latitude, turned = trace.geographic or (None, None, 0.0)
+        known = {} if longitude is None else {"stlo": longitude, "stla": latitude}
         for name, (letter, azimuth, incidence) in _COMPONENTS.items():
             code = channel(1.0 / step, letter)
             sac = SACTrace(
@@ -74,11 +76,12 @@ def write_sac(folder: str | Path, traces: Sequence[Trace], origin: datetime = OR
                 kstnm=station(trace),
                 knetwk=NETWORK,
                 kcmpnm=code,
-                cmpaz=azimuth,
+                cmpaz=(azimuth + turned) % 360.0 if incidence else 0.0,
                 cmpinc=incidence,
                 idep="ivel",
                 kuser0="m/s",
                 stdp=-float(trace.location[2]),
+                **known,
                 **{f"user{i}": float(x) for i, x in enumerate(trace.location)},
             )
             sac.reftime = obspy.UTCDateTime(origin)

@@ -96,7 +96,7 @@ def make_plan(case: Case, world: World | None = None) -> FdPlan:
     _surface(case, sides, problems)
     receivers = None
     with collected(problems):
-        receivers = read_points(case.output.receivers) if case.output.receivers else None
+        receivers = read_points(case.output.receivers, case.projection) if case.output.receivers else None
     sources: tuple[PointSource, ...] = ()
     with collected(problems):
         sources = tuple(load_sources(case.sources, projection=case.projection))

@@ -33,6 +33,7 @@ from faultwave.run.fd.share import observers
 from faultwave.run.fd.surface import IntensityMaps, SurfaceShots
 from faultwave.run.initial import plane_waves
 from faultwave.run.manifest import write_run_manifest
+from faultwave.run.points import with_degrees
 from faultwave.run.progress import Progress
 from faultwave.run.session import BlowUp, Finisher, Session
 from faultwave.run.share import collect
@@ -134,7 +135,8 @@ class FdSimulation(Session):
                 return None
             values = found[0].swapaxes(0, 1)
         columns, names = with_gradients(values, self.plan.law.quantities, setting.rotation, setting.strain_rate)
-        return receivers_from_arrays(time, columns, names, self.plan.receivers, self.plan.receivers)
+        made = receivers_from_arrays(time, columns, names, self.plan.receivers, self.plan.receivers)
+        return with_degrees(made, self.case.projection)
 
     @property
     def fault_receivers(self) -> Dataset | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.base.projection import Projection, geographic_tensor, voigt
+from faultwave.base.projection import Projection, geographic_tensor, needed, voigt
 from faultwave.sources.point import PointSource
 from faultwave.sources.time_functions import Bell
 
@@ -26,11 +26,7 @@ def read_cmt(path: Path, projection: Projection | None) -> list[PointSource]:
     The moment rate is a Gaussian of width half duration / 1.628, centred 1.5 half durations after the run's start plus
     the file's time shift: so much later than the file's origin time everything happens.
     """
-    if projection is None:
-        advice = "Give projection: {crs: ..., origin: [longitude, latitude]}."
-        raise InputError(
-            Problem(str(path), "gives longitudes and latitudes, but the case has no projection", advice=advice)
-        )
+    projection = needed(projection, str(path))
     try:
         listed = list(enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1))
     except OSError as error:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.base.projection import Projection, geographic_tensor, voigt
+from faultwave.base.projection import Projection, geographic_tensor, needed, voigt
 from faultwave.sources.point import PointSource
 from faultwave.sources.time_functions import Samples
 
@@ -83,11 +83,7 @@ def read_srf(path: Path, projection: Projection | None) -> list[PointSource]:
     Locations lie on the projection's local x, y at z = -depth. Version 2.0 gives each subfault's shear modulus by vs and
     density; where it does not, or in 1.0, that of the place is taken.
     """
-    if projection is None:
-        advice = "Give projection: {crs: ..., origin: [longitude, latitude]}."
-        raise InputError(
-            Problem(str(path), "gives longitudes and latitudes, but the case has no projection", advice=advice)
-        )
+    projection = needed(projection, str(path))
     tokens = _Tokens(path)
     version = tokens.word("the version")
     if version not in VERSIONS:
