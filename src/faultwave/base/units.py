@@ -67,6 +67,8 @@ def _text_to_si(text: str, unit: str) -> float:
             f"'{text}' is a {given.dimensionality}, expected a unit like '{unit or '(none)'}'"
             + (f", {advice}" if advice else "")
         ) from None
+    except ArithmeticError:
+        raise ValueError(f"'{text}' is too large or too small a number of {unit or '1'}") from None
 
 
 def to_si(value: Any, unit: str) -> float:

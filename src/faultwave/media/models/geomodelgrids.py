@@ -31,6 +31,10 @@ def read(path: Path, setting: Any, projection: Projection | None) -> Model:
         given = {
             n: float(attribute(path, file, n)) for n in ("origin_x", "origin_y", "y_azimuth", "dim_x", "dim_y", "dim_z")
         }
+        wrong = [n for n, v in given.items() if not np.isfinite(v) or (n == "dim_z" and v <= 0)]
+        if wrong:
+            text = ", ".join(f"{n} {given[n]:g}" for n in wrong)
+            raise InputError(Problem(str(path), f"its attributes say {text}", "finite numbers, dim_z > 0"))
         crs = str(attribute(path, file, "crs"))
         values = _values(path, file)
         top = _surface(path, file, "top_surface", given)
@@ -77,7 +81,7 @@ def _axis(path: Path, owner: Any, axis: str, count: int, resolution: str) -> Flo
             raise InputError(Problem(str(path), f"{axis}_coordinates of {owner.name} are not {count} numbers in order"))
         return nodes
     step = float(attribute(path, owner, resolution))
-    if not step > 0:
+    if not 0 < step < np.inf:
         raise InputError(Problem(str(path), f"{resolution} of {owner.name} is {step:g}", "a positive number"))
     return np.asarray(step * np.arange(count))
 
@@ -108,6 +112,9 @@ def _block(
         depths = -_axis(path, found, "z", nz, "")
     else:
         depths = -float(attribute(path, found, "z_top")) + _axis(path, found, "z", nz, "resolution_vert")
+
+    if not (np.diff(depths) > 0).all():
+        raise InputError(Problem(str(path), f"the depths of block '{name}' do not grow from point to point"))
 
     def columns(i: slice, j: slice) -> tuple[Columns, np.ndarray]:
         with opened(path, "GeoModelGrids file") as again:

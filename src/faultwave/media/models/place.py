@@ -29,8 +29,8 @@ def projected(path: Path, projection: Projection | None, crs: Any, origin: Float
     try:
         own = pyproj.CRS.from_user_input(crs)
         transform = pyproj.Transformer.from_crs(case.crs, own, always_xy=True)
-    except pyproj.exceptions.ProjError as error:
-        raise InputError(Problem(str(path), f"its coordinate system '{crs}' is not known: {error}")) from None
+    except (pyproj.exceptions.ProjError, UnicodeError) as error:
+        raise InputError(Problem(str(path), f"its coordinate system {crs!r} is not known: {error}")) from None
 
     def to_own(xy: Floats) -> Floats:
         flat = case.to_map(xy)
@@ -48,8 +48,8 @@ def project(crs: Any, longitude: float, latitude: float, path: Path) -> Floats:
 
     try:
         transform = pyproj.Transformer.from_crs("EPSG:4326", pyproj.CRS.from_user_input(crs), always_xy=True)
-    except pyproj.exceptions.ProjError as error:
-        raise InputError(Problem(str(path), f"its coordinate system '{crs}' is not known: {error}")) from None
+    except (pyproj.exceptions.ProjError, UnicodeError) as error:
+        raise InputError(Problem(str(path), f"its coordinate system {crs!r} is not known: {error}")) from None
     return np.array(transform.transform(longitude, latitude), float)
 
 

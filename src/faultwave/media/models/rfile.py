@@ -86,6 +86,9 @@ def _header(path: Path, file: Any) -> tuple[str, np.dtype, bool, float, float, f
             Problem(str(path), f"precision {precision}, attenuation {attenuation} in its header", "4 or 8, 0 or 1")
         )
     azimuth, lon, lat, length = take("dddi", "azimuth and origin")
+    if not (np.isfinite([azimuth, lon, lat]).all() and abs(lon) <= 360.0 and abs(lat) <= 90.0):
+        what = f"azimuth {azimuth:g}, origin at longitude {lon:g}, latitude {lat:g} in its header"
+        raise InputError(Problem(str(path), what, "degrees"))
     if not 0 < length <= LONGEST:
         raise InputError(Problem(str(path), f"its projection string has {length} characters", f"1 to {LONGEST}"))
     (text,) = take(f"{length}s", "the projection")
@@ -93,12 +96,14 @@ def _header(path: Path, file: Any) -> tuple[str, np.dtype, bool, float, float, f
     (count,) = take("i", "the number of blocks")
     if not 2 <= count <= 1000:
         raise InputError(Problem(str(path), f"{count} blocks in its header", "topography and at least one block"))
+    headers_at = file.tell()
     described = [take("dddiiii", f"block {b + 1}") for b in range(count)]
     offset, headers = file.tell(), []
     for number, (h, hv, top, components, ni, nj, nk) in enumerate(described, 1):
-        if not (h > 0 and components >= 1 and min(ni, nj, nk) >= 1 and (hv > 0 or nk == 1) and np.isfinite(top)):
-            what = f"block {number}: spacing {h:g} and {hv:g} m, {components} components, {ni} x {nj} x {nk} points"
-            raise InputError(Problem(str(path), what, "positive numbers"))
+        sound = np.isfinite([h, hv, top]).all() and h > 0 and (hv > 0 or nk == 1)
+        if not (sound and components >= 1 and min(ni, nj, nk) >= 1):
+            what = f"block {number}: spacing {h:g} and {hv:g} m, {components} components, {ni} x {nj} x {nk} points, top at {top:g} m"
+            raise InputError(Problem(f"{path}: byte {headers_at + 40 * (number - 1)}", what, "positive numbers"))
         headers.append(Header(h, hv, top, components, (ni, nj, nk), offset))
         offset += components * ni * nj * nk * precision
     return order, np.dtype(f"{order}f{precision}"), bool(attenuation), azimuth, lon, lat, crs, headers

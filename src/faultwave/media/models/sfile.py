@@ -30,13 +30,13 @@ def read(path: Path, setting: Any, projection: Projection | None) -> Model:
         corner = attribute(path, file, "Origin longitude, latitude, azimuth")
         count = int(attribute(path, file, "ngrids"))
         names = [n for n in DATASETS if attribute(path, file, "Attenuation", 0) or n not in ("Qp", "Qs")]
-        if np.shape(corner) != (3,) or count < 1:
+        if np.shape(corner) != (3,) or not np.isfinite(np.asarray(corner, float)).all() or count < 1:
             raise InputError(Problem(str(path), f"origin {corner}, {count} grids", "3 numbers, at least one grid"))
         shapes = [_shape(path, file, g, names) for g in range(count)]
         spacing = [
             float(attribute(path, file[f"Material_model/grid_{g}"], "Horizontal grid size")) for g in range(count)
         ]
-        if not min(spacing) > 0:
+        if not 0 < min(spacing) <= max(spacing) < np.inf:
             raise InputError(Problem(str(path), f"horizontal grid sizes {spacing}", "positive numbers"))
         extent = [spacing[0] * (n - 1) for n in shapes[0][:2]]
         interfaces = [_interface(path, file, g, extent) for g in range(count + 1)]

@@ -13,8 +13,9 @@ def on_nodes(x: Floats, y: Floats, heights: Floats) -> Surface:
     """Bilinear between ``heights`` (nx, ny) [m]; beyond them as at the edge."""
 
     def surface(at_x: Floats, at_y: Floats) -> Floats:
-        i = np.clip(position(at_x, x), 0.0, len(x) - 1.0)
-        j = np.clip(position(at_y, y), 0.0, len(y) - 1.0)
+        # where a projection does not reach there is no position; the model says itself what is outside
+        i = np.nan_to_num(np.clip(position(at_x, x), 0.0, len(x) - 1.0))
+        j = np.nan_to_num(np.clip(position(at_y, y), 0.0, len(y) - 1.0))
         i0 = np.minimum(i.astype(int), max(len(x) - 2, 0))
         j0 = np.minimum(j.astype(int), max(len(y) - 2, 0))
         a, b = i - i0, j - j0

@@ -21,6 +21,13 @@ ORDER = (0, 1, 2, 5, 4, 3)
 SAME = 1e-6
 """Components that differ less than this from one function of time are one source (float32 rounds at 6e-8)."""
 
+STRAY = 0.05
+"""Share of bytes that are no text below which a file is text."""
+LARGEST = 2**31 - 1
+"""Of a node's numbers, which the format keeps in 32 bits."""
+LARGEST_RATE = 1e38
+"""[N m/s], about the largest of single precision."""
+
 Record = tuple[str, np.ndarray, np.ndarray]
 """Where it stands, the node (3,), the rates (steps, 6) as in the file."""
 
@@ -40,13 +47,15 @@ def read_awp(path: Path, nodes: Any) -> list[PointSource]:
     count = 0
     for where, node, rates in read(path, data, int(nodes.steps)):
         count += 1
-        wrong = np.argwhere(~np.isfinite(rates))
+        wrong = np.argwhere(~(np.abs(rates) <= LARGEST_RATE))  # so for nan, too
         if len(wrong):
             step, component = wrong[0]
             what = f"subfault {count} has {len(wrong)} rates that are no finite numbers, the first at step {step + 1}"
             problems.error(where, f"{what}, component {component + 1}")
-        elif (node < 1).any():
-            problems.error(where, f"subfault {count} is at node {tuple(node.tolist())}", "counted from 1")
+        elif not all(1 <= n <= LARGEST for n in node.tolist()):
+            problems.error(
+                where, f"subfault {count} is at node {tuple(node.tolist())}", f"counted from 1, to {LARGEST}"
+            )
         else:
             records += _sources(path, count, node, rates, nodes)
     if not count:
@@ -56,7 +65,8 @@ def read_awp(path: Path, nodes: Any) -> list[PointSource]:
 
 
 def _is_binary(beginning: bytes) -> bool:
-    return any(b < 9 or b > 126 for b in beginning)
+    """Small integers and float32 are full of bytes that no text has; a stray one makes no text binary."""
+    return sum(b < 9 or b > 126 for b in beginning) > STRAY * len(beginning)
 
 
 def _binary(path: Path, data: bytes, steps: int) -> Iterator[Record]:
@@ -77,14 +87,14 @@ def _text(path: Path, data: bytes, steps: int) -> Iterator[Record]:
     size = 3 + 6 * steps
     for first in range(0, len(words), size):
         part, where = words[first : first + size], f"{path}:{lines[first]}"
-        if len(part) < size:
-            what = f"the file ends in subfault {first // size + 1}: {len(part)} of {size} numbers"
-            raise InputError(Problem(f"{path}:{lines[-1]}", what, f"3 integers and 6 x {steps} rates", "Check steps."))
         try:
             node = np.array([int(w) for w in part[:3]])
         except ValueError:
             what = f"'{' '.join(part[:3])}' where the node of subfault {first // size + 1} stands"
             raise InputError(Problem(where, what, "three integers", "Check steps.")) from None
+        if len(part) < size:
+            what = f"the file ends in subfault {first // size + 1}: {len(part)} of {size} numbers"
+            raise InputError(Problem(f"{path}:{lines[-1]}", what, f"3 integers and 6 x {steps} rates", "Check steps."))
         try:
             rates = np.array(part[3:], float)
         except ValueError:

@@ -14,7 +14,11 @@ from faultwave.sources.time_functions import Bell
 DYNE_CM = 1e-7  # N m
 KEYS = ("time shift", "half duration", "latitude", "longitude", "depth", "Mrr", "Mtt", "Mpp", "Mrt", "Mrp", "Mtp")
 LINES = 2 + len(KEYS)
-RANGES = {"latitude": (-90.0, 90.0), "longitude": (-360.0, 360.0), "depth": (0.0, 7000.0), "half duration": (0.0, 1e6)}
+LARGEST = 1e35  # of a moment [dyne cm], far beyond any earthquake
+RANGES = {
+    "time shift": (-1e9, 1e9), "half duration": (0.0, 1e6), "latitude": (-90.0, 90.0), "longitude": (-360.0, 360.0), "depth": (0.0, 7000.0),
+    **dict.fromkeys(KEYS[5:], (-LARGEST, LARGEST)),
+}  # fmt: skip
 GAUSSIAN = 1.628  # half duration over the width of the Gaussian that has about the spectrum of that triangle
 DELAY = 1.5  # half durations from onset to centroid
 SHORTEST = 1e-3  # half duration [s]: 0 means a point in time
@@ -34,7 +38,7 @@ def read_cmt(path: Path, projection: Projection | None) -> list[PointSource]:
     lines = [(k, line) for k, line in listed if line.strip()]
     problems, records = Problems(), []
     if not lines or len(lines) % LINES:
-        problems.error(str(path), f"has {len(lines)} lines", f"{LINES} a source")
+        problems.error(_first_amiss(path, lines), f"has {len(lines)} lines with text", f"{LINES} a source")
     else:
         for first in range(0, len(lines), LINES):
             values = _values(path, lines[first + 2 : first + LINES], problems)
@@ -42,6 +46,15 @@ def read_cmt(path: Path, projection: Projection | None) -> list[PointSource]:
                 records.append(_source(path, values, projection, first // LINES + 1))
     problems.raise_errors()
     return records
+
+
+def _first_amiss(path: Path, lines: list[tuple[int, str]]) -> str:
+    """File and line where the keys cease to be those of the format."""
+    for place, (number, line) in enumerate(lines):
+        row = place % LINES
+        if row >= 2 and line.partition(":")[0].strip().lower() != KEYS[row - 2].lower():
+            return f"{path}:{number}, where '{KEYS[row - 2]}:' should stand"
+    return f"{path}:{lines[-1][0] if lines else 1}"
 
 
 def _values(path: Path, lines: list[tuple[int, str]], problems: Problems) -> dict[str, float]:

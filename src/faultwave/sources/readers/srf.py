@@ -16,6 +16,8 @@ from faultwave.sources.point import PointSource
 from faultwave.sources.time_functions import Samples
 
 VERSIONS = ("1.0", "2.0")
+DEEPEST = 7000.0  # km
+LARGEST = 1e20  # of any number: beyond, products would overflow
 
 
 class _Tokens:
@@ -58,9 +60,12 @@ class _Tokens:
                 self._number(word, what)
                 self.at += 1
             raise
-        if not np.isfinite(values).all():
-            self.at += int(np.flatnonzero(~np.isfinite(values))[0])
-            raise InputError(Problem(self.place, f"'{self.words[self.at]}' is no finite number ({what})"))
+        sound = np.abs(values) <= LARGEST  # not so where it is nan
+        if not sound.all():
+            self.at += int(np.flatnonzero(~sound)[0])
+            raise InputError(
+                Problem(self.place, f"'{self.words[self.at]}' is no finite number ({what})", f"to {LARGEST:g}")
+            )
         self.at += count
         return values
 
@@ -89,10 +94,11 @@ def read_srf(path: Path, projection: Projection | None) -> list[PointSource]:
     if version not in VERSIONS:
         raise InputError(Problem(f"{path}:1", f"version '{version}' is not known", ", ".join(VERSIONS)))
     records: list[PointSource] = []
-    problems, subfaults, announced = Problems(), 0, 0
+    problems, subfaults, announced, planes = Problems(), 0, 0, ""
     while not tokens.done:
         place, word = tokens.place, tokens.word("PLANE or POINTS")
         if word == "PLANE":
+            planes = planes or place
             for segment in range(1, tokens.whole("the number of segments") + 1):
                 announced += _segment(tokens, segment, problems)
         elif word == "POINTS":
@@ -102,10 +108,10 @@ def read_srf(path: Path, projection: Projection | None) -> list[PointSource]:
         else:
             raise InputError(Problem(place, f"'{word}' where a block begins", "PLANE, POINTS"))
     if not subfaults:
-        problems.error(str(path), "holds no subfaults", "a block POINTS")
+        problems.error(tokens.place, "holds no subfaults", "a block POINTS")
     elif announced and announced != subfaults:
         what = f"holds {subfaults} subfaults, its segments have {announced}"
-        problems.error(str(path), what, advice="Is a segment missing, or was the file cut short?")
+        problems.error(planes, what, advice="Is a segment missing, or was the file cut short?")
     problems.raise_errors()
     return records
 
@@ -119,7 +125,7 @@ def _segment(tokens: _Tokens, number: int, problems: Problems) -> int:
         (min(along, down) < 1 or any(n != int(n) for n in (along, down)), f"{along:g} x {down:g} subfaults", "whole numbers"),
         (not (length > 0 and width > 0), f"length {length:g}, width {width:g} km", "> 0"),
         (not 0 <= dip <= 90, f"dip {dip:g}", "0 to 90 degrees"),
-        (top < 0, f"depth of its top {top:g} km", ">= 0"),
+        (not 0 <= top <= DEEPEST, f"depth of its top {top:g} km", f"0 to {DEEPEST:g}"),
     ):  # fmt: skip
         if wrong:
             problems.error(place, f"segment {number} has {what}", allowed)
@@ -141,7 +147,7 @@ def _subfault(
     for wrong, what, allowed in (
         (not step > 0 and any(counts), f"time step {step:g} s", "> 0"),
         (not area > 0, f"area {area:g} cm^2", "> 0"),
-        (depth < 0, f"depth {depth:g} km", ">= 0"),
+        (not 0 <= depth <= DEEPEST, f"depth {depth:g} km", f"0 to {DEEPEST:g}"),
         (not (-360 <= lon <= 360 and -90 <= lat <= 90), f"longitude {lon:g}, latitude {lat:g}", "degrees"),
         (not 0 <= dip <= 90, f"dip {dip:g}", "0 to 90 degrees"),
     ):
