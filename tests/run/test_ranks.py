@@ -45,11 +45,11 @@ BODY = """
 """
 
 
-def launch(ranks, case, *, setup="", run="", after="", extra=None, threads=1):
+def launch(ranks, case, *, setup="", run="", after="", extra=None, threads=1, timeout=180):
     body = textwrap.dedent(BODY).format(setup=setup, run=run, after=after)
     environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
     command = [LAUNCHER, "-n", str(ranks), sys.executable, "-c", body, json.dumps(case), json.dumps(extra or {})]
-    return subprocess.run(command, capture_output=True, text=True, timeout=180, env=environment)
+    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=environment)
 
 
 def contents(folder):

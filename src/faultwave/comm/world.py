@@ -27,6 +27,7 @@ class World:
         self.mpi = mpi
         self.rank: int = 0 if mpi is None else mpi.Get_rank()
         self.size: int = 1 if mpi is None else mpi.Get_size()
+        self._common: BaseException | None = None
 
     @functools.cached_property
     def place(self) -> int:
@@ -97,6 +98,7 @@ class World:
                 error = caught
         error = self.share(error)
         if error is not None:
+            self._common = error
             raise error
         self.wait()
         return result
@@ -121,19 +123,27 @@ class World:
                 self.abort(error)
         for found in apart.allgather(error):
             if found is not None:
+                self._common = found
                 raise found
         apart.Free()
         return result
 
+    def common(self, error: BaseException) -> bool:
+        """Whether every process has this error, from doing something together, and raises it."""
+        return error is self._common
+
     def abort(self, error: BaseException) -> None:
-        """End every process of the run at once, the reason on the terminal; returns only where there are no others."""
-        if self.mpi is None or self.size == 1:
+        """End every process of the run at once, the reason on the terminal; returns only where there are no others, or where they
+        have the same error."""
+        if self.mpi is None or self.size == 1 or self.common(error):
             return
-        told = isinstance(error, FaultwaveError)  # what a user can act on needs no trace
-        text = str(error) if told else "".join(traceback.format_exception(error))
-        sys.stderr.write(f"\nprocess {self.rank} of {self.size} failed and ends the run:\n{text}\n")
-        sys.stderr.flush()
-        self.mpi.Abort(1)
+        try:
+            told = isinstance(error, FaultwaveError)  # what a user can act on needs no trace
+            text = str(error) if told else "".join(traceback.format_exception(error))
+            sys.stderr.write(f"\nprocess {self.rank} of {self.size} failed and ends the run:\n{text}\n")
+            sys.stderr.flush()
+        finally:  # also where nobody listens any more
+            self.mpi.Abort(1)
 
 
 def launched() -> bool:

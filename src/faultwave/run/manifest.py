@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from faultwave.output.manifest import build_manifest, write_manifest
+from faultwave.output.manifest import build_manifest, read_manifest, write_manifest
 
 if TYPE_CHECKING:
     from faultwave.run.session import Session
+
+PATIENCE = 5.0
+"""Seconds for the note of a failure: a file system that hangs must not hold up the end of a run."""
 
 
 def _paths(value: Any) -> Iterator[Path]:
@@ -24,7 +30,7 @@ def _paths(value: Any) -> Iterator[Path]:
 def write_run_manifest(
     sim: Session, folder: Path, status: Literal["running", "finished", "interrupted", "failed"] | None = None
 ) -> Path:
-    """PREFIX-manifest.json in ``folder``."""
+    """The manifest, in ``folder``."""
     case = sim.case
     inputs = [p for p in _paths(case.model_dump(exclude={"output": {"folder"}})) if p.is_file()]
     manifest = build_manifest(
@@ -32,4 +38,28 @@ def write_run_manifest(
         timings=sim.timings(), rates=sim.rates(), outputs=[p.name for p in sim.files],
         extra={"cells": sim.cells, "runs_on": sim.runs_on, "time_reached": sim.time, "warnings": [str(w) for w in sim.warnings]},
     )  # fmt: skip
-    return write_manifest(folder / f"{case.output.prefix}-manifest.json", manifest)
+    return write_manifest(_path(sim, folder), manifest)
+
+
+def _path(sim: Session, folder: Path) -> Path:
+    return folder / f"{sim.case.output.prefix}-manifest.json"
+
+
+def note_failure(sim: Session, folder: Path, error: BaseException) -> None:
+    """Let the manifest the run began with say that it failed, and why; by any process. It runs while the error is on its way:
+    what stands against it is passed over, and nobody waits for it for long."""
+
+    def note() -> None:
+        with contextlib.suppress(Exception):
+            path = _path(sim, folder)
+            known = read_manifest(path)
+            now = {
+                "status": "failed", "error": str(error) or type(error).__name__, "timings_s": sim.timings(), "rates": sim.rates(),
+                "written": datetime.now(UTC).isoformat(timespec="seconds"), "time_reached": sim.time,
+                "outputs": sorted({*known["outputs"], *(p.name for p in sim.files)}),
+            }  # fmt: skip
+            write_manifest(path, known | now)
+
+    thread = threading.Thread(target=note, name="faultwave-failure", daemon=True)
+    thread.start()
+    thread.join(PATIENCE)

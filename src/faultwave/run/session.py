@@ -16,7 +16,7 @@ from faultwave.observe.dataset import Dataset
 from faultwave.output.background import Background
 from faultwave.output.checkpoint import Checkpoint, checkpoints_folder, remove_all
 from faultwave.output.folder import prepare_folder
-from faultwave.run.manifest import write_run_manifest
+from faultwave.run.manifest import note_failure, write_run_manifest
 
 Finisher = Callable[[float], None]
 """Takes what falls on the very end of a run, at that time [s]."""
@@ -105,40 +105,51 @@ class Session(ABC):
         self, progress: Callable[[Any], None] | None = None, until: float | None = None, write: bool = True
     ) -> Self:
         """Advance to ``until`` or the case's end time; ``write=False`` leaves the disk alone."""
-        end = self.end = until if until is not None else self.case.end_time
-        folder = self.folder = self.world.share(self.world.together(self._prepare)) if write else None
-        self.files = []
-        if folder and self.world.first:
-            write_run_manifest(self, folder, "running")
-        failure: RunError | None = None
-        try:
-            with ExitStack() as stack:
-                self.background = Background()
-                finishers = self._open_fields(folder, stack) if folder else []
-                stack.callback(self.background.close)  # before the files it writes to are closed or thrown away
-                stack.enter_context(self._interruptible())
-                try:
-                    self._loop(end, progress)
-                except BlowUp:  # snapshots up to here are good: they are closed, not thrown away
-                    failure = RunError(self._explain(folder))
-                else:
-                    self._finish(finishers)
-                self.background.wait()
-                self.wall["write"] = self.wall.get("write", 0.0) + self.background.busy
-                self.wall["held_up"] = self.wall.get("held_up", 0.0) + self.background.waited
+        self.end = until if until is not None else self.case.end_time
+        self.files, self.folder, failure = [], None, None
+        try:  # whatever fails here, on whichever process: none may be left waiting for it
+            if write:
+                self.folder = self.world.share(self.world.together(self._prepare))
+                self.world.together(lambda: write_run_manifest(self, cast(Path, self.folder), "running"))
+            failure = self._advance(progress)
+            if self.folder:
+                self._write(self.folder, "failed" if failure else None)
         except BaseException as error:
-            if folder and self.world.first:
-                write_run_manifest(self, folder, "failed")
-            self.world.abort(error)
+            self._fail(error)
             raise
-        if folder:
-            self._write(folder, "failed" if failure else None)
         if failure:
             raise failure
         if self.interrupted:
-            text = f"interrupted at t = {self.time:g} s of {end:g} s; outputs up to there are written"
-            raise RunError(text + (f"; go on with: faultwave resume {folder}" if self.checkpoints else ""))
+            text = f"interrupted at t = {self.time:g} s of {self.end:g} s; outputs up to there are written"
+            raise RunError(text + (f"; go on with: faultwave resume {self.folder}" if self.checkpoints else ""))
         return self
+
+    def _advance(self, progress: Callable[[Any], None] | None) -> RunError | None:
+        """To the end, fields written on the way; what to tell of a blow-up, if there was one."""
+        failure, folder = None, self.folder
+        with ExitStack() as stack:
+            self.background = Background()
+            finishers = self._open_fields(folder, stack) if folder else []
+            stack.callback(self.background.close)  # before the files it writes to are closed or thrown away
+            stack.enter_context(self._interruptible())
+            try:
+                self._loop(self.end, progress)
+            except BlowUp:  # snapshots up to here are good: they are closed, not thrown away
+                failure = RunError(self._explain(folder))
+            else:
+                self._finish(finishers)
+            self.background.wait()
+            self.wall["write"] = self.wall.get("write", 0.0) + self.background.busy
+            self.wall["held_up"] = self.wall.get("held_up", 0.0) + self.background.waited
+        return failure
+
+    def _fail(self, error: BaseException) -> None:
+        """Note the failure in the manifest, if the disk takes that, and end every process that does not have the error."""
+        try:
+            if self.folder and (self.world.first or not self.world.common(error)):
+                note_failure(self, self.folder, error)
+        finally:
+            self.world.abort(error)
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Go on where the checkpoint was taken. Raises InputError where that cannot be."""

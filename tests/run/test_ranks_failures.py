@@ -1,0 +1,69 @@
+"""What goes wrong on one of several processes: the others do not wait for it, and the first reason is the one that is told."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from faultwave.base.errors import BackendError
+from faultwave.cli.launch import mpiexec
+from tests.run.test_ranks import launch
+from tests.run.test_restart import asked
+
+pytestmark = pytest.mark.mpi
+pytest.importorskip("mpi4py")
+try:
+    mpiexec()
+except BackendError:
+    pytest.skip("no mpiexec", allow_module_level=True)
+
+FULL = """
+import resource
+from faultwave.comm import world
+def full(limit=0):
+    if world().first:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+"""
+"""From now on the first process finds no room for another byte on any disk."""
+
+WHERE = {
+    "beginning": ("sim = fw.simulate(case, force=True); full()", "", "run-manifest.json: the file exceeds"),
+    "middle": ("", "progress=lambda p: full() if p.time > 0.1 else None", "run-volume.vtkhdf: the file exceeds"),
+    "end": ("import faultwave.run.simulation as s\nclose = s.Simulation._write\n"
+            "s.Simulation._write = lambda self, *given: (full(), close(self, *given))", "", "run-receivers.h5: the file exceeds"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("where", WHERE)
+def test_a_disk_that_is_full_for_the_first_process_ends_all(tmp_path, where):
+    """Then no manifest can tell of it either; what is told is what failed first."""
+    setup, run, told = WHERE[where]
+    case = asked(tmp_path, "out", end_time=0.3)
+    case["output"] |= {"checkpoint": None, "fault": None, "surface": None, "volume": {"interval": 0.05}}
+    body = FULL.strip() + "\n" + setup
+    if where == "beginning":
+        body += "\nfw.simulate = lambda *given, **more: sim"
+    started = time.monotonic()
+    done = launch(2, case, setup=body, run=run, timeout=60)
+    assert done.returncode != 0 and time.monotonic() - started < 50
+    assert told in done.stderr, done.stderr
+    status = json.loads((tmp_path / "out" / "run-manifest.json").read_text())["status"] if where != "beginning" else ""
+    assert status == ("" if where == "beginning" else "running")
+
+
+def test_the_manifest_tells_why_a_run_failed(tmp_path):
+    """Also where it was not the first process that failed."""
+    fail = (
+        "import faultwave.run.simulation as s\n"
+        "def broken(self):\n"
+        "    if self.world.rank == 1:\n"
+        "        raise MemoryError('no more memory on this node')\n"
+        "s.Simulation._check = broken"
+    )
+    done = launch(2, asked(tmp_path, "out", end_time=0.3), setup=fail, timeout=60)
+    assert done.returncode != 0 and "process 1 of 2 failed and ends the run" in done.stderr
+    found = json.loads((tmp_path / "out" / "run-manifest.json").read_text())
+    assert (found["status"], found["error"]) == ("failed", "no more memory on this node")
+    assert "run-volume.vtkhdf" in found["outputs"] and found["inputs"]
