@@ -82,9 +82,9 @@ class Problems:
         return tuple(p for p in self.items if p.severity == "warning")
 
     def raise_errors(self) -> None:
-        """Raise one InputError with all errors, if there are any."""
+        """Raise one InputError with all errors, each once, if there are any."""
         if self.errors:
-            raise InputError(self.errors)
+            raise InputError(dict.fromkeys(self.errors))
 
 
 def suggest(word: str, candidates: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -405,3 +405,11 @@ def limits_told(field: Field) -> list[str]:
         case Converted():
             return limits_told(field.field)
     return []
+
+
+def leaves(field: Field) -> list[Any]:
+    """What a field is put together from: constants, expressions, models and so on."""
+    inner = getattr(field, "fields", None) or getattr(field, "models", None)
+    if isinstance(field, Converted | Limited):
+        return leaves(field.field)
+    return [leaf for part in inner for leaf in leaves(part)] if inner is not None else [field]

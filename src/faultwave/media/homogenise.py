@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -67,6 +67,17 @@ def at_points(
             result[name][part] = column
     findings.raise_errors()
     return result
+
+
+def look(field: Field, names: Sequence[str], parts: Iterable[Floats], total: int, of: str) -> None:
+    """Look at all of ``total`` points, which come in ``parts`` (n, 3); what ``of`` calls them. Raises InputError with the number of all
+    that have no sound value of ``names``, and the first few places."""
+    findings = Findings(of=f" of {total:,} {of}")
+    for part in parts:
+        for rows in _parts(len(part), CHUNK):
+            points = part[rows]
+            _checked(field, names, points, np.ones(len(points), np.int64), None, None, findings)
+    findings.raise_errors()
 
 
 def _spots(vertices: Floats, barycentric: Floats) -> Floats:

@@ -54,6 +54,7 @@ class Findings:
     counts: dict[tuple[str, str], int] = field(default_factory=dict)
     examples: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     complete: bool = True  # False: the search was cut short, counts are lower bounds
+    of: str = " point(s)"  # what is counted
 
     def add(self, place: str, fault: str, points: Floats, cells: Integers | None, values: Any = None) -> None:
         """Note ``points`` (m,3) with their ``cells`` (m,) and, where they have one, ``values`` (m,)."""
@@ -68,12 +69,13 @@ class Findings:
                 text = f"cell {int(cells[row])} at {text}"
             if values is not None:
                 text += f" = {float(values[row]):.10g}"
-            listed.append(text)
+            if text not in listed:
+                listed.append(text)
 
     def raise_errors(self) -> None:
         least = "" if self.complete else "at least "
         if self.counts:
             raise InputError(
-                Problem(place, f"{fault} at {least}{count} point(s): " + "; ".join(self.examples[place, fault]))
+                Problem(place, f"{fault} at {least}{count:,}{self.of}: " + "; ".join(self.examples[place, fault]))
                 for (place, fault), count in self.counts.items()
             )

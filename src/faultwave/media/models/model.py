@@ -52,7 +52,7 @@ class Model:
         return frozenset(self.blocks[0].lattice.names)
 
     def places(self, points: Floats) -> tuple[list[Floats], Integers]:
-        """The model's own x, y and height z of points (n, 3), and of each the block, -1 outside, -2 above the top."""
+        """The model's own x, y and height z of points (n, 3), and of each the block, -1 outside, -2 above the top, -3 below the bottom."""
         own = self.to_own(points[:, :2])
         x, y, z = own[:, 0], own[:, 1], points[:, 2]
         if self.hang and self.ground is not None:
@@ -67,13 +67,15 @@ class Model:
                 chosen[inside & (index < -1.0 - 1e-9)] = -2
             below = count + 1e-9 if number == lowest else count - 1 + 1e-9
             chosen[inside & (chosen == -1) & (index <= below)] = number
+            if number == lowest:
+                chosen[inside & (chosen == -1)] = -3
             if self.outside == "nearest" and number == lowest:
-                chosen[chosen == -1] = number
+                chosen[(chosen == -1) | (chosen == -3)] = number
         return [x, y, z], chosen
 
     def covers(self, points: Floats) -> np.ndarray:
         """Whether each of the points (n, 3) lies in the model, or above it."""
-        return np.asarray(self.places(points)[1] != -1)
+        return np.asarray(~np.isin(self.places(points)[1], (-1, -3)))
 
     def evaluate(
         self, points: Floats, groups: Integers, names: Sequence[str], time: float | None = None
@@ -85,8 +87,10 @@ class Model:
                 Problem(self.source, f"no parameter {n}", allowed, suggest(n, self.parameters)) for n in lacking
             )
         (x, y, z), chosen = self.places(points)
-        self._complain(chosen == -1, f"outside of the model, {self._extent()}", points, groups)
-        self._complain(chosen == -2, "in the air, above the top of the model", points, groups)
+        more = "'outside: nearest' would go on with its outermost values"
+        self._complain(chosen == -1, f"outside of the model, {self._extent()}; {more},", points, groups)
+        self._complain(chosen == -3, f"outside of the model, below its bottom; {more},", points, groups)
+        self._complain(chosen == -2, f"in the air, above the top of the model{self._hanging()}", points, groups)
         result = {name: np.empty(len(points)) for name in names}
         for number, block in enumerate(self.blocks):
             rows = np.flatnonzero(chosen == number)
@@ -113,7 +117,13 @@ class Model:
         self._complain(
             poisoned, "no sound value of the model (missing, not finite, zero or negative)", points, groups, rows
         )
-        self._complain(~poisoned & (total <= 0), "in the air, above the ground of the model", points, groups, rows)
+        self._complain(
+            ~poisoned & (total <= 0),
+            f"in the air, above the ground of the model{self._hanging()}",
+            points,
+            groups,
+            rows,
+        )
         if self.water == "error":
             self._complain(fluid, "no S speed (water); 'water: fluid' would take it as fluid", points, groups, rows)
         shares = shares / np.where(total > 0, total, 1.0)
@@ -134,6 +144,9 @@ class Model:
             raise PointError(
                 self.source, fault, points[found], groups[found], found if rows is None else np.asarray(rows)[found]
             )
+
+    def _hanging(self) -> str:
+        return "" if self.ground is None or self.hang else ": 'vertical: ground' would hang it from its ground,"
 
     def _extent(self) -> str:
         block = self.blocks[0]

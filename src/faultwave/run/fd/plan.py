@@ -31,6 +31,7 @@ from faultwave.run.asked import check_backend, surface_fields, volume_fields
 from faultwave.run.collect import collected
 from faultwave.run.fd.band import check_band
 from faultwave.run.fd.fields import Window, disk_needed, volume_window
+from faultwave.run.fd.ground import check_relief, counted
 from faultwave.run.fd.share import cut_up, share, shared_medium
 from faultwave.run.points import read_points
 from faultwave.sources.load import load_sources
@@ -122,11 +123,14 @@ def make_plan(case: Case, world: World | None = None) -> FdPlan:
     if field is None or not fits:
         problems.raise_errors()
     assert field is not None
-    spectrum, fitted = None, None
+    names = ["rho", "lambda", "mu"] + (["Qp", "Qs"] if case.attenuation else [])
+    spectrum, fitted, ground = None, None, field
     with collected(problems):
-        spectrum = _spectrum(
-            case, setting.frequency or _slowest(field, lower, upper) / (setting.points_per_wavelength * spacing)
-        )
+        resolved = setting.frequency
+        if case.attenuation and resolved is None:
+            slowest = counted(lambda: _slowest(ground, lower, upper), field, names, grid, lower, upper)
+            resolved = slowest / (setting.points_per_wavelength * spacing)
+        spectrum = _spectrum(case, resolved or 0.0)
         fitted = relaxation(spectrum) if spectrum else None
     dtype = np.float32 if case.numerics.precision == "single" else np.float64
     needed = setting.points_per_wavelength * spacing * (setting.frequency or 0.0) * (1 - 1e-6)
@@ -137,12 +141,16 @@ def make_plan(case: Case, world: World | None = None) -> FdPlan:
     if world.size > 1 and part is None:
         problems.raise_errors()
     with collected(problems):
-        medium = shared_medium(
-            lambda box: effective_medium(field, grid, lower, upper, fitted, dtype, needed, box), part, world
-        )
+        medium = counted(
+            lambda: shared_medium(
+                lambda box: effective_medium(ground, grid, lower, upper, fitted, dtype, needed, box), part, world
+            ),
+            field, names, grid, lower, upper,
+        )  # fmt: skip
     if medium is None:
         problems.raise_errors()
     assert medium is not None
+    check_relief(field, lower, upper, problems)
     for text in limits_told(field):
         problems.warn("material", text)
     frequency = min(medium.slowest, 1e300) / (setting.points_per_wavelength * spacing)
