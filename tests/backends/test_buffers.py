@@ -55,3 +55,23 @@ def test_sums_over_items(name: str, precision: str, items: int) -> None:
     store = backend.store(50, 3)
     store.put(values[:32, 0, :3], np.arange(32))
     np.testing.assert_allclose(store.total().reshape(-1), values[:32, 0, :3].sum(0, np.float64), rtol=1e-13)
+
+
+@pytest.mark.parametrize("precision", ("double", "single"))
+@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("fixed", (False, True))
+def test_items_are_copied_to_slots(name: str, precision: str, fixed: bool) -> None:
+    """From a batch and from a store, in turn with launches; a store that is double in single runs, too."""
+    backend: Any = backends.make(name, precision)
+    buffer, store = backend.batch(64, 5, 3, fixed), backend.store(9, 15, fixed)
+    values = np.random.default_rng(0).normal(size=(64, 5, 3)).astype(np.float64 if fixed else backend.dtype)
+    buffer.put(values)
+    buffer.copy_to(store, 2, np.array([63, 3, 40]))
+    buffer.put(0.0)
+    other = backend.store(4, 15, fixed)
+    store.copy_to(other, 1, np.array([4, 2]))
+    want = np.zeros((9, 15))
+    want[2:5] = values[[63, 3, 40]].reshape(3, 15)
+    np.testing.assert_array_equal(store.get(), want)
+    np.testing.assert_array_equal(other.get()[1:3], want[[4, 2]])
+    assert store.get().dtype == values.dtype

@@ -19,8 +19,9 @@ needs_opencl = pytest.mark.skipif(bool(backends.missing("opencl")), reason=backe
 RECEIVERS = {"points": [[100.0, 900.0, -300.0]], "interval": 0.2}
 
 
-def made(tmp_path: Any, backend: str = "opencl", **output: Any) -> Any:
-    """A rupture with nucleation, in clusters of several steps, without fault receivers: they take every step."""
+def made(tmp_path: Any, backend: str = "opencl", every: int = 0, **output: Any) -> Any:
+    """A rupture with nucleation, in clusters of several steps; ``every``: of how many steps fault receivers take one, 0: there are
+    none."""
     tmp_path.mkdir(exist_ok=True)
     load = {"duration": 0.15, "stress": {"constant": {"Tnuc_n": 0.0, "Tnuc_s": 5e6, "Tnuc_d": 0.0}}}
     case = settings(
@@ -29,7 +30,10 @@ def made(tmp_path: Any, backend: str = "opencl", **output: Any) -> Any:
         numerics={"order": 2, "threads": 1, "backend": backend},
         output=output,
     )
-    del case["output"]["fault_receivers"]
+    if every:
+        case["output"]["fault_receivers"]["every"] = every
+    else:
+        del case["output"]["fault_receivers"]
     return fw.simulate(case)
 
 
@@ -86,7 +90,8 @@ def test_what_is_recorded_is_what_was_launched(tmp_path: Any, monkeypatch: pytes
     assert calls == [(name, groups) for name, groups, _ in written.lines]
     assert {"rupture", "turn_keep", "accumulate", "integrate"} <= {name for name, _ in calls}
     tables = [c for c in recorded.recording.calls if c.table is not None]  # type: ignore[union-attr]
-    assert len(tables) == len(recorded.moments) > 1  # type: ignore[union-attr]
+    slipped = [len(engine.fault.groups(c)) for what, c, *_ in recorded.events if what == "slipped"]  # type: ignore[union-attr]
+    assert len(tables) == sum(slipped) > 1
     assert len({c.at for c in tables}) == len(tables), "every launch has scalars of its own"
 
 
@@ -106,29 +111,87 @@ def test_what_the_host_does_breaks_a_recording(tmp_path: Any) -> None:
 
 
 @needs_opencl
+@pytest.mark.parametrize("interval", [0.2, 0.021, 0.0031])
+def test_samples_are_taken_by_replayed_steps(tmp_path: Any, interval: float) -> None:
+    """Seldom, or several a step: the same seismograms as step by step, to the last bit, and those of the processor."""
+    found: dict[str, Any] = {}
+    for name in ("replayed", "direct", "cpu"):
+        sim = made(tmp_path / name, "cpu" if name == "cpu" else "opencl", receivers=RECEIVERS | {"interval": interval})
+        engine = sim.engine
+        engine.replays.most = 1
+        if name != "replayed":
+            engine.replays.advance = lambda n, march=engine.march: march.advance(march.time + march.longest)
+        sim.run(until=20.2 * engine.march.longest, write=False)
+        kinds = {key[1] for key, made in engine.replays.made.items() if made}
+        assert kinds == (set() if name != "replayed" else {True, False} if interval == 0.2 else {True})
+        assert (engine.replays.replayed > 12) == (name == "replayed")
+        found[name] = sim.recorder.arrays()
+    time, values = found["replayed"]
+    assert len(time) == int(20.2 * engine.march.longest / interval) + 1 and np.abs(values).max() > 0
+    np.testing.assert_array_equal(values, found["direct"][1])
+    np.testing.assert_allclose(values, found["cpu"][1], rtol=0, atol=1e-9 * np.abs(values).max())
+
+
+@needs_opencl
 def test_observers_are_heeded(tmp_path: Any) -> None:
-    """Steps in which a sample or a snapshot falls due go one by one; so do all where a hook does not say when."""
+    """Steps go one by one where a hook does not say when it needs the host."""
     sim = made(tmp_path, receivers=RECEIVERS)
     engine = sim.engine
     longest = engine.march.longest
     assert [h for h in (*engine.predicted, *engine.corrected) if h not in engine.idle] == []
     engine.replays.most = 1
     sim.run(until=0.19, write=False)
-    assert engine.quiet(0.199) and not engine.quiet(0.201)
-    before = engine.replays.replayed
-    assert before > 0
-    sim.run(until=0.41, write=False)
-    time, values = sim.recorder.arrays()
-    np.testing.assert_allclose(time, [0.0, 0.2, 0.4])
+    assert engine.quiet(0.199) and not engine.quiet(0.201) and engine.quiet(0.201, paced=True)
+    assert engine.replays.replayed > 0
     engine.corrected.append(lambda cluster, time, step: None)
     replayed = engine.replays.replayed
-    sim.run(until=0.41 + 4 * longest, write=False)
+    sim.run(until=0.19 + 4 * longest, write=False)
     assert engine.replays.replayed == replayed
-    again = made(tmp_path / "cpu", "cpu", receivers=RECEIVERS)
-    for until in (0.19, 0.41, 0.41 + 4 * longest):  # the same meetings: each shortens a step
-        again.run(until=until, write=False)
-    want = again.recorder.arrays()[1]
-    np.testing.assert_allclose(values, want[: len(values)], rtol=0, atol=1e-9 * np.abs(want).max())
+
+
+@needs_opencl
+@pytest.mark.parametrize("every, layout", [(1, False), (3, False), (1, True)])
+def test_fault_receivers_are_read_by_replayed_steps(tmp_path: Any, every: int, layout: bool) -> None:
+    """They are on tapes on the device: the same histories as step by step, to the last bit, and those of the processor."""
+    histories: dict[str, Any] = {}
+    for name, most in (("replayed", 1), ("direct", 0), ("cpu", 0)):
+        sim = made(tmp_path / name, "cpu" if name == "cpu" else "opencl", every, seissol_layout=layout)
+        engine = sim.engine
+        engine.replays.most = most
+        if not most:
+            engine.replays.advance = lambda n, march=engine.march: march.advance(march.time + march.longest)
+        end = 24.2 * engine.march.longest
+        sim.run(until=end, write=False)
+        assert (engine.replays.replayed > 4) == (name == "replayed")
+        data = sim.fault_receivers
+        histories[name] = data["time"], data["values"]
+        assert len(engine.taped) == 1 and not engine.fault.reading, "nothing is left to be read"
+    time, values = histories["replayed"]
+    assert np.isfinite(time).sum() > 100 / every and np.nanmax(np.abs(values)) > 0
+    np.testing.assert_array_equal(time, histories["direct"][0])
+    np.testing.assert_array_equal(values, histories["direct"][1])
+    np.testing.assert_allclose(time, histories["cpu"][0], rtol=1e-12)
+    size = np.nanmax(np.abs(histories["cpu"][1]), (0, 1))
+    np.testing.assert_allclose(values / (size + 1e-300), histories["cpu"][1] / (size + 1e-300), rtol=0, atol=1e-9)
+
+
+@needs_opencl
+def test_a_tape_that_is_full_is_brought_and_breaks_the_recording(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from faultwave.engines.dg import tape
+
+    want = made(tmp_path / "long", every=1)
+    monkeypatch.setattr(tape, "MOST", 3)
+    monkeypatch.setattr(tape, "LEAST", 3)
+    short = made(tmp_path / "short", every=1)
+    short.engine.replays.most = 4
+    for sim in (want, short):
+        sim.run(until=16.2 * sim.engine.march.longest, write=False)
+    assert short.engine.replays.replayed == 0 and None in short.engine.replays.made.values()
+    found, values = (sim.fault_receivers["values"] for sim in (short, want))
+    size = np.nanmax(np.abs(values), (0, 1)) + 1e-300  # times differ in the last bit: larger steps are added up
+    np.testing.assert_allclose(found / size, values / size, rtol=0, atol=1e-11)
 
 
 def test_a_processor_takes_them_step_by_step(tmp_path: Any) -> None:

@@ -46,6 +46,10 @@ class FaultRecorder:
                 before = [row for moment, row in recent if moment < end or c == cluster]
                 self._append(c, end, before[-1])
 
+    def phase(self) -> tuple[int, ...]:
+        """By it alone the steps that come are read or not."""
+        return tuple(n % self.every for n in self.count)
+
     def _append(self, cluster: int, time: float, values: np.ndarray) -> None:
         for i, row in zip(self.clusters[cluster], values, strict=True):
             self.times[i].append(time)

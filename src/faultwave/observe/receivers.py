@@ -45,6 +45,7 @@ class ReceiverRecorder:
     ):
         self.interval, self.clusters, self.points, self.take = interval, clusters, points, take
         self.next = [0] * len(clusters)
+        self.paced = False  # whether steps of one length take as many samples each, some of which are nobody's
         self.samples: dict[int, np.ndarray] = {}  # sample number -> (nr, C, Q)
         self.coming: deque[tuple[int, np.ndarray, Taken]] = deque()  # number, receivers
 
@@ -53,10 +54,14 @@ class ReceiverRecorder:
         items = self.clusters[cluster]
         if not len(items):
             return
-        last = math.ceil((time + step) / self.interval - 1e-9)
-        for number in range(self.next[cluster], last):
+        first, last = self.next[cluster], math.ceil((time + step) / self.interval - 1e-9)
+        for number in range(first, last):
             self.coming.append((number, items, self.take(cluster, number * self.interval - time)))
             self.next[cluster] = number + 1
+        if self.paced:
+            due = max(0, last - first)
+            for _ in range(due, max(due, math.floor(step / self.interval + 1e-6) + 1)):
+                self.take(cluster, 0.0)
         while self.coming and self.coming[0][2].here:
             self._keep()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 
@@ -32,6 +33,8 @@ from faultwave.run.progress import Progress
 from faultwave.run.replays import Replays
 
 Hook = Callable[[int, float, float], None]  # hook(cluster, time, step)
+What = Literal["slipped", "predicted", "corrected"]
+Event = tuple[What, int, float, float]  # what, cluster, time, step
 
 PIECE = 1024
 """Cells at least that each thread steps between two looks for messages."""
@@ -95,6 +98,11 @@ class Engine:
         self.corrected: list[Hook] = []  # hooks after it corrected
         # Of a hook: whether it needs nothing of the steps that end before a time. Hooks that are not here always may.
         self.idle: dict[Hook, Callable[[float], bool]] = {}
+        # Of a hook after corrections that only reads the fault: by what it depends on which steps it reads.
+        self.taped: dict[Hook, Callable[[], tuple[int, ...]]] = {}
+        # Of a hook after predictions that only takes samples.
+        self.paced: dict[Hook, tuple[seismograms.ReceiverRecorder, Samples]] = {}
+        self.events: list[Event] | None = None  # what happened, where it is noted
         self.impulses: list[drives.Impulses] = []
         self.driven = drives.attach(self)
         self.replays = Replays(self)
@@ -128,18 +136,20 @@ class Engine:
         watched[plan.share.border.cell] = True
         return watched
 
-    def quiet(self, until: float) -> bool:
-        """Whether no step that ends before a time needs the host for more than to be started."""
+    def quiet(self, until: float, paced: bool = False) -> bool:
+        """Whether no step that ends before a time needs the host for more than to be started; ``paced``: or takes samples at most."""
         if self.exchange or self.driven:
             return False
         hooks = (*self.before, *self.predicted, *self.corrected)
-        known = all(h in self.idle and self.idle[h](until) for h in hooks)
+        given = self.taped.keys() | (self.paced.keys() if paced else ())
+        known = all(h in given or (h in self.idle and self.idle[h](until)) for h in hooks)
         return known and self.sources.idle(until + self.march.longest)
 
-    def settle(self) -> None:
-        """Where all clusters have met: put together what several processes see."""
+    def settle(self, wait: bool = True) -> None:
+        """Where all clusters have met: put together what was read at faults. Without ``wait`` a device goes on, and what has not come
+        from it is put together another time."""
         if self.fault:
-            self.fault.settle()
+            self.fault.settle(wait or not self.backend.ahead or self.exchange is not None)
 
     def _fault(self) -> Fault | None:
         plan = self.plan
@@ -190,6 +200,7 @@ class Engine:
         done = clock.perf_counter()
         for hook in self.predicted:
             hook(cluster, time, step)
+        self._note("predicted", cluster, time, step)
         self.seconds["observe"] += middle - start + clock.perf_counter() - done
         self.seconds["predict"] += done - middle
 
@@ -220,6 +231,7 @@ class Engine:
         start = clock.perf_counter()
         if self.fault:
             self.fault.correct(cluster, time, step)
+            self._note("slipped", cluster, time, step)
         if self.driven:
             self._drive(self.driven, cluster, time, step)
         solved = clock.perf_counter()
@@ -233,9 +245,20 @@ class Engine:
         done = clock.perf_counter()
         for hook in self.corrected:
             hook(cluster, time, step)
+        self._note("corrected", cluster, time, step)
         self.updates += int(self.sizes[cluster])
         self.seconds["correct"] += done - since
         self.seconds["observe"] += clock.perf_counter() - done
+
+    def _note(self, what: What, cluster: int, time: float, step: float) -> None:
+        if self.events is not None:
+            self.events.append((what, cluster, time, step))
+
+    def sampled(self, recorder: seismograms.ReceiverRecorder, samples: Samples) -> None:
+        """Hook in a recorder that takes samples."""
+        self.predicted.append(recorder.record)
+        self.idle[recorder.record] = recorder.idle
+        self.paced[recorder.record] = recorder, samples
 
     def _mend(self, exchange: Exchange, cluster: int, step: float) -> None:
         """Take into account what the other processes got of rounded waves."""
@@ -318,8 +341,7 @@ def receiver_recorder(engine: Engine) -> seismograms.ReceiverRecorder | None:
     functional = np.concatenate(functionals, 1)
     taken = Samples(op, points.cells, members, functional)
     recorder = seismograms.ReceiverRecorder(setting.interval, members, functional, taken.take)
-    engine.predicted.append(recorder.record)
-    engine.idle[recorder.record] = recorder.idle
+    engine.sampled(recorder, taken)
     return recorder
 
 

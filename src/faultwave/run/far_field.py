@@ -78,8 +78,7 @@ class FarField:
         self.listed: Faces = faces_of(op, around.cells, around.faces, plan.geometry.origin)
         self.positions = self.listed.positions(points)
         self.weights = 2.0 * self.listed.areas[:, None] * weights
-        engine.predicted.append(self.recorder.record)
-        engine.idle[self.recorder.record] = self.recorder.idle
+        engine.sampled(self.recorder, taken)
 
     @property
     def samples(self) -> int:

@@ -31,7 +31,7 @@ def fault_recorder(engine: Engine, points: Points | None, names: list[str]) -> F
         def fill(found: dict[str, np.ndarray]) -> None:
             values[:] = np.stack([found[name][:, 0] for name in names], 1)
 
-        probes[cluster].ask(names, fill)  # of far sides it is filled when all clusters have met
+        probes[cluster].ask(names, fill)  # it is filled later, at the latest when everything is settled
         return values
 
     whole = plan.share
@@ -40,4 +40,5 @@ def fault_recorder(engine: Engine, points: Points | None, names: list[str]) -> F
     recorder = FaultRecorder(members, setting.every, read, leader)
     recorder.begin(0.0)
     engine.corrected.append(recorder.record)
+    engine.taped[recorder.record] = recorder.phase
     return recorder

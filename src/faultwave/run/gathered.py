@@ -46,6 +46,7 @@ def fault_receivers(sim: Simulation) -> Dataset | None:
     points = share.whole_fault_receivers if share else sim.plan.fault_receivers
     if sim.case.output.fault_receivers is None or points is None:
         return None
+    sim.engine.settle()
     columns = len(sim.fault_fields)
     rows = [np.zeros((0, *shape)) for shape in ((0,), (0, columns), (3,), (3,), (3,), (3,))]
     if sim.fault_recorder is not None and sim.plan.fault_receivers is not None:

@@ -1,20 +1,24 @@
 """Largest time steps that are alike, recorded once and replayed at once: launches then cost next to nothing.
 
-A recording holds some largest steps of all clusters. It can be done again where nothing of them needs the host: no observer has
-something to take, no source acts, nothing is exchanged. Launches are the same each time but for the scalars of friction, which
-knows the time; they are worked out anew for every replay.
+A recording holds some largest steps of all clusters. It can be done again where nothing of them needs the host: no snapshot is due,
+no source acts, nothing is exchanged. Samples of receivers and readings of the fault lie on tapes on the device, each at its place of
+the recording, and are brought to the host after it. Launches are the same each time but for what depends on the time: scalars of
+friction, and the moments of samples. Where any sample is due, every step takes as many as may ever fall into it; those that fall
+into none are nobody's.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from faultwave.backends.base import Recording
 from faultwave.engines.dg.lines import Lines
 
 if TYPE_CHECKING:
-    from faultwave.run.engine import Engine
+    from faultwave.run.engine import Engine, Event, What
 
 LAUNCHES = 256
 """About so many launches make the cost of one replay small beside theirs."""
@@ -22,10 +26,10 @@ LAUNCHES = 256
 
 @dataclass(frozen=True)
 class Recorded:
-    """``moments``: ticks since the start and length of each step with friction; what the counters are afterwards."""
+    """``events``: what happened, cluster, ticks since the start, length; what the counters are afterwards."""
 
     recording: Recording
-    moments: tuple[tuple[int, float], ...]
+    events: tuple[tuple[What, int, int, float], ...]
     updates: int
     turns: tuple[int, ...]
     sums: tuple[int, ...]
@@ -43,44 +47,84 @@ class Replays:
 
     def advance(self, most: int = 1) -> None:
         """One largest step, or several up to ``most`` where they can be replayed."""
-        march, op = self.engine.march, self.engine.operator
+        engine, march, op = self.engine, self.engine.march, self.engine.operator
         steps = 1 << (min(most, self.most).bit_length() - 1)
         until = march.time + steps * march.longest
-        if isinstance(op, Lines) or not self.engine.backend.ahead or not self.engine.quiet(until):
+        paced = not engine.quiet(until)
+        if isinstance(op, Lines) or not engine.backend.ahead or (paced and not engine.quiet(until, paced)):
             march.advance(march.time + march.longest)
             return
-        key = (steps, *op.turns, *op.sums)
+        phases = [n for phase in engine.taped.values() for n in phase()]
+        key = (steps, paced, *op.turns, *op.sums, *phases)
         if key not in self.made:
-            self.made[key] = self._record(until)
+            with self._paced(paced):
+                self.made[key] = self._record(until)
             return
         known = self.made[key]
         if known is None:
             march.advance(march.time + march.longest)
-        else:
-            self._replay(known, until)
-            self.replayed += steps
+            return
+        with self._paced(paced):
+            self._replay(known, until, paced)
+        self.replayed += steps
+
+    @contextmanager
+    def _paced(self, paced: bool) -> Iterator[None]:
+        """All tapes at their beginnings, and recorders that take as many samples every time."""
+        engine = self.engine
+        if engine.fault:
+            engine.fault.rewind()
+        for recorder, samples in engine.paced.values():
+            samples.rewind()
+            recorder.paced = paced
+        yield
+        for recorder, _ in engine.paced.values():
+            recorder.paced = False
 
     def _record(self, until: float) -> Recorded | None:
         engine, march, op = self.engine, self.engine.march, self.engine.operator
-        start, before, fault = march.time, engine.updates, engine.fault
-        if fault:
-            fault.moments.clear()
+        start, before = march.time, engine.updates
+        events: list[Event] = []
+        engine.events = events
         recording = engine.backend.record(lambda: march.advance(until))
+        engine.events = None
         if recording is None:
             return None
-        moments = [(round((t - start) / march.tick), step) for t, step in (fault.moments if fault else ())]
-        return Recorded(recording, tuple(moments), engine.updates - before, tuple(op.turns), tuple(op.sums))
+        found = [(what, cluster, round((t - start) / march.tick), step) for what, cluster, t, step in events]
+        return Recorded(recording, tuple(found), engine.updates - before, tuple(op.turns), tuple(op.sums))
 
-    def _replay(self, known: Recorded, until: float) -> None:
+    def _replay(self, known: Recorded, until: float, paced: bool) -> None:
         engine, march, op = self.engine, self.engine.march, self.engine.operator
-        tables = []
-        for ticks, step in known.moments:
-            assert engine.fault is not None
-            tables.append(engine.fault.changing(march.time + ticks * march.tick, step))
-        known.recording.replay(tables)
+        known.recording.replay(self._tables(known, paced))
         march.time = until
         engine.updates += known.updates
         op.turns[:], op.sums[:] = known.turns, known.sums
+
+    def _tables(self, known: Recorded, paced: bool) -> list[Mapping[str, Any]]:
+        """What changes, launch by launch. What is on the tapes afterwards is told to those who wait for it."""
+        engine, march, fault = self.engine, self.engine.march, self.engine.fault
+        samples = [s for _, s in engine.paced.values()]
+        tables: list[Mapping[str, Any]] = []
+        _mark(fault, samples, True)
+        for what, cluster, ticks, step in known.events:
+            time = march.time + ticks * march.tick
+            if what == "slipped" and fault:
+                tables += [fault.changing(time, step)] * len(fault.groups(cluster))
+            elif what == "predicted" and paced:
+                for hook, (_, taken) in engine.paced.items():
+                    hook(cluster, time, step)
+                    tables += taken.moments
+                    taken.moments = []
+            elif what == "corrected":
+                for read in engine.taped:
+                    read(cluster, time, step)
+        _mark(fault, samples, False)
+        return tables
+
+
+def _mark(fault: Any, samples: list[Any], replayed: bool) -> None:
+    for one in (*samples, *([fault] if fault else [])):
+        one.replayed = replayed
 
 
 __all__ = ["LAUNCHES", "Recorded", "Replays"]

@@ -138,6 +138,7 @@ def mesh_identity(sim: Simulation) -> str:
 def capture(sim: Simulation) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Notes and arrays of a checkpoint of the state now; nothing in them changes when the run goes on."""
     engine, plan, share = sim.engine, sim.plan, sim.plan.share
+    engine.settle()
     arrays: dict[str, np.ndarray] = {
         "time": np.array(engine.march.time),
         "cells/id": plan.numbers,

@@ -264,7 +264,7 @@ class Simulation(Session):
                 march.advance(stop)
             else:
                 self.engine.replays.advance(self._free(stop))
-            self.engine.settle()
+            self.engine.settle(wait=False)
             checked = self._checked(march.time >= stop * (1 - 1e-12))
             self._record_energies(march.time >= self.energies_due * (1 - 1e-9))
             spent, updates = clock.perf_counter() - started, self.engine.updates - first
@@ -285,6 +285,7 @@ class Simulation(Session):
                     keeper.take()
                 break
         self.interrupted = stopping  # a signal that comes later finds a finished run
+        self.engine.settle()
         self._record_energies(bool(self.energy_rows) and self.energy_rows[-1][0] < march.time)  # also an early end
 
     def _free(self, stop: float) -> int:

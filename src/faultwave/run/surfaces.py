@@ -63,8 +63,7 @@ def recorder(engine: Engine, surface: Surface, interval: float, make: Any) -> Su
     taken = Samples(op, surface.cells, members, functionals)
     listed = faces_of(op, surface.cells, surface.faces, plan.geometry.origin)
     result = SurfaceRecorder(interval, members, functionals, taken.take, make(listed, points, weights))
-    engine.predicted.append(result.record)
-    engine.idle[result.record] = result.idle
+    engine.sampled(result, taken)
     return result
 
 

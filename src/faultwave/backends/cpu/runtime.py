@@ -75,6 +75,9 @@ class LaneBuffer:
         batch, lane = self._select(items)
         np.add.at(self.storage, (batch, slice(None), slice(None), lane), values)  # type: ignore[arg-type]
 
+    def copy_to(self, store: SlotBuffer, at: int, items: np.ndarray) -> None:
+        store.storage[at : at + len(items)] = self.get(items).reshape(len(items), -1)
+
     @property
     def nbytes(self) -> int:
         return self.storage.nbytes
@@ -108,6 +111,9 @@ class SlotBuffer:
 
     def add(self, values: np.ndarray, items: np.ndarray) -> None:
         np.add.at(self.storage, items, values)
+
+    def copy_to(self, store: SlotBuffer, at: int, items: np.ndarray) -> None:
+        store.storage[at : at + len(items)] = self.storage[items]
 
     @property
     def nbytes(self) -> int:
@@ -197,8 +203,8 @@ class CpuBackend:
         dtype, lanes = (np.float64, self.fixed_lanes) if fixed else (self.dtype, self.lanes)
         return LaneBuffer(items, rows, cols, lanes, dtype)
 
-    def store(self, slots: int, size: int) -> SlotBuffer:
-        return SlotBuffer(slots, size, self.dtype)
+    def store(self, slots: int, size: int, fixed: bool = False) -> SlotBuffer:
+        return SlotBuffer(slots, size, np.float64 if fixed else self.dtype)
 
     def index(self, values: np.ndarray, fixed: bool = False) -> LaneBuffer:
         values = np.asarray(values)

@@ -33,7 +33,7 @@ class DeviceBackend:
 
     def _kind(self, dtype: Any) -> Access:
         if dtype not in self._access:
-            self._access[dtype] = Access(self.device, dtype, self.host, self._take, self._touched)
+            self._access[dtype] = Access(self.device, dtype, self.host, self._take, self._touched, self._launched)
         return self._access[dtype]
 
     @property
@@ -60,6 +60,11 @@ class DeviceBackend:
         if self.recording is not None:
             self.recording.alone = False
 
+    def _launched(self, function: Any, groups: int, threads: int, memory: list[Any], rest: list[Any]) -> None:
+        """Something that needs no kernel of the engine."""
+        if self.recording is not None:
+            self.recording.add(Call(function, groups, threads, memory, rest))
+
     def record(self, work: Callable[[], None]) -> Recording | None:
         self.recording = made = Recording(self.device, self.host)
         try:
@@ -73,9 +78,10 @@ class DeviceBackend:
         self._take(items * rows * cols * np.dtype(dtype).itemsize)
         return DeviceBuffer(self._kind(dtype), items, (rows, cols), lanes)
 
-    def store(self, slots: int, size: int) -> DeviceBuffer:
-        self._take(slots * size * np.dtype(self.dtype).itemsize)
-        return DeviceBuffer(self._kind(self.dtype), slots, (size,), 1)
+    def store(self, slots: int, size: int, fixed: bool = False) -> DeviceBuffer:
+        dtype = np.float64 if fixed else self.dtype
+        self._take(slots * size * np.dtype(dtype).itemsize)
+        return DeviceBuffer(self._kind(dtype), slots, (size,), 1)
 
     def index(self, values: np.ndarray, fixed: bool = False) -> IndexBuffer:
         self._take(4 * np.asarray(values).size)

@@ -13,6 +13,7 @@ from faultwave.backends.awaited import Awaited, Here
 from faultwave.backends.device.lower import prelude
 from faultwave.backends.device.pinned import Crossing, Piece, Pieces
 from faultwave.backends.device.target import Target
+from faultwave.base.errors import BackendError
 
 if TYPE_CHECKING:
     from faultwave.backends.device.recording import Call
@@ -115,10 +116,13 @@ class Access:
     """Moves numbers between buffers of one kind and lists. ``take(bytes)`` accounts for memory of the device."""
 
     def __init__(
-        self, device: Device, dtype: Any, host: Host, take: Callable[[int], None], touched: Callable[[], None]
-    ):
-        """``touched()`` is told whenever the host reads or writes a buffer."""
-        self.device, self.dtype, self.host, self.touched = device, np.dtype(dtype), host, touched
+        self, device: Device, dtype: Any, host: Host, take: Callable[[int], None], touched: Callable[[], None],
+        launched: Callable[..., None],
+    ):  # fmt: skip
+        """``touched()`` is told whenever the host reads or writes a buffer, ``launched(function, groups, threads, memory, rest)`` what
+        is launched without it."""
+        self.device, self.dtype, self.host = device, np.dtype(dtype), host
+        self.touched, self.launched = touched, launched
         names = ["pack", "unpack", "add", "not_finite", "sums"]
         single = self.dtype == np.float32
         text = prelude(device.target, single, single) + resources.files(__package__).joinpath("access.h").read_text()
@@ -145,12 +149,23 @@ class Access:
             self.lists.popitem(last=False)
         return memory
 
-    def _run(self, name: str, buffer: DeviceBuffer, items: np.ndarray, scratch: Piece, first: int, taken: int) -> None:
+    def _run(
+        self, name: str, buffer: DeviceBuffer, items: np.ndarray, listed: Any, first: int, taken: int, at: int = 0
+    ) -> tuple[Any, ...]:
+        """Move ``taken`` numbers from ``first`` on of each item between a buffer and ``listed`` memory, there from ``at`` on."""
         count = len(items) * taken
-        numbers = [np.int32(n) for n in (count, first, taken, buffer.size, buffer.lanes)]
-        function = self.functions[name]
-        given = [buffer.memory_on_device, self.listed(items), scratch.memory, *numbers]
-        self.device.launch(function, -(-count // GROUP), GROUP, given)
+        if count > np.iinfo(np.int32).max:
+            raise BackendError(f"{count} numbers at once are more than a device's lists count; ask for fewer items")
+        numbers = [*(np.int32(n) for n in (count, first, taken, buffer.size, buffer.lanes)), np.int64(at)]
+        memory = [buffer.memory_on_device, self.listed(items), listed]
+        groups = -(-count // GROUP)
+        self.device.launch(self.functions[name], groups, GROUP, [*memory, *numbers])
+        return self.functions[name], groups, GROUP, memory, numbers
+
+    def copy(self, buffer: DeviceBuffer, items: np.ndarray, store: DeviceBuffer, at: int) -> None:
+        """The listed items of a buffer to slots of a store of the same kind; the host has no part in it."""
+        if len(items) and buffer.size:
+            self.launched(*self._run("pack", buffer, items, store.memory_on_device, 0, buffer.size, at * buffer.size))
 
     def put(self, name: str, buffer: DeviceBuffer, items: np.ndarray, values: np.ndarray) -> None:
         """``values`` (n, numbers) to the listed items of a buffer, in place of what is there or added to it."""
@@ -159,7 +174,7 @@ class Access:
             return
         scratch = self.scratches.take(values.nbytes)
         self.host.send(scratch.memory, values)
-        self._run(name, buffer, items, scratch, 0, buffer.size)
+        self._run(name, buffer, items, scratch.memory, 0, buffer.size)
         self.scratches.give(scratch)
 
     def fetch(self, buffer: DeviceBuffer, items: np.ndarray, first: int, shape: tuple[int, ...]) -> Awaited:
@@ -169,7 +184,7 @@ class Access:
         if not len(items) * taken:
             return Here(np.empty((len(items), *shape), self.dtype))
         scratch = self.scratches.take(len(items) * taken * self.dtype.itemsize)
-        self._run("pack", buffer, items, scratch, first, taken)
+        self._run("pack", buffer, items, scratch.memory, first, taken)
         return Arriving(self.host, self.scratches, scratch, (len(items), *shape), self.dtype)
 
     def total(self, buffer: DeviceBuffer) -> np.ndarray:
@@ -253,6 +268,11 @@ class DeviceBuffer:
         sums = np.zeros((len(chosen), self.size), self.access.dtype)
         np.add.at(sums, which, np.asarray(values).reshape(len(items), self.size))
         self.access.put("add", self, chosen, sums)
+
+    def copy_to(self, store: DeviceBuffer, at: int, items: np.ndarray) -> None:
+        if store.access is not self.access or store.size != self.size:
+            raise ValueError("items of a buffer fit slots of as many numbers of the same kind only")
+        self.access.copy(self, items, store, at)
 
     def total(self) -> np.ndarray:
         return self.access.total(self).reshape(self.shape)

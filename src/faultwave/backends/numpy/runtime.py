@@ -40,6 +40,9 @@ class ArrayBuffer:
     def add(self, values: np.ndarray, items: np.ndarray) -> None:
         np.add.at(self.values, items, values)
 
+    def copy_to(self, store: ArrayBuffer, at: int, items: np.ndarray) -> None:
+        store.values[at : at + len(items)] = self.values[items].reshape(len(items), -1)
+
     @property
     def nbytes(self) -> int:
         return self.values.nbytes
@@ -71,8 +74,8 @@ class NumpyBackend:
     def batch(self, items: int, rows: int, cols: int, fixed: bool = False) -> ArrayBuffer:
         return ArrayBuffer(np.zeros((items, rows, cols), np.float64 if fixed else self.dtype))
 
-    def store(self, slots: int, size: int) -> ArrayBuffer:
-        return ArrayBuffer(np.zeros((slots, size), self.dtype))
+    def store(self, slots: int, size: int, fixed: bool = False) -> ArrayBuffer:
+        return ArrayBuffer(np.zeros((slots, size), np.float64 if fixed else self.dtype))
 
     def index(self, values: np.ndarray, fixed: bool = False) -> ArrayBuffer:
         values = np.array(values, np.int64)

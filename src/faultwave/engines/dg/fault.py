@@ -3,7 +3,6 @@ out."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -125,10 +124,9 @@ class Fault:
         self.damping, self.damping_end = damping, damping_end
         self.times = time_points(times)
         self.initial, self.columns = stress, recorded(moved)
-        self.reading: set[Any] = set()  # probes with readings to finish
+        self.reading: dict[Any, None] = {}  # probes with readings to finish, in their order
+        self.replayed = False  # whether what is asked for now has been read by steps that were replayed
         self._energies: dict[tuple[bool, bool], tuple[Any, Any]] = {}
-        # Begin and length of the last steps, one for each launch: by them they can be done again.
-        self.moments: deque[tuple[float, float]] = deque(maxlen=1 << 16)
         self.material, self.impedance = material, np.stack(operator.law.impedance(material), -1)  # (n, side, 2)
         groups, clusters, b = len(rule.phi), operator.layout.clusters, operator.backend
         n, points = len(faces.area), len(rule.weights)
@@ -198,17 +196,19 @@ class Fault:
 
     def correct(self, cluster: int, time: float, step: float) -> None:
         """Friction over [time, time + step]; before the cells correct."""
-        groups = len(self.launches)
-        if self.list.ranges[cluster * groups][0] == self.list.ranges[(cluster + 1) * groups - 1][1]:
+        if not self.groups(cluster):
             return
         tau, weight, _ = self.times
         taylor = [powers(t * step, self.operator.order)[0] for t in tau]
         changing = self.changing(time, step)
-        for g, launch in enumerate(self.launches):
-            begin, end = self.list.ranges[cluster * groups + g]
-            if end > begin:
-                self.moments.append((time, step))
-                launch(begin, end, taylor=taylor, weight=weight * step, **changing)
+        for g in self.groups(cluster):
+            begin, end = self.list.ranges[cluster * len(self.launches) + g]
+            self.launches[g](begin, end, taylor=taylor, weight=weight * step, **changing)
+
+    def groups(self, cluster: int) -> list[int]:
+        """Of the point rule, those of which the cluster has faces: each is a launch."""
+        ranges = self.list.ranges[cluster * len(self.launches) : (cluster + 1) * len(self.launches)]
+        return [g for g, (begin, end) in enumerate(ranges) if end > begin]
 
     def changing(self, time: float, step: float) -> dict[str, Any]:
         """The scalars of the kernel that depend on the time, for a step from ``time``."""
@@ -238,11 +238,15 @@ class Fault:
         found |= {name: stress[..., i] for i, name in enumerate(("stress_n", "stress1", "stress2"))}
         return found | {name: state[..., i] for i, name in enumerate((*COMMON_STATE, *self.law.state))}
 
-    def settle(self) -> None:
-        """Where all clusters have met: finish the readings asked for."""
+    def settle(self, wait: bool = True) -> None:
+        """Where all clusters have met: finish the readings asked for, without ``wait`` those that are here."""
+        self.reading = {probe: None for probe in list(self.reading) if not probe.settle(wait)}
         self.far.settle()
-        while self.reading:
-            self.reading.pop().settle()
+
+    def rewind(self) -> None:
+        """The next reading of every probe is the first on its tape."""
+        for probe in self.reading:
+            probe.bring()
 
     def state(self) -> dict[str, np.ndarray]:
         """All that changes in time, (faces, points, columns) each; ``set_state`` puts it back."""

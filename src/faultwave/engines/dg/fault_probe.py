@@ -7,6 +7,7 @@ points.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any
@@ -17,6 +18,7 @@ from faultwave.engines.dg.basis import face_points, inner, tet_basis, triangle_b
 from faultwave.engines.dg.fault import Fault
 from faultwave.engines.dg.fault_points import PERMUTATIONS
 from faultwave.engines.dg.operator import turned
+from faultwave.engines.dg.tape import Brought, Tape
 
 QUANTITIES = (
     "SRs", "SRd", "T_s", "T_d", "P_n", "u_n", "Mud", "StV", "Ts0", "Td0", "Pn0", "Sls", "Sld", "Vr", "ASl", "PSR", "RT", "DS", "P_f",
@@ -27,8 +29,9 @@ QUANTITIES = (
 Seen = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 """Record, stress and friction state of the faces, dofs of both sides' cells in the form's own quantities."""
 
-BACKLOG = 32 << 20
-"""Bytes of readings of one probe that may wait."""
+Then = Callable[[dict[str, np.ndarray]], None]
+Asked = tuple[tuple[str, ...], Then]
+CHANGED = ("record", "stress", "state")
 
 SIMULTANEOUS = 1e-6
 """A face whose rupture times differ by less than this part of them has no rupture speed."""
@@ -76,7 +79,14 @@ class FaultProbe:
         edges = np.stack([corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]], 1)
         self.metric = np.linalg.inv(edges @ edges.transpose(0, 2, 1))
         self.cohesion = self._cohesion()
-        self._asked: list[tuple[Sequence[str], Callable[[dict[str, np.ndarray]], None], Seen]] = []
+        where, sides = fault.item[self.items], [r.position for r in self.readers]
+        q = fault.operator.q
+        self.tape = Tape(
+            fault.operator.backend,
+            [(fault.buffers[b], where, True) for b in CHANGED] + [(q, position, False) for position in sides],
+        )
+        self.asked: list[Asked] = []
+        self.brought: deque[tuple[list[Asked], Brought]] = deque()
         self._tiled: tuple[int, FaultProbe] = (1, self)
 
     def _cohesion(self) -> np.ndarray:
@@ -117,16 +127,47 @@ class FaultProbe:
         """Quantities (n, q) by name; every side must be here."""
         return self._values(names, self._look())
 
-    def ask(self, names: Sequence[str], then: Callable[[dict[str, np.ndarray]], None]) -> None:
-        """Hand the quantities (n, q) of now to ``then`` at the next ``Fault.settle``: many readings are worked out at once, and
-        what other processes see of the faces has come by then. Faces owned elsewhere are only seen for their owner."""
-        seen = self._look()
-        if not self.lent and not self.missing:
-            self._asked.append((names, then, seen))
-            self.fault.reading.add(self)
-            if len(self._asked) * sum(a.nbytes for a in seen) > BACKLOG:
-                self.settle()
-            return
+    def ask(self, names: Sequence[str], then: Then) -> None:
+        """Hand the quantities (n, q) of now to ``then`` when the readings are worked out: many at once, at a ``Fault.settle`` that
+        waits for them at the latest, and in their order. Faces owned elsewhere are only seen for their owner."""
+        if self.tape.full:
+            self.settle(wait=not self.fault.operator.backend.ahead)
+        self.tape.take(self.fault.replayed)
+        self.asked.append((tuple(names), then))
+        self.fault.reading[self] = None
+
+    def bring(self) -> None:
+        """Begin to bring what was asked for; the next reading is the first of a new tape."""
+        if self.asked:
+            self.brought.append((self.asked, self.tape.bring()))
+            self.asked = []
+
+    def settle(self, wait: bool = True) -> bool:
+        """Work out what was asked for, without ``wait`` what of it is here; whether that was all."""
+        self.bring()
+        while self.brought and (wait or self.brought[0][1].here):
+            asked, brought = self.brought.popleft()
+            seen = self._shaped(brought.values())
+            if self.lent or self.missing:
+                for i, (names, then) in enumerate(asked):
+                    self._share(names, then, tuple(v[i] for v in seen))
+            else:
+                self._work_out(asked, seen)
+        return not self.brought
+
+    def _shaped(self, values: list[np.ndarray]) -> Seen:
+        """What a tape brought of each source, (readings, n, ...), nothing where a side is not here."""
+        op, points, n = self.fault.operator, len(self.fault.rule.weights), len(values[0])
+        record, stress, state = (v.reshape(n, v.shape[1], points, -1) for v in values[:3])
+        sides = iter(values[3:])
+        plus, minus = (
+            next(sides).reshape(n, len(rows), op.b3, -1) if len(rows) else np.zeros((n, 0, op.b3, op.form.Q))
+            for rows in self.seen
+        )
+        return record, stress, state, plus, minus
+
+    def _share(self, names: Sequence[str], then: Then, seen: Seen) -> None:
+        """One reading of faces whose other side another process sees."""
         sides = [self._side(side, seen[3 + side]) for side in range(2)]
         for rank, rows in self.lent.items():
             self.fault.far.tell(rank, self.tag, np.stack(sides[1])[:, :, rows])
@@ -144,16 +185,17 @@ class FaultProbe:
         elif len(self.owned):
             finish()
 
-    def settle(self) -> None:
-        """Work out everything asked for that no other process has a part in."""
-        asked, self._asked = self._asked, []
-        n = len(self.items)
-        for names in dict.fromkeys(tuple(names) for names, *_ in asked):
-            mine = [(then, seen) for wanted, then, seen in asked if tuple(wanted) == names]
-            stacked: Any = tuple(np.concatenate(parts) for parts in zip(*[seen for _, seen in mine], strict=True))
-            found = self._times(len(mine))._values(names, stacked)
-            for i, (then, _) in enumerate(mine):
-                then({name: v[i * n : (i + 1) * n] for name, v in found.items()})
+    def _work_out(self, asked: list[Asked], seen: Seen) -> None:
+        """Readings of faces that are wholly here, those of the same quantities together."""
+        n, results = len(self.items), {}
+        for names in dict.fromkeys(names for names, _ in asked):
+            which = [i for i, (wanted, _) in enumerate(asked) if wanted == names]
+            stacked: Any = tuple(v[which].reshape(-1, *v.shape[2:]) for v in seen)
+            found = self._times(len(which))._values(names, stacked)
+            for at, i in enumerate(which):
+                results[i] = {name: v[at * n : (at + 1) * n] for name, v in found.items()}
+        for i, (_, then) in enumerate(asked):
+            then(results[i])
 
     def _times(self, count: int) -> FaultProbe:
         """The same points ``count`` times, one reading after the other."""

@@ -117,7 +117,7 @@ def samples(form: Form, count: int) -> Kernel:
     k, rows = Kernel("samples"), form.rows
     slots = k.index("slots", 2)  # derivatives, functionals
     history, weights = k.store("history", sum(rows), form.Q), k.store("weights", count, form.b3)
-    values, advance = k.batch("values", count, form.Q, "out"), k.scalar("advance", form.terms)
+    values, advance = k.batch("values", count, form.Q, "out"), k.scalar("advance", form.terms, changing=True)
     series, at, weight = k.temp("series", sum(rows), form.Q), k.temp("at", form.b3, form.Q), k.temp("w", count, form.b3)
     k.gather(series, history, slots, 0)
     k.gather(weight, weights, slots, 1)

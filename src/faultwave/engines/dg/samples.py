@@ -13,7 +13,7 @@ from faultwave.engines.dg.operator import Operator, turned
 KEPT = 16 << 20
 """Bytes of samples of one cluster that are kept before they are brought."""
 
-MOST = 64  # samples that are kept at most
+MOST = 256  # samples that are kept at most
 
 
 class Samples:
@@ -28,6 +28,8 @@ class Samples:
         self.weights = operator.backend.store(max(1, len(found)), found.shape[1])
         if len(found):
             self.weights.put(found)
+        self.replayed = False  # whether what is taken now has been by steps that are replayed
+        self.moments: list[dict[str, list[float]]] = []  # the moments of these, for the launches that took them
         kernel = operator.backend.compile([kernels.samples(operator.form, self.count)])["samples"]
         self.tapes = [_Tape(self, cells[m], number.reshape(-1)[m], kernel) if len(m) else None for m in members]
 
@@ -36,6 +38,12 @@ class Samples:
         tape = self.tapes[cluster]
         assert tape is not None, "nobody samples this cluster"
         return tape.take(tau)
+
+    def rewind(self) -> None:
+        """The next sample of every cluster is the first on its tape."""
+        for tape in self.tapes:
+            if tape is not None and tape.stretch.count:
+                tape.stretch.bring()
 
     def nbytes(self) -> int:
         return self.weights.nbytes + sum(t.values.nbytes + t.slots.nbytes for t in self.tapes if t)
@@ -57,16 +65,19 @@ class _Tape:
         self.values = b.batch(self.length * self.padded, samples.count, op.form.Q)
         arrays = {"slots": self.slots, "history": op.history, "weights": samples.weights, "values": self.values}
         self.launch = kernel(arrays)  # type: ignore[operator]
-        self.operator, self.turn = op, op.form.to_physical(op.cells, cells)
+        self.samples, self.operator, self.turn = samples, op, op.form.to_physical(op.cells, cells)
         self.stretch = Stretch(self)
 
     def take(self, tau: float) -> Taken:
-        stretch = self.stretch
+        if self.stretch.count == self.length:
+            self.stretch.bring()
+        stretch, moment = self.stretch, {"advance": self.operator.powers(tau)[0]}
         begin = stretch.count * self.padded
-        self.launch(begin, begin + self.padded, advance=self.operator.powers(tau)[0])
+        if self.samples.replayed:
+            self.samples.moments.append(moment)
+        else:
+            self.launch(begin, begin + self.padded, **moment)
         stretch.count += 1
-        if stretch.count == self.length:
-            stretch.bring()
         return Taken(stretch, stretch.count - 1)
 
 
