@@ -200,3 +200,6 @@ def test_a_wall_without_impedance_is_told() -> None:
         fw.simulate(case(mesh=mesh))
     with pytest.raises(InputError, match="adds energy"):
         fw.simulate(case(mesh=mesh, impedances={10: -50.0}))
+    for value in (float("inf"), float("nan")):
+        with pytest.raises(InputError, match="finite.*pmc"):
+            fw.simulate(case(mesh=mesh, impedances={10: value}))

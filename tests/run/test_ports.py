@@ -11,23 +11,27 @@ from typing import Any
 import numpy as np
 import pytest
 
-from faultwave.base.errors import InputError
+from faultwave.base.errors import InputError, RunError
+from faultwave.case.load import load_case
+from faultwave.case.model import Case
 from faultwave.domain.tets.box import Box, box_mesh
 from faultwave.output.formats.touchstone import read_touchstone, write_touchstone
 from faultwave.plot.scattering import plot_scattering
-from faultwave.run.scattering import save_scattering, scattering
+from faultwave.run.plan import make_plan
+from faultwave.run.scattering import _solved, save_scattering, scattering
 from faultwave.verify import meshes
 
 LENGTH = 1.5
+BURST = {"kind": "burst", "frequency": 0.7, "duration": 3.0}
 
 
 @contextmanager
 def guide(
-    slab: tuple[float, float] | None = None, cells: tuple[int, int, int] = (6, 3, 2), **more: Any
+    slab: tuple[float, float] | None = None, cells: tuple[int, int, int] = (6, 3, 2), height: float = 0.5, **more: Any
 ) -> Iterator[dict[str, Any]]:
-    """1 x 0.5 across, conducting walls, c = 1: TE10 begins at 0.5. Ports 21 and 22 at the ends; a slab of permittivity 4."""
+    """1 x ``height`` across, conducting walls, c = 1: TE10 begins at 0.5. Ports 21 and 22 at the ends; a slab of permittivity 4."""
     walls = {"x": "absorbing", "y": "pec", "z": "pec"}
-    mesh = box_mesh(Box(cells, (0, 0, 0), (LENGTH, 1.0, 0.5), walls, shuffle=True))
+    mesh = box_mesh(Box(cells, (0, 0, 0), (LENGTH, 1.0, height), walls, shuffle=True))
     corners = mesh.vertices[mesh.cells[:, [[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]]]][..., 0]
     tags = np.where((corners < 1e-9).all(2), 21, np.where((corners > LENGTH - 1e-9).all(2), 22, mesh.tags))
     x = mesh.vertices[mesh.cells].mean(1)[:, 0]
@@ -42,6 +46,13 @@ def guide(
         } | more  # fmt: skip
 
 
+def load(case: dict[str, Any]) -> Case:
+    made, problems = load_case(case, {})
+    problems.raise_errors()
+    assert made is not None
+    return made
+
+
 def test_a_straight_guide_delays_and_nothing_else(tmp_path: Path) -> None:
     with guide(output={"prefix": "straight"}) as case:
         path = save_scattering(case, tmp_path / "out")
@@ -51,6 +62,51 @@ def test_a_straight_guide_delays_and_nothing_else(tmp_path: Path) -> None:
     np.testing.assert_allclose(s[:, 1, 0], np.exp(-1j * beta * LENGTH), atol=0.01)
     np.testing.assert_allclose(s[:, 0, 1], s[:, 1, 0], atol=2e-3)
     assert np.abs(s[:, 0, 0]).max() < 5e-3 and np.abs(s[:, 1, 1]).max() < 5e-3
+    text = path.read_text()
+    assert "! Port[1] = 21:TE10\n" in text and "CUT SHORT" not in text
+    told = np.array([line.split()[3:] for line in text.splitlines() if line.startswith("! Port Impedance")], float)
+    np.testing.assert_allclose(told, np.stack([2 * np.pi * f / beta, 0 * f] * 2, 1), rtol=1e-8)
+
+
+def test_both_polarisations_of_a_square_guide_go_through_it() -> None:
+    """Two modes of one surface are two ports; none of them turns into the other."""
+    crossed = [{"surface": n, "along": along} for along in ([0, 1, 0], [0, 0, -1]) for n in (21, 22)]
+    with guide(cells=(3, 2, 2), height=1.0, numerics={"order": 3}, stop={"energy_below": 1e-5}) as case:
+        found = scattering(case | {"ports": {"surfaces": crossed, "band": [0.62, 0.68], "points": 2}})
+    through = np.exp(-1j * np.sqrt((2 * np.pi * found.frequencies) ** 2 - np.pi**2) * LENGTH)[:, None, None]
+    want = through * np.kron(np.eye(2), np.array([[0.0, 1.0], [1.0, 0.0]]))
+    np.testing.assert_allclose(found.s, want, atol=0.06)
+    assert found.remarks == []
+
+
+def test_a_run_that_is_cut_short_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Its energy has not left when it ends; in the log, and in the file."""
+    cut: dict[str, Any] = {"stop": {"energy_below": 0.3}, "numerics": {"order": 2}, "output": {"prefix": "cut"}}
+    with guide(cells=(3, 2, 1), **cut) as case, caplog.at_level("WARNING", "faultwave"):
+        text = save_scattering(case, tmp_path).read_text()
+    for i in (1, 2):
+        assert f"! CUT SHORT: the run that drives port {i} ended with" in text
+    assert "CUT SHORT" in caplog.text
+
+
+def test_waves_that_tell_nothing_are_an_error() -> None:
+    same = np.ones((2, 2, 3), complex)
+    for into in (same, 0 * same, same * np.nan):
+        with pytest.raises(RunError, match="do not tell the ports apart"):
+            _solved(into, same)
+    rng = np.random.default_rng(0)
+    s, into = rng.normal(size=(3, 2, 2)), rng.normal(size=(2, 2, 3)) * np.array([1.0, 1e-12])[:, None, None]
+    np.testing.assert_allclose(_solved(into, np.einsum("fij,rjf->rif", s, into)), s)
+
+
+def test_fourier_sums_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    with guide() as case:
+        port = make_plan(load(case)).drives.ports[0]
+    t, f = np.linspace(0, 20, 401), np.linspace(0.65, 0.9, 7)
+    signal = np.sin(2 * np.pi * 0.7 * t), np.cos(2 * np.pi * 0.8 * t)
+    whole = port.amplitudes(t, *signal, f)
+    monkeypatch.setattr("faultwave.run.ports.BLOCK", 900)
+    np.testing.assert_allclose(port.amplitudes(t, *signal, f), whole, rtol=1e-13)
 
 
 def test_a_slab_reflects_as_a_line_of_another_impedance() -> None:
@@ -81,11 +137,54 @@ def test_a_slab_reflects_as_a_line_of_another_impedance() -> None:
         ({"surfaces": [{"surface": 33}], "band": [0.6, 0.9]}, "no surface '33'"),
         ({"surfaces": [{"surface": 21, "mode": "TM10"}], "band": [0.6, 0.9]}, "mode"),
         ({"surfaces": [{"surface": 21}], "band": [0.6, 0.9], "drive": 2}, "there are 1 ports"),
+        ({"surfaces": [{"surface": 21}, {"surface": "21"}], "band": [0.6, 0.9]}, "TE10 of '21' is two ports"),
+        (
+            {"surfaces": [{"surface": 21}, {"surface": 21, "mode": "TE01", "along": [0, 0, 1]}], "band": [0.6, 0.9]},
+            "TE01 of '21' is two ports",
+        ),
+        ({"surfaces": [{"surface": 21, "along": [0, 0, 0]}], "band": [0.6, 0.9]}, "along must not be zero"),
+        ({"surfaces": [{"surface": 21, "along": [0, 0, 1]}], "band": [0.6, 0.9]}, "cutoff of TE10 at 1 Hz"),
+        ({"surfaces": [{"surface": 21}], "band": [0.6, 0.9], "points": 100_000_000}, "points"),
     ],
 )
 def test_mistakes_are_told(ports: dict[str, Any], said: str) -> None:
     with guide() as case, pytest.raises(InputError, match=said):
         scattering(case | {"ports": ports})
+
+
+@pytest.mark.parametrize(
+    "change, said",
+    [
+        ({"currents": [{"kind": "point", "location": [0.7, 0.4, 0.2], "moment": [0, 0, 1], "time_function": BURST}]}, "currents"),
+        ({"incident": [{"direction": [1, 0, 0], "amplitude": [0, 0, 1], "surface": 21, "time_function": BURST}]}, "incident"),
+        ({"initial": {"kind": "easi", "field": {"expression": {"E3": "return 1.0;"}}}}, "initial"),
+    ],
+)  # fmt: skip
+def test_ports_act_alone(change: dict[str, Any], said: str) -> None:
+    with guide() as case, pytest.raises(InputError, match=f"^{said}: act besides the ports"):
+        make_plan(load(case | change))
+
+
+def test_what_a_plan_tells_of_ports() -> None:
+    """A run too short for what the port sends, and modes that nobody listens to."""
+    with guide(end_time=20.0) as case:
+        with pytest.raises(
+            InputError, match="end_time: 20 s, while the burst that fills the band of the ports takes 22.4 s"
+        ):
+            make_plan(load(case))
+        ports = {"surfaces": [{"surface": 21, "mode": "TE20"}, {"surface": 22}], "band": [1.05, 1.2]}
+        told = [w.what for w in make_plan(load(case | {"end_time": 200.0, "ports": ports})).warnings]
+    first = "TE10 (from 0.5 Hz), TE01 (from 1 Hz)", "TE01 (from 1 Hz), TE20 (from 1 Hz)"
+    assert told == [
+        f"more propagates at '{n}' up to 1.2 Hz than is listed: {modes}, TE11 (from 1.118 Hz), TM11 (from 1.118 Hz)"
+        for n, modes in zip((21, 22), first, strict=True)
+    ]
+
+
+def test_a_port_in_the_matched_layer_is_told() -> None:
+    with guide(matched_layer={"sides": ["x-"], "thickness": 0.4}) as case:
+        with pytest.raises(InputError, match="medium at '21' lies in the matched layer"):
+            make_plan(load(case))
 
 
 def test_a_port_must_be_plane_and_a_rectangle() -> None:

@@ -52,8 +52,17 @@ class PortSurface(Settings):
 
     surface: str | int = Field(description="Physical surface, by name or tag; a boundary of kind absorbing.")
     mode: Annotated[str, AfterValidator(_mode)] = Field(
-        "TE10", description="TEmn or TMmn; the first index counts along the longer side."
+        "TE10", description="TEmn or TMmn; the first index counts along the longer side, or along `along`."
     )
+    along: tuple[float, float, float] | None = Field(
+        None,
+        description="Direction of the side that the mode's first index counts along; needed where both sides are equally long.",
+    )
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        need((self.along is None or any(self.along), "along must not be zero"))
+        return self
 
 
 class Ports(Settings):
@@ -61,7 +70,7 @@ class Ports(Settings):
 
     surfaces: list[PortSurface] = Field(min_length=1, description="Ports 1, 2, ... in this order.")
     band: tuple[Quantity("Hz", gt=0), Quantity("Hz", gt=0)] = Field(description="Lowest and highest frequency.")
-    points: Annotated[int, Field(ge=2)] = Field(201, description="Frequencies in the band.")
+    points: Annotated[int, Field(ge=2, le=100_001)] = Field(201, description="Frequencies in the band.")
     drive: int = Field(
         1, ge=1, description="The port that a single run drives; scattering parameters need one run each."
     )

@@ -14,6 +14,7 @@ from faultwave.domain import tets
 from faultwave.engines.dg.driven import Drive, Driven, Faces, Pattern, Travelling, faces_of, pair, projection
 from faultwave.engines.dg.forms import onto_face
 from faultwave.laws import Law
+from faultwave.run.medium import single_medium
 from faultwave.sources.point import PointSource
 from faultwave.sources.time_functions import time_function
 
@@ -165,19 +166,16 @@ def _incident(
         if not signs.any():
             problems.error(f"{where}.volumes", "these volumes have no face to the rest of the mesh")
             return None
-    cells = np.flatnonzero((signs != 0).any(1))
-    values = {k: v[cells] for k, v in material.items()}
-    mixed = [k for k, v in values.items() if np.ptp(v) > 1e-9 * np.abs(v).max()]
-    if mixed or any(np.any(r != 0) for r in law.rates(values)):
-        what = f"the medium is not the same all around ({', '.join(mixed)})" if mixed else "the medium has losses"
-        problems.error(where, what, "one lossless medium where the wave comes in")
+    single = single_medium(material, np.flatnonzero((signs != 0).any(1)))
+    if isinstance(single, str):
+        problems.error(where, f"the medium where the wave comes in {single}", "one lossless medium all around")
         return None
-    single = {k: np.asarray(v[0]) for k, v in values.items()}
     direction = np.array(w.direction, float) / np.linalg.norm(w.direction)
     function = Shifted(time_function(w.time_function, f"{where}.time_function"), w.onset)
     reference = None if w.reference is None else np.array(w.reference, float)
-    q = law.plane_wave(direction, np.array(w.amplitude, float), single)
-    return Wave(signs, q, direction, float(law.speed(single)), reference, function)
+    values = {name: np.asarray(v) for name, v in single.items()}
+    q = law.plane_wave(direction, np.array(w.amplitude, float), values)
+    return Wave(signs, q, direction, float(law.speed(values)), reference, function)
 
 
 def attach(engine: Engine) -> Driven | None:

@@ -15,6 +15,7 @@ from faultwave.engines.dg.driven import Faces, faces_of
 from faultwave.engines.dg.samples import Samples
 from faultwave.observe.far_field import FourierRecorder, cross_section
 from faultwave.run.drives import Wave, volume_numbers
+from faultwave.run.medium import single_medium
 
 if TYPE_CHECKING:
     from faultwave.run.engine import Engine
@@ -53,10 +54,11 @@ def plan_far_field(
         problems.error(
             f"{where}.volumes", f"{int(touches.sum())} of their faces lie on the mesh's boundary", "volumes all inside"
         )
-    values = {k: v[cells] for k, v in material.items()}
-    if any(np.ptp(v) > 1e-9 * np.abs(v).max() for v in values.values()) or np.any(values["conductivity"] > 0):
-        problems.error(f"{where}.volumes", "the medium around them varies or has losses", "one lossless medium")
-    eps, mu = float(values["permittivity"][0]), float(values["permeability"][0])
+    medium = single_medium(material, cells)
+    if isinstance(medium, str):
+        problems.error(f"{where}.volumes", f"the medium around them {medium}", "one lossless medium")
+        return None
+    eps, mu = medium["permittivity"], medium["permeability"]
     return Around(cells, faces, 1.0 / np.sqrt(eps * mu), float(np.sqrt(mu / eps)))
 
 

@@ -119,7 +119,7 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: Whole | None = N
         drives = plan_drives(case, physics, mesh, topology, material, problems)
     ports = plan_ports(case, mesh, topology, shape, material, problems)
     for port in ports:
-        drives.driven[port.surface.cells, port.surface.faces] = port.function is not None
+        drives.driven[port.surface.cells, port.surface.faces] |= port.function is not None
     drives = replace(drives, ports=ports)
     whole.meet(problems)
     clustering = tets.assign_clusters(
@@ -261,8 +261,11 @@ def _walls(case: Case, mesh: tets.Mesh, topology: tets.Topology, problems: Probl
         where = f"impedances.{key}"
         if tag is None:
             problems.error(where, f"the mesh has no surface '{key}'", ", ".join(names) or "face tags")
-        elif not value >= 0:
-            problems.error(where, f"{value:g}", ">= 0: a wall that adds energy is no wall")
+        elif not 0 <= value < np.inf:
+            allowed = (
+                ">= 0 and finite: a wall that adds energy is no wall, and one that no current crosses is of kind pmc"
+            )
+            problems.error(where, f"{value:g}", allowed if case.law == "maxwell" else ">= 0 and finite")
         else:
             wall[topology.tags == tag] = value
     lost = (topology.kinds == tets.BoundaryKind.IMPEDANCE) & np.isnan(wall)

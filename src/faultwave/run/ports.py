@@ -8,7 +8,8 @@ at the other ports is not zero, and S = B A^-1 from as many runs as there are po
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,11 +22,17 @@ from faultwave.engines.dg.forms import onto_face
 from faultwave.laws import Law
 from faultwave.observe.surfaces import Reduce, SurfaceRecorder
 from faultwave.run.drives import Shifted, surface_tag
+from faultwave.run.medium import single_medium
+from faultwave.run.port_shapes import check_walls, rectangle, turned
 from faultwave.run.surfaces import Surface, recorder
 from faultwave.sources.time_functions import Burst
 
 if TYPE_CHECKING:
     from faultwave.run.engine import Engine
+
+
+BLOCK = 2_000_000  # factors of a Fourier sum held at a time
+MOST_MODES = 10  # of each index: a mode is named with two digits
 
 
 @dataclass(frozen=True)
@@ -34,7 +41,7 @@ class Port:
 
     surface: Surface
     origin: np.ndarray
-    sides: np.ndarray  # (2, 3) unit vectors, the longer side first
+    sides: np.ndarray  # (2, 3) unit vectors, first the one along which the mode's first index counts
     lengths: np.ndarray  # (2,)
     normal: np.ndarray  # into the mesh
     mode: str
@@ -45,7 +52,22 @@ class Port:
     @property
     def cutoff(self) -> float:
         """Cutoff frequency of the mode [Hz]."""
-        return self._wavenumber() / (2 * np.pi * np.sqrt(self.permittivity * self.permeability))
+        return self._wavenumber() * self._speed / (2 * np.pi)
+
+    @property
+    def _speed(self) -> float:
+        return float(1.0 / np.sqrt(self.permittivity * self.permeability))
+
+    def propagating(self, frequency: float) -> list[tuple[float, str]]:
+        """Cutoff [Hz] and name of every mode of the guide that propagates at ``frequency``, in this order."""
+        wavenumber = 2 * np.pi * frequency / self._speed
+        m, n = (np.arange(min(int(wavenumber * size / np.pi) + 1, MOST_MODES)) for size in self.lengths)
+        k = np.pi * np.hypot(*np.meshgrid(m / self.lengths[0], n / self.lengths[1], indexing="ij"))
+        found = []
+        for i, j in np.argwhere((k > 0) & (k < wavenumber)):
+            names = [f"TE{i}{j}", f"TM{i}{j}"] if i and j else [f"TE{i}{j}"]
+            found += [(float(k[i, j]) * self._speed / (2 * np.pi), name) for name in names]
+        return sorted(found)
 
     def _wavenumber(self) -> float:
         return float(np.hypot(*(np.pi * np.array(self.indices) / self.lengths)))
@@ -95,9 +117,10 @@ class Port:
         self, time: np.ndarray, voltage: np.ndarray, current: np.ndarray, frequencies: np.ndarray
     ) -> np.ndarray:
         """(2, nf): a and b."""
-        z = self.impedance(frequencies)
-        turn = np.exp(-2j * np.pi * np.outer(frequencies, time))
-        v, i = turn @ voltage, turn @ current
+        z, both = self.impedance(frequencies), np.stack([voltage, current], 1)
+        rows = max(1, BLOCK // max(1, len(time)))
+        blocks = [frequencies[i : i + rows] for i in range(0, len(frequencies), rows)]
+        v, i = np.concatenate([np.exp(-2j * np.pi * np.outer(f, time)) @ both for f in blocks]).T
         return np.array([v + z * i, v - z * i]) / (2 * np.sqrt(z))
 
 
@@ -105,12 +128,20 @@ def plan_ports(
     case: Case, mesh: tets.Mesh, topology: tets.Topology, shape: tets.Geometry, material: dict[str, np.ndarray], problems: Problems
 ) -> tuple[Port, ...]:  # fmt: skip
     """Every port of the case; raises no error, ``problems`` gets them all."""
-    setting, found = case.ports, []
+    setting = case.ports
     if setting is None:
         return ()
     if case.law != "maxwell":
         problems.error("ports", f"do not exist in the {case.law} law", "law: maxwell")
         return ()
+    _check_alone(case, problems)
+    burst = _burst(setting.band)
+    if case.end_time < 8 * burst.duration:
+        what = f"{case.end_time:g} s, while the burst that fills the band of the ports takes {8 * burst.duration:.3g} s"
+        problems.error(
+            "end_time", what, "above that, and until the waves have left", "Let stop.energy_below end the run."
+        )
+    found: list[tuple[int, Port]] = []
     for i, one in enumerate(setting.surfaces):
         where = f"ports.surfaces[{i}]"
         tag = surface_tag(one.surface, mesh, topology, f"{where}.surface", problems)
@@ -120,10 +151,7 @@ def plan_ports(
         if not mine.any():
             problems.error(f"{where}.surface", f"'{one.surface}' does not absorb", "a boundary of kind absorbing")
             continue
-        function = None
-        if setting.drive == i + 1:
-            centre, half = sum(setting.band) / 2, (setting.band[1] - setting.band[0]) / 2
-            function = Shifted(Burst(min(0.35 / half, 8.0 / centre), centre), 0.0)
+        function = Shifted(burst, 0.0) if setting.drive == i + 1 else None
         try:
             port = _port(one, np.nonzero(mine), mesh, topology, shape, material, function, where)
         except InputError as error:
@@ -135,8 +163,61 @@ def plan_ports(
                 f"begins at {setting.band[0]:g} Hz",
                 f"above the cutoff of {one.mode} at {port.cutoff:g} Hz",
             )
-        found.append(port)
-    return tuple(found)
+        found.append((tag, port))
+    _check_modes(found, setting.band, problems)
+    return tuple(port for _, port in found)
+
+
+def _burst(band: tuple[float, float]) -> Burst:
+    """What a driven port sends: it fills the band, and is over after eight durations."""
+    centre, half = sum(band) / 2, (band[1] - band[0]) / 2
+    return Burst(min(0.35 / half, 8.0 / centre), centre)
+
+
+def _check_alone(case: Case, problems: Problems) -> None:
+    """Scattering parameters hold for what ports send, and for nothing else."""
+    others = {
+        "currents": case.currents, "incident": case.incident, "sources": case.sources, "initial": case.initial.kind != "zero",
+    }  # fmt: skip
+    for name, there in others.items():
+        if there:
+            problems.error(
+                name, "act besides the ports", "ports alone", "What they send would be taken for the ports' echoes."
+            )
+
+
+def _check_modes(ports: Sequence[tuple[int, Port]], band: tuple[float, float], problems: Problems) -> None:
+    """A mode of a surface is one port, and each that propagates in the band should be one. ``ports``: with the tags of their surfaces."""
+    listed: dict[int, list[Port]] = {}
+    for tag, port in ports:
+        same = [other for other in listed.setdefault(tag, []) if _same_mode(port, other)]
+        if same:
+            what = f"{port.mode} of '{port.surface.name}' is two ports"
+            problems.error("ports.surfaces", what, "each mode of a surface once")
+        listed[tag].append(port)
+    for group in listed.values():
+        port = group[0]
+        rest = [
+            (cutoff, name)
+            for cutoff, name in port.propagating(band[1])
+            if not any(_same_mode(replace(port, mode=name), other) for other in group)
+        ]
+        if rest:
+            told = ", ".join(f"{name} (from {cutoff:.4g} Hz)" for cutoff, name in rest[:5])
+            more = f" and {len(rest) - 5} more" if len(rest) > 5 else ""
+            problems.warn(
+                "ports.band",
+                f"more propagates at '{port.surface.name}' up to {band[1]:g} Hz than is listed: {told}{more}",
+                advice="What goes into these modes is in none of the parameters: list them as ports, or end the band below them.",
+            )
+
+
+def _same_mode(a: Port, b: Port) -> bool:
+    """Of two ports of one surface, whose first indices may count along different sides."""
+    if a.mode[1] != b.mode[1]:
+        return False
+    swapped = abs(float(a.sides[0] @ b.sides[0])) < 0.5
+    return a.indices == (b.indices[::-1] if swapped else b.indices)
 
 
 def _port(
@@ -152,48 +233,24 @@ def _port(
         raise InputError(
             Problem(f"{name}.surface", f"'{setting.surface}' is not plane", "a plane surface across the guide")
         )
-    origin, sides, lengths = _rectangle(corners, normal)
+    origin, sides, lengths = rectangle(corners, normal)
     if abs(lengths.prod() / areas.sum() - 1) > 1e-6:
         raise InputError(
             Problem(
                 f"{name}.surface", f"'{setting.surface}' is no rectangle", "the cross section of a rectangular guide"
             )
         )
-    values = {k: v[cells] for k, v in material.items()}
-    if any(np.ptp(v) > 1e-9 * np.abs(v).max() for v in values.values()) or np.any(values["conductivity"] > 0):
+    check_walls(f"{name}.surface", setting.surface, cells, faces, mesh, topology)
+    medium = single_medium(material, cells)
+    if isinstance(medium, str):
         raise InputError(
-            Problem(f"{name}.surface", f"the medium at '{setting.surface}' varies or has losses", "one lossless medium")
+            Problem(f"{name}.surface", f"the medium at '{setting.surface}' {medium}", "one lossless medium")
         )
+    origin, sides, lengths = turned(origin, sides, lengths, setting, name)
     return Port(
         Surface(str(setting.surface), cells, faces), origin, sides, lengths, -normal, setting.mode,
-        float(values["permittivity"][0]), float(values["permeability"][0]), function,
+        medium["permittivity"], medium["permeability"], function,
     )  # fmt: skip
-
-
-def _rectangle(corners: np.ndarray, normal: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Origin, sides (2, 3) and lengths of the smallest rectangle around points of a plane, the longer side first."""
-    from scipy.spatial import ConvexHull
-
-    first = np.cross(normal, np.eye(3)[np.argmin(np.abs(normal))])
-    first /= np.linalg.norm(first)
-    axes = np.stack([first, np.cross(normal, first)])
-    flat = corners @ axes.T
-    hull = flat[ConvexHull(flat).vertices]
-    best: tuple[float, np.ndarray] = (np.inf, np.eye(2))
-    for edge in np.roll(hull, -1, 0) - hull:
-        u = edge / np.linalg.norm(edge)
-        turn = np.array([u, [-u[1], u[0]]])
-        area = float(np.ptp(hull @ turn.T, axis=0).prod())
-        if area < best[0] * (1 - 1e-9):
-            best = (area, turn)
-    sides = best[1] @ axes
-    # The same from both ends of a straight guide: sides point along their largest component.
-    sides *= np.sign(sides[np.arange(2), np.abs(sides).argmax(1)])[:, None]
-    local = corners @ sides.T
-    lengths = np.ptp(local, axis=0)
-    origin = sides.T @ local.min(0) + normal * float(corners[0] @ normal)
-    order = np.argsort(-lengths, kind="stable") if abs(lengths[0] / lengths[1] - 1) > 1e-9 else np.array([0, 1])
-    return origin, sides[order], lengths[order]
 
 
 def port_recorder(engine: Engine, port: Port, interval: float) -> SurfaceRecorder:

@@ -9,42 +9,85 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.errors import InputError, Problem
+from faultwave.base.errors import InputError, Problem, RunError
+from faultwave.base.log import get_logger
 from faultwave.case.load import load_case
 from faultwave.comm import world
 from faultwave.output.atomic import explaining
 from faultwave.output.formats.touchstone import write_touchstone
 from faultwave.run.plan import make_plan
+from faultwave.run.port_results import energy_left, port_signals, waves_of
 from faultwave.run.simulation import Simulation
+
+LEFT = 1e-4
+"""Share of a run's energy: where more is left at its end, a hundredth of the amplitude may be missing in its echoes."""
+WORST = 1e8
+"""Condition of the incoming waves above which the runs do not tell the ports apart."""
 
 
 @dataclass(frozen=True)
 class Scattering:
-    """S (nf, n, n) at frequencies (nf,) [Hz]; S[:, i, j]: from port j + 1 to port i + 1."""
+    """S (nf, n, n) at frequencies (nf,) [Hz]; S[:, i, j]: from port j + 1 to port i + 1. impedances (nf, n) [ohm]: of the ports' modes,
+    by which the waves are normalised; left (n,): share of the energy still inside when each run ended."""
 
     frequencies: np.ndarray
     s: np.ndarray
+    impedances: np.ndarray
+    left: np.ndarray
+
+    @property
+    def remarks(self) -> list[str]:
+        """What keeps the parameters from being exact."""
+        return [
+            f"CUT SHORT: the run that drives port {i} ended with {100 * share:.2g} % of its energy still inside; let it go on longer"
+            for i, share in enumerate(self.left, 1)
+            if share > LEFT
+        ]
 
 
 def scattering(case: Any, progress: Callable[[str], None] = lambda text: None, **overrides: Any) -> Scattering:
-    """Run a case with ports once for each of them. Raises InputError where it has none, and every problem of the case."""
+    """Run a case with ports once for each of them; warns of runs that were too short. Raises InputError where it has none, and every
+    problem of the case, and RunError where what the runs recorded gives no parameters."""
     settings, problems = load_case(case, overrides)
     problems.raise_errors()
     assert settings is not None
     if settings.ports is None:
         raise InputError(Problem("ports", "the case has none", "surfaces, band"))
-    a, b, count = [], [], len(settings.ports.surfaces)
+    into, out, left, count = [], [], [], len(settings.ports.surfaces)
     for driven in range(1, count + 1):
         progress(f"port {driven} of {count}")
         ports = settings.ports.model_copy(update={"drive": driven})
-        sim = Simulation(make_plan(settings.model_copy(update={"ports": ports}))).run(write=False)
-        waves = sim.port_waves
-        assert waves is not None
-        a.append(waves[1][:, 0])
-        b.append(waves[1][:, 1])
-        frequencies = waves[0]
-    into, out = (np.transpose(np.array(x), (2, 1, 0)) for x in (a, b))  # (nf, port, run)
-    return Scattering(frequencies, np.linalg.solve(into.transpose(0, 2, 1), out.transpose(0, 2, 1)).transpose(0, 2, 1))
+        sim = Simulation(make_plan(settings.model_copy(update={"ports": ports})))
+        if driven == 1 and sim.world.first:
+            for warning in sim.warnings:
+                get_logger(__name__).warning("%s", warning)
+        sim.run(write=False)
+        signals = port_signals(sim)
+        frequencies, waves = waves_of(sim, signals)
+        into.append(waves[:, 0])
+        out.append(waves[:, 1])
+        left.append(energy_left(sim, signals))
+    z = np.stack([port.impedance(frequencies) for port in sim.plan.drives.ports], 1)
+    found = Scattering(frequencies, _solved(np.array(into), np.array(out)), z, np.array(left))
+    if sim.world.first:
+        for remark in found.remarks:
+            get_logger(__name__).warning("%s", remark)
+    return found
+
+
+def _solved(into: np.ndarray, out: np.ndarray) -> np.ndarray:
+    """S (nf, n, n) of waves into and out of the mesh (run, port, nf): out = S into, for every run. Raises RunError."""
+    a, b = into.transpose(2, 0, 1), out.transpose(2, 0, 1)  # (nf, run, port)
+    largest = np.abs(a).max((0, 2), keepdims=True)
+    if (
+        not (np.isfinite(a).all() and np.isfinite(b).all() and (largest > 0).all())
+        or np.linalg.cond(a / largest).max() > WORST
+    ):
+        raise RunError(
+            "the runs do not tell the ports apart, so there are no scattering parameters: either they ended before the waves arrived "
+            "(raise end_time), or the ports overlap"
+        )
+    return np.asarray(np.linalg.solve(a, b).transpose(0, 2, 1))
 
 
 def save_scattering(
@@ -58,14 +101,17 @@ def save_scattering(
     folder = Path(folder)
     with explaining(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    ports = [f"port {i}: {p.surface}, {p.mode}" for i, p in enumerate(settings.ports.surfaces, 1)]  # type: ignore[union-attr]
+    assert settings.ports is not None
     remarks = [
         *([settings.title] if settings.title else []),
-        *ports,
-        "waves are normalised by the impedance of each port's mode",
+        *(f"Port[{i}] = {p.surface}:{p.mode}" for i, p in enumerate(settings.ports.surfaces, 1)),
+        "waves are normalised by the impedance of each port's mode, told after every frequency; R is not used",
+        *found.remarks,
     ]
     name = folder / f"{settings.output.prefix}.snp"
-    written = world().together(lambda: write_touchstone(name, found.frequencies, found.s, remarks))
+    written = world().together(
+        lambda: write_touchstone(name, found.frequencies, found.s, remarks, impedances=found.impedances)
+    )
     return Path(world().share(written))
 
 

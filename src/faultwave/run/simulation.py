@@ -41,6 +41,7 @@ from faultwave.run.initial import initial_state
 from faultwave.run.manifest import write_run_manifest
 from faultwave.run.motion import SurfaceMotion
 from faultwave.run.plan import Plan
+from faultwave.run.port_results import port_signals, waves_of
 from faultwave.run.ports import port_recorder
 from faultwave.run.restart import Keeper, mesh_identity, restore
 from faultwave.run.session import BlowUp, Session
@@ -125,15 +126,7 @@ class Simulation(Session):
     @property
     def port_waves(self) -> tuple[np.ndarray, np.ndarray] | None:
         """Frequencies (nf,) [Hz] and the waves a, b (ports, 2, nf) of every port so far; None where there are no ports."""
-        setting = self.case.ports
-        if setting is None:
-            return None
-        frequencies = np.linspace(*setting.band, setting.points)
-        waves = []
-        for i, (port, record) in enumerate(zip(self.plan.drives.ports, self.ports, strict=True)):
-            time, values = gathered.sums(self, record, f"port{i}")
-            waves.append(port.amplitudes(time, values[:, 0], values[:, 1], frequencies))
-        return frequencies, np.array(waves)
+        return waves_of(self, port_signals(self)) if self.case.ports is not None else None
 
     @property
     def cross_sections(self) -> np.ndarray | None:

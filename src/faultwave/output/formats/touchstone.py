@@ -18,10 +18,13 @@ def write_touchstone(
     scattering: np.ndarray,
     comments: Sequence[str] = (),
     reference: float = 50.0,
+    impedances: np.ndarray | None = None,
 ) -> Path:
     """Write S (nf, n, n), S[:, i, j] from port j + 1 to port i + 1, at ``frequencies`` (nf,) [Hz], real and imaginary parts.
 
-    ``reference`` [ohm] is what the header states; waves of ports are normalised by it or, in waveguides, by the mode's impedance.
+    ``reference`` [ohm] is what the header states, the only impedance that this version of the format knows. Where waves are normalised by
+    others, ``impedances`` (nf, n) [ohm], they follow every frequency as comments, ``! Port Impedance`` with real and imaginary part of
+    each port as HFSS writes them; scikit-rf and others read those.
     """
     f, s = np.asarray(frequencies, float), np.asarray(scattering, complex)
     if s.ndim != 3 or s.shape[1] != s.shape[2] or len(s) != len(f):
@@ -31,12 +34,14 @@ def write_touchstone(
     with atomic_text(path) as file:
         file.writelines(f"! {line}\n" for line in comments)
         file.write(f"# Hz S RI R {reference:g}\n")
-        for frequency, matrix in zip(f, s, strict=True):
+        for k, (frequency, matrix) in enumerate(zip(f, s, strict=True)):
             rows = [matrix.T.reshape(-1)] if ports == 2 else list(matrix)  # two ports: S11 S21 S12 S22
             lines = [
                 " ".join(f"{v:.12e}" for x in part for v in (x.real, x.imag)) for row in rows for part in _four(row)
             ]
             file.write(f"{frequency:.12e} " + "\n    ".join(lines) + "\n")
+            if impedances is not None:
+                file.write("! Port Impedance " + " ".join(f"{z.real:.9e} {z.imag:.9e}" for z in impedances[k]) + "\n")
     return path
 
 

@@ -1,0 +1,23 @@
+"""Where a mesh goes on at its opposite side."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from faultwave.domain import tets
+
+
+def across_period(mesh: tets.Mesh, topology: tets.Topology) -> tuple[np.ndarray, np.ndarray]:
+    """Faces (nc, 4) whose neighbour lies across a period, and from there to here, (n, 3), of each of them."""
+    near = topology.neighbours
+    if mesh.identify is None:
+        return np.zeros(near.shape, bool), np.zeros((0, 3))
+    centres = mesh.vertices[topology.cells[:, tets.SORTED_FACES]].mean(2)
+    shift = np.where(
+        (near >= 0)[..., None], centres - centres[np.maximum(near, 0), np.maximum(topology.neighbour_faces, 0)], 0.0
+    )
+    there = np.linalg.norm(shift, axis=2) > 1e-9 * np.ptp(mesh.vertices, axis=0).max()
+    return there, shift[there]
+
+
+__all__ = ["across_period"]
