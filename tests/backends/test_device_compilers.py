@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
+import platform
+import shutil
+
 import pytest
 
 from faultwave import laws
+from faultwave.backends.device import compilers
 from faultwave.backends.device.compilers import Built, build, missing, target_of
 from faultwave.backends.device.target import TARGETS
 from faultwave.base.errors import BackendError, InputError
@@ -15,7 +20,6 @@ from faultwave.run.fd.kernels import built, stencil_report, step_cost
 from faultwave.run.kernels import all_kernels, kernel_report
 
 cuda = pytest.mark.skipif(bool(missing("cuda")), reason=missing("cuda"))
-hip = pytest.mark.skipif(bool(missing("hip")), reason=missing("hip"))
 
 
 def hot(order: int) -> list[Kernel]:
@@ -70,6 +74,8 @@ def test_kernels_that_leave_more_than_waves_do_not_spill(arch: str, order: int) 
     if why := missing("hip" if arch.startswith("gfx") else "cuda"):
         pytest.skip(why)
     for kernel in taking_long(order):
+        if arch.startswith("gfx") and kernel.name == "rupture" and not shutil.which("hipcc"):
+            continue  # its functions are those of AMD's library
         check(build(kernel, arch, False))
 
 
@@ -97,10 +103,40 @@ def test_every_kernel_compiles(law: str) -> None:
         assert build(kernel, "sm_90", False).size > 1000
 
 
-@hip
-def test_hot_kernels_on_cdna() -> None:
+def by(compiler: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Skip where the compiler for AMD's processors is not here; hide hipcc from those who want the other."""
+    here = {"hipcc": shutil.which("hipcc"), "ziglang": importlib.util.find_spec("ziglang")}
+    if not here[compiler]:
+        pytest.skip(f"no {compiler}")
+    if compiler == "ziglang":
+        monkeypatch.setattr(shutil, "which", lambda name: None)
+
+
+@pytest.mark.parametrize("compiler", ("hipcc", "ziglang"))
+def test_hot_kernels_on_cdna(compiler: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    by(compiler, monkeypatch)
     for kernel in hot(4):
         check(build(kernel, "gfx90a", False))
+
+
+def test_functions_of_a_library_that_is_not_here_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    by("ziglang", monkeypatch)
+    monkeypatch.setattr("faultwave.run.kernels.all_kernels", lambda order, law: {
+        n: k for n, k in all_kernels(order, law).items() if n in ("integrate", "rupture-rate-and-state-slip")
+    })  # fmt: skip
+    _, header, rows = kernel_report("gfx90a", [], 2)
+    assert [r[1] for r in rows] == [rows[0][1], "needs hipcc"] and int(rows[0][1]) > 7 and len(rows[1]) == len(header)
+    with pytest.raises(BackendError, match="rupture uses the function [a-z0-9]+ of AMD's library: it needs hipcc"):
+        build(all_kernels(2, "elastic")["rupture-rate-and-state-slip"], "gfx90a", False)
+
+
+def test_checks_run_where_the_tests_are_set_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The compilers are part of the development setup: without them these tests would say nothing."""
+    if platform.system() == "Linux" and platform.machine() == "x86_64" and importlib.util.find_spec("ziglang"):
+        assert not missing("cuda") and not missing("hip")
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setattr(compilers, "_zig", lambda: None)
+    assert "hipcc" in missing("hip") and "pip install ziglang" in missing("hip")
 
 
 @cuda
@@ -129,8 +165,6 @@ def test_unknown_architecture() -> None:
 
 @cuda
 def test_text_that_does_not_compile_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    from faultwave.backends.device import compilers
-
     text, made = compilers.lower(hot(2)[0], TARGETS["sm_90"], False)
     monkeypatch.setattr(compilers, "lower", lambda *a: (text + "nonsense", made))
     with pytest.raises(BackendError, match="(?s)compiling correct for sm_90 failed: .*nonsense"):
@@ -142,7 +176,8 @@ STENCILS = ("velocity", "stress", "stress_q", "stress_layer_z_q_along", "surface
 
 def check_stencil(name: str, arch: str) -> None:
     made = built(name, arch, True)
-    assert made.spilled == 0 and made.stack == 0 and 8 <= made.registers <= 72, name
+    limit = 96 if arch.startswith("gfx") else 72  # of 512 and 255: compilers for AMD differ in how many they take
+    assert made.spilled == 0 and made.stack == 0 and 8 <= made.registers <= limit, name
     assert made.groups >= 3, name
 
 
@@ -152,8 +187,9 @@ def test_stencils_do_not_spill(name: str) -> None:
     check_stencil(name, "sm_90")
 
 
-@hip
-def test_stencils_on_cdna() -> None:
+@pytest.mark.parametrize("compiler", ("hipcc", "ziglang"))
+def test_stencils_on_cdna(compiler: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    by(compiler, monkeypatch)
     for name in STENCILS:
         check_stencil(name, "gfx90a")
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from faultwave import backends
-from faultwave.backends.device.compilers import build, target_of
+from faultwave.backends.device.compilers import FunctionsMissing, build, target_of
 from faultwave.backends.device.lower import lower
 from faultwave.base.errors import InputError, Problem, suggest
 from faultwave.engines.dg import kernels
@@ -81,7 +81,14 @@ def kernel_report(
     rows: list[tuple[str, ...]] = []
     for name in names or known:
         kernel = known[name]
-        made, counted = build(kernel, arch, single), cost(kernel)
+        counted = cost(kernel)
+        try:
+            made = build(kernel, arch, single)
+        except FunctionsMissing:
+            if names:
+                raise
+            rows.append((name, "needs hipcc", *[""] * 10))
+            continue
         moved = counted.bytes(4 if single else 8, 4)
         rate = target.roof(moved, counted.flops, single and not kernel.fixed)
         p = made.plan

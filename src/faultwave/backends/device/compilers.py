@@ -1,6 +1,7 @@
 """Compiling the text of kernels for graphics processors that need not be there: what a kernel takes of one.
 
-CUDA text goes through NVRTC, a library (the package nvidia-cuda-nvrtc has it), HIP text through hipcc.
+CUDA text goes through NVRTC, a library (the package nvidia-cuda-nvrtc has it), HIP text through hipcc, or where that is absent through
+the clang of Zig (the package ziglang), which has no library of functions: kernels with exponentials need hipcc.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
@@ -24,7 +26,12 @@ from faultwave.backends.device.target import TARGETS, Target
 from faultwave.base.errors import BackendError, InputError, Problem, suggest
 from faultwave.kernels.language import Kernel
 
+HIPCC = "hipcc (Debian, Ubuntu: apt install hipcc rocm-device-libs)"
 _RESERVED = 1024  # bytes of fast memory the system keeps of every group
+
+
+class FunctionsMissing(BackendError):
+    """The compiler at hand has no library of functions."""
 
 
 class Shape(Protocol):
@@ -77,7 +84,7 @@ def build(kernel: Kernel, arch: str, single: bool) -> Built[Plan]:
 
 def build_text(name: str, text: str, made: S) -> Built[S]:
     """Compile the text of a kernel for the target it was made for; raises BackendError."""
-    return (_with_nvrtc if made.target.dialect == "cuda" else _with_hipcc)(name, text, made, made.target)
+    return (_with_nvrtc if made.target.dialect == "cuda" else _for_amd)(name, text, made, made.target)
 
 
 def target_of(arch: str) -> Target:
@@ -91,12 +98,15 @@ def target_of(arch: str) -> Target:
 def missing(dialect: str) -> str:
     """Why kernels of a dialect cannot be compiled here, and what to install; empty where they can."""
     if dialect == "hip":
-        return (
-            ""
-            if shutil.which("hipcc")
-            else "HIP kernels need hipcc (Debian, Ubuntu: apt install hipcc rocm-device-libs)"
-        )
+        return "" if shutil.which("hipcc") or _zig() else f"HIP kernels need {HIPCC}, or: pip install ziglang"
     return "" if _nvrtc() else "CUDA kernels need NVRTC: pip install nvidia-cuda-nvrtc"
+
+
+def _zig() -> str | None:
+    """Zig, which brings a clang for AMD's processors."""
+    spec = importlib.util.find_spec("ziglang")
+    found = [Path(place) / "zig" for place in spec.submodule_search_locations or ()] if spec else []
+    return next((str(p) for p in found if p.exists()), None)
 
 
 @functools.cache
@@ -137,27 +147,59 @@ def _with_nvrtc(name: str, text: str, made: S, target: Target) -> Built[S]:
     return Built(made, registers, stores + loads, stack, size.value)
 
 
-def _with_hipcc(name: str, text: str, made: S, target: Target) -> Built[S]:
+def _for_amd(name: str, text: str, made: S, target: Target) -> Built[S]:
     if why := missing("hip"):
         raise BackendError(why)
+    alone = shutil.which("hipcc") is None
+    head = (
+        resources.files(__package__).joinpath("hip_alone.h").read_text() if alone else "#include <hip/hip_runtime.h>\n"
+    )
     with tempfile.TemporaryDirectory() as folder:
         source, result = Path(folder) / f"{name}.hip", Path(folder) / f"{name}.o"
-        source.write_text("#include <hip/hip_runtime.h>\n" + text)
-        command = [
-            "hipcc", f"--offload-arch={target.name}", "--cuda-device-only", "-c", "-O3", "-w", "-Rpass-analysis=kernel-resource-usage",
-            str(source), "-o", str(result),
-        ]  # fmt: skip
-        run = subprocess.run(
-            command, capture_output=True, text=True, check=False, env={**os.environ, "HIP_PLATFORM": "amd"}
-        )
-        if run.returncode:
-            raise BackendError(f"compiling {name} for {target.name} failed: {run.stderr[-2000:]}")
+        source.write_text(head + text)
+        told = (_with_zig if alone else _with_hipcc)(source, result, target)
+        if not result.exists():
+            if alone and (function := re.search(r"use of undeclared identifier '(\w+)'", told)):
+                raise FunctionsMissing(f"{name} uses the function {function[1]} of AMD's library: it needs {HIPCC}")
+            raise BackendError(f"compiling {name} for {target.name} failed: {told[-2000:]}")
         size = result.stat().st_size
-    (registers,) = _numbers(r" VGPRs: (\d+)", run.stderr)
-    (accumulation,) = _numbers(r" AGPRs: (\d+)", run.stderr)
-    (spilled,) = _numbers(r"VGPRs Spill: (\d+)", run.stderr)
-    (stack,) = _numbers(r"ScratchSize \[bytes/lane\]: (\d+)", run.stderr)
+    (registers,) = _numbers(r" VGPRs: (\d+)", told)
+    (accumulation,) = _numbers(r" AGPRs: (\d+)", told)
+    (spilled,) = _numbers(r"VGPRs Spill: (\d+)", told)
+    (stack,) = _numbers(r"ScratchSize \[bytes/lane\]: (\d+)", told)
     return Built(made, registers + accumulation, 4 * spilled, stack, size)
+
+
+FLAGS = ("--cuda-device-only", "-O3", "-w", "-Rpass-analysis=kernel-resource-usage")
+
+
+def _with_hipcc(source: Path, result: Path, target: Target) -> str:
+    """What hipcc says."""
+    command = ["hipcc", f"--offload-arch={target.name}", *FLAGS, "-c", str(source), "-o", str(result)]
+    environment = {**os.environ, "HIP_PLATFORM": "amd"}
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment).stderr
+
+
+def _with_zig(source: Path, result: Path, target: Target) -> str:
+    """What clang says; assembled in a second step, as it has no linker for such objects."""
+    clang, assembly = [str(_zig()), "clang"], str(source.with_suffix(".s"))
+    alone = ("-x", "hip", "-std=c++17", "-nogpuinc", "-nogpulib", "-fno-math-errno", "-S")
+    command = [*clang, *alone, f"--offload-arch={target.name}", *FLAGS, str(source), "-o", assembly]
+    told = subprocess.run(command, capture_output=True, text=True, check=False).stderr
+    if Path(assembly).exists():
+        finish = [
+            "-target",
+            "amdgcn-amd-amdhsa",
+            f"-mcpu={target.name}",
+            "-x",
+            "assembler",
+            "-c",
+            assembly,
+            "-o",
+            str(result),
+        ]
+        told += subprocess.run([*clang, *finish], capture_output=True, text=True, check=False).stderr
+    return told
 
 
 def _numbers(pattern: str, text: str) -> tuple[int, ...]:
@@ -167,4 +209,4 @@ def _numbers(pattern: str, text: str) -> tuple[int, ...]:
     return tuple(map(int, found.groups()))
 
 
-__all__ = ["Built", "build", "build_text", "missing", "target_of"]
+__all__ = ["Built", "FunctionsMissing", "build", "build_text", "missing", "target_of"]
