@@ -406,5 +406,5 @@ def test_sigterm_to_the_command_writes_a_checkpoint(tmp_path, alone):
         time.sleep(0.05)
     process.send_signal(signal.SIGTERM)
     _, text = process.communicate(timeout=60)
-    assert process.returncode == 1 and "interrupted at t" in text and "faultwave resume" in text
+    assert process.returncode == 75 and "interrupted at t" in text and "faultwave resume" in text
     assert fw.resume(tmp_path / "out").time > 0.15

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
 
 import pytest
@@ -67,3 +69,54 @@ def test_the_manifest_tells_why_a_run_failed(tmp_path):
     found = json.loads((tmp_path / "out" / "run-manifest.json").read_text())
     assert (found["status"], found["error"]) == ("failed", "no more memory on this node")
     assert "run-volume.vtkhdf" in found["outputs"] and found["inputs"]
+
+
+def test_a_blow_up_away_from_the_first_process(tmp_path):
+    """Its file is among those of the run."""
+    spoil = (
+        "import faultwave.run.simulation as s\n"
+        "check = s.Simulation._check\n"
+        "def spoilt(self):\n"
+        "    if self.world.rank == 1 and self.time > 0.05:\n"
+        "        self.engine.operator.set_dofs(np.full_like(self.engine.operator.dofs(), np.nan))\n"
+        "    check(self)\n"
+        "s.Simulation._check = spoilt"
+    )
+    case = asked(tmp_path, "out", end_time=0.3)
+    case["output"] |= {"checkpoint": None, "fault": None, "surface": None, "volume": None}
+    done = launch(2, case, setup=spoil, timeout=60)
+    assert done.returncode != 0 and "blew up" in done.stderr and "run-blowup.vtkhdf" in done.stderr, done.stderr
+    found = json.loads((tmp_path / "out" / "run-manifest.json").read_text())
+    assert found["status"] == "failed" and "run-blowup.vtkhdf" in found["outputs"]
+    assert (tmp_path / "out" / "run-blowup.vtkhdf").exists()
+
+
+TOLD = """
+import os, signal
+import faultwave.run.simulation as s
+from faultwave.cli.main import app
+from faultwave.comm import world
+made = s.initial_state
+def told(*given):
+    if world().rank in {ranks}:
+        os.kill(os.getpid(), signal.SIGUSR1)
+    return made(*given)
+s.initial_state = told
+app()
+"""
+
+
+@pytest.mark.parametrize("ranks", [(0, 1), (1,)])
+def test_told_to_stop_while_it_is_set_up(tmp_path, ranks):
+    """All end with the code of an interrupted run, also those that were not told."""
+    box = {"shape": "box", "cells": [2, 2, 2], "lower": [0, 0, 0], "upper": [1, 1, 1]}
+    case = {
+        "end_time": 1.0,
+        "mesh": {"generate": box},
+        "material": {"constant": {"rho": 1.0, "mu": 1.0, "lambda": 2.0}},
+    }
+    (tmp_path / "case.yaml").write_text(json.dumps(case))  # which YAML can read
+    command = [mpiexec(), "-n", "2", sys.executable, "-c", TOLD.format(ranks=ranks), "run", str(tmp_path / "case.yaml")]
+    done = subprocess.run([*command, "--output", str(tmp_path / "out")], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 75 and "told to stop by SIGUSR1 while" in done.stderr, done.stderr
+    assert "Traceback" not in done.stderr and not (tmp_path / "out").exists()

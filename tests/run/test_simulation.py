@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 import faultwave as fw
-from faultwave.base.errors import InputError, RunError
+from faultwave.base.errors import InputError, Interrupted, RunError
 from faultwave.domain.tets import write_puml
 from faultwave.domain.tets.box import Box, box_mesh
 from faultwave.output.formats.vtkhdf import VtkHdfReader
@@ -140,6 +141,18 @@ def test_interrupt_finishes_the_step_and_keeps_outputs(tmp_path):
     assert (tmp_path / "out" / "run-receivers.h5").exists()
     assert json.loads((tmp_path / "out" / "run-manifest.json").read_text())["status"] == "interrupted"
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_signal_before_the_first_step_and_one_after_the_last(tmp_path, monkeypatch):
+    """The first leaves a checkpoint to go on from, the second a finished run."""
+    for name, status in (("_open_fields", "interrupted"), ("_write", "finished")):
+        sim = fw.simulate(case(tmp_path / name))
+        does = getattr(sim, name)
+        monkeypatch.setattr(sim, name, lambda *given, does=does: (signal.raise_signal(signal.SIGTERM), does(*given))[1])
+        with pytest.raises(Interrupted) if status == "interrupted" else contextlib.nullcontext():
+            sim.run()
+        assert json.loads((tmp_path / name / "run-manifest.json").read_text())["status"] == status
+    assert fw.resume(tmp_path / "_open_fields").run().time == pytest.approx(0.2)
 
 
 def test_full_disk_leaves_no_half_written_file(tmp_path, monkeypatch):

@@ -32,11 +32,15 @@ class Problem:
 
 
 class FaultwaveError(Exception):
-    """Base of every error the product raises on purpose; its text is meant for users."""
+    """Base of every error the product raises on purpose; its text is meant for users. ``code``: with which the program ends."""
+
+    code = 1
 
 
 class InputError(FaultwaveError):
     """What the user wrote cannot be run; carries every problem found."""
+
+    code = 2
 
     def __init__(self, problems: Problem | Iterable[Problem]):
         self.problems = (problems,) if isinstance(problems, Problem) else tuple(problems)
@@ -56,6 +60,12 @@ class BackendError(FaultwaveError):
 
 class RunError(FaultwaveError):
     """A run stopped: blow-up, full disk, interrupt."""
+
+
+class Interrupted(RunError):
+    """Somebody told a run to stop; nothing is wrong, and it can go on (75 is EX_TEMPFAIL of sysexits.h: try again)."""
+
+    code = 75
 
 
 class Problems:

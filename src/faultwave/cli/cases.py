@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from faultwave.cli import screen
-from faultwave.cli.launch import Progress, Ranks, from_tuned, relaunch
+from faultwave.cli.launch import Progress, Ranks, from_tuned, heeding, relaunch
 
 if TYPE_CHECKING:
     from faultwave.base.errors import Problem, Problems
@@ -94,7 +94,7 @@ def run(
         progress=progress,
         checkpoint_every=checkpoint_every,
     )
-    with screen.status(case) as say:
+    with heeding(), screen.status(case) as say:
         say("reading and preparing")
         simulation = simulate(case, force=force, **asked)
     advance(simulation)
@@ -128,7 +128,7 @@ def resume(
         progress=progress,
         checkpoint_every=checkpoint_every,
     )
-    with screen.status(str(folder)) as say:
+    with heeding(), screen.status(str(folder)) as say:
         say("reading and preparing")
         simulation = resume_run(folder, **asked)
     screen.out().print(f"going on from t = {simulation.time:.6g} s", soft_wrap=True)
@@ -225,7 +225,9 @@ def _forecast(made: Any, case: Case, nodes: int, machine: tuple[int, float, floa
     from faultwave.base.errors import NotBuiltError, Problem
 
     if case.engine != "dg":
-        raise NotBuiltError(Problem("--nodes", f"the engine {case.engine} runs in one process", "engine: dg"))
+        raise NotBuiltError(
+            Problem("--nodes", f"scaling is predicted for meshes, not for the engine {case.engine}", "engine: dg")
+        )
     from faultwave.run import forecast
     from faultwave.run.engine import Engine
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib.util
 import json
 import os
@@ -9,18 +10,29 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from faultwave.base import cores
-from faultwave.base.errors import BackendError, InputError, Problem
+from faultwave.base.errors import BackendError, FaultwaveError, InputError, Interrupted, Problem
 from faultwave.comm.world import launched, world
 
 Ranks = Annotated[
     int | None, typer.Option("--ranks", min=1, help="Processes; starts mpiexec itself. Under a launcher leave it out.")
 ]
+
+LEAST, EACH = 16, 4
+"""So many processes are started on any machine, and so many a core."""
+
+MACHINES = ("HYDRA_HOST_FILE", "SLURM_JOB_NODELIST", "PBS_NODEFILE", "LSB_DJOB_HOSTFILE", "LSB_HOSTS", "PE_HOSTFILE")
+"""Where launchers find the machines they start on; where none is set it is this one."""
+
+PR_SET_PDEATHSIG = 1
+"""Of prctl(2): the signal that a process gets when its parent dies."""
 
 
 def first() -> bool:
@@ -47,18 +59,96 @@ def relaunch(ranks: int | None, threads: int | None, progress: str | None = None
         return
     if importlib.util.find_spec("mpi4py") is None:
         raise BackendError("several processes need mpi4py: pip install 'faultwave[mpi]'")
+    _affordable(ranks)
     command = [mpiexec(), "-n", str(ranks), sys.executable, "-m", "faultwave.cli.main", *_without_ranks(sys.argv[1:])]
     environment = dict(os.environ)
     if threads is None:
         environment.setdefault("OMP_NUM_THREADS", str(max(1, cores.count() // ranks - (progress == "thread"))))
-    process = subprocess.Popen(command, env=environment, start_new_session=True)
+    raise typer.Exit(_run(command, environment))
+
+
+def _affordable(ranks: int) -> None:
+    """Refuse what would fill this machine with interpreters before anything is read. Raises InputError."""
+    most = max(LEAST, EACH * cores.count())
+    if ranks > most and not any(name in os.environ for name in MACHINES):
+        what = f"{ranks} processes, but this machine has {cores.count()} cores for them"
+        advice = f"Start them yourself, here or on many machines: mpiexec -n {ranks} faultwave run ..."
+        raise InputError(Problem("--ranks", what, f"1 to {most}", advice))
+
+
+def _run(command: list[str], environment: dict[str, str]) -> int:
+    """The exit code of a launcher. It is told what this process is told, and does not outlive it. Raises Interrupted where that
+    came too early for its processes to tell of it."""
+    numbers = [n for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if signal.getsignal(n) != signal.SIG_IGN]
+    told: list[int] = []
+    passed: list[int] = []
+    process: subprocess.Popen[bytes] | None = None
 
     def stop(number: int, frame: Any) -> None:
-        process.send_signal(signal.SIGUSR1)  # launchers pass this one on; they take the others for themselves
+        told.append(number)
+        pass_on()
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, stop)
-    raise typer.Exit(process.wait())
+    def pass_on() -> None:
+        while process is not None and len(passed) < len(told):
+            passed.append(signal.SIGUSR1)  # launchers pass this one on; they take the others for themselves
+            process.send_signal(signal.SIGUSR1)
+
+    old = {n: signal.signal(n, stop) for n in numbers}
+    try:
+        process = subprocess.Popen(command, env=environment, start_new_session=True, preexec_fn=_bound(os.getpid()))
+        pass_on()  # what came before
+        code = process.wait()
+    finally:
+        for number, handler in old.items():
+            signal.signal(number, handler)
+    if told and code not in (0, FaultwaveError.code, InputError.code, Interrupted.code):
+        raise too_early(told[0])
+    return code if code >= 0 else 128 - code
+
+
+def _bound(parent: int) -> Callable[[], None] | None:
+    """What a child does on Linux before it becomes another program, so that it dies with its parent, which may be killed without a
+    chance to tell it."""
+    if sys.platform != "linux":
+        return None
+    control = getattr(ctypes.CDLL(None), "prctl", None)
+
+    def bind() -> None:
+        if control is not None:
+            control(PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
+            if os.getppid() != parent:  # it died before it was looked at
+                os._exit(1)
+
+    return bind
+
+
+def too_early(number: int) -> Interrupted:
+    """What to tell of a signal that came before the first step."""
+    name = signal.Signals(number).name
+    return Interrupted(
+        f"told to stop by {name} while the run was being set up; nothing was computed, the same command starts anew"
+    )
+
+
+@contextmanager
+def heeding() -> Iterator[None]:
+    """Signals that tell a run to stop are an error that says so; once it steps, a run has its own way with them."""
+
+    def stop(number: int, frame: Any) -> None:
+        raise too_early(number)
+
+    old = {n: signal.signal(n, stop) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)}
+    try:
+        yield
+    finally:
+        for number, handler in old.items():
+            signal.signal(number, handler)
+
+
+def leave(error: FaultwaveError) -> None:
+    """Before this process ends with an error: others may not have been told to stop."""
+    if isinstance(error, Interrupted) and launched():
+        world().abort(error)
 
 
 def from_tuned(
@@ -69,13 +159,25 @@ def from_tuned(
         return ranks, threads, progress
     try:
         best = json.loads(file.read_text())
-        found = int(best["ranks"]), int(best["threads"])
-        progress = progress or best["progress"]
+        found, mode = [best["ranks"], best["threads"]], best["progress"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(Problem(str(file), f"is no file of faultwave tune: {error}")) from None
+    _tuned(file, found, mode)
     if launched():  # the launcher has said how many processes
-        return ranks, threads or found[1], progress
-    return ranks or found[0], threads or found[1], progress
+        found[0] = ranks
+    return found[0] if ranks is None else ranks, found[1] if threads is None else threads, progress or mode
+
+
+def _tuned(file: Path, numbers: list[Any], mode: Any) -> None:
+    problems = [
+        Problem(f"{file}: {name}", f"is {json.dumps(number)}", "1 or more")
+        for name, number in zip(("ranks", "threads"), numbers, strict=True)
+        if type(number) is not int or number < 1
+    ]
+    if mode not in ("polling", "thread"):
+        problems.append(Problem(f"{file}: progress", f"is {json.dumps(mode)}", "polling, thread"))
+    if problems:
+        raise InputError(problems)
 
 
 def mpiexec() -> str:

@@ -19,7 +19,8 @@ class Guarded(TyperGroup):
             return super().invoke(ctx)
         except FaultwaveError as error:
             screen.show_error(error)
-            raise typer.Exit(screen.exit_code(error)) from error
+            launch.leave(error)
+            raise typer.Exit(error.code) from error
 
 
 app = typer.Typer(
@@ -48,6 +49,7 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def options(
+    ctx: typer.Context,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Also say what goes on inside.")] = False,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
@@ -56,6 +58,8 @@ def options(
     """Settle what holds for every command."""
     from faultwave.base.log import configure
 
+    if launch.launched():
+        ctx.with_resource(launch.heeding())  # as soon as can be: launchers tell all processes at once
     configure("INFO" if verbose else "WARNING")
     screen.speaking = launch.first()
     if not screen.speaking:

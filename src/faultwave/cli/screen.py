@@ -55,11 +55,6 @@ def err() -> Console:
     return Console(stderr=True, highlight=False, quiet=not speaking)
 
 
-def exit_code(error: FaultwaveError) -> int:
-    """2: what the user wrote must change; 1: the run or the machine failed."""
-    return EXIT_INPUT if isinstance(error, InputError) else EXIT_RUN
-
-
 def show_error(error: FaultwaveError) -> None:
     """An error in full: every problem of an InputError, the text of any other."""
     if isinstance(error, InputError):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from faultwave.base.errors import BackendError, FaultwaveError
+from faultwave.base.errors import BackendError, FaultwaveError, Interrupted
 
 LAUNCHED = ("PMI_SIZE", "PMIX_RANK", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_SIZE", "PALS_NODEID")
 """What launchers put into the environment of their processes."""
@@ -98,8 +98,7 @@ class World:
                 error = caught
         error = self.share(error)
         if error is not None:
-            self._common = error
-            raise error
+            raise self.everyones(error)
         self.wait()
         return result
 
@@ -108,28 +107,39 @@ class World:
         come to hear of it, because they wait inside ``action`` for the one that failed, it ends the run."""
         if self.mpi is None:
             return action()
-        error, result, apart = None, None, self.mpi.Dup()  # not among the messages of an action that is unfinished
+        try:
+            return self._agree(action, self.mpi.Dup())  # not among the messages of an action that is unfinished
+        except BaseException as error:
+            self.abort(error)
+            raise
+
+    def _agree(self, action: Callable[[], Any], apart: Any) -> Any:
+        error, result = None, None
         try:
             result = action()
         except FaultwaveError as caught:
             error = caught
-        except BaseException as caught:
-            self.abort(caught)
-            raise
         met, deadline = apart.Ibarrier(), clock.perf_counter() + PATIENCE
         while not met.Test():
-            clock.sleep(1e-3)
+            try:
+                clock.sleep(1e-3)
+            except FaultwaveError as caught:  # told to stop while it waits
+                error = error or caught
             if error is not None and clock.perf_counter() > deadline:
-                self.abort(error)
+                raise error
         for found in apart.allgather(error):
             if found is not None:
-                self._common = found
-                raise found
+                raise self.everyones(found)
         apart.Free()
         return result
 
+    def everyones(self, error: BaseException) -> BaseException:
+        """The error, which every process raises now, so that none has to be ended for it."""
+        self._common = error
+        return error
+
     def common(self, error: BaseException) -> bool:
-        """Whether every process has this error, from doing something together, and raises it."""
+        """Whether it is such an error."""
         return error is self._common
 
     def abort(self, error: BaseException) -> None:
@@ -140,10 +150,11 @@ class World:
         try:
             told = isinstance(error, FaultwaveError)  # what a user can act on needs no trace
             text = str(error) if told else "".join(traceback.format_exception(error))
-            sys.stderr.write(f"\nprocess {self.rank} of {self.size} failed and ends the run:\n{text}\n")
+            why = "ends the run" if isinstance(error, Interrupted) else "failed and ends the run"
+            sys.stderr.write(f"\nprocess {self.rank} of {self.size} {why}:\n{text}\n")
             sys.stderr.flush()
         finally:  # also where nobody listens any more
-            self.mpi.Abort(1)
+            self.mpi.Abort(getattr(error, "code", 1))
 
 
 def launched() -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from faultwave.comm import world
 
 if TYPE_CHECKING:
-    from faultwave.base.errors import Problem
+    from faultwave.base.errors import Problem, Problems
     from faultwave.case.model import Case
     from faultwave.run.session import Session
 
@@ -24,9 +24,7 @@ def simulate(case: Case | dict[str, Any] | str | Path, force: bool = False, **ov
     """
     from faultwave.case.load import load_case
 
-    settings, problems = load_case(case, overrides)
-    problems.raise_errors()
-    assert settings is not None  # it is None only where there are errors
+    settings, problems = world().agree(lambda: _sound(load_case(case, overrides)))
     return _made(settings, force, problems.warnings)
 
 
@@ -40,13 +38,19 @@ def resume(folder: str | Path, **overrides: Any) -> Session:
     from faultwave.output.checkpoint import latest
     from faultwave.output.folder import find_checkpoints
 
-    found = latest(find_checkpoints(folder))
-    settings, problems = load_case(found.notes["case"], {**overrides, "output": Path(folder).absolute()})
-    problems.raise_errors()
-    assert settings is not None  # it is None only where there are errors
+    asked = {**overrides, "output": Path(folder).absolute()}
+    found = world().agree(lambda: latest(find_checkpoints(folder)))
+    settings, problems = world().agree(lambda: _sound(load_case(found.notes["case"], asked)))
     simulation = _made(settings, True, problems.warnings)
     world().agree(lambda: simulation.restore(found))
     return simulation
+
+
+def _sound(loaded: tuple[Case | None, Problems]) -> tuple[Case, Problems]:
+    settings, problems = loaded
+    problems.raise_errors()
+    assert settings is not None  # it is None only where there are errors
+    return settings, problems
 
 
 def _made(case: Case, force: bool, warnings: Sequence[Problem]) -> Session:

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal, Self, cast
 
-from faultwave.base.errors import NotBuiltError, Problem, RunError
+from faultwave.base.errors import Interrupted, NotBuiltError, Problem, RunError
 from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.observe.dataset import Dataset
@@ -40,7 +40,7 @@ class Session(ABC):
         if case.output.checkpoint is not None and self.obstacle:
             raise NotBuiltError(Problem("output.checkpoint", f"checkpoints are not built for {self.obstacle}"))
         self.case, self.force, self.warnings = case, force, tuple(warnings)
-        self.interrupted = False
+        self.interrupted, self.advancing = False, False
         self.end, self.folder = case.end_time, cast(Path | None, None)  # of the run that goes on
         self.resumed: dict[str, tuple[int, list[float]]] | None = None  # next snapshot and times there are, by file
         self.checkpoints = 0
@@ -107,21 +107,25 @@ class Session(ABC):
         """Advance to ``until`` or the case's end time; ``write=False`` leaves the disk alone."""
         self.end = until if until is not None else self.case.end_time
         self.files, self.folder, failure = [], None, None
-        try:  # whatever fails here, on whichever process: none may be left waiting for it
-            if write:
-                self.folder = self.world.share(self.world.together(self._prepare))
-                self.world.together(lambda: write_run_manifest(self, cast(Path, self.folder), "running"))
-            failure = self._advance(progress)
-            if self.folder:
-                self._write(self.folder, "failed" if failure else None)
-        except BaseException as error:
-            self._fail(error)
-            raise
+        self.interrupted, self.advancing = False, True
+        with self._interruptible():
+            try:  # whatever fails here, on whichever process: none may be left waiting for it
+                if write:
+                    self.folder = self.world.share(self.world.together(self._prepare))
+                    self.world.together(lambda: write_run_manifest(self, cast(Path, self.folder), "running"))
+                failure = self._advance(progress)
+                if self.folder:
+                    self._write(self.folder, "failed" if failure else None)
+            except BaseException as error:
+                self._fail(error)
+                raise
         if failure:
-            raise failure
+            raise self.world.everyones(failure)
         if self.interrupted:
             text = f"interrupted at t = {self.time:g} s of {self.end:g} s; outputs up to there are written"
-            raise RunError(text + (f"; go on with: faultwave resume {self.folder}" if self.checkpoints else ""))
+            if not self.checkpoints:
+                raise self.world.everyones(RunError(text))
+            raise self.world.everyones(Interrupted(f"{text}; go on with: faultwave resume {self.folder}"))
         return self
 
     def _advance(self, progress: Callable[[Any], None] | None) -> RunError | None:
@@ -131,10 +135,11 @@ class Session(ABC):
             self.background = Background()
             finishers = self._open_fields(folder, stack) if folder else []
             stack.callback(self.background.close)  # before the files it writes to are closed or thrown away
-            stack.enter_context(self._interruptible())
             try:
                 self._loop(self.end, progress)
+                self.advancing = False
             except BlowUp:  # snapshots up to here are good: they are closed, not thrown away
+                self.advancing = False
                 failure = RunError(self._explain(folder))
             else:
                 self._finish(finishers)
@@ -165,13 +170,15 @@ class Session(ABC):
         return folder
 
     def _interruptible(self) -> ExitStack:
-        """Ctrl-C, SIGTERM and SIGUSR1 (which launchers pass on) end the run after the current step; a second one is immediate."""
-        stack = ExitStack()
+        """Ctrl-C, SIGTERM and SIGUSR1 (which launchers pass on) end the run after the current step, the first if it has not begun;
+        a second one is immediate."""
+        stack, told = ExitStack(), list[int]()
 
         def stop(number: int, frame: Any) -> None:
-            if self.interrupted:
+            told.append(number)
+            if len(told) > 1:
                 raise KeyboardInterrupt
-            self.interrupted = True
+            self.interrupted |= self.advancing  # what is computed is written
 
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
             try:

@@ -230,18 +230,22 @@ class Simulation(Session):
     def _explain(self, folder: Path | None) -> str:
         mine = np.inf if self.engine.operator.finite() else self.world.rank
         told = -self.world.largest([-mine])[0]
-        text = self._diagnosis(folder) if self.world.rank == told else None
-        return next(t for t in self.world.share(self.world.gather(text)) if t is not None)
+        found = self._diagnosis(folder) if self.world.rank == told else None
+        text, path = next(f for f in self.world.share(self.world.gather(found)) if f is not None)
+        if path is not None:
+            self.files.append(path)  # also of the first process, which writes the manifest
+        return str(text)
 
-    def _diagnosis(self, folder: Path | None) -> str:
+    def _diagnosis(self, folder: Path | None) -> tuple[str, Path | None]:
+        """What to tell of a blow-up here, and the file that shows where it is."""
         diagnosis = diagnose(self.engine, self.time)
         if folder is None or self._good is None:
-            return diagnosis.text
+            return diagnosis.text, None
         path = folder / f"{self.case.output.prefix}-blowup.vtkhdf"
         time, raw = self._good
         means = self.engine.operator.restored(raw)
-        self.files.append(write_neighbourhood(self.engine, diagnosis.cell, time, means, path))
-        return f"{diagnosis.text}\nthe last good state around that cell is in {path}"
+        write_neighbourhood(self.engine, diagnosis.cell, time, means, path)
+        return f"{diagnosis.text}\nthe last good state around that cell is in {path}", path
 
     def _loop(self, end: float, progress: Callable[[Progress], None] | None) -> None:
         keeper = Keeper(self, self.folder) if self.folder else None

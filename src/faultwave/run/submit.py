@@ -1,10 +1,18 @@
-"""A batch script for Slurm: so many nodes, processes and threads bound to cores, stopped in time, going on by itself."""
+"""A batch script for Slurm: so many nodes, processes and threads bound to cores, stopped in time, going on by itself.
+
+What a turn of the job has achieved is seen in the folder of the run, by that file system's own clock: a checkpoint newer than
+``.turn``, which is touched when the turn begins. A run that is told to stop ends with a code of its own; the job goes on after that only,
+and only if there is such a checkpoint, or if the turn before had one.
+"""
 
 from __future__ import annotations
 
+import re
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
+
+from faultwave.base.errors import Interrupted
 
 
 @dataclass(frozen=True)
@@ -27,8 +35,9 @@ class Job:
 def script(job: Job) -> str:
     """The text. Five minutes before its end Slurm tells the run to write a checkpoint; the job then asks for another turn
     and goes on from it."""
+    name = re.sub(r"[^\w.+-]+", "_", job.case.stem)  # Slurm takes % as a pattern, and blanks end a word
     options = {
-        "job-name": job.case.stem,
+        "job-name": name,
         "nodes": job.nodes,
         "ntasks-per-node": job.tasks,
         "cpus-per-task": job.cores,
@@ -37,30 +46,43 @@ def script(job: Job) -> str:
         "partition": job.partition,
         "account": job.account,
         "signal": "USR1@300",
-        "output": f"{job.case.stem}-%j.log",
+        "output": f"{name}-%j.log",
     }
-    head = [f"#SBATCH --{name}={value}" for name, value in options.items() if value != ""]
+    head = [f"#SBATCH --{key}={value}" for key, value in options.items() if value != ""]
     head += [f"#SBATCH {line}" for line in ("--requeue", "--open-mode=append", *job.more)]
-    folder, case = shlex.quote(str(job.folder)), shlex.quote(str(job.case))
-    more = "".join(" " + shlex.quote(a) for a in job.arguments)
-    prefix = "srun --cpu-bind=cores --distribution=block:block faultwave"
+    case, more = shlex.quote(str(job.case)), "".join(" " + shlex.quote(a) for a in job.arguments)
     return "\n".join(
         [
             "#!/bin/bash",
             *head,
             "",
-            "export OMP_NUM_THREADS=$SLURM_CPUS_PER_TASK OMP_PLACES=cores OMP_PROC_BIND=close",
-            f"if ls {folder}/*-checkpoints/[0-9]*/index.json > /dev/null 2>&1; then",
-            f"  {prefix} resume {folder} --threads $SLURM_CPUS_PER_TASK",
-            "else",
-            f"  {prefix} run {case} --output {folder} --threads $SLURM_CPUS_PER_TASK --force{more}",
-            "fi",
-            "status=$?",
-            "# 1: stopped by the signal, with a checkpoint; whatever else failed would fail again",
-            f'if [ $status -eq 1 ] && grep -q \'"status": "interrupted"\' {folder}/*-manifest.json; then',
-            "  scontrol requeue $SLURM_JOB_ID",
-            "fi",
-            "exit $status",
-            "",
+            BODY.format(folder=shlex.quote(str(job.folder)), case=case, more=more, stopped=Interrupted.code),
         ]
     )
+
+
+BODY = """\
+export OMP_NUM_THREADS=$SLURM_CPUS_PER_TASK OMP_PLACES=cores OMP_PROC_BIND=close
+folder={folder}
+mkdir -p "$folder" && touch "$folder/.turn"
+[ "${{SLURM_RESTART_COUNT:-0}}" -gt 0 ] || rm -f "$folder/.in-vain"
+faultwave() {{ srun --cpu-bind=cores --distribution=block:block faultwave "$@" --threads "$SLURM_CPUS_PER_TASK"; }}
+if ls "$folder"/*-checkpoints/[0-9]*/index.json > /dev/null 2>&1; then
+  faultwave resume "$folder"
+else
+  faultwave run {case} --output "$folder" --force{more}
+fi
+status=$?
+# {stopped}: told to stop; whatever else failed would fail again
+if [ $status -eq {stopped} ]; then
+  if [ -n "$(find "$folder" -maxdepth 3 -path '*-checkpoints/[0-9]*/index.json' -newer "$folder/.turn")" ]; then
+    rm -f "$folder/.in-vain"
+    scontrol requeue "$SLURM_JOB_ID"
+  elif [ ! -e "$folder/.in-vain" ]; then # stopped before the first checkpoint of this turn: once more, not for ever
+    touch "$folder/.in-vain" && scontrol requeue "$SLURM_JOB_ID"
+  else
+    echo "two turns in a row were stopped before they had a checkpoint: --time is too short" >&2
+  fi
+fi
+exit $status
+"""

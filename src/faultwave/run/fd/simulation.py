@@ -234,7 +234,7 @@ class FdSimulation(Session):
         if asked and not self.energy_rows:
             self.energy_rows.append((op.time, self.energy_now()))
         chunk, checked = block, clock.perf_counter()
-        stopping, look = self.interrupted, False
+        stopping = look = False  # what was told before, all hear of after some steps
         while op.steps < last and not stopping:
             following = bisect.bisect_right(events, op.steps)
             stop = min([last, op.steps + chunk, *events[following : following + 1]])

@@ -1,0 +1,136 @@
+"""Starting the launcher: it hears what the command hears, does not outlive it, and is not started for what cannot be."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from faultwave.base import cores
+from faultwave.base.errors import InputError, Interrupted
+from faultwave.cli import launch
+
+HEARS = """
+import os, signal, sys, time
+def heard(number, frame):
+    print(signal.Signals(number).name, flush=True)
+    sys.exit(75)
+signal.signal(signal.SIGUSR1, heard)
+print(os.getpid(), flush=True)
+time.sleep(60)
+"""
+"""A launcher that says who it is and by what it was stopped."""
+
+PARENT = """
+import os, sys
+from faultwave.cli import launch
+sys.exit(launch._run([sys.executable, "-c", sys.argv[1]], dict(os.environ)))
+"""
+
+
+@pytest.fixture
+def parent():
+    process = subprocess.Popen([sys.executable, "-c", PARENT, HEARS], stdout=subprocess.PIPE, text=True)
+    child = int(process.stdout.readline())
+    yield process, child
+    for pid in (process.pid, child):
+        with contextlib.suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
+    process.wait(10)
+    process.stdout.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, signal.SIGINT])
+def test_the_launcher_hears_of_it(parent, number):
+    process, _ = parent
+    process.send_signal(number)
+    assert process.stdout.readline() == "SIGUSR1\n"
+    assert process.wait(10) == 75
+
+
+def test_what_nohup_ignores_is_ignored():
+    command = [sys.executable, "-c", "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n" + PARENT, HEARS]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        child = int(process.stdout.readline())
+        process.send_signal(signal.SIGHUP)
+        time.sleep(0.3)
+        assert process.poll() is None
+        os.kill(child, signal.SIGUSR1)
+        assert process.stdout.read() == "SIGUSR1\n"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="nobody tells a child there")
+def test_the_launcher_does_not_outlive_a_parent_that_is_killed(parent):
+    process, child = parent
+    process.kill()
+    assert process.wait(10) == -signal.SIGKILL
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline and alive(child):
+        time.sleep(0.02)
+    assert not alive(child)
+
+
+def alive(pid):
+    """Whether it runs; one that has ended may wait for a parent that asks for it."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_a_signal_before_there_is_a_launcher(monkeypatch):
+    """Is not lost, and ends neither this process nor the launcher without a word."""
+    real = subprocess.Popen
+
+    def popen(*given, **more):
+        os.kill(os.getpid(), signal.SIGTERM)
+        return real(*given, **more)
+
+    monkeypatch.setattr(launch.subprocess, "Popen", popen)
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(Interrupted, match="SIGTERM while the run was being set up"):
+        launch._run([sys.executable, "-c", "import time; time.sleep(30)"], dict(os.environ))
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_exit_codes():
+    def run(code):
+        return launch._run([sys.executable, "-c", code], dict(os.environ))
+
+    assert [run(f"raise SystemExit({n})") for n in (0, 1, 2, 75)] == [0, 1, 2, 75]
+    assert run("import os; os.kill(os.getpid(), 9)") == 128 + 9
+
+
+def test_far_more_processes_than_cores(monkeypatch):
+    """Are refused before one is started; on many machines that is the launcher's business."""
+    for name in launch.MACHINES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(launch, "launched", lambda: False)
+    monkeypatch.setattr(launch, "_run", lambda *given: 0)
+    monkeypatch.setattr(cores, "count", lambda: 6)
+    with pytest.raises(InputError, match=r"900 processes, but this machine has 6 cores .*1 to 24.*mpiexec -n 900"):
+        launch.relaunch(900, 1)
+    with pytest.raises(InputError):
+        launch.relaunch(25, 1)
+    with pytest.raises(launch.typer.Exit):
+        launch.relaunch(24, 1)
+    monkeypatch.setenv("SLURM_JOB_NODELIST", "n[1-200]")
+    with pytest.raises(launch.typer.Exit):
+        launch.relaunch(900, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("ranks", 0), ("ranks", -2), ("threads", 0), ("threads", 1.5), ("progress", "often"), ("ranks", True)]
+)  # fmt: skip
+def test_a_tuned_file_with_numbers_that_cannot_be(tmp_path, name, value):
+    file = tmp_path / "tuned.json"
+    file.write_text(json.dumps({"ranks": 2, "threads": 1, "progress": "polling", name: value}))
+    with pytest.raises(InputError, match=f"{name}: is {json.dumps(value)}"):
+        launch.from_tuned(file, None, None)
