@@ -3,7 +3,9 @@
 A channel is what two clusters on two processes owe each other: one message each way, once a step of the slower of both
 where it is the faster's sum, else once a step of the sender. Messages are received where kernels read them; the next one
 is asked for once a message has been used up, so none is ever overwritten. Whoever sends copies first and goes on; two
-copies of each message may be on their way, so that nobody waits for a process that is less than a step behind.
+copies of each message may be on their way, so that nobody waits for a process that is less than a step behind. A device's numbers
+come while it steps the cells behind the border; a message leaves when somebody looks and they are there, at the latest before the
+next correction.
 
 Every process steps every cluster, those it has no cells of too, and so knows without asking which message comes next.
 """
@@ -21,7 +23,7 @@ import numpy as np
 
 from faultwave.base.errors import RunError
 from faultwave.comm.compression import Loss, codec
-from faultwave.comm.slots import Slots
+from faultwave.comm.slots import Leaving, Left, Slots
 from faultwave.comm.world import World
 
 Kind = Literal["wave", "series", "fault"]
@@ -82,7 +84,7 @@ class _Line:
             self.copies.append(_Copy(numbers, packed, mpi, channel.rank, tag(channel.cluster, channel.other)))
         self.receiving = mpi.Recv_init(self.got, channel.rank, tag(channel.other, channel.cluster))
         self.arrived, self.due = False, inf
-        self.copied: Callable[[], None] = lambda: None
+        self.leaving: Leaving | None = None  # what has not been sent yet
         self.receiving.Start()
 
     def free(self) -> None:
@@ -91,12 +93,14 @@ class _Line:
 
     def copy(self, turn: int) -> None:
         """Begin to copy what is to be sent."""
-        self.copied = self.source.copy(self.channel.send_slots[turn], self.copies[0].numbers)
+        self.leaving = self.source.copy(self.channel.send_slots[turn], self.copies[0].numbers)
 
     def push(self) -> int:
-        copy = self.copies[0]
+        """Send it, and wait for it where it is not here yet; how many bytes."""
+        copy, leaving = self.copies[0], self.leaving or Left()
         self.copies.reverse()
-        self.copied()
+        leaving.finish()
+        self.leaving = None
         if self.packing:
             self.packing.pack(copy.numbers, copy.packed)
             self.error = self.packing.unpack(copy.packed) - copy.numbers
@@ -180,6 +184,7 @@ class Exchange:
 
     def poll(self) -> None:
         """Let MPI move what it can; between pieces of work."""
+        self._leave(self.lines)
         started = clock.perf_counter()
         for x in self.lines:
             x.here(self.delay)
@@ -187,7 +192,9 @@ class Exchange:
 
     def errors(self, cluster: int) -> Iterator[tuple[Channel, np.ndarray]]:
         """What the others have not got of the waves of the cluster's step, (faces, numbers); once."""
-        for x in self._of(cluster):
+        mine = self._of(cluster)
+        self._leave(mine, must=True)
+        for x in mine:
             if x.error is not None:
                 yield x.channel, x.error
                 x.error = None
@@ -195,8 +202,11 @@ class Exchange:
     def ready(self, cluster: int) -> bool:
         """Whether everything the next correction of a cluster reads is here; never waits."""
         lines = self.equal[cluster] + self.faster[cluster] + self.slower[cluster]
+        self._leave(self.lines)  # those of other clusters, too: somebody may wait for them while this one waits
         if not lines:
             return True
+        if any(x.leaving for x in lines):
+            return False
         started = clock.perf_counter()
         found = all(x.here(self.delay) for x in lines)
         self._called("test", 1, started)
@@ -217,6 +227,7 @@ class Exchange:
         return ticks % self.rates[cluster + 1] == 0 or ticks >= self.limits[cluster]
 
     def _push(self, lines: Sequence[_Line]) -> None:
+        self._leave(lines, must=True)
         begun = clock.perf_counter()
         for x in lines:
             x.free()
@@ -224,12 +235,20 @@ class Exchange:
         self.waited += started - begun
         for x in lines:
             x.copy(self.turns[x.channel.cluster])
-        for x in lines:
+        self.seconds += clock.perf_counter() - started
+        self._leave(lines)
+
+    def _leave(self, lines: Sequence[_Line], must: bool = False) -> None:
+        """Send what is here of what has not been sent, with ``must`` all of it."""
+        going = [x for x in lines if x.leaving is not None and (must or x.leaving.here)]
+        started = clock.perf_counter()
+        for x in going:
             count = self.sent.setdefault(x.channel.rank, [0, 0])
             count[0] += 1
             count[1] += x.push()
-        self.seconds += clock.perf_counter() - started
-        self._called("send", len(lines), started)
+        if going:
+            self.seconds += clock.perf_counter() - started
+            self._called("send", len(going), started)
 
     def _called(self, name: str, times: int, started: float) -> None:
         call = self.calls[name]
@@ -238,6 +257,7 @@ class Exchange:
 
     def wait(self) -> None:
         """Return when everything that was sent to this process is here. Raises RunError where nothing comes any more."""
+        self._leave(self.lines, must=True)
         started = clock.perf_counter()
         while not all(x.here(self.delay) for x in self.lines):
             clock.sleep(0)

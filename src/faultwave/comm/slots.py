@@ -5,10 +5,21 @@ A device packs what is sent and brings it through pinned memory; what arrives is
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
+
+
+class Leaving(Protocol):
+    """Numbers on their way to where a message is sent from."""
+
+    @property
+    def here(self) -> bool:
+        """Whether ``finish`` would not wait."""
+        ...
+
+    def finish(self) -> None:
+        """Return when they are there."""
 
 
 class Slots(Protocol):
@@ -17,9 +28,8 @@ class Slots(Protocol):
     width: int
     dtype: Any
 
-    def copy(self, slots: np.ndarray, out: np.ndarray) -> Callable[[], None]:
-        """Begin to copy the listed slots, as all work asked for so far leaves them; they are in ``out`` (n, width) when what
-        this gives back has been called."""
+    def copy(self, slots: np.ndarray, out: np.ndarray) -> Leaving:
+        """Begin to copy the listed slots, as all work asked for so far leaves them, to ``out`` (n, width)."""
         ...
 
     def landing(self, first: int, count: int) -> np.ndarray:
@@ -31,15 +41,24 @@ class Slots(Protocol):
         ...
 
 
+class Left:
+    """Nothing was to be waited for."""
+
+    here = True
+
+    def finish(self) -> None:
+        return
+
+
 class HostSlots:
     """Of memory (slots, width)."""
 
     def __init__(self, memory: np.ndarray):
         self.memory, self.width, self.dtype = memory, memory.shape[1], memory.dtype
 
-    def copy(self, slots: np.ndarray, out: np.ndarray) -> Callable[[], None]:
+    def copy(self, slots: np.ndarray, out: np.ndarray) -> Leaving:
         np.take(self.memory, slots, 0, out)
-        return lambda: None
+        return Left()
 
     def landing(self, first: int, count: int) -> np.ndarray:
         return self.memory[first : first + count]
@@ -50,19 +69,28 @@ class HostSlots:
             there[:] = values
 
 
+class Fetched:
+    """What a device brings."""
+
+    def __init__(self, awaited: Any, out: np.ndarray):
+        self.awaited, self.out = awaited, out
+
+    @property
+    def here(self) -> bool:
+        return bool(self.awaited.here)
+
+    def finish(self) -> None:
+        self.out[:] = self.awaited.values()
+
+
 class DeviceSlots:
     """Of a device's store: anything with ``fetch`` and ``put``."""
 
     def __init__(self, store: Any, width: int, dtype: Any):
         self.store, self.width, self.dtype = store, width, np.dtype(dtype)
 
-    def copy(self, slots: np.ndarray, out: np.ndarray) -> Callable[[], None]:
-        awaited = self.store.fetch(slots)
-
-        def finish() -> None:
-            out[:] = awaited.values()
-
-        return finish
+    def copy(self, slots: np.ndarray, out: np.ndarray) -> Leaving:
+        return Fetched(self.store.fetch(slots), out)
 
     def landing(self, first: int, count: int) -> np.ndarray:
         return np.empty((count, self.width), self.dtype)
@@ -78,4 +106,4 @@ def slots_of(store: Any) -> Slots:
     return DeviceSlots(store, store.size, store.access.dtype)
 
 
-__all__ = ["DeviceSlots", "HostSlots", "Slots", "slots_of"]
+__all__ = ["DeviceSlots", "HostSlots", "Leaving", "Left", "Slots", "slots_of"]
