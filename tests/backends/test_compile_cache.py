@@ -121,6 +121,10 @@ def test_compiler_that_does_not_work(tmp_path: Path, monkeypatch: pytest.MonkeyP
     forget()
     with pytest.raises(BackendError, match="does not work: no licence"):
         backends.make("cpu")
+    monkeypatch.setenv("CC", "true")  # succeeds, and makes nothing
+    forget()
+    with pytest.raises(BackendError, match="'true' does not work: it compiles nothing; set CC"):
+        backends.make("cpu")
 
 
 def test_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -90,3 +90,9 @@ def test_help_does_not_wait_for_numerics():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
     assert time.monotonic() - start < 10
+
+
+def test_as_a_module() -> None:
+    """Where the command is not on the path."""
+    done = subprocess.run([sys.executable, "-m", "faultwave", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("faultwave ")

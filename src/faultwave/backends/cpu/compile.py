@@ -79,9 +79,9 @@ def _identity() -> str:
 def _macros() -> str:
     command = [*compiler(), flags()[0], "-dM", "-E", "-x", "c", os.devnull]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
-    if result.returncode:
+    if result.returncode or "__STDC__" not in result.stdout:
         march = f" with FAULTWAVE_MARCH={os.environ['FAULTWAVE_MARCH']}" if "FAULTWAVE_MARCH" in os.environ else ""
-        said = result.stderr.strip()[:500]
+        said = result.stderr.strip()[:500] or "it compiles nothing; set CC to a C compiler, or unset it"
         raise BackendError(f"the C compiler '{' '.join(compiler())}' does not work{march}: {said}")
     return result.stdout
 
