@@ -82,6 +82,8 @@ def test_a_case_that_grows_with_the_processes():
     assert load_case(wide)[0] is not None
     rows, header = scaling.weak_scaling([result(1, 1, 1e6), result(4, 1, 3e6) | {"cells": 400}])
     assert header[0] == "cells" and rows[1][0] == "400" and rows[1][5] == "75 %"
+    ideal = [result(n, 1, n * 1e6) | {"stepping_s": 50.0} for n in (1, 4)]  # as long a run on each
+    assert [row[header.index("whole run")] for row in scaling.weak_scaling(ideal)[0]] == ["100 %", "100 %"]
     with pytest.raises(InputError, match="--weak"):
         scaling.widened("tpv5", 2)
 

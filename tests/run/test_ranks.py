@@ -287,6 +287,47 @@ def test_stopped_on_two_and_resumed_on_others(tmp_path, alone, again):
     same(folder, alone)
 
 
+def test_a_checkpoint_that_fails_on_one_process_is_told(tmp_path):
+    """By the first, which is the one that the user hears; the run goes on."""
+    setup = (
+        "from faultwave.base.errors import RunError\n"
+        "from faultwave.comm import world\n"
+        "from faultwave.output.checkpoint import CheckpointWriter as W\n"
+        "from faultwave.base.log import configure\n"
+        "configure('WARNING' if world().first else 'ERROR')\n"
+        "def full(target, number, arrays): raise RunError(f'{target.name}: the disk is full')\n"
+        "W.write_part = staticmethod(full if world().rank == 1 else W.write_part)"
+    )
+    done = launch(2, asked(tmp_path, "out", end_time=0.2), setup=setup)
+    assert done.returncode == 0, done.stderr
+    assert "no checkpoint at t = " in done.stderr and "process 1 of 2: .000001.partial: the disk is full" in done.stderr
+    assert not list((tmp_path / "out" / "run-checkpoints").iterdir())  # nor anything left of it
+
+
+def test_only_what_overlaps_is_read(tmp_path):
+    """Four stored parts, written by four processes and read by two: each opens the first, and those of its own cells."""
+    mesh, topology, _ = along_the_fault()
+    part = np.argsort(np.argsort(mesh.vertices[mesh.cells].mean(1)[:, 0])) * 4 // len(mesh.cells)  # across the fault
+    case = asked(tmp_path, "out", end_time=END)
+    del case["output"]["receivers"], case["output"]["fault_receivers"]
+    write_parts(case["mesh"]["file"], mesh, topology, part, [2, 4], np.arange(len(part)))
+    done = launch(4, case, run=STOP)
+    assert "faultwave resume" in done.stderr, done.stderr
+    setup = (
+        "from faultwave.output.checkpoint import Checkpoint as C\n"
+        "opened, real = [], C.opened\n"
+        "C.opened = lambda self, number: (opened.append(number), real(self, number))[1]"
+    )
+    after = "open(f'{sim.folder}/opened-{sim.world.rank}', 'w').write(json.dumps(opened))"
+    done = launch(2, str(tmp_path / "out"), setup=setup, after=after)
+    assert done.returncode == 0, done.stderr
+    opened = [json.loads((tmp_path / "out" / f"opened-{rank}").read_text()) for rank in range(2)]
+    assert opened == [[0, 1], [0, 1, 2, 3]]  # 1 is the first that has fault faces: it tells how they look
+    reference = dict(case, output={**case["output"], "folder": str(tmp_path / "one")})
+    fw.simulate(reference).run()
+    same(tmp_path / "out", contents(tmp_path / "one"))
+
+
 @pytest.mark.parametrize("victims", ["one", pytest.param("all", marks=pytest.mark.slow)])
 def test_killed_in_mid_run_and_resumed(tmp_path, alone, victims):
     """A process that dies brings the others down at once; nothing hangs."""

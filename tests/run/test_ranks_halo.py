@@ -10,13 +10,14 @@ import pytest
 import faultwave as fw
 from faultwave.base.errors import InputError
 from faultwave.comm.compression import codec
+from faultwave.domain.tets.parts import write_parts
 from faultwave.output.formats.receivers_hdf5 import read_receivers
 from tests.run.test_restart import asked
 
 pytestmark = pytest.mark.mpi
 pytest.importorskip("mpi4py")
 
-from tests.run.test_ranks import launch  # noqa: E402
+from tests.run.test_ranks import along_the_fault, launch  # noqa: E402
 
 
 @pytest.mark.parametrize("name, size, error", [("single", 4, 6e-8), ("zfp-16", 2, 3e-3), ("zfp-32", 4, 5e-8)])
@@ -75,6 +76,22 @@ def test_the_misfit_of_seismograms_is_bounded(tmp_path, halo, bound):
     assert 0 < misfit < bound
     rates = json.loads((tmp_path / halo / "run-manifest.json").read_text())["rates"]
     assert 0 < rates["halo_error_rms"] <= rates["halo_error_largest"] < bound
+
+
+def test_friction_gets_every_digit(tmp_path):
+    """Waves are rounded and counted as such; what the two sides of a fault tell each other is not."""
+    mesh, topology, part = along_the_fault()
+    case = asked(tmp_path, "out", end_time=0.05, numerics={"halo": "single"})
+    write_parts(case["mesh"]["file"], mesh, topology, part, [4], np.arange(len(part)))
+    after = (
+        "lines = [(x.channel.send, bool(x.packing), bool(x.unpacking)) for x in sim.engine.exchange.lines]\n"
+        "open(f'{sim.folder}/lines-{sim.world.rank}', 'w').write(json.dumps(lines))"
+    )
+    done = launch(4, case, after=after)
+    assert done.returncode == 0, done.stderr
+    found = [json.loads((tmp_path / "out" / f"lines-{rank}").read_text()) for rank in range(4)]
+    kinds = {(send, packed, unpacked) for lines in found for send, packed, unpacked in lines}
+    assert kinds == {("wave", True, True), ("series", True, True), ("fault", False, False)}
 
 
 def test_what_cannot_be_rounded(tmp_path):

@@ -148,6 +148,8 @@ def test_a_damaged_checkpoint_is_refused_and_the_one_before_taken(tmp_path, undi
     assert str(newer) in caplog.text
     sim.run()
     same(contents(tmp_path / "out"), undisturbed)
+    there = sorted(p.name for p in folder.iterdir())
+    assert older.name in there and newer.name not in there and len(there) == 2  # two that are whole
     for name in sorted(p.name for p in folder.iterdir()):
         (folder / name / "index.json").write_text("{}")
     with pytest.raises(InputError, match="none of its 2 checkpoints is whole"):
@@ -205,6 +207,44 @@ def test_full_disk_keeps_the_run_and_the_last_checkpoint(tmp_path, monkeypatch, 
     assert "the disk is full" in caplog.text and "last checkpoint is kept" in caplog.text
     names = sorted(p.name for p in (tmp_path / "out" / "run-checkpoints").iterdir())
     assert len(calls) > 2 and names == ["000001", "000002"]
+
+
+def test_a_folder_for_checkpoints_that_cannot_be_made(tmp_path, caplog):
+    case = asked(tmp_path, "out", end_time=0.3)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "run-checkpoints").write_text("in the way")
+    sim = fw.simulate(case).run()
+    assert sim.checkpoints == 0 and sim.time == pytest.approx(0.3)
+    assert "no checkpoint at t" in caplog.text and "run-checkpoints" in caplog.text
+
+
+def test_what_was_reached_is_not_thrown_away(tmp_path):
+    fw.simulate(asked(tmp_path, "out", end_time=0.4)).run()
+    before = {p.name: p.read_bytes() for p in (tmp_path / "out").iterdir() if p.is_file()}
+    for until in (0.1, 0.35):  # before the last checkpoint, and between it and the end
+        with pytest.raises(InputError, match=r"has already reached 0\.4 s"):
+            fw.resume(tmp_path / "out", until=until)
+    assert before == {p.name: p.read_bytes() for p in (tmp_path / "out").iterdir() if p.is_file()}
+    assert fw.resume(tmp_path / "out", until=0.45).run().time == pytest.approx(0.45)
+
+
+@pytest.mark.parametrize("what", ["rho", "mu_s"])
+def test_another_medium_or_friction_is_refused(tmp_path, what):
+    """Files that a case names may change between a stop and going on."""
+    case = asked(tmp_path, "out", end_time=0.3)
+    files = {}
+    for setting, name in ((case["material"], "medium.yaml"), (case["fault"]["parameters"], "friction.yaml")):
+        constants = setting.pop("constant")
+        files[name] = tmp_path / name
+        files[name].write_text("!ConstantMap\nmap:\n" + "".join(f"  {k}: {v}\n" for k, v in constants.items()))
+        setting["easi"] = str(files[name])
+    fw.simulate(case).run()
+    fw.resume(tmp_path / "out")
+    file = next(f for f in files.values() if f"  {what}: " in f.read_text())
+    file.write_text("".join(f"  {what}: 0.5\n" if line.startswith(f"  {what}: ") else f"{line}\n"
+                            for line in file.read_text().splitlines()))  # fmt: skip
+    with pytest.raises(InputError, match=f"{what}.*not as in the run that this goes on from"):
+        fw.resume(tmp_path / "out")
 
 
 def test_full_disk_at_a_snapshot_keeps_what_the_checkpoint_needs(tmp_path, monkeypatch, undisturbed):

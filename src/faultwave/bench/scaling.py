@@ -58,14 +58,20 @@ def run(
     return result
 
 
-def scaling(results: Sequence[dict[str, Any]]) -> tuple[Rows, tuple[str, ...]]:
-    """Table of strong scaling: efficiency of time stepping, and of the whole run with its start, against the first."""
+def cores_of(result: dict[str, Any]) -> int:
+    """Cores that a measurement took, those of the threads for messages among them."""
+    return int(result["processes"] * (result["threads"] + (result["progress"] == "thread")))
+
+
+def scaling(results: Sequence[dict[str, Any]], weak: bool = False) -> tuple[Rows, tuple[str, ...]]:
+    """Table of strong scaling: efficiency of time stepping, and of the whole run with its start, against the first. ``weak``:
+    of cases that grow with the cores, whose whole run should take as long as the first's."""
     first = results[0]
-    cores = first["processes"] * first["threads"]
+    cores = cores_of(first)
     rows: Rows = []
     for r in results:
-        share = r["processes"] * r["threads"] / cores
-        whole = (first["setup_s"] + first["stepping_s"]) / (r["setup_s"] + r["stepping_s"]) / share
+        share = cores_of(r) / cores
+        whole = (first["setup_s"] + first["stepping_s"]) / (r["setup_s"] + r["stepping_s"]) / (1.0 if weak else share)
         rows.append((
             f"{r['processes']} x {r['threads']}", r["progress"], f"{r['rate']:,.0f}", f"{100 * r['deviation']:.1f} %",
             f"{100 * r['rate'] / first['rate'] / share:.0f} %", f"{100 * whole:.0f} %", _gigaflops(r), f"{100 * r['exposed_share']:.1f} %",
@@ -120,8 +126,8 @@ def widened(case: Any, times: int) -> dict[str, Any]:
 
 def weak_scaling(results: Sequence[dict[str, Any]]) -> tuple[Rows, tuple[str, ...]]:
     """As ``scaling``, of cases that grow with the processes: rates a process against the first's."""
-    rows, header = scaling(results)
-    return [(f"{r['cells']:,}", *row) for r, row in zip(results, rows, strict=True)], ("cells", *header)
+    rows, header = scaling(results, weak=True)
+    return [(f"{r['cells']:,}", *row[:-1]) for r, row in zip(results, rows, strict=True)], ("cells", *header[:-1])
 
 
 def traffic(result: dict[str, Any]) -> tuple[Rows, tuple[str, ...]]:
@@ -177,12 +183,12 @@ def draw(results: Sequence[dict[str, Any]], path: str | Path) -> Path:
     with style.house():
         figure = style.figure(4.6, 3.4)
         axes = figure.add_subplot()
-        cores = [r["processes"] * r["threads"] for r in results]
+        cores = [cores_of(r) for r in results]
         perfect = [results[0]["rate"] * c / cores[0] / 1e6 for c in (min(cores), max(cores))]
         axes.plot((min(cores), max(cores)), perfect, color="#999999", lw=0.8, label="perfect")
         for colour, threads in zip(style.COLOURS * 9, sorted({r["threads"] for r in results}), strict=False):
             mine = [r for r in results if r["threads"] == threads]
-            x, y = [r["processes"] * threads for r in mine], [r["rate"] / 1e6 for r in mine]
+            x, y = [cores_of(r) for r in mine], [r["rate"] / 1e6 for r in mine]
             bars = [r["rate"] * r["deviation"] / 1e6 for r in mine]
             axes.errorbar(
                 x,

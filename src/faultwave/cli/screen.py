@@ -90,8 +90,10 @@ def table(title: str, rows: Iterable[Sequence[Any]], header: Sequence[str] = ())
     columns = max([len(header), *map(len, rows)])
     for i in range(columns):
         name = header[i] if i < len(header) else ""
-        # what the first column names must be found again, so it is never broken
-        made.add_column(escape(name), overflow="fold", no_wrap=i == 0, style="cyan" if i == 0 else "")
+        # what the first column names must be found again, so it is never broken; nor are numbers
+        words = [word for row in rows if i < len(row) for word in row[i].split() if word[:1].isdigit()]
+        width = max(map(len, words), default=None) if max(map(len, words), default=0) <= 20 else None
+        made.add_column(escape(name), overflow="fold", no_wrap=i == 0, min_width=width, style="cyan" if i == 0 else "")
     for row in rows:
         made.add_row(*(Text(value) for value in row))
     # the title stands apart: as the table's own it would be broken at the width of a narrow table

@@ -39,10 +39,14 @@ def resume(folder: str | Path, **overrides: Any) -> Session:
     from faultwave.output.folder import find_checkpoints
 
     asked = {**overrides, "output": Path(folder).absolute()}
-    found = world().agree(lambda: latest(find_checkpoints(folder)))
+    where = world().agree(lambda: find_checkpoints(folder))
+    found = latest(where, world())
     settings, problems = world().agree(lambda: _sound(load_case(found.notes["case"], asked)))
+    if overrides.get("until") is not None:
+        world().agree(lambda: _beyond(settings, Path(folder), found.notes["time"]))
     simulation = _made(settings, True, problems.warnings)
     world().agree(lambda: simulation.restore(found))
+    simulation.came_from = found.number
     return simulation
 
 
@@ -51,6 +55,19 @@ def _sound(loaded: tuple[Case | None, Problems]) -> tuple[Case, Problems]:
     problems.raise_errors()
     assert settings is not None  # it is None only where there are errors
     return settings, problems
+
+
+def _beyond(case: Case, folder: Path, reached: float) -> None:
+    """Raises InputError where results that are there would be lost to an end before them."""
+    from faultwave.base.errors import InputError, Problem
+    from faultwave.output.manifest import read_manifest
+
+    manifest = folder / f"{case.output.prefix}-manifest.json"
+    if manifest.is_file():
+        reached = max(reached, read_manifest(manifest).get("time_reached", 0.0))
+    if case.end_time < reached * (1 - 1e-9):
+        what = f"the run has already reached {reached:.6g} s, and its results up to there would be lost"
+        raise InputError(Problem(f"until {case.end_time:g} s", what, f"at least {reached:.6g} s"))
 
 
 def _made(case: Case, force: bool, warnings: Sequence[Problem]) -> Session:

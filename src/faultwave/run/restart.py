@@ -7,18 +7,19 @@ cannot be told from one that was never interrupted.
 
 from __future__ import annotations
 
+import math
 import time as clock
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from faultwave.base.errors import FaultwaveError, InputError, Problem
+from faultwave.base.errors import InputError, Problem
 from faultwave.base.log import get_logger
 from faultwave.engines.dg.fault_points import point_rule, transfer
 from faultwave.observe.surfaces import SurfaceRecorder
-from faultwave.output.checkpoint import Checkpoint, CheckpointWriter, checkpoints_folder
-from faultwave.run import gathered
+from faultwave.output.checkpoint import Checkpoint
+from faultwave.run import checkpoints, gathered
 from faultwave.run.share import identity
 
 if TYPE_CHECKING:
@@ -30,95 +31,57 @@ JUMPS = ("ruptured", "weakened")
 log = get_logger(__name__)
 
 
-class Keeper:
-    """Takes the checkpoints of one run."""
+ITEMS = {
+    "cells": "id",
+    "fault": "face",
+    "surface": "face",
+    "receivers": "item",
+    "fault_receivers": "item",
+    "sources": "item",
+    "far_field": "face",
+}
+"""By what the rows of each group of arrays are known, whichever process wrote them."""
+
+HISTORIES = ("fault_receivers/time", "fault_receivers/values")
+"""Arrays that count their items along the second axis."""
+
+
+def items_of(sim: Simulation) -> dict[str, str]:
+    """``ITEMS``, and those of currents in bodies."""
+    return ITEMS | {f"body{i}": "cell" for i in range(len(sim.engine.impulses))}
+
+
+class Keeper(checkpoints.Keeper):
+    """Takes checkpoints where all clusters meet; alone, a process writes them while it goes on."""
 
     def __init__(self, sim: Simulation, folder: Path):
-        setting = sim.case.output.checkpoint
-        self.sim = sim
-        self.interval = setting.interval if setting and setting.interval else np.inf
-        self.wall = setting.wall_time if setting and setting.wall_time else np.inf
-        self.writer = CheckpointWriter(
-            checkpoints_folder(folder, sim.case.output.prefix), setting.keep if setting else 2
-        )
-        self.written = clock.perf_counter()
-        self.parts: dict[str, str] = {}
+        super().__init__(sim, folder)
+        self.sim, self.items = sim, items_of(sim)
         self._plan_next()
-        self._begin()
 
     def _plan_next(self) -> None:
         self.due = (np.floor(self.sim.time / self.interval + 1e-9) + 1) * self.interval
 
     def step(self) -> None:
         """After all clusters have met: take a checkpoint if one is due and nothing is half recorded."""
-        world = self.sim.world
-        overdue = world.largest([clock.perf_counter() - self.written])[0] >= self.wall if self.wall < np.inf else False
+        overdue = self.overdue()
         if (self.sim.time >= self.due * (1 - 1e-9) or overdue) and self.sim.all_settled():
             self.take()
 
     def take(self) -> None:
-        """Hand a checkpoint over for writing; where that fails the last one stays and the run goes on.
-
-        Several processes write at once, each its part, and wait for each other.
-        """
+        """Hand a checkpoint over for writing, after the snapshots that were handed over before."""
         self._plan_next()
         self.written = clock.perf_counter()
         notes, arrays = capture(self.sim)
-        files = {kind: writers for kind, (_, writers) in self.sim.snapshots.items()}
-        size = sum(a.nbytes for a in arrays.values())
-        self.sim.background.submit(lambda: self._write(notes, arrays, files), size)
         if self.sim.world.size > 1:
             self.sim.background.wait()
-            self._commit(notes)
+            self.write(notes, arrays)
+        else:
+            self.sim.background.submit(lambda: self.write(notes, arrays), sum(a.nbytes for a in arrays.values()))
 
-    def _write(self, notes: dict[str, Any], arrays: dict[str, np.ndarray], files: dict[str, list[Any]]) -> None:
-        """In the background, after the snapshots that were handed over before."""
-        world, self.parts = self.sim.world, {}
-        target = self.writer.target()
-        try:
-            for kind, writers in files.items():
-                notes["files"][kind]["times"] = min((w.settle() for w in writers), key=len, default=[])
-            if world.size == 1:
-                self.writer.begin()
-            self.parts = dict([self.writer.write_part(target, world.rank, arrays)])
-            if world.size == 1:
-                self._committed(notes, self.parts)
-        except FaultwaveError as error:
-            self._failed(notes, error)
-
-    def _commit(self, notes: dict[str, Any]) -> None:
-        """Every process has written its part or failed to."""
-        world = self.sim.world
-        found = world.gather((self.parts, notes["files"]))
-        if found is not None:
-            for kind, file in notes["files"].items():
-                file["next"] = max(files[kind]["next"] for _, files in found)  # some have no cells in a file
-                file["times"] = max((files[kind].get("times", []) for _, files in found), key=len)
-            if all(parts for parts, _ in found):
-                try:
-                    self._committed(notes, {k: v for parts, _ in found for k, v in parts.items()})
-                except FaultwaveError as error:
-                    self._failed(notes, error)
-            else:
-                self.writer.drop()
-        self.sim.checkpoints, self.writer.number = world.share((self.sim.checkpoints, self.writer.number))
-        self._begin()
-
-    def _committed(self, notes: dict[str, Any], parts: dict[str, str]) -> None:
-        written = self.writer.commit(notes, parts)
-        log.info("checkpoint at t = %g s: %s", notes["time"], written)
-        self.sim.checkpoints += 1
-
-    def _failed(self, notes: dict[str, Any], error: FaultwaveError) -> None:
-        if self.sim.world.size == 1:
-            self.writer.drop()
-        text = "no checkpoint at t = %g s: %s. The run goes on; the last checkpoint is kept."
-        log.warning(text, notes["time"], error)
-
-    def _begin(self) -> None:
-        """Of several processes the first makes the folder that all write to, ahead of time."""
-        if self.sim.world.size > 1:
-            self.sim.world.together(self.writer.begin)
+    def settle(self, notes: dict[str, Any]) -> None:
+        for kind, (_, writers) in self.sim.snapshots.items():
+            notes["files"][kind]["times"] = min((w.settle() for w in writers), key=len, default=[])
 
 
 def surfaces(sim: Simulation) -> list[tuple[str, SurfaceRecorder]]:
@@ -133,6 +96,46 @@ def mesh_identity(sim: Simulation) -> str:
     if plan.share is not None:
         return plan.share.mesh_identity
     return identity(plan.mesh)
+
+
+def material(sim: Simulation) -> dict[str, int]:
+    """Of every parameter of the medium and of friction, a number that tells its values from others: all processes' together,
+    however the mesh is cut. Friction's belong to the points of an order."""
+    plan, fault = sim.plan, sim.plan.fault
+    found = {name: _told_apart(values, plan.numbers) for name, values in sorted(plan.material.items())}
+    if fault is not None:
+        order, owned = plan.case.numerics.order, fault.faces.owned
+        frictional = {**fault.parameters, "initial stress": fault.stress}
+        frictional |= {f"nucleation {i}": e.traction for i, e in enumerate(fault.episodes)}
+        found |= {
+            f"{name} of the fault at order {order}": _told_apart(values[:owned], fault.faces.number[:owned])
+            for name, values in sorted(frictional.items())
+        }
+    everywhere = sim.world.gather({name: int(number) for name, number in found.items()}) or [{}]
+    names = dict.fromkeys(name for part in everywhere for name in part)
+    total: dict[str, int] = sim.world.share({n: sum(part.get(n, 0) for part in everywhere) % 2**64 for n in names})
+    return total
+
+
+def _told_apart(values: np.ndarray, numbers: np.ndarray) -> np.uint64:
+    """Sum over items (n, ...) of a hash of their bits and of their numbers (n,) in the whole."""
+    flat = values.reshape(len(values), math.prod(values.shape[1:]))
+    words = np.ascontiguousarray(flat + 0.0, np.float64).view(np.uint64)
+    state = (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    for word in words.T:
+        state = (state ^ word) * np.uint64(0xC2B2AE3D27D4EB4F)
+        state ^= state >> np.uint64(29)
+    return np.uint64(state.sum(dtype=np.uint64))
+
+
+def _same_material(checkpoint: Checkpoint, now: dict[str, int]) -> None:
+    """Raises InputError where the medium or friction is not that of the first run, as when a file that describes it changed."""
+    then = checkpoint.notes.get("material", {})
+    other = [name for name in now.keys() & then.keys() if now[name] != then[name]]
+    if other:
+        what = f"{', '.join(sorted(other))}: not as in the run that this goes on from"
+        advice = "Put back the files that the case names as they were, or start anew with 'faultwave run'."
+        raise InputError(Problem(str(checkpoint.folder), what, advice=advice))
 
 
 def capture(sim: Simulation) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -152,7 +155,7 @@ def capture(sim: Simulation) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "backend": plan.case.numerics.backend, "mesh": sim.mesh_identity, "updates": engine.updates * sim.updates_share,
         "wall": dict(sim.wall),
         "seconds": dict(engine.seconds), "quiet_since": sim.quiet_since, "energies_due": sim.energies_due,
-        "largest_energy": sim.largest_energy, "looks": sim.looks,
+        "largest_energy": sim.largest_energy, "looks": sim.looks, "material": sim.material_identity,
         "case": plan.case.model_dump(mode="json", exclude_unset=True), "files": {}, "energies": [],
     }  # fmt: skip
     op = engine.operator
@@ -170,12 +173,14 @@ def capture(sim: Simulation) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     if sim.recorder is not None:
         arrays["receivers/samples"] = sim.recorder.arrays()[1].swapaxes(0, 1)
         arrays["receivers/item"] = share.receivers if share else np.arange(len(arrays["receivers/samples"]))
+    counting = sim.fault_recorder or sim.lent_recorder
+    if counting is not None:
+        notes["fault_receiver_steps"] = list(counting.count)
     if sim.fault_recorder is not None:
-        arrays |= {f"fault_receivers/{k}": v for k, v in sim.fault_recorder.state(len(sim.fault_fields)).items()}
+        state = sim.fault_recorder.state(len(sim.fault_fields))
+        arrays |= {f"fault_receivers/{k}": v for k, v in state.items() if k != "count"}
         items = share.fault_receivers if share else np.arange(len(sim.fault_recorder.times))
         arrays["fault_receivers/item"] = items
-    elif sim.lent_recorder is not None:
-        arrays["fault_receivers/count"] = np.array(sim.lent_recorder.count)
     if sim.energy_rows:
         names = notes["energies"] = list(sim.energy_rows[0][1])
         arrays["energies"] = np.array([[t, *(row[n] for n in names)] for t, row in sim.energy_rows])
@@ -202,6 +207,7 @@ def restore(sim: Simulation, checkpoint: Checkpoint) -> None:
             text = "going on with %s %s instead of %s: the state is %s"
             how = "projected" if name == "order" else "converted" if name == "precision" else "the same"
             log.warning(text, name, getattr(numerics, name), notes[name], how)
+    _same_material(checkpoint, sim.material_identity)
     part = _gather(sim, checkpoint)
     _restore_part(sim, part, notes)
     engine.march.time = float(part["time"])
@@ -215,9 +221,9 @@ def restore(sim: Simulation, checkpoint: Checkpoint) -> None:
     if sim.fault_recorder is not None:
         state = {k.split("/", 1)[1]: v for k, v in part.items() if k.startswith("fault_receivers/")}
         state |= {name: state[name].swapaxes(0, 1) for name in ("time", "values")}
-        sim.fault_recorder.restore(state, same)
+        sim.fault_recorder.restore(state | {"count": np.array(notes["fault_receiver_steps"])}, same)
     if sim.lent_recorder is not None and same:
-        sim.lent_recorder.count = part["fault_receivers/count"].tolist()
+        sim.lent_recorder.count = list(notes["fault_receiver_steps"])
     for name, recorder in surfaces(sim):
         values = part[f"sums/{name}"]
         recorder.restore(values)
@@ -241,69 +247,74 @@ def restore(sim: Simulation, checkpoint: Checkpoint) -> None:
     sim.resumed = {kind: (int(file["next"]), file["times"]) for kind, file in notes["files"].items()}
 
 
-ITEMS = {
-    "cells": "id",
-    "fault": "face",
-    "surface": "face",
-    "receivers": "item",
-    "fault_receivers": "item",
-    "sources": "item",
-    "far_field": "face",
-}
-"""By what the rows of each group of arrays are known, whichever process wrote them."""
-
-WHOLE = ("fault_receivers/count",)
-"""Arrays in those groups whose rows are something else."""
-
-
 def _gather(sim: Simulation, checkpoint: Checkpoint) -> dict[str, np.ndarray]:
     """The arrays with the rows this process needs, in its order, from whichever parts have them."""
-    plan, share = sim.plan, sim.plan.share
-    fault, motion = sim.engine.fault, sim.motion
-    wanted = {
-        "cells": plan.numbers,
-        "fault": fault.faces.number if fault else None,
-        "surface": 4 * plan.numbers[motion.cell] + motion.face if motion else None,
-        "receivers": share.receivers if share else None,
-        "fault_receivers": share.fault_receivers if share else None,
-        "sources": share.sources if share else None,
-    }
-    items = dict(ITEMS)
+    items, wanted = items_of(sim), _wanted(sim)
+    numbers: dict[str, list[np.ndarray]] = {group: [] for group in items}
+    pieces: dict[str, list[np.ndarray]] = {}
+    for number in range(len(checkpoint.parts)):
+        # Of every group at least one piece, be it empty: it tells the shape.
+        spans = {group: span for group, span in checkpoint.spans[number].items() if group in items}
+        near = [g for g, span in spans.items() if not numbers[g] or _meets(wanted.get(g), span)]
+        if number and not near:
+            continue
+        with checkpoint.opened(number) as part:
+            if number == 0:
+                whole = {name: dataset[()] for name, dataset in part.items() if name.split("/")[0] not in items}
+            for group in near:
+                here = part[f"{group}/{items[group]}"][()]
+                rows = np.flatnonzero(np.isin(here, wanted[group])) if group in wanted else np.arange(len(here))
+                numbers[group].append(here[rows])
+                for name in (n for n in part if n.startswith(group + "/")):
+                    pieces.setdefault(name, []).append(_rows(part[name], rows, name))
+    found = {name: _stack(values) for name, values in pieces.items()}
+    for group in (g for g in items if numbers[g]):
+        having = np.concatenate(numbers[group])
+        mine = wanted.get(group)
+        order = _find(having, mine if mine is not None else np.sort(having))
+        found |= {name: values[order] for name, values in found.items() if name.startswith(group + "/")}
+    return whole | found
+
+
+def _wanted(sim: Simulation) -> dict[str, np.ndarray]:
+    """Numbers of the items of this process; of groups that are not named it wants all."""
+    plan, share, fault, motion = sim.plan, sim.plan.share, sim.engine.fault, sim.motion
+    wanted = {"cells": plan.numbers}
+    if fault is not None:
+        wanted["fault"] = fault.faces.number
+    if motion is not None:
+        wanted["surface"] = 4 * plan.numbers[motion.cell] + motion.face
+    if share is not None:
+        wanted |= {"receivers": share.receivers, "fault_receivers": share.fault_receivers, "sources": share.sources}
     if sim.far_field is not None:
         wanted["far_field"] = 4 * plan.numbers[sim.far_field.around.cells] + sim.far_field.around.faces
-    for i, impulses in enumerate(sim.engine.impulses):
-        items[f"body{i}"], wanted[f"body{i}"] = "cell", plan.numbers[impulses.body.cells]
-    parts = [checkpoint.part(0)] if len(checkpoint.parts) == 1 else _parts(checkpoint, sim.world.rank, plan.numbers)
-    found = {k: v for k, v in parts[0].items() if k.split("/")[0] not in items}
-    found |= {k: p[k] for p in parts for k in WHOLE if k in p}
-    for group, key in items.items():
-        having = [p for p in parts if f"{group}/{key}" in p]
-        if not having:
-            continue
-        numbers = np.concatenate([p[f"{group}/{key}"] for p in having])
-        mine = wanted.get(group)
-        rows = _find(numbers, mine if mine is not None else np.sort(numbers))
-        for name in (n for n in having[0] if n.startswith(group + "/") and n not in WHOLE):
-            found[name] = _stack([p[name] for p in having], name)[rows]
-    return found
+    return wanted | {f"body{i}": plan.numbers[x.body.cells] for i, x in enumerate(sim.engine.impulses)}
 
 
-def _parts(checkpoint: Checkpoint, rank: int, cells: np.ndarray) -> list[dict[str, np.ndarray]]:
-    """The first part, which holds what belongs to all, and those that hold something of this process."""
-    count = len(checkpoint.parts)
-    if rank < count:
-        own = checkpoint.part(rank)
-        if np.array_equal(own["cells/id"], cells):
-            return [own] if rank == 0 else [checkpoint.part(0), own]
-    return [checkpoint.part(i) for i in range(count)]
+def _meets(wanted: np.ndarray | None, span: tuple[int, int]) -> bool:
+    """Whether some of the wanted numbers lie in the span of a part's."""
+    return wanted is None or bool(((wanted >= span[0]) & (wanted <= span[1])).any())
 
 
-def _stack(pieces: list[np.ndarray], name: str) -> np.ndarray:
-    """Rows of several parts; histories (times, receivers, ...) count receivers along their second axis."""
-    if name in ("fault_receivers/time", "fault_receivers/values"):
-        length = max(len(p) for p in pieces)
-        pieces = [np.pad(p, [(0, length - len(p)), *[(0, 0)] * (p.ndim - 1)], constant_values=np.nan) for p in pieces]
-        return np.concatenate([p.swapaxes(0, 1) for p in pieces])
+def _rows(dataset: Any, rows: np.ndarray, name: str) -> np.ndarray:
+    """Some items of a dataset, ascending, first axis first; what lies between the first and the last is read."""
+    second = name in HISTORIES
+    count = dataset.shape[1] if second else dataset.shape[0]
+    first, end = (int(rows[0]), int(rows[-1]) + 1) if len(rows) else (0, 0)
+    if second:
+        return np.asarray((dataset[:, first:end] if end - first < count else dataset[()]).swapaxes(0, 1)[rows - first])
+    values = np.asarray(dataset[first:end] if end - first < count else dataset[()])
+    return values if len(rows) == len(values) else values[rows - first]
+
+
+def _stack(pieces: list[np.ndarray]) -> np.ndarray:
+    """Rows of several parts; histories are filled up to the longest with NaN."""
+    if pieces[0].ndim > 1 and len({p.shape[1] for p in pieces}) > 1:
+        length = max(p.shape[1] for p in pieces)
+        pad = [(0, 0), (0, 0), (0, 0)]
+        pieces = [
+            np.pad(p, [pad[0], (0, length - p.shape[1]), *pad[2 : p.ndim]], constant_values=np.nan) for p in pieces
+        ]
     return np.concatenate(pieces)
 
 

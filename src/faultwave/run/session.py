@@ -44,6 +44,7 @@ class Session(ABC):
         self.end, self.folder = case.end_time, cast(Path | None, None)  # of the run that goes on
         self.resumed: dict[str, tuple[int, list[float]]] | None = None  # next snapshot and times there are, by file
         self.checkpoints = 0
+        self.came_from = 0  # number of the checkpoint that this run goes on from
         self.background = Background()  # what is written while the run goes on
         self.wall = {"setup": 0.0, "stepping": 0.0}
         self.files: list[Path] = []

@@ -43,7 +43,7 @@ from faultwave.run.motion import SurfaceMotion
 from faultwave.run.plan import Plan
 from faultwave.run.port_results import port_signals, waves_of
 from faultwave.run.ports import port_recorder
-from faultwave.run.restart import Keeper, mesh_identity, restore
+from faultwave.run.restart import Keeper, material, mesh_identity, restore
 from faultwave.run.session import BlowUp, Session
 from faultwave.run.share import share
 from faultwave.run.surfaces import energy_flow, recorder
@@ -189,6 +189,11 @@ class Simulation(Session):
         """Whether nothing is half recorded: every receiver and snapshot stands at the same time."""
         recorders = [self.recorder, *self.flux_recorders, *self.ports, self.far_field and self.far_field.recorder]
         return all(r.settled for r in recorders if r) and all(shots.settled for shots, _ in self.snapshots.values())
+
+    @functools.cached_property
+    def material_identity(self) -> dict[str, int]:
+        """By what a checkpoint knows the medium and friction; found by all processes together."""
+        return material(self)
 
     @functools.cached_property
     def mesh_identity(self) -> str:

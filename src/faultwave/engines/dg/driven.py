@@ -7,6 +7,7 @@ their own for what arrives; both cells of one are in one cluster.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -182,7 +183,7 @@ class Driven:
         assert isinstance(op, Lines)
         traces = op.traces.get(self.sources).reshape(self.shape)
         arriving = self.factor[:, None] * traces + self.added(self.drives, lambda drive: drive.value(time))
-        op.traces.put(arriving.reshape(len(arriving), -1), self.slots)
+        op.traces.put(arriving.reshape(len(arriving), math.prod(self.shape[1:])), self.slots)
 
 
 __all__ = ["Drive", "Driven", "Faces", "Pattern", "Travelling", "faces_of", "pair", "projection"]

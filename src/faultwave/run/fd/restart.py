@@ -9,19 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from faultwave.base.errors import FaultwaveError, InputError, Problem
-from faultwave.base.log import get_logger
+from faultwave.base.errors import InputError, Problem
 from faultwave.engines.fd.operator import Operator
 from faultwave.engines.fd.program import build_program
 from faultwave.kernels.overlap import meet
 from faultwave.kernels.stencil import Box, Program, record
-from faultwave.output.checkpoint import Checkpoint, CheckpointWriter, checkpoints_folder
+from faultwave.output.checkpoint import Checkpoint
+from faultwave.run import checkpoints
 from faultwave.run.fd.share import observers
 
 if TYPE_CHECKING:
     from faultwave.run.fd.simulation import FdSimulation
-
-log = get_logger(__name__)
 
 
 def moving(program: Program) -> dict[str, int]:
@@ -81,52 +79,29 @@ def within(op: Operator, array: np.ndarray, name: str, box: Box) -> np.ndarray:
     return array[tuple(slice(a, a + n) for a, n in zip(low, box.shape, strict=True))]
 
 
-class Keeper:
-    """Takes the checkpoints of one run, where its chunks of steps end."""
+class Keeper(checkpoints.Keeper):
+    """Takes checkpoints where the run's chunks of steps end."""
 
     def __init__(self, sim: FdSimulation, folder: Path):
-        setting = sim.case.output.checkpoint
-        self.sim, self.written = sim, clock.perf_counter()
-        self.wall = setting.wall_time if setting and setting.wall_time else np.inf
-        interval, dt = setting.interval if setting else None, sim.plan.scheme.step
-        count = int(sim.case.end_time / interval * (1 + 1e-9)) if interval else 0
-        self.due = frozenset(int(np.ceil(k * interval / dt * (1 - 1e-9))) for k in range(1, count + 1) if interval)
-        keep = setting.keep if setting else 2
-        self.writer = CheckpointWriter(checkpoints_folder(folder, sim.case.output.prefix), keep)
+        super().__init__(sim, folder)
+        self.sim, dt = sim, sim.plan.scheme.step
+        count = int(sim.case.end_time / self.interval * (1 + 1e-9))
+        self.due = frozenset(int(np.ceil(k * self.interval / dt * (1 - 1e-9))) for k in range(1, count + 1))
 
     def step(self) -> None:
         """After some steps, which all processes have taken: take a checkpoint if one is due."""
-        spent = self.sim.world.largest([clock.perf_counter() - self.written])[0] if self.wall < np.inf else 0.0
-        if self.sim.operator.steps in self.due or spent >= self.wall:
+        overdue = self.overdue()
+        if self.sim.operator.steps in self.due or overdue:
             self.take()
 
     def take(self) -> None:
-        """Write a checkpoint, every process its part; where that fails the last one stays and the run goes on."""
+        """Write a checkpoint before the next step changes what it holds."""
         self.written = clock.perf_counter()
-        world, parts, failure = self.sim.world, dict[str, str](), ""
-        notes, arrays = capture(self.sim)
-        try:
-            for kind, (count, writers) in self.sim.snapshots().items():
-                notes["files"][kind] = {"next": count, "times": min((w.settle() for w in writers), key=len, default=[])}
-            world.together(self.writer.begin)
-            parts = dict([self.writer.write_part(self.writer.target(), world.rank, arrays)])
-        except FaultwaveError as error:
-            failure = str(error)
-        found = world.gather((parts, failure))
-        if found is not None:
-            failures = [text for _, text in found if text]
-            try:
-                if not failures:
-                    done = self.writer.commit(notes, {k: v for part, _ in found for k, v in part.items()})
-                    log.info("checkpoint at t = %g s: %s", notes["time"], done)
-                    self.sim.checkpoints += 1
-            except FaultwaveError as error:
-                failures = [str(error)]
-            if failures:
-                self.writer.drop()
-                text = "no checkpoint at t = %g s: %s. The run goes on; the last checkpoint is kept."
-                log.warning(text, notes["time"], failures[0])
-        self.sim.checkpoints, self.writer.number = world.share((self.sim.checkpoints, self.writer.number))
+        self.write(*capture(self.sim))
+
+    def settle(self, notes: dict[str, Any]) -> None:
+        for kind, (count, writers) in self.sim.snapshots().items():
+            notes["files"][kind] = {"next": count, "times": min((w.settle() for w in writers), key=len, default=[])}
 
 
 def capture(sim: FdSimulation) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
