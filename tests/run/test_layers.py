@@ -9,6 +9,7 @@ import pytest
 
 import faultwave as fw
 from faultwave.base.errors import InputError
+from faultwave.laws.law import LAYER
 
 UNIT = {"constant": {"permittivity": 1.0, "permeability": 1.0}}
 
@@ -42,6 +43,41 @@ def test_no_echo_at_normal_incidence(order: int, numerics: dict[str, Any]) -> No
     assert data is not None and data.quantities == ["E1", "E2", "E3", "H1", "H2", "H3"]
     echo = np.abs(data["values"][data["time"] > 0.7][:, 0, 1]).max()
     assert 20 * np.log10(echo) < (-55 if order == 4 else -65)
+
+
+def beside(cells: int, layer: float | None, **more: Any) -> dict[str, Any]:
+    """A bar of two media side by side, speeds 1 and 1/3, both run into the layer at its end."""
+    case = bar(0, 4)
+    case["mesh"]["generate"] |= {"cells": (cells, 2, 1), "upper": (cells / 8, 0.25, 0.125)}
+    case["mesh"]["generate"]["boundaries"] = {"x": "pec", "y": "pec", "z": "pmc"}
+    fast = {"permittivity": "if (y < 0.125) { return 1.0; } return 9.0;", "permeability": "return 1.0;"}
+    return (
+        case
+        | {"material": {"expression": fast}, "matched_layer": layer and {"sides": ["x+"], "thickness": layer}}
+        | more
+    )
+
+
+def test_an_interface_that_runs_into_the_layer_sends_nothing_back() -> None:
+    """Against a bar so long that its end is not heard: -49 and -42 dB of E; -32 and -35 with each medium's own speed."""
+    dipole = {"kind": "point", "location": [0.31, 0.073, 0.052], "moment": [0, 1, 0],
+              "time_function": {"kind": "ricker", "duration": 1.5}}  # fmt: skip
+    heard = []
+    for cells, layer in ((23, None), (13, 0.8)):
+        output = {"receivers": {"points": [[0.4, 0.07, 0.05], [0.45, 0.19, 0.05]], "interval": 0.05}}
+        sim = fw.simulate(beside(cells, layer, currents=[dipole], output=output, end_time=4.8)).run(write=False)
+        heard.append(sim.receivers["values"][..., :3])
+    echo = np.abs(heard[1] - heard[0]).max((0, 2)) / np.abs(heard[0]).max((0, 2))
+    assert (20 * np.log10(echo) < -40).all(), 20 * np.log10(echo)
+
+
+def test_a_layer_stretches_an_axis_alike_in_every_medium() -> None:
+    """Of the fastest in it, here 1: the same numbers as of that alone."""
+    mixed = fw.simulate(beside(16, 0.9)).plan.material
+    alone = fw.simulate(beside(16, 0.9, material=UNIT)).plan.material
+    for name in LAYER:
+        np.testing.assert_allclose(mixed[name], alone[name], rtol=1e-12)
+    assert alone["damping_x"].max() > 0 and alone["damping_shift"].max() == pytest.approx(0.1 / 0.9)
 
 
 def test_waves_at_all_angles_leave_a_box_with_edges_and_corners() -> None:
@@ -100,12 +136,15 @@ def test_noise_dies_out(sides: list[str], order: int, steps: int) -> None:
         ({"numerics": {"integrator": "rk4", "clustering": {"rates": [2]}}}, "steps all cells alike"),
         ({"material": {"constant": {"conductivity": 0.1}}}, "medium with losses"),
         ({"matched_layer": {"sides": ["y-"], "thickness": 0.1}}, "below half the mesh"),
+        ({"matched_layer": {"sides": ["x+", "y-"], "thickness": 0.05}}, "periodic along y, so y- is no end of it"),
     ],
 )
 def test_where_it_cannot_be(change: dict[str, Any], said: str) -> None:
     case = bar(4, 3) | change
     if change.get("law") == "elastic":
         case["mesh"]["generate"]["boundaries"] = {}
+    if "periodic" in said:
+        case["mesh"]["generate"]["boundaries"]["y"] = "periodic"
     with pytest.raises(InputError, match=said):
         fw.simulate(case)
 

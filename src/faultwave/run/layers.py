@@ -12,16 +12,19 @@ from faultwave.domain import tets
 from faultwave.engines.dg.basis import tet_quadrature
 from faultwave.laws import Law
 from faultwave.laws.law import LAYER
+from faultwave.run.periodic import across_period
 from faultwave.run.points import Points
 
 
 def layer_damping(
     case: Case, law: Law, mesh: tets.Mesh, topology: tets.Topology, material: dict[str, np.ndarray], problems: Problems
 ) -> dict[str, np.ndarray]:
-    """``LAYER`` parameters (nc,); empty without a layer.
+    """``LAYER`` parameters (nc,); empty without a layer. Needs the whole mesh.
 
     Damping is the mean over the cell of d_max (s/L)^2, s the depth in the layer of thickness L and d_max = -3 c ln R/(2 L); the
-    shift, c/(10 L), acts where one axis alone is damped.
+    shift, c/(10 L), acts where one axis alone is damped. c is the largest speed in the layer of that side: what stretches an axis must
+    be the same all across it, whatever medium runs into the layer, or every interface in it sends waves back. Of that the shift is
+    an exception where layers of two sides meet, with no echo that could be measured.
     """
     setting = case.matched_layer
     if setting is None:
@@ -37,21 +40,26 @@ def layer_damping(
     points, weights = tet_quadrature(3)
     shares = np.concatenate([1.0 - points.sum(1, keepdims=True), points], 1)
     x = np.einsum("pv,cvd->cpd", shares, corners)
-    speed, damping = law.speed(material), np.zeros((3, len(corners)))
-    size = setting.thickness
+    speed, size = law.speed(material), setting.thickness
+    damping, shift = np.zeros((3, len(corners))), np.zeros(len(corners))
+    periods = np.abs(across_period(mesh, topology)[1]).max(0, initial=0.0)
     for side in setting.sides:
         axis = "xyz".index(side[0])
         if 2 * size > high[axis] - low[axis]:
             problems.error("matched_layer.thickness", f"{size:g} m", f"below half the mesh along {side[0]}")
             continue
+        if periods[axis] > 1e-6 * (high[axis] - low[axis]):
+            problems.error("matched_layer.sides", f"the mesh is periodic along {side[0]}, so {side} is no end of it")
+            continue
         depth = (low[axis] + size - x[..., axis]) if side[1] == "-" else (x[..., axis] - high[axis] + size)
         profile = 6.0 * (np.clip(depth / size, 0.0, None) ** 2 @ weights)
-        damping[axis] += -1.5 * speed * np.log(setting.reflection) / size * profile
+        fastest = speed[profile > 0].max()
+        damping[axis] += -1.5 * fastest * np.log(setting.reflection) / size * profile
+        shift[profile > 0] = 0.1 * fastest / size
     within = (damping > 0).any(0)
     if any(np.any(np.asarray(r)[within] != 0) for r in law.adapted(material).rates(material)):
         problems.error("matched_layer", "reaches into a medium with losses", "a lossless medium in the layer")
-    alone = (damping > 0).sum(0) == 1
-    shift = np.where(alone, 0.1 * speed / size, 0.0)
+    shift[(damping > 0).sum(0) > 1] = 0.0  # the law has no memory for its product with two dampings
     return dict(zip(LAYER, (*damping, shift), strict=True))
 
 
