@@ -49,3 +49,14 @@ def test_what_cannot_be_done_is_said() -> None:
     with pytest.raises(ValueError, match="too short"):
         resonances(np.ones(200), 0.01, (0.5, 1.0))
     assert resonances(np.zeros(4000), 0.01, (1.5, 4.0)) == []
+
+
+def test_what_grows_is_no_resonance(caplog: pytest.LogCaptureFixture) -> None:
+    """A source that swells at 2.5 Hz beside a line without losses at 2 Hz."""
+    t = np.arange(3000) * 0.01
+    x = np.cos(2 * np.pi * 2.0 * t) + 0.2 * np.exp(0.02 * t) * np.sin(2 * np.pi * 2.5 * t)
+    with caplog.at_level("WARNING", "faultwave"):
+        found = resonances(x, 0.01, (1.5, 3.0))
+    assert [r.frequency for r in found] == pytest.approx([2.0], rel=1e-7)
+    assert found[0].quality > 1e6 and found[0].share == 1.0
+    assert "1 lines that grow, at 2.5 Hz" in caplog.text

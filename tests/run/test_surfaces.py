@@ -12,7 +12,9 @@ import pytest
 import faultwave as fw
 from faultwave.base.errors import InputError
 from faultwave.domain.tets.box import Box, box_mesh
+from faultwave.laws import law
 from faultwave.output.formats.energies_csv import read_energies
+from faultwave.run.ringing import flows
 from faultwave.verify import meshes
 
 from .test_drives import BELL, PULSE, TABLE, UNIT, bar
@@ -73,6 +75,29 @@ def test_resonances_of_a_lossy_cavity_with_their_quality(tmp_path: Path) -> None
         assert nearest.quality == pytest.approx(2 * np.pi * exact / 0.02, rel=0.05)
     rows = (tmp_path / "out" / "run-resonances.csv").read_text().splitlines()
     assert rows[0].startswith("frequency,quality") and len(rows) == len(sim.resonances) + 1
+
+
+def test_one_mode_is_one_line() -> None:
+    """TM110 alone: E1, E2 and H3 are nothing but what the mesh does, and stay that small; Z H2 is the largest, in the unit of E."""
+    mode = {
+        "kind": "easi",
+        "field": {"expression": {"E3": "return 2*sin(3.14159265358979*x)*sin(3.14159265358979*y);"}},
+    }
+    output = {"receivers": {"points": [[0.1, 0.2, 0.2]], "interval": 0.1}, "spectrum": {"band": [0.25, 0.5]}}
+    material = {"constant": {"permittivity": 1.0, "permeability": 4.0}}  # half the speed, twice the impedance
+    sim = fw.simulate(
+        closed(initial=mode, output=output, end_time=40.0, currents=[], material=material, numerics={"order": 5})
+    ).run(write=False)
+    (found,) = sim.resonances
+    assert found.frequency == pytest.approx(0.5**0.5 / 2, rel=1e-4)
+    assert found.quality > 1e4
+    assert found.amplitude == pytest.approx(2**0.5 * np.cos(0.1 * np.pi) * np.sin(0.2 * np.pi), rel=1e-3)
+
+
+@pytest.mark.parametrize("name, flowing", [("maxwell", "H1 H2 H3"), ("elastic", "v1 v2 v3"), ("acoustic", "v1 v2 v3")])
+def test_flows_are_what_an_impedance_scales(name: str, flowing: str) -> None:
+    made = law(name)
+    assert [q for q, flow in zip(made.quantities, flows(made), strict=True) if flow] == flowing.split()
 
 
 def test_a_run_stops_when_its_energy_has_left() -> None:

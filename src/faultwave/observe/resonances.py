@@ -13,14 +13,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from faultwave.base.log import get_logger
+
 LONGEST = 600  # samples after decimation that take part
 ATTENUATION = 100.0  # [dB] of what lies outside the band
+GROWTH = 0.01  # over all samples: more is no rounding of a resonance without losses
 
 
 @dataclass(frozen=True)
 class Resonance:
-    """frequency [Hz]; quality = pi frequency / decay rate (negative for growth); amplitude in the unit of the signals,
-    of the signal where it is largest; share of the strongest amplitude in the band."""
+    """frequency [Hz]; quality = pi frequency / decay rate, infinite where the signals show no decay; amplitude at their first sample, in
+    their unit, of the signal where it is largest; share of the strongest amplitude in the band."""
 
     frequency: float
     quality: float
@@ -37,9 +40,9 @@ def resonances(
 ) -> list[Resonance]:
     """Resonances within ``band`` [Hz] of one or several signals (n,) or (n, p), sampled every ``interval`` [s].
 
-    Ascending in frequency. ``floor``: share of the strongest amplitude below which a peak is left out; ``resolution``:
-    relative size of singular values that are taken for noise. Raises ValueError where the band does not fit the sampling
-    or the signals are too short for it.
+    Ascending in frequency. What grows rings by no resonance: it is left out, with a warning. ``floor``: share of the strongest
+    amplitude below which a peak is left out; ``resolution``: relative size of singular values that are taken for noise. Raises
+    ValueError where the band does not fit the sampling or the signals are too short for it.
     """
     x = np.asarray(signals, float)
     x = x[:, None] if x.ndim == 1 else x
@@ -59,8 +62,17 @@ def resonances(
     basis = np.exp(np.outer(np.arange(len(y)) * step, rate))
     gain = np.exp(np.outer(rate, np.arange(len(taps))[::-1]) * interval) @ taps
     amplitudes = np.abs(np.linalg.lstsq(basis, y, rcond=None)[0]).max(1) / np.abs(gain)
-    found = [(omega[i] / (2 * np.pi), rate[i].real, amplitudes[i]) for i in np.flatnonzero(inside)]
+    grows = inside & (rate.real * len(y) * step > GROWTH)
+    kept = inside & ~grows
+    found = [(omega[i] / (2 * np.pi), rate[i].real, amplitudes[i]) for i in np.flatnonzero(kept)]
     strongest = max((a for *_, a in found), default=0.0)
+    loud = grows & (amplitudes >= floor * strongest)
+    if loud.any():
+        told = ", ".join(f"{f:.6g}" for f in np.sort(omega[loud])[:5] / (2 * np.pi))
+        get_logger(__name__).warning(
+            "left out %d lines that grow, at %s Hz: a source may still be acting (start later), or they are noise (raise the resolution)",
+            loud.sum(), told,
+        )  # fmt: skip
     return [
         Resonance(float(f), _quality(f, r), 2.0 * float(a), float(a / strongest))
         for f, r, a in sorted(found)
@@ -69,7 +81,7 @@ def resonances(
 
 
 def _quality(frequency: float, rate: float) -> float:
-    return float(-np.pi * frequency / rate) if rate else float("inf")
+    return float(-np.pi * frequency / rate) if rate < 0 else float("inf")
 
 
 def _decimated(x: np.ndarray, interval: float, low: float, high: float) -> tuple[np.ndarray, float, float, np.ndarray]:

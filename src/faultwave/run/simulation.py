@@ -13,13 +13,11 @@ from typing import Any, Literal
 import numpy as np
 
 from faultwave.base.errors import Problem
-from faultwave.base.log import get_logger
 from faultwave.comm import world
 from faultwave.observe import receivers as seismograms
 from faultwave.observe.dataset import Dataset, energies_from_arrays
 from faultwave.observe.fault_receivers import FaultRecorder
 from faultwave.observe.resonances import Resonance
-from faultwave.observe.resonances import resonances as find_resonances
 from faultwave.observe.resonances import table as resonance_table
 from faultwave.output.atomic import atomic_text
 from faultwave.output.background import Behind
@@ -44,6 +42,7 @@ from faultwave.run.plan import Plan
 from faultwave.run.port_results import port_signals, waves_of
 from faultwave.run.ports import port_recorder
 from faultwave.run.restart import Keeper, material, mesh_identity, restore
+from faultwave.run.ringing import ringing
 from faultwave.run.session import BlowUp, Session
 from faultwave.run.share import share
 from faultwave.run.surfaces import energy_flow, recorder
@@ -143,22 +142,8 @@ class Simulation(Session):
 
     @property
     def resonances(self) -> list[Resonance]:
-        """Resonances in the band of ``output.spectrum``, of all receivers and quantities together."""
-        return self._resonances(self.receivers)
-
-    def _resonances(self, data: Dataset | None) -> list[Resonance]:
-        setting = self.case.output.spectrum
-        if setting is None or data is None:
-            return []
-        interval = self.case.output.receivers.interval  # type: ignore[union-attr]
-        values = data["values"][data["time"] >= setting.start]
-        size = np.abs(values).max((0, 1), initial=0.0)
-        signals = (values / np.where(size > 0, size, 1.0)).reshape(len(values), -1)
-        try:
-            return find_resonances(signals, interval, setting.band, setting.floor, setting.resolution)
-        except ValueError as error:
-            get_logger(__name__).warning("no resonances: %s", error)
-            return []
+        """Resonances in the band of ``output.spectrum``, of all receivers and quantities together. Of several processes all must ask."""
+        return ringing(self, self.receivers)
 
     def sample(self, points: Any) -> np.ndarray:
         """State (n, Q) at points (n, 3) at the time reached; NaN outside the mesh."""
@@ -448,8 +433,8 @@ class Simulation(Session):
 
     def _write(self, folder: Path, status: Literal["failed"] | None = None) -> None:
         prefix, recorded = self.case.output.prefix, (self.receivers, self.fault_receivers)
-        flux, sections = self.flux, self.cross_sections
-        self.world.together(lambda: self._write_recorded(folder, prefix, recorded, flux, sections, status))
+        flux, sections, rung = self.flux, self.cross_sections, ringing(self, recorded[0])
+        self.world.together(lambda: self._write_recorded(folder, prefix, recorded, flux, sections, rung, status))
 
     def _write_recorded(
         self,
@@ -458,6 +443,7 @@ class Simulation(Session):
         recorded: tuple[Dataset | None, Dataset | None],
         flux: list[Dataset],
         sections: np.ndarray | None,
+        rung: list[Resonance],
         status: Literal["failed"] | None,
     ) -> None:
         found = [d for d in recorded if d is not None]
@@ -485,7 +471,7 @@ class Simulation(Session):
         if self.case.output.spectrum is not None:
             path = folder / f"{prefix}-resonances.csv"
             with atomic_text(path) as file:
-                file.writelines(",".join(row) + "\n" for row in resonance_table(self._resonances(recorded[0])))
+                file.writelines(",".join(row) + "\n" for row in resonance_table(rung))
             self.files.append(path)
         write_run_manifest(self, folder, status)
 
