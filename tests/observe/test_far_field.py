@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.integrate import trapezoid
@@ -56,6 +58,20 @@ def test_fourier_sums_of_samples() -> None:
         recorder.record(0, begin[0], 0.2)
     assert recorder.coming
     np.testing.assert_allclose(recorder.spectra[0, 0, :, 0], [1.0, 0.0], atol=1e-12)  # half of two seconds, and nothing
+
+
+def test_how_much_still_passes_is_known() -> None:
+    """Of bells around 1 s and 0.2 s, an eighth of a second wide: E^2 + Z^2 H^2 with Z = 2, at their height and two seconds in."""
+    time, frequencies, both = np.arange(201) * 0.01, np.array([2.0, 5.0]), np.arange(2)
+    taken: Any = None
+    recorder = FourierRecorder(0.01, [both], np.ones((2, 3, 1)), taken, frequencies, 6, 2.0)
+    for number, t in enumerate(time):
+        bells = np.exp(-(((t - np.array([1.0, 0.2])) / 0.125) ** 2))
+        field = np.array([0, 1, 0, 0, 0, 0.5]) * np.ones((2, 3, 1))
+        recorder._store(number, both, bells[:, None, None] * field)
+    np.testing.assert_allclose(recorder.strength[:, 0], 6.0, rtol=1e-3)
+    late = np.log(recorder.strength[:, 1] / recorder.strength[:, 0])  # as fast as the bell, then by four a second
+    np.testing.assert_allclose(late, [-4.0 + 2 * 0.125**2, -7.2 + 2 * 0.125**2], atol=5e-3)
 
 
 def test_mie_series() -> None:

@@ -10,15 +10,21 @@ from faultwave.observe.receivers import ReceiverRecorder, Taken
 
 
 class FourierRecorder(ReceiverRecorder):
-    """Sums values exp(-2 pi i f t) interval over the samples, for every face and quadrature point: (faces, points, nf, Q)."""
+    """Sums values exp(-2 pi i f t) interval over the samples, for every face and quadrature point: (faces, points, nf, Q).
+
+    strength (faces, 2): the largest sum of squares (E^2 + Z^2 H^2) over a face's points, and what it has come to lately, an envelope
+    that falls by e^2 in a period of the lowest frequency.
+    """
 
     def __init__(
         self, interval: float, clusters: Sequence[np.ndarray], points: np.ndarray, take: Callable[[int, float], Taken],
-        frequencies: np.ndarray, quantities: int,
+        frequencies: np.ndarray, quantities: int, impedance: float = 1.0,
     ):  # fmt: skip
         super().__init__(interval, clusters, points, take)
         self.frequencies = frequencies
         self.sums = np.zeros((*points.shape[:2], len(frequencies), quantities), complex)
+        self.strength, self.fading = np.zeros((len(points), 2)), np.exp(-2 * interval * frequencies.min())
+        self.scale = np.repeat([1.0, impedance], 3)[:quantities]
 
     @property
     def spectra(self) -> np.ndarray:
@@ -33,7 +39,11 @@ class FourierRecorder(ReceiverRecorder):
 
     def _store(self, number: int, items: np.ndarray, values: np.ndarray) -> None:
         turn = self.interval * np.exp(-2j * np.pi * self.frequencies * number * self.interval)
-        self.sums[items] += turn[None, None, :, None] * values[:, :, None, : self.sums.shape[3]]
+        field = values[..., : self.sums.shape[3]]
+        self.sums[items] += turn[None, None, :, None] * field[:, :, None]
+        now = ((field * self.scale) ** 2).sum((1, 2))
+        largest, lately = self.strength[items].T
+        self.strength[items] = np.stack([np.maximum(largest, now), np.maximum(self.fading * lately, now)], 1)
 
 
 def directions(theta: np.ndarray, phi: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

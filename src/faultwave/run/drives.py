@@ -15,6 +15,7 @@ from faultwave.engines.dg.driven import Drive, Driven, Faces, Pattern, Travellin
 from faultwave.engines.dg.forms import onto_face
 from faultwave.laws import Law
 from faultwave.run.medium import single_medium
+from faultwave.run.periodic import across_period
 from faultwave.sources.point import PointSource
 from faultwave.sources.time_functions import time_function
 
@@ -171,6 +172,11 @@ def _incident(
         problems.error(where, f"the medium where the wave comes in {single}", "one lossless medium all around")
         return None
     direction = np.array(w.direction, float) / np.linalg.norm(w.direction)
+    periods = across_period(mesh, topology)[1]
+    if (np.abs(periods @ direction) > 1e-6 * np.linalg.norm(periods, axis=1)).any():
+        what = f"{list(w.direction)} runs along a period of the mesh, so that the wave would have to be ahead of itself on its far side"
+        problems.error(f"{where}.direction", what, "a direction across all periods (normal incidence)")
+        return None
     function = Shifted(time_function(w.time_function, f"{where}.time_function"), w.onset)
     reference = None if w.reference is None else np.array(w.reference, float)
     values = {name: np.asarray(v) for name, v in single.items()}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from faultwave.base.errors import Problems
+from faultwave.base.log import get_logger
 from faultwave.case.model import Case
 from faultwave.domain import tets
 from faultwave.engines.dg.basis import face_points, tet_basis, triangle_quadrature
@@ -16,9 +17,13 @@ from faultwave.engines.dg.samples import Samples
 from faultwave.observe.far_field import FourierRecorder, cross_section
 from faultwave.run.drives import Wave, volume_numbers
 from faultwave.run.medium import single_medium
+from faultwave.run.periodic import across_period
 
 if TYPE_CHECKING:
     from faultwave.run.engine import Engine
+
+PASSING = 1e-4
+"""Share of the largest power through a far field's surface: with more still passing, a hundredth of the amplitude may be missing."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,12 @@ def plan_far_field(
         return None
     if len(case.incident) != 1 or not case.incident[0].volumes:
         problems.error(where, "compares with one incident wave around volumes", "one entry of 'incident' with volumes")
+    for wave in case.incident:
+        function = wave.time_function
+        over = wave.onset + 8 * function.duration
+        if function.kind == "burst" and case.end_time < over:
+            what = f"the run ends at {case.end_time:g} s, before the incident burst is over at {over:.3g} s"
+            problems.warn(where, what, advice="The spectra will be of what has passed until then.")
     inside = np.isin(mesh.groups, volume_numbers(setting.volumes, mesh, f"{where}.volumes", problems))
     near = topology.neighbours
     cells, faces = np.nonzero(~inside[:, None] & (near >= 0) & inside[np.maximum(near, 0)])
@@ -54,6 +65,10 @@ def plan_far_field(
         problems.error(
             f"{where}.volumes", f"{int(touches.sum())} of their faces lie on the mesh's boundary", "volumes all inside"
         )
+    beyond = inside[:, None] & across_period(mesh, topology)[0]
+    if beyond.any():
+        what = f"{int(beyond.sum())} of their faces lie on periodic sides, so that no closed surface surrounds them"
+        problems.error(f"{where}.volumes", what, "volumes all inside")
     medium = single_medium(material, cells)
     if isinstance(medium, str):
         problems.error(f"{where}.volumes", f"the medium around them {medium}", "one lossless medium")
@@ -76,7 +91,8 @@ class FarField:
         taken = Samples(op, around.cells, members, functionals)
         frequencies = np.array(setting.frequencies, float)
         interval = setting.interval or 0.05 / frequencies.max()
-        self.recorder = FourierRecorder(interval, members, functionals, taken.take, frequencies, 6)
+        self.recorder = FourierRecorder(interval, members, functionals, taken.take, frequencies, 6, around.impedance)
+        self.remark = ""  # what keeps the last ``table`` from being exact
         self.listed: Faces = faces_of(op, around.cells, around.faces, plan.geometry.origin)
         self.positions = self.listed.positions(points)
         self.weights = 2.0 * self.listed.areas[:, None] * weights
@@ -99,12 +115,15 @@ class FarField:
         """Rows: frequency [Hz], theta and phi [degrees], cross section [m^2]. Of several processes all must ask; the first gets
         them."""
         incident = self.incident(self.plan.drives.waves[0])
-        parts = (self.recorder.spectra, self.positions, -self.listed.frames[:, :3], self.weights)
+        spectra = self.recorder.spectra  # asked first: it waits for the last samples
+        strength = self.listed.areas[:, None] * self.recorder.strength
+        parts = (spectra, self.positions, -self.listed.frames[:, :3], self.weights, strength)
         pieces = self.plan.world.gather(parts)
         if pieces is None:
             return None
         theta, phi = (a.reshape(-1) for a in np.meshgrid(self.setting.theta, self.setting.phi, indexing="ij"))
-        spectra, positions, normals, weights = (np.concatenate(p) for p in zip(*pieces, strict=True))
+        spectra, positions, normals, weights, strength = (np.concatenate(p) for p in zip(*pieces, strict=True))
+        self._judge(*strength.sum(0))
         f = self.recorder.frequencies
         sigma = cross_section(
             spectra, positions, normals, weights, 2 * np.pi * f / self.around.speed, self.around.impedance, incident,
@@ -113,6 +132,16 @@ class FarField:
         return np.array(
             [(x, t, p, s) for x, row in zip(f, sigma, strict=True) for t, p, s in zip(theta, phi, row, strict=True)]
         )
+
+    def _judge(self, largest: float, lately: float) -> None:
+        """Tell where waves were still on their way through the surface at the end."""
+        self.remark = ""
+        if lately > PASSING * largest:
+            self.remark = (
+                f"CUT SHORT: when the run ended {100 * lately / largest:.2g} % of the largest power density was still passing through the "
+                "surface; let it go on longer"
+            )
+            get_logger(__name__).warning("far field: %s", self.remark)
 
 
 __all__ = ["Around", "FarField", "plan_far_field"]

@@ -189,6 +189,7 @@ def capture(sim: Simulation) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     if sim.far_field is not None:
         arrays["far_field/face"] = 4 * plan.numbers[sim.far_field.around.cells] + sim.far_field.around.faces
         arrays["far_field/spectra"] = sim.far_field.recorder.spectra.copy().view(float)
+        arrays["far_field/strength"] = sim.far_field.recorder.strength.copy()
         notes["far_field"] = sim.far_field.samples
     for i, impulses in enumerate(engine.impulses):
         arrays[f"body{i}/cell"], arrays[f"body{i}/done"] = plan.numbers[impulses.body.cells], impulses.done.copy()
@@ -232,6 +233,7 @@ def restore(sim: Simulation, checkpoint: Checkpoint) -> None:
     if sim.far_field is not None:
         record = sim.far_field.recorder
         record.spectra = part["far_field/spectra"].view(complex)
+        record.strength = part["far_field/strength"]
         record.next = [notes["far_field"]] * len(record.next)
     for i, impulses in enumerate(engine.impulses):
         impulses.done[:] = part[f"body{i}/done"]

@@ -434,6 +434,8 @@ class Simulation(Session):
     def _write(self, folder: Path, status: Literal["failed"] | None = None) -> None:
         prefix, recorded = self.case.output.prefix, (self.receivers, self.fault_receivers)
         flux, sections, rung = self.flux, self.cross_sections, ringing(self, recorded[0])
+        if self.far_field is not None and self.far_field.remark:
+            self.warnings = (*self.warnings, Problem("output.far_field", self.far_field.remark, severity="warning"))
         self.world.together(lambda: self._write_recorded(folder, prefix, recorded, flux, sections, rung, status))
 
     def _write_recorded(
