@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from faultwave import backends
+
+DEVICE = os.environ.get("FAULTWAVE_TEST_DEVICE", "opencl")
+"""The backend that tests of whole runs on a device take."""
+
+needs_device = pytest.mark.skipif(bool(backends.missing(DEVICE)), reason=backends.missing(DEVICE))
 
 
 def present(names: Sequence[str]) -> list[Any]:

@@ -62,11 +62,12 @@ def test_a_goal_stands_beside_one_thread_out_of_cache_only(result):
 
 def test_only_the_table_of_a_file_changes(tmp_path):
     page = tmp_path / "page.md"
-    page.write_text(f"before\n{table.BEGIN}\nold\n{table.END}\nafter\n")
+    begin, end = table.markers("bench")
+    page.write_text(f"before\n{begin}\nold\n{end}\nafter\n")
     table.insert(page, "| new |")
-    assert page.read_text() == f"before\n{table.BEGIN}\n| new |\n{table.END}\nafter\n"
+    assert page.read_text() == f"before\n{begin}\n| new |\n{end}\nafter\n"
     table.insert(page, "| newer |")
-    assert page.read_text() == f"before\n{table.BEGIN}\n| newer |\n{table.END}\nafter\n"
+    assert page.read_text() == f"before\n{begin}\n| newer |\n{end}\nafter\n"
 
 
 def test_everything_wrong_is_told_before_the_first_minute(tmp_path):

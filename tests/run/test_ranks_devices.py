@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from faultwave import backends
+from tests.backends.here import DEVICE, needs_device
 from tests.run.test_ranks import LAUNCHER, contents, launch, same
 from tests.run.test_restart import asked
 
 pytestmark = [
     pytest.mark.mpi,
     pytest.mark.skipif(not LAUNCHER, reason="no mpiexec"),
-    pytest.mark.skipif(bool(backends.missing("opencl")), reason=backends.missing("opencl")),
+    needs_device,
 ]
 
 
@@ -46,12 +46,12 @@ def check(found: Any, want: Any, tolerance: float) -> None:
 
 
 def test_two_processes_on_devices_give_what_one_processor_gives(tmp_path: Any, alone: Any) -> None:
-    check(ran(tmp_path / "two", 2, "opencl"), alone, 1e-9)
-    same(tmp_path / "two" / "out", ran(tmp_path / "one", 1, "opencl"))  # to the last bit those of one device
+    check(ran(tmp_path / "two", 2, DEVICE), alone, 1e-9)
+    same(tmp_path / "two" / "out", ran(tmp_path / "one", 1, DEVICE))  # to the last bit those of one device
 
 
 def test_rounded_messages_lose_what_they_say(tmp_path: Any, alone: Any) -> None:
-    found = ran(tmp_path, 2, "opencl", halo="single")
+    found = ran(tmp_path, 2, DEVICE, halo="single")
     check(found, alone, 1e-5)
     with pytest.raises(AssertionError):
         check(found, alone, 1e-12)

@@ -8,18 +8,15 @@ import numpy as np
 import pytest
 
 import faultwave as fw
-from faultwave import backends
 from faultwave.engines.dg.operator import Operator
 from faultwave.run.replays import Replays
+from tests.backends.here import DEVICE, needs_device
 from tests.run.rupture.setup import settings, slip_weakening
-
-needs_opencl = pytest.mark.skipif(bool(backends.missing("opencl")), reason=backends.missing("opencl"))
-
 
 RECEIVERS = {"points": [[100.0, 900.0, -300.0]], "interval": 0.2}
 
 
-def made(tmp_path: Any, backend: str = "opencl", every: int = 0, **output: Any) -> Any:
+def made(tmp_path: Any, backend: str = DEVICE, every: int = 0, **output: Any) -> Any:
     """A rupture with nucleation, in clusters of several steps; ``every``: of how many steps fault receivers take one, 0: there are
     none."""
     tmp_path.mkdir(exist_ok=True)
@@ -60,7 +57,7 @@ class Written:
         monkeypatch.setattr(device, "launch", launch)
 
 
-@needs_opencl
+@needs_device
 def test_replayed_steps_are_the_direct_ones(tmp_path: Any) -> None:
     direct, other = (quiet(made(tmp_path / n)) for n in "ab")
     replays = Replays(other)
@@ -78,7 +75,8 @@ def test_replayed_steps_are_the_direct_ones(tmp_path: Any) -> None:
         np.testing.assert_array_equal(other.fault.state()[name], values, err_msg=name)
 
 
-@needs_opencl
+@needs_device
+@pytest.mark.skipif(DEVICE != "opencl", reason="launches of other devices do not tell their names")
 def test_what_is_recorded_is_what_was_launched(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = quiet(made(tmp_path))
     written = Written(engine.backend.device, monkeypatch)
@@ -95,7 +93,7 @@ def test_what_is_recorded_is_what_was_launched(tmp_path: Any, monkeypatch: pytes
     assert len({c.at for c in tables}) == len(tables), "every launch has scalars of its own"
 
 
-@needs_opencl
+@needs_device
 def test_what_the_host_does_breaks_a_recording(tmp_path: Any) -> None:
     engine = quiet(made(tmp_path))
     cells = np.arange(3)
@@ -110,13 +108,13 @@ def test_what_the_host_does_breaks_a_recording(tmp_path: Any) -> None:
     assert engine.backend.record(lambda: None) is not None
 
 
-@needs_opencl
+@needs_device
 @pytest.mark.parametrize("interval", [0.2, 0.021, 0.0031])
 def test_samples_are_taken_by_replayed_steps(tmp_path: Any, interval: float) -> None:
     """Seldom, or several a step: the same seismograms as step by step, to the last bit, and those of the processor."""
     found: dict[str, Any] = {}
     for name in ("replayed", "direct", "cpu"):
-        sim = made(tmp_path / name, "cpu" if name == "cpu" else "opencl", receivers=RECEIVERS | {"interval": interval})
+        sim = made(tmp_path / name, "cpu" if name == "cpu" else DEVICE, receivers=RECEIVERS | {"interval": interval})
         engine = sim.engine
         engine.replays.most = 1
         if name != "replayed":
@@ -132,7 +130,7 @@ def test_samples_are_taken_by_replayed_steps(tmp_path: Any, interval: float) -> 
     np.testing.assert_allclose(values, found["cpu"][1], rtol=0, atol=1e-9 * np.abs(values).max())
 
 
-@needs_opencl
+@needs_device
 def test_observers_are_heeded(tmp_path: Any) -> None:
     """Steps go one by one where a hook does not say when it needs the host."""
     sim = made(tmp_path, receivers=RECEIVERS)
@@ -149,13 +147,13 @@ def test_observers_are_heeded(tmp_path: Any) -> None:
     assert engine.replays.replayed == replayed
 
 
-@needs_opencl
+@needs_device
 @pytest.mark.parametrize("every, layout", [(1, False), (3, False), (1, True)])
 def test_fault_receivers_are_read_by_replayed_steps(tmp_path: Any, every: int, layout: bool) -> None:
     """They are on tapes on the device: the same histories as step by step, to the last bit, and those of the processor."""
     histories: dict[str, Any] = {}
     for name, most in (("replayed", 1), ("direct", 0), ("cpu", 0)):
-        sim = made(tmp_path / name, "cpu" if name == "cpu" else "opencl", every, seissol_layout=layout)
+        sim = made(tmp_path / name, "cpu" if name == "cpu" else DEVICE, every, seissol_layout=layout)
         engine = sim.engine
         engine.replays.most = most
         if not most:
@@ -175,7 +173,7 @@ def test_fault_receivers_are_read_by_replayed_steps(tmp_path: Any, every: int, l
     np.testing.assert_allclose(values / (size + 1e-300), histories["cpu"][1] / (size + 1e-300), rtol=0, atol=1e-9)
 
 
-@needs_opencl
+@needs_device
 def test_a_tape_that_is_full_is_brought_and_breaks_the_recording(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

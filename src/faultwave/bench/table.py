@@ -19,7 +19,6 @@ from faultwave.bench.proxy import read
 from faultwave.bench.roofs import TITLES, last_cache_bytes
 from faultwave.output.atomic import atomic_text
 
-BEGIN, END = "<!-- bench table: begin -->", "<!-- bench table: end -->"
 IN_CACHE, OUT_OF_CACHE = 0.4, 8.0
 """Memory of a proxy, in last caches."""
 LARGEST = 100_000
@@ -161,30 +160,36 @@ def check(threads: Sequence[int], repeats: int, target: Path | None) -> None:
         problems.error("--repeats", f"is {repeats}", "at least 1")
     if target is not None:
         try:
-            _around(target)
+            around(target)
         except InputError as error:
             problems.extend(error.problems)
     problems.raise_errors()
 
 
-def _around(path: Path) -> tuple[str, str]:
-    """What stands before and after the table."""
+def markers(name: str) -> tuple[str, str]:
+    """Lines between which a table stands in a file."""
+    return f"<!-- {name} table: begin -->", f"<!-- {name} table: end -->"
+
+
+def around(path: Path, name: str = "bench") -> tuple[str, str]:
+    """What stands before and after the table. Raises InputError for a file without a place for it."""
+    opening, closing = markers(name)
     try:
         before = path.read_text(encoding="utf-8")
     except OSError as error:
         raise InputError(Problem(str(path), f"cannot be read: {error.strerror}")) from error
-    head, begin, rest = before.partition(BEGIN)
-    _, end, tail = rest.partition(END)
+    head, begin, rest = before.partition(opening)
+    _, end, tail = rest.partition(closing)
     if not (begin and end):
-        raise InputError(Problem(str(path), "has no place for the table", f"lines '{BEGIN}' and '{END}'"))
+        raise InputError(Problem(str(path), "has no place for the table", f"lines '{opening}' and '{closing}'"))
     return head, tail
 
 
-def insert(path: Path, text: str) -> None:
+def insert(path: Path, text: str, name: str = "bench") -> None:
     """Put ``text`` between the markers of a file. Raises InputError where it has none."""
-    head, tail = _around(path)
+    (head, tail), (opening, closing) = around(path, name), markers(name)
     with atomic_text(path) as file:
-        file.write(f"{head}{BEGIN}\n{text}\n{END}{tail}")
+        file.write(f"{head}{opening}\n{text}\n{closing}{tail}")
 
 
-__all__ = ["CASES", "check", "insert", "markdown", "measure", "settings"]
+__all__ = ["CASES", "apart", "around", "check", "insert", "markdown", "markers", "measure", "settings"]

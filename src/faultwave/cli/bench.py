@@ -199,6 +199,39 @@ def roofline(
     screen.files([draw([read(path) for path in results], output)])
 
 
+@app.command(epilog="Example: faultwave bench device --backend cuda --write docs/performance.md --json device.json")
+def device(
+    backend: Annotated[str, typer.Option("--backend", help="cuda, hip or opencl.")],
+    cells: Annotated[int, typer.Option("--cells", help="Of the proxies.")] = 524_288,
+    few: Annotated[int, typer.Option("--few", help="Cells of the small proxy.")] = 4_096,
+    size: Annotated[float, typer.Option("--size", help="Edge of elements on TPV5's fault [m].")] = 160.0,
+    steps: Annotated[int | None, typer.Option("--steps", help="Time steps a repeat; default half a second's.")] = None,
+    repeats: Annotated[int, typer.Option("--repeats", min=1, help="How often it is measured.")] = 5,
+    order: Annotated[
+        list[int] | None, typer.Option("--order", help="Only this; repeat for several, 4 among them.")
+    ] = None,
+    write: Annotated[
+        Path | None, typer.Option("--write", metavar="FILE", help="Put the table between the markers of this file.")
+    ] = None,
+    json: Json = None,
+) -> None:
+    """Measure a graphics processor: proxies of every order, a small one, and TPV5 with outputs, beside what is wanted of them."""
+    from faultwave.bench import device_table as room
+    from faultwave.bench import proxy as proxies
+    from faultwave.bench import table as tables
+
+    plan = room.Plan(backend, cells, few, size, steps, repeats, tuple(order) if order else None)
+    room.check(plan, write)
+    with screen.status("device") as say:
+        found = room.measure(plan, say)
+    text = room.markdown(found)
+    screen.out().print(text, markup=False, soft_wrap=True)
+    if write is not None:
+        tables.insert(write, text, "device")
+    if json is not None:
+        proxies.write(json, found)
+
+
 @app.command(epilog="Example: faultwave bench table --write docs/performance.md --picture roofline.png")
 def table(
     threads: Annotated[

@@ -11,9 +11,8 @@ import faultwave as fw
 from faultwave import backends
 from faultwave.base.errors import InputError, RunError
 from faultwave.run.check import check
+from tests.backends.here import DEVICE, needs_device
 from tests.run.test_restart import asked, contents, stop_at
-
-needs_opencl = pytest.mark.skipif(bool(backends.missing("opencl")), reason=backends.missing("opencl"))
 
 
 def on(backend: str, folder: Any, name: str, **more: Any) -> dict[str, Any]:
@@ -28,17 +27,17 @@ def close(a: dict[Any, Any], b: dict[Any, Any], tolerance: float) -> None:
             np.testing.assert_allclose(x, y, rtol=0, atol=tolerance * size + 1e-300, err_msg=str(key))
 
 
-@needs_opencl
+@needs_device
 def test_a_rupture_with_every_output_is_that_of_the_processor(tmp_path: Any) -> None:
     fw.simulate(on("cpu", tmp_path, "cpu")).run()
-    sim: Any = fw.simulate(on("opencl", tmp_path, "opencl")).run()
-    assert len(sim.plan.clustering.steps) > 1 and sim.engine.backend.name == "opencl"
-    whole, want = contents(tmp_path / "opencl"), contents(tmp_path / "cpu")
+    sim: Any = fw.simulate(on(DEVICE, tmp_path, "device")).run()
+    assert len(sim.plan.clustering.steps) > 1 and sim.engine.backend.name == DEVICE
+    whole, want = contents(tmp_path / "device"), contents(tmp_path / "cpu")
     close(whole, want, 1e-9)
     assert sum(np.abs(x).max(initial=0.0) > 0 for x in want["fault"][1:]) > 5
     # Stopped and resumed, it is the same to the last bit.
     with pytest.raises(RunError, match="interrupted"):
-        fw.simulate(on("opencl", tmp_path, "again")).run(progress=stop_at(0.17))
+        fw.simulate(on(DEVICE, tmp_path, "again")).run(progress=stop_at(0.17))
     fw.resume(tmp_path / "again").run()
     close(contents(tmp_path / "again"), whole, 0.0)
 

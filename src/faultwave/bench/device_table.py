@@ -1,0 +1,150 @@
+"""The table of one graphics processor: proxies and a whole run beside what is wanted of them, all in one call."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.bench.problem import Setting
+from faultwave.bench.proxy import facts
+from faultwave.bench.table import apart, around
+
+FORMAT = "faultwave-bench-device-1"
+CELLS, FEW = 524_288, 4_096
+FINE = 160.0
+"""Edge on the fault [m] of a TPV5 of more than half a million cells."""
+WARM, MEASURED = 0.3, 1.0
+"""Seconds simulated before the measurement and in it."""
+
+
+@dataclass(frozen=True)
+class Aim:
+    """A proxy and what is wanted of it: updates a second, or so many times the rate of order 4 in double precision."""
+
+    order: int
+    precision: str
+    cells: int
+    rate: float = 0.0
+    times: float = 0.0
+
+
+def aims(cells: int, few: int) -> list[Aim]:
+    """Order 4 in double precision first: others are set beside it."""
+    first = [Aim(4, "double", cells, 150e6), Aim(6, "double", cells, 45e6), Aim(4, "single", cells, times=1.8)]
+    others = [Aim(o, p, cells) for p in ("double", "single") for o in (2, 3, 5, 6) if (o, p) != (6, "double")]
+    return [*first, Aim(4, "double", few, times=0.4), *others]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """``cells`` of the proxies, ``few`` of the small one, ``size`` [m] of elements on TPV5's fault; ``orders`` None: all."""
+
+    backend: str
+    cells: int = CELLS
+    few: int = FEW
+    size: float = FINE
+    steps: int | None = None
+    repeats: int = 5
+    orders: tuple[int, ...] | None = None
+
+
+def check(plan: Plan, target: Path | None) -> None:
+    """Raises InputError with everything wrong, before anything is measured."""
+    problems = Problems()
+    if plan.backend in ("cpu", "numpy"):
+        problems.error("--backend", f"'{plan.backend}' is no graphics processor", "cuda, hip, opencl")
+    if plan.orders is not None and 4 not in plan.orders:
+        problems.error("--order", f"{', '.join(map(str, plan.orders))}", "4 among them: others are set beside it")
+    if target is not None:
+        try:
+            around(target, "device")
+        except InputError as error:
+            problems.extend(error.problems)
+    problems.raise_errors()
+
+
+def measure(plan: Plan, say: Callable[[str], None]) -> dict[str, Any]:
+    """All proxies, each in a process of its own, then the run; as plain data."""
+    proxies = []
+    for aim in aims(plan.cells, plan.few):
+        if plan.orders is not None and aim.order not in plan.orders:
+            continue
+        say(f"order {aim.order}, {aim.precision}, {aim.cells:,} cells")
+        s = Setting(
+            "elastic", aim.order, aim.precision, aim.cells, plan.steps, backend=plan.backend, repeats=plan.repeats
+        )
+        proxies.append({"aim": asdict(aim), **apart(s)})
+    say("TPV5")
+    return {
+        "format": FORMAT,
+        **facts(),
+        "backend": plan.backend,
+        "proxies": proxies,
+        "run": tpv5(plan.backend, plan.size),
+    }
+
+
+def tpv5(backend: str, size: float) -> dict[str, Any]:
+    """The example TPV5 at order 4 with local steps and all its outputs: cells, updates a second of time stepping."""
+    from faultwave.case.load import load_case
+    from faultwave.run import simulate
+
+    settings, problems = load_case("tpv5")
+    problems.raise_errors()
+    if settings is None:
+        raise InputError(Problem("tpv5", "the example is not there"))
+    case: dict[str, Any] = settings.model_dump(mode="json", exclude_unset=True)
+    case["mesh"]["generate"]["size"] = size
+    with tempfile.TemporaryDirectory(prefix="faultwave-bench-") as folder:
+        sim: Any = simulate(case, order=4, backend=backend, output=f"{folder}/tpv5")
+        sim.run(until=WARM, write=False)  # records what is replayed later
+        before, stepping = sim.engine.updates, sim.wall["stepping"]
+        sim.run(until=WARM + MEASURED)
+        spent = sim.wall["stepping"] - stepping
+    engine = sim.engine
+    recorded = [r for r in engine.replays.made.values() if r is not None]
+    return {
+        "cells": engine.plan.cells, "clusters": len(engine.plan.clustering.steps), "seconds": spent,
+        "updates_per_second": (engine.updates - before) / spent, "steps_replayed": engine.replays.replayed,
+        "launches": recorded[-1].recording.launches if recorded else None,
+        "updates_a_replay": recorded[-1].updates if recorded else None,
+    }  # fmt: skip
+
+
+def markdown(found: dict[str, Any]) -> str:
+    """When and where, and a row for each proxy and the run beside what is wanted."""
+    proxies = found["proxies"]
+    first, base = proxies[0], proxies[0]["updates_per_second"]
+    lines = [
+        f"{found['date'][:10]}, {first['runs_on']}, Faultwave {found['versions']['faultwave']}. Copy {1e-9 * first['copy_bandwidth']:,.0f} "
+        f"GB/s, multiply-add {1e-9 * first['peak_flops']:,.0f} GFLOP/s in double precision, measured in the same run; medians of "
+        f"{first['setting']['repeats']} repeats.",
+        "",
+        "| | M updates/s | wanted | of copy | useful, of peak | bytes an update | updates/J | spread |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]  # fmt: skip
+    for p in proxies:
+        aim = p["aim"]
+        wanted = aim["rate"] or aim["times"] * base
+        joule = f"{p['updates_per_joule']:,.0f}" if p["updates_per_joule"] else ""
+        lines.append(
+            f"| order {aim['order']}, {aim['precision']}, {p['cells']:,} cells | {1e-6 * p['updates_per_second']:,.2f} | "
+            f"{f'{1e-6 * wanted:,.0f}' if aim['rate'] else f'{1e-6 * wanted:,.2f}' if wanted else ''} | {100 * p['copy_fraction']:.0f} % | "
+            f"{100 * p['peak_fraction']:.0f} % | {p['bytes_per_update']:,.0f} | {joule} | {100 * p['updates_per_second_spread']:.0f} % |"
+        )
+    run = found["run"]
+    share = f"| TPV5, order 4, {run['cells']:,} cells, {run['clusters']} clusters, outputs on | {1e-6 * run['updates_per_second']:,.2f} | "
+    lines.append(f"{share}{1e-6 * 0.7 * base:,.2f} | | | | | |")
+    if run["launches"]:
+        lines += [
+            "",
+            f"A largest step of the run: {run['launches']:,} launches, {run['updates_a_replay']:,} updates, one replay.",
+        ]
+    return "\n".join(lines)
+
+
+__all__ = ["Plan", "check", "markdown", "measure", "tpv5"]
