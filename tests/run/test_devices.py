@@ -9,8 +9,9 @@ import pytest
 
 import faultwave as fw
 from faultwave import backends
-from faultwave.base.errors import InputError, RunError
+from faultwave.base.errors import BackendError, InputError, RunError
 from faultwave.run.check import check
+from faultwave.run.report import _needed, _size
 from tests.backends.here import DEVICE, needs_device
 from tests.run.test_restart import asked, contents, stop_at
 
@@ -40,6 +41,34 @@ def test_a_rupture_with_every_output_is_that_of_the_processor(tmp_path: Any) -> 
         fw.simulate(on(DEVICE, tmp_path, "again")).run(progress=stop_at(0.17))
     fw.resume(tmp_path / "again").run()
     close(contents(tmp_path / "again"), whole, 0.0)
+
+
+@needs_device
+def test_a_case_that_does_not_fit_is_told_before_the_run(tmp_path: Any, monkeypatch: Any) -> None:
+    """With the numbers: while it is prepared, so that nothing has been stepped or written."""
+    whole: Any = fw.simulate(on(DEVICE, tmp_path, "fits"))
+    held = whole.engine.backend.held
+    kind = type(whole.engine.backend.device)
+    monkeypatch.setattr(kind, "room", lambda device: int(0.9 * held))
+    with pytest.raises(
+        BackendError,
+        match=r"has \d+.\d+ MiB free \(.*3 %.*\); \d+.\d+ MiB are taken and \d+.\d+ MiB more are needed\. Take",
+    ):
+        fw.simulate(on(DEVICE, tmp_path, "too large"))
+    monkeypatch.setattr(kind, "room", lambda device: int(1.05 * held))
+    fw.simulate(on(DEVICE, tmp_path, "just fits"))
+    assert not list(tmp_path.glob("too large"))
+
+
+@needs_device
+def test_a_plan_tells_what_a_case_takes_of_a_device(tmp_path: Any) -> None:
+    sim: Any = fw.simulate(on(DEVICE, tmp_path, "plan"))
+    rows = dict(_size(sim.plan, sim.engine))
+    held = sim.engine.backend.held
+    assert held >= sim.engine.operator.nbytes() and rows["memory of the device"].startswith(f"{held / 2**30:,.2f} of ")
+    other: Any = fw.simulate(on("cpu", tmp_path, "cpu"))
+    assert "% of 1 H200" in dict(_size(other.plan, other.engine))["graphics processors it would fill"]
+    assert _needed(int(300e9)).split(", ")[:3] == ["4 A100 80 GB", "3 H200", "2 B200"]
 
 
 def test_a_backend_that_cannot_run_here_is_an_error_before_the_run(tmp_path: Any, monkeypatch: Any) -> None:

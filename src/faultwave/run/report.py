@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Any
 
 import numpy as np
 
+from faultwave.backends.device.target import TARGETS
 from faultwave.case.model import Case
 from faultwave.domain import tets
 from faultwave.engines.dg.basis import tet_size
@@ -44,7 +46,7 @@ def _size(plan: Plan, engine: Engine) -> Rows:
         ("fault faces", f"{fault:,}" + (f" with {plan.fault.positions.shape[1]} points each" if plan.fault else "")),
         ("memory of the operator", f"{memory / 2**20:,.0f} MiB, {memory / plan.cells / 1024:.1f} KiB a cell"),
         *_snapshots(plan, engine),
-        *_room(engine.backend),
+        *_room(engine.backend, memory),
     ]
 
 
@@ -62,13 +64,22 @@ def _snapshots(plan: Plan, engine: Engine) -> Rows:
     ]
 
 
-def _room(backend: Any) -> Rows:
+def _room(backend: Any, memory: int) -> Rows:
     """What a device's memory has to hold; the processor's is the system's business."""
     if not hasattr(backend, "held"):
-        return []
+        return [("graphics processors it would fill", _needed(memory))]
     share = 100 * backend.held / max(1, backend.room)
     taken, room = backend.held / 2**30, backend.room / 2**30
     return [("memory of the device", f"{taken:,.2f} of {room:,.1f} GiB taken, {share:.0f} %")]
+
+
+SHOWN = ("sm_80", "sm_90", "sm_100", "gfx90a", "gfx942")
+
+
+def _needed(memory: int) -> str:
+    """How many of the usual graphics processors so many bytes take, told without one."""
+    kinds = [(TARGETS[name].device, memory / (0.95 * TARGETS[name].memory)) for name in SHOWN]
+    return ", ".join(f"{100 * n:.2g} % of 1 {d}" if n < 1 else f"{math.ceil(n)} {d}" for d, n in kinds)
 
 
 def case_order(plan: Plan) -> int:

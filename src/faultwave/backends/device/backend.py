@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -14,6 +15,14 @@ from faultwave.backends.device.schedule import Plan
 from faultwave.backends.device.target import LINE
 from faultwave.base.errors import BackendError
 from faultwave.kernels.language import Array, Kernel
+
+SPARE = 0.03
+"""Share of a device's memory that buffers leave for what a run copies to the host from it."""
+
+
+def told(size: float) -> str:
+    """Bytes as one reads them."""
+    return f"{size / 2**30:,.2f} GiB" if size >= 1 << 28 else f"{size / 2**20:,.2f} MiB"
 
 
 class DeviceBackend:
@@ -33,7 +42,8 @@ class DeviceBackend:
 
     def _kind(self, dtype: Any) -> Access:
         if dtype not in self._access:
-            self._access[dtype] = Access(self.device, dtype, self.host, self._take, self._touched, self._launched)
+            spare = functools.partial(self._take, spare=0.0)
+            self._access[dtype] = Access(self.device, dtype, self.host, spare, self._touched, self._launched)
         return self._access[dtype]
 
     @property
@@ -46,12 +56,14 @@ class DeviceBackend:
     def finish(self) -> None:
         self.device.finish()
 
-    def _take(self, size: int) -> None:
-        """Account for so many bytes more. Raises BackendError where they are too many: some drivers only tell when it is too late."""
-        if self.held + size > self.room:
+    def _take(self, size: int, spare: float = SPARE) -> None:
+        """Account for so many bytes more, a share ``spare`` left. Raises BackendError where they are too many: some drivers only tell when
+        it is too late."""
+        if self.held + size > (1.0 - spare) * self.room:
+            kept = f" (of which {100 * spare:.0f} % are kept for results)" if spare else ""
             raise BackendError(
-                f"{self.device.name} has {self.room / 2**30:.2f} GiB free; {self.held / 2**30:.2f} GiB are taken and "
-                f"{size / 2**30:.2f} GiB more are needed. Take a lower order, single precision or a smaller mesh"
+                f"{self.device.name} has {told(self.room)} free{kept}; {told(self.held)} are taken and "
+                f"{told(size)} more are needed. Take a lower order, single precision, a smaller mesh or more processes with a device each"
             )
         self.held += size
 
@@ -177,4 +189,4 @@ class _Numbers:
         return self.numbers
 
 
-__all__ = ["DeviceBackend", "IndexBuffer"]
+__all__ = ["DeviceBackend", "IndexBuffer", "told"]

@@ -16,8 +16,8 @@ class Target:
     """``shared``: bytes of fast memory a group of threads may have; ``unit``: bytes a multiprocessor has for all its groups;
     ``warp``: threads that run in step; ``threads``: of a group at most; ``registers``: 32-bit ones of a multiprocessor.
 
-    ``device``: one of the kind, and by its data sheet ``bandwidth`` [B/s] and ``peak`` [flop/s] of its vector units in double and
-    single precision.
+    ``device``: one of the kind, and by its data sheet ``bandwidth`` [B/s], ``peak`` [flop/s] of its vector units in double and
+    single precision, and ``memory`` [B].
     """
 
     name: str
@@ -30,6 +30,7 @@ class Target:
     device: str = ""
     bandwidth: float = 0.0
     peak: tuple[float, float] = (0.0, 0.0)
+    memory: float = 0.0
 
     def roof(self, moved: int, flops: int, single: bool) -> float:
         """Items a second when each moves so many bytes and does so many flops, each at its best and both at once."""
@@ -46,12 +47,38 @@ KIB = 1024
 TARGETS = {
     t.name: t
     for t in (
-        Target("sm_70", "cuda", 96 * KIB, 96 * KIB, device="V100", bandwidth=0.9e12, peak=(7.8e12, 15.7e12)),
-        Target("sm_80", "cuda", 163 * KIB, 164 * KIB, device="A100 80 GB", bandwidth=2.04e12, peak=(9.7e12, 19.5e12)),
-        Target("sm_86", "cuda", 99 * KIB, 100 * KIB, device="A40", bandwidth=0.696e12, peak=(0.58e12, 37.4e12)),
-        Target("sm_89", "cuda", 99 * KIB, 100 * KIB, device="L40S", bandwidth=0.864e12, peak=(1.43e12, 91.6e12)),
-        Target("sm_90", "cuda", 227 * KIB, 228 * KIB, device="H200", bandwidth=4.8e12, peak=(34e12, 67e12)),
-        Target("sm_100", "cuda", 227 * KIB, 228 * KIB, device="B200", bandwidth=8e12, peak=(37e12, 75e12)),
+        Target(
+            "sm_70", "cuda", 96 * KIB, 96 * KIB, device="V100", bandwidth=0.9e12, peak=(7.8e12, 15.7e12), memory=16e9
+        ),
+        Target(
+            "sm_80",
+            "cuda",
+            163 * KIB,
+            164 * KIB,
+            device="A100 80 GB",
+            bandwidth=2.04e12,
+            peak=(9.7e12, 19.5e12),
+            memory=80e9,
+        ),
+        Target(
+            "sm_86", "cuda", 99 * KIB, 100 * KIB, device="A40", bandwidth=0.696e12, peak=(0.58e12, 37.4e12), memory=48e9
+        ),
+        Target(
+            "sm_89",
+            "cuda",
+            99 * KIB,
+            100 * KIB,
+            device="L40S",
+            bandwidth=0.864e12,
+            peak=(1.43e12, 91.6e12),
+            memory=48e9,
+        ),
+        Target(
+            "sm_90", "cuda", 227 * KIB, 228 * KIB, device="H200", bandwidth=4.8e12, peak=(34e12, 67e12), memory=141e9
+        ),
+        Target(
+            "sm_100", "cuda", 227 * KIB, 228 * KIB, device="B200", bandwidth=8e12, peak=(37e12, 75e12), memory=180e9
+        ),
         Target(
             "gfx90a",
             "hip",
@@ -62,6 +89,7 @@ TARGETS = {
             device="MI250X, one die",
             bandwidth=1.6e12,
             peak=(23.9e12, 23.9e12),
+            memory=64e9,
         ),
         Target(
             "gfx942",
@@ -73,6 +101,7 @@ TARGETS = {
             device="MI300X",
             bandwidth=5.3e12,
             peak=(81.7e12, 163.4e12),
+            memory=192e9,
         ),
         Target("opencl", "opencl", 64 * KIB, 64 * KIB),
     )
