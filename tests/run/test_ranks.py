@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -99,6 +101,8 @@ def test_any_number_of_processes_gives_the_same(tmp_path, alone, ranks, threads)
     same(tmp_path / "out", alone)
     manifest = json.loads((tmp_path / "out" / "run-manifest.json").read_text())
     assert manifest["rates"]["processes"] == ranks
+    mesh = case["mesh"]["file"]
+    assert manifest["inputs"][mesh]["sha256"] == hashlib.sha256(Path(mesh).read_bytes()).hexdigest()
     assert not [p for p in (tmp_path / "out").rglob("*partial*") if p.is_file()]
 
 

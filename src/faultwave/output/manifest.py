@@ -77,7 +77,7 @@ def _memory() -> int | None:
 
 def build_manifest(
     case: Mapping[str, Any],
-    inputs: Iterable[str | Path] = (),
+    inputs: Iterable[str | Path] | Mapping[str, Mapping[str, Any]] = (),
     *,
     status: Literal["running", "finished", "interrupted", "failed"] = "finished",
     timings: Mapping[str, float] | None = None,
@@ -86,12 +86,15 @@ def build_manifest(
     started: datetime | None = None,
     extra: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Contents of a manifest: ``timings`` in seconds, ``rates`` with their unit in the key, ``outputs`` by file name.
+    """Contents of a manifest: ``timings`` in seconds, ``rates`` with their unit in the key, ``outputs`` by file name; ``inputs``: files, of
+    which checksums are made now, or what is known of each.
 
     Written once with status 'running' when the first output is opened it also marks the folder as taken.
     Raises InputError if an input file cannot be read.
     """
     now = datetime.now(UTC)
+    if not isinstance(inputs, Mapping):
+        inputs = {path: {"sha256": hash_file(path)} for path in dict.fromkeys(map(str, inputs))}
     return {
         "manifest": VERSION,
         "status": status,
@@ -100,7 +103,7 @@ def build_manifest(
         "command": sys.argv,
         "versions": versions(),
         "machine": machine(),
-        "inputs": {str(path): {"sha256": hash_file(path)} for path in dict.fromkeys(map(str, inputs))},
+        "inputs": dict(inputs),
         "timings_s": dict(timings or {}),
         "rates": dict(rates or {}),
         "outputs": sorted({Path(path).name for path in outputs}),

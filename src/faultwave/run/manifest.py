@@ -27,14 +27,19 @@ def _paths(value: Any) -> Iterator[Path]:
             yield from _paths(item)
 
 
+def inputs(sim: Session) -> list[Path]:
+    """The files that the case reads, each once."""
+    settings = sim.case.model_dump(exclude={"output": {"folder"}})
+    return list(dict.fromkeys(p for p in _paths(settings) if p.is_file()))
+
+
 def write_run_manifest(
     sim: Session, folder: Path, status: Literal["running", "finished", "interrupted", "failed"] | None = None
 ) -> Path:
     """The manifest, in ``folder``."""
     case = sim.case
-    inputs = [p for p in _paths(case.model_dump(exclude={"output": {"folder"}})) if p.is_file()]
     manifest = build_manifest(
-        case.model_dump(mode="json"), dict.fromkeys(inputs), status=status or ("interrupted" if sim.interrupted else "finished"),
+        case.model_dump(mode="json"), sim.inputs, status=status or ("interrupted" if sim.interrupted else "finished"),
         timings=sim.timings(), rates=sim.rates(), outputs=[p.name for p in sim.files],
         extra={"cells": sim.cells, "runs_on": sim.runs_on, "time_reached": sim.time, "warnings": [str(w) for w in sim.warnings]},
     )  # fmt: skip

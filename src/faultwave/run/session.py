@@ -15,8 +15,9 @@ from faultwave.comm import World
 from faultwave.observe.dataset import Dataset
 from faultwave.output.background import Background
 from faultwave.output.checkpoint import Checkpoint, checkpoints_folder, remove_all
+from faultwave.output.digests import Digests
 from faultwave.output.folder import prepare_folder
-from faultwave.run.manifest import note_failure, write_run_manifest
+from faultwave.run.manifest import inputs, note_failure, write_run_manifest
 
 Finisher = Callable[[float], None]
 """Takes what falls on the very end of a run, at that time [s]."""
@@ -48,6 +49,7 @@ class Session(ABC):
         self.background = Background()  # what is written while the run goes on
         self.wall = {"setup": 0.0, "stepping": 0.0}
         self.files: list[Path] = []
+        self.inputs: dict[str, dict[str, Any]] = {}  # what the manifest says of the files that are read
 
     @property
     def runs_on(self) -> str:
@@ -113,9 +115,12 @@ class Session(ABC):
             try:  # whatever fails here, on whichever process: none may be left waiting for it
                 if write:
                     self.folder = self.world.share(self.world.together(self._prepare))
+                    digests = Digests(self.world, inputs(self))
+                    self.inputs = digests.before()
                     self.world.together(lambda: write_run_manifest(self, cast(Path, self.folder), "running"))
                 failure = self._advance(progress)
                 if self.folder:
+                    self.inputs = digests.found()
                     self._write(self.folder, "failed" if failure else None)
             except BaseException as error:
                 self._fail(error)
