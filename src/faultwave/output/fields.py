@@ -30,6 +30,14 @@ TIME = ""
 Mesh = tuple[np.ndarray, np.ndarray, Mapping[str, np.ndarray]]
 """Points, cells, static fields."""
 
+NUMBERS = "global-id"
+"""The static field by which cells are known, whatever their order."""
+
+
+def blank(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
+    """An array that says how large and of what kind something is, without room for it."""
+    return np.broadcast_to(np.zeros((), dtype), shape)
+
 
 class FieldWriter(WholeOrNothing):
     """Writes fields of ``count`` numbers each, one snapshot after the other.
@@ -37,7 +45,8 @@ class FieldWriter(WholeOrNothing):
     mesh: what the format lays out once; fields: names of the arrays that every ``append`` brings, ``shape`` each;
     dtype: their precision on disk; steps: how many snapshots are expected (a wrong guess costs a copy); done: times of
     snapshots that an earlier run has left, finished or not, under this path, and which this file goes on from (a warning
-    says so where they are not found).
+    says so where they are not found); fills: whether the mesh's numbers are written, too. Else only shapes matter, and, where
+    snapshots are there, the numbers of its cells.
 
     The file has a temporary name until ``close``; ``abort`` removes it, unless ``settle`` promised it to a checkpoint.
     As a context manager it closes at the end and aborts on any error. Raises InputError where the path cannot be
@@ -53,6 +62,7 @@ class FieldWriter(WholeOrNothing):
         dtype: DTypeLike,
         steps: int = 0,
         done: Sequence[float] = (),
+        fills: bool = True,
     ) -> None:
         self.path = Path(path)
         self.fields = tuple(fields)
@@ -61,11 +71,12 @@ class FieldWriter(WholeOrNothing):
         self.shape, self.cell_count = shape, int(np.prod(shape))
         self._descriptor = -1
         self._promised = False
+        self._fills = fills
         self._room, self._places = 0, dict[str, np.ndarray]()
         try:
             with explaining(self.path):
                 if not (done and self._go_on(done, mesh, steps)):
-                    self._create(self._working, mesh, max(steps, 1))
+                    self._create(self._working, mesh, max(steps, 1), self._fills)
                 if self._room < steps:
                     self._resize(steps)
         except BaseException:
@@ -141,10 +152,23 @@ class FieldWriter(WholeOrNothing):
 
     @abstractmethod
     def _write_mesh(self, file: h5py.File, mesh: Mesh, steps: int) -> None:
-        """Lay out the file for ``steps`` snapshots; ``place`` makes what snapshots will fill."""
+        """Lay out the file for ``steps`` snapshots; ``place`` makes what will be filled."""
 
     @abstractmethod
-    def _read_mesh(self, file: h5py.File) -> Mesh: ...
+    def _read_mesh(self, file: h5py.File) -> Mesh:
+        """Arrays of the shapes and kinds that are there, with or without the numbers."""
+
+    def _fill(self, file: h5py.File, mesh: Mesh) -> None:
+        """Write the numbers of the mesh, where the layout has left room for them."""
+        return
+
+    def _numbers(self, file: h5py.File) -> np.ndarray | None:
+        """By which its cells are known; None where there are none."""
+        return None
+
+    def mesh_places(self, file: h5py.File) -> dict[str, tuple[int, int, str]]:
+        """Place, bytes and kind of number of every dataset of the mesh that is filled."""
+        return {}
 
     @abstractmethod
     def _find(self, file: h5py.File) -> tuple[int, dict[str, np.ndarray]]:
@@ -182,10 +206,12 @@ class FieldWriter(WholeOrNothing):
     def _copy(self) -> Path:
         return self._working.with_name(self._working.name + "-copy")
 
-    def _create(self, path: Path, mesh: Mesh, steps: int) -> None:
+    def _create(self, path: Path, mesh: Mesh, steps: int, fills: bool) -> None:
         with closing(PatientFile(path)) as raw:
             with h5py.File(raw, "w") as file:
                 self._write_mesh(file, mesh, steps)
+                if fills:
+                    self._fill(file, mesh)
             raw.check()
         self._open(path)
 
@@ -204,10 +230,12 @@ class FieldWriter(WholeOrNothing):
         """Replace the file by one with room for ``steps`` snapshots, of the mesh and the snapshots in ``source``, or of
         ``mesh``, whose cells are those of the source in this ``order``."""
         with h5py.File(source, "r") as file:
-            old_mesh, (_, places) = self._read_mesh(file), self._find(file)
+            old_mesh, (_, places), old_places = self._read_mesh(file), self._find(file), self.mesh_places(file)
         old = os.open(source, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         try:
-            self._create(self._copy, mesh or old_mesh, steps)
+            self._create(self._copy, mesh or old_mesh, steps, mesh is not None and self._fills)
+            if mesh is None:
+                self._copy_mesh(old, old_places)
             size = self.cell_count * self.dtype.itemsize
             for step, time in enumerate(self.times):
                 self._write_step(step, time, {})
@@ -221,6 +249,14 @@ class FieldWriter(WholeOrNothing):
         os.fsync(self._descriptor)
         os.replace(self._copy, self._working)
 
+    def _copy_mesh(self, old: int, places: Mapping[str, tuple[int, int, str]]) -> None:
+        """From an open file with the same mesh."""
+        with h5py.File(self._copy, "r") as file:
+            new = self.mesh_places(file)
+        for name, (start, size, _) in places.items():
+            for i in range(0, size, BLOCK):
+                self._put(os.pread(old, min(BLOCK, size - i), start + i), new[name][0] + i)
+
     def _go_on(self, done: Sequence[float], mesh: Mesh, steps: int) -> bool:
         """Go on from the file of an earlier run; False (and a warning) where there is none that fits.
 
@@ -230,10 +266,10 @@ class FieldWriter(WholeOrNothing):
             try:
                 with h5py.File(path, "r") as file:
                     room, places = self._find(file)
-                    _, cells, static = self._read_mesh(file)
+                    _, cells, _ = self._read_mesh(file)
+                    order = _order(self._numbers(file), mesh[2].get(NUMBERS))
             except (OSError, KeyError, ValueError):
                 continue
-            order = _order(static.get("global-id"), mesh[2].get("global-id"))
             if (
                 len(cells) != self.cell_count
                 or room < len(done)
@@ -285,6 +321,7 @@ class CellFieldWriter(FieldWriter):
         dtype: DTypeLike = np.float32,
         steps: int = 0,
         done: Sequence[float] = (),
+        fills: bool = True,
     ) -> None:
         self.path = Path(path)
         points, cells = np.asarray(points, dtype=np.float64), np.asarray(cells)
@@ -296,7 +333,40 @@ class CellFieldWriter(FieldWriter):
         static = {name: self._checked(name, values) for name, values in (static or {}).items()}
         if repeated := set(static) & set(fields):
             raise ValueError(f"fields both static and in time: {', '.join(sorted(repeated))}")
-        super().__init__(path, (points, cells, static), self.shape, fields, dtype, steps, done)
+        super().__init__(path, (points, cells, static), self.shape, fields, dtype, steps, done, fills)
+
+    GEOMETRY: tuple[str, ...]
+    """Datasets that the mesh fills."""
+
+    STATIC: str
+    """The group of static fields."""
+
+    @staticmethod
+    @abstractmethod
+    def pieces(mesh: Mesh, point: int, cell: int) -> dict[str, tuple[int, np.ndarray]]:
+        """What a part of the mesh, whose first point and cell have these numbers in the whole, fills: the rows of each dataset and the
+        first one's number."""
+
+    def _static(self, file: h5py.File) -> dict[str, h5py.Dataset]:
+        return {name: data for name, data in file.get(self.STATIC, {}).items() if name not in self.fields}
+
+    def _fill(self, file: h5py.File, mesh: Mesh) -> None:
+        for name, (first, rows) in self.pieces(mesh, 0, 0).items():
+            if len(rows):
+                file[name][first : first + len(rows)] = rows
+
+    def _numbers(self, file: h5py.File) -> np.ndarray | None:
+        found = self._static(file).get(NUMBERS)
+        return None if found is None else np.asarray(found[()])
+
+    def mesh_places(self, file: h5py.File) -> dict[str, tuple[int, int, str]]:
+        filled = {n: file[n] for n in (*self.GEOMETRY, *(f"{self.STATIC}/{s}" for s in self._static(file)))}
+        return {n: (d.id.get_offset() or 0, d.size * d.dtype.itemsize, d.dtype.str) for n, d in filled.items()}
+
+    def described(self) -> dict[str, tuple[int, int, str]]:
+        """``mesh_places`` of the file being written."""
+        with h5py.File(self._working, "r") as file:
+            return self.mesh_places(file)
 
 
 def _order(old: np.ndarray | None, new: np.ndarray | None) -> np.ndarray | None:

@@ -1,42 +1,64 @@
 """One file of cell fields that several processes write: each its own slab, side by side, at places laid out once.
 
-The file's cells are those of the first process, then those of the second and so on; ``global-id`` says which is which.
+The file's cells are those of the first process, then those of the second and so on; ``global-id`` says which is which. The first process
+lays the file out without having seen them; each writes its part of the mesh, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from faultwave.comm import World
 from faultwave.output.atomic import WholeOrNothing, explaining
-from faultwave.output.fields import CellFieldWriter
+from faultwave.output.fields import NUMBERS, CellFieldWriter, blank
 from faultwave.output.shared_file import SharedFile, Way
 
 Make = Callable[[np.ndarray, np.ndarray, dict[str, np.ndarray]], CellFieldWriter]
 
 
 class SlabWriter(WholeOrNothing):
-    """This process's part of a file. ``make(points, cells, static)`` opens the whole file, on the first process only;
-    points, cells, static: the part of it here. Opening and closing are done by all processes together."""
+    """This process's part of a file. ``make(points, cells, static)`` lays out the whole file, on the first process only, for a mesh of
+    which it gets the shapes, and where ``goes_on`` the numbers of its cells; points, cells, static: the part of it here. Opening and
+    closing are done by all processes together."""
 
     def __init__(
-        self, world: World, make: Make, points: np.ndarray, cells: np.ndarray, static: Mapping[str, np.ndarray], way: Way = "auto"
+        self, world: World, make: Make, points: np.ndarray, cells: np.ndarray, static: Mapping[str, np.ndarray], way: Way = "auto",
+        goes_on: bool = False,
     ):  # fmt: skip
         self.world = world
-        pieces = world.gather((points, cells, dict(static)))
+        pieces = world.gather(_Piece.of(points, cells, static, goes_on))
         self.whole: CellFieldWriter | None = world.together(lambda: make(*_joined(pieces)))  # type: ignore[arg-type]
-        counts = world.share([len(c) for _, c, _ in pieces] if pieces is not None else None)
-        self.start, self.count = sum(counts[: world.rank]), len(cells)
+        counts = world.share([(p.points, p.cells) for p in pieces] if pieces is not None else None)
+        point, self.start = (sum(c[k] for c in counts[: world.rank]) for k in (0, 1))
+        self.count = len(cells)
         found = world.share(None if self.whole is None else self._described(self.whole))
-        self.path, working, self.room, self.places, self.dtype, self.times = found
+        self.path, working, self.room, self.places, self.dtype, self.times, mesh, kind = found
         self.file: SharedFile | None = SharedFile(world, working, way)
+        try:
+            with explaining(self.path):
+                self._put_mesh(kind.pieces((points, cells, static), point, self.start), mesh)
+        except BaseException:
+            self.abort()
+            raise
+
+    def _put_mesh(
+        self, pieces: Mapping[str, tuple[int, np.ndarray]], places: Mapping[str, tuple[int, int, str]]
+    ) -> None:
+        """Rows of each dataset, from the first on, at their places."""
+        assert self.file is not None
+        for name, (first, rows) in pieces.items():
+            offset, _, number = places[name]
+            data = np.ascontiguousarray(rows, np.dtype(number))
+            if len(data):
+                self.file.put(data, offset + first * (data.nbytes // len(data)))
 
     @staticmethod
     def _described(whole: CellFieldWriter) -> tuple[Any, ...]:
-        return whole.path, *whole.target(), whole.dtype, list(whole.times)
+        return whole.path, *whole.target(), whole.dtype, list(whole.times), whole.described(), type(whole)
 
     def append(self, time: float, values: Mapping[str, np.ndarray]) -> None:
         """As ``CellFieldWriter.append``, of the cells here; no other process is waited for."""
@@ -84,8 +106,28 @@ class SlabWriter(WholeOrNothing):
             self.file = None
 
 
-def _joined(pieces: list[tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]]) -> tuple[Any, Any, Any]:
-    before = np.cumsum([0, *(len(points) for points, _, _ in pieces)])
-    cells = [c + n for (_, c, _), n in zip(pieces, before[:-1], strict=True)]
-    static = {name: np.concatenate([s[name] for _, _, s in pieces]) for name in pieces[0][2]}
-    return np.concatenate([p for p, _, _ in pieces]), np.concatenate(cells), static
+@dataclass(frozen=True)
+class _Piece:
+    """What the first process hears of a part: numbers of points and cells, corners of a cell, kinds of the static fields, and which
+    cells they are where a file goes on."""
+
+    points: int
+    cells: int
+    corners: int
+    static: dict[str, np.dtype]
+    numbers: np.ndarray | None
+
+    @staticmethod
+    def of(points: np.ndarray, cells: np.ndarray, static: Mapping[str, np.ndarray], goes_on: bool) -> _Piece:
+        numbers = static.get(NUMBERS) if goes_on else None
+        return _Piece(len(points), len(cells), cells.shape[1], {n: v.dtype for n, v in static.items()}, numbers)
+
+
+def _joined(pieces: list[_Piece]) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+    """The whole mesh, of which only the numbers of cells are there, if they are."""
+    points, cells = sum(p.points for p in pieces), sum(p.cells for p in pieces)
+    static = {n: blank((cells,), np.result_type(*(p.static[n] for p in pieces))) for n in pieces[0].static}
+    numbers = [p.numbers for p in pieces if p.numbers is not None]
+    if numbers:
+        static[NUMBERS] = np.concatenate(numbers)
+    return blank((points, 3), np.float64), blank((cells, pieces[0].corners), np.int64), static

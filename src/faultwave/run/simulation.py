@@ -363,10 +363,10 @@ class Simulation(Session):
             for make, suffix in ((VtkHdfWriter, "vtkhdf"), (XdmfWriter, "xdmf")):
                 if suffix == "xdmf" and not out.xdmf:
                     continue
-                new = functools.partial(_opened, make, Path(f"{path}.{suffix}"), names, dtype, steps, done)
                 several = self.world.size > 1
+                new = functools.partial(_opened, make, Path(f"{path}.{suffix}"), names, dtype, steps, done, not several)
                 writers.append(
-                    SlabWriter(self.world, new, points, cells, static, out.shared_files)
+                    SlabWriter(self.world, new, points, cells, static, out.shared_files, bool(done))
                     if several
                     else new(points, cells, static)
                 )
@@ -479,7 +479,7 @@ class Simulation(Session):
 
 
 def _opened(
-    make: Callable[..., CellFieldWriter], path: Path, names: list[str], dtype: Any, steps: int, done: list[float],
+    make: Callable[..., CellFieldWriter], path: Path, names: list[str], dtype: Any, steps: int, done: list[float], fills: bool,
     points: np.ndarray, cells: np.ndarray, static: dict[str, np.ndarray],
 ) -> CellFieldWriter:  # fmt: skip
-    return make(path, points, cells, static, names, dtype, steps, done)
+    return make(path, points, cells, static, names, dtype, steps, done, fills)

@@ -13,13 +13,16 @@ import h5py
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.output.fields import TIME, CellFieldWriter, Mesh, contiguous, place
+from faultwave.output.fields import TIME, CellFieldWriter, Mesh, blank, contiguous, place
 
 _TYPES = {3: 5, 4: 10}  # VTK_TRIANGLE, VTK_TETRA
 
 
 class VtkHdfWriter(CellFieldWriter):
     """One file, ``path``; the snapshots of a field are concatenated, the mesh and static fields stand once."""
+
+    GEOMETRY = ("VTKHDF/Points", "VTKHDF/Connectivity", "VTKHDF/Offsets", "VTKHDF/Types")
+    STATIC = "VTKHDF/CellData"
 
     def _write_mesh(self, file: h5py.File, mesh: Mesh, steps: int) -> None:
         points, cells, static = mesh
@@ -31,13 +34,13 @@ class VtkHdfWriter(CellFieldWriter):
         root["NumberOfPoints"] = np.array([len(points)], dtype=np.int64)
         root["NumberOfCells"] = np.array([count], dtype=np.int64)
         root["NumberOfConnectivityIds"] = np.array([cells.size], dtype=np.int64)
-        root["Points"] = points
-        root["Connectivity"] = cells.reshape(-1).astype(np.int64)
-        root["Offsets"] = np.arange(0, cells.size + 1, corners, dtype=np.int64)
-        root["Types"] = np.full(count, _TYPES[corners], dtype=np.uint8)
+        place(root, "Points", points.shape, np.float64)
+        place(root, "Connectivity", (cells.size,), np.int64)
+        place(root, "Offsets", (count + 1,), np.int64)
+        place(root, "Types", (count,), np.uint8)
         data = root.create_group("CellData", track_order=True)
         for name, values in static.items():
-            data[name] = values
+            place(data, name, values.shape, values.dtype)
         for name in self.fields:
             place(data, name, (steps * count,), self.dtype)
         self._write_steps(root, steps)
@@ -56,11 +59,23 @@ class VtkHdfWriter(CellFieldWriter):
         for name in root["CellData"]:
             offsets[name] = moving if name in self.fields else np.zeros_like(moving)
 
+    @staticmethod
+    def pieces(mesh: Mesh, point: int, cell: int) -> dict[str, tuple[int, np.ndarray]]:
+        points, cells, static = mesh
+        count, corners = cells.shape
+        ends = corners * np.arange(cell, cell + count + 1, dtype=np.int64)  # the first is the last of the cells before
+        found = {
+            "Points": (point, points), "Connectivity": (corners * cell, cells.reshape(-1).astype(np.int64) + point),
+            "Offsets": (cell, ends), "Types": (cell, np.full(count, _TYPES[corners], np.uint8)),
+        } | {f"CellData/{name}": (cell, values) for name, values in static.items()}  # fmt: skip
+        return {f"VTKHDF/{name}": rows for name, rows in found.items()}
+
     def _read_mesh(self, file: h5py.File) -> Mesh:
         root = file["VTKHDF"]
         count = len(root["Types"])
-        static = {name: data[()] for name, data in root["CellData"].items() if name not in self.fields}
-        return root["Points"][()], root["Connectivity"][()].reshape(count, -1), static
+        corners = len(root["Connectivity"]) // count if count else 3
+        static = {name: blank(data.shape, data.dtype) for name, data in self._static(file).items()}
+        return blank(root["Points"].shape, np.float64), blank((count, corners), np.int64), static
 
     def _find(self, file: h5py.File) -> tuple[int, dict[str, np.ndarray]]:
         root, size = file["VTKHDF"], self.cell_count * self.dtype.itemsize

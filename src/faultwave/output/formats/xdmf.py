@@ -12,13 +12,16 @@ from xml.sax.saxutils import quoteattr
 import h5py
 import numpy as np
 
-from faultwave.output.fields import CellFieldWriter, Mesh, place
+from faultwave.output.fields import CellFieldWriter, Mesh, blank, place
 
 _TOPOLOGY = {3: "Triangle", 4: "Tetrahedron"}
 
 
 class XdmfWriter(CellFieldWriter):
     """Two files: ``path`` (NAME.xdmf) and NAME.h5 next to it, which may only be moved together."""
+
+    GEOMETRY = ("mesh/points", "mesh/cells")
+    STATIC = "static"
 
     def _data_path(self) -> Path:
         return self.path.with_suffix(".h5")
@@ -28,18 +31,25 @@ class XdmfWriter(CellFieldWriter):
 
     def _write_mesh(self, file: h5py.File, mesh: Mesh, steps: int) -> None:
         points, cells, static = mesh
-        file["mesh/points"] = points
-        file["mesh/cells"] = cells.astype(np.int64)
+        place(file.create_group("mesh"), "points", points.shape, np.float64)
+        place(file["mesh"], "cells", cells.shape, np.int64)
         for name, values in static.items():
-            file[f"static/{name}"] = values.astype(np.int64) if values.dtype.kind in "iub" else values
+            whole = values.dtype.kind in "iub"
+            place(file.require_group("static"), name, values.shape, np.int64 if whole else values.dtype)
         for step in range(steps):
             group = file.create_group(_step(step))
             for name in self.fields:
                 place(group, name, (self.cell_count,), self.dtype)
 
+    @staticmethod
+    def pieces(mesh: Mesh, point: int, cell: int) -> dict[str, tuple[int, np.ndarray]]:
+        points, cells, static = mesh
+        found = {"mesh/points": (point, points), "mesh/cells": (cell, cells.astype(np.int64) + point)}
+        return found | {f"static/{name}": (cell, values) for name, values in static.items()}
+
     def _read_mesh(self, file: h5py.File) -> Mesh:
-        static = {name: data[()] for name, data in file.get("static", {}).items()}
-        return file["mesh/points"][()], file["mesh/cells"][()], static
+        static = {name: blank(data.shape, data.dtype) for name, data in self._static(file).items()}
+        return blank(file["mesh/points"].shape, np.float64), blank(file["mesh/cells"].shape, np.int64), static
 
     def _find(self, file: h5py.File) -> tuple[int, dict[str, np.ndarray]]:
         count = sum(name.startswith("step_") for name in file)
