@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from faultwave.kernels.expr import Expr, Loop
+from faultwave.kernels.expr import Expr, Loop, wrap
+from faultwave.kernels.language import Pointwise, View
 
 _BINARY = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "and": "&", "or": "|"}
 _MASK_OPS = {"lt", "le", "and", "or", "not"}
@@ -132,3 +134,25 @@ class Formula:
         home.lines.append("}")
         home.names["done", loop.id] = "done"
         self.scopes += inner_chain
+
+
+def assigned(
+    s: Pointwise,
+    make: Callable[[dict[object, tuple[str, bool]]], Formula],
+    load: Callable[[View, int, int], tuple[str, bool]],
+    place: Callable[[View, int], str],
+) -> tuple[list[str], list[str]]:
+    """A pointwise statement as lines done once and lines done for every row. ``load(view, column, rows)``: the text of an input and whether
+    it depends on the row; ``place(view, column)``: that of a number it writes."""
+    inputs: dict[object, tuple[str, bool]] = {}
+    arguments: list[list[Expr]] = []
+    for i, v in enumerate(s.ins):
+        arguments.append([Expr("input", value=(i, c)) for c in range(v.cols)])
+        for c in range(v.cols):
+            inputs[i, c] = load(v, c, s.rows)
+    formula, results, stores = make(inputs), s.function(*arguments), []
+    for view, columns in zip(s.outs, results, strict=True):
+        if len(columns) != view.cols:
+            raise ValueError(f"pointwise into {view.array.name}: {len(columns)} values for {view.cols} columns")
+        stores += [f"{place(view, c)} = {formula.emit(wrap(value))};" for c, value in enumerate(columns)]
+    return formula.scopes[0].lines, [*formula.scopes[1].lines, *stores]

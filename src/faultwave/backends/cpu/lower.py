@@ -11,8 +11,7 @@ from faultwave.backends.cpu.ahead import Ahead
 from faultwave.backends.cpu.names import text
 from faultwave.backends.cpu.sparse import SparseFunctions
 from faultwave.backends.cpu.transpose import transposes
-from faultwave.backends.formula import Formula
-from faultwave.kernels.expr import Expr, wrap
+from faultwave.backends.formula import Formula, assigned
 from faultwave.kernels.language import (
     Array,
     Barrier,
@@ -169,25 +168,14 @@ class _Lowering:
         return str(v.row * v.array.cols + v.col)
 
     def pointwise(self, s: Pointwise) -> None:
-        inputs: dict[object, tuple[str, bool]] = {}
-        arguments: list[list[Expr]] = []
-        for i, v in enumerate(s.ins):
-            arguments.append([Expr("input", value=(i, c)) for c in range(v.cols)])
-            for c in range(v.cols):
-                inputs[i, c] = self.load(v, c, s.rows)
-        self.formulas += 1
-        formula = Formula(inputs, f"f{self.formulas}_")
-        results = s.function(*arguments)
-        stores = []
-        for view, columns in zip(s.outs, results, strict=True):
-            if len(columns) != view.cols:
-                raise ValueError(f"pointwise into {view.array.name}: {len(columns)} values for {view.cols} columns")
+        def place(view: View, c: int) -> str:
             row = f" + r * {view.array.cols}" if s.rows > 1 else ""
-            for c, value in enumerate(columns):
-                name = formula.emit(wrap(value))
-                stores.append(f"{text(view.array.name)}[{self.position(view)} + {c}{row}] = {name};")
+            return f"{text(view.array.name)}[{self.position(view)} + {c}{row}]"
+
+        self.formulas += 1
+        once, rows = assigned(s, lambda inputs: Formula(inputs, f"f{self.formulas}_"), self.load, place)
         loop = f"for (int r = 0; r < {s.rows}; ++r) {{" if s.rows > 1 else "{"
-        self.lines += ["{", *formula.scopes[0].lines, loop, *formula.scopes[1].lines, *stores, "}", "}"]
+        self.lines += ["{", *once, loop, *rows, "}", "}"]
 
     def load(self, v: View, c: int, rows: int) -> tuple[str, bool]:
         a = v.array

@@ -15,8 +15,8 @@ import numpy as np
 from faultwave.backends.device.schedule import ROWS, Phase, Placed, Plan, plan
 from faultwave.backends.device.target import Target
 from faultwave.backends.device.tasks import Copy, Dense, Product
-from faultwave.backends.formula import Formula, number
-from faultwave.kernels.expr import Expr, wrap
+from faultwave.backends.formula import Formula, assigned, number
+from faultwave.kernels.expr import Expr
 from faultwave.kernels.language import (
     Array,
     Contract,
@@ -39,7 +39,8 @@ def lower(kernel: Kernel, target: Target, single: bool) -> tuple[str, Plan]:
 
 def prelude(target: Target, single: bool, single_stores: bool) -> str:
     """What the text of kernels builds on: R computes, S is what stores hold."""
-    head = resources.files(__package__).joinpath(f"{target.dialect}.h").read_text()
+    dialect = {"hip": "cuda"}.get(target.dialect, target.dialect)  # the words of both are the same
+    head = resources.files(__package__).joinpath(f"{dialect}.h").read_text()
     real, store = ("float" if s else "double" for s in (single, single_stores))
     common = resources.files(__package__).joinpath("formulas.h").read_text()
     return f"#define R {real}\n#define S {store}\n{head}{common}"
@@ -268,23 +269,14 @@ class _Writer:
         self.lines.append("}")
 
     def pointwise(self, s: Pointwise, worker: int) -> None:
-        inputs: dict[object, tuple[str, bool]] = {}
-        arguments: list[list[Expr]] = []
-        for i, v in enumerate(s.ins):
-            arguments.append([Expr("input", value=(i, c)) for c in range(v.cols)])
-            for c in range(v.cols):
-                inputs[i, c] = self.load(v, c, s.rows)
         self.formulas += 1
-        formula = ScalarFormula(inputs, f"f{self.formulas}_")
-        results = s.function(*arguments)
-        stores = []
-        for view, columns in zip(s.outs, results, strict=True):
-            if len(columns) != view.cols:
-                raise ValueError(f"pointwise into {view.array.name}: {len(columns)} values for {view.cols} columns")
-            for c, value in enumerate(columns):
-                stores.append(f"{self.at(view, c, 'r' if s.rows > 1 else '')} = {formula.emit(wrap(value))};")
-        inner = [*formula.scopes[0].lines, *formula.scopes[1].lines, *stores]
-        self.lines += [self.round("r", s.rows, worker), *["  " + line for line in inner], "}"]
+        once, rows = assigned(
+            s,
+            lambda inputs: ScalarFormula(inputs, f"f{self.formulas}_"),
+            self.load,
+            lambda view, c: self.at(view, c, "r" if s.rows > 1 else ""),
+        )
+        self.lines += [self.round("r", s.rows, worker), *["  " + line for line in (*once, *rows)], "}"]
 
     def load(self, v: View, c: int, rows: int) -> tuple[str, bool]:
         a = v.array
