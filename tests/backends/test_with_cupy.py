@@ -12,6 +12,7 @@ import pytest
 
 from faultwave.backends.device import with_cupy
 from faultwave.backends.device.backend import DeviceBackend
+from faultwave.backends.device.recording import together
 from faultwave.base.errors import BackendError
 from faultwave.engines.dg import kernels
 from faultwave.engines.dg.forms import form
@@ -53,6 +54,12 @@ class Stream:
 
     def use(self) -> Stream:
         return self
+
+    def __enter__(self) -> Stream:
+        self.asked.append("launch")
+        return self
+
+    def __exit__(self, *error: Any) -> None: ...
 
     def record(self) -> Event:
         self.asked.append("record")
@@ -197,6 +204,29 @@ def test_a_recording_is_a_graph_with_a_table_of_what_changes(cupy: Any) -> None:
     made.replay([{"now": 7.0}, {"now": 8.0}, {"now": 9.0}])
     assert device.stream.asked[asked:] == ["copy", "record", "graph"] and len(calls) == 6
     assert table.bytes.view(float)[[0, 16, 32]].tolist() == [7.0, 8.0, 9.0]
+
+
+def test_launches_that_need_not_wait_for_each_other_are_branches_of_the_graph(cupy: Any) -> None:
+    """Items of a kernel are independent; what comes after waits for all of them, and the same items again for the first."""
+    backend = DeviceBackend("cuda", with_cupy.CupyDevice("cuda"))
+    k = Kernel("scale")
+    q, by = k.batch("q", 1, 1, "inout"), k.scalar("by")
+    k.pointwise(lambda q, b: [[q[0] * b[0]]], [q, by], [q])
+    compiled, buffer = backend.compile([k])["scale"], backend.batch(128, 1, 1)
+    launch, other = compiled({"q": buffer}), compiled({"q": backend.batch(128, 1, 1)})
+
+    def work() -> None:
+        for begin in (0, 32, 64):
+            launch(begin, begin + 32, by=2.0)
+        launch(32, 64, by=2.0)
+        other(64, 96, by=2.0)
+
+    device: Any = backend.device
+    made = backend.record(work)
+    assert [len(x) for x in together(made.calls)] == [3, 1, 1]
+    assert [s.asked for s in device.beside] == [["wait", "launch", "record"]] * 2 + [[]] * 3
+    assert device.stream.asked[-3:] == ["record", "wait", "wait"]
+    assert len(cupy.functions["scale"].calls) == 10
 
 
 def test_without_graphs_a_recording_is_its_launches(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,7 +75,8 @@ class DeviceBackend:
     def _launched(self, function: Any, groups: int, threads: int, memory: list[Any], rest: list[Any]) -> None:
         """Something that needs no kernel of the engine."""
         if self.recording is not None:
-            self.recording.add(Call(function, groups, threads, memory, rest))
+            copies = self.recording.launches  # each goes to a place of its own on a tape, and no copy reads a tape
+            self.recording.add(Call(function, groups, threads, memory, rest, None, "copy", (copies, copies + 1)))
 
     def record(self, work: Callable[[], None]) -> Recording | None:
         self.recording = made = Recording(self.device, self.host)
@@ -153,6 +154,11 @@ class _Compiled:
         still, moving = (_Numbers([t for t in tables if t.changing == c], self.real) for c in (False, True))
         share, threads, function, backend = self.plan.share, self.plan.threads, self.function, self.backend
         table = backend.device.allocate(moving.nbytes) if moving.tables else None
+        # Items of a kernel are independent of each other, whatever constant matrices they see.
+        kind = (
+            id(function),
+            *(id(b) for b, a in zip(bound, self.kernel.arguments, strict=True) if a.space != "matrix"),
+        )
 
         def launch(begin: int, end: int, **scalars: Any) -> None:
             if end <= begin:
@@ -165,7 +171,16 @@ class _Compiled:
             backend.device.launch(function, groups, threads, [*memory, *where, *rest])
             if backend.recording is not None:
                 backend.recording.add(
-                    Call(function, groups, threads, memory, rest, moving if table is not None else None)
+                    Call(
+                        function,
+                        groups,
+                        threads,
+                        memory,
+                        rest,
+                        moving if table is not None else None,
+                        kind,
+                        (begin, end),
+                    )
                 )
 
         launch.buffers = bound  # type: ignore[attr-defined]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -24,7 +24,8 @@ class Numbers(Protocol):
 
 @dataclass(frozen=True)
 class Call:
-    """A launch: ``memory`` of the kernel's arguments, ``rest`` of its arguments, and its tables that ``change``."""
+    """A launch: ``memory`` of the kernel's arguments, ``rest`` of its arguments, and its tables that ``change``. ``kind``: launches of one
+    kind on different ``items`` [begin, end) touch none of each other's numbers; None: they may."""
 
     function: Any
     groups: int
@@ -32,6 +33,8 @@ class Call:
     memory: list[Any]
     rest: list[Any]
     changing: Numbers | None = None
+    kind: Hashable = None
+    items: tuple[int, int] = (0, 0)
     table: Any = None
     at: int = 0  # where in it the call's tables begin, in numbers
 
@@ -39,6 +42,24 @@ class Call:
     def arguments(self) -> list[Any]:
         where = [] if self.table is None else [self.table, np.int32(self.at)]
         return [*self.memory, *where, *self.rest]
+
+
+def together(calls: Iterable[Call]) -> list[list[Call]]:
+    """Launches in turn, those that may be done at the same time in one list."""
+    found: list[list[Call]] = []
+    for call in calls:
+        last = found[-1] if found else []
+        begin, end = call.items
+        if (
+            last
+            and call.kind is not None
+            and call.kind == last[0].kind
+            and all(end <= c.items[0] or c.items[1] <= begin for c in last)
+        ):
+            last.append(call)
+        else:
+            found.append([call])
+    return found
 
 
 class Recording:
@@ -86,4 +107,4 @@ class Recording:
         self.play()
 
 
-__all__ = ["Call", "Recording"]
+__all__ = ["Call", "Recording", "together"]

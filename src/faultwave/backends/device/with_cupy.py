@@ -11,11 +11,14 @@ from typing import Any, Literal
 import numpy as np
 
 from faultwave.backends.device.backend import DeviceBackend
-from faultwave.backends.device.recording import Call
+from faultwave.backends.device.recording import Call, together
 from faultwave.backends.device.target import TARGETS, Target
 from faultwave.base.errors import BackendError
 
 Name = Literal["cuda", "hip"]
+BESIDE = 5
+"""Streams for what may be done at the same time: faults have points in six orientations, each a launch."""
+
 INSTALL = {
     "cuda": "pip install 'faultwave[cuda]', and NVIDIA's driver",
     "hip": "CuPy built for ROCm (pip install amd-cupy), and AMD's ROCm",
@@ -81,6 +84,7 @@ class CupyDevice:
         self.target = target_of(name, properties)
         self.stream, self.copies = (cupy.cuda.Stream(non_blocking=True) for _ in range(2))  # work; copies to the host
         self.stream.use()
+        self.beside = [cupy.cuda.Stream(non_blocking=True) for _ in range(BESIDE)]
 
     def room(self) -> int:
         """Bytes that are free now."""
@@ -140,7 +144,8 @@ class CupyDevice:
         self.finish()
         self.stream.begin_capture()
         try:
-            self._all(calls)
+            for alike in together(calls):
+                self._at_once(alike)
         finally:
             captured = self.stream.end_capture()
         return functools.partial(captured.launch, self.stream)
@@ -148,6 +153,19 @@ class CupyDevice:
     def _all(self, calls: Sequence[Call]) -> None:
         for c in calls:
             self.launch(c.function, c.groups, c.threads, c.arguments)
+
+    def _at_once(self, calls: Sequence[Call]) -> None:
+        """Branches of a graph: launches that need not wait for each other go on streams of their own between two events."""
+        first, *others = calls
+        begun, used = (self.stream.record(), self.beside[: len(others)]) if others else (None, [])
+        for stream in used:
+            stream.wait_event(begun)
+        self._all([first])
+        for i, call in enumerate(others):
+            with used[i % len(used)]:
+                self._all([call])
+        for stream in used:
+            self.stream.wait_event(stream.record())
 
     def finish(self) -> None:
         self.stream.synchronize()
