@@ -57,6 +57,16 @@ def test_sums_over_items(name: str, precision: str, items: int) -> None:
     np.testing.assert_allclose(store.total().reshape(-1), values[:32, 0, :3].sum(0, np.float64), rtol=1e-13)
 
 
+@pytest.mark.parametrize("name", EVERY)
+def test_marks_are_done_when_all_before_is(name: str) -> None:
+    backend: Any = backends.make(name)
+    launch = backend.compile([doubling()])["doubling"]({"q": backend.batch(64, 5, 3)})
+    launch(0, 64)
+    mark = backend.mark()
+    backend.finish()
+    assert mark.done
+
+
 @pytest.mark.parametrize("precision", ("double", "single"))
 @pytest.mark.parametrize("name", EVERY)
 @pytest.mark.parametrize("fixed", (False, True))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+import faultwave as fw
 from tests.backends.here import DEVICE, needs_device
 from tests.run.test_ranks import LAUNCHER, contents, launch, same
 from tests.run.test_restart import asked
@@ -55,3 +57,25 @@ def test_rounded_messages_lose_what_they_say(tmp_path: Any, alone: Any) -> None:
     check(found, alone, 1e-5)
     with pytest.raises(AssertionError):
         check(found, alone, 1e-12)
+
+
+def test_the_interior_does_not_fill_the_queue(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two pieces at most that are not done: what a message brings waits for no more."""
+    case = asked(tmp_path, "out", numerics={"order": 2, "backend": DEVICE}, end_time=0.25)
+    engine: Any = fw.simulate(case).engine
+    pieces: list[int] = []
+    marks: list[Any] = []
+
+    def piece(cluster: int, cells: int) -> bool:
+        pieces.append(cells)
+        return True
+
+    def mark() -> Any:
+        marks.append(SimpleNamespace(done=False))
+        return marks[-1]
+
+    monkeypatch.setattr(engine.operator, "finish", piece)
+    monkeypatch.setattr(engine.backend, "mark", mark)
+    assert all(engine.finish(0) for _ in range(5)) and len(pieces) == 2
+    marks[0].done = True
+    assert engine.finish(0) and engine.finish(0) and len(pieces) == 3

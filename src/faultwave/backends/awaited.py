@@ -32,4 +32,10 @@ class Here:
         return self.copied
 
 
-__all__ = ["Awaited", "Here"]
+class Marked:
+    """A mark where launches are done when they return."""
+
+    done = True
+
+
+__all__ = ["Awaited", "Here", "Marked"]

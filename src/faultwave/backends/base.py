@@ -57,6 +57,15 @@ class Store(Buffer, Protocol):
 Launch = Callable[..., None]  # launch(begin, end, **scalars): items [begin, end), multiples of the lanes
 
 
+class Mark(Protocol):
+    """A place in the order of launches."""
+
+    @property
+    def done(self) -> bool:
+        """Whether everything before it is."""
+        ...
+
+
 class Recording(Protocol):
     """Launches in the order in which they were done."""
 
@@ -89,6 +98,10 @@ class Backend(Protocol):
 
     def finish(self) -> None:
         """Wait for all launches: some backends only put them into a queue."""
+        ...
+
+    def mark(self) -> Mark:
+        """After all launches so far."""
         ...
 
     def record(self, work: Callable[[], None]) -> Recording | None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time as clock
+from collections import deque
 from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
 
 from faultwave import backends
+from faultwave.backends.base import Mark
 from faultwave.comm.exchange import Exchange, Kind, Stages
 from faultwave.comm.progress import ProgressThread, set_aside
 from faultwave.comm.slots import Slots, slots_of
@@ -36,8 +38,11 @@ Hook = Callable[[int, float, float], None]  # hook(cluster, time, step)
 What = Literal["slipped", "predicted", "corrected"]
 Event = tuple[What, int, float, float]  # what, cluster, time, step
 
-PIECE = 1024
-"""Cells at least that each thread steps between two looks for messages."""
+PIECE, FAR_PIECE = 1024, 8192
+"""Cells at least that each thread steps, or a device, between two looks for messages."""
+
+QUEUED = 2
+"""Pieces that a device has in its queue at most: what a message brings then waits for no more than these."""
 
 
 class Engine:
@@ -84,6 +89,9 @@ class Engine:
         self.march = March(float(plan.clustering.steps[0]), [int(r) for r in ratios], self)
         self.seconds = {"predict": 0.0, "correct": 0.0, "fault": 0.0, "observe": 0.0}
         self.exchange = self._exchange()
+        self.queued: deque[Mark] = (
+            deque()
+        )  # pieces of the cells behind the border that a device has not done yet, perhaps
         self.progress = ProgressThread(plan.world, cores) if threaded else None
         self.sizes = np.bincount(plan.clustering.cluster, minlength=self.layout.clusters)
         self.threads = int(getattr(self.backend, "threads", 1))
@@ -174,10 +182,18 @@ class Engine:
         return self.exchange is None or self.exchange.ready(cluster)
 
     def finish(self, cluster: int) -> bool:
-        """Go on with plain cells, a piece at a time: in between, messages are moved and whoever can go on does."""
+        """Go on with plain cells, a piece at a time: in between, messages are moved and whoever can go on does. A device gets the next
+        piece when it has worked off those before; whether there is more."""
         started = clock.perf_counter()
         begin, end = self.layout.plain_ranges[cluster]
-        more = self.operator.finish(cluster, max(PIECE * self.threads, (end - begin) // 8))
+        far = self.backend.ahead
+        while self.queued and self.queued[0].done:
+            self.queued.popleft()
+        more = True
+        if not far or len(self.queued) < QUEUED:
+            more = self.operator.finish(cluster, max(FAR_PIECE if far else PIECE * self.threads, (end - begin) // 8))
+            if far:
+                self.queued.append(self.backend.mark())
         self.seconds["predict"] += clock.perf_counter() - started
         if more and self.exchange:
             self.exchange.poll()

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.backends.awaited import Here
+from faultwave.backends.awaited import Here, Marked
 from faultwave.backends.cpu.compile import build, load, vector_bytes, vector_registers
 from faultwave.backends.cpu.lower import lower
 from faultwave.base import cores
@@ -194,6 +194,9 @@ class CpuBackend:
 
     def finish(self) -> None:
         """Nothing is left to do when a launch returns."""
+
+    def mark(self) -> Marked:
+        return Marked()
 
     def record(self, work: Callable[[], None]) -> None:
         """Launches cost next to nothing here."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from faultwave.backends.device.lower import lower
 from faultwave.backends.device.memory import Access, Device, DeviceBuffer, Host
+from faultwave.backends.device.pinned import Crossing
 from faultwave.backends.device.recording import Call, Recording
 from faultwave.backends.device.schedule import Plan
 from faultwave.backends.device.target import LINE
@@ -77,6 +78,9 @@ class DeviceBackend:
         if self.recording is not None:
             copies = self.recording.launches  # each goes to a place of its own on a tape, and no copy reads a tape
             self.recording.add(Call(function, groups, threads, memory, rest, None, "copy", (copies, copies + 1)))
+
+    def mark(self) -> Crossing:
+        return self.device.mark()
 
     def record(self, work: Callable[[], None]) -> Recording | None:
         self.recording = made = Recording(self.device, self.host)

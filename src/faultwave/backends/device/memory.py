@@ -70,6 +70,10 @@ class Device(Protocol):
         """What does all the launches in turn, at less than the cost of each."""
         ...
 
+    def mark(self) -> Crossing:
+        """What is done when all work so far is."""
+        ...
+
     def finish(self) -> None:
         """Wait for all work."""
         ...

@@ -53,7 +53,7 @@ def target_of(name: Name, properties: dict[str, Any]) -> Target:
 
 
 class Copied:
-    """A copy, by the event recorded after it."""
+    """A copy, or all work so far, by the event recorded after it."""
 
     def __init__(self, event: Any):
         self.event = event
@@ -166,6 +166,9 @@ class CupyDevice:
                 self._all([call])
         for stream in used:
             self.stream.wait_event(stream.record())
+
+    def mark(self) -> Copied:
+        return Copied(self.stream.record())
 
     def finish(self) -> None:
         self.stream.synchronize()

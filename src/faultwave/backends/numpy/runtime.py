@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.backends.awaited import Here
+from faultwave.backends.awaited import Here, Marked
 from faultwave.kernels.language import Kernel
 from faultwave.kernels.reference import execute
 
@@ -66,6 +66,9 @@ class NumpyBackend:
 
     def finish(self) -> None:
         """Nothing is left to do when a launch returns."""
+
+    def mark(self) -> Marked:
+        return Marked()
 
     def record(self, work: Callable[[], None]) -> None:
         """Launches cost next to nothing here."""

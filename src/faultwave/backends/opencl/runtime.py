@@ -66,7 +66,7 @@ def _chosen(place: int) -> Any:
 
 
 class Copied:
-    """A copy, by its event."""
+    """A copy, or all work so far, by its event."""
 
     def __init__(self, event: Any, complete: int):
         self.event, self.complete = event, complete
@@ -165,6 +165,11 @@ class OpenClDevice:
                 cl.enqueue_nd_range_kernel(queue, kernel, whole, group)
 
         return play
+
+    def mark(self) -> Copied:
+        event = self.cl.enqueue_marker(self.queue)
+        self.queue.flush()
+        return Copied(event, self.cl.command_execution_status.COMPLETE)
 
     def finish(self) -> None:
         self.queue.finish()
