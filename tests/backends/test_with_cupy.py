@@ -120,7 +120,7 @@ def cupy(monkeypatch: pytest.MonkeyPatch) -> Any:
     cuda = SimpleNamespace(
         runtime=runtime, alloc=alloc, memory=SimpleNamespace(OutOfMemoryError=Full), Device=lambda: SimpleNamespace(id=0),
         compiler=SimpleNamespace(CompileException=ValueError), memory_pool=None, Stream=Stream,
-        alloc_pinned_memory=lambda size: np.zeros(size, np.uint8),
+        driver=SimpleNamespace(CUDADriverError=RuntimeError), alloc_pinned_memory=lambda size: np.zeros(size, np.uint8),
     )  # fmt: skip
     functions: dict[str, Function] = {}
 

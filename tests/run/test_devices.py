@@ -44,6 +44,36 @@ def test_a_rupture_with_every_output_is_that_of_the_processor(tmp_path: Any) -> 
 
 
 @needs_device
+def test_a_device_that_fails_ends_the_run_with_its_words(tmp_path: Any, monkeypatch: Any) -> None:
+    sim: Any = fw.simulate(on(DEVICE, tmp_path, "lost"))
+    device, count = sim.engine.backend.device, [0]
+    launch = device.launch
+
+    def failing(*given: Any) -> None:
+        count[0] += 1
+        if count[0] == 400:
+            raise device.failures[0]("the device is lost")
+        launch(*given)
+
+    monkeypatch.setattr(device, "launch", failing)
+    with pytest.raises(RunError, match=rf"{DEVICE} on .* failed at t = 0\.\d+ s: \w+: .*the device is lost"):
+        sim.run()
+    assert '"failed"' in (tmp_path / "lost" / "run-manifest.json").read_text()
+
+
+@needs_device
+@pytest.mark.parametrize("first, then", [(DEVICE, "cpu"), ("cpu", DEVICE)])
+def test_a_run_goes_on_on_another_backend(tmp_path: Any, first: str, then: str) -> None:
+    fw.simulate(on("cpu", tmp_path, "whole")).run()
+    with pytest.raises(RunError, match="interrupted"):
+        fw.simulate(on(first, tmp_path, "stopped")).run(progress=stop_at(0.17))
+    sim: Any = fw.resume(tmp_path / "stopped", backend=then)
+    assert sim.engine.backend.name == then
+    sim.run()
+    close(contents(tmp_path / "stopped"), contents(tmp_path / "whole"), 1e-9)
+
+
+@needs_device
 def test_a_case_that_does_not_fit_is_told_before_the_run(tmp_path: Any, monkeypatch: Any) -> None:
     """With the numbers: while it is prepared, so that nothing has been stepped or written."""
     whole: Any = fw.simulate(on(DEVICE, tmp_path, "fits"))

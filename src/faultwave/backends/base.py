@@ -86,6 +86,7 @@ class Backend(Protocol):
     lanes: int
     fixed_lanes: int
     ahead: bool
+    failures: tuple[type[Exception], ...]  # what is raised where a device fails
 
     @property
     def described(self) -> str:

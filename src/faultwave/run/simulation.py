@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from faultwave.base.errors import Problem
+from faultwave.base.errors import Problem, RunError
 from faultwave.comm import world
 from faultwave.observe import receivers as seismograms
 from faultwave.observe.dataset import Dataset, energies_from_arrays
@@ -238,6 +238,15 @@ class Simulation(Session):
         return f"{diagnosis.text}\nthe last good state around that cell is in {path}", path
 
     def _loop(self, end: float, progress: Callable[[Progress], None] | None) -> None:
+        backend = self.engine.backend
+        try:
+            self._march(end, progress)
+        except backend.failures as error:
+            last = f"; go on from the last checkpoint with: faultwave resume {self.folder}" if self.checkpoints else ""
+            text = f"{backend.described} failed at t = {self.time:g} s: {type(error).__name__}: {error}{last}"
+            raise RunError(text) from error
+
+    def _march(self, end: float, progress: Callable[[Progress], None] | None) -> None:
         keeper = Keeper(self, self.folder) if self.folder else None
         march, started, first = self.engine.march, clock.perf_counter(), self.engine.updates
         begin, spent_before = march.time, self.wall["stepping"]

@@ -163,6 +163,7 @@ def _numa_nodes() -> int:
 class CpuBackend:
     name = "cpu"
     ahead = False
+    failures: tuple[type[Exception], ...] = ()
 
     def __init__(self, precision: str = "double", threads: int | None = None, place: int = 0):
         self.dtype = {"double": np.float64, "single": np.float32}[precision]

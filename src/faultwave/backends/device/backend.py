@@ -37,6 +37,7 @@ class DeviceBackend:
         self.fixed_lanes = LINE // 8
         self.lanes = LINE // np.dtype(self.dtype).itemsize
         self._access: dict[Any, Access] = {}
+        self.failures = device.failures
         self.host = Host(device)
         self.room, self.held = device.room(), 0  # bytes there were at first, and those taken since
         self.recording: Recording | None = None  # of the work that is being done

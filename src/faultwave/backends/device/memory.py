@@ -28,6 +28,7 @@ class Device(Protocol):
 
     name: str
     target: Target
+    failures: tuple[type[Exception], ...]  # what its driver raises
 
     def room(self) -> int:
         """Bytes that are free, or all there are where the driver does not tell."""

@@ -74,6 +74,10 @@ class CupyDevice:
         import cupy
 
         self.cupy = cupy
+        self.failures: tuple[type[Exception], ...] = (
+            cupy.cuda.runtime.CUDARuntimeError,
+            cupy.cuda.driver.CUDADriverError,
+        )
         number = cupy.cuda.Device().id
         if place:
             number = place % int(cupy.cuda.runtime.getDeviceCount())

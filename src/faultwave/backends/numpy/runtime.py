@@ -52,6 +52,7 @@ class NumpyBackend:
     name = "numpy"
     lanes = fixed_lanes = 1
     ahead = False
+    failures: tuple[type[Exception], ...] = ()
 
     def __init__(self, precision: str = "double", threads: int | None = None, place: int = 0):
         self.dtype = {"double": np.float64, "single": np.float32}[precision]

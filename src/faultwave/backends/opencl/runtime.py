@@ -85,6 +85,7 @@ class OpenClDevice:
 
         self.cl, self.device = cl, _chosen(place)
         self.name = self.device.name
+        self.failures: tuple[type[Exception], ...] = (cl.Error,)
         self.context = cl.Context([self.device])
         self.queue = cl.CommandQueue(self.context)
         self.copies = cl.CommandQueue(self.context)  # to the host, while the other goes on
