@@ -57,3 +57,15 @@ def test_what_periods_allow() -> None:
         wave = case["incident"][0] | {"direction": [1, 0, 0.01], "amplitude": [0, 1, 0]}
         with pytest.raises(InputError, match=r"direction: \[1.0, 0.0, 0.01\] runs along a period of the mesh"):
             fw.simulate(case | {"incident": [wave]})
+
+
+def test_a_medium_of_another_impedance_scatters_alike() -> None:
+    """The same speeds and contrasts, a quarter of the impedance: four times the magnetic field and the same cross section."""
+    with target() as case:
+        unit = fw.simulate(case, until=3.0).run(write=False).cross_sections
+        for region in case["material"]["regions"].values():
+            region["permittivity"] *= 4.0
+            region["permeability"] /= 4.0
+        found = fw.simulate(case, until=3.0).run(write=False).cross_sections
+    np.testing.assert_allclose(found, unit, rtol=1e-6)
+    assert unit[1, 3] > 0.1
