@@ -80,6 +80,14 @@ def test_a_layer_stretches_an_axis_alike_in_every_medium() -> None:
     assert alone["damping_x"].max() > 0 and alone["damping_shift"].max() == pytest.approx(0.1 / 0.9)
 
 
+def test_a_layer_damps_as_much_as_it_says() -> None:
+    """R = exp(-2/c int d dx) there and back, whatever the cells."""
+    case = bar(8, 2, matched_layer={"sides": ["x+"], "thickness": 0.77, "reflection": 1e-5})
+    plan = fw.simulate(case).plan
+    integral = (plan.material["damping_x"] * plan.geometry.volume).sum() / 0.125**2
+    assert np.exp(-2 * integral) == pytest.approx(1e-5, rel=0.05)  # a cell that the inner edge cuts takes it as a whole
+
+
 def test_waves_at_all_angles_leave_a_box_with_edges_and_corners() -> None:
     """Against a first-order absorbing box of the same size."""
 

@@ -18,6 +18,7 @@ from faultwave.domain.tets.box import Box, box_mesh
 from faultwave.output.formats.touchstone import read_touchstone, write_touchstone
 from faultwave.plot.scattering import plot_scattering
 from faultwave.run.plan import make_plan
+from faultwave.run.ports import Port
 from faultwave.run.scattering import _solved, save_scattering, scattering
 from faultwave.verify import meshes
 
@@ -121,6 +122,35 @@ def test_a_slab_reflects_as_a_line_of_another_impedance() -> None:
     np.testing.assert_allclose(found.s[:, 1, 0], passed * np.exp(-2j * outer * 0.5), atol=0.02)
     lost = 1 - (np.abs(found.s) ** 2).sum(1)
     assert np.abs(lost).max() < 0.01, "power that comes in goes out"
+
+
+MODES = ("TE10", "TE01", "TE20", "TE11", "TE21", "TM11", "TM21", "TM12")
+
+
+def test_patterns_are_those_of_a_metal_guide() -> None:
+    """Orthonormal, without a part along the walls; TE without divergence, TM without curl."""
+    a, b, at = 1.3, 0.7, np.array([0.2, -0.1, 0.4])
+    sides = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    none: Any = None
+    ports = [Port(none, at, sides, np.array([a, b]), np.array([1.0, 0, 0]), mode, 1.0, 1.0, none) for mode in MODES]
+    nodes, weights = np.polynomial.legendre.leggauss(16)
+    u, v = (x.reshape(-1) for x in np.meshgrid(a * (nodes + 1) / 2, b * (nodes + 1) / 2, indexing="ij"))
+    area = np.outer(weights, weights).reshape(-1) * a * b / 4
+
+    def field(port: Port, u: Any, v: Any) -> np.ndarray:
+        return port.pattern(at + np.multiply.outer(u, sides[0]) + np.multiply.outer(v, sides[1])) @ sides.T
+
+    values = np.array([field(port, u, v) for port in ports])
+    np.testing.assert_allclose(np.einsum("ipk,jpk,p->ij", values, values, area), np.eye(len(MODES)), atol=1e-9)
+    for port in ports:
+        for end in (0.0, 1.0):
+            np.testing.assert_allclose(field(port, u, end * b + 0 * u)[:, 0], 0.0, atol=1e-12)
+            np.testing.assert_allclose(field(port, end * a + 0 * v, v)[:, 1], 0.0, atol=1e-12)
+        h = 1e-5
+        along = (field(port, u + h, v) - field(port, u - h, v)) / (2 * h)
+        across = (field(port, u, v + h) - field(port, u, v - h)) / (2 * h)
+        gone = along[:, 0] + across[:, 1] if port.mode[1] == "E" else along[:, 1] - across[:, 0]
+        np.testing.assert_allclose(gone, 0.0, atol=1e-7)
 
 
 @pytest.mark.parametrize(
