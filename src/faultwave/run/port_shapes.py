@@ -51,7 +51,7 @@ def turned(
     origin: np.ndarray, sides: np.ndarray, lengths: np.ndarray, setting: Any, name: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The rectangle with the side first that the mode's first index counts along. Raises InputError where that is not known."""
-    allowed = " or ".join("[" + ", ".join(f"{x:.4g}" for x in side + 0.0) + "]" for side in sides)
+    allowed = " or ".join("[" + ", ".join(f"{x:.4g}" for x in np.round(side, 6) + 0.0) + "]" for side in sides)
     if setting.along is None:
         if lengths[0] <= lengths[1] * (1 + EQUAL):
             what = f"is missing: the sides of '{setting.surface}' are equal, so nothing tells along which {setting.mode} counts first"
