@@ -16,6 +16,7 @@ from faultwave.domain.tets.box import Box, box_mesh
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.run import plan as planning
 
+PULSE = {"kind": "triangle", "duration": 0.5}
 WAVE = {"mode": "P", "k": [np.pi, np.pi, np.pi], "amplitude": 1.0}
 
 
@@ -153,6 +154,22 @@ def test_a_signal_before_the_first_step_and_one_after_the_last(tmp_path, monkeyp
             sim.run()
         assert json.loads((tmp_path / name / "run-manifest.json").read_text())["status"] == status
     assert fw.resume(tmp_path / "_open_fields").run().time == pytest.approx(0.2)
+
+
+def test_a_checkpoint_of_another_case(tmp_path):
+    """Put into a folder, it is not taken for that of the run there; numerics may differ."""
+    stop = lambda p: signal.raise_signal(signal.SIGTERM)  # noqa: E731
+    for name, rho in (("a", 1.0), ("b", 1.5)):
+        asked = case(tmp_path / name, material={"constant": {"rho": rho, "mu": 1.0, "lambda": 2.0}})
+        asked["sources"] = [{"kind": "force", "location": [0.1, 0.2, 0.3], "force": [1, 0, 0], "time_function": PULSE}]
+        with pytest.raises(Interrupted):
+            fw.simulate(asked).run(progress=stop)
+    assert fw.resume(tmp_path / "b", order=2, until=0.1).time > 0
+    (tmp_path / "b" / "run-checkpoints" / "000001").rename(tmp_path / "a" / "run-checkpoints" / "000002")
+    with pytest.raises(InputError, match="000002: is of another case than run-manifest.json: material differs"):
+        fw.resume(tmp_path / "a")
+    (tmp_path / "a" / "run-manifest.json").unlink()
+    assert fw.resume(tmp_path / "a").case.material != case("")["material"]
 
 
 def test_full_disk_leaves_no_half_written_file(tmp_path, monkeypatch):

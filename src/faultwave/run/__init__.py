@@ -6,14 +6,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from faultwave.base.errors import InputError, Problem
 from faultwave.comm import world
 
 if TYPE_CHECKING:
-    from faultwave.base.errors import Problem, Problems
+    from faultwave.base.errors import Problems
     from faultwave.case.model import Case
+    from faultwave.output.checkpoint import Checkpoint
     from faultwave.run.session import Session
 
 __all__ = ["resume", "simulate"]
+
+MAY_CHANGE = ("title", "numerics", "output", "end_time")
+"""Settings that a run may go on with in another way."""
 
 
 def simulate(case: Case | dict[str, Any] | str | Path, force: bool = False, **overrides: Any) -> Session:
@@ -42,6 +47,7 @@ def resume(folder: str | Path, **overrides: Any) -> Session:
     where = world().agree(lambda: find_checkpoints(folder))
     found = latest(where, world())
     settings, problems = world().agree(lambda: _sound(load_case(found.notes["case"], asked)))
+    world().agree(lambda: _belongs(found, settings))
     if overrides.get("until") is not None:
         world().agree(lambda: _beyond(settings, Path(folder), found.notes["time"]))
     simulation = _made(settings, True, problems.warnings)
@@ -59,7 +65,6 @@ def _sound(loaded: tuple[Case | None, Problems]) -> tuple[Case, Problems]:
 
 def _beyond(case: Case, folder: Path, reached: float) -> None:
     """Raises InputError where results that are there would be lost to an end before them."""
-    from faultwave.base.errors import InputError, Problem
     from faultwave.output.manifest import read_manifest
 
     manifest = folder / f"{case.output.prefix}-manifest.json"
@@ -68,6 +73,34 @@ def _beyond(case: Case, folder: Path, reached: float) -> None:
     if case.end_time < reached * (1 - 1e-9):
         what = f"the run has already reached {reached:.6g} s, and its results up to there would be lost"
         raise InputError(Problem(f"until {case.end_time:g} s", what, f"at least {reached:.6g} s"))
+
+
+def _belongs(checkpoint: Checkpoint, settings: Case) -> None:
+    """Whether a checkpoint is of the run whose manifest lies beside it; InputError where that was of another case."""
+    from faultwave.case.load import load_case
+    from faultwave.output.manifest import plain, read_manifest
+
+    prefix = checkpoint.folder.parent.name.removesuffix("-checkpoints")
+    manifest = checkpoint.folder.parent.parent / f"{prefix}-manifest.json"
+    try:
+        known, _ = load_case(_given(read_manifest(manifest)["case"]))
+    except (InputError, KeyError):
+        return  # there is no manifest to compare with
+    if known is None:
+        return
+    mine, theirs = (plain(case.model_dump(mode="json")) for case in (settings, known))
+    other = [name for name in mine if name not in MAY_CHANGE and mine[name] != theirs[name]]
+    if other:
+        what = f"is of another case than {manifest.name}: {', '.join(other)} {'differ' if other[1:] else 'differs'}"
+        advice = f"Go on in the folder it was written to, or remove it if {manifest.name} is right."
+        raise InputError(Problem(str(checkpoint.folder), what, advice=advice))
+
+
+def _given(settings: Any) -> Any:
+    """Settings as somebody would write them, without those that are not there."""
+    if isinstance(settings, dict):
+        return {name: _given(value) for name, value in settings.items() if value is not None}
+    return [_given(value) for value in settings] if isinstance(settings, list) else settings
 
 
 def _made(case: Case, force: bool, warnings: Sequence[Problem]) -> Session:
