@@ -104,7 +104,7 @@ class _Setting:
         (set_in("material", {"expression": {"rho": "1", "mu": "1", "lambda": "return (1;"}}), ["lambda", "line", "column"]),
         (set_in("output", "receivers", "points", [[0.3, 0.3, 1.5]]), ["receiver 1", "0.5 m outside"]),
         (set_in("law", "elastc"), ["elastc", "elastic"]),
-        (set_in("numerics", "cfl", 1.5), ["cfl", "1.5", "0.8"]),
+        (set_in("numerics", "cfl", 1.5), ["cfl", "1.5", "0.68"]),
         (set_in("numerics", "backend", "nump"), ["numerics.backend", "did you mean 'numpy'"]),
         (set_in("output", "volume", {"interval": 0.01, "fields": ["v4"]}), ["output.volume.fields", "v4"]),
         (set_in("output", "volume", {"interval": 0.01, "groups": [7]}), ["output.volume", "no cell"]),

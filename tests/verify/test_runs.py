@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from faultwave.laws import law as find_law
+from faultwave.run import plan
 from faultwave.verify import meshes, setups
 from faultwave.verify.cases import (
     energy,
@@ -111,11 +113,15 @@ def test_standing_waves_in_free_boxes(law):
 
 
 def test_a_step_beyond_the_limit_is_seen_to_grow(monkeypatch):
-    from faultwave.run import plan
-
     assert time_steps.growth("elastic", 3, "periodic", steps=200) < 1e-4
     monkeypatch.setitem(plan.LARGEST_CFL, 3, 5.0)
     assert time_steps.growth("elastic", 3, "periodic", cfl=1.2, steps=60) > 1e-2
+
+
+@pytest.mark.parametrize("law, order", [("acoustic", 2), ("elastic", 3), ("acoustic", 3)])
+def test_the_largest_step_allowed_is_stable_in_free_boxes(law, order):
+    limit = plan.LARGEST_CFL[order] * find_law(law).stability
+    assert time_steps.growth(law, order, "free-surface", limit, 400) < 1e-4
 
 
 @pytest.mark.parametrize("kind", ["moment-tensor", "force"])

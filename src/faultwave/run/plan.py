@@ -31,7 +31,7 @@ from faultwave.sources.load import load_sources
 from faultwave.sources.point import PointSource
 
 DEFAULT_CFL = {7: 0.4, 8: 0.3}
-LARGEST_CFL = {2: 0.8, 3: 0.8, 4: 0.7, 5: 0.6, 6: 0.55, 7: 0.45, 8: 0.38}
+LARGEST_CFL = {2: 0.68, 3: 0.68, 4: 0.7, 5: 0.6, 6: 0.55, 7: 0.45, 8: 0.38}
 """Above these the scheme grows; both times the law's ``stability`` (docs/decisions/0004)."""
 
 
