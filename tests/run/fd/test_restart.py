@@ -19,11 +19,12 @@ def settings(folder, **changes):
     rock = {"rho": 2700.0, "vp": 3464.0, "vs": 2000.0, "Qp": 60, "Qs": 30}
     output = {
         "folder": str(folder), "surface": {"interval": 0.1}, "volume": VOLUME,
-        "intensity": {"periods": [0.3]}, "energies": {"interval": 0.1},
+        "intensity": {"periods": [0.3], "formats": ["geotiff", "shakemap"]}, "energies": {"interval": 0.1},
         "checkpoint": {"interval": 0.2},
     }  # fmt: skip
     made = case(grid__absorbing={"width": 5, "along": 0.02}, attenuation={}, material={"constant": rock}, **changes)
     made["output"] |= output
+    made["projection"] = {"crs": "EPSG:32611", "origin": [-117.3, 34.2]}
     made["numerics"] = {"threads": 1, **made.get("numerics", {})}
     return made
 
@@ -46,6 +47,8 @@ def numbers(folder):
             found[f"{kind} times"] = reader.times
     (flat,) = folder.glob("*-volume-S.json")
     found |= {f"flat/{name}": values for name, values in read_awp(flat.with_suffix(""))[0].items()}
+    (grid,), (tiff,) = folder.glob("*-grid.xml"), folder.glob("*-intensity.tif")
+    found |= {"grid.xml": grid.read_text().partition("<event")[2], "tiff": np.frombuffer(tiff.read_bytes(), np.uint8)}
     return found | {"energies": next(folder.glob("*-energy.csv")).read_text()}
 
 

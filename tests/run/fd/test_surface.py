@@ -1,20 +1,23 @@
 """Snapshots of the surface and maps of intensity against seismograms at the same places, and their files."""
 
 import xml.etree.ElementTree as ElementTree
+from datetime import datetime
 
+import netCDF4
 import numpy as np
 import pytest
 from scipy import integrate, signal
 
-from faultwave.engines.fd.intensity import duration, oscillator
+from faultwave.engines.fd.intensity import oscillator
 from faultwave.output.formats.image import ImageReader
 from faultwave.output.formats.maps_netcdf import read_maps
-from faultwave.output.formats.shakemap import instrumental_intensity
+from faultwave.output.formats.shakemap import instrumental_intensity, spectral_name
 from faultwave.run import simulate
 
 from .test_grids import case, problems
 
 PERIOD = 0.5
+SHAKEMAP = "{http://earthquake.usgs.gov/eqcenter/shakemap}"
 
 
 @pytest.fixture(scope="module")
@@ -32,8 +35,22 @@ def run(tmp_path_factory):
 
 
 def rotd50(a, b):
-    angles = np.pi * np.arange(18) / 18
+    """As it is defined: the median of all directions, degree by degree (Boore 2010)."""
+    angles = np.radians(np.arange(180))
     return np.median([np.abs(np.cos(t) * a + np.sin(t) * b).max() for t in angles])
+
+
+def newmark(a, t, period, damping):
+    """Largest displacement of an oscillator by constant mean acceleration, a scheme of its own."""
+    w, h = 2 * np.pi / period, t[1] - t[0]
+    x = v = 0.0
+    q, found = -a[0], []
+    for force in a[1:]:
+        ahead, fast = x + h * v + 0.25 * h * h * q, v + 0.5 * h * q
+        q = (-force - 2 * damping * w * fast - w * w * ahead) / (1 + damping * w * h + 0.25 * w * w * h * h)
+        x, v = ahead + 0.25 * h * h * q, fast + 0.5 * h * q
+        found.append(x)
+    return np.array(found)
 
 
 def test_maps_are_those_of_the_seismograms(run):
@@ -45,12 +62,13 @@ def test_maps_are_those_of_the_seismograms(run):
         t = data["time"]
         v = np.stack([data.quantity(f"v{c}")[:, n] for c in (1, 2)])
         a, u = np.gradient(v, t, axis=1), integrate.cumulative_trapezoid(v, t, axis=1, initial=0)
-        w, d = 2 * np.pi / PERIOD, 0.05
-        x_osc = [signal.lsim(([-1], [1, 2 * d * w, w * w]), c, t)[1] for c in a]
+        w = 2 * np.pi / PERIOD
+        x_osc = [newmark(c, t, PERIOD, 0.05) for c in a]
         expected = {"PGA": rotd50(*a), "PGV": rotd50(*v), "PGD": rotd50(*u), "SA_0.5s": w * w * rotd50(*x_osc),
                     "PGV_max": np.hypot(*v).max()}  # fmt: skip
         arias = np.pi / (2 * 9.80665) * integrate.cumulative_trapezoid((a**2).sum(0), t, initial=0)
-        expected |= {"arias": arias[-1], "D5_95": duration(t, arias[:, None, None])[0, 0]}
+        begin, end = np.interp([0.05, 0.95], arias / arias[-1], t)
+        expected |= {"arias": arias[-1], "D5_95": end - begin}
         for name, value in expected.items():
             assert maps[name][j, i] == pytest.approx(value, rel=0.03 if name == "D5_95" else 0.01), name
 
@@ -87,6 +105,55 @@ def test_snapshots(run):
         assert np.abs(file.field("u3")).max() > 0
 
 
+UNITS = {"PGA": "m/s^2", "PGV": "m/s", "PGD": "m", "SA_0.5s": "m/s^2", "PGV_max": "m/s", "arias": "m/s", "D5_95": "s"}
+
+
+def test_every_file_says_its_units(run):
+    import tifffile
+
+    _, folder, _ = run
+    maps = read_maps(folder / "run-intensity.nc")
+    assert {n: maps.variables[n].unit for n in UNITS} == UNITS
+    with netCDF4.Dataset(folder / "run-intensity.nc") as file:
+        assert (file["longitude"].units, file["latitude"].units) == ("degrees_east", "degrees_north")
+        assert file["longitude"].dtype == np.float64 and file["PGA"].coordinates == "longitude latitude"
+        assert file.crs == "EPSG:32611" and file.origin.tolist() == [-117.3, 34.2] and file.azimuth == 20.0
+    with tifffile.TiffFile(folder / "run-intensity.tif") as file:
+        items = ElementTree.fromstring(file.pages[0].tags[42112].value)
+    bands = {int(i.get("sample")): i.text for i in items if i.get("role") == "description"}
+    found = {bands[int(i.get("sample"))]: i.text for i in items if i.get("role") == "unittype"}
+    assert found == UNITS and sorted(bands) == list(range(len(UNITS)))
+    root = ElementTree.parse(folder / "run-grid.xml").getroot()
+    fields = {f.get("name"): f.get("units") for f in root.findall(f"{SHAKEMAP}grid_field")}
+    assert fields == {"LON": "dd", "LAT": "dd", "MMI": "intensity", "PGA": "pctg", "PGV": "cms", "PSA05": "pctg"}
+
+
+def test_xarray_knows_where(run):
+    xarray = pytest.importorskip("xarray")
+    _, folder, _ = run
+    with xarray.open_dataset(folder / "run-intensity.nc") as maps:
+        assert {"x", "y", "longitude", "latitude"} <= set(maps.coords) and maps.PGA.dims == ("y", "x")
+
+
+def test_geotiff_upright(tmp_path):
+    """In the projection's own directions, by the tags that every reader understands."""
+    import tifffile
+
+    from faultwave.observe.dataset import Dataset, Variable
+    from faultwave.output.formats.geotiff import write_geotiff
+
+    x, y = Variable(np.arange(4) * 50.0, ("x",), "m"), Variable(np.arange(3) * 50.0, ("y",), "m")
+    maps = Dataset(
+        "m", {"x": x, "y": y, "PGA": Variable(np.arange(12.0).reshape(3, 4), ("y", "x"), "m/s^2", "<peak>")}, {}
+    )
+    path = write_geotiff(tmp_path / "m.tif", maps, 32611, np.array([[1.0, 0, 5e5], [0, 1, 37e5]]))
+    with tifffile.TiffFile(path) as file:
+        found = file.geotiff_metadata
+        assert found["ModelPixelScale"] == [50.0, 50.0, 0.0] and found["ProjectedCSTypeGeoKey"] == 32611
+        assert found["ModelTiepoint"] == [0.0, 0.0, 0.0, 5e5 - 25, 37e5 + 125, 0.0]
+        assert file.asarray()[0, 0] == 8.0
+
+
 def test_geotiff_places_its_pixels(run):
     import tifffile
 
@@ -108,15 +175,15 @@ def test_geotiff_places_its_pixels(run):
 def test_shakemap_grid(run):
     sim, folder, _ = run
     root = ElementTree.parse(folder / "run-grid.xml").getroot()
-    fields = [f.get("name") for f in root.findall("grid_field")]
+    fields = [f.get("name") for f in root.findall(f"{SHAKEMAP}grid_field")]
     assert fields == ["LON", "LAT", "MMI", "PGA", "PGV", "PSA05"]
-    rows = np.array(root.find("grid_data").text.split(), float).reshape(-1, len(fields))
-    spec = root.find("grid_specification")
+    rows = np.array(root.find(f"{SHAKEMAP}grid_data").text.split(), float).reshape(-1, len(fields))
+    spec = root.find(f"{SHAKEMAP}grid_specification")
     assert len(rows) == int(spec.get("nlon")) * int(spec.get("nlat"))
     assert rows[1, 0] > rows[0, 0] and rows[-1, 1] < rows[0, 1]  # from north-west, longitude fastest
     inside = rows[np.isfinite(rows[:, 4])]
     assert 0.3 < len(inside) / len(rows) <= 1  # the box is turned against north
-    event, (source,) = root.find("event"), sim.plan.sources
+    event, (source,) = root.find(f"{SHAKEMAP}event"), sim.plan.sources
     reached = np.abs(source.integral(0, np.linspace(0, 1.6, 2000))).max()
     moment = reached * np.sqrt((2 * 4e14**2 + 2 * 1e15**2) / 2)
     assert float(event.get("magnitude")) == pytest.approx((np.log10(moment) - 9.1) / 1.5, abs=0.01)
@@ -125,6 +192,52 @@ def test_shakemap_grid(run):
     near = inside[np.argmax(inside[:, 4])]
     assert near[4] == pytest.approx(100 * sim.intensity["PGV"].max(), rel=0.1)
     assert near[2] == pytest.approx(float(instrumental_intensity(near[4:5] / 100)[0]), rel=1e-3)
+
+
+def test_attributes_that_readers_of_shakemap_need(run):
+    """Those that ShakeMap's own reader converts to numbers and times, in its order of rows and steps."""
+    _, folder, _ = run
+    root = ElementTree.parse(folder / "run-grid.xml").getroot()
+    event, spec = root.find(f"{SHAKEMAP}event"), root.find(f"{SHAKEMAP}grid_specification")
+    for owner, key in ((root, "process_timestamp"), (event, "event_timestamp")):
+        datetime.strptime(owner.get(key)[:19], "%Y-%m-%dT%H:%M:%S")
+    assert int(root.get("shakemap_version")) == 1 and root.get("shakemap_event_type") == "SCENARIO"
+    assert {"event_id", "shakemap_id", "code_version", "shakemap_originator", "map_status"} <= set(root.attrib)
+    assert set(event.attrib) == {
+        "event_id", "magnitude", "depth", "lat", "lon", "event_timestamp", "event_network", "event_description"
+    }  # fmt: skip
+    west, east, south, north, dx, dy, nx, ny = (
+        float(spec.get(k))
+        for k in (
+            "lon_min",
+            "lon_max",
+            "lat_min",
+            "lat_max",
+            "nominal_lon_spacing",
+            "nominal_lat_spacing",
+            "nlon",
+            "nlat",
+        )
+    )
+    assert (east - west) == pytest.approx(dx * (nx - 1), abs=2e-6) and (north - south) == pytest.approx(
+        dy * (ny - 1), abs=2e-6
+    )
+
+
+@pytest.mark.parametrize(
+    ("period", "name"),
+    [
+        (0.3, "PSA03"),
+        (1.0, "PSA10"),
+        (3.0, "PSA30"),
+        (7.5, "PSA75"),
+        (10.0, "PSA10p0"),
+        (0.25, "PSA0p25"),
+        (0.05, "PSA0p05"),
+    ],
+)
+def test_names_of_spectral_accelerations(period, name):
+    assert spectral_name(period) == name
 
 
 def test_intensity_of_worden():

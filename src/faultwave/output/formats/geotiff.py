@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from xml.sax.saxutils import escape
 
 import numpy as np
 
 from faultwave.observe.dataset import Dataset
 from faultwave.output.atomic import atomic_path
 
-TRANSFORMATION, KEYS = 34264, 34735  # tags of the format
+SCALE, TIE_POINT, TRANSFORMATION, KEYS, METADATA = 33550, 33922, 34264, 34735, 42112  # tags; the last is GDAL's
 MODEL_PROJECTED, PIXEL_IS_AREA = 1, 1
+UPRIGHT = 1e-9
+"""Sine of an angle below which rows run along the projection's axes."""
 
 
 def write_geotiff(path: str | Path, maps: Dataset, epsg: int, to_map: np.ndarray) -> Path:
@@ -23,17 +26,35 @@ def write_geotiff(path: str | Path, maps: Dataset, epsg: int, to_map: np.ndarray
     path = Path(path)
     x, y = maps["x"], maps["y"]
     names = [n for n, v in maps.variables.items() if v.dims == ("y", "x")]
-    bands = np.stack([maps[n][::-1] for n in names]).astype(np.float32)
+    bands = np.stack([maps[n][::-1] for n in names]).astype(np.float32)[0 if len(names) == 1 else slice(None)]
     h = float(x[1] - x[0])
     corner = np.array([x[0] - h / 2, y[-1] + h / 2, 1.0])
     matrix = np.zeros((4, 4))
     matrix[:2, 0], matrix[:2, 1], matrix[:2, 3] = to_map[:, 0] * h, -to_map[:, 1] * h, to_map @ corner
     matrix[3, 3] = 1.0
     keys = (1, 1, 1, 3, 1024, 0, 1, MODEL_PROJECTED, 1025, 0, 1, PIXEL_IS_AREA, 3072, 0, 1, epsg)
-    tags = [(TRANSFORMATION, 12, 16, tuple(matrix.ravel()), True), (KEYS, 3, len(keys), keys, True)]
+    place: list[tuple[int, int, int, tuple[float, ...], bool]] = [(TRANSFORMATION, 12, 16, tuple(matrix.ravel()), True)]
+    if abs(matrix[0, 1]) < UPRIGHT * h > abs(matrix[1, 0]):  # what every reader understands
+        (width, _, _, left), (_, down, _, top) = matrix[:2]
+        place = [(SCALE, 12, 3, (width, -down, 0.0), True), (TIE_POINT, 12, 6, (0.0, 0.0, 0.0, left, top, 0.0), True)]
+    named = _metadata(maps, names)
+    tags = [*place, (KEYS, 3, len(keys), keys, True), (METADATA, 2, 0, named, True)]
     described = "; ".join(f"{n} [{maps.variables[n].unit}]" for n in names)
     with atomic_path(path) as temporary:
         tifffile.imwrite(
-            temporary, bands, photometric="minisblack", planarconfig="separate", extratags=tags, description=described, metadata=None
+            temporary, bands, photometric="minisblack", planarconfig="separate" if len(names) > 1 else None, extratags=tags, description=described, metadata=None
         )  # fmt: skip
     return path
+
+
+def _metadata(maps: Dataset, names: list[str]) -> str:
+    """Names, units and descriptions of the bands as GDAL and what builds on it reads them."""
+    items = []
+    for band, name in enumerate(names):
+        variable = maps.variables[name]
+        for key, role, text in (
+            ("DESCRIPTION", "description", name), ("UNITTYPE", "unittype", variable.unit), ("long_name", "", variable.description)
+        ):  # fmt: skip
+            kind = f' role="{role}"' if role else ""
+            items.append(f'<Item name="{key}" sample="{band}"{kind}>{escape(text)}</Item>')
+    return f"<GDALMetadata>{''.join(items)}</GDALMetadata>"

@@ -10,6 +10,9 @@ from faultwave.base.errors import InputError, Problem
 from faultwave.observe.dataset import Dataset, Variable
 from faultwave.output.atomic import atomic_path
 
+DEGREES = {"longitude": "degrees_east", "latitude": "degrees_north"}
+"""Units by which programs know them."""
+
 
 def write_maps(path: str | Path, maps: Dataset) -> Path:
     """Write a dataset with dimensions y and x, whole or not at all. Raises InputError, RunError as all writers do."""
@@ -23,9 +26,14 @@ def write_maps(path: str | Path, maps: Dataset) -> Path:
         for dim, size in maps.sizes.items():
             file.createDimension(dim, size)
         for name, variable in maps.variables.items():
-            dtype = "f8" if variable.data.ndim == 1 else "f4"
+            place = variable.data.ndim == 1 or name in DEGREES or name.endswith("location")
+            dtype = "f8" if place else "f4"
             made = file.createVariable(name, dtype, variable.dims, zlib=variable.data.ndim > 1)
-            made.units, made.long_name = variable.unit or "1", variable.description
+            made.units, made.long_name = DEGREES.get(name, variable.unit or "1"), variable.description
+            if name in DEGREES:
+                made.standard_name = name
+            elif variable.dims == ("y", "x") and "longitude" in maps:
+                made.coordinates = "longitude latitude"
             made[:] = variable.data
     return path
 

@@ -14,12 +14,27 @@ from faultwave.output.atomic import atomic_text
 
 PERCENT_G = 0.0980665
 """One percent of gravity [m/s^2]."""
+NAMESPACE = "http://earthquake.usgs.gov/eqcenter/shakemap"
+"""Without it readers of ShakeMap's files do not find their elements."""
+SCHEMA = f"http://earthquake.usgs.gov {NAMESPACE}/xml/schemas/shakemap.xsd"
+ORIGIN = "1970-01-01T00:00:00GMT"
+EVENT = ("event_id", "magnitude", "depth", "lat", "lon", "event_timestamp", "event_network", "event_description")
+"""Attributes that an event must have; numbers that are not known are nan."""
 
 
 def instrumental_intensity(pgv: np.ndarray) -> np.ndarray:
     """Modified Mercalli intensity of peak ground velocity [m/s] (Worden et al. 2012, table 1), 1 to 10."""
     log = np.log10(np.maximum(100.0 * pgv, 1e-6))
     return np.clip(np.where(log <= 0.53, 3.78 + 1.47 * log, 2.89 + 3.16 * log), 1.0, 10.0)
+
+
+def spectral_name(period: float) -> str:
+    """PSA03 for 0.3 s, as ShakeMap has it from 0.1 to 9.9 s; for periods that it has no name for, PSA0p25 and PSA10p0."""
+    tenths = round(10 * period)
+    if 1 <= tenths <= 99 and abs(10 * period - tenths) < 1e-6:
+        return f"PSA{tenths:02d}"
+    text = f"{period:g}"
+    return "PSA" + (text if "." in text else text + ".0").replace(".", "p")
 
 
 def write_shakemap(path: str | Path, maps: Dataset, to_local: Callable[[np.ndarray, np.ndarray], np.ndarray], corners: np.ndarray,
@@ -43,19 +58,23 @@ def write_shakemap(path: str | Path, maps: Dataset, to_local: Callable[[np.ndarr
     }
     for name in maps.variables:
         if name.startswith("SA_"):
-            period = float(name[3:].rstrip("s"))
-            columns[f"PSA{round(10 * period):02d}"] = ("pctg", _sample(maps, name, xy) / PERCENT_G)
+            columns[spectral_name(float(name[3:].rstrip("s")))] = ("pctg", _sample(maps, name, xy) / PERCENT_G)
     with atomic_text(path) as file:
         write = file.write
         write('<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n<shakemap_grid')
         write(
-            f" event_id={quoteattr(str(event.get('event_id', '')))} shakemap_id={quoteattr(str(event.get('event_id', '')))}"
+            f' xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xmlns="{NAMESPACE}" xsi:schemaLocation="{SCHEMA}"'
         )
+        identity = quoteattr(str(event.get("event_id", "")))
+        write(f" event_id={identity} shakemap_id={identity}")
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        write(' shakemap_version="1" code_version="faultwave" shakemap_originator="faultwave" map_status="RELEASED"')
-        write(f' process_timestamp="{now}"')
-        write(' shakemap_event_type="SCENARIO">\n<event')
-        write("".join(f" {key}={quoteattr(str(value))}" for key, value in event.items()) + " />\n")
+        write(f' shakemap_version="1" code_version="faultwave" process_timestamp="{now}"')
+        write(' shakemap_originator="faultwave" map_status="RELEASED" shakemap_event_type="SCENARIO">\n')
+        write(
+            "<!-- PGA, PGV and PSA are RotD50 of the horizontal motion; points that were not simulated are nan. -->\n<event"
+        )
+        described = {**dict.fromkeys(EVENT[1:5], "nan"), "event_timestamp": ORIGIN, "event_network": "", **event}
+        write("".join(f" {key}={quoteattr(str(described.get(key, '')))}" for key in EVENT) + " />\n")
         write(
             f'<grid_specification lon_min="{west:.6f}" lat_min="{south:.6f}" lon_max="{east:.6f}" lat_max="{north:.6f}" '
             f'nominal_lon_spacing="{lon[1] - lon[0]:.8f}" nominal_lat_spacing="{lat[0] - lat[1]:.8f}" nlon="{nx}" nlat="{ny}" />\n'
@@ -71,8 +90,11 @@ def write_shakemap(path: str | Path, maps: Dataset, to_local: Callable[[np.ndarr
 
 
 def _sample(maps: Dataset, name: str, xy: np.ndarray) -> np.ndarray:
-    """Bilinear values of a map at local points (n, 2); nan outside."""
+    """Bilinear values of a map at local points (n, 2), in the outer half of its outermost cells theirs; nan outside."""
     from scipy.interpolate import RegularGridInterpolator
 
-    made = RegularGridInterpolator((maps["y"], maps["x"]), maps[name], bounds_error=False, fill_value=np.nan)
-    return np.asarray(made(xy[:, ::-1]))
+    x, y = maps["x"], maps["y"]
+    low, high, half = np.array([x[0], y[0]]), np.array([x[-1], y[-1]]), 0.5 * np.array([x[1] - x[0], y[1] - y[0]])
+    near = np.where((xy >= low - half) & (xy <= high + half), np.clip(xy, low, high), np.nan)
+    made = RegularGridInterpolator((y, x), maps[name], bounds_error=False, fill_value=np.nan)
+    return np.asarray(made(near[:, ::-1]))

@@ -121,6 +121,11 @@ class IntensityMaps:
         projection = self.plan.case.projection
         attrs = {"crs": projection.crs if projection else None, "end_time": self.operator.time,
                  "resolved_frequency": self.plan.frequency, "case": self.plan.case.title}  # fmt: skip
+        if projection is not None:
+            attrs |= {
+                "origin": None if projection.origin is None else list(projection.origin),
+                "azimuth": projection.azimuth,
+            }
         places, first = _sources(self.plan)
         if first >= 0:
             order = [first, *(n for n in range(len(places)) if n != first)]
@@ -181,8 +186,7 @@ def _event(plan: FdPlan, projection: Projection) -> dict[str, str]:
     lon, lat = projection.to_geographic(places[first, :2])[0]
     depth = 1e-3 * (float(plan.upper[2]) - places[first, 2])
     size = {"magnitude": f"{(np.log10(moment) - 9.1) / 1.5:.2f}"} if moment > 0 else {}
-    return {**size, "depth": f"{depth:.3f}", "lat": f"{lat:.6f}", "lon": f"{lon:.6f}",
-            "event_timestamp": "1970-01-01T00:00:00GMT", "event_network": ""}  # fmt: skip
+    return {**size, "depth": f"{depth:.3f}", "lat": f"{lat:.6f}", "lon": f"{lon:.6f}"}
 
 
 def _projection(setting: Any) -> Projection:
