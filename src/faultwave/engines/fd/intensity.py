@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.engines.fd.program import VELOCITY_LEVEL, Observer, above
+from faultwave.engines.fd.stencils import u_above, v_above
 from faultwave.kernels import math
 from faultwave.kernels.stencil import Box, Launch, Layout, Point, Stencil
 
@@ -35,12 +36,12 @@ def motion(points: Box, step: float) -> Observer:
     box = above(points)
 
     def function(p: Point) -> dict[str, Any]:
-        def at_surface(name: str, **more: int) -> Any:
-            return sum(weight * p.at(name, z=-i, **more) for i, weight in enumerate(UP))
+        def at_surface(name: str, over: Any, **more: int) -> Any:
+            return UP[0] * over + sum(weight * p.at(name, z=-i, **more) for i, weight in enumerate(UP) if i)
 
         now = (
-            sum(weight * at_surface("u", x=x) for x, weight in BETWEEN),
-            sum(weight * at_surface("v", y=y) for y, weight in BETWEEN),
+            sum(weight * at_surface("u", u_above(p, x), x=x) for x, weight in BETWEEN),
+            sum(weight * at_surface("v", v_above(p, y), y=y) for y, weight in BETWEEN),
             p.at("w", z=-1),
         )
         result: dict[str, Any] = {}

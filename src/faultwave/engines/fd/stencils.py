@@ -186,24 +186,29 @@ def stress_layer(axis: Axis, attenuation: bool, damped: bool = False) -> Stencil
 # antisymmetric about it, velocities follow from zero traction.
 
 
+def u_above(p: Point, x: int = 0) -> Any:
+    """u on the first plane above the surface, at a point of that plane and ``x`` further: no shear traction."""
+    return p.at("u", z=-1, x=x) - (p.at("w", z=-1, x=x + 1) - p.at("w", z=-1, x=x))
+
+
+def v_above(p: Point, y: int = 0) -> Any:
+    """v there, ``y`` further."""
+    return p.at("v", z=-1, y=y) - (p.at("w", z=-1, y=y + 1) - p.at("w", z=-1, y=y))
+
+
 def surface_tangential() -> Stencil:
-    """u and v on the first plane above the surface: no shear traction."""
-
-    def function(p: Point) -> dict[str, Any]:
-        return {
-            "u": p.at("u", z=-1) - (p.at("w", z=-1, x=1) - p.at("w", z=-1)),
-            "v": p.at("v", z=-1) - (p.at("w", z=-1, y=1) - p.at("w", z=-1)),
-        }
-
-    return Stencil("surface_tangential", function)
+    """u and v on the first plane above the surface."""
+    return Stencil("surface_tangential", lambda p: {"u": u_above(p), "v": v_above(p)})
 
 
 def surface_normal() -> Stencil:
     """w on the first plane above the surface: no normal traction, with the divergence of the planes on both sides."""
 
     def function(p: Point) -> dict[str, Any]:
-        spread = sum((p.at("u", z=z) - p.at("u", z=z, x=-1)) + (p.at("v", z=z) - p.at("v", z=z, y=-1)) for z in (0, -1))
-        return {"w": p.at("w", z=-2) - p.at("surface_ratio") * spread}
+        # said by the planes below, whose halo is sound where the grid is periodic; that of the plane above is a step old
+        over = (u_above(p) - u_above(p, -1)) + (v_above(p) - v_above(p, -1))
+        under = (p.at("u", z=-1) - p.at("u", z=-1, x=-1)) + (p.at("v", z=-1) - p.at("v", z=-1, y=-1))
+        return {"w": p.at("w", z=-2) - p.at("surface_ratio") * (over + under)}
 
     return Stencil("surface_normal", function)
 

@@ -40,9 +40,10 @@ def write_geotiff(path: str | Path, maps: Dataset, epsg: int, to_map: np.ndarray
     named = _metadata(maps, names)
     tags = [*place, (KEYS, 3, len(keys), keys, True), (METADATA, 2, 0, named, True)]
     described = "; ".join(f"{n} [{maps.variables[n].unit}]" for n in names)
+    planes = "separate" if len(names) > 1 else None
     with atomic_path(path) as temporary:
         tifffile.imwrite(
-            temporary, bands, photometric="minisblack", planarconfig="separate" if len(names) > 1 else None, extratags=tags, description=described, metadata=None
+            temporary, bands, photometric="minisblack", planarconfig=planes, extratags=tags, description=described, metadata=None
         )  # fmt: skip
     return path
 

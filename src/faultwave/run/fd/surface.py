@@ -119,7 +119,7 @@ class IntensityMaps:
         duration = stencils.duration(self.times, growth)
         variables["D5_95"] = Variable(duration, dims, "s", "time from 5 to 95 % of Arias intensity")
         projection = self.plan.case.projection
-        attrs = {"crs": projection.crs if projection else None, "end_time": self.operator.time,
+        attrs: dict[str, Any] = {"crs": projection.crs if projection else None, "end_time": self.operator.time,
                  "resolved_frequency": self.plan.frequency, "case": self.plan.case.title}  # fmt: skip
         if projection is not None:
             attrs |= {
