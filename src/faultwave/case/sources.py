@@ -45,7 +45,7 @@ class AwpNodes(Settings):
 class Source(Settings):
     """A point source, or a file of them."""
 
-    kind: Literal["moment-tensor", "force", "nrf", "fsrm", "srf", "cmtsolution", "awp"] = Field(
+    kind: Literal["moment-tensor", "force", "plane-wave", "nrf", "fsrm", "srf", "cmtsolution", "awp"] = Field(
         description="What acts, or the file's format."
     )
     location: Vector = Field((0.0, 0.0, 0.0), description="Where.")
@@ -57,6 +57,11 @@ class Source(Settings):
         default_factory=dict, description="Moment tensor (physical sign), missing components are zero."
     )
     force: tuple[Quantity("N"), Quantity("N"), Quantity("N")] = Field((0.0, 0.0, 0.0), description="Force.")
+    z: Quantity("m") | None = Field(None, description="kind plane-wave: height of the plane that the wave rises from.")
+    velocity: tuple[Quantity("m/s"), Quantity("m/s"), Quantity("m/s")] = Field(
+        (0.0, 0.0, 0.0),
+        description="kind plane-wave (engine fd): velocity of the rising wave, times S(t): along x and y an S, along z a P wave.",
+    )
     onset: Quantity("s") = Field(0.0, description="Start of the time function.")
     time_function: TimeFunction | None = Field(None, description="S(t); needed unless a file brings it.")
     file: InputFile | None = Field(
@@ -70,7 +75,15 @@ class Source(Settings):
             (self.kind != "awp" or self.nodes, "kind awp needs nodes: spacing, interval, steps"),
             (self.kind == "awp" or self.nodes is None, f"nodes do nothing with kind {self.kind}"),
         )
-        if self.kind not in ("moment-tensor", "force"):
+        plane = self.kind == "plane-wave"
+        need(
+            (not plane or self.z is not None, "kind plane-wave needs z, the height that it rises from"),
+            (not plane or any(self.velocity), "kind plane-wave needs a velocity that is not zero"),
+            (plane or self.z is None, f"z does nothing with kind {self.kind}"),
+            (plane or not any(self.velocity), f"velocity does nothing with kind {self.kind}"),
+            (not plane or not {"location", "geographic"} & self.model_fields_set, "a plane wave has no location but z"),
+        )
+        if self.kind not in ("moment-tensor", "force", "plane-wave"):
             need(
                 (self.file, f"kind {self.kind} needs a file"),
                 (self.geographic is None, f"geographic does nothing with kind {self.kind}"),

@@ -125,7 +125,7 @@ class PlainLaw:
 
     channels: int
     layered = False
-    point_sources: tuple[str, ...] = ("moment-tensor", "force", "nrf", "fsrm")
+    point_sources: tuple[str, ...] = ("moment-tensor", "force", "nrf", "fsrm", "srf", "cmtsolution", "awp")
 
     @property
     def face_channels(self) -> int:

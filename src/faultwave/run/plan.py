@@ -156,7 +156,9 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: Whole | None = N
             if cell == -1:
                 problems.error(f"source at {tuple(map(float, s.location))}", f"lies {far:.6g} m outside the mesh")
     for i, source in enumerate(case.sources):
-        if source.kind not in physics.point_sources:
+        if source.kind == "plane-wave":
+            problems.error(f"sources[{i}].kind", "'plane-wave' needs the engine fd", ", ".join(physics.point_sources))
+        elif source.kind not in physics.point_sources:
             what = f"a {source.kind} does not act on the {physics.name} law"
             problems.error(
                 f"sources[{i}].kind", what, ", ".join(physics.point_sources), "Give electric ones as 'currents'."

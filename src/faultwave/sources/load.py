@@ -60,11 +60,13 @@ def _load(setting: Any, where: str, projection: Projection | None) -> list[Point
         else:
             records = _GEOGRAPHIC[kind](file, projection) if kind in _GEOGRAPHIC else _READERS[kind](file)
         return [_shifted(r, setting.onset) for r in records]
+    if setting.kind == "plane-wave":  # no point source: the engine that has them makes them itself
+        return []
     if setting.kind not in ("moment-tensor", "force"):
         problems.error(
             f"{where}.kind",
             f"'{setting.kind}' does not exist",
-            "moment-tensor, force, nrf, fsrm, srf, cmtsolution, awp",
+            "moment-tensor, force, plane-wave, nrf, fsrm, srf, cmtsolution, awp",
         )
     if setting.time_function is None:
         problems.error(f"{where}.time_function", f"missing: kind '{setting.kind}' needs one")

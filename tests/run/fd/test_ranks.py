@@ -123,6 +123,30 @@ def test_periodic_sides_and_plane_waves(tmp_path):
         assert np.abs(values).max() > 0 and np.array_equal(values, b["receivers/values"][()])
 
 
+def test_a_rising_plane_wave(tmp_path):
+    """Its plane is cut along x and y, and is near a cut along z; sides are periodic and absorbing."""
+    wave = {
+        "kind": "plane-wave",
+        "z": -880.0,
+        "velocity": [0.1, 0.2, 0.3],
+        "time_function": {"kind": "ricker", "duration": 0.3},
+    }
+    case = {
+        "engine": "fd", "end_time": 0.6,
+        "material": {"constant": {"rho": 2700.0, "vp": 3464.0}, "expression": {"vs": "return 2000 - 0.1 * x;"}},
+        "grid": {"lower": [0, 0, -1800], "upper": [2400, 2000, 0], "spacing": 100.0, "boundaries": {"x": "periodic", "z+": "free-surface"}},
+        "sources": [wave], "numerics": {"threads": 1},
+        "output": {"receivers": {"points": [[50, 1999, 0], [1200, 1000, -900]], "interval": 0.05}, "folder": str(tmp_path / "one")},
+    }  # fmt: skip
+    fw.simulate(case).run()
+    case["output"]["folder"] = str(tmp_path / "two")
+    done = launch(4, case)
+    assert done.returncode == 0, done.stderr
+    with h5py.File(tmp_path / "one" / "run-receivers.h5") as a, h5py.File(tmp_path / "two" / "run-receivers.h5") as b:
+        values = a["receivers/values"][()]
+        assert np.abs(values[..., 6:]).max() > 0.1 and np.array_equal(values, b["receivers/values"][()])
+
+
 @pytest.mark.parametrize("halo", ["zfp-20", pytest.param("single", marks=pytest.mark.slow)])
 def test_overlaps_in_fewer_bytes(tmp_path, halo):
     """In double precision: half the bytes, and what that takes is told."""

@@ -32,6 +32,7 @@ from faultwave.run.collect import collected
 from faultwave.run.fd.band import check_band
 from faultwave.run.fd.fields import Window, disk_needed, volume_window
 from faultwave.run.fd.ground import check_relief, counted
+from faultwave.run.fd.incoming import check_plane_waves, heard
 from faultwave.run.fd.share import cut_up, share, shared_medium
 from faultwave.run.points import read_points
 from faultwave.sources.load import load_sources
@@ -64,6 +65,7 @@ class FdPlan:
     steps: int
     warnings: tuple[Problem, ...]
     window: Window | None = None  # of the volume's snapshots
+    material: Field | None = None  # as the case gives it
     shared: Shared | None = None  # where other processes have the rest of the grid
 
     @property
@@ -151,13 +153,15 @@ def make_plan(case: Case, world: World | None = None) -> FdPlan:
         problems.raise_errors()
     assert medium is not None
     check_relief(field, lower, upper, problems)
+    with collected(problems):
+        check_plane_waves(case, field, lower, upper, sides, problems)
     for text in limits_told(field):
         problems.warn("material", text)
     frequency = min(medium.slowest, 1e300) / (setting.points_per_wavelength * spacing)
     _check_resolution(case, medium, frequency, grid, problems)
     step, steps = _step(case, grid, medium, sides, problems)
     with collected(problems):
-        check_band(sources, min(frequency, setting.frequency or np.inf), step, case.end_time, problems)
+        check_band([*sources, *heard(case)], min(frequency, setting.frequency or np.inf), step, case.end_time, problems)
     problems.raise_errors()
     absorbing = setting.absorbing
     along = absorbing.along if absorbing.along is not None else stable_along(medium.fastest / medium.slowest)
@@ -170,7 +174,7 @@ def make_plan(case: Case, world: World | None = None) -> FdPlan:
     shared = share(case, scheme, medium, part, world) if part else None
     return FdPlan(
         case, law(case.law), scheme, lower, upper, medium, fitted, frequency, receivers, sources, material, steps,
-        problems.warnings, window, shared,
+        problems.warnings, window, field, shared,
     )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from faultwave import backends
 from faultwave.base.errors import Problem
 from faultwave.engines.fd.operator import Operator
-from faultwave.engines.fd.points import RECORDED, Sampler, Sources
+from faultwave.engines.fd.points import RECORDED, Sampler
 from faultwave.engines.fd.shared import SharedSampler
 from faultwave.engines.fd.stencils import VELOCITY
 from faultwave.observe.dataset import Dataset, energies_from_arrays, receivers_from_arrays
@@ -27,6 +27,7 @@ from faultwave.output.formats.energies_csv import write_energies
 from faultwave.output.formats.receivers_hdf5 import write_receivers
 from faultwave.run.asked import volume_fields
 from faultwave.run.fd.fields import Shots, triangles, volume_values
+from faultwave.run.fd.incoming import SourcesAndPlanes
 from faultwave.run.fd.plan import FdPlan
 from faultwave.run.fd.restart import Keeper, restore
 from faultwave.run.fd.share import observers
@@ -55,7 +56,11 @@ class FdSimulation(Session):
         self.gradients = setting is not None and (setting.rotation or setting.strain_rate)
         shared = plan.shared
         box = shared.part.box if shared else None
-        sources = Sources(scheme, plan.sources, plan.source_material[:, :2], plan.medium.coefficients, box)
+        assert plan.material is not None
+        sources = SourcesAndPlanes(
+            scheme, plan.sources, plan.source_material[:, :2], plan.medium.coefficients, box, plan.case, plan.material, plan.lower,
+            plan.upper,
+        )  # fmt: skip
         self.operator = Operator(
             scheme, plan.medium, plan.relaxation, sources, self._sampler(), numerics.backend, numerics.precision, numerics.threads,
             observers(plan.case, scheme, box or scheme.grid.box), shared,
