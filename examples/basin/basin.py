@@ -1,16 +1,21 @@
 """An earthquake of magnitude 6.5 beside a sedimentary basin: from a finite fault to a map of shaking.
 
-    python examples/basin/basin.py [FOLDER]
+    python examples/basin/basin.py [FOLDER] [--frequency HZ] [--inputs-only]
 
 writes the inputs into FOLDER (default: basin): a rupture in Standard Rupture Format and the case; runs it on the engine fd
-with attenuation, up to 1 Hz, and draws the maps. Everything about the earthquake is made up, nothing about the
+with attenuation, up to 1 Hz unless told otherwise, and draws the maps. With the inputs alone, the rest is
+
+    faultwave run basin/case.yaml --output basin/results
+    faultwave plot basin/results
+
+Everything about the earthquake is made up, nothing about the
 physics: a strike-slip fault of 24 by 12 km that breaks from its southern end at 2.8 km/s, with slip that is largest in two
 patches, and a basin 3 km deep, slow at the top, in layered rock.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +37,7 @@ projection: { crs: "EPSG:32611", origin: [-117.0, 34.0] }
 grid:
   lower: [-24 km, -24 km, -18 km]
   upper: [24 km, 24 km, 0]
-  frequency: 1 Hz
+  frequency: %(frequency)g Hz
   points_per_wavelength: 5
 attenuation: { reference: 1 Hz }
 material:
@@ -96,22 +101,33 @@ def rupture() -> str:
     return "\n".join(lines) + "\n"
 
 
-def write_inputs(folder: Path) -> Path:
-    """Write rupture.srf and case.yaml; returns the case."""
+def write_inputs(folder: Path, frequency: float = 1.0) -> Path:
+    """Write rupture.srf and case.yaml for waves up to ``frequency`` [Hz]; returns the case."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "rupture.srf").write_text(rupture())
-    (folder / "case.yaml").write_text(CASE % {"inside": INSIDE})
+    (folder / "case.yaml").write_text(CASE % {"inside": INSIDE, "frequency": frequency})
     return folder / "case.yaml"
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Write, run, draw."""
+    parser = argparse.ArgumentParser(description="An earthquake of magnitude 6.5 beside a sedimentary basin.")
+    parser.add_argument("folder", nargs="?", default="basin", type=Path)
+    parser.add_argument(
+        "--frequency", type=float, default=1.0, help="highest frequency in Hz; twice as much takes 16 times as long"
+    )
+    parser.add_argument("--inputs-only", action="store_true", help="write the case and the rupture, run nothing")
+    asked = parser.parse_args(arguments)
+    case = write_inputs(asked.folder, asked.frequency)
+    if asked.inputs_only:
+        print(case)
+        return
     from faultwave.plot import plot_run
     from faultwave.run import simulate
 
-    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "basin")
-    simulate(write_inputs(folder), output=folder / "results", force=True).run()
-    for picture in plot_run(folder / "results"):
+    results = asked.folder / "results"
+    simulate(case, output=results, force=True).run()
+    for picture in plot_run(results):
         print(picture)
 
 

@@ -107,7 +107,8 @@ def comm(
     threads: Annotated[int, typer.Option("--threads", min=1, help="Threads of each.")] = 1,
     progress: Annotated[str, typer.Option("--progress", help="polling or thread.")] = "polling",
     delay: Annotated[
-        float, typer.Option("--delay", min=0.0, help="Also with every message this late [s]: how much is hidden.")
+        float,
+        typer.Option("--delay", min=0.0, help="Also with every message this late in seconds: how much is hidden."),
     ] = 0.0,
     seconds: Seconds = 2.0,
     json: Json = None,

@@ -25,7 +25,9 @@ Precision = Annotated[str | None, typer.Option("--precision", help="double or si
 Backend = Annotated[
     str | None, typer.Option("--backend", help="Where kernels run: cpu, cuda, hip, opencl, numpy or auto.")
 ]
-Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Simulated time [s], or with a unit.")]
+Until = Annotated[
+    str | None, typer.Option("--until", metavar="TIME", help="Simulated time in seconds, or with a unit.")
+]
 Output = Annotated[Path | None, typer.Option("--output", metavar="DIR", help="Folder for everything written.")]
 Threads = Annotated[int | None, typer.Option("--threads", help="Threads; default all cores.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace the results of an earlier run in the folder.")]
@@ -33,7 +35,9 @@ Force = Annotated[bool, typer.Option("--force", help="Replace the results of an 
 
 Every = Annotated[
     str | None,
-    typer.Option("--checkpoint-every", metavar="TIME", help="Simulated time between checkpoints [s], or with a unit."),
+    typer.Option(
+        "--checkpoint-every", metavar="TIME", help="Simulated time between checkpoints in seconds, or with a unit."
+    ),
 ]
 
 
@@ -190,7 +194,7 @@ def plan(
         int | None, typer.Option("--nodes", min=1, max=8192, help="Also how it would scale up to so many nodes.")
     ] = None,
     tasks: Annotated[int, typer.Option("--tasks", min=1, help="Processes a node, of --threads threads.")] = 1,
-    latency: Annotated[float, typer.Option("--latency", min=0.0, help="Of a message between nodes [s].")] = 2e-6,
+    latency: Annotated[float, typer.Option("--latency", min=0.0, help="Of a message between nodes in seconds.")] = 2e-6,
     bandwidth: Annotated[float, typer.Option("--bandwidth", min=1.0, help="Of a node's network [bytes/s].")] = 1.2e10,
 ) -> None:
     """Show what a run would cost and resolve, without running it.

@@ -18,7 +18,9 @@ def sgt(
     ] = None,
     duration: Annotated[
         float | None,
-        typer.Option("--duration", help="Standard deviation of the forces' Gaussian [s]; default what is resolved."),
+        typer.Option(
+            "--duration", help="Standard deviation of the forces' Gaussian in seconds; default what is resolved."
+        ),
     ] = None,
     output: Annotated[Path, typer.Option("--output", metavar="DIR", help="Folder for the file; created.")] = Path("."),
     backend: Annotated[str | None, typer.Option("--backend", help="Replaces numerics.backend.")] = None,

@@ -44,8 +44,10 @@ def compare(
     group: Annotated[
         list[str] | None, typer.Option("--group", metavar="NAME=LIMIT", help="Another limit for one group; repeat.")
     ] = None,
-    rupture_time: Annotated[float, typer.Option("--rupture-time", help="Difference allowed [s].")] = 0.012,
-    until: Annotated[float | None, typer.Option("--until", metavar="TIME", help="Leave later times out [s].")] = None,
+    rupture_time: Annotated[float, typer.Option("--rupture-time", help="Difference allowed in seconds.")] = 0.012,
+    until: Annotated[
+        float | None, typer.Option("--until", metavar="TIME", help="Leave later times out in seconds.")
+    ] = None,
     json: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Also write the misfits here.")] = None,
 ) -> None:
     """Judge a run against a reference, ours or SeisSol's: receivers, fault receivers, energies.

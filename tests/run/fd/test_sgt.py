@@ -121,3 +121,23 @@ def test_xarray_reads_them_as_the_guide_says(tmp_path):
         expected = seismograms(read_maps(path), TENSORS)[0, 0]
         assert np.allclose(velocity.values, expected, rtol=1e-6, atol=1e-9 * np.abs(expected).max())
         assert np.abs(expected).max() > 0 and green.attrs["components"] == "xx yy zz xy yz xz"
+
+
+def test_what_does_not_fit_is_told(tmp_path, monkeypatch):
+    from types import SimpleNamespace
+
+    deck = tmp_path / "case.yaml"
+    deck.write_text(yaml.safe_dump(settings({}) | {"end_time": 0.3}))
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=100))
+    with pytest.raises(InputError, match=r"the file of strain needs .* GiB"):
+        save_green_tensors(str(deck), tmp_path / "out", None, None, print)
+    monkeypatch.setattr("faultwave.run.fd.sgt.main_memory", lambda: 1000.0)
+    with pytest.raises(InputError, match=r"strain at \d points needs about"):
+        green_tensors(str(deck))
+
+
+def test_a_run_that_is_too_short_says_so(tmp_path):
+    deck, said = tmp_path / "case.yaml", []
+    deck.write_text(yaml.safe_dump(settings({}) | {"end_time": 0.1}))
+    save_green_tensors(str(deck), tmp_path / "out", None, 0.1, said.append)
+    assert any("comes before the forces are strongest, at 0.6 s" in text for text in said)

@@ -336,16 +336,21 @@ def _place(
             problems.error(f"{name} at ({x})", f"lies {distance:.6g} m outside the box", f"a point in {box} m")
 
 
+def main_memory() -> float:
+    """Bytes of this machine's memory; infinite where it does not say."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (ValueError, OSError, AttributeError):
+        return float("inf")
+
+
 def _check_memory(case: Case, grid: Grid, world: World, problems: Problems) -> bool:
     """Whether the grid fits into memory."""
     attenuation, single = case.attenuation is not None, case.numerics.precision == "single"
     stored = bytes_a_point(attenuation, case.numerics.precision)
     first = len(coefficients(attenuation)) * (4 if single else 8)  # coefficients twice at the start
     needed = grid.box.points * (1.1 * stored + first) / world.size
-    try:
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (ValueError, OSError, AttributeError):
-        return True
+    memory = main_memory()
     if needed > memory:
         nz, ny, nx = grid.shape
         problems.error(

@@ -7,7 +7,10 @@ M_xx e_n,xx + ... + 2 M_xy e_n,xy + ... at the site, for the same function of ti
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +27,18 @@ from faultwave.engines.fd.points import MOMENT, Sources, StrainSampler, outside
 from faultwave.engines.fd.shared import SharedSampler
 from faultwave.observe.dataset import Dataset, Variable
 from faultwave.observe.series import SeriesRecorder
+from faultwave.output.atomic import atomic_path
 from faultwave.output.formats.maps_netcdf import write_maps
-from faultwave.run.fd.plan import FdPlan, make_plan
+from faultwave.run.fd.plan import FdPlan, main_memory, make_plan
 from faultwave.run.share import collect
 from faultwave.sources.point import PointSource
 from faultwave.sources.time_functions import time_function
 
 CHUNK = 64  # steps
 SHARP = 0.39  # standard deviation of the Gaussian times the resolved frequency, where its spectrum has fallen to 5 %
+WORKING = 3
+"""Copies of the strain of one force that are in memory at once."""
+CHUNK_BYTES = 1 << 22
 FORCE = 1e12  # [N], divided out again: numbers far from the smallest of single precision
 COMPONENTS = tuple(name[1:] for name in MOMENT)
 
@@ -51,36 +58,69 @@ def green_tensors(
     settings, problems = load_case(case, overrides)
     problems.raise_errors()
     assert settings is not None
-    plan = _plan(settings)
+    asked = _asked(settings, points, duration, delay)
+    _check_room(asked, len(asked.sites), None)
+    made = [(times, strain) for _, _, times, strain in _forces(asked, say)]
+    times = made[0][0]
+    whole = np.stack([strain for _, strain in made]).reshape(len(asked.sites), 3, *made[0][1].shape)
+    variables = _variables(asked, times) | {"strain": Variable(whole, DIMS, UNIT, TEXT)}
+    return Dataset("strain Green tensors", variables, _attrs(asked))
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is to be computed: forces at ``sites`` (m, 3), strain at ``points`` (n, 3), a Gaussian of width ``sigma`` [s]."""
+
+    plan: FdPlan
+    sites: np.ndarray
+    points: np.ndarray
+    sigma: float
+    delay: float
+    interval: float
+
+    @property
+    def samples(self) -> int:
+        """Of a component in time."""
+        return int(self.plan.case.end_time / self.interval + 1e-9) + 1
+
+
+def _asked(case: Case, points: np.ndarray | None, duration: float | None, delay: float) -> _Asked:
+    plan = _plan(case)
     if points is None:
         points = np.array([s.location for s in plan.sources], float).reshape(-1, 3)
     points = np.atleast_2d(np.asarray(points, float))
     sites = plan.receivers if plan.receivers is not None else np.zeros((0, 3))
-    _check(plan, points, sites)
-    sigma = duration or SHARP / plan.frequency
-    setting = settings.output.receivers
+    setting = case.output.receivers
     assert setting is not None
-    interval = setting.interval
-    found, times = [], np.zeros(0)
-    for number, site in enumerate(sites):
+    asked = _Asked(plan, sites, points, duration or SHARP / plan.frequency, delay, setting.interval)
+    _check(asked)
+    return asked
+
+
+def _forces(asked: _Asked, say: Callable[[str], None]) -> Iterator[tuple[int, int, np.ndarray, np.ndarray]]:
+    """Site, direction, times (nt,) and strain (points, component, nt) of one force after the other."""
+    for number, site in enumerate(asked.sites):
         for axis in range(3):
-            say(f"site {number + 1} of {len(sites)}, force along {'xyz'[axis]}")
-            times, strain = _run(plan, site, axis, points, sigma, delay, interval)
-            found.append(np.moveaxis(strain, 0, -1))  # point, component, time
-    whole = np.stack(found).reshape(len(sites), 3, *found[0].shape)
-    variables = {
+            say(f"site {number + 1} of {len(asked.sites)}, force along {'xyz'[axis]}")
+            times, strain = _run(asked.plan, site, axis, asked.points, asked.sigma, asked.delay, asked.interval)
+            yield number, axis, times, np.moveaxis(strain, 0, -1)
+
+
+DIMS = ("site", "force", "point", "component", "time")
+UNIT, TEXT = "1/(N s)", "strain, components " + " ".join(COMPONENTS)
+
+
+def _variables(asked: _Asked, times: np.ndarray) -> dict[str, Variable]:
+    return {
         "time": Variable(times, ("time",), "s", "time"),
-        "strain": Variable(
-            whole,
-            ("site", "force", "point", "component", "time"),
-            "1/(N s)",
-            "strain, components " + " ".join(COMPONENTS),
-        ),
-        "site_location": Variable(sites, ("site", "axis"), "m", "where forces along x, y, z act"),
-        "point_location": Variable(points, ("point", "axis"), "m", "where strain was seen"),
+        "site_location": Variable(asked.sites, ("site", "axis"), "m", "where forces along x, y, z act"),
+        "point_location": Variable(asked.points, ("point", "axis"), "m", "where strain was seen"),
     }
-    attrs = {"components": " ".join(COMPONENTS), "duration": sigma, "centre": 6 * sigma + delay, "interval": interval}
-    return Dataset("strain Green tensors", variables, attrs)
+
+
+def _attrs(asked: _Asked) -> dict[str, Any]:
+    centre = 6 * asked.sigma + asked.delay
+    return {"components": " ".join(COMPONENTS), "duration": asked.sigma, "centre": centre, "interval": asked.interval}
 
 
 def _plan(case: Case) -> FdPlan:
@@ -95,17 +135,34 @@ def _plan(case: Case) -> FdPlan:
     return plan
 
 
-def _check(plan: FdPlan, points: np.ndarray, sites: np.ndarray) -> None:
-    problems = Problems()
+def _check(asked: _Asked) -> None:
+    problems, plan, points = Problems(), asked.plan, asked.points
     if not len(points):
         problems.error("sources", "there are none, so no points to see strain at", "sources, or points")
-    if not len(sites):
+    if not len(asked.sites):
         problems.error("output.receivers", "there are none, so no sites where forces act")
     if len(points):
         for i, distance in enumerate(outside(plan.scheme.grid, plan.lower, plan.upper, points)):
             if distance > 0:
                 where = ", ".join(f"{x:g}" for x in points[i])
                 problems.error(f"point {i + 1} at ({where})", f"lies {distance:.6g} m outside the box")
+    problems.raise_errors()
+
+
+def _check_room(asked: _Asked, held: int, folder: Path | None) -> None:
+    """Raise InputError where memory does not hold the strain of one force and of ``held`` sites, or a disk not the file."""
+    problems, numbers = Problems(), len(asked.points) * len(COMPONENTS)
+    one = WORKING * 8.0 * (asked.plan.steps + 1) * numbers / asked.plan.world.size
+    memory = one + 8.0 * 3 * held * numbers * asked.samples
+    if memory > (there := main_memory()):
+        what = f"strain at {len(asked.points):,} points needs about {memory / 2**30:.3g} GiB, this machine has {there / 2**30:.3g}"
+        problems.error("points", what, advice="Give fewer points at a time, or more processes.")
+    file = 4.0 * 3 * len(asked.sites) * numbers * asked.samples
+    if folder is not None and file > (free := shutil.disk_usage(folder).free):
+        what = f"the file of strain needs {file / 2**30:.3g} GiB, {folder} has {free / 2**30:.3g} free"
+        problems.error(
+            "output", what, advice="Give fewer points, a longer output.receivers.interval or another folder."
+        )
     problems.raise_errors()
 
 
@@ -158,7 +215,7 @@ def seismograms(green: Dataset, moments: np.ndarray, rates: np.ndarray | None = 
     """Velocities (sites, 3, nt) at the sites for tensors ``moments`` (points, 6) [N m], order xx yy zz xy yz xz.
 
     ``rates`` (points, nt): moment rates of unit integral [1/s] at the interval of the tensors; the result is what a simulation gives,
-    smoothed by the Gaussian of the tensors. Without, every point radiates that Gaussian itself.
+    smoothed by the Gaussian of the tensors and later by its ``centre``. Without, every point radiates that Gaussian itself.
     """
     twice = np.array([1.0, 1.0, 1.0, 2.0, 2.0, 2.0])
     strain = green["strain"].astype(float)
@@ -185,5 +242,37 @@ def save_green_tensors(
     settings, problems = load_case(case, overrides)
     problems.raise_errors()
     assert settings is not None
-    found, path = green_tensors(settings, places, duration, say), output / f"{settings.output.prefix}-sgt.nc"
-    return write_maps(path, found) if world().first else path
+    asked = _asked(settings, places, duration, 0.0)
+    _check_room(asked, 0, output)
+    centre = _attrs(asked)["centre"]
+    if centre >= settings.end_time:
+        say(
+            f"warning: end_time, {settings.end_time:g} s, comes before the forces are strongest, at {centre:.4g} s: add that to it"
+        )
+    path = output / f"{settings.output.prefix}-sgt.nc"
+    with ExitStack() as stack:
+        file: Any = None
+        for site, axis, times, strain in _forces(asked, say):
+            if not world().first:
+                continue
+            if file is None:
+                file = stack.enter_context(_opened(path, asked, times))
+            file["strain"][site, axis] = strain
+    return path
+
+
+@contextmanager
+def _opened(path: Path, asked: _Asked, times: np.ndarray) -> Iterator[Any]:
+    """The file, to be filled force by force: what is in memory does not grow with the number of sites."""
+    import netCDF4
+
+    with atomic_path(path) as temporary:
+        write_maps(temporary, Dataset("strain Green tensors", _variables(asked, times), _attrs(asked)))
+        with netCDF4.Dataset(temporary, "a") as file:
+            file.createDimension("force", 3)
+            file.createDimension("component", len(COMPONENTS))
+            sizes = (len(asked.sites), 3, len(asked.points), len(COMPONENTS), len(times))
+            chunk = max(1, min(sizes[2], CHUNK_BYTES // (4 * sizes[3] * sizes[4])))
+            made = file.createVariable("strain", "f4", DIMS, zlib=True, chunksizes=(1, 1, chunk, *sizes[3:]))
+            made.units, made.long_name = UNIT, TEXT
+            yield file
