@@ -45,3 +45,19 @@ def test_picture_with_a_fault(tmp_path):
         with Image.open(plot_intensity(source, np.zeros((0, 2)), tmp_path / "a.png")) as picture:
             drawn.append(np.asarray(picture.convert("RGB")).copy())
     assert drawn[0].shape == drawn[1].shape and (drawn[0] != drawn[1]).any()
+
+
+def test_picture_with_degrees(tmp_path):
+    """Meridians and parallels of a turned box are on the map of intensity, and what the marks are is said."""
+    plain = maps()
+    x, y = np.meshgrid(plain["x"], plain["y"])
+    degrees = {"longitude": -117 + 1e-5 * (x + 0.3 * y), "latitude": 34 + 1e-5 * (y - 0.3 * x)}
+    known = {n: Variable(v, ("y", "x"), "degree", n) for n, v in degrees.items()}
+    drawn = []
+    for variables in (plain.variables, plain.variables | known):
+        source = write_maps(tmp_path / "a.nc", Dataset("maps", variables, {"end_time": 3.0}))
+        with Image.open(plot_intensity(source, np.array([[3.0, 4.0]]), tmp_path / "a.png")) as picture:
+            drawn.append(np.asarray(picture.convert("L")).astype(int))
+    height, width = drawn[0].shape
+    changed = np.abs(drawn[0] - drawn[1]) > 60
+    assert changed[: height // 2, : width // 2].sum() > 200 and not changed[height // 2 :].any()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from matplotlib.colors import BoundaryNorm, ListedColormap, LogNorm, Normalize
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.patheffects import Normal, Stroke
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 from scipy.spatial import ConvexHull
 
 from faultwave.observe.dataset import Dataset
@@ -41,8 +43,9 @@ def plot_intensity(source: Path, stations: np.ndarray, path: Path) -> Path:
     fig = style.figure(height=2 * (2.75 * shape + 0.45))
     axes = style.mosaic(fig, 2, 2, sharex=True, sharey=True)
     _mercalli(axes[0, 0], maps, x, y)
+    _graticule(axes[0, 0], maps, x, y)
     if len(stations):
-        axes[0, 0].plot(*stations.T, "^", ms=4, mfc="white", mec=style.INK, mew=0.6, ls="none")
+        axes[0, 0].plot(*stations.T, "^", ms=4, mfc="white", mec=style.INK, mew=0.6, ls="none", label="receivers")
     _logarithmic(axes[0, 1], x, y, 100 * maps["PGV"], "peak ground velocity [cm/s]", "magma_r")
     spectra = [name for name in maps.variables if name.startswith("SA_")]
     name = min(spectra, key=lambda n: abs(float(n[3:-1]) - 1.0)) if spectra else "PGA"
@@ -59,6 +62,9 @@ def plot_intensity(source: Path, stations: np.ndarray, path: Path) -> Path:
         title.append(f"waves up to {float(maps.attrs['resolved_frequency']):.2g} Hz")
     if title:
         fig.suptitle(", ".join(title), x=0.01, ha="left")
+    marks = axes[0, 0].get_legend_handles_labels()
+    if marks[0]:
+        fig.legend(*marks, loc="upper right", ncols=len(marks[0]), frameon=False, borderaxespad=0.1, handletextpad=0.3)
     for ax in axes[1]:
         ax.set_xlabel("x [km]")
     for ax in axes[:, 0]:
@@ -106,9 +112,49 @@ def _earthquake(ax: Axes, maps: Dataset) -> None:
         else:  # a vertical fault is a line on the map
             along = (at - centre) @ axes[0]
             outline = at[[int(along.argmin()), int(along.argmax())]]
-        for width, colour in ((2.4, "white"), (1.2, style.INK)):
-            ax.plot(*outline.T, color=colour, lw=width, solid_capstyle="round")
-    ax.plot(*at[0], "*", ms=9, mfc="white", mec=style.INK, mew=0.7)
+        for width, colour, label in ((2.4, "white", None), (1.2, style.INK, "fault")):
+            ax.plot(*outline.T, color=colour, lw=width, solid_capstyle="round", label=label)
+    ax.plot(
+        *at[0],
+        "*",
+        ms=9,
+        mfc="white",
+        mec=style.INK,
+        mew=0.7,
+        ls="none",
+        label="where it begins" if len(at) > 1 else "source",
+    )
+
+
+def _graticule(ax: Axes, maps: Dataset, x: np.ndarray, y: np.ndarray) -> None:
+    """Meridians and parallels, where the maps have longitudes and latitudes."""
+    text: dict[str, Any] = {
+        "fontsize": "x-small",
+        "textcoords": "offset points",
+        "path_effects": [Stroke(linewidth=1.5, foreground="white"), Normal()],
+    }
+    for name, ends in (("longitude", "EW"), ("latitude", "NS")):
+        if name not in maps:
+            return
+        degrees = maps[name]
+        low, high = float(degrees.min()), float(degrees.max())
+        levels = [float(v) for v in MaxNLocator(4, steps=[1, 2, 5, 10]).tick_values(low, high) if low < v < high]
+        if levels:
+            ax.contour(x, y, degrees, levels, colors=style.INK, linewidths=0.5, linestyles=":")
+        edge = degrees[0] if name == "longitude" else degrees[:, 0]
+        order = np.argsort(edge)
+        for v in levels:
+            if edge.min() < v < edge.max():
+                at = float(np.interp(v, edge[order], (x if name == "longitude" else y)[order]))
+                place = (at, y[0]) if name == "longitude" else (x[0], at)
+                side = -1 if name == "longitude" and at > 0.2 * x[0] + 0.8 * x[-1] else 1  # away from the edge
+                ax.annotate(
+                    f"{abs(v):.6g}°{ends[v < 0]}",
+                    place,
+                    xytext=(2 * side, 2),
+                    ha="right" if side < 0 else "left",
+                    **text,
+                )
 
 
 def _image(ax: Axes, x: np.ndarray, y: np.ndarray, values: np.ndarray, norm: Normalize, cmap: str) -> QuadMesh:
