@@ -39,7 +39,7 @@ def test_a_hundred_steps(case: str, name: str, tmp_path: Path) -> None:
     want, found = (state(deck, backend, tmp_path) for backend in ("cpu", name))
     for key, values in want.items():
         size = np.abs(values).max(tuple(range(values.ndim - 1)))  # of each quantity
-        assert (size > 0).sum() >= min(3, len(size)), key
+        assert key == "stress" or (size > 0).sum() >= min(3, len(size)), key  # imposed slip knows no stress
         error = np.abs(found[key] - values).max(tuple(range(values.ndim - 1)))
         worst = (error / np.maximum(size, 1e-300)).max()
         assert worst < LIMITS[case], f"{key}: {worst:.2e} in column {(error / np.maximum(size, 1e-300)).argmax()}"
