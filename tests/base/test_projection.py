@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from faultwave.base.errors import InputError
-from faultwave.base.projection import Projection, geographic_tensor, voigt
+from faultwave.base.errors import InputError, Problems
+from faultwave.base.projection import Projection, check_lengths, geographic_tensor, voigt
 
 
 @pytest.mark.parametrize("azimuth", [0.0, 40.0])
@@ -40,3 +40,54 @@ def test_tensors_turn_with_north():
 def test_what_is_no_projection(crs, words):
     with pytest.raises(InputError, match=words):
         Projection(crs)
+
+
+@pytest.mark.parametrize(
+    ("crs", "words"),
+    [
+        ("EPSG:2225", "counts in US survey foot, not in metres"),
+        ("+proj=utm +zone=11 +units=km", "counts in kilometre, not in metres"),
+        ("+proj=utm +zone=11 +units=ft +towgs84=0,0,0", "counts in foot"),
+        ("EPSG:2053", "point west and south"),
+        ("EPSG:5513", "point south and west"),
+    ],
+)
+def test_maps_count_metres_east_and_north(crs, words):
+    with pytest.raises(InputError, match=words):
+        Projection(crs)
+
+
+@pytest.mark.parametrize(
+    "crs", ["EPSG:2193", "EPSG:5514", "EPSG:3413", "+proj=tmerc +lat_0=34 +lon_0=-118", "EPSG:2056"]
+)
+def test_other_orders_of_axes_and_poles_stand(crs):
+    Projection(crs)
+
+
+@pytest.mark.parametrize("origin", [(100.0, 34.0), (34.0, -117.0), (-60.0, 34.0)])
+def test_origin_of_another_zone(origin):
+    with pytest.raises(InputError, match=r"longitude -120 to -114, latitude 0 to 84|outside of the projection"):
+        Projection("EPSG:32611", origin)
+
+
+def test_definitions_without_an_area_are_warned():
+    problems = Problems()
+    check_lengths(Projection("+proj=utm +zone=11", (100.0, 34.0)), np.zeros(2), np.full(2, 1e4), problems)
+    assert [w.where for w in problems.warnings] == ["projection"]
+
+
+def test_neighbours_of_a_zone_stand():
+    Projection("EPSG:32611", (-122.0, 34.0))
+    Projection("EPSG:32660", (-179.9, 10.0))
+    Projection("EPSG:32660", (540.1, 10.0))
+
+
+def test_lengths_of_a_map():
+    warned = []
+    for crs in ("EPSG:3857", "EPSG:32611"):
+        p, problems = Projection(crs, (-117.0, 34.0), 30.0), Problems()
+        scale = p.scale(np.array([[0.0, 0.0]]))
+        assert scale == pytest.approx(1.2077 if crs == "EPSG:3857" else 0.9996, rel=3e-3)
+        check_lengths(p, np.zeros(3), np.array([5e4, 5e4, 0.0]), problems)
+        warned.append([w.what for w in problems.warnings])
+    assert not warned[1] and len(warned[0]) == 1 and "1.21" in warned[0][0] and "(east)" in warned[0][0]

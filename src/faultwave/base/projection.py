@@ -9,14 +9,20 @@ import numpy as np
 from faultwave.base.errors import InputError, Problem, Problems
 
 NEEDED = "Give projection: {crs: ..., origin: [longitude, latitude]}."
+PACE = 100.0  # [m], over which lengths on the map are compared
+DISTORTED = 0.01
+"""Relative error of lengths on the map from which a case is warned."""
+FAR_OUTSIDE, ABSURD = 0.1, 1.0
+"""Relative error of lengths at an origin outside of the projection's area, and anywhere, that are mistakes."""
 
 
 class Projection:
     """A map projection, the local origin and the direction of the local y axis.
 
-    ``crs``: anything the PROJ library understands ('EPSG:32611', '+proj=utm +zone=11'); its unit must be metres.
-    ``origin`` (longitude, latitude) [deg] is where x = y = 0, None: where the projection's own coordinates are zero.
-    ``azimuth`` [deg]: of the y axis, clockwise from the projection's north. Raises InputError for what PROJ refuses.
+    ``crs``: anything the PROJ library understands ('EPSG:32611', '+proj=utm +zone=11'); its unit must be metres, its axes must
+    point east and north. ``origin`` (longitude, latitude) [deg] is where x = y = 0, None: where the projection's own coordinates
+    are zero. ``azimuth`` [deg]: of the y axis, clockwise from the projection's north. Raises InputError for what PROJ refuses, for
+    other units and axes, and for an origin far outside of where the projection holds.
     """
 
     def __init__(
@@ -31,10 +37,13 @@ class Projection:
             raise InputError(Problem(f"{where}.crs", f"'{crs}' is no projection: {error}", "e.g. EPSG:32611")) from None
         if not self.crs.is_projected:
             raise InputError(Problem(f"{where}.crs", f"'{crs}' has no metres", "a projected system, e.g. EPSG:32611"))
+        _check_axes(self.crs, crs, where)
         self.azimuth = float(np.radians(azimuth))
         self._shift = np.array(self._transform.transform(*origin) if origin else (0.0, 0.0))
         if not np.isfinite(self._shift).all():
             raise InputError(Problem(f"{where}.origin", f"{origin} lies outside of the projection"))
+        if origin:
+            self._check_origin(crs, origin, f"{where}.origin")
 
     def to_local(self, longitude: Any, latitude: Any) -> np.ndarray:
         """(n, 2) local x, y [m] of degrees (n,)."""
@@ -51,6 +60,31 @@ class Projection:
         x, y = np.asarray(xy, float).reshape(-1, 2).T
         turn = self._turn()  # spelled out: a product of matrices may round differently with the number of points
         return np.stack([x * turn[0, 0] + y * turn[1, 0], x * turn[0, 1] + y * turn[1, 1]], 1) + self._shift
+
+    def scale(self, xy: np.ndarray) -> np.ndarray:
+        """(n, 2) lengths on the map over lengths on Earth, eastwards and northwards, at local x, y (n, 2) [m]; nan beyond the map."""
+        longitude, latitude = self.to_geographic(xy).T
+        longitude, latitude = (np.where(np.isfinite(a), a, np.nan) for a in (longitude, latitude))
+        here, found = self.to_local(longitude, latitude), []
+        for azimuth in (90.0, 0.0):
+            lon, lat, _ = self.crs.get_geod().fwd(
+                longitude, latitude, np.full(len(here), azimuth), np.full(len(here), PACE)
+            )
+            found.append(np.linalg.norm(self.to_local(lon, lat) - here, axis=1) / PACE)
+        return np.stack(found, 1)
+
+    def _check_origin(self, crs: str, origin: tuple[float, float], where: str) -> None:
+        area, off = self.crs.area_of_use, float(np.abs(self.scale(np.zeros((1, 2))) - 1.0).max())
+        outside = area is not None and not (
+            area.south <= origin[1] <= area.north and _between(origin[0], area.west, area.east)
+        )
+        if off <= (FAR_OUTSIDE if outside else ABSURD):
+            return
+        made_for = (
+            f"longitude {area.west:g} to {area.east:g}, latitude {area.south:g} to {area.north:g}" if outside else ""
+        )
+        what = f"at {origin} the map of '{crs}' does not have the lengths of Earth"
+        raise InputError(Problem(where, what, made_for, "Choose the projection of that place; longitude comes first."))
 
     def north(self, longitude: float, latitude: float) -> np.ndarray:
         """(2,) unit vector of true north in local x, y: the meridian's direction in the projection."""
@@ -86,6 +120,45 @@ class Projection:
         """Number of the projection in the EPSG register, if it has one."""
         code = self.crs.to_epsg()
         return int(code) if code else None
+
+
+def _check_axes(crs: Any, name: str, where: str) -> None:
+    """Raise InputError unless the map counts in metres, eastwards and northwards (or around a pole)."""
+    axes = (crs.source_crs if crs.is_bound else crs).axis_info[:2]
+    for axis in axes:
+        if abs(axis.unit_conversion_factor - 1.0) > 1e-12:
+            what = f"'{name}' counts in {axis.unit_name}, not in metres"
+            raise InputError(Problem(f"{where}.crs", what, "a system in metres, e.g. EPSG:32611"))
+    if any(axis.direction == "west" for axis in axes):
+        what = f"axes of '{name}' point {' and '.join(axis.direction for axis in axes)}"
+        raise InputError(Problem(f"{where}.crs", what, "axes that point east and north"))
+
+
+def _between(longitude: float, west: float, east: float) -> bool:
+    """Whether a longitude lies between two, whatever turns it is away."""
+    return (longitude - west) % 360.0 <= (east - west) % 360.0 or east - west >= 360.0
+
+
+def check_lengths(projection: Projection, lower: np.ndarray, upper: np.ndarray, problems: Problems) -> None:
+    """A warning where the map stretches or shrinks lengths within a case's box: x, y, speeds and distances are those of the map."""
+    x, y = np.meshgrid(np.linspace(lower[0], upper[0], 3), np.linspace(lower[1], upper[1], 3))
+    xy = np.stack([x.ravel(), y.ravel()], 1)
+    scale = projection.scale(xy)
+    off = np.where(np.isfinite(scale), np.abs(scale - 1.0), np.inf).max(1)
+    worst = int(off.argmax())
+    if off[worst] <= DISTORTED:
+        return
+    x0, y0 = xy[worst]
+    if not np.isfinite(off[worst]):
+        problems.warn("projection", f"the map ends before x = {x0:g}, y = {y0:g} m of the box")
+        return
+    east, north = scale[worst]
+    problems.warn(
+        "projection",
+        f"lengths on this map are {east:.4g} (east) and {north:.4g} (north) times those on Earth at x = {x0:g}, y = {y0:g} m",
+        f"within {100 * DISTORTED:g} %",
+        "Waves travel on the map: choose a projection made for this place, e.g. its UTM zone.",
+    )
 
 
 def needed(projection: Projection | None, where: str) -> Projection:

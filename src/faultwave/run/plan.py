@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from faultwave.base.errors import Problem, Problems, suggest
+from faultwave.base.projection import check_lengths
 from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.domain import tets
@@ -24,7 +25,7 @@ from faultwave.run.initial import check_initial
 from faultwave.run.integrators import check_integrator
 from faultwave.run.layers import check_outside, layer_damping, tell_damped
 from faultwave.run.pieces import Whole
-from faultwave.run.points import Points, place_fault_receivers, place_receivers
+from faultwave.run.points import Points, place_fault_receivers, place_receivers, projected
 from faultwave.run.ports import plan_ports
 from faultwave.run.surfaces import Surface, plan_flux
 from faultwave.sources.load import load_sources
@@ -145,6 +146,11 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: Whole | None = N
     if fault is not None or case.fault is None or whole.elsewhere:  # a fault that could not be planned has said so
         with collected(problems):
             fault_receivers = place_fault_receivers(case.output.fault_receivers, fault, whole)
+    if case.projection is not None:
+        with collected(problems):
+            check_lengths(
+                projected(case.projection, "projection"), mesh.vertices.min(0), mesh.vertices.max(0), problems
+            )
     sources: tuple[PointSource, ...] = ()
     with collected(problems):
         sources = (*load_sources(case.sources, projection=case.projection), *drives.points)

@@ -167,3 +167,19 @@ def test_location_or_geographic():
     ]
     made, found = load_case(settings)
     assert made is None and "geographic does nothing with kind awp" in str(found.errors[0])
+
+
+@pytest.mark.parametrize("engine", ["fd", "dg"])
+def test_maps_whose_lengths_are_not_those_of_earth(engine):
+    settings = case(engine=engine, projection={"crs": "EPSG:3857", "origin": [-117.9, 34.2]})
+    if engine == "dg":
+        box = {"shape": "box", "cells": [2, 2, 2], "lower": [0, 0, -1500], "upper": [1500, 1600, 0]}
+        settings["mesh"] = {"generate": {**box, "boundaries": {"z+": "free-surface"}}}
+    made, found = load_case(settings)
+    assert made is not None, found.items
+    (warned,) = (w for w in check(made).warnings if w.where == "projection")
+    assert "1.208 (east) and 1.214 (north) times those on Earth" in warned.what
+    settings["projection"] = {"crs": "EPSG:2225", "origin": [-122.0, 41.0]}
+    made, found = load_case(settings)
+    assert made is not None, found.items
+    assert [e.what for e in check(made).errors] == ["'EPSG:2225' counts in US survey foot, not in metres"]

@@ -12,7 +12,7 @@ import numpy as np
 
 from faultwave import backends
 from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.base.projection import Projection
+from faultwave.base.projection import Projection, check_lengths
 from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.engines.fd.absorbing import Absorber, stable_along
@@ -96,7 +96,7 @@ def make_plan(case: Case, world: World | None = None) -> FdPlan:
     with collected(problems):
         field = load_field(case.material, "material", projection=case.projection)
         _check_parameters(case, field)
-    _surface(case, sides, problems)
+    _surface(case, sides, lower, upper, problems)
     receivers = None
     with collected(problems):
         receivers = read_points(case.output.receivers, case.projection) if case.output.receivers else None
@@ -232,7 +232,7 @@ def _sides(case: Case, problems: Problems) -> dict[str, SideKind]:
     return result
 
 
-def _surface(case: Case, sides: dict[str, SideKind], problems: Problems) -> None:
+def _surface(case: Case, sides: dict[str, SideKind], lower: np.ndarray, upper: np.ndarray, problems: Problems) -> None:
     """Outputs of the surface need one; formats of maps need a projection that they can name."""
     out = case.output
     for name, setting in (("surface", out.surface), ("intensity", out.intensity)):
@@ -245,6 +245,7 @@ def _surface(case: Case, sides: dict[str, SideKind], problems: Problems) -> None
     if case.projection is not None:
         with collected(problems):
             projection = Projection(case.projection.crs, case.projection.origin, case.projection.azimuth)
+            check_lengths(projection, lower, upper, problems)
     if out.intensity is None:
         return
     if len(set(out.intensity.periods)) != len(out.intensity.periods):
