@@ -55,6 +55,14 @@ class Projection:
         flat = self.to_map(xy)
         return np.stack(self._transform.transform(flat[:, 0], flat[:, 1], direction="INVERSE"), 1)
 
+    def to_continuous(self, xy: np.ndarray) -> np.ndarray:
+        """(n, 2) longitude and latitude [deg] of local x, y [m], longitudes within 180 degrees of that of the local origin: those of a
+        region on the 180th meridian go on."""
+        lonlat, middle = self.to_geographic(xy), self.to_geographic(np.zeros((1, 2)))[0, 0]
+        if np.isfinite(middle):
+            lonlat[:, 0] = middle + (lonlat[:, 0] - middle + 180.0) % 360.0 - 180.0
+        return lonlat
+
     def to_map(self, xy: np.ndarray) -> np.ndarray:
         """(n, 2) coordinates of the projection [m]."""
         x, y = np.asarray(xy, float).reshape(-1, 2).T
@@ -65,16 +73,16 @@ class Projection:
         """(n, 2) lengths on the map over lengths on Earth, eastwards and northwards, at local x, y (n, 2) [m]; nan beyond the map."""
         longitude, latitude = self.to_geographic(xy).T
         longitude, latitude = (np.where(np.isfinite(a), a, np.nan) for a in (longitude, latitude))
+        geod: Any = self.crs.get_geod()
         here, found = self.to_local(longitude, latitude), []
         for azimuth in (90.0, 0.0):
-            lon, lat, _ = self.crs.get_geod().fwd(
-                longitude, latitude, np.full(len(here), azimuth), np.full(len(here), PACE)
-            )
+            lon, lat, _ = geod.fwd(longitude, latitude, np.full(len(here), azimuth), np.full(len(here), PACE))
             found.append(np.linalg.norm(self.to_local(lon, lat) - here, axis=1) / PACE)
         return np.stack(found, 1)
 
     def _check_origin(self, crs: str, origin: tuple[float, float], where: str) -> None:
-        area, off = self.crs.area_of_use, float(np.abs(self.scale(np.zeros((1, 2))) - 1.0).max())
+        area: Any = self.crs.area_of_use
+        off = float(np.abs(self.scale(np.zeros((1, 2))) - 1.0).max())
         outside = area is not None and not (
             area.south <= origin[1] <= area.north and _between(origin[0], area.west, area.east)
         )

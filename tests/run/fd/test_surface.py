@@ -194,6 +194,46 @@ def test_shakemap_grid(run):
     assert near[2] == pytest.approx(float(instrumental_intensity(near[4:5] / 100)[0]), rel=1e-3)
 
 
+def test_shakemap_counts_in_percent_of_gravity(run):
+    """1 %g is 0.0980665 m/s^2; values are the maps' at the same longitude and latitude."""
+    from faultwave.base.projection import Projection
+
+    sim, folder, _ = run
+    text = ElementTree.parse(folder / "run-grid.xml").getroot().find(f"{SHAKEMAP}grid_data").text
+    rows = np.array(text.split(), float).reshape(-1, 6)
+    rows = rows[np.isfinite(rows[:, 4])]
+    maps = sim.intensity
+    xy = Projection("EPSG:32611", (-117.3, 34.2), 20.0).to_local(rows[:, 0], rows[:, 1])
+    near = [np.abs(maps[a][None] - xy[:, k, None]).argmin(1) for k, a in ((1, "y"), (0, "x"))]
+    for column, name, unit in ((3, "PGA", 0.0980665), (4, "PGV", 0.01), (5, "SA_0.5s", 0.0980665)):
+        ratio = rows[:, column] * unit / maps[name][tuple(near)]
+        assert np.median(ratio) == pytest.approx(1.0, abs=0.02), name
+
+
+def test_maps_go_on_beyond_the_180th_meridian(tmp_path):
+    """One region, not two at the ends of the world."""
+    made = case(
+        end_time=0.05, projection={"crs": "EPSG:32660", "origin": [180.0, 34.0]}, output__intensity={"formats": ["shakemap"]},
+        output__surface={"interval": 1.0}, grid__lower=[-700, -800, -1500], grid__upper=[800, 800, 0],
+        sources=[{"kind": "force", "location": [100, 0, -500], "force": [0, 0, 1e12],
+                  "time_function": {"kind": "ricker", "duration": 0.5}}],
+        output__receivers={"points": [[0, 0, 0]], "interval": 0.01},
+    )  # fmt: skip
+    simulate(made, output=tmp_path / "out").run()
+    root = ElementTree.parse(tmp_path / "out/run-grid.xml").getroot()
+    spec = root.find(f"{SHAKEMAP}grid_specification")
+    assert 179.99 < float(spec.get("lon_min")) < 180 < float(spec.get("lon_max")) < 180.01
+    assert float(spec.get("lon_min")) < float(root.find(f"{SHAKEMAP}event").get("lon")) < float(spec.get("lon_max"))
+    rows = np.array(root.find(f"{SHAKEMAP}grid_data").text.split(), float).reshape(
+        int(spec.get("nlat")), int(spec.get("nlon")), -1
+    )
+    assert np.isfinite(rows[..., 4]).mean() > 0.8
+    for found in (read_maps(tmp_path / "out/run-intensity.nc")["longitude"], rows[..., 0]):
+        assert np.ptp(found) < 0.02 and (np.diff(found, axis=1) > 0).all()
+    with netCDF4.Dataset(tmp_path / "out/run-surface.vtkhdf") as file:
+        assert np.ptp(file["longitude"][:]) < 0.02
+
+
 def test_attributes_that_readers_of_shakemap_need(run):
     """Those that ShakeMap's own reader converts to numbers and times, in its order of rows and steps."""
     _, folder, _ = run
@@ -234,6 +274,9 @@ def test_attributes_that_readers_of_shakemap_need(run):
         (10.0, "PSA10p0"),
         (0.25, "PSA0p25"),
         (0.05, "PSA0p05"),
+        (0.2, "PSA02"),
+        (12.0, "PSA12p0"),
+        (0.00001, "PSA0p00001"),
     ],
 )
 def test_names_of_spectral_accelerations(period, name):
@@ -261,6 +304,7 @@ def test_intensity_of_worden():
         ({"output__surface": {"interval": 1, "refinement": 1}}, "a grid is not refined"),
         ({"output__surface": {"interval": 1, "every": 2}, "output__xdmf": True}, "holds the whole surface only"),
         ({"output__intensity": {"periods": [1.0, 1.0]}}, "a period stands twice"),
+        ({"output__intensity": {"periods": [0.5, 1.0000001, 1.0]}}, "a period stands twice"),
     ],
 )
 def test_told_before_the_run(changes, words):

@@ -33,8 +33,7 @@ def spectral_name(period: float) -> str:
     tenths = round(10 * period)
     if 1 <= tenths <= 99 and abs(10 * period - tenths) < 1e-6:
         return f"PSA{tenths:02d}"
-    text = f"{period:g}"
-    return "PSA" + (text if "." in text else text + ".0").replace(".", "p")
+    return "PSA" + np.format_float_positional(period, trim="0").replace(".", "p")
 
 
 def write_shakemap(path: str | Path, maps: Dataset, to_local: Callable[[np.ndarray, np.ndarray], np.ndarray], corners: np.ndarray,

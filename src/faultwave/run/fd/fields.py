@@ -55,7 +55,7 @@ def degrees(lattice: Lattice, projection: Projection | None) -> dict[str, np.nda
     if projection is None:
         return {}
     x, y = lattice.nodes("x"), lattice.nodes("y")
-    found = projection.to_geographic(np.stack(np.meshgrid(x, y), -1).reshape(-1, 2))
+    found = projection.to_continuous(np.stack(np.meshgrid(x, y), -1).reshape(-1, 2))
     return {n: found[:, k].reshape(len(y), len(x)) for k, n in enumerate(("longitude", "latitude"))}
 
 

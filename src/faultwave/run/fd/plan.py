@@ -248,8 +248,9 @@ def _surface(case: Case, sides: dict[str, SideKind], lower: np.ndarray, upper: n
             check_lengths(projection, lower, upper, problems)
     if out.intensity is None:
         return
-    if len(set(out.intensity.periods)) != len(out.intensity.periods):
-        problems.error("output.intensity.periods", "a period stands twice")
+    periods = out.intensity.periods
+    if len({f"{p:g}" for p in periods}) != len(periods):  # as the maps are called
+        problems.error("output.intensity.periods", "a period stands twice, to the six digits of the maps' names")
     wanted = [f for f in out.intensity.formats if f != "netcdf"]
     if wanted and case.projection is None:
         problems.error(

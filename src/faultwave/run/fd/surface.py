@@ -133,7 +133,7 @@ class IntensityMaps:
                 text = f"{axis} of the sources, the first to act first"
                 variables[f"source_{axis}"] = Variable(places[order, k], ("source",), "m", text)
         if projection is not None:
-            lonlat = _projection(projection).to_geographic(np.stack(np.meshgrid(s.x, s.y), -1).reshape(-1, 2))
+            lonlat = _projection(projection).to_continuous(np.stack(np.meshgrid(s.x, s.y), -1).reshape(-1, 2))
             for k, name in enumerate(("longitude", "latitude")):
                 variables[name] = Variable(lonlat[:, k].reshape(len(s.y), len(s.x)), dims, "degree", name)
         return Dataset("ground motion intensity", variables, attrs)
@@ -158,7 +158,7 @@ class IntensityMaps:
             files.append(write_geotiff(folder / f"{out.prefix}-intensity.tif", plain, epsg, to_map))
         if "shakemap" in setting.formats:
             s = self.surface
-            corners = projection.to_geographic(np.array([[x, y] for x in s.x[[0, -1]] for y in s.y[[0, -1]]]))
+            corners = projection.to_continuous(np.array([[x, y] for x in s.x[[0, -1]] for y in s.y[[0, -1]]]))
             event = {"event_id": out.prefix, **_event(self.plan, projection), "event_description": self.plan.case.title}
             files.append(write_shakemap(folder / f"{out.prefix}-grid.xml", plain, projection.to_local, corners, event))
         return files
@@ -183,7 +183,7 @@ def _event(plan: FdPlan, projection: Projection) -> dict[str, str]:
         total += np.outer(source.integral(0.0, times), source.moment_tensor(lam, mu))
     # the largest moment reached, since a wavelet has none in the end
     moment = float(np.sqrt(((total[:, :3] ** 2).sum(1) + 2 * (total[:, 3:] ** 2).sum(1)) / 2).max())
-    lon, lat = projection.to_geographic(places[first, :2])[0]
+    lon, lat = projection.to_continuous(places[first, :2])[0]
     depth = 1e-3 * (float(plan.upper[2]) - places[first, 2])
     size = {"magnitude": f"{(np.log10(moment) - 9.1) / 1.5:.2f}"} if moment > 0 else {}
     return {**size, "depth": f"{depth:.3f}", "lat": f"{lat:.6f}", "lon": f"{lon:.6f}"}
