@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from faultwave.base.errors import InputError
+from faultwave.base.errors import InputError, Problems
 from faultwave.base.projection import Projection
 from faultwave.sources.readers.cmt import read_cmt
 from faultwave.sources.readers.srf import read_srf
@@ -25,8 +25,8 @@ def aki_richards(strike, dip, rake):
     return np.array([ee, nn, dd, ne, -nd, -ed])
 
 
-def subfault(lon=-117.0, lat=34.0, strike=30, dip=60, rake=40, more="", second="0 0", rates="0 10 20\n10 0"):
-    return f"{lon} {lat} 8.5 {strike} {dip} 2e10 1.5 0.1 {more}\n{rake} 12 5 {second} 0 0\n{rates}\n"
+def subfault(lon=-117.0, lat=34.0, strike=30, dip=60, rake=40, more="", second="0 0", rates="0 10 20\n10 0", slip=4):
+    return f"{lon} {lat} 8.5 {strike} {dip} 2e10 1.5 0.1 {more}\n{rake} {slip} 5 {second} 0 0\n{rates}\n"
 
 
 def srf(tmp_path, text):
@@ -49,7 +49,7 @@ def test_moment_of_a_subfault(tmp_path, strike, dip, rake):
 def test_version_two_with_segments_comments_and_moduli(tmp_path):
     text = (
         "2.0\n# a comment\nPLANE 2\n -117 34 2 1 4 2\n 30 60 8 0 1\n -117.1 34 1 1 4 2\n 40 60 8 0 1\nPOINTS 2\n"
-        + subfault(more="3e5 2.7") + subfault(more="-1 -1", second="3 2", rates="0 10 20 10 0 5 5")
+        + subfault(more="3e5 2.7") + subfault(more="-1 -1", second="1 2", rates="0 10 20 10 0 5 5")
         + "# the second segment\nPOINTS 1\n" + subfault(lat=34.1, more="2e5 2.5")
     )  # fmt: skip
     records = srf(tmp_path, text)
@@ -97,6 +97,46 @@ def test_a_bad_srf_file(tmp_path, text, words):
         assert word in str(found.value), found.value
 
 
+@pytest.mark.parametrize("rates", ["1000", "500 500", "0 500 500", "100 800 100"])
+def test_rates_carry_their_slip(tmp_path, rates):
+    """Sum times interval, here 100 cm of 0.1 s, whether or not a file begins and ends with zero; centred on the samples."""
+    count = len(rates.split())
+    warned = Problems()
+    (tmp_path / "a.srf").write_text(f"1.0\nPOINTS 1\n-117 34 5 0 90 1e10 1.5 0.1\n0 100 {count} 0 0 0 0\n{rates}\n")
+    (source,) = read_srf(tmp_path / "a.srf", HERE, warned)
+    assert float(source.integral(0.0, 10.0)) == pytest.approx(1.0) and not warned.items
+    t = np.linspace(1.0, 3.0, 20001)
+    values = np.array(rates.split(), float)
+    assert np.average(t, weights=source.value(t)) == pytest.approx(
+        1.5 + 0.1 * np.average(np.arange(count), weights=values), abs=1e-4
+    )
+
+
+def test_slip_that_is_not_that_of_the_rates(tmp_path):
+    warned = Problems()
+    path = tmp_path / "a.srf"
+    path.write_text("1.0\nPOINTS 3\n" + subfault() + subfault(slip=4.1) + subfault(slip=8))
+    assert len(read_srf(path, HERE, warned)) == 3
+    (warning,) = warned.warnings
+    assert warning.where.endswith("a.srf:12") and "1 of 9 slips" in warning.what and "8 cm and 4 cm" in warning.what
+
+
+def test_slip_without_rates(tmp_path):
+    none = "-117 34 5 0 90 1e10 0 0.1\n0 {} 0 0 0 0 0\n"
+    assert len(srf(tmp_path, "1.0\nPOINTS 2\n" + none.format(0.03) + subfault())) == 1  # less than writers keep
+    with pytest.raises(InputError, match=r"a\.srf:4: 2 slips have no rates, here 100 cm"):
+        srf(tmp_path, "1.0\nPOINTS 3\n" + none.format(100) + none.format(50) + subfault())
+    with pytest.raises(InputError, match="1 slips have no rates"):
+        srf(tmp_path, "1.0\nPOINTS 1\n" + none.format(100))
+
+
+def test_moduli_in_other_units(tmp_path):
+    with pytest.raises(InputError) as found:
+        srf(tmp_path, "2.0\nPOINTS 2\n" + subfault(more="3464 2.7") + subfault(more="3e5 2700"))
+    assert "a.srf:3: subfault 1 has vs 3464 cm/s" in str(found.value)
+    assert "a.srf:7: subfault 2 has density 2700 g/cm^3" in str(found.value)
+
+
 CMT = """ PDE 1994  1 17 12 30 55.39  34.2130 -118.5370  18.0 6.4 6.8 NORTHRIDGE
 event name:     nr
 time shift:      2.0000
@@ -123,6 +163,8 @@ def test_cmt(tmp_path):
     assert float(first.integral(-10, 20)) == pytest.approx(1.0)
     peak = 2.0 + 1.5 * 1.628
     assert float(first.value(peak)) > max(float(first.value(peak - 0.1)), float(first.value(peak + 0.1)))
+    # exp(-(t/T)^2), T = half duration / 1.628 = 1 s
+    assert float(first.value(peak + 1.0) / first.value(peak)) == pytest.approx(np.exp(-1.0))
 
 
 @pytest.mark.parametrize(

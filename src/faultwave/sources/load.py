@@ -21,15 +21,17 @@ from faultwave.sources.time_functions import time_function
 
 _ORDER = ("xx", "yy", "zz", "xy", "yz", "xz")
 _READERS = {"nrf": read_nrf, "fsrm": read_fsrm}
-_GEOGRAPHIC = {"srf": read_srf, "cmtsolution": read_cmt}
+_GEOGRAPHIC = {"cmtsolution": read_cmt}
 
 
-def load_sources(settings: Sequence[Any], where: str = "sources", projection: Any = None) -> list[PointSource]:
+def load_sources(
+    settings: Sequence[Any], where: str = "sources", projection: Any = None, warned: Problems | None = None
+) -> list[PointSource]:
     """All point sources asked for; raises one InputError with every problem of every setting.
 
     A setting has kind, location, tensor, force, onset, time_function and file. Onset and location of a setting with a
     file come from the file; the setting's onset is added. ``projection`` (crs, origin, azimuth) is the setting by which files
-    with longitudes and latitudes are read.
+    with longitudes and latitudes are read; ``warned`` takes the readers' warnings.
     """
     problems, result = Problems(), []
     mapped = None
@@ -41,22 +43,24 @@ def load_sources(settings: Sequence[Any], where: str = "sources", projection: An
             problems.raise_errors()
     for i, setting in enumerate(settings):
         try:
-            result += _load(setting, f"{where}[{i}]", mapped)
+            result += _load(setting, f"{where}[{i}]", mapped, warned)
         except InputError as error:
             problems.extend(error.problems)
     problems.raise_errors()
     return result
 
 
-def _load(setting: Any, where: str, projection: Projection | None) -> list[PointSource]:
+def _load(setting: Any, where: str, projection: Projection | None, warned: Problems | None) -> list[PointSource]:
     problems = Problems()
-    if setting.kind in (*_READERS, *_GEOGRAPHIC, "awp"):
+    if setting.kind in (*_READERS, *_GEOGRAPHIC, "srf", "awp"):
         if setting.file is None:
             problems.error(f"{where}.file", f"missing: kind '{setting.kind}' reads a file")
             problems.raise_errors()
         file, kind = Path(setting.file), setting.kind
         if kind == "awp":
             records = read_awp(file, setting.nodes)
+        elif kind == "srf":
+            records = read_srf(file, projection, warned)
         else:
             records = _GEOGRAPHIC[kind](file, projection) if kind in _GEOGRAPHIC else _READERS[kind](file)
         return [_shifted(r, setting.onset) for r in records]

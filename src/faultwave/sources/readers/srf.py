@@ -1,11 +1,14 @@
 """SRF, Standard Rupture Format, versions 1.0 and 2.0 (Graves 2014): finite sources as text (FORMATS 5.1).
 
 Subfaults slip along the rake, at a right angle to it in the fault, and along the outward normal, with sampled rates in
-cm/s. Strike, dip and rake are those of Aki & Richards, angles from true north.
+cm/s. Strike, dip and rake are those of Aki & Richards, angles from true north. Rates are linear between their samples and fall to
+zero within one interval before the first and after the last, so that slip is their sum times the interval, one sample or a boxcar
+included.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +21,41 @@ from faultwave.sources.time_functions import Samples
 VERSIONS = ("1.0", "2.0")
 DEEPEST = 7000.0  # km
 LARGEST = 1e20  # of any number: beyond, products would overflow
+SPEEDS, DENSITIES = (1e4, 1e6), (0.5, 10.0)  # cm/s, g/cm^3; files in SI lie outside
+AGREED = 0.05
+"""Relative difference between the slip that a subfault tells and that of its rates which rounding and cut tails explain."""
+SMALL = 0.01
+"""Of the largest slip in a file; writers of the format leave out the rates of less."""
+
+
+@dataclass
+class _Slips:
+    """What subfaults tell of their slip [cm] beside what their rates add up to."""
+
+    places: list[str] = field(default_factory=list)
+    told: list[float] = field(default_factory=list)
+    summed: list[float] = field(default_factory=list)
+
+    def check(self, problems: Problems, warned: Problems) -> None:
+        """An error where slip has no rates, a warning where the two differ."""
+        told, summed = np.array(self.told), np.array(self.summed)
+        if not len(told):
+            return
+        large = np.abs(told) > SMALL * max(np.abs(told).max(), np.abs(summed).max(), 1e-30)
+        without = np.flatnonzero(large & (summed == 0))
+        if len(without):
+            first = without[0]
+            what = f"{len(without)} slips have no rates, here {told[first]:g} cm"
+            problems.error(self.places[first], what, "samples of the slip rate, or slip 0")
+        off = np.abs(summed - told)
+        differ = np.flatnonzero((off > AGREED * np.abs(told)) & (off > SMALL * np.abs(told).max()) & (summed != 0))
+        if len(differ):
+            worst = differ[off[differ].argmax()]
+            what = (
+                f"{len(differ)} of {len(told)} slips are not the sum of their rates times the interval, here {told[worst]:g} cm "
+                f"and {summed[worst]:.4g} cm"
+            )
+            warned.warn(self.places[worst], what, advice="The rates are taken. Rates are in cm/s, slip in cm.")
 
 
 class _Tokens:
@@ -82,11 +120,12 @@ class _Tokens:
         return int(value)
 
 
-def read_srf(path: Path, projection: Projection | None) -> list[PointSource]:
+def read_srf(path: Path, projection: Projection | None, warned: Problems | None = None) -> list[PointSource]:
     """One record per subfault and direction with samples; InputError with file and line for what is wrong.
 
-    Locations lie on the projection's local x, y at z = -depth. Version 2.0 gives each subfault's shear modulus by vs and
-    density; where it does not, or in 1.0, that of the place is taken.
+    ``warned`` takes warnings: slips that are not the integral of their rates. Locations lie on the projection's local x, y at
+    z = -depth. Version 2.0 gives each subfault's shear modulus by vs and density; where it does not, or in 1.0, that of the place is
+    taken.
     """
     projection = needed(projection, str(path))
     tokens = _Tokens(path)
@@ -94,7 +133,7 @@ def read_srf(path: Path, projection: Projection | None) -> list[PointSource]:
     if version not in VERSIONS:
         raise InputError(Problem(f"{path}:1", f"version '{version}' is not known", ", ".join(VERSIONS)))
     records: list[PointSource] = []
-    problems, subfaults, announced, planes = Problems(), 0, 0, ""
+    problems, subfaults, announced, planes, slips = Problems(), 0, 0, "", _Slips()
     while not tokens.done:
         place, word = tokens.place, tokens.word("PLANE or POINTS")
         if word == "PLANE":
@@ -104,7 +143,7 @@ def read_srf(path: Path, projection: Projection | None) -> list[PointSource]:
         elif word == "POINTS":
             for _ in range(tokens.whole("the number of subfaults")):
                 subfaults += 1
-                records += _subfault(tokens, version, projection, subfaults, problems)
+                records += _subfault(tokens, version, projection, subfaults, slips, problems)
         else:
             raise InputError(Problem(place, f"'{word}' where a block begins", "PLANE, POINTS"))
     if not subfaults:
@@ -112,6 +151,7 @@ def read_srf(path: Path, projection: Projection | None) -> list[PointSource]:
     elif announced and announced != subfaults:
         what = f"holds {subfaults} subfaults, its segments have {announced}"
         problems.error(planes, what, advice="Is a segment missing, or was the file cut short?")
+    slips.check(problems, Problems() if warned is None else warned)
     problems.raise_errors()
     return records
 
@@ -133,7 +173,7 @@ def _segment(tokens: _Tokens, number: int, problems: Problems) -> int:
 
 
 def _subfault(
-    tokens: _Tokens, version: str, projection: Projection, number: int, problems: Problems
+    tokens: _Tokens, version: str, projection: Projection, number: int, told: _Slips, problems: Problems
 ) -> list[PointSource]:
     place = tokens.place
     lon, lat, depth, strike, dip, area, onset, step = tokens.numbers(8, "a subfault")
@@ -150,7 +190,9 @@ def _subfault(
         (not 0 <= depth <= DEEPEST, f"depth {depth:g} km", f"0 to {DEEPEST:g}"),
         (not (-360 <= lon <= 360 and -90 <= lat <= 90), f"longitude {lon:g}, latitude {lat:g}", "degrees"),
         (not 0 <= dip <= 90, f"dip {dip:g}", "0 to 90 degrees"),
-    ):
+        (speed > 0 and not SPEEDS[0] <= speed <= SPEEDS[1], f"vs {speed:g} cm/s", "1e4 to 1e6 cm/s, not m/s"),
+        (density > 0 and not DENSITIES[0] <= density <= DENSITIES[1], f"density {density:g} g/cm^3", "0.5 to 10 g/cm^3, not kg/m^3"),
+    ):  # fmt: skip
         if wrong:
             problems.error(place, f"subfault {number} has {what}", allowed)
             return []
@@ -158,16 +200,20 @@ def _subfault(
     north, records = projection.north(lon, lat), []
     normal, directions = _frame(np.radians(strike), np.radians(dip), np.radians(rake))
     mu = 0.1 * speed**2 * density if speed > 0 and density > 0 else None  # dyne/cm^2
-    for direction, rate in zip(directions, rates, strict=True):
+    for direction, rate, slip_told in zip(directions, rates, slips[0::2], strict=True):
+        told.places.append(where)
+        told.told.append(float(slip_told))
+        told.summed.append(float(rate.sum() * step) if len(rate) else 0.0)
         if not rate.any():
             continue
-        samples = np.concatenate([rate, np.zeros(max(0, 2 - len(rate)))])
+        early = 1 if rate[0] else 0
+        samples = np.concatenate([np.zeros(early), rate, np.zeros(1)])
         slip = np.outer(direction, normal)
         potency = voigt(geographic_tensor(0.5e-4 * area * (slip + slip.T), north))
         records.append(
             PointSource(
                 np.array([x, y, -1e3 * depth]), Samples(1e-2 * samples, float(step)), potency=potency, shear_modulus=mu,
-                onset=float(onset), name=f"{tokens.path.name} subfault {number}",
+                onset=float(onset - early * step), name=f"{tokens.path.name} subfault {number}",
             )
         )  # fmt: skip
     return records
