@@ -30,6 +30,7 @@ from faultwave.run.ports import plan_ports
 from faultwave.run.surfaces import Surface, plan_flux
 from faultwave.sources.load import load_sources
 from faultwave.sources.point import PointSource
+from faultwave.sources.released import check_time
 
 DEFAULT_CFL = {7: 0.4, 8: 0.3}
 LARGEST_CFL = {2: 0.68, 3: 0.68, 4: 0.7, 5: 0.6, 6: 0.55, 7: 0.45, 8: 0.38}
@@ -153,7 +154,8 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: Whole | None = N
             )
     sources: tuple[PointSource, ...] = ()
     with collected(problems):
-        sources = (*load_sources(case.sources, projection=case.projection), *drives.points)
+        sources = (*load_sources(case.sources, projection=case.projection, warned=problems), *drives.points)
+        check_time(sources, case.end_time, problems)
     where, local = np.zeros(0, np.int64), np.zeros((0, 3))
     if sources:
         found = whole.locate(np.array([s.location for s in sources], float), topology, shape, mesh)

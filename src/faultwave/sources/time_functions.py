@@ -19,6 +19,10 @@ from faultwave.base.errors import InputError, Problem
 class TimeFunction(Protocol):
     """S and its antiderivative; ``t`` is an array or a number [s]."""
 
+    @property
+    def end(self) -> float:
+        """Time from onset after which S is over, or too small to matter [s]."""
+
     def value(self, t: Any) -> np.ndarray:
         """S(t)."""
 
@@ -31,6 +35,10 @@ class Brune:
     """t/T^2 exp(-t/T) (Brune 1970), the moment rate of the LOH benchmarks."""
 
     duration: float
+
+    @property
+    def end(self) -> float:
+        return 20.0 * self.duration
 
     def value(self, t: Any) -> np.ndarray:
         x = np.maximum(np.asarray(t, float) / self.duration, 0.0)
@@ -46,6 +54,10 @@ class Ricker:
     """(1 - 2 a) exp(-a), a = (pi f (t - 1.5/f))^2 with f = 1/duration: unit peak 1.5 durations after onset."""
 
     duration: float
+
+    @property
+    def end(self) -> float:
+        return 3.0 * self.duration
 
     def value(self, t: Any) -> np.ndarray:
         t = np.asarray(t, float)
@@ -73,6 +85,10 @@ class Bell:
     def _norm(self) -> float:
         return 0.5 * (1.0 + float(special.erf(self.delay / self.width)))
 
+    @property
+    def end(self) -> float:
+        return self.delay + 6.0 * self.width
+
     def value(self, t: Any) -> np.ndarray:
         t = np.asarray(t, float)
         bell = np.exp(-(((t - self.delay) / self.width) ** 2)) / (sqrt(pi) * self.width * self._norm)
@@ -99,6 +115,10 @@ class Triangle:
 
     duration: float
 
+    @property
+    def end(self) -> float:
+        return self.duration
+
     def value(self, t: Any) -> np.ndarray:
         x = np.asarray(t, float) / self.duration
         return np.maximum(0.0, 1.0 - np.abs(2.0 * x - 1.0)) * 2.0 / self.duration
@@ -118,6 +138,10 @@ class Yoffe:
 
     duration: float
     acceleration: float
+
+    @property
+    def end(self) -> float:
+        return self.duration + 2.0 * self.acceleration
 
     def value(self, t: Any) -> np.ndarray:
         t, rise = np.asarray(t, float), self.duration
@@ -167,6 +191,10 @@ class Samples:
         object.__setattr__(self, "samples", values)
         object.__setattr__(self, "_sums", sums[: len(values)])
 
+    @property
+    def end(self) -> float:
+        return (len(self.samples) - 1) * self.interval
+
     def value(self, t: Any) -> np.ndarray:
         times = np.arange(len(self.samples)) * self.interval
         return np.interp(np.asarray(t, float), times, self.samples, left=0.0, right=0.0)
@@ -186,6 +214,10 @@ class Burst:
 
     duration: float
     frequency: float
+
+    @property
+    def end(self) -> float:
+        return 8.0 * self.duration
 
     def value(self, t: Any) -> np.ndarray:
         t = np.asarray(t, float)

@@ -109,7 +109,7 @@ def test_each(told, change, expected):
 def test_a_sound_case_says_nothing(told):
     sound = [
         ("-1700", "-700"), ("10]", "0]"), ("cfl: 1.2", "cfl: 0.9"), ("1e-6", "1"), ("  intensity:\n    formats: [shakemap]\n", ""),
-        ("frequency: 4 Hz", "frequency: 2 Hz"), ("duration: 0.5", "duration: 2"),
+        ("frequency: 4 Hz", "frequency: 2 Hz"), ("duration: 0.5", "duration: 2"), ("end_time: 2", "end_time: 6"),
     ]  # fmt: skip
     assert told(*sound, stations="100 100 0\n") == []
 
@@ -128,3 +128,41 @@ def test_the_run_has_the_warnings_too():
     sim = simulate(case(sources=[{"kind": "force", "location": [750, 730, -620], "force": [0, 0, 1e12],
                                   "time_function": {"kind": "ricker", "duration": 0.05}}]))  # fmt: skip
     assert any("radiate above" in str(w) for w in sim.warnings)
+
+
+def warned(**changes):
+    settings, found = load_case(case(**changes))
+    assert settings is not None, found.items
+    return "\n".join(map(str, check(settings).warnings))
+
+
+@pytest.mark.parametrize("onset", [-50, 50])
+@pytest.mark.parametrize("engine", ["fd", "dg"])
+def test_sources_that_act_outside_of_the_run(engine, onset):
+    settings = case()["sources"]
+    mesh = {"generate": {"shape": "box", "cells": [2, 2, 2], "lower": [0, 0, -1500], "upper": [1500, 1600, 0],
+                         "boundaries": {"z+": "free-surface"}}}  # fmt: skip
+    more = {"mesh": mesh} if engine == "dg" else {}
+    text = warned(engine=engine, end_time=2.0, sources=[settings[0], {**settings[0], "onset": onset}], **more)
+    assert (
+        f"1 of 2 act outside of the run, 0 to 2 s, and lose that part (sources[1] with onset {onset} s: 100 %)" in text
+    )
+    assert "act outside" not in warned(engine=engine, end_time=2.0, **more)
+
+
+def test_spectral_accelerations_that_the_grid_does_not_resolve():
+    text = warned(end_time=2.0, output__intensity={"periods": [0.0001, 0.25, 0.31, 3.0]})
+    assert "output.intensity.periods: 0.0001, 0.25 s lie below the 0.3 s" in text
+    assert "periods" not in warned(end_time=2.0, output__intensity={"periods": [0.3]})
+
+
+def test_plan_tells_the_moment():
+    from faultwave.run.fd.report import plan_report
+
+    made, _ = load_case(case(end_time=2.0, sources=[{
+        "kind": "moment-tensor", "location": [750, 730, -620], "tensor": {"xy": 1e15},
+        "time_function": {"kind": "triangle", "duration": 0.5}}]))  # fmt: skip
+    from faultwave.run.fd.plan import make_plan
+
+    rows = dict(dict(plan_report(make_plan(made), made, 1e-3))["sources"])
+    assert rows["moment within the run"] == "1e+15 N m, Mw 3.93" and "from 0 s to 0.5 s" in rows["they act"]

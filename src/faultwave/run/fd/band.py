@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from faultwave.base.errors import Problems
+from faultwave.case.model import Case
 from faultwave.sources.point import PointSource
 
 QUIET = 0.05
@@ -50,4 +51,17 @@ def check_band(
         )
 
 
-__all__ = ["check_band", "spectrum"]
+def check_periods(case: Case, resolved: float, problems: Problems) -> None:
+    """A warning where spectral accelerations are asked for at periods shorter than the shortest that is resolved everywhere."""
+    setting = case.output.intensity
+    short = [p for p in setting.periods if p * resolved < 1.0 - 1e-9] if setting is not None else []
+    if short:
+        problems.warn(
+            "output.intensity.periods",
+            f"{', '.join(f'{p:g}' for p in short)} s lie below the {1.0 / resolved:.3g} s that are resolved everywhere: these spectral "
+            "accelerations lack the waves of their own period",
+            advice="Leave them out, or raise grid.frequency.",
+        )
+
+
+__all__ = ["check_band", "check_periods", "spectrum"]

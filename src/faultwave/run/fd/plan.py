@@ -29,7 +29,7 @@ from faultwave.media.field import Field, axes_of, limits_told
 from faultwave.media.homogenise import at_points
 from faultwave.run.asked import check_backend, surface_fields, volume_fields
 from faultwave.run.collect import collected
-from faultwave.run.fd.band import check_band
+from faultwave.run.fd.band import check_band, check_periods
 from faultwave.run.fd.fields import Window, disk_needed, volume_window
 from faultwave.run.fd.ground import check_relief, counted
 from faultwave.run.fd.incoming import check_plane_waves, heard
@@ -37,6 +37,7 @@ from faultwave.run.fd.share import cut_up, share, shared_medium
 from faultwave.run.points import read_points
 from faultwave.sources.load import load_sources
 from faultwave.sources.point import PointSource
+from faultwave.sources.released import check_time
 
 LIMIT = 6.0 / (7.0 * np.sqrt(3.0))
 """Largest step times P speed over spacing of the scheme in three dimensions."""
@@ -102,7 +103,7 @@ def make_plan(case: Case, world: World | None = None) -> FdPlan:
         receivers = read_points(case.output.receivers, case.projection) if case.output.receivers else None
     sources: tuple[PointSource, ...] = ()
     with collected(problems):
-        sources = tuple(load_sources(case.sources, projection=case.projection))
+        sources = tuple(load_sources(case.sources, projection=case.projection, warned=problems))
     setting = case.grid
     assert setting is not None
     window = None
@@ -161,7 +162,10 @@ def make_plan(case: Case, world: World | None = None) -> FdPlan:
     _check_resolution(case, medium, frequency, grid, problems)
     step, steps = _step(case, grid, medium, sides, problems)
     with collected(problems):
-        check_band([*sources, *heard(case)], min(frequency, setting.frequency or np.inf), step, case.end_time, problems)
+        told = [*sources, *heard(case)]
+        check_time(told, case.end_time, problems)
+        check_band(told, min(frequency, setting.frequency or np.inf), step, case.end_time, problems)
+        check_periods(case, min(frequency, setting.frequency or np.inf), problems)
     problems.raise_errors()
     absorbing = setting.absorbing
     along = absorbing.along if absorbing.along is not None else stable_along(medium.fastest / medium.slowest)

@@ -10,6 +10,7 @@ from faultwave.case.model import Case
 from faultwave.engines.fd.grid import SIDES
 from faultwave.run.fd.plan import FdPlan
 from faultwave.run.fd.simulation import FdSimulation
+from faultwave.sources.released import magnitude, moment_of
 
 Rows = list[tuple[str, ...]]
 
@@ -21,6 +22,7 @@ def plan_report(plan: FdPlan, case: Case, measure_seconds: float = 3.0) -> list[
         ("size", _size(plan, simulation)),
         ("time stepping", _stepping(plan)),
         ("cost", _cost(plan, simulation, measure_seconds)),
+        *([("sources", _sources(plan))] if plan.sources else []),
         ("resolution", _resolution(plan)),
     ]
 
@@ -65,6 +67,17 @@ def _cost(plan: FdPlan, simulation: FdSimulation, seconds: float) -> Rows:
         ("measured", f"{rate / 1e6:,.1f} M point updates/s"),
         ("estimated run time", f"{duration} without output"),
     ]
+
+
+def _sources(plan: FdPlan) -> Rows:
+    moment = moment_of(plan.sources, plan.source_material[:, :2], plan.case.end_time)
+    forces = sum(bool(s.force.any()) for s in plan.sources)
+    onsets = [s.onset for s in plan.sources]
+    rows: Rows = [("number", f"{len(plan.sources):,}" + (f", {forces:,} of them forces" if forces else ""))]
+    if moment > 0:
+        rows.append(("moment within the run", f"{moment:.4g} N m, Mw {magnitude(moment):.2f}"))
+    ends = max(s.onset + s.function.end for s in plan.sources)
+    return [*rows, ("they act", f"from {min(onsets):g} s to {ends:.4g} s, the run ends at {plan.case.end_time:g} s")]
 
 
 def _resolution(plan: FdPlan) -> Rows:

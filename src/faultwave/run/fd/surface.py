@@ -20,6 +20,7 @@ from faultwave.output.formats.shakemap import write_shakemap
 from faultwave.run.asked import surface_fields
 from faultwave.run.fd.fields import assembled, degrees
 from faultwave.run.fd.plan import FdPlan
+from faultwave.sources.released import magnitude, moment_of
 
 SAMPLES = 256  # of the growth of Arias intensity, for the duration
 TOGETHER = 6  # steps, into which most numbers of steps in one pass go
@@ -177,15 +178,10 @@ def _event(plan: FdPlan, projection: Projection) -> dict[str, str]:
     places, first = _sources(plan)
     if first < 0:
         return {}
-    times = np.linspace(0.0, plan.case.end_time, 201)
-    total = np.zeros((len(times), 6))
-    for source, (lam, mu, _) in zip(plan.sources, plan.source_material, strict=True):
-        total += np.outer(source.integral(0.0, times), source.moment_tensor(lam, mu))
-    # the largest moment reached, since a wavelet has none in the end
-    moment = float(np.sqrt(((total[:, :3] ** 2).sum(1) + 2 * (total[:, 3:] ** 2).sum(1)) / 2).max())
+    moment = moment_of(plan.sources, plan.source_material[:, :2], plan.case.end_time)
     lon, lat = projection.to_continuous(places[first, :2])[0]
     depth = 1e-3 * (float(plan.upper[2]) - places[first, 2])
-    size = {"magnitude": f"{(np.log10(moment) - 9.1) / 1.5:.2f}"} if moment > 0 else {}
+    size = {"magnitude": f"{magnitude(moment):.2f}"} if moment > 0 else {}
     return {**size, "depth": f"{depth:.3f}", "lat": f"{lat:.6f}", "lon": f"{lon:.6f}"}
 
 
