@@ -185,8 +185,12 @@ def test_a_case_for_tetrahedra_needs_a_mesh():
 
 @pytest.mark.parametrize(
     "output",
-    [{"surface": {"interval": 0.001}}, {"checkpoint": {"interval": 0.1, "keep": 5}}],
-    ids=["snapshots", "checkpoints"],
+    [
+        {"surface": {"interval": 0.001}},
+        {"checkpoint": {"interval": 0.1, "keep": 5}},
+        {"receivers": {"points": [[300, 900, 0]], "interval": 1e-5, "strain_rate": True}},
+    ],
+    ids=["snapshots", "checkpoints", "seismograms"],
 )
 def test_what_does_not_fit_on_the_disk_is_told_before(output, monkeypatch, tmp_path):
     asked = {"folder": str(tmp_path / "not" / "there"), **output}
@@ -194,6 +198,52 @@ def test_what_does_not_fit_on_the_disk_is_told_before(output, monkeypatch, tmp_p
     usage = type(shutil.disk_usage(tmp_path))(2**40, 2**40, 2**20)
     monkeypatch.setattr("shutil.disk_usage", lambda place: usage)
     assert "GiB" in problems(output=asked) and "free" in problems(output=asked)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"output__receivers": {"points": [[300, 900, 0]], "interval": 1e-8}},
+         "output.receivers: 1 receivers with 50,000,001 samples, 39 steps, need about 10.1 GiB beside"),
+        ({"output__receivers": {"points": [[300, 900, 0]] * 100, "interval": 0.1, "rotation": True}}, "output.receivers: 100 receivers with 6 samples"),
+        ({"output__intensity": {"periods": [0.5, 1.0, 2.0]}}, "output.intensity: maps of 240 points need about"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_beside_the_grid_is_told_before(changes, words, monkeypatch):
+    """With as much memory as the grid needs and 128 KiB."""
+    from faultwave.run.fd import room
+
+    assert problems() == ""
+    plan = simulate(case()).plan
+    held = room.grid_bytes(plan.case, plan.scheme.grid, plan.world)
+    monkeypatch.setattr("faultwave.run.fd.room.main_memory", lambda: held + 2.0**17)
+    assert problems() == ""
+    assert words in (found := problems(**changes)), found
+
+
+def test_memory_that_receivers_and_maps_take():
+    """The estimate beside what a run keeps."""
+    from faultwave.run.fd import room
+
+    settings = case(
+        end_time=2.0,
+        output__intensity={"periods": [0.5]},
+        output__receivers={"points": [[300, 900, 0]], "interval": 0.05},
+    )
+    sim = simulate(settings)
+    sim.run(write=False)
+    plan = sim.plan
+    kept = sim.recorder.steps().nbytes
+    assert room.series_bytes(plan.case, 1, plan.steps, plan.world) == pytest.approx(2 * kept + 3 * 41 * 9 * 8)
+    growth = sum(a.nbytes for a in sim.maps.arias)
+    surface = 15 * 16
+    arrays = {
+        n
+        for n in sim.operator.runner.arrays.program.arrays
+        if n.startswith(("surface_", "PG", "SA", "oscillator", "arias"))
+    }
+    expected = 4 * surface * len(arrays) + 3 * growth
+    assert room.maps_bytes(plan.case, surface, plan.steps, plan.world) == pytest.approx(expected, rel=0.05)
 
 
 def test_shear_across_the_surface_shakes_in_proportion_to_its_depth():

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +18,7 @@ from faultwave.engines.fd.media import Medium, effective_medium
 from faultwave.engines.fd.operator import Shared
 from faultwave.engines.fd.parts import Part
 from faultwave.engines.fd.points import outside
-from faultwave.engines.fd.program import Scheme, bytes_a_point, coefficients, fields
+from faultwave.engines.fd.program import Scheme
 from faultwave.laws import Law, law
 from faultwave.media import load_field
 from faultwave.media.attenuation import Relaxation, Spectrum, relaxation
@@ -30,9 +27,10 @@ from faultwave.media.homogenise import at_points
 from faultwave.run.asked import check_backend, surface_fields, volume_fields
 from faultwave.run.collect import collected
 from faultwave.run.fd.band import check_band, check_periods
-from faultwave.run.fd.fields import Window, disk_needed, volume_window
+from faultwave.run.fd.fields import Window, volume_window
 from faultwave.run.fd.ground import check_relief, counted
 from faultwave.run.fd.incoming import check_plane_waves, heard
+from faultwave.run.fd.room import check_disk, check_memory, check_observed
 from faultwave.run.fd.share import cut_up, share, shared_medium
 from faultwave.run.points import read_points
 from faultwave.sources.load import load_sources
@@ -120,9 +118,9 @@ def make_plan(case: Case, world: World | None = None) -> FdPlan:
     _place(grid, lower, upper, receivers, sources, problems)
     if case.output.volume is not None:
         window = volume_window(case.output.volume, grid, lower, upper, problems)
-    fits = _check_memory(case, grid, world, problems)
+    fits = check_memory(case, grid, world, problems)
     with collected(problems):
-        _check_disk(case, grid, lower, upper, window, problems)
+        check_disk(case, grid, lower, upper, window, 0 if receivers is None else len(receivers), problems)
     if field is None or not fits:
         problems.raise_errors()
     assert field is not None
@@ -161,6 +159,8 @@ def make_plan(case: Case, world: World | None = None) -> FdPlan:
     frequency = min(medium.slowest, 1e300) / (setting.points_per_wavelength * spacing)
     _check_resolution(case, medium, frequency, grid, problems)
     step, steps = _step(case, grid, medium, sides, problems)
+    surface = int(np.prod(np.round((upper - lower)[:2] / spacing)))
+    check_observed(case, grid, surface, 0 if receivers is None else len(receivers), steps, world, problems)
     with collected(problems):
         told = [*sources, *heard(case)]
         check_time(told, case.end_time, problems)
@@ -340,50 +340,6 @@ def _place(
             box = " x ".join(f"[{a:g}, {b:g}]" for a, b in zip(lower, upper, strict=True))
             x = ", ".join(f"{v:g}" for v in p)
             problems.error(f"{name} at ({x})", f"lies {distance:.6g} m outside the box", f"a point in {box} m")
-
-
-def main_memory() -> float:
-    """Bytes of this machine's memory; infinite where it does not say."""
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (ValueError, OSError, AttributeError):
-        return float("inf")
-
-
-def _check_memory(case: Case, grid: Grid, world: World, problems: Problems) -> bool:
-    """Whether the grid fits into memory."""
-    attenuation, single = case.attenuation is not None, case.numerics.precision == "single"
-    stored = bytes_a_point(attenuation, case.numerics.precision)
-    first = len(coefficients(attenuation)) * (4 if single else 8)  # coefficients twice at the start
-    needed = grid.box.points * (1.1 * stored + first) / world.size
-    memory = main_memory()
-    if needed > memory:
-        nz, ny, nx = grid.shape
-        problems.error(
-            "grid", f"{nx} x {ny} x {nz} points need about {needed / 2**30:.1f} GiB, this machine has {memory / 2**30:.1f}",
-            advice="Raise the spacing, lower the frequency or shrink the box.",
-        )  # fmt: skip
-    return needed <= memory
-
-
-def _check_disk(
-    case: Case, grid: Grid, lower: np.ndarray, upper: np.ndarray, window: Window | None, problems: Problems
-) -> None:
-    """Snapshots and checkpoints must fit on the disk that they go to."""
-    out, nx_ny = case.output, np.round((upper - lower) / grid.spacing).astype(int)[:2].tolist()
-    needed = disk_needed(case, law(case.law), grid, window, (nx_ny[0], nx_ny[1]))
-    if out.checkpoint is not None:
-        moving = len(fields(case.attenuation is not None)) * (4 if case.numerics.precision == "single" else 8)
-        needed += (out.checkpoint.keep + 1.0) * moving * grid.box.points
-    place = Path(out.folder).absolute()
-    while not place.exists():
-        place = place.parent
-    free = shutil.disk_usage(place).free
-    if needed > free:
-        problems.error(
-            "output", f"snapshots and checkpoints need {needed / 2**30:.3g} GiB, {place} has {free / 2**30:.3g} free",
-            advice="Raise the intervals, keep fewer checkpoints, write fewer fields, or choose another folder.",
-        )  # fmt: skip
 
 
 def _check_resolution(case: Case, medium: Medium, frequency: float, grid: Grid, problems: Problems) -> None:

@@ -29,7 +29,8 @@ from faultwave.observe.dataset import Dataset, Variable
 from faultwave.observe.series import SeriesRecorder
 from faultwave.output.atomic import atomic_path
 from faultwave.output.formats.maps_netcdf import write_maps
-from faultwave.run.fd.plan import FdPlan, main_memory, make_plan
+from faultwave.run.fd.plan import FdPlan, make_plan
+from faultwave.run.fd.room import main_memory
 from faultwave.run.share import collect
 from faultwave.sources.point import PointSource
 from faultwave.sources.time_functions import time_function

@@ -20,9 +20,9 @@ from faultwave.output.formats.shakemap import write_shakemap
 from faultwave.run.asked import surface_fields
 from faultwave.run.fd.fields import assembled, degrees
 from faultwave.run.fd.plan import FdPlan
+from faultwave.run.fd.room import SAMPLES
 from faultwave.sources.released import magnitude, moment_of
 
-SAMPLES = 256  # of the growth of Arias intensity, for the duration
 TOGETHER = 6  # steps, into which most numbers of steps in one pass go
 
 
