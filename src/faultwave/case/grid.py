@@ -48,6 +48,11 @@ class Grid(Settings):
     points_per_wavelength: float = Field(
         6.0, ge=3, description="Points per shortest S wavelength that count as resolved."
     )
+    lowpass: Quantity("Hz", gt=0) | None = Field(
+        None,
+        description="Corner of a causal low-pass of four poles that all sources go through; default none, and a warning where they "
+        "radiate more than the grid resolves.",
+    )
     boundaries: dict[Side, GridSideKind] | None = Field(
         None,
         description="What is on an axis (x: both sides) or a side (x-, x+, which wins); absorbing where nothing is said. "

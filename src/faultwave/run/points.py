@@ -44,10 +44,10 @@ def read_points(setting: Any, projection: Any = None) -> np.ndarray:
             parts.append(mapped.places(listed, "output.receivers.geographic"))
     if setting.file is not None:
         with collected(problems):
-            parts.append(_lines(setting.file, "x y z in metres")[1])
+            parts.append(point_lines(setting.file, "x y z in metres")[1])
     if path is not None:
         with collected(problems):
-            lines, points = _lines(path, "longitude latitude z, in degrees and metres")
+            lines, points = point_lines(path, "longitude latitude z, in degrees and metres")
             if mapped is not None:
                 local = [mapped.places(p, f"{path}:{k}") for k, p in zip(lines, points, strict=True)]
                 parts += local
@@ -55,8 +55,8 @@ def read_points(setting: Any, projection: Any = None) -> np.ndarray:
     return np.concatenate(parts)
 
 
-def _lines(path: Path, form: str) -> tuple[list[int], np.ndarray]:
-    """Numbers of lines and three numbers (n, 3) of each."""
+def point_lines(path: Path, form: str) -> tuple[list[int], np.ndarray]:
+    """Numbers of the lines with a point and three numbers (n, 3) of each. Raises InputError with file:line."""
     try:
         lines = path.read_text(errors="replace").splitlines()
     except OSError as error:

@@ -205,7 +205,8 @@ def test_what_does_not_fit_on_the_disk_is_told_before(output, monkeypatch, tmp_p
     [
         ({"output__receivers": {"points": [[300, 900, 0]], "interval": 1e-8}},
          "output.receivers: 1 receivers with 50,000,001 samples, 39 steps, need about 10.1 GiB beside"),
-        ({"output__receivers": {"points": [[300, 900, 0]] * 100, "interval": 0.1, "rotation": True}}, "output.receivers: 100 receivers with 6 samples"),
+        ({"output__receivers": {"points": [[300, 900, 0]] * 100, "interval": 0.1, "rotation": True}},
+         "output.receivers: 100 receivers with 6 samples"),
         ({"output__intensity": {"periods": [0.5, 1.0, 2.0]}}, "output.intensity: maps of 240 points need about"),
     ],
 )  # fmt: skip

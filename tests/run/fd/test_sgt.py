@@ -128,7 +128,7 @@ def test_what_does_not_fit_is_told(tmp_path, monkeypatch):
 
     deck = tmp_path / "case.yaml"
     deck.write_text(yaml.safe_dump(settings({}) | {"end_time": 0.3}))
-    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=100))
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=1000))
     with pytest.raises(InputError, match=r"the file of strain needs .* GiB"):
         save_green_tensors(str(deck), tmp_path / "out", None, None, print)
     monkeypatch.setattr("faultwave.run.fd.sgt.main_memory", lambda: 1000.0)
@@ -141,3 +141,12 @@ def test_a_run_that_is_too_short_says_so(tmp_path):
     deck.write_text(yaml.safe_dump(settings({}) | {"end_time": 0.1}))
     save_green_tensors(str(deck), tmp_path / "out", None, 0.1, said.append)
     assert any("comes before the forces are strongest, at 0.6 s" in text for text in said)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"), [("# none\n", "holds no points"), ("1 2 3\n4 5\n", r"p\.txt:2: '4 5' is no point")]
+)
+def test_a_file_of_points_that_holds_none(tmp_path, text, words):
+    (tmp_path / "p.txt").write_text(text)
+    with pytest.raises(InputError, match=words):
+        save_green_tensors("case.yaml", tmp_path / "out", tmp_path / "p.txt", None, print)

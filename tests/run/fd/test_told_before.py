@@ -80,7 +80,7 @@ def test_all_at_once_with_file_and_line(told):
         "stations.txt:3: ": ["receiver 4 at (-2000, 100, 0)", "2000 m outside"],
         "case.yaml:27: ": ["shakemap need longitude and latitude"],
         "case.yaml:29: ": ["numerics.cfl: 1.2 is unstable"],
-        "case.yaml:17: ": ["output: snapshots and checkpoints need"],
+        "case.yaml:17: ": ["output: snapshots, seismograms and checkpoints need"],
     }
     for place, texts in expected.items():
         here = [line for line in found if line.startswith(place)]
@@ -166,3 +166,22 @@ def test_plan_tells_the_moment():
 
     rows = dict(dict(plan_report(make_plan(made), made, 1e-3))["sources"])
     assert rows["moment within the run"] == "1e+15 N m, Mw 3.93" and "from 0 s to 0.5 s" in rows["they act"]
+
+
+def test_lowpass_ends_the_warning_of_what_is_not_resolved():
+    """3.33 Hz are resolved; a Ricker wavelet of 4 Hz radiates above, through the corner that the warning names it does not."""
+    import re
+
+    (source,) = case()["sources"]
+    loud = {"end_time": 2.0, "sources": [{**source, "time_function": {"kind": "ricker", "duration": 0.25}}]}
+    found = re.search(r"grid\.lowpass: ([\d.]+) Hz", warned(**loud))
+    assert found
+    assert "radiate above" not in warned(**loud, grid__lowpass=float(found[1]))
+    wave = {
+        "kind": "plane-wave",
+        "z": -1000,
+        "velocity": [1, 0, 0],
+        "time_function": {"kind": "ricker", "duration": 0.25},
+    }
+    assert "radiate above" in warned(end_time=2.0, sources=[wave])
+    assert "radiate above" not in warned(end_time=2.0, sources=[wave], grid__lowpass=float(found[1]))

@@ -8,10 +8,12 @@ import numpy as np
 
 from faultwave.base.errors import Problems
 from faultwave.case.model import Case
+from faultwave.sources.lowpass import POLES
 from faultwave.sources.point import PointSource
 
 QUIET = 0.05
 """A spectrum that has fallen to this share of its largest value is over."""
+CORNERS = np.linspace(0.8, 0.05, 76)  # of a low-pass, over the resolved frequency
 LISTENED = 200  # of very many sources
 SAMPLES = 16384  # of a time function
 LONGER = 4  # than the run: a wavelet cut at its end would seem to radiate all frequencies
@@ -44,11 +46,22 @@ def check_band(
         return
     share = float(amplitudes[above].max() / loudest)
     if share > QUIET:
+        corner = smoothing(frequencies, amplitudes, resolved)
+        smooth = f"Smooth the sources (grid.lowpass: {corner:.3g} Hz), raise" if corner else "Raise"
         problems.warn(
             "sources",
             f"radiate above the {resolved:.3g} Hz that are resolved everywhere: up to {100 * share:.0f} % of their largest amplitude",
-            advice="Look at results below that frequency, smooth the sources, or raise grid.frequency; peaks may hold more.",
+            advice=f"{smooth} grid.frequency, or look at results below it only; peaks hold what disperses.",
         )
+
+
+def smoothing(frequencies: np.ndarray, amplitudes: np.ndarray, resolved: float) -> float | None:
+    """Corner of the low-pass that leaves a spectrum over above ``resolved``; None where none does that."""
+    for corner in resolved * CORNERS:
+        left = amplitudes / np.sqrt(1.0 + (frequencies / corner) ** (2 * POLES))
+        if left[frequencies > resolved].max() < 0.9 * QUIET * left.max():
+            return float(f"{corner:.3g}")
+    return None
 
 
 def check_periods(case: Case, resolved: float, problems: Problems) -> None:

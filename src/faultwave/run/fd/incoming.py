@@ -20,6 +20,7 @@ from faultwave.engines.fd.stencils import VELOCITY
 from faultwave.kernels.stencil import Box, Injection
 from faultwave.media.field import Field
 from faultwave.media.homogenise import at_points
+from faultwave.sources.lowpass import lowpassed_function
 from faultwave.sources.point import PointSource
 from faultwave.sources.time_functions import time_function
 
@@ -82,13 +83,15 @@ def speeds(field: Field, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def heard(case: Case) -> list[PointSource]:
     """A force of each plane wave's time function, whose spectrum is the wave's."""
     return [
-        PointSource(np.zeros(3), _function(s, n), force=np.array(s.velocity), onset=s.onset)
+        PointSource(np.zeros(3), _function(case, s, n), force=np.array(s.velocity), onset=s.onset)
         for n, s in plane_waves(case)
     ]
 
 
-def _function(wave: Any, number: int) -> Any:
-    return time_function(wave.time_function, f"sources[{number}].time_function")
+def _function(case: Case, wave: Any, number: int) -> Any:
+    made = time_function(wave.time_function, f"sources[{number}].time_function")
+    corner = None if case.grid is None else case.grid.lowpass
+    return made if corner is None else lowpassed_function(made, corner, case.end_time - wave.onset)
 
 
 class SourcesAndPlanes(Sources):
@@ -104,7 +107,7 @@ class SourcesAndPlanes(Sources):
         for number, wave in plane_waves(case):
             for axis, name in enumerate(VELOCITY):
                 if wave.velocity[axis]:
-                    self._rise(name, axis, wave, _function(wave, number), field, lower, upper)
+                    self._rise(name, axis, wave, _function(case, wave, number), field, lower, upper)
 
     def _rise(
         self, name: str, axis: int, wave: Any, function: Any, field: Field, lower: np.ndarray, upper: np.ndarray

@@ -34,6 +34,7 @@ from faultwave.run.fd.room import check_disk, check_memory, check_observed
 from faultwave.run.fd.share import cut_up, share, shared_medium
 from faultwave.run.points import read_points
 from faultwave.sources.load import load_sources
+from faultwave.sources.lowpass import lowpassed
 from faultwave.sources.point import PointSource
 from faultwave.sources.released import check_time
 
@@ -104,6 +105,7 @@ def make_plan(case: Case, world: World | None = None) -> FdPlan:
         sources = tuple(load_sources(case.sources, projection=case.projection, warned=problems))
     setting = case.grid
     assert setting is not None
+    sources = tuple(lowpassed(s, setting.lowpass, case.end_time) for s in sources)
     window = None
     with collected(problems):
         volume_fields(case.output.volume, law(case.law)) if case.output.volume is not None else None

@@ -77,6 +77,9 @@ def _sources(plan: FdPlan) -> Rows:
     if moment > 0:
         rows.append(("moment within the run", f"{moment:.4g} N m, Mw {magnitude(moment):.2f}"))
     ends = max(s.onset + s.function.end for s in plan.sources)
+    assert plan.case.grid is not None
+    if plan.case.grid.lowpass is not None:
+        rows.append(("low-pass", f"{plan.case.grid.lowpass:g} Hz, delays by {0.416 / plan.case.grid.lowpass:.3g} s"))
     return [*rows, ("they act", f"from {min(onsets):g} s to {ends:.4g} s, the run ends at {plan.case.end_time:g} s")]
 
 

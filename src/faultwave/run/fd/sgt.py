@@ -31,6 +31,7 @@ from faultwave.output.atomic import atomic_path
 from faultwave.output.formats.maps_netcdf import write_maps
 from faultwave.run.fd.plan import FdPlan, make_plan
 from faultwave.run.fd.room import main_memory
+from faultwave.run.points import point_lines
 from faultwave.run.share import collect
 from faultwave.sources.point import PointSource
 from faultwave.sources.time_functions import time_function
@@ -132,7 +133,14 @@ def _plan(case: Case) -> FdPlan:
         problems.error("output.receivers", "missing: they are the sites where forces act")
     problems.raise_errors()
     together = world()
-    plan: FdPlan = together.agree(lambda: make_plan(case, together))
+    sites = case.output.receivers.model_copy(
+        update={"interval": case.end_time, "rotation": False, "strain_rate": False}
+    )
+    none = dict.fromkeys(
+        ("surface", "volume", "intensity", "checkpoint")
+    )  # nothing of what the case writes is written here
+    bare = case.model_copy(update={"output": case.output.model_copy(update={**none, "receivers": sites})})
+    plan: FdPlan = together.agree(lambda: make_plan(bare, together))
     return plan
 
 
@@ -233,12 +241,9 @@ def save_green_tensors(
     """Compute and write OUTPUT/PREFIX-sgt.nc, which NumPy and xarray read."""
     places = None
     if points is not None:
-        try:
-            places = np.loadtxt(points, ndmin=2, usecols=(0, 1, 2))
-        except (OSError, ValueError, IndexError) as error:
-            raise InputError(
-                Problem(str(points), f"cannot be read: {error}", "x y z in metres, a point a line")
-            ) from None
+        places = point_lines(points, "x y z in metres, a point a line")[1]
+        if not len(places):
+            raise InputError(Problem(str(points), "holds no points", "x y z in metres, a point a line"))
     output.mkdir(parents=True, exist_ok=True)
     settings, problems = load_case(case, overrides)
     problems.raise_errors()
