@@ -150,3 +150,12 @@ def test_a_file_of_points_that_holds_none(tmp_path, text, words):
     (tmp_path / "p.txt").write_text(text)
     with pytest.raises(InputError, match=words):
         save_green_tensors("case.yaml", tmp_path / "out", tmp_path / "p.txt", None, print)
+
+
+def test_places_keep_double_precision(tmp_path):
+    from faultwave.observe.dataset import Dataset, Variable
+    from faultwave.output.formats.maps_netcdf import write_maps
+
+    places = np.array([[512345.678901, 3812345.678901, -1234.5678901]])
+    made = Dataset("sgt", {"site_location": Variable(places, ("site", "axis"), "m", "where")}, {})
+    assert np.array_equal(read_maps(write_maps(tmp_path / "a.nc", made))["site_location"], places)

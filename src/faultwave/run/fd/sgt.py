@@ -133,6 +133,7 @@ def _plan(case: Case) -> FdPlan:
         problems.error("output.receivers", "missing: they are the sites where forces act")
     problems.raise_errors()
     together = world()
+    assert case.output.receivers is not None
     sites = case.output.receivers.model_copy(
         update={"interval": case.end_time, "rotation": False, "strain_rate": False}
     )
