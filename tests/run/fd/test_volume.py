@@ -141,7 +141,7 @@ def test_too_large_for_the_disk(monkeypatch, tmp_path):
     monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=1e6))
     volume = {"interval": 0.01, "every": 1}
     text = problems(output__volume=volume)
-    assert "snapshots and checkpoints need" in text
+    assert "snapshots, seismograms and checkpoints need" in text
     assert "snapshots" not in problems(output__volume={**volume, "every": 5, "interval": 0.1})
 
 
