@@ -34,6 +34,8 @@ class Function:
         self.calls: list[Any] = []
 
     def __call__(self, grid: Any, block: Any, arguments: Any, shared_mem: int = 0) -> None:
+        for a in arguments:
+            assert not isinstance(a, np.ndarray) or a.size == 1, "CuPy passes others by their address only"
         self.calls.append((grid, block, arguments, shared_mem))
 
 
@@ -149,7 +151,18 @@ def test_a_launch(cupy: Any) -> None:
     ((grid, block, arguments, shared),) = function.calls
     assert (grid, block) == ((48 // plan.share,), (plan.threads,))
     assert shared == plan.shared == function.max_dynamic_shared_size_bytes > 48 * 1024
-    assert len(arguments) == len(k.arguments) + 2 and arguments[-2] == 16 and arguments[-1].dtype == np.uint8
+    assert len(arguments) == len(k.arguments) + 2 and arguments[-2] == 16 and arguments[-1].nbytes % 8 == 0
+
+
+def test_cupy_itself_takes_what_a_launch_gives() -> None:
+    """Its own function, which looks at the arguments before it asks for a device."""
+    real = pytest.importorskip("cupy")
+    device: Any = SimpleNamespace(stream=SimpleNamespace(ptr=0))
+    function = real.cuda.function.Function
+    memory = real.cuda.MemoryPointer(real.cuda.UnownedMemory(4096, 64, None, 0), 0)
+    arguments = [memory, np.int32(1), np.int64(2), np.arange(12.0).tobytes(), bytes(4)]
+    with pytest.raises(RuntimeError, match="(?i)driver|device|handle|context"):
+        with_cupy.CupyDevice.launch(device, (function.__new__(function), 0), 1, 1, arguments)
 
 
 def test_results_cross_on_a_stream_of_their_own(cupy: Any) -> None:

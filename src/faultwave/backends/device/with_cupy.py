@@ -66,6 +66,11 @@ class Copied:
         self.event.synchronize()
 
 
+def _whole(structure: bytes) -> np.ndarray:
+    """A structure as CuPy passes it by value: an array of one element."""
+    return np.frombuffer(structure, np.dtype((np.void, len(structure))))
+
+
 class CupyDevice:
     def __init__(self, name: Name, place: int = 0):
         """``place``: number of the process among those on the machine; each takes a device, counted round."""
@@ -138,7 +143,7 @@ class CupyDevice:
 
     def launch(self, function: Any, groups: int, threads: int, arguments: list[Any]) -> None:
         kernel, shared = function
-        given = tuple(np.frombuffer(a, np.uint8) if isinstance(a, bytes) else a for a in arguments)
+        given = tuple(_whole(a) if isinstance(a, bytes) else a for a in arguments)
         kernel((groups,), (threads,), given, shared_mem=shared)
 
     def graph(self, calls: Sequence[Call]) -> Callable[[], None]:
