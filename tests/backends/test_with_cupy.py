@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
@@ -27,79 +30,121 @@ class Full(MemoryError):
     pass
 
 
+class Here(threading.local):
+    device = 0
+
+
+here = Here()  # the device of each thread
+
+
 class Function:
-    max_dynamic_shared_size_bytes = 0
-
-    def __init__(self) -> None:
+    def __init__(self, device: int = 0) -> None:
         self.calls: list[Any] = []
+        self.device, self.given = device, 0
+        self.does: Callable[..., None] = lambda *arguments: None
 
-    def __call__(self, grid: Any, block: Any, arguments: Any, shared_mem: int = 0) -> None:
+    @property
+    def max_dynamic_shared_size_bytes(self) -> int:
+        return self.given
+
+    @max_dynamic_shared_size_bytes.setter
+    def max_dynamic_shared_size_bytes(self, size: int) -> None:
+        if size > 232448:
+            raise RuntimeError("CUDA_ERROR_INVALID_VALUE")
+        self.given = size
+
+    def __call__(self, grid: Any, block: Any, arguments: Any, shared_mem: int = 0, *, stream: Stream) -> None:
+        stream.own()
         for a in arguments:
             assert not isinstance(a, np.ndarray) or a.size == 1, "CuPy passes others by their address only"
+        stream.asked.append("launch")
+        stream.later(lambda: self.does(*arguments))
         self.calls.append((grid, block, arguments, shared_mem))
 
 
 class Event:
-    done = False
+    """After so much work of a stream."""
+
+    def __init__(self, stream: Stream):
+        self.stream, self.after = stream, stream.given
+
+    @property
+    def done(self) -> bool:
+        return self.stream.worked >= self.after
 
     def synchronize(self) -> None:
-        self.done = True
+        self.stream.work(self.after)
 
 
 class Stream:
-    """Counts what it is asked for; what is launched while it captures is the graph's."""
+    """Does its work when somebody waits for it, and counts what it is asked for; what is launched while it captures is the graph's."""
 
     def __init__(self, non_blocking: bool = False, priority: int = 0):
         assert non_blocking, "the default stream cannot be captured, and others would wait for it"
         self.asked: list[str] = []
         self.capturing = False
+        self.device = here.device
+        self.queue: list[Callable[[], None]] = []
+        self.given = self.worked = 0
 
-    def use(self) -> Stream:
-        return self
+    def own(self) -> None:
+        assert here.device == self.device, "drivers refuse streams of another device than the thread's"
 
-    def __enter__(self) -> Stream:
-        self.asked.append("launch")
-        return self
+    def later(self, work: Callable[[], None]) -> None:
+        self.own()
+        self.queue.append(work)
+        self.given += 1
 
-    def __exit__(self, *error: Any) -> None: ...
+    def work(self, until: int) -> None:
+        while self.worked < until:
+            self.worked += 1
+            self.queue.pop(0)()
 
     def record(self) -> Event:
+        self.own()
         self.asked.append("record")
-        return Event()
+        return Event(self)
 
     def wait_event(self, event: Event) -> None:
-        assert isinstance(event, Event)
         self.asked.append("wait")
+        self.later(event.synchronize)
 
     def synchronize(self) -> None:
         assert not self.capturing, "a stream that is captured cannot be waited for"
         self.asked.append("synchronize")
+        self.work(self.given)
 
     def begin_capture(self) -> None:
+        self.own()
+        assert not self.queue, "what fails before would look like a graph that cannot be captured"
         self.capturing = True
 
     def end_capture(self) -> Any:
         self.capturing = False
-        return SimpleNamespace(launch=lambda stream: stream.asked.append("graph"))
+
+        def launch(stream: Stream) -> None:
+            stream.own()
+            stream.asked.append("graph")
+
+        return SimpleNamespace(launch=launch)
 
 
 class Memory:
     """Bytes of a device, really moved."""
 
     def __init__(self, size: int):
-        self.bytes = np.full(size, 255, np.uint8)
+        self.bytes, self.device = np.full(size, 255, np.uint8), here.device
 
     def memset_async(self, value: int, size: int, stream: Stream) -> None:
         assert not stream.capturing
-        self.bytes[:size] = value
+        stream.later(lambda: self.bytes[:size].fill(value))
 
     def _copy(self, pointer: Any, size: int, stream: Stream, there: bool) -> None:
         stream.asked.append("copy")
+        assert self.device == stream.device
         host = np.ctypeslib.as_array(ctypes.cast(pointer, ctypes.POINTER(ctypes.c_uint8)), (size,))
-        if there:
-            self.bytes[:size] = host
-        else:
-            host[:] = self.bytes[:size]
+        into, source = (self.bytes[:size], host) if there else (host, self.bytes[:size])
+        stream.later(lambda: np.copyto(into, source))
 
     def copy_from_host_async(self, pointer: Any, size: int, stream: Stream) -> None:
         self._copy(pointer, size, stream, True)
@@ -116,11 +161,12 @@ def cupy(monkeypatch: pytest.MonkeyPatch) -> Any:
         return Memory(size)
 
     runtime = SimpleNamespace(
-        is_hip=False, CUDARuntimeError=RuntimeError, getDeviceCount=lambda: 1, getDeviceProperties=lambda n: H200,
+        is_hip=False, CUDARuntimeError=RuntimeError, getDeviceCount=lambda: 3, getDeviceProperties=lambda n: H200,
+        getDevice=lambda: here.device, setDevice=lambda n: setattr(here, "device", n),
         memGetInfo=lambda: (1 << 30, 1 << 37), deviceGetPCIBusId=lambda n: "0000:1B:00.0",
     )  # fmt: skip
     cuda = SimpleNamespace(
-        runtime=runtime, alloc=alloc, memory=SimpleNamespace(OutOfMemoryError=Full), Device=lambda: SimpleNamespace(id=0),
+        runtime=runtime, alloc=alloc, memory=SimpleNamespace(OutOfMemoryError=Full),
         compiler=SimpleNamespace(CompileException=ValueError), memory_pool=None, Stream=Stream,
         driver=SimpleNamespace(CUDADriverError=RuntimeError), alloc_pinned_memory=lambda size: np.zeros(size, np.uint8),
     )  # fmt: skip
@@ -128,8 +174,9 @@ def cupy(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def module(code: str, options: Any) -> Any:
         assert 'extern "C" __global__' in code
-        return SimpleNamespace(get_function=lambda name: functions.setdefault(name, Function()))
+        return SimpleNamespace(get_function=lambda name: functions.setdefault(name, Function(here.device)))
 
+    monkeypatch.setattr(here, "device", 0)
     pool = SimpleNamespace(free_bytes=lambda: 0)
     made = SimpleNamespace(cuda=cuda, RawModule=module, functions=functions, get_default_memory_pool=lambda: pool)
     monkeypatch.setitem(sys.modules, "cupy", made)
@@ -157,12 +204,11 @@ def test_a_launch(cupy: Any) -> None:
 def test_cupy_itself_takes_what_a_launch_gives() -> None:
     """Its own function, which looks at the arguments before it asks for a device."""
     real = pytest.importorskip("cupy")
-    device: Any = SimpleNamespace(stream=SimpleNamespace(ptr=0))
-    function = real.cuda.function.Function
+    function, stream = real.cuda.function.Function, SimpleNamespace(ptr=0)
     memory = real.cuda.MemoryPointer(real.cuda.UnownedMemory(4096, 64, None, 0), 0)
     arguments = [memory, np.int32(1), np.int64(2), np.arange(12.0).tobytes(), bytes(4)]
     with pytest.raises(RuntimeError, match="(?i)driver|device|handle|context"):
-        with_cupy.CupyDevice.launch(device, (function.__new__(function), 0), 1, 1, arguments)
+        with_cupy._launch(stream, (function.__new__(function), 0), 1, 1, arguments)
 
 
 def test_results_cross_on_a_stream_of_their_own(cupy: Any) -> None:
@@ -170,29 +216,114 @@ def test_results_cross_on_a_stream_of_their_own(cupy: Any) -> None:
     device: Any = backend.device
     store = backend.store(8, 4)
     device.stream.asked.clear()
+    packed = np.arange(8.0)
+    cupy.functions["pack"].does = lambda buffer, items, into, *rest: np.copyto(into.bytes[:64], packed.view(np.uint8))
     awaited: Any = store.fetch(np.array([3, 5]))
     # Packed in turn; then the copy waits for that, and the work for nothing.
     assert device.stream.asked[-1] == "record" and "synchronize" not in device.stream.asked
     assert device.copies.asked == ["wait", "copy", "record"] and not awaited.here
-    ((_, _, arguments, _),) = cupy.functions["pack"].calls
-    arguments[2].bytes[:64] = np.arange(8.0).view(np.uint8)  # what the kernel would have packed
-    backend.host.device.bring(arguments[2], awaited.piece.memory[:64])
-    np.testing.assert_array_equal(awaited.values(), np.arange(8.0).reshape(2, 4))
-    assert awaited.here and awaited.values() is awaited.values()
+    found = awaited.values()
+    np.testing.assert_array_equal(found, np.arange(8.0).reshape(2, 4))
+    assert awaited.here and awaited.values() is found
+    packed += 1.0
+    later: list[Any] = [store.fetch(np.array([3, 5])).values() for _ in range(3)]
+    assert backend.host.pieces.nbytes == 2 * 4096 and [x[0, 0] for x in later] == [1.0] * 3
+    assert found[0, 0] == 0.0, "what came before stays, though its piece is used again"
 
 
 def test_pinned_pieces_are_used_again_when_their_copies_are_done(cupy: Any) -> None:
     backend = DeviceBackend("cuda", with_cupy.CupyDevice("cuda"))
     table = backend.device.allocate(64)
     backend.host.send(table, np.arange(8.0))
-    np.testing.assert_array_equal(table.bytes.view(float), np.arange(8.0))
-    backend.host.send(table, np.zeros(8))
+    values = np.zeros(8)
+    backend.host.send(table, values)
+    values[:] = 1.0
     pieces = backend.host.pieces
     assert pieces.nbytes == 2 * 4096, "the first copy may still be on its way"
-    for piece in pieces.free[4096]:
-        piece.crossing.wait()  # type: ignore[union-attr]
+    pieces.free[4096][0].crossing.wait()  # type: ignore[union-attr]
+    np.testing.assert_array_equal(table.bytes.view(float), np.arange(8.0))
     backend.host.send(table, np.ones(8))
     assert pieces.nbytes == 2 * 4096
+    backend.finish()
+    np.testing.assert_array_equal(table.bytes.view(float), np.ones(8))
+
+
+def test_numbers_that_cross_at_once_are_there_at_once(cupy: Any) -> None:
+    backend = DeviceBackend("cuda", with_cupy.CupyDevice("cuda"))
+    values = np.arange(64.0).reshape(32, 2)
+    store = backend.store(32, 2)
+    store.put(values)
+    assert store.memory_on_device.bytes.view(float).tolist() == list(range(64))
+    store.memory_on_device.bytes.view(float)[0] = 7.0
+    found = store.get()
+    assert found[0, 0] == 7.0
+    np.testing.assert_array_equal(found.reshape(-1)[1:], values.reshape(-1)[1:])
+
+
+def test_processes_of_a_machine_take_a_device_each(cupy: Any) -> None:
+    assert [with_cupy.CupyDevice("cuda", place).number for place in (0, 1)] == [0, 1]
+    here.device = 0
+    assert with_cupy.CupyDevice("cuda", 5).number == 2 == here.device
+
+
+def test_work_from_another_thread(cupy: Any) -> None:
+    """Threads have a device and a stream of their own: neither is taken."""
+    backend = DeviceBackend("cuda", with_cupy.CupyDevice("cuda", 1))
+    device: Any = backend.device
+    k = Kernel("scale")
+    q, by = k.batch("q", 1, 1, "inout"), k.scalar("by")
+    k.pointwise(lambda q, b: [[q[0] * b[0]]], [q, by], [q])
+    launch = backend.compile([k])["scale"]({"q": backend.batch(64, 1, 1)})
+
+    def work() -> Any:
+        assert here.device == 0
+        launch(0, 32, by=2.0)
+        return here.device, device.stream.asked[-1]
+
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(work).result() == (1, "launch")
+
+    def whole() -> Any:
+        assert here.device == 0
+        store = backend.store(8, 4)
+        store.put(np.ones((8, 4)))
+        backend.record(lambda: launch(0, 32, by=2.0)).replay()  # type: ignore[union-attr]
+        return store.fetch(np.array([3, 5])), store.get(), store.add(np.ones((1, 4)), np.array([2])), here.device
+
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(whole).result()[-1] == 1
+    here.device = 2
+    play: Any = backend.record(lambda: launch(0, 32, by=2.0))
+    here.device = 2
+    play.replay()
+    here.device = 2
+    assert not backend.mark().done
+    here.device = 2
+    assert device.pinned(16).nbytes == 16 and here.device == 1
+
+
+def test_what_a_driver_refuses_is_told(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    device = with_cupy.CupyDevice("cuda")
+    text = 'extern "C" __global__ void f() {}'
+    with pytest.raises(BackendError, match="compiling f for NVIDIA H200 failed: CUDA_ERROR_INVALID_VALUE"):
+        device.build(text, ["f"], 1 << 20)
+    monkeypatch.setattr(cupy.cuda.runtime, "is_hip", True)  # AMD's driver is not asked
+    assert device.build(text, ["f"], 1 << 20)["f"][1] == 1 << 20
+
+
+def test_a_graph_that_fails_tells_why(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    device, made, _ = recorded(cupy)
+
+    def ended() -> None:
+        raise RuntimeError("the capture was spoilt")
+
+    def refused(*arguments: Any) -> None:
+        raise RuntimeError("no such memory")
+
+    monkeypatch.setattr(device.stream, "end_capture", ended)
+    monkeypatch.setattr(with_cupy, "_launch", refused)
+    with pytest.raises(RuntimeError, match="no such memory"):
+        device.graph(made.calls)
 
 
 def recorded(cupy: Any, hip: bool = False) -> tuple[Any, Any, Any]:
@@ -216,6 +347,7 @@ def test_a_recording_is_a_graph_with_a_table_of_what_changes(cupy: Any) -> None:
     asked = len(device.stream.asked)
     made.replay([{"now": 7.0}, {"now": 8.0}, {"now": 9.0}])
     assert device.stream.asked[asked:] == ["copy", "record", "graph"] and len(calls) == 6
+    device.finish()
     assert table.bytes.view(float)[[0, 16, 32]].tolist() == [7.0, 8.0, 9.0]
 
 
@@ -238,7 +370,7 @@ def test_launches_that_need_not_wait_for_each_other_are_branches_of_the_graph(cu
     made = backend.record(work)
     assert [len(x) for x in together(made.calls)] == [3, 1, 1]
     assert [s.asked for s in device.beside] == [["wait", "launch", "record"]] * 2 + [[]] * 3
-    assert device.stream.asked[-3:] == ["record", "wait", "wait"]
+    assert device.stream.asked[-7:] == ["synchronize", "record", "launch", "wait", "wait", "launch", "launch"]
     assert len(cupy.functions["scale"].calls) == 10
 
 

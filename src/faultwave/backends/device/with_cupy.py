@@ -1,7 +1,11 @@
-"""CUDA and HIP through CuPy: memory, modules compiled at run time (NVRTC, hipRTC), launches on one stream."""
+"""CUDA and HIP through CuPy: memory, modules compiled at run time (NVRTC, hipRTC), launches on one stream.
+
+Every thread has a device and a stream of its own that CuPy takes where none is named. Work may come from any thread, so that each
+call makes its device the thread's and names its stream."""
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 from collections.abc import Callable, Sequence
@@ -18,6 +22,9 @@ from faultwave.base.errors import BackendError
 Name = Literal["cuda", "hip"]
 BESIDE = 5
 """Streams for what may be done at the same time: faults have points in six orientations, each a launch."""
+
+ASKED = 48 * 1024
+"""Bytes of fast memory above which NVIDIA's driver wants to be asked before a launch; AMD's does not."""
 
 INSTALL = {
     "cuda": "pip install 'faultwave[cuda]', and NVIDIA's driver",
@@ -71,6 +78,12 @@ def _whole(structure: bytes) -> np.ndarray:
     return np.frombuffer(structure, np.dtype((np.void, len(structure))))
 
 
+def _launch(stream: Any, function: Any, groups: int, threads: int, arguments: list[Any]) -> None:
+    kernel, shared = function
+    given = tuple(_whole(a) if isinstance(a, bytes) else a for a in arguments)
+    kernel((groups,), (threads,), given, shared_mem=shared, stream=stream)
+
+
 class CupyDevice:
     def __init__(self, name: Name, place: int = 0):
         """``place``: number of the process among those on the machine; each takes a device, counted round."""
@@ -78,29 +91,29 @@ class CupyDevice:
             raise BackendError(why)
         import cupy
 
-        self.cupy = cupy
-        self.failures: tuple[type[Exception], ...] = (
-            cupy.cuda.runtime.CUDARuntimeError,
-            cupy.cuda.driver.CUDADriverError,
-        )
-        number = cupy.cuda.Device().id
-        if place:
-            number = place % int(cupy.cuda.runtime.getDeviceCount())
-            cupy.cuda.Device(number).use()
-        properties = cupy.cuda.runtime.getDeviceProperties(number)
+        self.cupy, runtime = cupy, cupy.cuda.runtime
+        self.failures: tuple[type[Exception], ...] = (runtime.CUDARuntimeError, cupy.cuda.driver.CUDADriverError)
+        self.number = (int(runtime.getDevice()) + place) % int(runtime.getDeviceCount())
+        self._here()
+        properties = runtime.getDeviceProperties(self.number)
         self.name = properties["name"].decode()
-        self.bus = cupy.cuda.runtime.deviceGetPCIBusId(number)  # where the board is, for its driver's meters
+        self.bus = runtime.deviceGetPCIBusId(self.number)  # where the board is, for its driver's meters
         self.target = target_of(name, properties)
         self.stream, self.copies = (cupy.cuda.Stream(non_blocking=True) for _ in range(2))  # work; copies to the host
-        self.stream.use()
         self.beside = [cupy.cuda.Stream(non_blocking=True) for _ in range(BESIDE)]
+
+    def _here(self) -> None:
+        """Make this device the thread's."""
+        self.cupy.cuda.runtime.setDevice(self.number)
 
     def room(self) -> int:
         """Bytes that are free now."""
+        self._here()
         free, _ = self.cupy.cuda.runtime.memGetInfo()
         return int(free) + int(self.cupy.get_default_memory_pool().free_bytes())
 
     def allocate(self, size: int) -> Any:
+        self._here()
         try:
             memory = self.cupy.cuda.alloc(size)
         except self.cupy.cuda.memory.OutOfMemoryError as error:
@@ -111,72 +124,90 @@ class CupyDevice:
         return memory
 
     def pinned(self, size: int) -> np.ndarray:
+        self._here()
         return np.frombuffer(self.cupy.cuda.alloc_pinned_memory(size), np.uint8, size)
 
     def bring(self, memory: Any, into: np.ndarray) -> Copied:
+        self._here()
         self.copies.wait_event(self.stream.record())
         memory.copy_to_host_async(ctypes.c_void_p(into.ctypes.data), into.nbytes, self.copies)
         return Copied(self.copies.record())
 
     def send(self, memory: Any, values: np.ndarray) -> Copied:
+        self._here()
         memory.copy_from_host_async(ctypes.c_void_p(values.ctypes.data), values.nbytes, self.stream)
         return Copied(self.stream.record())
 
     def upload(self, memory: Any, values: np.ndarray) -> None:
+        self._here()
         memory.copy_from_host_async(ctypes.c_void_p(values.ctypes.data), values.nbytes, self.stream)
         self.finish()
 
     def download(self, memory: Any, values: np.ndarray) -> None:
+        self._here()
         memory.copy_to_host_async(ctypes.c_void_p(values.ctypes.data), values.nbytes, self.stream)
         self.finish()
 
     def build(self, text: str, names: list[str], shared: int | None) -> dict[str, Any]:
+        self._here()
         try:
             module = self.cupy.RawModule(code=text, options=("-std=c++14",))
             found = {name: module.get_function(name) for name in names}
-        except self.cupy.cuda.compiler.CompileException as error:
+            if shared and shared > ASKED and not self.cupy.cuda.runtime.is_hip:
+                for function in found.values():
+                    function.max_dynamic_shared_size_bytes = shared
+        except (
+            self.cupy.cuda.compiler.CompileException,
+            RuntimeError,
+        ) as error:  # as are the failures of drivers and libraries
             raise BackendError(f"compiling {', '.join(names)} for {self.name} failed: {str(error)[:2000]}") from None
-        for function in found.values():
-            if shared and shared > 48 * 1024:  # more than that is given only when asked for
-                function.max_dynamic_shared_size_bytes = shared
         return {name: (function, shared or 0) for name, function in found.items()}
 
     def launch(self, function: Any, groups: int, threads: int, arguments: list[Any]) -> None:
-        kernel, shared = function
-        given = tuple(_whole(a) if isinstance(a, bytes) else a for a in arguments)
-        kernel((groups,), (threads,), given, shared_mem=shared)
+        self._here()
+        _launch(self.stream, function, groups, threads, arguments)
 
     def graph(self, calls: Sequence[Call]) -> Callable[[], None]:
         """A graph captured from the stream, where the driver has them; else the launches one by one."""
         if self.cupy.cuda.runtime.is_hip:  # CuPy captures none there
             return functools.partial(self._all, calls)
-        self.finish()
+        self._here()
+        self.finish()  # what failed before is told as such, not as a graph that cannot be captured
         self.stream.begin_capture()
         try:
             for alike in together(calls):
                 self._at_once(alike)
-        finally:
-            captured = self.stream.end_capture()
-        return functools.partial(captured.launch, self.stream)
+        except BaseException:
+            with contextlib.suppress(
+                RuntimeError
+            ):  # a capture that failed cannot be ended; why it failed is what counts
+                self.stream.end_capture()
+            raise
+        return functools.partial(self._play, self.stream.end_capture())
+
+    def _play(self, captured: Any) -> None:
+        self._here()
+        captured.launch(self.stream)
 
     def _all(self, calls: Sequence[Call]) -> None:
+        self._here()
         for c in calls:
-            self.launch(c.function, c.groups, c.threads, c.arguments)
+            _launch(self.stream, c.function, c.groups, c.threads, c.arguments)
 
     def _at_once(self, calls: Sequence[Call]) -> None:
         """Branches of a graph: launches that need not wait for each other go on streams of their own between two events."""
-        first, *others = calls
-        begun, used = (self.stream.record(), self.beside[: len(others)]) if others else (None, [])
+        used = self.beside[: len(calls) - 1]
+        begun = self.stream.record() if used else None
         for stream in used:
             stream.wait_event(begun)
-        self._all([first])
-        for i, call in enumerate(others):
-            with used[i % len(used)]:
-                self._all([call])
+        for i, c in enumerate(calls):
+            stream = used[(i - 1) % len(used)] if i else self.stream
+            _launch(stream, c.function, c.groups, c.threads, c.arguments)
         for stream in used:
             self.stream.wait_event(stream.record())
 
     def mark(self) -> Copied:
+        self._here()
         return Copied(self.stream.record())
 
     def finish(self) -> None:
