@@ -5,8 +5,10 @@ from __future__ import annotations
 import ctypes
 import sys
 import threading
+import tomllib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -167,7 +169,8 @@ def cupy(monkeypatch: pytest.MonkeyPatch) -> Any:
     )  # fmt: skip
     cuda = SimpleNamespace(
         runtime=runtime, alloc=alloc, memory=SimpleNamespace(OutOfMemoryError=Full),
-        compiler=SimpleNamespace(CompileException=ValueError), memory_pool=None, Stream=Stream,
+        nvrtc=SimpleNamespace(getVersion=lambda: (13, 0)),
+        compiler=SimpleNamespace(CompileException=ValueError), Stream=Stream,
         driver=SimpleNamespace(CUDADriverError=RuntimeError), alloc_pinned_memory=lambda size: np.zeros(size, np.uint8),
     )  # fmt: skip
     functions: dict[str, Function] = {}
@@ -401,10 +404,28 @@ def test_running_out_of_memory_is_told_with_numbers(cupy: Any) -> None:
 def test_what_is_missing(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert with_cupy.missing("cuda") == ""
     assert "the one installed is for NVIDIA" in with_cupy.missing("hip")
+
+    def absent() -> None:
+        raise RuntimeError('Failure finding "libnvrtc.so.13"\nand more')
+
+    monkeypatch.setattr(cupy.cuda.nvrtc, "getVersion", absent)
+    told = with_cupy.missing("cuda")
+    assert (
+        'finds no compiler at run time (Failure finding "libnvrtc.so.13"): pip install' in told and "more" not in told
+    )
+    assert "driver 580 or newer; for 525 and newer 'faultwave[cuda12]'" in told
     monkeypatch.setattr(cupy.cuda.runtime, "getDeviceCount", lambda: 0)
     assert "finds no device: pip install 'faultwave[cuda]'" in with_cupy.missing("cuda")
     monkeypatch.setitem(sys.modules, "cupy", None)
     assert "needs CuPy, which is not installed" in with_cupy.missing("cuda")
+
+
+def test_the_extras_bring_what_compiles() -> None:
+    extras = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
+    for extra in ("cuda", "cuda12"):
+        assert any(x.startswith("nvidia-cuda-nvrtc") for x in extras[extra]), f"CuPy's wheels bring no NVRTC: {extra}"
 
 
 def test_devices_that_are_not_in_the_table() -> None:

@@ -27,7 +27,8 @@ ASKED = 48 * 1024
 """Bytes of fast memory above which NVIDIA's driver wants to be asked before a launch; AMD's does not."""
 
 INSTALL = {
-    "cuda": "pip install 'faultwave[cuda]', and NVIDIA's driver",
+    # CUDA release notes, CUDA minor version compatibility: the drivers that each major version asks for.
+    "cuda": "pip install 'faultwave[cuda]', which asks for NVIDIA's driver 580 or newer; for 525 and newer 'faultwave[cuda12]' instead",
     "hip": "CuPy built for ROCm (pip install amd-cupy), and AMD's ROCm",
 }
 
@@ -45,7 +46,14 @@ def missing(name: Name) -> str:
         count = cupy.cuda.runtime.getDeviceCount()
     except cupy.cuda.runtime.CUDARuntimeError as error:
         return f"the backend '{name}' finds no device ({error}): {INSTALL[name]}"
-    return "" if count else f"the backend '{name}' finds no device: {INSTALL[name]}"
+    if not count:
+        return f"the backend '{name}' finds no device: {INSTALL[name]}"
+    try:
+        cupy.cuda.nvrtc.getVersion()
+    except RuntimeError as error:  # CuPy looks for the library when it is first asked
+        told = str(error).partition("\n")[0][:200]
+        return f"the backend '{name}' finds no compiler at run time ({told}): {INSTALL[name]}"
+    return ""
 
 
 def target_of(name: Name, properties: dict[str, Any]) -> Target:
