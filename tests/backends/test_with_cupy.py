@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from faultwave import backends
 from faultwave.backends.device import with_cupy
 from faultwave.backends.device.backend import DeviceBackend
 from faultwave.backends.device.recording import together
@@ -22,6 +23,7 @@ from faultwave.base.errors import BackendError
 from faultwave.engines.dg import kernels
 from faultwave.engines.dg.forms import form
 from faultwave.kernels.language import Kernel
+from faultwave.kernels.stencil import Box, Launch, Layout, Program, Stencil
 from faultwave.laws import law
 
 H200 = {"name": b"NVIDIA H200", "major": 9, "minor": 0, "sharedMemPerBlock": 49152, "sharedMemPerBlockOptin": 232448,
@@ -267,6 +269,18 @@ def test_processes_of_a_machine_take_a_device_each(cupy: Any) -> None:
     assert [with_cupy.CupyDevice("cuda", place).number for place in (0, 1)] == [0, 1]
     here.device = 0
     assert with_cupy.CupyDevice("cuda", 5).number == 2 == here.device
+
+
+@pytest.mark.parametrize("name", ("cuda", "hip"))
+def test_grids_take_the_device_of_their_process(cupy: Any, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(with_cupy, "device", with_cupy.CupyDevice)  # not kept for other tests
+    monkeypatch.setattr(cupy.cuda.runtime, "is_hip", name == "hip")
+    monkeypatch.setitem(H200, "gcnArchName", b"gfx90a")
+    box = Box((0, 0, 0), (4, 4, 8))
+    copied = Stencil("copied", lambda p: {"a": p.at("b")})
+    program = Program("p", box, {"a": Layout(box), "b": Layout(box)}, [[Launch(copied, box)]], {})
+    runner: Any = backends.make_stencils(name, program, "double", place=2)
+    assert runner.device.number == 2
 
 
 def test_work_from_another_thread(cupy: Any) -> None:

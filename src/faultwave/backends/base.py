@@ -161,13 +161,15 @@ def make(name: str, precision: str = "double", threads: int | None = None, place
     return module.backend(precision, threads, place)
 
 
-def make_stencils(name: str, program: Program, precision: str = "single", threads: int | None = None) -> Runner:
-    """A stencil program on the backend called ``name``; raises BackendError where it cannot run those."""
+def make_stencils(
+    name: str, program: Program, precision: str = "single", threads: int | None = None, place: int = 0
+) -> Runner:
+    """A stencil program on the backend called ``name``; ``place`` as for ``make``. Raises BackendError where it cannot run those."""
     name = best(stencils=True) if name == "auto" else name
     if name not in names():
         raise BackendError(f"backend '{name}' does not exist (allowed: {', '.join(names())}) {suggest(name, names())}")
     if not runs_stencils(name):
         raise BackendError(f"the backend '{name}' cannot run stencils, and so not the fd engine")
     module = importlib.import_module(f"faultwave.backends.{name}.stencil")
-    runner: Runner = module.StencilRunner(program, precision, threads)
+    runner: Runner = module.StencilRunner(program, precision, threads, place)
     return runner

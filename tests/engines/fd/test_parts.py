@@ -6,8 +6,13 @@ import numpy as np
 import pytest
 
 from faultwave.backends import make_stencils, missing
+from faultwave.comm.world import World
 from faultwave.engines.fd import intensity
-from faultwave.engines.fd.parts import Cut, Part, best_cut
+from faultwave.engines.fd.halves import Units
+from faultwave.engines.fd.media import Medium
+from faultwave.engines.fd.operator import Operator, Shared
+from faultwave.engines.fd.parts import Cut, Part, best_cut, whole
+from faultwave.engines.fd.points import Sources
 from faultwave.engines.fd.program import build_program, fields, profiles
 from faultwave.kernels import overlap
 from faultwave.kernels.overlap import around, reach, works
@@ -131,3 +136,25 @@ def test_parts_step_as_the_whole(backend, ahead, monkeypatch):
             z, y, x = p.own
             assert np.array_equal(r.values(name)[0, y, x], one.values(name)[0][own[1:]]), (p.rank, name)
     assert all(len(list(itertools.chain(*p.told(r.program, found.depth)))) for p, r in zip(parts, runners, strict=True))
+
+
+def test_processes_of_a_machine_take_a_device_each(monkeypatch):
+    """What a backend is asked for by the third process of a machine."""
+    of, world = scheme((12, 12, 12)), World()
+    world.place = 2
+    shared = Shared(world, whole(of.grid), Units(), "raw", reach(build_program(of), 1))
+
+    class Asked(Exception):
+        pass
+
+    def make_stencils(name, program, precision, threads, place):
+        raise Asked(name, place)
+
+    monkeypatch.setattr("faultwave.backends.make_stencils", make_stencils)
+    medium = Medium({}, 1.0, 1.0, (0.0, 0.0, 0.0), 0.0)
+    for share, place in ((shared, 2), (None, 0)):
+        with pytest.raises(Asked) as asked:
+            Operator(
+                of, medium, None, Sources(of, (), np.zeros((0, 2)), {}), None, "cuda", "single", None, shared=share
+            )
+        assert asked.value.args == ("cuda", place)

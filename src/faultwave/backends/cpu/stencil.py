@@ -145,7 +145,7 @@ def _row_function(program: Program, arrays: GridArrays, launch: Launch, names: l
 class StencilRunner:
     """A compiled program. ``blocking`` may be set; results do not depend on it."""
 
-    def __init__(self, program: Program, precision: str, threads: int | None = None):
+    def __init__(self, program: Program, precision: str, threads: int | None = None, place: int = 0):
         check(program)
         dtype = {"double": np.float64, "single": np.float32}[precision]
         self.program, self.threads = program, threads or _cores()

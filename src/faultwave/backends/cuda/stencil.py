@@ -8,6 +8,6 @@ from faultwave.kernels.stencil import Program
 
 
 class StencilRunner(DeviceStencilRunner):
-    def __init__(self, program: Program, precision: str, threads: int | None = None):
-        """``threads``: of no meaning here; the device has its own."""
-        super().__init__(program, precision, with_cupy.device("cuda"))
+    def __init__(self, program: Program, precision: str, threads: int | None = None, place: int = 0):
+        """``threads``: of no meaning here; the device has its own. ``place``: which device, counted round."""
+        super().__init__(program, precision, with_cupy.device("cuda", place))

@@ -52,7 +52,7 @@ def _part(view: np.ndarray, own: Layout, box: Box, offset: tuple[int, int, int])
 class StencilRunner:
     """Runs a program step by step."""
 
-    def __init__(self, program: Program, precision: str, threads: int | None = None):
+    def __init__(self, program: Program, precision: str, threads: int | None = None, place: int = 0):
         check(program)
         self.program = program
         self.arrays = GridArrays(program, {"double": np.float64, "single": np.float32}[precision], REACH)

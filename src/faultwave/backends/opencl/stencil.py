@@ -9,8 +9,8 @@ from faultwave.kernels.stencil import Program
 
 
 class StencilRunner(DeviceStencilRunner):
-    def __init__(self, program: Program, precision: str, threads: int | None = None):
-        """``threads``: of no meaning here; the device has its own."""
+    def __init__(self, program: Program, precision: str, threads: int | None = None, place: int = 0):
+        """``threads``: of no meaning here; the device has its own. ``place``: which of several devices alike, counted round."""
         if why := missing():
             raise BackendError(why)
-        super().__init__(program, precision, device())
+        super().__init__(program, precision, device(place))

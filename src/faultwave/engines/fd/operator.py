@@ -91,7 +91,8 @@ class Operator:
             self.units,
             self.box if shared else None,
         )
-        self.runner = backends.make_stencils(backend, program, precision, threads)
+        place = shared.world.place if shared else 0  # processes of a machine take a device each
+        self.runner = backends.make_stencils(backend, program, precision, threads, place)
         for number, (name, values) in enumerate(medium.coefficients.items()):
             self._fill(name, np.asarray(values), number)
         for name, values in profiles(scheme).items():
