@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from faultwave import backends
+from faultwave.backends.device.backend import SPARE, piece_of
 from faultwave.kernels.language import Kernel
-from tests.backends.here import present
+from tests.backends.here import DEVICE, needs_device, present
 
 EVERY = present(backends.names())
 
@@ -85,3 +86,49 @@ def test_items_are_copied_to_slots(name: str, precision: str, fixed: bool) -> No
     np.testing.assert_array_equal(store.get(), want)
     np.testing.assert_array_equal(other.get()[1:3], want[[4, 2]])
     assert store.get().dtype == values.dtype
+
+
+@needs_device
+@pytest.mark.parametrize("precision", ("double", "single"))
+def test_large_requests_cross_in_pieces(precision: str) -> None:
+    """As the state of a large mesh for a checkpoint: neither scratch nor pinned memory of its size, and all items in their places."""
+    backend: Any = backends.make(DEVICE, precision)
+    piece = backend.host.piece = 1 << 12
+    backend.beside.scratches.most, backend.host.pieces.most = 4 * piece, 8 * piece
+    rng = np.random.default_rng(0)
+    items, values = rng.permutation(2048), rng.normal(size=(2048, 4, 3)).astype(backend.dtype)
+    q = backend.batch(2048, 4, 3)
+    q.put(values, items)
+    kept = len(backend._kind(backend.dtype).lists)
+    first = q.fetch(items)
+    q.add(np.ones((2048, 4, 3)), items)
+    np.testing.assert_array_equal(first.values(), values)
+    assert first.here
+    np.testing.assert_array_equal(q.get(items, slice(1, 3)), (values + 1)[:, 1:3])
+    np.testing.assert_array_equal(q.get()[items], values + 1)
+    assert len(backend._kind(backend.dtype).lists) == kept == 0, "lists asked for again and again stay, not these"
+    assert backend.beside.scratches.nbytes <= 8 * piece and backend.host.pieces.nbytes <= 12 * piece
+    assert values.nbytes > 20 * piece
+
+
+@needs_device
+def test_all_memory_is_counted() -> None:
+    backend: Any = backends.make(DEVICE)
+    launch = backend.compile([doubling()])["doubling"]({"q": backend.batch(64, 5, 3)})
+    held = backend.held
+    backend.matrix(np.ones((3, 4, 5)))
+    assert backend.held == held + 3 * 4 * 5 * 8
+    store = backend.store(1000, 2)
+    held = backend.held
+    store.get(np.arange(500))
+    assert backend.held == held + 500 * 4 + 8192, "a list, and a scratch piece of the next power of two"
+    held = backend.held
+    store.get(np.arange(500))
+    made = backend.record(lambda: launch(0, 64))
+    assert made is not None and backend.held == held
+
+
+def test_pieces_fit_into_what_buffers_leave() -> None:
+    assert piece_of(141 << 30) == 64 << 20 and piece_of(16 << 30) == 32 << 20
+    for room in (1 << 28, 1 << 30, 24 << 30):
+        assert 8 * piece_of(room) <= SPARE * room

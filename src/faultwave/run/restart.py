@@ -142,10 +142,12 @@ def capture(sim: Simulation) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Notes and arrays of a checkpoint of the state now; nothing in them changes when the run goes on."""
     engine, plan, share = sim.engine, sim.plan, sim.plan.share
     engine.settle()
+    op = engine.operator
+    state = op.state()
     arrays: dict[str, np.ndarray] = {
         "time": np.array(engine.march.time),
         "cells/id": plan.numbers,
-        "cells/dofs": engine.operator.dofs(),
+        "cells/dofs": op.physical(state, np.arange(len(state))),
         "clusters/steps": plan.clustering.steps,
         "sources/done": engine.sources.done.copy(),
         "sources/item": share.sources if share else np.arange(len(plan.sources)),
@@ -158,10 +160,9 @@ def capture(sim: Simulation) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "largest_energy": sim.largest_energy, "looks": sim.looks, "material": sim.material_identity,
         "case": plan.case.model_dump(mode="json", exclude_unset=True), "files": {}, "energies": [],
     }  # fmt: skip
-    op = engine.operator
     notes["form"] = f"{type(op.form).__name__} in {op.time_unit}"
     if op.form.to_physical(op.cells, np.arange(1)) is not None:  # which is not undone to the last bit
-        arrays["cells/state"] = op.state()
+        arrays["cells/state"] = state
     if engine.fault is not None:
         f = engine.fault.faces
         arrays["fault/face"] = f.number

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.backends.device.lower import lower
-from faultwave.backends.device.memory import Access, Device, DeviceBuffer, Host
+from faultwave.backends.device.memory import PIECE, Access, Beside, Device, DeviceBuffer, Host
 from faultwave.backends.device.pinned import Crossing
 from faultwave.backends.device.recording import Call, Recording
 from faultwave.backends.device.schedule import Plan
@@ -26,6 +26,11 @@ def told(size: float) -> str:
     return f"{size / 2**30:,.2f} GiB" if size >= 1 << 28 else f"{size / 2**20:,.2f} MiB"
 
 
+def piece_of(room: int) -> int:
+    """Bytes that cross at once: a power of two, so small that all the pieces there may be fit into what buffers leave."""
+    return min(PIECE, max(1 << 16, 1 << int(SPARE * room / 8).bit_length() - 1))
+
+
 class DeviceBackend:
     """Kernels and buffers on one device."""
 
@@ -38,14 +43,15 @@ class DeviceBackend:
         self.lanes = LINE // np.dtype(self.dtype).itemsize
         self._access: dict[Any, Access] = {}
         self.failures = device.failures
-        self.host = Host(device)
         self.room, self.held = device.room(), 0  # bytes there were at first, and those taken since
+        piece = piece_of(self.room)
+        self.host = Host(device, piece)
+        self.beside = Beside(device, functools.partial(self._take, spare=0.0), piece)
         self.recording: Recording | None = None  # of the work that is being done
 
     def _kind(self, dtype: Any) -> Access:
         if dtype not in self._access:
-            spare = functools.partial(self._take, spare=0.0)
-            self._access[dtype] = Access(self.device, dtype, self.host, spare, self._touched, self._launched)
+            self._access[dtype] = Access(self.device, dtype, self.host, self.beside, self._touched, self._launched)
         return self._access[dtype]
 
     @property
@@ -84,7 +90,7 @@ class DeviceBackend:
         return self.device.mark()
 
     def record(self, work: Callable[[], None]) -> Recording | None:
-        self.recording = made = Recording(self.device, self.host)
+        self.recording = made = Recording(self.device, self.host, self.beside.allocate)
         try:
             work()
         finally:
@@ -106,8 +112,9 @@ class DeviceBackend:
         return IndexBuffer(self.device, np.asarray(values), self.fixed_lanes if fixed else self.lanes)
 
     def matrix(self, values: np.ndarray, fixed: bool = False) -> DeviceBuffer:
-        values = np.asarray(values, float)
-        buffer = DeviceBuffer(self._kind(np.float64 if fixed else self.dtype), len(values), values.shape[1:], 1)
+        values, dtype = np.asarray(values, float), np.float64 if fixed else self.dtype
+        self._take(values.size * np.dtype(dtype).itemsize)
+        buffer = DeviceBuffer(self._kind(dtype), len(values), values.shape[1:], 1)
         buffer.put(values)
         return buffer
 
@@ -158,7 +165,7 @@ class _Compiled:
         tables = self.kernel.scalars
         still, moving = (_Numbers([t for t in tables if t.changing == c], self.real) for c in (False, True))
         share, threads, function, backend = self.plan.share, self.plan.threads, self.function, self.backend
-        table = backend.device.allocate(moving.nbytes) if moving.tables else None
+        table = backend.beside.allocate(moving.nbytes) if moving.tables else None
         # Items of a kernel are independent of each other, whatever constant matrices they see.
         kind = (
             id(function),

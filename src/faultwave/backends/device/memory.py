@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
 
 GROUP = 256  # threads of the groups that move numbers
 KEPT_LISTS = 512
+PIECE = 64 << 20
+"""Bytes that cross between device and host at once, at most."""
+
+AHEAD = 4
+"""Pieces of one request that cross while the first is looked at."""
+
 SUMMED = 1 << 16  # threads that sum at once
 
 
@@ -81,10 +88,10 @@ class Device(Protocol):
 
 
 class Host:
-    """Pinned pieces of the host beside a device."""
+    """Pinned pieces of the host beside a device. Numbers cross in pieces of ``piece`` bytes at most."""
 
-    def __init__(self, device: Device):
-        self.device, self.pieces = device, Pieces(device.pinned)
+    def __init__(self, device: Device, piece: int):
+        self.device, self.piece, self.pieces = device, piece, Pieces(device.pinned, 2 * AHEAD * piece)
 
     def send(self, memory: Any, values: np.ndarray) -> None:
         """Contiguous ``values`` to the start of ``memory`` in turn; they may be changed when this returns, which is at once."""
@@ -117,28 +124,59 @@ class Arriving:
         return self.copied
 
 
+class Joined:
+    """Numbers (n, ...) on their way in pieces, a few at a time: see ``Awaited``."""
+
+    def __init__(self, pieces: Iterable[Arriving], shape: tuple[int, ...], dtype: np.dtype):
+        self.copied, self.filled = np.empty(shape, dtype), 0
+        self.open: deque[Arriving] = deque()
+        for piece in pieces:
+            if len(self.open) == AHEAD:
+                self._fill()
+            self.open.append(piece)
+
+    def _fill(self) -> None:
+        values = self.open.popleft().values()
+        self.copied[self.filled : self.filled + len(values)] = values
+        self.filled += len(values)
+
+    @property
+    def here(self) -> bool:
+        return all(piece.here for piece in self.open)
+
+    def values(self) -> np.ndarray:
+        while self.open:
+            self._fill()
+        return self.copied
+
+
+class Beside:
+    """Memory of a device beside its buffers; ``take(bytes)`` accounts for it."""
+
+    def __init__(self, device: Device, take: Callable[[int], None], piece: int):
+        self.device, self.take = device, take
+        self.scratches = Pieces(self.allocate, AHEAD * piece)
+
+    def allocate(self, size: int) -> Any:
+        self.take(size)
+        return self.device.allocate(size)
+
+
 class Access:
-    """Moves numbers between buffers of one kind and lists. ``take(bytes)`` accounts for memory of the device."""
+    """Moves numbers between buffers of one kind and lists."""
 
     def __init__(
-        self, device: Device, dtype: Any, host: Host, take: Callable[[int], None], touched: Callable[[], None],
-        launched: Callable[..., None],
+        self, device: Device, dtype: Any, host: Host, beside: Beside, touched: Callable[[], None], launched: Callable[..., None]
     ):  # fmt: skip
         """``touched()`` is told whenever the host reads or writes a buffer, ``launched(function, groups, threads, memory, rest)`` what
         is launched without it."""
-        self.device, self.dtype, self.host = device, np.dtype(dtype), host
+        self.device, self.dtype, self.host, self.beside = device, np.dtype(dtype), host, beside
         self.touched, self.launched = touched, launched
         names = ["pack", "unpack", "add", "not_finite", "sums"]
         single = self.dtype == np.float32
         text = prelude(device.target, single, single) + resources.files(__package__).joinpath("access.h").read_text()
         self.functions = device.build(text, names, None)
         self.lists: OrderedDict[bytes, Any] = OrderedDict()
-
-        def make(size: int) -> Any:
-            take(size)
-            return device.allocate(size)
-
-        self.scratches = Pieces(make)
 
     def listed(self, items: np.ndarray) -> Any:
         """Item numbers on the device; those asked for again and again stay there."""
@@ -147,22 +185,29 @@ class Access:
         if key in self.lists:
             self.lists.move_to_end(key)
             return self.lists[key]
-        memory = self.device.allocate(max(4, items.nbytes))
+        memory = self.beside.allocate(max(4, items.nbytes))
         self.host.send(memory, items)
         self.lists[key] = memory
         if len(self.lists) > KEPT_LISTS:
-            self.lists.popitem(last=False)
+            dropped, _ = self.lists.popitem(last=False)
+            self.beside.take(-max(4, len(dropped)))
         return memory
 
+    def _pieces(self, items: np.ndarray, numbers: int) -> list[np.ndarray]:
+        """Items of so many numbers each, as many at a time as may cross at once."""
+        some = max(1, self.host.piece // (numbers * self.dtype.itemsize))
+        return [items[i : i + some] for i in range(0, len(items), some)]
+
     def _run(
-        self, name: str, buffer: DeviceBuffer, items: np.ndarray, listed: Any, first: int, taken: int, at: int = 0
+        self, name: str, buffer: DeviceBuffer, items: Any, count: int, listed: Any, first: int, taken: int, at: int = 0
     ) -> tuple[Any, ...]:
-        """Move ``taken`` numbers from ``first`` on of each item between a buffer and ``listed`` memory, there from ``at`` on."""
-        count = len(items) * taken
+        """Move ``taken`` numbers from ``first`` on of each of ``count`` items, numbered in ``items`` on the device, between a buffer and
+        ``listed`` memory, there from ``at`` on."""
+        count *= taken
         if count > np.iinfo(np.int32).max:
             raise BackendError(f"{count} numbers at once are more than a device's lists count; ask for fewer items")
         numbers = [*(np.int32(n) for n in (count, first, taken, buffer.size, buffer.lanes)), np.int64(at)]
-        memory = [buffer.memory_on_device, self.listed(items), listed]
+        memory = [buffer.memory_on_device, items, listed]
         groups = -(-count // GROUP)
         self.device.launch(self.functions[name], groups, GROUP, [*memory, *numbers])
         return self.functions[name], groups, GROUP, memory, numbers
@@ -170,38 +215,66 @@ class Access:
     def copy(self, buffer: DeviceBuffer, items: np.ndarray, store: DeviceBuffer, at: int) -> None:
         """The listed items of a buffer to slots of a store of the same kind; the host has no part in it."""
         if len(items) and buffer.size:
-            self.launched(*self._run("pack", buffer, items, store.memory_on_device, 0, buffer.size, at * buffer.size))
+            slots, where = self.listed(items), at * buffer.size
+            self.launched(*self._run("pack", buffer, slots, len(items), store.memory_on_device, 0, buffer.size, where))
+
+    @contextmanager
+    def _numbered(self, items: np.ndarray, whole: bool) -> Iterator[Any]:
+        """Item numbers on the device for the next launch; those of a ``whole`` request stay there, as it may come again."""
+        if whole:
+            yield self.listed(items)
+            return
+        items = np.ascontiguousarray(items, np.int32)
+        scratch = self.beside.scratches.take(items.nbytes)
+        self.host.send(scratch.memory, items)
+        yield scratch.memory
+        self.beside.scratches.give(scratch)
 
     def put(self, name: str, buffer: DeviceBuffer, items: np.ndarray, values: np.ndarray) -> None:
         """``values`` (n, numbers) to the listed items of a buffer, in place of what is there or added to it."""
         self.touched()
         if not values.size:
             return
-        scratch = self.scratches.take(values.nbytes)
-        self.host.send(scratch.memory, values)
-        self._run(name, buffer, items, scratch.memory, 0, buffer.size)
-        self.scratches.give(scratch)
+        pieces, begin = self._pieces(items, buffer.size), 0
+        for piece in pieces:
+            part = values[begin : begin + len(piece)]
+            scratch = self.beside.scratches.take(part.nbytes)
+            self.host.send(scratch.memory, part)
+            with self._numbered(piece, len(pieces) == 1) as slots:
+                self._run(name, buffer, slots, len(piece), scratch.memory, 0, buffer.size)
+            self.beside.scratches.give(scratch)
+            begin += len(piece)
 
     def fetch(self, buffer: DeviceBuffer, items: np.ndarray, first: int, shape: tuple[int, ...]) -> Awaited:
         """Numbers from ``first`` on of the listed items, (items, *shape)."""
         self.touched()
-        taken = int(np.prod(shape))
+        taken, whole = int(np.prod(shape)), (len(items), *shape)
         if not len(items) * taken:
-            return Here(np.empty((len(items), *shape), self.dtype))
-        scratch = self.scratches.take(len(items) * taken * self.dtype.itemsize)
-        self._run("pack", buffer, items, scratch.memory, first, taken)
-        return Arriving(self.host, self.scratches, scratch, (len(items), *shape), self.dtype)
+            return Here(np.empty(whole, self.dtype))
+        pieces = self._pieces(items, taken)
+        if len(pieces) == 1:
+            return self._fetch(buffer, items, first, shape, True)
+        return Joined((self._fetch(buffer, x, first, shape, False) for x in pieces), whole, self.dtype)
+
+    def _fetch(
+        self, buffer: DeviceBuffer, items: np.ndarray, first: int, shape: tuple[int, ...], whole: bool
+    ) -> Arriving:
+        taken, scratches = int(np.prod(shape)), self.beside.scratches
+        scratch = scratches.take(len(items) * taken * self.dtype.itemsize)
+        with self._numbered(items, whole) as slots:
+            self._run("pack", buffer, slots, len(items), scratch.memory, first, taken)
+        return Arriving(self.host, scratches, scratch, (len(items), *shape), self.dtype)
 
     def total(self, buffer: DeviceBuffer) -> np.ndarray:
         """Sums (numbers,) over all items: of parts of them there, of the parts here."""
         self.touched()
         batches = buffer.items // buffer.lanes
         parts = max(1, min(batches, SUMMED // buffer.size))
-        scratch = self.scratches.take(8 * parts * buffer.size)
+        scratch = self.beside.scratches.take(8 * parts * buffer.size)
         numbers = [np.int32(n) for n in (batches, buffer.size, buffer.lanes, parts)]
         groups = -(-parts * buffer.size // GROUP)
         self.device.launch(self.functions["sums"], groups, GROUP, [buffer.memory_on_device, scratch.memory, *numbers])
-        partial = Arriving(self.host, self.scratches, scratch, (parts, buffer.size), np.dtype(np.float64))
+        partial = Arriving(self.host, self.beside.scratches, scratch, (parts, buffer.size), np.dtype(np.float64))
         return np.asarray(partial.values().sum(0))
 
     def finite(self, buffer: DeviceBuffer) -> bool:
@@ -286,4 +359,4 @@ class DeviceBuffer:
         return self.access.finite(self)
 
 
-__all__ = ["Access", "Arriving", "Device", "DeviceBuffer", "Host"]
+__all__ = ["PIECE", "Access", "Arriving", "Beside", "Device", "DeviceBuffer", "Host"]

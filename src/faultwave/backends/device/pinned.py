@@ -29,10 +29,11 @@ class Piece:
 
 
 class Pieces:
-    """Pieces by size, each a power of two; ``make(bytes)`` gives the memory of a new one. ``nbytes``: of all there are."""
+    """Pieces by size, each a power of two; ``make(bytes)`` gives the memory of a new one. ``nbytes``: of all there are; beyond ``most`` one
+    waits for the copies of a piece that was given back rather than make another of its size."""
 
-    def __init__(self, make: Callable[[int], Any]):
-        self.make, self.nbytes = make, 0
+    def __init__(self, make: Callable[[int], Any], most: int):
+        self.make, self.most, self.nbytes = make, most, 0
         self.free: dict[int, list[Piece]] = {}
 
     def take(self, size: int) -> Piece:
@@ -44,6 +45,11 @@ class Pieces:
         for i, piece in enumerate(free):
             if piece.crossing is None or piece.crossing.done:
                 return free.pop(i)
+        if free and self.nbytes + wanted > self.most:
+            oldest = free.pop(0)
+            assert oldest.crossing is not None
+            oldest.crossing.wait()
+            return oldest
         made = Piece(self.make(wanted), wanted)
         self.nbytes += wanted
         return made

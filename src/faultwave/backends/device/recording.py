@@ -65,8 +65,8 @@ def together(calls: Iterable[Call]) -> list[list[Call]]:
 class Recording:
     """``alone``: no buffer was read or written by the host meanwhile, so that the launches can be done again without it."""
 
-    def __init__(self, device: Device, host: Host):
-        self.device, self.host, self.alone = device, host, True
+    def __init__(self, device: Device, host: Host, allocate: Callable[[int], Any]):
+        self.device, self.host, self.allocate, self.alone = device, host, allocate, True
         self.calls: list[Call] = []
         self.play: Callable[[], None] | None = None
 
@@ -85,7 +85,7 @@ class Recording:
             if call.changing is not None:
                 size = ALIGNED * 8
                 offset += -(-call.changing.nbytes // size) * size
-        self.table = self.device.allocate(offset) if offset else None
+        self.table = self.allocate(offset) if offset else None
         self.numbers = np.zeros(offset, np.uint8)
         placed = []
         for call, at in zip(self.calls, places, strict=True):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.backends.device.backend import told
 from faultwave.backends.device.memory import Device
 from faultwave.backends.device.stencil import THREADS, StencilPlan, head, lower_launch
 from faultwave.backends.device.target import LINE
@@ -34,7 +35,7 @@ class DeviceStencilRunner:
         room, needed = device.room(), self.arrays.nbytes
         if needed > room:
             raise BackendError(
-                f"{device.name} has {room / 2**30:.2f} GiB free; the grid needs {needed / 2**30:.2f}. "
+                f"{device.name} has {told(room)} free; the grid needs {told(needed)}. "
                 "Take a larger spacing or more processes"
             )
         self.memory = {group: device.allocate(max(64, s.nbytes)) for group, s in self.arrays.storage.items()}

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from faultwave.backends.device.backend import DeviceBackend
+from faultwave.backends.device.backend import DeviceBackend, told
 from faultwave.backends.device.recording import Call, together
 from faultwave.backends.device.target import TARGETS, Target
 from faultwave.base.errors import BackendError
@@ -126,7 +126,7 @@ class CupyDevice:
             memory = self.cupy.cuda.alloc(size)
         except self.cupy.cuda.memory.OutOfMemoryError as error:
             raise BackendError(
-                f"{self.name} has no room for another {size / 2**30:.2f} GiB, {self.room() / 2**30:.2f} GiB are free ({error})"
+                f"{self.name} has no room for another {told(size)}, {told(self.room())} are free ({error})"
             ) from None
         memory.memset_async(0, size, self.stream)
         return memory

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.backends.device.backend import DeviceBackend
+from faultwave.backends.device.backend import DeviceBackend, told
 from faultwave.backends.device.recording import Call
 from faultwave.backends.device.target import TARGETS
 from faultwave.base.errors import BackendError
@@ -98,14 +98,12 @@ class OpenClDevice:
 
     def allocate(self, size: int) -> Any:
         if size > self.largest:
-            raise BackendError(
-                f"{size / 2**30:.2f} GiB in one piece; {self.name} gives {self.largest / 2**30:.2f} GiB at most"
-            )
+            raise BackendError(f"{told(size)} in one piece; {self.name} gives {told(self.largest)} at most")
         try:
             memory = self.cl.Buffer(self.context, self.cl.mem_flags.READ_WRITE, size)
             self.cl.enqueue_fill_buffer(self.queue, memory, np.zeros(1, np.uint8), 0, size)
         except self.cl.MemoryError as error:
-            raise BackendError(f"{self.name} has no room for another {size / 2**30:.2f} GiB ({error})") from None
+            raise BackendError(f"{self.name} has no room for another {told(size)} ({error})") from None
         return memory
 
     def upload(self, memory: Any, values: np.ndarray) -> None:
