@@ -34,3 +34,25 @@ def test_clusters_without_points_are_not_read() -> None:
     assert recorder.arrays(1)[0].shape == (0, 1)
     recorder.record(1, 1.0, 1.0)
     np.testing.assert_array_equal(recorder.arrays(1)[0], [[2.0]])
+
+
+def test_which_steps_will_be_read() -> None:
+    """As told before, so they are read; steps alike in that are alike, whatever has been counted."""
+    read: list[int] = []
+    recorder = FaultRecorder(
+        [np.array([0]), np.array([], int), np.array([1])], 5, lambda c: read.append(c) or np.ones((1, 1))
+    )
+    told = []
+    for _ in range(10):
+        told.append(recorder.reads([4, 2, 1]))
+        for step in range(4):
+            before = len(read)
+            recorder.record(0, 0.0, 1.0)
+            assert (len(read) > before) == (step + 1 in told[-1][0])
+        recorder.record(1, 0.0, 1.0)
+        recorder.record(1, 0.0, 1.0)
+        before = len(read)
+        recorder.record(2, 0.0, 1.0)
+        assert (len(read) > before) == (told[-1][1] == (1,))
+    assert told[:5] == [((), ()), ((1,), ()), ((2,), ()), ((3,), ()), ((4,), (1,))] and told[5:] == told[:5]
+    assert FaultRecorder([np.array([0])], 5, lambda c: np.ones((1, 1)), leader=0).reads([4]) == ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 import faultwave as fw
 from faultwave.engines.dg.operator import Operator
-from faultwave.run.replays import Replays
+from faultwave.run.replays import MOST, SOON, Replays
 from tests.backends.here import DEVICE, needs_device
 from tests.run.rupture.setup import settings, slip_weakening
 
@@ -196,3 +197,24 @@ def test_a_processor_takes_them_step_by_step(tmp_path: Any) -> None:
     sim = made(tmp_path, "cpu")
     sim.run(until=0.1, write=False)
     assert isinstance(sim.engine.operator, Operator) and not sim.engine.replays.made
+
+
+@needs_device
+def test_receivers_that_are_seldom_read_do_not_keep_steps_from_replays(tmp_path: Any) -> None:
+    """Most stretches of steps read nothing and are alike, wherever the counters of steps stand."""
+    sim = made(tmp_path, DEVICE, 50)
+    replays = sim.engine.replays
+    replays.most = 1
+    sim.run(until=20.2 * sim.engine.march.longest, write=False)
+    assert replays.replayed >= 10 and len(replays.made) <= 8
+
+
+def test_recordings_are_as_many_as_are_worth_it() -> None:
+    """The first at once, others when they are asked for again, and never more than so many."""
+    kept: Any = SimpleNamespace(made={}, asked=set())
+    for n in range(SOON):
+        assert Replays._wanted(kept, ("first", n))
+        kept.made["first", n] = None
+    assert [Replays._wanted(kept, ("more",)) for _ in range(2)] == [False, True]
+    kept.made |= {("others", n): None for n in range(MOST - SOON)}
+    assert [Replays._wanted(kept, ("last",)) for _ in range(2)] == [False, False]

@@ -46,9 +46,12 @@ class FaultRecorder:
                 before = [row for moment, row in recent if moment < end or c == cluster]
                 self._append(c, end, before[-1])
 
-    def phase(self) -> tuple[int, ...]:
-        """By it alone the steps that come are read or not."""
-        return tuple(n % self.every for n in self.count)
+    def reads(self, ahead: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+        """Which of the next steps are read, of every cluster with points those among its next ``ahead``."""
+        if self.leader is not None:
+            return ()  # every one
+        first = {c: self.every - self.count[c] % self.every for c in self.recent}
+        return tuple(tuple(range(first[c], ahead[c] + 1, self.every)) for c in self.recent)
 
     def _append(self, cluster: int, time: float, values: np.ndarray) -> None:
         for i, row in zip(self.clusters[cluster], values, strict=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time as clock
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -106,8 +106,8 @@ class Engine:
         self.corrected: list[Hook] = []  # hooks after it corrected
         # Of a hook: whether it needs nothing of the steps that end before a time. Hooks that are not here always may.
         self.idle: dict[Hook, Callable[[float], bool]] = {}
-        # Of a hook after corrections that only reads the fault: by what it depends on which steps it reads.
-        self.taped: dict[Hook, Callable[[], tuple[int, ...]]] = {}
+        # Of a hook after corrections that only reads the fault: which of so many next steps of each cluster it reads.
+        self.taped: dict[Hook, Callable[[Sequence[int]], tuple[tuple[int, ...], ...]]] = {}
         # Of a hook after predictions that only takes samples.
         self.paced: dict[Hook, tuple[seismograms.ReceiverRecorder, Samples]] = {}
         self.events: list[Event] | None = None  # what happened, where it is noted

@@ -40,5 +40,5 @@ def fault_recorder(engine: Engine, points: Points | None, names: list[str]) -> F
     recorder = FaultRecorder(members, setting.every, read, leader)
     recorder.begin(0.0)
     engine.corrected.append(recorder.record)
-    engine.taped[recorder.record] = recorder.phase
+    engine.taped[recorder.record] = recorder.reads
     return recorder

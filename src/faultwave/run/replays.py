@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 LAUNCHES = 256
 """About so many launches make the cost of one replay small beside theirs."""
 
+SOON, MOST = 8, 64
+"""So many recordings are made when they are first asked for; others, up to so many, when they are asked for again."""
+
 
 @dataclass(frozen=True)
 class Recorded:
@@ -41,9 +44,10 @@ class Replays:
     def __init__(self, engine: Engine):
         self.engine, self.replayed = engine, 0
         rates = [c.rate for c in engine.march.clocks]
-        each = 3 * sum(max(rates) // r for r in rates)  # launches, about
-        self.most = 1 << max(0, (LAUNCHES // each).bit_length() - 1)
+        self.each = [max(rates) // r for r in rates]  # steps of each cluster in a largest one, of three launches or so
+        self.most = 1 << max(0, (LAUNCHES // (3 * sum(self.each))).bit_length() - 1)
         self.made: dict[tuple, Recorded | None] = {}  # None: the host had a part in it after all
+        self.asked: set[tuple] = set()
 
     def advance(self, most: int = 1) -> None:
         """One largest step, or several up to ``most`` where they can be replayed."""
@@ -54,19 +58,25 @@ class Replays:
         if isinstance(op, Lines) or not engine.backend.ahead or (paced and not engine.quiet(until, paced)):
             march.advance(march.time + march.longest)
             return
-        phases = [n for phase in engine.taped.values() for n in phase()]
-        key = (steps, paced, *op.turns, *op.sums, *phases)
-        if key not in self.made:
+        ahead = [steps * n for n in self.each]
+        key = (steps, paced, *op.turns, *op.sums, *(reads(ahead) for reads in engine.taped.values()))
+        if key not in self.made and self._wanted(key):
             with self._paced(paced):
                 self.made[key] = self._record(until)
             return
-        known = self.made[key]
+        known = self.made.get(key)
         if known is None:
             march.advance(march.time + march.longest)
             return
         with self._paced(paced):
             self._replay(known, until, paced)
         self.replayed += steps
+
+    def _wanted(self, key: tuple) -> bool:
+        """Whether to record what is asked for: what never comes again is not worth it, nor its place on the device."""
+        again = key in self.asked
+        self.asked.add(key)
+        return len(self.made) < (MOST if again else SOON)
 
     @contextmanager
     def _paced(self, paced: bool) -> Iterator[None]:
@@ -127,4 +137,4 @@ def _mark(fault: Any, samples: list[Any], replayed: bool) -> None:
         one.replayed = replayed
 
 
-__all__ = ["LAUNCHES", "Recorded", "Replays"]
+__all__ = ["LAUNCHES", "MOST", "SOON", "Recorded", "Replays"]
