@@ -143,11 +143,11 @@ def capture(sim: Simulation) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     engine, plan, share = sim.engine, sim.plan, sim.plan.share
     engine.settle()
     op = engine.operator
-    state = op.state()
+    raw = op.state()
     arrays: dict[str, np.ndarray] = {
         "time": np.array(engine.march.time),
         "cells/id": plan.numbers,
-        "cells/dofs": op.physical(state, np.arange(len(state))),
+        "cells/dofs": op.physical(raw, np.arange(len(raw))),
         "clusters/steps": plan.clustering.steps,
         "sources/done": engine.sources.done.copy(),
         "sources/item": share.sources if share else np.arange(len(plan.sources)),
@@ -162,7 +162,7 @@ def capture(sim: Simulation) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     }  # fmt: skip
     notes["form"] = f"{type(op.form).__name__} in {op.time_unit}"
     if op.form.to_physical(op.cells, np.arange(1)) is not None:  # which is not undone to the last bit
-        arrays["cells/state"] = state
+        arrays["cells/state"] = raw
     if engine.fault is not None:
         f = engine.fault.faces
         arrays["fault/face"] = f.number
