@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from faultwave import laws
+from faultwave.backends.device.compilers import Built
+from faultwave.backends.device.lower import lower
 from faultwave.backends.device.schedule import Plan, plan
 from faultwave.backends.device.target import TARGETS, Target
 from faultwave.backends.device.tasks import apart, every, tasks_of
@@ -116,3 +118,28 @@ def test_a_smaller_share_where_fast_memory_is_small() -> None:
     turn = wave_kernels(4)[2]
     assert plan(turn, TARGETS["gfx90a"], False).share < plan(turn, H200, False).share == 16
     assert plan(turn, H200, True).share == 32
+
+
+def test_launch_bounds_are_counted_as_each_compiler_does() -> None:
+    """Groups a multiprocessor for CUDA; waves of 64 threads on each of four units for HIP."""
+    assert H200.bound(18, 64) == 18
+    amd = TARGETS["gfx90a"]
+    assert [amd.bound(g, t) for g, t in ((18, 64), (4, 256), (2, 256), (1, 64), (64, 64))] == [4, 4, 2, 1, 8]
+    narrow = kernels.accumulate(form(laws.law("elastic"), 2))
+    text, made = lower(narrow, amd, False)
+    assert made.threads != 256 and f"KERNEL({made.threads}, {amd.bound(made.groups, made.threads)}) void" in text
+    waves = amd.bound(made.groups, made.threads)
+    assert 512 // waves >= 64, "registers of a thread"
+
+
+def test_small_multiprocessors_hold_fewer_threads() -> None:
+    k = Kernel("few")
+    q = k.batch("q", 1, 1, "inout")
+    k.pointwise(doubled, [q], [q])
+    for arch, threads in (("sm_86", 1536), ("sm_89", 1536), ("sm_90", 2048)):
+        made = plan(k, TARGETS[arch], False)
+        assert TARGETS[arch].resident == threads and made.groups * made.threads <= threads
+        built = Built(made, 16, 0, 0, 1)
+        assert built.groups * made.threads <= threads and built.occupancy <= 1.0
+    full = Built(made, 16, 0, 0, 1)
+    assert full.groups == min(228 * 1024 // (made.shared + 1024), 65536 // (16 * made.threads), 2048 // made.threads)

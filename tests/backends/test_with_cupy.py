@@ -18,6 +18,7 @@ import pytest
 from faultwave import backends
 from faultwave.backends.device import with_cupy
 from faultwave.backends.device.backend import DeviceBackend
+from faultwave.backends.device.compilers import CUDA_FLAGS
 from faultwave.backends.device.recording import together
 from faultwave.base.errors import BackendError
 from faultwave.engines.dg import kernels
@@ -178,6 +179,7 @@ def cupy(monkeypatch: pytest.MonkeyPatch) -> Any:
     functions: dict[str, Function] = {}
 
     def module(code: str, options: Any) -> Any:
+        assert (*options, "-ftz=true") == CUDA_FLAGS, "what CuPy compiles with is what reports and limits are made with"
         assert 'extern "C" __global__' in code
         return SimpleNamespace(get_function=lambda name: functions.setdefault(name, Function(here.device)))
 
@@ -445,5 +447,6 @@ def test_the_extras_bring_what_compiles() -> None:
 def test_devices_that_are_not_in_the_table() -> None:
     made = with_cupy.target_of("cuda", {**H200, "major": 11, "minor": 3})
     assert (made.name, made.shared, made.warp) == ("sm_113", 232448, 32)
+    assert with_cupy.target_of("cuda", {**H200, "maxThreadsPerMultiProcessor": 1024}).resident == 1024
     amd = with_cupy.target_of("hip", {"gcnArchName": b"gfx90a:sramecc+", "sharedMemPerBlock": 65536})
     assert (amd.name, amd.warp, amd.shared) == ("gfx90a", 64, 65536)

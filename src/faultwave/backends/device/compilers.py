@@ -27,6 +27,9 @@ from faultwave.base.errors import BackendError, InputError, Problem, suggest
 from faultwave.kernels.language import Kernel
 
 HIPCC = "hipcc (Debian, Ubuntu: apt install hipcc rocm-device-libs)"
+CUDA_FLAGS = ("-std=c++14", "-ftz=true")
+"""As kernels of a run are compiled: CuPy adds the second, by which single numbers below 1.2e-38 count as zero."""
+
 _RESERVED = 1024  # bytes of fast memory the system keeps of every group
 
 
@@ -67,13 +70,15 @@ class Built(Generic[S]):
         target, threads = self.plan.target, self.plan.threads
         registers = -(-self.registers // 8) * 8 * threads
         return min(
-            target.unit // (self.plan.shared + _RESERVED), target.registers // max(1, registers), 2048 // threads
+            target.unit // (self.plan.shared + _RESERVED),
+            target.registers // max(1, registers),
+            target.resident // threads,
         )
 
     @property
     def occupancy(self) -> float:
         """Threads at work over those a multiprocessor can have."""
-        return self.groups * self.plan.threads / 2048
+        return self.groups * self.plan.threads / self.plan.target.resident
 
 
 def build(kernel: Kernel, arch: str, single: bool) -> Built[Plan]:
@@ -131,7 +136,11 @@ def _with_nvrtc(name: str, text: str, made: S, target: Target) -> Built[S]:
     program, size = ctypes.c_void_p(), ctypes.c_size_t()
     library.nvrtcCreateProgram(ctypes.byref(program), text.encode(), f"{name}.cu".encode(), 0, None, None)
     try:
-        options = [f"--gpu-architecture={target.name}".encode(), b"--ptxas-options=-v"]
+        options = [
+            f"--gpu-architecture={target.name}".encode(),
+            b"--ptxas-options=-v",
+            *(o.encode() for o in CUDA_FLAGS),
+        ]
         failed = library.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
         library.nvrtcGetProgramLogSize(program, ctypes.byref(size))
         log = ctypes.create_string_buffer(size.value)
@@ -170,7 +179,9 @@ def _for_amd(name: str, text: str, made: S, target: Target) -> Built[S]:
     return Built(made, registers + accumulation, 4 * spilled, stack, size)
 
 
-FLAGS = ("--cuda-device-only", "-O3", "-w", "-Rpass-analysis=kernel-resource-usage")
+FLAGS = (
+    "--cuda-device-only", "-O3", "-w", "-fgpu-flush-denormals-to-zero", "-Rpass-analysis=kernel-resource-usage",
+)  # fmt: skip
 
 
 def _with_hipcc(source: Path, result: Path, target: Target) -> str:

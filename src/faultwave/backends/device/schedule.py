@@ -80,7 +80,7 @@ class Plan:
     def groups(self) -> int:
         """Groups a multiprocessor is to hold: as fast memory, threads and the registers of each allow."""
         room = self.target.unit // (self.shared + 1024), self.target.registers // (REGISTERS * self.threads)
-        return max(1, min(*room, 2048 // self.threads))
+        return max(1, min(*room, self.target.resident // self.threads))
 
 
 def plan(kernel: Kernel, target: Target, single: bool) -> Plan:

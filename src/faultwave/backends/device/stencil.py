@@ -20,7 +20,7 @@ from faultwave.kernels.stencil import Launch, Program, record
 THREADS = 256
 CHUNK = 32
 """Planes that a thread goes through: more of them read fewer planes twice, fewer of them keep all multiprocessors at work."""
-BUSY = 2  # groups that a multiprocessor is to hold at least
+BUSY = 2  # groups that a multiprocessor is to hold at least; with HIP waves of each of its four units, which is the same at 256 threads
 
 HALVES: dict[Dialect, str] = {
     "cuda": (

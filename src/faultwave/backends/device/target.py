@@ -14,7 +14,8 @@ LINE = 128
 @dataclass(frozen=True)
 class Target:
     """``shared``: bytes of fast memory a group of threads may have; ``unit``: bytes a multiprocessor has for all its groups;
-    ``warp``: threads that run in step; ``threads``: of a group at most; ``registers``: 32-bit ones of a multiprocessor.
+    ``warp``: threads that run in step; ``threads``: of a group at most; ``registers``: 32-bit ones of a multiprocessor;
+    ``resident``: threads that it holds at once.
 
     ``device``: one of the kind, and by its data sheet ``bandwidth`` [B/s], ``peak`` [flop/s] of its vector units in double and
     single precision, and ``memory`` [B].
@@ -27,6 +28,7 @@ class Target:
     warp: int = 32
     threads: int = 256
     registers: int = 65536
+    resident: int = 2048
     device: str = ""
     bandwidth: float = 0.0
     peak: tuple[float, float] = (0.0, 0.0)
@@ -35,6 +37,13 @@ class Target:
     def roof(self, moved: int, flops: int, single: bool) -> float:
         """Items a second when each moves so many bytes and does so many flops, each at its best and both at once."""
         return 1.0 / max(moved / self.bandwidth, flops / self.peak[single])
+
+    def bound(self, groups: int, threads: int) -> int:
+        """The second number of a kernel's launch bounds, so that a multiprocessor holds so many groups of so many threads: with CUDA
+        those groups, with HIP waves of each of its four units (HIP documentation, C++ language extensions), eight at most."""
+        if self.dialect != "hip":
+            return groups
+        return max(1, min(8, groups * threads // (4 * self.warp)))
 
     def with_shared(self, shared: int) -> Target:
         """The same with as much fast memory as a driver tells of."""
@@ -61,13 +70,22 @@ TARGETS = {
             memory=80e9,
         ),
         Target(
-            "sm_86", "cuda", 99 * KIB, 100 * KIB, device="A40", bandwidth=0.696e12, peak=(0.58e12, 37.4e12), memory=48e9
+            "sm_86",
+            "cuda",
+            99 * KIB,
+            100 * KIB,
+            resident=1536,
+            device="A40",
+            bandwidth=0.696e12,
+            peak=(0.58e12, 37.4e12),
+            memory=48e9,
         ),
         Target(
             "sm_89",
             "cuda",
             99 * KIB,
             100 * KIB,
+            resident=1536,
             device="L40S",
             bandwidth=0.864e12,
             peak=(1.43e12, 91.6e12),

@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from faultwave.backends.device.backend import DeviceBackend, told
+from faultwave.backends.device.compilers import CUDA_FLAGS
 from faultwave.backends.device.recording import Call, together
 from faultwave.backends.device.target import TARGETS, Target
 from faultwave.base.errors import BackendError
@@ -64,7 +65,9 @@ def target_of(name: Name, properties: dict[str, Any]) -> Target:
         arch = f"sm_{properties['major']}{properties['minor']}"
     known = TARGETS.get(arch, replace(TARGETS["gfx90a" if name == "hip" else "sm_86"], name=arch, device=""))
     shared = max(int(properties["sharedMemPerBlock"]), int(properties.get("sharedMemPerBlockOptin", 0)))
-    return replace(known, shared=shared, unit=int(properties.get("sharedMemPerMultiprocessor", known.unit)))
+    unit = int(properties.get("sharedMemPerMultiprocessor", known.unit))
+    resident = int(properties.get("maxThreadsPerMultiProcessor", known.resident))
+    return replace(known, shared=shared, unit=unit, resident=resident)
 
 
 class Copied:
@@ -159,7 +162,7 @@ class CupyDevice:
     def build(self, text: str, names: list[str], shared: int | None) -> dict[str, Any]:
         self._here()
         try:
-            module = self.cupy.RawModule(code=text, options=("-std=c++14",))
+            module = self.cupy.RawModule(code=text, options=CUDA_FLAGS[:1])
             found = {name: module.get_function(name) for name in names}
             if shared and shared > ASKED and not self.cupy.cuda.runtime.is_hip:
                 for function in found.values():
