@@ -70,11 +70,21 @@ def test_layers_swallow_waves_and_stay_stable():
     assert fd_absorbing.left_over("sponge", layers, 2000) < 1e-2
 
 
-@pytest.mark.parametrize(("kind", "frequency"), [("S", 0.3), ("P", 3.0)])
-def test_plane_waves_decay_as_asked(kind, frequency):
-    found, speed = fd_attenuation.plane_wave(kind, frequency, 50.0)
-    assert found == pytest.approx(fd_attenuation.in_time(50.0), rel=0.03)
+@pytest.mark.parametrize(
+    ("kind", "frequency", "q", "along", "limit"),
+    [("S", 0.3, 50.0, "z", 0.03), ("P", 3.0, 50.0, "y", 0.03), ("S", 1.78, 20.0, "x", 0.045)],
+)
+def test_plane_waves_decay_as_asked(kind, frequency, q, along, limit):
+    found, speed = fd_attenuation.plane_wave(kind, frequency, q, along=along)
+    assert found == pytest.approx(fd_attenuation.in_time(q), rel=limit)
     assert speed == pytest.approx(fd_attenuation.ROCK[f"v{kind.lower()}"], rel=0.02)
+
+
+def test_constant_quality_in_the_reference_of_layers():
+    modulus = fd_layered.constant_q(40.0)(np.array([0.5, 2.5]) + 0j)
+    assert modulus.real / modulus.imag == pytest.approx([40, 40])
+    speeds = 1 / (1 / np.sqrt(modulus)).real
+    assert speeds[1] == pytest.approx(1.0) and speeds[0] == pytest.approx(5 ** (-np.arctan(1 / 40) / np.pi))
 
 
 def test_waves_decay_less_at_high_frequencies_where_quality_grows():

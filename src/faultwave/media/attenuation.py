@@ -2,8 +2,8 @@
 
 A modulus with mechanisms of relaxation times tau_m and defects d_m is M(w) = M_u (1 - d_m / (1 + i w tau_m)), M_u its
 value at high frequency. Either all mechanisms act at every point and their defects add, or, coarse-grained (Day &
-Bradley 2001), each point of a cell of 2 x 2 x 2 has one of eight; waves much longer than the cell then see a mean of the eight moduli. The
-fit is of that mean, so that it also holds for strong attenuation.
+Bradley 2001), each point of a cell of 2 x 2 x 2 has one of eight; waves much longer than the cell then see one modulus made of the eight
+(``coarse_grained``). The fit is of that one, so that it also holds for strong attenuation.
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import optimize
 
+from faultwave.media.coarse_grained import effective
+
 COARSE = 8
 """Mechanisms of a coarse-grained cell."""
 ORDER = np.array([1, 6, 7, 4, 8, 3, 2, 5]) - 1
 """Mechanism of each point of a 2 x 2 x 2 cell, x fastest, then y, then z (Day & Bradley 2001)."""
 LOWEST_Q = 5.0
 FREQUENCIES = 60  # of the fit
-WIDER = 3.0  # how far relaxation times reach beyond the band, where they still help at its ends
+WIDER = 2.5  # how far relaxation times reach beyond the band, where they still help at its ends
 
 
 @dataclass(frozen=True)
@@ -48,16 +50,9 @@ class Spectrum:
 
 
 def modulus(defects: np.ndarray, times: np.ndarray, frequency: np.ndarray) -> np.ndarray:
-    """Complex modulus (nf,) over M_u of a coarse-grained medium.
-
-    Points beside each other bear the same strain, which asks for the arithmetic mean; those that follow each other along the wave
-    rather the same stress, for the harmonic one. What plane waves on the grid see lies half way (verification
-    fd-attenuation): between the arithmetic mean and that of pairs, averaged over the axes.
-    """
+    """Complex modulus (nf,) over M_u of a coarse-grained medium for long waves, the mean of those along and across all axes."""
     omega = 2 * np.pi * np.asarray(frequency, float)[:, None]
-    cells = (1.0 - defects / (1.0 + 1j * omega * times))[:, ORDER].reshape(-1, 2, 2, 2)
-    pairs = sum((1.0 / (1.0 / cells).mean(axis)).mean((1, 2)) for axis in (1, 2, 3)) / 3
-    return np.asarray(0.5 * (pairs + cells.mean((1, 2, 3))))
+    return effective((1.0 - defects / (1.0 + 1j * omega * times))[:, ORDER])
 
 
 @dataclass(frozen=True)

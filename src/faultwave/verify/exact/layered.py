@@ -21,13 +21,13 @@ from faultwave.verify.exact.medium import Array
 
 DIRECTIONS = 8  # of phi: enough for harmonics up to the third
 QUIET = 6.5  # e-folds by which the window's repetitions are damped
-Modulus = Callable[[Array], np.ndarray]
+Modulus = Callable[[np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
 class Layer:
     """``top`` depth [m] of a layer; density [kg/m^3], P and S speed [m/s]; complex moduli over those of the speeds as
-    functions of frequency [Hz], None where elastic."""
+    functions of complex frequency [Hz] for time as exp(+i w t), None where elastic."""
 
     top: float
     rho: float
@@ -38,7 +38,7 @@ class Layer:
 
     def moduli(self, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Complex lambda and mu at complex angular frequencies."""
-        frequency = np.maximum(omega.real / (2 * np.pi), 1e-6)
+        frequency = np.conj(omega) / (2 * np.pi)  # moduli are given for time as exp(+i w t)
         p = self.rho * self.vp**2 * (np.ones_like(omega) if self.relax_p is None else np.conj(self.relax_p(frequency)))
         s = self.rho * self.vs**2 * (np.ones_like(omega) if self.relax_s is None else np.conj(self.relax_s(frequency)))
         return p - 2 * s, s
