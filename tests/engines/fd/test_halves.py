@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultwave.backends import make_stencils
-from faultwave.engines.fd.halves import Units, spread_rounding
+from faultwave.engines.fd.halves import Units, rounded_at, spread_rounding
 from faultwave.kernels.stencil import Box, Launch, Layout, Program, Stencil
 
 
@@ -64,3 +64,10 @@ def test_halves_cannot_be_written():
     )
     with pytest.raises(ValueError, match="sixteen bits"):
         make_stencils("numpy", program, "single", 1)
+
+
+def test_single_points_are_rounded_as_the_whole_array_is():
+    values = np.random.default_rng(5).uniform(0.1, 3.0, (5, 6, 7))
+    whole = spread_rounding(values, (10, 0, 3), 4)
+    points = np.stack(np.meshgrid(*(np.arange(n) for n in values.shape), indexing="ij"), -1).reshape(-1, 3)
+    assert np.array_equal(rounded_at(values.reshape(-1), points + [10, 0, 3], 4), whole.reshape(-1).astype(float))

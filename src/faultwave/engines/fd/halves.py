@@ -66,10 +66,27 @@ def spread_rounding(values: np.ndarray, first: Sequence[int | np.ndarray], patte
 
     ``pattern`` tells arrays apart that shall not be rounded alike.
     """
-    x = np.asarray(values, float)
-    step = np.ldexp(1.0, np.maximum(np.frexp(x)[1] - HALF_BITS, _SMALLEST))
-    threshold = np.full((1, 1, 1), 0.6180339887 * pattern)
-    for axis, (start, count, slope) in enumerate(zip(first, x.shape, _STEPS, strict=True)):
+    threshold = _threshold(pattern)
+    for axis, (start, count, slope) in enumerate(zip(first, np.shape(values), _STEPS, strict=True)):
         line = slope * (start if isinstance(start, np.ndarray) else start + np.arange(count))
         threshold = threshold + line.reshape([-1 if k == axis else 1 for k in range(3)])
+    return _rounded(values, threshold)
+
+
+def rounded_at(values: np.ndarray, points: np.ndarray, pattern: int) -> np.ndarray:
+    """What ``spread_rounding`` makes of ``values`` (n,) at ``points`` (n, 3) of the grid, as double precision."""
+    threshold = _threshold(pattern)
+    for axis, slope in enumerate(_STEPS):
+        threshold = threshold + slope * points[:, axis]
+    return _rounded(values, threshold.reshape(-1)).astype(float)
+
+
+def _threshold(pattern: int) -> np.ndarray:
+    return np.full((1, 1, 1), 0.6180339887 * pattern)
+
+
+def _rounded(values: np.ndarray, threshold: np.ndarray) -> np.ndarray:
+    """Up where the part that is cut off is more than what the threshold leaves of one, down elsewhere."""
+    x = np.asarray(values, float)
+    step = np.ldexp(1.0, np.maximum(np.frexp(x)[1] - HALF_BITS, _SMALLEST))
     return (np.floor(x / step + threshold % 1.0) * step).astype(np.float16)

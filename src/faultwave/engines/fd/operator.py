@@ -37,6 +37,13 @@ class Shared:
     reach: Reach  # of the whole grid's program, for as many steps as the part takes between two exchanges
 
 
+def kept_units(medium: Medium, precision: str, shared: Shared | None) -> Units | None:
+    """What coefficients are counted in where sixteen bits of them are kept; None where all are."""
+    if precision != "single":
+        return None
+    return shared.units if shared else Units.fitting(medium.coefficients)
+
+
 class Overlap:
     """Steps of a part: what it can do while messages travel, then the rest."""
 
@@ -81,8 +88,7 @@ class Operator:
         self.scheme, self.sources, self.sampler, self.steps = scheme, sources, sampler, 0
         self.shared, self.part = shared, shared.part if shared else whole(scheme.grid)
         self.box = self.part.box
-        units = shared.units if shared else Units.fitting(medium.coefficients)
-        self.units = units if precision == "single" else Units()
+        self.units = kept_units(medium, precision, shared) or Units()
         program = build_program(
             scheme,
             sources.injections,

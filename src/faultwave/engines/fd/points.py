@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from faultwave.engines.fd.grid import HALF, Grid
+from faultwave.engines.fd.halves import Units, rounded_at
 from faultwave.engines.fd.program import STRESS_LEVEL, VELOCITY_LEVEL, Scheme
 from faultwave.engines.fd.stencils import C1, C2, NORMAL, STRAINS, VELOCITY
 from faultwave.kernels.stencil import Box, Injection, Tape
@@ -99,11 +100,12 @@ class Sources:
 
     def __init__(
         self, scheme: Scheme, sources: Sequence[PointSource], moduli: np.ndarray, coefficients: Mapping[str, np.ndarray],
-        box: Box | None = None,
+        box: Box | None = None, units: Units | None = None,
     ):  # fmt: skip
         """``moduli`` (n, 2): lambda and mu at each source, for those given by slip; ``coefficients``: the medium's. ``box``: of all they
-        do, only what is done to its points, whose coefficients are given."""
-        self.scheme, self.box = scheme, box or scheme.grid.box
+        do, only what is done to its points, whose coefficients are given. ``units``: where coefficients are kept in sixteen bits, those
+        they are counted in; forces then push what the grid keeps, as reciprocity needs."""
+        self.scheme, self.box, self.units = scheme, box or scheme.grid.box, units
         if box is not None and len(sources):
             near = _near(scheme, box, np.array([s.location for s in sources], float).reshape(-1, 3))
             sources, moduli = [s for s, n in zip(sources, near, strict=True) if n], moduli[near]
@@ -119,12 +121,12 @@ class Sources:
         for column, name in enumerate(MOMENT):
             self._add(name, STRESS_LEVEL, points, -scale * moments[:, column])
         for column, name in enumerate(VELOCITY):
-            buoyancy = np.broadcast_to(coefficients[f"b_{VELOCITY[name]}"], self.box.shape)
-            self._add(name, VELOCITY_LEVEL, points, scale * forces[:, column], buoyancy)
+            self._add(name, VELOCITY_LEVEL, points, scale * forces[:, column], coefficients)
 
     def _add(
-        self, name: str, level: int, points: np.ndarray, strength: np.ndarray, factor: np.ndarray | None = None
-    ) -> None:
+        self, name: str, level: int, points: np.ndarray, strength: np.ndarray,
+        coefficients: Mapping[str, np.ndarray] | None = None,
+    ) -> None:  # fmt: skip
         acting = np.flatnonzero(strength)
         if not len(acting):
             return
@@ -133,10 +135,19 @@ class Sources:
         numbers = np.repeat(acting, s.value.shape[1])
         which, places = images(self.scheme, self.box, s.points.reshape(-1, 3))
         weights, numbers = weights[which], numbers[which]
-        if factor is not None:
-            weights = weights * factor[tuple((places - np.array(self.box.lo)).T)]
+        if coefficients is not None:
+            weights = weights * self._buoyancy(coefficients, f"b_{VELOCITY[name]}", places)
         some = weights != 0
         self.injections.append(Injection(level, name, places[some], weights[some], numbers[some]))
+
+    def _buoyancy(self, coefficients: Mapping[str, np.ndarray], name: str, places: np.ndarray) -> np.ndarray:
+        """One over density as the grid keeps it at points (n, 3) of the box."""
+        whole = np.broadcast_to(coefficients[name], self.box.shape)
+        values = np.asarray(whole[tuple((places - np.array(self.box.lo)).T)], float)
+        if self.units is None:
+            return values
+        unit, number = self.units.of(name), list(coefficients).index(name)
+        return unit * rounded_at(values / unit, places % np.array(self.scheme.grid.shape), number)
 
     def amplitudes(self, first: int, steps: int) -> np.ndarray:
         """(levels, steps, sources) of steps first, first + 1, ...: velocities are pushed around t = n dt, stresses over n dt to

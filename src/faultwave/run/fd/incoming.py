@@ -14,6 +14,7 @@ import numpy as np
 from faultwave.base.errors import Problems
 from faultwave.case.model import Case
 from faultwave.engines.fd.grid import SideKind
+from faultwave.engines.fd.halves import Units
 from faultwave.engines.fd.points import Sources, images
 from faultwave.engines.fd.program import VELOCITY_LEVEL, Scheme
 from faultwave.engines.fd.stencils import VELOCITY
@@ -99,10 +100,10 @@ class SourcesAndPlanes(Sources):
 
     def __init__(
         self, scheme: Scheme, sources: Sequence[PointSource], moduli: np.ndarray, coefficients: Any, box: Box | None,
-        case: Case, field: Field, lower: np.ndarray, upper: np.ndarray,
+        case: Case, field: Field, lower: np.ndarray, upper: np.ndarray, units: Units | None = None,
     ):  # fmt: skip
         """``field``: the material, read at the planes' points within [lower, upper] (3,) [m]."""
-        super().__init__(scheme, sources, moduli, coefficients, box)
+        super().__init__(scheme, sources, moduli, coefficients, box, units)
         self._rising: list[PointSource] = []
         for number, wave in plane_waves(case):
             for axis, name in enumerate(VELOCITY):

@@ -22,7 +22,7 @@ from faultwave.case.load import load_case
 from faultwave.case.model import Case
 from faultwave.case.sources import TimeFunction
 from faultwave.comm import world
-from faultwave.engines.fd.operator import Operator
+from faultwave.engines.fd.operator import Operator, kept_units
 from faultwave.engines.fd.points import MOMENT, Sources, StrainSampler, outside
 from faultwave.engines.fd.shared import SharedSampler
 from faultwave.observe.dataset import Dataset, Variable
@@ -185,7 +185,14 @@ def _run(
     source = PointSource(site, shape, force=FORCE * np.eye(3)[axis], onset=delay, name="force")
     shared = plan.shared
     box = shared.part.box if shared else None
-    sources = Sources(scheme, [source], np.zeros((1, 2)), plan.medium.coefficients, box)
+    sources = Sources(
+        scheme,
+        [source],
+        np.zeros((1, 2)),
+        plan.medium.coefficients,
+        box,
+        kept_units(plan.medium, numerics.precision, shared),
+    )
     sampler: StrainSampler | SharedSampler = StrainSampler(scheme, points)
     mine = np.arange(len(points))
     if shared:

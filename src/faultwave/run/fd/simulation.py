@@ -14,7 +14,7 @@ import numpy as np
 
 from faultwave import backends
 from faultwave.base.errors import Problem
-from faultwave.engines.fd.operator import Operator
+from faultwave.engines.fd.operator import Operator, kept_units
 from faultwave.engines.fd.points import RECORDED, Sampler
 from faultwave.engines.fd.shared import SharedSampler
 from faultwave.engines.fd.stencils import VELOCITY
@@ -59,7 +59,7 @@ class FdSimulation(Session):
         assert plan.material is not None
         sources = SourcesAndPlanes(
             scheme, plan.sources, plan.source_material[:, :2], plan.medium.coefficients, box, plan.case, plan.material, plan.lower,
-            plan.upper,
+            plan.upper, kept_units(plan.medium, numerics.precision, shared),
         )  # fmt: skip
         self.operator = Operator(
             scheme, plan.medium, plan.relaxation, sources, self._sampler(), numerics.backend, numerics.precision, numerics.threads,
