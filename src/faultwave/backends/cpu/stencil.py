@@ -1,4 +1,4 @@
-"""Lowers a stencil program to C: a function for each stencil that updates one row, and a loop that tiles space and time.
+"""Lowers a stencil program to C: a function for each stencil that updates rows of a plane, and a loop that tiles space and time.
 
 A row function is straight code over vectors along x, all strides written out as numbers. The loop (wavefront.h) does
 several steps in one pass through memory; the order of operations at a point never depends on tiles or threads, so
@@ -30,6 +30,9 @@ from faultwave.kernels.stencil import REACH, Axis, Box, Launch, Program, Work, c
 
 MOST_BOXES = 6
 """Boxes that a launch may be given in a half-step: what is left of a box around a hole."""
+
+AHEAD = 64
+"""Points ahead of those at hand that numbers are fetched from memory, in whole rows: about as long as that takes."""
 
 WORTH_TUNING = 2e10
 """Point updates of a run below which measuring takes longer than it saves."""
@@ -67,7 +70,7 @@ def lower(program: Program, arrays: GridArrays, lanes: int) -> str:
         f"{resources.files('faultwave.backends.cpu').joinpath('tail.h').read_text()}\n"
         + (f"{resources.files('faultwave.backends.cpu').joinpath('half.h').read_text()}\n" if arrays.halves else "")
         + "\n".join(bodies)
-        + "\ntypedef void (*row_function)(R *const *, const R *, long, long, long, long);\n"
+        + "\ntypedef void (*row_function)(R *const *, const R *, long, long, long, long, long);\n"
         "static const struct entry {\n  row_function row;\n  int level, lag, array[MOST_ARRAYS];\n} entries[] = {\n"
         + "\n".join(entries)
         + f"\n}};\n#define ENTRIES {len(entries)}\n#define MOST_BOXES {MOST_BOXES}\n{loop}"
@@ -118,26 +121,30 @@ def _row_function(program: Program, arrays: GridArrays, launch: Launch, names: l
             inputs[key] = (f"SPLAT(scalar[{scalars.index(formal)}])", False)
     formula = Formula(inputs, "f")
     values = [(place(name), formula.emit(value)) for name, value in writes.items()]
-    front: dict[str, tuple[int, int]] = {}  # of each array of this box, the plane farthest ahead and its last row
-    for key in reads:
-        if key[0] == "at" and program.arrays[launch.names.get(key[1], key[1])].box == launch.box:
+    front: dict[str, tuple[int, int]] = {}  # of each array, the plane farthest ahead and its last row
+    low, high, of = program.box.lo, program.box.hi, launch.box
+    within = all(low[k] <= of.lo[k] and of.hi[k] <= high[k] for k in range(3))
+    for key in reads if within else ():
+        layout = program.arrays[launch.names.get(key[1], key[1])] if key[0] == "at" else None
+        if layout and (layout.box == program.box or not layout.halo):
             front[key[1]] = max(front.get(key[1], (-REACH, -REACH)), (key[2], key[3]))
-    rows_ahead = max(1, 256 // launch.box.shape[2])
+    rows_ahead = max(1, AHEAD // launch.box.shape[2])
     fetches = []
     for formal, (z, y) in front.items():  # what is touched first in a pass is fetched rows ahead
         s = arrays.strides[launch.names.get(formal, formal)]
         fetches.append(f"__builtin_prefetch({place(formal)} + ({z * s.plane + (y + rows_ahead) * s.row}L) + i);")
     lines = [
-        "static void ROW_NAME(R *const *base, const R *scalar, long k, long j, long x0, long x1) {",
-        *(f"  {line}" for line in head),
-        *(f"  {line}" for line in formula.scopes[0].lines),
-        "  for (long i = x0; i < x1; i += LANES) {",
-        *(f"    {line}" for line in (*fetches, *formula.scopes[1].lines)),
-        "    if (__builtin_expect(x1 - i < LANES, 0)) {",
-        *(f"      STORE_PART({where} + i, {value}, x1 - i);" for where, value in values),
-        "      break;\n    }",
-        *(f"    STORE({where} + i, {value});" for where, value in values),
-        "  }\n}",
+        "static void ROW_NAME(R *const *base, const R *scalar, long k, long j0, long j1, long x0, long x1) {",
+        "  for (long j = j0; j < j1; ++j) {",
+        *(f"    {line}" for line in head),
+        *(f"    {line}" for line in formula.scopes[0].lines),
+        "    for (long i = x0; i < x1; i += LANES) {",
+        *(f"      {line}" for line in (*fetches, *formula.scopes[1].lines)),
+        "      if (__builtin_expect(x1 - i < LANES, 0)) {",
+        *(f"        STORE_PART({where} + i, {value}, x1 - i);" for where, value in values),
+        "        break;\n      }",
+        *(f"      STORE({where} + i, {value});" for where, value in values),
+        "    }\n  }\n}",
     ]
     return "\n".join(lines), pointers
 

@@ -25,8 +25,8 @@ typedef long part[ENTRIES + 2][MOST_BOXES][6];
 F long clip(long x, long low, long high) { return x < low ? low : x > high ? high : x; }
 F long row_number(int level, long k, long j) { return (level * PLANES + k - Z0 + REACH) * ROWS + j - Y0 + REACH; }
 
-/* Launches of a level on the rows [y0, y1) of plane k: those without a lag, or those with one, each its lag behind. Row by
-   row, so that a launch finds in the nearest cache what the one before left, and those that lag find the rows ahead of theirs. */
+/* Launches of a level on the rows [y0, y1) of plane k: those without a lag, one after the other, for their boxes are apart, or those
+   with one, each its lag behind, row by row, so that they find the rows ahead of theirs. */
 static void plane(R *const *base, const R *scalar, const part *work, int level, int lagging, long k, long y0, long y1) {
   struct { const struct entry *x; R *own[MOST_ARRAYS]; long from, to, x0, x1; } now[ENTRIES * MOST_BOXES];
   int count = 0;
@@ -37,22 +37,27 @@ static void plane(R *const *base, const R *scalar, const part *work, int level, 
     for (int b = 0; b < MOST_BOXES; ++b) {
       const long *box = (*work)[e][b];
       if (k < box[0] || k >= box[1]) continue;
+      const long from = clip(y0 - x->lag, box[2], box[3]), to = clip(y1 - x->lag, box[2], box[3]);
+      if (from >= to) continue;
       for (int i = 0; i < MOST_ARRAYS; ++i) now[count].own[i] = base[x->array[i]];
+      if (!lagging) {
+        x->row(now[count].own, scalar, k, from, to, box[4], box[5]);
+        continue;
+      }
       now[count].x = x;
       now[count].x0 = box[4];
       now[count].x1 = box[5];
-      now[count].from = clip(y0 - x->lag, box[2], box[3]);
-      now[count].to = clip(y1 - x->lag, box[2], box[3]);
-      if (now[count].from >= now[count].to) continue;
-      if (now[count].from + x->lag < first) first = now[count].from + x->lag;
-      if (now[count].to + x->lag > last) last = now[count].to + x->lag;
+      now[count].from = from;
+      now[count].to = to;
+      if (from + x->lag < first) first = from + x->lag;
+      if (to + x->lag > last) last = to + x->lag;
       ++count;
     }
   }
   for (long front = first; front < last; ++front)
     for (int e = 0; e < count; ++e) {
       const long j = front - now[e].x->lag;
-      if (j >= now[e].from && j < now[e].to) now[e].x->row(now[e].own, scalar, k, j, now[e].x0, now[e].x1);
+      if (j >= now[e].from && j < now[e].to) now[e].x->row(now[e].own, scalar, k, j, j + 1, now[e].x0, now[e].x1);
     }
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -9,13 +10,17 @@ import numpy as np
 
 from faultwave.engines.fd import stencils
 from faultwave.engines.fd.absorbing import Absorber, along, cpml, depths, sponge
-from faultwave.engines.fd.grid import SIDES, Grid, SideKind
+from faultwave.engines.fd.grid import Grid, SideKind
 from faultwave.engines.fd.halves import SI, Units
 from faultwave.kernels.stencil import Axis, Box, Injection, Launch, Layout, Program, Tape
 
 ELASTIC = ("b_x", "b_y", "b_z", "lam", "mu2", "mu_xy", "mu_xz", "mu_yz")
 DEFECTS = ("defect_p", "defect_s")
-AXES: tuple[Axis, ...] = ("x", "y", "z")
+AXES = stencils.AXES
+MEMORIES = (*(f"psi_{n}" for n in stencils.VELOCITY), *(f"psi_e{n}" for n in stencils.VELOCITY))
+"""Of a matched layer: of the derivatives across it that push each velocity, and of those of each velocity."""
+VECTOR = 16
+"""Points along x where layers may begin."""
 VELOCITY_LEVEL, STRESS_LEVEL = 0, 1
 LAG = 1
 
@@ -58,18 +63,14 @@ def build_program(
     grid, box = scheme.grid, part or scheme.grid.box
     arrays = {name: Layout(box, group="wave") for name in fields(scheme.attenuation)}
     arrays |= {name: Layout(box, group="medium", half=True) for name in coefficients(scheme.attenuation)}
-    sponge_layers = scheme.absorber.kind == "sponge" and "absorbing" in scheme.sides.values()
-    velocity: list[Launch] = [Launch(stencils.velocity(sponge_layers), box)]
-    stress: list[Launch] = [Launch(stencils.stress(scheme.attenuation, sponge_layers), box)]
+    velocity: list[Launch] = []
+    stress: list[Launch] = []
     if scheme.attenuation:
         table = Layout(Box((0, 0, box.lo[2]), (2, 2, box.hi[2])), "parity")
         arrays |= {"A": table, "B": table}
-    if sponge_layers:
+    if scheme.absorber.kind == "sponge" and "absorbing" in scheme.sides.values():
         arrays |= {f"g{axis}": _line(grid, axis) for axis in AXES}
-    elif scheme.absorber.kind == "cpml":
-        for side in SIDES:
-            if scheme.sides[side] == "absorbing":
-                _add_layer(scheme, side, box, arrays, velocity, stress)
+    _add_regions(scheme, box, arrays, velocity, stress)
     if scheme.free_surface and box.hi[0] == grid.shape[0]:
         _add_surface(box, arrays, velocity, stress)
     levels = [velocity, stress]
@@ -107,32 +108,58 @@ def _line(grid: Grid, axis: Axis) -> Layout:
     return Layout(grid.box, "line", axis)
 
 
-def slab(grid: Grid, side: str, width: int, box: Box) -> Box | None:
-    """The points of the layer at a side that lie in a box."""
-    k, lo, hi = "zyx".index(side[0]), list(box.lo), list(box.hi)
-    if side[1] == "-":
-        hi[k] = min(hi[k], width)
-    else:
-        lo[k] = max(lo[k], grid.shape[k] - width)
-    return Box((lo[0], lo[1], lo[2]), (hi[0], hi[1], hi[2])) if lo[k] < hi[k] else None
+def segments(scheme: Scheme, axis: Axis, box: Box) -> list[tuple[int, int, str]]:
+    """(first, end, side) along an axis of a box: points in the matched layer at that side, "" for those in none.
+
+    Along x segments begin at whole vectors: a layer then has some points more, where it does nothing. Where they begin depends on
+    the grid alone, so that a point is computed in the same way on every part.
+    """
+    k, width = "zyx".index(axis), scheme.absorber.width
+    low, high = (scheme.absorber.kind == "cpml" and scheme.sides[f"{axis}{end}"] == "absorbing" for end in ("-", "+"))
+    count = scheme.grid.shape[k]
+    first, last = (width if low else 0), (count - width if high else count)
+    if axis == "x" and -(-first // VECTOR) <= last // VECTOR:
+        first, last = -(-first // VECTOR) * VECTOR, (last // VECTOR * VECTOR if high else count)
+    if first > last:
+        raise ValueError(f"layers of {width} points at both ends of {count} points overlap")
+    found = [(first if low else box.lo[k], last if high else box.hi[k], "")]
+    found += ([(0, first, f"{axis}-")] if low else []) + ([(last, count, f"{axis}+")] if high else [])
+    cut = [(max(a, box.lo[k]), min(b, box.hi[k]), side) for a, b, side in sorted(found)]
+    return [(a, b, side) for a, b, side in cut if a < b]
 
 
-def _add_layer(
-    scheme: Scheme, side: str, part: Box, arrays: dict[str, Layout], velocity: list[Launch], stress: list[Launch]
+def _add_regions(
+    scheme: Scheme, box: Box, arrays: dict[str, Layout], velocity: list[Launch], stress: list[Launch]
 ) -> None:
-    axis: Axis = side[0]  # type: ignore[assignment]
-    box = slab(scheme.grid, side, scheme.absorber.width, part)
-    if box is None:
-        return
-    memories = [f"psi_{n}" for n in stencils.VELOCITY] + [f"psi_e{n}" for n in stencils.VELOCITY]
-    names = {m: f"{m}@{side}" for m in memories}
-    arrays |= {name: Layout(box, group=f"psi@{side}", halo=0) for name in names.values()}
+    """One launch for every region of points that lie in the same layers."""
+    sponge_layers = scheme.absorber.kind == "sponge" and "absorbing" in scheme.sides.values()
     damped = scheme.absorber.along > 0
-    profiles = [*(["pml_g"] if damped else []), *(f"pml_{c}{at}" for c in "ba" for at in "ch")]
-    names |= {p: f"{p}@{axis}" for p in profiles}
-    arrays |= {names[p]: _line(scheme.grid, axis) for p in profiles}
-    velocity.append(Launch(stencils.velocity_layer(axis, damped), box, names))
-    stress.append(Launch(stencils.stress_layer(axis, scheme.attenuation, damped), box, names))
+    parts = {axis: segments(scheme, axis, box) for axis in AXES}
+    for axis in AXES:
+        for first, end, side in parts[axis]:
+            if side:
+                arrays |= _layer_arrays(scheme, side, first, end, box, damped)
+    for (z0, z1, below), (y0, y1, aside), (x0, x1, beside) in itertools.product(parts["z"], parts["y"], parts["x"]):
+        sides = [side for side in (beside, aside, below) if side]
+        layers: stencils.Layers = tuple(axis for axis in AXES if any(side[0] == axis for side in sides))
+        region = Box((z0, y0, x0), (z1, y1, x1))
+        names = {f"{memory}_{side[0]}": f"{memory}@{side}" for side in sides for memory in MEMORIES}
+        for level, of in (
+            (velocity, stencils.velocity(sponge_layers, layers, damped)),
+            (stress, stencils.stress(scheme.attenuation, sponge_layers, layers, damped)),
+        ):
+            level.append(Launch(of, region, names))
+
+
+def _layer_arrays(scheme: Scheme, side: str, first: int, end: int, box: Box, damped: bool) -> dict[str, Layout]:
+    """Memories of a layer, and the profiles across it."""
+    axis: Axis = side[0]  # type: ignore[assignment]
+    lo, hi, k = list(box.lo), list(box.hi), "zyx".index(axis)
+    lo[k], hi[k] = first, end
+    room = Box((lo[0], lo[1], lo[2]), (hi[0], hi[1], hi[2]))
+    lines = [*(["pml_g"] if damped else []), *(f"pml_{c}{at}" for c in "ba" for at in "ch")]
+    found = {f"{memory}@{side}": Layout(room, group=f"psi@{side}", halo=0) for memory in MEMORIES}
+    return found | {f"{line}@{axis}": _line(scheme.grid, axis) for line in lines}
 
 
 def _add_surface(box: Box, arrays: dict[str, Layout], velocity: list[Launch], stress: list[Launch]) -> None:

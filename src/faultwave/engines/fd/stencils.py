@@ -14,7 +14,7 @@ are those of Day & Bradley (2001), times the step: r' = A r - B (defect of the m
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from faultwave.kernels.stencil import Axis, Point, Stencil
@@ -22,6 +22,9 @@ from faultwave.kernels.stencil import Axis, Point, Stencil
 C1, C2 = 9.0 / 8.0, -1.0 / 24.0
 """Weights of the nearest and the next pair of a difference of fourth order on a staggered grid."""
 
+AXES: tuple[Axis, ...] = ("x", "y", "z")
+Layers = tuple[Axis, ...]
+"""Axes that absorbing layers at a point go across."""
 NORMAL = ("sxx", "syy", "szz")
 SHEAR = {"sxy": ("x", "y"), "sxz": ("x", "z"), "syz": ("y", "z")}
 VELOCITY: dict[str, Axis] = {"u": "x", "v": "y", "w": "z"}
@@ -61,125 +64,101 @@ def damping(p: Point) -> Any:
     return p.line("gx", "x") * (p.line("gy", "y") * p.line("gz", "z"))
 
 
-def velocity(sponge: bool) -> Stencil:
-    """One step of the velocities."""
+def velocity(sponge: bool, layers: Layers = (), damped: bool = False) -> Stencil:
+    """One step of the velocities; in ``layers`` across these axes."""
 
     def function(p: Point) -> dict[str, Any]:
-        result = {}
+        result: dict[str, Any] = {}
+        total: Any = None
         for name, axis in VELOCITY.items():
-            total = sum((difference(p, *force) for force in FORCES[name][1:]), difference(p, *FORCES[name][0]))
+            for n, (of, along, forward) in enumerate(FORCES[name]):
+                d = _derivative(p, of, along, forward, f"psi_{name}_{along}", layers, result)
+                total = total + d if n else d
             result[name] = p.at(name) + p.at(f"b_{axis}") * total
-        if sponge:
-            g = damping(p)
-            result = {name: g * value for name, value in result.items()}
-        return result
+        return _damped(p, result, VELOCITY, sponge, layers if damped else ())
 
-    return Stencil("velocity_sponge" if sponge else "velocity", function)
+    return Stencil("velocity" + _suffix(False, sponge, layers, damped), function)
 
 
-def _normal(p: Point, e: Mapping[Any, Any], attenuation: bool, old: dict[str, Any]) -> dict[str, Any]:
-    """Normal stresses after strain increments ``e`` of some axes; ``old`` values of stresses and memory variables."""
+def stress(attenuation: bool, sponge: bool, layers: Layers = (), damped: bool = False) -> Stencil:
+    """One step of the stresses and memory variables; in ``layers`` across these axes."""
+
+    def function(p: Point) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        e = {
+            axis: _derivative(p, of, axis, False, f"psi_e{of}_{axis}", layers, result) for of, axis in VELOCITY.items()
+        }
+        result |= _normal(p, e, attenuation)
+        for name, parts in STRAINS.items():
+            first, second = (_derivative(p, of, axis, True, f"psi_e{of}_{axis}", layers, result) for of, axis in parts)
+            result |= _shear(p, name, first + second, attenuation)
+        return _damped(p, result, STRESS, sponge, layers if damped else ())
+
+    return Stencil("stress" + _suffix(attenuation, sponge, layers, damped), function)
+
+
+def _suffix(attenuation: bool, sponge: bool, layers: Layers, damped: bool) -> str:
+    across = f"_layer_{''.join(layers)}" if layers else ""
+    return across + "_q" * attenuation + "_sponge" * sponge + "_along" * (damped and bool(layers))
+
+
+def _normal(p: Point, e: Mapping[Axis, Any], attenuation: bool) -> dict[str, Any]:
+    """Normal stresses and their memory variables after strain increments ``e``."""
     lam, mu2 = p.at("lam"), p.at("mu2")
-    trace = sum(list(e.values())[1:], next(iter(e.values())))
+    trace = e["x"] + e["y"] + e["z"]
     pressure = lam * trace
     result = {}
     if attenuation:
         weight = p.parity("B")
         shear = p.at("defect_s") * mu2
         volume = (p.at("defect_p") * (lam + mu2) - shear) * trace
-    for name in NORMAL:
-        axis = name[1]
-        new = old[name] + (pressure + mu2 * e[axis] if axis in e else pressure)
+    for name, axis in zip(NORMAL, AXES, strict=True):
+        result[name] = p.at(name) + (pressure + mu2 * e[axis])
         if attenuation:
-            change = weight * (volume + shear * e[axis] if axis in e else volume)
-            memory_old = old[memory(name)]
-            after = p.parity("A") * memory_old - change if memory_old is not None else p.at(memory(name)) - change
+            old = p.at(memory(name))
+            after = p.parity("A") * old - weight * (volume + shear * e[axis])
             result[memory(name)] = after
-            new = new + (memory_old + after) if memory_old is not None else new - change
-        result[name] = new
+            result[name] = result[name] + (old + after)
     return result
 
 
-def _shear(p: Point, name: str, e: Any, attenuation: bool, fresh: bool) -> dict[str, Any]:
-    """A shear stress after the strain increment ``e``; ``fresh``: the first increment of its step."""
-    mu = p.at(f"mu_{name[1:]}")
-    stress = mu * e
+def _shear(p: Point, name: str, e: Any, attenuation: bool) -> dict[str, Any]:
+    """A shear stress and its memory variable after the strain increment ``e``."""
+    stress = p.at(f"mu_{name[1:]}") * e
     result = {name: p.at(name) + stress}
     if attenuation:
-        change = p.parity("B") * (p.at("defect_s") * stress)
         old = p.at(memory(name))
-        after = p.parity("A") * old - change if fresh else old - change
+        after = p.parity("A") * old - p.parity("B") * (p.at("defect_s") * stress)
         result[memory(name)] = after
-        result[name] = result[name] + (old + after if fresh else -change)
+        result[name] = result[name] + (old + after)
     return result
-
-
-def stress(attenuation: bool, sponge: bool) -> Stencil:
-    """One step of the stresses and memory variables."""
-
-    def function(p: Point) -> dict[str, Any]:
-        e = {axis: difference(p, name, axis, False) for name, axis in VELOCITY.items()}
-        names = (*NORMAL, *(memory(n) for n in NORMAL)) if attenuation else NORMAL
-        result = _normal(p, e, attenuation, {n: p.at(n) for n in names})
-        for name, ((a, along), (b, across)) in STRAINS.items():
-            shear = difference(p, a, along, True) + difference(p, b, across, True)
-            result |= _shear(p, name, shear, attenuation, True)
-        if sponge:
-            g = damping(p)
-            result |= {name: g * result[name] for name in STRESS}
-        return result
-
-    return Stencil("stress" + "_q" * attenuation + "_sponge" * sponge, function)
 
 
 # ---- convolutional perfectly matched layers (Komatitsch & Martin 2007): every derivative across the layer gets a memory
-# psi' = b psi + a d, and d becomes d + psi'. As all is linear, that is an increment added to the plain step. What keeps
-# layers stable in media of strong contrasts is some damping of all motion in them, along the layer too, as in multi-axial
-# layers (Meza-Fajardo & Papageorgiou 2008): here a factor on fields, which reflects, so that it must be asked for.
+# psi' = b psi + a d, and d becomes d + psi'. What keeps layers stable in media of strong contrasts is some damping of all
+# motion in them, along the layer too, as in multi-axial layers (Meza-Fajardo & Papageorgiou 2008): here a factor on fields,
+# which reflects, so that it must be asked for.
 
 
-def _layer(p: Point, memory_name: str, d: Any, axis: Axis, half: bool) -> Any:
-    """New psi, which is also what is added to the derivative."""
-    at = "h" if half else "c"
-    return p.line(f"pml_b{at}", axis) * p.at(memory_name) + p.line(f"pml_a{at}", axis) * d
+def _derivative(
+    p: Point, of: str, axis: Axis, forward: bool, psi: str, layers: Layers, result: dict[str, Any]
+) -> Any:  # fmt: skip
+    """A difference, stretched where it goes across a layer; its memory ``psi`` is then among the results. On half points where it
+    looks forward."""
+    d = difference(p, of, axis, forward)
+    if axis not in layers:
+        return d
+    at = "h" if forward else "c"
+    result[psi] = p.line(f"pml_b{at}@{axis}", axis) * p.at(psi) + p.line(f"pml_a{at}@{axis}", axis) * d
+    return d + result[psi]
 
 
-def velocity_layer(axis: Axis, damped: bool = False) -> Stencil:
-    """What a layer across ``axis`` adds to the velocities; on half points where the derivative looks forward. ``damped``: also
-    damp all motion."""
-
-    def function(p: Point) -> dict[str, Any]:
-        result = {}
-        for name, forces in FORCES.items():
-            of, _, forward = next(f for f in forces if f[1] == axis)
-            psi = _layer(p, f"psi_{name}", difference(p, of, axis, forward), axis, forward)
-            result[f"psi_{name}"] = psi
-            result[name] = p.at(name) + p.at(f"b_{VELOCITY[name]}") * psi
-            if damped:
-                result[name] = p.line("pml_g", axis) * result[name]
-        return result
-
-    return Stencil(f"velocity_layer_{axis}" + "_along" * damped, function)
-
-
-def stress_layer(axis: Axis, attenuation: bool, damped: bool = False) -> Stencil:
-    """What a layer across ``axis`` adds to the stresses and memory variables."""
-
-    def function(p: Point) -> dict[str, Any]:
-        own = next(n for n, a in VELOCITY.items() if a == axis)
-        psi = _layer(p, f"psi_e{own}", difference(p, own, axis, False), axis, False)
-        old: dict[str, Any] = {n: p.at(n) for n in NORMAL} | {memory(n): None for n in NORMAL}
-        result = {f"psi_e{own}": psi, **_normal(p, {axis: psi}, attenuation, old)}
-        for name, parts in STRAINS.items():
-            for of, along in parts:
-                if along == axis:
-                    psi = _layer(p, f"psi_e{of}", difference(p, of, axis, True), axis, True)
-                    result |= {f"psi_e{of}": psi, **_shear(p, name, psi, attenuation, False)}
-        if damped:
-            result |= {name: p.line("pml_g", axis) * result.get(name, p.at(name)) for name in STRESS}
-        return result
-
-    return Stencil(f"stress_layer_{axis}" + "_q" * attenuation + "_along" * damped, function)
+def _damped(p: Point, result: dict[str, Any], names: Iterable[str], sponge: bool, layers: Layers) -> dict[str, Any]:
+    """Fields times the sponge's factor, or those of damped layers."""
+    factors = [damping(p)] if sponge else [p.line(f"pml_g@{axis}", axis) for axis in layers]
+    for factor in factors:
+        result |= {name: factor * result[name] for name in names}
+    return result
 
 
 # ---- the free surface through w, sxz and syz (FS2 of Gottschaemmer & Olsen 2001), on the planes above it: stresses are
