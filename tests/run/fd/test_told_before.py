@@ -11,7 +11,7 @@ from faultwave.case.load import load_case
 from faultwave.run import simulate
 from faultwave.run.check import check
 
-from .test_grids import case
+from .test_grids import case, problems
 
 CASE = """\
 engine: fd
@@ -185,3 +185,28 @@ def test_lowpass_ends_the_warning_of_what_is_not_resolved():
     }
     assert "radiate above" in warned(end_time=2.0, sources=[wave])
     assert "radiate above" not in warned(end_time=2.0, sources=[wave], grid__lowpass=float(found[1]))
+
+
+LOSSY = {"constant": {"rho": 2700, "vp": 3464, "vs": 2000, "Qp": 50, "Qs": 30}}
+
+
+def test_quality_factors_that_no_mechanism_reaches_are_told_with_their_place():
+    """They would be taken for larger ones in silence."""
+    constant = {k: v for k, v in LOSSY["constant"].items() if k != "Qs"}
+    field = {"constant": constant, "expression": {"Qs": "if (x > 700) { if (z < -900) { return 2; } } return 30;"}}
+    text = problems(attenuation={}, material=field)
+    assert "Qp or Qs is 2 at (7" in text and "at least 5" in text
+    assert problems(attenuation={}, material=LOSSY) == ""
+
+
+def test_speeds_given_outside_the_band_are_a_warning():
+    band = {"low": 0.1, "high": 1.0}
+    (warning,) = (
+        w
+        for w in simulate(case(attenuation=band | {"reference": 5.0}, material=LOSSY)).warnings
+        if "reference" in str(w)
+    )
+    assert "5 Hz lies outside the band from 0.1 to 1 Hz" in str(warning)
+    assert not any(
+        "reference" in str(w) for w in simulate(case(attenuation=band | {"reference": 1.0}, material=LOSSY)).warnings
+    )

@@ -38,7 +38,8 @@ class Medium:
 
     ``fastest`` is the largest P speed of the unrelaxed moduli, which bounds the step; ``slowest`` the smallest S speed
     that is not zero, infinite in fluids, and ``slow_place`` where it is; ``too_slow`` the share of the half cells that the
-    material was sampled in with an S speed below the limit asked for.
+    material was sampled in with an S speed below the limit asked for. ``lossiest`` is the smallest quality factor, and ``lossy_place``
+    where it is.
     """
 
     coefficients: dict[str, np.ndarray]
@@ -46,6 +47,8 @@ class Medium:
     slowest: float
     slow_place: tuple[float, float, float]
     too_slow: float
+    lossiest: float = np.inf
+    lossy_place: tuple[float, float, float] = (np.nan, np.nan, np.nan)
 
 
 def effective_medium(
@@ -66,6 +69,7 @@ def effective_medium(
     whole_axes = tuple(a in slices for a in "zyx")
     parts: list[dict[str, np.ndarray]] = []
     fastest, slowest, place, slow, sampled = 0.0, np.inf, (np.nan, np.nan, np.nan), 0, 0
+    lossiest, lossy = np.inf, place
     samples = SAMPLES[len(axes)]
     for first, last in _slabs(lo[0], hi[0]):
         part = Box((first, lo[1], lo[2]), (last, hi[1], hi[2]))
@@ -77,12 +81,20 @@ def effective_medium(
         slow, sampled = slow + int((shear < limit).sum()), sampled + shear.size
         if shear.min() < slowest:
             slowest = float(shear.min())
-            x, y, z = points.reshape(-1, 3)[int(np.argmin(shear))]
-            place = (float(x), float(y), float(z))
+            place = _at(points, shear)
+        quality = np.minimum(lattice["Qp"], lattice["Qs"]) if relaxation else None
+        if quality is not None and quality.min() < lossiest:
+            lossiest, lossy = float(quality.min()), _at(points, quality)
         parts.append(_coefficients(lattice, Box((first, *box.lo[1:]), (last, *box.hi[1:])), relaxation, dtype, samples))
     names = parts[0].keys()
     whole = {name: np.concatenate([p[name] for p in parts]) for name in names}
-    return Medium(whole, fastest, slowest, place, slow / sampled)
+    return Medium(whole, fastest, slowest, place, slow / sampled, lossiest, lossy)
+
+
+def _at(points: np.ndarray, values: np.ndarray) -> tuple[float, float, float]:
+    """Where values are smallest."""
+    x, y, z = points.reshape(-1, 3)[int(np.argmin(values))]
+    return float(x), float(y), float(z)
 
 
 def _slabs(low: int, high: int) -> Iterator[tuple[int, int]]:

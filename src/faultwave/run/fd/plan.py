@@ -30,6 +30,7 @@ from faultwave.run.fd.band import check_band, check_periods
 from faultwave.run.fd.fields import Window, volume_window
 from faultwave.run.fd.ground import check_relief, counted
 from faultwave.run.fd.incoming import check_plane_waves, heard
+from faultwave.run.fd.limits import check_quality
 from faultwave.run.fd.room import check_disk, check_memory, check_observed
 from faultwave.run.fd.share import cut_up, share, shared_medium
 from faultwave.run.points import read_points
@@ -160,6 +161,7 @@ def make_plan(case: Case, world: World | None = None) -> FdPlan:
         problems.warn("material", text)
     frequency = min(medium.slowest, 1e300) / (setting.points_per_wavelength * spacing)
     _check_resolution(case, medium, frequency, grid, problems)
+    check_quality(medium, spectrum, problems)
     step, steps = _step(case, grid, medium, sides, problems)
     surface = int(np.prod(np.round((upper - lower)[:2] / spacing)))
     check_observed(case, grid, surface, 0 if receivers is None else len(receivers), steps, world, problems)

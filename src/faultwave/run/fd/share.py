@@ -82,7 +82,7 @@ def shared_medium(make: Callable[[Box | None], Medium], part: Part | None, world
     told: Any = None
     try:
         medium = make(inside_grid(part))
-        told = (medium.fastest, medium.slowest, medium.slow_place, medium.too_slow)
+        told = (medium.fastest, medium.slowest, medium.slow_place, medium.too_slow, medium.lossiest, medium.lossy_place)
     except InputError as error:
         told = error
     everyone = world.mpi.allgather(told)
@@ -92,9 +92,10 @@ def shared_medium(make: Callable[[Box | None], Medium], part: Part | None, world
     assert medium is not None
     coefficients = {name: _within(values, part) for name, values in medium.coefficients.items()}
     fastest, (slowest, place) = max(m[0] for m in everyone), min((m[1], m[2]) for m in everyone)
+    lossiest, lossy = min((m[4], m[5]) for m in everyone)
     return replace(
         medium, coefficients=coefficients, fastest=fastest, slowest=slowest, slow_place=place,
-        too_slow=float(np.mean([m[3] for m in everyone])),
+        too_slow=float(np.mean([m[3] for m in everyone])), lossiest=lossiest, lossy_place=lossy,
     )  # fmt: skip
 
 
