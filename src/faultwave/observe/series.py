@@ -11,7 +11,7 @@ class SeriesRecorder:
     """Values (steps, receivers, channels, Q) of every step, the columns ``late`` (Q,) steps after the step's start.
 
     A column with late = 0.5 holds values of times (n + 1/2) dt. ``first`` (receivers, channels, Q) are those before the
-    first step, a step earlier.
+    first step, a step earlier; everything is kept as numbers of its type.
     """
 
     def __init__(self, step: float, late: Sequence[float], first: np.ndarray):
@@ -20,19 +20,20 @@ class SeriesRecorder:
 
     def append(self, values: np.ndarray) -> None:
         """The next steps."""
-        self.blocks.append(values)
+        self.blocks.append(np.asarray(values, self.blocks[0].dtype))
 
     def steps(self) -> np.ndarray:
         """Everything kept (1 + steps, receivers, channels, Q)."""
-        return np.concatenate(self.blocks)
+        self.blocks = [np.concatenate(self.blocks)]  # once in memory, not twice, from here on
+        return self.blocks[0]
 
     def restore(self, steps: np.ndarray) -> None:
         """Go on from what ``steps`` gave."""
-        self.blocks = [steps]
+        self.blocks = [np.asarray(steps, self.blocks[0].dtype)]
 
     def arrays(self, interval: float) -> tuple[np.ndarray, np.ndarray]:
         """Times (nt,) at multiples of ``interval`` up to now, and values (nt, receivers, channels, Q) by cubic polynomials."""
-        series = np.concatenate(self.blocks)
+        series = self.steps()
         now = (len(series) - 1) * self.step
         times = np.arange(int(np.floor(now / interval * (1 + 1e-12) + 1e-9)) + 1) * interval
         result = np.empty((len(times), *series.shape[1:]))

@@ -68,8 +68,8 @@ def series_bytes(case: Case, receivers: int, steps: int, world: World) -> float:
     setting = case.output.receivers
     if setting is None:
         return 0.0
-    one = 8.0 * receivers * len(RECORDED) * (4 if setting.rotation or setting.strain_rate else 1)
-    return one * (SERIES * (steps + 1) / world.size + SAMPLED * samples(case))
+    numbers = float(receivers * len(RECORDED) * (4 if setting.rotation or setting.strain_rate else 1))
+    return numbers * (SERIES * _number(case) * (steps + 1) / world.size + SAMPLED * 8 * samples(case))
 
 
 def maps_bytes(case: Case, surface: int, steps: int, world: World) -> float:

@@ -106,7 +106,8 @@ class FdSimulation(Session):
         late = [0.5 if name in VELOCITY else 1.0 for name in RECORDED]
         assert self.plan.receivers is not None
         points = self.plan.receivers[self.mine]
-        first = np.zeros((len(points), 4 if self.gradients else 1, len(RECORDED)))
+        kept = np.float32 if self.case.numerics.precision == "single" else np.float64
+        first = np.zeros((len(points), 4 if self.gradients else 1, len(RECORDED)), kept)
         if state is not None:
             dt = self.plan.scheme.step
             first[:, 0] = np.where(np.array(late) < 1, state(points, -0.5 * dt), state(points, 0.0))
