@@ -121,6 +121,16 @@ def test_slip_that_is_not_that_of_the_rates(tmp_path):
     assert warning.where.endswith("a.srf:12") and "1 of 9 slips" in warning.what and "8 cm and 4 cm" in warning.what
 
 
+def test_areas_that_are_not_those_of_the_segments(tmp_path):
+    plane = "1.0\nPLANE 1\n -117 34 2 1 {} 2\n 30 60 8 0 1\nPOINTS 2\n" + 2 * subfault()
+    for length, count in ((2, 0), (9, 1), (0.5, 1)):  # the subfaults have 4 km^2
+        warned = Problems()
+        (tmp_path / "a.srf").write_text(plane.format(length))
+        read_srf(tmp_path / "a.srf", HERE, warned)
+        assert len(warned.warnings) == count
+    assert "a.srf:2: subfaults have 4e+10 cm^2 together, the segments 1e+10 cm^2" in str(warned.warnings[0])
+
+
 def test_slip_without_rates(tmp_path):
     none = "-117 34 5 0 90 1e10 0 0.1\n0 {} 0 0 0 0 0\n"
     assert len(srf(tmp_path, "1.0\nPOINTS 2\n" + none.format(0.03) + subfault())) == 1  # less than writers keep

@@ -35,6 +35,7 @@ class _Slips:
     places: list[str] = field(default_factory=list)
     told: list[float] = field(default_factory=list)
     summed: list[float] = field(default_factory=list)
+    area: float = 0.0  # of all subfaults [cm^2]
 
     def check(self, problems: Problems, warned: Problems) -> None:
         """An error where slip has no rates, a warning where the two differ."""
@@ -134,12 +135,14 @@ def read_srf(path: Path, projection: Projection | None, warned: Problems | None 
         raise InputError(Problem(f"{path}:1", f"version '{version}' is not known", ", ".join(VERSIONS)))
     records: list[PointSource] = []
     problems, subfaults, announced, planes, slips = Problems(), 0, 0, "", _Slips()
+    extent = 0.0  # of the segments [cm^2]
     while not tokens.done:
         place, word = tokens.place, tokens.word("PLANE or POINTS")
         if word == "PLANE":
             planes = planes or place
             for segment in range(1, tokens.whole("the number of segments") + 1):
-                announced += _segment(tokens, segment, problems)
+                count, area = _segment(tokens, segment, problems)
+                announced, extent = announced + count, extent + area
         elif word == "POINTS":
             for _ in range(tokens.whole("the number of subfaults")):
                 subfaults += 1
@@ -151,13 +154,19 @@ def read_srf(path: Path, projection: Projection | None, warned: Problems | None 
     elif announced and announced != subfaults:
         what = f"holds {subfaults} subfaults, its segments have {announced}"
         problems.error(planes, what, advice="Is a segment missing, or was the file cut short?")
-    slips.check(problems, Problems() if warned is None else warned)
+    warned = Problems() if warned is None else warned
+    slips.check(problems, warned)
+    if planes and not problems.errors and not 0.5 <= slips.area / extent <= 2.0:
+        what = f"subfaults have {slips.area:.4g} cm^2 together, the segments {extent:.4g} cm^2"
+        warned.warn(
+            planes, what, advice="Those of the subfaults are taken; they are in cm^2, lengths of segments in km."
+        )
     problems.raise_errors()
     return records
 
 
-def _segment(tokens: _Tokens, number: int, problems: Problems) -> int:
-    """Subfaults of a segment: elon elat nstk ndip len wid, stk dip dtop shyp dhyp."""
+def _segment(tokens: _Tokens, number: int, problems: Problems) -> tuple[int, float]:
+    """Number of subfaults and area [cm^2] of a segment: elon elat nstk ndip len wid, stk dip dtop shyp dhyp."""
     place = tokens.place
     lon, lat, along, down, length, width, _, dip, top, _, _ = tokens.numbers(11, f"segment {number}")
     for wrong, what, allowed in (
@@ -169,7 +178,7 @@ def _segment(tokens: _Tokens, number: int, problems: Problems) -> int:
     ):  # fmt: skip
         if wrong:
             problems.error(place, f"segment {number} has {what}", allowed)
-    return int(along) * int(down)
+    return int(along) * int(down), 1e10 * length * width
 
 
 def _subfault(
@@ -196,6 +205,7 @@ def _subfault(
         if wrong:
             problems.error(place, f"subfault {number} has {what}", allowed)
             return []
+    told.area += area
     x, y = projection.to_local(lon, lat)[0]
     north, records = projection.north(lon, lat), []
     normal, directions = _frame(np.radians(strike), np.radians(dip), np.radians(rake))
