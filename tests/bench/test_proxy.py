@@ -5,7 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from faultwave.base.errors import InputError
+import faultwave.bench.proxy as bench
+from faultwave.base.errors import BackendError, InputError
 from faultwave.bench import problem
 from faultwave.bench.proxy import Setting, proxy, read
 from faultwave.domain import tets
@@ -208,3 +209,21 @@ def test_the_command_writes_what_it_measured(tmp_path, monkeypatch):
     assert read(path)["cells"] == 162
     assert CliRunner().invoke(app, ["bench", "proxy", "--cells", "-1"]).exit_code == 2
     assert CliRunner().invoke(app, ["bench", "peak", "--threads", "0"]).exit_code == 2
+
+
+def test_no_compiler_is_no_obstacle_and_facts_come_first(monkeypatch):
+    """A device needs none; what is told of the machine is known before anything is measured."""
+
+    def absent():
+        raise BackendError("no C compiler")
+
+    monkeypatch.setattr(bench, "version", absent)
+    assert bench.facts()["machine"]["compiler"] is None and bench.facts()["machine"]["vector_bytes"] is None
+
+    def unknown():
+        raise RuntimeError("first")
+
+    monkeypatch.setattr(bench, "facts", unknown)
+    monkeypatch.setattr(bench.problem, "engine", lambda setting: pytest.fail("nothing is prepared yet"))
+    with pytest.raises(RuntimeError, match="first"):
+        bench.proxy(Setting(**TINY))

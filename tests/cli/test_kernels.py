@@ -34,3 +34,24 @@ def test_an_unknown_backend(cli):
     result = cli("kernels", "show", "correct", "--backend", "cupa", "--order", 2)
     assert result.exit_code == 1
     assert "did you mean 'cuda'" in result.stderr.replace("\n", " ")
+
+
+def test_report_breaks_no_word(cli, monkeypatch):
+    header = ("kernel", "registers", "spilled bytes", "occupancy", *["fast memory bytes"] * 8)
+    row = ("rupture-linear-slip-weakening", *["1,234,567"] * 11)
+    monkeypatch.setattr(
+        "faultwave.run.kernels.kernel_report", lambda *asked: (" ".join(map(str, asked)), header, [row])
+    )
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = cli("kernels", "report", "--arch", "gfx90a").stdout.splitlines()
+    assert lines[0].startswith("gfx90a () 4 double"), "the architecture tells the backend"
+    assert {"registers", "spilled", "occupancy", "memory"} <= {word for line in lines for word in line.split()}
+    assert lines[-1].split() == list(row)
+
+
+def test_report_of_an_architecture_of_another_backend(cli):
+    result = cli("kernels", "report", "--backend", "hip", "--arch", "sm_90")
+    assert result.exit_code == 2
+    assert "'sm_90' is no processor of the backend 'hip'" in result.stderr and "gfx90a, gfx942" in result.stderr
+    result = cli("kernels", "report", "--backend", "opencl")
+    assert result.exit_code == 2 and "'opencl' has no report" in result.stderr

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.backends.cpu.compile import compiler, flags, vector_bytes, version
-from faultwave.base.errors import InputError, Problem
+from faultwave.base.errors import BackendError, InputError, Problem
 from faultwave.bench import problem
 from faultwave.bench.book import Book, Entry
 from faultwave.bench.device_roofs import DeviceRoofs
@@ -37,6 +37,7 @@ def proxy(setting: Setting, say: Say = lambda _: None, sweep: int | None = None)
     ``sweep``: bytes of an array of the bandwidth measurement. Raises InputError with everything wrong with the setting.
     """
     problem.check(setting)
+    known = facts()
     say("preparing")
     started = time.perf_counter()
     engine = problem.engine(setting)
@@ -60,7 +61,7 @@ def proxy(setting: Setting, say: Say = lambda _: None, sweep: int | None = None)
         samples.append(_sample(engine, book, roofs, steps))
     found = {
         "format": FORMAT,
-        **facts(),
+        **known,
         "setting": asdict(replace(setting, steps=steps, threads=threads)),
         "cells": cells,
         "faces_between_cells": int((engine.plan.topology.neighbours >= 0).sum()) // 2,
@@ -117,12 +118,20 @@ def _update(samples: list[Sample], kernels: list[dict[str, Any]], cells: int, le
 
 def facts() -> dict[str, Any]:
     """When, on what machine, with what compiler and versions."""
-    built = {"compiler": version(), "flags": list(flags()), "command": list(compiler()), "vector_bytes": vector_bytes()}
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "machine": machine() | built,
+        "machine": machine() | _compiled(),
         "versions": versions(),
     }
+
+
+def _compiled() -> dict[str, Any]:
+    """How kernels of the processor are compiled; None where a machine has no C compiler, which devices do not need."""
+    names = ("compiler", "flags", "command", "vector_bytes")
+    try:
+        return dict(zip(names, (version(), list(flags()), list(compiler()), vector_bytes()), strict=True))
+    except BackendError:
+        return dict.fromkeys(names)
 
 
 def _advance(engine: Engine, steps: int, replay: bool = True) -> None:

@@ -59,10 +59,14 @@ def show(
         typer.echo(text)
 
 
+WIDE = 160
+"""Characters a line of what kernels take: better more than a terminal has than with words broken."""
+
+
 @app.command(epilog="Example: faultwave kernels report turn --backend cuda --arch sm_90 --order 4")
 def report(
     names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Kernels; default all.")] = None,
-    backend: Annotated[str, typer.Option("--backend", help="cuda or hip.")] = "cuda",
+    backend: Annotated[str, typer.Option("--backend", help="cuda or hip; default that of --arch, or cuda.")] = "",
     arch: Annotated[str, typer.Option("--arch", help="sm_70 to sm_100, gfx90a, gfx942; default sm_90 or gfx90a.")] = "",
     order: Order = 4,
     precision: PrecisionOrOwn = "",
@@ -73,14 +77,31 @@ def report(
     that its memory and arithmetic allow at most."""
     from faultwave.run.kernels import kernel_report
 
-    chosen = arch or {"cuda": "sm_90", "hip": "gfx90a"}.get(backend, backend)
+    chosen = _architecture(backend, arch)
     if _grids(engine):
         from faultwave.run.fd.kernels import stencil_report
 
         title, header, rows = stencil_report(chosen, names or (), precision or "single")
     else:
         title, header, rows = kernel_report(chosen, names or (), order, precision or "double", law)
-    screen.out().print(screen.table(title, rows, header))
+    out = screen.out()
+    out.width = max(out.width, WIDE)
+    out.print(screen.table(title, rows, header))
+
+
+def _architecture(backend: str, arch: str) -> str:
+    """What to compile for. Raises InputError where a backend does not exist, or cannot run on the architecture."""
+    from faultwave.backends.device.compilers import target_of
+    from faultwave.backends.device.target import TARGETS
+
+    usual = {"cuda": "sm_90", "hip": "gfx90a"}
+    if backend and backend not in usual:
+        raise InputError(Problem("--backend", f"'{backend}' has no report", ", ".join(usual)))
+    chosen = target_of(arch or usual[backend or "cuda"])
+    if backend and chosen.dialect != backend:
+        allowed = ", ".join(n for n, t in TARGETS.items() if t.dialect == backend)
+        raise InputError(Problem("--arch", f"'{arch}' is no processor of the backend '{backend}'", allowed))
+    return chosen.name
 
 
 def _grids(engine: str) -> bool:
