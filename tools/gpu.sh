@@ -2,54 +2,86 @@
 # On a machine with a GPU: check that everything on it is right, then time it and write the table of docs/performance.md.
 # usage: tools/gpu.sh [BACKEND] [PYTHON] [quick]
 #   BACKEND  cuda (default), hip or opencl        PYTHON  has Faultwave with the extras dev and cuda (default python3)
-#   quick    small meshes, few tests, nothing written: whether the script itself runs, on any machine with OpenCL
-set -euo pipefail
-cd "$(dirname "$0")/.."
+#   quick    small meshes, few tests, nothing written into docs: whether the script itself runs, on any machine with OpenCL
+#   RESULTS  in the environment: folder of what every step said and of the numbers (default gpu-results)
+# A step that fails does not keep the others from being done; the summary tells, and the exit code.
+set -uo pipefail
 backend=${1:-cuda}
-python=${2:-python3}
+python=$(command -v "${2:-python3}") || { echo "there is no ${2:-python3}" >&2; exit 2; }
+case $python in /*) ;; *) python=$PWD/$python ;; esac
 quick=${3:-}
-faultwave() { "$python" -m faultwave.cli.main "$@"; }
-heading() { printf '\n== %s (%s)\n' "$1" "$(date +%T)"; }
+results=${RESULTS:-gpu-results}
+case $results in /*) ;; *) results=$PWD/$results ;; esac
+cd "$(dirname "$0")/.." || exit 2
+mkdir -p "$results" || exit 2
+: >"$results/summary.txt"
+failed=0
 
-"$python" -c "
+say() { echo "$1" | tee -a "$results/summary.txt"; }
+
+# step NAME COMMAND...: do it, keep what it says in NAME.log, and go on.
+step() {
+  local name=$1 begun=$SECONDS
+  shift
+  printf '\n== %s (%s)\n' "$name" "$(date +%T)"
+  if "$@" 2>&1 | tee "$results/$name.log"; then
+    say "$name: done in $((SECONDS - begun)) s"
+  else
+    failed=$((failed + 1))
+    say "$name: FAILED after $((SECONDS - begun)) s, see $results/$name.log"
+  fi
+}
+faultwave() { "$python" -m faultwave.cli.main "$@"; }
+compiled() { for arch in "$@"; do faultwave kernels report turn correct predict --arch "$arch" || return; done; }
+present() {
+  "$python" -c "
 from faultwave import backends
+import pytest
 why = backends.missing('$backend')
 raise SystemExit(why or print(backends.make('$backend').described))"
+}
+
+present || { echo "needs Faultwave with its extras: pip install '.[dev,cuda]'" >&2; exit 2; }
 export FAULTWAVE_TEST_DEVICE=$backend
 
-heading "what compilers make of the kernels"
-architectures="sm_80 sm_90 sm_100 gfx90a"
-[ -z "$quick" ] || architectures=sm_90
-for arch in $architectures; do faultwave kernels report turn correct predict --arch "$arch"; done
-
-heading "kernels against the reference"
-tests=(tests/backends tests/engines/test_backends_agree.py)
-[ -z "$quick" ] || tests=(tests/backends/test_buffers.py)
-"$python" -m pytest -q -k "$backend" "${tests[@]}"
-
-heading "runs against the processor's, replays, checkpoints, two processes"
-tests=(tests/run/test_devices.py tests/run/test_replays.py tests/run/test_ranks_devices.py tests/run/test_decks_on_devices.py)
-[ -z "$quick" ] || tests=(tests/run/test_devices.py)
-"$python" -m pytest -q "${tests[@]}"
-[ -n "$quick" ] || faultwave verify backends
+if [ -n "$quick" ]; then
+  step compilers compiled sm_90
+  step kernels "$python" -m pytest -q -k "$backend" tests/backends/test_buffers.py
+  step runs "$python" -m pytest -q tests/run/test_devices.py
+else
+  step compilers compiled sm_80 sm_90 sm_100 gfx90a
+  step kernels "$python" -m pytest -q -k "$backend" tests/backends tests/engines/test_backends_agree.py
+  step runs "$python" -m pytest -q tests/run/test_devices.py tests/run/test_replays.py tests/run/test_ranks_devices.py
+  step decks "$python" -m pytest -q -rs tests/run/test_decks_on_devices.py
+  step verify faultwave verify backends
+fi
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-checked=(bench proxy --backend "$backend" --order 3 --cells 1000 --steps 2 --repeats 1 --faults 0.1)
+proxy=(bench proxy --backend "$backend" --order 3 --cells 1000 --steps 2 --repeats 1 --faults 0.1)
+tpv5=(run tpv5 --backend "$backend" --order 2 --until 0.05)
 if [ "$backend" = cuda ] && command -v compute-sanitizer >/dev/null 2>&1; then
   for tool in memcheck racecheck; do
-    heading "$tool"
-    compute-sanitizer --tool "$tool" --error-exitcode 1 "$python" -m faultwave.cli.main "${checked[@]}"
-    compute-sanitizer --tool "$tool" --error-exitcode 1 "$python" -m faultwave.cli.main run tpv5 --backend cuda --order 2 --until 0.05 --output "$scratch/$tool"
+    checked=(compute-sanitizer --tool "$tool" --error-exitcode 1 "$python" -m faultwave.cli.main)
+    step "$tool-proxy" "${checked[@]}" "${proxy[@]}"
+    step "$tool-tpv5" "${checked[@]}" "${tpv5[@]}" --output "$scratch/$tool"
+    # Everything that runs of receivers, surfaces, far fields and checkpoints launch, and buffers are moved with.
+    step "$tool-outputs" compute-sanitizer --tool "$tool" --error-exitcode 1 --target-processes all \
+      "$python" -m pytest -q tests/backends/test_buffers.py tests/run/test_replays.py -k "$backend or large or samples or receivers"
   done
 else
-  heading "no compute-sanitizer: the same without it"
-  faultwave "${checked[@]}"
+  say "sanitizers: NOT RUN, there is no compute-sanitizer for $backend here"
+  step proxy faultwave "${proxy[@]}"
 fi
 
-heading "rates"
 if [ -n "$quick" ]; then
-  faultwave bench device --backend "$backend" --order 4 --cells 400 --few 200 --size 1500 --steps 2 --repeats 1
+  step rates faultwave bench device --backend "$backend" --order 4 --cells 400 --few 200 --size 1500 --steps 2 --repeats 1 \
+    --json "$results/bench-device.json"
 else
-  faultwave bench device --backend "$backend" --write docs/performance.md --json bench-device.json
+  step rates faultwave bench device --backend "$backend" --write docs/performance.md --json "$results/bench-device.json"
+  cp docs/performance.md "$results/"
 fi
+
+printf '\n== %s\n' "$results"
+cat "$results/summary.txt"
+[ "$failed" = 0 ]
