@@ -4,6 +4,7 @@ import types
 
 import pytest
 
+from faultwave.backends.device.compilers import architecture
 from faultwave.base.errors import BackendError, InputError, Problem, Problems, RunError
 
 
@@ -159,6 +160,19 @@ def test_check_of_a_good_case(cli, case, room):
     assert result.exit_code == 0
     assert "can run" in result.stdout
     assert case.asked == ("deck.par", {"order": 4})
+
+
+def test_plan_for_a_processor_that_is_not_here(cli, case, room):
+    case.case.engine = "dg"
+    engine = types.SimpleNamespace(plan=lambda asked: "plan", report=lambda plan, asked: [])
+    room("faultwave.run.engines", door=lambda asked: engine)
+    room("faultwave.run.kernels", architecture=architecture)
+    room("faultwave.run.report", absent_room=lambda plan, target: (f"memory of one {target.device}", [("taken", plan)]))
+    result = cli("plan", "deck.par", "--backend", "cuda", "--arch", "sm_90")
+    assert result.exit_code == 0 and "memory of one H200" in result.stdout
+    assert case.asked == ("deck.par", {"backend": "auto"}), "times are measured on what is here"
+    result = cli("plan", "deck.par", "--backend", "hip", "--arch", "sm_90")
+    assert result.exit_code == 2 and "'sm_90' is no processor of the backend 'hip'" in result.stderr
 
 
 def test_plan_prints_every_section(cli, case, room):

@@ -54,4 +54,4 @@ def test_report_of_an_architecture_of_another_backend(cli):
     assert result.exit_code == 2
     assert "'sm_90' is no processor of the backend 'hip'" in result.stderr and "gfx90a, gfx942" in result.stderr
     result = cli("kernels", "report", "--backend", "opencl")
-    assert result.exit_code == 2 and "'opencl' has no report" in result.stderr
+    assert result.exit_code == 2 and "'opencl' has no architectures" in result.stderr

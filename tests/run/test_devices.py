@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,12 @@ import pytest
 
 import faultwave as fw
 from faultwave import backends
+from faultwave.backends.device.backend import told
+from faultwave.backends.device.target import TARGETS
 from faultwave.base.errors import BackendError, InputError, RunError
 from faultwave.run.check import check
-from faultwave.run.report import _needed, _size
+from faultwave.run.engine import Engine
+from faultwave.run.report import _needed, _size, absent_room
 from tests.backends.here import DEVICE, needs_device
 from tests.run.test_restart import asked, contents, stop_at
 
@@ -99,6 +103,18 @@ def test_a_plan_tells_what_a_case_takes_of_a_device(tmp_path: Any) -> None:
     other: Any = fw.simulate(on("cpu", tmp_path, "cpu"))
     assert "% of 1 H200" in dict(_size(other.plan, other.engine))["graphics processors it would fill"]
     assert _needed(int(300e9)).split(", ")[:3] == ["4 A100 80 GB", "3 H200", "2 B200"]
+
+
+@needs_device
+def test_memory_is_counted_for_a_processor_that_is_not_here(tmp_path: Any) -> None:
+    """As much as an engine on a device takes; as many cells fit as memory is there for."""
+    sim: Any = fw.simulate(on("cpu", tmp_path, "absent"))
+    other: Any = fw.simulate(on(DEVICE, tmp_path, "present"))
+    held = Engine(other.plan).backend.held  # type: ignore[attr-defined]
+    title, rows = absent_room(sim.plan, TARGETS["sm_90"])
+    assert title == "memory of one H200, sm_90" and dict(rows)["taken"].startswith(f"{told(held)} of 124.75 GiB")
+    small = replace(TARGETS["gfx90a"], memory=held / 1.5)
+    assert dict(absent_room(sim.plan, small)[1])["taken"].endswith("does not fit: 2 of them")
 
 
 def test_a_backend_that_cannot_run_here_is_an_error_before_the_run(tmp_path: Any, monkeypatch: Any) -> None:

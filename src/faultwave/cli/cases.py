@@ -193,6 +193,9 @@ def plan(
     nodes: Annotated[
         int | None, typer.Option("--nodes", min=1, max=8192, help="Also how it would scale up to so many nodes.")
     ] = None,
+    arch: Annotated[
+        str | None, typer.Option("--arch", help="Also what it takes of a graphics processor that need not be here.")
+    ] = None,
     tasks: Annotated[int, typer.Option("--tasks", min=1, help="Processes a node, of --threads threads.")] = 1,
     latency: Annotated[float, typer.Option("--latency", min=0.0, help="Of a message between nodes in seconds.")] = 2e-6,
     bandwidth: Annotated[float, typer.Option("--bandwidth", min=1.0, help="Of a node's network [bytes/s].")] = 1.2e10,
@@ -201,8 +204,16 @@ def plan(
 
     Cells, memory, time steps and clusters, an estimate of the run time from a few seconds' measurement, output size,
     points per wavelength and per cohesive zone, and the worst cells. With --nodes how it would scale: strong, the same mesh, and
-    weak, as much on every node.
+    weak, as much on every node. With --arch (sm_70 to sm_100, gfx90a, gfx942) memory is counted for such a processor, and times
+    are measured here.
     """
+    target = None
+    if arch is not None:
+        from faultwave.run.kernels import architecture
+
+        far = backend in ("cuda", "hip")
+        target = architecture(backend if far and backend else "", arch)
+        backend = backend if backend and not far else "auto"
     overrides = given(
         engine=engine, order=order, precision=precision, backend=backend, until=until, output=output, threads=threads
     )
@@ -216,12 +227,27 @@ def plan(
         made = chosen.plan(asked)
         say("measuring")
         sections = chosen.report(made, asked)
+        if target is not None:
+            sections.append(_absent(made, asked, target))
         scaling = _forecast(made, asked, nodes, (tasks, latency, bandwidth), say) if nodes is not None else None
     for section, rows in sections:
         screen.out().print(screen.table(section, rows), "")
     if scaling is not None:
         title = f"{nodes} nodes of {tasks} processes; {1e6 * latency:g} us and {1e-9 * bandwidth:g} GB/s between nodes"
         screen.out().print(screen.table(title, *scaling))
+
+
+def _absent(made: Any, case: Case, target: Any) -> Any:
+    """Section and rows of the memory of a graphics processor that need not be here."""
+    from faultwave.base.errors import NotBuiltError, Problem
+
+    if case.engine != "dg":
+        raise NotBuiltError(
+            Problem("--arch", f"memory is counted for meshes, not for the engine {case.engine}", "engine: dg")
+        )
+    from faultwave.run.report import absent_room
+
+    return absent_room(made, target)
 
 
 def _forecast(made: Any, case: Case, nodes: int, machine: tuple[int, float, float], say: Callable[[str], None]) -> Any:

@@ -75,9 +75,9 @@ def report(
 ) -> None:
     """Compile kernels for a graphics processor that need not be here: registers, spills, fast memory, occupancy, and the rate
     that its memory and arithmetic allow at most."""
-    from faultwave.run.kernels import kernel_report
+    from faultwave.run.kernels import architecture, kernel_report
 
-    chosen = _architecture(backend, arch)
+    chosen = architecture(backend, arch).name
     if _grids(engine):
         from faultwave.run.fd.kernels import stencil_report
 
@@ -87,21 +87,6 @@ def report(
     out = screen.out()
     out.width = max(out.width, WIDE)
     out.print(screen.table(title, rows, header))
-
-
-def _architecture(backend: str, arch: str) -> str:
-    """What to compile for. Raises InputError where a backend does not exist, or cannot run on the architecture."""
-    from faultwave.backends.device.compilers import target_of
-    from faultwave.backends.device.target import TARGETS
-
-    usual = {"cuda": "sm_90", "hip": "gfx90a"}
-    if backend and backend not in usual:
-        raise InputError(Problem("--backend", f"'{backend}' has no report", ", ".join(usual)))
-    chosen = target_of(arch or usual[backend or "cuda"])
-    if backend and chosen.dialect != backend:
-        allowed = ", ".join(n for n, t in TARGETS.items() if t.dialect == backend)
-        raise InputError(Problem("--arch", f"'{arch}' is no processor of the backend '{backend}'", allowed))
-    return chosen.name
 
 
 def _grids(engine: str) -> bool:

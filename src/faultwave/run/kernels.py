@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from faultwave import backends
-from faultwave.backends.device.compilers import FunctionsMissing, build, target_of
+from faultwave.backends.device.compilers import FunctionsMissing, architecture, build, target_of
 from faultwave.backends.device.lower import lower
 from faultwave.base.errors import InputError, Problem, suggest
 from faultwave.engines.dg import kernels
@@ -133,3 +133,6 @@ def _describe(statements: Any, indent: str) -> list[str]:
             case Repeat():
                 lines += [f"{indent}repeat {s.count} times ({s.index.name}):", *_describe(s.body, indent + "  ")]
     return lines
+
+
+__all__ = ["all_kernels", "architecture", "kernel_report", "kernel_stages", "kernel_table"]

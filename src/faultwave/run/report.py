@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.backends.device.target import TARGETS
+from faultwave.backends.device import absent
+from faultwave.backends.device.backend import SPARE, told
+from faultwave.backends.device.target import TARGETS, Target
 from faultwave.case.model import Case
 from faultwave.domain import tets
 from faultwave.engines.dg.basis import tet_size
@@ -73,13 +75,38 @@ def _room(backend: Any, memory: int) -> Rows:
     return [("memory of the device", f"{taken:,.2f} of {room:,.1f} GiB taken, {share:.0f} %")]
 
 
+SHARE = 0.95
+"""Of a graphics processor's memory that its driver leaves, about."""
+
 SHOWN = ("sm_80", "sm_90", "sm_100", "gfx90a", "gfx942")
 
 
 def _needed(memory: int) -> str:
     """How many of the usual graphics processors so many bytes take, told without one."""
-    kinds = [(TARGETS[name].device, memory / (0.95 * TARGETS[name].memory)) for name in SHOWN]
+    kinds = [(TARGETS[name].device, memory / (SHARE * TARGETS[name].memory)) for name in SHOWN]
     return ", ".join(f"{100 * n:.2g} % of 1 {d}" if n < 1 else f"{math.ceil(n)} {d}" for d, n in kinds)
+
+
+def absent_room(plan: Plan, target: Target) -> tuple[str, Rows]:
+    """Section and rows: what the case would take of a graphics processor that need not be here, counted as a run takes it."""
+    counting: Any = absent.backend(target, plan.case.numerics.precision)
+    Engine(plan, counting)
+    room = SHARE * target.memory
+    share, most = counting.held / room, (1.0 - SPARE) * room
+    fits = (
+        f"{100 * share:.2g} %" if counting.held <= most else f"does not fit: {math.ceil(counting.held / most)} of them"
+    )
+    return f"memory of one {target.device}, {target.name}", [
+        ("taken", f"{told(counting.held)} of {told(room)} that are left by its driver: {fits}"),
+        (
+            "a cell",
+            f"{counting.held / plan.cells / 1024:,.1f} KiB; {int(most / (counting.held / plan.cells)):,} such cells fit",
+        ),
+        (
+            "kept for results",
+            f"{told(room - most)}; samples of receivers and surfaces, 16 MiB for each cluster at most, come besides",
+        ),
+    ]
 
 
 def case_order(plan: Plan) -> int:

@@ -100,6 +100,18 @@ def target_of(arch: str) -> Target:
     return TARGETS[arch]
 
 
+def architecture(backend: str, arch: str) -> Target:
+    """That of a name, or the usual one of a backend. Raises InputError where a backend has none, or cannot run on the one asked for."""
+    usual = {"cuda": "sm_90", "hip": "gfx90a"}
+    if backend and backend not in usual:
+        raise InputError(Problem("--backend", f"'{backend}' has no architectures", ", ".join(usual)))
+    chosen = target_of(arch or usual[backend or "cuda"])
+    if backend and chosen.dialect != backend:
+        allowed = ", ".join(n for n, t in TARGETS.items() if t.dialect == backend)
+        raise InputError(Problem("--arch", f"'{arch}' is no processor of the backend '{backend}'", allowed))
+    return chosen
+
+
 def missing(dialect: str) -> str:
     """Why kernels of a dialect cannot be compiled here, and what to install; empty where they can."""
     if dialect == "hip":
@@ -220,4 +232,4 @@ def _numbers(pattern: str, text: str) -> tuple[int, ...]:
     return tuple(map(int, found.groups()))
 
 
-__all__ = ["Built", "FunctionsMissing", "build", "build_text", "missing", "target_of"]
+__all__ = ["Built", "FunctionsMissing", "architecture", "build", "build_text", "missing", "target_of"]

@@ -1,0 +1,71 @@
+"""A graphics processor that is not here: kernels are planned for it and memory is counted, nothing is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from faultwave.backends.device.backend import DeviceBackend
+from faultwave.backends.device.recording import Call
+from faultwave.backends.device.target import Target
+
+MUCH = 1 << 50  # bytes: what is too large is to be counted, not refused
+
+
+class Done:
+    done = True
+
+    def wait(self) -> None: ...
+
+
+class AbsentDevice:
+    """Every number on it is zero."""
+
+    failures: tuple[type[Exception], ...] = ()
+
+    def __init__(self, target: Target):
+        self.target, self.name = target, f"{target.device} ({target.name}), which is not here"
+
+    def room(self) -> int:
+        return MUCH
+
+    def allocate(self, size: int) -> Any:
+        return None
+
+    def upload(self, memory: Any, values: np.ndarray) -> None: ...
+
+    def download(self, memory: Any, values: np.ndarray) -> None:
+        values[...] = 0
+
+    def pinned(self, size: int) -> np.ndarray:
+        return np.zeros(size, np.uint8)
+
+    def bring(self, memory: Any, into: np.ndarray) -> Done:
+        into[...] = 0
+        return Done()
+
+    def send(self, memory: Any, values: np.ndarray) -> Done:
+        return Done()
+
+    def build(self, text: str, names: list[str], shared: int | None) -> dict[str, Any]:
+        return dict.fromkeys(names)
+
+    def launch(self, function: Any, groups: int, threads: int, arguments: list[Any]) -> None: ...
+
+    def graph(self, calls: Sequence[Call]) -> Callable[[], None]:
+        return self.finish
+
+    def mark(self) -> Done:
+        return Done()
+
+    def finish(self) -> None: ...
+
+
+def backend(target: Target, precision: str = "double") -> DeviceBackend:
+    """What counts for a processor. Raises BackendError where a kernel does not fit its fast memory, when that is compiled."""
+    return DeviceBackend(target.dialect, AbsentDevice(target), precision)
+
+
+__all__ = ["AbsentDevice", "backend"]
