@@ -210,3 +210,13 @@ def test_speeds_given_outside_the_band_are_a_warning():
     assert not any(
         "reference" in str(w) for w in simulate(case(attenuation=band | {"reference": 1.0}, material=LOSSY)).warnings
     )
+
+
+def test_plane_waves_that_start_in_an_uneven_medium():
+    initial = {
+        "kind": "plane-wave",
+        "wave": [{"mode": "S", "k": [0, 0, 0.01], "polarisation": [1, 0, 0], "amplitude": 1.0}],
+    }
+    uneven = {"constant": {"rho": 2700, "vp": 4000}, "expression": {"vs": "return 2000 - 0.1 * z;"}}
+    assert "initial.wave: the material is not uniform" in warned(initial=initial, material=uneven)
+    assert "not uniform" not in warned(initial=initial) + warned(material=uneven)

@@ -33,6 +33,7 @@ from faultwave.run.fd.incoming import check_plane_waves, heard
 from faultwave.run.fd.limits import check_quality
 from faultwave.run.fd.room import check_disk, check_memory, check_observed
 from faultwave.run.fd.share import cut_up, share, shared_medium
+from faultwave.run.initial import check_uniform
 from faultwave.run.points import read_points
 from faultwave.sources.load import load_sources
 from faultwave.sources.lowpass import lowpassed
@@ -157,6 +158,7 @@ def make_plan(case: Case, world: World | None = None) -> FdPlan:
     check_relief(field, lower, upper, problems)
     with collected(problems):
         check_plane_waves(case, field, lower, upper, sides, problems)
+        check_uniform(case, bool(axes_of(field)), problems)
     for text in limits_told(field):
         problems.warn("material", text)
     frequency = min(medium.slowest, 1e300) / (setting.points_per_wavelength * spacing)
