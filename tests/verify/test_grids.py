@@ -5,6 +5,7 @@ import pytest
 
 from faultwave.engines.fd.absorbing import stable_along
 from faultwave.verify.cases import fd_absorbing, fd_attenuation, fd_full_space, fd_layered
+from faultwave.verify.exact import surface_force
 from faultwave.verify.exact.full_space import FullSpace, tensor
 from faultwave.verify.exact.layered import Layer, LayeredHalfSpace
 from faultwave.verify.exact.medium import Medium
@@ -62,6 +63,21 @@ def test_full_space_nearby(kind):
 def test_a_layer_over_a_half_space_far_from_coarse():
     found = fd_layered.layer_over_half_space(True, spacing=200.0)
     assert found[1] < 0.12  # three points per wavelength at the top of the spectrum; the verification has eight
+
+
+def test_a_force_on_the_surface():
+    assert fd_layered.lamb_on_top(spacing=100.0) < 0.025
+
+
+def test_steps_of_a_force_on_the_surface():
+    """Nothing before the P wave, then what Boussinesq's static solution says, 6 of the unit, behind the Rayleigh wave."""
+    tau = np.array([0.1, surface_force.ARRIVAL, 1.0, surface_force.RAYLEIGH, 3.0, 4.0])
+    found = surface_force.step_integral(tau)
+    assert (found[:2] == 0).all() and found[5] - found[4] == pytest.approx(6.0)
+    fine = np.linspace(0, 2, 4001)
+    rises = np.diff(surface_force.step_integral(fine)) / np.diff(fine)
+    assert np.abs(rises[fine[1:] < surface_force.ARRIVAL + 0.01]).max() < 0.3  # it sets in from nothing
+    assert rises[fine[1:] < surface_force.RAYLEIGH].min() < -10  # and goes to infinity at the Rayleigh wave
 
 
 def test_layers_swallow_waves_and_stay_stable():

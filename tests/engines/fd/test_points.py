@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from faultwave.engines.fd.points import ACROSS, stencils_at
+from faultwave.run import simulate
 
 from .setups import scheme
 
@@ -29,3 +30,21 @@ def test_other_stresses_are_not():
     points = np.array([[620.0, 580.0, of.grid.upper[2] - 20.0]])
     for name in ("sxx", "szz", "sxy"):
         assert stencils_at(of, name, points, False).value.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("depth", [0.0, 25.0, 120.0])
+def test_momentum_is_what_a_force_gave_at_any_depth(depth):
+    """In a column of periodic sides below a free surface; its image moves no mass above."""
+    force, end, sigma = np.array([3e11, 2e11, -1e12]), 0.16, 0.02
+    sim = simulate({
+        "engine": "fd", "end_time": end, "material": {"constant": {"rho": 2500, "vp": 3000, "vs": 1700}},
+        "grid": {"lower": [0, 0, -2000], "upper": [1200, 1200, 0], "spacing": 100.0,
+                 "boundaries": {"x": "periodic", "y": "periodic", "z-": "rigid", "z+": "free-surface"}},
+        "numerics": {"precision": "double", "backend": "numpy"},
+        "sources": [{"kind": "force", "location": [610, 570, -depth], "force": force.tolist(),
+                     "time_function": {"kind": "gaussian", "duration": sigma}}],
+    })  # fmt: skip
+    sim.operator.advance(sim.plan.steps)
+    made, energies = sim.plan.sources[0], sim.energy_now()
+    given = float(made.integral(np.array([-1.0]), np.array([end - 0.5 * sim.plan.scheme.step]))[0])
+    assert [energies[f"momentum{axis}"] for axis in "XYZ"] == pytest.approx((force * given).tolist(), rel=1e-9)

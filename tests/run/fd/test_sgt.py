@@ -67,6 +67,20 @@ def test_with_absorbing_layers_and_a_free_surface(sides, sigma, limit):
     assert np.abs(forward - found).max() <= limit * np.abs(forward).max()
 
 
+def test_a_site_on_the_surface():
+    """To the error of the free surface itself, of first order in the spacing: 2 % here, in a small box."""
+    made = settings({"z+": "free-surface"}, 0.3)
+    made["material"] = {"constant": {"rho": 2500.0, "vp": 3464.0, "vs": 2000.0}}
+    made["end_time"] = 2.8
+    made["output"]["receivers"]["points"] = [[420.0, 930.0, 0.0]]
+    forward = simulate(made).run(write=False).receivers
+    found = seismograms(green_tensors(made, duration=0.3), TENSORS)[0]
+    for axis in range(3):
+        expected = forward.quantity(f"v{axis + 1}")[:, 0]
+        assert found[axis] @ expected / (expected @ expected) == pytest.approx(1.0, abs=0.02), axis
+        assert np.linalg.norm(found[axis] - expected) < 0.02 * np.linalg.norm(expected), axis
+
+
 def test_the_file_and_moment_rates(tmp_path):
     """A moment rate that is a narrow pulse gives what the Gaussian alone gives, later; attenuating media, points from a file."""
     made = settings({"z+": "free-surface"}, 0.12, attenuation={})

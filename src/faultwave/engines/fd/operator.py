@@ -14,7 +14,7 @@ from faultwave.engines.fd.grid import HALF
 from faultwave.engines.fd.halves import Units, spread_rounding
 from faultwave.engines.fd.media import Medium
 from faultwave.engines.fd.parts import DIRECTIONS, Part, whole
-from faultwave.engines.fd.points import RECORDED, Sampler, Sources, StrainSampler
+from faultwave.engines.fd.points import RECORDED, Sampler, Sources, StrainSampler, held
 from faultwave.engines.fd.program import Observer, Scheme, build_program, profiles
 from faultwave.engines.fd.shared import SharedSampler
 from faultwave.engines.fd.stencils import FIELDS, VELOCITY
@@ -214,7 +214,8 @@ class Operator:
     def energies(self, law: Law) -> dict[str, float]:
         """Strain energy of the stresses now and kinetic energy half a step before, of the box without layers' distinction.
 
-        Shear stresses are averaged to nothing: each quantity counts with the modulus at its own place.
+        Shear stresses are averaged to nothing: each quantity counts with the modulus at its own place, and w on the free surface with
+        half a cell.
         """
         h3 = self.scheme.grid.spacing**3
 
@@ -231,9 +232,11 @@ class Operator:
             "momentumY": 0.0,
             "momentumZ": 0.0,
         }
-        for k in range(self.part.owned.box.shape[0]):
+        owned = self.part.owned.box
+        for k in range(owned.shape[0]):
             for name, axis in VELOCITY.items():
-                speed, rho = v(name)[k].astype(float), 1.0 / c(f"b_{axis}", k)
+                share = held(self.scheme, name, owned.lo[0] + k)
+                speed, rho = v(name)[k].astype(float), share / c(f"b_{axis}", k)
                 total["elastic_kinetic_energy"] += 0.5 * h3 * float((rho * speed * speed).sum())
                 total[f"momentum{axis.upper()}"] += h3 * float((rho * speed).sum())
             lam, mu2 = c("lam", k), c("mu2", k)

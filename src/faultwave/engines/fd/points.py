@@ -91,11 +91,20 @@ def stencils_at(scheme: Scheme, name: str, points: np.ndarray, ghosts: bool) -> 
     )
 
 
+def held(scheme: Scheme, name: str, plane: int | np.ndarray) -> np.ndarray:
+    """Share of a cell whose mass moves with a quantity in planes of the grid: half of one for w on the free surface.
+
+    There the images make the difference of szz twice what is below, over the whole spacing: what a cell of half the height feels.
+    """
+    half = name == "w" and scheme.free_surface
+    return np.where(half & (np.asarray(plane) == scheme.grid.shape[0] - 1), 0.5, 1.0)
+
+
 class Sources:
     """Point sources as injections, and their amplitudes: means of the time functions over each step.
 
     A stress gets -(moment) S / h^3, a velocity force S / (rho h^3), rho that of its point of the grid, each times the step
-    (Graves 1996).
+    (Graves 1996); on the free surface a force moves half a cell only.
     """
 
     def __init__(
@@ -131,7 +140,7 @@ class Sources:
         if not len(acting):
             return
         s = stencils_at(self.scheme, name, points[acting], False)
-        weights = (s.value * strength[acting, None]).reshape(-1)
+        weights = (s.value * strength[acting, None] / held(self.scheme, name, s.points[..., 0])).reshape(-1)
         numbers = np.repeat(acting, s.value.shape[1])
         which, places = images(self.scheme, self.box, s.points.reshape(-1, 3))
         weights, numbers = weights[which], numbers[which]
@@ -279,6 +288,7 @@ __all__ = [
     "StrainSampler",
     "Sources",
     "Stencils",
+    "held",
     "images",
     "lagrange",
     "outside",
