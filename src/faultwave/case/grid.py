@@ -89,12 +89,19 @@ class Attenuation(Settings):
         None, description="Upper end of the band; default the resolved frequency."
     )
     reference: Quantity("Hz", gt=0) | None = Field(
-        None, description="Frequency of the material's wave speeds; default the geometric mean of low and high."
+        None,
+        description="Frequency of the material's wave speeds; default the geometric mean of low and high. Outside of these, speeds are "
+        "taken to the nearer end by the law of constant Q.",
     )
     exponent: float = Field(
         0.0, ge=0, le=1, description="Q grows as (f / corner)^exponent above corner; 0: constant Q."
     )
     corner: Quantity("Hz", gt=0) = Field(1.0, description="Where Q begins to grow with frequency.")
+    limit: bool = Field(
+        False,
+        description="Take quality factors that cannot be had to the nearest that can, with a warning, instead of refusing the case: Q "
+        "below 5, and Qp above 3/4 (Vp/Vs)^2 Qs, with which compression would gain energy.",
+    )
 
     @model_validator(mode="after")
     def _sound(self) -> Self:

@@ -29,7 +29,7 @@ WIDER = 2.5  # how far relaxation times reach beyond the band, where they still 
 class Spectrum:
     """What Q shall be: constant, or (f / corner)^exponent times that above ``corner``.
 
-    ``low`` and ``high`` [Hz] bound the band; wave speeds are those at ``reference`` [Hz].
+    ``low`` and ``high`` [Hz] bound the band; wave speeds are those at ``reference`` [Hz], which may lie outside of it.
     """
 
     low: float
@@ -41,6 +41,17 @@ class Spectrum:
     def factor(self, frequency: np.ndarray) -> np.ndarray:
         """Q(f) over Q."""
         return np.maximum(np.asarray(frequency, float) / self.corner, 1.0) ** self.exponent
+
+    @property
+    def nearest(self) -> float:
+        """The frequency of the band [Hz] that is nearest to the reference."""
+        return float(np.clip(self.reference, self.low, self.high))
+
+    def drift(self, inverse_q: float) -> float:
+        """Phase speed at ``nearest`` over that at the reference: d ln c / d ln f = atan(1/Q) / pi (Kjartansson 1979)."""
+        path = np.linspace(np.log(self.reference), np.log(self.nearest), 65)
+        rate = np.arctan(inverse_q / self.factor(np.exp(path))) / np.pi
+        return float(np.exp(np.trapezoid(rate, path)))
 
     @property
     def times(self) -> np.ndarray:
@@ -99,8 +110,8 @@ def relaxation(spectrum: Spectrum) -> Relaxation:
         defects[n] = optimize.least_squares(
             misfit, np.clip(guess, 1e-9, 0.9), bounds=(0.0, 0.99), x_scale=max(x, 1e-9)
         ).x
-        speed = 1.0 / (1.0 / np.sqrt(modulus(defects[n], times, np.array([spectrum.reference]))[0])).real
-        ratio[n] = 1.0 / speed**2
+        speed = 1.0 / (1.0 / np.sqrt(modulus(defects[n], times, np.array([spectrum.nearest]))[0])).real
+        ratio[n] = (spectrum.drift(float(x)) / speed) ** 2
     return Relaxation(spectrum, inverse, defects, ratio)
 
 

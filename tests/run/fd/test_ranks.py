@@ -35,7 +35,7 @@ def asked(folder, **changes):
     points = rng.uniform((60, 60, -1400), (1440, 1540, 0), (12, 3)).round()
     made["output"]["receivers"] |= {"points": points.tolist(), "rotation": True}
     x = {"vp": "return 3464.0 + 0.3 * x + 0.2 * y;", "vs": "return 2000.0 - 0.1 * z;"}
-    made["material"] = {"constant": {"rho": 2700.0, "Qp": 60, "Qs": 30}, "expression": x}
+    made["material"] = {"constant": {"rho": 2700.0, "Qp": 50, "Qs": 30}, "expression": x}
     made["sources"] += [
         {
             "kind": "force",

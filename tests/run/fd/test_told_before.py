@@ -195,7 +195,7 @@ def test_quality_factors_that_no_mechanism_reaches_are_told_with_their_place():
     constant = {k: v for k, v in LOSSY["constant"].items() if k != "Qs"}
     field = {"constant": constant, "expression": {"Qs": "if (x > 700) { if (z < -900) { return 2; } } return 30;"}}
     text = problems(attenuation={}, material=field)
-    assert "Qp or Qs is 2 at (7" in text and "at least 5" in text
+    assert "Q = 2 (" in text and "most at (7" in text and "at least 5" in text
     assert problems(attenuation={}, material=LOSSY) == ""
 
 
@@ -206,7 +206,7 @@ def test_speeds_given_outside_the_band_are_a_warning():
         for w in simulate(case(attenuation=band | {"reference": 5.0}, material=LOSSY)).warnings
         if "reference" in str(w)
     )
-    assert "5 Hz lies outside the band from 0.1 to 1 Hz" in str(warning)
+    assert "5 Hz is outside the band of attenuation, 0.1 to 1 Hz" in str(warning)
     assert not any(
         "reference" in str(w) for w in simulate(case(attenuation=band | {"reference": 1.0}, material=LOSSY)).warnings
     )

@@ -8,14 +8,14 @@ material is sampled at one or more points along each axis.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from faultwave.engines.fd.grid import Grid
 from faultwave.kernels.stencil import Box
-from faultwave.media.attenuation import ORDER, Relaxation
+from faultwave.media.attenuation import LOWEST_Q, ORDER, Relaxation
 from faultwave.media.field import Field, axes_of
 from faultwave.media.homogenise import at_points
 
@@ -32,14 +32,39 @@ KINDS = {  # coefficient: whether it sits half an edge along (z, y, x)
 }  # fmt: skip
 
 
+TOLERANCE = 1e-3
+"""Part by which 1/Qp may be too small: tables are rounded."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A bound that quality factors exceed: the share of the half cells where they do, and where they do most (x, y, z) [m], what is
+    ``given`` there and what is ``allowed``."""
+
+    share: float = 0.0
+    place: tuple[float, ...] = ()
+    given: float = 1.0
+    allowed: float = 1.0
+
+    @property
+    def excess(self) -> float:
+        return abs(float(np.log(self.given / self.allowed)))
+
+
+def farthest(bounds: Sequence[Bound]) -> Bound:
+    """Of several parts of a grid, all about as large."""
+    worst = max(bounds, key=lambda b: (b.excess, b.place))
+    return Bound(float(np.mean([b.share for b in bounds])), worst.place, worst.given, worst.allowed)
+
+
 @dataclass(frozen=True)
 class Medium:
     """Coefficients by name, (nz, ny, nx) or broadcastable to it; extremes of the wave speeds [m/s] and of 1/Qs.
 
     ``fastest`` is the largest P speed of the unrelaxed moduli, which bounds the step; ``slowest`` the smallest S speed
     that is not zero, infinite in fluids, and ``slow_place`` where it is; ``too_slow`` the share of the half cells that the
-    material was sampled in with an S speed below the limit asked for. ``lossiest`` is the smallest quality factor, and ``lossy_place``
-    where it is.
+    material was sampled in with an S speed below the limit asked for. ``gains``: where Qp is so large beside Qs that compression
+    would gain energy; ``strong``: where Q is below ``LOWEST_Q``. The coefficients are those of the bounds there.
     """
 
     coefficients: dict[str, np.ndarray]
@@ -47,8 +72,8 @@ class Medium:
     slowest: float
     slow_place: tuple[float, float, float]
     too_slow: float
-    lossiest: float = np.inf
-    lossy_place: tuple[float, float, float] = (np.nan, np.nan, np.nan)
+    gains: Bound = Bound()
+    strong: Bound = Bound()
 
 
 def effective_medium(
@@ -69,32 +94,28 @@ def effective_medium(
     whole_axes = tuple(a in slices for a in "zyx")
     parts: list[dict[str, np.ndarray]] = []
     fastest, slowest, place, slow, sampled = 0.0, np.inf, (np.nan, np.nan, np.nan), 0, 0
-    lossiest, lossy = np.inf, place
     samples = SAMPLES[len(axes)]
+    bounds: list[tuple[Bound, Bound]] = []
     for first, last in _slabs(lo[0], hi[0]):
         part = Box((first, lo[1], lo[2]), (last, hi[1], hi[2]))
-        lattice, points = _sample(field, grid, part, whole_axes, lower, upper, relaxation, samples)
+        lattice, points = _sample(field, grid, part, whole_axes, lower, upper, samples, relaxation is not None)
+        if relaxation:
+            bounds.append(_bound(lattice, points))
+            _unrelax(lattice, relaxation)
         p_modulus, mu, rho = lattice["lambda"] + 2 * lattice["mu"], lattice["mu"], lattice["rho"]
         fastest = max(fastest, float(np.sqrt((p_modulus / rho).max())))
         with np.errstate(divide="ignore"):
-            shear = np.where(mu > 0, np.sqrt(lattice["mu_reference"] / rho), np.inf)
+            shear = np.where(mu > 0, np.sqrt(lattice.get("mu_reference", mu) / rho), np.inf)
         slow, sampled = slow + int((shear < limit).sum()), sampled + shear.size
         if shear.min() < slowest:
             slowest = float(shear.min())
-            place = _at(points, shear)
-        quality = np.minimum(lattice["Qp"], lattice["Qs"]) if relaxation else None
-        if quality is not None and quality.min() < lossiest:
-            lossiest, lossy = float(quality.min()), _at(points, quality)
+            x, y, z = points.reshape(-1, 3)[int(np.argmin(shear))]
+            place = (float(x), float(y), float(z))
         parts.append(_coefficients(lattice, Box((first, *box.lo[1:]), (last, *box.hi[1:])), relaxation, dtype, samples))
     names = parts[0].keys()
     whole = {name: np.concatenate([p[name] for p in parts]) for name in names}
-    return Medium(whole, fastest, slowest, place, slow / sampled, lossiest, lossy)
-
-
-def _at(points: np.ndarray, values: np.ndarray) -> tuple[float, float, float]:
-    """Where values are smallest."""
-    x, y, z = points.reshape(-1, 3)[int(np.argmin(values))]
-    return float(x), float(y), float(z)
+    gains, strong = (farthest(b) for b in zip(*bounds, strict=True)) if bounds else (Bound(), Bound())
+    return Medium(whole, fastest, slowest, place, slow / sampled, gains, strong)
 
 
 def _slabs(low: int, high: int) -> Iterator[tuple[int, int]]:
@@ -103,9 +124,9 @@ def _slabs(low: int, high: int) -> Iterator[tuple[int, int]]:
 
 def _sample(
     field: Field, grid: Grid, box: Box, varying: Sequence[bool], lower: np.ndarray, upper: np.ndarray,
-    relaxation: Relaxation | None, samples: int,
+    samples: int, attenuation: bool,
 ) -> tuple[dict[str, np.ndarray], np.ndarray]:  # fmt: skip
-    """Unrelaxed moduli and density, ``samples`` in each half of a cell and those of one more half beyond the last, all axes."""
+    """Moduli, density and with ``attenuation`` Qp and Qs, ``samples`` in each half of a cell and those of one more half beyond the last."""
     coordinates = []
     for k, (first, last, full) in enumerate(zip(box.lo, box.hi, grid.shape, strict=True)):
         n = 2 * samples
@@ -116,14 +137,48 @@ def _sample(
     z, y, x = np.meshgrid(*coordinates, indexing="ij")
     points = np.stack([x, y, z], -1)
     flat = points.reshape(-1, 3)
-    names = ["rho", "lambda", "mu"] + (["Qp", "Qs"] if relaxation else [])
+    names = ["rho", "lambda", "mu"] + (["Qp", "Qs"] if attenuation else [])
     values = at_points(field, names, flat, np.ones(len(flat), np.int64))
-    values["mu_reference"] = values["mu"]
-    if relaxation:
-        p_modulus = (values["lambda"] + 2 * values["mu"]) * relaxation.unrelaxed(values["Qp"])
-        values["mu"] = values["mu"] * relaxation.unrelaxed(values["Qs"])
-        values["lambda"] = p_modulus - 2 * values["mu"]
     return {name: v.reshape(z.shape) for name, v in values.items()}, points
+
+
+def most_qp(lattice: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Largest Qp with which compression loses energy: 1/Qp >= 4/3 (Vs/Vp)^2 / Qs, as the loss of the bulk modulus is that of the P modulus
+    less 4/3 of that of mu; infinite in fluids."""
+    lam, mu = lattice["lambda"], lattice["mu"]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(mu > 0, 0.75 * (lam + 2 * mu) / mu * lattice["Qs"], np.inf)
+
+
+def _bound(lattice: dict[str, np.ndarray], points: np.ndarray) -> tuple[Bound, Bound]:
+    """Quality factors as near to those given as can be had, in place; where Qp is too large for Qs, and where either is too small."""
+    solid = lattice["mu"] > 0
+    least = np.where(solid, np.minimum(lattice["Qp"], lattice["Qs"]), lattice["Qp"])
+    strong = _beyond(least < LOWEST_Q, least, np.full(least.shape, LOWEST_Q), points)
+    lattice["Qs"] = np.where(solid, np.maximum(lattice["Qs"], LOWEST_Q), np.inf)
+    lattice["Qp"] = np.maximum(lattice["Qp"], LOWEST_Q)
+    most = most_qp(lattice)
+    gains = _beyond(lattice["Qp"] > most * (1 + TOLERANCE), lattice["Qp"], most, points)
+    lattice["Qp"] = np.minimum(lattice["Qp"], most)
+    return gains, strong
+
+
+def _beyond(bad: np.ndarray, given: np.ndarray, allowed: np.ndarray, points: np.ndarray) -> Bound:
+    if not bad.any():
+        return Bound()
+    rows = np.flatnonzero(bad)
+    given, allowed = np.minimum(given.ravel()[rows], 1e12), allowed.ravel()[rows]  # no loss at all is infinite
+    worst = int(np.argmax(np.abs(np.log(given / allowed))))
+    place = tuple(float(x) for x in points.reshape(-1, 3)[rows[worst]])
+    return Bound(float(np.mean(bad)), place, float(given[worst]), float(allowed[worst]))
+
+
+def _unrelax(lattice: dict[str, np.ndarray], relaxation: Relaxation) -> None:
+    """Moduli of high frequencies instead of those of the reference frequency."""
+    lattice["mu_reference"] = lattice["mu"]
+    p_modulus = (lattice["lambda"] + 2 * lattice["mu"]) * relaxation.unrelaxed(lattice["Qp"])
+    lattice["mu"] = lattice["mu"] * relaxation.unrelaxed(lattice["Qs"])
+    lattice["lambda"] = p_modulus - 2 * lattice["mu"]
 
 
 def _mean(a: np.ndarray, axis: int, half: int, samples: int, harmonic: bool = False) -> np.ndarray:
@@ -165,4 +220,6 @@ def _coefficients(
         for name, q in (("defect_p", "Qp"), ("defect_s", "Qs")):
             mean = _means(lattice[q], (0, 0, 0), samples, "xyz")
             result[name] = relaxation.defect(mean, mechanism)
+        # each point loses energy to compression, also where means and fits of two media or mechanisms would not
+        result["defect_p"] = np.maximum(result["defect_p"], 2 / 3 * result["defect_s"] * result["mu2"] / p_modulus)
     return {name: np.asarray(v, dtype) for name, v in result.items()}

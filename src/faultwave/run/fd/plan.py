@@ -21,7 +21,7 @@ from faultwave.engines.fd.points import outside
 from faultwave.engines.fd.program import Scheme
 from faultwave.laws import Law, law
 from faultwave.media import load_field
-from faultwave.media.attenuation import Relaxation, Spectrum, relaxation
+from faultwave.media.attenuation import Relaxation, relaxation
 from faultwave.media.field import Field, axes_of, limits_told
 from faultwave.media.homogenise import at_points
 from faultwave.run.asked import check_backend, surface_fields, volume_fields
@@ -30,7 +30,7 @@ from faultwave.run.fd.band import check_band, check_periods
 from faultwave.run.fd.fields import Window, volume_window
 from faultwave.run.fd.ground import check_relief, counted
 from faultwave.run.fd.incoming import check_plane_waves, heard
-from faultwave.run.fd.limits import check_quality
+from faultwave.run.fd.quality import check_quality, spectrum_of
 from faultwave.run.fd.room import check_disk, check_memory, check_observed
 from faultwave.run.fd.share import cut_up, share, shared_medium
 from faultwave.run.initial import check_uniform
@@ -135,7 +135,7 @@ def make_plan(case: Case, world: World | None = None) -> FdPlan:
         if case.attenuation and resolved is None:
             slowest = counted(lambda: _slowest(ground, lower, upper), field, names, grid, lower, upper)
             resolved = slowest / (setting.points_per_wavelength * spacing)
-        spectrum = _spectrum(case, resolved or 0.0)
+        spectrum = spectrum_of(case, resolved or 0.0, problems)
         fitted = relaxation(spectrum) if spectrum else None
     dtype = np.float32 if case.numerics.precision == "single" else np.float64
     needed = setting.points_per_wavelength * spacing * (setting.frequency or 0.0) * (1 - 1e-6)
@@ -163,7 +163,7 @@ def make_plan(case: Case, world: World | None = None) -> FdPlan:
         problems.warn("material", text)
     frequency = min(medium.slowest, 1e300) / (setting.points_per_wavelength * spacing)
     _check_resolution(case, medium, frequency, grid, problems)
-    check_quality(medium, spectrum, problems)
+    check_quality(case, medium, grid, problems)
     step, steps = _step(case, grid, medium, sides, problems)
     surface = int(np.prod(np.round((upper - lower)[:2] / spacing)))
     check_observed(case, grid, surface, 0 if receivers is None else len(receivers), steps, world, problems)
@@ -319,17 +319,6 @@ def _grid(
     first = [float(grown_lower[k] - layer[f"{a}-"] * spacing) for k, a in enumerate("xyz")]
     nx, ny, nz = (int(cells[k]) + layer[f"{a}-"] + layer[f"{a}+"] for k, a in enumerate("xyz"))
     return Grid((first[0], first[1], first[2]), spacing, (nz, ny, nx)), grown_lower, grown_upper
-
-
-def _spectrum(case: Case, frequency: float) -> Spectrum | None:
-    setting = case.attenuation
-    if setting is None:
-        return None
-    high = setting.high or frequency
-    low = setting.low or high / 100
-    if not low < high:
-        raise InputError(Problem("attenuation", f"low = {low:g} Hz is not below high = {high:g} Hz"))
-    return Spectrum(low, high, setting.reference or float(np.sqrt(low * high)), setting.exponent, setting.corner)
 
 
 def _place(

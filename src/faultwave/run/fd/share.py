@@ -15,7 +15,7 @@ from faultwave.engines.fd import intensity
 from faultwave.engines.fd.absorbing import Absorber
 from faultwave.engines.fd.grid import Grid, SideKind
 from faultwave.engines.fd.halves import Units, largest
-from faultwave.engines.fd.media import Medium
+from faultwave.engines.fd.media import Medium, farthest
 from faultwave.engines.fd.operator import Shared
 from faultwave.engines.fd.parts import FUSED, WORTH, Cut, Part, best_cut
 from faultwave.engines.fd.program import Observer, Scheme, build_program
@@ -82,7 +82,7 @@ def shared_medium(make: Callable[[Box | None], Medium], part: Part | None, world
     told: Any = None
     try:
         medium = make(inside_grid(part))
-        told = (medium.fastest, medium.slowest, medium.slow_place, medium.too_slow, medium.lossiest, medium.lossy_place)
+        told = (medium.fastest, medium.slowest, medium.slow_place, medium.too_slow, medium.gains, medium.strong)
     except InputError as error:
         told = error
     everyone = world.mpi.allgather(told)
@@ -92,10 +92,10 @@ def shared_medium(make: Callable[[Box | None], Medium], part: Part | None, world
     assert medium is not None
     coefficients = {name: _within(values, part) for name, values in medium.coefficients.items()}
     fastest, (slowest, place) = max(m[0] for m in everyone), min((m[1], m[2]) for m in everyone)
-    lossiest, lossy = min((m[4], m[5]) for m in everyone)
     return replace(
         medium, coefficients=coefficients, fastest=fastest, slowest=slowest, slow_place=place,
-        too_slow=float(np.mean([m[3] for m in everyone])), lossiest=lossiest, lossy_place=lossy,
+        too_slow=float(np.mean([m[3] for m in everyone])), gains=farthest([m[4] for m in everyone]),
+        strong=farthest([m[5] for m in everyone]),
     )  # fmt: skip
 
 

@@ -28,8 +28,8 @@ def step_integral(tau: Array) -> Array:
         return np.asarray(6 * t - a * np.arcsin(np.minimum(t / np.sqrt(high), 1.0)))
 
     first, second = np.clip(tau, ARRIVAL, 1.0), np.clip(tau, 1.0, RAYLEIGH)
-    one = np.float64(1.0)
-    whole = early(first) - early(np.asarray(ARRIVAL)) + late(second) - late(one)
+    start = float(early(np.array([ARRIVAL]))[0] + late(np.array([1.0]))[0])
+    whole = early(first) + late(second) - start
     return np.asarray(whole + 6 * np.maximum(tau - RAYLEIGH, 0.0))
 
 
