@@ -55,9 +55,9 @@ class Grid(Settings):
     )
     boundaries: dict[Side, GridSideKind] | None = Field(
         None,
-        description="What is on an axis (x: both sides) or a side (x-, x+, which wins); absorbing where nothing is said. "
-        "Default: those of mesh.generate, else free-surface at z+. Kinds: absorbing, free-surface (z+ only), periodic (whole "
-        "axes), rigid.",
+        description="What is on an axis (x: both sides) or a side (x-, x+, which wins); absorbing where nothing is said, free-surface at "
+        "z+ where nothing is said of z or z+. Default: those of mesh.generate where the box is its. Kinds: absorbing, "
+        "free-surface (z+ only), periodic (whole axes), rigid.",
     )
     absorbing: AbsorbingLayer = Field(default_factory=AbsorbingLayer, description="Absorbing sides.")
 

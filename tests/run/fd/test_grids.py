@@ -76,7 +76,8 @@ def test_seismograms_of_a_full_space():
     receivers = [[1500.0, 700, 500], [-600, 510, -1422], [0.0, 1950, 1200]]
     sim = simulate({
         "engine": "fd", "end_time": 3.2, "material": {"constant": ROCK},
-        "grid": {"lower": [-2000] * 3, "upper": [2000] * 3, "spacing": 100.0, "boundaries": {}, "absorbing": {"frequency": 1.0}},
+        "grid": {"lower": [-2000] * 3, "upper": [2000] * 3, "spacing": 100.0, "boundaries": {"z": "absorbing"},
+                 "absorbing": {"frequency": 1.0}},
         "sources": [{"kind": "moment-tensor", "location": location, "tensor": MOMENT,
                      "time_function": {"kind": "ricker", "duration": 1 / frequency}}],
         "output": {"receivers": {"points": receivers, "interval": 0.02, "rotation": True, "strain_rate": True}},
@@ -141,6 +142,22 @@ def test_the_box_is_where_it_was_asked_for():
     assert plan.lower.tolist() == [0, 0, -1500] and plan.upper.tolist() == [1500, 1600, 0]
     assert plan.scheme.grid.lower == (-500.0, -500.0, -2000.0) and plan.scheme.grid.shape == (20, 26, 25)
     assert plan.steps * plan.scheme.step == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("asked", "top"),
+    [(None, "free-surface"), ({}, "free-surface"), ({"x": "periodic", "y": "periodic"}, "free-surface"), ({"z-": "rigid"}, "free-surface"),
+     ({"z": "absorbing"}, "absorbing"), ({"z+": "rigid"}, "rigid"), ({"z": "periodic"}, "periodic")],
+)  # fmt: skip
+def test_the_surface_is_free_unless_something_else_is_said_of_it(asked, top):
+    assert simulate(case(grid__boundaries=asked)).plan.scheme.sides["z+"] == top
+
+
+def test_boxes_that_are_too_small_grow_and_say_so():
+    sim = simulate(case(grid__lower=[700, 700, -1500], grid__upper=[800, 1500, 0], output={}))
+    (warning,) = (w for w in sim.warnings if w.where == "grid")
+    assert "1 cells of 100 m along x" in str(warning) and "[700, 1500] m" in str(warning)
+    assert sim.plan.lower.tolist() == [700, 700, -1500] and sim.plan.upper.tolist() == [1500, 1500, 0]
 
 
 @pytest.mark.parametrize(

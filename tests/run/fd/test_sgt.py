@@ -59,7 +59,9 @@ def test_single_precision_in_a_symmetric_box(sides):
     assert np.abs(forward - found).max() <= 1e-5 * np.abs(forward).max()
 
 
-@pytest.mark.parametrize(("sides", "sigma", "limit"), [({}, SIGMA, 1e-10), ({"z+": "free-surface"}, 0.12, 1e-3)])
+@pytest.mark.parametrize(
+    ("sides", "sigma", "limit"), [({"z": "absorbing"}, SIGMA, 1e-10), ({"z+": "free-surface"}, 0.12, 1e-3)]
+)
 def test_with_absorbing_layers_and_a_free_surface(sides, sigma, limit):
     made = settings(sides, sigma, numerics={"precision": "double"}, grid__absorbing={"width": 10})
     made["material"] = {"constant": {"rho": 2700.0, "vp": 3464.0, "vs": 2000.0}}

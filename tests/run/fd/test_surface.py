@@ -291,7 +291,7 @@ def test_intensity_of_worden():
     ("changes", "words"),
     [
         ({"output__intensity": {"formats": ["shakemap"]}}, "shakemap need longitude and latitude"),
-        ({"output__intensity": {}, "grid__boundaries": {}}, "the grid has no free surface"),
+        ({"output__intensity": {}, "grid__boundaries": {"z": "absorbing"}}, "the grid has no free surface"),
         (
             {"output__intensity": {"formats": ["geotiff"]}, "projection": {"crs": "+proj=utm +zone=11 +ellps=bessel"}},
             "EPSG number",

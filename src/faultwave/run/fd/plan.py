@@ -44,6 +44,8 @@ LIMIT = 6.0 / (7.0 * np.sqrt(3.0))
 """Largest step times P speed over spacing of the scheme in three dimensions."""
 CFL, CFL_LAYERS = 0.95, 0.9
 WIDTH = {"cpml": 10, "sponge": 20}
+LEAST = 8
+"""Cells along an axis of the smallest grid."""
 LARGEST = 2_000  # points of a coarse look at the material, along each axis that it depends on: as far as fits SAMPLES
 SAMPLES = 400_000
 
@@ -118,7 +120,7 @@ def make_plan(case: Case, world: World | None = None) -> FdPlan:
     if spacing is None:
         problems.raise_errors()
     assert spacing is not None
-    grid, lower, upper = _grid(case, lower, upper, spacing, sides)
+    grid, lower, upper = _grid(case, lower, upper, spacing, sides, problems)
     _place(grid, lower, upper, receivers, sources, problems)
     if case.output.volume is not None:
         window = volume_window(case.output.volume, grid, lower, upper, problems)
@@ -230,7 +232,8 @@ def _sides(case: Case, problems: Problems) -> dict[str, SideKind]:
     asked: dict[str, Any] = {"z+": "free-surface"}
     box = getattr(case.mesh, "generate", None)
     if setting.boundaries is not None:
-        asked = dict(setting.boundaries)
+        named = {"z", "z+"} & setting.boundaries.keys()
+        asked = dict(setting.boundaries) if named else asked | setting.boundaries
     elif setting.lower is None and box is not None and box.shape == "box":
         asked = dict(box.boundaries)
     result = {side: asked.get(side, asked.get(side[0], "absorbing")) for side in SIDES}
@@ -306,14 +309,19 @@ def _spacing(field: Field, lower: np.ndarray, upper: np.ndarray, frequency: floa
 
 
 def _grid(
-    case: Case, lower: np.ndarray, upper: np.ndarray, spacing: float, sides: dict[str, SideKind]
+    case: Case, lower: np.ndarray, upper: np.ndarray, spacing: float, sides: dict[str, SideKind], problems: Problems
 ) -> tuple[Grid, np.ndarray, np.ndarray]:
     """The grid with its layers; the box grows to whole cells, downwards and to larger x and y."""
     setting = case.grid
     assert setting is not None
-    cells = np.maximum(np.ceil((upper - lower) / spacing - 1e-6).astype(int), 8)
+    asked = np.ceil((upper - lower) / spacing - 1e-6).astype(int)
+    cells = np.maximum(asked, LEAST)
     grown_lower, grown_upper = lower.copy(), lower + cells * spacing
     grown_lower[2], grown_upper[2] = upper[2] - cells[2] * spacing, upper[2]
+    for axis, few, a, b in zip("xyz", asked, grown_lower, grown_upper, strict=True):
+        if few < LEAST:
+            what = f"{few} cells of {spacing:g} m along {axis} are fewer than the least, {LEAST}: the box becomes [{a:g}, {b:g}] m there"
+            problems.warn("grid", what, advice="Lower the spacing, or give the box that shall be computed.")
     width = setting.absorbing.width or WIDTH[setting.absorbing.kind]
     layer = {side: width if kind == "absorbing" else 0 for side, kind in sides.items()}
     first = [float(grown_lower[k] - layer[f"{a}-"] * spacing) for k, a in enumerate("xyz")]

@@ -40,7 +40,7 @@ def box(kind: str, grow: float, end: float, along: float | None = None) -> dict[
     points = [[0.0, 0.0, 1200.0], [1200.0, 0.0, 0.0], [0.0, -1200.0, 300.0], [900.0, 900.0, 600.0]]
     return {
         "engine": "fd", "end_time": end, "material": {"constant": ROCK},
-        "grid": {"lower": [low] * 3, "upper": [half] * 3, "spacing": SPACING, "boundaries": {},
+        "grid": {"lower": [low] * 3, "upper": [half] * 3, "spacing": SPACING, "boundaries": {"z": "absorbing"},
                  "absorbing": {"kind": kind, "along": along}},
         "sources": [{"kind": "moment-tensor", "location": [10.0, 20.0, 30.0], "tensor": {"xx": 1e15, "yy": 1e15, "zz": 1e15, "xy": 1e15},
                      "time_function": {"kind": "ricker", "duration": 1 / FREQUENCY}}],

@@ -44,7 +44,7 @@ def settings(kind: str, far: float, spacing: float = SPACING) -> dict[str, Any]:
             "lower": [-0.5 * wavelength] * 3,
             "upper": [far * wavelength] * 3,
             "spacing": spacing,
-            "boundaries": {},
+            "boundaries": {"z": "absorbing"},
             "absorbing": {"frequency": FREQUENCY, "width": 12},
         },
         "material": {"constant": ROCK.parameters()},
