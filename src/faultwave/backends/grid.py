@@ -136,11 +136,16 @@ class HostPieces:
             at += view.size
 
 
+def ends(array: np.ndarray, axis: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Views of the halo along one axis (0: z, 1: y, 2: x) of an array with its halo (nz, ny, nx), and of what it equals if periodic."""
+    a = np.moveaxis(array, axis, 0)
+    return [(a[:REACH], a[-2 * REACH : -REACH]), (a[-REACH:], a[REACH : 2 * REACH])]
+
+
 def wrap_axis(array: np.ndarray, axis: int) -> None:
     """Copy the far ends of an array with its halo (nz, ny, nx) into the halo along one axis (0: z, 1: y, 2: x)."""
-    a = np.moveaxis(array, axis, 0)
-    a[:REACH] = a[-2 * REACH : -REACH]
-    a[-REACH:] = a[REACH : 2 * REACH]
+    for halo, inside in ends(array, axis):
+        halo[...] = inside
 
 
 def offsets(arrays: Mapping[str, Layout], name: str, points: np.ndarray, view: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -101,3 +101,12 @@ def test_tuning_keeps_a_blocking(tmp_path, monkeypatch):
     monkeypatch.setattr("faultwave.backends.cpu.stencil.candidates", lambda arrays: [Blocking(2, 5)])
     again.prepare(10)
     assert again.blocking == Blocking(2, 5)
+
+
+def test_what_meets_on_periodic_axes_is_found_out_once(monkeypatch):
+    """Finding out takes longer than a step of a small grid."""
+    of = scheme((9, 10, 16), **VARIANTS["periodic"])
+    made = runner(of, "cpu")
+    made.run(1, np.zeros((2, 1, 1)))
+    monkeypatch.setattr("faultwave.backends.cpu.stencil.written", lambda *_: pytest.fail("found out again"))
+    made.run(1, np.zeros((2, 1, 1)))

@@ -22,7 +22,7 @@ import numpy as np
 
 from faultwave.backends.cpu.compile import build, cache_folder, load, vector_bytes
 from faultwave.backends.formula import Formula
-from faultwave.backends.grid import GridArrays, HostPieces, offsets, wrap_axis
+from faultwave.backends.grid import GridArrays, HostPieces, ends, offsets
 from faultwave.backends.numpy.stencil import written
 from faultwave.base import cores
 from faultwave.base.log import get_logger
@@ -168,6 +168,7 @@ class StencilRunner:
         self._base = (ctypes.c_void_p * len(program.arrays))(*[self.arrays.address(n) for n in program.arrays])
         self._scalars = np.array(list(program.scalars.values()), dtype)
         self._points = _PointLists(program, self.arrays)
+        self._ends: dict[tuple[int, Axis], list[tuple[np.ndarray, np.ndarray]]] = {}
         self._whole = np.stack([self._listed(n, whole_work(program, n)) for n in range(self._levels)])
 
     def view(self, name: str, halo: int = 0) -> np.ndarray:
@@ -232,16 +233,19 @@ class StencilRunner:
 
     def _level_by_level(self, steps: int, values: np.ndarray, tapes: np.ndarray, parts: np.ndarray | None) -> None:
         for step in range(steps):
-            for number, level in enumerate(self.program.levels):
+            for number in range(self._levels):
                 work = self._whole[number] if parts is None else parts[step * self._levels + number]
                 for turn in range(3):
                     self._call(self._level, step, 1, values, tapes, work, number, turn)
                     for axis in self.program.periodic if turn < 2 else ():
-                        self._wrap(level, axis)
+                        self._wrap(number, axis)
 
-    def _wrap(self, level: Sequence[Launch], axis: Axis) -> None:
-        for name in written(level, self.program):
-            wrap_axis(self.view(name, REACH), "zyx".index(axis))
+    def _wrap(self, number: int, axis: Axis) -> None:
+        if (number, axis) not in self._ends:  # found once: finding out takes longer than a step of a small grid
+            names = written(self.program.levels[number], self.program)
+            self._ends[number, axis] = [e for n in names for e in ends(self.view(n, REACH), "zyx".index(axis))]
+        for halo, inside in self._ends[number, axis]:
+            np.copyto(halo, inside)
 
     def prepare(self, steps: int) -> None:
         """Choose the blocking: the one found before for this program and machine, else measured if ``steps`` are worth it."""
