@@ -46,7 +46,9 @@ class Grid(Settings):
         None, description="Highest frequency to resolve: chooses the spacing where none is given, else is checked."
     )
     points_per_wavelength: float = Field(
-        6.0, ge=3, description="Points per shortest S wavelength that count as resolved."
+        6.0,
+        ge=3,
+        description="Points per shortest wavelength that count as resolved: of S waves, in fluids of P waves.",
     )
     lowpass: Quantity("Hz", gt=0) | None = Field(
         None,

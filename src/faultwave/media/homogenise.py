@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from faultwave.media.field import Field, source_of
-from faultwave.media.points import Findings, Floats, Integers, PointError
+from faultwave.media.field import Field, axes_of, source_of
+from faultwave.media.points import MAXIMUM_EXAMPLES, Findings, Floats, Integers, PointError
 from faultwave.media.quadrature import conical_rule
 
 CHUNK = 1 << 16  # points in memory at once; columns of this length stay in cache
@@ -59,7 +59,7 @@ def at_points(
     ``cells`` (n,) numbers the points in messages. Raises InputError as ``cell_averages`` does.
     """
     result = {name: np.empty(len(points)) for name in names}
-    findings = Findings()
+    findings = Findings(most=_examples(field))
     for part in _parts(len(points), CHUNK):
         owners = None if cells is None else cells[part]
         values = _checked(field, names, points[part], groups[part], owners, time, findings)
@@ -72,12 +72,17 @@ def at_points(
 def look(field: Field, names: Sequence[str], parts: Iterable[Floats], total: int, of: str) -> None:
     """Look at all of ``total`` points, which come in ``parts`` (n, 3); what ``of`` calls them. Raises InputError with the number of all
     that have no sound value of ``names``, and the first few places."""
-    findings = Findings(of=f" of {total:,} {of}")
+    findings = Findings(of=f" of {total:,} {of}", most=_examples(field))
     for part in parts:
         for rows in _parts(len(part), CHUNK):
             points = part[rows]
             _checked(field, names, points, np.ones(len(points), np.int64), None, None, findings)
     findings.raise_errors()
+
+
+def _examples(field: Field) -> int:
+    """Places that messages list."""
+    return MAXIMUM_EXAMPLES if axes_of(field) else 1
 
 
 def _spots(vertices: Floats, barycentric: Floats) -> Floats:

@@ -55,6 +55,7 @@ class Findings:
     examples: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     complete: bool = True  # False: the search was cut short, counts are lower bounds
     of: str = " point(s)"  # what is counted
+    most: int = MAXIMUM_EXAMPLES  # examples; of a uniform material one says all
 
     def add(self, place: str, fault: str, points: Floats, cells: Integers | None, values: Any = None) -> None:
         """Note ``points`` (m,3) with their ``cells`` (m,) and, where they have one, ``values`` (m,)."""
@@ -63,7 +64,7 @@ class Findings:
         listed = self.examples.setdefault(key, [])
         # of each cell one point is enough to find it
         shown = range(len(points)) if cells is None else np.sort(np.unique(cells, return_index=True)[1])
-        for row in shown[: MAXIMUM_EXAMPLES - len(listed)]:
+        for row in shown[: self.most - len(listed)]:
             text = coordinates(points[row])
             if cells is not None:
                 text = f"cell {int(cells[row])} at {text}"

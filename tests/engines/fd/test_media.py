@@ -55,3 +55,17 @@ def test_two_fluids_and_a_fluid_on_rock_bear_no_shear():
         c = layered(water, lower, 2, 3.5)
         assert c("mu2", 3) == 0 and c("mu2", 6) == 0
     assert c("mu2", 1) == pytest.approx(2 * LOWER["mu"])
+
+
+def test_the_slowest_wave_is_that_of_water_over_fast_rock():
+    """P waves of water are as short as S waves of 1,500 m/s."""
+    text = {
+        "rho": "return 2500;",
+        "lambda": "if (z > -400) { return 5625000000; } return 30000000000;",
+        "mu": "if (z > -400) { return 0; } return 25000000000;",
+    }
+    found = effective_medium(
+        Expression.of(text), GRID, np.array(GRID.lower), np.array(GRID.upper), None, np.float64, 1600.0
+    )
+    assert found.slowest == pytest.approx(1500.0) and found.slow_place[2] > -400
+    assert found.shear == pytest.approx(np.sqrt(1e7)) and found.too_slow == pytest.approx(0.5, abs=0.05)

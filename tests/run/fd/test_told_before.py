@@ -106,6 +106,11 @@ def test_each(told, change, expected):
     assert any(expected in line for line in found), found
 
 
+def test_of_a_uniform_material_one_place_says_all(told):
+    (line,) = (found for found in told(("vp: 3464", "vp: 600")) if "bulk modulus" in found)
+    assert line.count("(") == 1, line
+
+
 def test_a_sound_case_says_nothing(told):
     sound = [
         ("-1700", "-700"), ("10]", "0]"), ("cfl: 1.2", "cfl: 0.9"), ("1e-6", "1"), ("  intensity:\n    formats: [shakemap]\n", ""),

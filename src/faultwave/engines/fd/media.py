@@ -61,10 +61,10 @@ def farthest(bounds: Sequence[Bound]) -> Bound:
 class Medium:
     """Coefficients by name, (nz, ny, nx) or broadcastable to it; extremes of the wave speeds [m/s] and of 1/Qs.
 
-    ``fastest`` is the largest P speed of the unrelaxed moduli, which bounds the step; ``slowest`` the smallest S speed
-    that is not zero, infinite in fluids, and ``slow_place`` where it is; ``too_slow`` the share of the half cells that the
-    material was sampled in with an S speed below the limit asked for. ``gains``: where Qp is so large beside Qs that compression
-    would gain energy; ``strong``: where Q is below ``LOWEST_Q``. The coefficients are those of the bounds there.
+    ``fastest`` is the largest P speed of the unrelaxed moduli, which bounds the step; ``slowest`` the smallest S speed, in fluids P
+    speed, and ``slow_place`` where it is; ``too_slow`` the share of the half cells that the material was sampled in with such a speed
+    below the limit asked for; ``shear`` the smallest S speed outside of fluids. ``gains``: where Qp is so large beside Qs that
+    compression would gain energy; ``strong``: where Q is below ``LOWEST_Q``. The coefficients are those of the bounds there.
     """
 
     coefficients: dict[str, np.ndarray]
@@ -72,6 +72,7 @@ class Medium:
     slowest: float
     slow_place: tuple[float, float, float]
     too_slow: float
+    shear: float = np.inf
     gains: Bound = Bound()
     strong: Bound = Bound()
 
@@ -82,8 +83,8 @@ def effective_medium(
 ) -> Medium:  # fmt: skip
     """Coefficients of a grid, or of a box of it. Outside of [lower, upper] (3,) [m], in absorbing layers, the material is that of the edge.
 
-    ``limit``: S speeds below it are counted. Raises InputError as ``media.homogenise.at_points`` does: with coordinates, for
-    values that are missing, not finite or not positive.
+    ``limit``: S speeds, in fluids P speeds, below it are counted. Raises InputError as ``media.homogenise.at_points`` does: with
+    coordinates, for values that are missing, not finite or not positive.
     """
     axes = axes_of(field)
     slices = axes | {"z"} if relaxation else axes  # mechanisms alternate, so that defects differ from plane to plane
@@ -94,28 +95,29 @@ def effective_medium(
     whole_axes = tuple(a in slices for a in "zyx")
     parts: list[dict[str, np.ndarray]] = []
     fastest, slowest, place, slow, sampled = 0.0, np.inf, (np.nan, np.nan, np.nan), 0, 0
+    shear = np.inf
     samples = SAMPLES[len(axes)]
     bounds: list[tuple[Bound, Bound]] = []
     for first, last in _slabs(lo[0], hi[0]):
         part = Box((first, lo[1], lo[2]), (last, hi[1], hi[2]))
         lattice, points = _sample(field, grid, part, whole_axes, lower, upper, samples, relaxation is not None)
+        speed = np.sqrt(np.where(lattice["mu"] > 0, lattice["mu"], lattice["lambda"]) / lattice["rho"])
+        slow, sampled = slow + int((speed < limit).sum()), sampled + speed.size
+        if speed.min() < slowest:
+            slowest = float(speed.min())
+            x, y, z = points.reshape(-1, 3)[int(np.argmin(speed))]
+            place = (float(x), float(y), float(z))
+        shear = min(shear, float(np.min(speed, where=lattice["mu"] > 0, initial=np.inf)))
         if relaxation:
             bounds.append(_bound(lattice, points))
             _unrelax(lattice, relaxation)
-        p_modulus, mu, rho = lattice["lambda"] + 2 * lattice["mu"], lattice["mu"], lattice["rho"]
-        fastest = max(fastest, float(np.sqrt((p_modulus / rho).max())))
-        with np.errstate(divide="ignore"):
-            shear = np.where(mu > 0, np.sqrt(lattice.get("mu_reference", mu) / rho), np.inf)
-        slow, sampled = slow + int((shear < limit).sum()), sampled + shear.size
-        if shear.min() < slowest:
-            slowest = float(shear.min())
-            x, y, z = points.reshape(-1, 3)[int(np.argmin(shear))]
-            place = (float(x), float(y), float(z))
+        p_modulus = lattice["lambda"] + 2 * lattice["mu"]
+        fastest = max(fastest, float(np.sqrt((p_modulus / lattice["rho"]).max())))
         parts.append(_coefficients(lattice, Box((first, *box.lo[1:]), (last, *box.hi[1:])), relaxation, dtype, samples))
     names = parts[0].keys()
     whole = {name: np.concatenate([p[name] for p in parts]) for name in names}
     gains, strong = (farthest(b) for b in zip(*bounds, strict=True)) if bounds else (Bound(), Bound())
-    return Medium(whole, fastest, slowest, place, slow / sampled, gains, strong)
+    return Medium(whole, fastest, slowest, place, slow / sampled, shear, gains, strong)
 
 
 def _slabs(low: int, high: int) -> Iterator[tuple[int, int]]:
@@ -175,7 +177,6 @@ def _beyond(bad: np.ndarray, given: np.ndarray, allowed: np.ndarray, points: np.
 
 def _unrelax(lattice: dict[str, np.ndarray], relaxation: Relaxation) -> None:
     """Moduli of high frequencies instead of those of the reference frequency."""
-    lattice["mu_reference"] = lattice["mu"]
     p_modulus = (lattice["lambda"] + 2 * lattice["mu"]) * relaxation.unrelaxed(lattice["Qp"])
     lattice["mu"] = lattice["mu"] * relaxation.unrelaxed(lattice["Qs"])
     lattice["lambda"] = p_modulus - 2 * lattice["mu"]

@@ -163,7 +163,7 @@ def make_plan(case: Case, world: World | None = None) -> FdPlan:
         check_uniform(case, bool(axes_of(field)), problems)
     for text in limits_told(field):
         problems.warn("material", text)
-    frequency = min(medium.slowest, 1e300) / (setting.points_per_wavelength * spacing)
+    frequency = medium.slowest / (setting.points_per_wavelength * spacing)
     _check_resolution(case, medium, frequency, grid, problems)
     check_quality(case, medium, grid, problems)
     step, steps = _step(case, grid, medium, sides, problems)
@@ -176,7 +176,7 @@ def make_plan(case: Case, world: World | None = None) -> FdPlan:
         check_periods(case, min(frequency, setting.frequency or np.inf), problems)
     problems.raise_errors()
     absorbing = setting.absorbing
-    along = absorbing.along if absorbing.along is not None else stable_along(medium.fastest / medium.slowest)
+    along = absorbing.along if absorbing.along is not None else stable_along(medium.fastest / medium.shear)
     absorber = Absorber(
         absorbing.kind, absorbing.width or WIDTH[absorbing.kind],
         absorbing.frequency or setting.frequency or min(frequency, 1.0 / step), along=along,
@@ -293,11 +293,10 @@ def _coarse(field: Field, lower: np.ndarray, upper: np.ndarray) -> dict[str, np.
 
 
 def _slowest(field: Field, lower: np.ndarray, upper: np.ndarray) -> float:
-    """Smallest S speed that is not zero, of a coarse look; P speed where all is fluid."""
+    """Smallest S speed, P speed in fluids, of a coarse look."""
     values = _coarse(field, lower, upper)
-    mu = np.where(values["mu"] > 0, values["mu"], np.inf)
-    slow = float(np.sqrt((mu / values["rho"]).min()))
-    return slow if np.isfinite(slow) else float(np.sqrt((values["lambda"] / values["rho"]).min()))
+    modulus = np.where(values["mu"] > 0, values["mu"], values["lambda"])
+    return float(np.sqrt((modulus / values["rho"]).min()))
 
 
 def _spacing(field: Field, lower: np.ndarray, upper: np.ndarray, frequency: float | None, points: float) -> float:
@@ -353,9 +352,10 @@ def _check_resolution(case: Case, medium: Medium, frequency: float, grid: Grid, 
     if setting.frequency is None or not medium.too_slow:
         return
     x, y, z = medium.slow_place
+    name = "Vs" if medium.slowest == medium.shear else "Vp of a fluid"
     needed = medium.slowest / (setting.points_per_wavelength * setting.frequency)
     what = (
-        f"resolves {frequency:.4g} Hz where Vs = {medium.slowest:.6g} m/s at ({x:g}, {y:g}, {z:g}), not the "
+        f"resolves {frequency:.4g} Hz where {name} = {medium.slowest:.6g} m/s at ({x:g}, {y:g}, {z:g}), not the "
         f"{setting.frequency:g} Hz asked for; {100 * medium.too_slow:.3g} % of the points are too slow, about "
         f"{max(1, round(medium.too_slow * grid.box.points)):,} of {grid.box.points:,}"
     )

@@ -89,10 +89,13 @@ def _resolution(plan: FdPlan) -> Rows:
     x, y, z = medium.slow_place
     rows: Rows = [
         ("fastest wave", f"{medium.fastest:.6g} m/s"),
-        ("slowest S wave", f"{medium.slowest:.6g} m/s at ({x:g}, {y:g}, {z:g})"),
+        (
+            "slowest wave",
+            f"{'S' if medium.slowest == medium.shear else 'P in a fluid'}, {medium.slowest:.6g} m/s at ({x:g}, {y:g}, {z:g})",
+        ),
         (
             "resolved frequency",
-            f"{plan.frequency:.4g} Hz with {setting.points_per_wavelength:g} points per S wavelength",
+            f"{plan.frequency:.4g} Hz with {setting.points_per_wavelength:g} points per shortest wavelength",
         ),
     ]
     if setting.frequency is not None:

@@ -82,7 +82,15 @@ def shared_medium(make: Callable[[Box | None], Medium], part: Part | None, world
     told: Any = None
     try:
         medium = make(inside_grid(part))
-        told = (medium.fastest, medium.slowest, medium.slow_place, medium.too_slow, medium.gains, medium.strong)
+        told = (
+            medium.fastest,
+            medium.slowest,
+            medium.slow_place,
+            medium.too_slow,
+            medium.gains,
+            medium.strong,
+            medium.shear,
+        )
     except InputError as error:
         told = error
     everyone = world.mpi.allgather(told)
@@ -95,7 +103,7 @@ def shared_medium(make: Callable[[Box | None], Medium], part: Part | None, world
     return replace(
         medium, coefficients=coefficients, fastest=fastest, slowest=slowest, slow_place=place,
         too_slow=float(np.mean([m[3] for m in everyone])), gains=farthest([m[4] for m in everyone]),
-        strong=farthest([m[5] for m in everyone]),
+        strong=farthest([m[5] for m in everyone]), shear=min(m[6] for m in everyone),
     )  # fmt: skip
 
 
