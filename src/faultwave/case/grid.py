@@ -31,6 +31,12 @@ class AbsorbingLayer(Settings):
         "Default 0 where the fastest P wave is at most 3 times the slowest S wave, 0.02 where it is 6 times that or more.",
     )
 
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        idle = {"frequency", "along"} & self.model_fields_set if self.kind == "sponge" else set()
+        need((not idle, f"{', '.join(sorted(idle))}: of kind cpml, and this is a sponge"))
+        return self
+
 
 class Grid(Settings):
     """The regular grid of the engine fd: z up, the free surface is its upper side."""
@@ -107,7 +113,13 @@ class Attenuation(Settings):
 
     @model_validator(mode="after")
     def _sound(self) -> Self:
-        need((self.low is None or self.high is None or self.low < self.high, "low must be below high"))
+        need(
+            (self.low is None or self.high is None or self.low < self.high, "low must be below high"),
+            (
+                self.exponent > 0 or "corner" not in self.model_fields_set,
+                "corner does nothing without an exponent: Q is constant",
+            ),
+        )
         return self
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.base.errors import InputError, Problem
 from faultwave.case.model import Case, FieldSetting, PlaneWave
 from faultwave.laws import Law
 from faultwave.laws.law import jacobians
@@ -32,16 +32,6 @@ def check_initial(case: Case, law: Law, material: Mapping[str, np.ndarray], poin
     if len(wrong):
         x = ", ".join(f"{v:g}" for v in points[wrong[0]])
         raise InputError(Problem("initial", f"no finite number at ({x}) and {len(wrong) - 1} other cells"))
-
-
-def check_uniform(case: Case, uneven: bool, problems: Problems) -> None:
-    """A warning where plane waves start in a medium that is ``uneven``: they are those of one place's material."""
-    if case.initial.kind == "plane-wave" and uneven:
-        problems.warn(
-            "initial.wave",
-            "the material is not uniform: plane waves start with the speeds and impedances of one corner, and are no solution elsewhere",
-            advice="On grids, sources of kind plane-wave rise through any layers.",
-        )
 
 
 def _field(setting: FieldSetting, law: Law) -> State:

@@ -192,6 +192,71 @@ def test_lowpass_ends_the_warning_of_what_is_not_resolved():
     assert "radiate above" not in warned(end_time=2.0, sources=[wave], grid__lowpass=float(found[1]))
 
 
+def warnings(**changes):
+    settings, found = load_case(case(**changes))
+    assert settings is not None, found
+    return [f"{p.where} {p.what}" for p in check(settings).items if p.severity == "warning"]
+
+
+QUALITY = {"constant": {"rho": 2700.0, "vp": 3464.0, "vs": 2000.0, "Qp": 50, "Qs": 30}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"numerics": {"order": 4}}, ["numerics.order does nothing on a grid"]),
+        ({"numerics": {"clustering": {"maximum": 2}, "flux": "upwind"}}, ["numerics.flux", "numerics.clustering"]),
+        ({"output__sync": True}, ["output.sync"]),
+        ({"output__energies": {"interval": 0.1, "plain_mean": True}}, ["output.energies.plain_mean"]),
+        ({"output__xdmf": True}, ["output.xdmf without output.surface"]),
+        ({"material": QUALITY}, ["material gives Qp and Qs, and the case is elastic"]),
+        ({"grid__boundaries": dict.fromkeys("xyz", "rigid")}, ["grid.absorbing width: no side is absorbing"]),
+        ({"output__energies": {"interval": 0.1}, "numerics": {"precision": "double", "cfl": 0.5}}, []),
+        ({"material": QUALITY, "attenuation": {}}, []),
+    ],
+)  # fmt: skip
+def test_settings_that_do_nothing_are_warnings(changes, expected):
+    found = [w for w in warnings(**changes) if not w.startswith("sources ")]
+    assert len(found) == len(expected), found
+    for text in expected:
+        assert any(text in w for w in found), (text, found)
+
+
+def test_a_case_for_both_engines_may_have_the_settings_of_both():
+    settings, found = load_case("two-engines", {"engine": "fd"})
+    assert settings is not None, found
+    assert [p for p in check(settings).items if "numerics" in p.where] == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"grid__absorbing": {"kind": "sponge", "along": 0.02, "frequency": 2}}, "along, frequency: of kind cpml"),
+        ({"attenuation": {"corner": 0.5}, "material": QUALITY}, "corner does nothing without an exponent"),
+    ],
+)
+def test_settings_that_contradict_are_errors(changes, expected):
+    assert expected in problems(**changes)
+
+
+WAVE = {"kind": "plane-wave", "wave": [{"mode": "S", "k": [0, 0, 0.004], "polarisation": [1, 0, 0]}]}
+
+
+def test_plane_waves_as_initial_state_need_one_material():
+    gradient = {"constant": {"rho": 2700.0, "vp": 4000.0}, "expression": {"vs": "return 2000 - z / 10;"}}
+    text = problems(initial=WAVE, sources=[], material=gradient)
+    assert "fill a uniform medium, and lambda varies by" in text and "lets a wave rise" in text
+    assert problems(initial=WAVE, sources=[]) == ""
+    assert any("absorbing sides let none in" in w for w in warnings(initial=WAVE, sources=[]))
+    still = {
+        "initial": WAVE,
+        "sources": [],
+        "grid__absorbing": {},
+        "grid__boundaries": dict.fromkeys("xyz", "periodic"),
+    }
+    assert warnings(**still) == []
+
+
 LOSSY = {"constant": {"rho": 2700, "vp": 3464, "vs": 2000, "Qp": 50, "Qs": 30}}
 
 
@@ -215,13 +280,3 @@ def test_speeds_given_outside_the_band_are_a_warning():
     assert not any(
         "reference" in str(w) for w in simulate(case(attenuation=band | {"reference": 1.0}, material=LOSSY)).warnings
     )
-
-
-def test_plane_waves_that_start_in_an_uneven_medium():
-    initial = {
-        "kind": "plane-wave",
-        "wave": [{"mode": "S", "k": [0, 0, 0.01], "polarisation": [1, 0, 0], "amplitude": 1.0}],
-    }
-    uneven = {"constant": {"rho": 2700, "vp": 4000}, "expression": {"vs": "return 2000 - 0.1 * z;"}}
-    assert "initial.wave: the material is not uniform" in warned(initial=initial, material=uneven)
-    assert "not uniform" not in warned(initial=initial) + warned(material=uneven)

@@ -29,11 +29,11 @@ from faultwave.run.collect import collected
 from faultwave.run.fd.band import check_band, check_periods
 from faultwave.run.fd.fields import Window, volume_window
 from faultwave.run.fd.ground import check_relief, counted
+from faultwave.run.fd.idle import check_idle, check_initial
 from faultwave.run.fd.incoming import check_plane_waves, heard
 from faultwave.run.fd.quality import check_quality, spectrum_of
 from faultwave.run.fd.room import check_disk, check_memory, check_observed
 from faultwave.run.fd.share import cut_up, share, shared_medium
-from faultwave.run.initial import check_uniform
 from faultwave.run.points import read_points
 from faultwave.sources.load import load_sources
 from faultwave.sources.lowpass import lowpassed
@@ -100,6 +100,7 @@ def make_plan(case: Case, world: World | None = None) -> FdPlan:
     with collected(problems):
         field = load_field(case.material, "material", projection=case.projection)
         _check_parameters(case, field)
+        check_idle(case, field, sides, problems)
     _surface(case, sides, lower, upper, problems)
     receivers = None
     with collected(problems):
@@ -157,10 +158,10 @@ def make_plan(case: Case, world: World | None = None) -> FdPlan:
     if medium is None:
         problems.raise_errors()
     assert medium is not None
+    check_initial(case, _coarse(field, lower, upper) if axes_of(field) else None, sides, problems)
     check_relief(field, lower, upper, problems)
     with collected(problems):
         check_plane_waves(case, field, lower, upper, sides, problems)
-        check_uniform(case, bool(axes_of(field)), problems)
     for text in limits_told(field):
         problems.warn("material", text)
     frequency = medium.slowest / (setting.points_per_wavelength * spacing)

@@ -37,13 +37,8 @@ def plane_wave(
         "amplitude": 1.0,
         "polarisation": np.eye(3)[across].tolist(),
     }
-    attenuation: dict[str, Any] = {
-        "low": LOW,
-        "high": HIGH,
-        "reference": REFERENCE,
-        "exponent": exponent,
-        "corner": REFERENCE,
-    }
+    attenuation: dict[str, Any] = {"low": LOW, "high": HIGH, "reference": REFERENCE, "exponent": exponent}
+    attenuation |= {"corner": REFERENCE} if exponent else {}
     case: dict[str, Any] = {
         "engine": "fd", "end_time": PERIODS / frequency, "material": {"constant": {**ROCK, "Qp": q, "Qs": q}},
         "attenuation": attenuation, "numerics": {"precision": precision, "threads": 1},
