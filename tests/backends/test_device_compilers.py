@@ -176,9 +176,10 @@ STENCILS = ("velocity", "stress", "stress_q", "stress_layer_z_q_along", "surface
 
 def check_stencil(name: str, arch: str) -> None:
     made = built(name, arch, True)
-    limit = 96 if arch.startswith("gfx") else 72  # of 512 and 255: compilers for AMD differ in how many they take
+    # Of 512 and 255: compilers for AMD differ in how many they take, and layers have memories of their own.
+    limit = 104 if arch.startswith("gfx") else 88 if "layer" in name else 72
     assert made.spilled == 0 and made.stack == 0 and 8 <= made.registers <= limit, name
-    assert made.groups >= 3, name
+    assert made.groups >= (2 if "layer" in name else 3), name
 
 
 @cuda

@@ -189,9 +189,7 @@ class CupyDevice:
             for alike in together(calls):
                 self._at_once(alike)
         except BaseException:
-            with contextlib.suppress(
-                RuntimeError
-            ):  # a capture that failed cannot be ended; why it failed is what counts
+            with contextlib.suppress(RuntimeError):  # such a capture cannot be ended; why it failed is what counts
                 self.stream.end_capture()
             raise
         return functools.partial(self._play, self.stream.end_capture())

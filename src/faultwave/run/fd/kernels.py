@@ -100,8 +100,8 @@ def stencil_report(
 
 def step_cost(attenuation: bool, single: bool) -> tuple[int, int]:
     """Bytes and flops of a point in a step away from all sides."""
-    made = program(attenuation)
-    inner = [level[0] for level in made.levels]
+    made, found = program(attenuation), launches(attenuation)
+    inner = [found["velocity"], found["stress_q" if attenuation else "stress"]]
     return sum(moved(made, x, single) for x in inner), sum(cost(x.stencil)[0] for x in inner)
 
 
