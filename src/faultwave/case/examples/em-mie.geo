@@ -3,7 +3,7 @@ R = 0.01;
 s = 1.0131; // the flat-faced ball has the volume of the round one at the sizes below
 Sphere(1) = {0, 0, 0, s*R};
 Sphere(2) = {0, 0, 0, 1.5*R};
-Box(3) = {-4*R, -4*R, -4*R, 8*R, 8*R, 8*R};
+Box(3) = {-4.8*R, -4.8*R, -4.8*R, 9.6*R, 9.6*R, 9.6*R};
 BooleanFragments{ Volume{1}; Delete; }{ Volume{2, 3}; Delete; }
 e = 0.05*R;
 ball() = Volume In BoundingBox{-s*R - e, -s*R - e, -s*R - e, s*R + e, s*R + e, s*R + e};
