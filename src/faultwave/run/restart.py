@@ -16,6 +16,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.log import get_logger
+from faultwave.domain.tets.mesh import row_sum
 from faultwave.engines.dg.fault_points import point_rule, transfer
 from faultwave.observe.surfaces import SurfaceRecorder
 from faultwave.output.checkpoint import Checkpoint
@@ -118,14 +119,8 @@ def material(sim: Simulation) -> dict[str, int]:
 
 
 def _told_apart(values: np.ndarray, numbers: np.ndarray) -> np.uint64:
-    """Sum over items (n, ...) of a hash of their bits and of their numbers (n,) in the whole."""
-    flat = values.reshape(len(values), math.prod(values.shape[1:]))
-    words = np.ascontiguousarray(flat + 0.0, np.float64).view(np.uint64)
-    state = (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    for word in words.T:
-        state = (state ^ word) * np.uint64(0xC2B2AE3D27D4EB4F)
-        state ^= state >> np.uint64(29)
-    return np.uint64(state.sum(dtype=np.uint64))
+    """``row_sum`` of items (n, ...)."""
+    return row_sum(values.reshape(len(values), math.prod(values.shape[1:])), numbers)
 
 
 def _same_material(checkpoint: Checkpoint, now: dict[str, int]) -> None:

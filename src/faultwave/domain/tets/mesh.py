@@ -156,12 +156,17 @@ def reorder_cells(mesh: Mesh, permutation: NDArray[np.integer]) -> Mesh:
 def fingerprint(mesh: Mesh, numbers: Integers) -> NDArray[np.uint64]:
     """Two numbers (2,) that tell a mesh from others by the corners of its cells (nc,) of these ``numbers`` in the whole;
     those of a mesh are the sums of those of its parts."""
-    words = np.ascontiguousarray(mesh.vertices[mesh.cells].reshape(-1, 12) + 0.0).view(np.uint64)
-    found = []
-    for prime in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F):
-        state = (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(prime)
-        for word in words.T:
-            state = (state ^ word) * np.uint64(prime)
-            state ^= state >> np.uint64(29)
-        found.append(state.sum(dtype=np.uint64))
-    return np.array(found, np.uint64)
+    corners = mesh.vertices[mesh.cells].reshape(-1, 12)
+    primes = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
+    return np.array([row_sum(corners, numbers, prime) for prime in primes], np.uint64)
+
+
+def row_sum(values: Floats, numbers: Integers, prime: int = 0x9E3779B97F4A7C15) -> np.uint64:
+    """Sum over rows (n, k) of a hash of their bits and of their ``numbers`` (n,) in the whole: that of parts adds up to that of
+    the whole, modulo 2^64."""
+    words = np.ascontiguousarray(values + 0.0, np.float64).view(np.uint64)  # + 0.0: no negative zeros
+    state = (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(prime)
+    for word in words.T:
+        state = (state ^ word) * np.uint64(prime)
+        state ^= state >> np.uint64(29)
+    return np.uint64(state.sum(dtype=np.uint64))
