@@ -11,10 +11,29 @@ import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 import h5py
 
 from faultwave.output.atomic import atomic_path
+
+
+class OpenedHdf5:
+    """What reads from ``_file`` until it is closed, by itself at the end of a ``with``."""
+
+    _file: h5py.File
+
+    def close(self) -> None:
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
 
 class PatientFile:

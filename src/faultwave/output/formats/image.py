@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import h5py
 import numpy as np
@@ -19,6 +17,7 @@ from numpy.typing import DTypeLike
 from faultwave.base.errors import InputError, Problem
 from faultwave.observe.dataset import QUANTITIES
 from faultwave.output.fields import TIME, FieldWriter, Mesh, contiguous, place
+from faultwave.output.hdf5 import OpenedHdf5
 
 AXES = ("z", "y", "x")
 
@@ -113,7 +112,7 @@ class ImageWriter(FieldWriter):
         return count, found | {TIME: contiguous(root["Steps/Values"], 8, count)}
 
 
-class ImageReader:
+class ImageReader(OpenedHdf5):
     """Reads what ``ImageWriter`` wrote: x, y, z (n,), times (nt,), fields, one field of one step at a time."""
 
     def __init__(self, path: str | Path) -> None:
@@ -133,17 +132,6 @@ class ImageReader:
         if name not in self.fields:
             raise InputError(Problem(str(self.path), f"has no field '{name}'", ", ".join(self.fields)))
         return np.asarray(self._file["VTKHDF/PointData"][name][step])
-
-    def close(self) -> None:
-        self._file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 class PlaneReader(ImageReader):

@@ -6,14 +6,13 @@ Format: https://docs.vtk.org/en/latest/vtk_file_formats/vtkhdf_file_format (Unst
 from __future__ import annotations
 
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import h5py
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.output.fields import TIME, CellFieldWriter, Mesh, blank, contiguous, place
+from faultwave.output.hdf5 import OpenedHdf5
 
 _TYPES = {3: 5, 4: 10}  # VTK_TRIANGLE, VTK_TETRA
 
@@ -85,7 +84,7 @@ class VtkHdfWriter(CellFieldWriter):
         return count, found | {TIME: contiguous(root["Steps/Values"], 8, count)}
 
 
-class VtkHdfReader:
+class VtkHdfReader(OpenedHdf5):
     """Reads what ``VtkHdfWriter`` wrote, one field of one step at a time.
 
     points (np, 3), cells (nc, 3|4), times (nt,), fields: names that change in time, static: names that do not.
@@ -131,14 +130,3 @@ class VtkHdfReader:
         offsets = self._offsets[name]
         start = int(offsets[step]) if len(offsets) else 0
         return np.asarray(self._file["VTKHDF/CellData"][name][start : start + len(self.cells)])
-
-    def close(self) -> None:
-        self._file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
