@@ -67,16 +67,23 @@ def test_friction_and_samples_do_not_spill() -> None:
         check(build(made[name], "sm_90", False))
 
 
+@cuda
+def test_tables_that_loops_index_are_read_where_they_are() -> None:
+    """The scalars of friction, 48 bytes at order 2, once were copied to the private memory of every thread."""
+    check(build(all_kernels(2, "elastic")["rupture-linear-slip-weakening"], "sm_80", False))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("order", (2, 3, 4, 5, 6))
 @pytest.mark.parametrize("arch", ("sm_80", "sm_90", "sm_100", "gfx90a"))
-def test_kernels_that_leave_more_than_waves_do_not_spill(arch: str, order: int) -> None:
+@pytest.mark.parametrize("single", (False, True))
+def test_kernels_that_leave_more_than_waves_do_not_spill(arch: str, order: int, single: bool) -> None:
     if why := missing("hip" if arch.startswith("gfx") else "cuda"):
         pytest.skip(why)
     for kernel in taking_long(order):
         if arch.startswith("gfx") and kernel.name == "rupture" and not shutil.which("hipcc"):
             continue  # its functions are those of AMD's library
-        check(build(kernel, arch, False))
+        check(build(kernel, arch, single))
 
 
 @cuda

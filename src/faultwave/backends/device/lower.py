@@ -83,7 +83,7 @@ class _Writer:
             f"typedef struct {{ R v[{max(1, self.sizes[False])}]; }} Scalars;\n"
             + "\n".join(self.tables)
             + f"\nKERNEL({p.threads}, {p.target.bound(p.groups, p.threads)}) void {self.kernel.name}(\n"
-            f"  {', '.join(arguments)}, const int first, const Scalars s SHARED_ARGUMENT)\n{{\n"
+            f"  {', '.join(arguments)}, const int first, const UNCHANGED Scalars s SHARED_ARGUMENT)\n{{\n"
             f"  SHARED_ARRAY\n  const int thread = THREAD, lane = thread % {p.share}, worker = thread / {p.share};\n"
             f"  const long item = first + (long)GROUP * {p.share};\n"
             f"  const long batch = item / {p.lanes};\n  const int part = (int)(item % {p.lanes});\n"

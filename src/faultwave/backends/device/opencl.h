@@ -6,6 +6,7 @@
 #define LOCAL __local
 #define CONSTANT __constant
 #define RESTRICT restrict
+#define UNCHANGED
 #define SHARED_ARGUMENT , __local R *shared
 #define SHARED_ARRAY
 #define THREAD ((int)get_local_id(0))
