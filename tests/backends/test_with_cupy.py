@@ -139,6 +139,7 @@ class Memory:
 
     def __init__(self, size: int):
         self.bytes, self.device = np.full(size, 255, np.uint8), here.device
+        self.ptr = self.bytes.ctypes.data
 
     def memset_async(self, value: int, size: int, stream: Stream) -> None:
         assert not stream.capturing
@@ -236,6 +237,57 @@ def test_results_cross_on_a_stream_of_their_own(cupy: Any) -> None:
     later: list[Any] = [store.fetch(np.array([3, 5])).values() for _ in range(3)]
     assert backend.host.pieces.nbytes == 2 * 4096 and [x[0, 0] for x in later] == [1.0] * 3
     assert found[0, 0] == 0.0, "what came before stays, though its piece is used again"
+
+
+@pytest.mark.parametrize("direct", [False, True])
+def test_a_message_is_sent_when_it_is_packed(cupy: Any, direct: bool) -> None:
+    """Of a device's memory by its address, or through one pinned piece; a stream is waited for by nobody but MPI."""
+    backend = DeviceBackend("cuda", with_cupy.CupyDevice("cuda"))
+    device: Any = backend.device
+    store = backend.store(8, 4)
+    message = store.outgoing(np.array([[3, 5], [2, 4]]), direct)
+    device.finish()
+    device.stream.asked.clear()
+    packed = {3: np.arange(8.0), 2: -np.arange(8.0)}
+
+    def pack(buffer: Any, items: Any, into: Any, *rest: Any) -> None:
+        np.copyto(into.bytes[:64], packed[int(items.bytes.view(np.int32)[0])].view(np.uint8))
+
+    cupy.functions["pack"].does = pack
+    for turn, first in ((0, 3), (1, 2)):
+        message.fill(turn)
+        assert not message.here and "synchronize" not in device.stream.asked
+        assert device.copies.asked[-3:] == ([] if direct else ["wait", "copy", "record"])
+        message.finish()
+        assert message.here
+        if direct:
+            given = message.buffer.__cuda_array_interface__
+            assert given["shape"] == (64,) and given["typestr"] == "|u1" and given.get("stream") is None
+            sent = np.ctypeslib.as_array((ctypes.c_uint8 * 64).from_address(given["data"][0]))
+        else:
+            sent = message.buffer
+        np.testing.assert_array_equal(sent.view(float), packed[first])
+
+
+@pytest.mark.parametrize("direct", [False, True])
+def test_a_message_is_received_again_when_it_has_been_unpacked(cupy: Any, direct: bool) -> None:
+    backend = DeviceBackend("cuda", with_cupy.CupyDevice("cuda"))
+    device: Any = backend.device
+    message = backend.store(8, 4).incoming(5, 2, direct)
+    message.ready()
+    device.finish()
+    found: list[np.ndarray] = []
+    cupy.functions["unpack"].does = lambda buffer, items, given, *rest: found.append(
+        given.bytes[:64].view(float).copy()
+    )
+    near = message.passage.memory.bytes if direct else message.buffer
+    near[:64] = np.arange(8.0).view(np.uint8)
+    message.landed()
+    assert not found and not message.lent.done
+    message.ready()
+    assert len(found) == direct, "pinned memory is free once it is copied, the device's once it is unpacked"
+    device.finish()
+    np.testing.assert_array_equal(found, [np.arange(8.0)])
 
 
 def test_pinned_pieces_are_used_again_when_their_copies_are_done(cupy: Any) -> None:

@@ -6,15 +6,18 @@ import pytest
 
 from faultwave.backends.device.compilers import architecture
 from faultwave.base.errors import BackendError, InputError, Problem, Problems, RunError
+from faultwave.comm.aware import Way
 
 
 class Simulation:
     """Takes two steps and reports each."""
 
+    way = None
+
     def __init__(self, error=None, warnings=()):
         self.error, self.warnings, self.ran = error, warnings, False
         self.case = types.SimpleNamespace(
-            output=types.SimpleNamespace(folder="results"), numerics=types.SimpleNamespace(backend="cpu")
+            output=types.SimpleNamespace(folder="results"), numerics=types.SimpleNamespace(backend="cpu", halo="auto")
         )
 
     def run(self, progress):
@@ -54,6 +57,13 @@ def test_run_passes_overrides_and_shows_progress(cli, simulate):
     assert "50 %  t = 0.5 of 1 s  2.5 M updates/s  1.0 s left" in result.stderr
     assert "1 s simulated in 0.0 s: 20 element updates, 2.5 M updates/s" in result.stdout
     assert "faultwave plot results" in result.stdout
+
+
+def test_a_run_says_which_way_messages_go_between_devices(cli, simulate, monkeypatch):
+    monkeypatch.setattr(Simulation, "way", Way(False, "Some MPI: MPIX_Query_cuda_support() is 0"))
+    result = cli("run", "tpv5", "--halo", "auto")
+    assert simulate.asked[1]["halo"] == "auto"
+    assert "halo auto: host (Some MPI: MPIX_Query_cuda_support() is 0)" in result.stdout.splitlines()
 
 
 def test_what_is_not_given_is_not_overridden(cli, simulate):

@@ -48,31 +48,50 @@ class Mpi:
 class Slow:
     """Slots of a device that takes its time; ``waited``: how often somebody could not wait."""
 
-    width, dtype = 3, np.dtype(float)
-
     def __init__(self) -> None:
         self.values, self.arrived, self.waited = np.arange(30.0).reshape(10, 3), False, 0
+        self.into = [Unpacking(self, 0), Unpacking(self, 1)]
+        self.log = list[str]()
 
-    def copy(self, slots: np.ndarray, out: np.ndarray) -> Any:
-        store = self
+    def outgoing(self, slots: np.ndarray, rounding: str, loss: Any) -> Any:
+        return Packing(self, slots)
 
-        class Coming:
-            now = store.values[slots]
+    def incoming(self, first: int, count: int, rounding: str) -> Any:
+        return self.into
 
-            @property
-            def here(self) -> bool:
-                return store.arrived
 
-            def finish(self) -> None:
-                store.waited += not store.arrived
-                out[:] = self.now
+class Packing:
+    def __init__(self, store: Slow, slots: np.ndarray):
+        self.store, self.slots = store, slots
+        self.buffer = np.zeros((slots.shape[1], 3))
+        self.nbytes = self.buffer.nbytes
 
-        return Coming()
+    def fill(self, turn: int) -> None:
+        self.now = self.store.values[self.slots[turn]]
 
-    def landing(self, first: int, count: int) -> np.ndarray:
-        return np.empty((count, 3))
+    @property
+    def here(self) -> bool:
+        return self.store.arrived
 
-    def landed(self, first: int, values: np.ndarray) -> None: ...
+    def finish(self) -> None:
+        self.store.waited += not self.store.arrived
+        self.buffer[:] = self.now
+
+    def error(self) -> Any:
+        return np.full(self.buffer.shape, 1e-8)
+
+
+class Unpacking:
+    """What must not be received into before it is ready."""
+
+    def __init__(self, store: Slow, number: int) -> None:
+        self.buffer, self.store, self.number = np.zeros((2, 3)), store, number
+
+    def ready(self) -> None:
+        self.store.log.append(f"ready {self.number}")
+
+    def landed(self) -> None:
+        self.store.log.append(f"landed {self.number}")
 
 
 def made(halo: str = "exact") -> tuple[Exchange, Mpi, Slow]:
@@ -107,6 +126,17 @@ def test_or_when_there_is_need(need: str) -> None:
         ((_, error),) = exchange.errors(0)
         assert error.shape == (2, 3)
     assert len(mpi.sent) == 1 and store.waited == 1
+
+
+def test_messages_come_in_turn_into_what_nobody_reads() -> None:
+    """The next is received elsewhere, while the device may still unpack the last."""
+    exchange, _, store = made()
+    for _ in range(3):
+        store.arrived = True
+        exchange.border_predicted(0)
+        assert exchange.ready(0)
+        exchange.used(0)
+    assert store.log == ["ready 0", "landed 0", "ready 1", "landed 1", "ready 0", "landed 0", "ready 1"]
 
 
 def test_while_one_cluster_waits_messages_of_others_leave() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 from typing import Any
 
@@ -47,13 +48,45 @@ def check(found: Any, want: Any, tolerance: float) -> None:
         np.testing.assert_allclose(energies[name], column, rtol=0, atol=tolerance * size + 1e-300, err_msg=name)
 
 
+def said(folder: Any) -> str:
+    return str(json.loads((folder / "out" / "run-manifest.json").read_text())["halo"])
+
+
 def test_two_processes_on_devices_give_what_one_processor_gives(tmp_path: Any, alone: Any) -> None:
-    check(ran(tmp_path / "two", 2, DEVICE), alone, 1e-9)
+    """Whether messages are the device's own memory or pass through the host's; auto finds out."""
+    found = ran(tmp_path / "two", 2, DEVICE)
+    check(found, alone, 1e-9)
     same(tmp_path / "two" / "out", ran(tmp_path / "one", 1, DEVICE))  # to the last bit those of one device
+    same(tmp_path / "two" / "out", ran(tmp_path / "host", 2, DEVICE, halo="host"))
+    assert said(tmp_path / "host") == "host (as asked)"
+    if DEVICE == "opencl":  # where PoCL has it: elsewhere it is the MPI's to say
+        assert said(tmp_path / "two").startswith("direct (a test message between devices arrived")
+
+
+@pytest.mark.slow
+def test_four_processes_give_their_memory_to_mpi(tmp_path: Any) -> None:
+    found = {way: ran(tmp_path / way, 4, DEVICE, halo=way) for way in ("host", "direct")}
+    assert said(tmp_path / "direct").startswith("direct")
+    same(tmp_path / "direct" / "out", found["host"])
+
+
+def test_direct_is_for_devices(tmp_path: Any) -> None:
+    done = launch(2, asked(tmp_path, "out", numerics={"halo": "direct", "order": 2}, end_time=0.01))
+    assert done.returncode != 0 and "numerics.halo" in done.stderr and "in the host's memory" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.skipif(DEVICE != "opencl", reason="of OpenCL")
+def test_direct_where_the_device_does_not_lend_is_an_error_before_the_run(tmp_path: Any) -> None:
+    without = "import faultwave.backends.opencl.runtime as r; r.OpenClDevice.why_not_lend = lambda self: 'it keeps its memory'"
+    case = asked(tmp_path, "out", numerics={"halo": "direct", "order": 2, "backend": DEVICE}, end_time=0.01)
+    done = launch(2, case, setup=without)
+    assert done.returncode != 0 and "direct cannot be: it keeps its memory" in done.stderr
+    assert "auto, host" in done.stderr and not (tmp_path / "out").exists()
 
 
 def test_rounded_messages_lose_what_they_say(tmp_path: Any, alone: Any) -> None:
-    found = ran(tmp_path, 2, DEVICE, halo="single")
+    found = ran(tmp_path, 2, DEVICE, halo_compression="single")
     check(found, alone, 1e-5)
     with pytest.raises(AssertionError):
         check(found, alone, 1e-12)

@@ -38,7 +38,7 @@ def momentum(tmp_path, halo, mend=True):
     """The change of momentum in a periodic box of two speeds with clusters, relative to the sum of what moves."""
     expression = "return 2.0 + 2.0 * max(0.0, min(1.0, 4.0 * (abs(x - 0.5) - 0.2)));"
     case = {
-        "end_time": 0.6, "numerics": {"order": 4, "halo": halo, "threads": 1},
+        "end_time": 0.6, "numerics": {"order": 4, "halo_compression": halo, "threads": 1},
         "mesh": {"generate": {"shape": "box", "cells": [6, 3, 3], "lower": [0, 0, 0], "upper": [1, 1, 1],
                               "boundaries": dict.fromkeys("xyz", "periodic")}},
         "material": {"constant": {"rho": 1.0, "mu": 1.0}, "expression": {"lambda": expression}},
@@ -67,7 +67,7 @@ def test_the_misfit_of_seismograms_is_bounded(tmp_path, halo, bound):
         pytest.importorskip("zfpy")
     values = {}
     for name in ("exact", halo):
-        case = asked(tmp_path, name, end_time=0.5, numerics={"halo": name})
+        case = asked(tmp_path, name, end_time=0.5, numerics={"halo_compression": name})
         done = launch(3, case)
         assert done.returncode == 0, done.stderr
         values[name] = read_receivers(tmp_path / name / "run-receivers.h5")["receivers"]["values"]
@@ -81,10 +81,11 @@ def test_the_misfit_of_seismograms_is_bounded(tmp_path, halo, bound):
 def test_friction_gets_every_digit(tmp_path):
     """Waves are rounded and counted as such; what the two sides of a fault tell each other is not."""
     mesh, topology, part = along_the_fault()
-    case = asked(tmp_path, "out", end_time=0.05, numerics={"halo": "single"})
+    case = asked(tmp_path, "out", end_time=0.05, numerics={"halo_compression": "single"})
     write_parts(case["mesh"]["file"], mesh, topology, part, [4], np.arange(len(part)))
     after = (
-        "lines = [(x.channel.send, bool(x.packing), bool(x.unpacking)) for x in sim.engine.exchange.lines]\n"
+        "codecs = lambda x: (bool(x.out[0][0].codec), bool(x.into[0][0].codec))\n"
+        "lines = [(x.channel.send, *codecs(x)) for x in sim.engine.exchange.lines]\n"
         "open(f'{sim.folder}/lines-{sim.world.rank}', 'w').write(json.dumps(lines))"
     )
     done = launch(4, case, after=after)
@@ -96,6 +97,6 @@ def test_friction_gets_every_digit(tmp_path):
 
 def test_what_cannot_be_rounded(tmp_path):
     with pytest.raises(InputError, match="double precision"):
-        fw.simulate(asked(tmp_path, "out", numerics={"halo": "single", "precision": "single"}))
-    with pytest.raises(InputError, match="numerics.halo"):
-        fw.simulate(asked(tmp_path, "out", numerics={"halo": "zfp-99"}))
+        fw.simulate(asked(tmp_path, "out", numerics={"halo_compression": "single", "precision": "single"}))
+    with pytest.raises(InputError, match="numerics.halo_compression"):
+        fw.simulate(asked(tmp_path, "out", numerics={"halo_compression": "zfp-99"}))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, WrapValidator, model_validator
+from pydantic import Field, WrapValidator, field_validator, model_validator
 
 from faultwave.base.units import Quantity
 from faultwave.case.common import InputFile, Parameters, Scaling, Settings, Vector, need
@@ -295,7 +295,12 @@ class Numerics(Settings):
         None,
         description="Cores for that thread; default the last of the process's own where the launcher binds processes.",
     )
-    halo: str = Field(
+    halo: Literal["auto", "direct", "host"] = Field(
+        "auto",
+        description="Messages between devices: direct (MPI is given the device's memory), host (through pinned memory of the host), or "
+        "auto (direct where a test message arrives so).",
+    )
+    halo_compression: str = Field(
         "exact",
         pattern="^(exact|single|zfp-([89]|[1-5][0-9]|6[0-4]))$",
         description="Waves sent to other processes: exact, single (32 bits a number, relative error 6e-8), or zfp-BITS (8 to 64 bits "
@@ -321,6 +326,13 @@ class Numerics(Settings):
         "centred", description="Window of the source integral: centred on the step (second order) or as SeisSol does."
     )
 
+    @field_validator("halo", mode="before")
+    @classmethod
+    def _way(cls, value: Any) -> Any:
+        rounding = isinstance(value, str) and value.startswith(("exact", "single", "zfp"))
+        need((not rounding, f"halo is '{value}': how messages are rounded is said by numerics.halo_compression"))
+        return value
+
     @model_validator(mode="after")
     def _sound(self) -> Self:
         need(
@@ -329,8 +341,8 @@ class Numerics(Settings):
                 "progress_cores names at least one core, of progress: thread",
             ),
             (
-                self.halo == "exact" or (self.integrator == "ader" and self.precision == "double"),
-                "halo rounds messages of double precision and integrator ader only",
+                self.halo_compression == "exact" or (self.integrator == "ader" and self.precision == "double"),
+                "halo_compression rounds messages of double precision and integrator ader only",
             ),
             (
                 self.integrator != "ader" or self.flux != "centred",

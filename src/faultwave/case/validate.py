@@ -23,6 +23,7 @@ OVERRIDES: dict[str, Location] = {
     "backend": ("numerics", "backend"),
     "threads": ("numerics", "threads"),
     "progress": ("numerics", "progress"),
+    "halo": ("numerics", "halo"),
     "until": ("end_time",),
     "output": ("output", "folder"),
     "checkpoint_every": ("output", "checkpoint", "interval"),

@@ -30,6 +30,10 @@ Until = Annotated[
 ]
 Output = Annotated[Path | None, typer.Option("--output", metavar="DIR", help="Folder for everything written.")]
 Threads = Annotated[int | None, typer.Option("--threads", help="Threads; default all cores.")]
+Halo = Annotated[
+    str | None,
+    typer.Option("--halo", help="Messages between devices: direct, host (through its pinned memory) or auto."),
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace the results of an earlier run in the folder.")]
 
 
@@ -73,6 +77,7 @@ def run(
     threads: Threads = None,
     ranks: Ranks = None,
     progress: Progress = None,
+    halo: Halo = None,
     tuned: Annotated[
         Path | None, typer.Option("--tuned", metavar="FILE", help="Processes, threads and mode from tune.")
     ] = None,
@@ -96,6 +101,7 @@ def run(
         output=output,
         threads=threads,
         progress=progress,
+        halo=halo,
         checkpoint_every=checkpoint_every,
     )
     with heeding(), screen.status(case) as say:
@@ -113,6 +119,7 @@ def resume(
     threads: Threads = None,
     ranks: Ranks = None,
     progress: Progress = None,
+    halo: Halo = None,
     checkpoint_every: Every = None,
 ) -> None:
     """Go on with a run from its last checkpoint, as if it had never stopped.
@@ -130,6 +137,7 @@ def resume(
         until=until,
         threads=threads,
         progress=progress,
+        halo=halo,
         checkpoint_every=checkpoint_every,
     )
     with heeding(), screen.status(str(folder)) as say:
@@ -144,6 +152,8 @@ def advance(simulation: Any) -> None:
     warn(simulation.warnings)
     if simulation.case.numerics.backend == "auto":
         screen.out().print(f"backend auto: {simulation.runs_on}", soft_wrap=True)
+    if simulation.way is not None:
+        screen.out().print(f"halo {simulation.case.numerics.halo}: {simulation.way}", soft_wrap=True)
     with screen.progress() as report:
         simulation.run(progress=report)
     screen.out().print(report.summary(), soft_wrap=True)

@@ -1,4 +1,5 @@
-"""Messages of fewer bytes (``numerics.halo``): numbers in single precision, or blocks of them in fixed point by ZFP (Lindstrom 2014).
+"""Messages of fewer bytes (``numerics.halo_compression``): numbers in single precision, or blocks of them in fixed point by ZFP
+(Lindstrom 2014).
 
 Both have the same size whatever the numbers are, and what they lose is known to the sender at once.
 """
@@ -69,7 +70,7 @@ def codec(name: str, shape: tuple[int, int]) -> Codec | None:
     try:
         return Zfp(shape, int(name.removeprefix("zfp-")))
     except ImportError:
-        raise BackendError("numerics.halo zfp needs zfpy: pip install 'faultwave[zfp]'") from None
+        raise BackendError("numerics.halo_compression zfp needs zfpy: pip install 'faultwave[zfp]'") from None
 
 
 class Loss:

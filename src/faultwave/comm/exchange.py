@@ -1,11 +1,10 @@
-"""Waves to and from other processes: persistent messages straight into the stores they are read from (NUMERICS 4.6).
+"""Waves to and from other processes: persistent messages from and into the stores of waves (NUMERICS 4.6).
 
 A channel is what two clusters on two processes owe each other: one message each way, once a step of the slower of both
 where it is the faster's sum, else once a step of the sender. Messages are received where kernels read them; the next one
 is asked for once a message has been used up, so none is ever overwritten. Whoever sends copies first and goes on; two
-copies of each message may be on their way, so that nobody waits for a process that is less than a step behind. A device's numbers
-come while it steps the cells behind the border; a message leaves when somebody looks and they are there, at the latest before the
-next correction.
+copies of each message may be on their way, so that nobody waits for a process that is less than a step behind. A device packs while
+it steps the cells behind the border; a message leaves when somebody looks and it is packed, at the latest before the next correction.
 
 Every process steps every cluster, those it has no cells of too, and so knows without asking which message comes next.
 """
@@ -22,8 +21,9 @@ from typing import Any, Literal
 import numpy as np
 
 from faultwave.base.errors import RunError
-from faultwave.comm.compression import Loss, codec
-from faultwave.comm.slots import Leaving, Left, Slots
+from faultwave.comm.compression import Loss
+from faultwave.comm.messages import Outgoing
+from faultwave.comm.slots import Slots
 from faultwave.comm.world import World
 
 Kind = Literal["wave", "series", "fault"]
@@ -55,99 +55,92 @@ PATIENCE = 1800.0
 """Seconds without news from other processes after which a run gives up."""
 
 
-class _Copy:
-    """A message as it travels: numbers, what they are packed into, the request that sends it."""
-
-    def __init__(self, numbers: np.ndarray, packed: np.ndarray, mpi: Any, rank: int, tag: int):
-        self.numbers, self.packed = numbers, packed
-        self.request = mpi.Send_init(packed, rank, tag)
-
-
 class _Line:
-    """A channel at work."""
+    """A channel at work: messages sent, two of which may be on their way, and messages received, each with its request."""
 
-    def __init__(self, channel: Channel, stores: dict[Kind, Slots], mpi: Any, halo: str, loss: Loss):
-        self.channel, self.source, self.target = channel, stores[channel.send], stores[channel.receive]
-        shape = channel.count, self.source.width
-        self.into = self.target.landing(channel.first, channel.count)
-        exact = channel.send == "fault"  # friction sees every digit
-        self.packing, self.unpacking = (None if exact else codec(halo, x) for x in (shape, self.into.shape))
-        self.loss = loss
-        self.error: np.ndarray | None = None  # of what was sent last
-        self.got = np.empty(self.unpacking.size, np.uint8) if self.unpacking else self.into
+    def __init__(self, channel: Channel, stores: dict[Kind, Slots], mpi: Any, rounding: str, loss: Loss):
+        self.channel = channel
+        rounding = "exact" if channel.send == "fault" else rounding  # friction sees every digit
         # Tags tell the channels of a pair of processes apart; both name the sender's cluster first.
         tag = lambda a, b: 4 * a + (3 if channel.send == "fault" else b - a + 1)  # noqa: E731
-        self.copies = []
-        for _ in range(2):
-            numbers: np.ndarray = np.empty(shape, self.source.dtype)
-            packed = np.empty(self.packing.size, np.uint8) if self.packing else numbers
-            self.copies.append(_Copy(numbers, packed, mpi, channel.rank, tag(channel.cluster, channel.other)))
-        self.receiving = mpi.Recv_init(self.got, channel.rank, tag(channel.other, channel.cluster))
+        sent = tag(channel.cluster, channel.other)
+        out = [stores[channel.send].outgoing(channel.send_slots, rounding, loss) for _ in range(2)]
+        self.out = [(x, mpi.Send_init(x.buffer, channel.rank, sent)) for x in out]
+        got = tag(channel.other, channel.cluster)
+        into = stores[channel.receive].incoming(channel.first, channel.count, rounding)
+        self.into = [(x, mpi.Recv_init(x.buffer, channel.rank, got)) for x in into]
+        self.leaving: Outgoing | None = None  # what has not been sent yet
+        self.sent: Outgoing | None = None  # what was sent last, until its error has been asked for
         self.arrived, self.due = False, inf
-        self.leaving: Leaving | None = None  # what has not been sent yet
-        self.receiving.Start()
+        self._receive()
+
+    def _receive(self) -> None:
+        message, request = self.into[0]
+        message.ready()
+        request.Start()
 
     def free(self) -> None:
-        """Return when the copy to be sent next may be filled: at once unless the other process is more than a step behind."""
-        self.copies[0].request.Wait()
+        """Return when the message to be sent next may be filled: at once unless the other process is more than a step behind."""
+        self.out[0][1].Wait()
 
-    def copy(self, turn: int) -> None:
-        """Begin to copy what is to be sent."""
-        self.leaving = self.source.copy(self.channel.send_slots[turn], self.copies[0].numbers)
+    def fill(self, turn: int) -> None:
+        """Begin to fill what is to be sent."""
+        self.leaving, _ = self.out[0]
+        self.leaving.fill(turn)
 
     def push(self) -> int:
         """Send it, and wait for it where it is not here yet; how many bytes."""
-        copy, leaving = self.copies[0], self.leaving or Left()
-        self.copies.reverse()
-        leaving.finish()
-        self.leaving = None
-        if self.packing:
-            self.packing.pack(copy.numbers, copy.packed)
-            self.error = self.packing.unpack(copy.packed) - copy.numbers
-            self.loss.add(self.error, copy.numbers)
-        copy.request.Start()
-        return copy.packed.nbytes
+        message, request = self.out[0]
+        self.out.reverse()
+        message.finish()
+        self.leaving, self.sent = None, message
+        request.Start()
+        return message.nbytes
+
+    def error(self) -> np.ndarray | None:
+        """What the other process has not got of what was sent last, (faces, numbers); once."""
+        message, self.sent = self.sent, None
+        return message.error() if message else None
 
     def here(self, delay: Callable[[], float] | None) -> bool:
         """Whether the message is; ``delay()`` [s] after it has come, where messages are to be late."""
         if self.arrived:
             return True
-        if self.due == inf and self.receiving.Test():
+        message, request = self.into[0]
+        if self.due == inf and request.Test():
             self.due = 0.0 if delay is None else clock.perf_counter() + delay()
         if self.due == inf or (self.due and clock.perf_counter() < self.due):
             return False
         self.arrived = True
-        if self.unpacking:
-            self.into[:] = self.unpacking.unpack(self.got)
-        self.target.landed(self.channel.first, self.into)
+        message.landed()
         return True
 
     def ask(self) -> None:
+        """What came has been used: receive the next."""
         self.arrived, self.due = False, inf
-        self.receiving.Start()
+        self.into.append(self.into.pop(0))
+        self._receive()
 
     def end(self) -> None:
         """Give the messages back."""
-        self.receiving.Cancel()
-        self.receiving.Wait()
-        self.receiving.Free()
-        for copy in self.copies:
-            copy.request.Wait()
-            copy.request.Free()
+        self.into[0][1].Cancel()
+        for _, request in (*self.into, *self.out):
+            request.Wait()
+            request.Free()
 
 
 class Exchange:
     """All channels of a process. ``rates``: steps of the clusters in ticks; ``limit()``: ticks to the meeting point;
-    ``turns``: where each cluster's sums are now, in even or odd slots; ``halo``: how waves are packed."""
+    ``turns``: where each cluster's sums are now, in even or odd slots; ``rounding``: how waves are packed."""
 
     def __init__(
         self, world: World, channels: Sequence[Channel], stores: dict[Kind, Slots], rates: Sequence[int],
-        limit: Callable[[], int], turns: Sequence[int], halo: str = "exact",
+        limit: Callable[[], int], turns: Sequence[int], rounding: str = "exact",
     ):  # fmt: skip
         self.loss = Loss()
         self.world, self.rates, self.limit, self.turns = world, list(rates), limit, turns
         mpi = world.mpi.Dup()  # nobody else's messages, though another run of this process may have the same tags
-        self.lines = [_Line(c, stores, mpi, halo, self.loss) for c in channels]
+        self.lines = [_Line(c, stores, mpi, rounding, self.loss) for c in channels]
         clusters = range(len(rates))
         self.equal = [[x for x in self._of(c) if x.channel.other == c] for c in clusters]
         self.slower = [[x for x in self._of(c) if x.channel.other > c] for c in clusters]
@@ -195,9 +188,9 @@ class Exchange:
         mine = self._of(cluster)
         self._leave(mine, must=True)
         for x in mine:
-            if x.error is not None:
-                yield x.channel, x.error
-                x.error = None
+            error = x.error()
+            if error is not None:
+                yield x.channel, error
 
     def ready(self, cluster: int) -> bool:
         """Whether everything the next correction of a cluster reads is here; never waits."""
@@ -234,7 +227,7 @@ class Exchange:
         started = clock.perf_counter()
         self.waited += started - begun
         for x in lines:
-            x.copy(self.turns[x.channel.cluster])
+            x.fill(self.turns[x.channel.cluster])
         self.seconds += clock.perf_counter() - started
         self._leave(lines)
 

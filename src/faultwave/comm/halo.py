@@ -9,13 +9,15 @@ from typing import Any, Protocol
 import numpy as np
 
 from faultwave.base.errors import RunError
-from faultwave.comm.compression import Loss, codec
+from faultwave.comm.compression import Codec, Loss, codec
 from faultwave.comm.exchange import PATIENCE
+from faultwave.comm.messages import Incoming, Outgoing
 from faultwave.comm.world import World
 
 
 class Pieces(Protocol):
-    """Numbers somewhere, which a backend gathers and puts back."""
+    """Numbers somewhere, which a backend gathers and puts back. A device's make messages of themselves: ``outgoing`` and
+    ``incoming``."""
 
     size: int
 
@@ -24,47 +26,91 @@ class Pieces(Protocol):
     def unpack(self, values: np.ndarray) -> None: ...
 
 
+class _Packed:
+    """A message of what leaves, rounded by ``codec`` where there is one: see ``Outgoing``."""
+
+    here = True
+
+    def __init__(self, pieces: Pieces, dtype: np.dtype, codec: Codec | None, loss: Loss):
+        self.pieces, self.codec, self.loss = pieces, codec, loss
+        self.values: np.ndarray = np.empty(pieces.size, dtype)
+        self.buffer = np.empty(codec.size, np.uint8) if codec else self.values.view(np.uint8)
+        self.nbytes = self.buffer.nbytes
+
+    def fill(self, turn: int) -> None:
+        self.pieces.pack(self.values)
+
+    def finish(self) -> None:
+        if self.codec:
+            given = self.values.astype(float).reshape(-1, 1)
+            self.codec.pack(given, self.buffer)
+            self.loss.add(self.codec.unpack(self.buffer) - given, given)
+
+    def error(self) -> np.ndarray | None:
+        return None
+
+
+class _Unpacked:
+    """A message of what comes: see ``Incoming``."""
+
+    def __init__(self, pieces: Pieces, dtype: np.dtype, codec: Codec | None):
+        self.pieces, self.codec = pieces, codec
+        self.values: np.ndarray = np.empty(pieces.size, dtype)
+        self.buffer = np.empty(codec.size, np.uint8) if codec else self.values.view(np.uint8)
+
+    def ready(self) -> None:
+        return
+
+    def landed(self) -> None:
+        if self.codec:
+            self.values[:] = self.codec.unpack(self.buffer)[:, 0]
+        self.pieces.unpack(self.values)
+
+
 class _Line:
     """Numbers to and from one neighbour; a process may be its own."""
 
-    def __init__(
-        self, mpi: Any, rank: int, tags: tuple[int, int], out: Pieces, into: Pieces, dtype: Any, halo: str, loss: Loss
-    ):
-        self.out, self.into, self.dtype, self.loss = out, into, np.dtype(dtype), loss
-        self.values, self.found = np.empty(out.size, dtype), np.empty(into.size, dtype)
-        exact = halo == "exact" or (halo == "single" and self.dtype == np.float32)
-        self.packing, self.unpacking = (None if exact else codec(halo, (p.size, 1)) for p in (out, into))
-        self.sent, self.got = self.values.view(np.uint8), self.found.view(np.uint8)
-        if self.packing and self.unpacking:
-            self.sent, self.got = (np.empty(x.size, np.uint8) for x in (self.packing, self.unpacking))
-        self.sending = mpi.Send_init(self.sent, rank, tags[0])
-        self.receiving = mpi.Recv_init(self.got, rank, tags[1])
+    def __init__(self, mpi: Any, rank: int, tags: tuple[int, int], out: Outgoing, into: Incoming):
+        self.out, self.into = out, into
+        self.sending = mpi.Send_init(out.buffer, rank, tags[0])
+        self.receiving = mpi.Recv_init(into.buffer, rank, tags[1])
 
-    def start(self) -> int:
+    def fill(self) -> None:
+        self.into.ready()
         self.receiving.Start()
-        self.out.pack(self.values)
-        if self.packing:
-            given = self.values.astype(float).reshape(-1, 1)
-            self.packing.pack(given, self.sent)
-            self.loss.add(self.packing.unpack(self.sent) - given, given)
-        self.sending.Start()
-        return self.sent.nbytes
+        self.out.fill(0)
 
-    def take(self) -> None:
-        if self.unpacking:
-            self.found[:] = self.unpacking.unpack(self.got)[:, 0]
-        self.into.unpack(self.found)
+    def send(self) -> int:
+        self.out.finish()
+        self.sending.Start()
+        return self.out.nbytes
+
+
+def _messages(
+    out: Any, into: Any, dtype: np.dtype, rounding: str, loss: Loss, direct: bool
+) -> tuple[Outgoing, Incoming]:
+    if rounding == "single" and dtype == np.float32:
+        rounding = "exact"
+    if rounding == "exact" and hasattr(out, "outgoing"):
+        return out.outgoing(direct), into.incoming(direct)
+    packing, unpacking = (codec(rounding, (p.size, 1)) for p in (out, into))
+    return _Packed(out, dtype, packing, loss), _Unpacked(into, dtype, unpacking)
 
 
 class Halo:
-    """All overlaps of a process. ``listed``: (rank, tag of what leaves, tag of what comes, what leaves, what comes)."""
+    """All overlaps of a process. ``listed``: (rank, tag of what leaves, tag of what comes, what leaves, what comes); ``rounding``:
+    'exact' or the name of a codec; ``direct``: MPI is given memory of the device that they are on."""
 
     def __init__(
-        self, world: World, listed: Sequence[tuple[int, int, int, Pieces, Pieces]], dtype: Any, halo: str = "exact"
-    ):
+        self, world: World, listed: Sequence[tuple[int, int, int, Pieces, Pieces]], dtype: Any, rounding: str = "exact",
+        direct: bool = False,
+    ):  # fmt: skip
         mpi = world.mpi.Dup()  # nobody else's messages
         self.loss = Loss()
-        self.lines = [_Line(mpi, rank, (a, b), out, into, dtype, halo, self.loss) for rank, a, b, out, into in listed]
+        self.lines = []
+        for rank, a, b, out, into in listed:
+            made = _messages(out, into, np.dtype(dtype), rounding, self.loss, direct)
+            self.lines.append(_Line(mpi, rank, (a, b), *made))
         self.seconds = {"pack": 0.0, "wait": 0.0, "unpack": 0.0}
         self.messages = self.bytes = 0
 
@@ -72,7 +118,9 @@ class Halo:
         """Tell all neighbours what is here now."""
         began = clock.perf_counter()
         for line in self.lines:
-            self.bytes += line.start()
+            line.fill()
+        for line in self.lines:
+            self.bytes += line.send()
             self.messages += 1
         self.seconds["pack"] += clock.perf_counter() - began
 
@@ -88,7 +136,7 @@ class Halo:
                     raise RunError(f"nothing has come from other processes for {PATIENCE:.0f} s")
         here = clock.perf_counter()
         for line in self.lines:
-            line.take()
+            line.into.landed()
         self.seconds["wait"] += here - began
         self.seconds["unpack"] += clock.perf_counter() - here
 

@@ -10,7 +10,7 @@ import atexit
 import os
 import threading
 import time as clock
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from faultwave.base import cores as available
 from faultwave.base.errors import BackendError, InputError, Problem
@@ -57,14 +57,15 @@ def _shared(world: World, allowed: set[int]) -> bool:
 class ProgressThread:
     """Runs from its making until ``close``; on ``cores`` where there are any."""
 
-    def __init__(self, world: World, cores: Sequence[int]):
+    def __init__(self, world: World, cores: Sequence[int], attach: Callable[[], None] | None = None):
+        """``attach()``: done first, where messages are a device's."""
         from mpi4py import MPI
 
         if MPI.Query_thread() < MPI.THREAD_MULTIPLE:
             raise BackendError(
                 "progress mode 'thread' needs an MPI that several threads may call: take progress: polling"
             )
-        self.mpi, self.cores, self.looks = world.mpi, tuple(cores), 0
+        self.mpi, self.cores, self.attach, self.looks = world.mpi, tuple(cores), attach, 0
         self._pause = 0.0 if self.cores else PAUSE
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._work, name="faultwave-progress", daemon=True)
@@ -74,6 +75,8 @@ class ProgressThread:
     def _work(self) -> None:
         if self.cores:
             os.sched_setaffinity(0, self.cores)
+        if self.attach is not None:
+            self.attach()
         while not self._stop.is_set():
             self.mpi.Iprobe(tag=TAG)
             self.looks += 1

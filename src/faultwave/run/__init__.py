@@ -25,7 +25,8 @@ def simulate(case: Case | dict[str, Any] | str | Path, force: bool = False, **ov
     """A simulation of ``case``: a Case, a dict of settings, a file or an example's name; nothing is written before
     ``run``.
 
-    overrides: order, precision, backend, until, output, threads, progress, checkpoint_every. Raises InputError with every problem found.
+    overrides: order, precision, backend, until, output, threads, progress, halo, checkpoint_every. Raises InputError with every problem
+    found.
     """
     from faultwave.case.load import load_case
 
@@ -36,7 +37,7 @@ def simulate(case: Case | dict[str, Any] | str | Path, force: bool = False, **ov
 def resume(folder: str | Path, **overrides: Any) -> Session:
     """The simulation of ``folder`` where its last whole checkpoint was taken; ``run`` goes on to the end.
 
-    overrides: threads, progress, backend, precision, order (the state is projected), until, checkpoint_every; what is not given is
+    overrides: threads, progress, halo, backend, precision, order (the state is projected), until, checkpoint_every; what is not given is
     as in the first run. Raises InputError where no checkpoint is whole or the mesh is another.
     """
     from faultwave.case.load import load_case

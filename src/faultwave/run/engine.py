@@ -11,6 +11,7 @@ import numpy as np
 
 from faultwave import backends
 from faultwave.backends.base import Mark
+from faultwave.comm.aware import Way
 from faultwave.comm.exchange import Exchange, Kind, Stages
 from faultwave.comm.progress import ProgressThread, set_aside
 from faultwave.comm.slots import Slots, slots_of
@@ -29,6 +30,7 @@ from faultwave.engines.dg.sources import SourceTerms
 from faultwave.march import March
 from faultwave.observe import receivers as seismograms
 from faultwave.run import drives
+from faultwave.run.halo import way
 from faultwave.run.integrators import make_operator
 from faultwave.run.plan import Plan
 from faultwave.run.progress import Progress
@@ -87,12 +89,14 @@ class Engine:
         )
         ratios = np.cumprod([1, *plan.clustering.ratios[:-1]])
         self.march = March(float(plan.clustering.steps[0]), [int(r) for r in ratios], self)
+        self.way = self._way(plan)
         self.seconds = {"predict": 0.0, "correct": 0.0, "fault": 0.0, "observe": 0.0}
         self.exchange = self._exchange()
         self.queued: deque[Mark] = (
             deque()
         )  # pieces of the cells behind the border that a device has not done yet, perhaps
-        self.progress = ProgressThread(plan.world, cores) if threaded else None
+        attach = self.backend.device.attach if self.way else None  # type: ignore[attr-defined]
+        self.progress = ProgressThread(plan.world, cores, attach) if threaded else None
         self.sizes = np.bincount(plan.clustering.cluster, minlength=self.layout.clusters)
         self.threads = int(getattr(self.backend, "threads", 1))
         self.updates = self.fault_updates = 0
@@ -116,29 +120,35 @@ class Engine:
         self.replays = Replays(self)
         self.energies: Energies | None = None  # made when they are first asked for
 
+    def _way(self, plan: Plan) -> Way | None:
+        """Between devices that share the run."""
+        if plan.share is None:
+            return None
+        return way(plan.world, plan.case.numerics.halo, getattr(self.backend, "device", None))
+
     def _exchange(self) -> Exchange | None:
         """Messages to the other processes that share the run."""
         if self.plan.share is None:
             return None
-        op, march = self.operator, self.march
+        op, march, direct = self.operator, self.march, self.way is not None and self.way.direct
         rates = [c.rate for c in march.clocks]
         if isinstance(op, Lines):
-            traces: dict[Kind, Slots] = {"wave": slots_of(op.traces)}
+            traces: dict[Kind, Slots] = {"wave": slots_of(op.traces, direct)}
             op.stages_exchanged = Stages(self.plan.world, self.layout.channels, traces, rates, lambda: 0, op.sums)
             return op.stages_exchanged
-        halo = self.plan.case.numerics.halo
-        stores: dict[Kind, Slots] = {"wave": slots_of(op.waves), "series": slots_of(op.slow)}
+        rounding = self.plan.case.numerics.halo_compression
+        stores: dict[Kind, Slots] = {"wave": slots_of(op.waves, direct), "series": slots_of(op.slow, direct)}
         channels = self.layout.channels
         if self.fault:
-            stores["fault"], channels = slots_of(op.friction), (*channels, *self.fault.channels)
-        made = Exchange(self.plan.world, channels, stores, rates, lambda: march.clocks[0].limit, op.sums, halo)
+            stores["fault"], channels = slots_of(op.friction, direct), (*channels, *self.fault.channels)
+        made = Exchange(self.plan.world, channels, stores, rates, lambda: march.clocks[0].limit, op.sums, rounding)
         op.border_corrected, op.border_predicted, march.pieces = made.used, made.border_predicted, self
         return made
 
     def _apart(self) -> np.ndarray:
         """(nc,) cells that correct and predict apart, for others to look at or to change in between."""
         plan = self.plan
-        if plan.share is None or plan.case.numerics.halo == "exact":
+        if plan.share is None or plan.case.numerics.halo_compression == "exact":
             return plan.watched
         watched = plan.watched.copy()
         watched[plan.share.border.cell] = True

@@ -35,8 +35,8 @@ def limit(numerics: Numerics, law: Law) -> float:
 def check_integrator(case: Case, law: Law, problems: Problems) -> None:
     """Whether the law and the rest of the case go with the integrator."""
     numerics = case.numerics
-    if numerics.halo != "exact" and law.face_channels != law.channels:
-        problems.error("numerics.halo", f"rounded messages are not built for the {law.name} law", "exact")
+    if numerics.halo_compression != "exact" and law.face_channels != law.channels:
+        problems.error("numerics.halo_compression", f"rounded messages are not built for the {law.name} law", "exact")
     if numerics.integrator == "ader":
         return
     clusters = numerics.clustering

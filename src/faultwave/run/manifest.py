@@ -37,11 +37,11 @@ def write_run_manifest(
     sim: Session, folder: Path, status: Literal["running", "finished", "interrupted", "failed"] | None = None
 ) -> Path:
     """The manifest, in ``folder``."""
-    case = sim.case
+    case, halo = sim.case, {} if sim.way is None else {"halo": str(sim.way)}
     manifest = build_manifest(
         case.model_dump(mode="json"), sim.inputs, status=status or ("interrupted" if sim.interrupted else "finished"),
         timings=sim.timings(), rates=sim.rates(), outputs=[p.name for p in sim.files],
-        extra={"cells": sim.cells, "runs_on": sim.runs_on, "time_reached": sim.time, "warnings": [str(w) for w in sim.warnings]},
+        extra={"cells": sim.cells, "runs_on": sim.runs_on, "time_reached": sim.time, "warnings": [str(w) for w in sim.warnings]} | halo,
     )  # fmt: skip
     return write_manifest(_path(sim, folder), manifest)
 

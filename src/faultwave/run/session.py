@@ -12,6 +12,7 @@ from typing import Any, Literal, Self, cast
 from faultwave.base.errors import Interrupted, NotBuiltError, Problem, RunError
 from faultwave.case.model import Case
 from faultwave.comm import World
+from faultwave.comm.aware import Way
 from faultwave.observe.dataset import Dataset
 from faultwave.output.background import Background
 from faultwave.output.checkpoint import Checkpoint, checkpoints_folder, remove_all
@@ -49,6 +50,7 @@ class Session(ABC):
         self.background = Background()  # what is written while the run goes on
         self.wall = {"setup": 0.0, "stepping": 0.0}
         self.files: list[Path] = []
+        self.way: Way | None = None  # of messages between devices
         self.inputs: dict[str, dict[str, Any]] = {}  # what the manifest says of the files that are read
 
     @property

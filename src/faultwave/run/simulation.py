@@ -65,6 +65,7 @@ class Simulation(Session):
         state = initial_state(plan.case, plan.law, plan.material)
         self.plan = plan = share(plan, self.world)
         self.engine = Engine(plan)
+        self.way = self.engine.way
         if state is not None:
             self.engine.project(state)
         self.recorder = receiver_recorder(self.engine)
@@ -427,7 +428,7 @@ class Simulation(Session):
     def _halo_loss(self) -> dict[str, float]:
         """Errors of the rounded messages this process has sent, relative to the largest value of each."""
         exchange = self.engine.exchange
-        if exchange is None or self.case.numerics.halo == "exact":
+        if exchange is None or self.case.numerics.halo_compression == "exact":
             return {}
         return {"halo_error_largest": exchange.loss.largest, "halo_error_rms": exchange.loss.rms}
 

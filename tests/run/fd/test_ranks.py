@@ -156,7 +156,7 @@ def test_overlaps_in_fewer_bytes(tmp_path, halo):
     found = {}
     for name in ("exact", halo):
         case = asked(tmp_path / name)
-        case["numerics"] |= {"precision": "double", "halo": name}
+        case["numerics"] |= {"precision": "double", "halo_compression": name}
         done = launch(2, case, setup=FUSED.format(1))
         assert done.returncode == 0, done.stderr
         rates = json.loads((tmp_path / name / "run-manifest.json").read_text())["rates"]
@@ -169,14 +169,16 @@ def test_overlaps_in_fewer_bytes(tmp_path, halo):
 
 
 @pytest.mark.slow
-def test_devices_share_a_grid(tmp_path):
-    """Overlaps are gathered on the device."""
+@pytest.mark.parametrize("halo", ["direct", "host"])
+def test_devices_share_a_grid(tmp_path, halo):
+    """Overlaps are gathered on the device, and go from there or through the host's memory."""
     pytest.importorskip("pyopencl")
     case = asked(tmp_path / "out")
     case["numerics"]["backend"] = "numpy"
     fw.simulate(case).run()
     whole = everything(tmp_path / "out")
-    case["numerics"]["backend"], case["output"]["folder"] = "opencl", str(tmp_path / "two")
+    case["numerics"] |= {"backend": "opencl", "halo": halo}
+    case["output"]["folder"] = str(tmp_path / "two")
     done = launch(2, case)
     assert done.returncode == 0, done.stderr
     same(tmp_path / "two", whole)

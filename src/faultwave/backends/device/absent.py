@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.backends.device.backend import DeviceBackend
+from faultwave.backends.device.messages import Staged
 from faultwave.backends.device.recording import Call
 from faultwave.backends.device.target import Target
 
@@ -48,6 +49,14 @@ class AbsentDevice:
 
     def send(self, memory: Any, values: np.ndarray) -> Done:
         return Done()
+
+    def why_not_lend(self) -> str:
+        return f"{self.name}"
+
+    def lend(self, size: int) -> Staged:
+        return Staged(self, size)
+
+    def attach(self) -> None: ...
 
     def build(self, text: str, names: list[str], shared: int | None) -> dict[str, Any]:
         return dict.fromkeys(names)

@@ -12,6 +12,7 @@ import numpy as np
 
 from faultwave.backends.awaited import Awaited, Here
 from faultwave.backends.device.lower import prelude
+from faultwave.backends.device.messages import Passage, ReceivedSlots, SentSlots
 from faultwave.backends.device.pinned import Crossing, Piece, Pieces
 from faultwave.backends.device.target import Target
 from faultwave.base.errors import BackendError
@@ -64,6 +65,18 @@ class Device(Protocol):
 
     def send(self, memory: Any, values: np.ndarray) -> Crossing:
         """Begin to copy pinned ``values`` to the start of ``memory``, in turn with all other work."""
+        ...
+
+    def why_not_lend(self) -> str:
+        """Why it cannot ``lend``; empty where it can."""
+        ...
+
+    def lend(self, size: int) -> Passage:
+        """So many bytes for messages, which MPI is given as they are."""
+        ...
+
+    def attach(self) -> None:
+        """Make it the device of the calling thread, where threads have one."""
         ...
 
     def build(self, text: str, names: list[str], shared: int | None) -> dict[str, Any]:
@@ -212,6 +225,11 @@ class Access:
         self.device.launch(self.functions[name], groups, GROUP, [*memory, *numbers])
         return self.functions[name], groups, GROUP, memory, numbers
 
+    def moved(self, name: str, buffer: DeviceBuffer, items: Any, count: int, listed: Any) -> None:
+        """All numbers of ``count`` items, numbered in ``items`` on the device, between a buffer and ``listed`` memory."""
+        if count and buffer.size:
+            self._run(name, buffer, items, count, listed, 0, buffer.size)
+
     def copy(self, buffer: DeviceBuffer, items: np.ndarray, store: DeviceBuffer, at: int) -> None:
         """The listed items of a buffer to slots of a store of the same kind; the host has no part in it."""
         if len(items) and buffer.size:
@@ -351,6 +369,14 @@ class DeviceBuffer:
         if store.access is not self.access or store.size != self.size:
             raise ValueError("items of a buffer fit slots of as many numbers of the same kind only")
         self.access.copy(self, items, store, at)
+
+    def outgoing(self, slots: np.ndarray, direct: bool) -> SentSlots:
+        """A message of the listed slots (2, n), in even and in odd steps."""
+        return SentSlots(self.access, self, slots, direct)
+
+    def incoming(self, first: int, count: int, direct: bool) -> ReceivedSlots:
+        """A message for so many slots from ``first`` on."""
+        return ReceivedSlots(self.access, self, first, count, direct)
 
     def total(self) -> np.ndarray:
         return self.access.total(self).reshape(self.shape)

@@ -11,6 +11,7 @@ import numpy as np
 
 from faultwave.backends.device.backend import told
 from faultwave.backends.device.memory import Device
+from faultwave.backends.device.messages import Received, Sent
 from faultwave.backends.device.stencil import THREADS, StencilPlan, head, lower_launch
 from faultwave.backends.device.target import LINE
 from faultwave.backends.grid import GridArrays, offsets
@@ -294,32 +295,65 @@ class DevicePieces:
             at += len(points)
         self.size = at
         self.numbers = runner.upload(np.arange(max([p[2] for p in self.parts], default=1), dtype=np.int32))
-        self.list = runner.device.allocate(max(64, at * runner.arrays.dtype.itemsize))
+        self.nbytes = at * runner.arrays.dtype.itemsize
+        self.list: Any = None  # made when the host first looks at it
 
-    def pack(self, into: np.ndarray) -> None:
+    def outgoing(self, direct: bool) -> SentPieces:
+        """A message of what is here."""
+        return SentPieces(self, direct)
+
+    def incoming(self, direct: bool) -> ReceivedPieces:
+        """A message that is put here."""
+        return ReceivedPieces(self, direct)
+
+    def gather(self, into: Any) -> None:
+        """Ask for all numbers side by side in memory of the device."""
         device, functions = self.runner.device, self.runner.points
         for group, where, count, at in self.parts:
             self.runner.send(group)
-            arguments = [
-                self.runner.memory[group],
-                where,
-                self.numbers,
-                self.list,
-                np.int32(0),
-                np.int32(count),
-                np.int64(at),
-            ]
+            numbers = [np.int32(0), np.int32(count), np.int64(at)]
+            arguments = [self.runner.memory[group], where, self.numbers, into, *numbers]
             device.launch(functions["record"], -(-count // THREADS), THREADS, arguments)
-        device.download(self.list, into)
 
-    def unpack(self, values: np.ndarray) -> None:
+    def spread(self, values: Any) -> None:
+        """The reverse."""
         device, functions = self.runner.device, self.runner.points
-        device.upload(self.list, np.ascontiguousarray(values))
         for group, where, count, at in self.parts:
             self.runner.send(group)
-            arguments = [self.runner.memory[group], where, self.list, np.int32(count), np.int32(at)]
+            arguments = [self.runner.memory[group], where, values, np.int32(count), np.int32(at)]
             device.launch(functions["place"], -(-count // THREADS), THREADS, arguments)
             self.runner.newer[group] = "device"
+
+    def _listed(self) -> Any:
+        if self.list is None:
+            self.list = self.runner.device.allocate(max(64, self.nbytes))
+        return self.list
+
+    def pack(self, into: np.ndarray) -> None:
+        self.gather(self._listed())
+        self.runner.device.download(self.list, into)
+
+    def unpack(self, values: np.ndarray) -> None:
+        self.runner.device.upload(self._listed(), np.ascontiguousarray(values))
+        self.spread(self.list)
+
+
+class SentPieces(Sent):
+    def __init__(self, pieces: DevicePieces, direct: bool):
+        super().__init__(pieces.runner.device, pieces.nbytes, direct)
+        self.pieces = pieces
+
+    def _pack(self, turn: int) -> None:
+        self.pieces.gather(self.passage.memory)
+
+
+class ReceivedPieces(Received):
+    def __init__(self, pieces: DevicePieces, direct: bool):
+        super().__init__(pieces.runner.device, pieces.nbytes, direct)
+        self.pieces = pieces
+
+    def _unpack(self) -> None:
+        self.pieces.spread(self.passage.memory)
 
 
 __all__ = ["DeviceStencilRunner"]

@@ -84,6 +84,25 @@ class Copied:
         self.event.synchronize()
 
 
+class Lent:
+    """Memory of the device as it is: whoever takes arrays by CUDA's interface takes its address, an MPI for HIP too."""
+
+    def __init__(self, device: CupyDevice, size: int):
+        self.device, self.memory, self.buffer = device, device.allocate(size), self
+        self.__cuda_array_interface__ = {
+            "shape": (size,),
+            "typestr": "|u1",
+            "data": (int(self.memory.ptr), False),
+            "version": 3,  # and no stream: whoever takes it need not wait for any
+        }
+
+    def take(self, received: bool) -> None:
+        """Nothing: MPI says that a message has come when it is there."""
+
+    def give(self, sent: bool) -> Copied:
+        return self.device.mark()
+
+
 def _whole(structure: bytes) -> np.ndarray:
     """A structure as CuPy passes it by value: an array of one element."""
     return np.frombuffer(structure, np.dtype((np.void, len(structure))))
@@ -158,6 +177,15 @@ class CupyDevice:
         self._here()
         memory.copy_to_host_async(ctypes.c_void_p(values.ctypes.data), values.nbytes, self.stream)
         self.finish()
+
+    def why_not_lend(self) -> str:
+        return ""
+
+    def lend(self, size: int) -> Lent:
+        return Lent(self, size)
+
+    def attach(self) -> None:
+        self._here()
 
     def build(self, text: str, names: list[str], shared: int | None) -> dict[str, Any]:
         self._here()

@@ -15,6 +15,8 @@ from faultwave.backends.device.recording import Call
 from faultwave.backends.device.target import TARGETS
 from faultwave.base.errors import BackendError
 
+ALIGNED = 128  # bytes that memory for messages begins at multiples of
+
 INSTALL = (
     "pip install 'faultwave[opencl]' brings pyopencl and PoCL, which runs OpenCL on processors; "
     "a GPU needs the OpenCL driver of its maker"
@@ -79,6 +81,35 @@ class Copied:
         self.event.wait()
 
 
+class Lent:
+    """Shared virtual memory, which has one address on the device and on the host: mapped for whoever is not a kernel (OpenCL 2.0,
+    section 5.6.1)."""
+
+    mapped: Any
+
+    def __init__(self, device: OpenClDevice, size: int):
+        cl = device.cl
+        if why := device.why_not_lend():
+            raise BackendError(why)
+        self.device, self.mapped = device, None
+        try:
+            self.memory = cl.SVMAllocation(device.context, size, ALIGNED, cl.svm_mem_flags.READ_WRITE)
+        except cl.MemoryError as error:
+            raise BackendError(f"{device.name} has no room for another {told(size)} ({error})") from None
+        self.buffer = np.asarray(self.memory.buf)
+
+    def take(self, received: bool) -> None:
+        if self.mapped is not None:
+            self.mapped.release()
+            self.mapped = None
+
+    def give(self, sent: bool) -> Copied:
+        cl, queue = self.device.cl, self.device.queue
+        self.mapped = self.memory.map(queue, flags=cl.map_flags.READ | cl.map_flags.WRITE, is_blocking=False)
+        queue.flush()
+        return Copied(self.mapped.event, cl.command_execution_status.COMPLETE)
+
+
 class OpenClDevice:
     def __init__(self, place: int = 0) -> None:
         import pyopencl as cl
@@ -129,6 +160,20 @@ class OpenClDevice:
     def send(self, memory: Any, values: np.ndarray) -> Copied:
         event = self.cl.enqueue_copy(self.queue, memory, values, is_blocking=False)
         return Copied(event, self.cl.command_execution_status.COMPLETE)
+
+    def why_not_lend(self) -> str:
+        """OpenCL before 2.0 knows nothing of shared virtual memory, and 3.0 leaves it to the device."""
+        try:
+            able = self.device.svm_capabilities & self.cl.device_svm_capabilities.COARSE_GRAIN_BUFFER
+        except self.cl.Error:
+            able = 0
+        return "" if able else f"{self.name} has no memory that the host may address, so none that MPI can be given"
+
+    def lend(self, size: int) -> Lent:
+        return Lent(self, size)
+
+    def attach(self) -> None:
+        """Nothing: threads have no device."""
 
     def build(self, text: str, names: list[str], shared: int | None) -> dict[str, Any]:
         try:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from faultwave import backends
 from faultwave.comm import World
+from faultwave.comm.aware import Way
 from faultwave.comm.halo import Halo
 from faultwave.engines.fd.grid import HALF
 from faultwave.engines.fd.halves import Units, spread_rounding
@@ -28,12 +30,14 @@ AnySampler = Sampler | StrainSampler | SharedSampler
 
 @dataclass(frozen=True)
 class Shared:
-    """A grid that several processes share: the part of this one, units that suit all, and how overlaps travel (``numerics.halo``)."""
+    """A grid that several processes share: the part of this one, units that suit all, how overlaps are rounded
+    (``numerics.halo_compression``), and how they go between devices."""
 
     world: World
     part: Part
     units: Units
-    halo: str
+    rounding: str
+    way: Callable[[Any], Way | None]  # of a device, None where arrays are in the host's memory
     reach: Reach  # of the whole grid's program, for as many steps as the part takes between two exchanges
 
 
@@ -56,7 +60,9 @@ class Overlap:
                 opposite = len(DIRECTIONS) - 1 - direction
                 listed.append((rank, direction, opposite, runner.pieces(out), runner.pieces(into)))
         dtype = np.float32 if precision == "single" else np.float64
-        self.halo = Halo(shared.world, listed, dtype, shared.halo)
+        self.way = shared.way(getattr(runner, "device", None))
+        direct = self.way is not None and self.way.direct
+        self.halo = Halo(shared.world, listed, dtype, shared.rounding, direct)
 
     def run(self, steps: int, amplitudes: np.ndarray) -> list[np.ndarray]:
         parts: list[list[np.ndarray]] = []

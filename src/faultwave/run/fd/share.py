@@ -21,6 +21,7 @@ from faultwave.engines.fd.parts import FUSED, WORTH, Cut, Part, best_cut
 from faultwave.engines.fd.program import Observer, Scheme, build_program
 from faultwave.kernels.overlap import Reach, reach
 from faultwave.kernels.stencil import Box
+from faultwave.run.halo import way
 
 
 def observers(case: Case, scheme: Scheme, box: Box) -> list[Observer]:
@@ -118,7 +119,9 @@ def _within(values: np.ndarray, part: Part) -> np.ndarray:
 def share(case: Case, scheme: Scheme, medium: Medium, part: Part, world: World) -> Shared:
     """What a process needs to compute its part among the others."""
     units = Units.holding(*world.largest(largest(medium.coefficients)))
-    return Shared(world, part, units, case.numerics.halo, reach_of(case, scheme, part.steps))
+    rounding, asked = case.numerics.halo_compression, case.numerics.halo
+    reach = reach_of(case, scheme, part.steps)
+    return Shared(world, part, units, rounding, lambda device: way(world, asked, device), reach)
 
 
 __all__ = ["Cut", "cut_up", "inside_grid", "observers", "share", "shared_medium"]

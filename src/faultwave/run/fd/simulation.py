@@ -66,6 +66,7 @@ class FdSimulation(Session):
             observers(plan.case, scheme, box or scheme.grid.box), shared,
         )  # fmt: skip
         self.operator.runner.prepare(plan.steps)
+        self.way = self.operator.overlap.way if self.operator.overlap else None
         if plan.case.initial.kind == "plane-wave":
             lam, mu, rho = self._corner_material()
             parameters = {"lambda": np.array([lam]), "mu": np.array([mu]), "rho": np.array([rho])}
@@ -193,7 +194,7 @@ class FdSimulation(Session):
             return {}
         halo = self.operator.overlap.halo
         found = {"messages": float(halo.messages), "message_bytes": float(halo.bytes)}
-        return found | ({} if self.case.numerics.halo == "exact" else {"halo_error_rms": halo.loss.rms})
+        return found | ({} if self.case.numerics.halo_compression == "exact" else {"halo_error_rms": halo.loss.rms})
 
     def timings(self) -> dict[str, float]:
         halo = self.operator.overlap.halo.seconds if self.operator.overlap else {}

@@ -1,0 +1,174 @@
+"""Whether MPI takes memory of a device is found out, not hoped: each way in which it may turn out not to."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from faultwave.base.errors import BackendError, InputError
+from faultwave.cli.launch import mpiexec
+from faultwave.comm import World, aware
+
+
+def child(body: str) -> list[str]:
+    return [sys.executable, "-c", body]
+
+
+@pytest.mark.parametrize(
+    "body, good, words",
+    [
+        ("print('begun'); print('passed')", True, ""),
+        ("import os, signal; print('begun', flush=True); os.kill(os.getpid(), signal.SIGSEGV)", False, "signal 11"),
+        ("print('begun'); print('failed'); raise SystemExit(1)", False, "exit code 1"),
+        ("raise SystemExit('no MPI here')", None, "no child process could be started"),
+        ("import os; print('begun' if 'PMI_RANK' in os.environ else 'begun passed')", True, ""),  # it stands alone
+    ],
+)
+def test_a_child_tells(monkeypatch: pytest.MonkeyPatch, body: str, good: Any, words: str) -> None:
+    monkeypatch.setenv("PMI_RANK", "3")
+    monkeypatch.setenv("UCX_TLS", "all")  # how the user wants it to be
+    found, why = aware.alone(child(f"import os; assert os.environ['UCX_TLS'] == 'all'; {body}"))
+    assert found == good and words in why
+
+
+def test_a_child_that_hangs_is_a_no(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(aware, "PATIENCE", 0.5)
+    good, why = aware.alone(child("import time; print('begun', flush=True); time.sleep(60)"))
+    assert not good and "TimeoutExpired" in why
+
+
+@pytest.mark.parametrize("kind, says, good", [("cuda", True, True), ("cuda", None, False), ("opencl", None, True)])
+def test_without_a_child_the_library_must_have_said_yes(
+    monkeypatch: pytest.MonkeyPatch, kind: str, says: Any, good: bool
+) -> None:
+    """But where memory has an address on the host no process can end by it."""
+    monkeypatch.setattr(aware, "says", lambda kind: (says, ""))
+    device: Any = SimpleNamespace(target=SimpleNamespace(dialect=kind))
+    found, why = aware._tried(Everyone({}), device, child("raise SystemExit(1)"))
+    assert found == good and (good or "no child process" in why)
+
+
+class Everyone(World):
+    """Two processes, of which the other has its own answers."""
+
+    place = 0
+
+    def __init__(self, other: dict[int, tuple[bool, str]]):
+        super().__init__()
+        self.other, self.asked = other, 0
+        self.mpi: Any = SimpleNamespace(allgather=self._gathered)
+
+    def _gathered(self, mine: Any) -> list[Any]:
+        self.asked += 1
+        return [mine, self.other.get(self.asked, (True, "the other has it"))]
+
+
+@pytest.mark.parametrize("at, words", [(1, "says no"), (2, "signal 11"), (3, "not as it was sent"), (0, "says yes")])
+def test_all_come_to_one_answer(monkeypatch: pytest.MonkeyPatch, at: int, words: str) -> None:
+    """Every look comes after the one before has been good everywhere: none may end a process that the others wait for."""
+    looks: list[str] = []
+
+    def look(name: str) -> Any:
+        def found(world: Any, *rest: Any) -> tuple[bool, str]:
+            looks.append(name)
+            return aware._all(world, True, "says yes")
+
+        return found
+
+    for name in ("_told", "_tried", "_met"):
+        monkeypatch.setattr(aware, name, look(name))
+    device: Any = SimpleNamespace()
+    way = aware.find(Everyone({at: (False, words)}), "auto", device, [])
+    assert way.direct == (at == 0) and words in str(way) and len(looks) == (at or 3)
+    if at:
+        with pytest.raises(InputError, match=f"direct cannot be: .*{words}"):
+            aware.find(Everyone({at: (False, words)}), "direct", device, [])
+    looks.clear()
+    assert not aware.find(Everyone({}), "host", device, []).direct and not looks
+
+
+@pytest.mark.parametrize(
+    "kind, library, environment, answer, words",
+    [
+        ("cuda", {"MPIX_Query_cuda_support": 1}, {}, True, "MPIX_Query_cuda_support() is 1"),
+        ("cuda", {"MPIX_Query_cuda_support": 0}, {}, False, "MPIX_Query_cuda_support() is 0"),
+        ("cuda", {}, {}, None, "does not tell"),
+        ("hip", {"MPIX_Query_cuda_support": 1}, {}, None, "does not tell"),
+        ("hip", {"MPIX_Query_rocm_support": 0, "MPIX_Query_hip_support": 1}, {}, True, "hip_support() is 1"),
+        ("cuda", {"MPIX_Query_cuda_support": 1}, {"name": "MPI VERSION : CRAY MPICH 8"}, False, "ENABLED is not 1"),
+        ("hip", {}, {"name": "CRAY MPICH", "MPICH_GPU_SUPPORT_ENABLED": "1"}, True, "ENABLED is 1"),
+        ("opencl", {"MPIX_Query_cuda_support": 0}, {}, None, "address on the host"),
+    ],
+)
+def test_what_a_library_tells(
+    monkeypatch: pytest.MonkeyPatch, kind: str, library: Any, environment: Any, answer: Any, words: str
+) -> None:
+    name = environment.pop("name", "Some MPI v1.0\nmore of it")
+    monkeypatch.setitem(
+        sys.modules,
+        "mpi4py",
+        SimpleNamespace(MPI=SimpleNamespace(__file__="MPI.so", Get_library_version=lambda: name)),
+    )
+    monkeypatch.setattr(
+        aware.ctypes, "CDLL", lambda path: SimpleNamespace(**{k: lambda v=v: v for k, v in library.items()})
+    )
+    for key, value in environment.items():
+        monkeypatch.setenv(key, value)
+    found, told = aware.says(kind)
+    assert found is answer and words in told and "\n" not in told
+
+
+MEMORY = """
+    import sys
+    import numpy as np
+    from mpi4py import MPI
+    from faultwave.comm import aware
+
+    class Lent:
+        take = lambda self, received: None
+        give = lambda self, sent: self
+        wait = lambda self: None
+
+        def __init__(self, size):
+            self.memory, self.buffer = np.zeros(size, np.uint8), self
+            place = (self.memory.ctypes.data, False)
+            self.__cuda_array_interface__ = {"shape": (size,), "typestr": "|u1", "data": place, "version": 3}
+
+    class Device:
+        lend = Lent
+
+        def upload(self, memory, values):
+            memory[:] = values
+
+        def download(self, memory, values):
+            values[:] = memory
+            values[-1] ^= int(sys.argv[1])
+
+    assert aware.arrives(MPI.COMM_WORLD, Device()) == (sys.argv[1] == "0")
+"""
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("ranks, wrong", [(1, 0), (3, 0), (2, 1)])
+def test_messages_by_address_arrive_as_they_were_sent(ranks: int, wrong: int) -> None:
+    """Memory is given as CUDA's arrays are; one byte that is wrong is seen."""
+    pytest.importorskip("mpi4py")
+    try:
+        command = [mpiexec(), "-n", str(ranks), sys.executable, "-c", textwrap.dedent(MEMORY), str(wrong)]
+    except BackendError:
+        pytest.skip("no mpiexec")
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=dict(os.environ))
+    assert done.returncode == 0, done.stderr
+
+
+def test_patterns_tell_senders_and_places_apart() -> None:
+    seen = [aware.pattern(rank, 251) for rank in range(8)]
+    assert all(len(np.unique(x)) == 251 for x in seen)
+    assert all((a != b).all() for i, a in enumerate(seen) for b in seen[:i])
