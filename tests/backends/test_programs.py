@@ -14,6 +14,7 @@ from faultwave.kernels.reference import execute
 from tests.backends.here import present
 
 BOTH = pytest.mark.parametrize("precision", ("double", "single"))
+TABLES = 3
 OTHERS = pytest.mark.parametrize("name", present(backends.names()))
 
 
@@ -26,7 +27,12 @@ def check(
     padded = items + -items % lanes
     rng = np.random.default_rng(7)
     data, buffers = {}, {}
+    chosen = {a.chosen for a in kernel.arguments}
     for a in kernel.arguments:
+        if a.name in chosen:
+            values = np.repeat(rng.integers(0, TABLES, padded // lanes), lanes)[:, None]
+            data[a.name], buffers[a.name] = values, backend.index(values, kernel.fixed)
+            continue
         if a.space == "index":
             # Each column a permutation of slots: no two items write the same one.
             values = np.stack([rng.permutation(slots)[:padded] for _ in range(a.cols)], 1)
@@ -35,13 +41,13 @@ def check(
         shape = {"batch": (padded, a.rows, a.cols), "store": (slots, a.rows * a.cols), "matrix": (a.rows, a.cols)}[
             a.space
         ]
-        values = rng.normal(size=shape)
+        values = rng.normal(size=(TABLES, *shape) if a.chosen else shape)
         data[a.name] = values.astype(backend.dtype if not (kernel.fixed and a.space != "store") else np.float64).astype(
             float
         )
         if a.space == "matrix":
             buffers[a.name] = backend.matrix(values, kernel.fixed)
-            data[a.name] = data[a.name][None]
+            data[a.name] = data[a.name].reshape(-1, *shape)
             continue
         buffers[a.name] = (
             backend.batch(padded, a.rows, a.cols, kernel.fixed) if a.space == "batch" else backend.store(*shape)
@@ -96,6 +102,26 @@ def test_everything_in_one_kernel(name: str, precision: str, fixed: bool) -> Non
     k.repeat("sub", 3, body)
     k.scatter(local, store, index, 1, accumulate=True)
     check(k, name, precision, 37, 64, table=[[1.0, 0.5], [-0.5, 2.0], [0.25, -1.0]], factor=1.5)
+
+
+@OTHERS
+@BOTH
+@pytest.mark.parametrize("fixed", (False, True))
+def test_tables_that_batches_choose(name: str, precision: str, fixed: bool) -> None:
+    """One launch for items that take different tables; one that takes the same stands beside."""
+    k = Kernel("chosen", fixed=fixed)
+    x, out, which = k.batch("given", 5, 3), k.batch("result", 4, 3, "out"), k.index("which")
+    several, one = k.matrix("several", 4, 5, which), k.matrix("one", 4, 4)
+    between = k.temp("between", 4, 3)
+    k.contract(between, several, x)
+    k.contract(out, one, between)
+    k.contract(out, several, x, [(0, 1), (2, 0)], accumulate=True)
+    data = check(k, name, precision, 100)
+    each = np.einsum("nrc,ncq->nrq", data["several"][data["which"][:, 0]], data["given"])
+    want = np.einsum("rs,nsq->nrq", data["one"][0], each)
+    want[..., [1, 0]] += each[..., [0, 2]]
+    np.testing.assert_allclose(data["result"], want, rtol=1e-12, atol=1e-12)
+    assert len(np.unique(data["which"])) == TABLES
 
 
 def newton(a: Any, b: Any) -> Any:

@@ -243,7 +243,9 @@ def friction_arguments(
         "parameter": np.stack([p[n] for n in law.kernel_parameters], -1).reshape(ITEMS, points, -1),
         "nucleation": rng.normal(size=(ITEMS, points, 6)) * 1e6,
         "record": np.zeros((ITEMS, points, len(columns))),
-        "phi": rule.phi[0], "back": rule.back[0], "project": rule.project,
+        "group": np.repeat([[1], [0]], ITEMS // 2, 0),  # the same points in two orders
+        "phi": np.stack([rule.phi[0], rule.phi[0][::-1]]), "back": np.stack([rule.back[0], rule.back[0][:, ::-1]]),
+        "project": rule.project,
     }  # fmt: skip
     return {a.name: values[a.name] for a in kernel.arguments}
 

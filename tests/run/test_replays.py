@@ -89,7 +89,7 @@ def test_what_is_recorded_is_what_was_launched(tmp_path: Any, monkeypatch: pytes
     assert calls == [(name, groups) for name, groups, _ in written.lines]
     assert {"rupture", "turn_keep", "accumulate", "integrate"} <= {name for name, _ in calls}
     tables = [c for c in recorded.recording.calls if c.table is not None]  # type: ignore[union-attr]
-    slipped = [len(engine.fault.groups(c)) for what, c, *_ in recorded.events if what == "slipped"]  # type: ignore[union-attr]
+    slipped = [engine.fault.acts(c) for what, c, *_ in recorded.events if what == "slipped"]  # type: ignore[union-attr]
     assert len(tables) == sum(slipped) > 1
     assert len({c.at for c in tables}) == len(tables), "every launch has scalars of its own"
 

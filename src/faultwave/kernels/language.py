@@ -5,7 +5,8 @@ Arguments say what they hold and how they are used; strides, lanes, threads and 
 * ``batch``   per-item matrix (rows, cols), one per item of the batch
 * ``store``   slots of (rows, cols) numbers reached through an index, shared by kernels
 * ``index``   per-item slot numbers
-* ``matrix``  a dense table of numbers given at launch, the same for all items: a contraction chosen at run time
+* ``matrix``  a dense table of numbers given at launch, the same for all items, or one of several that an index names: a contraction
+  chosen at run time
 * ``scalar``  a small table of numbers, the same for all items of a launch; ``changing`` where steps of one length have others
 * ``temp``    private to the kernel
 """
@@ -23,7 +24,8 @@ Space = Literal["batch", "store", "index", "matrix", "scalar", "temp"]
 
 @dataclass(frozen=True)
 class Array:
-    """A kernel argument or temporary. ``fixed`` asks for double whatever the run's precision."""
+    """A kernel argument or temporary. ``fixed`` asks for double whatever the run's precision. ``chosen``: index whose first column
+    says which of several tables a matrix is; it is the same for all items of a batch."""
 
     name: str
     rows: int
@@ -32,6 +34,7 @@ class Array:
     intent: Literal["in", "out", "inout", ""] = ""
     fixed: bool = False
     changing: bool = False
+    chosen: str = ""
 
     def view(self, row: int | LoopIndex = 0, rows: int | None = None, col: int = 0, cols: int | None = None) -> View:
         """Rows from ``row`` (one row, where a loop counts it) and columns from ``col``; ValueError outside the
@@ -178,8 +181,10 @@ class Kernel:
     def scalar(self, name: str, rows: int = 1, cols: int = 1, changing: bool = False) -> Array:
         return self._declare(Array(name, rows, cols, "scalar", "in", changing=changing))
 
-    def matrix(self, name: str, rows: int, cols: int) -> Array:
-        return self._declare(Array(name, rows, cols, "matrix", "in", self.fixed))
+    def matrix(self, name: str, rows: int, cols: int, chosen: Array | None = None) -> Array:
+        """A table, or several of which ``chosen`` says which one an item takes: all items of a batch the same."""
+        which = chosen.name if chosen is not None else ""
+        return self._declare(Array(name, rows, cols, "matrix", "in", self.fixed, chosen=which))
 
     def temp(self, name: str, rows: int, cols: int) -> Array:
         return self._declare(Array(name, rows, cols, "temp", "", self.fixed))

@@ -75,13 +75,18 @@ class _Run:
 
     def contract(self, s: Contract) -> None:
         inp, out = self.slice(s.inp), self.slice(s.out)
-        matrix = self.frame[s.matrix.name][0] if isinstance(s.matrix, Array) else s.matrix.astype(self.real)
-        rows, used = matrix.shape
+        matrix = self.matrix(s.matrix) if isinstance(s.matrix, Array) else s.matrix.astype(self.real)
+        rows, used = matrix.shape[-2:]
         source = [i for i, _ in s.columns]
         target = [o for _, o in s.columns]
         product = np.matmul(matrix, inp[:, :used][:, :, source])
         part = out[:, :rows]
         part[:, :, target] = part[:, :, target] + product if s.accumulate else product
+
+    def matrix(self, a: Array) -> np.ndarray:
+        """(rows, cols), or each item's own."""
+        tables = self.frame[a.name]
+        return tables[self.frame[a.chosen][:, 0]] if a.chosen else tables[0]
 
     def column(self, v: View, rows: int) -> list[Any]:
         if v.array.space == "scalar":

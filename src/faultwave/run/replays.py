@@ -119,7 +119,7 @@ class Replays:
         for what, cluster, ticks, step in known.events:
             time = march.time + ticks * march.tick
             if what == "slipped" and fault:
-                tables += [fault.changing(time, step)] * len(fault.groups(cluster))
+                tables += [fault.changing(time, step)] * fault.acts(cluster)
             elif what == "predicted" and paced:
                 for hook, (_, taken) in engine.paced.items():
                     hook(cluster, time, step)

@@ -66,7 +66,7 @@ class _Lowering:
         )
 
     def declarations(self) -> list[str]:
-        lines = []
+        lines, tables = [], []
         for i, a in enumerate(self.kernel.arguments):
             const = "const " if a.intent == "in" else ""
             if a.space == "batch":
@@ -76,11 +76,15 @@ class _Lowering:
                     f"const int *restrict {text(a.name)} = (const int *)arg[{i}] + batch * {a.cols * self.lanes};"
                 )
             elif a.space == "matrix":
-                lines.append(f"const R *restrict {text(a.name)} = (const R *)arg[{i}];")
+                tables.append(f"const R *restrict {text(a.name)} = (const R *)arg[{i}]{self.chosen(a)};")
             else:
                 lines.append(f"{self.store_real} *{text(a.name)} = ({self.store_real} *)arg[{i}];")
         lines += [f"V {text(a.name)}[{a.rows * a.cols}];" for a in self.kernel.temps]
-        return lines
+        return [*lines, *tables]
+
+    def chosen(self, a: Array) -> str:
+        """Where the table of a batch begins, of several."""
+        return f" + {text(a.chosen)}[0] * {a.rows * a.cols}L" if a.chosen else ""
 
     def statement(self, s: Statement) -> None:
         match s:

@@ -221,7 +221,7 @@ class CpuBackend:
         return buffer
 
     def matrix(self, values: np.ndarray, fixed: bool = False) -> SlotBuffer:
-        values = np.asarray(values, float)
+        values = np.asarray(values, float).reshape(-1, np.shape(values)[-1])
         buffer = SlotBuffer(values.shape[0], values.shape[1], np.float64 if fixed else self.dtype)
         buffer.put(values)
         return buffer

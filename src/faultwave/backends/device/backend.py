@@ -112,7 +112,7 @@ class DeviceBackend:
         return IndexBuffer(self.device, np.asarray(values), self.fixed_lanes if fixed else self.lanes)
 
     def matrix(self, values: np.ndarray, fixed: bool = False) -> DeviceBuffer:
-        values, dtype = np.asarray(values, float), np.float64 if fixed else self.dtype
+        values, dtype = np.asarray(values, float).reshape(-1, np.shape(values)[-1]), np.float64 if fixed else self.dtype
         self._take(values.size * np.dtype(dtype).itemsize)
         buffer = DeviceBuffer(self._kind(dtype), len(values), values.shape[1:], 1)
         buffer.put(values)

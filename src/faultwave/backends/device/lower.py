@@ -96,7 +96,7 @@ class _Writer:
         return f"GLOBAL {const}{kind} *RESTRICT G_{a.name}"
 
     def declarations(self) -> list[str]:
-        lines, lanes = [], self.plan.lanes
+        lines, tables, lanes = [], [], self.plan.lanes
         for a in self.kernel.arguments:
             const = "const " if a.intent == "in" else ""
             if a.space == "batch":
@@ -105,10 +105,12 @@ class _Writer:
                 )
             elif a.space == "index":
                 lines.append(f"GLOBAL const int *const {name(a.name)} = G_{a.name} + batch * {a.cols * lanes} + part;")
+            elif a.space == "matrix":
+                which = f" + {name(a.chosen)}[0] * {a.rows * a.cols}" if a.chosen else ""
+                tables.append(f"GLOBAL const R *const {name(a.name)} = G_{a.name}{which};")
             else:
-                kind = "S" if a.space == "store" else "R"
-                lines.append(f"GLOBAL {const}{kind} *const {name(a.name)} = G_{a.name};")
-        return lines + [
+                lines.append(f"GLOBAL {const}S *const {name(a.name)} = G_{a.name};")
+        return [*lines, *tables] + [
             f"LOCAL R *const {name(n)} = shared + {place.offset} + lane;" for n, place in self.plan.places.items()
         ]
 

@@ -22,7 +22,7 @@ from faultwave.base.errors import BackendError
 
 Name = Literal["cuda", "hip"]
 BESIDE = 5
-"""Streams for what may be done at the same time: faults have points in six orientations, each a launch."""
+"""Streams for what may be done at the same time."""
 
 ASKED = 48 * 1024
 """Bytes of fast memory above which NVIDIA's driver wants to be asked before a launch; AMD's does not."""

@@ -86,7 +86,8 @@ class NumpyBackend:
         return ArrayBuffer(values.reshape(len(values), values.size // max(1, len(values))))
 
     def matrix(self, values: np.ndarray, fixed: bool = False) -> ArrayBuffer:
-        return ArrayBuffer(np.array(values, np.float64 if fixed else self.dtype)[None])
+        values = np.array(values, np.float64 if fixed else self.dtype)
+        return ArrayBuffer(values.reshape(-1, *values.shape[-2:]))
 
     def compile(self, kernels: Iterable[Kernel]) -> Mapping[str, Callable[[Mapping[str, Any]], Any]]:
         return {k.name: functools.partial(self._launch, k) for k in kernels}

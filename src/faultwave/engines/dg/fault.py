@@ -143,14 +143,11 @@ class Fault:
         self.item = np.empty(n, np.int64)
         self.item[source[self.real]] = np.flatnonzero(self.real)
         kernel = rupture(law, constants, operator.order, points, times, len(self.episodes), moved)
-        self._buffers(kernel, source, parameters, state, stress)
-        compiled = b.compile([kernel])["rupture"]
-        self.launches = [
-            compiled(self.buffers | {
-                "phi": b.matrix(rule.phi[g], True), "back": b.matrix(rule.back[g], True), "project": b.matrix(rule.project, True)
-            })
-            for g in range(groups)
-        ]  # fmt: skip
+        self._buffers(kernel, source, groups, parameters, state, stress)
+        tables = {n: b.matrix(v, True) for n, v in (("phi", rule.phi), ("back", rule.back), ("project", rule.project))}
+        self.launch = b.compile([kernel])["rupture"](self.buffers | tables)
+        starts = [self.list.ranges[c * groups][0] for c in range(clusters)] + [len(source)]
+        self.ranges = list(zip(starts, starts[1:], strict=False))  # of each cluster's faces, by groups of the point rule
 
     def _trace_rows(self, of_cell: np.ndarray) -> None:
         """Where the derivatives' traces of both sides lie; those of far sides arrive from others, side by side by process,
@@ -164,7 +161,9 @@ class Fault:
         here = self.trace_rows[across, 1 - side]
         self.channels = _channels(f.far[across], of_cell[f.inside[across]], here, lay.friction_far)
 
-    def _buffers(self, kernel: Any, source: np.ndarray, parameters: Any, state: Any, stress: np.ndarray) -> None:
+    def _buffers(
+        self, kernel: Any, source: np.ndarray, groups: int, parameters: Any, state: Any, stress: np.ndarray
+    ) -> None:
         op, f, b = self.operator, self.faces, self.operator.backend
         size = len(source)
         trash = op.layout.wave_slots - 1
@@ -184,7 +183,11 @@ class Fault:
             values["parameter"] = np.stack([parameters[name] for name in self.law.kernel_parameters], -1)
         if self.episodes:
             values["nucleation"] = np.concatenate([e.traction for e in self.episodes], -1)
-        self.buffers = {"slots": b.index(slots, True), "traces": op.friction, "waves": op.waves}
+        sizes = [end - begin for begin, end in self.list.ranges]
+        group = np.repeat(np.arange(len(sizes)) % groups, sizes)  # padding is of the group it fills up
+        self.buffers = {
+            "slots": b.index(slots, True), "traces": op.friction, "waves": op.waves, "group": b.index(group[:, None], True)
+        }  # fmt: skip
         for a in kernel.arguments:
             if a.space == "batch":
                 buffer = b.batch(size, a.rows, a.cols, True)
@@ -196,19 +199,16 @@ class Fault:
 
     def correct(self, cluster: int, time: float, step: float) -> None:
         """Friction over [time, time + step]; before the cells correct."""
-        if not self.groups(cluster):
+        if not self.acts(cluster):
             return
         tau, weight, _ = self.times
         taylor = [powers(t * step, self.operator.order)[0] for t in tau]
-        changing = self.changing(time, step)
-        for g in self.groups(cluster):
-            begin, end = self.list.ranges[cluster * len(self.launches) + g]
-            self.launches[g](begin, end, taylor=taylor, weight=weight * step, **changing)
+        self.launch(*self.ranges[cluster], taylor=taylor, weight=weight * step, **self.changing(time, step))
 
-    def groups(self, cluster: int) -> list[int]:
-        """Of the point rule, those of which the cluster has faces: each is a launch."""
-        ranges = self.list.ranges[cluster * len(self.launches) : (cluster + 1) * len(self.launches)]
-        return [g for g, (begin, end) in enumerate(ranges) if end > begin]
+    def acts(self, cluster: int) -> bool:
+        """Whether the cluster has faces: its steps then launch friction, once."""
+        begin, end = self.ranges[cluster]
+        return end > begin
 
     def changing(self, time: float, step: float) -> dict[str, Any]:
         """The scalars of the kernel that depend on the time, for a step from ``time``."""

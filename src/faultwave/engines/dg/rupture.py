@@ -56,11 +56,9 @@ def rupture(
     stress = k.batch("stress", points, 3, "inout")
     nucleation = k.batch("nucleation", points, 3 * max(1, episodes))
     record = k.batch("record", points, len(columns), "inout")
-    at_points, back, project = (
-        k.matrix("phi", points, b2),
-        k.matrix("back", b2, points),
-        k.matrix("project", points, points),
-    )
+    group = k.index("group")  # of the point rule
+    at_points, back = k.matrix("phi", points, b2, group), k.matrix("back", b2, points, group)
+    project = k.matrix("project", points, points)
     taylor, weight = k.scalar("taylor", times, order), k.scalar("weight", times)
     clock = k.scalar(
         "clock", times, 4, True
