@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from faultwave import backends
+from faultwave.backends import Part
 from faultwave.backends.device.backend import SPARE, piece_of
 from faultwave.kernels.language import Kernel
 from tests.backends.here import DEVICE, needs_device, present
@@ -72,20 +73,31 @@ def test_marks_are_done_when_all_before_is(name: str) -> None:
 @pytest.mark.parametrize("name", EVERY)
 @pytest.mark.parametrize("fixed", (False, True))
 def test_items_are_copied_to_slots(name: str, precision: str, fixed: bool) -> None:
-    """From a batch and from a store, in turn with launches; a store that is double in single runs, too."""
+    """From batches and a store, in turn with launches; a store that is double in single runs, too."""
     backend: Any = backends.make(name, precision)
-    buffer, store = backend.batch(64, 5, 3, fixed), backend.store(9, 15, fixed)
+    buffer, store, some = backend.batch(64, 5, 3, fixed), backend.store(9, 15, fixed), backend.store(6, 6)
+    single = backend.batch(32, 4, 3)
     values = np.random.default_rng(0).normal(size=(64, 5, 3)).astype(np.float64 if fixed else backend.dtype)
     buffer.put(values)
-    buffer.copy_to(store, 2, np.array([63, 3, 40]))
+    numbers = np.arange(32 * 12.0).reshape(32, 4, 3)
+    single.put(numbers)
+    chosen, few, none = np.array([63, 3, 40]), np.array([31, 7]), np.zeros(0, np.int64)
+    copy = backend.copier([
+        Part(buffer, chosen, slice(None), store), Part(buffer, none, slice(None), store), Part(single, few, slice(1, 3), some)
+    ])  # fmt: skip
+    copy(1)
     buffer.put(0.0)
-    other = backend.store(4, 15, fixed)
-    store.copy_to(other, 1, np.array([4, 2]))
+    single.put(-1.0)
+    other = backend.store(4, 4, fixed)
+    backend.copier([Part(store, np.array([4, 2]), slice(5, 9), other)])(1)
     want = np.zeros((9, 15))
-    want[2:5] = values[[63, 3, 40]].reshape(3, 15)
+    want[3:6] = values[chosen].reshape(3, 15)
     np.testing.assert_array_equal(store.get(), want)
-    np.testing.assert_array_equal(other.get()[1:3], want[[4, 2]])
+    np.testing.assert_array_equal(some.get()[2:4], numbers[few, 1:3].reshape(2, 6))
+    np.testing.assert_array_equal(other.get()[2:4], want[[4, 2], 5:9])
+    np.testing.assert_array_equal(some.get()[[0, 1, 4, 5]], 0.0)
     assert store.get().dtype == values.dtype
+    backend.copier([])(0)
 
 
 @needs_device

@@ -38,7 +38,7 @@ def made(tmp_path: Any, backend: str = DEVICE, every: int = 0, **output: Any) ->
 def quiet(sim: Any) -> Any:
     """Its engine without observers."""
     engine = sim.engine
-    for hooks in (engine.before, engine.predicted, engine.corrected, engine.watched):
+    for hooks in (engine.before, engine.predicted, engine.corrected, engine.watched, engine.taped):
         hooks.clear()
     return engine
 

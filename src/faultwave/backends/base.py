@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from faultwave.backends.awaited import Awaited
+from faultwave.backends.copier import Part
 from faultwave.base.errors import BackendError, suggest
 from faultwave.kernels.language import Kernel
 from faultwave.kernels.stencil import Program, Runner
@@ -37,10 +38,6 @@ class Buffer(Protocol):
     def put(self, values: np.ndarray | float, items: np.ndarray | slice | None = None) -> None: ...
 
     def add(self, values: np.ndarray, items: np.ndarray) -> None: ...
-
-    def copy_to(self, store: Any, at: int, items: np.ndarray) -> None:
-        """The listed items to the slots of ``store`` from ``at`` on, in turn with launches and recorded as they are."""
-        ...
 
     @property
     def nbytes(self) -> int: ...
@@ -108,6 +105,11 @@ class Backend(Protocol):
     def record(self, work: Callable[[], None]) -> Recording | None:
         """Do ``work``, and remember its launches so that they can be done again at once. None where that is of no use, and where
         the host read or wrote a buffer meanwhile."""
+        ...
+
+    def copier(self, parts: Sequence[Part]) -> Callable[[int], None]:
+        """copy(n): items of some buffers to their stores, there to the places of reading n; in turn with launches and recorded as they
+        are, one launch for all parts."""
         ...
 
     def batch(self, items: int, rows: int, cols: int, fixed: bool = False) -> Buffer: ...

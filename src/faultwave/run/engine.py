@@ -37,7 +37,7 @@ from faultwave.run.progress import Progress
 from faultwave.run.replays import Replays
 
 Hook = Callable[[int, float, float], None]  # hook(cluster, time, step)
-What = Literal["slipped", "predicted", "corrected"]
+What = Literal["slipped", "predicted", "read"]
 Event = tuple[What, int, float, float]  # what, cluster, time, step
 
 PIECE, FAR_PIECE = 1024, 8192
@@ -110,7 +110,8 @@ class Engine:
         self.corrected: list[Hook] = []  # hooks after it corrected
         # Of a hook: whether it needs nothing of the steps that end before a time. Hooks that are not here always may.
         self.idle: dict[Hook, Callable[[float], bool]] = {}
-        # Of a hook after corrections that only reads the fault: which of so many next steps of each cluster it reads.
+        # Hooks that only read the fault as a correction leaves it, before or after the prediction that follows, and of each which of
+        # so many next steps of each cluster it reads.
         self.taped: dict[Hook, Callable[[Sequence[int]], tuple[tuple[int, ...], ...]]] = {}
         # Of a hook after predictions that only takes samples.
         self.paced: dict[Hook, tuple[seismograms.ReceiverRecorder, Samples]] = {}
@@ -159,7 +160,7 @@ class Engine:
         if self.exchange or self.driven:
             return False
         hooks = (*self.before, *self.predicted, *self.corrected)
-        given = self.taped.keys() | (self.paced.keys() if paced else ())
+        given = self.paced.keys() if paced else ()
         known = all(h in given or (h in self.idle and self.idle[h](until)) for h in hooks)
         return known and self.sources.idle(until + self.march.longest)
 
@@ -234,6 +235,7 @@ class Engine:
         solved = self._solve_friction(cluster, time, step)
         self.operator.correct(cluster, step, offset)
         self._corrected(cluster, time, step, solved)
+        self._read(cluster, time, step, False)
 
     def turn(self, cluster: int, time: float, step: float, offset: float, following: float, restart: bool) -> None:
         if any(look(cluster, time + step, following) for look in self.watched):
@@ -245,6 +247,18 @@ class Engine:
         self._corrected(cluster, time, step, solved)
         turn = self.operator.begin_turn if self.march.pieces else self.operator.turn
         self._predict(cluster, time + step, following, lambda: turn(cluster, following, restart))
+        self._read(cluster, time, step, True)
+
+    def _read(self, cluster: int, time: float, step: float, predicted: bool) -> None:
+        """Read the fault after the step from ``time``, before or after the one that follows has been ``predicted``."""
+        if self.fault and self.taped:
+            started = clock.perf_counter()
+            self.fault.predicted = predicted
+            for hook in self.taped:
+                hook(cluster, time, step)
+            self.fault.predicted = False
+            self._note("read", cluster, time, step)
+            self.seconds["observe"] += clock.perf_counter() - started
 
     def _solve_friction(self, cluster: int, time: float, step: float) -> float:
         """Unless it was early; returns when it was done."""
@@ -271,7 +285,6 @@ class Engine:
         done = clock.perf_counter()
         for hook in self.corrected:
             hook(cluster, time, step)
-        self._note("corrected", cluster, time, step)
         self.updates += int(self.sizes[cluster])
         self.seconds["correct"] += done - since
         self.seconds["observe"] += clock.perf_counter() - done

@@ -39,6 +39,5 @@ def fault_recorder(engine: Engine, points: Points | None, names: list[str]) -> F
     leader = fastest if case.output.seissol_layout else None
     recorder = FaultRecorder(members, setting.every, read, leader)
     recorder.begin(0.0)
-    engine.corrected.append(recorder.record)
     engine.taped[recorder.record] = recorder.reads
     return recorder

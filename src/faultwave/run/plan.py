@@ -60,8 +60,8 @@ class Plan:
     sources: tuple[PointSource, ...]
     source_cells: np.ndarray
     source_points: np.ndarray  # reference coordinates
-    keep: np.ndarray  # cells whose derivatives others want: receivers, surfaces
-    watched: np.ndarray  # cells whose state others read or change between steps: sources, fault receivers
+    keep: np.ndarray  # cells whose derivatives others want: receivers, also of the fault, surfaces
+    watched: np.ndarray  # cells whose state others read or change between steps: sources
     walls: np.ndarray  # (nc, 4) impedance of the faces of kind impedance
     drives: DrivePlan
     flux: tuple[Surface, ...]
@@ -197,7 +197,7 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: Whole | None = N
     for body in drives.bodies:
         watched[body.cells] = True
     if fault is not None and fault_receivers is not None:
-        watched[fault.faces.cells[fault_receivers.cells[fault_receivers.cells >= 0]]] = True
+        keep[fault.faces.cells[fault_receivers.cells[fault_receivers.cells >= 0]]] = True
     if case.output.surface is not None:
         keep |= (topology.kinds == tets.BoundaryKind.FREE_SURFACE).any(1)
     return Plan(

@@ -125,7 +125,7 @@ class Replays:
                     hook(cluster, time, step)
                     tables += taken.moments
                     taken.moments = []
-            elif what == "corrected":
+            elif what == "read":
                 for read in engine.taped:
                     read(cluster, time, step)
         _mark(fault, samples, False)

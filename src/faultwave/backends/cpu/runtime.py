@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import mmap
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.backends.awaited import Here, Marked
+from faultwave.backends.copier import Part, copied
 from faultwave.backends.cpu.compile import build, load, vector_bytes, vector_registers
 from faultwave.backends.cpu.lower import lower
 from faultwave.base import cores
@@ -75,9 +77,6 @@ class LaneBuffer:
         batch, lane = self._select(items)
         np.add.at(self.storage, (batch, slice(None), slice(None), lane), values)  # type: ignore[arg-type]
 
-    def copy_to(self, store: SlotBuffer, at: int, items: np.ndarray) -> None:
-        store.storage[at : at + len(items)] = self.get(items).reshape(len(items), -1)
-
     @property
     def nbytes(self) -> int:
         return self.storage.nbytes
@@ -111,9 +110,6 @@ class SlotBuffer:
 
     def add(self, values: np.ndarray, items: np.ndarray) -> None:
         np.add.at(self.storage, items, values)
-
-    def copy_to(self, store: SlotBuffer, at: int, items: np.ndarray) -> None:
-        store.storage[at : at + len(items)] = self.storage[items]
 
     @property
     def nbytes(self) -> int:
@@ -198,6 +194,9 @@ class CpuBackend:
 
     def mark(self) -> Marked:
         return Marked()
+
+    def copier(self, parts: Sequence[Part]) -> Callable[[int], None]:
+        return functools.partial(copied, parts)
 
     def record(self, work: Callable[[], None]) -> None:
         """Launches cost next to nothing here."""

@@ -1,18 +1,17 @@
-/* Numbers by item, from and to the memory of a buffer: [batch][number][lane], or slots with one lane. One thread a number.
-   In the list they begin at ``at``. */
+/* Numbers by item, from and to the memory of a buffer: [batch][number][lane], or slots with one lane. One thread a number. */
 #define WHERE ((long)(items[t / taken] / lanes) * size * lanes + (long)(first + t % taken) * lanes + items[t / taken] % lanes)
 #define EACH const int t = GROUP * 256 + THREAD; if (t >= count) return;
 KERNEL(256, 1) void pack(GLOBAL const S *buffer, GLOBAL const int *items, GLOBAL S *list, const int count, const int first,
-                         const int taken, const int size, const int lanes, const long at) {
-  EACH list[at + t] = buffer[WHERE];
+                         const int taken, const int size, const int lanes) {
+  EACH list[t] = buffer[WHERE];
 }
 KERNEL(256, 1) void unpack(GLOBAL S *buffer, GLOBAL const int *items, GLOBAL const S *list, const int count, const int first,
-                           const int taken, const int size, const int lanes, const long at) {
-  EACH buffer[WHERE] = list[at + t];
+                           const int taken, const int size, const int lanes) {
+  EACH buffer[WHERE] = list[t];
 }
 KERNEL(256, 1) void add(GLOBAL S *buffer, GLOBAL const int *items, GLOBAL const S *list, const int count, const int first,
-                        const int taken, const int size, const int lanes, const long at) {
-  EACH buffer[WHERE] += list[at + t];
+                        const int taken, const int size, const int lanes) {
+  EACH buffer[WHERE] += list[t];
 }
 /* Raises the flag where a number is infinite or none; each thread looks at every ``stride``-th. */
 KERNEL(256, 1) void not_finite(GLOBAL const S *buffer, GLOBAL int *flag, const long count, const int stride) {

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from faultwave.backends.copier import Part
+from faultwave.backends.device.copier import NAME, Readings
 from faultwave.backends.device.lower import lower
 from faultwave.backends.device.memory import PIECE, Access, Beside, Device, DeviceBuffer, Host
 from faultwave.backends.device.pinned import Crossing
@@ -42,6 +44,7 @@ class DeviceBackend:
         self.fixed_lanes = LINE // 8
         self.lanes = LINE // np.dtype(self.dtype).itemsize
         self._access: dict[Any, Access] = {}
+        self._made: dict[str, Any] = {}
         self.failures = device.failures
         self.room, self.held = device.room(), 0  # bytes there were at first, and those taken since
         piece = piece_of(self.room)
@@ -51,7 +54,7 @@ class DeviceBackend:
 
     def _kind(self, dtype: Any) -> Access:
         if dtype not in self._access:
-            self._access[dtype] = Access(self.device, dtype, self.host, self.beside, self._touched, self._launched)
+            self._access[dtype] = Access(self.device, dtype, self.host, self.beside, self._touched)
         return self._access[dtype]
 
     @property
@@ -83,8 +86,17 @@ class DeviceBackend:
     def _launched(self, function: Any, groups: int, threads: int, memory: list[Any], rest: list[Any]) -> None:
         """Something that needs no kernel of the engine."""
         if self.recording is not None:
-            copies = self.recording.launches  # each goes to a place of its own on a tape, and no copy reads a tape
-            self.recording.add(Call(function, groups, threads, memory, rest, None, "copy", (copies, copies + 1)))
+            readings = self.recording.launches  # each goes to a place of its own on a tape, and none reads a tape
+            self.recording.add(Call(function, groups, threads, memory, rest, None, "reading", (readings, readings + 1)))
+
+    def copier(self, parts: Sequence[Part]) -> Readings:
+        return Readings(self.device, self._moving, parts, self._launched)
+
+    def _moving(self, text: str) -> Any:
+        """The kernel of ``copier``; those of one text are one."""
+        if text not in self._made:
+            self._made[text] = self.device.build(text, [NAME], None)[NAME]
+        return self._made[text]
 
     def mark(self) -> Crossing:
         return self.device.mark()

@@ -179,12 +179,11 @@ class Access:
     """Moves numbers between buffers of one kind and lists."""
 
     def __init__(
-        self, device: Device, dtype: Any, host: Host, beside: Beside, touched: Callable[[], None], launched: Callable[..., None]
+        self, device: Device, dtype: Any, host: Host, beside: Beside, touched: Callable[[], None]
     ):  # fmt: skip
-        """``touched()`` is told whenever the host reads or writes a buffer, ``launched(function, groups, threads, memory, rest)`` what
-        is launched without it."""
+        """``touched()`` is told whenever the host reads or writes a buffer."""
         self.device, self.dtype, self.host, self.beside = device, np.dtype(dtype), host, beside
-        self.touched, self.launched = touched, launched
+        self.touched = touched
         names = ["pack", "unpack", "add", "not_finite", "sums"]
         single = self.dtype == np.float32
         text = prelude(device.target, single, single) + resources.files(__package__).joinpath("access.h").read_text()
@@ -212,29 +211,22 @@ class Access:
         return [items[i : i + some] for i in range(0, len(items), some)]
 
     def _run(
-        self, name: str, buffer: DeviceBuffer, items: Any, count: int, listed: Any, first: int, taken: int, at: int = 0
-    ) -> tuple[Any, ...]:
+        self, name: str, buffer: DeviceBuffer, items: Any, count: int, listed: Any, first: int, taken: int
+    ) -> None:
         """Move ``taken`` numbers from ``first`` on of each of ``count`` items, numbered in ``items`` on the device, between a buffer and
-        ``listed`` memory, there from ``at`` on."""
+        ``listed`` memory."""
         count *= taken
         if count > np.iinfo(np.int32).max:
             raise BackendError(f"{count} numbers at once are more than a device's lists count; ask for fewer items")
-        numbers = [*(np.int32(n) for n in (count, first, taken, buffer.size, buffer.lanes)), np.int64(at)]
+        numbers = [np.int32(n) for n in (count, first, taken, buffer.size, buffer.lanes)]
         memory = [buffer.memory_on_device, items, listed]
         groups = -(-count // GROUP)
         self.device.launch(self.functions[name], groups, GROUP, [*memory, *numbers])
-        return self.functions[name], groups, GROUP, memory, numbers
 
     def moved(self, name: str, buffer: DeviceBuffer, items: Any, count: int, listed: Any) -> None:
         """All numbers of ``count`` items, numbered in ``items`` on the device, between a buffer and ``listed`` memory."""
         if count and buffer.size:
             self._run(name, buffer, items, count, listed, 0, buffer.size)
-
-    def copy(self, buffer: DeviceBuffer, items: np.ndarray, store: DeviceBuffer, at: int) -> None:
-        """The listed items of a buffer to slots of a store of the same kind; the host has no part in it."""
-        if len(items) and buffer.size:
-            slots, where = self.listed(items), at * buffer.size
-            self.launched(*self._run("pack", buffer, slots, len(items), store.memory_on_device, 0, buffer.size, where))
 
     @contextmanager
     def _numbered(self, items: np.ndarray, whole: bool) -> Iterator[Any]:
@@ -364,11 +356,6 @@ class DeviceBuffer:
         sums = np.zeros((len(chosen), self.size), self.access.dtype)
         np.add.at(sums, which, np.asarray(values).reshape(len(items), self.size))
         self.access.put("add", self, chosen, sums)
-
-    def copy_to(self, store: DeviceBuffer, at: int, items: np.ndarray) -> None:
-        if store.access is not self.access or store.size != self.size:
-            raise ValueError("items of a buffer fit slots of as many numbers of the same kind only")
-        self.access.copy(self, items, store, at)
 
     def outgoing(self, slots: np.ndarray, direct: bool) -> SentSlots:
         """A message of the listed slots (2, n), in even and in odd steps."""

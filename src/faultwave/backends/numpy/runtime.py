@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from faultwave.backends.awaited import Here, Marked
+from faultwave.backends.copier import Part, copied
 from faultwave.kernels.language import Kernel
 from faultwave.kernels.reference import execute
 
@@ -40,9 +41,6 @@ class ArrayBuffer:
     def add(self, values: np.ndarray, items: np.ndarray) -> None:
         np.add.at(self.values, items, values)
 
-    def copy_to(self, store: ArrayBuffer, at: int, items: np.ndarray) -> None:
-        store.values[at : at + len(items)] = self.values[items].reshape(len(items), -1)
-
     @property
     def nbytes(self) -> int:
         return self.values.nbytes
@@ -70,6 +68,9 @@ class NumpyBackend:
 
     def mark(self) -> Marked:
         return Marked()
+
+    def copier(self, parts: Sequence[Part]) -> Callable[[int], None]:
+        return functools.partial(copied, parts)
 
     def record(self, work: Callable[[], None]) -> None:
         """Launches cost next to nothing here."""

@@ -125,6 +125,7 @@ class Fault:
         self.times = time_points(times)
         self.initial, self.columns = stress, recorded(moved)
         self.reading: dict[Any, None] = {}  # probes with readings to finish, in their order
+        self.predicted = False  # whether what is asked for now is of before the last prediction
         self.replayed = False  # whether what is asked for now has been read by steps that were replayed
         self._energies: dict[tuple[bool, bool], tuple[Any, Any]] = {}
         self.material, self.impedance = material, np.stack(operator.law.impedance(material), -1)  # (n, side, 2)
@@ -147,7 +148,9 @@ class Fault:
         tables = {n: b.matrix(v, True) for n, v in (("phi", rule.phi), ("back", rule.back), ("project", rule.project))}
         self.launch = b.compile([kernel])["rupture"](self.buffers | tables)
         starts = [self.list.ranges[c * groups][0] for c in range(clusters)] + [len(source)]
-        self.ranges = list(zip(starts, starts[1:], strict=False))  # of each cluster's faces, by groups of the point rule
+        self.ranges = list(
+            zip(starts, starts[1:], strict=False)
+        )  # of each cluster's faces, by groups of the point rule
 
     def _trace_rows(self, of_cell: np.ndarray) -> None:
         """Where the derivatives' traces of both sides lie; those of far sides arrive from others, side by side by process,

@@ -18,7 +18,7 @@ from faultwave.engines.dg.basis import face_points, inner, tet_basis, triangle_b
 from faultwave.engines.dg.fault import Fault
 from faultwave.engines.dg.fault_points import PERMUTATIONS
 from faultwave.engines.dg.operator import turned
-from faultwave.engines.dg.tape import Brought, Tape
+from faultwave.engines.dg.tape import Brought, Source, Tape
 
 QUANTITIES = (
     "SRs", "SRd", "T_s", "T_d", "P_n", "u_n", "Mud", "StV", "Ts0", "Td0", "Pn0", "Sls", "Sld", "Vr", "ASl", "PSR", "RT", "DS", "P_f",
@@ -79,15 +79,24 @@ class FaultProbe:
         edges = np.stack([corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]], 1)
         self.metric = np.linalg.inv(edges @ edges.transpose(0, 2, 1))
         self.cohesion = self._cohesion()
-        where, sides = fault.item[self.items], [r.position for r in self.readers]
-        q = fault.operator.q
-        self.tape = Tape(
-            fault.operator.backend,
-            [(fault.buffers[b], where, True) for b in CHANGED] + [(q, position, False) for position in sides],
-        )
+        self.tape = Tape(fault.operator.backend, self._sources())
         self.asked: list[Asked] = []
         self.brought: deque[tuple[list[Asked], Brought]] = deque()
         self._tiled: tuple[int, FaultProbe] = (1, self)
+
+    def _sources(self) -> list[list[Source]]:
+        """What is read: what friction has left, and the dofs of both sides; once their cells have predicted, those that the
+        derivatives begin with, where all cells keep theirs."""
+        op, where = self.fault.operator, self.fault.item[self.items]
+        form = op.form
+        numbers = form.b3 * form.Q
+        changed = [self.fault.buffers[name] for name in CHANGED]
+        given = [Source(b, where, b.nbytes // b.items // 8, fixed=True) for b in changed]
+        now = [Source(op.q, r.position, numbers) for r in self.readers]
+        if not all((r.slots > 0).all() for r in self.readers):
+            return [[*given, *now]]
+        before = [Source(op.history, r.slots, numbers, slice(0, numbers)) for r in self.readers]
+        return [[*given, *now], [*given, *before]]
 
     def _cohesion(self) -> np.ndarray:
         """At the points (n, q), 0 where the law has none."""
@@ -128,11 +137,12 @@ class FaultProbe:
         return self._values(names, self._look())
 
     def ask(self, names: Sequence[str], then: Then) -> None:
-        """Hand the quantities (n, q) of now to ``then`` when the readings are worked out: many at once, at a ``Fault.settle`` that
-        waits for them at the latest, and in their order. Faces owned elsewhere are only seen for their owner."""
+        """Hand the quantities (n, q) of now, or where ``Fault.predicted`` of before the cells predicted, to ``then`` when the readings are
+        worked out: many at once, at a ``Fault.settle`` that waits for them at the latest, and in their order. Faces owned elsewhere
+        are only seen for their owner."""
         if self.tape.full:
             self.settle(wait=not self.fault.operator.backend.ahead)
-        self.tape.take(self.fault.replayed)
+        self.tape.take(int(self.fault.predicted), self.fault.replayed)
         self.asked.append((tuple(names), then))
         self.fault.reading[self] = None
 

@@ -7,11 +7,12 @@ part of steps that are recorded and replayed.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from faultwave.backends import Awaited, Backend
+from faultwave.backends import Awaited, Backend, Part
 
 ROOM = 16 << 20
 """Bytes of a tape at most."""
@@ -20,32 +21,43 @@ MOST, LEAST = 512, 8
 """Readings of a tape at most, and so many that one is worth its memory."""
 
 
-class Tape:
-    """``sources``: buffers, their items (n,), and whether they are double in single runs, too. ``nbytes``: of one reading."""
+@dataclass(frozen=True)
+class Source:
+    """``rows`` of ``items`` (n,) of a buffer, ``numbers`` of each; ``fixed``: double in single runs, too."""
 
-    def __init__(self, backend: Backend, sources: Sequence[tuple[Any, np.ndarray, bool]]):
-        self.backend, self.sources = backend, [s for s in sources if len(s[1])]
+    buffer: Any
+    items: np.ndarray
+    numbers: int
+    rows: slice = field(default_factory=lambda: slice(None))
+    fixed: bool = False
+
+
+class Tape:
+    """``ways``: lists of sources of the same numbers, one of which a reading takes. ``nbytes``: of one reading."""
+
+    def __init__(self, backend: Backend, ways: Sequence[Sequence[Source]]):
+        self.backend, self.ways = backend, [[s for s in sources if len(s.items)] for sources in ways]
+        self.sources = self.ways[0]
         self.count = 0  # readings on the tape
-        sizes = [8 if fixed else np.dtype(backend.dtype).itemsize for _, _, fixed in self.sources]
-        numbers = [b.nbytes // size // b.items for (b, _, _), size in zip(self.sources, sizes, strict=True)]
-        self.nbytes = sum(len(s[1]) * n * size for s, n, size in zip(self.sources, numbers, sizes, strict=True))
+        own = np.dtype(backend.dtype).itemsize
+        self.nbytes = sum(len(s.items) * s.numbers * (8 if s.fixed else own) for s in self.sources)
         self.length = min(MOST, ROOM // max(1, self.nbytes))
         self.worthwhile = backend.ahead and self.length >= LEAST
         self.stores: list[Any] = []
         if self.worthwhile:
-            self.stores = [
-                backend.store(self.length * len(items), n, fixed)
-                for (_, items, fixed), n in zip(self.sources, numbers, strict=True)
+            self.stores = [backend.store(self.length * len(s.items), s.numbers, s.fixed) for s in self.sources]
+            self.copy = [
+                backend.copier([Part(s.buffer, s.items, s.rows, t) for s, t in zip(sources, self.stores, strict=True)])
+                for sources in self.ways
             ]
         self.parts: list[list[Awaited]] = []
 
-    def take(self, copied: bool = False) -> None:
-        """Read now. ``copied``: a replay has done so in this reading's place."""
+    def take(self, way: int = 0, copied: bool = False) -> None:
+        """Read now, from the sources number ``way``. ``copied``: a replay has done so in this reading's place."""
         if not self.worthwhile:
-            self.parts.append([buffer.fetch(items) for buffer, items, _ in self.sources])
+            self.parts.append([s.buffer.fetch(s.items, s.rows) for s in self.ways[way]])
         elif not copied:
-            for (buffer, items, _), store in zip(self.sources, self.stores, strict=True):
-                buffer.copy_to(store, self.count * len(items), items)
+            self.copy[way](self.count)
         self.count += 1
 
     @property
@@ -56,8 +68,8 @@ class Tape:
         """Begin to bring all readings; the next is the first of others."""
         if self.worthwhile and self.count:
             pairs = zip(self.sources, self.stores, strict=True)
-            self.parts = [[store.fetch(slice(0, self.count * len(items))) for (_, items, _), store in pairs]]
-        made = Brought(self.parts, self.count, [len(items) for _, items, _ in self.sources])
+            self.parts = [[store.fetch(slice(0, self.count * len(s.items))) for s, store in pairs]]
+        made = Brought(self.parts, self.count, [len(s.items) for s in self.sources])
         self.parts, self.count = [], 0
         return made
 
@@ -74,8 +86,10 @@ class Brought:
 
     def values(self) -> list[np.ndarray]:
         """Of each source (readings, n, numbers)."""
-        found = [np.concatenate([a.values() for a in awaited]) for awaited in zip(*self.parts, strict=True)]
-        return [v.reshape(self.count, n, -1) for v, n in zip(found, self.lengths, strict=True)]
+        values = [
+            np.concatenate([a.values().reshape(-1) for a in awaited]) for awaited in zip(*self.parts, strict=True)
+        ]
+        return [v.reshape(self.count, n, -1) for v, n in zip(values, self.lengths, strict=True)]
 
 
-__all__ = ["Brought", "Tape"]
+__all__ = ["Brought", "Source", "Tape"]

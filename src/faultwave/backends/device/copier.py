@@ -1,0 +1,68 @@
+"""Readings of several buffers in one launch: see ``backends.copier``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from faultwave.backends.copier import Part
+from faultwave.backends.device.lower import prelude
+from faultwave.backends.device.memory import GROUP, Device
+
+NAME = "readings"
+
+
+def text(real: Sequence[str]) -> str:
+    """A kernel for parts of numbers of these types. Of each part c numbers: t of an item, from f on, of the s it has, in batches of n
+    lanes. One thread a number; those of one part come after those of the one before."""
+    arguments, body = [], []
+    for i, r in enumerate(real):
+        arguments.append(f"GLOBAL const {r} *b{i}, GLOBAL const int *i{i}, GLOBAL {r} *l{i}")
+        body.append(
+            f"  if (t < c{i}) {{\n    const long item = i{i}[t / t{i}];\n"
+            f"    l{i}[(long)reading * c{i} + t] = b{i}[item / n{i} * s{i} * n{i} + (long)(f{i} + t % t{i}) * n{i} + item % n{i}];\n"
+            f"    return;\n  }}\n  t -= c{i};"
+        )
+    numbers = [
+        f"const int c{i}, const int t{i}, const int f{i}, const int s{i}, const int n{i}" for i in range(len(real))
+    ]
+    head = f"KERNEL({GROUP}, 1) void {NAME}({', '.join((*arguments, *numbers))}, const int reading) {{"
+    return "\n".join((head, f"  int t = GROUP * {GROUP} + THREAD;", *body, "}\n"))
+
+
+class Readings:
+    """``build(text)`` compiles a kernel, ``launched`` is told of every launch."""
+
+    def __init__(
+        self, device: Device, build: Callable[[str], Any], parts: Sequence[Part], launched: Callable[..., None]
+    ):
+        self.device, self.launched = device, launched
+        self.parts = [p for p in parts if len(p.items)]
+        self.memory: list[Any] = []
+        self.numbers: list[np.int32] = []
+        count = 0
+        for p in self.parts:
+            first, end, _ = p.rows.indices(p.buffer.shape[0])
+            inner = p.buffer.size // p.buffer.shape[0]
+            taken = (end - first) * inner
+            if p.store.access.dtype != p.buffer.access.dtype or p.store.size != taken:
+                raise ValueError("items of a buffer fit slots of as many numbers of the same kind only")
+            numbers = len(p.items) * taken, taken, first * inner, p.buffer.size, p.buffer.lanes
+            self.numbers += [np.int32(n) for n in numbers]
+            self.memory += [p.buffer.memory_on_device, p.buffer.access.listed(p.items), p.store.memory_on_device]
+            count += numbers[0]
+        self.groups = -(-count // GROUP)
+        real = [{8: "double", 4: "float"}[p.buffer.access.dtype.itemsize] for p in self.parts]
+        self.function = build(prelude(device.target, False, False) + text(real)) if real else None
+
+    def __call__(self, reading: int) -> None:
+        """Copy everything to the places of a reading."""
+        if self.parts:
+            numbers = [*self.numbers, np.int32(reading)]
+            self.device.launch(self.function, self.groups, GROUP, [*self.memory, *numbers])
+            self.launched(self.function, self.groups, GROUP, self.memory, numbers)
+
+
+__all__ = ["Readings", "text"]
