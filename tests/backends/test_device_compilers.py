@@ -28,6 +28,7 @@ def hot(order: int) -> list[Kernel]:
         kernels.correct(f),
         kernels.turn(f),
         kernels.integrate(f),
+        kernels.relay(f),
         kernels.accumulate(f),
     ]  # a turn is both of the first
 

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from faultwave import backends
+from faultwave.backends.copier import Part
 from faultwave.backends.device import with_cupy
 from faultwave.backends.device.backend import DeviceBackend
 from faultwave.backends.device.compilers import CUDA_FLAGS
@@ -420,6 +421,35 @@ def test_a_recording_is_a_graph_with_a_table_of_what_changes(cupy: Any) -> None:
     assert device.stream.asked[asked:] == ["copy", "record", "graph"] and len(calls) == 6
     device.finish()
     assert table.bytes.view(float)[[0, 16, 32]].tolist() == [7.0, 8.0, 9.0]
+
+
+def test_blocks_of_launches_are_branches_of_the_graph(cupy: Any) -> None:
+    """What is said to be independent, and readings that follow each other, whatever is read."""
+    backend = DeviceBackend("cuda", with_cupy.CupyDevice("cuda"))
+    k = Kernel("scale")
+    q, by = k.batch("q", 1, 1, "inout"), k.scalar("by")
+    k.pointwise(lambda q, b: [[q[0] * b[0]]], [q, by], [q])
+    compiled = backend.compile([k])["scale"]
+    buffers = [backend.batch(128, 1, 1) for _ in range(2)]
+    one, other = (compiled({"q": b}) for b in buffers)
+    store = backend.store(6, 1)
+    copy = backend.copier([Part(buffers[0], np.array([3, 4]), slice(None), store)])
+
+    def both(readings: bool) -> None:
+        with backend.independent(readings):
+            one(0, 32, by=2.0)
+            other(0, 32, by=2.0)
+
+    def work() -> None:
+        for readings in (False, False, True):
+            both(readings)
+        with backend.independent(readings=True):
+            copy(1)
+        one(0, 32, by=2.0)
+        copy(2)
+
+    made: Any = backend.record(work)
+    assert [len(x) for x in together(made.calls)] == [2, 2, 3, 1, 1]
 
 
 def test_launches_that_need_not_wait_for_each_other_are_branches_of_the_graph(cupy: Any) -> None:

@@ -64,10 +64,12 @@ class Waves:
             hook(cluster, time, step)
 
     def correct(self, cluster: int, time: float, step: float, offset: float) -> None:
-        self.operator.correct(cluster, step, offset)
+        self.operator.arrive(cluster, step, offset)
+        self.operator.correct(cluster, step)
 
     def turn(self, cluster: int, time: float, step: float, offset: float, following: float, restart: bool) -> None:
-        self.operator.correct_watched(cluster, step, offset)
+        self.operator.arrive(cluster, step, offset)
+        self.operator.correct_watched(cluster, step)
         self.operator.turn(cluster, following, restart)
         for hook in self.predicted:
             hook(cluster, time + step, following)

@@ -58,7 +58,7 @@ def dg_kernels(form: Form) -> list[Kernel]:
     points = np.random.default_rng(0).normal(size=(5, form.b3))
     made = [make(form, kept) for make in (kernels.predict, kernels.turn) for kept in (None, kernels.Kept(fault=True))]
     return made + [
-        kernels.correct(form), kernels.sample(form, points), kernels.accumulate(form), kernels.integrate(form),
+        kernels.correct(form), kernels.sample(form, points), kernels.accumulate(form), kernels.integrate(form), kernels.relay(form),
         kernels.surface(form, 1, points), kernels.samples(form, 4), kernels.energies(form),
     ]  # fmt: skip
 
@@ -77,6 +77,7 @@ def test_no_kernel_is_forgotten() -> None:
         "sample",
         "accumulate",
         "integrate",
+        "relay",
         "surface",
         "samples",
         "energies",

@@ -80,9 +80,17 @@ def test_every_face_reads_its_neighbour(
     lay, given = setup(seed, clusters, lanes, periodic, with_fault, keep)
     neighbours, faces, cluster, fault = (given[k] for k in ("neighbours", "faces", "cluster", "fault"))
     check_positions(lay, cluster, given["keep"], given["watched"], fault, lanes)
-    sums = [members(lay.accumulate, 2 * c) | members(lay.accumulate, 2 * c + 1) for c in range(lay.clusters)]
-    joins = [members(lay.integrate, c) for c in range(lay.clusters)]
-    counted = {"sums": 0, "joins": 0, "slow": 0}
+    slower = [members(lay.slower, 2 * c) | members(lay.slower, 2 * c + 1) for c in range(lay.clusters)]
+    for c in range(lay.clusters):
+        (begin, middle), (again, end) = lay.sums(c)
+        assert middle == again and lay.slower_range(c) == (begin, end)
+        parts = lay.watched_ranges[c], lay.keep_ranges[c], lay.plain_ranges[c]
+        assert [a[1] == b[0] for a, b in zip(parts, parts[1:], strict=False)] == [True, True]
+        assert lay.cells_range(c) == (parts[0][0], parts[2][1]) and lay.cells_range(c, False) == (
+            parts[1][0],
+            parts[2][1],
+        )
+    counted = {"sums": 0, "slow": 0}
     for cell, f in np.ndindex(neighbours.shape):
         at = lay.position[cell], f
         mine, reads, writes = lay.own[at], lay.incoming[:, *at].tolist(), lay.outgoing[:, *at].tolist()
@@ -99,23 +107,20 @@ def test_every_face_reads_its_neighbour(
             assert sorted(reads) == sorted([mine, lay.own[there]])
         elif cluster[other] > cluster[cell]:  # I am the faster: I sum for it, and integrate its derivatives
             assert reads == writes == [mine, mine]
-            slots = [s for s in sums[cluster[cell]] if s[0] == mine]
-            assert len(slots) == 1 and tuple(lay.incoming[:, *there]) == slots[0][1:]
-            found = [s for s in joins[cluster[cell]] if s[1] == mine]
-            assert len(found) == 1
-            assert lay.slow[there] == found[0][0] > 0
+            slots = [s for s in slower[cluster[cell]] if s[0] == mine]
+            assert len(slots) == 1 and tuple(lay.incoming[:, *there]) == slots[0][1:3]
+            assert lay.slow[there] == slots[0][3] > 0
             counted["sums"] += 1
-            counted["joins"] += 1
         else:
             assert writes == [mine, mine]
             assert lay.slow[at] > 0
             counted["slow"] += 1
-    assert counted["sums"] == sum(map(len, sums)) and counted["joins"] == sum(map(len, joins))
+    assert counted["sums"] == sum(map(len, slower))
     for slots, count in ((lay.slow, counted["slow"]), (lay.friction, fault.sum()), (lay.history, given["keep"].sum())):
         np.testing.assert_array_equal(np.sort(slots[slots > 0]), 1 + np.arange(count))
     assert (lay.slow_slots, lay.friction_slots) == (counted["slow"] + 1, fault.sum() + 2)
     for turn in range(2):  # no slot is touched by two cells in one step: any order of the cells gives the same
-        touched = [*np.unique(lay.outgoing[turn]), *(x[1 + turn] for c in sums for x in c)]
+        touched = [*np.unique(lay.outgoing[turn]), *(x[1 + turn] for c in slower for x in c)]
         assert len(touched) == lay.own.size + counted["sums"] == len(set(touched))
         assert lay.incoming[turn].max() < lay.wave_slots - 1
         assert len(np.unique(lay.incoming[turn])) == lay.own.size
@@ -153,9 +158,8 @@ def check_padding(lay: Layout) -> None:
     padding = lay.cell_at < 0
     for slots in (lay.history, lay.slow, lay.friction):
         assert (slots[padding] == 0).all()
-    for lists, columns in ((lay.accumulate, (1, 2)), (lay.integrate, (1,))):
-        assert (lists.rows[lists.source < 0][:, columns] == lay.wave_slots - 1).all()
-    assert (lay.integrate.rows[lay.integrate.source < 0][:, 0] == 0).all()
+    nobody = lay.slower.rows[lay.slower.source < 0]
+    assert (nobody[:, :3] == lay.wave_slots - 1).all() and (nobody[:, 3] == 0).all()
 
 
 @given(st.lists(st.integers(0, 3), max_size=30), st.sampled_from([1, 4, 8]))
@@ -225,7 +229,7 @@ def test_channels_of_two_processes_fit_together():
         owner = {
             int(a.own[a.position[c], f]): (n, f) for c, f, n in zip(near.cell, near.face, near.number, strict=True)
         }
-        owner |= {int(even): owner[int(own)] for own, even, _ in a.accumulate.rows if int(own) in owner}
+        owner |= {int(even): owner[int(own)] for own, even, *_ in a.slower.rows if int(own) in owner}
         reader = {
             int(b.incoming[0][b.position[c], f]): (n, g)
             for c, f, n, g in zip(far.cell, far.face, far.other_number, far.other_face, strict=True)

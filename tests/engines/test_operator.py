@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,10 @@ from faultwave.base.errors import NotBuiltError
 from faultwave.domain.tets.box import Box, box_mesh
 from faultwave.domain.tets.mesh import Mesh, make_mesh
 from faultwave.engines.dg import basis
+from faultwave.engines.dg.operator import Operator
 from faultwave.engines.dg.samples import Samples
 from faultwave.observe.receivers import ReceiverRecorder
+from tests.backends.here import DEVICE, needs_device
 
 from .driver import Waves, cube, plane_waves
 
@@ -61,6 +64,61 @@ def test_local_steps_agree_with_global_ones_and_conserve_momentum(global_steps: 
         waves.integral((global_steps.values() - exact(waves.points.reshape(-1, 3)).reshape(waves.values().shape)) ** 2)
     )
     assert (gap <= 0.35 * error).all(), gap / error
+
+
+def stepped(change: Callable[[Waves], None], backend: str = "cpu") -> np.ndarray:
+    """The state after some steps in clusters of three rates, and over a meeting."""
+    waves = Waves(graded(), rates=(2, 3), order=2, keep=(3, 40), backend=backend).start(plane_waves(0.0, DRIFT))
+    assert waves.layout.clusters >= 3 and len(waves.layout.slower.rows) > 20
+    change(waves)
+    return np.asarray(waves.run(0.11).run(0.3).operator.state())
+
+
+def backwards(waves: Waves) -> None:
+    """The slowest that can goes first: it corrects before the faster one has."""
+    march, last = waves.march, len(waves.march.clocks) - 1
+    forwards = march._try
+    march._try = lambda i, until: forwards(last - i, until)  # type: ignore[method-assign]
+
+
+def as_beside_others(waves: Waves) -> None:
+    waves.operator.relays = False
+
+
+def test_sums_for_slower_clusters_are_the_same_whenever_they_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the wave that arrives in their place, right after the prediction, or when the slower one needs them."""
+    names: list[list[str]] = []
+    run = Operator._run
+
+    def noted(self: Operator, name: str, *rest: Any, **scalars: Any) -> None:
+        names[-1].append(name)
+        run(self, name, *rest, **scalars)
+
+    monkeypatch.setattr(Operator, "_run", noted)
+    found = []
+    for change in (lambda waves: None, as_beside_others, backwards):
+        names.append([])
+        found.append(stepped(change))
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])
+    assert "relay" in names[0] and not {"accumulate", "integrate"} & set(names[0])
+    assert {"accumulate", "integrate"} <= set(names[1]) and "relay" not in names[1]
+    assert {"accumulate", "integrate", "relay"} <= set(names[2])
+
+
+@needs_device
+def test_few_cells_step_with_those_that_leave_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In fewer launches; the numbers are the same to the last bit."""
+    found, joined = [], []
+
+    def seen(waves: Waves) -> None:
+        joined.append(list(waves.operator.joined))
+
+    for few in (4096, -1):
+        monkeypatch.setattr("faultwave.engines.dg.operator.FEW", few)
+        found.append(stepped(seen, DEVICE))
+    np.testing.assert_array_equal(*found)
+    assert any(joined[0]) and not any(joined[1])
 
 
 def test_one_step_of_local_stepping_is_as_exact_as_the_predictor() -> None:

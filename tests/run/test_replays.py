@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import faultwave as fw
+from faultwave.backends.device.recording import together
 from faultwave.engines.dg.operator import Operator
 from faultwave.run.replays import MOST, SOON, Replays
 from tests.backends.here import DEVICE, needs_device
@@ -87,11 +89,35 @@ def test_what_is_recorded_is_what_was_launched(tmp_path: Any, monkeypatch: pytes
     (recorded,) = replays.made.values()
     calls = [(c.function[0].function_name, c.groups) for c in recorded.recording.calls]  # type: ignore[union-attr]
     assert calls == [(name, groups) for name, groups, _ in written.lines]
-    assert {"rupture", "turn_keep", "accumulate", "integrate"} <= {name for name, _ in calls}
+    assert {"rupture", "turn_keep", "relay"} <= {name for name, _ in calls}
     tables = [c for c in recorded.recording.calls if c.table is not None]  # type: ignore[union-attr]
     slipped = [engine.fault.acts(c) for what, c, *_ in recorded.events if what == "slipped"]  # type: ignore[union-attr]
     assert len(tables) == sum(slipped) > 1
     assert len({c.at for c in tables}) == len(tables), "every launch has scalars of its own"
+
+
+@needs_device
+@pytest.mark.skipif(DEVICE != "opencl", reason="launches of other devices do not tell their names")
+def test_a_largest_step_has_few_launches_and_stages(tmp_path: Any) -> None:
+    """A step of a cluster: friction and waves of slower neighbours at once, cells at once, samples and readings at once."""
+    engine = made(tmp_path, every=1, receivers=RECEIVERS | {"interval": 0.0031}).engine
+    engine.replays.most = 1
+    engine.replays.advance()
+    (recorded,) = engine.replays.made.values()
+    calls = recorded.recording.calls
+    found = Counter(c.function[0].function_name for c in calls)
+    events = Counter(what for what, *_ in recorded.events)
+    steps, clusters = sum(engine.replays.each), len(engine.march.clocks)
+    assert clusters > 1 and events["read"] == steps and events["predicted"] == steps
+    acts = [engine.fault.acts(c) for c in range(clusters)]
+    faulted = sum(n for n, a in zip(engine.replays.each, acts, strict=True) if a)
+    assert found["rupture"] == faulted
+    relays = sum(n for c, n in enumerate(engine.replays.each) if len(set(engine.layout.slower_range(c))) > 1)
+    assert found["relay"] == relays
+    cells = ("turn", "turn_keep", "predict", "predict_keep", "correct")
+    assert sum(found[n] for n in cells) <= 2 * (steps + clusters)
+    assert set(found) <= {"rupture", "relay", "samples", "readings", *cells}
+    assert len(together(calls)) <= 3 * steps + clusters
 
 
 @needs_device

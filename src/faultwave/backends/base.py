@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import pkgutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -105,6 +106,11 @@ class Backend(Protocol):
     def record(self, work: Callable[[], None]) -> Recording | None:
         """Do ``work``, and remember its launches so that they can be done again at once. None where that is of no use, and where
         the host read or wrote a buffer meanwhile."""
+        ...
+
+    def independent(self, readings: bool = False) -> AbstractContextManager[None]:
+        """Launches inside need not wait for each other. ``readings``: nor for those of another such block right before, as they all only
+        read what was there, each for a place of its own."""
         ...
 
     def copier(self, parts: Sequence[Part]) -> Callable[[int], None]:

@@ -232,8 +232,8 @@ class Engine:
         self.seconds["predict"] += done - middle
 
     def correct(self, cluster: int, time: float, step: float, offset: float) -> None:
-        solved = self._solve_friction(cluster, time, step)
-        self.operator.correct(cluster, step, offset)
+        solved = self._arrive(cluster, time, step, offset)
+        self.operator.correct(cluster, step)
         self._corrected(cluster, time, step, solved)
         self._read(cluster, time, step, False)
 
@@ -242,8 +242,8 @@ class Engine:
             self.correct(cluster, time, step, offset)
             self.predict(cluster, time + step, following, restart)
             return
-        solved = self._solve_friction(cluster, time, step)
-        self.operator.correct_watched(cluster, step, offset)
+        solved = self._arrive(cluster, time, step, offset)
+        self.operator.correct_watched(cluster, step)
         self._corrected(cluster, time, step, solved)
         turn = self.operator.begin_turn if self.march.pieces else self.operator.turn
         self._predict(cluster, time + step, following, lambda: turn(cluster, following, restart))
@@ -254,11 +254,19 @@ class Engine:
         if self.fault and self.taped:
             started = clock.perf_counter()
             self.fault.predicted = predicted
-            for hook in self.taped:
-                hook(cluster, time, step)
+            with self.backend.independent(readings=True):
+                for hook in self.taped:
+                    hook(cluster, time, step)
             self.fault.predicted = False
             self._note("read", cluster, time, step)
             self.seconds["observe"] += clock.perf_counter() - started
+
+    def _arrive(self, cluster: int, time: float, step: float, offset: float) -> float:
+        """What comes from faults and slower neighbours; returns when friction was solved."""
+        with self.backend.independent():
+            solved = self._solve_friction(cluster, time, step)
+            self.operator.arrive(cluster, step, offset)
+        return solved
 
     def _solve_friction(self, cluster: int, time: float, step: float) -> float:
         """Unless it was early; returns when it was done."""

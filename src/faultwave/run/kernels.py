@@ -28,7 +28,7 @@ def all_kernels(order: int, law_name: str) -> dict[str, Kernel]:
     found = [
         *[make(form, kept) for make in (kernels.predict, kernels.turn) for kept in (None, kernels.Kept(law.name == "elastic"))],
         kernels.correct(form), kernels.sample(form, np.ones((1, form.b3))), kernels.samples(form, 1), kernels.accumulate(form),
-        kernels.integrate(form), kernels.energies(form),
+        kernels.integrate(form), kernels.relay(form), kernels.energies(form),
     ]  # fmt: skip
     result = {k.name: k for k in found}
     if law.name == "elastic":

@@ -195,6 +195,9 @@ class CpuBackend:
     def mark(self) -> Marked:
         return Marked()
 
+    def independent(self, readings: bool = False) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()
+
     def copier(self, parts: Sequence[Part]) -> Callable[[int], None]:
         return functools.partial(copied, parts)
 

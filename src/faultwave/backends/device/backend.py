@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -45,6 +47,8 @@ class DeviceBackend:
         self.lanes = LINE // np.dtype(self.dtype).itemsize
         self._access: dict[Any, Access] = {}
         self._made: dict[str, Any] = {}
+        self._block: Hashable = None  # that launches now belong to
+        self._blocks = itertools.count()
         self.failures = device.failures
         self.room, self.held = device.room(), 0  # bytes there were at first, and those taken since
         piece = piece_of(self.room)
@@ -86,8 +90,15 @@ class DeviceBackend:
     def _launched(self, function: Any, groups: int, threads: int, memory: list[Any], rest: list[Any]) -> None:
         """Something that needs no kernel of the engine."""
         if self.recording is not None:
-            readings = self.recording.launches  # each goes to a place of its own on a tape, and none reads a tape
-            self.recording.add(Call(function, groups, threads, memory, rest, None, "reading", (readings, readings + 1)))
+            self.recording.add(Call(function, groups, threads, memory, rest, block=self._block))
+
+    @contextmanager
+    def independent(self, readings: bool = False) -> Iterator[None]:
+        before, self._block = self._block, "readings" if readings else next(self._blocks)
+        try:
+            yield
+        finally:
+            self._block = before
 
     def copier(self, parts: Sequence[Part]) -> Readings:
         return Readings(self.device, self._moving, parts, self._launched)
@@ -204,6 +215,7 @@ class _Compiled:
                         moving if table is not None else None,
                         kind,
                         (begin, end),
+                        backend._block,
                     )
                 )
 

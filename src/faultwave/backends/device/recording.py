@@ -25,7 +25,7 @@ class Numbers(Protocol):
 @dataclass(frozen=True)
 class Call:
     """A launch: ``memory`` of the kernel's arguments, ``rest`` of its arguments, and its tables that ``change``. ``kind``: launches of one
-    kind on different ``items`` [begin, end) touch none of each other's numbers; None: they may."""
+    kind on different ``items`` [begin, end) touch none of each other's numbers; None: they may. Nor do those of one ``block``."""
 
     function: Any
     groups: int
@@ -35,6 +35,7 @@ class Call:
     changing: Numbers | None = None
     kind: Hashable = None
     items: tuple[int, int] = (0, 0)
+    block: Hashable = None
     table: Any = None
     at: int = 0  # where in it the call's tables begin, in numbers
 
@@ -49,17 +50,18 @@ def together(calls: Iterable[Call]) -> list[list[Call]]:
     found: list[list[Call]] = []
     for call in calls:
         last = found[-1] if found else []
-        begin, end = call.items
-        if (
-            last
-            and call.kind is not None
-            and call.kind == last[0].kind
-            and all(end <= c.items[0] or c.items[1] <= begin for c in last)
-        ):
+        if last and all(_apart(call, c) for c in last):
             last.append(call)
         else:
             found.append([call])
     return found
+
+
+def _apart(a: Call, b: Call) -> bool:
+    """Whether neither need wait for the other."""
+    if a.block is not None and a.block == b.block:
+        return True
+    return a.kind is not None and a.kind == b.kind and (a.items[1] <= b.items[0] or b.items[1] <= a.items[0])
 
 
 class Recording:

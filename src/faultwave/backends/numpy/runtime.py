@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -68,6 +69,9 @@ class NumpyBackend:
 
     def mark(self) -> Marked:
         return Marked()
+
+    def independent(self, readings: bool = False) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()
 
     def copier(self, parts: Sequence[Part]) -> Callable[[int], None]:
         return functools.partial(copied, parts)

@@ -164,27 +164,48 @@ def energies(form: Form) -> Kernel:
 
 def accumulate(form: Form) -> Kernel:
     """Sum a faster cell's w over the step of its slower neighbour: total = keep * total + w."""
-    k, size, m = Kernel("accumulate"), form.b2, form.faced
-    slots, waves = k.index("slots", 2), k.store("waves", size, m, "inout")
+    k = Kernel("accumulate")
+    slots, waves = k.index("slots", 3), k.store("waves", form.b2, form.faced, "inout")
+    _accumulate(k, form, slots, waves)
+    return k
+
+
+def _accumulate(k: Kernel, form: Form, slots: Array, waves: Array) -> None:
+    """``slots``: own wave, total, the slower side's derivative traces."""
+    size, m = form.b2, form.faced
     keep = k.scalar("keep")
     own, total = k.temp("new", size, m), k.temp("total", size, m)
     k.gather(own, waves, slots, 0)
     k.gather(total, waves, slots, 1)
     k.pointwise(lambda x, t, c: [[c[0] * t[i] + x[i] for i in range(m)]], [own, total, keep], [total])
     k.scatter(total, waves, slots, 1)
-    return k
 
 
 def integrate(form: Form) -> Kernel:
     """w of a slower neighbour over my step from its derivative traces: sum_k weight[k] w(D_k)."""
-    k, rows, m = Kernel("integrate"), form.out_rows, form.faced
-    slots = k.index("slots", 2)  # derivative traces, incoming wave
-    slow, waves = k.store("slow", sum(rows), m), k.store("waves", form.b2, m, "inout")
-    weight = k.scalar("weight", form.order)
-    series, total = k.temp("series", sum(rows), m), k.temp("total", form.b2, m)
-    k.gather(series, slow, slots, 0)
-    series_sum(k, total, [series.view(sum(rows[:j]), rows[j]) for j in range(form.order)], lambda j: weight.view(j, 1))
-    k.scatter(total, waves, slots, 1)
+    k = Kernel("integrate")
+    slots, waves = k.index("slots", 3), k.store("waves", form.b2, form.faced, "inout")
+    _integrate(k, form, slots, waves)
+    return k
+
+
+def _integrate(k: Kernel, form: Form, slots: Array, waves: Array) -> None:
+    """``slots``: as ``_accumulate``; the incoming wave goes where the own one was."""
+    rows, m = form.out_rows, form.faced
+    slow, weight = k.store("slow", sum(rows), m), k.scalar("weight", form.order)
+    series, arriving = k.temp("series", sum(rows), m), k.temp("arriving", form.b2, m)
+    k.gather(series, slow, slots, 2)
+    parts = [series.view(sum(rows[:j]), rows[j]) for j in range(form.order)]
+    series_sum(k, arriving, parts, lambda j: weight.view(j, 1))
+    k.scatter(arriving, waves, slots, 0)
+
+
+def relay(form: Form) -> Kernel:
+    """``accumulate`` of the step that ends, then ``integrate`` of the same, in one pass over the faces to a slower neighbour."""
+    k = Kernel("relay")
+    slots, waves = k.index("slots", 3), k.store("waves", form.b2, form.faced, "inout")
+    _accumulate(k, form, slots, waves)
+    _integrate(k, form, slots, waves)
     return k
 
 

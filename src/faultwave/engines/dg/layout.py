@@ -75,8 +75,7 @@ class Layout:
     outgoing: np.ndarray  # (2, positions, 4) where the waves of the next step go; ``incoming`` but for kept cells
     aside: np.ndarray  # (positions, 4) a second slot for faces with friction; ``own`` elsewhere
     wave_slots: int
-    accumulate: Ranged  # own slot, sums of even and of odd steps of the slower side; see ``sums``
-    integrate: Ranged  # derivative traces of the slower side, own slot
+    slower: Ranged  # faces to slower cells: own slot, sums of even and of odd steps of the slower side, its derivatives' traces
     channels: tuple[Channel, ...] = ()  # to other processes
 
     @property
@@ -84,8 +83,18 @@ class Layout:
         return len(self.keep_ranges)
 
     def sums(self, cluster: int) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Ranges of ``accumulate``: of a cluster's special cells, those at the border among them, and of its plain ones."""
-        return self.accumulate.ranges[2 * cluster], self.accumulate.ranges[2 * cluster + 1]
+        """Ranges of ``slower``: of a cluster's special cells, those at the border among them, and of its plain ones."""
+        return self.slower.ranges[2 * cluster], self.slower.ranges[2 * cluster + 1]
+
+    def slower_range(self, cluster: int) -> tuple[int, int]:
+        """Both of these."""
+        special, plain = self.sums(cluster)
+        return special[0], plain[1]
+
+    def cells_range(self, cluster: int, watched: bool = True) -> tuple[int, int]:
+        """All of a cluster's cells, or all but those that are looked at."""
+        first = self.watched_ranges if watched else self.keep_ranges
+        return first[cluster][0], self.plain_ranges[cluster][1]
 
 
 def ranged(rows: np.ndarray, cluster: np.ndarray, clusters: int, lanes: int, padding: np.ndarray) -> Ranged:
@@ -190,16 +199,15 @@ def build_layout(
     c, f = np.nonzero(slower[placement])
     c = placement[c]
     even = 4 * size + summed[c, f]
-    sums_list = ranged(
-        np.stack([inside[c, f], even, even + count], 1), 2 * cluster[c] + (group[c] % 3 == 2), 2 * clusters, lanes,
-        np.array([trash, trash, trash]),
+    to_slower = ranged(
+        np.stack([inside[c, f], even, even + count, near_slow[c, f]], 1), 2 * cluster[c] + (group[c] % 3 == 2), 2 * clusters,
+        lanes, np.array([trash, trash, trash, 0]),
     )  # fmt: skip
-    joins = ranged(np.stack([near_slow[c, f], inside[c, f]], 1), cluster[c], clusters, lanes, np.array([0, trash]))
     return Layout(
         cell_at, position, placed.ranges[0::3], placed.ranges[1::3], placed.ranges[2::3], history, 1 + int(keep.sum()),
         slow, series_end + int(late.sum()), friction, mine,
         mine + int((fault & (neighbours < 0)).sum()) + 1, own, incoming, outgoing, aside, trash + 1,
-        sums_list, joins,
+        to_slower,
         _channels(border, here, arrive, inside, 4 * size + summed + np.array([0, count])[:, None, None], slow_number),
     )  # fmt: skip
 

@@ -261,8 +261,11 @@ class Lines(Operator):
         self._run("history_of", self.layout.watched_ranges[cluster])
         self._run("history_of", self.layout.keep_ranges[cluster])
 
-    def correct_watched(self, cluster: int, step: float, offset: float) -> None:
-        self.correct(cluster, step, offset)
+    def arrive(self, cluster: int, step: float, offset: float) -> None:
+        """There is one cluster only."""
+
+    def correct_watched(self, cluster: int, step: float) -> None:
+        self.correct(cluster, step)
 
     def turn(self, cluster: int, step: float, restart: bool) -> None:
         self.predict(cluster, step, restart)
@@ -303,7 +306,7 @@ class RungeKutta(Lines):
     def extra(self) -> dict[str, Any]:
         return {"base": self.base, "total": self.total}
 
-    def correct(self, cluster: int, step: float, offset: float) -> None:
+    def correct(self, cluster: int, step: float) -> None:
         h = step / self.time_unit
         for (first, last, near, far), moment in zip(RUNGE_KUTTA, (0.0, 0.5, 0.5, 1.0), strict=True):
             self._stage("runge_kutta", moment, stage=[first, last, near * h, far * h])
@@ -324,7 +327,7 @@ class Leapfrog(Lines):
         """Bring the quantities that change by grad phi half a step ahead, to where the staggered scheme has them."""
         self._stage("leap_gradient", 0.0, step=0.5 * step / self.time_unit)
 
-    def correct(self, cluster: int, step: float, offset: float) -> None:
+    def correct(self, cluster: int, step: float) -> None:
         h = step / self.time_unit
         for half, share, moment in (("gradient", 0.5, 0.0), ("divergence", 1.0, 0.5), ("gradient", 0.5, 1.0)):
             self._stage(f"leap_{half}", moment, step=share * h)

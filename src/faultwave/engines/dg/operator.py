@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,9 @@ from faultwave.engines.dg import kernels
 from faultwave.engines.dg.forms import Cells, form
 from faultwave.engines.dg.layout import Layout, ranged
 from faultwave.laws import Law
+
+FEW = 4096
+"""Plain cells of a cluster that are fewer than a large device works on at once: a launch of their own would not be done any sooner."""
 
 
 def powers(step: float, order: int) -> tuple[list[float], list[float]]:
@@ -75,6 +79,13 @@ class Operator:
         self.turns = [0] * layout.clusters  # where each cluster's next waves go: even or odd
         self.sums = [0] * layout.clusters  # the same of each cluster's sums for its slower neighbour
         self.rests: list[Rest | None] = [None] * layout.clusters  # of steps that have begun
+        # Where nobody else waits for a cluster's sums, each is done when the next wave arrives in its place: those to do, and
+        # whether they begin anew.
+        self.relays = not layout.channels
+        self.owed: list[tuple[int, bool] | None] = [None] * layout.clusters
+        # Clusters of which all cells leave more than waves, in one launch, where they are few and launches cost.
+        few = [end - begin <= FEW and self.relays and backend.ahead for begin, end in layout.plain_ranges]
+        self.joined = [f and end > begin for f, (begin, end) in zip(few, layout.keep_ranges, strict=True)]
         # Once all but plain cells have, those at the border to other processes among them.
         self.border_corrected: Callable[[int], None] = _nothing
         self.border_predicted: Callable[[int], None] = _nothing
@@ -123,8 +134,12 @@ class Operator:
         variants = (None, kept) if special else (None,)
         wanted = [make(form, which) for make in (kernels.predict, kernels.turn) for which in variants]
         wanted.append(kernels.correct(form))
-        if len(lay.accumulate.rows):
-            wanted += [kernels.accumulate(form), kernels.integrate(form)]
+        if len(lay.slower.rows):
+            wanted += [
+                kernels.accumulate(form),
+                kernels.integrate(form),
+                *([kernels.relay(form)] if self.relays else []),
+            ]
         compiled = self.backend.compile(wanted)
         common = {
             "q": self.q, "cell": self.cell, "face": self.face, "waves": self.waves, "kept": self.kept, "history": self.history,
@@ -133,14 +148,11 @@ class Operator:
         }  # fmt: skip
         for i in range(2):
             slots = common | {"incoming": self.incoming[i], "outgoing": self.outgoing[i]}
-            for name in compiled.keys() - {"accumulate", "integrate"}:
-                self.launches.setdefault(name, []).append(compiled[name](slots))
-            if "accumulate" in compiled:
-                rows = self.backend.index(lay.accumulate.rows[:, [0, 1 + i]])
-                self.launches.setdefault("accumulate", []).append(compiled["accumulate"](common | {"slots": rows}))
-        if "integrate" in compiled:
-            rows = self.backend.index(lay.integrate.rows)
-            self.launches["integrate"] = [compiled["integrate"](common | {"slots": rows})]
+            own = slots | (
+                {"slots": self.backend.index(lay.slower.rows[:, [0, 1 + i, 3]])} if len(lay.slower.rows) else {}
+            )
+            for name in compiled:
+                self.launches.setdefault(name, []).append(compiled[name](own))
 
     def frames(self) -> np.ndarray:
         """(nc, 4, 3 or 9) normal and, where the law needs them, tangents of every face."""
@@ -161,34 +173,57 @@ class Operator:
         does the rest."""
         weights = self._weights(step)
         self._run("predict_keep", self.layout.watched_ranges[cluster], self.turns[cluster], **weights)
-        self._run("predict_keep", self.layout.keep_ranges[cluster], self.turns[cluster], **weights)
+        self._run("predict_keep", self._special(cluster), self.turns[cluster], **weights)
         self._begun(cluster, "predict", weights, restart)
 
-    def correct(self, cluster: int, step: float, offset: float) -> None:
-        """``offset``: start of this step after the start of the slower neighbour's current step."""
-        self.correct_watched(cluster, step, offset)
-        self._run("correct", self.layout.keep_ranges[cluster], self.turns[cluster])
-        self.border_corrected(cluster)
-        self._run("correct", self.layout.plain_ranges[cluster], self.turns[cluster])
-
-    def correct_watched(self, cluster: int, step: float, offset: float) -> None:
-        """The part of ``correct`` whose result others look at before the next step; ``turn`` does the rest."""
+    def _special(self, cluster: int) -> tuple[int, int]:
+        """Cells that leave more than waves, and with them those that do as if."""
         lay = self.layout
+        return lay.cells_range(cluster, watched=False) if self.joined[cluster] else lay.keep_ranges[cluster]
+
+    def correct(self, cluster: int, step: float) -> None:
+        """After ``arrive``."""
+        lay, turn = self.layout, self.turns[cluster]
+        if self.relays:
+            self._run("correct", lay.cells_range(cluster), turn)
+            return
+        self._run("correct", (lay.watched_ranges[cluster][0], lay.keep_ranges[cluster][1]), turn)
+        self.border_corrected(cluster)
+        self._run("correct", lay.plain_ranges[cluster], turn)
+
+    def arrive(self, cluster: int, step: float, offset: float) -> None:
+        """Before a correction: the waves of slower neighbours, and what faster ones still owe to theirs. ``offset``: start of this step
+        after the start of the slower neighbours' current one."""
         after, before = self.powers(offset + step)[1], self.powers(offset)[1]
         weight = [a - b for a, b in zip(after, before, strict=True)]
-        self._run("integrate", lay.integrate.ranges[cluster], weight=weight)
-        self._run("correct", lay.watched_ranges[cluster], self.turns[cluster])
+        late = self.owed[cluster - 1] if cluster else None
+        if (
+            late is not None and late[0] == self.turns[cluster]
+        ):  # of the step that ends now: the faster have not gone on yet
+            self._accumulate(self.layout.slower_range(cluster - 1), *late)
+            self.owed[cluster - 1] = None
+        part, owed = self.layout.slower_range(cluster), self.owed[cluster]
+        if owed is None:
+            self._run("integrate", part, weight=weight)
+        else:
+            self._run("relay", part, owed[0], weight=weight, keep=0.0 if owed[1] else 1.0)
+            self.owed[cluster] = None
+
+    def correct_watched(self, cluster: int, step: float) -> None:
+        """The part of ``correct`` whose result others look at before the next step; ``turn`` does the rest."""
+        self._run("correct", self.layout.watched_ranges[cluster], self.turns[cluster])
 
     def turn(self, cluster: int, step: float, restart: bool) -> None:
         """After ``correct_watched``: correct the other cells and predict all, in one pass where that can be."""
-        self.begin_turn(cluster, step, restart)
-        self.finish(cluster)
+        with self.backend.independent() if self.relays else nullcontext():
+            self.begin_turn(cluster, step, restart)
+            self.finish(cluster)
 
     def begin_turn(self, cluster: int, step: float, restart: bool) -> None:
         """``turn`` of special cells, as ``begin``."""
         weights = self._weights(step)
         self._run("predict_keep", self.layout.watched_ranges[cluster], self.turns[cluster], **weights)
-        self._run("turn_keep", self.layout.keep_ranges[cluster], self.turns[cluster], **weights)
+        self._run("turn_keep", self._special(cluster), self.turns[cluster], **weights)
         self.border_corrected(cluster)
         self._begun(cluster, "turn", weights, restart)
 
@@ -200,8 +235,12 @@ class Operator:
         turn, (at, end) = self.turns[cluster], self.layout.plain_ranges[cluster]
         self.turns[cluster] ^= 1
         self.sums[cluster] ^= int(restart)
-        self._accumulate(cluster, 0, self.sums[cluster], restart)
+        if self.relays:
+            self.owed[cluster] = self.sums[cluster], restart
+        else:
+            self._accumulate(self.layout.sums(cluster)[0], self.sums[cluster], restart)
         self.border_predicted(cluster)
+        at = end if self.joined[cluster] else at
         self.rests[cluster] = Rest(name, at, end, turn, weights, self.sums[cluster], restart)
 
     def finish(self, cluster: int, cells: int | None = None) -> bool:
@@ -215,12 +254,13 @@ class Operator:
         rest.at = to
         if to < rest.end:
             return True
-        self._accumulate(cluster, 1, rest.sums, rest.restart)
+        if not self.relays:
+            self._accumulate(self.layout.sums(cluster)[1], rest.sums, rest.restart)
         self.rests[cluster] = None
         return False
 
-    def _accumulate(self, cluster: int, kind: int, sums: int, restart: bool) -> None:
-        self._run("accumulate", self.layout.sums(cluster)[kind], sums, keep=0.0 if restart else 1.0)
+    def _accumulate(self, part: tuple[int, int], sums: int, restart: bool) -> None:
+        self._run("accumulate", part, sums, keep=0.0 if restart else 1.0)
 
     def _run(self, name: str, part: tuple[int, int], turn: int = 0, **scalars: Any) -> None:
         if part[1] > part[0]:

@@ -76,7 +76,8 @@ class _Tape:
         if self.samples.replayed:
             self.samples.moments.append(moment)
         else:
-            self.launch(begin, begin + self.padded, **moment)
+            with self.operator.backend.independent(readings=True):
+                self.launch(begin, begin + self.padded, **moment)
         stretch.count += 1
         return Taken(stretch, stretch.count - 1)
 

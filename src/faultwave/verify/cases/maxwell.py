@@ -119,7 +119,7 @@ def leapfrog_energy(steps: int, windows: int, order: int = 3) -> tuple[float, fl
     for i in range(steps + 1):
         if i % every == 0:
             found.append(energy())
-        op.correct(0, step, 0.0)
+        op.correct(0, step)
     total = np.array(found) / found[0]
     parts = np.array_split(total, windows)
     slopes = [np.polyfit(np.arange(len(p)) * every, p, 1)[0] * 1e4 for p in parts]
