@@ -74,6 +74,12 @@ def test_tables_that_loops_index_are_read_where_they_are() -> None:
     check(build(all_kernels(2, "elastic")["rupture-linear-slip-weakening"], "sm_80", False))
 
 
+@pytest.mark.skipif(not shutil.which("hipcc"), reason="no hipcc")
+def test_friction_on_cdna() -> None:
+    """Functions stand in the text of the kernel, some at once: they need more registers than what the other kernels are bound to."""
+    check(build(all_kernels(2, "elastic")["rupture-rate-and-state-ageing"], "gfx90a", False))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("order", (2, 3, 4, 5, 6))
 @pytest.mark.parametrize("arch", ("sm_80", "sm_90", "sm_100", "gfx90a"))

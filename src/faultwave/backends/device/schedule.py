@@ -79,7 +79,8 @@ class Plan:
     @property
     def groups(self) -> int:
         """Groups a multiprocessor is to hold: as fast memory, threads and the registers of each allow."""
-        room = self.target.unit // (self.shared + 1024), self.target.registers // (REGISTERS * self.threads)
+        registers = self.target.functions if self.kernel.fixed else REGISTERS  # friction has exponentials
+        room = self.target.unit // (self.shared + 1024), self.target.registers // (registers * self.threads)
         return max(1, min(*room, self.target.resident // self.threads))
 
 

@@ -15,7 +15,8 @@ LINE = 128
 class Target:
     """``shared``: bytes of fast memory a group of threads may have; ``unit``: bytes a multiprocessor has for all its groups;
     ``warp``: threads that run in step; ``threads``: of a group at most; ``registers``: 32-bit ones of a multiprocessor;
-    ``resident``: threads that it holds at once.
+    ``resident``: threads that it holds at once; ``functions``: registers that a thread needs for exponentials and the like, which
+    AMD's compiler writes out in place, several at once.
 
     ``device``: one of the kind, and by its data sheet ``bandwidth`` [B/s], ``peak`` [flop/s] of its vector units in double and
     single precision, and ``memory`` [B].
@@ -29,6 +30,7 @@ class Target:
     threads: int = 256
     registers: int = 65536
     resident: int = 2048
+    functions: int = 112
     device: str = ""
     bandwidth: float = 0.0
     peak: tuple[float, float] = (0.0, 0.0)
@@ -104,6 +106,7 @@ TARGETS = {
             64 * KIB,
             64,
             registers=131072,
+            functions=176,
             device="MI250X, one die",
             bandwidth=1.6e12,
             peak=(23.9e12, 23.9e12),
@@ -116,6 +119,7 @@ TARGETS = {
             64 * KIB,
             64,
             registers=131072,
+            functions=176,
             device="MI300X",
             bandwidth=5.3e12,
             peak=(81.7e12, 163.4e12),
