@@ -185,7 +185,7 @@ def test_text_that_does_not_compile_is_told(monkeypatch: pytest.MonkeyPatch) -> 
         build(hot(2)[0], "sm_90", False)
 
 
-STENCILS = ("velocity", "stress", "stress_q", "stress_layer_z_q_along", "surface_normal")
+STENCILS = ("velocity", "stress", "stress_q", "stress_layer_z_q_along", "surface_velocity")
 
 
 def check_stencil(name: str, arch: str) -> None:

@@ -36,7 +36,6 @@ def runner(of, backend, precision="single", threads=1, **more):
         view(name)[...] = value / units.of(name)
     if of.free_surface:
         view("mu_xz")[-1] = view("mu_yz")[-1] = 0
-        view("surface_ratio")[...] = LAM / (LAM + 2 * MU)
     if of.attenuation:
         view("defect_p")[...], view("defect_s")[...], view("B")[...] = 0.05, 0.1, 0.01
         view("A")[...] = np.random.default_rng(0).uniform(0.9, 1.0, (2, 2, of.grid.shape[2]))

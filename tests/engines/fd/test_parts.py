@@ -77,8 +77,6 @@ def made(of, backend, program, box):
         runner.view(name)[...] = rng.uniform(0, 0.1, (2, 2, 2))[:, :, np.arange(box.lo[2], box.hi[2]) % 2]
     for name, each in profiles(of).items():
         runner.view(name)[...] = each
-    if "surface_ratio" in program.arrays:
-        runner.view("surface_ratio")[...] = 0.4
     for name in fields(True):
         runner.view(name)[...] = rng.normal(size=of.grid.shape)[where]
     return runner
@@ -142,7 +140,7 @@ def test_processes_of_a_machine_take_a_device_each(monkeypatch):
     """What a backend is asked for by the third process of a machine."""
     of, world = scheme((12, 12, 12)), World()
     world.place = 2
-    shared = Shared(world, whole(of.grid), Units(), "raw", reach(build_program(of), 1))
+    shared = Shared(world, whole(of.grid), Units(), "exact", lambda _: None, reach(build_program(of), 1))
 
     class Asked(Exception):
         pass

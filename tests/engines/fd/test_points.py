@@ -1,35 +1,96 @@
-"""Sources beside the free surface."""
+"""Sources and receivers beside the free surface, and the surface itself: a mirror that loses nothing."""
 
 import numpy as np
 import pytest
 
-from faultwave.engines.fd.points import ACROSS, stencils_at
+from faultwave.engines.fd.points import ACROSS, MARGIN, RECORDED, held, readings
+from faultwave.engines.fd.stencils import STRESS, VELOCITY
 from faultwave.run import simulate
 
-from .setups import scheme
+from .setups import LAM, MU, RHO, runner, scheme
+
+DEPTHS = np.array([0.0, 5.0, 30.0, 70.0, 140.0, 250.0, 777.0])
 
 
-@pytest.mark.parametrize("name", ACROSS)
-def test_shear_across_the_surface_is_odd_about_it(name):
-    """Weights of a point below the surface are those of a function that is zero there, and reproduce z (z^2 - c) exactly."""
+def polynomial(place, power):
+    """x^a y^b z^c (n,) of places (n, 3), lengths in units of 100 m, z from the surface."""
+    return np.prod((np.asarray(place) / 100.0) ** np.array(power), axis=-1)
+
+
+def read(of, name, points, fields):
+    """Values and slopes (n, 4) at points of fields given as functions of places (n, 3)."""
+    total = np.zeros((len(points), 4))
+    for part, s in readings(of, name, points):
+        assert (s.points >= 0).all() and (
+            s.points < of.grid.shape
+        ).all()  # of the grid itself, so that it may be pushed there
+        places = of.grid.origin(part) + of.grid.spacing * s.points[..., ::-1] - [0, 0, of.grid.upper[2]]
+        values = fields[part](places)
+        total[:, 0] += (s.value * values).sum(1)
+        total[:, 1:] += (s.slope * values[:, None]).sum(2)
+    return total
+
+
+@pytest.mark.parametrize("name", RECORDED)
+@pytest.mark.parametrize("power", [(0, 0, 0), (1, 2, 0), (3, 1, 2), (2, 3, 3), (0, 1, 1)])
+def test_cubic_polynomials_are_read_exactly_at_any_depth(name, power):
+    """Those of u and v without shear traction: w is chosen so. Shear across the surface is that of one that is zero there."""
     of = scheme((12, 14, 13))
-    top = of.grid.upper[2]
-    depth = np.array([0.0, 5.0, 30.0, 70.0, 140.0, 250.0, 777.0])
-    points = np.stack([np.full(7, 620.0), np.full(7, 580.0), top - depth], 1)
-    s = stencils_at(of, name, points, False)
-    assert s.points[..., 0].max() < of.grid.shape[0]
-    assert (s.value[s.points[..., 0] == of.grid.shape[0] - 1] == 0).all()
-    below = (of.grid.shape[0] - 1 - s.points[..., 0]) * of.grid.spacing
-    for power in (1, 3):
-        assert (s.value * below**power).sum(1) == pytest.approx(depth**power, abs=1e-6)
-    assert np.abs(s.value[0]).max() == 0
+    if name in ACROSS:
+        power = (power[0], power[1], max(1, power[2]))
+    points = np.stack([np.linspace(560.0, 690.0, 7), np.linspace(580.0, 655.0, 7), of.grid.upper[2] - DEPTHS], 1)
+    a, b, c = power
+    fields = {name: lambda p: polynomial(p, power)}
+    if name in ("u", "v") and c == 1:  # du/dz = x^a y^b on the surface is minus the slope of w along it
+        along = (a + 1, b, 0) if name == "u" else (a, b + 1, 0)
+        fields["w"] = lambda p: -polynomial(p, along) / along["uv".index(name)]
+    elif name in ("u", "v"):
+        fields["w"] = lambda p: np.zeros(p.shape[:-1])
+    found, below = read(of, name, points, fields), points - [0, 0, of.grid.upper[2]]
+    expected = [polynomial(below, power)]
+    for k in range(3):
+        lower = np.array(power) - np.eye(3, dtype=int)[k]
+        expected.append(power[k] * polynomial(below, np.maximum(lower, 0)) / 100.0)
+    assert found == pytest.approx(np.stack(expected, 1), abs=1e-9 * max(1.0, np.abs(expected).max()))
 
 
-def test_other_stresses_are_not():
+def test_what_shears_across_the_surface_pushes_nothing_on_it():
     of = scheme((12, 14, 13))
-    points = np.array([[620.0, 580.0, of.grid.upper[2] - 20.0]])
-    for name in ("sxx", "szz", "sxy"):
-        assert stencils_at(of, name, points, False).value.sum() == pytest.approx(1.0)
+    for name in ACROSS:
+        ((_, s),) = readings(of, name, np.array([[620.0, 580.0, of.grid.upper[2] - 20.0]]))
+        assert (s.value[s.points[..., 0] == of.grid.shape[0] - 1] == 0).all() and np.abs(s.value).max() > 0
+
+
+def product(of, fields, others):
+    """Twice the energy that two states have in common: the weights in which the grid, free surface included, is its own mirror."""
+    total, planes = 0.0, np.arange(of.grid.shape[0])
+    for name in VELOCITY:
+        total += RHO * (held(of, name, planes)[:, None, None] * fields[name] * others[name]).sum()
+    trace = [sum(f[n] for n in ("sxx", "syy", "szz")) for f in (fields, others)]
+    for n in ("sxx", "syy", "szz"):
+        total += (fields[n] * (others[n] - LAM / (3 * LAM + 2 * MU) * trace[1])).sum() / (2 * MU)
+    for name in ("sxy", *ACROSS):
+        total += (held(of, name, planes)[:, None, None] * fields[name] * others[name]).sum() / MU
+    return total
+
+
+def test_a_box_with_a_free_surface_keeps_its_energy():
+    """What leapfrog keeps: stresses now, velocities half a step before times those half a step after. Rough fields, to rounding."""
+    sides = dict.fromkeys(("x-", "x+", "y-", "y+"), "periodic") | {"z-": "rigid"}
+    of, rng = scheme((11, 12, 14), sides), np.random.default_rng(3)
+    made, kept = runner(of, "numpy", "double"), []
+    for name in (*VELOCITY, *STRESS):
+        values = rng.normal(size=of.grid.shape) * (1.0 if name in VELOCITY else 1.6e7)
+        if name in ACROSS:
+            values[-1] = 0.0  # nothing moves what is there
+        made.view(name)[...] = values
+    made.run(1, np.zeros((2, 1, 1)))
+    for _ in range(60):
+        now = {n: np.array(made.values(n)) for n in (*VELOCITY, *STRESS)}
+        made.run(1, np.zeros((2, 1, 1)))
+        after = {n: np.array(made.values(n)) if n in VELOCITY else now[n] for n in now}
+        kept.append(product(of, now, after))
+    assert np.ptp(kept) < 1e-12 * kept[0] and kept[0] > 0
 
 
 @pytest.mark.parametrize("depth", [0.0, 25.0, 120.0])
@@ -48,3 +109,13 @@ def test_momentum_is_what_a_force_gave_at_any_depth(depth):
     made, energies = sim.plan.sources[0], sim.energy_now()
     given = float(made.integral(np.array([-1.0]), np.array([end - 0.5 * sim.plan.scheme.step]))[0])
     assert [energies[f"momentum{axis}"] for axis in "XYZ"] == pytest.approx((force * given).tolist(), rel=1e-9)
+
+
+def test_what_is_read_lies_beside_the_place():
+    """Processes hear of what lies so far beyond their border, and of no more."""
+    of = scheme((30, 14, 13))
+    points = np.stack([np.full(9, 620.0), np.full(9, 580.0), np.linspace(0.0, of.grid.upper[2], 9)], 1)
+    for name in RECORDED:
+        for _, s in readings(of, name, points):
+            far = s.points[..., 0] - np.floor(points[:, 2:] / of.grid.spacing)
+            assert np.abs(far).max() <= MARGIN

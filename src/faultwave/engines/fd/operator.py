@@ -110,9 +110,7 @@ class Operator:
         for name, values in profiles(scheme).items():
             if name in program.arrays:
                 self.runner.view(name)[...] = values
-        if "surface_ratio" in program.arrays:
-            lam, mu2 = (self.runner.view(n)[-1].astype(float) for n in ("lam", "mu2"))
-            self.runner.view("surface_ratio")[0] = lam / (lam + mu2)
+        if scheme.free_surface and self.box.hi[0] == scheme.grid.shape[0]:
             for name in ("mu_xz", "mu_yz"):
                 self.runner.view(name)[-1] = 0.0  # no shear traction on the surface
         if relaxation is not None:
@@ -220,8 +218,8 @@ class Operator:
     def energies(self, law: Law) -> dict[str, float]:
         """Strain energy of the stresses now and kinetic energy half a step before, of the box without layers' distinction.
 
-        Shear stresses are averaged to nothing: each quantity counts with the modulus at its own place, and w on the free surface with
-        half a cell.
+        Shear stresses are averaged to nothing: each quantity counts with the modulus at its own place, and what lies on and beside the
+        free surface with the share of a cell that it has there.
         """
         h3 = self.scheme.grid.spacing**3
 
@@ -256,7 +254,10 @@ class Operator:
             for name in ("sxy", "sxz", "syz"):
                 mu, s = c(f"mu_{name[1:]}", k), v(name)[k].astype(float)
                 total["elastic_energy"] += (
-                    0.5 * h3 * float(np.where(mu > 0, s * s / np.where(mu > 0, mu, 1.0), 0.0).sum())
+                    0.5
+                    * h3
+                    * float(held(self.scheme, name, owned.lo[0] + k))
+                    * float(np.where(mu > 0, s * s / np.where(mu > 0, mu, 1.0), 0.0).sum())
                 )
         return dict(zip(total, self._total(np.array(list(total.values()))).tolist(), strict=True))
 

@@ -10,11 +10,11 @@ import numpy as np
 from faultwave.engines.fd.grid import HALF, Grid
 from faultwave.engines.fd.halves import Units, rounded_at
 from faultwave.engines.fd.program import STRESS_LEVEL, VELOCITY_LEVEL, Scheme
-from faultwave.engines.fd.stencils import C1, C2, NORMAL, STRAINS, VELOCITY
-from faultwave.kernels.stencil import Box, Injection, Tape
+from faultwave.engines.fd.stencils import AXES, C1, C2, NORMAL, STRAINS, SURFACE, VELOCITY
+from faultwave.kernels.stencil import Axis, Box, Injection, Tape
 from faultwave.sources.point import PointSource
 
-ACROSS = ("sxz", "syz")  # zero at a free surface, odd about it
+ACROSS = ("sxz", "syz")  # zero on a free surface
 BLOCK = 512  # steps whose amplitudes are computed together
 POINTS = 4  # of a stencil along an axis
 MOMENT = ("sxx", "syy", "szz", "sxy", "syz", "sxz")
@@ -23,88 +23,148 @@ RECORDED = (*MOMENT, "u", "v", "w")
 """Fields in the order of the law's quantities: s_xx ... s_xz, v1, v2, v3."""
 
 
-def lagrange(x: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Values and slopes (n, 4) at x (n,) of the cubic polynomials that are 1 at one of start, ..., start + 3."""
-    nodes = start[:, None] + np.arange(POINTS)
-    value, slope = np.ones(nodes.shape), np.zeros(nodes.shape)
+def lagrange(x: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Values, slopes and curvatures (n, 4) at x (n,) of the cubic polynomials that are 1 at one of start, ..., start + 3."""
+    away = x[:, None] - (start[:, None] + np.arange(POINTS))
+    value, slope, curvature = (np.zeros(away.shape) for _ in range(3))
     for m in range(POINTS):
-        others = [n for n in range(POINTS) if n != m]
-        for n in others:
-            value[:, m] *= (x - nodes[:, n]) / (m - n)
-        for d in others:
-            term = np.full(len(x), 1.0 / (m - d))
-            for n in others:
-                if n != d:
-                    term *= (x - nodes[:, n]) / (m - n)
-            slope[:, m] += term
-    return value, slope
+        a, b, c = (n for n in range(POINTS) if n != m)
+        scale = 1.0 / ((m - a) * (m - b) * (m - c))
+        p, q, r = (away[:, n] for n in (a, b, c))
+        value[:, m] = scale * p * q * r
+        slope[:, m] = scale * (p * q + q * r + r * p)
+        curvature[:, m] = 2.0 * scale * (p + q + r)
+    return value, slope, curvature
 
 
 @dataclass(frozen=True)
 class Stencils:
-    """Around points (n, 3): grid points (n, 64, 3) as (z, y, x), weights of the value (n, 64) and of d/dx, d/dy, d/dz
-    (n, 3, 64) [1/m]."""
+    """Around points (n, 3): grid points (n, m, 3) as (z, y, x), weights of the value (n, m) and of d/dx, d/dy, d/dz (n, 3, m)
+    [1/m]."""
 
     points: np.ndarray
     value: np.ndarray
     slope: np.ndarray
 
 
-def stencils_at(scheme: Scheme, name: str, points: np.ndarray, ghosts: bool) -> Stencils:
-    """Interpolation of a quantity at points (n, 3) [m]; near a side the stencil shifts inside.
+@dataclass(frozen=True)
+class _Axis:
+    """Grid points along an axis, and weights on them of the value and of its derivatives, each (n, m)."""
 
-    ``ghosts``: the plane above the free surface may be read. Without, shear across the surface is continued as what it is there, odd: a
-    moment beside the surface then acts as its image does, with none of it on the surface, where nothing would relax it.
-    """
-    grid = scheme.grid
-    index, value, slope = [], [], []
-    for k, axis in enumerate("xyz"):
-        x = (points[:, k] - grid.origin(name)[k]) / grid.spacing
-        count, odd = grid.shape[2 - k], False
-        start = np.floor(x + 1e-9).astype(np.int64) - 1
-        if axis not in scheme.periodic:
-            above = ghosts and axis == "z" and scheme.free_surface and name in VELOCITY
-            odd = axis == "z" and scheme.free_surface and name in ACROSS and not ghosts
-            start = np.clip(start, 0, count - 1 if odd else count - POINTS + above)
-        nodes = start[:, None] + np.arange(POINTS)
-        v, s = lagrange(x, start)
-        if odd:
-            sign = np.sign(count - 1 - nodes)
-            nodes, v, s = np.minimum(nodes, 2 * (count - 1) - nodes), sign * v, sign * s
-        index.append(nodes % count if axis in scheme.periodic else nodes)
-        value.append(v)
-        slope.append(s / grid.spacing)
-    shape = (len(points), POINTS, POINTS, POINTS)
-    places = [
-        np.broadcast_to(index[k].reshape(len(points), *s), shape)
-        for k, s in ((2, (4, 1, 1)), (1, (1, 4, 1)), (0, (1, 1, 4)))
-    ]
-    vx, vy, vz = value
+    nodes: np.ndarray
+    value: np.ndarray
+    slope: np.ndarray
+    curvature: np.ndarray
+
+
+def _product(x: _Axis, y: _Axis, z: _Axis) -> Stencils:
+    count = len(x.nodes)
+    shape = (count, z.nodes.shape[1], y.nodes.shape[1], x.nodes.shape[1])
+    total = int(np.prod(shape[1:]))
+    spread = z.nodes[:, :, None, None], y.nodes[:, None, :, None], x.nodes[:, None, None, :]
+    places = [np.broadcast_to(nodes, shape).reshape(count, total) for nodes in spread]
 
     def product(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        return np.einsum("nz,ny,nx->nzyx", z, y, x).reshape(len(points), POINTS**3)
+        return np.einsum("nz,ny,nx->nzyx", z, y, x).reshape(count, total)
 
-    return Stencils(
-        np.stack(places, -1).reshape(len(points), POINTS**3, 3),
-        product(vx, vy, vz),
-        np.stack([product(slope[0], vy, vz), product(vx, slope[1], vz), product(vx, vy, slope[2])], 1),
+    slopes = [
+        product(x.slope, y.value, z.value),
+        product(x.value, y.slope, z.value),
+        product(x.value, y.value, z.slope),
+    ]
+    return Stencils(np.stack(places, -1), product(x.value, y.value, z.value), np.stack(slopes, 1))
+
+
+def _along(scheme: Scheme, name: str, points: np.ndarray, axis: Axis) -> _Axis:
+    """Interpolation along an axis at points (n, 3); near a side the polynomial is that of the four points inside."""
+    k = "xyz".index(axis)
+    h, count = scheme.grid.spacing, scheme.grid.shape[2 - k]
+    x = (points[:, k] - scheme.grid.origin(name)[k]) / h
+    start = np.floor(x + 1e-9).astype(np.int64) - 1
+    if axis not in scheme.periodic:
+        start = np.clip(start, 0, count - POINTS)
+    nodes = start[:, None] + np.arange(POINTS)
+    value, slope, curvature = lagrange(x, start)
+    return _Axis(nodes % count if axis in scheme.periodic else nodes, value, slope / h, curvature / h**2)
+
+
+def _below(scheme: Scheme, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Depth (n,) of points below the surface, in spacings, and which of them lie above the second plane of u and v."""
+    depth = (scheme.grid.upper[2] - points[:, 2]) / scheme.grid.spacing
+    return depth, depth < 1.5 - 1e-9
+
+
+def hermite(depth: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """At depths (n,) the cubic polynomials of three values (n, 3) 2.5, 1.5 and 0.5 deep and of the slope upwards at the surface (n,), then
+    the slopes of both."""
+    t = -depth[:, None] - np.zeros(3)
+    nodes = np.array([-2.5, -1.5, -0.5])
+    value, slope, start = np.zeros(t.shape), np.zeros(t.shape), np.zeros(3)
+    for m in range(3):
+        a, b = (nodes[n] for n in range(3) if n != m)
+        scale = 1.0 / ((nodes[m] - a) * (nodes[m] - b))
+        value[:, m] = scale * (t[:, m] - a) * (t[:, m] - b)
+        slope[:, m] = scale * (2 * t[:, m] - a - b)
+        start[m] = -scale * (a + b)
+    p, q, r = (t[:, 0] - x for x in nodes)
+    at_surface = nodes[0] * nodes[1] + nodes[1] * nodes[2] + nodes[2] * nodes[0]
+    g, dg = p * q * r / at_surface, (p * q + q * r + r * p) / at_surface
+    return value - g[:, None] * start, g, slope - dg[:, None] * start, dg
+
+
+def readings(scheme: Scheme, name: str, points: np.ndarray) -> list[tuple[str, Stencils]]:
+    """What a quantity at points (n, 3) [m] is read from: arrays and weights, which pushes there are given in, too, so that a grid that is
+    its own mirror stays it for what is read and pushed anywhere.
+
+    Everything is cubic along each axis. Of u and v beside the free surface the slope is known in place of a fourth value: that
+    of no shear traction, minus the slope of w along the surface. Shear across the surface is zero on it.
+    """
+    x, y, z = (_along(scheme, name, points, axis) for axis in AXES)
+    if not scheme.free_surface:
+        return [(name, _product(x, y, z))]
+    top, h = scheme.grid.shape[0] - 1, scheme.grid.spacing
+    if name in ACROSS:
+        on = z.nodes == top
+        return [
+            (name, _product(x, y, _Axis(z.nodes, *(np.where(on, 0.0, v) for v in (z.value, z.slope, z.curvature)))))
+        ]
+    if name not in ("u", "v"):
+        return [(name, _product(x, y, z))]
+    depth, near = _below(scheme, points)
+    value, g, slope, dg = hermite(np.where(near, depth, 0.0))
+    own = _Axis(
+        z.nodes,
+        np.where(near[:, None], np.pad(value, ((0, 0), (1, 0))), z.value),
+        np.where(near[:, None], np.pad(slope, ((0, 0), (1, 0))) / h, z.slope),
+        z.curvature,
     )
+    plane = np.where(near, top, z.nodes[:, -1])[
+        :, None
+    ]  # elsewhere one nearby, with no weight: that of the same process
+    surface = _Axis(plane, -h * np.where(near, g, 0.0)[:, None], -np.where(near, dg, 0.0)[:, None], z.curvature)
+    wx, wy = (_along(scheme, "w", points, axis) for axis in ("x", "y"))
+    if name == "u":
+        wx = _Axis(wx.nodes, wx.slope, wx.curvature, wx.curvature)
+    else:
+        wy = _Axis(wy.nodes, wy.slope, wy.curvature, wy.curvature)
+    return [(name, _product(x, y, own)), ("w", _product(wx, wy, surface))]
 
 
 def held(scheme: Scheme, name: str, plane: int | np.ndarray) -> np.ndarray:
-    """Share of a cell whose mass moves with a quantity in planes of the grid: half of one for w on the free surface.
-
-    There the images make the difference of szz twice what is below, over the whole spacing: what a cell of half the height feels.
-    """
-    half = name == "w" and scheme.free_surface
-    return np.where(half & (np.asarray(plane) == scheme.grid.shape[0] - 1), 0.5, 1.0)
+    """Share of a cell that a quantity has in planes of the grid: not all of it on and right below the free surface."""
+    below = scheme.grid.shape[0] - 1 - np.asarray(plane)
+    share = np.ones(below.shape)
+    if scheme.free_surface and name in ("w", *ACROSS):
+        for depth, weight in enumerate(SURFACE):
+            share = np.where(below == depth, weight, share)
+    return share
 
 
 class Sources:
     """Point sources as injections, and their amplitudes: means of the time functions over each step.
 
     A stress gets -(moment) S / h^3, a velocity force S / (rho h^3), rho that of its point of the grid, each times the step
-    (Graves 1996); on the free surface a force moves half a cell only.
+    (Graves 1996); beside the free surface cells weigh what the scheme's energy gives them.
     """
 
     def __init__(
@@ -139,15 +199,15 @@ class Sources:
         acting = np.flatnonzero(strength)
         if not len(acting):
             return
-        s = stencils_at(self.scheme, name, points[acting], False)
-        weights = (s.value * strength[acting, None] / held(self.scheme, name, s.points[..., 0])).reshape(-1)
-        numbers = np.repeat(acting, s.value.shape[1])
-        which, places = images(self.scheme, self.box, s.points.reshape(-1, 3))
-        weights, numbers = weights[which], numbers[which]
-        if coefficients is not None:
-            weights = weights * self._buoyancy(coefficients, f"b_{VELOCITY[name]}", places)
-        some = weights != 0
-        self.injections.append(Injection(level, name, places[some], weights[some], numbers[some]))
+        for of, s in readings(self.scheme, name, points[acting]):
+            weights = (s.value * strength[acting, None] / held(self.scheme, of, s.points[..., 0])).reshape(-1)
+            numbers = np.repeat(acting, s.value.shape[1])
+            which, places = images(self.scheme, self.box, s.points.reshape(-1, 3))
+            weights, numbers = weights[which], numbers[which]
+            if coefficients is not None:
+                weights = weights * self._buoyancy(coefficients, f"b_{VELOCITY[of]}", places)
+            some = weights != 0
+            self.injections.append(Injection(level, of, places[some], weights[some], numbers[some]))
 
     def _buoyancy(self, coefficients: Mapping[str, np.ndarray], name: str, places: np.ndarray) -> np.ndarray:
         """One over density as the grid keeps it at points (n, 3) of the box."""
@@ -213,21 +273,22 @@ class Sampler:
     def __init__(self, scheme: Scheme, points: np.ndarray, gradients: bool):
         self.points, self.gradients = points, gradients
         self.shape = (4 if gradients else 1, len(RECORDED))  # of the values of a point
-        self.around = [stencils_at(scheme, name, points, True) for name in RECORDED]
-        levels = [VELOCITY_LEVEL if name in VELOCITY else STRESS_LEVEL for name in RECORDED]
+        self.around = [
+            (column, of, s) for column, name in enumerate(RECORDED) for of, s in readings(scheme, name, points)
+        ]
         self.tapes = [
-            Tape(level, name, s.points.reshape(-1, 3))
-            for level, name, s in zip(levels, RECORDED, self.around, strict=True)
+            Tape(VELOCITY_LEVEL if of in VELOCITY else STRESS_LEVEL, of, s.points.reshape(-1, 3))
+            for _, of, s in self.around
         ]
 
     def values(self, tapes: Sequence[np.ndarray]) -> np.ndarray:
         """(steps, points, 1 or 4, 9): quantities and, if wanted, their derivatives along x, y, z."""
-        columns = []
-        for tape, s in zip(tapes, self.around, strict=True):
+        result = np.zeros((len(tapes[0]), len(self.points), *self.shape))
+        for tape, (column, _, s) in zip(tapes, self.around, strict=True):
             block = tape.reshape(len(tape), len(self.points), -1).astype(float)
             functionals = np.concatenate([s.value[:, None], s.slope], 1) if self.gradients else s.value[:, None]
-            columns.append(np.einsum("tnp,ncp->tnc", block, functionals))
-        return np.stack(columns, -1)
+            result[..., column] += np.einsum("tnp,ncp->tnc", block, functionals)
+        return result
 
 
 class StrainSampler:
@@ -242,7 +303,7 @@ class StrainSampler:
         self.shape = (len(MOMENT),)
         self.tapes: list[Tape] = []
         for column, name in enumerate(MOMENT):
-            s = stencils_at(scheme, name, points, False)
+            ((_, s),) = readings(scheme, name, points)
             normal = name in NORMAL
             pairs = [(of, axis) for of, axis in VELOCITY.items() if name[1] == axis] if normal else STRAINS[name]
             for of, axis in pairs:
@@ -289,8 +350,9 @@ __all__ = [
     "Sources",
     "Stencils",
     "held",
+    "hermite",
     "images",
     "lagrange",
     "outside",
-    "stencils_at",
+    "readings",
 ]

@@ -72,7 +72,7 @@ def build_program(
         arrays |= {f"g{axis}": _line(grid, axis) for axis in AXES}
     _add_regions(scheme, box, arrays, velocity, stress)
     if scheme.free_surface and box.hi[0] == grid.shape[0]:
-        _add_surface(box, arrays, velocity, stress)
+        _add_surface(box, velocity, stress)
     levels = [velocity, stress]
     share = scheme.step / grid.spacing
     scalars = {
@@ -162,13 +162,9 @@ def _layer_arrays(scheme: Scheme, side: str, first: int, end: int, box: Box, dam
     return found | {f"{line}@{axis}": _line(scheme.grid, axis) for line in lines}
 
 
-def _add_surface(box: Box, arrays: dict[str, Layout], velocity: list[Launch], stress: list[Launch]) -> None:
+def _add_surface(box: Box, velocity: list[Launch], stress: list[Launch]) -> None:
     first, second = above(box, 0), above(box, 1)
-    arrays["surface_ratio"] = Layout(first)
-    velocity += [
-        Launch(stencils.surface_tangential(), first, lag=LAG),
-        Launch(stencils.surface_normal(), first, lag=LAG),
-    ]
+    velocity.append(Launch(stencils.surface_velocity(), first, lag=LAG))
     stress += [
         Launch(stencils.surface_stress(), first, lag=LAG),
         Launch(stencils.surface_stress_far(), second, lag=LAG),

@@ -161,46 +161,48 @@ def _damped(p: Point, result: dict[str, Any], names: Iterable[str], sponge: bool
     return result
 
 
-# ---- the free surface through w, sxz and syz (FS2 of Gottschaemmer & Olsen 2001), on the planes above it: stresses are
-# antisymmetric about it, velocities follow from zero traction.
+# ---- the free surface through w, sxz and syz, where FS2 of Gottschaemmer & Olsen (2001) has it, here by summation by parts
+# (Kreiss & Scherer 1974; on staggered grids O'Reilly et al. 2017): what the planes above hold makes the difference of w in the
+# uppermost cells 25/24 w - 26/24 w' + 1/24 w'', and those of szz, u and v the negative adjoint of it in the weights SURFACE, in which no
+# traction acts on the surface. So the grid keeps its energy with a surface, too, and is its own mirror.
+
+SURFACE = (11.0 / 24.0, 25.0 / 24.0)
+"""Share of a cell that planes of w, sxz and syz weigh, from the surface down; 1 further below, and everywhere for all else."""
 
 
-def u_above(p: Point, x: int = 0) -> Any:
-    """u on the first plane above the surface, at a point of that plane and ``x`` further: no shear traction."""
-    return p.at("u", z=-1, x=x) - (p.at("w", z=-1, x=x + 1) - p.at("w", z=-1, x=x))
+def _continued(p: Point, name: str) -> Any:
+    """What lies half a point above the surface makes of the difference one point below it
+    (26 f - 27 f' + f'') / 24 over the weight of that plane; f, f' and f'' lie 0.5, 1.5 and 2.5 points below."""
+    return 2.04 * p.at(name, z=-1) - 1.08 * p.at(name, z=-2) + 0.04 * p.at(name, z=-3)
 
 
-def v_above(p: Point, y: int = 0) -> Any:
-    """v there, ``y`` further."""
-    return p.at("v", z=-1, y=y) - (p.at("w", z=-1, y=y + 1) - p.at("w", z=-1, y=y))
-
-
-def surface_tangential() -> Stencil:
-    """u and v on the first plane above the surface."""
-    return Stencil("surface_tangential", lambda p: {"u": u_above(p), "v": v_above(p)})
-
-
-def surface_normal() -> Stencil:
-    """w on the first plane above the surface: no normal traction, with the divergence of the planes on both sides."""
+def surface_velocity() -> Stencil:
+    """Velocities on the first plane above the surface."""
 
     def function(p: Point) -> dict[str, Any]:
-        # said by the planes below, whose halo is sound where the grid is periodic; that of the plane above is a step old
-        over = (u_above(p) - u_above(p, -1)) + (v_above(p) - v_above(p, -1))
-        under = (p.at("u", z=-1) - p.at("u", z=-1, x=-1)) + (p.at("v", z=-1) - p.at("v", z=-1, y=-1))
-        return {"w": p.at("w", z=-2) - p.at("surface_ratio") * (over + under)}
+        return {
+            "u": _continued(p, "u"),
+            "v": _continued(p, "v"),
+            "w": 2.0 * p.at("w", z=-1) - p.at("w", z=-2),
+        }
 
-    return Stencil("surface_normal", function)
+    return Stencil("surface_velocity", function)
 
 
 def surface_stress() -> Stencil:
-    """Images of the stresses on the first plane above the surface."""
+    """Stresses there; shear across the surface, zero on it, is odd about it."""
 
     def function(p: Point) -> dict[str, Any]:
-        return {"szz": -p.at("szz", z=-1), "sxz": -p.at("sxz", z=-2), "syz": -p.at("syz", z=-2)}
+        return {"szz": _continued(p, "szz"), "sxz": -p.at("sxz", z=-2), "syz": -p.at("syz", z=-2)}
 
     return Stencil("surface_stress", function)
 
 
 def surface_stress_far() -> Stencil:
-    """Image of szz on the second plane above the surface."""
-    return Stencil("surface_stress_far", lambda p: {"szz": -p.at("szz", z=-3)})
+    """szz on the second plane above: its difference on the surface becomes (f' - 25 f) / 24 over the weight of that plane."""
+
+    def function(p: Point) -> dict[str, Any]:
+        near, far = 303.0 / 11.0, -13.0 / 11.0
+        return {"szz": 27.0 * p.at("szz", z=-1) + near * p.at("szz", z=-2) + far * p.at("szz", z=-3)}
+
+    return Stencil("surface_stress_far", function)
