@@ -113,6 +113,9 @@ class Operator:
         if scheme.free_surface and self.box.hi[0] == scheme.grid.shape[0]:
             for name in ("mu_xz", "mu_yz"):
                 self.runner.view(name)[-1] = 0.0  # no shear traction on the surface
+        self.given = np.zeros(
+            ()
+        )  # sums over steps of how strongly sources pushed (levels, sources), once there were steps
         if relaxation is not None:
             self._memory_coefficients(relaxation)
         self.overlap = Overlap(shared, program, self.runner, precision) if shared else None
@@ -163,6 +166,7 @@ class Operator:
         Processes that share a grid take as many at once.
         """
         amplitudes = self.sources.amplitudes(self.steps, steps)
+        self.given = self.given + np.abs(amplitudes).sum(1)
         tapes = self.overlap.run(steps, amplitudes) if self.overlap else self.runner.run(steps, amplitudes)
         self.steps += steps
         return self.sampler.values(tapes) if self.sampler else None

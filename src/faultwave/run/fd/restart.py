@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from faultwave.run.fd.simulation import FdSimulation
 
 
+RECORDED_SO_FAR = ("receivers/samples", "receivers/last", "receivers/count")
+"""Of the recorder of a process, receivers along the second axis of the first two."""
+
+
 def moving(program: Program) -> dict[str, int]:
     """Every array that a step changes, and the halo that belongs to it."""
     names = {launch.names.get(n, n) for level in program.levels for launch in level for n in record(launch.stencil)[1]}
@@ -116,9 +120,11 @@ def capture(sim: FdSimulation) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     notes: dict[str, Any] = {
         "time": op.time, "steps": op.steps, "grid": sim.identity, "wall": dict(sim.wall), "seconds": dict(sim.seconds),
         "case": sim.case.model_dump(mode="json", exclude_unset=True), "files": {}, "energies": [],
+        "pushed": sim.watch.bound(),
     }  # fmt: skip
     if sim.recorder is not None:
-        arrays |= {"receivers": sim.recorder.steps(), "receiver_numbers": sim.mine}
+        arrays |= {f"receivers/{name}": values for name, values in sim.recorder.state().items()}
+        arrays["receiver_numbers"] = sim.mine
     if sim.maps is not None and sim.world.first:
         arrays |= {"maps/times": np.array(sim.maps.times), "maps/arias": np.stack(sim.maps.arias)}
     if sim.energy_rows:
@@ -134,19 +140,22 @@ def restore(sim: FdSimulation, checkpoint: Checkpoint) -> None:
     sim.identity = identity(sim)
     _check(str(checkpoint.folder), notes.get("grid"), sim.identity)
     first = checkpoint.part(0)
-    series: list[tuple[np.ndarray, np.ndarray]] = []
+    series: list[dict[str, np.ndarray]] = []
     for number in range(len(checkpoint.parts)):
         part = checkpoint.part(number) if number else first
         _restore_arrays(op, part)
-        if "receivers" in part:
-            series.append((part["receiver_numbers"], part["receivers"]))
+        if "receiver_numbers" in part:
+            series.append({name: part[name] for name in ("receiver_numbers", *RECORDED_SO_FAR)})
     op.restored()
-    op.steps = int(notes["steps"])
+    op.steps, sim.watch.root = int(notes["steps"]), float(notes["pushed"])
     if sim.recorder is not None:
-        numbers = np.concatenate([n for n, _ in series])
-        values = np.concatenate([v for _, v in series], 1)
+        numbers = np.concatenate([part["receiver_numbers"] for part in series])
         order = np.argsort(numbers)
-        sim.recorder.restore(values[:, order[np.searchsorted(numbers, sim.mine, sorter=order)]])
+        mine = order[np.searchsorted(numbers, sim.mine, sorter=order)]
+        state = {"count": series[0]["receivers/count"]}
+        for name in ("samples", "last"):
+            state[name] = np.concatenate([part[f"receivers/{name}"] for part in series], 1)[:, mine]
+        sim.recorder.restore(state)
     if sim.maps is not None:
         sim.maps.times, sim.maps.arias = first["maps/times"].tolist(), list(first["maps/arias"])
     sim.energy_rows = [

@@ -20,8 +20,8 @@ from faultwave.run.fd.fields import Window, disk_needed
 
 SAMPLES = 256
 """Of the growth of Arias intensity in a run, for the duration."""
-SERIES, SAMPLED, GROWTH = 2, 3, 3
-"""Copies at the end of a run: of what receivers saw in every step, of their samples, of the growth of Arias intensity."""
+SAMPLED, GROWTH = 4, 3
+"""Copies at the end of a run: of samples of receivers, of the growth of Arias intensity."""
 
 
 def main_memory() -> float:
@@ -63,13 +63,13 @@ def samples(case: Case) -> int:
     return 0 if setting is None else int(case.end_time / setting.interval + 1e-9) + 1
 
 
-def series_bytes(case: Case, receivers: int, steps: int, world: World) -> float:
-    """What receivers need at the end of a run, on the first process: all of their steps there and the samples of all."""
+def series_bytes(case: Case, receivers: int, world: World) -> float:
+    """What receivers need at the end of a run, on the first process: their own samples there, and those of all."""
     setting = case.output.receivers
     if setting is None:
         return 0.0
     numbers = float(receivers * len(RECORDED) * (4 if setting.rotation or setting.strain_rate else 1))
-    return numbers * (SERIES * _number(case) * (steps + 1) / world.size + SAMPLED * 8 * samples(case))
+    return numbers * samples(case) * (_number(case) / world.size + SAMPLED * 8)
 
 
 def maps_bytes(case: Case, surface: int, steps: int, world: World) -> float:
@@ -86,12 +86,12 @@ def check_observed(
 ) -> None:
     """Errors where what receivers and maps keep during a run of so many steps does not fit beside the grid."""
     memory, held = main_memory(), grid_bytes(case, grid, world)
-    series, maps = series_bytes(case, receivers, steps, world), maps_bytes(case, surface, steps, world)
+    series, maps = series_bytes(case, receivers, world), maps_bytes(case, surface, steps, world)
     if held + series + maps <= memory:
         return
     beside = f"beside {held / 2**30:.3g} of the grid, this machine has {memory / 2**30:.3g}"
     if series >= maps:
-        what = f"{receivers:,} receivers with {samples(case):,} samples, {steps:,} steps, need about {series / 2**30:.3g} GiB"
+        what = f"{receivers:,} receivers with {samples(case):,} samples need about {series / 2**30:.3g} GiB"
         problems.error("output.receivers", f"{what} {beside}", advice="Raise output.receivers.interval, or give fewer.")
     else:
         what = f"maps of {surface:,} points need about {maps / 2**30:.3g} GiB"

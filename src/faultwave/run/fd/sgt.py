@@ -162,7 +162,7 @@ def _check(asked: _Asked) -> None:
 def _check_room(asked: _Asked, held: int, folder: Path | None) -> None:
     """Raise InputError where memory does not hold the strain of one force and of ``held`` sites, or a disk not the file."""
     problems, numbers = Problems(), len(asked.points) * len(COMPONENTS)
-    one = WORKING * 8.0 * (asked.plan.steps + 1) * numbers / asked.plan.world.size
+    one = WORKING * 8.0 * (asked.samples + 2 * CHUNK) * numbers / asked.plan.world.size
     memory = one + 8.0 * 3 * held * numbers * asked.samples
     if memory > (there := main_memory()):
         what = f"strain at {len(asked.points):,} points needs about {memory / 2**30:.3g} GiB, this machine has {there / 2**30:.3g}"
@@ -212,7 +212,7 @@ def _run(
     )
     op.runner.prepare(plan.steps)
     total = np.zeros((len(mine), len(COMPONENTS)))
-    recorder = SeriesRecorder(scheme.step, [1.0] * len(COMPONENTS), total[:, None])
+    recorder = SeriesRecorder(scheme.step, [1.0] * len(COMPONENTS), total[:, None], interval)
     while op.steps < plan.steps:
         rates = op.advance(min(CHUNK, plan.steps - op.steps))
         assert rates is not None
@@ -221,7 +221,7 @@ def _run(
         recorder.append(strain[:, :, None])
     if not op.finite():
         raise RunError(f"the run of the force along {'xyz'[axis]} at {site.tolist()} blew up")
-    times, values = recorder.arrays(interval)
+    times, values = recorder.arrays()
     if shared:
         found = shared.world.share(collect(shared.world, mine, [values[:, :, 0].swapaxes(0, 1)], len(points)))
         return times, found[0].swapaxes(0, 1)

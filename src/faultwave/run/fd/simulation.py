@@ -26,7 +26,9 @@ from faultwave.output.formats import seissol_dat
 from faultwave.output.formats.energies_csv import write_energies
 from faultwave.output.formats.receivers_hdf5 import write_receivers
 from faultwave.run.asked import volume_fields
+from faultwave.run.fd.blowup import explain
 from faultwave.run.fd.fields import Shots, triangles, volume_values
+from faultwave.run.fd.growth import Watch
 from faultwave.run.fd.incoming import SourcesAndPlanes
 from faultwave.run.fd.plan import FdPlan
 from faultwave.run.fd.restart import Keeper, restore
@@ -67,6 +69,7 @@ class FdSimulation(Session):
         )  # fmt: skip
         self.operator.runner.prepare(plan.steps)
         self.way = self.operator.overlap.way if self.operator.overlap else None
+        self.watch, self.wrong = Watch(plan, self.operator), ""
         if plan.case.initial.kind == "plane-wave":
             lam, mu, rho = self._corner_material()
             parameters = {"lambda": np.array([lam]), "mu": np.array([mu]), "rho": np.array([rho])}
@@ -112,7 +115,9 @@ class FdSimulation(Session):
         if state is not None:
             dt = self.plan.scheme.step
             first[:, 0] = np.where(np.array(late) < 1, state(points, -0.5 * dt), state(points, 0.0))
-        return SeriesRecorder(self.plan.scheme.step, late, first)
+        setting = self.case.output.receivers
+        assert setting is not None
+        return SeriesRecorder(self.plan.scheme.step, late, first, setting.interval)
 
     # ---- results --------------------------------------------------------------------------------------------------
 
@@ -135,7 +140,7 @@ class FdSimulation(Session):
         setting = self.case.output.receivers
         if self.recorder is None or setting is None or self.plan.receivers is None:
             return None
-        time, values = self.recorder.arrays(setting.interval)
+        time, values = self.recorder.arrays()
         if self.world.size > 1:
             found = collect(self.world, self.mine, [values.swapaxes(0, 1)], len(self.plan.receivers))
             if found is None:
@@ -172,6 +177,7 @@ class FdSimulation(Session):
     def set_initial(self, solution: Callable[[np.ndarray, float], np.ndarray]) -> None:
         """Start from solution(points (n, 3), time) -> (n, 9), at time 0 and half a step before it."""
         self.operator.set_state(solution)
+        self.watch.start(self.energy_now())
         self.recorder = self._recorder(solution)
 
     def error(self, solution: Callable[[np.ndarray, float], np.ndarray]) -> np.ndarray:
@@ -236,6 +242,7 @@ class FdSimulation(Session):
         due = [*self._due, (self._energy_steps(), lambda: self.energy_rows.append((op.time, self.energy_now())))]
         if self.maps is not None:
             due.append((frozenset(self.maps.steps()), self.maps.take))
+        due.append((self.watch.steps(), self._look))
         keeper = Keeper(self, self.folder) if self.folder else None
         events = sorted(frozenset(keeper.due if keeper else ()).union(*(steps for steps, _ in due)))
         if asked and not self.energy_rows:
@@ -258,6 +265,7 @@ class FdSimulation(Session):
             if look or op.steps == last:
                 checked = now
                 if not op.finite():
+                    self.wrong = "velocities are no longer finite numbers"
                     raise BlowUp
             if keeper is not None and op.steps < last:
                 keeper.step()
@@ -278,19 +286,14 @@ class FdSimulation(Session):
         for finish in finishers:
             finish(self.time)
 
+    def _look(self) -> None:
+        """At whether motion grows as no wave does."""
+        self.wrong = self.watch.look()
+        if self.wrong:
+            raise BlowUp
+
     def _explain(self, folder: Path | None) -> str:
-        scheme, fraction = self.plan.scheme, self.case.numerics.cfl
-        lines = [f"the run blew up before t = {self.time:g} s (step {self.operator.steps} of {self.plan.steps})"]
-        causes = ["sources or initial values far larger than meant: check their units"]
-        if "absorbing" in scheme.sides.values() and scheme.absorber.kind == "cpml":
-            causes.insert(
-                0,
-                "the absorbing layer in strongly varying material: try grid.absorbing: {along: 0.05}, or {kind: sponge}",
-            )
-        if fraction is None or fraction > 0.8:
-            causes.append("the step: try numerics.cfl: 0.8")
-        numbered = [f"  {i + 1}. {c}" for i, c in enumerate(causes)]
-        return "\n".join([*lines, "likely causes, in order:", *numbered])
+        return explain(self.watch, self.wrong)
 
     def _open_fields(self, folder: Path, stack: ExitStack) -> list[Finisher]:
         out, plan = self.case.output, self.plan

@@ -1,0 +1,88 @@
+"""A run on a grid that is unstable: where it moves most, what is there, and why that may be."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from faultwave.engines.fd.program import AXES
+from faultwave.run.fd.growth import Peak, Watch
+from faultwave.run.fd.plan import FdPlan
+
+NEAR = 3
+"""Points beside an absorbing layer that belong to it here."""
+CONTRAST, AROUND = 2.0, 4
+"""Ratio of P speeds within so many points that is strong."""
+STEP = 0.8
+"""Share of the largest stable step above which it is among the causes."""
+
+
+def explain(watch: Watch, wrong: str) -> str:
+    """What to tell of a run that stopped because something is ``wrong``; all processes ask for it at once, the first tells."""
+    plan, op = watch.plan, watch.operator
+    found = plan.world.gather((watch.peak, _rock(watch) if watch.peak else {}))
+    lines = [f"the run blew up before t = {op.time:g} s (step {op.steps} of {plan.steps}): {wrong}"]
+    peak, rock = max(found or [(None, {})], key=lambda each: each[0].speed if each[0] else -1.0)
+    if peak is not None:
+        place = ", ".join(f"{x:.6g}" for x in peak.place)
+        values = ", ".join(f"{name} = {value:.4g}" for name, value in rock.items() if name in UNITS)
+        lines.append(f"most moved at ({place}), {peak.speed:.3g} m/s at step {peak.step}, in {values}")
+    numbered = [f"  {n + 1}. {cause}" for n, cause in enumerate(causes(plan, peak, rock))]
+    return "\n".join([*lines, "likely causes, in order:", *numbered])
+
+
+UNITS = ("rho", "vp", "vs")
+"""Of the rock, as it is told, in SI units."""
+
+
+def causes(plan: FdPlan, peak: Peak | None, rock: dict[str, float]) -> list[str]:
+    """Likely first: what the place speaks for."""
+    likely: list[str] = []
+    others: list[str] = []
+    if rock.get("bulk defect", 0.0) < 0:
+        likely.append("quality factors: Qp is so much larger than Qs that volume changes gain energy: lower Qp there")
+    if "absorbing" in plan.scheme.sides.values() and plan.scheme.absorber.kind == "cpml":
+        layer = "the absorbing layer in strongly varying material: try grid.absorbing: {along: 0.05}, or {kind: sponge}"
+        (likely if peak is not None and _in_layer(plan, peak) else others).append(layer)
+    if rock.get("contrast", 1.0) > CONTRAST:
+        what = f"a contrast of {rock['contrast']:.3g} in P speed within {AROUND} points: try numerics.cfl: {STEP}"
+        likely.append(what)
+    fraction = plan.case.numerics.cfl
+    if fraction is None or fraction > STEP:
+        text = f"the step, {'chosen' if fraction is None else f'{fraction:g} of the largest stable one'}: try numerics.cfl: {STEP}"
+        others.insert(0, text)
+    others.append("sources or initial values far larger than meant: check their units")
+    return [*likely, *others]
+
+
+def _in_layer(plan: FdPlan, peak: Peak) -> bool:
+    grid, scheme = plan.scheme.grid, plan.scheme
+    reach = (scheme.absorber.width + NEAR) * grid.spacing
+    return any(
+        (scheme.sides[f"{axis}-"] == "absorbing" and peak.place[k] - grid.lower[k] < reach)
+        or (scheme.sides[f"{axis}+"] == "absorbing" and grid.upper[k] - peak.place[k] < reach)
+        for k, axis in enumerate(AXES)
+    )
+
+
+def _rock(watch: Watch) -> dict[str, float]:
+    """At the peak: density, speeds, ratio of P speeds around it, and the defect of the bulk modulus where there is attenuation."""
+    assert watch.peak is not None
+    op, grid, made = watch.operator, watch.plan.scheme.grid, watch.plan.medium.coefficients
+    index = np.floor((np.array(watch.peak.place) - grid.lower) / grid.spacing).astype(int)[::-1] - op.part.box.lo
+
+    def around(name: str, by: int) -> np.ndarray:
+        values = np.broadcast_to(made[name], op.box.shape)
+        at = tuple(slice(max(0, int(n) - by), int(n) + by + 1) for n in index)
+        return np.asarray(values[at], float)
+
+    rho, lam, mu = 1.0 / around("b_x", 0).item(), around("lam", 0).item(), 0.5 * around("mu2", 0).item()
+    speeds = np.sqrt((around("lam", AROUND) + around("mu2", AROUND)) * around("b_x", AROUND))
+    rock = {"rho": rho, "vp": float(np.sqrt((lam + 2 * mu) / rho)), "vs": float(np.sqrt(mu / rho))}
+    rock["contrast"] = float(speeds.max() / speeds.min())
+    if "defect_p" in made:
+        defect_p, defect_s = around("defect_p", 0).item(), around("defect_s", 0).item()
+        rock["bulk defect"] = defect_p * (lam + 2 * mu) - 4.0 / 3.0 * defect_s * mu
+    return rock
+
+
+__all__ = ["causes", "explain"]
