@@ -196,6 +196,32 @@ def test_a_bad_cmt_file(tmp_path, change, words):
         assert word in str(found.value)
 
 
+def test_a_large_srf_file_is_read_subfault_by_subfault(tmp_path):
+    """What is in memory at once is little more than the rates, in single precision."""
+    import tracemalloc
+
+    subfaults, count = 150, 2000
+    rates = np.random.default_rng(2).uniform(0, 100, (subfaults, count))
+    path = tmp_path / "a.srf"
+    with path.open("w") as file:
+        file.write(f"1.0\nPOINTS {subfaults}\n")
+        for each in rates:
+            file.write(f"-117 34 5 0 90 1e10 0 0.01\n0 {each.sum() * 0.01:.9g} {count} 0 0 0 0\n")
+            file.writelines(" ".join(f"{rate:12.5e}" for rate in row) + "\n" for row in each.reshape(-1, 8))
+    read_srf(path, HERE)  # what is loaded for it
+    tracemalloc.start()
+    records = read_srf(path, HERE)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(records) == subfaults and path.stat().st_size > 3.8e6
+    assert peak < 12 * rates.size, f"{peak / rates.size:.1f} bytes a number"
+    found = records[7].function
+    assert found.samples.dtype == np.float32 and np.allclose(
+        found.value(0.01 * np.arange(count) + 0.01), 1e-2 * rates[7], rtol=1e-5
+    )
+    assert float(found.integral(100.0)) == pytest.approx(1e-4 * rates[7].sum(), rel=1e-6)
+
+
 @pytest.mark.parametrize("read", [read_srf, read_cmt])
 def test_without_projection(tmp_path, read):
     with pytest.raises(InputError, match="the case has no projection"):

@@ -177,19 +177,28 @@ class Yoffe:
         return rise**2 / (8 * pi) * support + late * (0.75 * rise + 0.5 * late)
 
 
+SUMMED = 16
+"""Samples between two of which the integral is kept in double precision; between, it is kept beyond these as the samples are."""
+
+
 @dataclass(frozen=True)
 class Samples:
-    """Straight lines between ``samples`` at multiples of ``interval``; zero outside."""
+    """Straight lines between ``samples`` at multiples of ``interval``; zero outside. Those in single precision are kept so."""
 
     samples: np.ndarray
     interval: float
+    _bases: np.ndarray = field(init=False, repr=False, compare=False)
     _sums: np.ndarray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        values = np.asarray(self.samples, float)
-        sums = np.concatenate(([0.0], np.cumsum(0.5 * (values[1:] + values[:-1])) * self.interval))
+        values = np.asarray(self.samples)
+        values = values if values.dtype == np.float32 else values.astype(float)
+        pairs = values[1:].astype(float) + values[:-1]
+        sums = np.concatenate(([0.0], np.cumsum(0.5 * pairs) * self.interval))
         object.__setattr__(self, "samples", values)
-        object.__setattr__(self, "_sums", sums[: len(values)])
+        sums = sums[: len(values)]
+        object.__setattr__(self, "_bases", sums[::SUMMED].copy())
+        object.__setattr__(self, "_sums", (sums - np.repeat(self._bases, SUMMED)[: len(sums)]).astype(values.dtype))
 
     @property
     def end(self) -> float:
@@ -205,7 +214,8 @@ class Samples:
         i = np.minimum(x.astype(int), max(last - 1, 0))
         part = x - i
         slope = self.samples[np.minimum(i + 1, last)] - self.samples[i]
-        return self._sums[i] + self.interval * part * (self.samples[i] + 0.5 * part * slope)
+        sums = self._bases[i // SUMMED] + self._sums[i]
+        return sums + self.interval * part * (self.samples[i] + 0.5 * part * slope)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ included.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -60,25 +61,37 @@ class _Slips:
 
 
 class _Tokens:
-    """Words of the file with their lines, comments left out."""
+    """Words of an open file with their lines, comments left out; no more of them in memory than are asked for at once."""
 
-    def __init__(self, path: Path):
-        try:
-            text = path.read_text(encoding="utf-8", errors="replace")
-        except OSError as error:
-            raise InputError(Problem(str(path), f"cannot be read: {error.strerror}")) from None
-        rows = [(k, line.split()) for k, line in enumerate(text.splitlines(), 1) if not line.lstrip().startswith("#")]
-        self.words = [w for _, words in rows for w in words]
-        self.lines = [k for k, words in rows for _ in words]
-        self.path, self.at = path, 0
+    def __init__(self, path: Path, file: Iterable[str]):
+        self.path, self.file = path, enumerate(file, 1)
+        self.words: list[str] = []
+        self.lines: list[int] = []
+        self.at, self.line = 0, 1
+
+    def _fill(self, count: int) -> None:
+        """Have so many words ahead, if there are as many."""
+        if len(self.words) - self.at >= count:
+            return
+        del self.words[: self.at], self.lines[: self.at]
+        self.at = 0
+        for number, line in self.file:
+            if not line.lstrip().startswith("#"):
+                self.words += (found := line.split())
+                self.lines += [number] * len(found)
+                self.line = number if found else self.line
+            if len(self.words) >= count:
+                return
 
     @property
     def place(self) -> str:
-        line = self.lines[min(self.at, len(self.lines) - 1)] if self.lines else 1
-        return f"{self.path}:{line}"
+        """Of the word ahead; at the end, of the last one."""
+        self._fill(1)
+        return f"{self.path}:{self.lines[self.at] if self.at < len(self.lines) else self.line}"
 
     @property
     def done(self) -> bool:
+        self._fill(1)
         return self.at >= len(self.words)
 
     def word(self, what: str) -> str:
@@ -88,6 +101,7 @@ class _Tokens:
         return self.words[self.at - 1]
 
     def numbers(self, count: int, what: str) -> np.ndarray:
+        self._fill(count)
         part = self.words[self.at : self.at + count]
         if len(part) < count:
             self.at = len(self.words)
@@ -129,7 +143,15 @@ def read_srf(path: Path, projection: Projection | None, warned: Problems | None 
     taken.
     """
     projection = needed(projection, str(path))
-    tokens = _Tokens(path)
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return _read(_Tokens(path, file), projection, Problems() if warned is None else warned)
+    except OSError as error:
+        raise InputError(Problem(str(path), f"cannot be read: {error.strerror}")) from None
+
+
+def _read(tokens: _Tokens, projection: Projection, warned: Problems) -> list[PointSource]:
+    path = tokens.path
     version = tokens.word("the version")
     if version not in VERSIONS:
         raise InputError(Problem(f"{path}:1", f"version '{version}' is not known", ", ".join(VERSIONS)))
@@ -154,7 +176,6 @@ def read_srf(path: Path, projection: Projection | None, warned: Problems | None 
     elif announced and announced != subfaults:
         what = f"holds {subfaults} subfaults, its segments have {announced}"
         problems.error(planes, what, advice="Is a segment missing, or was the file cut short?")
-    warned = Problems() if warned is None else warned
     slips.check(problems, warned)
     if planes and not problems.errors and not 0.5 <= slips.area / extent <= 2.0:
         what = f"subfaults have {slips.area:.4g} cm^2 together, the segments {extent:.4g} cm^2"
@@ -217,12 +238,12 @@ def _subfault(
         if not rate.any():
             continue
         early = 1 if rate[0] else 0
-        samples = np.concatenate([np.zeros(early), rate, np.zeros(1)])
+        samples = 1e-2 * np.concatenate([np.zeros(early), rate, np.zeros(1)])
         slip = np.outer(direction, normal)
         potency = voigt(geographic_tensor(0.5e-4 * area * (slip + slip.T), north))
         records.append(
             PointSource(
-                np.array([x, y, -1e3 * depth]), Samples(1e-2 * samples, float(step)), potency=potency, shear_modulus=mu,
+                np.array([x, y, -1e3 * depth]), Samples(samples.astype(np.float32), float(step)), potency=potency, shear_modulus=mu,
                 onset=float(onset - early * step), name=f"{tokens.path.name} subfault {number}",
             )
         )  # fmt: skip
