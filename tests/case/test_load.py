@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from faultwave.base.errors import InputError
-from faultwave.case import Case
+from faultwave.case import Case, describe
 from faultwave.case.load import example_text, examples, load_case
 from faultwave.case.reference import settings_markdown
 
@@ -113,3 +113,25 @@ def test_reference_tells_every_setting():
     for line in text.splitlines():
         if line.startswith("|"):
             assert line.replace("\\|", "").count("|") == 7
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"numerics": {"halo_compression": "zfp-99"}}, "is 'zfp-99' (allowed: exact, single, zfp-8 to zfp-64)"),
+        ({"output": {"prefix": "a/b"}}, "is 'a/b' (allowed: text without /"),
+    ],
+)
+def test_texts_that_follow_a_pattern_say_which(changes, words):
+    for engine in ({}, {"engine": "fd"}):
+        assert words in "\n".join(map(str, load_case({**engine, **changes})[1].errors))
+
+
+def test_every_pattern_is_in_words():
+    def patterns(node):
+        if isinstance(node, dict):
+            assert "pattern" not in node or "words" in node, node
+            return ("pattern" in node) + sum(map(patterns, node.values()))
+        return sum(map(patterns, node)) if isinstance(node, list) else 0
+
+    assert patterns(describe.schema()) >= 2

@@ -98,6 +98,8 @@ def _array(node: Node) -> str:
 
 
 def _one(node: Node) -> str:
+    if "words" in node:  # of texts that follow a pattern
+        return str(node["words"])
     if "enum" in node:
         return ", ".join(map(str, node["enum"]))
     if "const" in node:

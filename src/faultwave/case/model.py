@@ -303,6 +303,7 @@ class Numerics(Settings):
     halo_compression: str = Field(
         "exact",
         pattern="^(exact|single|zfp-([89]|[1-5][0-9]|6[0-4]))$",
+        json_schema_extra={"words": "exact, single, zfp-8 to zfp-64"},
         description="Waves sent to other processes: exact, single (32 bits a number, relative error 6e-8), or zfp-BITS (8 to 64 bits "
         "a number in blocks, error relative to a block's largest). Faults are always exact.",
     )

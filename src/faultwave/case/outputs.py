@@ -104,7 +104,12 @@ class Output(Settings):
         validate_default=True,
         description="Folder of every output file, relative to the working directory; created.",
     )
-    prefix: str = Field("run", pattern=r"^[^/\s][^/]*$", description="First part of every file name.")
+    prefix: str = Field(
+        "run",
+        pattern=r"^[^/\s][^/]*$",
+        json_schema_extra={"words": "text without /, not empty, that begins with no blank"},
+        description="First part of every file name.",
+    )
     receivers: Receivers | None = Field(None, description="Seismograms at points in the volume.")
     fault_receivers: FaultReceivers | None = Field(None, description="Histories at points on the fault.")
     fault: FieldOutput | None = Field(None, description="Snapshots of the whole fault.")

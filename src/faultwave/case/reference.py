@@ -77,6 +77,8 @@ def _kind(node: dict[str, Any]) -> str:
     """Type in a word or two; groups are named by their section."""
     if "properties" in node:
         return "settings"
+    if "words" in node:
+        return str(node["words"])
     if "enum" in node or "const" in node:
         return ", ".join(f"`{value}`" for value in node.get("enum", [node.get("const")]))
     kind = node.get("type")
