@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from faultwave.engines.fd.absorbing import stable_along
+from faultwave.run import simulate
 from faultwave.verify.cases import fd_absorbing, fd_attenuation, fd_full_space, fd_layered
 from faultwave.verify.exact import surface_force
 from faultwave.verify.exact.full_space import FullSpace, tensor
@@ -106,6 +107,11 @@ def test_constant_quality_in_the_reference_of_layers():
 def test_waves_decay_less_at_high_frequencies_where_quality_grows():
     """Needs all eight mechanisms, in a medium that depends on no coordinate."""
     assert fd_attenuation.plane_wave("S", 8.0, 40.0, exponent=0.4)[0] == pytest.approx(40 * 8**0.4, rel=0.05)
+
+
+@pytest.mark.parametrize(("kind", "along"), [("cpml", None), ("cpml", fd_absorbing.ALONG), ("sponge", None)])
+def test_boxes_of_the_verification_of_layers_are_sound(kind, along):
+    assert simulate(fd_absorbing.box(kind, 0.0, 0.1, along)).plan.steps > 1
 
 
 def test_damping_along_grows_with_contrast():

@@ -41,7 +41,7 @@ def box(kind: str, grow: float, end: float, along: float | None = None) -> dict[
     return {
         "engine": "fd", "end_time": end, "material": {"constant": ROCK},
         "grid": {"lower": [low] * 3, "upper": [half] * 3, "spacing": SPACING, "boundaries": {"z": "absorbing"},
-                 "absorbing": {"kind": kind, "along": along}},
+                 "absorbing": {"kind": kind} | ({} if along is None else {"along": along})},
         "sources": [{"kind": "moment-tensor", "location": [10.0, 20.0, 30.0], "tensor": {"xx": 1e15, "yy": 1e15, "zz": 1e15, "xy": 1e15},
                      "time_function": {"kind": "ricker", "duration": 1 / FREQUENCY}}],
         "output": {"receivers": {"points": points, "interval": 0.01}},
