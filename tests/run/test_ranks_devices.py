@@ -12,6 +12,7 @@ import pytest
 import faultwave as fw
 from tests.backends.here import DEVICE, needs_device
 from tests.run.test_ranks import LAUNCHER, contents, launch, same
+from tests.run.test_ranks_halo import momentum
 from tests.run.test_restart import asked
 
 pytestmark = [
@@ -85,11 +86,21 @@ def test_direct_where_the_device_does_not_lend_is_an_error_before_the_run(tmp_pa
     assert "auto, host" in done.stderr and not (tmp_path / "out").exists()
 
 
-def test_rounded_messages_lose_what_they_say(tmp_path: Any, alone: Any) -> None:
-    found = ran(tmp_path, 2, DEVICE, halo_compression="single")
+@pytest.mark.parametrize("rounding", ["single", pytest.param("zfp-32", marks=pytest.mark.slow)])
+def test_rounded_messages_lose_what_they_say(tmp_path: Any, alone: Any, rounding: str) -> None:
+    """Rounded on the device, whichever way they go."""
+    found = ran(tmp_path / "direct", 2, DEVICE, halo_compression=rounding, halo="direct")
     check(found, alone, 1e-5)
     with pytest.raises(AssertionError):
         check(found, alone, 1e-12)
+    same(tmp_path / "direct" / "out", ran(tmp_path / "host", 2, DEVICE, halo_compression=rounding, halo="host"))
+    told = json.loads((tmp_path / "host" / "out" / "run-manifest.json").read_text())["rates"]
+    assert 0 < told["halo_error_rms"] < told["halo_error_largest"] < 1e-7
+
+
+def test_momentum_stays_to_rounding(tmp_path: Any) -> None:
+    """What the sender owes itself is found and added on the device."""
+    assert momentum(tmp_path, "single", backend=DEVICE, order=2) < 1e-12
 
 
 def test_the_interior_does_not_fill_the_queue(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,11 +34,11 @@ def test_a_message_has_its_size_and_error(name, size, error):
     assert np.abs((back - values) / np.abs(values).max(0)).max() < error  # the small modes, too
 
 
-def momentum(tmp_path, halo, mend=True):
+def momentum(tmp_path, halo, mend=True, backend="cpu", order=4):
     """The change of momentum in a periodic box of two speeds with clusters, relative to the sum of what moves."""
     expression = "return 2.0 + 2.0 * max(0.0, min(1.0, 4.0 * (abs(x - 0.5) - 0.2)));"
     case = {
-        "end_time": 0.6, "numerics": {"order": 4, "halo_compression": halo, "threads": 1},
+        "end_time": 0.6, "numerics": {"order": order, "halo_compression": halo, "threads": 1, "backend": backend},
         "mesh": {"generate": {"shape": "box", "cells": [6, 3, 3], "lower": [0, 0, 0], "upper": [1, 1, 1],
                               "boundaries": dict.fromkeys("xyz", "periodic")}},
         "material": {"constant": {"rho": 1.0, "mu": 1.0}, "expression": {"lambda": expression}},

@@ -6,6 +6,7 @@ Both have the same size whatever the numbers are, and what they lose is known to
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -25,6 +26,13 @@ class Codec(Protocol):
         """The values (n, width) that the other process gets."""
 
 
+SMALLEST = 2.0**-126
+"""Normal number in single precision: those below it count as zero, as some compilers of devices have it."""
+
+LEAST = 2.0**-900
+"""Below it numbers count as zero in blocks, far from where powers of two run out."""
+
+
 class Single:
     """Numbers in single precision."""
 
@@ -32,7 +40,7 @@ class Single:
         self.shape, self.size = shape, 4 * shape[0] * shape[1]
 
     def pack(self, values: np.ndarray, into: np.ndarray) -> None:
-        into.view(np.float32)[:] = values.reshape(-1)
+        into.view(np.float32)[:] = np.where(np.abs(values) < SMALLEST, 0.0, values).reshape(-1)
 
     def unpack(self, packed: np.ndarray) -> np.ndarray:
         return packed.view(np.float32).reshape(self.shape).astype(np.float64)
@@ -48,7 +56,7 @@ class Zfp:
         self.size = len(self._packed(np.zeros(shape)))
 
     def _packed(self, values: np.ndarray) -> bytes:
-        flat = np.ascontiguousarray(values.T).reshape(-1)
+        flat = np.ascontiguousarray(np.where(np.abs(values) < LEAST, 0.0, values).T).reshape(-1)
         return bytes(self._zfp.compress_numpy(flat, rate=self.bits, write_header=False))
 
     def pack(self, values: np.ndarray, into: np.ndarray) -> None:
@@ -77,18 +85,31 @@ class Loss:
     """What messages have lost: the largest and the mean square of the errors relative to each message's largest value."""
 
     def __init__(self) -> None:
-        self.largest, self.squares, self.count = 0.0, 0.0, 0
+        self._largest, self._squares, self._count = 0.0, 0.0, 0
+        self.sources: list[
+            Callable[[], tuple[float, float, int]]
+        ] = []  # the same, of messages that are counted elsewhere
+
+    def total(self) -> tuple[float, float, int]:
+        """The largest error, the sum of squares, of how many numbers."""
+        found = [(self._largest, self._squares, self._count), *(told() for told in self.sources)]
+        return max(x for x, _, _ in found), sum(x for _, x, _ in found), sum(x for _, _, x in found)
+
+    @property
+    def largest(self) -> float:
+        return self.total()[0]
 
     @property
     def rms(self) -> float:
         """The root of the mean square."""
-        return float(np.sqrt(self.squares / max(self.count, 1)))
+        _, squares, count = self.total()
+        return float(np.sqrt(squares / max(count, 1)))
 
     def add(self, error: np.ndarray, values: np.ndarray) -> None:
         """Of one message."""
         scale = float(np.abs(values).max(initial=0.0))
         if scale > 0:
             relative = error / scale
-            self.largest = max(self.largest, float(np.abs(relative).max()))
-            self.squares += float((relative**2).sum())
-            self.count += relative.size
+            self._largest = max(self._largest, float(np.abs(relative).max()))
+            self._squares += float((relative**2).sum())
+            self._count += relative.size

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time as clock
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any, Literal
@@ -23,7 +23,7 @@ import numpy as np
 from faultwave.base.errors import RunError
 from faultwave.comm.compression import Loss
 from faultwave.comm.messages import Outgoing
-from faultwave.comm.slots import Slots
+from faultwave.comm.slots import Place, Slots
 from faultwave.comm.world import World
 
 Kind = Literal["wave", "series", "fault"]
@@ -58,19 +58,20 @@ PATIENCE = 1800.0
 class _Line:
     """A channel at work: messages sent, two of which may be on their way, and messages received, each with its request."""
 
-    def __init__(self, channel: Channel, stores: dict[Kind, Slots], mpi: Any, rounding: str, loss: Loss):
+    def __init__(
+        self, channel: Channel, stores: dict[Kind, Slots], mpi: Any, rounding: str, loss: Loss, errors: Place | None
+    ):
         self.channel = channel
         rounding = "exact" if channel.send == "fault" else rounding  # friction sees every digit
         # Tags tell the channels of a pair of processes apart; both name the sender's cluster first.
         tag = lambda a, b: 4 * a + (3 if channel.send == "fault" else b - a + 1)  # noqa: E731
         sent = tag(channel.cluster, channel.other)
-        out = [stores[channel.send].outgoing(channel.send_slots, rounding, loss) for _ in range(2)]
+        out = [stores[channel.send].outgoing(channel.send_slots, rounding, loss, errors) for _ in range(2)]
         self.out = [(x, mpi.Send_init(x.buffer, channel.rank, sent)) for x in out]
         got = tag(channel.other, channel.cluster)
         into = stores[channel.receive].incoming(channel.first, channel.count, rounding)
         self.into = [(x, mpi.Recv_init(x.buffer, channel.rank, got)) for x in into]
         self.leaving: Outgoing | None = None  # what has not been sent yet
-        self.sent: Outgoing | None = None  # what was sent last, until its error has been asked for
         self.arrived, self.due = False, inf
         self._receive()
 
@@ -93,14 +94,9 @@ class _Line:
         message, request = self.out[0]
         self.out.reverse()
         message.finish()
-        self.leaving, self.sent = None, message
+        self.leaving = None
         request.Start()
         return message.nbytes
-
-    def error(self) -> np.ndarray | None:
-        """What the other process has not got of what was sent last, (faces, numbers); once."""
-        message, self.sent = self.sent, None
-        return message.error() if message else None
 
     def here(self, delay: Callable[[], float] | None) -> bool:
         """Whether the message is; ``delay()`` [s] after it has come, where messages are to be late."""
@@ -136,11 +132,16 @@ class Exchange:
     def __init__(
         self, world: World, channels: Sequence[Channel], stores: dict[Kind, Slots], rates: Sequence[int],
         limit: Callable[[], int], turns: Sequence[int], rounding: str = "exact",
+        errors: Callable[[Channel], Place] | None = None,
     ):  # fmt: skip
+        """``errors``: where what rounding takes from the waves of a channel is left."""
         self.loss = Loss()
         self.world, self.rates, self.limit, self.turns = world, list(rates), limit, turns
         mpi = world.mpi.Dup()  # nobody else's messages, though another run of this process may have the same tags
-        self.lines = [_Line(c, stores, mpi, rounding, self.loss) for c in channels]
+        self.lines = []
+        for c in channels:
+            place = errors(c) if errors is not None and c.send != "fault" else None
+            self.lines.append(_Line(c, stores, mpi, rounding, self.loss, place))
         clusters = range(len(rates))
         self.equal = [[x for x in self._of(c) if x.channel.other == c] for c in clusters]
         self.slower = [[x for x in self._of(c) if x.channel.other > c] for c in clusters]
@@ -183,14 +184,9 @@ class Exchange:
             x.here(self.delay)
         self._called("test", len(self.lines), started)
 
-    def errors(self, cluster: int) -> Iterator[tuple[Channel, np.ndarray]]:
-        """What the others have not got of the waves of the cluster's step, (faces, numbers); once."""
-        mine = self._of(cluster)
-        self._leave(mine, must=True)
-        for x in mine:
-            error = x.error()
-            if error is not None:
-                yield x.channel, error
+    def all_sent(self, cluster: int) -> None:
+        """Return when all waves of the cluster's step are on their way, and what they have lost is known."""
+        self._leave(self._of(cluster), must=True)
 
     def ready(self, cluster: int) -> bool:
         """Whether everything the next correction of a cluster reads is here; never waits."""

@@ -16,8 +16,7 @@ from faultwave.comm.world import World
 
 
 class Pieces(Protocol):
-    """Numbers somewhere, which a backend gathers and puts back. A device's make messages of themselves: ``outgoing`` and
-    ``incoming``."""
+    """Numbers that a backend gathers and puts back: those of the host."""
 
     size: int
 
@@ -45,9 +44,6 @@ class _Packed:
             given = self.values.astype(float).reshape(-1, 1)
             self.codec.pack(given, self.buffer)
             self.loss.add(self.codec.unpack(self.buffer) - given, given)
-
-    def error(self) -> np.ndarray | None:
-        return None
 
 
 class _Unpacked:
@@ -86,30 +82,35 @@ class _Line:
         return self.out.nbytes
 
 
-def _messages(
+def messages(
     out: Any, into: Any, dtype: np.dtype, rounding: str, loss: Loss, direct: bool
 ) -> tuple[Outgoing, Incoming]:
+    """Of what leaves and what comes: ``Pieces`` of the host, or a device's, which make messages of themselves (``outgoing``,
+    ``incoming``)."""
     if rounding == "single" and dtype == np.float32:
         rounding = "exact"
-    if rounding == "exact" and hasattr(out, "outgoing"):
-        return out.outgoing(direct), into.incoming(direct)
+    if hasattr(out, "outgoing"):
+        made = out.outgoing(direct, rounding)
+        if made.lost is not None:
+            loss.sources.append(made.lost)
+        return made, into.incoming(direct, rounding)
     packing, unpacking = (codec(rounding, (p.size, 1)) for p in (out, into))
     return _Packed(out, dtype, packing, loss), _Unpacked(into, dtype, unpacking)
 
 
 class Halo:
-    """All overlaps of a process. ``listed``: (rank, tag of what leaves, tag of what comes, what leaves, what comes); ``rounding``:
-    'exact' or the name of a codec; ``direct``: MPI is given memory of the device that they are on."""
+    """All overlaps of a process. ``listed``: (rank, tag of what leaves, tag of what comes, what leaves, what comes), the last two as
+    ``messages`` takes them; ``rounding``: 'exact' or the name of a codec; ``direct``: MPI is given memory of the device they are on."""
 
     def __init__(
-        self, world: World, listed: Sequence[tuple[int, int, int, Pieces, Pieces]], dtype: Any, rounding: str = "exact",
+        self, world: World, listed: Sequence[tuple[int, int, int, Any, Any]], dtype: Any, rounding: str = "exact",
         direct: bool = False,
     ):  # fmt: skip
         mpi = world.mpi.Dup()  # nobody else's messages
         self.loss = Loss()
         self.lines = []
         for rank, a, b, out, into in listed:
-            made = _messages(out, into, np.dtype(dtype), rounding, self.loss, direct)
+            made = messages(out, into, np.dtype(dtype), rounding, self.loss, direct)
             self.lines.append(_Line(mpi, rank, (a, b), *made))
         self.seconds = {"pack": 0.0, "wait": 0.0, "unpack": 0.0}
         self.messages = self.bytes = 0
@@ -141,4 +142,4 @@ class Halo:
         self.seconds["unpack"] += clock.perf_counter() - here
 
 
-__all__ = ["Halo"]
+__all__ = ["Halo", "messages"]

@@ -28,10 +28,6 @@ class Outgoing(Protocol):
         """Return when MPI may send it."""
         ...
 
-    def error(self) -> np.ndarray | None:
-        """What the other process gets less what is here, (n, width); None where it gets every digit."""
-        ...
-
 
 class Incoming(Protocol):
     """One message that is received again and again. ``buffer``: what MPI receives into."""
@@ -48,16 +44,18 @@ class Incoming(Protocol):
 
 
 class HostOutgoing:
-    """Slots (2, n) of memory (slots, width), for even and for odd steps; rounded by ``codec`` where there is one."""
+    """Slots (2, n) of memory (slots, width), for even and for odd steps; rounded by ``codec`` where there is one, and what the other
+    process gets less what is here left in ``lost`` (n, width)."""
 
     here = True
 
-    def __init__(self, memory: np.ndarray, slots: np.ndarray, codec: Codec | None, loss: Loss):
-        self.memory, self.slots, self.codec, self.loss = memory, slots, codec, loss
+    def __init__(
+        self, memory: np.ndarray, slots: np.ndarray, codec: Codec | None, loss: Loss, lost: np.ndarray | None = None
+    ):
+        self.memory, self.slots, self.codec, self.loss, self.lost = memory, slots, codec, loss, lost
         self.numbers: np.ndarray = np.empty((slots.shape[1], memory.shape[1]), memory.dtype)
         self.buffer = np.empty(codec.size, np.uint8) if codec else self.numbers
         self.nbytes = self.buffer.nbytes
-        self.lost: np.ndarray | None = None
 
     def fill(self, turn: int) -> None:
         np.take(self.memory, self.slots[turn], 0, self.numbers)
@@ -65,11 +63,10 @@ class HostOutgoing:
     def finish(self) -> None:
         if self.codec:
             self.codec.pack(self.numbers, self.buffer)
-            self.lost = self.codec.unpack(self.buffer) - self.numbers
-            self.loss.add(self.lost, self.numbers)
-
-    def error(self) -> np.ndarray | None:
-        return self.lost
+            lost = self.codec.unpack(self.buffer) - self.numbers
+            self.loss.add(lost, self.numbers)
+            if self.lost is not None:
+                self.lost[:] = lost
 
 
 class HostIncoming:

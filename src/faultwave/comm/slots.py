@@ -11,15 +11,19 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from faultwave.comm.compression import Codec, Loss, codec
+from faultwave.comm.compression import Loss, codec
 from faultwave.comm.messages import HostIncoming, HostOutgoing, Incoming, Outgoing
+
+Place = tuple[Any, int]
+"""A store, and its first slot of some one after the other."""
 
 
 class Slots(Protocol):
     """Slots of numbers that messages are made of and put into."""
 
-    def outgoing(self, slots: np.ndarray, rounding: str, loss: Loss) -> Outgoing:
-        """A message of the listed slots (2, n), in even and in odd steps; ``rounding``: 'exact' or the name of a codec."""
+    def outgoing(self, slots: np.ndarray, rounding: str, loss: Loss, errors: Place | None) -> Outgoing:
+        """A message of the listed slots (2, n), in even and in odd steps. ``rounding``: 'exact' or the name of a codec; what that takes is
+        counted in ``loss`` and left in ``errors``, a store of the same backend."""
         ...
 
     def incoming(self, first: int, count: int, rounding: str) -> Sequence[Incoming]:
@@ -33,8 +37,10 @@ class HostSlots:
     def __init__(self, memory: np.ndarray):
         self.memory = memory
 
-    def outgoing(self, slots: np.ndarray, rounding: str, loss: Loss) -> Outgoing:
-        return HostOutgoing(self.memory, slots, codec(rounding, (slots.shape[1], self.memory.shape[1])), loss)
+    def outgoing(self, slots: np.ndarray, rounding: str, loss: Loss, errors: Place | None) -> Outgoing:
+        count = slots.shape[1]
+        lost = None if errors is None else errors[0].memory[errors[1] : errors[1] + count]
+        return HostOutgoing(self.memory, slots, codec(rounding, (count, self.memory.shape[1])), loss, lost)
 
     def incoming(self, first: int, count: int, rounding: str) -> Sequence[Incoming]:
         into = self.memory[first : first + count]
@@ -42,64 +48,19 @@ class HostSlots:
 
 
 class DeviceSlots:
-    """Of a device's store: anything with ``outgoing`` and ``incoming``, and with ``fetch`` and ``put``."""
+    """Of a device's store: anything with ``outgoing`` and ``incoming``."""
 
     def __init__(self, store: Any, direct: bool):
         self.store, self.direct = store, direct
 
-    def outgoing(self, slots: np.ndarray, rounding: str, loss: Loss) -> Outgoing:
-        packing = codec(rounding, (slots.shape[1], self.store.size))
-        if packing is not None:
-            return _RoundedHere(self.store, slots, packing, loss)
-        made: Outgoing = self.store.outgoing(slots, self.direct)
+    def outgoing(self, slots: np.ndarray, rounding: str, loss: Loss, errors: Place | None) -> Outgoing:
+        made = self.store.outgoing(slots, self.direct, rounding, errors)
+        if made.lost is not None:
+            loss.sources.append(made.lost)
         return made
 
     def incoming(self, first: int, count: int, rounding: str) -> Sequence[Incoming]:
-        unpacking = codec(rounding, (count, self.store.size))
-        if unpacking is not None:
-            return [_RoundedThere(self.store, first, unpacking)]
-        return [self.store.incoming(first, count, self.direct) for _ in range(2)]
-
-
-class _RoundedHere:
-    """What a device brings, rounded on the host."""
-
-    def __init__(self, store: Any, slots: np.ndarray, packing: Codec, loss: Loss):
-        self.store, self.slots, self.packing, self.loss = store, slots, packing, loss
-        self.buffer, self.nbytes = np.empty(packing.size, np.uint8), packing.size
-        self.awaited: Any = None
-        self.lost: np.ndarray | None = None
-
-    def fill(self, turn: int) -> None:
-        self.awaited = self.store.fetch(self.slots[turn])
-
-    @property
-    def here(self) -> bool:
-        return bool(self.awaited.here)
-
-    def finish(self) -> None:
-        numbers = self.awaited.values()
-        self.packing.pack(numbers, self.buffer)
-        self.lost = self.packing.unpack(self.buffer) - numbers
-        self.loss.add(self.lost, numbers)
-
-    def error(self) -> np.ndarray | None:
-        return self.lost
-
-
-class _RoundedThere:
-    """What the host has unrounded, put into a device's queue."""
-
-    def __init__(self, store: Any, first: int, unpacking: Codec):
-        self.store, self.first, self.unpacking = store, first, unpacking
-        self.buffer = np.empty(unpacking.size, np.uint8)
-
-    def ready(self) -> None:
-        return
-
-    def landed(self) -> None:
-        values = self.unpacking.unpack(self.buffer)
-        self.store.put(values, np.arange(self.first, self.first + len(values)))
+        return [self.store.incoming(first, count, self.direct, rounding) for _ in range(2)]
 
 
 def slots_of(store: Any, direct: bool = False) -> Slots:
@@ -107,4 +68,4 @@ def slots_of(store: Any, direct: bool = False) -> Slots:
     return HostSlots(store.memory) if hasattr(store, "memory") else DeviceSlots(store, direct)
 
 
-__all__ = ["DeviceSlots", "HostSlots", "Slots", "slots_of"]
+__all__ = ["DeviceSlots", "HostSlots", "Place", "Slots", "slots_of"]

@@ -159,15 +159,10 @@ def inside(points: np.ndarray, boxes: Sequence[Box]) -> np.ndarray:
 
 
 class Pieces(Protocol):
-    """Boxes of arrays, whose numbers travel together."""
+    """Boxes of arrays, whose numbers travel together: whoever sends them packs and unpacks those of the host, ``pack(into)`` and
+    ``unpack(values)`` (size,); a device's make messages of themselves, ``outgoing`` and ``incoming``."""
 
     size: int
-
-    def pack(self, into: np.ndarray) -> None:
-        """All their numbers, one after the other, into an array (size,)."""
-
-    def unpack(self, values: np.ndarray) -> None:
-        """Numbers (size,) into their places."""
 
 
 class Runner(Protocol):

@@ -24,7 +24,7 @@ from faultwave.engines.dg.fault import Fault
 from faultwave.engines.dg.layout import build_layout
 from faultwave.engines.dg.lines import Lines
 from faultwave.engines.dg.operator import Cells, shapely, worst_shape
-from faultwave.engines.dg.rounded import owed
+from faultwave.engines.dg.rounded import Mending
 from faultwave.engines.dg.samples import Samples
 from faultwave.engines.dg.sources import SourceTerms
 from faultwave.march import March
@@ -91,6 +91,7 @@ class Engine:
         self.march = March(float(plan.clustering.steps[0]), [int(r) for r in ratios], self)
         self.way = self._way(plan)
         self.seconds = {"predict": 0.0, "correct": 0.0, "fault": 0.0, "observe": 0.0}
+        self.mending: Mending | None = None  # where messages are rounded
         self.exchange = self._exchange()
         self.queued: deque[Mark] = (
             deque()
@@ -142,7 +143,11 @@ class Engine:
         channels = self.layout.channels
         if self.fault:
             stores["fault"], channels = slots_of(op.friction, direct), (*channels, *self.fault.channels)
-        made = Exchange(self.plan.world, channels, stores, rates, lambda: march.clocks[0].limit, op.sums, rounding)
+        if rounding != "exact":
+            self.mending = Mending(op, self.layout.channels)
+        errors = self.mending.place if self.mending else None
+        limit = lambda: march.clocks[0].limit  # noqa: E731
+        made = Exchange(self.plan.world, channels, stores, rates, limit, op.sums, rounding, errors)
         op.border_corrected, op.border_predicted, march.pieces = made.used, made.border_predicted, self
         return made
 
@@ -309,15 +314,9 @@ class Engine:
 
     def _mend(self, exchange: Exchange, cluster: int, step: float) -> None:
         """Take into account what the other processes got of rounded waves."""
-        op = self.operator
-        for channel, error in exchange.errors(cluster):
-            rows = error.reshape(len(error), -1, op.form.faced)
-            if channel.send == "series":
-                parts = np.split(rows, np.cumsum(op.form.out_rows)[:-1], 1)
-                rows = np.zeros((len(error), op.b2, op.form.faced))
-                for weight, part in zip(op.powers(step)[1], parts, strict=True):
-                    rows[:, : part.shape[1]] += weight * part
-            op.add_dofs(owed(op, channel.cells, channel.faces, rows), channel.cells)
+        if self.mending is not None:
+            exchange.all_sent(cluster)
+            self.mending(cluster, step)
 
     def _drive(self, driven: Driven, cluster: int, time: float, step: float) -> None:
         if isinstance(self.operator, Lines):

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from faultwave.backends import make_stencils, missing
+from faultwave.comm.compression import Loss
+from faultwave.comm.halo import messages
 from faultwave.comm.world import World
 from faultwave.engines.fd import intensity
 from faultwave.engines.fd.halves import Units
@@ -105,7 +107,7 @@ def test_parts_step_as_the_whole(backend, ahead, monkeypatch):
     runners = [made(of, backend, program(p.box, False), p.box) for p in parts]
     pairs = [
         {
-            (other, direction): (r.pieces(out), r.pieces(into))
+            (other, direction): messages(r.pieces(out), r.pieces(into), np.dtype(np.float32), "exact", Loss(), False)
             for other, direction, out, into in p.told(r.program, found.depth)
         }
         for p, r in zip(parts, runners, strict=True)
@@ -114,8 +116,9 @@ def test_parts_step_as_the_whole(backend, ahead, monkeypatch):
         sent = {}
         for rank, listed in enumerate(pairs):
             for (other, direction), (out, _) in listed.items():
-                sent[rank, other, direction] = values = np.zeros(out.size, np.float32)
-                out.pack(values)
+                out.fill(0)
+                out.finish()
+                sent[rank, other, direction] = out.buffer.copy()
         split = [works(r.program, p.owned, found) for p, r in zip(parts, runners, strict=True)]
         for (before, _), r in zip(split, runners, strict=True):
             assert (before is not None) == ahead
@@ -123,7 +126,9 @@ def test_parts_step_as_the_whole(backend, ahead, monkeypatch):
                 r.run(steps, np.zeros((2, steps, 1)), before)
         for rank, listed in enumerate(pairs):
             for (other, direction), (_, into) in listed.items():
-                into.unpack(sent[other, rank, 26 - direction])
+                into.ready()
+                into.buffer[:] = sent[other, rank, 26 - direction]
+                into.landed()
         for (_, after), r in zip(split, runners, strict=True):
             r.run(steps, np.zeros((2, steps, 1)), after)
     for p, r in zip(parts, runners, strict=True):

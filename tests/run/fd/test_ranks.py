@@ -169,6 +169,24 @@ def test_overlaps_in_fewer_bytes(tmp_path, halo):
 
 
 @pytest.mark.slow
+def test_devices_round_overlaps_as_processors_do(tmp_path):
+    """The same bytes, made on the device."""
+    pytest.importorskip("pyopencl")
+    pytest.importorskip("zfpy")
+    case = asked(tmp_path / "out")
+    case["numerics"] |= {"backend": "numpy", "precision": "double", "halo_compression": "zfp-20"}
+    assert launch(2, case).returncode == 0
+    whole = everything(tmp_path / "out")
+    case["numerics"]["backend"] = "opencl"
+    case["output"]["folder"] = str(tmp_path / "two")
+    done = launch(2, case)
+    assert done.returncode == 0, done.stderr
+    same(tmp_path / "two", whole)
+    rates = [json.loads((tmp_path / name / "run-manifest.json").read_text())["rates"] for name in ("out", "two")]
+    assert rates[0]["halo_error_rms"] == pytest.approx(rates[1]["halo_error_rms"], rel=1e-9)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("halo", ["direct", "host"])
 def test_devices_share_a_grid(tmp_path, halo):
     """Overlaps are gathered on the device, and go from there or through the host's memory."""

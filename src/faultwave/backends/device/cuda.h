@@ -1,4 +1,5 @@
 #define KERNEL(threads, groups) extern "C" __global__ __launch_bounds__(threads, groups)
+#define DEVICE __device__ static inline
 #define GLOBAL
 #define LOCAL
 #define CONSTANT __constant__

@@ -14,6 +14,7 @@ from faultwave.backends.awaited import Awaited, Here
 from faultwave.backends.device.lower import prelude
 from faultwave.backends.device.messages import Passage, ReceivedSlots, SentSlots
 from faultwave.backends.device.pinned import Crossing, Piece, Pieces
+from faultwave.backends.device.rounding import Kernels
 from faultwave.backends.device.target import Target
 from faultwave.base.errors import BackendError
 
@@ -184,6 +185,7 @@ class Access:
         """``touched()`` is told whenever the host reads or writes a buffer."""
         self.device, self.dtype, self.host, self.beside = device, np.dtype(dtype), host, beside
         self.touched = touched
+        self.rounding = Kernels(device, self.dtype)
         names = ["pack", "unpack", "add", "not_finite", "sums"]
         single = self.dtype == np.float32
         text = prelude(device.target, single, single) + resources.files(__package__).joinpath("access.h").read_text()
@@ -357,13 +359,15 @@ class DeviceBuffer:
         np.add.at(sums, which, np.asarray(values).reshape(len(items), self.size))
         self.access.put("add", self, chosen, sums)
 
-    def outgoing(self, slots: np.ndarray, direct: bool) -> SentSlots:
-        """A message of the listed slots (2, n), in even and in odd steps."""
-        return SentSlots(self.access, self, slots, direct)
+    def outgoing(
+        self, slots: np.ndarray, direct: bool, rounding: str = "exact", errors: tuple[DeviceBuffer, int] | None = None
+    ) -> SentSlots:
+        """A message of the listed slots (2, n), in even and in odd steps; what rounding takes is left in another store, from a slot on."""
+        return SentSlots(self.access, self, slots, direct, rounding, errors)
 
-    def incoming(self, first: int, count: int, direct: bool) -> ReceivedSlots:
+    def incoming(self, first: int, count: int, direct: bool, rounding: str = "exact") -> ReceivedSlots:
         """A message for so many slots from ``first`` on."""
-        return ReceivedSlots(self.access, self, first, count, direct)
+        return ReceivedSlots(self.access, self, first, count, direct, rounding)
 
     def total(self) -> np.ndarray:
         return self.access.total(self).reshape(self.shape)

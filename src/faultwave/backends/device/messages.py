@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from faultwave.backends.device.pinned import Crossing
+from faultwave.backends.device.rounding import Kernels, Rounding
 
 if TYPE_CHECKING:
     from faultwave.backends.device.memory import Access, Device, DeviceBuffer
@@ -54,19 +55,33 @@ def passage(device: Device, size: int, direct: bool) -> Passage:
 
 
 class Sent:
-    """A message that kernels fill: ``_pack`` asks for them."""
+    """A message that kernels fill: ``_gather`` asks for those that bring its numbers (n, width), of ``dtype``, to memory of the device.
 
-    def __init__(self, device: Device, size: int, direct: bool):
-        self.passage, self.nbytes = passage(device, max(1, size), direct), size
+    ``rounding``: 'exact', 'single' or 'zfp-BITS'; ``error``: memory and the number in it where what that takes begins, else nobody wants
+    to know. ``lost()``: how much it was, see ``Rounding.lost``.
+    """
+
+    def __init__(
+        self, device: Device, kernels: Kernels, shape: tuple[int, int], direct: bool, rounding: str, error: tuple[Any, int] | None
+    ):  # fmt: skip
+        exact = shape[0] * shape[1] * kernels.dtype.itemsize
+        self.rounding = None if rounding == "exact" else Rounding(kernels, rounding, *shape)
+        self.nbytes = self.rounding.size if self.rounding else exact
+        self.passage = passage(device, max(1, self.nbytes), direct)
         self.buffer = self.passage.buffer
+        self.values = device.allocate(max(1, exact)) if self.rounding else self.passage.memory
+        self.error = error or (self.values, 0)
+        self.lost = self.rounding.lost if self.rounding else None
         self.crossing: Crossing | None = None
 
-    def _pack(self, turn: int) -> None:
+    def _gather(self, turn: int, into: Any) -> None:
         raise NotImplementedError
 
     def fill(self, turn: int) -> None:
         self.passage.take(False)
-        self._pack(turn)
+        self._gather(turn, self.values)
+        if self.rounding:
+            self.rounding.pack(self.values, self.passage.memory, *self.error)
         self.crossing = self.passage.give(True)
 
     @property
@@ -77,19 +92,19 @@ class Sent:
         if self.crossing is not None:
             self.crossing.wait()
 
-    def error(self) -> np.ndarray | None:
-        return None
-
 
 class Received:
-    """A message that kernels read: ``_unpack`` asks for them."""
+    """A message that kernels read: ``_spread`` asks for those that put its numbers (n, width) where they belong."""
 
-    def __init__(self, device: Device, size: int, direct: bool):
-        self.passage = passage(device, max(1, size), direct)
+    def __init__(self, device: Device, kernels: Kernels, shape: tuple[int, int], direct: bool, rounding: str):
+        exact = shape[0] * shape[1] * kernels.dtype.itemsize
+        self.rounding = None if rounding == "exact" else Rounding(kernels, rounding, *shape)
+        self.passage = passage(device, max(1, self.rounding.size if self.rounding else exact), direct)
         self.buffer = self.passage.buffer
+        self.values = device.allocate(max(1, exact)) if self.rounding else self.passage.memory
         self.lent = self.passage.give(False)
 
-    def _unpack(self) -> None:
+    def _spread(self, values: Any) -> None:
         raise NotImplementedError
 
     def ready(self) -> None:
@@ -97,38 +112,48 @@ class Received:
 
     def landed(self) -> None:
         self.passage.take(True)
-        self._unpack()
+        if self.rounding:
+            self.rounding.unpack(self.passage.memory, self.values)
+        self._spread(self.values)
         self.lent = self.passage.give(False)
 
 
 class SentSlots(Sent):
-    """Slots (2, n) of a store, in even and in odd steps."""
+    """Slots (2, n) of a store, in even and in odd steps; errors to slots of another store from one on."""
 
-    def __init__(self, access: Access, store: DeviceBuffer, slots: np.ndarray, direct: bool):
+    def __init__(
+        self, access: Access, store: DeviceBuffer, slots: np.ndarray, direct: bool, rounding: str, errors: tuple[DeviceBuffer, int] | None
+    ):  # fmt: skip
         self.access, self.store, self.count = access, store, slots.shape[1]
-        size = self.count * store.size * access.dtype.itemsize
-        access.beside.take(size)
-        super().__init__(access.device, size, direct)
+        error = None if errors is None else (errors[0].memory_on_device, errors[1] * errors[0].size)
+        super().__init__(access.device, access.rounding, (self.count, store.size), direct, rounding, error)
+        access.beside.take(_held(self))
         self.slots = [access.listed(x) for x in slots]
 
-    def _pack(self, turn: int) -> None:
+    def _gather(self, turn: int, into: Any) -> None:
         self.access.touched()
-        self.access.moved("pack", self.store, self.slots[turn], self.count, self.passage.memory)
+        self.access.moved("pack", self.store, self.slots[turn], self.count, into)
 
 
 class ReceivedSlots(Received):
     """For slots of a store one after the other from ``first`` on."""
 
-    def __init__(self, access: Access, store: DeviceBuffer, first: int, count: int, direct: bool):
+    def __init__(self, access: Access, store: DeviceBuffer, first: int, count: int, direct: bool, rounding: str):
         self.access, self.store, self.count = access, store, count
-        size = count * store.size * access.dtype.itemsize
-        access.beside.take(size)
-        super().__init__(access.device, size, direct)
+        super().__init__(access.device, access.rounding, (count, store.size), direct, rounding)
+        access.beside.take(_held(self))
         self.slots = access.listed(np.arange(first, first + count))
 
-    def _unpack(self) -> None:
+    def _spread(self, values: Any) -> None:
         self.access.touched()
-        self.access.moved("unpack", self.store, self.slots, self.count, self.passage.memory)
+        self.access.moved("unpack", self.store, self.slots, self.count, values)
+
+
+def _held(message: SentSlots | ReceivedSlots) -> int:
+    """Bytes of the device that a message takes."""
+    exact = message.count * message.store.size * message.access.dtype.itemsize
+    made = message.rounding
+    return exact + made.size + made.nbytes if made else exact
 
 
 __all__ = ["Passage", "Received", "ReceivedSlots", "Sent", "SentSlots", "Staged", "passage"]

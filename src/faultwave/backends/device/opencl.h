@@ -2,6 +2,7 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 #define KERNEL(threads, groups) __kernel __attribute__((reqd_work_group_size(threads, 1, 1)))
+#define DEVICE static
 #define GLOBAL __global
 #define LOCAL __local
 #define CONSTANT __constant

@@ -12,6 +12,7 @@ import numpy as np
 from faultwave.backends.device.backend import told
 from faultwave.backends.device.memory import Device
 from faultwave.backends.device.messages import Received, Sent
+from faultwave.backends.device.rounding import Kernels
 from faultwave.backends.device.stencil import THREADS, StencilPlan, head, lower_launch
 from faultwave.backends.device.target import LINE
 from faultwave.backends.grid import GridArrays, offsets
@@ -43,6 +44,7 @@ class DeviceStencilRunner:
         self.newer = dict.fromkeys(self.memory, "")  # 'host' or 'device', where only that copy is right
         self.plans, self._launches = self._compile()
         self.points = self._functions(["inject", "record", "place", "copy", "not_finite"])
+        self.rounding = Kernels(device, np.dtype(dtype))
         self._scalars = np.array([*program.scalars.values()] or [0.0], dtype).tobytes()
         self._injected = [self._injections(level) for level in range(len(program.levels))]
         self._tapes, self._taped, self._parts = self._tape_lists()
@@ -295,16 +297,14 @@ class DevicePieces:
             at += len(points)
         self.size = at
         self.numbers = runner.upload(np.arange(max([p[2] for p in self.parts], default=1), dtype=np.int32))
-        self.nbytes = at * runner.arrays.dtype.itemsize
-        self.list: Any = None  # made when the host first looks at it
 
-    def outgoing(self, direct: bool) -> SentPieces:
+    def outgoing(self, direct: bool, rounding: str) -> SentPieces:
         """A message of what is here."""
-        return SentPieces(self, direct)
+        return SentPieces(self, direct, rounding)
 
-    def incoming(self, direct: bool) -> ReceivedPieces:
+    def incoming(self, direct: bool, rounding: str) -> ReceivedPieces:
         """A message that is put here."""
-        return ReceivedPieces(self, direct)
+        return ReceivedPieces(self, direct, rounding)
 
     def gather(self, into: Any) -> None:
         """Ask for all numbers side by side in memory of the device."""
@@ -324,36 +324,25 @@ class DevicePieces:
             device.launch(functions["place"], -(-count // THREADS), THREADS, arguments)
             self.runner.newer[group] = "device"
 
-    def _listed(self) -> Any:
-        if self.list is None:
-            self.list = self.runner.device.allocate(max(64, self.nbytes))
-        return self.list
-
-    def pack(self, into: np.ndarray) -> None:
-        self.gather(self._listed())
-        self.runner.device.download(self.list, into)
-
-    def unpack(self, values: np.ndarray) -> None:
-        self.runner.device.upload(self._listed(), np.ascontiguousarray(values))
-        self.spread(self.list)
-
 
 class SentPieces(Sent):
-    def __init__(self, pieces: DevicePieces, direct: bool):
-        super().__init__(pieces.runner.device, pieces.nbytes, direct)
+    def __init__(self, pieces: DevicePieces, direct: bool, rounding: str):
+        runner = pieces.runner
+        super().__init__(runner.device, runner.rounding, (pieces.size, 1), direct, rounding, None)
         self.pieces = pieces
 
-    def _pack(self, turn: int) -> None:
-        self.pieces.gather(self.passage.memory)
+    def _gather(self, turn: int, into: Any) -> None:
+        self.pieces.gather(into)
 
 
 class ReceivedPieces(Received):
-    def __init__(self, pieces: DevicePieces, direct: bool):
-        super().__init__(pieces.runner.device, pieces.nbytes, direct)
+    def __init__(self, pieces: DevicePieces, direct: bool, rounding: str):
+        runner = pieces.runner
+        super().__init__(runner.device, runner.rounding, (pieces.size, 1), direct, rounding)
         self.pieces = pieces
 
-    def _unpack(self) -> None:
-        self.pieces.spread(self.passage.memory)
+    def _spread(self, values: Any) -> None:
+        self.pieces.spread(values)
 
 
 __all__ = ["DeviceStencilRunner"]

@@ -1,0 +1,102 @@
+"""Messages of fewer bytes, made and read on the device: the same bytes as the host's codecs make (``comm.compression``).
+
+What a message loses is left where the engine wants it, and counted on the device: nobody waits for it before the end of a run.
+"""
+
+from __future__ import annotations
+
+import functools
+from importlib import resources
+from typing import Any, Protocol
+
+import numpy as np
+
+from faultwave.backends.device.lower import prelude
+from faultwave.backends.device.target import Target
+
+GROUP, MOST = 256, 64
+"""Threads of a group; groups that a message is rounded by at most."""
+
+
+class Queue(Protocol):
+    """What is asked of a device."""
+
+    target: Any
+
+    def allocate(self, size: int) -> Any: ...
+
+    def download(self, memory: Any, values: np.ndarray) -> None: ...
+
+    def build(self, text: str, names: list[str], shared: int | None) -> dict[str, Any]: ...
+
+    def launch(self, function: Any, groups: int, threads: int, arguments: list[Any]) -> None: ...
+
+
+class Kernels:
+    """Those of a device for numbers of one kind; built when they are first asked for."""
+
+    def __init__(self, device: Queue, dtype: np.dtype):
+        self.device, self.dtype = device, np.dtype(dtype)
+
+    @functools.cached_property
+    def functions(self) -> dict[str, Any]:
+        rounding, fold = texts(self.device.target, self.dtype == np.float32)
+        names = ["round_single", "unround_single", "round_zfp", "unround_zfp"]
+        return self.device.build(rounding, names, None) | self.device.build(fold, ["fold"], 3 * 8 * GROUP)
+
+
+def texts(target: Target, single: bool) -> tuple[str, str]:
+    """Of what rounds and unrounds, and of what adds up what is lost."""
+    head, folder = prelude(target, False, single), resources.files(__package__)
+    rounding, fold = (head + folder.joinpath(f"{name}.h").read_text() for name in ("rounding", "fold"))
+    return rounding, fold
+
+
+class Rounding:
+    """Of messages of ``count`` items of ``width`` numbers: 'single', or 'zfp-BITS'. ``size``: bytes of one."""
+
+    def __init__(self, kernels: Kernels, name: str, count: int, width: int):
+        self.kernels, self.numbers, self.width = kernels, count * width, width
+        self.kind, _, bits = name.partition("-")
+        self.bits = int(bits or 32)
+        blocks = -(-self.numbers // 4)
+        self.size = -(-blocks * 4 * self.bits // 64) * 8 if self.kind == "zfp" else 4 * self.numbers
+        self.pieces = -(-blocks // 2) if self.kind == "zfp" else self.numbers  # what a thread does at once
+        self.groups = max(1, min(MOST, -(-self.pieces // GROUP)))
+        if kernels.dtype != np.float64 and self.kind == "single":
+            raise ValueError("numbers in single precision are not rounded to it")
+        self.partial = kernels.device.allocate(3 * 8 * self.groups * GROUP)
+        self.totals = kernels.device.allocate(3 * 8)
+        self.nbytes = 3 * 8 * (self.groups * GROUP + 1)
+
+    def pack(self, values: Any, packed: Any, error: Any, at: int) -> None:
+        """Ask for ``values`` to be rounded into ``packed``, and for what that takes in ``error`` from number ``at`` on, which may be
+        ``values`` themselves."""
+        if not self.numbers:
+            return
+        k, stride = self.kernels, self.groups * GROUP
+        numbers = [np.int32(n) for n in (self.numbers, stride, self.width, self.bits)]
+        given = [values, packed, error, self.partial, *numbers, np.int64(at)]
+        k.device.launch(k.functions[f"round_{self.kind}"], self.groups, GROUP, given)
+        k.device.launch(
+            k.functions["fold"], 1, GROUP, [self.partial, self.totals, np.int32(stride), np.int32(self.numbers)]
+        )
+
+    def unpack(self, packed: Any, values: Any) -> None:
+        """Ask for the numbers that the other side gets."""
+        if not self.numbers:
+            return
+        k = self.kernels
+        numbers = [np.int32(n) for n in (self.numbers, self.width, self.bits)]
+        k.device.launch(
+            k.functions[f"unround_{self.kind}"], -(-self.pieces // GROUP), GROUP, [packed, values, *numbers]
+        )
+
+    def lost(self) -> tuple[float, float, int]:
+        """The largest error so far, relative to the largest number of its message; the sum of such squares; of how many numbers."""
+        told = np.zeros(3)
+        self.kernels.device.download(self.totals, told)
+        return float(told[0]), float(told[1]), int(told[2])
+
+
+__all__ = ["Kernels", "Rounding", "texts"]
