@@ -78,7 +78,8 @@ def made(of, backend, program, box):
     for name in ("A", "B"):
         runner.view(name)[...] = rng.uniform(0, 0.1, (2, 2, 2))[:, :, np.arange(box.lo[2], box.hi[2]) % 2]
     for name, each in profiles(of).items():
-        runner.view(name)[...] = each
+        if name in program.arrays:
+            runner.view(name)[...] = each
     for name in fields(True):
         runner.view(name)[...] = rng.normal(size=of.grid.shape)[where]
     return runner
@@ -92,7 +93,16 @@ def test_parts_step_as_the_whole(backend, ahead, monkeypatch):
         pytest.skip(missing(backend))
     if not ahead:
         monkeypatch.setattr(overlap, "MIDDLE", 1000)
-    of, steps, blocks = scheme((25, 44, 42), attenuation=True), 2, 2
+    step_in_parts(backend, scheme((25, 44, 42), attenuation=True), (1, 2, 2), ahead)
+
+
+def test_a_part_without_layers_in_its_rows():
+    """Points are computed there by another function than in the whole grid, where rows end in layers."""
+    step_in_parts("cpu", scheme((12, 12, 96), attenuation=True), (1, 1, 3), ahead=True)
+
+
+def step_in_parts(backend, of, counts, ahead):
+    steps, blocks = 2, 2
     grid = of.grid.box
 
     def program(box, whole):
@@ -102,8 +112,8 @@ def test_parts_step_as_the_whole(backend, ahead, monkeypatch):
     one = made(of, backend, program(grid, True), grid)
     one.run(steps * blocks, np.zeros((2, steps * blocks, 1)))
     found = reach(program(grid, True), steps)
-    cut = Cut(of.grid.shape, (1, 2, 2), NONE)
-    parts = [Part(cut, rank, steps, found.margin) for rank in range(4)]
+    cut = Cut(of.grid.shape, counts, NONE)
+    parts = [Part(cut, rank, steps, found.margin) for rank in range(int(np.prod(counts)))]
     runners = [made(of, backend, program(p.box, False), p.box) for p in parts]
     pairs = [
         {

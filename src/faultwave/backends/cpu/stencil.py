@@ -21,18 +21,12 @@ from typing import Any
 import numpy as np
 
 from faultwave.backends.cpu.compile import build, cache_folder, load, vector_bytes
-from faultwave.backends.formula import Formula
+from faultwave.backends.cpu.rows import RowFunction, rows_of
 from faultwave.backends.grid import GridArrays, HostPieces, ends, offsets
 from faultwave.backends.numpy.stencil import written
 from faultwave.base import cores
 from faultwave.base.log import get_logger
-from faultwave.kernels.stencil import REACH, Axis, Box, Launch, Program, Work, check, record, whole_work
-
-MOST_BOXES = 6
-"""Boxes that a launch may be given in a half-step: what is left of a box around a hole."""
-
-AHEAD = 64
-"""Points ahead of those at hand that numbers are fetched from memory, in whole rows: about as long as that takes."""
+from faultwave.kernels.stencil import REACH, Axis, Box, Program, Work, check, whole_work
 
 WORTH_TUNING = 2e10
 """Point updates of a run below which measuring takes longer than it saves."""
@@ -51,102 +45,67 @@ def lower(program: Program, arrays: GridArrays, lanes: int) -> str:
     real = {"float32": "float", "float64": "double"}[arrays.dtype.name]
     head = resources.files("faultwave.backends.cpu").joinpath("vector.h").read_text()
     loop = resources.files("faultwave.backends.cpu").joinpath("wavefront.h").read_text()
-    names = list(program.arrays)
     functions: dict[str, str] = {}
-    entries = []
-    for level, launches in enumerate(program.levels):
-        for launch in launches:
-            text, pointers = _row_function(program, arrays, launch, names)
-            function = functions.setdefault(text, f"row_{len(functions)}_{launch.stencil.name}")
-            entries.append(f"  {{{function}, {level}, {launch.lag}, {{{', '.join(map(str, pointers))}}}}},")
-    most = max(len(e.rsplit("{", 1)[1].split(",")) for e in entries)
+    entries, most_arrays = [], 1
+    for launches in program.levels:
+        for row in rows_of(launches):
+            made = RowFunction(program, arrays, row)
+            function = functions.setdefault(made.text, f"row_{len(functions)}_{row[0].stencil.name}")
+            entries.append(f"  {{{function}, {row[0].lag}, {{{', '.join(map(str, made.pointers))}}}}},")
+            most_arrays = max(most_arrays, len(made.pointers))
     bodies = [text.replace("ROW_NAME", name) for text, name in functions.items()]
     return (
         f"#define R {real}\n#define LANES {lanes}\n#define R_IS_DOUBLE {int(real == 'double')}\n{head}\n"
-        f"#define LEVELS {len(program.levels)}\n#define REACH {REACH}\n#define MOST_ARRAYS {most}\n"
+        f"#define LEVELS {len(program.levels)}\n#define REACH {REACH}\n#define MOST_ARRAYS {most_arrays}\n"
+        f"#define MOST_SEGMENTS {most_segments(program)}\n"
         f"#define Z0 {program.box.lo[0]}\n#define Z1 {program.box.hi[0]}\n#define Y0 {program.box.lo[1]}\n#define Y1 {program.box.hi[1]}\n"
         "typedef V U __attribute__((aligned(4), may_alias));\n"
         "#define LOAD(p) (*(const U *)(p))\n#define STORE(p, v) (*(U *)(p) = (v))\n"
         f"{resources.files('faultwave.backends.cpu').joinpath('tail.h').read_text()}\n"
         + (f"{resources.files('faultwave.backends.cpu').joinpath('half.h').read_text()}\n" if arrays.halves else "")
         + "\n".join(bodies)
-        + "\ntypedef void (*row_function)(R *const *, const R *, long, long, long, long, long);\n"
-        "static const struct entry {\n  row_function row;\n  int level, lag, array[MOST_ARRAYS];\n} entries[] = {\n"
+        + "\ntypedef void (*row_function)(R *const *, const R *, long, long, long, const long (*)[2]);\n"
+        "static const struct entry {\n  row_function row;\n  int lag, array[MOST_ARRAYS];\n} entries[] = {\n"
         + "\n".join(entries)
-        + f"\n}};\n#define ENTRIES {len(entries)}\n#define MOST_BOXES {MOST_BOXES}\n{loop}"
+        + f"\n}};\n#define ENTRIES {len(entries)}\n{loop}"
     )
 
 
-def _row_function(program: Program, arrays: GridArrays, launch: Launch, names: list[str]) -> tuple[str, list[int]]:
-    """Text of the function (without its name) and the numbers of the arrays it is handed: one for each group it touches."""
-    reads, writes = record(launch.stencil)
-    scalars = list(program.scalars)
-    groups: dict[tuple[str, str], int] = {}  # a group, or one line or table, -> argument
-    pointers: list[int] = []
-    head: list[str] = []
+def most_segments(program: Program) -> int:
+    return max(len(row) for level in program.levels for row in rows_of(level))
 
-    def place(formal: str) -> str:
-        """'g2 + 544': the row of the array at the point's plane and row, x = 0."""
-        name = launch.names.get(formal, formal)
-        layout, s = program.arrays[name], arrays.strides[name]
-        key = (arrays.group[name], layout.kind)
-        if key not in groups:
-            groups[key] = n = len(groups)
-            first = next(m for m in names if arrays.group[m] == arrays.group[name])
-            pointers.append(names.index(first))
-            if name in arrays.halves:
-                head.append(f"const H *const g{n} = (const H *)base[{n}] + k * {s.plane}L + j * {s.row}L;")
-            elif layout.kind == "grid":
-                head.append(f"R *const g{n} = base[{n}] + k * {s.plane}L + j * {s.row}L;")
-            elif layout.kind == "parity":
-                head.append(f"const R *const g{n} = base[{n}] + (k & 1) * {s.plane}L + (j & 1) * {s.row}L;")
-            else:
-                head.append(f"const R *const g{n} = base[{n}];")
-        first = next(m for m in names if arrays.group[m] == arrays.group[name])
-        return f"g{groups[key]} + {s.offset - arrays.strides[first].offset}"
 
-    inputs: dict[object, tuple[str, bool]] = {}
-    for key in reads:
-        kind, formal = key[:2]
-        if kind == "at":
-            actual = launch.names.get(formal, formal)
-            s, load = arrays.strides[actual], "LOAD_HALF" if actual in arrays.halves else "LOAD"
-            z, y, x = key[2:]
-            inputs[key] = (f"{load}({place(formal)} + ({z * s.plane + y * s.row + x}L) + i)", True)
-        elif kind == "line" and key[2] != "x":
-            inputs[key] = (f"SPLAT(({place(formal)})[{'k' if key[2] == 'z' else 'j'}])", False)
-        elif kind in ("line", "parity"):
-            inputs[key] = (f"LOAD({place(formal)} + i)", True)
-        else:
-            inputs[key] = (f"SPLAT(scalar[{scalars.index(formal)}])", False)
-    formula = Formula(inputs, "f")
-    values = [(place(name), formula.emit(value)) for name, value in writes.items()]
-    front: dict[str, tuple[int, int]] = {}  # of each array, the plane farthest ahead and its last row
-    low, high, of = program.box.lo, program.box.hi, launch.box
-    within = all(low[k] <= of.lo[k] and of.hi[k] <= high[k] for k in range(3))
-    for key in reads if within else ():
-        layout = program.arrays[launch.names.get(key[1], key[1])] if key[0] == "at" else None
-        if layout and (layout.box == program.box or not layout.halo):
-            front[key[1]] = max(front.get(key[1], (-REACH, -REACH)), (key[2], key[3]))
-    rows_ahead = max(1, AHEAD // launch.box.shape[2])
-    fetches = []
-    for formal, (z, y) in front.items():  # what is touched first in a pass is fetched rows ahead
-        s = arrays.strides[launch.names.get(formal, formal)]
-        fetches.append(f"__builtin_prefetch({place(formal)} + ({z * s.plane + (y + rows_ahead) * s.row}L) + i);")
-    lines = [
-        "static void ROW_NAME(R *const *base, const R *scalar, long k, long j0, long j1, long x0, long x1) {",
-        "  for (long j = j0; j < j1; ++j) {",
-        *(f"    {line}" for line in head),
-        *(f"    {line}" for line in formula.scopes[0].lines),
-        "    for (long i = x0; i < x1; i += LANES) {",
-        *(f"      {line}" for line in (*fetches, *formula.scopes[1].lines)),
-        "      if (__builtin_expect(x1 - i < LANES, 0)) {",
-        *(f"        STORE_PART({where} + i, {value}, x1 - i);" for where, value in values),
-        "        break;\n      }",
-        *(f"      STORE({where} + i, {value});" for where, value in values),
-        "    }\n  }\n}",
-    ]
-    return "\n".join(lines), pointers
+class _Calls:
+    """What half-steps work on, as the loop reads it: (calls, 5 + 2 segments) of entry, z0, z1, y0, y1 and a range along x for each segment
+    of the entry's rows."""
+
+    def __init__(self, program: Program):
+        self.rows = [[len(row) for row in rows_of(level)] for level in program.levels]
+        self.first = np.cumsum([0, *map(len, self.rows)])
+        self.width = most_segments(program)
+
+    def of(self, level: int, boxes: Sequence[Sequence[Box]]) -> np.ndarray:
+        """Of a half-step; ``boxes`` by slot. Segments whose boxes have the same rows share a call."""
+        listed, slot, entries = [], 0, int(self.first[-1])
+        for number, segments in enumerate(self.rows[level], int(self.first[level])):
+            listed += self._together(number, boxes[slot : slot + segments])
+            slot += segments
+        for number, points in zip((entries, entries + 1), boxes[slot:], strict=True):
+            for box in points:
+                listed += self._together(number, [[box]])
+        return np.array(listed, np.int64).reshape(-1, 5 + 2 * self.width)
+
+    def _together(self, entry: int, boxes: Sequence[Sequence[Box]]) -> list[list[int]]:
+        found: list[list[int]] = []
+        for segment, of_launch in enumerate(boxes):
+            for box in of_launch:
+                start = [entry, box.lo[0], box.hi[0], box.lo[1], box.hi[1]]
+                at = slice(5 + 2 * segment, 7 + 2 * segment)
+                fitting = [call for call in found if call[:5] == start and call[at] == [0, 0]]
+                call = fitting[0] if fitting else start + [0, 0] * self.width
+                call[at] = box.lo[2], box.hi[2]
+                found += [] if fitting else [call]
+        return found
 
 
 class StencilRunner:
@@ -169,7 +128,8 @@ class StencilRunner:
         self._scalars = np.array(list(program.scalars.values()), dtype)
         self._points = _PointLists(program, self.arrays)
         self._ends: dict[tuple[int, Axis], list[tuple[np.ndarray, np.ndarray]]] = {}
-        self._whole = np.stack([self._listed(n, whole_work(program, n)) for n in range(self._levels)])
+        self._calls = _Calls(program)
+        self._whole = [self._calls.of(n, whole_work(program, n)) for n in range(self._levels)]
 
     def view(self, name: str, halo: int = 0) -> np.ndarray:
         return self.arrays.view(name, halo)
@@ -191,14 +151,14 @@ class StencilRunner:
         real = self.arrays.dtype
         values = np.ascontiguousarray(amplitudes, real)
         tapes = np.zeros((steps, max(1, self._points.taped)), real)
-        parts = None if work is None else np.stack([self._listed(n % self._levels, w) for n, w in enumerate(work)])
+        parts = None if work is None else [self._calls.of(n % self._levels, w) for n, w in enumerate(work)]
         if self.program.periodic:
             self._level_by_level(steps, values, tapes, parts)
         else:
             for start in range(0, steps, self.blocking.steps):
                 count = min(self.blocking.steps, steps - start)
                 if parts is None:
-                    half_steps = np.concatenate([self._whole] * count)
+                    half_steps = self._whole * count
                 else:
                     half_steps = parts[start * self._levels : (start + count) * self._levels]
                 self._call(self._run, start, count, values, tapes, half_steps, self.blocking.rows, self.threads)
@@ -208,35 +168,34 @@ class StencilRunner:
     def _levels(self) -> int:
         return len(self.program.levels)
 
-    def _listed(self, level: int, boxes: Sequence[Sequence[Box]]) -> np.ndarray:
-        """(entries + 2, MOST_BOXES, 6): the boxes of a half-step as the loop reads them; those that are missing are empty."""
-        result = np.zeros((sum(map(len, self.program.levels)) + 2, MOST_BOXES, 6), np.int64)
-        first = sum(map(len, self.program.levels[:level]))
-        slots = [*range(first, first + len(self.program.levels[level])), -2, -1]
-        for slot, listed in zip(slots, boxes, strict=True):
-            for n, box in enumerate(listed):
-                result[slot, n] = np.stack([box.lo, box.hi], 1).reshape(-1)
-        return result
-
     def _call(
-        self, function: Any, start: int, count: int, values: np.ndarray, tapes: np.ndarray, work: np.ndarray, *more: int
+        self,
+        function: Any,
+        start: int,
+        count: int,
+        values: np.ndarray,
+        tapes: np.ndarray,
+        work: Sequence[np.ndarray],
+        *more: int,
     ) -> None:
-        p = self._points
+        p, calls, first = self._points, np.concatenate(work), np.cumsum([0, *map(len, work)])
         function(
             self._base, _pointer(self._scalars), ctypes.c_long(start), ctypes.c_long(count),
             _pointer(values), ctypes.c_long(values.shape[1]), ctypes.c_long(values.shape[2]),
             _pointer(p.rows), _pointer(p.where), _pointer(p.weight), _pointer(p.source),
             _pointer(p.tape_rows), _pointer(p.tape_where), _pointer(p.tape_number),
             _pointer(p.columns), _pointer(p.tape_columns),
-            _pointer(tapes), ctypes.c_long(tapes.shape[1]), _pointer(work), *map(ctypes.c_long, more),
+            _pointer(tapes), ctypes.c_long(tapes.shape[1]), _pointer(calls), _pointer(first), *map(ctypes.c_long, more),
         )  # fmt: skip
 
-    def _level_by_level(self, steps: int, values: np.ndarray, tapes: np.ndarray, parts: np.ndarray | None) -> None:
+    def _level_by_level(
+        self, steps: int, values: np.ndarray, tapes: np.ndarray, parts: list[np.ndarray] | None
+    ) -> None:
         for step in range(steps):
             for number in range(self._levels):
                 work = self._whole[number] if parts is None else parts[step * self._levels + number]
                 for turn in range(3):
-                    self._call(self._level, step, 1, values, tapes, work, number, turn)
+                    self._call(self._level, step, 1, values, tapes, [work], number, turn)
                     for axis in self.program.periodic if turn < 2 else ():
                         self._wrap(number, axis)
 

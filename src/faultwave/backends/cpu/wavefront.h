@@ -15,79 +15,78 @@ struct points {
   const long *columns, *tape_columns; /* x of what is injected and of what is taken */
 };
 
-/* What a half-step works on: MOST_BOXES boxes (z0, z1, y0, y1, x0, x1) for every entry, then for injections, then for tapes. */
+/* What a half-step works on, one after the other: rows [y0, y1) of planes [z0, z1), and along x a range for every segment of the entry's
+   rows; at the end injections and tapes, with a range of x. */
 #define INJECTED ENTRIES
 #define TAPED (ENTRIES + 1)
-typedef long part[ENTRIES + 2][MOST_BOXES][6];
+struct call { long entry, z0, z1, y0, y1, x[MOST_SEGMENTS][2]; };
+struct part { const struct call *begin, *end; };
 
 #define PLANES (Z1 - Z0 + 2 * REACH)
 #define ROWS (Y1 - Y0 + 2 * REACH)
 F long clip(long x, long low, long high) { return x < low ? low : x > high ? high : x; }
 F long row_number(int level, long k, long j) { return (level * PLANES + k - Z0 + REACH) * ROWS + j - Y0 + REACH; }
 
-/* Launches of a level on the rows [y0, y1) of plane k: those without a lag, one after the other, for their boxes are apart, or those
-   with one, each its lag behind, row by row, so that they find the rows ahead of theirs. */
-static void plane(R *const *base, const R *scalar, const part *work, int level, int lagging, long k, long y0, long y1) {
-  struct { const struct entry *x; R *own[MOST_ARRAYS]; long from, to, x0, x1; } now[ENTRIES * MOST_BOXES];
-  int count = 0;
+static void rows_of(const struct call *c, R *const *base, const R *scalar, long k, long from, long to) {
+  const struct entry *x = &entries[c->entry];
+  R *own[MOST_ARRAYS];
+  for (int i = 0; i < MOST_ARRAYS; ++i) own[i] = base[x->array[i]];
+  x->row(own, scalar, k, from, to, c->x);
+}
+
+/* Launches without a lag on the rows [y0, y1) of plane k, one after the other, for their boxes are apart. */
+static void plane(R *const *base, const R *scalar, struct part work, long k, long y0, long y1) {
+  for (const struct call *c = work.begin; c < work.end; ++c) {
+    if (k < c->z0 || k >= c->z1 || c->entry >= ENTRIES || entries[c->entry].lag) continue;
+    const long from = clip(y0, c->y0, c->y1), to = clip(y1, c->y0, c->y1);
+    if (from < to) rows_of(c, base, scalar, k, from, to);
+  }
+}
+
+/* Those with one, each its lag behind, row by row, so that they find the rows ahead of theirs. */
+static void plane_lagging(R *const *base, const R *scalar, struct part work, long k, long y0, long y1) {
   long first = Y1 + 3 * REACH, last = Y0 - REACH;
-  for (int e = 0; e < ENTRIES; ++e) {
-    const struct entry *x = &entries[e];
-    if (x->level != level || (x->lag > 0) != lagging) continue;
-    for (int b = 0; b < MOST_BOXES; ++b) {
-      const long *box = (*work)[e][b];
-      if (k < box[0] || k >= box[1]) continue;
-      const long from = clip(y0 - x->lag, box[2], box[3]), to = clip(y1 - x->lag, box[2], box[3]);
-      if (from >= to) continue;
-      for (int i = 0; i < MOST_ARRAYS; ++i) now[count].own[i] = base[x->array[i]];
-      if (!lagging) {
-        x->row(now[count].own, scalar, k, from, to, box[4], box[5]);
-        continue;
-      }
-      now[count].x = x;
-      now[count].x0 = box[4];
-      now[count].x1 = box[5];
-      now[count].from = from;
-      now[count].to = to;
-      if (from + x->lag < first) first = from + x->lag;
-      if (to + x->lag > last) last = to + x->lag;
-      ++count;
-    }
+  for (const struct call *c = work.begin; c < work.end; ++c) {
+    if (k < c->z0 || k >= c->z1 || c->entry >= ENTRIES || !entries[c->entry].lag) continue;
+    const long lag = entries[c->entry].lag, from = clip(y0 - lag, c->y0, c->y1), to = clip(y1 - lag, c->y0, c->y1);
+    if (from < to && from + lag < first) first = from + lag;
+    if (from < to && to + lag > last) last = to + lag;
   }
   for (long front = first; front < last; ++front)
-    for (int e = 0; e < count; ++e) {
-      const long j = front - now[e].x->lag;
-      if (j >= now[e].from && j < now[e].to) now[e].x->row(now[e].own, scalar, k, j, j + 1, now[e].x0, now[e].x1);
+    for (const struct call *c = work.begin; c < work.end; ++c) {
+      if (k < c->z0 || k >= c->z1 || c->entry >= ENTRIES || !entries[c->entry].lag) continue;
+      const long j = front - entries[c->entry].lag;
+      if (j >= c->y0 && j < c->y1 && front >= y0 && front < y1) rows_of(c, base, scalar, k, j, j + 1);
     }
 }
 
-static void inject(const struct points *p, const part *work, int level, long k, long y0, long y1, const R *amplitude) {
+static void inject(const struct points *p, struct part work, int level, long k, long y0, long y1, const R *amplitude) {
   if (k < Z0 - REACH || k >= Z1 + REACH || y1 <= y0) return;
-  for (int b = 0; b < MOST_BOXES; ++b) {
-    const long *box = (*work)[INJECTED][b];
-    const long from = y0 > box[2] ? y0 : box[2], to = y1 < box[3] ? y1 : box[3];
-    if (k < box[0] || k >= box[1] || from >= to) continue;
+  for (const struct call *c = work.begin; c < work.end; ++c) {
+    const long from = y0 > c->y0 ? y0 : c->y0, to = y1 < c->y1 ? y1 : c->y1;
+    if (c->entry != INJECTED || k < c->z0 || k >= c->z1 || from >= to) continue;
     const long end = p->rows[row_number(level, k, to)];
     for (long n = p->rows[row_number(level, k, from)]; n < end; ++n)
-      if (p->columns[n] >= box[4] && p->columns[n] < box[5]) *(R *)p->where[n] += p->weight[n] * amplitude[p->source[n]];
+      if (p->columns[n] >= c->x[0][0] && p->columns[n] < c->x[0][1]) *(R *)p->where[n] += p->weight[n] * amplitude[p->source[n]];
   }
 }
 
-static void record(const struct points *p, const part *work, int level, long k, long y0, long y1, R *tape) {
+static void record(const struct points *p, struct part work, int level, long k, long y0, long y1, R *tape) {
   if (k < Z0 - REACH || k >= Z1 + REACH || y1 <= y0) return;
-  for (int b = 0; b < MOST_BOXES; ++b) {
-    const long *box = (*work)[TAPED][b];
-    const long from = y0 > box[2] ? y0 : box[2], to = y1 < box[3] ? y1 : box[3];
-    if (k < box[0] || k >= box[1] || from >= to) continue;
+  for (const struct call *c = work.begin; c < work.end; ++c) {
+    const long from = y0 > c->y0 ? y0 : c->y0, to = y1 < c->y1 ? y1 : c->y1;
+    if (c->entry != TAPED || k < c->z0 || k >= c->z1 || from >= to) continue;
     const long end = p->tape_rows[row_number(level, k, to)];
     for (long n = p->tape_rows[row_number(level, k, from)]; n < end; ++n)
-      if (p->tape_columns[n] >= box[4] && p->tape_columns[n] < box[5]) tape[p->tape_number[n]] = *(const R *)p->tape_where[n];
+      if (p->tape_columns[n] >= c->x[0][0] && p->tape_columns[n] < c->x[0][1]) tape[p->tape_number[n]] = *(const R *)p->tape_where[n];
   }
 }
 
 #define ARGUMENTS R *const *base, const R *scalar, long start, long count, const R *amplitude, long amplitude_steps, \
   long sources, const long *rows, const long *where, const R *weight, const long *source, const long *tape_rows, \
-  const long *tape_where, const long *tape_number, const long *columns, const long *tape_columns, R *tape, long taped, const part *work
+  const long *tape_where, const long *tape_number, const long *columns, const long *tape_columns, R *tape, long taped, \
+  const struct call *calls, const long *first_call
+#define PART(m) (struct part){calls + first_call[m], calls + first_call[(m) + 1]}
 #define AMPLITUDE(level, step) (amplitude + ((level) * amplitude_steps + (step)) * sources)
 #define TAPE_LAG (REACH - 1) /* after the launches of a level that lag behind */
 
@@ -110,10 +109,10 @@ void run(ARGUMENTS, long tile, long threads) {
           if (k < below || k >= above) continue;
           const int level = m % LEVELS;
           const long step = start + m / LEVELS, y0 = low - REACH * m, y1 = high - REACH * m;
-          plane(base, scalar, work + m, level, 0, k, y0, y1);
-          inject(&points, work + m, level, k, clip(y0, Y0 - REACH, Y1 + REACH), clip(y1, Y0 - REACH, Y1 + REACH), AMPLITUDE(level, step));
-          plane(base, scalar, work + m, level, 1, k, y0, y1);
-          record(&points, work + m, level, k, clip(y0 - TAPE_LAG, Y0 - REACH, Y1 + REACH), clip(y1 - TAPE_LAG, Y0 - REACH, Y1 + REACH), tape + step * taped);
+          plane(base, scalar, PART(m), k, y0, y1);
+          inject(&points, PART(m), level, k, clip(y0, Y0 - REACH, Y1 + REACH), clip(y1, Y0 - REACH, Y1 + REACH), AMPLITUDE(level, step));
+          plane_lagging(base, scalar, PART(m), k, y0, y1);
+          record(&points, PART(m), level, k, clip(y0 - TAPE_LAG, Y0 - REACH, Y1 + REACH), clip(y1 - TAPE_LAG, Y0 - REACH, Y1 + REACH), tape + step * taped);
         }
         __atomic_store_n(&done[8 * (t + 1)], p, __ATOMIC_RELEASE);
       }
@@ -127,10 +126,14 @@ void level(ARGUMENTS, long level, long turn) {
   const struct points points = {rows, where, weight, source, tape_rows, tape_where, tape_number, columns, tape_columns};
   for (long k = Z0 - REACH; k < Z1 + REACH; ++k) {
     if (turn == 2) {
-      record(&points, work, level, k, Y0 - REACH, Y1 + REACH, tape + start * taped);
+      record(&points, PART(0), level, k, Y0 - REACH, Y1 + REACH, tape + start * taped);
       continue;
     }
-    plane(base, scalar, work, level, turn, k, -(1L << 40), 1L << 40);
-    if (turn == 0) inject(&points, work, level, k, Y0 - REACH, Y1 + REACH, AMPLITUDE(level, start));
+    if (turn == 1) {
+      plane_lagging(base, scalar, PART(0), k, -(1L << 40), 1L << 40);
+      continue;
+    }
+    plane(base, scalar, PART(0), k, -(1L << 40), 1L << 40);
+    inject(&points, PART(0), level, k, Y0 - REACH, Y1 + REACH, AMPLITUDE(level, start));
   }
 }

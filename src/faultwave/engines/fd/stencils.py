@@ -155,7 +155,7 @@ def _derivative(
 
 def _damped(p: Point, result: dict[str, Any], names: Iterable[str], sponge: bool, layers: Layers) -> dict[str, Any]:
     """Fields times the sponge's factor, or those of damped layers."""
-    factors = [damping(p)] if sponge else [p.line(f"pml_g@{axis}", axis) for axis in layers]
+    factors = [damping(p)] if sponge else [p.line(f"pml_g@{axis}", axis) for axis in reversed(layers)]
     for factor in factors:
         result |= {name: factor * result[name] for name in names}
     return result

@@ -1,0 +1,227 @@
+"""Functions that update rows of points, vector by vector: straight code, all strides written out as numbers.
+
+Launches whose boxes follow each other along x share one function: they are segments of the same rows, and what one has fetched
+the next finds. Where segments differ by detours alone (``detours``), one loop serves them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from faultwave.backends.cpu.detours import Detours, alike, detours
+from faultwave.backends.formula import Formula, Scope
+from faultwave.backends.grid import GridArrays
+from faultwave.kernels.expr import Expr
+from faultwave.kernels.stencil import REACH, Launch, Program, record
+
+AHEAD = 64
+"""Points ahead of those at hand that numbers are fetched from memory, in whole rows: about as long as that takes."""
+
+
+def rows_of(launches: Sequence[Launch]) -> list[list[Launch]]:
+    """Launches of a level in their order, those together whose boxes follow each other along x."""
+    found: list[list[Launch]] = []
+    for launch in launches:
+        last = found[-1][-1] if found else None
+        beside = last and all(last.box.lo[k] == launch.box.lo[k] and last.box.hi[k] == launch.box.hi[k] for k in (0, 1))
+        if last and beside and last.box.hi[2] == launch.box.lo[2] and not last.lag and not launch.lag:
+            found[-1].append(launch)
+        else:
+            found.append([launch])
+    return found
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """Segments that one loop serves: the ``plain`` one, and ``sides`` that take the detours."""
+
+    plain: int
+    sides: tuple[int, ...]
+    detours: Detours
+
+
+class RowFunction:
+    """``text`` of the function for the rows of launches side by side, with ROW_NAME for its name, and the numbers of the
+    arrays it is handed (``pointers``), one for each group it touches."""
+
+    def __init__(self, program: Program, arrays: GridArrays, row: Sequence[Launch]):
+        self.program, self.arrays, self.row = program, arrays, row
+        self.scalars, self.names = list(program.scalars), list(program.arrays)
+        self.first = {group: name for name, group in reversed(arrays.group.items())}
+        self.groups: dict[str, int] = {}  # a group, or one line or table, -> argument
+        self.pointers: list[int] = []
+        self.head: list[str] = []
+        self.rows_ahead = max(1, AHEAD // sum(launch.box.shape[2] for launch in row))
+        shared = self._shared()
+        before, loops = self._one_loop(shared) if shared else self._loops()
+        lines = [
+            "static void ROW_NAME(R *const *base, const R *scalar, long k, long j0, long j1, const long (*x)[2]) {",
+            "  for (long j = j0; j < j1; ++j) {",
+            *(f"    {line}" for line in (*self.head, *before, *loops)),
+            "  }\n}",
+        ]
+        self.text = "\n".join(lines)
+
+    def _loops(self) -> tuple[list[str], list[str]]:
+        """Lines done once a row, and a loop for each segment."""
+        before, loops = list[str](), list[str]()
+        for number, launch in enumerate(self.row):
+            reads, writes = record(launch.stencil)
+            formula = Formula({key: self._input(launch, key) for key in reads}, f"f{number}_")
+            values = [(self._place(launch, name), formula.emit(value)) for name, value in writes.items()]
+            before += formula.scopes[0].lines
+            body = [*self._fetches(launch, reads), *formula.scopes[1].lines, *_stores(values)]
+            first = f"for (long i = x[{number}][0], end = x[{number}][1]; i < end; i += LANES) {{"
+            loops += [first, *(f"  {line}" for line in body), "}"]
+        return before, loops
+
+    def _shared(self) -> _Shared | None:
+        """None where the segments beside the plain one do not take the same detours from it, or their own arrays lie differently."""
+        if len(self.row) < 2:
+            return None
+        plain = min(range(len(self.row)), key=lambda n: len(record(self.row[n].stencil)[1]))
+        sides = [n for n in range(len(self.row)) if n != plain]
+        side = self.row[sides[0]]
+        found = detours(self.row[plain].stencil, side.stencil)
+        if found is None or not all(alike(side.stencil, self.row[n].stencil) for n in sides):
+            return None
+        own = [s.array for s in found.stretches]
+        others = {key[1] for key in record(side.stencil)[0]} - set(own)
+        if any(launch.names.get(n, n) != side.names.get(n, n) for launch in self.row for n in others):
+            return None
+        actual = [[self.row[n].names.get(array, array) for array in own] for n in sides]
+        if any(len({self.arrays.group[name] for name in names}) > 1 for names in actual):
+            return None
+        offsets = {tuple(self._offset(name) for name in names) for names in actual}
+        return _Shared(plain, tuple(sides), found) if len(offsets) == 1 else None
+
+    def _one_loop(self, of: _Shared) -> tuple[list[str], list[str]]:
+        """The same with one loop through all segments. The compiler is not to know where detours are taken: it would make two loops."""
+        launch, side, found = self.row[of.plain], self.row[of.sides[0]], of.detours
+        (reads, writes), (more, _) = record(launch.stencil), record(side.stencil)
+        own = [s.array for s in found.stretches]
+        at = {array: f"own + {self._offset(side.names.get(array, array))}" for array in own}
+        owners = ["0"] * len(self.row)
+        for n in of.sides if own else ():
+            owners[n] = self._place(self.row[n], own[0]).split(" ")[0]
+        inputs: dict[object, tuple[str, bool]] = {
+            k: (f"LOAD({at[k[1]]} + i)", True) if k[1] in at else self._input(side, k) for k in more
+        }
+        formula = Formula(inputs, "f")
+        if own:
+            plane = self.arrays.strides[side.names.get(own[0], own[0])]
+            fetches = [f"__builtin_prefetch({at[a]} + {self.rows_ahead * plane.row}L + i);" for a in own]
+            self._stretch(formula, of, at, fetches)
+        values = {name: formula.emit(value) for name, value in writes.items()}
+        if found.factors:
+            lines, factors = _aside(formula, found.factors.values())
+            changed = {f"{values[name]}d": factor for name, factor in zip(found.factors, factors, strict=True)}
+            formula.scopes[1].lines += [
+                *(f"V {name} = {name[:-1]};" for name in changed),
+                "if (aside) {",
+                *(f"  {line}" for line in (*lines, *(f"{n} = {f} * {n[:-1]};" for n, f in changed.items()))),
+                "}",
+            ]
+            values |= {name: f"{values[name]}d" for name in found.factors}
+        stores = _stores([(self._place(launch, name), value) for name, value in values.items()])
+        loop = [
+            f"for (int s = 0; s < {len(self.row)}; ++s) {{",
+            f"  int aside = s != {of.plain};",
+            "  R *const own = owns[s];",
+            "  for (long i = x[s][0], end = x[s][1]; i < end; i += LANES) {",
+            '    __asm__("" : "+r"(aside));',
+            *(f"    {line}" for line in (*self._fetches(launch, reads), *formula.scopes[1].lines, *stores)),
+            "  }",
+            "}",
+        ]
+        return [f"R *const owns[] = {{{', '.join(owners)}}};", *formula.scopes[0].lines], loop
+
+    def _stretch(self, formula: Formula, of: _Shared, at: Mapping[str, str], first: Sequence[str]) -> None:
+        """Values that detours stretch, and what is kept of them: from here on, the formula finds the stretched ones."""
+        stretches = of.detours.stretches
+        raw = [formula.emit(s.value) for s in stretches]
+        lines, names = _aside(formula, [e for s in stretches for e in (s.written, s.total)])
+        kept = [(at[s.array], name) for s, name in zip(stretches, names[::2], strict=True)]
+        totals = [f"{value}t = {total};" for value, total in zip(raw, names[1::2], strict=True)]
+        row = formula.scopes[1]
+        row.lines += [f"V {value}t = {value};" for value in raw]
+        row.lines += ["if (aside) {", *(f"  {x}" for x in (*first, *lines, *_stores(kept), *totals)), "}"]
+        row.names = {key: f"{name}t" if name in raw else name for key, name in row.names.items()}
+
+    def _offset(self, name: str) -> int:
+        """From the first array of its group."""
+        return self.arrays.strides[name].offset - self.arrays.strides[self.first[self.arrays.group[name]]].offset
+
+    def _place(self, launch: Launch, formal: str) -> str:
+        """'g2 + 544': the row of the array at the point's plane and row, x = 0."""
+        name = launch.names.get(formal, formal)
+        layout, s, group = self.program.arrays[name], self.arrays.strides[name], self.arrays.group[name]
+        if group not in self.groups:
+            self.groups[group] = n = len(self.groups)
+            self.pointers.append(self.names.index(self.first[group]))
+            if name in self.arrays.halves:
+                declared = f"const H *const g{n} = (const H *)base[{n}] + k * {s.plane}L + j * {s.row}L;"
+            elif layout.kind == "grid":
+                declared = f"R *const g{n} = base[{n}] + k * {s.plane}L + j * {s.row}L;"
+            elif layout.kind == "parity":
+                declared = f"const R *const g{n} = base[{n}] + (k & 1) * {s.plane}L + (j & 1) * {s.row}L;"
+            else:
+                declared = f"const R *const g{n} = base[{n}];"
+            self.head.append(declared)
+        return f"g{self.groups[group]} + {self._offset(name)}"
+
+    def _input(self, launch: Launch, key: tuple[Any, ...]) -> tuple[str, bool]:
+        """Text of a value that is read, and whether it changes along the row."""
+        kind, formal = key[:2]
+        if kind == "at":
+            name = launch.names.get(formal, formal)
+            s, load = self.arrays.strides[name], "LOAD_HALF" if name in self.arrays.halves else "LOAD"
+            z, y, x = key[2:]
+            return f"{load}({self._place(launch, formal)} + ({z * s.plane + y * s.row + x}L) + i)", True
+        if kind == "line" and key[2] != "x":
+            return f"SPLAT(({self._place(launch, formal)})[{'k' if key[2] == 'z' else 'j'}])", False
+        if kind in ("line", "parity"):
+            return f"LOAD({self._place(launch, formal)} + i)", True
+        return f"SPLAT(scalar[{self.scalars.index(formal)}])", False
+
+    def _fetches(self, launch: Launch, reads: Iterable[tuple[Any, ...]]) -> list[str]:
+        """What is touched first in a pass is fetched rows ahead."""
+        front: dict[str, tuple[int, int]] = {}  # of each array, the plane farthest ahead and its last row
+        low, high, of = self.program.box.lo, self.program.box.hi, launch.box
+        if not all(low[k] <= of.lo[k] and of.hi[k] <= high[k] for k in range(3)):
+            return []
+        for key in reads:
+            layout = self.program.arrays[launch.names.get(key[1], key[1])] if key[0] == "at" else None
+            if layout and (layout.box == self.program.box or not layout.halo):
+                front[key[1]] = max(front.get(key[1], (-REACH, -REACH)), (key[2], key[3]))
+        fetches = []
+        for formal, (z, y) in front.items():
+            s = self.arrays.strides[launch.names.get(formal, formal)]
+            where = z * s.plane + (y + self.rows_ahead) * s.row
+            fetches.append(f"__builtin_prefetch({self._place(launch, formal)} + ({where}L) + i);")
+        return fetches
+
+
+def _aside(formula: Formula, values: Iterable[Expr]) -> tuple[list[str], list[str]]:
+    """Lines that compute values in a block of their own, and the values' names."""
+    inner = Scope(Formula.ROW)
+    formula.scopes.append(inner)
+    names = [formula.emit(value) for value in values]
+    formula.scopes.pop()
+    return inner.lines, names
+
+
+def _stores(values: Sequence[tuple[str, str]]) -> list[str]:
+    """Statements that write vectors, or the part of them before the end of the segment."""
+    return [
+        "if (__builtin_expect(end - i < LANES, 0)) {",
+        *(f"  STORE_PART({where} + i, {value}, end - i);" for where, value in values),
+        "} else {",
+        *(f"  STORE({where} + i, {value});" for where, value in values),
+        "}",
+    ]
+
+
+__all__ = ["RowFunction", "rows_of"]

@@ -1,0 +1,124 @@
+"""Rows of points that lie in several launches: when one loop serves them, and that it does what NumPy does."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from faultwave.backends.cpu.detours import alike, detours
+from faultwave.backends.cpu.rows import RowFunction, rows_of
+from faultwave.backends.grid import GridArrays
+from faultwave.backends.numpy.stencil import written
+from faultwave.engines.fd import stencils
+from faultwave.engines.fd.program import build_program
+from faultwave.kernels.stencil import Box, Stencil
+from tests.engines.fd.setups import everything, runner, scheme
+
+
+@pytest.mark.parametrize("beside", [(), ("y",), ("y", "z")])
+@pytest.mark.parametrize("damped", [False, True])
+def test_a_layer_across_x_is_a_detour(beside, damped):
+    plain, layer = (stencils.stress(True, False, axes, damped) for axes in (beside, ("x", *beside)))
+    found = detours(plain, layer)
+    assert {s.array for s in found.stretches} == {"psi_eu_x", "psi_ev_x", "psi_ew_x"}
+    assert set(found.factors) == (set(stencils.STRESS) if damped else set())
+    assert alike(layer, stencils.stress(True, False, ("x", *beside), damped)) and not alike(plain, layer)
+
+
+def test_what_is_no_detour():
+    plain, layer = stencils.velocity(False), stencils.velocity(False, ("x",))
+    assert detours(layer, plain) is None and detours(plain, stencils.stress(False, False)) is None
+    sponge = detours(plain, stencils.velocity(True))
+    assert not sponge.stretches and set(sponge.factors) == set(stencils.VELOCITY)
+
+    def unused(p):  # its memory goes into no sum
+        return {**plain.function(p), "psi_u_x": p.at("psi_u_x")}
+
+    def without(p):
+        return {**layer.function(p), "w": p.at("w")}
+
+    def more(p):
+        result = layer.function(p)
+        return {**result, "w": result["w"] + p.at("b_z")}
+
+    assert all(detours(plain, Stencil(f.__name__, f)) is None for f in (unused, without, more))
+
+
+def rows(of):
+    program = build_program(of)
+    arrays = GridArrays(program, np.float32, 16)
+    return [(row, RowFunction(program, arrays, row)) for level in program.levels for row in rows_of(level)]
+
+
+def test_layers_at_the_ends_of_rows_share_their_loop():
+    """Nine kinds of rows a level for 27 regions, and one loop in each; where nothing is left between the layers, a loop for each."""
+    wide = rows(scheme((20, 26, 53), {"z+": "absorbing"}))
+    assert len(wide) == 18 and all(len(row) == 3 and made.text.count("for (long i") == 1 for row, made in wide)
+    narrow = rows(scheme((20, 26, 21), {"z+": "absorbing"}))
+    assert all(len(row) == 2 and made.text.count("for (long i") == 2 for row, made in narrow)
+    uneven = rows(scheme(**UNEVEN))
+    assert all(len(row) == 3 and made.text.count("for (long i") == 3 for row, made in uneven)
+
+
+UNEVEN = {  # layers of 16 points at one end of rows, of 17 at the other
+    "shape": (9, 8, 49),
+    "width": 10,
+    "sides": {"y-": "rigid", "y+": "rigid", "z-": "rigid", "z+": "rigid"},
+}
+VARIANTS = {
+    "elastic": {},
+    "attenuation": {"attenuation": True},
+    "one side": {"attenuation": True, "sides": {"x-": "rigid"}},
+    "surface": {"attenuation": True, "sides": {"z+": "free-surface"}},
+    "uneven": UNEVEN,
+}
+
+
+def started(variant, along, backend, precision):
+    """Fields and memories of layers full of noise."""
+    more = {"shape": (17, 18, 53), "sides": {}} | VARIANTS[variant]
+    of = scheme(**more | {"sides": {"z+": "absorbing"} | more["sides"]})
+    of = dataclasses.replace(of, absorber=dataclasses.replace(of.absorber, along=along))
+    made, rng = runner(of, backend, precision), np.random.default_rng(3)
+    names = written([launch for level in made.program.levels for launch in level], made.program, with_halo=False)
+    for name in names:
+        made.view(name)[...] = rng.normal(size=made.view(name).shape) * (1e-7 if name in stencils.VELOCITY else 1.0)
+    return of, made, names
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("along", [0.0, 0.5])
+@pytest.mark.parametrize("precision", ["single", "double"])
+def test_every_region_is_numpy(variant, along, precision):
+    (of, here, names), (_, there, _) = (started(variant, along, b, precision) for b in ("numpy", "cpu"))
+    assert len(names) > 9 and any(len(row) > 1 for row in rows_of(here.program.levels[0]))
+    for made in (here, there):
+        made.run(3, np.zeros((2, 3, 1)))
+    for name in names:
+        wanted, found = here.view(name), there.view(name)
+        assert np.abs(found - wanted).max() <= (3e-6 if precision == "single" else 1e-14) * np.abs(wanted).max(), name
+    for region in (launch for launch in here.program.levels[1] if not launch.lag):
+        inside = tuple(slice(a, b) for a, b in zip(region.box.lo, region.box.hi, strict=True))
+        assert np.abs(everything(there, of.attenuation)["sxx"][2:, 2:, 2:][inside]).max() > 0
+
+
+@pytest.mark.parametrize("along", [0.0, 0.5])
+def test_pieces_of_rows_are_the_whole(along):
+    """Wherever boxes are cut, every point is the same to the last bit, and nothing beyond a piece is touched."""
+    (_, whole, names), (_, pieces, _) = (started("attenuation", along, "cpu", "single") for _ in range(2))
+    whole.run(2, np.zeros((2, 2, 1)))
+    cuts = [[(0, 7), (17, 30)], [(50, 53)], [(7, 16), (16, 17), (45, 49)], [(30, 45), (49, 50)]]
+    for number in range(4):
+        level = pieces.program.levels[number % 2]
+        for turn in np.random.default_rng(number).permutation(4):
+            boxes = [[_cut(launch.box, *cut) for cut in cuts[turn]] for launch in level]
+            work = [[[]] * (len(pieces.program.levels[n]) + 2) for n in range(2)]
+            work[number % 2] = [*([b for b in listed if b.points > 0] for listed in boxes), [], []]
+            pieces.run(1, np.zeros((2, 1, 1)), work)
+    for name in names:
+        assert np.array_equal(pieces.view(name), whole.view(name)), name
+
+
+def _cut(box, first, end):
+    (z0, y0, x0), (z1, y1, x1) = box.lo, box.hi
+    return Box((z0, y0, max(x0, first)), (z1, y1, max(min(x1, end), max(x0, first))))
