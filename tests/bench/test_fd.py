@@ -12,7 +12,7 @@ from faultwave.bench import fd
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
     monkeypatch.setattr(fd, "REPEAT_SECONDS", 0.01)
-    monkeypatch.setattr(fd, "candidates", lambda arrays: [Blocking(1, 8), Blocking(2, 8)])
+    monkeypatch.setattr(fd, "candidates", lambda *_: [Blocking(1, 8), Blocking(2, 8)])
 
 
 @pytest.mark.parametrize(("attenuation", "numbers"), [(False, 88), (True, 140)])

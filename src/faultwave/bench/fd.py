@@ -106,7 +106,7 @@ def bench(s: Setting, say: Say = lambda _: None, sweep: int | None = None) -> di
     runner = op.runner
     assert isinstance(runner, StencilRunner)
     say("finding the best blocking")
-    tried = runner.tune(candidates(runner.arrays))
+    tried = runner.tune(candidates(runner.arrays, runner.threads))
     roofs = Roofs(s.precision, runner.threads, sweep)
     say("measuring")
     block, points = runner.blocking.steps, op.scheme.grid.box.points

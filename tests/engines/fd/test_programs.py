@@ -93,12 +93,12 @@ def test_tuning_keeps_a_blocking(tmp_path, monkeypatch):
     made = runner(scheme((9, 30, 16)), "cpu")
     made.prepare(10)
     (kept,) = (tmp_path / "kernels" / "blocking").glob("*.json")
-    monkeypatch.setattr("faultwave.backends.cpu.stencil.candidates", lambda arrays: pytest.fail("measured again"))
+    monkeypatch.setattr("faultwave.backends.cpu.stencil.candidates", lambda *_: pytest.fail("measured again"))
     again = runner(scheme((9, 30, 16)), "cpu")
     again.prepare(10)
     assert again.blocking == made.blocking
     kept.write_text("no json")
-    monkeypatch.setattr("faultwave.backends.cpu.stencil.candidates", lambda arrays: [Blocking(2, 5)])
+    monkeypatch.setattr("faultwave.backends.cpu.stencil.candidates", lambda *_: [Blocking(2, 5)])
     again.prepare(10)
     assert again.blocking == Blocking(2, 5)
 

@@ -14,12 +14,13 @@ import os
 import platform
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib import resources
 from typing import Any
 
 import numpy as np
 
+from faultwave.backends.cpu.blocking import Blocking, candidates, default_blocking
 from faultwave.backends.cpu.compile import build, cache_folder, load, vector_bytes
 from faultwave.backends.cpu.rows import RowFunction, rows_of
 from faultwave.backends.grid import GridArrays, HostPieces, ends, offsets
@@ -30,14 +31,6 @@ from faultwave.kernels.stencil import REACH, Axis, Box, Program, Work, check, wh
 
 WORTH_TUNING = 2e10
 """Point updates of a run below which measuring takes longer than it saves."""
-
-
-@dataclass(frozen=True)
-class Blocking:
-    """Steps done in one pass through memory, and rows of a tile."""
-
-    steps: int
-    rows: int
 
 
 def lower(program: Program, arrays: GridArrays, lanes: int) -> str:
@@ -210,7 +203,7 @@ class StencilRunner:
         """Choose the blocking: the one found before for this program and machine, else measured if ``steps`` are worth it."""
         if self.program.periodic:
             return
-        self.blocking = default_blocking(self.arrays)
+        self.blocking = default_blocking(self.arrays, self.threads)
         key = hashlib.sha256(f"{self.source}\0{self.threads}\0{_machine()}".encode()).hexdigest()[:24]
         path = cache_folder() / "blocking" / f"{key}.json"
         try:
@@ -219,7 +212,7 @@ class StencilRunner:
         except (OSError, ValueError, KeyError, TypeError):
             if self.program.box.points * steps < WORTH_TUNING:
                 return
-            times = self.tune(candidates(self.arrays))
+            times = self.tune(candidates(self.arrays, self.threads))
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 scratch = path.with_name(f".{path.name}.{os.getpid()}")
@@ -240,25 +233,6 @@ class StencilRunner:
             times[blocking] = (time.perf_counter() - start) / (2 * blocking.steps)
         self.blocking = min(times, key=times.__getitem__)
         return times
-
-
-def default_blocking(arrays: GridArrays) -> Blocking:
-    """Without a measurement: three steps on tiles whose planes of a pass fit into 8 MB."""
-    return Blocking(3, _rows(arrays, 3, 8e6))
-
-
-def candidates(arrays: GridArrays) -> list[Blocking]:
-    """Blockings worth trying: one to six steps, tiles from small caches to large ones."""
-    found = [Blocking(1, _rows(arrays, 1, size)) for size in (1e6, 4e6)]
-    found += [Blocking(steps, _rows(arrays, steps, size)) for steps in (2, 3, 4, 6) for size in (4e6, 8e6, 16e6)]
-    return list(dict.fromkeys(found))
-
-
-def _rows(arrays: GridArrays, steps: int, size: float) -> int:
-    """Rows of a tile so that the planes a pass of ``steps`` keeps in use take about ``size`` bytes."""
-    row = max(s.row for s in arrays.strides.values()) * arrays.dtype.itemsize
-    planes = 2 * REACH * steps + 2 * REACH + 1
-    return int(max(4, size / (row * planes)))
 
 
 def _machine() -> str:

@@ -1,0 +1,53 @@
+"""How a pass through memory is cut into tiles, and which ways are worth trying."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from faultwave.backends.grid import GridArrays
+from faultwave.kernels.stencil import REACH
+
+
+@dataclass(frozen=True)
+class Blocking:
+    """Steps done in one pass through memory, and rows of a tile."""
+
+    steps: int
+    rows: int
+
+
+def default_blocking(arrays: GridArrays, threads: int) -> Blocking:
+    """Without a measurement: three steps on tiles whose planes of a pass fit into 8 MB."""
+    return _blocking(arrays, threads, 3, 8e6)
+
+
+def candidates(arrays: GridArrays, threads: int) -> list[Blocking]:
+    """Blockings worth trying: one to six steps, tiles from small caches to large ones."""
+    found = [_blocking(arrays, threads, 1, size) for size in (1e6, 4e6)]
+    found += [_blocking(arrays, threads, steps, size) for steps in (2, 3, 4, 6) for size in (4e6, 8e6, 16e6)]
+    return list(dict.fromkeys(found))
+
+
+def _blocking(arrays: GridArrays, threads: int, steps: int, size: float) -> Blocking:
+    """Tiles so that the planes a pass of ``steps`` keeps in use take about ``size`` bytes, and all threads have as much to do."""
+    row = max(s.row for s in arrays.strides.values()) * arrays.dtype.itemsize
+    planes = 2 * REACH * steps + 2 * REACH + 1
+    rows = int(max(4, size / (row * planes)))
+    count, halves = arrays.program.box.shape[1], len(arrays.program.levels) * steps
+    low = max(4, int(0.8 * min(rows, count / threads)))
+    near = sorted(range(low, int(1.25 * rows) + 1), key=lambda n: abs(n - rows))
+    return Blocking(steps, max(near, key=lambda n: busy(count, halves, n, threads)) if threads > 1 else rows)
+
+
+def busy(count: int, halves: int, tile: int, threads: int) -> float:
+    """How many threads on average have work, while one has, in a pass of so many half-steps through ``count`` rows."""
+    tiles = -(
+        -(count + REACH * halves) // tile
+    )  # those that have points: each half-step is REACH rows behind the one before
+    first, m = np.arange(tiles)[:, None] * tile - REACH, REACH * np.arange(halves)
+    ends = np.concatenate([first - m, np.full((1, halves), count)]).clip(0, count)  # the last tile ends with the grid
+    ends[0] = 0
+    work = np.diff(ends, axis=0).sum(1)
+    return float(work.sum() / max(work[n::threads].sum() for n in range(threads)))

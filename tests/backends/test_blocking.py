@@ -1,0 +1,33 @@
+"""Tiles of a pass: what threads find to do in them."""
+
+import numpy as np
+import pytest
+
+from faultwave.backends.cpu.blocking import busy, candidates, default_blocking
+from faultwave.backends.grid import GridArrays
+from faultwave.engines.fd.program import build_program
+from faultwave.kernels.stencil import REACH
+from tests.engines.fd.setups import scheme
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize(("count", "halves", "tile"), [(30, 2, 7), (96, 8, 24), (50, 6, 60), (31, 4, 5)])
+def test_busy_counts_rows_as_the_loop_does(threads, count, halves, tile):
+    work = np.zeros(threads)
+    for half in range(halves):
+        for row in range(count):  # half-step m works in tile t on rows from t tile - REACH (m + 1)
+            work[(row + REACH * (half + 1)) // tile % threads] += 1
+    assert busy(count, halves, tile, threads) == pytest.approx(work.sum() / work.max())
+
+
+@pytest.mark.parametrize("rows", [150, 256])
+def test_threads_get_tiles_of_equal_work(rows):
+    program = build_program(scheme((8, rows, 240), attenuation=True))
+    arrays = GridArrays(program, np.float32, 16)
+    alone = candidates(arrays, 1)
+    for threads in (2, 4):
+        found = candidates(arrays, threads)
+        assert {b.steps for b in found} == {b.steps for b in alone}
+        for b in (*found, default_blocking(arrays, threads)):
+            assert busy(rows, 2 * b.steps, b.rows, threads) > (0.9 if threads == 2 else 0.85) * threads, b
+    assert min(busy(rows, 2 * b.steps, b.rows, 2) for b in alone) < 1.8
