@@ -9,6 +9,7 @@ from faultwave.backends import missing
 from faultwave.base.errors import InputError, RunError
 from faultwave.output.formats.awp_series import read_awp
 from faultwave.output.formats.image import ImageReader
+from faultwave.run.fd import restart
 
 from .test_grids import case
 
@@ -108,3 +109,12 @@ def test_other_grids_are_refused(tmp_path):
         fw.resume(tmp_path, precision="double")
     with pytest.raises(InputError, match="step"):
         fw.resume(tmp_path, until=0.77)
+
+
+def test_what_another_version_left_is_refused(tmp_path, monkeypatch):
+    """One whose step was another, or whose checkpoints held something else."""
+    made = settings(tmp_path / "out", end_time=0.4)
+    fw.simulate(made).run()
+    monkeypatch.setattr(restart, "SCHEME", "another")
+    with pytest.raises(InputError, match="was taken with other scheme"):
+        fw.resume(tmp_path / "out")

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from faultwave.run.fd.simulation import FdSimulation
 
 
+SCHEME = "surface by parts, sampled seismograms"
+"""What a step does and a checkpoint holds: another text where one of them changes, so that what an earlier version left is refused."""
 RECORDED_SO_FAR = ("receivers/samples", "receivers/last", "receivers/count")
 """Of the recorder of a process, receivers along the second axis of the first two."""
 
@@ -37,6 +39,7 @@ def identity(sim: FdSimulation) -> dict[str, Any]:
     scheme, plan = sim.plan.scheme, sim.plan
     arrays = moving(build_program(scheme, observers=observers(sim.case, scheme, scheme.grid.box)))
     return {
+        "scheme": SCHEME,
         "points": list(scheme.grid.shape), "corner": list(scheme.grid.lower), "spacing": scheme.grid.spacing, "step": scheme.step,
         "precision": plan.case.numerics.precision, "material": material(sim), "arrays": sorted(arrays),
         "receivers": None if plan.receivers is None else plan.receivers.tolist(),
