@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from faultwave import backends
+from faultwave.backends.device.lower import lower
+from faultwave.backends.device.target import TARGETS
 from faultwave.kernels import math as m
 from faultwave.kernels.language import Kernel
 from faultwave.kernels.reference import execute
@@ -102,6 +104,38 @@ def test_everything_in_one_kernel(name: str, precision: str, fixed: bool) -> Non
     k.repeat("sub", 3, body)
     k.scatter(local, store, index, 1, accumulate=True)
     check(k, name, precision, 37, 64, table=[[1.0, 0.5], [-0.5, 2.0], [0.25, -1.0]], factor=1.5)
+
+
+@pytest.mark.skipif(bool(backends.missing("opencl")), reason=backends.missing("opencl"))
+@BOTH
+def test_products_in_loops_are_those_written_out(precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Large kernels of OpenCL have tables of nonzeros: sums in the same order, and the same to the last bit."""
+    rng = np.random.default_rng(2)
+    k = Kernel("products")
+    q, out = k.batch("given", 7, 4), k.batch("result", 30, 4, "inout")
+    between = k.temp("between", 30, 3)
+    sparse = rng.normal(size=(30, 7)) * (rng.uniform(size=(30, 7)) < 0.4)
+    sparse[4] = 0.0
+    k.contract(between, sparse, q, [(0, 0), (3, 2)])
+    k.contract(between, sparse[:, :5], q.view(2, 5), [(1, 1)])
+    k.contract(between, rng.normal(size=(30, 7)), q, [(2, 0), (1, 2)], accumulate=True)
+    k.contract(out, rng.normal(size=(9, 30)), between, [(2, 0), (0, 3)], accumulate=True)
+    found = []
+    for most in (0, 1 << 30):
+        monkeypatch.setattr("faultwave.backends.device.lower.LONG", most)
+        text = lower(k, TARGETS["opencl"], False)[0]
+        assert ("+= table_" in text) == (most == 0) and ("* x0;" in text) == (most > 0)
+        assert "+= table_" not in lower(k, TARGETS["sm_90"], False)[0]
+        backend: Any = backends.make("opencl", precision)
+        rng = np.random.default_rng(9)
+        buffers = {"given": backend.batch(32, 7, 4), "result": backend.batch(32, 30, 4)}
+        for b in buffers.values():
+            b.put(rng.normal(size=(32, *b.shape)))
+        backend.compile([k])["products"](buffers)(0, 32)
+        found.append(buffers["result"].get())
+    np.testing.assert_array_equal(*found)
+    monkeypatch.setattr("faultwave.backends.device.lower.LONG", 0)
+    check(k, "opencl", precision, 37)
 
 
 @OTHERS

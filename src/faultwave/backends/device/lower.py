@@ -7,14 +7,14 @@ goes round the workers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib import resources
 
 import numpy as np
 
 from faultwave.backends.device.schedule import ROWS, Phase, Placed, Plan, plan
 from faultwave.backends.device.target import Target
-from faultwave.backends.device.tasks import Copy, Dense, Product
+from faultwave.backends.device.tasks import Copy, Dense, Product, Task
 from faultwave.backends.formula import Formula, assigned, number
 from faultwave.kernels.expr import Expr
 from faultwave.kernels.language import (
@@ -35,6 +35,13 @@ def lower(kernel: Kernel, target: Target, single: bool) -> tuple[str, Plan]:
     """The text of ``kernel`` for a target, and the plan it was written from."""
     made = plan(kernel, target, single)
     return prelude(target, made.size == 4, single) + _Writer(made).text(), made
+
+
+def _every(phases: Sequence[Phase]) -> Iterator[Task]:
+    """The tasks of phases, those inside bodies too."""
+    for placed in (p for phase in phases for p in phase):
+        yield placed.task
+        yield from _every(placed.phases)
 
 
 def prelude(target: Target, single: bool, single_stores: bool) -> str:
@@ -58,11 +65,19 @@ def name(array: str) -> str:
     return "A_" + array.replace(".", "_w")
 
 
+LONG = 6000
+"""Multiplications that a kernel writes out at most where a driver compiles it before the run: compilers take minutes over more."""
+
+
 class _Writer:
     def __init__(self, made: Plan):
         self.plan, self.kernel = made, made.kernel
+        products = [t.work for t in _every(made.phases) if isinstance(t.work, Product)]
+        written = sum(int(np.count_nonzero(term.matrix)) for p in products for term in p.terms)
+        self.loops = made.target.dialect == "opencl" and written > LONG
         self.lines: list[str] = []
         self.tables: list[str] = []
+        self.known: dict[tuple[str, str], str] = {}  # names of tables by content
         self.formulas = 0
         self.skip = ""  # added to where loops start
         self.offsets: dict[str, int] = {}
@@ -210,6 +225,9 @@ class _Writer:
 
     def product(self, p: Product, worker: int) -> None:
         """Columns go round the workers; matrix entries are literals, sums stay in registers."""
+        if self.loops:
+            self.looped(p, worker)
+            return
         together = max(1, self.plan.target.warp // self.plan.share)
         width = -(-len(p.columns) // together) * together
         for first in range(0, p.rows, ROWS):
@@ -240,6 +258,37 @@ class _Writer:
         lines.append(" ".join(f"y[{r * cols * pitch}] = a{r};" for r in rows))
         return lines
 
+    def looped(self, p: Product, worker: int) -> None:
+        """Numbers of the product go round the workers; nonzeros and where they belong stand in tables. Sums have the order of ``sums``."""
+        pitch, cols = self.pitch(p.out.array), p.out.array.cols
+        base = (p.out.row * cols + p.out.col) * pitch  # type: ignore[operator]
+        where = f"r * {cols * pitch} + {self.column(p.columns, pitch, base)}"
+        number = f"{name(p.out.array.name)}[{where}]"
+        self.lines.append(self.round("n", len(p.columns) * p.rows, worker))
+        self.lines.append(f"  const int r = n % {p.rows}, k = n / {p.rows};")
+        self.lines.append(f"  R a = {number if p.accumulate else '0'};")
+        for t in p.terms:
+            inner, wide = self.pitch(t.inp.array), t.inp.array.cols
+            origin = (t.inp.row * wide + t.inp.col) * inner  # type: ignore[operator]
+            space = "LOCAL" if t.inp.array.name in self.plan.places else "GLOBAL const"
+            rows, used = np.nonzero(t.matrix)
+            starts = self.table("int", [str(i) for i in np.searchsorted(rows, np.arange(p.rows + 1))])
+            at = self.table("int", [str(i * wide * inner) for i in used])
+            values = self.table("R", [self.literal(v) for v in t.matrix[rows, used]])
+            self.lines.append(
+                f"  {{ {space} R *const x = {name(t.inp.array.name)} + {self.column(t.columns, inner, origin)};\n"
+                f"    for (int i = {starts}[r]; i < {starts}[r + 1]; ++i) a += {values}[i] * x[{at}[i]]; }}"
+            )
+        self.lines += [f"  {number} = a;", "}"]
+
+    def table(self, kind: str, values: Sequence[str]) -> str:
+        """Its name in constant memory; those of one content are one."""
+        content = kind, ", ".join(values) or "0"
+        if content not in self.known:
+            self.known[content] = made = f"table_{len(self.known)}"
+            self.tables.append(f"CONSTANT {kind} {made}[] = {{{content[1]}}};")
+        return self.known[content]
+
     def literal(self, value: float) -> str:
         return f"(R)({number(float(value))})"
 
@@ -249,12 +298,7 @@ class _Writer:
         if len(steps) <= 1:
             step = steps.pop() if steps else 0
             return f"{origin + columns[0] * pitch} + k * {step * pitch}" if step else str(origin + columns[0] * pitch)
-        table = f"CONSTANT int {{}}[] = {{{', '.join(str(c * pitch) for c in columns)}}};".replace("{}", "columns_{}")
-        text = next((t for t in self.tables if t.partition("[")[2] == table.partition("[")[2]), None)
-        if text is None:
-            text = table.replace("{}", str(len(self.tables)))
-            self.tables.append(text)
-        return f"{origin} + {text.split()[2].partition('[')[0]}[k]"
+        return f"{origin} + {self.table('int', [str(c * pitch) for c in columns])}[k]"
 
     def dense(self, s: Contract, worker: int) -> None:
         """A matrix given at launch: rows go round the workers, each sums all columns of its row."""
