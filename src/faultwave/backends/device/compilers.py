@@ -30,8 +30,6 @@ HIPCC = "hipcc (Debian, Ubuntu: apt install hipcc rocm-device-libs)"
 CUDA_FLAGS = ("-std=c++14", "-ftz=true")
 """As kernels of a run are compiled: CuPy adds the second, by which single numbers below 1.2e-38 count as zero."""
 
-_RESERVED = 1024  # bytes of fast memory the system keeps of every group
-
 
 class FunctionsMissing(BackendError):
     """The compiler at hand has no library of functions."""
@@ -70,7 +68,7 @@ class Built(Generic[S]):
         target, threads = self.plan.target, self.plan.threads
         registers = -(-self.registers // 8) * 8 * threads
         return min(
-            target.unit // (self.plan.shared + _RESERVED),
+            target.unit // max(1, self.plan.shared + target.reserved),
             target.registers // max(1, registers),
             target.resident // threads,
         )

@@ -80,7 +80,10 @@ class Plan:
     def groups(self) -> int:
         """Groups a multiprocessor is to hold: as fast memory, threads and the registers of each allow."""
         registers = self.target.functions if self.kernel.fixed else REGISTERS  # friction has exponentials
-        room = self.target.unit // (self.shared + 1024), self.target.registers // (registers * self.threads)
+        room = (
+            self.target.unit // max(1, self.shared + self.target.reserved),
+            self.target.registers // (registers * self.threads),
+        )
         return max(1, min(*room, self.target.resident // self.threads))
 
 

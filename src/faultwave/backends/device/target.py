@@ -36,6 +36,11 @@ class Target:
     peak: tuple[float, float] = (0.0, 0.0)
     memory: float = 0.0
 
+    @property
+    def reserved(self) -> int:
+        """Bytes of fast memory that the system keeps of every group; AMD's keeps none."""
+        return 0 if self.dialect == "hip" else 1024
+
     def roof(self, moved: int, flops: int, single: bool) -> float:
         """Items a second when each moves so many bytes and does so many flops, each at its best and both at once."""
         return 1.0 / max(moved / self.bandwidth, flops / self.peak[single])
