@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from faultwave import backends
-from faultwave.backends import Part
+from faultwave.backends import Part, Points
 from faultwave.backends.device.backend import SPARE, piece_of
 from faultwave.kernels.language import Kernel
 from tests.backends.here import DEVICE, needs_device, present
@@ -67,6 +67,50 @@ def test_marks_are_done_when_all_before_is(name: str) -> None:
     mark = backend.mark()
     backend.finish()
     assert mark.done
+
+
+def sources(buffer: Any, rng: np.random.Generator) -> tuple[Points, np.ndarray]:
+    """Two sources in one item, one in another, three in a third, none in others; and what each adds for an amount of one."""
+    rows, columns = rng.normal(size=(6, 5)), rng.normal(size=(6, 3))
+    items, first = np.array([2, 17, 63]), np.array([0, 2, 3, 6])
+    each = np.zeros((6, 64, 5, 3))
+    each[np.arange(6), np.repeat(items, np.diff(first))] = rows[:, :, None] * columns[:, None]
+    return Points(buffer, items, first, rows, columns), each
+
+
+@pytest.mark.parametrize("precision", ("double", "single"))
+@pytest.mark.parametrize("name", EVERY)
+def test_sources_add_to_items(name: str, precision: str) -> None:
+    backend: Any = backends.make(name, precision)
+    rng = np.random.default_rng(4)
+    buffer, before = backend.batch(64, 5, 3), rng.normal(size=(64, 5, 3))
+    buffer.put(before)
+    points, each = sources(buffer, rng)
+    amounts = rng.normal(size=6)
+    amounts[3] = 0.0
+    backend.injector(points)(amounts)
+    want = before + np.einsum("m,mnrc->nrc", amounts, each)
+    np.testing.assert_allclose(buffer.get(), want, rtol=0, atol={"double": 1e-14, "single": 2e-6}[precision])
+    untouched = np.setdiff1d(np.arange(64), points.items)
+    np.testing.assert_array_equal(buffer.get(untouched), before[untouched].astype(backend.dtype))
+    none = np.zeros(0, np.int64)
+    backend.injector(Points(buffer, none, np.zeros(1, np.int64), np.zeros((0, 5)), np.zeros((0, 3))))(np.zeros(0))
+
+
+@needs_device
+@pytest.mark.parametrize("precision", ("double", "single"))
+def test_recorded_sources_act_as_much_as_they_are_told(precision: str) -> None:
+    backend: Any = backends.make(DEVICE, precision)
+    rng = np.random.default_rng(5)
+    buffer = backend.batch(64, 5, 3)
+    points, each = sources(buffer, rng)
+    inject, told = backend.injector(points), rng.normal(size=(5, 6))
+    recording = backend.record(lambda: (inject(told[0]), inject(told[1])))
+    assert recording.launches == 2
+    recording.replay([{"amounts": told[2]}, {"amounts": told[3]}])
+    inject(told[4])
+    want = np.einsum("m,mnrc->nrc", told.sum(0), each)
+    np.testing.assert_allclose(buffer.get(), want, rtol=0, atol={"double": 1e-13, "single": 1e-5}[precision])
 
 
 @pytest.mark.parametrize("precision", ("double", "single"))

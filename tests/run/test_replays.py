@@ -157,6 +157,54 @@ def test_samples_are_taken_by_replayed_steps(tmp_path: Any, interval: float) -> 
     np.testing.assert_allclose(values, found["cpu"][1], rtol=0, atol=1e-9 * np.abs(values).max())
 
 
+def with_sources(tmp_path: Any, backend: str, single: bool = False) -> Any:
+    """The rupture beside sources in two clusters, some in one cell, that act for a while."""
+    tmp_path.mkdir()
+    far, near = [-4889.0, -1868.0, -6684.0], [900.0, 200.0, -2000.0]
+    pulse = {"kind": "triangle", "duration": 0.15}
+    sources = [
+        {
+            "kind": "moment-tensor",
+            "location": far,
+            "tensor": {"xx": 1e17, "yy": 2e17, "xz": -1e17},
+            "time_function": pulse,
+        },
+        {"kind": "force", "location": near, "force": [1e12, 0.0, -2e12], "time_function": pulse, "onset": 0.05},
+        {"kind": "force", "location": [x + 1.0 for x in near], "force": [0.0, 3e12, 0.0], "time_function": pulse},
+    ]
+    numerics = {"order": 2, "threads": 1, "backend": backend, "precision": "single" if single else "double"}
+    case = settings(tmp_path, slip_weakening(), numerics=numerics, sources=sources)
+    del case["output"]["fault_receivers"]
+    return fw.simulate(case)
+
+
+@needs_device
+@pytest.mark.parametrize("single", (False, pytest.param(True, marks=pytest.mark.slow)))
+def test_sources_act_in_replayed_steps(tmp_path: Any, single: bool) -> None:
+    """How much is told before each replay: the same numbers as step by step, to the last bit, and those of the processor; no launch of
+    sources once they are over."""
+    found: dict[str, Any] = {}
+    for name in ("replayed", "direct", "cpu"):
+        sim = with_sources(tmp_path / name, "cpu" if name == "cpu" else DEVICE, single)
+        engine = sim.engine
+        engine.replays.most = 1
+        if name != "replayed":
+            engine.replays.advance = lambda n, march=engine.march: march.advance(march.time + march.longest)
+        acting = [c for c, m in enumerate(engine.sources.members) if len(m)]
+        assert len(acting) == 2
+        end = 24.2 * engine.march.longest
+        assert 0.2 < end - 4 * engine.march.longest
+        sim.run(until=end, write=False)
+        found[name] = engine.operator.dofs()
+        if name == "replayed":
+            assert engine.replays.replayed > 12
+            made = {key[2]: m.recording.launches for key, m in engine.replays.made.items() if m}
+            assert made[True] - made[False] == sum(engine.replays.each[c] for c in acting)
+    size = np.abs(found["cpu"]).max((0, 1))
+    np.testing.assert_array_equal(found["replayed"], found["direct"])
+    np.testing.assert_allclose(found["replayed"] / size, found["cpu"] / size, rtol=0, atol=1e-4 if single else 1e-10)
+
+
 @needs_device
 def test_observers_are_heeded(tmp_path: Any) -> None:
     """Steps go one by one where a hook does not say when it needs the host."""

@@ -3,5 +3,18 @@
 from faultwave.backends.awaited import Awaited
 from faultwave.backends.base import Backend, Buffer, best, make, make_stencils, missing, names, runs_stencils
 from faultwave.backends.copier import Part
+from faultwave.backends.injector import Points
 
-__all__ = ["Awaited", "Backend", "Buffer", "Part", "best", "make", "make_stencils", "missing", "names", "runs_stencils"]
+__all__ = [
+    "Awaited",
+    "Backend",
+    "Buffer",
+    "Part",
+    "Points",
+    "best",
+    "make",
+    "make_stencils",
+    "missing",
+    "names",
+    "runs_stencils",
+]

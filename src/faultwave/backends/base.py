@@ -14,6 +14,7 @@ import numpy as np
 
 from faultwave.backends.awaited import Awaited
 from faultwave.backends.copier import Part
+from faultwave.backends.injector import Points
 from faultwave.base.errors import BackendError, suggest
 from faultwave.kernels.language import Kernel
 from faultwave.kernels.stencil import Program, Runner
@@ -116,6 +117,11 @@ class Backend(Protocol):
     def copier(self, parts: Sequence[Part]) -> Callable[[int], None]:
         """copy(n): items of some buffers to their stores, there to the places of reading n; in turn with launches and recorded as they
         are, one launch for all parts."""
+        ...
+
+    def injector(self, points: Points) -> Callable[[np.ndarray], None]:
+        """inject(amounts (m,)): what sources add to items of a buffer, in turn with launches. On devices one launch, for which a
+        recording asks for other ``amounts`` every time."""
         ...
 
     def batch(self, items: int, rows: int, cols: int, fixed: bool = False) -> Buffer: ...

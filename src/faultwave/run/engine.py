@@ -37,7 +37,7 @@ from faultwave.run.progress import Progress
 from faultwave.run.replays import Replays
 
 Hook = Callable[[int, float, float], None]  # hook(cluster, time, step)
-What = Literal["slipped", "predicted", "read"]
+What = Literal["slipped", "injected", "predicted", "read"]
 Event = tuple[What, int, float, float]  # what, cluster, time, step
 
 PIECE, FAR_PIECE = 1024, 8192
@@ -161,13 +161,13 @@ class Engine:
         return watched
 
     def quiet(self, until: float, paced: bool = False) -> bool:
-        """Whether no step that ends before a time needs the host for more than to be started; ``paced``: or takes samples at most."""
+        """Whether no step that ends before a time needs the host for more than to be started and to say how much sources act; ``paced``:
+        or takes samples at most."""
         if self.exchange or self.driven:
             return False
         hooks = (*self.before, *self.predicted, *self.corrected)
         given = self.paced.keys() if paced else ()
-        known = all(h in given or (h in self.idle and self.idle[h](until)) for h in hooks)
-        return known and self.sources.idle(until + self.march.longest)
+        return all(h in given or (h in self.idle and self.idle[h](until)) for h in hooks)
 
     def settle(self, wait: bool = True) -> None:
         """Where all clusters have met: put together what was read at faults. Without ``wait`` a device goes on, and what has not come
@@ -292,7 +292,8 @@ class Engine:
         return solved
 
     def _corrected(self, cluster: int, time: float, step: float, since: float) -> None:
-        self.sources.add(cluster, time, step)
+        if self.sources.add(cluster, time, step):
+            self._note("injected", cluster, time, step)
         if self.exchange:
             self._mend(self.exchange, cluster, step)
         done = clock.perf_counter()

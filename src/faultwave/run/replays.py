@@ -1,10 +1,10 @@
 """Largest time steps that are alike, recorded once and replayed at once: launches then cost next to nothing.
 
 A recording holds some largest steps of all clusters. It can be done again where nothing of them needs the host: no snapshot is due,
-no source acts, nothing is exchanged. Samples of receivers and readings of the fault lie on tapes on the device, each at its place of
-the recording, and are brought to the host after it. Launches are the same each time but for what depends on the time: scalars of
-friction, and the moments of samples. Where any sample is due, every step takes as many as may ever fall into it; those that fall
-into none are nobody's.
+nothing is exchanged. Samples of receivers and readings of the fault lie on tapes on the device, each at its place of the recording, and
+are brought to the host after it. Launches are the same each time but for what depends on the time: scalars of friction, how much each
+point source acts, and the moments of samples. Where any sample is due, every step takes as many as may ever fall into it; those that
+fall into none are nobody's. While any source acts, every step of its cluster asks for its share, be it zero.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 LAUNCHES = 256
 """About so many launches make the cost of one replay small beside theirs."""
+
+TABLE = 16 << 20
+"""Bytes at most that say how much sources act in the steps of a recording."""
 
 SOON, MOST = 8, 64
 """So many recordings are made when they are first asked for; others, up to so many, when they are asked for again."""
@@ -59,16 +62,20 @@ class Replays:
             march.advance(march.time + march.longest)
             return
         ahead = [steps * n for n in self.each]
-        key = (steps, paced, *op.turns, *op.sums, *(reads(ahead) for reads in engine.taped.values()))
+        acting = not engine.sources.idle(until + march.longest)
+        if acting and engine.sources.nbytes(ahead) > TABLE:
+            march.advance(march.time + march.longest)
+            return
+        key = (steps, paced, acting, *op.turns, *op.sums, *(reads(ahead) for reads in engine.taped.values()))
         if key not in self.made and self._wanted(key):
-            with self._paced(paced):
+            with self._paced(paced, acting):
                 self.made[key] = self._record(until)
             return
         known = self.made.get(key)
         if known is None:
             march.advance(march.time + march.longest)
             return
-        with self._paced(paced):
+        with self._paced(paced, acting):
             self._replay(known, until, paced)
         self.replayed += steps
 
@@ -79,15 +86,17 @@ class Replays:
         return len(self.made) < (MOST if again else SOON)
 
     @contextmanager
-    def _paced(self, paced: bool) -> Iterator[None]:
-        """All tapes at their beginnings, and recorders that take as many samples every time."""
+    def _paced(self, paced: bool, acting: bool) -> Iterator[None]:
+        """All tapes at their beginnings, recorders that take as many samples every time, and sources in every step or in none."""
         engine = self.engine
+        engine.sources.acting = acting
         if engine.fault:
             engine.fault.rewind()
         for recorder, samples in engine.paced.values():
             samples.rewind()
             recorder.paced = paced
         yield
+        engine.sources.acting = False
         for recorder, _ in engine.paced.values():
             recorder.paced = False
 
@@ -120,6 +129,8 @@ class Replays:
             time = march.time + ticks * march.tick
             if what == "slipped" and fault:
                 tables += [fault.changing(time, step)] * fault.acts(cluster)
+            elif what == "injected":
+                tables.append({"amounts": engine.sources.amounts(cluster, time, step)})
             elif what == "predicted" and paced:
                 for hook, (_, taken) in engine.paced.items():
                     hook(cluster, time, step)
@@ -137,4 +148,4 @@ def _mark(fault: Any, samples: list[Any], replayed: bool) -> None:
         one.replayed = replayed
 
 
-__all__ = ["LAUNCHES", "MOST", "SOON", "Recorded", "Replays"]
+__all__ = ["LAUNCHES", "MOST", "SOON", "TABLE", "Recorded", "Replays"]

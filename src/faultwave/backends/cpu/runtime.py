@@ -17,6 +17,7 @@ from faultwave.backends.awaited import Here, Marked
 from faultwave.backends.copier import Part, copied
 from faultwave.backends.cpu.compile import build, load, vector_bytes, vector_registers
 from faultwave.backends.cpu.lower import lower
+from faultwave.backends.injector import Points, injected
 from faultwave.base import cores
 from faultwave.base.errors import BackendError
 from faultwave.kernels.language import Kernel
@@ -200,6 +201,9 @@ class CpuBackend:
 
     def copier(self, parts: Sequence[Part]) -> Callable[[int], None]:
         return functools.partial(copied, parts)
+
+    def injector(self, points: Points) -> Callable[[np.ndarray], None]:
+        return functools.partial(injected, points)
 
     def record(self, work: Callable[[], None]) -> None:
         """Launches cost next to nothing here."""

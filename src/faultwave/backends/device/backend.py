@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 
 from faultwave.backends.copier import Part
-from faultwave.backends.device.copier import NAME, Readings
+from faultwave.backends.device.copier import Readings
+from faultwave.backends.device.injector import Injector
 from faultwave.backends.device.lower import lower
 from faultwave.backends.device.memory import PIECE, Access, Beside, Device, DeviceBuffer, Host
 from faultwave.backends.device.pinned import Crossing
-from faultwave.backends.device.recording import Call, Recording
+from faultwave.backends.device.recording import Call, Numbers, Recording
 from faultwave.backends.device.schedule import Plan
 from faultwave.backends.device.target import LINE
+from faultwave.backends.injector import Points
 from faultwave.base.errors import BackendError
 from faultwave.kernels.language import Array, Kernel
 
@@ -87,10 +89,12 @@ class DeviceBackend:
         if self.recording is not None:
             self.recording.alone = False
 
-    def _launched(self, function: Any, groups: int, threads: int, memory: list[Any], rest: list[Any]) -> None:
+    def _launched(
+        self, function: Any, groups: int, threads: int, memory: list[Any], rest: list[Any], changing: Numbers | None = None
+    ) -> None:  # fmt: skip
         """Something that needs no kernel of the engine."""
         if self.recording is not None:
-            self.recording.add(Call(function, groups, threads, memory, rest, block=self._block))
+            self.recording.add(Call(function, groups, threads, memory, rest, changing, block=self._block))
 
     @contextmanager
     def independent(self, readings: bool = False) -> Iterator[None]:
@@ -103,10 +107,13 @@ class DeviceBackend:
     def copier(self, parts: Sequence[Part]) -> Readings:
         return Readings(self.device, self._moving, parts, self._launched)
 
-    def _moving(self, text: str) -> Any:
-        """The kernel of ``copier``; those of one text are one."""
+    def injector(self, points: Points) -> Injector:
+        return Injector(self.device, self.host, self.beside, self._moving, points, self._launched)
+
+    def _moving(self, text: str, name: str) -> Any:
+        """A kernel of ``copier`` or ``injector``; those of one text are one."""
         if text not in self._made:
-            self._made[text] = self.device.build(text, [NAME], None)[NAME]
+            self._made[text] = self.device.build(text, [name], None)[name]
         return self._made[text]
 
     def mark(self) -> Crossing:

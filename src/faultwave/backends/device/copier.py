@@ -33,10 +33,10 @@ def text(real: Sequence[str]) -> str:
 
 
 class Readings:
-    """``build(text)`` compiles a kernel, ``launched`` is told of every launch."""
+    """``build(text, name)`` compiles a kernel, ``launched`` is told of every launch."""
 
     def __init__(
-        self, device: Device, build: Callable[[str], Any], parts: Sequence[Part], launched: Callable[..., None]
+        self, device: Device, build: Callable[[str, str], Any], parts: Sequence[Part], launched: Callable[..., None]
     ):
         self.device, self.launched = device, launched
         self.parts = [p for p in parts if len(p.items)]
@@ -55,7 +55,7 @@ class Readings:
             count += numbers[0]
         self.groups = -(-count // GROUP)
         real = [{8: "double", 4: "float"}[p.buffer.access.dtype.itemsize] for p in self.parts]
-        self.function = build(prelude(device.target, False, False) + text(real)) if real else None
+        self.function = build(prelude(device.target, False, False) + text(real), NAME) if real else None
 
     def __call__(self, reading: int) -> None:
         """Copy everything to the places of a reading."""

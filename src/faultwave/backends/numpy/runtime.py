@@ -11,6 +11,7 @@ import numpy as np
 
 from faultwave.backends.awaited import Here, Marked
 from faultwave.backends.copier import Part, copied
+from faultwave.backends.injector import Points, injected
 from faultwave.kernels.language import Kernel
 from faultwave.kernels.reference import execute
 
@@ -75,6 +76,9 @@ class NumpyBackend:
 
     def copier(self, parts: Sequence[Part]) -> Callable[[int], None]:
         return functools.partial(copied, parts)
+
+    def injector(self, points: Points) -> Callable[[np.ndarray], None]:
+        return functools.partial(injected, points)
 
     def record(self, work: Callable[[], None]) -> None:
         """Launches cost next to nothing here."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from faultwave.backends import Points
 from faultwave.engines.dg.basis import tet_basis
 from faultwave.engines.dg.operator import Operator
 from faultwave.sources.point import PointSource
@@ -18,14 +20,32 @@ class SourceTerms:
         self, operator: Operator, sources: Sequence[PointSource], cells: np.ndarray, local: np.ndarray, centred: bool
     ):
         self.operator, self.sources, self.cells, self.centred = operator, list(sources), cells, centred
-        size = 6.0 * operator.cells.volume[cells] if len(cells) else np.zeros(0)
-        self.shape = tet_basis(local, operator.order - 1) / size[:, None] if len(cells) else np.zeros((0, operator.b3))
-        position = operator.layout.position[cells] if len(cells) else np.zeros(0, np.int64)
-        ends = np.array([e for _, e in operator.layout.plain_ranges])
-        cluster = np.searchsorted(ends, position, side="right")
-        self.members = [np.flatnonzero(cluster == c) for c in range(len(ends))]
         self.done = np.zeros(len(self.sources))  # where the last window of each ended
-        self.direction = [self._direction(s, c) for s, c in zip(self.sources, cells, strict=True)]
+        self.acting = (
+            False  # whether steps have sources in them whatever their amounts, as those have that are recorded
+        )
+        position = operator.layout.position[cells] if len(cells) else np.zeros(0, np.int64)
+        cluster = np.searchsorted([end for _, end in operator.layout.plain_ranges], position, side="right")
+        order = np.lexsort((np.arange(len(position)), position))  # those of a cell one after the other
+        self.members = [order[cluster[order] == c] for c in range(operator.layout.clusters)]
+        self.scales, rows, columns = self._terms(local)
+        self.inject = [
+            operator.backend.injector(_points(operator.q, position[m], rows[m], columns[m])) if len(m) else None
+            for m in self.members
+        ]
+
+    def _terms(self, local: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """An impulse adds its size times scale (n,) times rows (n, B3) times columns (n, Q) to the dofs of its cell; the largest of
+        rows and columns are 1, so that single precision holds them."""
+        op, cells = self.operator, self.cells
+        if not len(cells):
+            return np.zeros(0), np.zeros((0, op.b3)), np.zeros((0, op.form.Q))
+        rows = tet_basis(local, op.order - 1) / (6.0 * op.cells.volume[cells, None])
+        given = np.stack([self._direction(s, c) for s, c in zip(self.sources, cells, strict=True)])
+        columns = op.working(given[:, None], cells)[:, 0]
+        largest = [np.abs(x).max(1, keepdims=True) for x in (rows, columns)]
+        rows, columns = (x / np.where(m > 0, m, 1.0) for x, m in zip((rows, columns), largest, strict=True))
+        return (largest[0] * largest[1])[:, 0], rows, columns
 
     def _direction(self, source: PointSource, cell: int) -> np.ndarray:
         values = {k: float(v[cell]) for k, v in self.operator.cells.material.items()}
@@ -36,17 +56,29 @@ class SourceTerms:
         """Whether none acts between its last window and ``until``."""
         return not any(s.integral(float(done), until) for s, done in zip(self.sources, self.done, strict=True))
 
-    def add(self, cluster: int, time: float, step: float) -> None:
-        """Add what acted since the last window to the corrected dofs; each ends where the next begins, whatever the steps."""
-        members = self.members[cluster]
-        if not len(members):
-            return
-        end = time + (1.5 if self.centred else 1.0) * step
-        change = np.zeros((len(members), self.operator.b3, len(self.operator.law.quantities)))
-        for row, i in enumerate(members):
-            change[row] = np.outer(
-                self.shape[i], float(self.sources[i].integral(float(self.done[i]), end)) * self.direction[i]
-            )
+    def nbytes(self, steps: Sequence[int]) -> int:
+        """Of the amounts of so many steps of each cluster."""
+        return sum(8 * n * len(m) for n, m in zip(steps, self.members, strict=True))
+
+    def amounts(self, cluster: int, time: float, step: float) -> np.ndarray:
+        """What acted since the last window of each of the cluster's sources; each ends where the next begins, whatever the steps."""
+        members, end = self.members[cluster], time + (1.5 if self.centred else 1.0) * step
+        found = np.array([float(self.sources[i].integral(float(self.done[i]), end)) for i in members])
         self.done[members] = end
-        if np.any(change):
-            self.operator.add_dofs(change, self.cells[members])
+        return found * self.scales[members]
+
+    def add(self, cluster: int, time: float, step: float) -> bool:
+        """Add what acted to the corrected dofs; whether anything was launched for it."""
+        inject = self.inject[cluster]
+        if inject is None:
+            return False
+        amounts = self.amounts(cluster, time, step)
+        if not (self.acting or amounts.any()):
+            return False
+        inject(amounts)
+        return True
+
+
+def _points(q: Any, position: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> Points:
+    items, first = np.unique(position, return_index=True)
+    return Points(q, items, np.append(first, len(position)), rows, columns)

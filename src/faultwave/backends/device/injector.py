@@ -1,0 +1,70 @@
+"""Sources that act on a device: see ``backends.injector``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import resources
+from typing import Any
+
+import numpy as np
+
+from faultwave.backends.device.lower import prelude
+from faultwave.backends.device.memory import GROUP, Beside, Device, Host
+from faultwave.backends.injector import Points
+
+NAME = "inject"
+
+
+class Amounts:
+    """The one table of numbers that change; see ``recording.Numbers``."""
+
+    def __init__(self, count: int, dtype: np.dtype):
+        self.numbers = np.zeros(count, dtype)
+        self.nbytes, self.itemsize = self.numbers.nbytes, dtype.itemsize
+
+    def filled(self, scalars: Mapping[str, Any]) -> np.ndarray:
+        """Valid until the next call."""
+        self.numbers[:] = scalars["amounts"]
+        return self.numbers
+
+
+class Injector:
+    """Launches one kernel; ``build(text, name)`` compiles it, ``launched`` is told of every launch."""
+
+    def __init__(
+        self, device: Device, host: Host, beside: Beside, build: Callable[[str, str], Any], points: Points, launched: Callable[..., None]
+    ):  # fmt: skip
+        buffer, dtype = points.buffer, points.buffer.access.dtype
+        self.device, self.host, self.launched = device, host, launched
+        count, (modes, wide) = len(points.items), (points.rows.shape[1], points.columns.shape[1])
+        if buffer.shape != (modes, wide):
+            raise ValueError(f"sources of {modes} x {wide} numbers do not fit items of {buffer.shape}")
+        given = (
+            points.items.astype(np.int32),
+            points.first.astype(np.int32),
+            points.rows.astype(dtype),
+            points.columns.astype(dtype),
+        )
+        self.memory = [buffer.memory_on_device]
+        for values in given:
+            memory = beside.allocate(max(4, values.nbytes))
+            if values.size:
+                device.upload(memory, np.ascontiguousarray(values))
+            self.memory.append(memory)
+        self.amounts = Amounts(len(points.rows), dtype)
+        self.table = beside.allocate(max(4, self.amounts.nbytes))
+        self.rest = [np.int32(n) for n in (count, modes, wide, buffer.lanes)]
+        self.groups = -(-count * modes * wide // GROUP)
+        single = dtype == np.float32
+        body = resources.files(__package__).joinpath("inject.h").read_text()
+        self.function = build(prelude(device.target, single, single) + body, NAME)
+
+    def __call__(self, amounts: np.ndarray) -> None:
+        if not self.groups:
+            return
+        self.host.send(self.table, self.amounts.filled({"amounts": amounts}))
+        self.device.launch(self.function, self.groups, GROUP, [*self.memory, self.table, np.int32(0), *self.rest])
+        self.launched(self.function, self.groups, GROUP, self.memory, self.rest, self.amounts)
+
+
+__all__ = ["Injector"]
