@@ -157,10 +157,11 @@ def test_checks_run_where_the_tests_are_set_up(monkeypatch: pytest.MonkeyPatch) 
 def test_report_tells_what_a_kernel_takes_and_could_reach() -> None:
     title, header, rows = kernel_report("sm_90", ["accumulate"], 2)
     assert "H200" in title and len(rows) == 1 and len(rows[0]) == len(header)
-    moved, flops, rate = (float(x.replace(",", "")) for x in rows[0][-3:])
+    moved, flops, rate, model = (float(x.replace(",", "")) for x in rows[0][-5:-1])
     # Two waves in, one out, three modes of three numbers each, and two slot numbers; memory is what counts.
     assert (moved, flops) == (3 * 9 * 8 + 2 * 4, 2 * 9)
     assert rate == pytest.approx(4.8e12 / moved / 1e6, rel=0.01)
+    assert 0 < model <= rate and rows[0][-1] in ("memory", "waiting")
     with pytest.raises(InputError, match="kernel: 'trun' does not exist.*did you mean 'turn'"):
         kernel_report("sm_90", ["trun"])
 
@@ -216,6 +217,7 @@ def test_report_of_stencils() -> None:
     assert step_cost(False, True)[0] == 4 * (9 + 3 + 6 + 6 + 3) + 2 * 8
     title, header, rows = stencil_report("sm_90", ["stress_q"])
     assert "H200" in title and len(rows) == 1 and len(rows[0]) == len(header)
-    assert float(rows[0][-1]) == pytest.approx(4.8e12 / float(rows[0][-3]) / 1e9, rel=0.01)
+    assert float(rows[0][-3]) == pytest.approx(4.8e12 / float(rows[0][-5]) / 1e9, rel=0.01)
+    assert rows[0][-2:] == (rows[0][-3], "memory")
     with pytest.raises(InputError, match="kernel: 'strss' does not exist.*did you mean 'stress'"):
         stencil_report("sm_90", ["strss"])

@@ -10,6 +10,7 @@ import numpy as np
 from faultwave import backends
 from faultwave.backends.device.compilers import FunctionsMissing, architecture, build, target_of
 from faultwave.backends.device.lower import lower
+from faultwave.backends.device.model import modelled
 from faultwave.base.errors import InputError, Problem, suggest
 from faultwave.engines.dg import kernels
 from faultwave.engines.dg.fault_points import point_rule
@@ -72,7 +73,8 @@ def kernel_report(
     arch: str, names: Sequence[str] = (), order: int = 4, precision: str = "double", law: str = "elastic"
 ) -> tuple[str, tuple[str, ...], list[tuple[str, ...]]]:
     """Title, header and rows: what every kernel (or those named) takes of a graphics processor that need not be here, and the
-    rate at which it could run on one: bytes and flops of an item against those of the data sheet."""
+    rate at which it could run on one: at most, by bytes and flops of an item against those of the data sheet, and by the model
+    of ``backends.device.model``."""
     known, single = all_kernels(order, law), precision == "single"
     for name in names:
         if name not in known:
@@ -87,18 +89,20 @@ def kernel_report(
         except FunctionsMissing:
             if names:
                 raise
-            rows.append((name, "needs hipcc", *[""] * 10))
+            rows.append((name, "needs hipcc", *[""] * 12))
             continue
         moved = counted.bytes(4 if single else 8, 4)
         rate = target.roof(moved, counted.flops, single and not kernel.fixed)
-        p = made.plan
+        p, model = made.plan, modelled(made.plan, made.groups, moved, counted.flops)
         rows.append((
             name, f"{made.registers}", f"{made.spilled}", f"{made.stack}", f"{p.shared:,}", f"{p.share}", f"{p.threads}",
             f"{made.groups}", f"{100 * made.occupancy:.0f} %", f"{moved:,}", f"{counted.flops:,}", f"{rate / 1e6:,.0f}",
+            f"{model.rate / 1e6:,.0f}", model.limit,
         ))  # fmt: skip
     header = (
         "kernel", "registers", "spilled bytes", "stack bytes", "fast memory bytes", "items a group", "threads", "groups",
-        "occupancy", "bytes an item", "flops an item", "M items/s at most",
+        "occupancy", "bytes an item", "flops an item", "M items/s at most", "M items/s by the model",
+        "limit",
     )  # fmt: skip
     return f"{law}, order {order}, {precision}, {arch} ({target.device})", header, rows
 

@@ -35,6 +35,9 @@ class Target:
     bandwidth: float = 0.0
     peak: tuple[float, float] = (0.0, 0.0)
     memory: float = 0.0
+    units: int = 1
+    clock: float = 1.0
+    near: int = 128
 
     @property
     def reserved(self) -> int:
@@ -64,7 +67,16 @@ TARGETS = {
     t.name: t
     for t in (
         Target(
-            "sm_70", "cuda", 96 * KIB, 96 * KIB, device="V100", bandwidth=0.9e12, peak=(7.8e12, 15.7e12), memory=16e9
+            "sm_70",
+            "cuda",
+            96 * KIB,
+            96 * KIB,
+            device="V100",
+            bandwidth=0.9e12,
+            peak=(7.8e12, 15.7e12),
+            memory=16e9,
+            units=80,
+            clock=1.53e09,
         ),
         Target(
             "sm_80",
@@ -75,6 +87,8 @@ TARGETS = {
             bandwidth=2.04e12,
             peak=(9.7e12, 19.5e12),
             memory=80e9,
+            units=108,
+            clock=1.41e09,
         ),
         Target(
             "sm_86",
@@ -86,6 +100,8 @@ TARGETS = {
             bandwidth=0.696e12,
             peak=(0.58e12, 37.4e12),
             memory=48e9,
+            units=84,
+            clock=1.74e09,
         ),
         Target(
             "sm_89",
@@ -97,12 +113,32 @@ TARGETS = {
             bandwidth=0.864e12,
             peak=(1.43e12, 91.6e12),
             memory=48e9,
+            units=142,
+            clock=2.52e09,
         ),
         Target(
-            "sm_90", "cuda", 227 * KIB, 228 * KIB, device="H200", bandwidth=4.8e12, peak=(34e12, 67e12), memory=141e9
+            "sm_90",
+            "cuda",
+            227 * KIB,
+            228 * KIB,
+            device="H200",
+            bandwidth=4.8e12,
+            peak=(34e12, 67e12),
+            memory=141e9,
+            units=132,
+            clock=1.98e09,
         ),
         Target(
-            "sm_100", "cuda", 227 * KIB, 228 * KIB, device="B200", bandwidth=8e12, peak=(37e12, 75e12), memory=180e9
+            "sm_100",
+            "cuda",
+            227 * KIB,
+            228 * KIB,
+            device="B200",
+            bandwidth=8e12,
+            peak=(37e12, 75e12),
+            memory=180e9,
+            units=148,
+            clock=1.97e09,
         ),
         Target(
             "gfx90a",
@@ -116,6 +152,8 @@ TARGETS = {
             bandwidth=1.6e12,
             peak=(23.9e12, 23.9e12),
             memory=64e9,
+            units=110,
+            clock=1.7e09,
         ),
         Target(
             "gfx942",
@@ -129,6 +167,8 @@ TARGETS = {
             bandwidth=5.3e12,
             peak=(81.7e12, 163.4e12),
             memory=192e9,
+            units=304,
+            clock=2.1e09,
         ),
         Target("opencl", "opencl", 64 * KIB, 64 * KIB),
     )

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from faultwave.backends.device.compilers import Built, build_text, target_of
+from faultwave.backends.device.model import streamed
 from faultwave.backends.device.stencil import StencilPlan, lower_launch
 from faultwave.backends.device.target import LINE, TARGETS
 from faultwave.backends.grid import GridArrays
@@ -75,25 +76,26 @@ def _named(name: str) -> tuple[bool, Launch]:
 def stencil_report(
     arch: str, names: Sequence[str] = (), precision: str = "single"
 ) -> tuple[str, tuple[str, ...], list[tuple[str, ...]]]:
-    """Title, header and rows: registers, spills and occupancy of every stencil (or those named), and the rate at which the data
-    sheet's memory and arithmetic would let it run; then whole steps in the interior, velocity and stress together."""
+    """Title, header and rows: registers, spills and occupancy of every stencil (or those named), and its rate: at most, by the data
+    sheet's memory and arithmetic, and by ``backends.device.model``; then whole steps in the interior, velocity and stress together."""
     single, target = precision == "single", target_of(arch)
     rows: list[tuple[str, ...]] = []
     for name in names or all_launches():
         attenuation, launch = _named(name)
         made = built(name, arch, single)
         size, flops = moved(program(attenuation), launch, single), cost(launch.stencil)[0]
+        model = streamed(target, made.groups * made.plan.threads, size, flops, single)
         rows.append((
             name, f"{made.registers}", f"{made.spilled}", f"{made.stack}", f"{made.groups}", f"{100 * made.occupancy:.0f} %", f"{size}",
-            f"{flops}", f"{1e-9 * target.roof(size, flops, single):,.1f}",
+            f"{flops}", f"{1e-9 * target.roof(size, flops, single):,.1f}", f"{1e-9 * model.rate:,.1f}", model.limit,
         ))  # fmt: skip
     for attenuation, title in ((False, "a step"), (True, "a step with attenuation")) if not names else ():
         size, flops = step_cost(attenuation, single)
         rate = f"{1e-9 * target.roof(size, flops, single):,.1f}"
-        rows.append((title, "", "", "", "", "", f"{size}", f"{flops}", rate))
+        rows.append((title, "", "", "", "", "", f"{size}", f"{flops}", rate, "", ""))
     header = (
         "stencil", "registers", "spilled bytes", "stack bytes", "groups", "occupancy", "bytes a point", "flops a point",
-        "G points/s at most",
+        "G points/s at most", "G points/s by the model", "limit",
     )  # fmt: skip
     return f"stencils, {precision}, {arch} ({target.device})", header, rows
 
