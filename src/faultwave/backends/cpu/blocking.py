@@ -38,7 +38,11 @@ def _blocking(arrays: GridArrays, threads: int, steps: int, size: float) -> Bloc
     count, halves = arrays.program.box.shape[1], len(arrays.program.levels) * steps
     low = max(4, int(0.8 * min(rows, count / threads)))
     near = sorted(range(low, int(1.25 * rows) + 1), key=lambda n: abs(n - rows))
-    return Blocking(steps, max(near, key=lambda n: busy(count, halves, n, threads)) if threads > 1 else rows)
+
+    def worth(n: int) -> float:
+        return busy(count, halves, n, threads) * n / (n + 2 * REACH)  # a tile fetches rows of those beside it, too
+
+    return Blocking(steps, max(near, key=worth) if threads > 1 else rows)
 
 
 def busy(count: int, halves: int, tile: int, threads: int) -> float:
