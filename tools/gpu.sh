@@ -82,6 +82,11 @@ else
   cp docs/performance.md "$results/"
 fi
 
+# Two processes, on two devices or sharing one: messages the shortest way this MPI takes them, then through the host's memory.
+messages=(bench comm tpv5 --ranks 2 --backend "$backend" --halo auto --halo host --json "$results/bench-comm.json")
+[ -n "$quick" ] && messages+=(--seconds 0.2)
+step messages faultwave "${messages[@]}"
+
 printf '\n== %s\n' "$results"
 cat "$results/summary.txt"
 [ "$failed" = 0 ]

@@ -168,6 +168,15 @@ def test_messages_by_address_arrive_as_they_were_sent(ranks: int, wrong: int) ->
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.mpi
+def test_an_mpi_that_cannot_ends_the_child_only() -> None:
+    """It reads where the host has no memory, as one that is not aware of devices does."""
+    pytest.importorskip("mpi4py")
+    body = textwrap.dedent(MEMORY).replace("(self.memory.ctypes.data, False)", "(4096, False)")
+    good, why = aware.alone(child(body[: body.index("assert aware")] + "aware.try_alone(Device())"))
+    assert good is False and "a test message in a child process did not arrive (it ended with" in why
+
+
 def test_patterns_tell_senders_and_places_apart() -> None:
     seen = [aware.pattern(rank, 251) for rank in range(8)]
     assert all(len(np.unique(x)) == 251 for x in seen)

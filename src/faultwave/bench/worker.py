@@ -29,6 +29,7 @@ def measure(case: Any, overrides: dict[str, Any], seconds: float, repeats: int, 
         begin = clock.perf_counter()
         for _ in range(steps):
             march.advance(march.time + march.longest)
+        engine.backend.finish()
         world.wait()
         return clock.perf_counter() - begin
 
@@ -44,7 +45,8 @@ def measure(case: Any, overrides: dict[str, Any], seconds: float, repeats: int, 
     return {
         "cells": int(sim.plan.clustering.histogram.sum()), "processes": world.size, "threads": engine.backend.threads,
         "setup_s": ready, "simulated_s": steps * march.longest, "end_time": sim.case.end_time, "repeats": found, "sent": sent,
-        "progress": sim.case.numerics.progress, "calls": calls, **_flops(sim), "steps": steps * repeats + 2, "largest_step": march.longest,
+        "progress": sim.case.numerics.progress, "halo": str(sim.way or ""), "calls": calls, **_flops(sim), "steps": steps * repeats + 2,
+        "largest_step": march.longest,
     }  # fmt: skip
 
 

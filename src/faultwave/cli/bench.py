@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -106,6 +106,11 @@ def comm(
     ranks: Annotated[int, typer.Option("--ranks", min=2, help="Processes.")] = 2,
     threads: Annotated[int, typer.Option("--threads", min=1, help="Threads of each.")] = 1,
     progress: Annotated[str, typer.Option("--progress", help="polling or thread.")] = "polling",
+    backend: Annotated[str | None, typer.Option("--backend", help="Where kernels run, as for run.")] = None,
+    halo: Annotated[
+        list[str] | None,
+        typer.Option("--halo", help="Messages between devices: direct, host or auto; repeat for several in turn."),
+    ] = None,
     delay: Annotated[
         float,
         typer.Option("--delay", min=0.0, help="Also with every message this late in seconds: how much is hidden."),
@@ -117,9 +122,24 @@ def comm(
     from faultwave.bench import scaling as bench
     from faultwave.cli.launch import mpiexec
 
+    measured = []
     with screen.status(case) as say:
-        say(f"{ranks} processes of {threads} threads")
-        found = bench.run(mpiexec(), case, ranks, threads, {"progress": progress}, seconds, 10 if delay else 3, delay)
+        for way in halo or [""]:
+            say(f"{ranks} processes of {threads} threads" + (f", halo {way}" if way else ""))
+            asked = {n: v for n, v in (("progress", progress), ("backend", backend), ("halo", way)) if v}
+            measured.append(bench.run(mpiexec(), case, ranks, threads, asked, seconds, 10 if delay else 3, delay))
+    for found in measured:
+        _exchanged(found, delay)
+    if json is not None:
+        bench.write_json(json, measured if len(measured) > 1 else measured[0])
+
+
+def _exchanged(found: dict[str, Any], delay: float) -> None:
+    """Show what one measurement says of messages."""
+    from faultwave.bench import scaling as bench
+
+    if found["halo"]:
+        screen.out().print(f"messages between devices: {found['halo']}", soft_wrap=True)
     screen.out().print(screen.table("a largest time step", *bench.traffic(found)), "")
     screen.out().print(screen.table("calls in a largest time step", *bench.profile(found)), "")
     if delay:
@@ -131,10 +151,9 @@ def comm(
         ("stepping", f"{last['wall_s']:.3f} s"),
         ("waiting for messages (the longest)", f"{last['exposed_s']:.3f} s"),
         ("packing and sending (the longest)", f"{last['packing_s']:.3f} s"),
+        ("rate", screen.rate(found["rate"])),
     ]
-    screen.out().print(screen.table("one repeat", rows))
-    if json is not None:
-        bench.write_json(json, found)
+    screen.out().print(screen.table("one repeat", rows), "")
 
 
 @app.command(epilog="Example: faultwave bench fd --attenuation --cells 256 256 256 --threads 1 --json fd.json")
