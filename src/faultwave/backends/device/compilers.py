@@ -1,7 +1,7 @@
 """Compiling the text of kernels for graphics processors that need not be there: what a kernel takes of one.
 
 CUDA text goes through NVRTC, a library (the package nvidia-cuda-nvrtc has it), HIP text through hipcc, or where that is absent through
-the clang of Zig (the package ziglang), which has no library of functions: kernels with exponentials need hipcc.
+the clang of Zig (the package ziglang), which has no library of functions: those that friction needs stand in alone_functions.h.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CUDA_FLAGS = ("-std=c++14", "-ftz=true")
 
 
 class FunctionsMissing(BackendError):
-    """The compiler at hand has no library of functions."""
+    """The compiler at hand has no library of functions, and one is asked for that is not among its own."""
 
 
 class Shape(Protocol):
@@ -170,9 +170,8 @@ def _for_amd(name: str, text: str, made: S, target: Target) -> Built[S]:
     if why := missing("hip"):
         raise BackendError(why)
     alone = shutil.which("hipcc") is None
-    head = (
-        resources.files(__package__).joinpath("hip_alone.h").read_text() if alone else "#include <hip/hip_runtime.h>\n"
-    )
+    files = [resources.files(__package__).joinpath(n) for n in ("hip_alone.h", "alone_functions.h")]
+    head = "".join(f.read_text() for f in files) if alone else "#include <hip/hip_runtime.h>\n"
     with tempfile.TemporaryDirectory() as folder:
         source, result = Path(folder) / f"{name}.hip", Path(folder) / f"{name}.o"
         source.write_text(head + text)

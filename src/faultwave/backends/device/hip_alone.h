@@ -16,3 +16,5 @@ __device__ static inline float fabs(float x) { return __builtin_fabsf(x); }
 __device__ static inline double fabs(double x) { return __builtin_fabs(x); }
 __device__ static inline float sqrt(float x) { return __builtin_sqrtf(x); }
 __device__ static inline double sqrt(double x) { return __builtin_sqrt(x); }
+#define FREXP_EXP __builtin_amdgcn_frexp_exp
+#define FREXP_MANT __builtin_amdgcn_frexp_mant
