@@ -10,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from faultwave.base.errors import BackendError
 from faultwave.case.load import load_case
 from faultwave.cli.launch import mpiexec
 from faultwave.domain import tets
+from faultwave.domain.tets.graded import Tpv5, graded_mesh
 from faultwave.domain.tets.parts import write_parts
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.output.results import load_results
@@ -259,13 +261,31 @@ def test_a_fault_between_processes(tmp_path):
     same(tmp_path / "out", contents(tmp_path / "one"))
 
 
+def test_nothing_but_a_fault_between_processes(tmp_path):
+    """A fault from side to side, and no waves to send."""
+    mesh = graded_mesh(Tpv5(1500.0, 6000.0, (6000.0, 5000.0), 7000.0, 6000.0, 4500.0, 90.0))
+    middle = (np.abs(mesh.vertices[mesh.cells[:, tets.FILE_FACES], 1]) < 1e-6).all(-1)
+    mesh = replace(mesh, tags=np.where(middle, 3, mesh.tags))
+    topology = tets.build_topology(mesh)
+    part = (mesh.vertices[mesh.cells].mean(1)[:, 1] > 0).astype(np.int64)
+    parted = (topology.neighbours >= 0) & (part[topology.neighbours] != part[:, None])
+    assert parted.any() and (topology.kinds[parted] == tets.BoundaryKind.FAULT).all()
+    case = asked(tmp_path, "out", end_time=END, numerics={"order": 2})
+    write_parts(case["mesh"]["file"], mesh, topology, part, [2], np.arange(len(part)))
+    done = launch(2, case)
+    assert done.returncode == 0, done.stderr
+    fw.simulate(dict(case, output={**case["output"], "folder": str(tmp_path / "one")})).run()
+    same(tmp_path / "out", contents(tmp_path / "one"))
+
+
 def test_what_travels(tmp_path):
     """Order 4: 30 numbers a face, 60 from a slower to a faster cluster, 120 across a fault."""
     mesh, topology, part = along_the_fault()
     case = asked(tmp_path, "out", end_time=0.05, numerics={"order": 4})
     write_parts(case["mesh"]["file"], mesh, topology, part, [4], np.arange(len(part)))
     after = (
-        "found = {(x.channel.send, x.channel.other - x.channel.cluster, x.copies[0].numbers[0].size) for x in sim.engine.exchange.lines}\n"
+        "size = lambda x: x.out[0][0].buffer.size // x.channel.count\n"
+        "found = {(x.channel.send, x.channel.other - x.channel.cluster, size(x)) for x in sim.engine.exchange.lines}\n"
         "open(f'{sim.folder}/travels-{sim.world.rank}', 'w').write(json.dumps(sorted(found)))"
     )
     done = launch(4, case, after=after)

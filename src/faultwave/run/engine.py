@@ -82,7 +82,9 @@ class Engine:
         )
         unit = plan.time_unit if plan.case.fault is None else 1.0  # friction counts in seconds
         (worst,) = plan.world.largest([worst_shape(geo.inverse, self.backend.dtype)])  # one form for all processes
-        self.operator = make_operator(numerics, plan.law, self.backend, self.layout, cells, unit, shapely(worst))
+        self.operator = make_operator(
+            numerics, plan.law, self.backend, self.layout, cells, unit, shapely(worst), plan.share is None
+        )
         self.fault = self._fault()
         self.sources = SourceTerms(
             self.operator, plan.sources, plan.source_cells, plan.source_points, numerics.source_window == "centred"

@@ -57,14 +57,14 @@ def check_integrator(case: Case, law: Law, problems: Problems) -> None:
 
 
 def make_operator(
-    numerics: Numerics, law: Law, backend: Backend, layout: Layout, cells: Cells, unit: float, fast: bool
+    numerics: Numerics, law: Law, backend: Backend, layout: Layout, cells: Cells, unit: float, fast: bool, alone: bool
 ) -> Operator:
-    """The operator of the case's integrator; ``unit`` of time and ``fast`` as there."""
+    """The operator of the case's integrator; ``unit`` of time, ``fast`` and ``alone`` as there."""
     kinds: dict[str, Any] = {"rk4": RungeKutta, "leapfrog": Leapfrog}
     if numerics.integrator in kinds:
         made: Operator = kinds[numerics.integrator](law, numerics.order, backend, layout, cells, unit, flux(numerics))
         return made
-    return Operator(law, numerics.order, backend, layout, cells, unit, fast)
+    return Operator(law, numerics.order, backend, layout, cells, unit, fast, alone)
 
 
 __all__ = ["DEFAULT_SHARE", "LIMITS", "check_integrator", "flux", "limit", "make_operator"]

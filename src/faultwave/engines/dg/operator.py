@@ -67,9 +67,10 @@ class Operator:
     """
 
     def __init__(
-        self, law: Law, order: int, backend: Backend, layout: Layout, cells: Cells, time_unit: float = 1.0, fast: bool | None = None
+        self, law: Law, order: int, backend: Backend, layout: Layout, cells: Cells, time_unit: float = 1.0, fast: bool | None = None,
+        alone: bool = True,
     ):  # fmt: skip
-        """``fast``: whether the law's fast form may be used; None: where ``shapely``."""
+        """``fast``: whether the law's fast form may be used; None: where ``shapely``. ``alone``: no other process has part of the mesh."""
         self.law, self.order, self.backend, self.layout, self.cells = law, order, backend, layout, cells
         self.drive: Callable[[float], None] | None = None  # fills driven faces at a share of the step, where asked
         fast = shapely(worst_shape(cells.inverse, backend.dtype)) if fast is None else fast
@@ -81,7 +82,7 @@ class Operator:
         self.rests: list[Rest | None] = [None] * layout.clusters  # of steps that have begun
         # Where nobody else waits for a cluster's sums, each is done when the next wave arrives in its place: those to do, and
         # whether they begin anew.
-        self.relays = not layout.channels
+        self.relays = alone
         self.owed: list[tuple[int, bool] | None] = [None] * layout.clusters
         # Clusters of which all cells leave more than waves, in one launch, where they are few and launches cost.
         few = [end - begin <= FEW and self.relays and backend.ahead for begin, end in layout.plain_ranges]
