@@ -175,17 +175,35 @@ def test_steps_of_as_many_ticks_are_the_same_to_the_last_bit() -> None:
     assert len(recorder.lengths) == 4 and min(recorder.lengths) == pytest.approx(0.05)
 
 
+@pytest.mark.parametrize("rates", [(1,), (1, 2, 6)])
+def test_moments_are_the_same_to_the_last_bit_however_many_steps_are_taken_at_once(rates: tuple[int, ...]) -> None:
+    """What looks at the time, as sources and samples do, finds the same when largest steps are replayed and when they go one by one."""
+    begun: list[list[tuple[int, float]]] = []
+    for at_once in (1, 7, 28):
+        recorder = Steps()
+        march = March(0.1, rates, recorder, 0.3)
+        for _ in range(28 // at_once):
+            march.advance(march.ahead(at_once))
+        begun.append(sorted(recorder.begun))
+        assert march.moment(0) == march.time
+    assert begun[0] == begun[1] == begun[2]
+    plain = {0.3 + 0.1 * rates[0] * n for n in range(28 * max(rates) // rates[0])}
+    assert {t for c, t in begun[0] if c == 0} != plain, "else nothing is shown"
+
+
 class Steps:
-    """Every length of a step, and of an offset into a slower one."""
+    """The begin of every correction, and every length of a step, and of an offset into a slower one."""
 
     def __init__(self) -> None:
         self.lengths: set[float] = set()
+        self.begun: list[tuple[int, float]] = []
 
     def predict(self, cluster: int, time: float, step: float, restart: bool) -> None:
         self.lengths.add(step)
 
     def correct(self, cluster: int, time: float, step: float, offset: float) -> None:
         self.lengths |= {step, offset} - {0.0}
+        self.begun.append((cluster, time))
 
     def turn(self, cluster: int, time: float, step: float, offset: float, following: float, restart: bool) -> None:
         self.correct(cluster, time, step, offset)

@@ -14,6 +14,7 @@ import math
 import time as clock
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate, repeat
 from typing import Protocol
 
 from faultwave.base.errors import RunError
@@ -65,6 +66,8 @@ class March:
     def __init__(self, tick: float, rates: Sequence[int], actions: Actions, time: float = 0.0):
         self.tick, self.time, self.actions = tick, time, actions
         self.clocks = [Clock(rate) for rate in rates]
+        self._largest = max(rates)  # ticks
+        self._ends = [time]  # of the largest steps that are taken at once
         self.pieces: Pieces | None = None  # with other processes
         self.waited = 0.0  # seconds in which there was nothing to do but wait for them
         self._late: list[int] = []
@@ -73,7 +76,19 @@ class March:
     @property
     def longest(self) -> float:
         """Step of the slowest cluster: all clusters meet every so often without shortening a step."""
-        return self.tick * max(c.rate for c in self.clocks)
+        return self.tick * self._largest
+
+    def ahead(self, steps: int) -> float:
+        """The time after so many largest steps, added one by one: where ``advance`` is then called with it, every moment is the same to
+        the last bit as if they had been taken one by one."""
+        self._ends = list(accumulate(repeat(self.longest, steps), initial=self.time))
+        return self._ends[-1]
+
+    def moment(self, ticks: int) -> float:
+        """So many ticks after ``time``."""
+        ends = self._ends if self._ends[0] == self.time else [self.time]
+        whole = min(ticks // self._largest, len(ends) - 1)
+        return ends[whole] + (ticks - whole * self._largest) * self.tick
 
     def advance(self, until: float) -> None:
         """Step every cluster to ``until``; only the last step of each may be shortened.
@@ -83,6 +98,8 @@ class March:
         ticks = math.ceil((until - self.time) / self.tick - 1e-9)
         if ticks < 0:
             raise ValueError(f"cannot march back from {self.time} to {until}")
+        if self._ends[-1] != until:
+            self._ends = [self.time]
         self._whole = abs(self.time + ticks * self.tick - until) <= 1e-9 * self.tick
         for c in self.clocks:
             c.predicted = c.corrected = c.start = 0
@@ -123,7 +140,7 @@ class March:
         self.waited += clock.perf_counter() - started
 
     def _moment(self, ticks: int, until: float) -> float:
-        return until if ticks >= self.clocks[0].limit else self.time + ticks * self.tick
+        return until if ticks >= self.clocks[0].limit else self.moment(ticks)
 
     def _span(self, ticks: int, end: int, until: float) -> float:
         """Seconds between two clocks: to the last bit the same for steps of as many ticks, but for one that is shortened."""

@@ -245,15 +245,18 @@ class Engine:
         self._read(cluster, time, step, False)
 
     def turn(self, cluster: int, time: float, step: float, offset: float, following: float, restart: bool) -> None:
-        if any(look(cluster, time + step, following) for look in self.watched):
+        then = self.march.moment(
+            self.march.clocks[cluster].corrected
+        )  # time + step, but to the last bit the same everywhere
+        if any(look(cluster, then, following) for look in self.watched):
             self.correct(cluster, time, step, offset)
-            self.predict(cluster, time + step, following, restart)
+            self.predict(cluster, then, following, restart)
             return
         solved = self._arrive(cluster, time, step, offset)
         self.operator.correct_watched(cluster, step)
         self._corrected(cluster, time, step, solved)
         turn = self.operator.begin_turn if self.march.pieces else self.operator.turn
-        self._predict(cluster, time + step, following, lambda: turn(cluster, following, restart))
+        self._predict(cluster, then, following, lambda: turn(cluster, following, restart))
         self._read(cluster, time, step, True)
 
     def _read(self, cluster: int, time: float, step: float, predicted: bool) -> None:

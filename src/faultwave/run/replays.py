@@ -56,7 +56,7 @@ class Replays:
         """One largest step, or several up to ``most`` where they can be replayed."""
         engine, march, op = self.engine, self.engine.march, self.engine.operator
         steps = 1 << (min(most, self.most).bit_length() - 1)
-        until = march.time + steps * march.longest
+        until = march.ahead(steps)
         paced = not engine.quiet(until)
         if isinstance(op, Lines) or not engine.backend.ahead or (paced and not engine.quiet(until, paced)):
             march.advance(march.time + march.longest)
@@ -126,7 +126,7 @@ class Replays:
         tables: list[Mapping[str, Any]] = []
         _mark(fault, samples, True)
         for what, cluster, ticks, step in known.events:
-            time = march.time + ticks * march.tick
+            time = march.moment(ticks)
             if what == "slipped" and fault:
                 tables += [fault.changing(time, step)] * fault.acts(cluster)
             elif what == "injected":
