@@ -33,8 +33,8 @@ class AbsorbingLayer(Settings):
 
     @model_validator(mode="after")
     def _sound(self) -> Self:
-        idle = {"frequency", "along"} & self.model_fields_set if self.kind == "sponge" else set()
-        need((not idle, f"{', '.join(sorted(idle))}: of kind cpml, and this is a sponge"))
+        given = [name for name in ("along", "frequency") if getattr(self, name) is not None]  # null says nothing
+        need((self.kind == "cpml" or not given, f"{', '.join(given)}: of kind cpml, and this is a sponge"))
         return self
 
 

@@ -239,6 +239,10 @@ def test_settings_that_contradict_are_errors(changes, expected):
     assert expected in problems(**changes)
 
 
+def test_settings_that_say_nothing_are_none():
+    assert problems(grid__absorbing={"kind": "sponge", "width": 5, "along": None, "frequency": None}) == ""
+
+
 WAVE = {"kind": "plane-wave", "wave": [{"mode": "S", "k": [0, 0, 0.004], "polarisation": [1, 0, 0]}]}
 
 
