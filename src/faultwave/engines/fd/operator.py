@@ -12,17 +12,15 @@ from faultwave import backends
 from faultwave.comm import World
 from faultwave.comm.aware import Way
 from faultwave.comm.halo import Halo
-from faultwave.engines.fd.grid import HALF
 from faultwave.engines.fd.halves import Units, spread_rounding
 from faultwave.engines.fd.media import Medium
 from faultwave.engines.fd.parts import DIRECTIONS, Part, whole
 from faultwave.engines.fd.points import RECORDED, Sampler, Sources, StrainSampler, held
 from faultwave.engines.fd.program import Observer, Scheme, build_program, profiles
 from faultwave.engines.fd.shared import SharedSampler
-from faultwave.engines.fd.stencils import FIELDS, VELOCITY
+from faultwave.engines.fd.stencils import FIELDS, NORMAL, SHEAR, VELOCITY
 from faultwave.kernels.overlap import Reach, works
 from faultwave.kernels.stencil import Program, Runner, Work
-from faultwave.laws import Law
 from faultwave.media.attenuation import Relaxation
 
 AnySampler = Sampler | StrainSampler | SharedSampler
@@ -219,55 +217,57 @@ class Operator:
         """Sums over all processes."""
         return np.asarray(self.shared.world.total(sums)) if self.shared else sums
 
-    def energies(self, law: Law) -> dict[str, float]:
-        """Strain energy of the stresses now and kinetic energy half a step before, of the box without layers' distinction.
+    def energies(self) -> dict[str, float]:
+        """Strain energy of the stresses now, kinetic energy and momentum half a step before, of the box without layers' distinction.
 
-        Shear stresses are averaged to nothing: each quantity counts with the modulus at its own place, and what lies on and beside the
-        free surface with the share of a cell that it has there.
+        Nothing is averaged: each quantity counts with the coefficient at its own place, and beside the free surface with the weights
+        in which the grid is self-adjoint.
         """
-        h3 = self.scheme.grid.spacing**3
+        total = np.zeros(5)  # elastic, kinetic, momentum along x, y, z
+        for plane in range(self.part.owned.box.shape[0]):
+            kinetic, momentum = self._motion(plane)
+            total += [self._normal_energy(plane) + self._shear_energy(plane), kinetic, *momentum]
+        elastic, kinetic, *momentum = self._total(total * self.scheme.grid.spacing**3).tolist()
+        found = {"elastic_energy": elastic, "elastic_kinetic_energy": kinetic}
+        return found | {f"momentum{axis}": m for axis, m in zip("XYZ", momentum, strict=True)}
 
-        def v(name: str) -> np.ndarray:
-            return self.values(name)
+    def _plane(self, name: str, plane: int) -> np.ndarray:
+        """Of a field or coefficient, one of the planes owned, in SI units."""
+        return self.values(name)[plane].astype(float) * self.units.of(name)
 
-        def c(name: str, k: int) -> np.ndarray:
-            return np.asarray(v(name)[k], float) * self.units.of(name)
+    def _weight(self, name: str, plane: int) -> float:
+        return float(held(self.scheme, name, self.part.owned.box.lo[0] + plane))
 
-        total = {
-            "elastic_energy": 0.0,
-            "elastic_kinetic_energy": 0.0,
-            "momentumX": 0.0,
-            "momentumY": 0.0,
-            "momentumZ": 0.0,
-        }
-        owned = self.part.owned.box
-        for k in range(owned.shape[0]):
-            for name, axis in VELOCITY.items():
-                share = held(self.scheme, name, owned.lo[0] + k)
-                speed, rho = v(name)[k].astype(float), share / c(f"b_{axis}", k)
-                total["elastic_kinetic_energy"] += 0.5 * h3 * float((rho * speed * speed).sum())
-                total[f"momentum{axis.upper()}"] += h3 * float((rho * speed).sum())
-            lam, mu2 = c("lam", k), c("mu2", k)
-            normal = [v(n)[k].astype(float) for n in ("sxx", "syy", "szz")]
-            trace, square = sum(normal), sum(s * s for s in normal)
-            solid = np.where(mu2 > 0, mu2, 1.0)
-            energy = np.where(
-                mu2 > 0, (square - lam / (3 * lam + solid) * trace**2) / (2 * solid), trace**2 / (18 * lam)
-            )
-            total["elastic_energy"] += h3 * float(energy.sum())
-            for name in ("sxy", "sxz", "syz"):
-                mu, s = c(f"mu_{name[1:]}", k), v(name)[k].astype(float)
-                total["elastic_energy"] += (
-                    0.5
-                    * h3
-                    * float(held(self.scheme, name, owned.lo[0] + k))
-                    * float(np.where(mu > 0, s * s / np.where(mu > 0, mu, 1.0), 0.0).sum())
-                )
-        return dict(zip(total, self._total(np.array(list(total.values()))).tolist(), strict=True))
+    def _motion(self, plane: int) -> tuple[float, list[float]]:
+        """Kinetic energy and momentum of a plane, over h^3."""
+        energy, momentum = 0.0, list[float]()
+        for name, axis in VELOCITY.items():
+            speed, rho = self._plane(name, plane), self._weight(name, plane) / self._plane(f"b_{axis}", plane)
+            energy += 0.5 * float((rho * speed * speed).sum())
+            momentum.append(float((rho * speed).sum()))
+        return energy, momentum
+
+    def _normal_energy(self, plane: int) -> float:
+        """Strain energy of the normal stresses of a plane, over h^3."""
+        lam, mu2 = self._plane("lam", plane), self._plane("mu2", plane)
+        normal = [self._plane(name, plane) for name in NORMAL]
+        trace, square = sum(normal), sum(s * s for s in normal)
+        solid = np.where(mu2 > 0, mu2, 1.0)
+        in_solid = (square - lam / (3 * lam + solid) * trace**2) / (2 * solid)
+        return float(np.where(mu2 > 0, in_solid, trace**2 / (18 * lam)).sum())
+
+    def _shear_energy(self, plane: int) -> float:
+        """Strain energy of the shear stresses of a plane, over h^3."""
+        energy = 0.0
+        for name in SHEAR:
+            mu, s = self._plane(f"mu_{name[1:]}", plane), self._plane(name, plane)
+            square = np.where(mu > 0, s * s / np.where(mu > 0, mu, 1.0), 0.0)
+            energy += 0.5 * self._weight(name, plane) * float(square.sum())
+        return energy
 
     def nbytes(self) -> int:
         """Memory of all arrays."""
         return self.runner.nbytes
 
 
-__all__ = ["HALF", "Operator", "Shared"]
+__all__ = ["Operator", "Shared"]

@@ -15,6 +15,7 @@ are those of Day & Bradley (2001), times the step: r' = A r - B (defect of the m
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from typing import Any
 
 from faultwave.kernels.stencil import Axis, Point, Stencil
@@ -162,18 +163,26 @@ def _damped(p: Point, result: dict[str, Any], names: Iterable[str], sponge: bool
 
 
 # ---- the free surface through w, sxz and syz, where FS2 of Gottschaemmer & Olsen (2001) has it, here by summation by parts
-# (Kreiss & Scherer 1974; on staggered grids O'Reilly et al. 2017): what the planes above hold makes the difference of w in the
-# uppermost cells 25/24 w - 26/24 w' + 1/24 w'', and those of szz, u and v the negative adjoint of it in the weights SURFACE, in which no
-# traction acts on the surface. So the grid keeps its energy with a surface, too, and is its own mirror.
+# (SBP: Kreiss & Scherer 1974; on staggered grids O'Reilly et al. 2017). Let H be the diagonal norm (quadrature weights) of SURFACE for
+# planes of w, sxz and syz and of 1 for all others. What the planes above hold makes the difference of w in the uppermost cells
+# 25/24 w - 26/24 w' + 1/24 w'', and those of szz, u and v the negative adjoint of it in H, in which no traction acts on the surface.
+# So the operator of the grid is self-adjoint in the energy's norm with a surface, too ("its own mirror"): energy is kept, and
+# sources and receivers are reciprocal.
 
-SURFACE = (11.0 / 24.0, 25.0 / 24.0)
-"""Share of a cell that planes of w, sxz and syz weigh, from the surface down; 1 further below, and everywhere for all else."""
+_C1, _C2 = Fraction(9, 8), Fraction(-1, 24)
+_WEIGHTS = Fraction(11, 24), Fraction(25, 24)
+SURFACE = tuple(float(w) for w in _WEIGHTS)
+"""Weights in H of planes of w, sxz and syz, in cells, from the surface down; 1 further below, and everywhere for all else."""
+_ON = [-Fraction(c, 24) / _WEIGHTS[0] for c in (25, -1)]
+_UNDER = [-Fraction(c, 24) / _WEIGHTS[1] for c in (-26, 27, -1)]
+"""Differences on the surface and one spacing below it, by the planes 0.5, 1.5 and 2.5 below: minus the columns of that of w."""
+NEAR = [float((d - c) / _C2) for d, c in zip(_UNDER, (_C1, -_C1, -_C2), strict=True)]
+FAR = [float((d - c) / _C2) for d, c in zip((0, *_ON), (_C1, -_C1, -_C2), strict=True)]
+"""What stands on the first plane above makes of the stencil's difference the one below the surface, on the second the one on it."""
 
 
 def _continued(p: Point, name: str) -> Any:
-    """What lies half a point above the surface makes of the difference one point below it
-    (26 f - 27 f' + f'') / 24 over the weight of that plane; f, f' and f'' lie 0.5, 1.5 and 2.5 points below."""
-    return 2.04 * p.at(name, z=-1) - 1.08 * p.at(name, z=-2) + 0.04 * p.at(name, z=-3)
+    return NEAR[0] * p.at(name, z=-1) + NEAR[1] * p.at(name, z=-2) + NEAR[2] * p.at(name, z=-3)
 
 
 def surface_velocity() -> Stencil:
@@ -199,10 +208,9 @@ def surface_stress() -> Stencil:
 
 
 def surface_stress_far() -> Stencil:
-    """szz on the second plane above: its difference on the surface becomes (f' - 25 f) / 24 over the weight of that plane."""
+    """szz on the second plane above, once the first is there."""
 
     def function(p: Point) -> dict[str, Any]:
-        near, far = 303.0 / 11.0, -13.0 / 11.0
-        return {"szz": 27.0 * p.at("szz", z=-1) + near * p.at("szz", z=-2) + far * p.at("szz", z=-3)}
+        return {"szz": FAR[0] * p.at("szz", z=-1) + FAR[1] * p.at("szz", z=-2) + FAR[2] * p.at("szz", z=-3)}
 
     return Stencil("surface_stress_far", function)

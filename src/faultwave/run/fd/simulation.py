@@ -172,7 +172,7 @@ class FdSimulation(Session):
 
     def energy_now(self) -> dict[str, float]:
         """Energies at the time reached; kinetic energy is that of half a step before."""
-        return self.operator.energies(self.plan.law)
+        return self.operator.energies()
 
     def set_initial(self, solution: Callable[[np.ndarray, float], np.ndarray]) -> None:
         """Start from solution(points (n, 3), time) -> (n, 9), at time 0 and half a step before it."""
