@@ -1,13 +1,17 @@
 """Sources and receivers beside the free surface, and the surface itself: a mirror that loses nothing."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from faultwave.engines.fd.points import ACROSS, MARGIN, RECORDED, held, readings
+from faultwave.engines.fd.media import Medium
+from faultwave.engines.fd.operator import Operator
+from faultwave.engines.fd.points import ACROSS, MARGIN, RECORDED, Sources, held, readings
 from faultwave.engines.fd.stencils import STRESS, VELOCITY
 from faultwave.run import simulate
 
-from .setups import LAM, MU, RHO, runner, scheme
+from .setups import LAM, MU, RHO, VP, VS, runner, scheme
 
 DEPTHS = np.array([0.0, 5.0, 30.0, 70.0, 140.0, 250.0, 777.0])
 
@@ -54,6 +58,32 @@ def test_cubic_polynomials_are_read_exactly_at_any_depth(name, power):
     assert found == pytest.approx(np.stack(expected, 1), abs=1e-9 * max(1.0, np.abs(expected).max()))
 
 
+@pytest.mark.parametrize("name", ["u", "v"])
+@pytest.mark.parametrize("power", [(0, 0, 1), (1, 2, 3), (2, 0, 2)])
+def test_horizontal_motion_on_top_of_a_fluid_is_zero(name, power):
+    """And cubic below, whatever w does; beside it that of a solid stays what it is."""
+    solid = scheme((12, 14, 13))
+    of = replace(solid, fluid=lambda places: places[:, 0] < 630.0)
+    below = -np.array([0.0, 5.0, 30.0, 70.0, 140.0])
+    points = np.stack([np.full(5, 620.0), np.full(5, 580.0), of.grid.upper[2] + below], 1)
+    fields = {name: lambda p: polynomial(p, power), "w": lambda p: polynomial(p, (3, 2, 1)) + 7.0}
+    places = points - [0, 0, of.grid.upper[2]]
+    found, up = read(of, name, points, fields), np.array(power) - [0, 0, 1]
+    assert found[:, 0] == pytest.approx(polynomial(places, power), abs=1e-9)
+    assert found[:, 3] == pytest.approx(power[2] * polynomial(places, up) / 100.0, abs=1e-9)
+    assert not found[0, 0] and np.abs(found[1:, 0]).min() > 0
+    beside = points + [20.0, 0, 0]
+    assert np.array_equal(read(of, name, beside, fields), read(solid, name, beside, fields))
+
+
+def test_between_their_first_planes_u_and_v_hear_of_the_surface():
+    """A quartic without slope there: the error of what is read one spacing deep is half of that of four points below."""
+    of = scheme((12, 14, 13))
+    at = np.array([[620.0, 580.0, of.grid.upper[2] - 100.0]])
+    fields = {"u": lambda p: polynomial(p, (0, 0, 4)), "w": lambda p: np.zeros(p.shape[:-1])}
+    assert abs(read(of, "u", at, fields)[0, 0] - 1.0) == pytest.approx(0.4973, abs=1e-4)  # 15/16 of those below
+
+
 def test_what_shears_across_the_surface_pushes_nothing_on_it():
     of = scheme((12, 14, 13))
     for name in ACROSS:
@@ -91,6 +121,33 @@ def test_a_box_with_a_free_surface_keeps_its_energy():
         after = {n: np.array(made.values(n)) if n in VELOCITY else now[n] for n in now}
         kept.append(product(of, now, after))
     assert np.ptp(kept) < 1e-12 * kept[0] and kept[0] > 0
+
+
+def test_energies_that_users_see_are_those_that_the_grid_keeps():
+    """Of rough fields, beside a free surface, where not every plane weighs a whole cell."""
+    of, rng = scheme((9, 10, 11)), np.random.default_rng(4)
+    names = {"lam": LAM, "mu2": 2 * MU, **dict.fromkeys(("mu_xy", "mu_xz", "mu_yz"), MU)}
+    names |= dict.fromkeys(("b_x", "b_y", "b_z"), 1 / RHO)
+    medium = Medium({n: np.full(of.grid.shape, v) for n, v in names.items()}, VP, VS, (0.0, 0.0, 0.0), 0.0, VS)
+    made = Operator(of, medium, None, Sources(of, (), np.zeros((0, 2)), {}), None, "numpy", "double", None)
+    fields = {}
+    for name in (*VELOCITY, *STRESS):
+        fields[name] = rng.normal(size=of.grid.shape) * (1.0 if name in VELOCITY else 1.6e7)
+        if name in ACROSS:
+            fields[name][-1] = 0.0
+        made.runner.view(name)[...] = fields[name]
+    energies, volume = made.energies(), of.grid.spacing**3
+    whole = energies["elastic_energy"] + energies["elastic_kinetic_energy"]
+    assert whole == pytest.approx(0.5 * volume * product(of, fields, fields), rel=1e-12)
+    for name, axis in VELOCITY.items():
+        weights = held(of, name, np.arange(of.grid.shape[0]))[:, None, None]
+        expected = volume * RHO * (weights * fields[name]).sum()
+        assert energies[f"momentum{axis.upper()}"] == pytest.approx(expected, rel=1e-10)
+    made.runner.view("mu2")[...] = 0.0  # a fluid, whose normal stresses' mean is minus the pressure
+    shear = sum(held(of, n, np.arange(9)) @ (fields[n] ** 2).sum((1, 2)) for n in ("sxy", *ACROSS)) / (2 * MU)
+    pressure = sum(fields[n] for n in ("sxx", "syy", "szz")) / 3
+    expected = volume * (shear + (pressure**2).sum() / (2 * LAM))
+    assert made.energies()["elastic_energy"] == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("depth", [0.0, 25.0, 120.0])

@@ -21,6 +21,9 @@ VARIED = {
 }  # fmt: skip
 
 
+BOX = {"shape": "box", "lower": [0, 0, -1500], "upper": [1500, 1600, 0], "cells": [2, 2, 2]}
+
+
 def settings(boundaries, sigma=SIGMA, **changes):
     names = ("xx", "yy", "zz", "xy", "yz", "xz")
     sources = [
@@ -73,6 +76,29 @@ def test_with_absorbing_layers_and_a_free_surface(sides, depth):
     assert (np.abs(forward - found).max(1) <= 1e-10 * np.abs(forward).max(1)).all()
 
 
+@pytest.mark.parametrize("depth", [0.0, 35.0, 120.0])
+def test_a_site_on_and_in_the_sea(depth, tmp_path):
+    """Water of 250 m: no horizontal motion on top of it, as there is no pressure, and reciprocity as anywhere."""
+    (tmp_path / "sea.txt").write_text("depth vp vs rho\n0 1500 0 1000\n250 3464 2000 2700\n")
+    made = settings({}, numerics={"precision": "double"}, grid__absorbing={"width": 5})
+    made["material"] = {"layers": str(tmp_path / "sea.txt")}
+    made["output"]["receivers"]["points"] = [[*SITE[:2], -depth]]
+    forward, found = both(made)
+    moves = np.abs(forward).max(1)
+    assert moves[2] > 0 and (moves[:2] > 0).all() == (depth > 0)
+    assert (np.abs(forward - found).max(1) <= 1e-10 * moves.max()).all()
+
+
+def test_in_an_attenuating_medium():
+    """Memory variables keep reciprocity: where Q varies, too, with a site on the free surface."""
+    made = settings({}, numerics={"precision": "double"}, grid__absorbing={"width": 5}, attenuation={})
+    made["material"] = {"expression": VARIED["expression"] | {"Qp": "60 + 0.01 * x", "Qs": "40 - 0.01 * z"}}
+    made["output"]["receivers"]["points"] = [[*SITE[:2], 0.0]]
+    made["sources"][1]["location"][2] = -35.0
+    forward, found = both(made)
+    assert np.abs(forward).max() > 0 and np.abs(forward - found).max() <= 1e-10 * np.abs(forward).max()
+
+
 def test_the_file_and_moment_rates(tmp_path):
     """A moment rate that is a narrow pulse gives what the Gaussian alone gives, later; attenuating media, points from a file."""
     made = settings({"z+": "free-surface"}, 0.12, attenuation={})
@@ -105,7 +131,8 @@ def test_what_is_missing_is_told(tmp_path):
     for broken, text in (
         ({"sources": []}, "no points"),
         ({"output": {}}, "sites where forces act"),
-        ({"engine": "dg", "grid": None}, ""),
+        ({"engine": "dg", "grid": None}, "'mesh' is missing"),
+        ({"engine": "dg", "mesh": {"generate": BOX}}, "'dg' has no strain Green tensors"),
     ):
         with pytest.raises(InputError, match=text):
             green_tensors({**made, **broken})

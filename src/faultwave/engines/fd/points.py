@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from faultwave.engines.fd.grid import HALF, Grid
+from faultwave.engines.fd.grid import Grid
 from faultwave.engines.fd.halves import Units, rounded_at
 from faultwave.engines.fd.program import STRESS_LEVEL, VELOCITY_LEVEL, Scheme
 from faultwave.engines.fd.stencils import AXES, C1, C2, NORMAL, STRAINS, SURFACE, VELOCITY
@@ -49,12 +49,11 @@ class Stencils:
 
 @dataclass(frozen=True)
 class _Axis:
-    """Grid points along an axis, and weights on them of the value and of its derivatives, each (n, m)."""
+    """Grid points along an axis, and weights on them of the value and of its slope, each (n, m)."""
 
     nodes: np.ndarray
     value: np.ndarray
     slope: np.ndarray
-    curvature: np.ndarray
 
 
 def _product(x: _Axis, y: _Axis, z: _Axis) -> Stencils:
@@ -75,8 +74,9 @@ def _product(x: _Axis, y: _Axis, z: _Axis) -> Stencils:
     return Stencils(np.stack(places, -1), product(x.value, y.value, z.value), np.stack(slopes, 1))
 
 
-def _along(scheme: Scheme, name: str, points: np.ndarray, axis: Axis) -> _Axis:
-    """Interpolation along an axis at points (n, 3); near a side the polynomial is that of the four points inside."""
+def _along(scheme: Scheme, name: str, points: np.ndarray, axis: Axis, derivative: bool = False) -> _Axis:
+    """Interpolation along an axis at points (n, 3), or that of the ``derivative``; near a side the polynomial is that of the four points
+    inside."""
     k = "xyz".index(axis)
     h, count = scheme.grid.spacing, scheme.grid.shape[2 - k]
     x = (points[:, k] - scheme.grid.origin(name)[k]) / h
@@ -85,73 +85,96 @@ def _along(scheme: Scheme, name: str, points: np.ndarray, axis: Axis) -> _Axis:
         start = np.clip(start, 0, count - POINTS)
     nodes = start[:, None] + np.arange(POINTS)
     value, slope, curvature = lagrange(x, start)
-    return _Axis(nodes % count if axis in scheme.periodic else nodes, value, slope / h, curvature / h**2)
+    weights = (slope / h, curvature / h**2) if derivative else (value, slope / h)
+    return _Axis(nodes % count if axis in scheme.periodic else nodes, *weights)
 
 
-def _below(scheme: Scheme, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Depth (n,) of points below the surface, in spacings, and which of them lie above the second plane of u and v."""
-    depth = (scheme.grid.upper[2] - points[:, 2]) / scheme.grid.spacing
-    return depth, depth < 1.5 - 1e-9
+NODES = np.array([-2.5, -1.5, -0.5])
+"""Where u and v lie below the free surface, the three uppermost."""
+
+
+def _quadratic(depth: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """At depths (n,) the quadratic polynomials (n, 3) that are 1 at one of NODES, their slopes (n, 3), and slopes at the surface (3,)."""
+    t = -depth[:, None]
+    value, slope, start = np.zeros((len(t), 3)), np.zeros((len(t), 3)), np.zeros(3)
+    for m in range(3):
+        a, b = (NODES[n] for n in range(3) if n != m)
+        scale = 1.0 / ((NODES[m] - a) * (NODES[m] - b))
+        value[:, m] = (scale * (t - a) * (t - b))[:, 0]
+        slope[:, m] = (scale * (2 * t - a - b))[:, 0]
+        start[m] = -scale * (a + b)
+    return value, slope, start
 
 
 def hermite(depth: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """At depths (n,) the cubic polynomials of three values (n, 3) 2.5, 1.5 and 0.5 deep and of the slope upwards at the surface (n,), then
-    the slopes of both."""
-    t = -depth[:, None] - np.zeros(3)
-    nodes = np.array([-2.5, -1.5, -0.5])
-    value, slope, start = np.zeros(t.shape), np.zeros(t.shape), np.zeros(3)
-    for m in range(3):
-        a, b = (nodes[n] for n in range(3) if n != m)
-        scale = 1.0 / ((nodes[m] - a) * (nodes[m] - b))
-        value[:, m] = scale * (t[:, m] - a) * (t[:, m] - b)
-        slope[:, m] = scale * (2 * t[:, m] - a - b)
-        start[m] = -scale * (a + b)
-    p, q, r = (t[:, 0] - x for x in nodes)
-    at_surface = nodes[0] * nodes[1] + nodes[1] * nodes[2] + nodes[2] * nodes[0]
+    """At depths (n,) the cubic polynomials of three values (n, 3) at NODES and of the slope upwards at the surface (n,), then the slopes
+    of both."""
+    value, slope, start = _quadratic(depth)
+    p, q, r = (-depth - x for x in NODES)
+    at_surface = NODES[0] * NODES[1] + NODES[1] * NODES[2] + NODES[2] * NODES[0]
     g, dg = p * q * r / at_surface, (p * q + q * r + r * p) / at_surface
     return value - g[:, None] * start, g, slope - dg[:, None] * start, dg
 
 
+def vanishing(depth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """At depths (n,) the cubic polynomials of three values (n, 3) at NODES that are zero on the surface, then their slopes."""
+    value, slope, _ = _quadratic(depth)
+    t = -depth[:, None]
+    return t * value / NODES, (value + t * slope) / NODES
+
+
 def readings(scheme: Scheme, name: str, points: np.ndarray) -> list[tuple[str, Stencils]]:
     """What a quantity at points (n, 3) [m] is read from: arrays and weights, which pushes there are given in, too, so that a grid that is
-    its own mirror stays it for what is read and pushed anywhere.
+    self-adjoint stays it for what is read and pushed anywhere.
 
-    Everything is cubic along each axis. Of u and v beside the free surface the slope is known in place of a fourth value: that
-    of no shear traction, minus the slope of w along the surface. Shear across the surface is zero on it.
+    Everything is cubic along each axis. Of u and v beside the free surface of a solid the slope is known in place of a fourth
+    value: that of no shear traction, minus the slope of w along the surface; on a fluid they are zero, as pressure is all along it.
+    Shear across the surface is zero on it.
     """
     x, y, z = (_along(scheme, name, points, axis) for axis in AXES)
     if not scheme.free_surface:
         return [(name, _product(x, y, z))]
-    top, h = scheme.grid.shape[0] - 1, scheme.grid.spacing
     if name in ACROSS:
-        on = z.nodes == top
-        return [
-            (name, _product(x, y, _Axis(z.nodes, *(np.where(on, 0.0, v) for v in (z.value, z.slope, z.curvature)))))
-        ]
+        on = z.nodes == scheme.grid.shape[0] - 1
+        return [(name, _product(x, y, _Axis(z.nodes, np.where(on, 0.0, z.value), np.where(on, 0.0, z.slope))))]
     if name not in ("u", "v"):
         return [(name, _product(x, y, z))]
-    depth, near = _below(scheme, points)
-    value, g, slope, dg = hermite(np.where(near, depth, 0.0))
+    own, surface = _beside_surface(scheme, points, z)
+    wx, wy = (_along(scheme, "w", points, axis, derivative=axis == VELOCITY[name]) for axis in ("x", "y"))
+    return [(name, _product(x, y, own)), ("w", _product(wx, wy, surface))]
+
+
+def _beside_surface(scheme: Scheme, points: np.ndarray, z: _Axis) -> tuple[_Axis, _Axis]:
+    """Of u or v, interpolated along z as ``z`` far from the surface: weights on their own planes, and on the surface's slope of w.
+
+    The surface counts above the second plane of u and v, 1.5 spacings deep: between the first and the second, four points of u all from
+    0.5 down lie to one side, and err twice as much. At 0.5 and 1.5 both are the value there, so that nothing jumps. Points further
+    down have a part of w too, of no weight, 16 numbers beside 64, so that all receivers have tapes of one shape.
+    """
+    grid, h = scheme.grid, scheme.grid.spacing
+    depth = (grid.upper[2] - points[:, 2]) / h
+    near = depth < 1.5 - 1e-9
+    depth = np.where(near, depth, 0.0)
+    value, g, slope, dg = hermite(depth)
+    fluid = np.zeros(len(points), bool)
+    if scheme.fluid is not None and near.any():
+        fluid[near] = scheme.fluid(points[near])
+    for solid, other in zip((value, slope), vanishing(depth), strict=True):
+        solid[fluid] = other[fluid]
     own = _Axis(
         z.nodes,
         np.where(near[:, None], np.pad(value, ((0, 0), (1, 0))), z.value),
         np.where(near[:, None], np.pad(slope, ((0, 0), (1, 0))) / h, z.slope),
-        z.curvature,
     )
-    plane = np.where(near, top, z.nodes[:, -1])[
-        :, None
-    ]  # elsewhere one nearby, with no weight: that of the same process
-    surface = _Axis(plane, -h * np.where(near, g, 0.0)[:, None], -np.where(near, dg, 0.0)[:, None], z.curvature)
-    wx, wy = (_along(scheme, "w", points, axis) for axis in ("x", "y"))
-    if name == "u":
-        wx = _Axis(wx.nodes, wx.slope, wx.curvature, wx.curvature)
-    else:
-        wy = _Axis(wy.nodes, wy.slope, wy.curvature, wy.curvature)
-    return [(name, _product(x, y, own)), ("w", _product(wx, wy, surface))]
+    plane = np.where(near, grid.shape[0] - 1, z.nodes[:, -1])  # without weight: one of the same process
+    sheared = near & ~fluid
+    surface = (-np.where(sheared, w, 0.0)[:, None] for w in (h * g, dg))
+    return own, _Axis(plane[:, None], *surface)
 
 
 def held(scheme: Scheme, name: str, plane: int | np.ndarray) -> np.ndarray:
-    """Share of a cell that a quantity has in planes of the grid: not all of it on and right below the free surface."""
+    """Weights of planes of the grid in the norm H, in which it is self-adjoint (``stencils.SURFACE``): shares of a cell, 1 but on and right
+    below the free surface."""
     below = scheme.grid.shape[0] - 1 - np.asarray(plane)
     share = np.ones(below.shape)
     if scheme.free_surface and name in ("w", *ACROSS):
@@ -342,7 +365,6 @@ def outside(grid: Grid, lower: np.ndarray, upper: np.ndarray, points: np.ndarray
 
 
 __all__ = [
-    "HALF",
     "MOMENT",
     "RECORDED",
     "Sampler",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -36,7 +36,8 @@ class Observer:
 
 @dataclass(frozen=True)
 class Scheme:
-    """What the program depends on. ``step`` [s]; ``speed`` is the largest P speed [m/s]."""
+    """What the program, sources and receivers depend on. ``step`` [s]; ``speed`` is the largest P speed [m/s]; ``fluid`` says of places
+    (n, 3) [m] whether the free surface above them is that of a fluid; None where it is a solid's everywhere."""
 
     grid: Grid
     step: float
@@ -44,6 +45,7 @@ class Scheme:
     sides: Mapping[str, SideKind]
     absorber: Absorber
     attenuation: bool
+    fluid: Callable[[np.ndarray], np.ndarray] | None = field(default=None, compare=False)
 
     @property
     def free_surface(self) -> bool:

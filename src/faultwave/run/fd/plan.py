@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -182,7 +183,9 @@ def make_plan(case: Case, world: World | None = None) -> FdPlan:
         absorbing.kind, absorbing.width or WIDTH[absorbing.kind],
         absorbing.frequency or setting.frequency or min(frequency, 1.0 / step), along=along,
     )  # fmt: skip
-    scheme = Scheme(grid, step, medium.fastest, sides, absorber, fitted is not None)
+    scheme = Scheme(
+        grid, step, medium.fastest, sides, absorber, fitted is not None, partial(_fluid, field, grid, lower, upper)
+    )
     material = _material_at(field, sources)
     shared = share(case, scheme, medium, part, world) if part else None
     return FdPlan(
@@ -378,3 +381,11 @@ def _material_at(field: Field, sources: tuple[PointSource, ...]) -> np.ndarray:
     points = np.array([s.location for s in sources], float)
     values = at_points(field, ["lambda", "mu", "rho"], points, np.ones(len(points), np.int64))
     return np.stack([values["lambda"], values["mu"], values["rho"]], 1)
+
+
+def _fluid(field: Field, grid: Grid, lower: np.ndarray, upper: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Whether the material on top, above points (n, 3) [m], is a fluid."""
+    top = np.clip(points, lower, upper)
+    top[:, 2] = grid.upper[2] - 0.25 * grid.spacing
+    fluid: np.ndarray = at_points(field, ["mu"], top, np.ones(len(top), np.int64))["mu"] == 0
+    return fluid
