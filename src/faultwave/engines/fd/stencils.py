@@ -177,7 +177,7 @@ _ON = [-Fraction(c, 24) / _WEIGHTS[0] for c in (25, -1)]
 _UNDER = [-Fraction(c, 24) / _WEIGHTS[1] for c in (-26, 27, -1)]
 """Differences on the surface and one spacing below it, by the planes 0.5, 1.5 and 2.5 below: minus the columns of that of w."""
 NEAR = [float((d - c) / _C2) for d, c in zip(_UNDER, (_C1, -_C1, -_C2), strict=True)]
-FAR = [float((d - c) / _C2) for d, c in zip((0, *_ON), (_C1, -_C1, -_C2), strict=True)]
+FAR = [float((d - c) / _C2) for d, c in zip((Fraction(0), *_ON), (_C1, -_C1, -_C2), strict=True)]
 """What stands on the first plane above makes of the stencil's difference the one below the surface, on the second the one on it."""
 
 
