@@ -239,6 +239,18 @@ def test_settings_that_contradict_are_errors(changes, expected):
     assert expected in problems(**changes)
 
 
+@pytest.mark.parametrize(("top", "told"), [("free-surface", "1 % slow at 1.8 Hz, at 10 points"), ("absorbing", None)])
+def test_the_plan_says_how_far_surface_waves_are_resolved(top, told):
+    """Vs is 1800 m/s, the spacing 100 m."""
+    from faultwave.run.fd.plan import make_plan
+    from faultwave.run.fd.report import plan_report
+
+    rock = {"rho": 2700.0, "vp": 3464.0, "vs": 1800.0}
+    settings, _ = load_case(case(grid__boundaries={"z+": top}, material={"constant": rock}))
+    rows = dict(dict(plan_report(make_plan(settings), settings, 1e-3))["resolution"])
+    assert rows.get("surface waves", "").startswith(told) if told else "surface waves" not in rows
+
+
 def test_settings_that_say_nothing_are_none():
     assert problems(grid__absorbing={"kind": "sponge", "width": 5, "along": None, "frequency": None}) == ""
 

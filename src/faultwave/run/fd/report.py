@@ -13,6 +13,8 @@ from faultwave.run.fd.simulation import FdSimulation
 from faultwave.sources.released import magnitude, moment_of
 
 Rows = list[tuple[str, ...]]
+FOR_SURFACE_WAVES = 10
+"""Points per S wavelength with which Rayleigh waves are 1 % slow (Poisson's ratio 1/4; less where it is larger)."""
 
 
 def plan_report(plan: FdPlan, case: Case, measure_seconds: float = 3.0) -> list[tuple[str, Rows]]:
@@ -98,6 +100,10 @@ def _resolution(plan: FdPlan) -> Rows:
             f"{plan.frequency:.4g} Hz with {setting.points_per_wavelength:g} points per shortest wavelength",
         ),
     ]
+    if plan.scheme.free_surface and np.isfinite(medium.shear):
+        most = medium.shear / (FOR_SURFACE_WAVES * plan.scheme.grid.spacing)
+        told = f"1 % slow at {most:.4g} Hz, at {FOR_SURFACE_WAVES} points per shortest S wavelength, and as the square of the frequency"
+        rows.append(("surface waves", told))
     if setting.frequency is not None:
         points = medium.slowest / (setting.frequency * plan.scheme.grid.spacing)
         rows.append(("points per wavelength", f"{points:.2f} at {setting.frequency:g} Hz where waves are slowest"))

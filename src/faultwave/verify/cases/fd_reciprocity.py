@@ -2,7 +2,8 @@
 
 A rupture of two points, seen at a site: once by a forward run, once from the strain that forces at the site make at the points. In
 a material that varies everywhere, both must agree to 1e-10 in double and 1e-5 in single precision: in periodic and rigid boxes, and with
-a free surface and absorbing layers, for sites on the surface and below. Compared is every step, over the largest velocity.
+a free surface and absorbing layers, with attenuation, too, for sites on the surface and below. Compared is every step, over the
+largest velocity.
 """
 
 from __future__ import annotations
@@ -20,19 +21,24 @@ FAULT = ((1010.0, 610.0, -820.0), (870.0, 700.0, -905.0))
 TENSORS = np.array([[4e14, -1e14, 2e14, 1e15, -3e14, 5e14], [0.0, 0.0, 0.0, 1e14, 0.0, -2e14]])
 NAMES = ("xx", "yy", "zz", "xy", "yz", "xz")
 VARIED = {"expression": {"rho": "2700 + 0.2 * x", "vp": "3464 + 0.3 * y - 0.2 * z", "vs": "2000 - 0.4 * z"}}
+QUALITY = {"Qp": "60 + 0.01 * x", "Qs": "40 - 0.01 * z"}
 SIGMA = 0.06
 """Standard deviation of the source's Gaussian [s]: any will do, as the grid itself is reciprocal."""
 LIMITS = {"double": 1e-10, "single": 1e-5}
 
 
-def settings(boundaries: dict[str, str], precision: str, site: tuple[float, ...]) -> dict[str, Any]:
+def settings(
+    boundaries: dict[str, str], precision: str, site: tuple[float, ...], attenuation: bool = False
+) -> dict[str, Any]:
     """The forward case."""
     sources = [
         {"kind": "moment-tensor", "location": list(place), "tensor": dict(zip(NAMES, tensor, strict=True)),
          "time_function": {"kind": "gaussian", "duration": SIGMA}} for place, tensor in zip(FAULT, TENSORS.tolist(), strict=True)
     ]  # fmt: skip
+    material = {"expression": VARIED["expression"] | QUALITY} if attenuation else VARIED
     return {
-        "engine": "fd", "end_time": 0.9, "material": VARIED, "sources": sources, "numerics": {"precision": precision},
+        "engine": "fd", "end_time": 0.9, "material": material, **({"attenuation": {}} if attenuation else {}),
+        "sources": sources, "numerics": {"precision": precision},
         "grid": {"lower": [0, 0, -1500], "upper": [1500, 1600, 0], "spacing": 100.0, "boundaries": boundaries},
         "output": {"receivers": {"points": [list(site)], "interval": 0.01}},
     }  # fmt: skip
@@ -52,17 +58,19 @@ def difference(made: dict[str, Any]) -> float:
 def run(progress: Progress) -> Result:
     """Symmetric boxes, then those of earthquakes."""
     on_top = (*SITE[:2], 0.0)
-    boxes: dict[str, tuple[dict[str, str], tuple[float, ...]]] = {
-        "periodic sides": (dict.fromkeys("xyz", "periodic"), SITE),
-        "rigid sides": (dict.fromkeys("xyz", "rigid"), SITE),
-        "free surface and absorbing layers": ({"z+": "free-surface"}, SITE),
-        "the same, a site on the surface": ({"z+": "free-surface"}, on_top),
+    boxes: dict[str, tuple[dict[str, str], tuple[float, ...], bool]] = {
+        "periodic sides": (dict.fromkeys("xyz", "periodic"), SITE, False),
+        "rigid sides": (dict.fromkeys("xyz", "rigid"), SITE, False),
+        "free surface and absorbing layers": ({"z+": "free-surface"}, SITE, False),
+        "the same, a site on the surface": ({"z+": "free-surface"}, on_top, False),
+        "the same with attenuation": ({"z+": "free-surface"}, on_top, True),
     }
     rows: list[Row] = []
-    for name, (sides, site) in boxes.items():
+    for name, (sides, site, attenuation) in boxes.items():
         for precision, limit in LIMITS.items():
             progress(f"{name}, {precision} precision")
-            rows.append(at_most(f"{name}, {precision} precision", difference(settings(sides, precision, site)), limit))
+            made = settings(sides, precision, site, attenuation)
+            rows.append(at_most(f"{name}, {precision} precision", difference(made), limit))
     return Result(tuple(rows))
 
 
