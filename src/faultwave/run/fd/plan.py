@@ -11,6 +11,7 @@ import numpy as np
 from faultwave import backends
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.projection import Projection, check_lengths
+from faultwave.case.grid import Grid as Setting
 from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.engines.fd.absorbing import Absorber, stable_along
@@ -89,11 +90,73 @@ class FdPlan:
         return self.scheme.grid.box.points
 
 
+@dataclass(frozen=True)
+class _Read:
+    """What files say, and the box asked for; ``field`` is None where it cannot be had."""
+
+    lower: np.ndarray
+    upper: np.ndarray
+    sides: dict[str, SideKind]
+    field: Field | None
+    receivers: np.ndarray | None
+    sources: tuple[PointSource, ...]
+
+    @property
+    def listening(self) -> int:
+        """How many receivers there are."""
+        return 0 if self.receivers is None else len(self.receivers)
+
+
+@dataclass(frozen=True)
+class _Laid:
+    """The grid, the box of whole cells that it holds, and the window of the volume's snapshots."""
+
+    grid: Grid
+    lower: np.ndarray
+    upper: np.ndarray
+    window: Window | None
+
+
+@dataclass(frozen=True)
+class _Filled:
+    """The material on the grid, or on the ``part`` of it that this process has."""
+
+    field: Field
+    medium: Medium
+    relaxation: Relaxation | None
+    part: Part | None
+
+
+@dataclass(frozen=True)
+class _Stepped:
+    """The frequency that is resolved everywhere [Hz], the step [s] and how many."""
+
+    frequency: float
+    step: float
+    steps: int
+
+
 def make_plan(case: Case, world: World | None = None) -> FdPlan:
     """Read and check everything; of several processes each for its part. Raises InputError with all problems that can be known at
     once."""
     world = world or World()
     problems = Problems()
+    read = _read(case, problems)
+    laid = _lay(case, read, world, problems)
+    filled = _fill(case, read, laid, world, problems)
+    stepped = _check(case, read, laid, filled, world, problems)
+    problems.raise_errors()
+    scheme = _scheme(case, read, laid, filled, stepped)
+    material = _material_at(filled.field, read.sources)
+    shared = share(case, scheme, filled.medium, filled.part, world) if filled.part else None
+    return FdPlan(
+        case, law(case.law), scheme, laid.lower, laid.upper, filled.medium, filled.relaxation, stepped.frequency, read.receivers,
+        read.sources, material, stepped.steps, problems.warnings, laid.window, filled.field, shared,
+    )  # fmt: skip
+
+
+def _read(case: Case, problems: Problems) -> _Read:
+    """Settings that need no grid, and all files."""
     _not_built(case, problems)
     lower, upper = _corners(case, problems)
     sides = _sides(case, problems)
@@ -109,89 +172,108 @@ def make_plan(case: Case, world: World | None = None) -> FdPlan:
     sources: tuple[PointSource, ...] = ()
     with collected(problems):
         sources = tuple(load_sources(case.sources, projection=case.projection, warned=problems))
-    setting = case.grid
-    assert setting is not None
-    sources = tuple(lowpassed(s, setting.lowpass, case.end_time) for s in sources)
-    window = None
+    sources = tuple(lowpassed(s, _setting(case).lowpass, case.end_time) for s in sources)
     with collected(problems):
         volume_fields(case.output.volume, law(case.law)) if case.output.volume is not None else None
+    return _Read(lower, upper, sides, field, receivers, sources)
+
+
+def _lay(case: Case, read: _Read, world: World, problems: Problems) -> _Laid:
+    """The grid, what lies in it, and whether memory and disk hold it."""
+    setting, field, window = _setting(case), read.field, None
     spacing = setting.spacing
-    if spacing is None and field is not None and (upper > lower).all():
+    if spacing is None and field is not None and (read.upper > read.lower).all():
         with collected(problems):
-            spacing = _spacing(field, lower, upper, setting.frequency, setting.points_per_wavelength)
+            spacing = _spacing(field, read.lower, read.upper, setting.frequency, setting.points_per_wavelength)
     if spacing is None:
         problems.raise_errors()
     assert spacing is not None
-    grid, lower, upper = _grid(case, lower, upper, spacing, sides, problems)
-    _place(grid, lower, upper, receivers, sources, problems)
+    grid, lower, upper = _grid(case, read.lower, read.upper, spacing, read.sides, problems)
+    _place(grid, lower, upper, read.receivers, read.sources, problems)
     if case.output.volume is not None:
         window = volume_window(case.output.volume, grid, lower, upper, problems)
     fits = check_memory(case, grid, world, problems)
     with collected(problems):
-        check_disk(case, grid, lower, upper, window, 0 if receivers is None else len(receivers), problems)
+        check_disk(case, grid, lower, upper, window, read.listening, problems)
     if field is None or not fits:
         problems.raise_errors()
+    return _Laid(grid, lower, upper, window)
+
+
+def _fill(case: Case, read: _Read, laid: _Laid, world: World, problems: Problems) -> _Filled:
+    """The material where the grid needs it; raises InputError where it cannot be had."""
+    setting, field, grid, lower, upper = _setting(case), read.field, laid.grid, laid.lower, laid.upper
     assert field is not None
     names = ["rho", "lambda", "mu"] + (["Qp", "Qs"] if case.attenuation else [])
-    spectrum, fitted, ground = None, None, field
+    fitted: Relaxation | None = None
     with collected(problems):
         resolved = setting.frequency
         if case.attenuation and resolved is None:
-            slowest = counted(lambda: _slowest(ground, lower, upper), field, names, grid, lower, upper)
-            resolved = slowest / (setting.points_per_wavelength * spacing)
+            slowest = counted(lambda: _slowest(field, lower, upper), field, names, grid, lower, upper)
+            resolved = slowest / (setting.points_per_wavelength * grid.spacing)
         spectrum = spectrum_of(case, resolved or 0.0, problems)
         fitted = relaxation(spectrum) if spectrum else None
-    dtype = np.float32 if case.numerics.precision == "single" else np.float64
-    needed = setting.points_per_wavelength * spacing * (setting.frequency or 0.0) * (1 - 1e-6)
-    medium: Medium | None = None
     part: Part | None = None
     with collected(problems):
-        part = cut_up(case, grid, sides, world) if world.size > 1 else None
+        part = cut_up(case, grid, read.sides, world) if world.size > 1 else None
     if world.size > 1 and part is None:
         problems.raise_errors()
+    dtype = np.float32 if case.numerics.precision == "single" else np.float64
+    needed = setting.points_per_wavelength * grid.spacing * (setting.frequency or 0.0) * (1 - 1e-6)
+    medium: Medium | None = None
     with collected(problems):
         medium = counted(
             lambda: shared_medium(
-                lambda box: effective_medium(ground, grid, lower, upper, fitted, dtype, needed, box), part, world
+                lambda box: effective_medium(field, grid, lower, upper, fitted, dtype, needed, box), part, world
             ),
             field, names, grid, lower, upper,
         )  # fmt: skip
     if medium is None:
         problems.raise_errors()
     assert medium is not None
-    check_initial(case, _coarse(field, lower, upper) if axes_of(field) else None, sides, problems)
+    return _Filled(field, medium, fitted, part)
+
+
+def _check(case: Case, read: _Read, laid: _Laid, filled: _Filled, world: World, problems: Problems) -> _Stepped:
+    """What the material says of waves, outputs and sources; the step."""
+    setting, field, medium = _setting(case), filled.field, filled.medium
+    grid, lower, upper = laid.grid, laid.lower, laid.upper
+    check_initial(case, _coarse(field, lower, upper) if axes_of(field) else None, read.sides, problems)
     check_relief(field, lower, upper, problems)
     with collected(problems):
-        check_plane_waves(case, field, lower, upper, sides, problems)
+        check_plane_waves(case, field, lower, upper, read.sides, problems)
     for text in limits_told(field):
         problems.warn("material", text)
-    frequency = medium.slowest / (setting.points_per_wavelength * spacing)
+    frequency = medium.slowest / (setting.points_per_wavelength * grid.spacing)
     _check_resolution(case, medium, frequency, grid, problems)
     check_quality(case, medium, grid, problems)
-    step, steps = _step(case, grid, medium, sides, problems)
-    surface = int(np.prod(np.round((upper - lower)[:2] / spacing)))
-    check_observed(case, grid, surface, 0 if receivers is None else len(receivers), steps, world, problems)
+    step, steps = _step(case, grid, medium, read.sides, problems)
+    surface = int(np.prod(np.round((upper - lower)[:2] / grid.spacing)))
+    check_observed(case, grid, surface, read.listening, steps, world, problems)
     with collected(problems):
-        told = [*sources, *heard(case)]
+        told, highest = [*read.sources, *heard(case)], min(frequency, setting.frequency or np.inf)
         check_time(told, case.end_time, problems)
-        check_band(told, min(frequency, setting.frequency or np.inf), step, case.end_time, problems)
-        check_periods(case, min(frequency, setting.frequency or np.inf), problems)
-    problems.raise_errors()
+        check_band(told, highest, step, case.end_time, problems)
+        check_periods(case, highest, problems)
+    return _Stepped(frequency, step, steps)
+
+
+def _scheme(case: Case, read: _Read, laid: _Laid, filled: _Filled, stepped: _Stepped) -> Scheme:
+    setting, medium = _setting(case), filled.medium
     absorbing = setting.absorbing
     along = absorbing.along if absorbing.along is not None else stable_along(medium.fastest / medium.shear)
     absorber = Absorber(
         absorbing.kind, absorbing.width or WIDTH[absorbing.kind],
-        absorbing.frequency or setting.frequency or min(frequency, 1.0 / step), along=along,
+        absorbing.frequency or setting.frequency or min(stepped.frequency, 1.0 / stepped.step), along=along,
     )  # fmt: skip
-    scheme = Scheme(
-        grid, step, medium.fastest, sides, absorber, fitted is not None, partial(_fluid, field, grid, lower, upper)
-    )
-    material = _material_at(field, sources)
-    shared = share(case, scheme, medium, part, world) if part else None
-    return FdPlan(
-        case, law(case.law), scheme, lower, upper, medium, fitted, frequency, receivers, sources, material, steps,
-        problems.warnings, window, field, shared,
-    )  # fmt: skip
+    fluid = partial(_fluid, filled.field, laid.grid, laid.lower, laid.upper)
+    return Scheme(laid.grid, stepped.step, medium.fastest, read.sides, absorber, filled.relaxation is not None, fluid)
+
+
+def _setting(case: Case) -> Setting:
+    """The case's ``grid``."""
+    assert case.grid is not None
+    return case.grid
 
 
 def _not_built(case: Case, problems: Problems) -> None:
@@ -221,7 +303,7 @@ def _not_built(case: Case, problems: Problems) -> None:
 
 
 def _corners(case: Case, problems: Problems) -> tuple[np.ndarray, np.ndarray]:
-    setting: Any = case.grid
+    setting: Any = _setting(case)
     if setting.lower is not None:
         return np.array(setting.lower, float), np.array(setting.upper, float)
     box = getattr(case.mesh, "generate", None)
@@ -232,7 +314,7 @@ def _corners(case: Case, problems: Problems) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _sides(case: Case, problems: Problems) -> dict[str, SideKind]:
-    setting: Any = case.grid
+    setting: Any = _setting(case)
     asked: dict[str, Any] = {"z+": "free-surface"}
     box = getattr(case.mesh, "generate", None)
     if setting.boundaries is not None:
@@ -315,8 +397,7 @@ def _grid(
     case: Case, lower: np.ndarray, upper: np.ndarray, spacing: float, sides: dict[str, SideKind], problems: Problems
 ) -> tuple[Grid, np.ndarray, np.ndarray]:
     """The grid with its layers; the box grows to whole cells, downwards and to larger x and y."""
-    setting = case.grid
-    assert setting is not None
+    setting = _setting(case)
     asked = np.ceil((upper - lower) / spacing - 1e-6).astype(int)
     cells = np.maximum(asked, LEAST)
     grown_lower, grown_upper = lower.copy(), lower + cells * spacing
@@ -351,8 +432,7 @@ def _place(
 def _check_resolution(case: Case, medium: Medium, frequency: float, grid: Grid, problems: Problems) -> None:
     """An error where a spacing was asked for that does not resolve the frequency asked for, a warning where the spacing was
     chosen by a coarse look that missed the slowest places."""
-    setting = case.grid
-    assert setting is not None
+    setting = _setting(case)
     if setting.frequency is None or not medium.too_slow:
         return
     x, y, z = medium.slow_place
