@@ -85,13 +85,13 @@ def test_all_come_to_one_answer(monkeypatch: pytest.MonkeyPatch, at: int, words:
     for name in ("_told", "_tried", "_met"):
         monkeypatch.setattr(aware, name, look(name))
     device: Any = SimpleNamespace()
-    way = aware.find(Everyone({at: (False, words)}), "auto", device, [])
+    way = aware.find(Everyone({at: (False, words)}), "auto", device, [], [])
     assert way.direct == (at == 0) and words in str(way) and len(looks) == (at or 3)
     if at:
         with pytest.raises(InputError, match=f"direct cannot be: .*{words}"):
-            aware.find(Everyone({at: (False, words)}), "direct", device, [])
+            aware.find(Everyone({at: (False, words)}), "direct", device, [], [])
     looks.clear()
-    assert not aware.find(Everyone({}), "host", device, []).direct and not looks
+    assert not aware.find(Everyone({}), "host", device, [], []).direct and not looks
 
 
 @pytest.mark.parametrize(
@@ -151,17 +151,35 @@ MEMORY = """
             values[:] = memory
             values[-1] ^= int(sys.argv[1])
 
-    assert aware.arrives(MPI.COMM_WORLD, Device()) == (sys.argv[1] == "0")
+    class Broken(Device):
+        def lend(self, size):
+            if MPI.COMM_WORLD.Get_rank() == 1:
+                raise MemoryError("no more memory")
+            return Lent(size)
+
+    class Silent(Device):
+        def upload(self, memory, values):
+            if MPI.COMM_WORLD.Get_rank() == 1:
+                raise OSError("the device is gone")
+            memory[:] = values
+
+    def met(device, partners):
+        device.target = SimpleNamespace(dialect="opencl")
+        return aware._met(world(), device, partners)
+
+"""
+
+HEAD = """
+    from types import SimpleNamespace
+    from faultwave.comm import world
 """
 
 
-@pytest.mark.mpi
-@pytest.mark.parametrize("ranks, wrong", [(1, 0), (3, 0), (2, 1)])
-def test_messages_by_address_arrive_as_they_were_sent(ranks: int, wrong: int) -> None:
-    """Memory is given as CUDA's arrays are; one byte that is wrong is seen."""
+def among(ranks: int, body: str, *given: str) -> None:
     pytest.importorskip("mpi4py")
     try:
-        command = [mpiexec(), "-n", str(ranks), sys.executable, "-c", textwrap.dedent(MEMORY), str(wrong)]
+        whole = textwrap.dedent(HEAD) + textwrap.dedent(MEMORY) + textwrap.dedent(body)
+        command = [mpiexec(), "-n", str(ranks), sys.executable, "-c", whole, *given]
     except BackendError:
         pytest.skip("no mpiexec")
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=dict(os.environ))
@@ -169,11 +187,40 @@ def test_messages_by_address_arrive_as_they_were_sent(ranks: int, wrong: int) ->
 
 
 @pytest.mark.mpi
+@pytest.mark.parametrize("ranks, wrong", [(1, 0), (3, 0), (2, 1)])
+def test_messages_by_address_arrive_as_they_were_sent(ranks: int, wrong: int) -> None:
+    """Memory is given as CUDA's arrays are, to all others, by requests that are started again; one byte that is wrong is seen."""
+    body = """
+    others = [r for r in range(world().size) if r != world().rank] or [0]
+    good, why = met(Device(), others)
+    assert good == (sys.argv[1] == "0") and ("as it was sent" in why) == (not good), why
+    """
+    among(ranks, body, str(wrong))
+
+
+@pytest.mark.mpi
+def test_a_process_without_neighbours_agrees_with_the_others() -> None:
+    among(3, "assert met(Device(), [[1], [0], []][world().rank])[0]", "0")
+
+
+@pytest.mark.mpi
+def test_a_process_that_fails_is_a_no_of_all() -> None:
+    """Before it sends, and instead of sending: the others do not wait for it without end."""
+    body = """
+    assert met(Broken(), [1 - world().rank]) == (False, "MemoryError: no more memory")
+    aware.PATIENCE = 0.5
+    good, why = met(Silent(), [1 - world().rank])
+    assert not good and "did not arrive within" in why, why  # the words of the first process
+    """
+    among(2, body, "0")
+
+
+@pytest.mark.mpi
 def test_an_mpi_that_cannot_ends_the_child_only() -> None:
     """It reads where the host has no memory, as one that is not aware of devices does."""
     pytest.importorskip("mpi4py")
     body = textwrap.dedent(MEMORY).replace("(self.memory.ctypes.data, False)", "(4096, False)")
-    good, why = aware.alone(child(body[: body.index("assert aware")] + "aware.try_alone(Device())"))
+    good, why = aware.alone(child(textwrap.dedent(HEAD) + body + "aware.try_alone(Device())"))
     assert good is False and "a test message in a child process did not arrive (it ended with" in why
 
 

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import faultwave as fw
+from faultwave.case.load import load_case
+from faultwave.run.check import check as check_case
 from tests.backends.here import DEVICE, needs_device
 from tests.run.test_ranks import LAUNCHER, contents, launch, same
 from tests.run.test_ranks_halo import momentum
@@ -72,9 +74,31 @@ def test_four_processes_give_their_memory_to_mpi(tmp_path: Any) -> None:
 
 
 def test_direct_is_for_devices(tmp_path: Any) -> None:
-    done = launch(2, asked(tmp_path, "out", numerics={"halo": "direct", "order": 2}, end_time=0.01))
+    """Which a check finds, and a run of one process."""
+    case = asked(tmp_path, "out", numerics={"halo": "direct", "order": 2, "backend": "cpu"}, end_time=0.01)
+    found, _ = load_case(case)
+    assert found is not None
+    (problem,) = check_case(found).errors
+    assert problem.where == "numerics.halo" and "in the host's memory" in problem.what
+    done = launch(2, case)
     assert done.returncode != 0 and "numerics.halo" in done.stderr and "in the host's memory" in done.stderr
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "name, other, where",
+    [("backend", "cpu", "numerics.backend"), ("halo", "host", "numerics.halo")],
+)
+def test_processes_that_were_given_different_options_are_told_so(
+    tmp_path: Any, name: str, other: str, where: str
+) -> None:
+    """They would wait for each other, or round differently."""
+    case = asked(tmp_path, "out", numerics={"order": 2, "backend": DEVICE}, end_time=0.01)
+    setup = f"if fw.comm.world().rank == 1: case['numerics'][{name!r}] = {other!r}"
+    done = launch(2, case, setup="import faultwave.comm\n" + setup, timeout=100)
+    given = (DEVICE, "cpu") if name == "backend" else ("auto", "host")
+    assert done.returncode != 0 and where in done.stderr, done.stderr
+    assert f"{given[0]} on 0; {given[1]} on 1" in done.stderr
 
 
 @pytest.mark.skipif(DEVICE != "opencl", reason="of OpenCL")

@@ -1,7 +1,7 @@
 """Where kernels run. ``make(name, precision)`` gives a backend; an absent one says what to install."""
 
 from faultwave.backends.awaited import Awaited
-from faultwave.backends.base import Backend, Buffer, best, make, make_stencils, missing, names, runs_stencils
+from faultwave.backends.base import Backend, Buffer, best, make, make_stencils, missing, names, on_host, runs_stencils
 from faultwave.backends.copier import Part
 from faultwave.backends.injector import Points
 
@@ -16,5 +16,6 @@ __all__ = [
     "make_stencils",
     "missing",
     "names",
+    "on_host",
     "runs_stencils",
 ]

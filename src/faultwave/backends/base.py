@@ -158,6 +158,11 @@ def runs_stencils(name: str) -> bool:
     return importlib.util.find_spec(f"faultwave.backends.{name}.stencil") is not None
 
 
+def on_host(name: str) -> bool:
+    """Whether the backend ``name`` computes in the host's memory."""
+    return hasattr(importlib.import_module(f"faultwave.backends.{name}"), "ON_HOST")
+
+
 def best(stencils: bool = False) -> str:
     """The fastest backend that can run here, by what each says of itself (``rank``; 0: only when asked for)."""
     found = {n: importlib.import_module(f"faultwave.backends.{n}") for n in names() if not stencils or runs_stencils(n)}

@@ -2,15 +2,18 @@
 
 An MPI that cannot ends the process that tries. So it is asked first, as far as it tells (Open MPI and MPICH answer
 ``MPIX_Query_...``, Cray's MPICH goes by an environment variable); then a child process, which nobody misses, sends itself a message; only
-then do the processes of the run send one to their neighbours. All come to the same answer.
+then do the processes of the run send some to those they will exchange messages with, by the same calls. All come to the same answer:
+none sends before all are ready, and whatever goes wrong on one is a no of all.
 """
 
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import subprocess
-from collections.abc import Sequence
+import time as clock
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -29,7 +32,7 @@ SIZES = (1 << 10, 1 << 21)
 """Bytes of test messages: one that MPI sends at once, and one of which it asks first whether it is awaited."""
 
 PATIENCE = 120.0
-"""Seconds for a child process."""
+"""Seconds for a child process, and for a message."""
 
 LAUNCHERS = (
     "PMI_", "PMI2_", "PMIX_", "HYDI_", "HYDRA_", "MPI_LOCAL", "OMPI_COMM_WORLD_", "OMPI_UNIVERSE_", "OMPI_MCA_ess_", "OMPI_MCA_orte_",
@@ -66,12 +69,17 @@ class Way:
         return f"{'direct' if self.direct else 'host'} ({self.why})"
 
 
-def find(world: World, asked: str, device: Lending, command: Sequence[str]) -> Way:
-    """``asked``: auto, direct or host; ``command``: that of a child process which calls ``try_alone``. All processes must ask. Raises
-    InputError where direct is asked for and cannot be."""
+def find(world: World, asked: str, device: Lending, command: Sequence[str], partners: Sequence[int]) -> Way:
+    """``asked``: auto, direct or host; ``command``: that of a child process which calls ``try_alone``; ``partners``: processes
+    that this one will exchange messages with. All processes must ask. Raises InputError where direct is asked for and cannot be."""
     if asked == "host":
         return Way(False, "as asked")
-    for look in (lambda: _told(world, device), lambda: _tried(world, device, command), lambda: _met(world, device)):
+    looks = (
+        lambda: _told(world, device),
+        lambda: _tried(world, device, command),
+        lambda: _met(world, device, partners),
+    )
+    for look in looks:
         good, why = look()
         if not good:
             break
@@ -86,9 +94,16 @@ def _all(world: World, good: bool, why: str) -> tuple[bool, str]:
     return next(((g, w) for g, w in found if not g), found[0])
 
 
+def _why_not(action: Callable[[], str]) -> str:
+    """What ``action`` says, or what it failed with: a process must not leave the others waiting for its answer."""
+    try:
+        return action()
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+
 def _told(world: World, device: Lending) -> tuple[bool, str]:
-    why = device.why_not_lend()
-    if why:
+    if why := _why_not(device.why_not_lend):
         return _all(world, False, why)
     answer, words = says(device.target.dialect)
     return _all(world, answer is not False, words)
@@ -114,7 +129,7 @@ def says(kind: str) -> tuple[bool | None, str]:
 
 def _tried(world: World, device: Lending, command: Sequence[str]) -> tuple[bool, str]:
     """A child of one process of each machine. Where it cannot even begin, as under some launchers, the library's word counts."""
-    good, why = alone(command) if world.place == 0 else (True, "")
+    good, why = _alone_once(tuple(command)) if world.place == 0 else (True, "")
     if good is None:
         kind = device.target.dialect
         good = kind not in QUERIES or bool(says(kind)[0])
@@ -140,44 +155,107 @@ def alone(command: Sequence[str]) -> tuple[bool | None, str]:
     return False, f"a test message in a child process did not arrive (it ended with {end})"
 
 
+@functools.cache
+def _alone_once(command: tuple[str, ...]) -> tuple[bool | None, str]:
+    """What is found once holds for later runs of this process."""
+    return alone(command)
+
+
 def try_alone(device: Lending) -> bool:
-    """What the child does: a message to itself."""
+    """What the child does: messages to itself."""
     from mpi4py import MPI
 
     print(BEGUN, flush=True)
-    good = arrives(MPI.COMM_SELF, device)
+    trials = prepared(MPI.COMM_SELF, device, (0,))
+    good = not arrived(trials, device)
     print(PASSED if good else "failed", flush=True)
     return good
 
 
-def _met(world: World, device: Lending) -> tuple[bool, str]:
-    mpi = world.mpi.Dup()
-    good = arrives(mpi, device)
-    mpi.Free()
-    answer, words = says(device.target.dialect)
-    told = words if answer else f"a test message between devices arrived; {words}"
-    return _all(world, good, told if good else "a test message between devices arrived, but not as it was sent")
+def _met(world: World, device: Lending, partners: Sequence[int]) -> tuple[bool, str]:
+    """Messages between those who will exchange them. None is sent before all are ready to receive."""
+    mpi, trials = world.mpi.Dup(), list[Trial]()
+
+    def ready() -> str:
+        trials.extend(prepared(mpi, device, partners))
+        return ""
+
+    why = _why_not(ready)
+    good, why = _all(world, not why, why)
+    if good:
+        why = _why_not(lambda: arrived(trials, device))
+        answer, words = says(device.target.dialect)
+        told = words if answer else f"a test message between devices arrived; {words}"
+        good, why = _all(world, not why, why or told)
+    if good:  # else MPI may still be about to write there
+        for trial in trials:
+            trial.free()
+        mpi.Free()
+    else:
+        _LOST.append((mpi, trials))
+    return good, why
 
 
-def arrives(mpi: Any, device: Lending) -> bool:
-    """Whether messages to the next process arrive as they are sent, from memory of the device to memory of the device."""
-    rank, size = mpi.Get_rank(), mpi.Get_size()
-    good = True
-    for nbytes in SIZES:
-        out, into = device.lend(nbytes), device.lend(nbytes)
-        device.upload(out.memory, pattern(rank, nbytes))
-        device.upload(into.memory, np.full(nbytes, 255, np.uint8))
-        out.give(True).wait()
-        into.give(False).wait()
-        requests = [mpi.Irecv(into.buffer, (rank - 1) % size, 0), mpi.Isend(out.buffer, (rank + 1) % size, 0)]
-        for request in requests:
-            request.Wait()
-        into.take(True)
-        found = np.zeros(nbytes, np.uint8)
-        device.download(into.memory, found)
-        good = good and bool(np.array_equal(found, pattern((rank - 1) % size, nbytes)))
-        out.take(False)
-    return good
+_LOST: list[Any] = []
+"""Messages that did not come: their memory stays."""
+
+
+@dataclass
+class Trial:
+    """Messages of ``nbytes`` to and from a process, as the run sends them: requests that are started again and again."""
+
+    rank: int  # of this process
+    partner: int
+    nbytes: int
+    out: Any
+    into: Any
+    requests: list[Any]
+
+    def start(self, device: Lending, turn: int) -> None:
+        device.upload(self.out.memory, pattern(self.rank + turn, self.nbytes))
+        device.upload(self.into.memory, np.full(self.nbytes, 255, np.uint8))
+        for memory, sent in ((self.out, True), (self.into, False)):
+            memory.give(sent).wait()
+        for request in self.requests:
+            request.Start()
+
+    def sound(self, device: Lending, turn: int) -> bool:
+        """Once it is here: whether it is what was sent."""
+        self.into.take(True)
+        self.out.take(False)
+        found = np.zeros(self.nbytes, np.uint8)
+        device.download(self.into.memory, found)
+        return bool(np.array_equal(found, pattern(self.partner + turn, self.nbytes)))
+
+    def free(self) -> None:
+        for request in self.requests:
+            request.Free()
+
+
+def prepared(mpi: Any, device: Lending, partners: Sequence[int]) -> list[Trial]:
+    """Messages of each size with each partner, from memory of the device to memory of the device. Nothing is sent."""
+    made = []
+    for partner in partners:
+        for tag, nbytes in enumerate(SIZES):
+            out, into = device.lend(nbytes), device.lend(nbytes)
+            requests = [mpi.Recv_init(into.buffer, partner, tag), mpi.Send_init(out.buffer, partner, tag)]
+            made.append(Trial(mpi.Get_rank(), partner, nbytes, out, into, requests))
+    return made
+
+
+def arrived(trials: Sequence[Trial], device: Lending) -> str:
+    """Send each twice; why not, where one does not arrive as it was sent."""
+    for turn in range(2):
+        for trial in trials:
+            trial.start(device, turn)
+        waiting, deadline = list(trials), clock.perf_counter() + PATIENCE
+        while waiting := [t for t in waiting if not all(r.Test() for r in t.requests)]:
+            if clock.perf_counter() > deadline:
+                return f"a test message between devices did not arrive within {PATIENCE:.0f} s"
+            clock.sleep(0)
+        if not all(t.sound(device, turn) for t in trials):
+            return "a test message between devices arrived, but not as it was sent"
+    return ""
 
 
 def pattern(rank: int, nbytes: int) -> np.ndarray:
@@ -185,4 +263,4 @@ def pattern(rank: int, nbytes: int) -> np.ndarray:
     return ((np.arange(nbytes) * 7 + 31 * rank) % 251).astype(np.uint8)
 
 
-__all__ = ["Way", "alone", "arrives", "find", "says", "try_alone"]
+__all__ = ["Way", "alone", "arrived", "find", "prepared", "says", "try_alone"]

@@ -58,8 +58,14 @@ def volume_cells(setting: Any, centroids: np.ndarray, groups: np.ndarray) -> np.
     return np.flatnonzero(chosen)
 
 
-def check_backend(name: str, known: list[str], problems: Problems) -> None:
-    """Whether the backend ``name`` exists among those ``known`` and can run here."""
+ON_HOST = (
+    "direct is for devices, and this backend computes in the host's memory, where MPI takes messages from as it is"
+)
+
+
+def check_backend(numerics: Any, known: list[str], problems: Problems) -> None:
+    """Whether the backend exists among those ``known`` and can run here, and can send messages as asked."""
+    name = numerics.backend
     if name == "auto":
         return
     if name not in known:
@@ -67,6 +73,8 @@ def check_backend(name: str, known: list[str], problems: Problems) -> None:
         problems.error("numerics.backend", f"'{name}' does not exist", ", ".join(allowed), suggest(name, allowed))
     elif why := backends.missing(name):
         problems.error("numerics.backend", why)
+    elif numerics.halo == "direct" and backends.on_host(name):
+        problems.error("numerics.halo", ON_HOST, "auto, host")
 
 
 def check_asked(
@@ -75,8 +83,8 @@ def check_asked(
 ) -> None:  # fmt: skip
     """Add every output that this case cannot give to ``problems``, and a backend that does not exist. ``anywhere``: whether
     something is so in any process's piece."""
-    out, name = case.output, case.numerics.backend
-    check_backend(name, backends.names(), problems)
+    out = case.output
+    check_backend(case.numerics, backends.names(), problems)
     checks = [
         (out.volume, lambda: volume_fields(out.volume, law)),
         (out.surface, lambda: surface_fields(out.surface)),

@@ -128,7 +128,9 @@ class Engine:
         """Between devices that share the run."""
         if plan.share is None:
             return None
-        return way(plan.world, plan.case.numerics.halo, getattr(self.backend, "device", None))
+        channels = (*self.layout.channels, *(self.fault.channels if self.fault else ()))
+        device, name = getattr(self.backend, "device", None), getattr(self.backend, "name", "host")
+        return way(plan.world, plan.case.numerics.halo, device, [c.rank for c in channels], name)
 
     def _exchange(self) -> Exchange | None:
         """Messages to the other processes that share the run."""

@@ -35,7 +35,9 @@ class Shared:
     part: Part
     units: Units
     rounding: str
-    way: Callable[[Any], Way | None]  # of a device, None where arrays are in the host's memory
+    way: Callable[
+        [Any, Sequence[int]], Way | None
+    ]  # of a device, None where arrays are in the host's memory, to the listed processes
     reach: Reach  # of the whole grid's program, for as many steps as the part takes between two exchanges
 
 
@@ -58,7 +60,7 @@ class Overlap:
                 opposite = len(DIRECTIONS) - 1 - direction
                 listed.append((rank, direction, opposite, runner.pieces(out), runner.pieces(into)))
         dtype = np.float32 if precision == "single" else np.float64
-        self.way = shared.way(getattr(runner, "device", None))
+        self.way = shared.way(getattr(runner, "device", None), [rank for rank, *_ in listed])
         direct = self.way is not None and self.way.direct
         self.halo = Halo(shared.world, listed, dtype, shared.rounding, direct)
 

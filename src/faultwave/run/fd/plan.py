@@ -297,7 +297,7 @@ def _not_built(case: Case, problems: Problems) -> None:
             problems.error(f"output.{name}.refinement", "a grid is not refined", "0")
     if out.xdmf and out.surface is not None and out.surface.every != 1:
         problems.error("output.xdmf", "holds the whole surface only", "output.surface: {every: 1}")
-    check_backend(case.numerics.backend, [n for n in backends.names() if backends.runs_stencils(n)], problems)
+    check_backend(case.numerics, [n for n in backends.names() if backends.runs_stencils(n)], problems)
     if case.numerics.cfl is not None and case.numerics.cfl > 1:
         problems.error("numerics.cfl", f"{case.numerics.cfl:g} is unstable", "at most 1 (fraction of the stable step)")
 

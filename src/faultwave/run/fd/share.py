@@ -121,7 +121,7 @@ def share(case: Case, scheme: Scheme, medium: Medium, part: Part, world: World) 
     units = Units.holding(*world.largest(largest(medium.coefficients)))
     rounding, asked = case.numerics.halo_compression, case.numerics.halo
     reach = reach_of(case, scheme, part.steps)
-    return Shared(world, part, units, rounding, lambda device: way(world, asked, device), reach)
+    return Shared(world, part, units, rounding, lambda device, ranks: way(world, asked, device, ranks), reach)
 
 
 __all__ = ["Cut", "cut_up", "inside_grid", "observers", "share", "shared_medium"]
