@@ -27,6 +27,7 @@ def measured(monkeypatch: pytest.MonkeyPatch, **plan: Any) -> dict[str, Any]:
         "clusters": 3,
         "updates_per_second": 9e7,
         "launches": 7,
+        "stages": 5,
         "updates_a_replay": 8,
         "seconds": 1.0,
         "steps_replayed": 4,
@@ -55,7 +56,7 @@ def test_every_order_is_measured_and_set_beside_what_is_wanted(monkeypatch: pyte
     assert rows["order 4, double, 4,096 cells"][:2] == ["100.00", "40.00"]
     assert rows["order 6, double, 524,288 cells"][:2] == ["1.00", "45"]
     assert rows["TPV5, order 4, 5 cells, 3 clusters, outputs on"][:2] == ["90.00", "70.00"]
-    assert "Copy 4,000 GB/s, multiply-add 30,000 GFLOP/s" in text and "7 launches, 8 updates" in text
+    assert "Copy 4,000 GB/s, multiply-add 30,000 GFLOP/s" in text and "7 launches in 5 stages, 8 updates" in text
     page = tmp_path / "page.md"
     begin, end = tables.markers("device")
     page.write_text(f"before\n{begin}\n{end}\nafter\n")

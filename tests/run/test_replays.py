@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +14,7 @@ import faultwave as fw
 from faultwave.backends.device.recording import together
 from faultwave.engines.dg.operator import Operator
 from faultwave.run.replays import MOST, SOON, Replays
+from faultwave.run.report import plan_report
 from tests.backends.here import DEVICE, needs_device
 from tests.run.rupture.setup import settings, slip_weakening
 
@@ -118,6 +120,31 @@ def test_a_largest_step_has_few_launches_and_stages(tmp_path: Any) -> None:
     assert sum(found[n] for n in cells) <= 2 * (steps + clusters)
     assert set(found) <= {"rupture", "relay", "samples", "readings", *cells}
     assert len(together(calls)) <= 3 * steps + clusters
+
+
+@needs_device
+@pytest.mark.skipif(DEVICE != "opencl", reason="launches of other devices do not tell their names")
+def test_a_plan_tells_the_launches_of_a_largest_step(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With those of its receivers: as many as a run's first one makes. On a processor there is nothing to tell."""
+    line = "launches of a largest step"
+    sim = made(tmp_path / "device", every=1, receivers=RECEIVERS | {"interval": 0.0031})
+    rows = dict(dict(plan_report(sim.plan, sim.case, 1e-3))["time stepping"])
+    engine = sim.engine
+    engine.replays.most = 1
+    written = Written(engine.backend.device, monkeypatch)
+    engine.replays.advance()
+    ((launches, stages, updates),) = re.findall(
+        r"^(\d+) in (\d+) stages, for ([\d,]+) updates; replayed as one$", rows[line]
+    )
+    launched = [
+        name for name, *_ in written.lines if name != "pack"
+    ]  # which brings what an empty tape holds to the host
+    assert int(launches) == len(launched) and int(updates.replace(",", "")) == engine.updates
+    assert {"samples", "readings"} <= set(launched)
+    steps = sum(engine.replays.each)
+    assert steps < int(stages) <= 3 * steps + len(engine.march.clocks) and int(stages) < int(launches)
+    host = made(tmp_path / "host", "cpu")
+    assert line not in dict(dict(plan_report(host.plan, host.case, 1e-3))["time stepping"])
 
 
 @needs_device

@@ -71,6 +71,11 @@ class Recording(Protocol):
     @property
     def launches(self) -> int: ...
 
+    @property
+    def stages(self) -> int:
+        """How many of them follow each other at least, the others being done beside them."""
+        ...
+
     def replay(self, tables: Sequence[Mapping[str, Any]] = ()) -> None:
         """Do them all again. ``tables``: what each launch of a kernel with scalars that change is given for them, in order."""
         ...

@@ -111,6 +111,7 @@ def tpv5(backend: str, size: float) -> dict[str, Any]:
         "cells": engine.plan.cells, "clusters": len(engine.plan.clustering.steps), "seconds": spent,
         "updates_per_second": (engine.updates - before) / spent, "steps_replayed": engine.replays.replayed,
         "launches": recorded[-1].recording.launches if recorded else None,
+        "stages": recorded[-1].recording.stages if recorded else None,
         "updates_a_replay": recorded[-1].updates if recorded else None,
     }  # fmt: skip
 
@@ -142,7 +143,7 @@ def markdown(found: dict[str, Any]) -> str:
     if run["launches"]:
         lines += [
             "",
-            f"A largest step of the run: {run['launches']:,} launches, {run['updates_a_replay']:,} updates, one replay.",
+            f"A replay of the run: {run['launches']:,} launches in {run['stages']:,} stages, {run['updates_a_replay']:,} updates.",
         ]
     return "\n".join(lines)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from faultwave import backends
 from faultwave.backends.device import absent
 from faultwave.backends.device.backend import SPARE, told
 from faultwave.backends.device.target import TARGETS, Target
@@ -20,20 +21,48 @@ from faultwave.run.asked import volume_cells, volume_fields
 from faultwave.run.engine import Engine
 from faultwave.run.fields import volume_sampler, written_as
 from faultwave.run.plan import Plan, cfl_number
+from faultwave.run.replays import Replays
+from faultwave.run.simulation import Simulation
 
 Rows = list[tuple[str, ...]]
 
 
 def plan_report(plan: Plan, case: Case, measure_seconds: float = 3.0) -> list[tuple[str, Rows]]:
     """(section, rows): size, time stepping, cost measured for a few seconds, output, resolution, worst cells."""
-    engine = Engine(plan)
+    engine = _engine(plan)
     return [
         ("size", _size(plan, engine)),
-        ("time stepping", _stepping(plan)),
+        ("time stepping", _stepping(plan) + _launches(engine)),
         ("cost", _cost(plan, engine, measure_seconds)),
         ("output", _output(plan)),
         ("resolution", _resolution(plan)),
         ("worst cells", _worst(plan)),
+    ]
+
+
+def _engine(plan: Plan) -> Engine:
+    """On a device with what observers take of its memory and of its steps."""
+    name = plan.case.numerics.backend
+    name = backends.best() if name == "auto" else name
+    return Engine(plan) if backends.on_host(name) else Simulation(plan, force=True).engine
+
+
+def _launches(engine: Engine) -> Rows:
+    """Of a largest step on a device, recorded as a run does it."""
+    if not engine.backend.ahead or engine.plan.case.numerics.integrator != "ader":
+        return []
+    replays = Replays(engine)
+    replays.most = 1
+    replays.advance()
+    recorded = next((r for r in replays.made.values() if r is not None), None)
+    if recorded is None:
+        return [("launches of a largest step", "one by one: the host has a part in it")]
+    work = recorded.recording
+    return [
+        (
+            "launches of a largest step",
+            f"{work.launches:,} in {work.stages:,} stages, for {recorded.updates:,} updates; replayed as one",
+        )
     ]
 
 

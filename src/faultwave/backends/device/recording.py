@@ -79,6 +79,10 @@ class Recording:
     def launches(self) -> int:
         return len(self.calls)
 
+    @property
+    def stages(self) -> int:
+        return len(together(self.calls))
+
     def finished(self) -> Recording:
         """Give every call its place in one table, and the whole to the device."""
         offset, places = 0, []
