@@ -93,31 +93,42 @@ def effective_medium(
         tuple(v if a in slices else end for v, a in zip(c, "zyx", strict=True)) for end, c in ((0, box.lo), (1, box.hi))
     )
     whole_axes = tuple(a in slices for a in "zyx")
-    parts: list[dict[str, np.ndarray]] = []
-    fastest, slowest, place, slow, sampled = 0.0, np.inf, (np.nan, np.nan, np.nan), 0, 0
-    shear = np.inf
     samples = SAMPLES[len(axes)]
-    bounds: list[tuple[Bound, Bound]] = []
+    parts: list[dict[str, np.ndarray]] = []
+    fastest, slow, bounds = list[float](), list[_Slow](), list[tuple[Bound, Bound]]()
     for first, last in _slabs(lo[0], hi[0]):
         part = Box((first, lo[1], lo[2]), (last, hi[1], hi[2]))
         lattice, points = _sample(field, grid, part, whole_axes, lower, upper, samples, relaxation is not None)
-        speed = np.sqrt(np.where(lattice["mu"] > 0, lattice["mu"], lattice["lambda"]) / lattice["rho"])
-        slow, sampled = slow + int((speed < limit).sum()), sampled + speed.size
-        if speed.min() < slowest:
-            slowest = float(speed.min())
-            x, y, z = points.reshape(-1, 3)[int(np.argmin(speed))]
-            place = (float(x), float(y), float(z))
-        shear = min(shear, float(np.min(speed, where=lattice["mu"] > 0, initial=np.inf)))
+        slow.append(_slow(lattice, points, limit))
         if relaxation:
             bounds.append(_bound(lattice, points))
             _unrelax(lattice, relaxation)
-        p_modulus = lattice["lambda"] + 2 * lattice["mu"]
-        fastest = max(fastest, float(np.sqrt((p_modulus / lattice["rho"]).max())))
+        fastest.append(float(np.sqrt(((lattice["lambda"] + 2 * lattice["mu"]) / lattice["rho"]).max())))
         parts.append(_coefficients(lattice, Box((first, *box.lo[1:]), (last, *box.hi[1:])), relaxation, dtype, samples))
-    names = parts[0].keys()
-    whole = {name: np.concatenate([p[name] for p in parts]) for name in names}
+    whole = {name: np.concatenate([p[name] for p in parts]) for name in parts[0]}
     gains, strong = (farthest(b) for b in zip(*bounds, strict=True)) if bounds else (Bound(), Bound())
-    return Medium(whole, fastest, slowest, place, slow / sampled, shear, gains, strong)
+    worst, too_slow = min(slow, key=lambda s: s.speed), sum(s.below for s in slow) / sum(s.sampled for s in slow)
+    shear = min(s.shear for s in slow)
+    return Medium(whole, max(fastest), worst.speed, worst.place, too_slow, shear, gains, strong)
+
+
+@dataclass(frozen=True)
+class _Slow:
+    """Of a slab: the smallest S speed, in fluids P speed, and where; the smallest S speed; how many samples are ``below`` a limit."""
+
+    speed: float
+    place: tuple[float, float, float]
+    shear: float
+    below: int
+    sampled: int
+
+
+def _slow(lattice: dict[str, np.ndarray], points: np.ndarray, limit: float) -> _Slow:
+    solid = lattice["mu"] > 0
+    speed = np.sqrt(np.where(solid, lattice["mu"], lattice["lambda"]) / lattice["rho"])
+    x, y, z = points.reshape(-1, 3)[int(np.argmin(speed))]
+    shear = float(np.min(speed, where=solid, initial=np.inf))
+    return _Slow(float(speed.min()), (float(x), float(y), float(z)), shear, int((speed < limit).sum()), speed.size)
 
 
 def _slabs(low: int, high: int) -> Iterator[tuple[int, int]]:
