@@ -119,7 +119,8 @@ class _Line:
 
     def end(self) -> None:
         """Give the messages back."""
-        self.into[0][1].Cancel()
+        if self.due == inf:  # one that has come is not under way any more, and what is not cannot be cancelled
+            self.into[0][1].Cancel()
         for _, request in (*self.into, *self.out):
             request.Wait()
             request.Free()

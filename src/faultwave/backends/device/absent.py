@@ -51,7 +51,7 @@ class AbsentDevice:
         return Done()
 
     def why_not_lend(self) -> str:
-        return f"{self.name}"
+        return f"{self.name} is not here"
 
     def lend(self, size: int) -> Staged:
         return Staged(self, size)
