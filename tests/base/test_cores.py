@@ -22,8 +22,8 @@ for _ in range(2):
     f = form(law("acoustic"), 2)
     made = backend.compile([kernels.accumulate(f)])["accumulate"]
     n = 64 * backend.lanes
-    store = backend.store(2 * n + 1, f.b2)
-    rows = backend.index(np.arange(2 * n).reshape(n, 2))
+    store = backend.store(3 * n + 1, f.b2)
+    rows = backend.index(np.arange(3 * n).reshape(n, 3))
     made({"waves": store, "slots": rows})(0, n, keep=1.0)
     assert backend.threads == len(allowed), (backend.threads, allowed)
 seen = []

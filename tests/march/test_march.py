@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -189,6 +190,18 @@ def test_moments_are_the_same_to_the_last_bit_however_many_steps_are_taken_at_on
     assert begun[0] == begun[1] == begun[2]
     plain = {0.3 + 0.1 * rates[0] * n for n in range(28 * max(rates) // rates[0])}
     assert {t for c, t in begun[0] if c == 0} != plain, "else nothing is shown"
+
+
+@pytest.mark.parametrize("tick", np.geomspace(0.01, 0.03, 20))
+def test_late_steps_are_as_many_as_early_ones(tick: float) -> None:
+    """Rounding of a sum of many, late in a run, is no step more."""
+    recorder = Steps()
+    march = March(float(tick), [1, 2], recorder, 4e6 * float(tick))
+    for at_once in (1, 64):
+        recorder.begun.clear()
+        march.advance(march.ahead(at_once))
+        assert Counter(c for c, _ in recorder.begun) == {0: 2 * at_once, 1: at_once}
+    assert recorder.lengths == {tick, 2 * tick}
 
 
 class Steps:

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 import faultwave as fw
+from faultwave.backends.device import backend
 from faultwave.backends.device.recording import together
+from faultwave.base.errors import BackendError
 from faultwave.engines.dg.operator import Operator
 from faultwave.run.replays import MOST, SOON, Replays
 from faultwave.run.report import plan_report
@@ -184,8 +186,9 @@ def test_samples_are_taken_by_replayed_steps(tmp_path: Any, interval: float) -> 
     np.testing.assert_allclose(values, found["cpu"][1], rtol=0, atol=1e-9 * np.abs(values).max())
 
 
-def with_sources(tmp_path: Any, backend: str, single: bool = False) -> Any:
-    """The rupture beside sources in two clusters, some in one cell, that act for a while."""
+def with_sources(tmp_path: Any, backend: str, single: bool = False, shakes: bool = False) -> Any:
+    """The rupture beside sources in two clusters, some in one cell, that act for a while; or, where it only ``shakes``, nothing but
+    a force that pushes and then pulls as much."""
     tmp_path.mkdir()
     far, near = [-4889.0, -1868.0, -6684.0], [900.0, 200.0, -2000.0]
     pulse = {"kind": "triangle", "duration": 0.15}
@@ -200,8 +203,13 @@ def with_sources(tmp_path: Any, backend: str, single: bool = False) -> Any:
         {"kind": "force", "location": [x + 1.0 for x in near], "force": [0.0, 3e12, 0.0], "time_function": pulse},
     ]
     numerics = {"order": 2, "threads": 1, "backend": backend, "precision": "single" if single else "double"}
+    if shakes:
+        back = {"kind": "samples", "samples": [0.0, 1.0, 0.0, -1.0, 0.0], "interval": 0.04}
+        sources = [{"kind": "force", "location": near, "force": [1e12, 0, -2e12], "onset": 0.76, "time_function": back}]
     case = settings(tmp_path, slip_weakening(), numerics=numerics, sources=sources)
     del case["output"]["fault_receivers"]
+    if shakes:
+        del case["fault"]
     return fw.simulate(case)
 
 
@@ -230,6 +238,40 @@ def test_sources_act_in_replayed_steps(tmp_path: Any, single: bool) -> None:
     size = np.abs(found["cpu"]).max((0, 1))
     np.testing.assert_array_equal(found["replayed"], found["direct"])
     np.testing.assert_allclose(found["replayed"] / size, found["cpu"] / size, rtol=0, atol=1e-4 if single else 1e-10)
+
+
+@needs_device
+@pytest.mark.parametrize("table", (1 << 24, 200))
+def test_a_source_that_takes_back_what_it_gave_acts(tmp_path: Any, monkeypatch: pytest.MonkeyPatch, table: int) -> None:
+    """Within one replay, too; where tables are small fewer steps are replayed at once, but they are."""
+    monkeypatch.setattr("faultwave.run.replays.TABLE", table)
+    found = {}
+    for name in ("replayed", "direct"):
+        sim = with_sources(tmp_path / name, DEVICE, shakes=True)
+        engine = sim.engine
+        if name == "direct":
+            engine.replays.advance = lambda n, march=engine.march: march.advance(march.time + march.longest)
+        sim.run(until=60.2 * engine.march.longest, write=False)
+        found[name] = engine.operator.dofs()
+        if name == "replayed":
+            assert engine.replays.replayed > 10
+            assert max(key[0] for key, m in engine.replays.made.items() if m and key[2]) == (8 if table == 200 else 16)
+            assert engine.sources.over.all()
+    assert np.abs(found["direct"]).max() > 0
+    np.testing.assert_array_equal(found["replayed"], found["direct"])
+
+
+@needs_device
+def test_steps_without_room_for_their_table_go_one_by_one(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    sim = with_sources(tmp_path / "run", DEVICE)
+
+    def refused(size: int) -> Any:
+        raise BackendError("no room")
+
+    made = backend.Recording
+    monkeypatch.setattr(backend, "Recording", lambda device, host, allocate: made(device, host, refused))
+    sim.run(until=20.2 * sim.engine.march.longest, write=False)
+    assert sim.engine.replays.replayed == 0 and None in sim.engine.replays.made.values()
 
 
 @needs_device

@@ -95,12 +95,17 @@ class March:
 
         A time (all but) reached takes no step; ValueError for one that has passed.
         """
-        ticks = math.ceil((until - self.time) / self.tick - 1e-9)
+        if self._ends[0] != self.time or self._ends[-1] != until:
+            self._ends = [self.time, until] if until == self.time + self.longest else [self.time]
+        ticks = (
+            len(self._ends) - 1
+        ) * self._largest  # known where rounding, of late times above all, could make it one more
+        self._whole = ticks > 0
+        if not self._whole:
+            ticks = math.ceil((until - self.time) / self.tick - 1e-9)
+            self._whole = abs(self.time + ticks * self.tick - until) <= 1e-9 * self.tick
         if ticks < 0:
             raise ValueError(f"cannot march back from {self.time} to {until}")
-        if self._ends[-1] != until:
-            self._ends = [self.time]
-        self._whole = abs(self.time + ticks * self.tick - until) <= 1e-9 * self.tick
         for c in self.clocks:
             c.predicted = c.corrected = c.start = 0
             c.limit = ticks

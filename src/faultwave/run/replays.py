@@ -56,13 +56,15 @@ class Replays:
         """One largest step, or several up to ``most`` where they can be replayed."""
         engine, march, op = self.engine, self.engine.march, self.engine.operator
         steps = 1 << (min(most, self.most).bit_length() - 1)
+        acting = not engine.sources.idle(march.ahead(steps) + march.longest)
+        while acting and steps > 1 and engine.sources.nbytes([steps * n for n in self.each]) > TABLE:
+            steps //= 2
         until = march.ahead(steps)
         paced = not engine.quiet(until)
         if isinstance(op, Lines) or not engine.backend.ahead or (paced and not engine.quiet(until, paced)):
             march.advance(march.time + march.longest)
             return
         ahead = [steps * n for n in self.each]
-        acting = not engine.sources.idle(until + march.longest)
         if acting and engine.sources.nbytes(ahead) > TABLE:
             march.advance(march.time + march.longest)
             return

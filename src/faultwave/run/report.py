@@ -164,11 +164,12 @@ def _stepping(plan: Plan) -> Rows:
 
 
 def _cost(plan: Plan, engine: Engine, seconds: float) -> Rows:
-    started, cells = time.perf_counter(), engine.updates
     engine.march.advance(engine.march.time + engine.march.longest)  # warms caches and the friction state
+    engine.backend.finish()
     started, cells = time.perf_counter(), engine.updates
     while time.perf_counter() - started < seconds:
         engine.march.advance(engine.march.time + engine.march.longest)
+        engine.backend.finish()
     rate = (engine.updates - cells) / (time.perf_counter() - started)
     return [
         ("backend", engine.backend.described),

@@ -45,9 +45,11 @@ def test_what_waves_do_is_not(squares):
 def test_when_sources_are_silent():
     force = {"force": np.array([1e6, 0.0, 0.0])}
     early = PointSource(np.zeros(3), gaussian(0.1), **force)
-    late = PointSource(np.zeros(3), gaussian(0.1), moment=np.full(6, 1e3), onset=5.0)  # each kind by its own largest
+    late = PointSource(np.zeros(3), gaussian(0.1), moment=np.full(6, 1e3), onset=5.0)
     assert silent_after([early], 10.0) == pytest.approx(1.1, abs=0.1)
     assert silent_after([early, late], 10.0) == pytest.approx(6.1, abs=0.1)
+    faint = PointSource(np.zeros(3), gaussian(0.5), force=np.array([1e-3, 0.0, 0.0]))  # each by its own largest
+    assert silent_after([early, faint], 10.0) == pytest.approx(5.6, abs=0.1)
     assert silent_after([early, late], 4.0) == pytest.approx(1.1, abs=0.1) and silent_after([], 4.0) == 0.0
 
 

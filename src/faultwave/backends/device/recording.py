@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from faultwave.backends.device.memory import Device, Host
+from faultwave.base.errors import BackendError
 
 ALIGNED = 16  # numbers that tables of changing scalars begin at multiples of
 
@@ -83,15 +84,18 @@ class Recording:
     def stages(self) -> int:
         return len(together(self.calls))
 
-    def finished(self) -> Recording:
-        """Give every call its place in one table, and the whole to the device."""
+    def finished(self) -> Recording | None:
+        """Give every call its place in one table, and the whole to the device; None where there is no room left for the table."""
         offset, places = 0, []
         for call in self.calls:
             places.append(offset)
             if call.changing is not None:
                 size = ALIGNED * 8
                 offset += -(-call.changing.nbytes // size) * size
-        self.table = self.allocate(offset) if offset else None
+        try:
+            self.table = self.allocate(offset) if offset else None
+        except BackendError:
+            return None
         self.numbers = np.zeros(offset, np.uint8)
         placed = []
         for call, at in zip(self.calls, places, strict=True):

@@ -21,6 +21,9 @@ class SourceTerms:
     ):
         self.operator, self.sources, self.cells, self.centred = operator, list(sources), cells, centred
         self.done = np.zeros(len(self.sources))  # where the last window of each ended
+        self.onset = np.array([s.onset for s in self.sources], float)
+        self.end = self.onset + np.array([s.function.end for s in self.sources], float)
+        self.over = np.zeros(len(self.sources), bool)  # what never acts again, known once its end has passed
         self.acting = (
             False  # whether steps have sources in them whatever their amounts, as those have that are recorded
         )
@@ -53,8 +56,15 @@ class SourceTerms:
         return self.operator.law.source(moment, source.force, values)
 
     def idle(self, until: float) -> bool:
-        """Whether none acts between its last window and ``until``."""
-        return not any(s.integral(float(done), until) for s, done in zip(self.sources, self.done, strict=True))
+        """Whether none acts between its last window and ``until``; one that pushes back what it pushed does act."""
+        return not self._awake(until).any()
+
+    def _awake(self, until: float) -> np.ndarray:
+        """(n,) those that may act between their last windows and ``until``: begun, and neither at an end nor with a tail after it."""
+        for i in np.flatnonzero((self.done >= self.end) & ~self.over):
+            done = float(self.done[i])
+            self.over[i] = not self.sources[i].integral(done, done + float(self.end[i] - self.onset[i]))
+        return (self.onset < until) & ~self.over
 
     def nbytes(self, steps: Sequence[int]) -> int:
         """Of the amounts of so many steps of each cluster."""
@@ -63,7 +73,9 @@ class SourceTerms:
     def amounts(self, cluster: int, time: float, step: float) -> np.ndarray:
         """What acted since the last window of each of the cluster's sources; each ends where the next begins, whatever the steps."""
         members, end = self.members[cluster], time + (1.5 if self.centred else 1.0) * step
-        found = np.array([float(self.sources[i].integral(float(self.done[i]), end)) for i in members])
+        awake = self._awake(end)[members]
+        found = np.zeros(len(members))
+        found[awake] = [float(self.sources[i].integral(float(self.done[i]), end)) for i in members[awake]]
         self.done[members] = end
         return found * self.scales[members]
 

@@ -47,12 +47,11 @@ class Peak:
 
 
 def silent_after(sources: Sequence[PointSource], end: float) -> float:
-    """Time [s] after which no source does anything until ``end``; moments, slips and forces each count by their own largest."""
-    edges, strength = np.linspace(0.0, end, PARTS + 1), np.zeros((3, PARTS))
+    """Time [s] after which no source does anything until ``end``; each counts by its own largest, as newtons and waves do not compare."""
+    edges, acting = np.linspace(0.0, end, PARTS + 1), np.zeros(PARTS, bool)
     for source in sources:
-        sizes = [np.abs(tensor).max() for tensor in (source.moment, source.potency, source.force)]
-        strength += np.outer(sizes, np.abs(source.integral(edges[:-1], edges[1:])))
-    acting = (strength > SILENT * strength.max(1, keepdims=True)).any(0)
+        strength = np.abs(source.integral(edges[:-1], edges[1:]))
+        acting |= strength > SILENT * strength.max()
     return float(edges[1:][acting].max(initial=0.0))
 
 

@@ -30,6 +30,7 @@ from faultwave.run.asked import check_backend, surface_fields, volume_fields
 from faultwave.run.collect import collected
 from faultwave.run.fd.band import check_band, check_periods
 from faultwave.run.fd.fields import Window, volume_window
+from faultwave.run.fd.fluids import check_fluids
 from faultwave.run.fd.ground import check_relief, counted
 from faultwave.run.fd.idle import check_idle, check_initial
 from faultwave.run.fd.incoming import check_plane_waves, heard
@@ -238,7 +239,10 @@ def _check(case: Case, read: _Read, laid: _Laid, filled: _Filled, world: World, 
     """What the material says of waves, outputs and sources; the step."""
     setting, field, medium = _setting(case), filled.field, filled.medium
     grid, lower, upper = laid.grid, laid.lower, laid.upper
-    check_initial(case, _coarse(field, lower, upper) if axes_of(field) else None, read.sides, problems)
+    coarse = _coarse(field, lower, upper)
+    check_initial(case, coarse if axes_of(field) else None, read.sides, problems)
+    with collected(problems):
+        check_fluids(case, field, read.sources, coarse["mu"], (lower, upper), grid.spacing, problems)
     check_relief(field, lower, upper, problems)
     with collected(problems):
         check_plane_waves(case, field, lower, upper, read.sides, problems)
