@@ -83,6 +83,7 @@ def test_a_site_on_and_in_the_sea(depth, tmp_path):
     made = settings({}, numerics={"precision": "double"}, grid__absorbing={"width": 5})
     made["material"] = {"layers": str(tmp_path / "sea.txt")}
     made["output"]["receivers"]["points"] = [[*SITE[:2], -depth]]
+    made["sources"][1]["location"][2] = -520.0  # a moment that shears, away from water
     forward, found = both(made)
     moves = np.abs(forward).max(1)
     assert moves[2] > 0 and (moves[:2] > 0).all() == (depth > 0)
