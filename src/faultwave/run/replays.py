@@ -55,19 +55,13 @@ class Replays:
     def advance(self, most: int = 1) -> None:
         """One largest step, or several up to ``most`` where they can be replayed."""
         engine, march, op = self.engine, self.engine.march, self.engine.operator
-        steps = 1 << (min(most, self.most).bit_length() - 1)
-        acting = not engine.sources.idle(march.ahead(steps) + march.longest)
-        while acting and steps > 1 and engine.sources.nbytes([steps * n for n in self.each]) > TABLE:
-            steps //= 2
+        steps, acting = (0, False) if isinstance(op, Lines) or not engine.backend.ahead else self._at_once(most)
         until = march.ahead(steps)
         paced = not engine.quiet(until)
-        if isinstance(op, Lines) or not engine.backend.ahead or (paced and not engine.quiet(until, paced)):
+        if not steps or (paced and not engine.quiet(until, paced)):
             march.advance(march.time + march.longest)
             return
         ahead = [steps * n for n in self.each]
-        if acting and engine.sources.nbytes(ahead) > TABLE:
-            march.advance(march.time + march.longest)
-            return
         key = (steps, paced, acting, *op.turns, *op.sums, *(reads(ahead) for reads in engine.taped.values()))
         if key not in self.made and self._wanted(key):
             with self._paced(paced, acting):
@@ -80,6 +74,15 @@ class Replays:
         with self._paced(paced, acting):
             self._replay(known, until, paced)
         self.replayed += steps
+
+    def _at_once(self, most: int) -> tuple[int, bool]:
+        """How many largest steps to replay, up to ``most``, and whether sources act in them; none where their table were too large."""
+        march, sources = self.engine.march, self.engine.sources
+        steps = 1 << (min(most, self.most).bit_length() - 1)
+        acting = not sources.idle(march.ahead(steps) + march.longest)
+        while acting and steps and sources.nbytes([steps * n for n in self.each]) > TABLE:
+            steps //= 2
+        return steps, acting
 
     def _wanted(self, key: tuple) -> bool:
         """Whether to record what is asked for: what never comes again is not worth it, nor its place on the device."""
