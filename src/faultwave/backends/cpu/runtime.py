@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import functools
 import mmap
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.backends.awaited import Here, Marked
-from faultwave.backends.copier import Part, copied
+from faultwave.backends.awaited import Here
 from faultwave.backends.cpu.compile import build, load, vector_bytes, vector_registers
 from faultwave.backends.cpu.lower import lower
-from faultwave.backends.injector import Points, injected
+from faultwave.backends.immediate import Immediate
 from faultwave.base import cores
 from faultwave.base.errors import BackendError
 from faultwave.kernels.language import Kernel
@@ -157,9 +155,8 @@ def _numa_nodes() -> int:
     return len(list(Path("/sys/devices/system/node").glob("node[0-9]*"))) or 1
 
 
-class CpuBackend:
+class CpuBackend(Immediate):
     name = "cpu"
-    ahead = False
     failures: tuple[type[Exception], ...] = ()
 
     def __init__(self, precision: str = "double", threads: int | None = None, place: int = 0):
@@ -189,25 +186,6 @@ class CpuBackend:
             for begin, end in ranges:
                 start = ctypes.c_void_p(buffer.storage.ctypes.data)
                 library.settle(start, *(ctypes.c_long(n) for n in (share, begin // self.lanes, end // self.lanes)))
-
-    def finish(self) -> None:
-        """Nothing is left to do when a launch returns."""
-
-    def mark(self) -> Marked:
-        return Marked()
-
-    def independent(self, readings: bool = False) -> contextlib.AbstractContextManager[None]:
-        return contextlib.nullcontext()
-
-    def copier(self, parts: Sequence[Part]) -> Callable[[int], None]:
-        return functools.partial(copied, parts)
-
-    def injector(self, points: Points) -> Callable[[np.ndarray], None]:
-        return functools.partial(injected, points)
-
-    def record(self, work: Callable[[], None]) -> None:
-        """Launches cost next to nothing here."""
-        work()
 
     def batch(self, items: int, rows: int, cols: int, fixed: bool = False) -> LaneBuffer:
         dtype, lanes = (np.float64, self.fixed_lanes) if fixed else (self.dtype, self.lanes)

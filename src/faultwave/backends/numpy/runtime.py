@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from faultwave.backends.awaited import Here, Marked
-from faultwave.backends.copier import Part, copied
-from faultwave.backends.injector import Points, injected
+from faultwave.backends.awaited import Here
+from faultwave.backends.immediate import Immediate
 from faultwave.kernels.language import Kernel
 from faultwave.kernels.reference import execute
 
@@ -48,10 +46,9 @@ class ArrayBuffer:
         return self.values.nbytes
 
 
-class NumpyBackend:
+class NumpyBackend(Immediate):
     name = "numpy"
     lanes = fixed_lanes = 1
-    ahead = False
     failures: tuple[type[Exception], ...] = ()
 
     def __init__(self, precision: str = "double", threads: int | None = None, place: int = 0):
@@ -64,25 +61,6 @@ class NumpyBackend:
 
     def settle(self, buffers: Any, ranges: Any) -> None:
         """Nothing to do for one thread."""
-
-    def finish(self) -> None:
-        """Nothing is left to do when a launch returns."""
-
-    def mark(self) -> Marked:
-        return Marked()
-
-    def independent(self, readings: bool = False) -> contextlib.AbstractContextManager[None]:
-        return contextlib.nullcontext()
-
-    def copier(self, parts: Sequence[Part]) -> Callable[[int], None]:
-        return functools.partial(copied, parts)
-
-    def injector(self, points: Points) -> Callable[[np.ndarray], None]:
-        return functools.partial(injected, points)
-
-    def record(self, work: Callable[[], None]) -> None:
-        """Launches cost next to nothing here."""
-        work()
 
     def batch(self, items: int, rows: int, cols: int, fixed: bool = False) -> ArrayBuffer:
         return ArrayBuffer(np.zeros((items, rows, cols), np.float64 if fixed else self.dtype))
