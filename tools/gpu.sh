@@ -50,7 +50,7 @@ if [ -n "$quick" ]; then
   step runs "$python" -m pytest -q tests/run/test_devices.py
 else
   step compilers compiled sm_80 sm_90 sm_100 gfx90a
-  step kernels "$python" -m pytest -q -k "$backend" tests/backends tests/engines/test_backends_agree.py
+  step kernels "$python" -m pytest -q -k "$backend" tests/backends tests/dg/test_backends_agree.py
   step runs "$python" -m pytest -q tests/run/test_devices.py tests/run/test_replays.py tests/run/test_ranks_devices.py
   step decks "$python" -m pytest -q -rs tests/run/test_decks_on_devices.py
   step verify faultwave verify backends

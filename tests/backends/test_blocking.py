@@ -5,9 +5,9 @@ import pytest
 
 from faultwave.backends.cpu.blocking import busy, candidates, default_blocking
 from faultwave.backends.grid import GridArrays
-from faultwave.engines.fd.program import build_program
+from faultwave.fd.program import build_program
 from faultwave.kernels.stencil import REACH
-from tests.engines.fd.setups import scheme
+from tests.fd.setups import scheme
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])

@@ -14,17 +14,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from faultwave import laws
 from faultwave.backends.device import compilers
 from faultwave.backends.device.compilers import Built, build, missing, target_of
 from faultwave.backends.device.target import TARGETS
 from faultwave.base.errors import BackendError, InputError
-from faultwave.engines.dg import kernels
-from faultwave.engines.dg.forms import form
+from faultwave.bench.grid_kernel_report import built, stencil_report, step_cost
+from faultwave.bench.kernel_report import all_kernels, kernel_report
+from faultwave.dg import kernels
+from faultwave.dg.forms import form
 from faultwave.kernels import math as m
 from faultwave.kernels.language import Kernel
-from faultwave.run.fd.kernels import built, stencil_report, step_cost
-from faultwave.run.kernels import all_kernels, kernel_report
+from faultwave.physics import waves as laws
 
 cuda = pytest.mark.skipif(bool(missing("cuda")), reason=missing("cuda"))
 
@@ -191,7 +191,7 @@ def with_erf() -> Kernel:
 
 def test_functions_of_a_library_that_is_not_here_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     by("ziglang", monkeypatch)
-    monkeypatch.setattr("faultwave.run.kernels.all_kernels", lambda order, law: {
+    monkeypatch.setattr("faultwave.bench.kernel_report.all_kernels", lambda order, law: {
         "integrate": all_kernels(order, law)["integrate"], "with_erf": with_erf()
     })  # fmt: skip
     _, header, rows = kernel_report("gfx90a", [], 2)

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from faultwave import laws
 from faultwave.backends.device.model import LATENCY, PHASE, modelled, streamed
 from faultwave.backends.device.schedule import plan
 from faultwave.backends.device.target import TARGETS
-from faultwave.engines.dg import kernels
-from faultwave.engines.dg.forms import form
+from faultwave.dg import kernels
+from faultwave.dg.forms import form
 from faultwave.kernels.count import cost
 from faultwave.kernels.language import Kernel
+from faultwave.physics import waves as laws
 
 H200 = TARGETS["sm_90"]
 

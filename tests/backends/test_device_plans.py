@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from faultwave import laws
 from faultwave.backends.device.compilers import Built
 from faultwave.backends.device.lower import lower
 from faultwave.backends.device.schedule import Plan, plan
 from faultwave.backends.device.target import TARGETS, Target
 from faultwave.backends.device.tasks import apart, every, tasks_of
 from faultwave.base.errors import BackendError
-from faultwave.engines.dg import kernels
-from faultwave.engines.dg.forms import form
+from faultwave.dg import kernels
+from faultwave.dg.forms import form
 from faultwave.kernels.language import Kernel
+from faultwave.physics import waves as laws
 
 H200 = TARGETS["sm_90"]
 

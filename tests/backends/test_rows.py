@@ -9,10 +9,10 @@ from faultwave.backends.cpu.detours import alike, detours
 from faultwave.backends.cpu.rows import RowFunction, rows_of
 from faultwave.backends.grid import GridArrays
 from faultwave.backends.numpy.stencil import written
-from faultwave.engines.fd import stencils
-from faultwave.engines.fd.program import build_program
+from faultwave.fd import stencils
+from faultwave.fd.program import build_program
 from faultwave.kernels.stencil import Box, Stencil
-from tests.engines.fd.setups import everything, runner, scheme
+from tests.fd.setups import everything, runner, scheme
 
 
 @pytest.mark.parametrize("beside", [(), ("y",), ("y", "z")])

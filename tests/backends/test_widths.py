@@ -10,14 +10,16 @@ from typing import Any
 
 import pytest
 
-from faultwave import backends, faults, laws
+from faultwave import backends
 from faultwave.backends.cpu import compile as compilation
 from faultwave.backends.cpu.lower import lower
 from faultwave.backends.cpu.runtime import CpuBackend
-from faultwave.engines.dg import kernels
-from faultwave.engines.dg.forms import form
-from faultwave.engines.dg.rupture import rupture
+from faultwave.dg import kernels
+from faultwave.dg.forms import form
+from faultwave.dg.rupture import rupture
 from faultwave.kernels.language import Kernel
+from faultwave.physics import friction as faults
+from faultwave.physics import waves as laws
 
 FAMILIES = {  # compiler, -march, bytes of a vector, registers, what the assembly calls them
     "sse2": ("gcc", "x86-64", 16, 16, "%xmm"),

@@ -22,11 +22,11 @@ from faultwave.backends.device.backend import DeviceBackend
 from faultwave.backends.device.compilers import CUDA_FLAGS
 from faultwave.backends.device.recording import together
 from faultwave.base.errors import BackendError
-from faultwave.engines.dg import kernels
-from faultwave.engines.dg.forms import form
+from faultwave.dg import kernels
+from faultwave.dg.forms import form
 from faultwave.kernels.language import Kernel
 from faultwave.kernels.stencil import Box, Launch, Layout, Program, Stencil
-from faultwave.laws import law
+from faultwave.physics.waves import law
 
 H200 = {"name": b"NVIDIA H200", "major": 9, "minor": 0, "sharedMemPerBlock": 49152, "sharedMemPerBlockOptin": 232448,
         "sharedMemPerMultiprocessor": 233472}  # fmt: skip

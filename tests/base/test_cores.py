@@ -11,9 +11,9 @@ import os, threading
 import numpy as np
 from faultwave import backends
 from faultwave.base import cores
-from faultwave.engines.dg import kernels
-from faultwave.engines.dg.forms import form
-from faultwave.laws import law
+from faultwave.dg import kernels
+from faultwave.dg.forms import form
+from faultwave.physics.waves import law
 from faultwave.output.manifest import machine
 
 allowed = os.sched_getaffinity(0)

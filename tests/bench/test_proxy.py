@@ -10,7 +10,7 @@ from faultwave.base.errors import BackendError, InputError
 from faultwave.bench import problem
 from faultwave.bench.proxy import Setting, proxy, read
 from faultwave.domain import tets
-from faultwave.laws import laws
+from faultwave.physics.waves import laws
 
 SWEEP = 2**20
 TINY = {"cells": 162, "order": 2, "steps": 1, "threads": 1, "repeats": 2}

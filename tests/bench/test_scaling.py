@@ -49,7 +49,7 @@ def test_traffic_counts_messages_and_bytes_each_way(tmp_path):
     except BackendError:
         pytest.skip("no mpiexec")
     import faultwave as fw
-    from faultwave.run.share import cut
+    from faultwave.dg.share import cut
 
     found = scaling.run(launcher, CASE, 2, 1, {}, 0.05, 2)
     plan = fw.simulate(CASE).plan
@@ -115,7 +115,7 @@ def test_the_tuned_file(tmp_path, monkeypatch):
 def test_the_batch_script_is_bash_and_asks_for_what_was_said(tmp_path):
     import subprocess
 
-    from faultwave.run.submit import Job, script
+    from faultwave.cli.slurm import Job, script
 
     text = script(Job(tmp_path / "my case.yaml", tmp_path / "out put", 16, 8, 12, "2:00:00", account="geo"))
     for line in ("--nodes=16", "--ntasks-per-node=8", "--cpus-per-task=12", "--account=geo", "--signal=USR1@300"):

@@ -176,7 +176,7 @@ def test_plan_for_a_processor_that_is_not_here(cli, case, room):
     case.case.engine = "dg"
     engine = types.SimpleNamespace(plan=lambda asked: "plan", report=lambda plan, asked: [])
     room("faultwave.run.engines", door=lambda asked: engine)
-    room("faultwave.run.kernels", architecture=architecture)
+    room("faultwave.bench.kernel_report", architecture=architecture)
     room("faultwave.run.report", absent_room=lambda plan, target: (f"memory of one {target.device}", [("taken", plan)]))
     result = cli("plan", "deck.par", "--backend", "cuda", "--arch", "sm_90")
     assert result.exit_code == 0 and "memory of one H200" in result.stdout

@@ -40,7 +40,7 @@ def test_report_breaks_no_word(cli, monkeypatch):
     header = ("kernel", "registers", "spilled bytes", "occupancy", *["fast memory bytes"] * 8)
     row = ("rupture-linear-slip-weakening", *["1,234,567"] * 11)
     monkeypatch.setattr(
-        "faultwave.run.kernels.kernel_report", lambda *asked: (" ".join(map(str, asked)), header, [row])
+        "faultwave.bench.kernel_report.kernel_report", lambda *asked: (" ".join(map(str, asked)), header, [row])
     )
     monkeypatch.setenv("COLUMNS", "80")
     lines = cli("kernels", "report", "--arch", "gfx90a").stdout.splitlines()

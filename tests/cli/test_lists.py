@@ -3,8 +3,8 @@
 from faultwave.base.registry import scan
 from faultwave.case.load import load_case
 from faultwave.cli.lists import law_tables
-from faultwave.faults.law import FrictionLaw
-from faultwave.laws import laws as wave_laws
+from faultwave.physics.friction.law import FrictionLaw
+from faultwave.physics.waves import laws as wave_laws
 
 
 def test_every_law_is_listed_with_every_parameter(cli):
@@ -12,7 +12,7 @@ def test_every_law_is_listed_with_every_parameter(cli):
     assert result.exit_code == 0
     tables = {title.split()[0]: rows for title, _, rows in law_tables()}
     expected = {law.name: law.parameters for law in wave_laws().values()}
-    for law in scan("faultwave.faults", FrictionLaw).values():
+    for law in scan("faultwave.physics.friction", FrictionLaw).values():
         expected[law.name] = (*law.parameters, *law.constants)
     assert {name: [row[0] for row in rows] for name, rows in tables.items()} == {
         name: [p.name for p in parameters] for name, parameters in expected.items()

@@ -12,7 +12,7 @@ from faultwave.base.projection import Projection
 from faultwave.case.load import example_text, load_case
 from faultwave.cli.main import app
 from faultwave.output.formats.maps_netcdf import read_maps
-from faultwave.sources.readers.srf import read_srf
+from faultwave.physics.sources.readers.srf import read_srf
 
 BASIN = Path(__file__).parents[2] / "examples" / "basin" / "basin.py"
 

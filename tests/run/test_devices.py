@@ -13,8 +13,8 @@ from faultwave import backends
 from faultwave.backends.device.backend import told
 from faultwave.backends.device.target import TARGETS
 from faultwave.base.errors import BackendError, InputError, RunError
+from faultwave.dg.solver import Engine
 from faultwave.run.check import check
-from faultwave.run.engine import Engine
 from faultwave.run.report import _needed, _size, absent_room
 from tests.backends.here import DEVICE, needs_device
 from tests.run.test_restart import asked, contents, stop_at

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import faultwave as fw
-from faultwave.run import forecast
-from faultwave.run.engine import Engine
-from faultwave.run.forecast import Costs, Cut, Load, Machine
+from faultwave.bench import forecast
+from faultwave.bench.forecast import Costs, Cut, Load, Machine
+from faultwave.dg.solver import Engine
 from tests.run.rupture.setup import settings, slip_weakening
 
 LOAD = Load(length=0.01, updates=1e6, faces=1e4, steps=7.0, cells=3e5)
@@ -53,7 +53,7 @@ def test_weak_scaling_loses_nothing_but_what_neighbours_cost():
 def test_what_a_cut_sends_is_what_is_sent(tmp_path):
     """Bytes and messages of the model are those of the layouts of all processes."""
     from faultwave.comm import World
-    from faultwave.run.share import cut, share
+    from faultwave.dg.share import cut, share
 
     plan = fw.simulate(settings(tmp_path, slip_weakening())).plan
     load = forecast.load_of(plan)
@@ -76,7 +76,7 @@ def test_what_a_cut_sends_is_what_is_sent(tmp_path):
 
 def test_friction_is_shared_out_by_its_work(tmp_path):
     """Rate and state costs as much as many cells: the process that has the fault gets fewer of them."""
-    from faultwave.run.partition import weights_of
+    from faultwave.dg.weights import weights_of
     from tests.run.rupture.test_laws import rate_and_state
 
     plans = [fw.simulate(settings(tmp_path, f)).plan for f in (slip_weakening(), rate_and_state("ageing", 1e-9, 70e6))]
@@ -87,8 +87,8 @@ def test_friction_is_shared_out_by_its_work(tmp_path):
 
 
 def _channels(plan):
+    from faultwave.dg.layout import build_layout
     from faultwave.domain import tets
-    from faultwave.engines.dg.layout import build_layout
 
     top = plan.topology
     return build_layout(

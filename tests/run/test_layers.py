@@ -9,7 +9,7 @@ import pytest
 
 import faultwave as fw
 from faultwave.base.errors import InputError
-from faultwave.laws.law import LAYER
+from faultwave.physics.waves.law import LAYER
 
 UNIT = {"constant": {"permittivity": 1.0, "permeability": 1.0}}
 

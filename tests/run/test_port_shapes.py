@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from faultwave.base.errors import InputError
+from faultwave.dg.port_shapes import check_walls, rectangle, turned
 from faultwave.domain import tets
 from faultwave.domain.tets.box import Box, box_mesh
-from faultwave.run.port_shapes import check_walls, rectangle, turned
 
 
 def end(angle: float, sizes: tuple[float, float], z: float, rng: np.random.Generator) -> np.ndarray:

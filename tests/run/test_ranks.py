@@ -219,9 +219,9 @@ def test_odd_parts(tmp_path, opened):
     case["numerics"] |= {"clustering": {"wiggle_minimum": 0.7}}
     case["mesh"] |= {"scaling": (np.eye(3) + 0.01).tolist()}
     write_parts(case["mesh"]["file"], mesh, topology, part, [3], np.arange(len(part)))
-    see = "import faultwave.run.plan as p; asked = p.tets.load_mesh; seen = []\n"
+    see = "import faultwave.dg.plan as p; asked = p.tets.load_mesh; seen = []\n"
     see += "p.tets.load_mesh = lambda setting: seen.append(1) or asked(setting)"
-    setup = see if opened == "in parts" else "import faultwave.run.share as s; s.sliced = lambda case, world: False"
+    setup = see if opened == "in parts" else "import faultwave.dg.share as s; s.sliced = lambda case, world: False"
     if opened == "whole":
         done = launch(3, case, setup=setup)
         assert done.returncode == 0, done.stderr
@@ -408,7 +408,7 @@ def test_what_is_wrong_is_said_once(tmp_path, stored):
 def test_an_error_that_the_others_cannot_hear_of_ends_the_run(tmp_path):
     """They wait inside the action for the process that failed."""
     fail = (
-        "import faultwave.run.engine as e\n"
+        "import faultwave.dg.solver as e\n"
         "from faultwave.base.errors import BackendError\n"
         "from faultwave.comm import world\n"
         "def broken(*given):\n"

@@ -47,7 +47,7 @@ def momentum(tmp_path, halo, mend=True, backend="cpu", order=4):
             "constant": {"v3": 0.2}}},
         "output": {"folder": str(tmp_path / f"{halo}-{mend}"), "energies": {"interval": 0.1}},
     }  # fmt: skip
-    setup = "" if mend else "import faultwave.run.engine as e; e.Engine._mend = lambda *given: None"
+    setup = "" if mend else "import faultwave.dg.solver as e; e.Engine._mend = lambda *given: None"
     done = launch(2, case, setup=setup)
     assert done.returncode == 0, done.stderr
     from faultwave.output.formats.energies_csv import read_energies

@@ -14,8 +14,8 @@ import faultwave as fw
 from faultwave.backends.device import backend
 from faultwave.backends.device.recording import together
 from faultwave.base.errors import BackendError
-from faultwave.engines.dg.operator import Operator
-from faultwave.run.replays import MOST, SOON, Replays
+from faultwave.dg.operator import Operator
+from faultwave.dg.replays import MOST, SOON, Replays
 from faultwave.run.report import plan_report
 from tests.backends.here import DEVICE, needs_device
 from tests.run.rupture.setup import settings, slip_weakening
@@ -244,7 +244,7 @@ def test_sources_act_in_replayed_steps(tmp_path: Any, single: bool) -> None:
 @pytest.mark.parametrize("table", (1 << 24, 200))
 def test_a_source_that_takes_back_what_it_gave_acts(tmp_path: Any, monkeypatch: pytest.MonkeyPatch, table: int) -> None:
     """Within one replay, too; where tables are small fewer steps are replayed at once, but they are."""
-    monkeypatch.setattr("faultwave.run.replays.TABLE", table)
+    monkeypatch.setattr("faultwave.dg.replays.TABLE", table)
     found = {}
     for name in ("replayed", "direct"):
         sim = with_sources(tmp_path / name, DEVICE, shakes=True)
@@ -321,7 +321,7 @@ def test_fault_receivers_are_read_by_replayed_steps(tmp_path: Any, every: int, l
 def test_a_tape_that_is_full_is_brought_and_breaks_the_recording(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from faultwave.engines.dg import tape
+    from faultwave.dg import tape
 
     want = made(tmp_path / "long", every=1)
     monkeypatch.setattr(tape, "MOST", 3)

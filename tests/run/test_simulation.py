@@ -11,10 +11,10 @@ import pytest
 
 import faultwave as fw
 from faultwave.base.errors import InputError, Interrupted, RunError
+from faultwave.dg import plan as planning
 from faultwave.domain.tets import write_puml
 from faultwave.domain.tets.box import Box, box_mesh
 from faultwave.output.formats.vtkhdf import VtkHdfReader
-from faultwave.run import plan as planning
 
 PULSE = {"kind": "triangle", "duration": 0.5}
 WAVE = {"mode": "P", "k": [np.pi, np.pi, np.pi], "amplitude": 1.0}

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from faultwave.run.submit import Job, script
+from faultwave.cli.slurm import Job, script
 
 
 def test_names_with_blanks(tmp_path):

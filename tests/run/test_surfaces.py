@@ -12,8 +12,8 @@ import pytest
 import faultwave as fw
 from faultwave.base.errors import InputError
 from faultwave.domain.tets.box import Box, box_mesh
-from faultwave.laws import law
 from faultwave.output.formats.energies_csv import read_energies
+from faultwave.physics.waves import law
 from faultwave.run.ringing import flows
 from faultwave.verify import meshes
 

@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.sources.test_readers import write_nrf
 
 from faultwave.base.errors import InputError
 from faultwave.media.load import read_layers
 from faultwave.observe.dataset import Dataset, Variable, receivers_from_arrays
+from faultwave.observe.points import read_points
 from faultwave.output.formats.image import ImageReader, ImageWriter, Lattice, PlaneReader
 from faultwave.output.formats.maps_netcdf import read_maps, write_maps
 from faultwave.output.formats.receivers_hdf5 import read_receivers, write_receivers
 from faultwave.output.formats.vtkhdf import VtkHdfReader, VtkHdfWriter
-from faultwave.run.points import read_points
-from faultwave.sources.readers.fsrm import read_fsrm
-from faultwave.sources.readers.nrf import read_nrf
-from tests.sources.test_readers import write_nrf
+from faultwave.physics.sources.readers.fsrm import read_fsrm
+from faultwave.physics.sources.readers.nrf import read_nrf
 
 FSRM = """Seismic Moment Tensor
 0.0 1e15 0.0

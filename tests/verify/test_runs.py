@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from faultwave.laws import law as find_law
-from faultwave.run import plan
+from faultwave.dg import plan
+from faultwave.physics.waves import law as find_law
 from faultwave.verify import meshes, setups
 from faultwave.verify.cases import (
     energy,

@@ -1,6 +1,6 @@
 """Plug-ins: what a room's folder and the installed entry points offer, without a central list to edit.
 
-A room calls ``scan('faultwave.laws', Law)`` and gets every module-level instance of ``Law`` in the package's modules,
+A room calls ``scan('faultwave.physics.waves', Law)`` and gets every module-level instance of ``Law`` in the package's modules,
 by its ``name``. A third party adds to it from an own distribution with an entry point in the group named like the
 package.
 """

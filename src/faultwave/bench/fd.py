@@ -14,13 +14,13 @@ from faultwave.base.errors import Problems
 from faultwave.bench.proxy import facts
 from faultwave.bench.report import Section
 from faultwave.bench.roofs import Roofs
-from faultwave.engines.fd import stencils
-from faultwave.engines.fd.absorbing import Absorber
-from faultwave.engines.fd.grid import SIDES, Grid, SideKind
-from faultwave.engines.fd.media import Medium
-from faultwave.engines.fd.operator import Operator
-from faultwave.engines.fd.points import Sampler, Sources
-from faultwave.engines.fd.program import Scheme, bytes_a_point, fields
+from faultwave.fd import stencils
+from faultwave.fd.absorbing import Absorber
+from faultwave.fd.grid import SIDES, Grid, SideKind
+from faultwave.fd.media import Medium
+from faultwave.fd.operator import Operator
+from faultwave.fd.points import Sampler, Sources
+from faultwave.fd.program import Scheme, bytes_a_point, fields
 from faultwave.kernels.stencil import cost
 from faultwave.media.attenuation import Spectrum, relaxation
 

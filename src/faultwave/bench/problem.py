@@ -10,14 +10,14 @@ import numpy as np
 from faultwave import backends
 from faultwave.base.errors import Problems, suggest
 from faultwave.bench.book import Book
+from faultwave.dg.basis import tet_size
+from faultwave.dg.plan import make_plan
+from faultwave.dg.solver import Engine
 from faultwave.domain import tets
 from faultwave.domain.tets.box import FAULT_TAG, Box, box_mesh
 from faultwave.domain.tets.mesh import FACE_OPPOSITE
-from faultwave.engines.dg.basis import tet_size
-from faultwave.laws import laws
-from faultwave.laws.law import Parameter
-from faultwave.run.engine import Engine
-from faultwave.run.plan import make_plan
+from faultwave.physics.waves import laws
+from faultwave.physics.waves.law import Parameter
 
 EDGE = 100.0
 """Edge of a brick [m]; six tetrahedra each."""

@@ -21,10 +21,10 @@ from faultwave.bench.energy import joules, why_not
 from faultwave.bench.leanest import useful_flops
 from faultwave.bench.problem import Setting
 from faultwave.bench.roofs import Roofs, last_cache_bytes
+from faultwave.dg.solver import Engine
 from faultwave.kernels.count import cost
 from faultwave.output.atomic import atomic_text
 from faultwave.output.manifest import machine, versions
-from faultwave.run.engine import Engine
 
 FORMAT = "faultwave-bench-proxy-1"
 REPEAT_SECONDS = 0.5

@@ -53,7 +53,7 @@ def measure(case: Any, overrides: dict[str, Any], seconds: float, repeats: int, 
 def _flops(sim: Any) -> dict[str, float]:
     """Of an update of a cell: what the kernels compute, and what the leanest formulation known would have to."""
     from faultwave.bench.leanest import useful_flops
-    from faultwave.engines.dg import kernels
+    from faultwave.dg import kernels
     from faultwave.kernels.count import cost
 
     numerics, form = sim.case.numerics, sim.engine.operator.form

@@ -219,7 +219,7 @@ def plan(
     """
     target = None
     if arch is not None:
-        from faultwave.run.kernels import architecture
+        from faultwave.bench.kernel_report import architecture
 
         far = backend in ("cuda", "hip")
         target = architecture(backend if far and backend else "", arch)
@@ -268,8 +268,8 @@ def _forecast(made: Any, case: Case, nodes: int, machine: tuple[int, float, floa
         raise NotBuiltError(
             Problem("--nodes", f"scaling is predicted for meshes, not for the engine {case.engine}", "engine: dg")
         )
-    from faultwave.run import forecast
-    from faultwave.run.engine import Engine
+    from faultwave.bench import forecast
+    from faultwave.dg.solver import Engine
 
     say("measuring kernels, cutting the mesh")
     costs = forecast.measure(made, Engine(made), 5.0)
@@ -326,9 +326,9 @@ def submit(
     Before its time is over the run writes a checkpoint, and the job goes on in another turn.
     """
     from faultwave.base.errors import InputError, Problem
+    from faultwave.cli.slurm import Job
+    from faultwave.cli.slurm import script as text
     from faultwave.output.atomic import atomic_text
-    from faultwave.run.submit import Job
-    from faultwave.run.submit import script as text
 
     if not case.is_file():
         raise InputError(Problem(str(case), "no such case file"))

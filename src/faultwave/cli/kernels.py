@@ -22,10 +22,10 @@ Law = Annotated[str, typer.Option("--law", help="Wave physics; see faultwave law
 @app.command("list", epilog="Example: faultwave kernels list --order 4")
 def list_kernels(order: Order = 4, law: Law = "elastic", engine: Engine = "dg") -> None:
     """Name every kernel with what it costs."""
-    from faultwave.run.kernels import kernel_table
+    from faultwave.bench.kernel_report import kernel_table
 
     if _grids(engine):
-        from faultwave.run.fd.kernels import stencil_table
+        from faultwave.bench.grid_kernel_report import stencil_table
 
         header, rows = stencil_table()
         screen.out().print(screen.table("stencils of a step on a grid", rows, header))
@@ -46,10 +46,10 @@ def show(
     engine: Engine = "dg",
 ) -> None:
     """Print one kernel at every stage of its lowering: the statements, then what the backend makes of them."""
-    from faultwave.run.kernels import kernel_stages
+    from faultwave.bench.kernel_report import kernel_stages
 
     if _grids(engine):
-        from faultwave.run.fd.kernels import stencil_stages
+        from faultwave.bench.grid_kernel_report import stencil_stages
 
         stages = stencil_stages(name, backend, precision or "single")
     else:
@@ -75,11 +75,11 @@ def report(
 ) -> None:
     """Compile kernels for a graphics processor that need not be here: registers, spills, fast memory, occupancy, and the rate
     that its memory and arithmetic allow at most."""
-    from faultwave.run.kernels import architecture, kernel_report
+    from faultwave.bench.kernel_report import architecture, kernel_report
 
     chosen = architecture(backend, arch).name
     if _grids(engine):
-        from faultwave.run.fd.kernels import stencil_report
+        from faultwave.bench.grid_kernel_report import stencil_report
 
         title, header, rows = stencil_report(chosen, names or (), precision or "single")
     else:

@@ -40,12 +40,12 @@ def laws() -> None:
 def law_tables() -> Iterator[Table]:
     """A table a law, wave laws first: every parameter with its unit, default, where it is given, and meaning."""
     from faultwave.base.registry import scan
-    from faultwave.faults.law import FrictionLaw
-    from faultwave.laws import laws as wave_laws
+    from faultwave.physics.friction.law import FrictionLaw
+    from faultwave.physics.waves import laws as wave_laws
 
     for wave in wave_laws().values():
         yield f"{wave.name} (waves): {wave.title}", HEADER, [_row(p, "in every cell") for p in wave.parameters]
-    for friction in scan("faultwave.faults", FrictionLaw).values():
+    for friction in scan("faultwave.physics.friction", FrictionLaw).values():
         rows = [_row(p, "at every point") for p in friction.parameters]
         rows += [_row(p, "once, in constants") for p in friction.constants]
         yield f"{friction.name} (friction, FL = {friction.deck_number}): {friction.title}", HEADER, rows

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
+from faultwave.dg.plan import cfl_number, largest_cfl
+from faultwave.dg.solver import Engine
 from faultwave.output.formats.vtkhdf import VtkHdfWriter
-from faultwave.run.engine import Engine
-from faultwave.run.plan import cfl_number, largest_cfl
 
 RINGS = 3  # of cells around the first suspect that are written
 

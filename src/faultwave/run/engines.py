@@ -48,11 +48,12 @@ def _telling(make: Callable[..., Any]) -> Callable[..., Any]:
 
 def _door(case: Case) -> Door:
     if case.engine == "fd":
-        from faultwave.run.fd import plan as grid_plan
+        from faultwave.fd import plan as grid_plan
         from faultwave.run.fd import report as grid_report
         from faultwave.run.fd.simulation import FdSimulation
 
         return Door(grid_plan.make_plan, grid_plan.make_plan, FdSimulation, grid_report.plan_report)
-    from faultwave.run import plan, report, share, simulation
+    from faultwave.dg import plan, share
+    from faultwave.run import report, simulation
 
     return Door(plan.make_plan, share.plan_for, simulation.Simulation, report.plan_report)

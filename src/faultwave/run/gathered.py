@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from faultwave.engines.dg.fault_probe import FaultProbe
+from faultwave.comm.gather import collect
+from faultwave.dg.fault_probe import FaultProbe
+from faultwave.dg.points import Points
 from faultwave.observe import receivers as seismograms
 from faultwave.observe.dataset import Dataset, fault_receivers_from_arrays
+from faultwave.observe.points import with_degrees
 from faultwave.observe.surfaces import SurfaceRecorder
-from faultwave.run.points import Points, with_degrees
-from faultwave.run.share import collect
 
 if TYPE_CHECKING:
     from faultwave.run.simulation import Simulation

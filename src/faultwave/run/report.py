@@ -13,15 +13,16 @@ from faultwave.backends.device import absent
 from faultwave.backends.device.backend import SPARE, told
 from faultwave.backends.device.target import TARGETS, Target
 from faultwave.case.model import Case
+from faultwave.dg.asked import volume_cells
+from faultwave.dg.basis import tet_size
+from faultwave.dg.fields import volume_sampler, written_as
+from faultwave.dg.plan import Plan, cfl_number
+from faultwave.dg.replays import Replays
+from faultwave.dg.solver import Engine
 from faultwave.domain import tets
-from faultwave.engines.dg.basis import tet_size
+from faultwave.observe.fields import volume_fields
+from faultwave.observe.refine import refine_tet
 from faultwave.output.background import LIMIT
-from faultwave.output.refine import refine_tet
-from faultwave.run.asked import volume_cells, volume_fields
-from faultwave.run.engine import Engine
-from faultwave.run.fields import volume_sampler, written_as
-from faultwave.run.plan import Plan, cfl_number
-from faultwave.run.replays import Replays
 from faultwave.run.simulation import Simulation
 
 Rows = list[tuple[str, ...]]

@@ -16,12 +16,12 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.log import get_logger
+from faultwave.dg.fault_points import point_rule, transfer
+from faultwave.dg.share import identity
 from faultwave.domain.tets.mesh import row_sum
-from faultwave.engines.dg.fault_points import point_rule, transfer
 from faultwave.observe.surfaces import SurfaceRecorder
 from faultwave.output.checkpoint import Checkpoint
 from faultwave.run import checkpoints, gathered
-from faultwave.run.share import identity
 
 if TYPE_CHECKING:
     from faultwave.run.simulation import Simulation

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from faultwave.base.log import get_logger
-from faultwave.laws import Law
+from faultwave.comm.gather import collect
 from faultwave.observe.dataset import Dataset
 from faultwave.observe.resonances import Resonance, resonances
-from faultwave.run.share import collect
+from faultwave.physics.waves import Law
 
 if TYPE_CHECKING:
     from faultwave.run.simulation import Simulation

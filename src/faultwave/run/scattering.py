@@ -13,9 +13,9 @@ from faultwave.base.errors import InputError, Problem, RunError
 from faultwave.base.log import get_logger
 from faultwave.case.load import load_case
 from faultwave.comm import world
+from faultwave.dg.plan import make_plan
 from faultwave.output.atomic import explaining
 from faultwave.output.formats.touchstone import write_touchstone
-from faultwave.run.plan import make_plan
 from faultwave.run.port_results import energy_left, port_signals, waves_of
 from faultwave.run.simulation import Simulation
 

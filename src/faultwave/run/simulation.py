@@ -14,6 +14,18 @@ import numpy as np
 
 from faultwave.base.errors import Problem, RunError
 from faultwave.comm import world
+from faultwave.dg import fields
+from faultwave.dg.asked import fault_receiver_fields
+from faultwave.dg.far_field import FarField
+from faultwave.dg.fault_histories import fault_recorder
+from faultwave.dg.initial import initial_state
+from faultwave.dg.motion import SurfaceMotion
+from faultwave.dg.plan import Plan
+from faultwave.dg.ports import port_recorder
+from faultwave.dg.share import share
+from faultwave.dg.solver import Engine, energies, receiver_recorder
+from faultwave.dg.surfaces import energy_flow, recorder
+from faultwave.engine.progress import Progress
 from faultwave.observe import receivers as seismograms
 from faultwave.observe.dataset import Dataset, energies_from_arrays
 from faultwave.observe.fault_receivers import FaultRecorder
@@ -29,23 +41,13 @@ from faultwave.output.formats.receivers_hdf5 import write_receivers
 from faultwave.output.formats.vtkhdf import VtkHdfWriter
 from faultwave.output.formats.xdmf import XdmfWriter
 from faultwave.output.slabs import SlabWriter
-from faultwave.run import fields, gathered
-from faultwave.run.asked import fault_receiver_fields
+from faultwave.run import gathered
 from faultwave.run.blowup import diagnose, write_neighbourhood
-from faultwave.run.engine import Engine, Progress, energies, receiver_recorder
-from faultwave.run.far_field import FarField
-from faultwave.run.fault_histories import fault_recorder
-from faultwave.run.initial import initial_state
 from faultwave.run.manifest import write_run_manifest
-from faultwave.run.motion import SurfaceMotion
-from faultwave.run.plan import Plan
 from faultwave.run.port_results import port_signals, waves_of
-from faultwave.run.ports import port_recorder
 from faultwave.run.restart import Keeper, material, mesh_identity, restore
 from faultwave.run.ringing import ringing
 from faultwave.run.session import BlowUp, Session
-from faultwave.run.share import share
-from faultwave.run.surfaces import energy_flow, recorder
 
 LOOK = 1e7
 """Element updates after which a device is asked whether its numbers are finite: it has to stop for that."""

@@ -8,9 +8,9 @@ import pytest
 
 from faultwave.base.errors import InputError
 from faultwave.case.load import load_case
+from faultwave.dg.initial import plane_waves
 from faultwave.run import simulate
 from faultwave.run.check import check
-from faultwave.run.initial import plane_waves
 from faultwave.verify.exact.full_space import FullSpace, tensor
 from faultwave.verify.exact.medium import Medium
 from faultwave.verify.exact.time_functions import ricker
@@ -229,19 +229,19 @@ def test_what_does_not_fit_on_the_disk_is_told_before(output, monkeypatch, tmp_p
 )  # fmt: skip
 def test_what_does_not_fit_beside_the_grid_is_told_before(changes, words, monkeypatch):
     """With as much memory as the grid needs and 128 KiB."""
-    from faultwave.run.fd import room
+    from faultwave.fd import room
 
     assert problems() == ""
     plan = simulate(case()).plan
     held = room.grid_bytes(plan.case, plan.scheme.grid, plan.world)
-    monkeypatch.setattr("faultwave.run.fd.room.main_memory", lambda: held + 2.0**17)
+    monkeypatch.setattr("faultwave.fd.room.main_memory", lambda: held + 2.0**17)
     assert problems() == ""
     assert words in (found := problems(**changes)), found
 
 
 def test_memory_that_receivers_and_maps_take():
     """The estimate beside what a run keeps."""
-    from faultwave.run.fd import room
+    from faultwave.fd import room
 
     settings = case(
         end_time=2.0,

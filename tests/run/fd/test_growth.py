@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from faultwave.base.errors import RunError
+from faultwave.fd import growth
+from faultwave.fd.growth import grows, silent_after
+from faultwave.physics.sources.point import PointSource
+from faultwave.physics.sources.time_functions import gaussian
 from faultwave.run import resume, simulate
-from faultwave.run.fd import growth
-from faultwave.run.fd.growth import grows, silent_after
-from faultwave.sources.point import PointSource
-from faultwave.sources.time_functions import gaussian
 
 from .test_grids import case
 

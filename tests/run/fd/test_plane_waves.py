@@ -38,7 +38,7 @@ def incident(t, speed, depth):
     """Velocity of the rising wave where it would be at the surface, without one."""
     from types import SimpleNamespace
 
-    from faultwave.sources.time_functions import time_function
+    from faultwave.physics.sources.time_functions import time_function
 
     made = time_function(SimpleNamespace(kind="ricker", duration=T), "t")
     return made.value(t - BEGIN - depth / speed)

@@ -167,7 +167,7 @@ def test_plan_tells_the_moment():
     made, _ = load_case(case(end_time=2.0, sources=[{
         "kind": "moment-tensor", "location": [750, 730, -620], "tensor": {"xy": 1e15},
         "time_function": {"kind": "triangle", "duration": 0.5}}]))  # fmt: skip
-    from faultwave.run.fd.plan import make_plan
+    from faultwave.fd.plan import make_plan
 
     rows = dict(dict(plan_report(make_plan(made), made, 1e-3))["sources"])
     assert rows["moment within the run"] == "1e+15 N m, Mw 3.93" and "from 0 s to 0.5 s" in rows["they act"]
@@ -242,7 +242,7 @@ def test_settings_that_contradict_are_errors(changes, expected):
 @pytest.mark.parametrize(("top", "told"), [("free-surface", "1 % slow at 1.8 Hz, at 10 points"), ("absorbing", None)])
 def test_the_plan_says_how_far_surface_waves_are_resolved(top, told):
     """Vs is 1800 m/s, the spacing 100 m."""
-    from faultwave.run.fd.plan import make_plan
+    from faultwave.fd.plan import make_plan
     from faultwave.run.fd.report import plan_report
 
     rock = {"rho": 2700.0, "vp": 3464.0, "vs": 1800.0}

@@ -9,9 +9,9 @@ import pytest
 from scipy.spatial import cKDTree
 from scipy.spatial.transform import Rotation
 
+from faultwave.dg.fault_probe import FaultProbe
 from faultwave.domain.tets import Mesh
 from faultwave.domain.tets.mesh import make_mesh, reorder_cells, shuffle_vertices
-from faultwave.engines.dg.fault_probe import FaultProbe
 
 from .setup import ON_FAULT, SLIP_WEAKENING, Histories, difference, run, settings, small_mesh
 

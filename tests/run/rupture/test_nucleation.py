@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from faultwave.faults.nucleation import smooth_step
+from faultwave.physics.friction.nucleation import smooth_step
 
 from .setup import difference, run, settings, slip_weakening
 

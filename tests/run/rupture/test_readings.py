@@ -6,7 +6,7 @@ import h5py
 import numpy as np
 import pytest
 
-from faultwave.engines.dg.fault_probe import FaultProbe
+from faultwave.dg.fault_probe import FaultProbe
 from faultwave.run import simulate
 
 from .setup import ON_FAULT, difference, run, settings, slip_weakening
@@ -21,7 +21,7 @@ def still(tmp_path_factory):
 
 def give(fault, **values: np.ndarray) -> None:
     """Write record or state columns (faces, points)."""
-    from faultwave.faults.law import COMMON_STATE
+    from faultwave.physics.friction.law import COMMON_STATE
 
     for buffer, names in (("record", fault.columns), ("state", (*COMMON_STATE, *fault.law.state))):
         data = fault.buffers[buffer].get(fault.item)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from faultwave.engines.fd.program import AXES
-from faultwave.run.fd.growth import Peak, Watch
-from faultwave.run.fd.plan import FdPlan
+from faultwave.fd.growth import Peak, Watch
+from faultwave.fd.plan import FdPlan
+from faultwave.fd.program import AXES
 
 NEAR = 3
 """Points beside an absorbing layer that belong to it here."""

@@ -7,10 +7,10 @@ import time
 import numpy as np
 
 from faultwave.case.model import Case
-from faultwave.engines.fd.grid import SIDES
-from faultwave.run.fd.plan import FdPlan
+from faultwave.fd.grid import SIDES
+from faultwave.fd.plan import FdPlan
+from faultwave.physics.sources.released import magnitude, moment_of
 from faultwave.run.fd.simulation import FdSimulation
-from faultwave.sources.released import magnitude, moment_of
 
 Rows = list[tuple[str, ...]]
 FOR_SURFACE_WAVES = 10

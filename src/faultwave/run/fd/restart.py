@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.engines.fd.operator import Operator
-from faultwave.engines.fd.program import build_program
+from faultwave.fd.operator import Operator
+from faultwave.fd.program import build_program
+from faultwave.fd.share import observers
 from faultwave.kernels.overlap import meet
 from faultwave.kernels.stencil import Box, Program, record
 from faultwave.output.checkpoint import Checkpoint
 from faultwave.run import checkpoints
-from faultwave.run.fd.share import observers
 
 if TYPE_CHECKING:
     from faultwave.run.fd.simulation import FdSimulation

@@ -22,19 +22,19 @@ from faultwave.case.load import load_case
 from faultwave.case.model import Case
 from faultwave.case.sources import TimeFunction
 from faultwave.comm import world
-from faultwave.engines.fd.operator import Operator, kept_units
-from faultwave.engines.fd.points import MOMENT, Sources, StrainSampler, outside
-from faultwave.engines.fd.shared import SharedSampler
+from faultwave.comm.gather import collect
+from faultwave.fd.operator import Operator, kept_units
+from faultwave.fd.plan import FdPlan, make_plan
+from faultwave.fd.points import MOMENT, Sources, StrainSampler, outside
+from faultwave.fd.room import main_memory
+from faultwave.fd.shared import SharedSampler
 from faultwave.observe.dataset import Dataset, Variable
+from faultwave.observe.points import point_lines
 from faultwave.observe.series import SeriesRecorder
 from faultwave.output.atomic import atomic_path
 from faultwave.output.formats.maps_netcdf import write_maps
-from faultwave.run.fd.plan import FdPlan, make_plan
-from faultwave.run.fd.room import main_memory
-from faultwave.run.points import point_lines
-from faultwave.run.share import collect
-from faultwave.sources.point import PointSource
-from faultwave.sources.time_functions import time_function
+from faultwave.physics.sources.point import PointSource
+from faultwave.physics.sources.time_functions import time_function
 
 CHUNK = 64  # steps
 SHARP = 0.39  # standard deviation of the Gaussian times the resolved frequency, where its spectrum has fallen to 5 %

@@ -14,32 +14,32 @@ import numpy as np
 
 from faultwave import backends
 from faultwave.base.errors import Problem
-from faultwave.engines.fd.operator import Operator, kept_units
-from faultwave.engines.fd.points import RECORDED, Sampler
-from faultwave.engines.fd.shared import SharedSampler
-from faultwave.engines.fd.stencils import VELOCITY
+from faultwave.comm.gather import collect
+from faultwave.dg.initial import plane_waves
+from faultwave.engine.progress import Progress
+from faultwave.fd.fields import Shots, triangles, volume_values
+from faultwave.fd.growth import Watch
+from faultwave.fd.incoming import SourcesAndPlanes
+from faultwave.fd.operator import Operator, kept_units
+from faultwave.fd.plan import FdPlan
+from faultwave.fd.points import RECORDED, Sampler
+from faultwave.fd.share import observers
+from faultwave.fd.shared import SharedSampler
+from faultwave.fd.stencils import VELOCITY
 from faultwave.observe.dataset import Dataset, energies_from_arrays, receivers_from_arrays
+from faultwave.observe.fields import volume_fields
+from faultwave.observe.points import with_degrees
 from faultwave.observe.receivers import with_gradients
 from faultwave.observe.series import SeriesRecorder
 from faultwave.output.checkpoint import Checkpoint
 from faultwave.output.formats import seissol_dat
 from faultwave.output.formats.energies_csv import write_energies
 from faultwave.output.formats.receivers_hdf5 import write_receivers
-from faultwave.run.asked import volume_fields
 from faultwave.run.fd.blowup import explain
-from faultwave.run.fd.fields import Shots, triangles, volume_values
-from faultwave.run.fd.growth import Watch
-from faultwave.run.fd.incoming import SourcesAndPlanes
-from faultwave.run.fd.plan import FdPlan
 from faultwave.run.fd.restart import Keeper, restore
-from faultwave.run.fd.share import observers
 from faultwave.run.fd.surface import IntensityMaps, SurfaceShots
-from faultwave.run.initial import plane_waves
 from faultwave.run.manifest import write_run_manifest
-from faultwave.run.points import with_degrees
-from faultwave.run.progress import Progress
 from faultwave.run.session import BlowUp, Finisher, Session
-from faultwave.run.share import collect
 
 CHUNK_SECONDS = 0.3  # between two looks at the clock
 CHECK_SECONDS = 5.0  # between two looks at whether the numbers are finite

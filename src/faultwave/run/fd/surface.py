@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.projection import Projection
-from faultwave.engines.fd import intensity as stencils
-from faultwave.engines.fd.operator import Operator
+from faultwave.fd import intensity as stencils
+from faultwave.fd.fields import assembled, degrees
+from faultwave.fd.operator import Operator
+from faultwave.fd.plan import FdPlan
+from faultwave.fd.room import SAMPLES
 from faultwave.observe.dataset import Dataset, Variable
+from faultwave.observe.fields import surface_fields
 from faultwave.output.formats.awp_series import COMPONENTS
 from faultwave.output.formats.geotiff import write_geotiff
 from faultwave.output.formats.image import Lattice
 from faultwave.output.formats.maps_netcdf import write_maps
 from faultwave.output.formats.shakemap import write_shakemap
-from faultwave.run.asked import surface_fields
-from faultwave.run.fd.fields import assembled, degrees
-from faultwave.run.fd.plan import FdPlan
-from faultwave.run.fd.room import SAMPLES
-from faultwave.sources.released import magnitude, moment_of
+from faultwave.physics.sources.released import magnitude, moment_of
 
 TOGETHER = 6  # steps, into which most numbers of steps in one pass go
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.dg.initial import plane_waves
 from faultwave.run import simulate
-from faultwave.run.initial import plane_waves
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_least, rate
 from faultwave.verify.exact.medium import Array
 

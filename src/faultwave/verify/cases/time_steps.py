@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from faultwave.laws import law as find_law
-from faultwave.run.plan import LARGEST_CFL
+from faultwave.dg.plan import LARGEST_CFL
+from faultwave.physics.waves import law as find_law
 from faultwave.verify import setups
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
 from faultwave.verify.cases.energy import noise

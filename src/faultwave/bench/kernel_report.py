@@ -1,0 +1,142 @@
+"""The kernels of a law and order: what they cost, and what they become."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from faultwave import backends
+from faultwave.backends.device.compilers import FunctionsMissing, architecture, build, target_of
+from faultwave.backends.device.lower import lower
+from faultwave.backends.device.model import modelled
+from faultwave.base.errors import InputError, Problem, suggest
+from faultwave.dg import kernels
+from faultwave.dg.fault_points import point_rule
+from faultwave.dg.forms import form as find_form
+from faultwave.dg.rupture import rupture
+from faultwave.kernels.count import cost
+from faultwave.kernels.language import Array, Barrier, Contract, Gather, Kernel, Pointwise, Repeat, Scatter, When
+from faultwave.physics.friction import laws as friction_laws
+from faultwave.physics.waves import law as find_law
+
+
+def all_kernels(order: int, law_name: str) -> dict[str, Kernel]:
+    """Every kernel of a law at an order; rupture once for each friction law (elastic only)."""
+    law = find_law(law_name)
+    form = find_form(law, order)
+    found = [
+        *[make(form, kept) for make in (kernels.predict, kernels.turn) for kept in (None, kernels.Kept(law.name == "elastic"))],
+        kernels.correct(form), kernels.sample(form, np.ones((1, form.b3))), kernels.samples(form, 1), kernels.accumulate(form),
+        kernels.integrate(form), kernels.relay(form), kernels.energies(form),
+    ]  # fmt: skip
+    result = {k.name: k for k in found}
+    if law.name == "elastic":
+        points = len(point_rule("symmetric", order - 1).weights)
+        for name, friction in friction_laws().items():
+            constants = {c.name: c.default if c.default is not None else 1.0 for c in friction.constants}
+            result[f"rupture-{name}"] = rupture(friction, constants, order, points, order, 1)
+    return result
+
+
+def kernel_table(order: int, law: str) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Header and rows: name, useful flops and numbers moved per item."""
+    rows: list[tuple[str, ...]] = []
+    for name, kernel in all_kernels(order, law).items():
+        c = cost(kernel)
+        rows.append((name, f"{c.flops:,}", f"{c.numbers:,}", f"{8 * c.numbers:,}"))
+    return ("kernel", "useful flops an item", "numbers moved an item", "bytes in double"), rows
+
+
+def kernel_stages(
+    name: str, backend: str = "cpu", order: int = 4, precision: str = "double", law: str = "elastic"
+) -> list[tuple[str, str]]:
+    """(stage, text): the statements, then the backend's source where it generates one."""
+    known = all_kernels(order, law)
+    if name not in known:
+        raise InputError(Problem("kernel", f"'{name}' does not exist", ", ".join(known), suggest(name, known)))
+    stages = [("statements", "\n".join(_describe(known[name].statements, "")))]
+    if backend in ("cuda", "hip"):  # their text needs no device
+        arch = {"cuda": "sm_90", "hip": "gfx90a"}[backend]
+        return [
+            *stages,
+            (f"{backend} source for {arch}", lower(known[name], target_of(arch), precision == "single")[0]),
+        ]
+    made: Any = backends.make(backend, precision)
+    if hasattr(made, "source"):
+        stages.append((f"{backend} source", made.source(known[name])))
+    return stages
+
+
+def kernel_report(
+    arch: str, names: Sequence[str] = (), order: int = 4, precision: str = "double", law: str = "elastic"
+) -> tuple[str, tuple[str, ...], list[tuple[str, ...]]]:
+    """Title, header and rows: what every kernel (or those named) takes of a graphics processor that need not be here, and the
+    rate at which it could run on one: at most, by bytes and flops of an item against those of the data sheet, and by the model
+    of ``backends.device.model``."""
+    known, single = all_kernels(order, law), precision == "single"
+    for name in names:
+        if name not in known:
+            raise InputError(Problem("kernel", f"'{name}' does not exist", ", ".join(known), suggest(name, known)))
+    target = target_of(arch)
+    rows: list[tuple[str, ...]] = []
+    for name in names or known:
+        kernel = known[name]
+        counted = cost(kernel)
+        try:
+            made = build(kernel, arch, single)
+        except FunctionsMissing:
+            if names:
+                raise
+            rows.append((name, "needs hipcc", *[""] * 12))
+            continue
+        moved = counted.bytes(4 if single else 8, 4)
+        rate = target.roof(moved, counted.flops, single and not kernel.fixed)
+        p, model = made.plan, modelled(made.plan, made.groups, moved, counted.flops)
+        rows.append((
+            name, f"{made.registers}", f"{made.spilled}", f"{made.stack}", f"{p.shared:,}", f"{p.share}", f"{p.threads}",
+            f"{made.groups}", f"{100 * made.occupancy:.0f} %", f"{moved:,}", f"{counted.flops:,}", f"{rate / 1e6:,.0f}",
+            f"{model.rate / 1e6:,.0f}", model.limit,
+        ))  # fmt: skip
+    header = (
+        "kernel", "registers", "spilled bytes", "stack bytes", "fast memory bytes", "items a group", "threads", "groups",
+        "occupancy", "bytes an item", "flops an item", "M items/s at most", "M items/s by the model",
+        "limit",
+    )  # fmt: skip
+    return f"{law}, order {order}, {precision}, {arch} ({target.device})", header, rows
+
+
+def _describe(statements: Any, indent: str) -> list[str]:
+    lines = []
+    for s in statements:
+        match s:
+            case Contract():
+                size = (s.matrix.rows, s.matrix.cols) if isinstance(s.matrix, Array) else s.matrix.shape
+                kind = (
+                    s.matrix.name if isinstance(s.matrix, Array) else f"constant, {int((s.matrix != 0).sum())} nonzeros"
+                )
+                sign = "+=" if s.accumulate else "="
+                lines.append(
+                    f"{indent}{s.out.array.name} {sign} ({size[0]} x {size[1]}, {kind}) @ {s.inp.array.name}, {len(s.columns)} columns"
+                )
+            case Pointwise():
+                outs, ins = (", ".join(v.array.name for v in part) for part in (s.outs, s.ins))
+                name = s.function.__name__ if s.function.__name__ != "<lambda>" else "formula"
+                lines.append(f"{indent}{outs} = {name}({ins}), {s.rows} rows")
+            case Gather():
+                lines.append(f"{indent}{s.out.array.name} = {s.store.name}[{s.index.name}[{s.column}]]")
+            case Scatter():
+                lines.append(
+                    f"{indent}{s.store.name}[{s.index.name}[{s.column}]] {'+=' if s.accumulate else '='} {s.inp.array.name}"
+                )
+            case Barrier():
+                lines.append(f"{indent}barrier")
+            case When():
+                lines += [f"{indent}where there is {s.index.name}[{s.column}]:", *_describe(s.body, indent + "  ")]
+            case Repeat():
+                lines += [f"{indent}repeat {s.count} times ({s.index.name}):", *_describe(s.body, indent + "  ")]
+    return lines
+
+
+__all__ = ["all_kernels", "architecture", "kernel_report", "kernel_stages", "kernel_table"]

@@ -1,0 +1,189 @@
+"""Faces with a field of their own: what arrives at a cell is its neighbour's wave, or the wall's echo, plus a given field.
+
+One mechanism serves plane waves that enter through a boundary or a closed surface inside (total field within, scattered field
+without; Taflove & Hagness 2005, ch. 5), sheets of current and waveguide ports. As faces of a fault, driven faces have slots of
+their own for what arrives; both cells of one are in one cluster.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from faultwave.dg.basis import face_points, triangle_basis, triangle_quadrature
+from faultwave.dg.forms import onto_face
+from faultwave.dg.method_of_lines import Lines
+from faultwave.dg.operator import Operator
+from faultwave.physics.waves import Law
+
+
+class Function(Protocol):
+    """A function of time and its antiderivative."""
+
+    def value(self, t: Any) -> np.ndarray: ...
+    def integral(self, t: Any) -> np.ndarray: ...
+
+
+@dataclass(frozen=True)
+class Faces:
+    """n faces seen from their cells: cells, faces (n,), frames (n, 3 or 9) as the law's kernels have them, corners
+    (n, 3, 3) in the order of face coordinates."""
+
+    cells: np.ndarray
+    faces: np.ndarray
+    frames: np.ndarray
+    corners: np.ndarray
+
+    def positions(self, points: np.ndarray) -> np.ndarray:
+        """Coordinates (n, p, 3) of face coordinates (p, 2)."""
+        a, b, c = (self.corners[:, i, None] for i in range(3))
+        return a + points[None, :, :1] * (b - a) + points[None, :, 1:] * (c - a)
+
+    @property
+    def areas(self) -> np.ndarray:
+        a, b, c = (self.corners[:, i] for i in range(3))
+        return np.asarray(0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1))
+
+
+def faces_of(operator: Operator, cells: np.ndarray, faces: np.ndarray, origin: np.ndarray) -> Faces:
+    """``origin`` (nc, 3): the first vertex of every cell."""
+    jacobian = np.linalg.inv(operator.cells.inverse[cells])
+    corners = np.empty((len(cells), 3, 3))
+    for f in range(4):
+        mine = faces == f
+        reference = face_points(f, np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
+        corners[mine] = origin[cells[mine], None] + np.einsum("cij,nj->cni", jacobian[mine], reference)
+    return Faces(cells, faces, operator.frames()[cells, faces], corners)
+
+
+def pair(law: Law, frames: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """[T, v] (n, ..., 2 face channels) of states q (n, ..., Q) on faces with ``frames`` (n, 3 or 9)."""
+    extra = q.ndim - 2
+    frame = [frames[:, i].reshape(-1, *[1] * extra) for i in range(frames.shape[1])]
+    state = [q[..., i] for i in range(q.shape[-1])]
+    flux, potential = onto_face(law, frame, law.flux(state, frame[:3])), onto_face(law, frame, law.potential(state))
+    both = [*flux, *potential] if law.traction_is_flux else [*potential, *flux]
+    return np.stack(np.broadcast_arrays(*both), -1)
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """``pairs`` (k, B2, 2 face channels) times a function of time, on the faces ``items`` of the list."""
+
+    items: np.ndarray
+    pairs: np.ndarray
+    function: Function
+
+    def value(self, t: float) -> np.ndarray:
+        return float(self.function.value(t)) * self.pairs
+
+    def integral(self, a: float, b: float) -> np.ndarray:
+        return float(self.function.integral(b) - self.function.integral(a)) * self.pairs
+
+    def part(self, chosen: np.ndarray) -> Pattern:
+        """Of the faces chosen (k,) bool only."""
+        return replace(self, items=self.items[chosen], pairs=self.pairs[chosen])
+
+
+_GAUSS = tuple(zip(*np.polynomial.legendre.leggauss(4), strict=True))
+
+
+@dataclass(frozen=True)
+class Travelling:
+    """A plane wave: ``pairs`` (k, 2 face channels) times function(t - delay), ``delays`` (k, p) at the quadrature points,
+    ``project`` (B2, p) from points to the face's modes."""
+
+    items: np.ndarray
+    pairs: np.ndarray
+    delays: np.ndarray
+    project: np.ndarray
+    function: Function
+
+    def value(self, t: float) -> np.ndarray:
+        return self._spread(self.function.value(t - self.delays))
+
+    def integral(self, a: float, b: float) -> np.ndarray:
+        """By four Gauss points: as exact as the scheme, and cheaper than most antiderivatives."""
+        centre, half = 0.5 * (a + b), 0.5 * (b - a)
+        values = sum(w * self.function.value(centre + half * x - self.delays) for x, w in _GAUSS)
+        return self._spread(half * np.asarray(values))
+
+    def _spread(self, values: np.ndarray) -> np.ndarray:
+        return np.asarray((values @ self.project.T)[:, :, None] * self.pairs[:, None, :])
+
+    def part(self, chosen: np.ndarray) -> Travelling:
+        """Of the faces chosen (k,) bool only; ``items`` number the chosen ones."""
+        return replace(self, items=self.items[chosen], pairs=self.pairs[chosen], delays=self.delays[chosen])
+
+
+Drive = Pattern | Travelling
+
+
+def projection(order: int) -> tuple[np.ndarray, np.ndarray]:
+    """Points (p, 2) and the matrix (B2, p) of the L2 projection on a face's modes."""
+    points, weights = triangle_quadrature(order + 2)
+    return points, (triangle_basis(points, order - 1) * weights[:, None]).T
+
+
+class Driven:
+    """Fills the slots of the driven faces before a cluster corrects."""
+
+    def __init__(self, operator: Operator, faces: Faces, drives: Sequence[Drive], cluster: np.ndarray):
+        self.operator, self.faces, self.drives = operator, faces, list(drives)
+        lay, law, c = operator.layout, operator.law, operator.cells
+        at = lay.position[faces.cells]
+        self.slots = (lay.aside if isinstance(operator, Lines) else lay.own)[at, faces.faces]
+        near, near_face = c.neighbours[faces.cells, faces.faces], c.neighbour_faces(faces.cells, faces.faces)
+        wall = near < 0
+        self.sources = np.where(
+            wall, lay.own[at, faces.faces], lay.own[lay.position[np.maximum(near, 0)], np.maximum(near_face, 0)]
+        )
+        self.echo = operator.mixing[faces.cells, faces.faces, 0]  # a of the wall, or the neighbour's sign
+        own = np.stack(law.impedance(c.material), 1)
+        self.impedance = own[np.where(wall, faces.cells, np.maximum(near, 0))]
+        f = law.face_channels
+        if isinstance(operator, Lines):
+            across = np.repeat([[-1.0, 1.0] if law.traction_is_flux else [1.0, -1.0]], len(near), 0)
+            self.factor = np.repeat(np.where(wall[:, None], np.stack([self.echo, -self.echo], 1), across), f, axis=1)
+        else:
+            self.factor = np.repeat(self.echo[:, None], f, axis=1)
+        clusters = cluster[faces.cells]
+        self.members = [np.flatnonzero(clusters == i) for i in range(lay.clusters)]
+        self.shape = (len(faces.cells), operator.b2, 2 * f)
+        self.parts = [[drive.part(np.isin(drive.items, m)) for drive in drives] for m in self.members]
+
+    def added(self, drives: Sequence[Drive], of: Callable[[Drive], np.ndarray]) -> np.ndarray:
+        """(n, B2, 2 face channels): what the drives add."""
+        total = np.zeros(self.shape)
+        for drive in drives:
+            total[drive.items] += of(drive)  # a drive names a face once
+        return total
+
+    def fill(self, cluster: int, time: float, step: float) -> None:
+        """The arriving waves of [time, time + step], for operators that read waves integrated over a step."""
+        mine = self.members[cluster]
+        if not len(mine):
+            return
+        law, op, f = self.operator.law, self.operator, self.operator.law.face_channels
+        pairs = self.added(self.parts[cluster], lambda drive: drive.integral(time, time + step))[mine] / op.time_unit
+        normal = [self.faces.frames[mine, i, None] for i in range(3)]
+        z = [self.impedance[mine, i, None] for i in range(self.impedance.shape[1])]
+        flow = np.stack(law.apply_impedance(z, normal, [pairs[..., f + i] for i in range(f)]), -1)
+        waves = op.waves.get(self.sources[mine]).reshape(len(mine), -1, f)
+        arriving = self.factor[mine, None] * waves + pairs[..., :f] + flow
+        op.waves.put(arriving.reshape(len(mine), -1), self.slots[mine])
+
+    def fill_now(self, time: float) -> None:
+        """The arriving traces at a moment, for operators by lines."""
+        op = self.operator
+        assert isinstance(op, Lines)
+        traces = op.traces.get(self.sources).reshape(self.shape)
+        arriving = self.factor[:, None] * traces + self.added(self.drives, lambda drive: drive.value(time))
+        op.traces.put(arriving.reshape(len(arriving), math.prod(self.shape[1:])), self.slots)
+
+
+__all__ = ["Drive", "Driven", "Faces", "Pattern", "Travelling", "faces_of", "pair", "projection"]

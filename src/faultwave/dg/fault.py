@@ -1,0 +1,314 @@
+"""Fault faces on a backend: geometry and sides, friction state, the step of a cluster's faults, and what can be read
+out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy.special import roots_legendre
+
+from faultwave.comm.exchange import Channel
+from faultwave.dg.far_sides import FarSides
+from faultwave.dg.fault_points import PointRule, vertex_permutation
+from faultwave.dg.layout import ranged
+from faultwave.dg.operator import Operator, powers
+from faultwave.dg.rupture import FAULT_ENERGIES, fault_energies, recorded, rupture
+from faultwave.domain.tets.mesh import FILE_FACES, SORTED_FACES, Geometry, Mesh, Topology
+from faultwave.physics.friction import frame
+from faultwave.physics.friction.law import COMMON_STATE, FrictionLaw
+from faultwave.physics.friction.nucleation import increment
+
+CHANGING = ("stress", "state", "record")
+
+
+@dataclass(frozen=True)
+class FaultFaces:
+    """Faces with friction, n of them, each with a plus and a minus cell. Normals point from plus to minus.
+
+    Where another process has one of the two cells, both solve the face's friction; the one with the plus cell owns it.
+    Faces owned elsewhere come last.
+    """
+
+    cells: np.ndarray  # (n, 2) plus, minus; -1: another process has it
+    faces: np.ndarray  # (n, 2) local faces
+    tags: np.ndarray  # (n,)
+    corners: np.ndarray  # (n, 3, 3) vertices in ascending order, as seen by the plus cell
+    area: np.ndarray
+    normal: np.ndarray
+    tangent1: np.ndarray
+    tangent2: np.ndarray
+    strike: np.ndarray
+    dip: np.ndarray
+    group: np.ndarray  # (n,) group of the point rule
+    number: np.ndarray  # (n,) in the whole fault
+    far: np.ndarray  # (n,) process of the cell that is not here, -1 where both are
+
+    @property
+    def inside(self) -> np.ndarray:
+        """A cell (n,) of each face that is here."""
+        return np.asarray(self.cells.max(1))
+
+    @property
+    def owned(self) -> int:
+        """How many of the faces are this process's to show."""
+        return int((self.cells[:, 0] >= 0).sum())
+
+    def positions(self, points: np.ndarray) -> np.ndarray:
+        """Coordinates (n, p, 3) of face coordinates (p, 2) or (n, p, 2)."""
+        a, b, c = (self.corners[:, i, None, :] for i in range(3))
+        points = np.broadcast_to(points, (len(a), *points.shape[-2:]))
+        return a + points[..., :1] * (b - a) + points[..., 1:] * (c - a)
+
+
+def fault_faces(
+    mesh: Mesh, topology: Topology, geometry: Geometry, fault: np.ndarray, reference: Sequence[float],
+    method: Literal["point", "direction"], groups: int,
+) -> FaultFaces:  # fmt: skip
+    """Find the faces marked in ``fault`` (nc, 4) and name their sides by the reference point or direction (NUMERICS
+    5.1)."""
+    cell, face = np.nonzero(fault & (topology.neighbours >= 0))
+    first = cell < topology.neighbours[cell, face]
+    cell, face = cell[first], face[first]
+    other, other_face = topology.neighbours[cell, face], topology.neighbour_faces[cell, face]
+    corners = mesh.vertices[np.take_along_axis(topology.cells[cell], SORTED_FACES[face], 1)]
+    normal = geometry.normals[cell, face]
+    opposite = mesh.vertices[topology.cells[cell, face]]  # face f lies opposite vertex f
+    plus = frame.plus_side(method, (reference[0], reference[1], reference[2]), normal, corners[:, 0], opposite)
+    cells = np.where(plus[:, None], np.stack([cell, other], 1), np.stack([other, cell], 1))
+    faces = np.where(plus[:, None], np.stack([face, other_face], 1), np.stack([other_face, face], 1))
+    corners = mesh.vertices[np.take_along_axis(topology.cells[cells[:, 0]], SORTED_FACES[faces[:, 0]], 1)]
+    normal = geometry.normals[cells[:, 0], faces[:, 0]]
+    s1, s2 = frame.tangents(normal, corners[:, 1] - corners[:, 0])
+    strike, dip = frame.strike_dip(normal, corners.mean(1))
+    group = np.zeros(len(cells), np.int64)
+    if groups > 1:
+        group = vertex_permutation(topology.order[cells[:, 0]], faces[:, 0], FILE_FACES, SORTED_FACES)
+    area = geometry.areas[cells[:, 0], faces[:, 0]]
+    tags = topology.tags[cells[:, 0], faces[:, 0]]
+    number, far = np.arange(len(cells)), np.full(len(cells), -1)
+    return FaultFaces(cells, faces, tags, corners, area, normal, s1, s2, strike, dip, group, number, far)
+
+
+def time_points(count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Gauss points and weights on [0, 1], and the sub-steps that lead from point to point and to the end (NUMERICS
+    5.1)."""
+    x, w = roots_legendre(count)
+    tau = (1.0 + x) / 2.0
+    steps = np.diff(tau, prepend=0.0)
+    steps[-1] += 1.0 - tau[-1]
+    return tau, w / 2.0, steps
+
+
+@dataclass(frozen=True)
+class Episode:
+    start: float
+    duration: float
+    traction: np.ndarray  # (n, points, 3) along n, s1, s2
+
+
+class Fault:
+    """Friction on ``faces``; arrays given per face and point (n, p, ...), ``material`` per face and side (n, 2).
+    ``deck_times`` marks ruptures as SeisSol does."""
+
+    def __init__(
+        self, operator: Operator, faces: FaultFaces, material: dict[str, np.ndarray], rule: PointRule, law: FrictionLaw,
+        constants: dict[str, float], parameters: dict[str, np.ndarray], state: dict[str, np.ndarray], stress: np.ndarray,
+        episodes: Sequence[Episode],
+        cluster: np.ndarray, times: int, deck_times: bool, damping: float, damping_end: float, moved: bool, far: FarSides,
+    ):  # fmt: skip
+        self.operator, self.faces, self.rule, self.law, self.constants = operator, faces, rule, law, constants
+        self.episodes, self.deck_times, self.far = list(episodes), deck_times, far
+        self.damping, self.damping_end = damping, damping_end
+        self.times = time_points(times)
+        self.initial, self.columns = stress, recorded(moved)
+        self.reading: dict[Any, None] = {}  # probes with readings to finish, in their order
+        self.predicted = False  # whether what is asked for now is of before the last prediction
+        self.replayed = False  # whether what is asked for now has been read by steps that were replayed
+        self._energies: dict[tuple[bool, bool], tuple[Any, Any]] = {}
+        self.material, self.impedance = material, np.stack(operator.law.impedance(material), -1)  # (n, side, 2)
+        groups, clusters, b = len(rule.phi), operator.layout.clusters, operator.backend
+        n, points = len(faces.area), len(rule.weights)
+        self._trace_rows(cluster)
+        self.list = ranged(
+            np.arange(n)[:, None],
+            cluster[faces.inside] * groups + faces.group,
+            clusters * groups,
+            b.fixed_lanes,
+            np.array([-1]),
+        )
+        source = self.list.rows[:, 0]
+        self.real = source >= 0
+        self.item = np.empty(n, np.int64)
+        self.item[source[self.real]] = np.flatnonzero(self.real)
+        kernel = rupture(law, constants, operator.order, points, times, len(self.episodes), moved)
+        self._buffers(kernel, source, groups, parameters, state, stress)
+        tables = {n: b.matrix(v, True) for n, v in (("phi", rule.phi), ("back", rule.back), ("project", rule.project))}
+        self.launch = b.compile([kernel])["rupture"](self.buffers | tables)
+        starts = [self.list.ranges[c * groups][0] for c in range(clusters)] + [len(source)]
+        self.ranges = list(
+            zip(starts, starts[1:], strict=False)
+        )  # of each cluster's faces, by groups of the point rule
+
+    def _trace_rows(self, of_cell: np.ndarray) -> None:
+        """Where the derivatives' traces of both sides lie; those of far sides arrive from others, side by side by process,
+        cluster and number of the face."""
+        lay, f = self.operator.layout, self.faces
+        across = np.flatnonzero(f.far >= 0)
+        across = across[np.lexsort((f.number[across], of_cell[f.inside[across]], f.far[across]))]
+        side = (f.cells[across, 0] >= 0).astype(np.int64)  # the far one
+        self.trace_rows = lay.friction[lay.position[f.cells], f.faces]
+        self.trace_rows[across, side] = lay.friction_far + np.arange(len(across))
+        here = self.trace_rows[across, 1 - side]
+        self.channels = _channels(f.far[across], of_cell[f.inside[across]], here, lay.friction_far)
+
+    def _buffers(
+        self, kernel: Any, source: np.ndarray, groups: int, parameters: Any, state: Any, stress: np.ndarray
+    ) -> None:
+        op, f, b = self.operator, self.faces, self.operator.backend
+        size = len(source)
+        trash = op.layout.wave_slots - 1
+        own = np.where(f.cells >= 0, op.layout.own[op.layout.position[f.cells], f.faces], trash)
+        nowhere = op.layout.friction_slots - 1
+        slots = np.tile([nowhere, nowhere, trash, trash], (size, 1))
+        real = np.flatnonzero(self.real)
+        item = source[real]
+        slots[real] = np.concatenate([self.trace_rows[item], own[item]], 1)
+        values = {
+            "frame": np.concatenate([f.normal, f.tangent1, f.tangent2], 1)[:, None],
+            "impedance": self.impedance.reshape(-1, 1, 4),
+            "stress": stress,
+            "state": np.stack([state.get(s, np.zeros(stress.shape[:2])) for s in (*COMMON_STATE, *self.law.state)], -1),
+        }
+        if self.law.kernel_parameters:
+            values["parameter"] = np.stack([parameters[name] for name in self.law.kernel_parameters], -1)
+        if self.episodes:
+            values["nucleation"] = np.concatenate([e.traction for e in self.episodes], -1)
+        sizes = [end - begin for begin, end in self.list.ranges]
+        group = np.repeat(np.arange(len(sizes)) % groups, sizes)  # padding is of the group it fills up
+        self.buffers = {
+            "slots": b.index(slots, True), "traces": op.friction, "waves": op.waves, "group": b.index(group[:, None], True)
+        }  # fmt: skip
+        for a in kernel.arguments:
+            if a.space == "batch":
+                buffer = b.batch(size, a.rows, a.cols, True)
+                if a.name in values:
+                    default = values[a.name][:1]  # padding repeats a real face so that friction stays well defined
+                    buffer.put(np.broadcast_to(default, (size, a.rows, a.cols)))
+                    buffer.put(values[a.name][item], real)
+                self.buffers[a.name] = buffer
+
+    def correct(self, cluster: int, time: float, step: float) -> None:
+        """Friction over [time, time + step]; before the cells correct."""
+        if not self.acts(cluster):
+            return
+        tau, weight, _ = self.times
+        taylor = [powers(t * step, self.operator.order)[0] for t in tau]
+        self.launch(*self.ranges[cluster], taylor=taylor, weight=weight * step, **self.changing(time, step))
+
+    def acts(self, cluster: int) -> bool:
+        """Whether the cluster has faces: its steps then launch friction, once."""
+        begin, end = self.ranges[cluster]
+        return end > begin
+
+    def changing(self, time: float, step: float) -> dict[str, Any]:
+        """The scalars of the kernel that depend on the time, for a step from ``time``."""
+        sub = self.times[2]
+        ends = time + step * np.cumsum(sub)
+        starts = ends - step * sub
+        clock = np.stack([step * sub, ends, np.full_like(ends, time) if self.deck_times else starts,
+                          np.full_like(ends, 0.0 if self.deck_times else 1.0)], 1)  # fmt: skip
+        ramp = [
+            [increment(a, b, e.start, e.duration) for e in self.episodes] or [0.0]
+            for a, b in zip(starts, ends, strict=True)
+        ]
+        return {"clock": clock, "ramp": ramp, "damping": self.damping if time < self.damping_end else 1.0}
+
+    def record(self, items: np.ndarray | None = None) -> dict[str, np.ndarray]:
+        """Every recorded value (faces, points), and the friction state by its names."""
+        return self.named(*self.raw_record(np.arange(len(self.item)) if items is None else items))
+
+    def raw_record(self, items: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Record, stress and state (faces, points, columns); ``named`` tells what is what."""
+        where = self.item[items]
+        return tuple(self.buffers[name].get(where) for name in ("record", "stress", "state"))  # type: ignore[return-value]
+
+    def named(self, record: np.ndarray, stress: np.ndarray, state: np.ndarray) -> dict[str, np.ndarray]:
+        """The columns of ``raw_record`` by name."""
+        found = {name: record[..., i] for i, name in enumerate(self.columns)}
+        found |= {name: stress[..., i] for i, name in enumerate(("stress_n", "stress1", "stress2"))}
+        return found | {name: state[..., i] for i, name in enumerate((*COMMON_STATE, *self.law.state))}
+
+    def settle(self, wait: bool = True) -> None:
+        """Where all clusters have met: finish the readings asked for, without ``wait`` those that are here."""
+        self.reading = {probe: None for probe in list(self.reading) if not probe.settle(wait)}
+        self.far.settle()
+
+    def rewind(self) -> None:
+        """The next reading of every probe is the first on its tape."""
+        for probe in self.reading:
+            probe.bring()
+
+    def state(self) -> dict[str, np.ndarray]:
+        """All that changes in time, (faces, points, columns) each; ``set_state`` puts it back."""
+        return {name: self.buffers[name].get(self.item) for name in CHANGING}
+
+    def set_state(self, values: dict[str, np.ndarray], items: np.ndarray) -> None:
+        """Put what ``state`` gave for the faces ``items``."""
+        for name in CHANGING:
+            self.buffers[name].put(values[name], self.item[items])
+
+    def state_columns(self) -> dict[str, tuple[str, ...]]:
+        """Names of the columns in ``state``."""
+        return {"stress": ("n", "1", "2"), "state": (*COMMON_STATE, *self.law.state), "record": tuple(self.columns)}
+
+    def stress_at(self, time: float) -> np.ndarray:
+        """Initial stress with what nucleation has added until ``time``, (faces, points, 3)."""
+        return self.initial + sum(increment(0.0, time, e.start, e.duration) * e.traction for e in self.episodes)
+
+    def nbytes(self) -> int:
+        return sum(b.nbytes for name, b in self.buffers.items() if name not in ("waves", "traces"))
+
+    def moment_rate(self, record: dict[str, np.ndarray]) -> float:
+        """[N m/s] of the faces owned."""
+        mean = 2.0 * (self.rule.weights * record["slip_rate"]).sum(1)
+        return float((self.rigidity() * self.faces.area * mean)[: self.faces.owned].sum())
+
+    def rigidity(self) -> np.ndarray:
+        """Harmonic mean of the two sides' mu, (faces,)."""
+        mu = self.material["mu"]
+        return np.asarray(2.0 * mu.prod(1) / mu.sum(1))
+
+    def energies(self, plain_mean: bool, from_velocity: bool) -> dict[str, float]:
+        """Frictional work, potency and moment (FORMATS 4.6; NUMERICS 5.6) of the faces owned."""
+        key = (plain_mean, from_velocity)
+        if key not in self._energies:
+            self._energies[key] = self._energy_launch(plain_mean, from_velocity)
+        launch, each = self._energies[key]
+        launch(0, each.items)
+        return dict(zip(FAULT_ENERGIES, each.total()[0].tolist(), strict=True))
+
+    def _energy_launch(self, plain_mean: bool, from_velocity: bool) -> tuple[Any, Any]:
+        """The kernel of ``energies`` on all faces, and what it leaves of each."""
+        b, size, owned = self.operator.backend, len(self.list.rows), self.faces.owned
+        states = (*COMMON_STATE, *self.law.state)
+        scale, each = b.batch(size, 1, 2, True), b.batch(size, 1, len(FAULT_ENERGIES), True)
+        values = np.stack([self.faces.area, self.rigidity() * self.faces.area], 1)[:owned, None]
+        scale.put(values, self.item[:owned])  # the rest, padding too, counts for nothing
+        kernel = fault_energies(self.columns, states, self.rule.weights, plain_mean, from_velocity)
+        arrays = {"record": self.buffers["record"], "state": self.buffers["state"], "scale": scale, "energies": each}
+        return b.compile([kernel])["fault_energies"](arrays), each
+
+
+def _channels(rank: np.ndarray, cluster: np.ndarray, rows: np.ndarray, first: int) -> tuple[Channel, ...]:
+    """Messages of the traces ``rows`` (k,), sorted by rank and cluster; those that come back stand from ``first`` on."""
+    keys = np.stack([rank, cluster], 1)
+    starts = np.flatnonzero(np.append(True, (keys[1:] != keys[:-1]).any(1))) if len(keys) else np.zeros(0, int)
+    return tuple(
+        Channel(
+            int(rank[a]), int(cluster[a]), int(cluster[a]), "fault", np.stack([part, part]), "fault", first + int(a)
+        )
+        for a, part in zip(starts, np.split(rows, starts)[1:], strict=True)
+    )

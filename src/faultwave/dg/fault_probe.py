@@ -1,0 +1,329 @@
+"""Reading a fault at chosen points, at the time its cells have reached.
+
+Tractions and slip rate come from the dofs of both sides and the friction of the moment: the locked traction of the two
+traces, limited by the strength (FORMATS 4.2, slip rate of type 1). Slip, times and peaks are those of the friction
+points.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from copy import copy
+from typing import Any
+
+import numpy as np
+
+from faultwave.dg.basis import face_points, inner, tet_basis, triangle_basis, triangle_basis_gradient
+from faultwave.dg.fault import Fault
+from faultwave.dg.fault_points import PERMUTATIONS
+from faultwave.dg.operator import turned
+from faultwave.dg.tape import Brought, Source, Tape
+
+QUANTITIES = (
+    "SRs", "SRd", "T_s", "T_d", "P_n", "u_n", "Mud", "StV", "Ts0", "Td0", "Pn0", "Sls", "Sld", "Vr", "ASl", "PSR", "RT", "DS", "P_f",
+    "Tmp",
+)  # fmt: skip
+"""What a probe can read, named as in FORMATS 4.2."""
+
+Seen = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+"""Record, stress and friction state of the faces, dofs of both sides' cells in the form's own quantities."""
+
+Then = Callable[[dict[str, np.ndarray]], None]
+Asked = tuple[tuple[str, ...], Then]
+CHANGED = ("record", "stress", "state")
+
+SIMULTANEOUS = 1e-6
+"""A face whose rupture times differ by less than this part of them has no rupture speed."""
+
+
+class FaultProbe:
+    """Points (n, q, 2) in the coordinates of fault faces ``items`` (n,).
+
+    ``exact`` interpolates values of the friction points by projecting them on the face's polynomials, except times,
+    which jump; otherwise the nearest friction point is taken. ``from_velocity`` takes the slip rate from the velocity
+    jump. ``tag`` tells the probes of one fault apart, in the same way on every process that reads the same faces.
+    """
+
+    def __init__(
+        self, fault: Fault, items: np.ndarray, points: np.ndarray, exact: bool, from_velocity: bool, tag: int = 0
+    ):
+        self.tag = tag
+        self.fault, self.items, self.exact, self.from_velocity = fault, np.asarray(items), exact, from_velocity
+        faces, order = fault.faces, fault.operator.order
+        points = np.broadcast_to(points, (len(self.items), *points.shape[-2:]))
+        self.shape = points.shape[:2]
+        self.nearest = self._nearest(points)
+        self.phi = triangle_basis(points.reshape(-1, 2), order - 1).reshape(*self.shape, fault.operator.b2)
+        self.psi = np.empty((len(self.items), 2, self.shape[1], fault.operator.b3))
+        for side in range(2):
+            local = faces.faces[self.items, side]
+            for f in range(4):
+                mine = np.flatnonzero(local == f)
+                values = tet_basis(face_points(f, points[mine].reshape(-1, 2)), order - 1)
+                self.psi[mine, side] = values.reshape(len(mine), *self.psi.shape[2:])
+
+        here = faces.cells[self.items] >= 0
+        self.seen = [np.flatnonzero(here[:, side]) for side in range(2)]  # rows whose side is here
+        self.readers = [fault.operator.reader(faces.cells[self.items[rows], i]) for i, rows in enumerate(self.seen)]
+        self.turns = [r.turn for r in self.readers]
+        self.impedance = fault.impedance[self.items][..., [0, 1, 1]]  # (n, side, 3) along n, s1, s2
+        far = faces.far[self.items]
+        self.owned = np.flatnonzero(here[:, 0])
+        self.lent = {int(r): np.flatnonzero((far == r) & ~here[:, 0]) for r in np.unique(far[~here[:, 0]])}
+        self.missing = {int(r): np.flatnonzero((far == r) & here[:, 0]) for r in np.unique(far[here[:, 0]]) if r >= 0}
+        rule = fault.rule.points
+        slopes = triangle_basis_gradient(rule.reshape(-1, 2), order - 1)[1]
+        self.slopes = slopes.reshape(*rule.shape[:2], -1, 2)[faces.group[self.items]]
+        corners = faces.corners[self.items]
+        edges = np.stack([corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]], 1)
+        self.metric = np.linalg.inv(edges @ edges.transpose(0, 2, 1))
+        self.cohesion = self._cohesion()
+        self.tape = Tape(fault.operator.backend, self._sources())
+        self.asked: list[Asked] = []
+        self.brought: deque[tuple[list[Asked], Brought]] = deque()
+        self._tiled: tuple[int, FaultProbe] = (1, self)
+
+    def _sources(self) -> list[list[Source]]:
+        """What is read: what friction has left, and the dofs of both sides; once their cells have predicted, those that the
+        derivatives begin with, where all cells keep theirs."""
+        op, where = self.fault.operator, self.fault.item[self.items]
+        form = op.form
+        numbers = form.b3 * form.Q
+        changed = [self.fault.buffers[name] for name in CHANGED]
+        given = [Source(b, where, b.nbytes // b.items // 8, fixed=True) for b in changed]
+        now = [Source(op.q, r.position, numbers) for r in self.readers]
+        if not all((r.slots > 0).all() for r in self.readers):
+            return [[*given, *now]]
+        before = [Source(op.history, r.slots, numbers, slice(0, numbers)) for r in self.readers]
+        return [[*given, *now], [*given, *before]]
+
+    def _cohesion(self) -> np.ndarray:
+        """At the points (n, q), 0 where the law has none."""
+        names = list(self.fault.law.kernel_parameters)
+        if "cohesion" not in names:
+            return np.zeros(self.shape)
+        where = self.fault.item[self.items]
+        return self._at(self.fault.buffers["parameter"].get(where)[..., names.index("cohesion")], False)
+
+    def _nearest(self, points: np.ndarray) -> np.ndarray:
+        """Number of the friction point nearest to each point, (n, q).
+
+        Nearest in space; for the rule of SeisSol's decks nearest in the face's own reference coordinates, as there.
+        """
+        own = self.fault.rule.own
+        if own is not None:
+            order = np.array(PERMUTATIONS)[self.fault.faces.group[self.items]]
+            ascending = np.concatenate([1.0 - points.sum(-1, keepdims=True), points], -1)
+            mine = np.take_along_axis(ascending, order[:, None, :], 2)[..., 1:]
+            return np.asarray(((mine[:, :, None] - own) ** 2).sum(-1).argmin(-1))
+        corners = self.fault.faces.corners[self.items]
+        edges = np.stack([corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]], 1)
+        offset = points[:, :, None] - self.fault.rule.points[self.fault.faces.group[self.items]][:, None]
+        distance = inner(offset[..., None, :], edges.transpose(0, 2, 1)[:, None, None])
+        return np.asarray((distance**2).sum(-1).argmin(-1))
+
+    def _at(self, values: np.ndarray, smooth: bool = True) -> np.ndarray:
+        """Values of the friction points (n, p) at the probe's points (n, q)."""
+        if self.exact and smooth:
+            return inner(self.phi, self._modes(values)[:, None])
+        return np.take_along_axis(values, self.nearest, 1)
+
+    def _modes(self, values: np.ndarray) -> np.ndarray:
+        return inner(self.fault.rule.back[self.fault.faces.group[self.items]], values[:, None])
+
+    def read(self, names: Sequence[str]) -> dict[str, np.ndarray]:
+        """Quantities (n, q) by name; every side must be here."""
+        return self._values(names, self._look())
+
+    def ask(self, names: Sequence[str], then: Then) -> None:
+        """Hand the quantities (n, q) of now, or where ``Fault.predicted`` of before the cells predicted, to ``then`` when the readings are
+        worked out: many at once, at a ``Fault.settle`` that waits for them at the latest, and in their order. Faces owned elsewhere
+        are only seen for their owner."""
+        if self.tape.full:
+            self.settle(wait=not self.fault.operator.backend.ahead)
+        self.tape.take(int(self.fault.predicted), self.fault.replayed)
+        self.asked.append((tuple(names), then))
+        self.fault.reading[self] = None
+
+    def bring(self) -> None:
+        """Begin to bring what was asked for; the next reading is the first of a new tape."""
+        if self.asked:
+            self.brought.append((self.asked, self.tape.bring()))
+            self.asked = []
+
+    def settle(self, wait: bool = True) -> bool:
+        """Work out what was asked for, without ``wait`` what of it is here; whether that was all."""
+        self.bring()
+        while self.brought and (wait or self.brought[0][1].here):
+            asked, brought = self.brought.popleft()
+            seen = self._shaped(brought.values())
+            if self.lent or self.missing:
+                for i, (names, then) in enumerate(asked):
+                    self._share(names, then, tuple(v[i] for v in seen))
+            else:
+                self._work_out(asked, seen)
+        return not self.brought
+
+    def _shaped(self, values: list[np.ndarray]) -> Seen:
+        """What a tape brought of each source, (readings, n, ...), nothing where a side is not here."""
+        op, points, n = self.fault.operator, len(self.fault.rule.weights), len(values[0])
+        record, stress, state = (v.reshape(n, v.shape[1], points, -1) for v in values[:3])
+        sides = iter(values[3:])
+        plus, minus = (
+            next(sides).reshape(n, len(rows), op.b3, -1) if len(rows) else np.zeros((n, 0, op.b3, op.form.Q))
+            for rows in self.seen
+        )
+        return record, stress, state, plus, minus
+
+    def _share(self, names: Sequence[str], then: Then, seen: Seen) -> None:
+        """One reading of faces whose other side another process sees."""
+        sides = [self._side(side, seen[3 + side]) for side in range(2)]
+        for rank, rows in self.lent.items():
+            self.fault.far.tell(rank, self.tag, np.stack(sides[1])[:, :, rows])
+
+        def finish() -> None:
+            for rank, into in sources:
+                rows = self.missing[rank]
+                for mine, theirs in zip(sides[1], into, strict=True):
+                    mine[:, rows] = theirs
+            then(self._put_together(names, seen, sides))
+
+        sources = [(rank, np.empty((2, 3, len(rows), self.shape[1]))) for rank, rows in self.missing.items()]
+        if sources:
+            self.fault.far.ask(sources, self.tag, finish)
+        elif len(self.owned):
+            finish()
+
+    def _work_out(self, asked: list[Asked], seen: Seen) -> None:
+        """Readings of faces that are wholly here, those of the same quantities together."""
+        n, results = len(self.items), {}
+        for names in dict.fromkeys(names for names, _ in asked):
+            which = [i for i, (wanted, _) in enumerate(asked) if wanted == names]
+            stacked: Any = tuple(v[which].reshape(-1, *v.shape[2:]) for v in seen)
+            found = self._times(len(which))._values(names, stacked)
+            for at, i in enumerate(which):
+                results[i] = {name: v[at * n : (at + 1) * n] for name, v in found.items()}
+        for i, (_, then) in enumerate(asked):
+            then(results[i])
+
+    def _times(self, count: int) -> FaultProbe:
+        """The same points ``count`` times, one reading after the other."""
+        if self._tiled[0] != count:
+            many = copy(self)
+            for name in ("items", "nearest", "phi", "psi", "impedance", "slopes", "metric", "cohesion"):
+                array = getattr(self, name)
+                setattr(many, name, np.tile(array, (count, *[1] * (array.ndim - 1))))
+            many.shape = (count * self.shape[0], self.shape[1])
+            many.seen = [np.arange(many.shape[0])] * 2
+            many.turns = [turn if turn is None else np.tile(turn, (count, 1, 1)) for turn in self.turns]
+            self._tiled = (count, many)
+        return self._tiled[1]
+
+    def _look(self) -> Seen:
+        """What the numbers are made of, as it is now."""
+        plus, minus = (r.raw() for r in self.readers)
+        return (*self.fault.raw_record(self.items), plus, minus)
+
+    def _values(self, names: Sequence[str], seen: Seen) -> dict[str, np.ndarray]:
+        return self._put_together(names, seen, [self._side(side, seen[3 + side]) for side in range(2)])
+
+    def _put_together(
+        self, names: Sequence[str], seen: Seen, sides: list[tuple[np.ndarray, np.ndarray]]
+    ) -> dict[str, np.ndarray]:
+        r = self.fault.named(*seen[:3])
+        make = self._table(r, self._now(r, [s[0] for s in sides], [s[1] for s in sides]))
+        return {name: make[name]() for name in names}
+
+    def _side(self, side: int, dofs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Outgoing waves and velocities along (n, s1, s2), each (3, n, q), as seen from one side; 0 where it is not here."""
+        law, f, rows = self.fault.operator.law, self.fault.faces, self.seen[side]
+        waves, speeds = np.zeros((2, 3, *self.shape))
+        items, sign = self.items[rows], (1.0, -1.0)[side]
+        frame = np.stack([f.normal[items], f.tangent1[items], f.tangent2[items]], 1)  # (n, 3, x)
+        dofs = turned(dofs, self.turns[side]).astype(float)
+        q = inner(self.psi[None, rows, side], dofs.transpose(2, 0, 1)[:, :, None])
+        n = [frame[:, 0, x, None] for x in range(3)]
+        along = frame.transpose(1, 0, 2)[:, :, None]  # (c, n, 1, x)
+        traction = inner(along, np.stack(law.flux(q, n), -1)[None])
+        speeds[:, rows] = inner(along, np.stack(law.potential(q), -1)[None])
+        waves[:, rows] = traction - sign * self.impedance[rows, side].T[..., None] * speeds[:, rows]
+        return waves, speeds
+
+    def _now(
+        self, r: dict[str, np.ndarray], waves: list[np.ndarray], speeds: list[np.ndarray]
+    ) -> dict[str, np.ndarray]:
+        """Locked traction change, velocity jump and limited traction change along (n, s1, s2), each (n, q)."""
+        fault, z = self.fault, self.impedance
+        za, zb = (z[:, side].T[..., None] for side in range(2))
+        total = za + zb
+        locked = (zb * waves[0] + za * waves[1]) / total
+        eta = (za * zb / total)[1]
+        sigma = locked[0] + self._at(r["stress_n"], False)
+        tau = [locked[c] + self._at(r[f"stress{c}"], False) for c in (1, 2)]
+        if fault.law.needs_stress:
+            load = np.hypot(*tau)
+            strength = self._strength(r, sigma)
+            share = np.where(load > strength, strength / np.where(load > 0, load, 1.0), 1.0)
+            limited = [t * share - t + locked[c] for c, t in zip((1, 2), tau, strict=True)]
+        else:
+            limited = [locked[c] - eta * self._at(r[f"slip_rate{c}"]) for c in (1, 2)]
+        jump = speeds[1] - speeds[0]
+        return {
+            "n": locked[0], "1": limited[0], "2": limited[1], "normal": (waves[1] - waves[0])[0] / total[0], "jump1": jump[1],
+            "jump2": jump[2], "rate1": (locked[1] - limited[0]) / eta, "rate2": (locked[2] - limited[1]) / eta,
+        }  # fmt: skip
+
+    def _strength(self, r: dict[str, np.ndarray], sigma: np.ndarray) -> np.ndarray:
+        """Frictional strength now, from the friction coefficient, the normal traction and the cohesion where the law
+        has one."""
+        return -self.cohesion - self._at(r["friction"], False) * np.minimum(sigma, 0.0)
+
+    def _table(self, r: dict[str, np.ndarray], now: dict[str, np.ndarray]) -> dict[str, Callable[[], np.ndarray]]:
+        f, outputs = self.fault.faces, self.fault.law.outputs
+
+        def along(direction: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+            d = direction[self.items]
+            one, two = (d * f.tangent1[self.items]).sum(1)[:, None], (d * f.tangent2[self.items]).sum(1)[:, None]
+            return np.asarray(one * a + two * b)
+
+        def state(name: str) -> np.ndarray:
+            source = outputs.get(name)
+            return self._at(r[source]) if source else np.zeros(self.shape)
+
+        rates = ("jump1", "jump2") if self.from_velocity else ("rate1", "rate2")
+        start = [self._at(r[k], False) for k in ("stress1", "stress2")]
+        total = (now["1"] + start[0], now["2"] + start[1])
+        slip = [self._at(r[k]) for k in ("slip1", "slip2")]
+        return {
+            "SRs": lambda: along(f.strike, now[rates[0]], now[rates[1]]),
+            "SRd": lambda: along(f.dip, now[rates[0]], now[rates[1]]),
+            "T_s": lambda: along(f.strike, now["1"], now["2"]),
+            "T_d": lambda: along(f.dip, now["1"], now["2"]),
+            "P_n": lambda: now["n"],
+            "u_n": lambda: now["normal"],
+            "Mud": lambda: state("Mud"),
+            "StV": lambda: state("StV"),
+            "Ts0": lambda: along(f.strike, *total),
+            "Td0": lambda: along(f.dip, *total),
+            "Pn0": lambda: now["n"] + self._at(r["stress_n"], False),
+            "Sls": lambda: along(f.strike, *slip),
+            "Sld": lambda: along(f.dip, *slip),
+            "Vr": lambda: self._at(self._rupture_speed(r["ruptured"]), False),
+            "ASl": lambda: self._at(r["accumulated_slip"]),
+            "PSR": lambda: self._at(r["peak_slip_rate"], False),
+            "RT": lambda: self._at(r["ruptured"], False),
+            "DS": lambda: self._at(r["weakened"], False),
+            "P_f": lambda: np.zeros(self.shape),
+            "Tmp": lambda: np.zeros(self.shape),
+        }
+
+    def _rupture_speed(self, ruptured: np.ndarray) -> np.ndarray:
+        """1/|grad RT| in the face where every point has ruptured, not all at once, else 0 (NUMERICS 5.5), at friction
+        points."""
+        slope = inner(self.slopes.transpose(0, 1, 3, 2), self._modes(ruptured)[:, None, None])
+        steep = np.sqrt(np.maximum(inner(slope, inner(self.metric[:, None], slope[:, :, None])), 0.0))
+        # Where a face breaks all at once the times differ by rounding only, and so would the speed.
+        first, last = ruptured.min(1), ruptured.max(1)
+        whole = ((first > 0) & (last - first > SIMULTANEOUS * last))[:, None] & (steep > 0)
+        return np.where(whole, 1.0 / np.where(steep > 0, steep, 1.0), 0.0)

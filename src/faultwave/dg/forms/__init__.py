@@ -1,0 +1,24 @@
+"""How a law's cells are advanced: in its own quantities (any law), or in components that suit the reference cell (some).
+
+``form`` chooses; what leaves a cell (waves, receivers, outputs, checkpoints) is physical in every form.
+"""
+
+from __future__ import annotations
+
+from faultwave.dg.forms.contravariant import ContravariantElastic
+from faultwave.dg.forms.covariant import CovariantCurls
+from faultwave.dg.forms.fluid import ContravariantAcoustic
+from faultwave.dg.forms.plain import Cells, Form, derivative_rows, face_rows, onto_face
+from faultwave.physics.waves import Law
+
+FORMS: tuple[type[Form], ...] = (ContravariantElastic, ContravariantAcoustic, CovariantCurls)
+"""Forms with fewer operations; each says which laws it suits."""
+
+
+def form(law: Law, order: int, unit: float = 1.0, fast: bool = True) -> Form:
+    """The form of a law: the fast one where there is one and ``fast`` allows it. ``unit`` of time [s] in the kernels."""
+    found = next((kind for kind in FORMS if fast and kind.suits(law)), Form)
+    return found(law, order, unit)
+
+
+__all__ = ["FORMS", "Cells", "Form", "derivative_rows", "face_rows", "form", "onto_face"]

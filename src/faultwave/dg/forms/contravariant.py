@@ -1,0 +1,217 @@
+"""Isotropic elasticity in contravariant components: derivatives need no Jacobian (KERNELS, formulation 3).
+
+With x = x0 + J xi, s = J^-1 sigma J^-T / rho, v' = J^-1 v and the metric G = J^-1 J^-T:
+
+    dv'^a/dt = sum_b d_b s^ab
+    ds^cd/dt = lambda/rho G^cd div v' + mu/rho sum_b (G^cb d_b v'^d + G^db d_b v'^c)
+
+On the face opposite vertex f the unit normal is n = -h J^-T g with g = grad of the barycentric coordinate f and
+h = 1 / sqrt(g G g). In the same components the traction is -rho h s g, n . v = -h g . v', and the impedance
+
+    Z v = Zs v' + (Zp - Zs) h^2 (G g) (g . v').
+
+In a unit of time other than the second, s, lambda/rho, mu/rho and 1/rho are those of that unit: a factor of it, its
+square twice, itself. d_b, J and g belong to the directions of ``plain.DIRECTIONS``. Waves and face traces leave in physical components.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from faultwave.dg.forms.components import GRADIENT, PAIR, ComponentForm, combine, inverse, metric, turned
+from faultwave.dg.forms.plain import Cells, directed
+from faultwave.kernels.language import Array, Kernel, View
+from faultwave.physics.waves import Law
+from faultwave.physics.waves.law import dot
+
+_PRODUCTS = np.zeros((3, 3, 3, 3, 6, 6))  # x, y, a, b to the components xy and ab
+for _x, _y in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2)):
+    for _a in range(3):
+        for _b in range(3):
+            _PRODUCTS[_x, _y, _a, _b, PAIR[_x][_y], PAIR[_a][_b]] = 1.0
+_TENSORS = _PRODUCTS.reshape(81, 36)
+
+
+class ContravariantElastic(ComponentForm):
+    """Columns of ``cell``: J (x, b), G, lambda/rho, mu/rho, rho, 1/rho, Zp, Zs; of ``face``: h, the neighbour's Zp and Zs, a, b."""
+
+    @classmethod
+    def suits(cls, law: Law) -> bool:
+        return law.name == "elastic"
+
+    def _sizes(self) -> tuple[int, int]:
+        return 21, 5
+
+    def cell_constants(self, cells: Cells) -> np.ndarray:
+        rows = directed(cells.inverse)
+        rho, unit = cells.material["rho"], self.unit
+        return np.concatenate(
+            [
+                np.linalg.inv(rows).reshape(-1, 9),
+                metric(rows),
+                np.stack(
+                    [
+                        unit**2 * cells.material["lambda"] / rho,
+                        unit**2 * cells.material["mu"] / rho,
+                        rho / unit,
+                        unit / rho,
+                        *self.law.impedance(cells.material),
+                    ],
+                    1,
+                ),
+            ],
+            1,
+        )
+
+    def to_physical(self, cells: Cells, which: np.ndarray) -> np.ndarray | None:
+        jacobian = np.linalg.inv(directed(cells.inverse[which]))
+        rho = cells.material["rho"][which] / self.unit
+        products = (rho[:, None, None] * jacobian)[:, :, None, :, None] * jacobian[:, None, :, None, :]  # x, y, a, b
+        result = np.zeros((len(which), 9, 9))
+        result[:, :6, :6] = (products.reshape(-1, 81) @ _TENSORS).reshape(-1, 6, 6)
+        result[:, 6:, 6:] = jacobian
+        return result
+
+    def physical(self, q: Any, cell: Any, jacobian: Any) -> list[Any]:
+        rows = [jacobian[3 * x : 3 * x + 3] for x in range(3)]
+        turned_once = [[dot(row, [q[PAIR[a][b]] for a in range(3)]) for b in range(3)] for row in rows]
+        pairs = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))
+        stress = [cell[17] * dot(turned_once[x], rows[y]) for x, y in pairs]
+        return [*stress, *[dot(row, q[6:9]) for row in rows]]
+
+    # The cell.
+
+    @property
+    def differentiated(self) -> int:
+        return 12
+
+    def differentiate(self, k: Kernel, source: View, rows: int, after: Array, cell: Array) -> None:
+        for b in range(3):
+            block = self.derivative[b][:rows, : source.rows]
+            k.contract(after, block, source, [(PAIR[a][b], a) for a in range(3)], accumulate=b > 0)
+            k.contract(after, block, source, [(6 + a, 3 + 3 * b + a) for a in range(3)])
+
+    def rate(self, after: Any, cell: Any) -> list[Any]:
+        g, lam, mu = cell[9:15], cell[15], cell[16]
+        divergence = after[3] + after[7] + after[11]
+        sheared = [
+            [dot([mu * g[PAIR[c][b]] for b in range(3)], [after[3 + 3 * b + d] for b in range(3)]) for d in range(3)]
+            for c in range(3)
+        ]
+        stress = [
+            (sheared[c][d] + sheared[d][c]) + lam * g[PAIR[c][d]] * divergence
+            for c, d in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))
+        ]
+        return [*stress, *after[:3]]
+
+    # Its faces.
+
+    def _select(self, k: Kernel, source: View, face: int) -> tuple[View, list[tuple[int, int]]]:
+        """Where the columns s g and v' of ``source`` are, and the contraction's columns."""
+        g = GRADIENT[face]
+        if np.count_nonzero(g) == 1:
+            b = int(np.flatnonzero(g)[0])
+            return source, [(PAIR[a][b], a) for a in range(3)]
+        pair = k.scratch("pair", self.b3, 3).view(0, source.rows)
+        k.pointwise(lambda q: [[combine(g, [q[PAIR[a][b]] for b in range(3)]) for a in range(3)]], [source], [pair])
+        return pair, [(a, a) for a in range(3)]
+
+    def _trace(self, k: Kernel, source: View, face: int, out: View) -> None:
+        """out (rows2, 6) = [s g, v'] on a local face."""
+        where, columns = self._select(k, source, face)
+        self.restrict(k, where, face, out, columns)
+        self.restrict(k, source, face, out, [(6 + a, 3 + a) for a in range(3)])
+
+    def _physics(self, t: Any, cell: Any, face: Any, i: int) -> tuple[list[Any], Any, Any, list[Any]]:
+        """Traction and velocity in the cell's components, g . v' and G g, from [s g, v']."""
+        traction = [-(cell[17] * face[0]) * t[a] for a in range(3)]
+        return traction, t[3:6], combine(GRADIENT[i], t[3:6]), turned(cell[9:15], i)
+
+    def _wave(self, t: Any, cell: Any, face: Any, i: int) -> list[Any]:
+        """Physical w of a face from [s g, v']."""
+        traction, flow, along, normal = self._physics(t, cell, face, i)
+        h, (zp, zs) = face[0], cell[19:21]
+        own = (zp - zs) * h * h
+        w = [traction[a] - zs * flow[a] - own * normal[a] * along for a in range(3)]
+        return [dot(cell[3 * x : 3 * x + 3], w) for x in range(3)]
+
+    def publish(
+        self, k: Kernel, total: Array, cell: Array, face: Array, emit: Callable[[int, Array], None], kept: Array
+    ) -> None:
+        trace, wave = k.temp("trace", self.b2, 6), k.temp("wave", self.b2, 3)
+        for i in range(4):
+            self._trace(k, total.view(), i, trace.view())
+
+            def split(t: Any, cell: Any, face: Any, i: int = i) -> Any:
+                traction, flow, along, normal = self._physics(t, cell, face, i)
+                h = face[0]
+                other = (face[1] - face[2]) * h * h
+                u = [traction[a] + face[2] * flow[a] + other * normal[a] * along for a in range(3)]
+                return [self._wave(t, cell, face, i), u]
+
+            k.pointwise(split, [trace, cell, face.view(i, 1)], [wave, kept.view(i * self.b2, self.b2)])
+            emit(i, wave)
+
+    def lift(
+        self, k: Kernel, q: Array, cell: Array, face: Array, receive: Callable[[int, Array], None], kept: Array
+    ) -> None:
+        arrived, jump = k.temp("arrived", self.b2, 3), k.temp("jump", self.b2, 3)
+        lifted = k.temp("lifted", self.b3, 12)
+        for i in range(4):
+            receive(i, arrived)
+
+            def flow_jump(w: Any, u: Any, cell: Any, face: Any, i: int = i) -> Any:
+                h, a, b = face[0], face[3], face[4]
+                zp, zs = cell[19:21]
+                ys, yp = inverse(zs + face[2]), inverse(zp + face[1])
+                normal = turned(cell[9:15], i)
+                back = [
+                    [
+                        dot([cell[9 + PAIR[c][e]] for e in range(3)], [cell[3 * x + e] for e in range(3)])
+                        for x in range(3)
+                    ]
+                    for c in range(3)
+                ]
+                inner = [dot(back[c], w) for c in range(3)]
+                x = [a * inner[c] - u[c] for c in range(3)]
+                # w_R - u = x + b h^2 (G g) (g . w), and the admittance ys + (yp - ys) h^2 (G g) g. of it:
+                shear = (yp - ys) * h * h
+                amount = shear * combine(GRADIENT[i], x) + b * h * h * yp * combine(GRADIENT[i], inner)
+                return [[ys * x[c] + normal[c] * amount for c in range(3)]]
+
+            k.pointwise(flow_jump, [arrived, kept.view(i * self.b2, self.b2), cell, face.view(i, 1)], [jump])
+            self.extend(k, jump.view(), i, lifted.view(), [(a, 3 * i + a) for a in range(3)])
+
+        def add(x: Any, cell: Any, q: Any, *faces: Any) -> Any:
+            jumps = [x[3 * i : 3 * i + 3] for i in range(4)]
+            gradient = [combine(-GRADIENT[:, b], [j[a] for j in jumps]) for b in range(3) for a in range(3)]
+            zp, zs = (cell[18] * z for z in cell[19:21])
+            force: list[Any] = [0.0, 0.0, 0.0]
+            for i, (j, f) in enumerate(zip(jumps, faces, strict=True)):
+                normal, along = turned(cell[9:15], i), combine(GRADIENT[i], j)
+                shear, press = zs * f[0] * combine(GRADIENT[i], normal), (zp - zs) * f[0]  # 1 / h = h g G g
+                force = [force[a] + shear * j[a] + press * normal[a] * along for a in range(3)]
+            change = self.rate([*force, *gradient], cell)
+            return [[a + b for a, b in zip(q, change, strict=True)]]
+
+        k.pointwise(add, [lifted, cell, q, *[face.view(i, 1) for i in range(4)]], [q])
+
+    # Traces in physical components, for neighbours with other steps and for faults.
+
+    def face_pair(self, k: Kernel, source: View, i: int, out: View, cell: Array, face: Array) -> None:
+        local = k.scratch("trace", self.b2, 6).view(0, out.rows)
+        self._trace(k, source, i, local)
+
+        def turn(t: Any, cell: Any, face: Any) -> Any:
+            traction, flow, *_ = self._physics(t, cell, face, i)
+            return [[dot(cell[3 * x : 3 * x + 3], y) for y in (traction, flow) for x in range(3)]]
+
+        k.pointwise(turn, [local, cell, face.view(i, 1)], [out])
+
+    def face_wave(self, k: Kernel, source: View, i: int, out: View, cell: Array, face: Array) -> None:
+        local = k.scratch("trace", self.b2, 6).view(0, out.rows)
+        self._trace(k, source, i, local)
+        k.pointwise(lambda t, c, f: [self._wave(t, c, f, i)], [local, cell, face.view(i, 1)], [out])

@@ -1,0 +1,213 @@
+"""Laws of two curls in covariant components, in which curls need no metric (Hesthaven & Warburton 2008, ch. 10; decision 0009).
+
+For fields E and H with E' = alpha curl H and H' = -beta curl E, x = x0 + J xi, e = J^T E, h = J^T H and g = J^T J / det J,
+
+    e' = alpha g curl h,    h' = -beta g curl e,    (curl e)^a = d_(a+1) e_(a+2) - d_(a+2) e_(a+1).
+
+What crosses a face are the components of e and h along two tangents of it in the reference cell; the face's own tangents t_k, in
+which waves leave, are t_k = A_k1 tau_1 + A_k2 tau_2. So E . t = A e_tau, and n x turns (t_1, t_2) into s (t_2, -t_1). A jump dv of
+n x H, lifted as f = A^T dv, changes e by alpha J^T J f and h by -beta J^T J (n x) Z f, where n x is s R on tau.
+
+d_b and J belong to the directions of ``plain.DIRECTIONS``; g and f count time in the form's unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from faultwave.dg.forms.components import PAIR, ComponentForm, combine
+from faultwave.dg.forms.plain import Cells, directed
+from faultwave.kernels.language import Array, Kernel, View
+from faultwave.physics.waves import Law
+from faultwave.physics.waves.law import cross, dot
+
+TANGENTS = np.array(
+    [[[0, 0, 1], [-0.5, 1, 0]], [[0, 0, 1], [0.5, 1, 0]], [[1, 0, 0], [0, 1, 1]], [[1, 0, 0], [0, 1, 0]]]
+)
+"""Two tangents (4, 2, 3) of every face along the directions: as few components as can be."""
+
+
+def is_two_curls(law: Law) -> bool:
+    """Whether a law is E' = alpha curl H, H' = -beta curl E with a scalar impedance, by what its functions do to probes.
+
+    A reaction must treat the components of a field alike: one that tells the axes of space apart (a matched layer) is none of e and h.
+    """
+    if (len(law.quantities), law.channels, law.face_channels, law.traction_is_flux) != (6, 3, 2, False):
+        return False
+    rng = np.random.default_rng(0)
+    values = {p.name: rng.uniform(0.5, 2.0, 1) for p in law.parameters}
+    material, impedance = ([float(x[0]) for x in y] for y in (law.constants(values), law.impedance(values)))
+    if (len(material), len(impedance)) != (2, 1):
+        return False
+    q, n, divergence, gradient = rng.normal(size=6), rng.normal(size=3), rng.normal(size=3), rng.normal(size=(3, 3))
+    rates = [float(x[0]) for x in law.rates(values)]
+    reaction = np.array([law.reaction(unit, rates) for unit in np.eye(6)], float).reshape(2, 3, 2, 3)
+    curl = [gradient[(a + 1) % 3, (a + 2) % 3] - gradient[(a + 2) % 3, (a + 1) % 3] for a in range(3)]
+    pairs = (
+        (law.flux(q, n), cross(n, q[3:])),
+        (law.potential(q), q[:3]),
+        (law.rate(divergence, gradient, material), [*(material[0] * divergence), *[-material[1] * c for c in curl]]),
+        (law.apply_impedance(impedance, n, q[:3]), impedance[0] * q[:3]),
+        (reaction, np.einsum("ij,ab->iajb", reaction[:, 0, :, 0], np.eye(3))),
+    )
+    return all(np.allclose(np.asarray(given, float), wanted) for given, wanted in pairs)
+
+
+class CovariantCurls(ComponentForm):
+    """Columns of ``cell``: g, det J / unit, alpha, beta, Z, rates of the reaction; of ``face``: A, s, the neighbour's Z, admittance, a."""
+
+    @classmethod
+    def suits(cls, law: Law) -> bool:
+        return is_two_curls(law)
+
+    def _sizes(self) -> tuple[int, int]:
+        return 10 + self.reactions, 8
+
+    def cell_constants(self, cells: Cells) -> np.ndarray:
+        jacobian = np.linalg.inv(directed(cells.inverse))
+        det = np.linalg.det(jacobian)
+        g = self.unit * np.einsum("nxa,nxb->nab", jacobian, jacobian) / det[:, None, None]
+        material = [*self.law.constants(cells.material), *self.law.impedance(cells.material)]
+        rates = [self.unit * r for r in self.law.rates(cells.material)]
+        six = g[:, [0, 1, 2, 0, 1, 0], [0, 1, 2, 1, 2, 2]]
+        return np.concatenate([six, np.stack([det / self.unit, *material, *rates], 1)], 1)
+
+    def face_constants(self, cells: Cells) -> np.ndarray:
+        jacobian = np.linalg.inv(directed(cells.inverse))
+        tau = np.einsum("nxb,fib->nfix", jacobian, TANGENTS)
+        frame = self.frame_constants(cells).reshape(len(jacobian), 4, 3, 3)
+        normal, own = frame[:, :, 0], frame[:, :, 1:]
+        a = np.einsum("nfkx,nfxi->nfki", own, np.linalg.pinv(tau)).reshape(len(tau), 4, 4)
+        sign = np.sign((np.cross(own[:, :, 0], own[:, :, 1]) * normal).sum(-1))
+        z, other = (x[..., 0] for x in self.both_impedances(cells))
+        scale = self.unit * cells.areas / (3.0 * cells.volume[:, None])
+        numbers = np.stack([sign, other, scale / (z + other), self.arriving(cells)[..., 0]], -1)
+        return np.concatenate([a, numbers], 2)
+
+    def to_physical(self, cells: Cells, which: np.ndarray) -> np.ndarray | None:
+        result = np.zeros((len(which), 6, 6))
+        result[:, :3, :3] = result[:, 3:, 3:] = directed(cells.inverse[which]).transpose(0, 2, 1)
+        return result
+
+    def physical(self, q: Any, cell: Any, jacobian: Any) -> list[Any]:
+        columns = [[jacobian[3 * x + b] for x in range(3)] for b in range(3)]
+        dual = [cross(columns[(b + 1) % 3], columns[(b + 2) % 3]) for b in range(3)]
+        inverse = 1.0 / dot(columns[0], dual[0])
+        return [inverse * dot([dual[b][x] for b in range(3)], part) for part in (q[:3], q[3:6]) for x in range(3)]
+
+    # The cell.
+
+    def reaction(self, q: Any, cell: Any) -> list[Any]:
+        return self.law.reaction(q, cell[10 : 10 + self.reactions])
+
+    @property
+    def differentiated(self) -> int:
+        return 12
+
+    def differentiate(self, k: Kernel, source: View, rows: int, after: Array, cell: Array) -> None:
+        """Columns 4 b ... 4 b + 3: d_b of e_(b+1), e_(b+2), h_(b+1), h_(b+2)."""
+        for b in range(3):
+            wanted = [c + 3 * field for field in range(2) for c in ((b + 1) % 3, (b + 2) % 3)]
+            k.contract(
+                after, self.derivative[b][:rows, : source.rows], source, [(c, 4 * b + n) for n, c in enumerate(wanted)]
+            )
+
+    def rate(self, after: Any, cell: Any) -> list[Any]:
+        def curl(field: int) -> list[Any]:
+            return [after[4 * ((a + 1) % 3) + 2 * field] - after[4 * ((a + 2) % 3) + 2 * field + 1] for a in range(3)]
+
+        return self._change(cell, curl(1), curl(0), 1.0)
+
+    def _change(self, cell: Any, along_e: Any, along_h: Any, scale: Any) -> list[Any]:
+        """scale (alpha g along_e, -beta g along_h)."""
+        e, h = (
+            [[(x * cell[PAIR[a][b]]) for b in range(3)] for a in range(3)] for x in (scale * cell[7], scale * cell[8])
+        )
+        return [*[dot(e[a], along_e) for a in range(3)], *[-dot(h[a], along_h) for a in range(3)]]
+
+    # Its faces.
+
+    def _trace(self, k: Kernel, source: View, face: int, out: View) -> None:
+        """out (rows2, 4) = e and h along the two tangents of a local face."""
+        columns: list[tuple[int, int]] = []
+        mixed: list[tuple[int, Sequence[float]]] = []
+        for i, tangent in enumerate(TANGENTS[face]):
+            if np.count_nonzero(tangent) == 1:
+                b = int(np.flatnonzero(tangent)[0])
+                columns += [(b, i), (3 + b, 2 + i)]
+            else:
+                mixed.append((i, tangent.tolist()))
+        self.restrict(k, source, face, out, columns)
+        for i, weights in mixed:
+            pair = k.scratch("pair", self.b3, 2).view(0, source.rows)
+            k.pointwise(lambda q, w=weights: [[combine(w, q[:3]), combine(w, q[3:6])]], [source], [pair])
+            self.restrict(k, pair, face, out, [(0, i), (1, 2 + i)])
+
+    @staticmethod
+    def _along(t: Any, face: Any) -> tuple[list[Any], list[Any]]:
+        """T = E . t_k and v = (n x H) . t_k from a trace."""
+        e, h = ([face[0] * x[0] + face[1] * x[1], face[2] * x[0] + face[3] * x[1]] for x in (t[:2], t[2:4]))
+        return e, [-face[4] * h[1], face[4] * h[0]]
+
+    def publish(
+        self, k: Kernel, total: Array, cell: Array, face: Array, emit: Callable[[int, Array], None], kept: Array
+    ) -> None:
+        trace, wave = k.temp("trace", self.b2, 4), k.temp("wave", self.b2, 2)
+
+        def split(t: Any, cell: Any, face: Any) -> Any:
+            e, v = self._along(t, face)
+            w = [x - cell[9] * y for x, y in zip(e, v, strict=True)]
+            return [w, [x + face[5] * y for x, y in zip(e, v, strict=True)]]
+
+        for i in range(4):
+            self._trace(k, total.view(), i, trace.view())
+            k.pointwise(split, [trace, cell, face.view(i, 1)], [wave, kept.view(i * self.b2, self.b2)])
+            emit(i, wave)
+
+    def lift(
+        self, k: Kernel, q: Array, cell: Array, face: Array, receive: Callable[[int, Array], None], kept: Array
+    ) -> None:
+        arrived, jump = k.temp("arrived", self.b2, 2), k.temp("jump", self.b2, 2)
+        lifted = k.temp("lifted", self.b3, 8)
+
+        def flow_jump(w: Any, u: Any, face: Any) -> Any:
+            dv = [face[6] * (face[7] * x - y) for x, y in zip(w, u, strict=True)]
+            return [[face[0] * dv[0] + face[2] * dv[1], face[1] * dv[0] + face[3] * dv[1]]]
+
+        for i in range(4):
+            receive(i, arrived)
+            k.pointwise(flow_jump, [arrived, kept.view(i * self.b2, self.b2), face.view(i, 1)], [jump])
+            self.extend(k, jump.view(), i, lifted.view(), [(0, 2 * i), (1, 2 * i + 1)])
+
+        def add(x: Any, cell: Any, q: Any, *faces: Any) -> Any:
+            turned = []
+            for i, face in enumerate(faces):
+                p, r, q2, t = face[0], face[1], face[2], face[3]
+                size = cell[9] * face[4] / (p * t - r * q2)
+                across, first, second = size * (p * r + q2 * t), size * (p * p + q2 * q2), size * (r * r + t * t)
+                one, two = x[2 * i], x[2 * i + 1]
+                turned += [across * one - first * two, second * one - across * two]
+            flat = TANGENTS.reshape(8, 3)
+            along_e, along_h = ([combine(flat[:, b].tolist(), part) for b in range(3)] for part in (x, turned))
+            return [[a + b for a, b in zip(q, self._change(cell, along_e, along_h, cell[6]), strict=True)]]
+
+        k.pointwise(add, [lifted, cell, q, *[face.view(i, 1) for i in range(4)]], [q])
+
+    # Traces in physical components, for neighbours with other steps and for faults.
+
+    def face_pair(self, k: Kernel, source: View, i: int, out: View, cell: Array, face: Array) -> None:
+        local = k.scratch("trace", self.b2, 4).view(0, out.rows)
+        self._trace(k, source, i, local)
+        k.pointwise(lambda t, f: [[x for part in self._along(t, f) for x in part]], [local, face.view(i, 1)], [out])
+
+    def face_wave(self, k: Kernel, source: View, i: int, out: View, cell: Array, face: Array) -> None:
+        local = k.scratch("trace", self.b2, 4).view(0, out.rows)
+        self._trace(k, source, i, local)
+
+        def wave(t: Any, cell: Any, face: Any) -> Any:
+            return [[x - cell[9] * y for x, y in zip(*self._along(t, face), strict=True)]]
+
+        k.pointwise(wave, [local, cell, face.view(i, 1)], [out])

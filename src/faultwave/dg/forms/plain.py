@@ -1,0 +1,482 @@
+"""The form every law has: its own quantities, fluxes turned to the reference cell before each derivative (NUMERICS
+2.3, 3.1-3.2; KERNELS, formulation).
+
+Per cell: ``q`` (B3, Q) dofs; ``cell`` (1, ...) and ``face`` (4, ...) constants. A cell publishes per face w = T - Z v of
+its time-integrated trace and keeps u = T + Z_R v. With the incoming wave w_R = a w_neighbour + b n (n . w_neighbour) the
+jump of the flow is dv = (Z + Z_R)^-1 (w_R - u), of the traction dT = Z dv.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.errors import NotBuiltError, Problem
+from faultwave.dg.basis import FACES, matrices, tet_size, triangle_size, two_stages
+from faultwave.domain.tets.mesh import BoundaryKind
+from faultwave.kernels.language import Array, Kernel, View
+from faultwave.physics.waves import Law
+from faultwave.physics.waves.law import LAYER, dot
+
+DIRECTIONS = np.array([[1.0, 0.0, 0.0], [-0.5, 1.0, 0.0], [0.0, -1.0, 1.0]])
+"""Directions of differentiation in the reference cell, row by row: chosen for the sparsest derivative matrices."""
+
+
+TWO_STAGES = 4
+"""Degree from which the traces on faces 0 and 1 are taken in two stages: below, the extra pass costs what they save."""
+
+
+@dataclass(frozen=True)
+class Cells:
+    """What the operator needs of the cells, in the mesh's cell order (nc, ...)."""
+
+    inverse: np.ndarray  # (nc, 3, 3) d xi / d x
+    volume: np.ndarray
+    areas: np.ndarray  # (nc, 4)
+    normals: np.ndarray  # (nc, 4, 3) outward
+    neighbours: np.ndarray  # (nc, 4)
+    kinds: np.ndarray  # (nc, 4)
+    fault: np.ndarray  # (nc, 4) faces with friction
+    material: dict[str, np.ndarray]  # parameter -> (nc,)
+    wall: np.ndarray | None = None  # (nc, 4) impedance of faces of kind 'impedance'
+    driven: np.ndarray | None = None  # (nc, 4) faces whose arriving wave somebody fills in
+    opposite: np.ndarray | None = None  # (nc, 4) the neighbour's number of the face; needed for driven ones
+    beyond: np.ndarray | None = None  # (nc, 4, k) impedance of neighbours on other processes, NaN elsewhere
+
+    @property
+    def remote(self) -> np.ndarray:
+        """(nc, 4) faces whose neighbour another process has."""
+        return np.zeros(self.kinds.shape, bool) if self.beyond is None else ~np.isnan(self.beyond[..., 0])
+
+    def neighbour_faces(self, cells: np.ndarray, faces: np.ndarray) -> np.ndarray:
+        if self.opposite is None:
+            raise ValueError("driven faces need the neighbours' face numbers")
+        return np.asarray(self.opposite[cells, faces])
+
+    @property
+    def tangents(self) -> np.ndarray:
+        """(nc, 4, 2, 3) unit tangents of every face, the same from both sides: along its first edge and across it."""
+        corners = np.concatenate(
+            [np.zeros((len(self.inverse), 1, 3)), np.linalg.inv(self.inverse).transpose(0, 2, 1)], 1
+        )
+        a, b, c = (corners[:, [face[i] for face in FACES]] for i in range(3))
+        first, second = b - a, c - a
+        first /= np.linalg.norm(first, axis=2, keepdims=True)
+        second -= (first * second).sum(2, keepdims=True) * first
+        return np.stack([first, second / np.linalg.norm(second, axis=2, keepdims=True)], 2)
+
+
+@dataclass(frozen=True)
+class Sum:
+    """target = sum_k table[k] D_k over the Taylor series; ``target`` may be the series' own start when table[0] is 1."""
+
+    target: Array
+    table: Array
+
+
+def derivative_rows(order: int, full: bool = False) -> list[int]:
+    """Rows of D_k, k = 0..N: degree N - k, or N for laws with a reaction."""
+    return [tet_size(order - 1 - (0 if full else k)) for k in range(order)]
+
+
+def face_rows(order: int, full: bool = False) -> list[int]:
+    """Rows of the face traces of D_k."""
+    return [triangle_size(order - 1 - (0 if full else k)) for k in range(order)]
+
+
+def onto_face(law: Law, frame: Any, x: Any) -> list[Any]:
+    """The components of x that cross a face: all, or those along its two tangents; frame = (normal[, tangents])."""
+    return list(x) if law.face_channels == law.channels else [dot(frame[3:6], x), dot(frame[6:9], x)]
+
+
+def directed(inverse: np.ndarray) -> np.ndarray:
+    """Rows d xi'_b / dx (nc, 3, 3) of the coordinates along ``DIRECTIONS``."""
+    return np.einsum("bd,ndx->nbx", np.linalg.inv(DIRECTIONS.T), inverse)
+
+
+class Form:
+    """The statements of one law and order, and the constants they need. Columns of ``cell``: rows of ``directed``, the
+    law's constants, its impedances, the rates of its reaction; of ``face``: normal (tangents too where only tangential
+    components cross a face), neighbour's impedance, scaled admittance, a, b.
+
+    ``unit`` [s]: unit of time in the kernels; derivatives D_k count per unit.
+    """
+
+    @classmethod
+    def suits(cls, law: Law) -> bool:
+        """Whether it is right for this law and its variant."""
+        return True
+
+    def __init__(self, law: Law, order: int, unit: float = 1.0):
+        self.law, self.order, self.unit = law, order, unit
+        self.m, self.faced, self.Q = law.channels, law.face_channels, len(law.quantities)
+        self.b3, self.b2 = tet_size(order - 1), triangle_size(order - 1)
+        tables = matrices(order - 1)
+        self.trace = tables.trace
+        self.derivative = np.einsum("bd,dkl->bkl", DIRECTIONS, tables.derivative)
+        self.derivative[np.abs(self.derivative) < 1e-10] = 0.0
+        probe = {name: np.ones(1) for name in (*(p.name for p in law.parameters), *LAYER)}
+        self.constants, self.impedances = len(law.constants(probe)), len(law.impedance(probe))
+        self.reactions = len(law.rates(probe))
+        # With a term without gradients D_k keeps the full degree and D_(N+1) does not vanish.
+        self.full = self.reactions > 0
+        self.terms = order + self.full  # of the Taylor series at the end of a step
+        self.rows, self.out_rows = derivative_rows(order, self.full), face_rows(order, self.full)
+        self.frames = 3 if self.faced == self.m else 9
+        self.cell_size, self.face_size = self._sizes()
+
+    def _sizes(self) -> tuple[int, int]:
+        return 9 + self.constants + self.impedances + self.reactions, self.frames + 2 * self.impedances + 2
+
+    # Constants of cells and faces, and the way between the law's quantities and the form's.
+
+    def cell_constants(self, cells: Cells) -> np.ndarray:
+        """(nc, cell_size)"""
+        law = self.law
+        rates = [self.unit * r for r in law.rates(cells.material)]
+        material = np.stack([*law.constants(cells.material), *law.impedance(cells.material), *rates], 1)
+        return np.concatenate([self.unit * directed(cells.inverse).reshape(-1, 9), material], 1)
+
+    def frame_constants(self, cells: Cells) -> np.ndarray:
+        """(nc, 4, 3 or 9) normal and, where the law needs them, tangents."""
+        if self.frames == 3:
+            return cells.normals
+        return np.concatenate([cells.normals, cells.tangents.reshape(*cells.normals.shape[:2], 6)], 2)
+
+    def face_constants(self, cells: Cells) -> np.ndarray:
+        """(nc, 4, face_size)"""
+        own, other = self.both_impedances(cells)
+        total = own + other
+        scale = self.unit * cells.areas / (3.0 * cells.volume[:, None])
+        admittance = np.where(total > 0, scale[..., None] / np.where(total > 0, total, 1.0), 0.0)
+        return np.concatenate([self.frame_constants(cells), other, admittance, self.arriving(cells)], 2)
+
+    def both_impedances(self, cells: Cells) -> tuple[np.ndarray, np.ndarray]:
+        """Impedances (nc, 4, n) of the cell and of what lies across each face; its own at boundaries and faults."""
+        own = np.stack(self.law.impedance(cells.material), 1)[:, None, :].repeat(4, 1)
+        across = (cells.neighbours >= 0) & ~cells.fault
+        other = np.where(across[..., None], own[np.maximum(cells.neighbours, 0), 0], own)
+        return own, other if cells.beyond is None else np.where(cells.remote[..., None], cells.beyond, other)
+
+    def arriving(self, cells: Cells) -> np.ndarray:
+        """``mix``, where nobody else has mixed the arriving wave."""
+        mix = self.mix(cells)
+        if cells.driven is not None:
+            mix[cells.driven] = (1.0, 0.0)
+        return mix
+
+    def mix(self, cells: Cells) -> np.ndarray:
+        """a and b of the incoming wave, (nc, 4, 2); NotBuiltError for a boundary the law does not have."""
+        law = self.law
+        mix = np.zeros((*cells.neighbours.shape, 2))
+        remote = cells.remote
+        mix[((cells.neighbours >= 0) | remote) & ~cells.fault] = (-1.0 if law.traction_is_flux else 1.0, 0.0)
+        mix[cells.fault] = (1.0, 0.0)
+        outer = (cells.neighbours < 0) & ~remote & ~cells.fault  # a fault face's other cell may be elsewhere
+        for kind in np.unique(cells.kinds[outer]):
+            name = BoundaryKind(kind).name.lower().replace("_", "-")
+            faces = outer & (cells.kinds == kind)
+            if name == "impedance" and self.impedances == 1 and cells.wall is not None:
+                z, wall = law.impedance(cells.material)[0][np.nonzero(faces)[0]], cells.wall[faces]
+                mix[faces, 0] = (wall - z) / (wall + z)
+                continue
+            if name not in law.boundaries:
+                where = f"boundary faces of kind '{name}'"
+                raise NotBuiltError(Problem(where, f"not available for the {law.name} law", ", ".join(law.boundaries)))
+            mix[faces] = (law.boundaries[name].a, law.boundaries[name].b)
+        return mix
+
+    def to_physical(self, cells: Cells, which: np.ndarray) -> np.ndarray | None:
+        """(n, Q, Q) from the form's quantities to the law's in the cells ``which``; None where they are the same."""
+        return None
+
+    # Statements.
+
+    def physical(self, q: Any, cell: Any, jacobian: Any) -> list[Any]:
+        """The law's quantities from the form's, as ``to_physical``; ``jacobian``: nine numbers as ``jacobians`` gives them."""
+        return list(q)
+
+    def jacobians(self, cells: Cells) -> np.ndarray:
+        """(nc, 9) d x / d xi' row by row, of the coordinates along ``DIRECTIONS``."""
+        return np.linalg.inv(directed(cells.inverse)).reshape(-1, 9)
+
+    def cell(self, k: Kernel) -> Array:
+        return k.batch("cell", 1, self.cell_size)
+
+    def face(self, k: Kernel) -> Array:
+        return k.batch("face", 4, self.face_size)
+
+    def material(self, cell: Any) -> Any:
+        return cell[9 : 9 + self.constants]
+
+    def impedance(self, cell: Any) -> Any:
+        return cell[9 + self.constants : 9 + self.constants + self.impedances]
+
+    def reaction(self, q: Any, cell: Any) -> list[Any]:
+        """The part of dq/dt that needs no gradient."""
+        first = 9 + self.constants + self.impedances
+        return self.law.reaction(q, cell[first : first + self.reactions])
+
+    @property
+    def differentiated(self) -> int:
+        """Columns after the derivatives."""
+        return 4 * self.m
+
+    def differentiate(self, k: Kernel, source: View, rows: int, after: Array, cell: Array) -> None:
+        """after (rows, differentiated) = the derivatives ``rate`` needs, of ``source``."""
+        m = self.m
+        before = k.scratch("before", self.b3, 4 * m)
+
+        def fluxes(q: Any, cell: Any) -> Any:
+            turned = [self.law.flux(q, cell[3 * d : 3 * d + 3]) for d in range(3)]
+            return [[*turned[0], *turned[1], *turned[2], *self.law.potential(q)]]
+
+        k.pointwise(fluxes, [source, cell], [before.view(0, source.rows)])
+        for d in range(3):
+            block = self.derivative[d][:rows, : source.rows]
+            divergence = [(d * m + i, i) for i in range(m)]
+            gradient = [(3 * m + i, m + d * m + i) for i in range(m)]
+            k.contract(after, block, before, divergence, accumulate=d > 0)
+            k.contract(after, block, before, gradient)
+
+    def rate(self, after: Any, cell: Any) -> list[Any]:
+        """dq/dt from what ``differentiate`` left."""
+        m = self.m
+        gradient = [
+            [dot([cell[3 * d + x] for d in range(3)], [after[m + d * m + i] for d in range(3)]) for i in range(m)]
+            for x in range(3)
+        ]
+        return self.law.rate(after[:m], gradient, self.material(cell))
+
+    def taylor(self, k: Kernel, q: Array, cell: Array, sums: Sequence[Sum], series: Array | None = None) -> None:
+        """Cauchy-Kowalewski recursion from q: fills every sum, and ``series`` with all D_k, k = 0..N, where given."""
+        if self.full:
+            self._full_taylor(k, q, cell, sums, series)
+            return
+        rows = self.rows
+        after = k.temp("after", rows[1], self.differentiated)
+        current = None if series is not None else k.temp("current", rows[1], self.Q)
+        if series is not None:
+            k.pointwise(lambda q: [list(q)], [q], [series.view(0, self.b3)])
+        for s in sums:
+            if s.target is not q:  # the rows that no derivative reaches
+                rest = self.b3 - rows[1]
+                k.pointwise(_scaled, [q.view(rows[1], rest), s.table.view(0, 1)], [s.target.view(rows[1], rest)])
+        source = q.view()
+        for step in range(1, self.order):
+            n = rows[step]
+            self.differentiate(k, source, n, after, cell)
+            target = current.view(0, n) if current is not None else series.view(sum(rows[:step]), n)  # type: ignore[union-attr]
+            starts = [(q if step == 1 else s.target).view(0, n) for s in sums]
+            tables = [s.table.view(row, 1) for s in sums for row in ((0, 1) if step == 1 else (step,))]
+            k.pointwise(
+                self._term(step == 1, [s.target is q for s in sums]),
+                [after.view(0, n), cell, *starts, *tables],
+                [target, *[s.target.view(0, n) for s in sums]],
+            )
+            source = target
+
+    def first(self, k: Kernel, q: Array, cell: Array, change: Array, react: bool) -> None:
+        """change = dq/dt of the cell alone; ``react``: with what needs no gradient."""
+        made = tet_size(self.order - 2)
+        after = k.temp("after", made, self.differentiated)
+        self.differentiate(k, q.view(), made, after, cell)
+
+        def own(q: Any, cell: Any) -> list[Any]:
+            return self.reaction(q, cell) if react and self.full else [0.0 * x for x in q]
+
+        def whole(after: Any, q: Any, cell: Any) -> Any:
+            return [[x + y for x, y in zip(self.rate(after, cell), own(q, cell), strict=True)]]
+
+        rest = self.b3 - made
+        k.pointwise(whole, [after, q.view(0, made), cell], [change.view(0, made)])
+        k.pointwise(lambda q, cell: [own(q, cell)], [q.view(made, rest), cell], [change.view(made, rest)])
+
+    def _term(self, first: bool, same: list[bool]) -> Callable[..., Any]:
+        """One D_k and its share of every sum; the first also starts the sums (those in place hold q already)."""
+        count = len(same)
+
+        def function(after: Any, cell: Any, *rest: Any) -> Any:
+            d = self.rate(after, cell)
+            starts, tables = rest[:count], iter(rest[count:])
+            results = [d]
+            for start, in_place in zip(starts, same, strict=True):
+                zeroth = next(tables)[0] if first else None
+                weight = next(tables)[0]
+                base = start if in_place or zeroth is None else [zeroth * x for x in start]
+                results.append([b + weight * x for b, x in zip(base, d, strict=True)])
+            return results
+
+        return function
+
+    def _full_taylor(self, k: Kernel, q: Array, cell: Array, sums: Sequence[Sum], series: Array | None) -> None:
+        """``taylor`` for a law with a reaction: every D_k has all rows, those of the highest degree by the reaction
+        alone, and there is one more."""
+        made = tet_size(self.order - 2)
+        rest = self.b3 - made
+        after = k.temp("after", made, self.differentiated)
+        terms = [k.temp(f"term{'ab'[i]}", self.b3, self.Q) for i in range(2)]
+        for s in sums:
+            if s.target is not q:
+                k.pointwise(_scaled, [q, s.table.view(0, 1)], [s.target])
+        if series is not None:
+            k.pointwise(lambda q: [list(q)], [q], [series.view(0, self.b3)])
+
+        def whole(after: Any, d: Any, cell: Any) -> Any:
+            return [[x + y for x, y in zip(self.rate(after, cell), self.reaction(d, cell), strict=True)]]
+
+        source = q
+        for step in range(1, self.terms if sums else self.order):
+            target = terms[step % 2]
+            self.differentiate(k, source.view(), made, after, cell)
+            k.pointwise(whole, [after, source.view(0, made), cell], [target.view(0, made)])
+            k.pointwise(
+                lambda d, cell: [self.reaction(d, cell)], [source.view(made, rest), cell], [target.view(made, rest)]
+            )
+            for s in sums:
+                if step < s.table.rows:
+                    k.pointwise(
+                        lambda x, d, c: [[a + c[0] * b for a, b in zip(x, d, strict=True)]],
+                        [s.target, target, s.table.view(step, 1)],
+                        [s.target],
+                    )
+            if series is not None and step < self.order:
+                k.pointwise(lambda d: [list(d)], [target], [series.view(step * self.b3, self.b3)])
+            source = target
+
+    def face_trace(self, k: Kernel, source: View, face: int, out: View, frame: Any) -> None:
+        """out (rows2, 2 face channels) = physical [T, v] of ``source`` on a local face."""
+        law = self.law
+        pair = k.scratch("pair", self.b3, 2 * self.faced)
+
+        def both(q: Any, frame: Any) -> Any:
+            flux, potential = self.onto(frame, law.flux(q, frame[:3])), self.onto(frame, law.potential(q))
+            return [[*flux, *potential] if law.traction_is_flux else [*potential, *flux]]
+
+        k.pointwise(both, [source, frame], [pair.view(0, source.rows)])
+        self.restrict(k, pair.view(0, source.rows), face, out, [(i, i) for i in range(2 * self.faced)])
+
+    def face_pair(self, k: Kernel, source: View, i: int, out: View, cell: Array, face: Array) -> None:
+        """out (rows2, 2 face channels) = physical [T, v] of ``source`` on the local face ``i``."""
+        self.face_trace(k, source, i, out, face.view(i, 1, 0, self.frames))
+
+    def face_wave(self, k: Kernel, source: View, i: int, out: View, cell: Array, face: Array) -> None:
+        """out (rows2, face channels) = physical w = T - Z v of ``source`` on the local face ``i``."""
+        m, trace = self.faced, k.scratch("trace", self.b2, 2 * self.faced).view(0, out.rows)
+        self.face_trace(k, source, i, trace, face.view(i, 1, 0, self.frames))
+
+        def wave(t: Any, cell: Any, face: Any) -> Any:
+            zv = self.law.apply_impedance(self.impedance(cell), face[:3], t[m:])
+            return [[t[c] - zv[c] for c in range(m)]]
+
+        k.pointwise(wave, [trace, cell, face.view(i, 1)], [out])
+
+    def restrict(self, k: Kernel, source: View, face: int, out: View, columns: Sequence[tuple[int, int]]) -> None:
+        """Columns of ``source`` to the modes of a local face."""
+        degree = next(d for d in range(self.order) if tet_size(d) == source.rows)
+        stages = self._stages(face, degree)
+        if len(stages) == 1:
+            k.contract(out, stages[0], source, columns)
+            return
+        middle = k.scratch("middle", self.b3, 2 * self.faced)
+        k.contract(middle, stages[1], source, [(i, n) for n, (i, _) in enumerate(columns)])
+        k.contract(out, stages[0], middle, [(n, o) for n, (_, o) in enumerate(columns)])
+
+    def extend(self, k: Kernel, jump: View, face: int, out: View, columns: Sequence[tuple[int, int]]) -> None:
+        """The transpose of ``restrict``: columns of a face's modes lifted to the cell."""
+        stages = [s.T for s in self._stages(face, self.order - 1)]
+        if len(stages) == 1:
+            k.contract(out, stages[0], jump, columns)
+            return
+        middle = k.scratch("middle", self.b3, 2 * self.faced)
+        k.contract(middle, stages[0], jump, [(i, n) for n, (i, _) in enumerate(columns)])
+        k.contract(out, stages[1], middle, [(n, o) for n, (_, o) in enumerate(columns)])
+
+    def _stages(self, face: int, degree: int) -> list[np.ndarray]:
+        """The trace matrix of a degree, in two factors where that takes fewer operations."""
+        block = self.trace[face][: triangle_size(degree), : tet_size(degree)]
+        if face > 1 or degree < TWO_STAGES:
+            return [block]
+        return list(two_stages(block, degree))
+
+    def onto(self, frame: Any, x: Any) -> list[Any]:
+        """The components of x that cross a face; frame = (normal[, tangents])."""
+        return onto_face(self.law, frame, x)
+
+    def off(self, frame: Any, y: Any) -> list[Any]:
+        """The vector whose components ``onto`` gives."""
+        return list(y) if self.faced == self.m else [y[0] * frame[3 + i] + y[1] * frame[6 + i] for i in range(3)]
+
+    def publish(
+        self, k: Kernel, total: Array, cell: Array, face: Array, emit: Callable[[int, Array], None], kept: Array
+    ) -> None:
+        """w of the time-integrated state ``total`` on the four faces handed to ``emit``, u put into ``kept``."""
+        law, m = self.law, self.faced
+        trace, wave = k.temp("trace", self.b2, 2 * m), k.temp("wave", self.b2, m)
+        other = slice(self.frames, self.frames + self.impedances)
+        for i in range(4):
+            row = face.view(i, 1)
+            self.face_trace(k, total.view(), i, trace.view(), face.view(i, 1, 0, self.frames))
+
+            def split(t: Any, cell: Any, face: Any) -> Any:
+                n, flow = face[:3], t[m:]
+                own_z = law.apply_impedance(self.impedance(cell), n, flow)
+                other_z = law.apply_impedance(face[other], n, flow)
+                return [[t[i] - own_z[i] for i in range(m)], [t[i] + other_z[i] for i in range(m)]]
+
+            k.pointwise(split, [trace, cell, row], [wave, kept.view(i * self.b2, self.b2)])
+            emit(i, wave)
+
+    def lift(
+        self, k: Kernel, q: Array, cell: Array, face: Array, receive: Callable[[int, Array], None], kept: Array
+    ) -> None:
+        """Add the lifted jumps of the four faces to q; ``receive`` fills the neighbour's w of a face."""
+        law, m, faced = self.law, self.m, self.faced
+        arrived, jump = k.temp("arrived", self.b2, faced), k.temp("jump", self.b2, faced)
+        lifted, sums = k.temp("lifted", self.b3, faced), k.temp("sums", self.b3, 4 * m)
+        admittance = slice(self.frames + self.impedances, self.frames + 2 * self.impedances)
+
+        def flow_jump(w: Any, u: Any, face: Any) -> Any:
+            n, (a, mirror) = face[:3], face[-2:]
+            incoming = [a * x for x in w]
+            if faced == 3:
+                normal = mirror * dot(n, w)
+                incoming = [x + normal * n[i] for i, x in enumerate(incoming)]
+            return [law.apply_impedance(face[admittance], n, [x - y for x, y in zip(incoming, u, strict=True)])]
+
+        def spread(first: bool) -> Any:
+            """sums = [dF, n (x) dphi] from the lifted flow jump; scaling by Z makes the traction jump."""
+
+            def function(dv: Any, cell: Any, face: Any, *previous: Any) -> Any:
+                n = face[:3]
+                dT = law.apply_impedance(self.impedance(cell), n, dv)
+                flux, potential = (dT, dv) if law.traction_is_flux else (dv, dT)
+                flux, potential = self.off(face, flux), self.off(face, potential)
+                new = [*flux, *[n[x] * p for x in range(3) for p in potential]]
+                return [new if first else [s + x for s, x in zip(previous[0], new, strict=True)]]
+
+            return function
+
+        for i in range(4):
+            row = face.view(i, 1)
+            receive(i, arrived)
+            k.pointwise(flow_jump, [arrived, kept.view(i * self.b2, self.b2), row], [jump])
+            self.extend(k, jump.view(), i, lifted.view(), [(c, c) for c in range(self.faced)])
+            k.pointwise(spread(i == 0), [lifted, cell, row, *([sums] if i else [])], [sums])
+
+        def rate(s: Any, cell: Any, q: Any) -> Any:
+            gradient = [[s[m + x * m + i] for i in range(m)] for x in range(3)]
+            change = law.rate(s[:m], gradient, self.material(cell))
+            return [[x + y for x, y in zip(q, change, strict=True)]]
+
+        k.pointwise(rate, [sums, cell, q], [q])
+
+
+def _scaled(q: Any, c: Any) -> Any:
+    return [[c[0] * x for x in q]]
+
+
+__all__ = ["DIRECTIONS", "Cells", "Form", "Sum", "derivative_rows", "directed", "face_rows", "onto_face"]

@@ -1,0 +1,70 @@
+"""Integrators in time: what a case may combine, their largest stable steps, and the operator of each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from faultwave.backends import Backend
+from faultwave.base.errors import Problems
+from faultwave.case.model import Case, Numerics
+from faultwave.dg.layout import Layout
+from faultwave.dg.method_of_lines import Leapfrog, RungeKutta, couples, halves
+from faultwave.dg.operator import Cells, Operator
+from faultwave.physics.waves import Law
+
+# Largest CFL numbers in which white noise does not grow, elastic, for orders 2 to 8; other laws times their ``stability``
+# (docs/decisions/0006). Those of ADER are in ``run.plan``.
+LIMITS: dict[tuple[str, str], tuple[float, ...]] = {
+    ("rk4", "upwind"): (0.95, 1.0, 0.95, 0.95, 0.85, 0.8, 0.75),
+    ("rk4", "centred"): (1.5, 1.5, 1.5, 1.4, 1.3, 1.2, 1.1),
+    ("leapfrog", "centred"): (1.1, 1.1, 1.1, 1.0, 0.9, 0.85, 0.8),
+}
+DEFAULT_SHARE = 0.8  # of the limit
+
+
+def flux(numerics: Numerics) -> str:
+    """The numerical flux: the case's, or the integrator's own."""
+    return numerics.flux or ("centred" if numerics.integrator == "leapfrog" else "upwind")
+
+
+def limit(numerics: Numerics, law: Law) -> float:
+    """Largest CFL number of an integrator by lines."""
+    return LIMITS[numerics.integrator, flux(numerics)][numerics.order - 2] * law.stability
+
+
+def check_integrator(case: Case, law: Law, problems: Problems) -> None:
+    """Whether the law and the rest of the case go with the integrator."""
+    numerics = case.numerics
+    if numerics.halo_compression != "exact" and law.face_channels != law.channels:
+        problems.error("numerics.halo_compression", f"rounded messages are not built for the {law.name} law", "exact")
+    if numerics.integrator == "ader":
+        return
+    clusters = numerics.clustering
+    if "rates" in clusters.model_fields_set and clusters.rates != (1,):
+        what = f"{numerics.integrator} steps all cells alike: rates {list(clusters.rates)} would do nothing"
+        problems.error("numerics.clustering.rates", what, "[1], or integrator: ader")
+    if case.fault is not None:
+        problems.error("numerics.integrator", f"friction on faults needs ader, not {numerics.integrator}", "ader")
+    if numerics.integrator == "leapfrog":
+        try:
+            halves(law)
+        except ValueError as error:
+            problems.error("numerics.integrator", f"leapfrog: {error}", "ader, rk4")
+        if couples(law):
+            problems.error(
+                "numerics.integrator", "leapfrog cannot step quantities that react with each other", "ader, rk4"
+            )
+
+
+def make_operator(
+    numerics: Numerics, law: Law, backend: Backend, layout: Layout, cells: Cells, unit: float, fast: bool, alone: bool
+) -> Operator:
+    """The operator of the case's integrator; ``unit`` of time, ``fast`` and ``alone`` as there."""
+    kinds: dict[str, Any] = {"rk4": RungeKutta, "leapfrog": Leapfrog}
+    if numerics.integrator in kinds:
+        made: Operator = kinds[numerics.integrator](law, numerics.order, backend, layout, cells, unit, flux(numerics))
+        return made
+    return Operator(law, numerics.order, backend, layout, cells, unit, fast, alone)
+
+
+__all__ = ["DEFAULT_SHARE", "LIMITS", "check_integrator", "flux", "limit", "make_operator"]

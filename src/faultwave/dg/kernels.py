@@ -1,0 +1,237 @@
+"""The dg kernels: each a short list of statements, valid for every law and form (``forms``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from faultwave.dg.forms import Form
+from faultwave.dg.forms.plain import Sum
+from faultwave.kernels import math as mth
+from faultwave.kernels.language import Array, Kernel, View, fuse
+from faultwave.physics.waves.law import dot
+
+
+def series_sum(k: Kernel, target: Array, parts: Sequence[View], weight: Callable[[int], View]) -> None:
+    """target = sum_j weight(j) parts[j]; later parts have fewer rows."""
+    k.pointwise(lambda x, c: [[c[0] * y for y in x]], [parts[0], weight(0)], [target.view(0, parts[0].rows)])
+    for j, part in enumerate(parts[1:], 1):
+        view = target.view(0, part.rows)
+        k.pointwise(
+            lambda t, x, c: [[y + c[0] * d for y, d in zip(t, x, strict=True)]], [view, part, weight(j)], [view]
+        )
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Variant of a kernel for cells that leave more than waves; ``fault``: some of them lie at faults."""
+
+    fault: bool = False
+
+
+def predict(form: Form, kept: Kept | None = None) -> Kernel:
+    """q(t) -> q(t + dt) without neighbours; time-integrated waves w to the slots ``outgoing``, u kept.
+
+    ``kept`` cells also leave what others need within the step, each only where it has a slot: all derivatives D_k (rows
+    of ``form.rows``; receivers, surfaces), and their traces on a face, w for a faster neighbour, [T, v] for friction.
+    """
+    k = Kernel("predict_keep" if kept else "predict")
+    q, cell, face = k.batch("q", form.b3, form.Q, "inout"), form.cell(k), form.face(k)
+    outgoing, waves = k.index("outgoing", 4), k.store("waves", form.b2, form.faced, "out")
+    u = k.batch("kept", 4 * form.b2, form.faced, "out")
+    advance, integral = k.scalar("advance", form.terms), k.scalar("integral", form.order)
+    total = k.temp("total", form.b3, form.Q)
+    series = k.temp("series", sum(form.rows), form.Q) if kept else None
+    form.taylor(k, q, cell, [Sum(q, advance), Sum(total, integral)], series)
+    form.publish(k, total, cell, face, lambda i, wave: k.scatter(wave, waves, outgoing, i), u)
+    if kept and series is not None:
+        slot, history = k.index("slot"), k.store("history", series.rows, form.Q, "out")
+        k.when(slot, 0, lambda: k.scatter(series, history, slot))
+        _traces(k, form, "slow", series, lambda s, i, out: form.face_wave(k, s, i, out, cell, face), form.faced)
+        if kept.fault:
+            _traces(
+                k, form, "friction", series, lambda s, i, out: form.face_pair(k, s, i, out, cell, face), 2 * form.faced
+            )
+    return k
+
+
+def _traces(
+    k: Kernel, form: Form, name: str, series: Array, trace: Callable[[View, int, View], None], width: int
+) -> None:
+    """Traces (all D_k, rows of ``form.out_rows``) of the faces that have a slot in the store ``name``."""
+    rows, out_rows = form.rows, form.out_rows
+    slots, store = k.index(f"{name}_slots", 4), k.store(name, sum(out_rows), width, "out")
+    result = k.temp(f"{name}_traces", sum(out_rows), width)
+
+    def one(face: int) -> None:
+        for step in range(form.order):
+            source = series.view(sum(rows[:step]), rows[step])
+            trace(source, face, result.view(sum(out_rows[:step]), out_rows[step]))
+        k.scatter(result, store, slots, face)
+
+    for face in range(4):
+        k.when(slots, face, lambda face=face: one(face))  # type: ignore[misc]
+
+
+def correct(form: Form) -> Kernel:
+    """Add the lifted jumps of the four faces to the predicted q; the neighbours' waves lie in the slots ``incoming``."""
+    k = Kernel("correct")
+    q, cell, face = k.batch("q", form.b3, form.Q, "inout"), form.cell(k), form.face(k)
+    incoming, waves = k.index("incoming", 4), k.store("waves", form.b2, form.faced, "in")
+    kept = k.batch("kept", 4 * form.b2, form.faced, "in")
+    form.lift(k, q, cell, face, lambda i, arrived: k.gather(arrived, waves, incoming, i), kept)
+    return k
+
+
+def turn(form: Form, kept: Kept | None = None) -> Kernel:
+    """``correct`` of one step and ``predict`` of the next in one pass through memory."""
+    return fuse("turn_keep" if kept else "turn", correct(form), predict(form, kept))
+
+
+def sample(form: Form, points: np.ndarray, columns: Sequence[int] | None = None) -> Kernel:
+    """``values`` = the law's quantities (``columns`` of them) at t + tau at points (S, B3 basis values), from the predictor; q
+    itself stays."""
+    columns = range(len(form.law.quantities)) if columns is None else columns
+    k = Kernel("sample")
+    q, cell = k.batch("q", form.b3, form.Q), form.cell(k)
+    jacobian = k.batch("jacobian", 1, 9)
+    values = k.batch("values", len(points), len(columns), "out")
+    later, at = k.temp("later", form.b3, form.Q), k.temp("at", len(points), form.Q)
+    form.taylor(k, q, cell, [Sum(later, k.scalar("advance", form.terms))])
+    k.contract(at, points, later)
+
+    def chosen(x: Any, cell: Any, jacobian: Any) -> Any:
+        found = form.physical(x, cell, jacobian)
+        return [[found[i] for i in columns]]
+
+    k.pointwise(chosen, [at, cell, jacobian], [values])
+    return k
+
+
+def samples(form: Form, count: int) -> Kernel:
+    """``count`` linear functionals of the basis (each item its own, by slot) of the field at a moment of a step, from the
+    derivatives that a cell has kept; in the form's own quantities. Modes are summed one by one."""
+    k, rows = Kernel("samples"), form.rows
+    slots = k.index("slots", 2)  # derivatives, functionals
+    history, weights = k.store("history", sum(rows), form.Q), k.store("weights", count, form.b3)
+    values, advance = k.batch("values", count, form.Q, "out"), k.scalar("advance", form.terms, changing=True)
+    series, at, weight = k.temp("series", sum(rows), form.Q), k.temp("at", form.b3, form.Q), k.temp("w", count, form.b3)
+    k.gather(series, history, slots, 0)
+    k.gather(weight, weights, slots, 1)
+    series_sum(k, at, [series.view(sum(rows[:j]), rows[j]) for j in range(form.order)], lambda j: advance.view(j, 1))
+
+    def add(first: bool) -> Callable[..., Any]:
+        def summed(w: Any, modes: Any, *before: Any) -> Any:
+            return [[w[0] * m if first else b + w[0] * m for m, b in zip(modes, *(before or (modes,)), strict=True)]]
+
+        return summed
+
+    for b in range(form.b3):
+        before = [values] if b else []
+        k.pointwise(add(b == 0), [weight.view(0, count, b, 1), at.view(b, 1), *before], [values])
+    return k
+
+
+def energies(form: Form) -> Kernel:
+    """Energies and momenta of every cell in the order of ``Law.energies``; ``parameters``: the law's, then the volume.
+
+    The basis is orthonormal: a quadratic density integrates to |J| = 6 volumes times the sum of the density of each mode's
+    coefficients; what is linear is the volume times its value at the cell average.
+    """
+    law, k = form.law, Kernel("energies")
+    names = [p.name for p in law.parameters]
+    known = list(law.energies([0.0] * len(law.quantities), dict.fromkeys(names, 1.0)))
+    q, cell, jacobian = k.batch("q", form.b3, form.Q), form.cell(k), k.batch("jacobian", 1, 9)
+    parameters, out = k.batch("parameters", 1, len(names) + 1), k.batch("energies", 1, len(known), "out")
+    density, total = k.temp("density", form.b3, len(known)), k.temp("sum", 1, len(known))
+
+    def densities(x: Any, cell: Any, jacobian: Any, p: Any) -> Any:
+        found = law.energies(form.physical(x, cell, jacobian), dict(zip(names, p, strict=False)))
+        return [[found[name] for name in known]]
+
+    linear = [(i, i) for i, name in enumerate(known) if name.startswith("momentum")]
+    quadratic = [(i, i) for i in range(len(known)) if (i, i) not in linear]
+    k.pointwise(densities, [q, cell, jacobian, parameters], [density])
+    k.contract(total, np.full((1, form.b3), 6.0), density, quadratic)
+    if linear:
+        k.contract(total, np.full((1, 1), 6.0**0.5), density, linear)  # mode 0 is the constant sqrt(6)
+    k.pointwise(lambda t, p: [[p[-1] * x for x in t]], [total, parameters], [out])
+    return k
+
+
+def accumulate(form: Form) -> Kernel:
+    """Sum a faster cell's w over the step of its slower neighbour: total = keep * total + w."""
+    k = Kernel("accumulate")
+    slots, waves = k.index("slots", 3), k.store("waves", form.b2, form.faced, "inout")
+    _accumulate(k, form, slots, waves)
+    return k
+
+
+def _accumulate(k: Kernel, form: Form, slots: Array, waves: Array) -> None:
+    """``slots``: own wave, total, the slower side's derivative traces."""
+    size, m = form.b2, form.faced
+    keep = k.scalar("keep")
+    own, total = k.temp("new", size, m), k.temp("total", size, m)
+    k.gather(own, waves, slots, 0)
+    k.gather(total, waves, slots, 1)
+    k.pointwise(lambda x, t, c: [[c[0] * t[i] + x[i] for i in range(m)]], [own, total, keep], [total])
+    k.scatter(total, waves, slots, 1)
+
+
+def integrate(form: Form) -> Kernel:
+    """w of a slower neighbour over my step from its derivative traces: sum_k weight[k] w(D_k)."""
+    k = Kernel("integrate")
+    slots, waves = k.index("slots", 3), k.store("waves", form.b2, form.faced, "inout")
+    _integrate(k, form, slots, waves)
+    return k
+
+
+def _integrate(k: Kernel, form: Form, slots: Array, waves: Array) -> None:
+    """``slots``: as ``_accumulate``; the incoming wave goes where the own one was."""
+    rows, m = form.out_rows, form.faced
+    slow, weight = k.store("slow", sum(rows), m), k.scalar("weight", form.order)
+    series, arriving = k.temp("series", sum(rows), m), k.temp("arriving", form.b2, m)
+    k.gather(series, slow, slots, 2)
+    parts = [series.view(sum(rows[:j]), rows[j]) for j in range(form.order)]
+    series_sum(k, arriving, parts, lambda j: weight.view(j, 1))
+    k.scatter(arriving, waves, slots, 0)
+
+
+def relay(form: Form) -> Kernel:
+    """``accumulate`` of the step that ends, then ``integrate`` of the same, in one pass over the faces to a slower neighbour."""
+    k = Kernel("relay")
+    slots, waves = k.index("slots", 3), k.store("waves", form.b2, form.faced, "inout")
+    _accumulate(k, form, slots, waves)
+    _integrate(k, form, slots, waves)
+    return k
+
+
+def surface(form: Form, face: int, points: np.ndarray) -> Kernel:
+    """Displacement and peak velocity at points (n, B3 basis values) of a local face, over one step of its cell."""
+    k, rows, order = Kernel(f"surface_{face}"), form.rows, form.order
+    n = len(points)
+    slot = k.index("slots", 1)
+    history = k.store("history", sum(rows), form.Q)
+    turn = k.batch("turn", 1, 9)  # from the last three of the form's quantities to the law's velocity, row by row
+    motion = k.batch("motion", n, 4, "inout")  # displacement, peak horizontal velocity
+    integral, advance = k.scalar("integral", order), k.scalar("advance", form.terms)
+    local, moved, speed = k.temp("local", sum(rows), form.Q), k.temp("moved", form.b3, 3), k.temp("speed", form.b3, 3)
+    at, rate = k.temp("at", n, 3), k.temp("rate", n, 3)
+    k.gather(local, history, slot, 0)
+    first = form.Q - 3
+    for target, table in ((moved, integral), (speed, advance)):
+        parts = [local.view(sum(rows[:j]), rows[j], first, 3) for j in range(order)]
+        series_sum(k, target, parts, lambda j, table=table: table.view(j, 1))  # type: ignore[misc]
+    k.contract(at, points, moved)
+    k.contract(rate, points, speed)
+
+    def update(motion: Any, u: Any, v: Any, turn: Any) -> Any:
+        u, v = ([dot(turn[3 * x : 3 * x + 3], y) for x in range(3)] for y in (u, v))
+        peak = mth.maximum(motion[3], mth.sqrt(v[0] * v[0] + v[1] * v[1]))
+        return [[motion[0] + u[0], motion[1] + u[1], motion[2] + u[2], peak]]
+
+    k.pointwise(update, [motion, at, rate, turn], [motion])
+    return k

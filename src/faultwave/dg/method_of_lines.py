@@ -1,0 +1,336 @@
+"""Method of lines on the dg operator: classical Runge-Kutta and leapfrog, upwind or centred flux, for every law (NUMERICS 3.7).
+
+The operator is L(q) = strong derivative + lifted jumps, evaluated on q itself. A cell publishes both traces T and v; with
+those of the other side, brought into the cell's frame by the signs (s_T, s_v), the jumps to the star state are
+
+    dv = Yv (v_R - v_L) + Yt (T_R - T_L),    dT = Zt (T_R - T_L) + Zv (v_R - v_L).
+
+Godunov's state has Yv = Z_R/(Z_L + Z_R), Yt = 1/(Z_L + Z_R), Zt = Z_L/(Z_L + Z_R), Zv = Z_L Z_R/(Z_L + Z_R). Without the
+two cross terms, which dissipate, the flux is centred: it exchanges T_L v_R-like terms that cancel between the sides and so
+conserves energy also where impedances jump. A boundary that returns w_R = a w reads the cell's own traces with signs -1:
+Yv = (1 + a)/4, Yt = (1 - a)/(4 Z), Zt = (1 - a)/4, Zv = (1 + a) Z/4; one that conserves energy, a^2 = 1, drops the cross
+terms with the centred flux, any other keeps them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from faultwave.backends import Backend
+from faultwave.comm.exchange import Stages
+from faultwave.dg.forms import Form
+from faultwave.dg.layout import Layout
+from faultwave.dg.operator import Cells, Operator
+from faultwave.kernels.language import Array, Kernel
+from faultwave.physics.waves import Law
+
+Flux = Literal["upwind", "centred"]
+Half = Literal["divergence", "gradient"]
+
+
+class StarColumns:
+    """Columns of the per-face constants: frame, Yv, Yt, Zt, Zv (scaled), signs of the neighbour's T and v."""
+
+    def __init__(self, form: Form):
+        k = form.impedances
+        self.frames = form.frames
+        self.flow, self.sign = self.frames, self.frames + 4 * k
+        self.parts = [slice(self.frames + i * k, self.frames + (i + 1) * k) for i in range(4)]
+        self.size = self.sign + 2
+
+
+def halves(law: Law) -> tuple[list[int], list[int]]:
+    """Quantities that change by div F and those that change by grad phi. ValueError where one changes by both."""
+    size, m = len(law.quantities), law.channels
+    rng = np.random.default_rng(0)
+    material = tuple(np.ones(1) for _ in law.constants({p.name: np.ones(1) for p in law.parameters}))
+    divergence, gradient = list(rng.normal(size=m)), [list(rng.normal(size=m)) for _ in range(3)]
+    zero = [0.0] * m
+    by_flux = np.array([float(np.asarray(x).squeeze()) for x in law.rate(divergence, [zero] * 3, material)])
+    by_potential = np.array([float(np.asarray(x).squeeze()) for x in law.rate(zero, gradient, material)])
+    if ((by_flux != 0) & (by_potential != 0)).any():
+        raise ValueError(f"the {law.name} law has no two halves")
+    first = [i for i in range(size) if by_flux[i] != 0]
+    return first, [i for i in range(size) if i not in first]
+
+
+def publish(form: Form) -> Kernel:
+    """Both traces [T, v] of q on the four faces, to the store."""
+    k, f = Kernel("publish"), form.faced
+    q, face = k.batch("q", form.b3, form.Q), k.batch("star", 4, StarColumns(form).size)
+    own, traces = k.index("own", 4), k.store("traces", form.b2, 2 * f, "out")
+    trace = k.temp("trace", form.b2, 2 * f)
+    for i in range(4):
+        form.face_trace(k, q.view(), i, trace.view(), face.view(i, 1, 0, form.frames))
+        k.scatter(trace, traces, own, i)
+    return k
+
+
+def _residual(k: Kernel, form: Form, q: Array, cell: Array, react: bool) -> tuple[Array, Array]:
+    """(own, lifts): dq/dt of the cell alone (reaction included if wanted) and of its four faces' jumps, in temporaries."""
+    m, f, law = form.m, form.faced, form.law
+    c = StarColumns(form)
+    face = k.batch("star", 4, c.size)
+    inside, outside = k.index("own", 4), k.index("incoming", 4)
+    traces = k.store("traces", form.b2, 2 * f)
+    own = k.temp("change", form.b3, form.Q)
+    form.first(k, q, cell, own, react)
+    mine, other = k.temp("mine", form.b2, 2 * f), k.temp("other", form.b2, 2 * f)
+    jump, lifted = k.temp("jump", form.b2, 2 * f), k.temp("lifted", form.b3, 2 * f)
+    sums = k.temp("sums", form.b3, 4 * m)
+
+    def star(l: Any, r: Any, face: Any) -> Any:
+        n, (st, sv) = face[:3], face[c.sign : c.sign + 2]
+        traction = [st * y - x for x, y in zip(l[:f], r[:f], strict=True)]
+        flow = [sv * y - x for x, y in zip(l[f:], r[f:], strict=True)]
+        yv, yt, zt, zv = (face[part] for part in c.parts)
+        pairs = ((zt, traction, zv, flow), (yv, flow, yt, traction))
+        return [
+            [
+                x + y
+                for a, p, d, q in pairs
+                for x, y in zip(law.apply_impedance(a, n, p), law.apply_impedance(d, n, q), strict=True)
+            ]
+        ]
+
+    def spread(first: bool) -> Any:
+        def function(jumps: Any, face: Any, *previous: Any) -> Any:
+            n, dT, dv = face[:3], jumps[:f], jumps[f:]
+            flux, potential = (dT, dv) if law.traction_is_flux else (dv, dT)
+            flux, potential = form.off(face, flux), form.off(face, potential)
+            new = [*flux, *[n[x] * p for x in range(3) for p in potential]]
+            return [new if first else [s + x for s, x in zip(previous[0], new, strict=True)]]
+
+        return function
+
+    for i in range(4):
+        k.gather(mine, traces, inside, i)
+        k.gather(other, traces, outside, i)
+        k.pointwise(star, [mine, other, face.view(i, 1)], [jump])
+        form.extend(k, jump.view(), i, lifted.view(), [(c, c) for c in range(2 * f)])
+        k.pointwise(spread(i == 0), [lifted, face.view(i, 1), *([sums] if i else [])], [sums])
+    return own, sums
+
+
+def _lifts(form: Form, sums: Any, cell: Any) -> Any:
+    m = form.m
+    gradient = [[sums[m + x * m + i] for i in range(m)] for x in range(3)]
+    return form.law.rate(sums[:m], gradient, form.material(cell))
+
+
+def runge_kutta(form: Form) -> Kernel:
+    """One stage: k = L(q); sum += b k; q = base + a k, or base = q = sum at the last. ``stage``: first, last, a, b."""
+    k = Kernel("runge_kutta")
+    q, cell = k.batch("q", form.b3, form.Q, "inout"), form.cell(k)
+    base, total = k.batch("base", form.b3, form.Q, "inout"), k.batch("total", form.b3, form.Q, "inout")
+    stage = k.scalar("stage", 1, 4)
+    own, sums = _residual(k, form, q, cell, True)
+
+    def update(q: Any, base: Any, total: Any, own: Any, sums: Any, cell: Any, s: Any) -> Any:
+        first, last, near, far = s
+        rate = [x + y for x, y in zip(own, _lifts(form, sums, cell), strict=True)]
+        start = [first * x + (1.0 - first) * y for x, y in zip(q, base, strict=True)]
+        summed = [first * x + (1.0 - first) * y + far * r for x, y, r in zip(q, total, rate, strict=True)]
+        origin = [last * y + (1.0 - last) * x for x, y in zip(start, summed, strict=True)]
+        return [[x + near * r for x, r in zip(origin, rate, strict=True)], origin, summed]
+
+    k.pointwise(update, [q, base, total, own, sums, cell, stage.view()], [q, base, total])
+    return k
+
+
+def leap(form: Form, half: Half) -> Kernel:
+    """One half of the quantities by ``step`` with the other half's gradients; a decay is taken in the trapezoidal rule."""
+    k, law = Kernel(f"leap_{half}"), form.law
+    q, cell = k.batch("q", form.b3, form.Q, "inout"), form.cell(k)
+    step = k.scalar("step")
+    own, sums = _residual(k, form, q, cell, False)
+    moved = halves(law)[0 if half == "divergence" else 1]
+
+    def update(q: Any, own: Any, sums: Any, cell: Any, h: Any) -> Any:
+        lifts = _lifts(form, sums, cell)
+        decay = decays(form, cell)
+        new = []
+        for i in range(form.Q):
+            part = 0.5 * h[0] * decay[i]
+            new.append(((1.0 - part) * q[i] + h[0] * (own[i] + lifts[i])) / (1.0 + part) if i in moved else q[i])
+        return [new]
+
+    k.pointwise(update, [q, own, sums, cell, step.view()], [q])
+    return k
+
+
+def decays(form: Form, cell: Any) -> list[Any]:
+    """Decay rate of every quantity by the law's reaction; 0.0 where there is none."""
+    if not form.full:
+        return [0.0] * form.Q
+    return [-1.0 * form.reaction([float(i == j) for j in range(form.Q)], cell)[i] for i in range(form.Q)]
+
+
+def couples(law: Law) -> bool:
+    """Whether the law's reaction is more than a decay of each quantity by itself."""
+    size, columns = len(law.quantities), Form(law, 2).reactions
+    if not columns:
+        return False
+    rates = np.random.default_rng(0).uniform(0.5, 1.0, columns)
+    matrix = np.array([law.reaction([float(i == j) for j in range(size)], list(rates)) for i in range(size)], float)
+    return bool(np.abs(matrix - np.diag(np.diag(matrix))).max() > 0)
+
+
+def history(form: Form) -> Kernel:
+    """The derivatives D_k of q, for samples between steps: what neighbours add is of the size of the error."""
+    k, rows = Kernel("history_of"), sum(form.rows)
+    q, cell, slot = k.batch("q", form.b3, form.Q), form.cell(k), k.index("slot")
+    store, series = k.store("history", rows, form.Q, "out"), k.temp("series", rows, form.Q)
+    form.taylor(k, q, cell, [], series)
+    k.scatter(series, store, slot)
+    return k
+
+
+RUNGE_KUTTA = ((1.0, 0.0, 0.5, 1 / 6), (0.0, 0.0, 0.5, 1 / 3), (0.0, 0.0, 1.0, 1 / 3), (0.0, 1.0, 0.0, 1 / 6))
+"""first, last, a, b of the classical stages; a and b in steps."""
+
+
+class Lines(Operator):
+    """The operator with another integrator: ``predict`` only prepares samples, ``correct`` takes the step. One cluster."""
+
+    def __init__(
+        self, law: Law, order: int, backend: Backend, layout: Layout, cells: Cells, time_unit: float, flux: Flux
+    ):
+        self.flux = flux
+        self.stages_exchanged: Stages | None = None  # with other processes
+        if layout.clusters != 1:
+            raise ValueError("only the predictor of ADER knows local time steps")
+        super().__init__(law, order, backend, layout, cells, time_unit, fast=False)
+
+    def _allocate(self) -> None:
+        super()._allocate()
+        b, lay, f = self.backend, self.layout, self.form.faced
+        size, real = len(lay.cell_at), lay.cell_at >= 0
+        self.traces = b.store(lay.wave_slots, self.b2 * 2 * f)
+        self.star = b.batch(size, 4, StarColumns(self.form).size)
+        self.star.put(self._star_constants()[lay.cell_at[real]], real)
+
+    def _bind(self) -> None:
+        form, lay = self.form, self.layout
+        compiled = self.backend.compile([*self.stages(), publish(form), history(form)])
+        common = {
+            "q": self.q, "cell": self.cell, "star": self.star, "own": self.backend.index(lay.own),
+            "incoming": self.backend.index(np.where(lay.aside != lay.own, lay.aside, lay.incoming[1])),
+            "traces": self.traces, "history": self.history, "slot": self.history_slot, **self.extra(),
+        }  # fmt: skip
+        for name in compiled:
+            self.launches[name] = [compiled[name](common)]
+
+    def stages(self) -> Sequence[Kernel]:
+        raise NotImplementedError
+
+    def extra(self) -> dict[str, Any]:
+        return {}
+
+    def _star_constants(self) -> np.ndarray:
+        """(nc, 4, columns); see the module text."""
+        form = self.form
+        face, count = form.face_constants(self.cells), form.frames + form.impedances
+        own, other = form.both_impedances(self.cells)
+        inverse = face[..., count : count + form.impedances]  # scale / (Z_L + Z_R), 0 where both vanish
+        scale = (self.time_unit * self.cells.areas / (3.0 * self.cells.volume[:, None]))[..., None]
+        still = own + other == 0  # no wave of this kind on either side
+        yv, zt = np.where(still, 0.5 * scale, inverse * other), np.where(still, 0.5 * scale, inverse * own)
+        driven = np.zeros(self.cells.kinds.shape, bool) if self.cells.driven is None else self.cells.driven
+        # A driven wall is an echo and what comes in: it keeps the cross terms.
+        upwind = driven & (self.cells.neighbours < 0) if self.flux == "centred" else np.ones_like(driven)
+        cross = np.where(upwind, 1.0, 0.0)[..., None]
+        yt, zv = cross * inverse, cross * inverse * own * other
+        wall = (self.cells.neighbours < 0) & ~self.cells.remote & ~driven
+        a = face[..., -2, None] + np.zeros_like(own)
+        if self.law.face_channels == 3:
+            a[..., 0] += face[..., -1]
+        keep = np.where((np.abs(np.abs(a) - 1.0) < 1e-12) & (self.flux == "centred"), 0.0, 1.0)
+        reflected = [
+            scale * (1 + a) / 4, keep * inverse * (1 - a) / 2, scale * (1 - a) / 4, keep * scale * (1 + a) * own / 4
+        ]  # fmt: skip
+        parts = [np.where(wall[..., None], w, inner) for w, inner in zip(reflected, (yv, yt, zt, zv), strict=True)]
+        across = (-1.0, 1.0) if self.law.traction_is_flux else (1.0, -1.0)
+        signs = np.where(driven[..., None], 1.0, np.where(wall[..., None], -1.0, np.array(across)))
+        return np.concatenate([self.frames(), *parts, signs], 2)
+
+    def predict(self, cluster: int, step: float, restart: bool) -> None:
+        self._run("history_of", self.layout.watched_ranges[cluster])
+        self._run("history_of", self.layout.keep_ranges[cluster])
+
+    def arrive(self, cluster: int, step: float, offset: float) -> None:
+        """There is one cluster only."""
+
+    def correct_watched(self, cluster: int, step: float) -> None:
+        self.correct(cluster, step)
+
+    def turn(self, cluster: int, step: float, restart: bool) -> None:
+        self.predict(cluster, step, restart)
+
+    def _stage(self, name: str, moment: float, **scalars: Any) -> None:
+        """Publish, and one kernel over all cells; those that see other processes' come last."""
+        lay, other = self.layout, self.stages_exchanged
+        self._everywhere("publish")
+        if self.drive:
+            self.drive(moment)
+        if other is None:
+            self._everywhere(name, **scalars)
+            return
+        other.send()
+        self._run(name, lay.plain_ranges[0], **scalars)
+        other.wait()
+        for part in (lay.watched_ranges[0], lay.keep_ranges[0]):
+            self._run(name, part, **scalars)
+        other.ask()
+
+    def _everywhere(self, name: str, **scalars: Any) -> None:
+        lay = self.layout
+        for part in (lay.watched_ranges[0], lay.keep_ranges[0], lay.plain_ranges[0]):
+            self._run(name, part, **scalars)
+
+
+class RungeKutta(Lines):
+    """Classical RK4."""
+
+    def _allocate(self) -> None:
+        super()._allocate()
+        size, quantities = len(self.layout.cell_at), len(self.law.quantities)
+        self.base, self.total = (self.backend.batch(size, self.b3, quantities) for _ in range(2))
+
+    def stages(self) -> Sequence[Kernel]:
+        return [runge_kutta(self.form)]
+
+    def extra(self) -> dict[str, Any]:
+        return {"base": self.base, "total": self.total}
+
+    def correct(self, cluster: int, step: float) -> None:
+        h = step / self.time_unit
+        for (first, last, near, far), moment in zip(RUNGE_KUTTA, (0.0, 0.5, 0.5, 1.0), strict=True):
+            self._stage("runge_kutta", moment, stage=[first, last, near * h, far * h])
+
+
+class Leapfrog(Lines):
+    """Stoermer-Verlet: half a step of the one half, a step of the other, half a step of the first.
+
+    Halves of adjoining steps make one step of the staggered scheme; seen between steps, both halves are at the same time.
+    """
+
+    def stages(self) -> Sequence[Kernel]:
+        if couples(self.law):
+            raise ValueError("leapfrog knows decay, but no reaction between quantities")
+        return [leap(self.form, "divergence"), leap(self.form, "gradient")]
+
+    def half_step(self, step: float) -> None:
+        """Bring the quantities that change by grad phi half a step ahead, to where the staggered scheme has them."""
+        self._stage("leap_gradient", 0.0, step=0.5 * step / self.time_unit)
+
+    def correct(self, cluster: int, step: float) -> None:
+        h = step / self.time_unit
+        for half, share, moment in (("gradient", 0.5, 0.0), ("divergence", 1.0, 0.5), ("gradient", 0.5, 1.0)):
+            self._stage(f"leap_{half}", moment, step=share * h)
+
+
+__all__ = ["Flux", "Leapfrog", "Lines", "RungeKutta", "couples", "halves", "history", "leap", "publish", "runge_kutta"]

@@ -1,0 +1,425 @@
+"""The dg operator on one backend: buffers, compiled kernels, and what a cluster does to predict and to correct."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from faultwave.backends import Backend
+from faultwave.dg import kernels
+from faultwave.dg.forms import Cells, form
+from faultwave.dg.layout import Layout, ranged
+from faultwave.physics.waves import Law
+
+FEW = 4096
+"""Plain cells of a cluster that are fewer than a large device works on at once: a launch of their own would not be done any sooner."""
+
+
+def powers(step: float, order: int) -> tuple[list[float], list[float]]:
+    """Taylor weights of D_k at ``step`` and of its integral over [0, step]."""
+    advance = [step**k / math.factorial(k) for k in range(order)]
+    return advance, [step ** (k + 1) / math.factorial(k + 1) for k in range(order)]
+
+
+def turned(values: np.ndarray, turn: np.ndarray | None) -> np.ndarray:
+    """Values (n, rows, Q) through matrices (n, Q, Q); as they are without."""
+    return values if turn is None else np.matmul(values, turn.transpose(0, 2, 1)).astype(values.dtype)
+
+
+def _nothing(cluster: int) -> None:
+    return None
+
+
+def worst_shape(inverse: np.ndarray, dtype: type) -> float:
+    """Largest condition number of the cells' Jacobians, where single precision makes it matter; else 1."""
+    return float(np.linalg.cond(inverse).max(initial=1.0)) if dtype is not np.float64 else 1.0
+
+
+def shapely(condition: float) -> bool:
+    """Whether components along a cell's edges keep their digits: those of a sliver lose some that single precision does not
+    have to spare."""
+    return condition <= 30.0
+
+
+@dataclass
+class Rest:
+    """Plain cells from ``at`` on that a step has left for later; the sums of that step follow them."""
+
+    name: str
+    at: int
+    end: int
+    turn: int
+    weights: dict[str, list[float]]
+    sums: int
+    restart: bool
+
+
+class Operator:
+    """Advances dofs cluster by cluster. ``q`` holds them in the components of ``form``; ``dofs`` gives the law's own.
+
+    ``time_unit`` [s]: unit of time in the kernels. Derivatives D_k count per unit, so that none of them, nor the waves, leave
+    the range of single precision where steps are tiny. Every other method takes seconds.
+    """
+
+    def __init__(
+        self, law: Law, order: int, backend: Backend, layout: Layout, cells: Cells, time_unit: float = 1.0, fast: bool | None = None,
+        alone: bool = True,
+    ):  # fmt: skip
+        """``fast``: whether the law's fast form may be used; None: where ``shapely``. ``alone``: no other process has part of the mesh."""
+        self.law, self.order, self.backend, self.layout, self.cells = law, order, backend, layout, cells
+        self.drive: Callable[[float], None] | None = None  # fills driven faces at a share of the step, where asked
+        fast = shapely(worst_shape(cells.inverse, backend.dtype)) if fast is None else fast
+        self.time_unit, self.form = time_unit, form(law, order, time_unit, fast)
+        self.b3, self.b2 = self.form.b3, self.form.b2
+        self.launches: dict[str, list[Callable[..., None]]] = {}  # by even and odd step
+        self.turns = [0] * layout.clusters  # where each cluster's next waves go: even or odd
+        self.sums = [0] * layout.clusters  # the same of each cluster's sums for its slower neighbour
+        self.rests: list[Rest | None] = [None] * layout.clusters  # of steps that have begun
+        # Where nobody else waits for a cluster's sums, each is done when the next wave arrives in its place: those to do, and
+        # whether they begin anew.
+        self.relays = alone
+        self.owed: list[tuple[int, bool] | None] = [None] * layout.clusters
+        # Clusters of which all cells leave more than waves, in one launch, where they are few and launches cost.
+        few = [end - begin <= FEW and self.relays and backend.ahead for begin, end in layout.plain_ranges]
+        self.joined = [f and end > begin for f, (begin, end) in zip(few, layout.keep_ranges, strict=True)]
+        # Once all but plain cells have, those at the border to other processes among them.
+        self.border_corrected: Callable[[int], None] = _nothing
+        self.border_predicted: Callable[[int], None] = _nothing
+        self._allocate()
+        self._bind()
+
+    def _allocate(self) -> None:
+        b, lay, size, form = self.backend, self.layout, len(self.layout.cell_at), self.form
+        self.q = b.batch(size, form.b3, form.Q)
+        self.kept = b.batch(size, 4 * form.b2, form.faced)
+        self.waves = b.store(lay.wave_slots, form.b2 * form.faced)
+        self.history = b.store(lay.histories, sum(form.rows) * form.Q)
+        self.slow = b.store(lay.slow_slots, sum(form.out_rows) * form.faced)
+        self.friction = b.store(lay.friction_slots, sum(form.out_rows) * 2 * form.faced)
+        self.cell = b.batch(size, 1, form.cell_size)
+        self.face = b.batch(size, 4, form.face_size)
+        b.settle(
+            [self.q, self.kept, self.waves, self.cell, self.face],
+            [*lay.watched_ranges, *lay.keep_ranges, *lay.plain_ranges],
+        )
+        self._fill(self.cell, form.cell_constants(self.cells)[:, None])
+        self._fill(self.face, form.face_constants(self.cells))
+        self.mixing = form.mix(self.cells)
+        self.incoming = [b.index(slots) for slots in lay.incoming]
+        same = np.array_equal(lay.incoming, lay.outgoing)
+        self.outgoing = self.incoming if same else [b.index(slots) for slots in lay.outgoing]
+        self.history_slot = b.index(lay.history[:, None])
+        self.slow_slots, self.friction_slots = b.index(lay.slow), b.index(lay.friction)
+
+    def _fill(self, buffer: Any, values: np.ndarray) -> None:
+        """Values (nc, rows, columns) of the mesh's cells; padding repeats a real cell: its numbers stay finite."""
+        real = self.layout.cell_at >= 0
+        buffer.put(values[:1])
+        buffer.put(values[self.layout.cell_at[real]], real)
+
+    def per_cell(self, values: np.ndarray) -> Any:
+        """A batch of constants (nc, columns)."""
+        made = self.backend.batch(len(self.layout.cell_at), 1, values.shape[1])
+        self._fill(made, values[:, None])
+        return made
+
+    def _bind(self) -> None:
+        form, lay = self.form, self.layout
+        kept = kernels.Kept(bool((lay.friction > 0).any()))
+        special = any(end > begin for begin, end in (*lay.watched_ranges, *lay.keep_ranges))
+        variants = (None, kept) if special else (None,)
+        wanted = [make(form, which) for make in (kernels.predict, kernels.turn) for which in variants]
+        wanted.append(kernels.correct(form))
+        if len(lay.slower.rows):
+            wanted += [
+                kernels.accumulate(form),
+                kernels.integrate(form),
+                *([kernels.relay(form)] if self.relays else []),
+            ]
+        compiled = self.backend.compile(wanted)
+        common = {
+            "q": self.q, "cell": self.cell, "face": self.face, "waves": self.waves, "kept": self.kept, "history": self.history,
+            "slot": self.history_slot, "slow": self.slow, "slow_slots": self.slow_slots, "friction": self.friction,
+            "friction_slots": self.friction_slots,
+        }  # fmt: skip
+        for i in range(2):
+            slots = common | {"incoming": self.incoming[i], "outgoing": self.outgoing[i]}
+            own = slots | (
+                {"slots": self.backend.index(lay.slower.rows[:, [0, 1 + i, 3]])} if len(lay.slower.rows) else {}
+            )
+            for name in compiled:
+                self.launches.setdefault(name, []).append(compiled[name](own))
+
+    def frames(self) -> np.ndarray:
+        """(nc, 4, 3 or 9) normal and, where the law needs them, tangents of every face."""
+        return self.form.frame_constants(self.cells)
+
+    def powers(self, step: float) -> tuple[list[float], list[float]]:
+        """Taylor weights of D_k [per time unit^k] at ``step`` [s] and of the integral over [0, step]."""
+        advance, integral = powers(step / self.time_unit, self.form.terms)
+        return advance, integral[: self.order]
+
+    def predict(self, cluster: int, step: float, restart: bool) -> None:
+        """``restart``: this step begins together with one of the next slower cluster."""
+        self.begin(cluster, step, restart)
+        self.finish(cluster)
+
+    def begin(self, cluster: int, step: float, restart: bool) -> None:
+        """``predict`` of special cells: all that other clusters' traces, other processes and observers see; ``finish``
+        does the rest."""
+        weights = self._weights(step)
+        self._run("predict_keep", self.layout.watched_ranges[cluster], self.turns[cluster], **weights)
+        self._run("predict_keep", self._special(cluster), self.turns[cluster], **weights)
+        self._begun(cluster, "predict", weights, restart)
+
+    def _special(self, cluster: int) -> tuple[int, int]:
+        """Cells that leave more than waves, and with them those that do as if."""
+        lay = self.layout
+        return lay.cells_range(cluster, watched=False) if self.joined[cluster] else lay.keep_ranges[cluster]
+
+    def correct(self, cluster: int, step: float) -> None:
+        """After ``arrive``."""
+        lay, turn = self.layout, self.turns[cluster]
+        if self.relays:
+            self._run("correct", lay.cells_range(cluster), turn)
+            return
+        self._run("correct", (lay.watched_ranges[cluster][0], lay.keep_ranges[cluster][1]), turn)
+        self.border_corrected(cluster)
+        self._run("correct", lay.plain_ranges[cluster], turn)
+
+    def arrive(self, cluster: int, step: float, offset: float) -> None:
+        """Before a correction: the waves of slower neighbours, and what faster ones still owe to theirs. ``offset``: start of this step
+        after the start of the slower neighbours' current one."""
+        after, before = self.powers(offset + step)[1], self.powers(offset)[1]
+        weight = [a - b for a, b in zip(after, before, strict=True)]
+        late = self.owed[cluster - 1] if cluster else None
+        if (
+            late is not None and late[0] == self.turns[cluster]
+        ):  # of the step that ends now: the faster have not gone on yet
+            self._accumulate(self.layout.slower_range(cluster - 1), *late)
+            self.owed[cluster - 1] = None
+        part, owed = self.layout.slower_range(cluster), self.owed[cluster]
+        if owed is None:
+            self._run("integrate", part, weight=weight)
+        else:
+            self._run("relay", part, owed[0], weight=weight, keep=0.0 if owed[1] else 1.0)
+            self.owed[cluster] = None
+
+    def correct_watched(self, cluster: int, step: float) -> None:
+        """The part of ``correct`` whose result others look at before the next step; ``turn`` does the rest."""
+        self._run("correct", self.layout.watched_ranges[cluster], self.turns[cluster])
+
+    def turn(self, cluster: int, step: float, restart: bool) -> None:
+        """After ``correct_watched``: correct the other cells and predict all, in one pass where that can be."""
+        with self.backend.independent() if self.relays else nullcontext():
+            self.begin_turn(cluster, step, restart)
+            self.finish(cluster)
+
+    def begin_turn(self, cluster: int, step: float, restart: bool) -> None:
+        """``turn`` of special cells, as ``begin``."""
+        weights = self._weights(step)
+        self._run("predict_keep", self.layout.watched_ranges[cluster], self.turns[cluster], **weights)
+        self._run("turn_keep", self._special(cluster), self.turns[cluster], **weights)
+        self.border_corrected(cluster)
+        self._begun(cluster, "turn", weights, restart)
+
+    def _weights(self, step: float) -> dict[str, list[float]]:
+        advance, integral = self.powers(step)
+        return {"advance": advance, "integral": integral}
+
+    def _begun(self, cluster: int, name: str, weights: dict[str, list[float]], restart: bool) -> None:
+        turn, (at, end) = self.turns[cluster], self.layout.plain_ranges[cluster]
+        self.turns[cluster] ^= 1
+        self.sums[cluster] ^= int(restart)
+        if self.relays:
+            self.owed[cluster] = self.sums[cluster], restart
+        else:
+            self._accumulate(self.layout.sums(cluster)[0], self.sums[cluster], restart)
+        self.border_predicted(cluster)
+        at = end if self.joined[cluster] else at
+        self.rests[cluster] = Rest(name, at, end, turn, weights, self.sums[cluster], restart)
+
+    def finish(self, cluster: int, cells: int | None = None) -> bool:
+        """Do what a step has left, or about ``cells`` of it; whether there is still more."""
+        rest = self.rests[cluster]
+        if rest is None:
+            return False
+        lanes = max(self.backend.lanes, self.backend.fixed_lanes)
+        to = rest.end if cells is None else min(rest.end, rest.at + -(-cells // lanes) * lanes)
+        self._run(rest.name, (rest.at, to), rest.turn, **rest.weights)
+        rest.at = to
+        if to < rest.end:
+            return True
+        if not self.relays:
+            self._accumulate(self.layout.sums(cluster)[1], rest.sums, rest.restart)
+        self.rests[cluster] = None
+        return False
+
+    def _accumulate(self, part: tuple[int, int], sums: int, restart: bool) -> None:
+        self._run("accumulate", part, sums, keep=0.0 if restart else 1.0)
+
+    def _run(self, name: str, part: tuple[int, int], turn: int = 0, **scalars: Any) -> None:
+        if part[1] > part[0]:
+            self.launches[name][turn](*part, **scalars)
+
+    def sampler(
+        self, points: np.ndarray, cells: np.ndarray | None = None, columns: Sequence[int] | None = None
+    ) -> Sampler:
+        """For the state between steps at points (S, B3 basis values) of the cells, or of the listed ones only."""
+        return Sampler(self, points, self._all() if cells is None else cells, columns)
+
+    def physical(self, values: np.ndarray, cells: np.ndarray) -> np.ndarray:
+        """Values (n, rows, Q) of the listed cells in the law's quantities."""
+        return turned(values, self.form.to_physical(self.cells, cells))
+
+    def working(self, values: np.ndarray, cells: np.ndarray) -> np.ndarray:
+        """The reverse of ``physical``."""
+        turn = self.form.to_physical(self.cells, cells)
+        return values if turn is None else np.matmul(values, np.linalg.inv(turn).transpose(0, 2, 1))
+
+    def dofs(self, cells: np.ndarray | None = None) -> np.ndarray:
+        """(cells, B3, Q) in the mesh's cell order."""
+        cells = self._all() if cells is None else cells
+        return self.physical(self.q.get(self.layout.position[cells]), cells)
+
+    def set_dofs(self, values: np.ndarray, cells: np.ndarray | None = None) -> None:
+        cells = self._all() if cells is None else cells
+        self.q.put(self.working(values, cells), self.layout.position[cells])
+
+    def state(self) -> np.ndarray:
+        """(cells, B3, Q) as they stand, in the form's own quantities: what ``set_state`` puts back to the last bit."""
+        return self.q.get(self.layout.position)
+
+    def set_state(self, values: np.ndarray) -> None:
+        self.q.put(values, self.layout.position)
+
+    def add_dofs(self, values: np.ndarray, cells: np.ndarray) -> None:
+        """Add values (n, B3, Q) to the listed cells, which may repeat."""
+        self.q.add(self.working(values, cells), self.layout.position[cells])
+
+    def reader(self, cells: np.ndarray) -> Reader:
+        """For cells that are read again and again."""
+        return Reader(self, cells)
+
+    def series(self, cells: np.ndarray) -> np.ndarray:
+        """Derivatives D_k (n, rows, Q) of kept cells, rows as ``form.rows``, as of their last prediction."""
+        return Reader(self, cells).series()
+
+    def _all(self) -> np.ndarray:
+        return np.arange(len(self.layout.position))
+
+    def finite(self) -> bool:
+        """Whether every dof is a finite number."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.q.finite()
+
+    def means(self) -> np.ndarray:
+        """Cell averages (cells, Q) in the mesh's cell order; mode 0 is the constant sqrt(6)."""
+        return self.restored(self.raw_means())
+
+    def raw_means(self) -> np.ndarray:
+        """Mode 0 (cells, 1, Q) in the form's components: quick to take, and ``restored`` makes averages of it."""
+        return self.q.get(self.layout.position, slice(0, 1))
+
+    def restored(self, raw: np.ndarray) -> np.ndarray:
+        """``means`` of the moment when ``raw_means`` was taken."""
+        return self.physical(raw, self._all())[:, 0] * 6.0**0.5
+
+    def nbytes(self) -> int:
+        buffers: Iterable[Any] = (
+            self.q, self.kept, self.waves, self.history, self.slow, self.friction, self.cell, self.face, *self.incoming,
+            *([] if self.outgoing is self.incoming else self.outgoing),
+        )  # fmt: skip
+        return sum(b.nbytes for b in buffers)
+
+
+class Reader:
+    """Reads dofs and derivatives of the same cells many times."""
+
+    def __init__(self, operator: Operator, cells: np.ndarray):
+        self.operator, self.position = operator, operator.layout.position[cells]
+        self.slots = operator.layout.history[self.position]
+        self.turn = operator.form.to_physical(operator.cells, cells)
+
+    def raw(self) -> np.ndarray:
+        """(n, B3, Q) in the form's own quantities; ``turned`` by ``turn`` they are the law's."""
+        return np.asarray(self.operator.q.get(self.position))
+
+    def series(self) -> np.ndarray:
+        """Derivatives D_k (n, rows, Q) of kept cells, rows as ``form.rows``, as of their last prediction."""
+        form = self.operator.form
+        values = self.operator.history.get(self.slots).reshape(len(self.slots), sum(form.rows), form.Q)
+        return turned(values, self.turn)
+
+
+class Sampler:
+    """sample(cluster, tau) finds the law's quantities at points (S, B3 basis values) of the cells asked for, ``tau`` after the
+    time of the cluster's last correction; then ``get`` gives them.
+
+    Where they are few, their dofs are copied: time and memory go with the cells asked for, not with the mesh.
+    """
+
+    def __init__(self, operator: Operator, points: np.ndarray, cells: np.ndarray, columns: Sequence[int] | None = None):
+        self.operator, lay, b, form = operator, operator.layout, operator.backend, operator.form
+        columns = range(len(operator.law.quantities)) if columns is None else columns
+        self.few = 2 * len(cells) < len(lay.position)
+        self.source, self.place = np.zeros(0, np.int64), lay.position
+        self.own: list[Any] = []
+        jacobians = form.jacobians(operator.cells)
+        if self.few:
+            size = self._place(cells)
+            self.q, cell, jacobian = (
+                b.batch(size, form.b3, form.Q),
+                b.batch(size, 1, form.cell_size),
+                b.batch(size, 1, 9),
+            )
+            cell.put(form.cell_constants(operator.cells)[self.source, None])
+            jacobian.put(jacobians[self.source, None])
+            self.own = [self.q, cell, jacobian]
+        else:
+            size = len(lay.cell_at)
+            parts = (lay.watched_ranges, lay.keep_ranges, lay.plain_ranges)
+            self.ranges = [[kind[c] for kind in parts] for c in range(lay.clusters)]
+            self.q, cell, jacobian = operator.q, operator.cell, operator.per_cell(jacobians)
+            self.own = [jacobian]
+        self.values = b.batch(size, len(points), len(columns))
+        kernel = b.compile([kernels.sample(form, points, columns)])["sample"]
+        self.launch = kernel({"q": self.q, "cell": cell, "values": self.values, "jacobian": jacobian})
+
+    def _place(self, cells: np.ndarray) -> int:
+        """Rows of the listed cells, one cluster's after the other's."""
+        lay, b = self.operator.layout, self.operator.backend
+        ends = np.array([end for _, end in lay.plain_ranges])
+        cluster = np.searchsorted(ends, lay.position[cells], side="right")
+        lanes, some = max(b.lanes, b.fixed_lanes), cells[:1] if len(cells) else np.zeros(1, np.int64)
+        placed = ranged(cells[:, None], cluster, lay.clusters, lanes, some)  # padding repeats a cell
+        self.ranges = [[part] for part in placed.ranges]
+        self.source = placed.rows[:, 0] if len(cells) else np.repeat(some, lanes)
+        self.place = np.full(len(lay.position), -1)
+        self.place[cells[placed.source[placed.source >= 0]]] = np.flatnonzero(placed.source >= 0)
+        return len(self.source)
+
+    def __call__(self, cluster: int, tau: float) -> None:
+        for begin, end in self.ranges[cluster]:
+            if end > begin and self.few:
+                self.q.put(
+                    self.operator.q.get(self.operator.layout.position[self.source[begin:end]]), slice(begin, end)
+                )
+            if end > begin:
+                self.launch(begin, end, advance=self.operator.powers(tau)[0])
+
+    def get(self, cells: np.ndarray) -> np.ndarray:
+        """(n, S, columns) of the listed cells."""
+        return np.asarray(self.values.get(self.place[cells]))
+
+    def nbytes(self) -> int:
+        """What it holds beside the operator."""
+        return sum(b.nbytes for b in (*self.own, self.values))
+
+
+__all__ = ["Cells", "Operator", "Sampler", "powers", "turned"]

@@ -1,0 +1,199 @@
+"""Planning on a piece of the mesh: what a process finds in its own cells, and what it has to ask the others for.
+
+A mesh stored in parts is opened by every process in its own part only. Everything that is planned cell by cell needs no
+more; time steps and clusters, the cells that hold points, and what is wrong are agreed upon with messages whose size is
+that of the border, or of the points.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from faultwave.base.errors import FaultwaveError, Problems
+from faultwave.case.model import Case
+from faultwave.comm import World
+from faultwave.comm.neighbours import Neighbours
+from faultwave.domain import tets
+from faultwave.domain.tets.clusters import Nowhere
+from faultwave.domain.tets.load import transform
+from faultwave.domain.tets.mesh import fingerprint
+from faultwave.domain.tets.parts import Slice, read_slice, slice_topology, stored_parts
+
+if TYPE_CHECKING:
+    from faultwave.dg.fault_plan import FaultPlan
+
+HERE_NOT = -2
+"""Cell or fault face of a point that another process has."""
+
+
+class Parted(FaultwaveError):
+    """Pieces meet along a fault with friction, which only the whole mesh knows both sides of."""
+
+
+class Whole(Nowhere):
+    """The whole mesh is here."""
+
+    elsewhere = False
+    """Whether there is more of it."""
+
+    def prepared(self, mesh: tets.Mesh, case: Case) -> tuple[tets.Mesh, tets.Topology]:
+        """The mesh, checked, and its topology."""
+        tets.check_mesh(mesh, case.mesh.boundaries).raise_errors()
+        return mesh, tets.build_topology(mesh, case.mesh.boundaries)
+
+    def across(self, neighbours: np.ndarray) -> np.ndarray:
+        """(nc, 4) faces with a cell beyond, wherever it is."""
+        return np.asarray(neighbours >= 0)
+
+    def any(self, here: bool) -> bool:
+        """Whether it is so anywhere."""
+        return here
+
+    def agree(self, problems: Problems) -> None:
+        """Raise what is wrong, anywhere."""
+        problems.raise_errors()
+
+    def meet(self, problems: Problems) -> None:
+        """Before something is done together: raise what would keep one of several processes from doing it."""
+
+    def locate(
+        self, points: np.ndarray, topology: tets.Topology, shape: tets.Geometry, mesh: tets.Mesh
+    ) -> tets.Located:
+        """The cells that hold points (n, 3)."""
+        return tets.locate(points, topology, shape, mesh.vertices)
+
+    def nearest_fault(self, points: np.ndarray, fault: FaultPlan | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Fault faces (n,) nearest to points (n, 3), the nearest points on them (n, 3) and distances (n,)."""
+        assert fault is not None
+        return _nearest(points, fault)
+
+
+def _nearest(points: np.ndarray, fault: FaultPlan) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    faces = fault.faces
+    found = tets.nearest_fault_face(points, fault.topology, fault.geometry, fault.vertices)
+    table = {(int(c), int(f)): i for i, (cs, fs) in enumerate(zip(faces.cells, faces.faces, strict=True))
+             for c, f in zip(cs, fs, strict=True)}  # fmt: skip
+    items = np.array([table[int(c), int(f)] for c, f in zip(found.cells, found.faces, strict=True)], np.int64)
+    return items, found.points, found.distance
+
+
+class Piece(Whole):
+    """One process's part of a mesh stored in parts. What is asked for is asked for by all processes together.
+
+    border (k, 2): cells and faces whose neighbour another process has; rank (k,) and theirs (k, 2): that process, the
+    number of the neighbour and its face.
+    """
+
+    elsewhere = True
+
+    def __init__(self, world: World, case: Case):
+        self.world, self.agreed = world, False  # whether all processes know of the error that is raised
+        self.slice: Slice = world.agree(lambda: read_slice(str(case.mesh.file), world.size, world.rank))
+        self.loaded = transform(self.slice.mesh, case.mesh.scaling, case.mesh.displacement)
+        near, first = self.slice.neighbours, self.slice.first
+        self.count = len(near)
+        self.numbers = first + np.arange(self.count)
+        self.remote = (near >= 0) & ((near < first) | (near >= first + self.count))
+        self.border = np.argwhere(self.remote)
+        cell, face = self.border.T
+        theirs = np.stack([near[cell, face], self.slice.neighbour_faces[cell, face]], 1)
+        self.rank = np.searchsorted(self.slice.starts, theirs[:, 0], side="right") - 1
+        self.theirs = theirs
+        self.neighbours = Neighbours(world, self.rank, np.stack([self.numbers[cell], face], 1), theirs)
+
+    def prepared(self, mesh: tets.Mesh, case: Case) -> tuple[tets.Mesh, tets.Topology]:
+        problems = Problems()
+        topology = slice_topology(self.slice, mesh, case.mesh.boundaries, problems)
+        self.agree(problems)
+        assert topology is not None
+        cell, face = self.border.T
+        if case.fault is not None and self.any(bool((topology.kinds[cell, face] == tets.BoundaryKind.FAULT).any())):
+            self.agreed = True
+            raise Parted
+        return mesh, topology
+
+    def fingerprint(self) -> np.ndarray:
+        """That of the whole mesh."""
+        return self.total(fingerprint(self.loaded, self.numbers))
+
+    def across(self, neighbours: np.ndarray) -> np.ndarray:
+        return (neighbours >= 0) | self.remote
+
+    def any(self, here: bool) -> bool:
+        return self.world.any(here)
+
+    def agree(self, problems: Problems) -> None:
+        error: FaultwaveError | None = None
+        try:
+            problems.raise_errors()
+        except FaultwaveError as caught:
+            error = caught
+        if self.world.any(error is not None):
+            self.agreed = True
+            raise next(e for e in self.world.mpi.allgather(error) if e is not None)
+
+    meet = agree
+
+    def least(self, value: float) -> float:
+        return -self.most(-value)
+
+    def most(self, value: float) -> float:
+        return self.world.largest([value])[0]
+
+    def total(self, counts: np.ndarray) -> np.ndarray:
+        return np.asarray(self.world.total(counts))
+
+    def _least(self, values: np.ndarray) -> np.ndarray:
+        return -np.array(self.world.largest((-values).tolist()), float)
+
+    def lower(self, cluster: np.ndarray) -> bool:
+        cell = self.border[:, 0]
+        bound = self.neighbours.swap(cluster[cell]) + 1
+        before = cluster.copy()
+        np.minimum.at(cluster, cell, bound)
+        return self.any(bool((cluster != before).any()))
+
+    def locate(
+        self, points: np.ndarray, topology: tets.Topology, shape: tets.Geometry, mesh: tets.Mesh
+    ) -> tets.Located:
+        found = super().locate(points, topology, shape, mesh)
+        inside = found.cells >= 0
+        number = np.where(inside, found.cells + self.slice.first, np.inf)  # of several cells the lowest has it
+        best = self._least(number)
+        distance = self._least(found.distance)
+        mine = inside & (number == best)
+        cells = np.where(mine, found.cells, np.where(np.isinf(best), -1, HERE_NOT))
+        return tets.Located(cells, np.where(mine[:, None], found.xi, np.nan), distance)
+
+    def nearest_fault(self, points: np.ndarray, fault: FaultPlan | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        items, nearest = np.zeros(len(points), np.int64), np.zeros((len(points), 3))
+        distance, lowest, scale = np.full(len(points), np.inf), np.full(len(points), np.inf), np.zeros(len(points))
+        if fault is not None:
+            items, nearest, distance = _nearest(points, fault)
+            corners = fault.faces.corners[items]
+            scale = np.abs(corners - points[:, None]).max((1, 2))
+            lowest = np.asarray(self.slice.first + fault.faces.cells[items].min(1), float)
+        least, scale = self._least(distance), -self._least(-scale)
+        near = distance <= least + 1e-9 * scale  # as where the whole fault is searched
+        lowest = np.where(near, lowest, np.inf)
+        mine = near & (lowest == self._least(lowest))
+        # One process has each: sums of its values and zeros.
+        nearest = np.stack([self.total(np.where(mine, x, 0.0)) for x in nearest.T], 1)
+        return np.where(mine, items, HERE_NOT), nearest, least
+
+
+def sliced(case: Case, world: World) -> bool:
+    """Whether every process can plan its own part: the mesh is stored so, and nothing asks for more of it.
+
+    Sheets of current, incident waves, ports, closed surfaces and absorbing layers are found in the whole mesh.
+    """
+    if world.size == 1 or case.mesh.file is None or case.mesh.size is not None:
+        return False
+    whole = (
+        case.currents, case.incident, case.ports, case.output.flux, case.output.far_field, case.matched_layer,
+        case.initial.kind == "plane-wave",
+    )  # fmt: skip
+    counts = stored_parts(case.mesh.file)
+    return bool(counts) and counts[-1] % world.size == 0 and not any(whole)

@@ -1,0 +1,72 @@
+"""Where receivers are: cells or fault faces of the points a case asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.base.log import get_logger
+from faultwave.dg.pieces import Whole
+from faultwave.domain import tets
+from faultwave.observe.points import read_points
+
+
+@dataclass(frozen=True)
+class Points:
+    """requested and located (n, 3); cells (n,) (volume) or fault items (n,); local coordinates (n, 3) or (n, 2)."""
+
+    requested: np.ndarray
+    located: np.ndarray
+    cells: np.ndarray
+    local: np.ndarray
+
+
+def place_receivers(
+    setting: Any, mesh: tets.Mesh, topology: tets.Topology, shape: tets.Geometry, whole: Whole, projection: Any = None
+) -> Points | None:
+    """Cells of the receivers, -2 in other processes' pieces; a point outside the mesh is an error with its distance."""
+    if setting is None:
+        return None
+    points = read_points(setting, projection)
+    found = whole.locate(points, topology, shape, mesh)
+    problems = Problems()
+    for i in np.flatnonzero(found.cells == -1):
+        x = ", ".join(f"{v:g}" for v in points[i])
+        problems.error(
+            f"receiver {i + 1} at ({x})", f"lies {found.distance[i]:.6g} m outside the mesh", "a point inside",
+            "On a free surface with topography give a depth below the mesh's own surface.",
+        )  # fmt: skip
+    problems.raise_errors()
+    return Points(points, points, found.cells, found.xi) if len(points) else None
+
+
+def place_fault_receivers(setting: Any, fault: Any, whole: Whole) -> Points | None:
+    """Fault faces nearest to the points, -2 where other processes have them, with the coordinates of the projection on
+    the face."""
+    if setting is None:
+        return None
+    points = read_points(setting)
+    if not len(points):
+        return None
+    if not whole.any(fault is not None and len(fault.faces.area) > 0):
+        raise InputError(Problem("output.fault_receivers", "the case has no fault with friction"))
+    items, nearest, distance = whole.nearest_fault(points, fault)
+    mine = np.flatnonzero(items >= 0)
+    local = np.full((len(points), 2), np.nan)
+    if not len(mine):
+        return Points(points, nearest, items, local)
+    corners = fault.faces.corners[items[mine]]
+    edges = np.stack([corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]], 1)
+    offset = nearest[mine] - corners[:, 0]
+    edge = np.sqrt((edges**2).sum(2)).max(1)
+    for i in mine[distance[mine] > edge]:
+        x = ", ".join(f"{v:g}" for v in points[i])
+        get_logger(__name__).warning(
+            "fault receiver %d at (%s) lies %.4g m off the fault and is moved onto it", i + 1, x, distance[i]
+        )
+    solved = np.linalg.solve(edges @ edges.transpose(0, 2, 1), np.einsum("nij,nj->ni", edges, offset)[..., None])
+    local[mine] = solved[..., 0]
+    return Points(points, nearest, items, local)

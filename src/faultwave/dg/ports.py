@@ -1,0 +1,272 @@
+"""Ports of rectangular waveguides: their modes, what drives them, what comes back, scattering parameters.
+
+At a port E_t = V(t) e and H_t = I(t) n x e with the mode's pattern e, of unit integral of e^2, and n into the mesh (Pozar 2012,
+ch. 3 and 4). Of V and I at one frequency come the waves a = (V + Z I)/(2 sqrt Z) into the mesh and b = (V - Z I)/(2 sqrt Z) out of it,
+with the mode's own impedance Z. A port's wall absorbs plane waves at normal incidence and sends part of a mode back: so what arrives
+at the other ports is not zero, and S = B A^-1 from as many runs as there are ports, each driving another one, is exact nevertheless.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.case.model import Case
+from faultwave.dg.driven import Drive, Faces, Pattern
+from faultwave.dg.drives import Shifted, surface_tag
+from faultwave.dg.forms import onto_face
+from faultwave.dg.medium import single_medium
+from faultwave.dg.port_shapes import check_walls, rectangle, turned
+from faultwave.dg.surfaces import Surface, recorder
+from faultwave.domain import tets
+from faultwave.observe.surfaces import Reduce, SurfaceRecorder
+from faultwave.physics.sources.time_functions import Burst
+from faultwave.physics.waves import Law
+
+if TYPE_CHECKING:
+    from faultwave.dg.solver import Engine
+
+
+BLOCK = 2_000_000  # factors of a Fourier sum held at a time
+MOST_MODES = 10  # of each index: a mode is named with two digits
+
+
+@dataclass(frozen=True)
+class Port:
+    """One port: its faces, the rectangle (origin, unit sides u and v, lengths), inward normal, mode, medium and drive."""
+
+    surface: Surface
+    origin: np.ndarray
+    sides: np.ndarray  # (2, 3) unit vectors, first the one along which the mode's first index counts
+    lengths: np.ndarray  # (2,)
+    normal: np.ndarray  # into the mesh
+    mode: str
+    permittivity: float
+    permeability: float
+    function: Shifted | None  # of the driven port
+
+    @property
+    def cutoff(self) -> float:
+        """Cutoff frequency of the mode [Hz]."""
+        return self._wavenumber() * self._speed / (2 * np.pi)
+
+    @property
+    def _speed(self) -> float:
+        return float(1.0 / np.sqrt(self.permittivity * self.permeability))
+
+    def propagating(self, frequency: float) -> list[tuple[float, str]]:
+        """Cutoff [Hz] and name of every mode of the guide that propagates at ``frequency``, in this order."""
+        wavenumber = 2 * np.pi * frequency / self._speed
+        m, n = (np.arange(min(int(wavenumber * size / np.pi) + 1, MOST_MODES)) for size in self.lengths)
+        k = np.pi * np.hypot(*np.meshgrid(m / self.lengths[0], n / self.lengths[1], indexing="ij"))
+        found = []
+        for i, j in np.argwhere((k > 0) & (k < wavenumber)):
+            names = [f"TE{i}{j}", f"TM{i}{j}"] if i and j else [f"TE{i}{j}"]
+            found += [(float(k[i, j]) * self._speed / (2 * np.pi), name) for name in names]
+        return sorted(found)
+
+    def _wavenumber(self) -> float:
+        return float(np.hypot(*(np.pi * np.array(self.indices) / self.lengths)))
+
+    @property
+    def indices(self) -> tuple[int, int]:
+        return int(self.mode[2]), int(self.mode[3])
+
+    def pattern(self, x: np.ndarray) -> np.ndarray:
+        """e (..., 3) at points x (..., 3), integral of e^2 one."""
+        (m, n), (a, b) = self.indices, self.lengths
+        u, v = (
+            np.pi * k * ((x - self.origin) @ side) / size
+            for k, side, size in zip((m, n), self.sides, (a, b), strict=True)
+        )
+        if self.mode[1] == "E":
+            parts = (n / b * np.cos(u) * np.sin(v), -m / a * np.sin(u) * np.cos(v))
+        else:
+            parts = (m / a * np.cos(u) * np.sin(v), n / b * np.sin(u) * np.cos(v))
+        shares = (1.0 if k == 0 else 0.5 for k in (m, n))
+        size = np.sqrt(a * b * np.prod(list(shares)) * ((m / a) ** 2 + (n / b) ** 2))
+        return np.asarray((parts[0][..., None] * self.sides[0] + parts[1][..., None] * self.sides[1]) / size)
+
+    def impedance(self, frequencies: np.ndarray) -> np.ndarray:
+        """Of the mode [ohm], at frequencies above cutoff."""
+        omega = 2 * np.pi * frequencies
+        beta = np.sqrt(omega**2 * self.permittivity * self.permeability - self._wavenumber() ** 2)
+        return np.asarray(
+            omega * self.permeability / beta if self.mode[1] == "E" else beta / (omega * self.permittivity)
+        )
+
+    def drives(self, law: Law, listed: Faces, points: np.ndarray, project: np.ndarray) -> list[Drive]:
+        """The wave 2 e S(t) that arrives at the port's faces where it is driven."""
+        if self.function is None:
+            return []
+        keys = {(int(c), int(f)) for c, f in zip(self.surface.cells, self.surface.faces, strict=True)}
+        items = np.array(
+            [i for i, k in enumerate(zip(listed.cells.tolist(), listed.faces.tolist(), strict=True)) if k in keys]
+        )
+        e = self.pattern(listed.positions(points)[items])
+        frame = [listed.frames[items, i, None] for i in range(listed.frames.shape[1])]
+        along = np.stack(onto_face(law, frame, [2.0 * e[..., i] for i in range(3)]), -1)
+        traction = np.einsum("bp,kpf->kbf", project, along)
+        return [Pattern(items, np.concatenate([traction, np.zeros_like(traction)], 2), self.function)]
+
+    def amplitudes(
+        self, time: np.ndarray, voltage: np.ndarray, current: np.ndarray, frequencies: np.ndarray
+    ) -> np.ndarray:
+        """(2, nf): a and b."""
+        z, both = self.impedance(frequencies), np.stack([voltage, current], 1)
+        rows = max(1, BLOCK // max(1, len(time)))
+        blocks = [frequencies[i : i + rows] for i in range(0, len(frequencies), rows)]
+        v, i = np.concatenate([np.exp(-2j * np.pi * np.outer(f, time)) @ both for f in blocks]).T
+        return np.array([v + z * i, v - z * i]) / (2 * np.sqrt(z))
+
+
+def plan_ports(
+    case: Case, mesh: tets.Mesh, topology: tets.Topology, shape: tets.Geometry, material: dict[str, np.ndarray], problems: Problems
+) -> tuple[Port, ...]:  # fmt: skip
+    """Every port of the case; raises no error, ``problems`` gets them all."""
+    setting = case.ports
+    if setting is None:
+        return ()
+    if case.law != "maxwell":
+        problems.error("ports", f"do not exist in the {case.law} law", "law: maxwell")
+        return ()
+    _check_alone(case, problems)
+    burst = _burst(setting.band)
+    if case.end_time < 8 * burst.duration:
+        what = f"{case.end_time:g} s, while the burst that fills the band of the ports takes {8 * burst.duration:.3g} s"
+        problems.error(
+            "end_time", what, "above that, and until the waves have left", "Let stop.energy_below end the run."
+        )
+    found: list[tuple[int, Port]] = []
+    for i, one in enumerate(setting.surfaces):
+        where = f"ports.surfaces[{i}]"
+        tag = surface_tag(one.surface, mesh, topology, f"{where}.surface", problems)
+        if tag is None:
+            continue
+        mine = (topology.tags == tag) & (topology.kinds == tets.BoundaryKind.ABSORBING)
+        if not mine.any():
+            problems.error(f"{where}.surface", f"'{one.surface}' does not absorb", "a boundary of kind absorbing")
+            continue
+        function = Shifted(burst, 0.0) if setting.drive == i + 1 else None
+        try:
+            port = _port(one, np.nonzero(mine), mesh, topology, shape, material, function, where)
+        except InputError as error:
+            problems.extend(error.problems)
+            continue
+        if port.cutoff >= setting.band[0]:
+            problems.error(
+                "ports.band",
+                f"begins at {setting.band[0]:g} Hz",
+                f"above the cutoff of {one.mode} at {port.cutoff:g} Hz",
+            )
+        found.append((tag, port))
+    _check_modes(found, setting.band, problems)
+    return tuple(port for _, port in found)
+
+
+def _burst(band: tuple[float, float]) -> Burst:
+    """What a driven port sends: it fills the band, and is over after eight durations."""
+    centre, half = sum(band) / 2, (band[1] - band[0]) / 2
+    return Burst(min(0.35 / half, 8.0 / centre), centre)
+
+
+def _check_alone(case: Case, problems: Problems) -> None:
+    """Scattering parameters hold for what ports send, and for nothing else."""
+    others = {
+        "currents": case.currents, "incident": case.incident, "sources": case.sources, "initial": case.initial.kind != "zero",
+    }  # fmt: skip
+    for name, there in others.items():
+        if there:
+            problems.error(
+                name, "act besides the ports", "ports alone", "What they send would be taken for the ports' echoes."
+            )
+
+
+def _check_modes(ports: Sequence[tuple[int, Port]], band: tuple[float, float], problems: Problems) -> None:
+    """A mode of a surface is one port, and each that propagates in the band should be one. ``ports``: with the tags of their surfaces."""
+    listed: dict[int, list[Port]] = {}
+    for tag, port in ports:
+        same = [other for other in listed.setdefault(tag, []) if _same_mode(port, other)]
+        if same:
+            what = f"{port.mode} of '{port.surface.name}' is two ports"
+            problems.error("ports.surfaces", what, "each mode of a surface once")
+        listed[tag].append(port)
+    for group in listed.values():
+        port = group[0]
+        rest = [
+            (cutoff, name)
+            for cutoff, name in port.propagating(band[1])
+            if not any(_same_mode(replace(port, mode=name), other) for other in group)
+        ]
+        if rest:
+            told = ", ".join(f"{name} (from {cutoff:.4g} Hz)" for cutoff, name in rest[:5])
+            more = f" and {len(rest) - 5} more" if len(rest) > 5 else ""
+            problems.warn(
+                "ports.band",
+                f"more propagates at '{port.surface.name}' up to {band[1]:g} Hz than is listed: {told}{more}",
+                advice="What goes into these modes is in none of the parameters: list them as ports, or end the band below them.",
+            )
+
+
+def _same_mode(a: Port, b: Port) -> bool:
+    """Of two ports of one surface, whose first indices may count along different sides."""
+    if a.mode[1] != b.mode[1]:
+        return False
+    swapped = abs(float(a.sides[0] @ b.sides[0])) < 0.5
+    return a.indices == (b.indices[::-1] if swapped else b.indices)
+
+
+def _port(
+    setting: Any, where: tuple[np.ndarray, ...], mesh: tets.Mesh, topology: tets.Topology, shape: tets.Geometry,
+    material: dict[str, np.ndarray], function: Shifted | None, name: str,
+) -> Port:  # fmt: skip
+    cells, faces = where
+    normals, areas = shape.normals[cells, faces], shape.areas[cells, faces]
+    corners = mesh.vertices[np.take_along_axis(topology.cells[cells], tets.SORTED_FACES[faces], 1)].reshape(-1, 3)
+    normal = normals[0]
+    size = np.ptp(corners, axis=0).max()
+    if np.abs(normals @ normal - 1).max() > 1e-6 or np.ptp(corners @ normal) > 1e-6 * size:
+        raise InputError(
+            Problem(f"{name}.surface", f"'{setting.surface}' is not plane", "a plane surface across the guide")
+        )
+    origin, sides, lengths = rectangle(corners, normal)
+    if abs(lengths.prod() / areas.sum() - 1) > 1e-6:
+        raise InputError(
+            Problem(
+                f"{name}.surface", f"'{setting.surface}' is no rectangle", "the cross section of a rectangular guide"
+            )
+        )
+    check_walls(f"{name}.surface", setting.surface, cells, faces, mesh, topology)
+    medium = single_medium(material, cells)
+    if isinstance(medium, str):
+        raise InputError(
+            Problem(f"{name}.surface", f"the medium at '{setting.surface}' {medium}", "one lossless medium")
+        )
+    origin, sides, lengths = turned(origin, sides, lengths, setting, name)
+    return Port(
+        Surface(str(setting.surface), cells, faces), origin, sides, lengths, -normal, setting.mode,
+        medium["permittivity"], medium["permeability"], function,
+    )  # fmt: skip
+
+
+def port_recorder(engine: Engine, port: Port, interval: float) -> SurfaceRecorder:
+    """Records (V, I) of a port."""
+
+    def make(faces: Faces, points: np.ndarray, weights: np.ndarray) -> Reduce:
+        scale = (2.0 * faces.areas[:, None] * weights)[..., None]
+        e = port.pattern(faces.positions(points))
+        electric, magnetic = scale * e, scale * np.cross(port.normal, e)
+
+        def reduce(items: np.ndarray, values: np.ndarray) -> np.ndarray:
+            return np.array([(electric[items] * values[..., :3]).sum(), (magnetic[items] * values[..., 3:6]).sum()])
+
+        return reduce
+
+    return recorder(engine, port.surface, interval, make)
+
+
+__all__ = ["Port", "plan_ports", "port_recorder"]

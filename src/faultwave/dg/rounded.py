@@ -1,0 +1,114 @@
+"""What a cell owes itself when its neighbour reads a rounded wave.
+
+The state on a face follows from the waves of both sides. Where the other side reads w + e instead of w, that state is another
+one, and conservation wants the same on this side: its jumps change by dv = -e/(Z + Z_R) and dT = Z_R e/(Z + Z_R), which leave
+u = T + Z_R v alone and make T - Z v of the trace w + e. For every mode of a face the change of the dofs is one small matrix times e,
+lifted into the cell: messages leave their errors in a store, and one kernel after each correction does the rest where the dofs are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from faultwave.comm.exchange import Channel
+from faultwave.dg import kernels
+from faultwave.dg.forms import Form
+from faultwave.dg.layout import ranged
+from faultwave.dg.operator import Operator
+from faultwave.kernels.language import Kernel
+from faultwave.physics.waves.law import dot
+
+
+def owed(operator: Operator, cells: np.ndarray, faces: np.ndarray) -> np.ndarray:
+    """Matrices (n, Q, channels) by which errors of the waves through faces of cells (n,), integrated over the step in the operator's
+    unit of time, change the dofs, in the form's own quantities."""
+    law, form, c = operator.law, operator.form, operator.cells
+    own, other = (z[cells, faces] for z in form.both_impedances(c))
+    scale = operator.time_unit * c.areas[cells, faces] / (3.0 * c.volume[cells])
+    total = own + other
+    share = np.where(total > 0, scale[:, None] / np.where(total > 0, total, 1.0), 0.0)
+    normal = [c.normals[cells, faces, i, None] for i in range(3)]
+    material = tuple(np.asarray(k)[cells, None] for k in law.constants(c.material))
+    m, zero = law.channels, np.zeros((len(cells), 1))
+    columns = []
+    for channel in range(m):
+        waves = [zero + (i == channel) for i in range(m)]
+        traction, flow = (
+            list(law.apply_impedance([z[:, i, None] for i in range(z.shape[1])], normal, waves))
+            for z in (share * other, -share)
+        )
+        flux, potential = (traction, flow) if law.traction_is_flux else (flow, traction)
+        gradient = [[normal[d] * p for p in potential] for d in range(3)]
+        columns.append(np.concatenate([zero + x for x in law.rate(flux, gradient, material)], 1))
+    return operator.working(np.stack(columns, 1), cells).transpose(0, 2, 1)
+
+
+def mend(form: Form) -> Kernel:
+    """Add what is owed for the errors of the four faces to q, and clear the errors. Slot 0 of both stores holds zeros."""
+    k, m = Kernel("mend"), form.faced
+    q, faces = k.batch("q", form.b3, form.Q, "inout"), k.index("faces", 4)
+    errors, owed = k.store("errors", form.b2, m, "inout"), k.store("owed", 1, form.Q * m)
+    error, matrix = k.temp("error", form.b2, m), k.temp("matrix", 1, form.Q * m)
+    lifted, nothing = k.temp("lifted", form.b3, m), k.temp("nothing", form.b2, m)
+    k.pointwise(lambda q: [[0.0 * q[0] for _ in range(m)]], [q.view(0, 1)], [nothing], form.b2)
+
+    def add(x: Any, matrix: Any, q: Any) -> Any:
+        return [[y + dot(matrix[m * i : m * (i + 1)], x) for i, y in enumerate(q)]]
+
+    for face in range(4):
+        k.gather(error, errors, faces, face)
+        k.gather(matrix, owed, faces, face)
+        k.contract(lifted, form.trace[face][: form.b2, : form.b3].T, error)
+        k.pointwise(add, [lifted, matrix, q], [q])
+        k.scatter(nothing, errors, faces, face)
+    return k
+
+
+class Mending:
+    """What the cells of a process owe themselves for the waves sent through ``channels``."""
+
+    def __init__(self, operator: Operator, channels: Sequence[Channel]):
+        lay, form, b = operator.layout, operator.form, operator.backend
+        self.operator = operator
+        self.channels = [c for c in channels if c.send != "fault"]
+        none = np.zeros(0, np.int64)
+        cells, faces = (np.concatenate([none, *(getattr(c, n) for c in self.channels)]) for n in ("cells", "faces"))
+        cluster = np.concatenate([none, *(np.full(c.count, c.cluster) for c in self.channels)])
+        late = np.concatenate([none, *(np.full(c.count, c.send == "series") for c in self.channels)]).astype(bool)
+        slots, derivatives = 1 + np.arange(len(cells)), 1 + np.arange(late.sum())
+        index = np.zeros((len(lay.cell_at), 4), np.int64)
+        index[lay.position[cells], faces] = slots
+        trash = 1 + len(cells)
+        self.errors = b.store(trash + 1, form.b2 * form.faced)
+        self.series = b.store(1 + int(late.sum()), sum(form.out_rows) * form.faced)
+        matrices = b.store(trash, form.Q * form.faced)
+        matrices.put(owed(operator, cells, faces).reshape(len(cells), form.Q * form.faced), slots)
+        lanes = max(b.lanes, b.fixed_lanes)
+        rows = np.stack([slots[late], np.zeros_like(derivatives), derivatives], 1)  # as ``kernels.integrate`` has them
+        self.sums = ranged(rows, cluster[late], lay.clusters, lanes, np.array([trash, 0, 0]))
+        made = b.compile([mend(form), kernels.integrate(form)])
+        self.launch = made["mend"]({"q": operator.q, "faces": b.index(index), "errors": self.errors, "owed": matrices})
+        given = {"slots": b.index(self.sums.rows), "slow": self.series, "waves": self.errors}
+        self.integrate = made["integrate"](given)
+
+    def place(self, channel: Channel) -> tuple[Any, int]:
+        """The store in which the errors of a channel's messages are to be left, and the first slot of their faces."""
+        before = self.channels[: self.channels.index(channel)]
+        series = channel.send == "series"
+        store = self.series if series else self.errors
+        return store, 1 + sum(c.count for c in before if not series or c.send == "series")
+
+    def __call__(self, cluster: int, step: float) -> None:
+        """After the correction of a cluster, once all waves of its step [s] have been sent."""
+        begin, end = self.sums.ranges[cluster]
+        if end > begin:
+            self.integrate(begin, end, weight=self.operator.powers(step)[1])
+        begin, end = self.operator.layout.watched_ranges[cluster]
+        if end > begin:
+            self.launch(begin, end)
+
+
+__all__ = ["Mending", "mend", "owed"]

@@ -1,0 +1,124 @@
+"""The field at points inside cells, at moments of a step: taken where the cells' derivatives are, brought to the host many at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from faultwave.backends import Awaited
+from faultwave.dg import kernels
+from faultwave.dg.operator import Operator, turned
+
+KEPT = 16 << 20
+"""Bytes of samples of one cluster that are kept before they are brought."""
+
+MOST = 256  # samples that are kept at most
+
+
+class Samples:
+    """Values of C linear functionals of the basis, ``functionals`` (n, C, B3), in ``cells`` (n,) that keep their derivatives;
+    ``members``: which of them belong to each cluster."""
+
+    def __init__(self, operator: Operator, cells: np.ndarray, members: Sequence[np.ndarray], functionals: np.ndarray):
+        # A process may hold none of the cells: the width is told, not inferred.
+        flat = functionals.reshape(len(functionals), functionals.shape[1] * functionals.shape[2])
+        found, number = np.unique(flat, axis=0, return_inverse=True)
+        self.operator, self.count = operator, functionals.shape[1]
+        self.weights = operator.backend.store(max(1, len(found)), found.shape[1])
+        if len(found):
+            self.weights.put(found)
+        self.replayed = False  # whether what is taken now has been by steps that are replayed
+        self.moments: list[dict[str, list[float]]] = []  # the moments of these, for the launches that took them
+        kernel = operator.backend.compile([kernels.samples(operator.form, self.count)])["samples"]
+        self.tapes = [_Tape(self, cells[m], number.reshape(-1)[m], kernel) if len(m) else None for m in members]
+
+    def take(self, cluster: int, tau: float) -> Taken:
+        """Values (n, C, Q) of the cluster's cells, ``tau`` after the begin of the step they predicted last."""
+        tape = self.tapes[cluster]
+        assert tape is not None, "nobody samples this cluster"
+        return tape.take(tau)
+
+    def rewind(self) -> None:
+        """The next sample of every cluster is the first on its tape."""
+        for tape in self.tapes:
+            if tape is not None and tape.stretch.count:
+                tape.stretch.bring()
+
+    def nbytes(self) -> int:
+        return self.weights.nbytes + sum(t.values.nbytes + t.slots.nbytes for t in self.tapes if t)
+
+
+class _Tape:
+    """Room for some samples of a cluster, one after the other: each is a range of items of its own."""
+
+    def __init__(self, samples: Samples, cells: np.ndarray, number: np.ndarray, kernel: object):
+        op = samples.operator
+        b, self.cells = op.backend, cells
+        self.padded = -(-len(cells) // b.lanes) * b.lanes
+        size = samples.count * op.form.Q
+        self.length = max(1, min(MOST, KEPT // (8 * self.padded * size)))
+        # Padding repeats the first: its samples are nobody's.
+        rows = np.stack([op.layout.history[op.layout.position[cells]], number], 1)
+        rows = np.concatenate([rows, np.repeat(rows[:1], self.padded - len(rows), 0)])
+        self.slots = b.index(np.tile(rows, (self.length, 1)))
+        self.values = b.batch(self.length * self.padded, samples.count, op.form.Q)
+        arrays = {"slots": self.slots, "history": op.history, "weights": samples.weights, "values": self.values}
+        self.launch = kernel(arrays)  # type: ignore[operator]
+        self.samples, self.operator, self.turn = samples, op, op.form.to_physical(op.cells, cells)
+        self.stretch = Stretch(self)
+
+    def take(self, tau: float) -> Taken:
+        if self.stretch.count == self.length:
+            self.stretch.bring()
+        stretch, moment = self.stretch, {"advance": self.operator.powers(tau)[0]}
+        begin = stretch.count * self.padded
+        if self.samples.replayed:
+            self.samples.moments.append(moment)
+        else:
+            with self.operator.backend.independent(readings=True):
+                self.launch(begin, begin + self.padded, **moment)
+        stretch.count += 1
+        return Taken(stretch, stretch.count - 1)
+
+
+class Stretch:
+    """Samples that are brought together."""
+
+    def __init__(self, tape: _Tape):
+        self.tape, self.count = tape, 0
+        self.awaited: Awaited | None = None
+        self.got: np.ndarray | None = None
+
+    def bring(self) -> Awaited:
+        """Begin to; what is taken later belongs to another."""
+        if self.awaited is None:
+            self.awaited = self.tape.values.fetch(slice(0, self.count * self.tape.padded))
+            self.tape.stretch = Stretch(self.tape)
+        return self.awaited
+
+    def values(self) -> np.ndarray:
+        """(samples, n, C, Q) in the law's quantities."""
+        if self.got is None:
+            raw = self.bring().values()
+            raw = raw.reshape(self.count, self.tape.padded, *raw.shape[1:])[:, : len(self.tape.cells)]
+            self.got = np.stack([turned(r, self.tape.turn) for r in raw]).astype(float)
+        return self.got
+
+
+class Taken:
+    """One sample: see ``Awaited``."""
+
+    def __init__(self, stretch: Stretch, number: int):
+        self.stretch, self.number = stretch, number
+
+    @property
+    def here(self) -> bool:
+        return self.stretch.awaited is not None and self.stretch.awaited.here
+
+    def values(self) -> np.ndarray:
+        """(n, C, Q)"""
+        return np.asarray(self.stretch.values()[self.number])
+
+
+__all__ = ["Samples", "Taken"]

@@ -1,1 +1,0 @@
-"""Numerical engines."""

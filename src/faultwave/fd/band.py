@@ -1,0 +1,80 @@
+"""Whether sources radiate above what the grid resolves: such waves disperse, and peak values hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from faultwave.base.errors import Problems
+from faultwave.case.model import Case
+from faultwave.physics.sources.lowpass import POLES
+from faultwave.physics.sources.point import PointSource
+
+QUIET = 0.05
+"""A spectrum that has fallen to this share of its largest value is over."""
+CORNERS = np.linspace(0.8, 0.05, 76)  # of a low-pass, over the resolved frequency
+LISTENED = 200  # of very many sources
+SAMPLES = 16384  # of a time function
+LONGER = 4  # than the run: a wavelet cut at its end would seem to radiate all frequencies
+
+
+def spectrum(sources: Sequence[PointSource], step: float, end_time: float) -> tuple[np.ndarray, np.ndarray]:
+    """Frequencies [Hz] and the sum of the sources' amplitude spectra, of some of them where there are very many."""
+    every = max(1, -(-len(sources) // LISTENED))
+    length = LONGER * end_time
+    count = max(2, min(SAMPLES, int(np.ceil(length / step))))
+    interval = length / count
+    edges = interval * np.arange(count + 1)
+    total = np.zeros(count // 2 + 1)
+    for source in sources[::every]:
+        strength = float(np.abs(source.moment_tensor(1.0, 1.0)).max() + np.abs(source.force).max())
+        total += strength * np.abs(np.fft.rfft(source.integral(edges[:-1], edges[1:])))
+    return np.fft.rfftfreq(count, interval), total
+
+
+def check_band(
+    sources: Sequence[PointSource], resolved: float, step: float, end_time: float, problems: Problems
+) -> None:
+    """A warning where the sources radiate above the frequency that is resolved everywhere."""
+    if not sources or not np.isfinite(resolved):
+        return
+    frequencies, amplitudes = spectrum(sources, step, end_time)
+    loudest = amplitudes.max()
+    above = frequencies > resolved
+    if not loudest > 0 or not above.any():
+        return
+    share = float(amplitudes[above].max() / loudest)
+    if share > QUIET:
+        corner = smoothing(frequencies, amplitudes, resolved)
+        smooth = f"Smooth the sources (grid.lowpass: {corner:.3g} Hz), raise" if corner else "Raise"
+        problems.warn(
+            "sources",
+            f"radiate above the {resolved:.3g} Hz that are resolved everywhere: up to {100 * share:.0f} % of their largest amplitude",
+            advice=f"{smooth} grid.frequency, or look at results below it only; peaks hold what disperses.",
+        )
+
+
+def smoothing(frequencies: np.ndarray, amplitudes: np.ndarray, resolved: float) -> float | None:
+    """Corner of the low-pass that leaves a spectrum over above ``resolved``; None where none does that."""
+    for corner in resolved * CORNERS:
+        left = amplitudes / np.sqrt(1.0 + (frequencies / corner) ** (2 * POLES))
+        if left[frequencies > resolved].max() < 0.9 * QUIET * left.max():
+            return float(f"{corner:.3g}")
+    return None
+
+
+def check_periods(case: Case, resolved: float, problems: Problems) -> None:
+    """A warning where spectral accelerations are asked for at periods shorter than the shortest that is resolved everywhere."""
+    setting = case.output.intensity
+    short = [p for p in setting.periods if p * resolved < 1.0 - 1e-9] if setting is not None else []
+    if short:
+        problems.warn(
+            "output.intensity.periods",
+            f"{', '.join(f'{p:g}' for p in short)} s lie below the {1.0 / resolved:.3g} s that are resolved everywhere: these spectral "
+            "accelerations lack the waves of their own period",
+            advice="Leave them out, or raise grid.frequency.",
+        )
+
+
+__all__ = ["check_band", "check_periods", "spectrum"]

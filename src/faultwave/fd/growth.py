@@ -1,0 +1,167 @@
+"""Whether motion grows where nothing can make it grow: a run that is unstable ends as one that holds no finite numbers does.
+
+Looked at is the sum of squared velocities of every fourth row, after some steps. Two bounds, which no wave in rock that loses or keeps
+energy can break, whatever resonates or is focused:
+
+* the root of the energy is at most that of the start and those of all that sources have pushed, added up (the triangle inequality in
+  the norm of the energy);
+* once sources are silent, energy falls, and what moves is a part of it. Motion may gather for a while, as where a slow mode swings back,
+  but then with the square of time: four spans of time one after the other in each of which it is ten times stronger than in the one before
+  are exponential growth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from faultwave.fd.incoming import heard
+from faultwave.fd.operator import Operator
+from faultwave.fd.plan import FdPlan
+from faultwave.fd.program import VELOCITY_LEVEL
+from faultwave.fd.stencils import VELOCITY
+from faultwave.kernels.stencil import Injection
+from faultwave.physics.sources.point import PointSource
+
+LOOKS, APART = 64, 48
+"""In a run, and the least steps between two: a multiple of most numbers of steps in one pass."""
+ROWS = 4
+"""Every so many rows are looked at: of every plane, as what is trapped between planes is not missed so."""
+MARGIN = 100.0
+"""Times the bound of the energy: near the limit of the step the energy that leapfrog keeps is less than that of its fields."""
+SPANS, TENFOLD, LEAST = 4, 10.0, 3
+"""Spans that grow, how much each does, and the fewest looks in one."""
+SILENT, PARTS = 1e-6, 256
+"""Share of the largest strength below which sources are silent; parts of the run in which strength is looked at."""
+
+
+@dataclass(frozen=True)
+class Peak:
+    """The largest speed [m/s] in the plane that moves most, and where (x, y, z) [m] and at which step it was."""
+
+    speed: float
+    place: tuple[float, float, float]
+    step: int
+
+
+def silent_after(sources: Sequence[PointSource], end: float) -> float:
+    """Time [s] after which no source does anything until ``end``; each counts by its own largest, as newtons and waves do not compare."""
+    edges, acting = np.linspace(0.0, end, PARTS + 1), np.zeros(PARTS, bool)
+    for source in sources:
+        strength = np.abs(source.integral(edges[:-1], edges[1:]))
+        acting |= strength > SILENT * strength.max()
+    return float(edges[1:][acting].max(initial=0.0))
+
+
+def grows(squares: Sequence[float]) -> bool:
+    """Whether sums of squares, of looks that followed each other while no source acted, grew as no wave does."""
+    for length in range(LEAST, len(squares) // SPANS + 1):
+        spans = np.reshape(squares[-SPANS * length :], (SPANS, length)).max(1)
+        if spans[0] > 0 and (spans[1:] > TENFOLD * spans[:-1]).all():
+            return True
+    return False
+
+
+def pushes(
+    injections: Sequence[Injection], shape: tuple[int, ...], heaviest: float, softest: float, volume: float
+) -> np.ndarray:
+    """Root of the energy [J^(1/2)] that every source (levels, sources) gives cells of a ``volume`` at rest in a step, by unit amplitude;
+    at most, in rock of density ``heaviest`` [kg/m^3] and modulus ``softest`` [Pa]."""
+    found = np.zeros(shape)
+    for injection in injections:
+        stiff = heaviest if injection.level == VELOCITY_LEVEL else 1.0 / softest
+        energy = 0.5 * volume * stiff * np.square(injection.weights)
+        found[injection.level] += np.bincount(injection.sources, energy, shape[1])
+    return np.sqrt(found)
+
+
+class Watch:
+    """Looks at the motion of a run; all processes do at the same steps."""
+
+    def __init__(self, plan: FdPlan, operator: Operator):
+        self.plan, self.operator = plan, operator
+        self.peak: Peak | None = None
+        self.squares: list[float] = []  # since the sources are silent
+        self.root = 0.0  # of the energy [J] that was there at the start, or at most until a checkpoint
+        self._silent: float | None = None
+        made, world = plan.medium.coefficients, plan.world
+        moduli = [np.asarray(made[name]) for name in ("mu2", "mu_xy", "mu_xz", "mu_yz")]
+        moduli += [3.0 * np.asarray(made["lam"]) + np.asarray(made["mu2"])]
+        softest = min(float(np.min(m, where=m > 0, initial=np.inf)) for m in moduli)
+        specific = [np.asarray(made[f"b_{axis}"]) for axis in "xyz"]
+        lightest, heaviest = (1.0 / max(float(b.max()) for b in specific), 1.0 / min(float(b.min()) for b in specific))
+        top, low, soft = world.largest([heaviest, -lightest, -softest])
+        self.lightest, self.heaviest, self.softest = -low, top, -soft
+        self._pushes: np.ndarray | None = None
+
+    def start(self, energies: Mapping[str, float]) -> None:
+        """Motion there is at the start, of so much energy."""
+        self.root = float(np.sqrt(sum(energies[name] for name in ("elastic_energy", "elastic_kinetic_energy"))))
+
+    def bound(self) -> float:
+        """The root of the energy there can be at most; all processes ask for it at once."""
+        op, here = self.operator, 0.0
+        if op.given.ndim:
+            if self._pushes is None:
+                volume = self.plan.scheme.grid.spacing**3
+                self._pushes = pushes(op.sources.injections, op.given.shape, self.heaviest, self.softest, volume)
+            here = float((self._pushes * op.given).sum())
+        return self.root + self._sum(here)
+
+    def _sum(self, here: float) -> float:
+        """Over all processes, the same number on each."""
+        found = self.plan.world.gather(here)
+        return float(self.plan.world.share(None if found is None else sum(found)))
+
+    def steps(self) -> frozenset[int]:
+        """After which steps it looks."""
+        apart = max(APART, -(-self.plan.steps // LOOKS // APART) * APART)
+        return frozenset({*range(apart, self.plan.steps, apart), self.plan.steps})
+
+    def look(self) -> str:
+        """What is wrong with the motion now; nothing, if nothing is."""
+        square = self._square()
+        if not np.isfinite(square):
+            return "velocities are no longer finite numbers"
+        if self._silent is None:
+            self._silent = silent_after([*self.plan.sources, *heard(self.plan.case)], self.plan.case.end_time)
+        kinetic = 0.5 * self.lightest * self.plan.scheme.grid.spacing**3 * square
+        bound = self.bound() ** 2
+        if kinetic > MARGIN * bound:
+            return f"the waves hold {kinetic:.3g} J or more, sources have given less than {bound:.3g} J"
+        if self.operator.time > self._silent:
+            self.squares.append(square)
+        if grows(self.squares):
+            return f"motion grows exponentially, although no source acts since t = {self._silent:.6g} s"
+        return ""
+
+    def _square(self) -> float:
+        """Sum of squared velocities of all processes, over one in ROWS rows; notes where the most is."""
+        op = self.operator
+        fields = [op.values(name) for name in VELOCITY]
+        planes = np.zeros(len(fields[0]))
+        with np.errstate(over="ignore", invalid="ignore"):
+            for k in range(len(planes)):
+                for field in fields:
+                    rows = field[k, ::ROWS]
+                    planes[k] += np.einsum("yx,yx->", rows, rows, dtype=np.float64)
+            square = self._sum(float(planes.sum()))
+            if np.isfinite(planes).all() and planes.any():
+                k = int(planes.argmax())
+                speed = np.sqrt(sum(np.square(field[k], dtype=np.float64) for field in fields))
+                self._note(k, speed)
+        return square
+
+    def _note(self, k: int, speed: np.ndarray) -> None:
+        op, grid = self.operator, self.plan.scheme.grid
+        j, i = np.unravel_index(int(speed.argmax()), speed.shape)
+        lo = op.part.owned.box.lo
+        x, y, z = (
+            grid.lower[axis] + grid.spacing * (lo[2 - axis] + n + 0.5) for axis, n in enumerate((int(i), int(j), k))
+        )
+        self.peak = Peak(float(speed[j, i]), (x, y, z), op.steps)
+
+
+__all__ = ["Peak", "Watch", "grows", "pushes", "silent_after"]

@@ -1,0 +1,71 @@
+"""Settings that a grid accepts and that do nothing there, told in warnings; initial states that a grid cannot hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.errors import Problems
+from faultwave.case.model import Case
+from faultwave.fd.grid import SideKind
+from faultwave.media.field import Field
+
+TETRAHEDRA_ONLY = {
+    "numerics": ("order", "integrator", "flux", "clustering", "homogenise", "source_window"),
+    "output": ("sync",),
+    "output.energies": ("slip_from_velocity", "plain_mean"),
+}
+"""Settings of the engine dg alone."""
+UNEVEN = 1e-6
+"""Relative change of the material above which it is not uniform."""
+
+
+def check_idle(case: Case, field: Field, sides: Mapping[str, SideKind], problems: Problems) -> None:
+    """Warnings of what does nothing; that of the engine dg only where the case has no mesh, so that it is not for both engines."""
+    for path in _of_tetrahedra(case):
+        problems.warn(path, "does nothing on a grid: it is a setting of the engine dg")
+    setting = case.grid
+    if setting is not None and setting.absorbing.model_fields_set and "absorbing" not in sides.values():
+        named = ", ".join(sorted(setting.absorbing.model_fields_set))
+        problems.warn("grid.absorbing", f"{named}: no side is absorbing, so there are no layers")
+    if case.attenuation is None and {"Qp", "Qs"} <= field.parameters:
+        problems.warn("material", "gives Qp and Qs, and the case is elastic", advice="'attenuation: {}' uses them.")
+    if case.output.xdmf and case.output.surface is None:
+        problems.warn("output.xdmf", "without output.surface there is nothing to write")
+
+
+def _of_tetrahedra(case: Case) -> Iterator[str]:
+    mesh: Any = case.mesh
+    if mesh is not None:
+        return
+    for path, names in TETRAHEDRA_ONLY.items():
+        group: Any = case
+        for part in path.split("."):
+            group = getattr(group, part)
+            if group is None:
+                break
+        yield from (f"{path}.{name}" for name in names if group is not None and name in group.model_fields_set)
+
+
+def check_initial(
+    case: Case, values: Mapping[str, np.ndarray] | None, sides: Mapping[str, SideKind], problems: Problems
+) -> None:
+    """Plane waves as initial state fill a uniform medium. ``values``: rho, lambda and mu on a lattice of the box; None where the
+    material is the same everywhere."""
+    if case.initial.kind != "plane-wave":
+        return
+    rising = "'kind: plane-wave' of sources lets a wave rise into any medium."
+    for name, column in (values or {}).items():
+        change = float(np.ptp(column) / max(np.abs(column).max(), 1e-300))
+        if change > UNEVEN:
+            what = f"plane waves fill a uniform medium, and {name} varies by {100 * change:.2g} %"
+            problems.error("initial", what, "one material", rising)
+            break
+    if "absorbing" in sides.values():
+        what = "plane waves fill the box, and its absorbing sides let none in: they stay plane until what is missing there arrives"
+        problems.warn("initial", what, advice=rising)
+
+
+__all__ = ["check_idle", "check_initial"]

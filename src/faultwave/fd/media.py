@@ -1,0 +1,237 @@
+"""Effective media: what each point of the staggered grid feels of a material that varies within its cell.
+
+Density is averaged over the cell around each velocity; the shear modulus of a shear stress harmonically in the plane of the shear
+and arithmetically across it, the P modulus harmonically along each axis (Moczo et al. 2002; Kristek et al. 2017), the bulk
+modulus harmonically. All those cells, of edge h around points half an edge apart, are unions of cubes of edge h/2, in which the
+material is sampled at one or more points along each axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from faultwave.fd.grid import Grid
+from faultwave.kernels.stencil import Box
+from faultwave.media.attenuation import LOWEST_Q, ORDER, Relaxation
+from faultwave.media.field import Field, axes_of
+from faultwave.media.homogenise import at_points
+
+PLANES = 16  # of the grid at once
+SAMPLES = {
+    0: 1,
+    1: 8,
+    2: 2,
+    3: 1,
+}  # in each half of a cell along an axis, by the number of axes that the material depends on
+KINDS = {  # coefficient: whether it sits half an edge along (z, y, x)
+    "b_x": (0, 0, 1), "b_y": (0, 1, 0), "b_z": (1, 0, 0),
+    "mu_xy": (0, 1, 1), "mu_xz": (1, 0, 1), "mu_yz": (1, 1, 0),
+}  # fmt: skip
+
+
+TOLERANCE = 1e-3
+"""Part by which 1/Qp may be too small: tables are rounded."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A bound that quality factors exceed: the share of the half cells where they do, and where they do most (x, y, z) [m], what is
+    ``given`` there and what is ``allowed``."""
+
+    share: float = 0.0
+    place: tuple[float, ...] = ()
+    given: float = 1.0
+    allowed: float = 1.0
+
+    @property
+    def excess(self) -> float:
+        return abs(float(np.log(self.given / self.allowed)))
+
+
+def farthest(bounds: Sequence[Bound]) -> Bound:
+    """Of several parts of a grid, all about as large."""
+    worst = max(bounds, key=lambda b: (b.excess, b.place))
+    return Bound(float(np.mean([b.share for b in bounds])), worst.place, worst.given, worst.allowed)
+
+
+@dataclass(frozen=True)
+class Medium:
+    """Coefficients by name, (nz, ny, nx) or broadcastable to it; extremes of the wave speeds [m/s] and of 1/Qs.
+
+    ``fastest`` is the largest P speed of the unrelaxed moduli, which bounds the step; ``slowest`` the smallest S speed, in fluids P
+    speed, and ``slow_place`` where it is; ``too_slow`` the share of the half cells that the material was sampled in with such a speed
+    below the limit asked for; ``shear`` the smallest S speed outside of fluids. ``gains``: where Qp is so large beside Qs that
+    compression would gain energy; ``strong``: where Q is below ``LOWEST_Q``. The coefficients are those of the bounds there.
+    """
+
+    coefficients: dict[str, np.ndarray]
+    fastest: float
+    slowest: float
+    slow_place: tuple[float, float, float]
+    too_slow: float
+    shear: float = np.inf
+    gains: Bound = Bound()
+    strong: Bound = Bound()
+
+
+def effective_medium(
+    field: Field, grid: Grid, lower: np.ndarray, upper: np.ndarray, relaxation: Relaxation | None, dtype: type,
+    limit: float = 0.0, box: Box | None = None,
+) -> Medium:  # fmt: skip
+    """Coefficients of a grid, or of a box of it. Outside of [lower, upper] (3,) [m], in absorbing layers, the material is that of the edge.
+
+    ``limit``: S speeds, in fluids P speeds, below it are counted. Raises InputError as ``media.homogenise.at_points`` does: with
+    coordinates, for values that are missing, not finite or not positive.
+    """
+    axes = axes_of(field)
+    slices = axes | {"z"} if relaxation else axes  # mechanisms alternate, so that defects differ from plane to plane
+    box = box or grid.box
+    lo, hi = (
+        tuple(v if a in slices else end for v, a in zip(c, "zyx", strict=True)) for end, c in ((0, box.lo), (1, box.hi))
+    )
+    whole_axes = tuple(a in slices for a in "zyx")
+    samples = SAMPLES[len(axes)]
+    parts: list[dict[str, np.ndarray]] = []
+    fastest, slow, bounds = list[float](), list[_Slow](), list[tuple[Bound, Bound]]()
+    for first, last in _slabs(lo[0], hi[0]):
+        part = Box((first, lo[1], lo[2]), (last, hi[1], hi[2]))
+        lattice, points = _sample(field, grid, part, whole_axes, lower, upper, samples, relaxation is not None)
+        slow.append(_slow(lattice, points, limit))
+        if relaxation:
+            bounds.append(_bound(lattice, points))
+            _unrelax(lattice, relaxation)
+        fastest.append(float(np.sqrt(((lattice["lambda"] + 2 * lattice["mu"]) / lattice["rho"]).max())))
+        parts.append(_coefficients(lattice, Box((first, *box.lo[1:]), (last, *box.hi[1:])), relaxation, dtype, samples))
+    whole = {name: np.concatenate([p[name] for p in parts]) for name in parts[0]}
+    gains, strong = (farthest(b) for b in zip(*bounds, strict=True)) if bounds else (Bound(), Bound())
+    worst, too_slow = min(slow, key=lambda s: s.speed), sum(s.below for s in slow) / sum(s.sampled for s in slow)
+    shear = min(s.shear for s in slow)
+    return Medium(whole, max(fastest), worst.speed, worst.place, too_slow, shear, gains, strong)
+
+
+@dataclass(frozen=True)
+class _Slow:
+    """Of a slab: the smallest S speed, in fluids P speed, and where; the smallest S speed; how many samples are ``below`` a limit."""
+
+    speed: float
+    place: tuple[float, float, float]
+    shear: float
+    below: int
+    sampled: int
+
+
+def _slow(lattice: dict[str, np.ndarray], points: np.ndarray, limit: float) -> _Slow:
+    solid = lattice["mu"] > 0
+    speed = np.sqrt(np.where(solid, lattice["mu"], lattice["lambda"]) / lattice["rho"])
+    x, y, z = points.reshape(-1, 3)[int(np.argmin(speed))]
+    shear = float(np.min(speed, where=solid, initial=np.inf))
+    return _Slow(float(speed.min()), (float(x), float(y), float(z)), shear, int((speed < limit).sum()), speed.size)
+
+
+def _slabs(low: int, high: int) -> Iterator[tuple[int, int]]:
+    return ((first, min(first + PLANES, high)) for first in range(low, high, PLANES))
+
+
+def _sample(
+    field: Field, grid: Grid, box: Box, varying: Sequence[bool], lower: np.ndarray, upper: np.ndarray,
+    samples: int, attenuation: bool,
+) -> tuple[dict[str, np.ndarray], np.ndarray]:  # fmt: skip
+    """Moduli, density and with ``attenuation`` Qp and Qs, ``samples`` in each half of a cell and those of one more half beyond the last."""
+    coordinates = []
+    for k, (first, last, full) in enumerate(zip(box.lo, box.hi, grid.shape, strict=True)):
+        n = 2 * samples
+        steps = np.arange(n * first, n * last + samples) if varying[k] or full == 1 else np.array([samples * full])
+        steps = np.minimum(steps, n * full - 1)  # beyond the last cell: the same again
+        x = grid.lower[2 - k] + grid.spacing / n * (steps + 0.5)
+        coordinates.append(np.clip(x, lower[2 - k], upper[2 - k]))
+    z, y, x = np.meshgrid(*coordinates, indexing="ij")
+    points = np.stack([x, y, z], -1)
+    flat = points.reshape(-1, 3)
+    names = ["rho", "lambda", "mu"] + (["Qp", "Qs"] if attenuation else [])
+    values = at_points(field, names, flat, np.ones(len(flat), np.int64))
+    return {name: v.reshape(z.shape) for name, v in values.items()}, points
+
+
+def most_qp(lattice: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Largest Qp with which compression loses energy: 1/Qp >= 4/3 (Vs/Vp)^2 / Qs, as the loss of the bulk modulus is that of the P modulus
+    less 4/3 of that of mu; infinite in fluids."""
+    lam, mu = lattice["lambda"], lattice["mu"]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(mu > 0, 0.75 * (lam + 2 * mu) / mu * lattice["Qs"], np.inf)
+
+
+def _bound(lattice: dict[str, np.ndarray], points: np.ndarray) -> tuple[Bound, Bound]:
+    """Quality factors as near to those given as can be had, in place; where Qp is too large for Qs, and where either is too small."""
+    solid = lattice["mu"] > 0
+    least = np.where(solid, np.minimum(lattice["Qp"], lattice["Qs"]), lattice["Qp"])
+    strong = _beyond(least < LOWEST_Q, least, np.full(least.shape, LOWEST_Q), points)
+    lattice["Qs"] = np.where(solid, np.maximum(lattice["Qs"], LOWEST_Q), np.inf)
+    lattice["Qp"] = np.maximum(lattice["Qp"], LOWEST_Q)
+    most = most_qp(lattice)
+    gains = _beyond(lattice["Qp"] > most * (1 + TOLERANCE), lattice["Qp"], most, points)
+    lattice["Qp"] = np.minimum(lattice["Qp"], most)
+    return gains, strong
+
+
+def _beyond(bad: np.ndarray, given: np.ndarray, allowed: np.ndarray, points: np.ndarray) -> Bound:
+    if not bad.any():
+        return Bound()
+    rows = np.flatnonzero(bad)
+    given, allowed = np.minimum(given.ravel()[rows], 1e12), allowed.ravel()[rows]  # no loss at all is infinite
+    worst = int(np.argmax(np.abs(np.log(given / allowed))))
+    place = tuple(float(x) for x in points.reshape(-1, 3)[rows[worst]])
+    return Bound(float(np.mean(bad)), place, float(given[worst]), float(allowed[worst]))
+
+
+def _unrelax(lattice: dict[str, np.ndarray], relaxation: Relaxation) -> None:
+    """Moduli of high frequencies instead of those of the reference frequency."""
+    p_modulus = (lattice["lambda"] + 2 * lattice["mu"]) * relaxation.unrelaxed(lattice["Qp"])
+    lattice["mu"] = lattice["mu"] * relaxation.unrelaxed(lattice["Qs"])
+    lattice["lambda"] = p_modulus - 2 * lattice["mu"]
+
+
+def _mean(a: np.ndarray, axis: int, half: int, samples: int, harmonic: bool = False) -> np.ndarray:
+    """Means over a cell, of ``samples`` a half, around each centre (or ``half`` an edge further along ``axis``)."""
+    if a.shape[axis] == 1:
+        return a
+    a = np.moveaxis(a, axis, 0)
+    count = (len(a) - samples) // (2 * samples)
+    parts = a[half * samples :][: 2 * samples * count].reshape(count, 2 * samples, *a.shape[1:])
+    with np.errstate(divide="ignore"):
+        result = 1.0 / (1.0 / parts).mean(1) if harmonic else parts.mean(1)
+    return np.moveaxis(result, 0, axis)
+
+
+def _means(a: np.ndarray, half: tuple[int, int, int], samples: int, harmonic: str = "") -> np.ndarray:
+    """Means over cells: arithmetic along most axes first, then harmonic along those named."""
+    order = sorted(range(3), key=lambda k: "zyx"[k] in harmonic)
+    for k in order:
+        a = _mean(a, k, half[k], samples, "zyx"[k] in harmonic)
+    return a
+
+
+def _coefficients(
+    lattice: dict[str, np.ndarray], box: Box, relaxation: Relaxation | None, dtype: type, samples: int
+) -> dict[str, np.ndarray]:
+    rho, mu = lattice["rho"], lattice["mu"]
+    bulk = lattice["lambda"] + 2.0 / 3.0 * mu
+    result = {name: 1.0 / _means(rho, half, samples) for name, half in KINDS.items() if name[0] == "b"}
+    # harmonic in the plane of the shear, arithmetic across it: exact for layers along any axis (Kristek et al. 2017)
+    result |= {name: _means(mu, half, samples, name[-2:]) for name, half in KINDS.items() if name[0] == "m"}
+    volume, centre = (_means(a, (0, 0, 0), samples, "xyz") for a in (bulk, mu))
+    lam = volume - 2.0 / 3.0 * centre
+    # the mean over the axes of the P moduli along each: nearest to what layers are, which are stiffer along than across
+    p_modulus = sum(_means(lattice["lambda"] + 2 * mu, (0, 0, 0), samples, axis) for axis in "xyz") / 3
+    result |= {"lam": lam, "mu2": np.where(centre > 0, p_modulus - lam, 0.0)}  # mixed with a fluid: a fluid
+    if relaxation:
+        k, j, i = np.meshgrid(*(np.arange(a, b) % 2 for a, b in zip(box.lo, box.hi, strict=True)), indexing="ij")
+        mechanism = ORDER[4 * k + 2 * j + i]
+        for name, q in (("defect_p", "Qp"), ("defect_s", "Qs")):
+            mean = _means(lattice[q], (0, 0, 0), samples, "xyz")
+            result[name] = relaxation.defect(mean, mechanism)
+        # each point loses energy to compression, also where means and fits of two media or mechanisms would not
+        result["defect_p"] = np.maximum(result["defect_p"], 2 / 3 * result["defect_s"] * result["mu2"] / p_modulus)
+    return {name: np.asarray(v, dtype) for name, v in result.items()}

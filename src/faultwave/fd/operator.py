@@ -1,0 +1,275 @@
+"""The operator of a grid: arrays and program on a backend, advanced by whole steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from faultwave import backends
+from faultwave.comm import World
+from faultwave.comm.aware import Way
+from faultwave.comm.halo import Halo
+from faultwave.fd.decomposition import DIRECTIONS, Part, whole
+from faultwave.fd.halves import Units, spread_rounding
+from faultwave.fd.media import Medium
+from faultwave.fd.points import RECORDED, Sampler, Sources, StrainSampler, held
+from faultwave.fd.program import Observer, Scheme, build_program, profiles
+from faultwave.fd.shared import SharedSampler
+from faultwave.fd.stencils import FIELDS, NORMAL, SHEAR, VELOCITY
+from faultwave.kernels.overlap import Reach, works
+from faultwave.kernels.stencil import Program, Runner, Work
+from faultwave.media.attenuation import Relaxation
+
+AnySampler = Sampler | StrainSampler | SharedSampler
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A grid that several processes share: the part of this one, units that suit all, how overlaps are rounded
+    (``numerics.halo_compression``), and how they go between devices."""
+
+    world: World
+    part: Part
+    units: Units
+    rounding: str
+    way: Callable[
+        [Any, Sequence[int]], Way | None
+    ]  # of a device, None where arrays are in the host's memory, to the listed processes
+    reach: Reach  # of the whole grid's program, for as many steps as the part takes between two exchanges
+
+
+def kept_units(medium: Medium, precision: str, shared: Shared | None) -> Units | None:
+    """What coefficients are counted in where sixteen bits of them are kept; None where all are."""
+    if precision != "single":
+        return None
+    return shared.units if shared else Units.fitting(medium.coefficients)
+
+
+class Overlap:
+    """Steps of a part: what it can do while messages travel, then the rest."""
+
+    def __init__(self, shared: Shared, program: Program, runner: Runner, precision: str):
+        self.shared, self.program, self.runner = shared, program, runner
+        self.works: dict[int, tuple[Work | None, Work]] = {}
+        listed = []
+        for rank, direction, out, into in shared.part.told(program, shared.reach.depth):
+            if out or into:
+                opposite = len(DIRECTIONS) - 1 - direction
+                listed.append((rank, direction, opposite, runner.pieces(out), runner.pieces(into)))
+        dtype = np.float32 if precision == "single" else np.float64
+        self.way = shared.way(getattr(runner, "device", None), [rank for rank, *_ in listed])
+        direct = self.way is not None and self.way.direct
+        self.halo = Halo(shared.world, listed, dtype, shared.rounding, direct)
+
+    def run(self, steps: int, amplitudes: np.ndarray) -> list[np.ndarray]:
+        parts: list[list[np.ndarray]] = []
+        for first in range(0, steps, self.shared.part.steps):
+            count = min(self.shared.part.steps, steps - first)
+            before, after = self._works(count)
+            given = amplitudes[:, first : first + count]
+            self.halo.start()
+            ahead = self.runner.run(count, given, before) if before is not None else None
+            self.halo.finish()
+            tapes = self.runner.run(count, given, after)
+            parts.append([a + b for a, b in zip(ahead, tapes, strict=True)] if ahead else tapes)
+        return [np.concatenate(tape) for tape in zip(*parts, strict=True)]
+
+    def _works(self, count: int) -> tuple[Work | None, Work]:
+        if count not in self.works:
+            found = self.shared.reach.last(count, len(self.program.levels))
+            self.works[count] = works(self.program, self.shared.part.owned, found)
+        return self.works[count]
+
+
+class Operator:
+    """Velocities at (n - 1/2) dt and stresses at n dt after n ``steps``; of a whole grid, or of the part of one process."""
+
+    def __init__(
+        self, scheme: Scheme, medium: Medium, relaxation: Relaxation | None, sources: Sources, sampler: AnySampler | None,
+        backend: str, precision: str, threads: int | None, observers: Sequence[Observer] = (), shared: Shared | None = None,
+    ):  # fmt: skip
+        self.scheme, self.sources, self.sampler, self.steps = scheme, sources, sampler, 0
+        self.shared, self.part = shared, shared.part if shared else whole(scheme.grid)
+        self.box = self.part.box
+        self.units = kept_units(medium, precision, shared) or Units()
+        program = build_program(
+            scheme,
+            sources.injections,
+            sampler.tapes if sampler else (),
+            observers,
+            self.units,
+            self.box if shared else None,
+        )
+        place = shared.world.place if shared else 0  # processes of a machine take a device each
+        self.runner = backends.make_stencils(backend, program, precision, threads, place)
+        for number, (name, values) in enumerate(medium.coefficients.items()):
+            self._fill(name, np.asarray(values), number)
+        for name, values in profiles(scheme).items():
+            if name in program.arrays:
+                self.runner.view(name)[...] = values
+        if scheme.free_surface and self.box.hi[0] == scheme.grid.shape[0]:
+            for name in ("mu_xz", "mu_yz"):
+                self.runner.view(name)[-1] = 0.0  # no shear traction on the surface
+        self.given = np.zeros(
+            ()
+        )  # sums over steps of how strongly sources pushed (levels, sources), once there were steps
+        if relaxation is not None:
+            self._memory_coefficients(relaxation)
+        self.overlap = Overlap(shared, program, self.runner, precision) if shared else None
+
+    def _fill(self, name: str, values: np.ndarray, number: int) -> None:
+        view, unit = self.runner.view(name), self.units.of(name)
+        full = np.broadcast_to(values, view.shape)
+        if view.dtype != np.float16:
+            view[...] = full / unit
+            return
+        z, y, x = (
+            np.arange(a, b) % n for a, b, n in zip(self.box.lo, self.box.hi, self.scheme.grid.shape, strict=True)
+        )
+        for k in range(len(full)):
+            view[k] = spread_rounding(full[k : k + 1] / unit, (z[k : k + 1], y, x), number)[0]
+
+    def refresh(self) -> None:
+        """Bring what overlaps other parts up to now; all processes do so at once."""
+        if self.overlap:
+            self.overlap.halo.start()
+            self.overlap.halo.finish()
+
+    def values(self, name: str) -> np.ndarray:
+        """What this process owns of an array, to be read only."""
+        return self.runner.values(name)[self.part.own]
+
+    def coefficient(self, name: str) -> np.ndarray:
+        """A coefficient as it is computed with (nz, ny, nx), in SI units."""
+        return self.values(name).astype(float) * self.units.of(name)
+
+    def _memory_coefficients(self, relaxation: Relaxation) -> None:
+        """r' = A r - B (...): Crank-Nicolson of tau r_t + r = -(defect) (strain rate), with r halved (Day & Bradley 2001)."""
+        from faultwave.media.attenuation import ORDER
+
+        tau = relaxation.spectrum.times[ORDER].reshape(2, 2, 2)
+        tau = tau[:, :, np.arange(self.box.lo[2], self.box.hi[2]) % 2] / self.scheme.step
+        self.runner.view("A")[...] = (tau - 0.5) / (tau + 0.5)
+        self.runner.view("B")[...] = 0.5 / (tau + 0.5)
+
+    @property
+    def time(self) -> float:
+        """Time of the stresses [s]; velocities are half a step behind."""
+        return self.steps * self.scheme.step
+
+    def advance(self, steps: int) -> np.ndarray | None:
+        """Take ``steps``; what the receivers saw after each, (steps, receivers, 1 or 4, 9): velocities half a step earlier.
+
+        Processes that share a grid take as many at once.
+        """
+        amplitudes = self.sources.amplitudes(self.steps, steps)
+        self.given = self.given + np.abs(amplitudes).sum(1)
+        tapes = self.overlap.run(steps, amplitudes) if self.overlap else self.runner.run(steps, amplitudes)
+        self.steps += steps
+        return self.sampler.values(tapes) if self.sampler else None
+
+    def places(self, name: str) -> np.ndarray:
+        """Places (nz, ny, nx, 3) [m] of a quantity, of the points this process owns."""
+        owned, start, h = self.part.owned.box, self.scheme.grid.origin(name), self.scheme.grid.spacing
+        axes = [start[2 - k] + h * np.arange(owned.lo[k], owned.hi[k]) for k in range(3)]
+        z, y, x = np.meshgrid(*axes, indexing="ij")
+        return np.stack([x, y, z], -1)
+
+    def set_state(self, state: Callable[[np.ndarray, float], np.ndarray]) -> None:
+        """Start from state(points (n, 3), time) -> (n, 9), velocities half a step before now."""
+        for column, name in enumerate(RECORDED):
+            when = self.time - 0.5 * self.scheme.step if name in VELOCITY else self.time
+            places = self.places(name)
+            values = state(places.reshape(-1, 3), when)[:, column]
+            self.runner.view(name)[self.part.own] = values.reshape(places.shape[:3])
+        self._wrap()
+
+    def restored(self) -> None:
+        """Arrays were filled from outside: make ends of periodic axes meet."""
+        self._wrap()
+
+    def _wrap(self) -> None:
+        from faultwave.backends.grid import wrap_axis
+
+        for name in FIELDS if self.shared is None else ():
+            for axis in self.scheme.periodic:
+                wrap_axis(self.runner.view(name, 2), "zyx".index(axis))
+
+    def finite(self) -> bool:
+        """Whether the velocities are numbers; one that is not spreads to all of them soon."""
+        here = self.runner.finite(VELOCITY)
+        return not self.shared.world.any(not here) if self.shared else here
+
+    def error(self, solution: Callable[[np.ndarray, float], np.ndarray]) -> np.ndarray:
+        """Relative L2 error (9,) against solution(points, time), each quantity at its own places and time."""
+        sums = np.zeros((2, len(RECORDED)))
+        for column, name in enumerate(RECORDED):
+            when = self.time - 0.5 * self.scheme.step if name in VELOCITY else self.time
+            places = self.places(name)
+            exact = solution(places.reshape(-1, 3), when)[:, column].reshape(places.shape[:3])
+            mine = self.values(name).astype(float)
+            sums[:, column] = ((mine - exact) ** 2).sum(), (exact**2).sum()
+        sums = self._total(sums)
+        return np.asarray(np.sqrt(sums[0] / np.maximum(sums[1], 1e-300)))
+
+    def _total(self, sums: np.ndarray) -> np.ndarray:
+        """Sums over all processes."""
+        return np.asarray(self.shared.world.total(sums)) if self.shared else sums
+
+    def energies(self) -> dict[str, float]:
+        """Strain energy of the stresses now, kinetic energy and momentum half a step before, of the box without layers' distinction.
+
+        Nothing is averaged: each quantity counts with the coefficient at its own place, and beside the free surface with the weights
+        in which the grid is self-adjoint.
+        """
+        total = np.zeros(5)  # elastic, kinetic, momentum along x, y, z
+        for plane in range(self.part.owned.box.shape[0]):
+            kinetic, momentum = self._motion(plane)
+            total += [self._normal_energy(plane) + self._shear_energy(plane), kinetic, *momentum]
+        elastic, kinetic, *momentum = self._total(total * self.scheme.grid.spacing**3).tolist()
+        found = {"elastic_energy": elastic, "elastic_kinetic_energy": kinetic}
+        return found | {f"momentum{axis}": m for axis, m in zip("XYZ", momentum, strict=True)}
+
+    def _plane(self, name: str, plane: int) -> np.ndarray:
+        """Of a field or coefficient, one of the planes owned, in SI units."""
+        return self.values(name)[plane].astype(float) * self.units.of(name)
+
+    def _weight(self, name: str, plane: int) -> float:
+        return float(held(self.scheme, name, self.part.owned.box.lo[0] + plane))
+
+    def _motion(self, plane: int) -> tuple[float, list[float]]:
+        """Kinetic energy and momentum of a plane, over h^3."""
+        energy, momentum = 0.0, list[float]()
+        for name, axis in VELOCITY.items():
+            speed, rho = self._plane(name, plane), self._weight(name, plane) / self._plane(f"b_{axis}", plane)
+            energy += 0.5 * float((rho * speed * speed).sum())
+            momentum.append(float((rho * speed).sum()))
+        return energy, momentum
+
+    def _normal_energy(self, plane: int) -> float:
+        """Strain energy of the normal stresses of a plane, over h^3."""
+        lam, mu2 = self._plane("lam", plane), self._plane("mu2", plane)
+        normal = [self._plane(name, plane) for name in NORMAL]
+        trace, square = sum(normal), sum(s * s for s in normal)
+        solid = np.where(mu2 > 0, mu2, 1.0)
+        in_solid = (square - lam / (3 * lam + solid) * trace**2) / (2 * solid)
+        return float(np.where(mu2 > 0, in_solid, trace**2 / (18 * lam)).sum())
+
+    def _shear_energy(self, plane: int) -> float:
+        """Strain energy of the shear stresses of a plane, over h^3."""
+        energy = 0.0
+        for name in SHEAR:
+            mu, s = self._plane(f"mu_{name[1:]}", plane), self._plane(name, plane)
+            square = np.where(mu > 0, s * s / np.where(mu > 0, mu, 1.0), 0.0)
+            energy += 0.5 * self._weight(name, plane) * float(square.sum())
+        return energy
+
+    def nbytes(self) -> int:
+        """Memory of all arrays."""
+        return self.runner.nbytes
+
+
+__all__ = ["Operator", "Shared"]

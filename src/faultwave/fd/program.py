@@ -1,0 +1,201 @@
+"""From a grid, its sides and what shakes it to the program of one step."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from faultwave.fd import stencils
+from faultwave.fd.absorbing import Absorber, along, cpml, depths, sponge
+from faultwave.fd.grid import Grid, SideKind
+from faultwave.fd.halves import SI, Units
+from faultwave.kernels.stencil import Axis, Box, Injection, Launch, Layout, Program, Tape
+
+ELASTIC = ("b_x", "b_y", "b_z", "lam", "mu2", "mu_xy", "mu_xz", "mu_yz")
+DEFECTS = ("defect_p", "defect_s")
+AXES = stencils.AXES
+MEMORIES = (*(f"psi_{n}" for n in stencils.VELOCITY), *(f"psi_e{n}" for n in stencils.VELOCITY))
+"""Of a matched layer: of the derivatives across it that push each velocity, and of those of each velocity."""
+VECTOR = 16
+"""Points along x where layers may begin."""
+VELOCITY_LEVEL, STRESS_LEVEL = 0, 1
+LAG = 1
+
+
+@dataclass(frozen=True)
+class Observer:
+    """Launches of others (peak values and the like) after a level, with their arrays and numbers."""
+
+    arrays: Mapping[str, Layout] = field(default_factory=dict)
+    launches: Sequence[tuple[int, Launch]] = ()
+    scalars: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """What the program, sources and receivers depend on. ``step`` [s]; ``speed`` is the largest P speed [m/s]; ``fluid`` says of places
+    (n, 3) [m] whether the free surface above them is that of a fluid; None where it is a solid's everywhere."""
+
+    grid: Grid
+    step: float
+    speed: float
+    sides: Mapping[str, SideKind]
+    absorber: Absorber
+    attenuation: bool
+    fluid: Callable[[np.ndarray], np.ndarray] | None = field(default=None, compare=False)
+
+    @property
+    def free_surface(self) -> bool:
+        return self.sides["z+"] == "free-surface"
+
+    @property
+    def periodic(self) -> frozenset[Axis]:
+        return frozenset(a for a in AXES if self.sides[f"{a}-"] == "periodic")
+
+
+def build_program(
+    scheme: Scheme, injections: Sequence[Injection] = (), tapes: Sequence[Tape] = (), observers: Sequence[Observer] = (),
+    units: Units = SI, part: Box | None = None,
+) -> Program:  # fmt: skip
+    """The program, and nothing allocated yet; coefficients will be given in ``units``. ``part``: of this box only, which may go beyond
+    the grid where that is periodic; its halo is then somebody else's work."""
+    grid, box = scheme.grid, part or scheme.grid.box
+    arrays = {name: Layout(box, group="wave") for name in fields(scheme.attenuation)}
+    arrays |= {name: Layout(box, group="medium", half=True) for name in coefficients(scheme.attenuation)}
+    velocity: list[Launch] = []
+    stress: list[Launch] = []
+    if scheme.attenuation:
+        table = Layout(Box((0, 0, box.lo[2]), (2, 2, box.hi[2])), "parity")
+        arrays |= {"A": table, "B": table}
+    if scheme.absorber.kind == "sponge" and "absorbing" in scheme.sides.values():
+        arrays |= {f"g{axis}": _line(grid, axis) for axis in AXES}
+    _add_regions(scheme, box, arrays, velocity, stress)
+    if scheme.free_surface and box.hi[0] == grid.shape[0]:
+        _add_surface(box, velocity, stress)
+    levels = [velocity, stress]
+    share = scheme.step / grid.spacing
+    scalars = {
+        f"{c}{kind}": value * share * unit
+        for c, value in (("c1", stencils.C1), ("c2", stencils.C2))
+        for kind, unit in (("s", units.buoyancy), ("v", units.modulus))
+    }
+    for observer in observers:
+        arrays |= observer.arrays
+        scalars |= observer.scalars
+        for level, launch in observer.launches:
+            levels[level].append(launch)
+    return Program("fd_step", box, arrays, levels, scalars, injections, tapes, frozenset() if part else scheme.periodic)
+
+
+def fields(attenuation: bool) -> tuple[str, ...]:
+    """What moves at every point: velocities, stresses and memory variables."""
+    return (*stencils.FIELDS, *(stencils.memory(n) for n in stencils.STRESS if attenuation))
+
+
+def coefficients(attenuation: bool) -> tuple[str, ...]:
+    """What every point is made of."""
+    return (*ELASTIC, *(DEFECTS if attenuation else ()))
+
+
+def bytes_a_point(attenuation: bool, precision: str) -> int:
+    """Memory of a point without halos and layers."""
+    full, half = {"single": (4, 2), "double": (8, 8)}[precision]
+    return full * len(fields(attenuation)) + half * len(coefficients(attenuation))
+
+
+def _line(grid: Grid, axis: Axis) -> Layout:
+    return Layout(grid.box, "line", axis)
+
+
+def segments(scheme: Scheme, axis: Axis, box: Box) -> list[tuple[int, int, str]]:
+    """(first, end, side) along an axis of a box: points in the matched layer at that side, "" for those in none.
+
+    Along x segments begin at whole vectors: a layer then has some points more, where it does nothing. Where they begin depends on
+    the grid alone, so that a point is computed in the same way on every part.
+    """
+    k, width = "zyx".index(axis), scheme.absorber.width
+    low, high = (scheme.absorber.kind == "cpml" and scheme.sides[f"{axis}{end}"] == "absorbing" for end in ("-", "+"))
+    count = scheme.grid.shape[k]
+    first, last = (width if low else 0), (count - width if high else count)
+    if axis == "x" and -(-first // VECTOR) <= last // VECTOR:
+        first, last = -(-first // VECTOR) * VECTOR, (last // VECTOR * VECTOR if high else count)
+    if first > last:
+        raise ValueError(f"layers of {width} points at both ends of {count} points overlap")
+    found = [(first if low else box.lo[k], last if high else box.hi[k], "")]
+    found += ([(0, first, f"{axis}-")] if low else []) + ([(last, count, f"{axis}+")] if high else [])
+    cut = [(max(a, box.lo[k]), min(b, box.hi[k]), side) for a, b, side in sorted(found)]
+    return [(a, b, side) for a, b, side in cut if a < b]
+
+
+def _add_regions(
+    scheme: Scheme, box: Box, arrays: dict[str, Layout], velocity: list[Launch], stress: list[Launch]
+) -> None:
+    """One launch for every region of points that lie in the same layers."""
+    sponge_layers = scheme.absorber.kind == "sponge" and "absorbing" in scheme.sides.values()
+    damped = scheme.absorber.along > 0
+    parts = {axis: segments(scheme, axis, box) for axis in AXES}
+    for axis in AXES:
+        for first, end, side in parts[axis]:
+            if side:
+                arrays |= _layer_arrays(scheme, side, first, end, box, damped)
+    for (z0, z1, below), (y0, y1, aside), (x0, x1, beside) in itertools.product(parts["z"], parts["y"], parts["x"]):
+        sides = [side for side in (beside, aside, below) if side]
+        layers: stencils.Layers = tuple(axis for axis in AXES if any(side[0] == axis for side in sides))
+        region = Box((z0, y0, x0), (z1, y1, x1))
+        names = {f"{memory}_{side[0]}": f"{memory}@{side}" for side in sides for memory in MEMORIES}
+        for level, of in (
+            (velocity, stencils.velocity(sponge_layers, layers, damped)),
+            (stress, stencils.stress(scheme.attenuation, sponge_layers, layers, damped)),
+        ):
+            level.append(Launch(of, region, names))
+
+
+def _layer_arrays(scheme: Scheme, side: str, first: int, end: int, box: Box, damped: bool) -> dict[str, Layout]:
+    """Memories of a layer, and the profiles across it."""
+    axis: Axis = side[0]  # type: ignore[assignment]
+    lo, hi, k = list(box.lo), list(box.hi), "zyx".index(axis)
+    lo[k], hi[k] = first, end
+    room = Box((lo[0], lo[1], lo[2]), (hi[0], hi[1], hi[2]))
+    lines = [*(["pml_g"] if damped else []), *(f"pml_{c}{at}" for c in "ba" for at in "ch")]
+    found = {f"{memory}@{side}": Layout(room, group=f"psi@{side}", halo=0) for memory in MEMORIES}
+    return found | {f"{line}@{axis}": _line(scheme.grid, axis) for line in lines}
+
+
+def _add_surface(box: Box, velocity: list[Launch], stress: list[Launch]) -> None:
+    first, second = above(box, 0), above(box, 1)
+    velocity.append(Launch(stencils.surface_velocity(), first, lag=LAG))
+    stress += [
+        Launch(stencils.surface_stress(), first, lag=LAG),
+        Launch(stencils.surface_stress_far(), second, lag=LAG),
+    ]
+
+
+def above(box: Box, number: int = 0) -> Box:
+    """A plane above the last one of a box: 0 is the next."""
+    (_, y0, x0), (nz, y1, x1) = box.lo, box.hi
+    return Box((nz + number, y0, x0), (nz + number + 1, y1, x1))
+
+
+def profiles(scheme: Scheme) -> dict[str, np.ndarray]:
+    """Values of the lines that the absorbing sides need."""
+    result: dict[str, np.ndarray] = {}
+    absorber, grid = scheme.absorber, scheme.grid
+    for axis in AXES:
+        count = grid.shape["zyx".index(axis)]
+        low, high = (scheme.sides[f"{axis}{end}"] == "absorbing" for end in "-+")
+        if absorber.kind == "sponge":
+            result[f"g{axis}"] = sponge(
+                depths(count, absorber.width, low, high, False), absorber.width, absorber.strength
+            )
+        elif low or high:
+            for at in "ch":
+                depth = depths(count, absorber.width, low, high, at == "h")
+                values = cpml(depth, absorber.width * grid.spacing, scheme.speed, absorber.frequency, scheme.step)
+                result |= {f"pml_{c}{at}@{axis}": v for c, v in zip("ba", values, strict=True)}
+            if absorber.along > 0:
+                depth, thickness = depths(count, absorber.width, low, high, False), absorber.width * grid.spacing
+                result[f"pml_g@{axis}"] = along(depth, thickness, scheme.speed, absorber.along, scheme.step)
+    return result

@@ -1,0 +1,84 @@
+"""Receivers of a grid in parts: each belongs to the part it lies in; what it sees across a border, the neighbour tells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from faultwave.comm import World
+from faultwave.fd.decomposition import Part
+from faultwave.fd.points import Sampler, StrainSampler, _near
+from faultwave.fd.program import Scheme
+from faultwave.kernels.stencil import Tape
+
+AnySampler = Sampler | StrainSampler
+Make = Callable[[np.ndarray], AnySampler]
+TAG = 77
+
+
+@dataclass(frozen=True)
+class _Column:
+    """Of one tape: which numbers of a step are recorded here, and where those of our own receivers come from."""
+
+    kept: np.ndarray  # on the tape here -> number among our receivers' points, -1 for others'
+    count: int  # points of our receivers
+
+
+class SharedSampler:
+    """Of places (n, 3) [m], ``mine`` are those whose values this process gets. Tapes are those of its own points."""
+
+    def __init__(self, world: World, part: Part, scheme: Scheme, places: np.ndarray, make: Make):
+        self.world = world
+        grid = scheme.grid
+        index = np.floor((places[:, ::-1] - np.array(grid.lower)[::-1]) / grid.spacing).astype(np.int64)
+        owner = part.cut.rank_of(index)
+        self.mine = np.flatnonzero(owner == part.rank)
+        self.sampler = make(places[self.mine])
+        near = np.flatnonzero(_near(scheme, part.owned.box, places))
+        around = make(places[near])
+        self.tapes: list[Tape] = []
+        self.columns: list[_Column] = []
+        self.out: dict[int, list[tuple[int, np.ndarray]]] = {}  # rank -> tape and its columns that it is told
+        self.into: dict[int, list[tuple[int, np.ndarray]]] = {}  # rank -> tape and the points of ours that it tells
+        for number, tape in enumerate(around.tapes):
+            each = len(tape.points) // max(1, len(near))
+            receiver = np.repeat(near, each)
+            here, asked = part.cut.rank_of(tape.points) == part.rank, owner[receiver] == part.rank
+            self.tapes.append(Tape(tape.level, tape.array, tape.points[here]))
+            place = np.full(len(receiver), -1)
+            place[asked] = np.arange(asked.sum())
+            self.columns.append(_Column(place[here], int(asked.sum())))
+            for rank in np.unique(owner[receiver[here & ~asked]]):
+                columns = np.flatnonzero(owner[receiver[here]] == rank)
+                self.out.setdefault(int(rank), []).append((number, columns))
+            elsewhere = part.cut.rank_of(tape.points)
+            for rank in np.unique(elsewhere[asked & ~here]):
+                self.into.setdefault(int(rank), []).append((number, place[asked & (elsewhere == rank)]))
+
+    def values(self, tapes: Sequence[np.ndarray]) -> np.ndarray:
+        """What ``mine`` saw; all processes ask for it at once, for as many steps."""
+        steps = len(tapes[0])
+        full = [np.zeros((steps, c.count), t.dtype) for c, t in zip(self.columns, tapes, strict=True)]
+        for to, tape, column in zip(full, tapes, self.columns, strict=True):
+            ours = column.kept >= 0
+            to[:, column.kept[ours]] = tape[:, ours]
+        requests: list[Any] = []
+        for rank, listed in sorted(self.out.items()):
+            block = np.concatenate([tapes[number][:, columns] for number, columns in listed], 1)
+            requests.append((self.world.mpi.Isend(np.ascontiguousarray(block), rank, TAG), block))
+        for rank, told in sorted(self.into.items()):
+            found = np.empty((steps, sum(len(places) for _, places in told)), full[0].dtype)
+            self.world.mpi.Recv(found, rank, TAG)
+            at = 0
+            for number, places in told:
+                full[number][:, places] = found[:, at : at + len(places)]
+                at += len(places)
+        for request, _ in requests:
+            request.Wait()
+        return self.sampler.values(full) if len(self.mine) else np.zeros((steps, 0, *self.sampler.shape))
+
+
+__all__ = ["SharedSampler"]

@@ -1,0 +1,1 @@
+"""Physics as data and pure functions: waves, friction, sources."""

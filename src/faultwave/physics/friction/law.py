@@ -1,0 +1,208 @@
+"""What a friction law is: parameters, state and pure functions; the solver is named, not written, by the law.
+
+A law answers one question per fault point and sub-step: given the traction the fault would carry if it did not slip now
+(``Load``), how fast does it slip? With the radiation damping eta (half the shear impedance for equal sides) and V the
+slip rate v_minus - v_plus, the traction on both sides is T* = tau - eta V, and V is parallel to T* (NUMERICS 5.2).
+
+Functions marked *kernel* are written with ``kernels.math`` and operators only: they run on NumPy arrays and record on
+expressions. Constants are plain numbers when a kernel is recorded, so those functions may branch on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.kernels import math as m
+from faultwave.physics.friction.load import Load, Solved, Values
+from faultwave.physics.friction.solvers import SOLVERS
+
+# Values every fault point has whatever the law; ``common_update`` advances them.
+COMMON_STATE = (
+    "friction", "slip_rate1", "slip_rate2", "slip_rate", "slip1", "slip2", "accumulated_slip", "peak_slip_rate",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A number a law needs: per fault point or, as a constant, the same everywhere. SI; bounds are inclusive."""
+
+    name: str
+    unit: str
+    description: str
+    default: float | None = None
+    lower: float = -inf
+    upper: float = inf
+    aliases: tuple[str, ...] = ()
+    positive: bool = False
+
+    def allowed(self) -> str:
+        unit = f" {self.unit}" if self.unit else ""
+        if self.positive:
+            return f"> 0{unit}"
+        return f"{self.lower:g} to {self.upper:g}{unit}"
+
+    def accepts(self, values: Any) -> np.ndarray:
+        """True where the value is a number within the bounds (infinite only where a bound is)."""
+        x = np.asarray(values, float)
+        with np.errstate(invalid="ignore"):
+            return (x >= self.lower) & (x <= self.upper) & ((x > 0) | (not self.positive))
+
+
+@dataclass(frozen=True)
+class Directions:
+    """Direction cosines of the strike and dip vectors along the face tangents s1, s2; arrays (n,)."""
+
+    strike1: np.ndarray
+    strike2: np.ndarray
+    dip1: np.ndarray
+    dip2: np.ndarray
+
+
+class FrictionLaw:
+    """Base of all laws; a law is one instance of a subclass at the top of a module of this package.
+
+    Class attributes describe it:
+
+    * ``parameters`` per fault point as users give them, ``constants`` uniform ones;
+    * ``kernel_parameters`` names of the per-point numbers that ``prepare`` makes of them and kernels get as ``p``;
+    * ``state`` own per-point values, beyond COMMON_STATE, kept between sub-steps;
+    * ``solver`` one of ``solvers.SOLVERS``; ``needs_stress`` whether initial stress is read;
+    * ``project`` whether |V| is projected on the face polynomials before ``evolve``;
+    * ``work`` of a face's friction in updates of a cell at order 4, as measured: processes are given equal work by it;
+    * ``double`` whether its formulas need double precision whatever the run's;
+    * ``outputs`` which value is read as Mud and as StV (None: zero).
+    """
+
+    name: str
+    title: str
+    deck_number: int
+    parameters: tuple[Parameter, ...]
+    constants: tuple[Parameter, ...] = ()
+    kernel_parameters: tuple[str, ...]
+    state: tuple[str, ...] = ()
+    solver: str
+    needs_stress: bool = True
+    project: bool = False
+    work: float = 3.0
+    double: bool = False
+    outputs: Mapping[str, str | None] = {"Mud": "friction", "StV": None}
+
+    # ---- host side -----------------------------------------------------------------------------------------------
+
+    def given(self, values: Mapping[str, np.ndarray], count: int) -> dict[str, np.ndarray]:
+        """Parameters (count,) by name from user values by name or alias; absent ones get their default.
+
+        Raises InputError listing every parameter that is missing and has no default.
+        """
+        problems, result = Problems(), {}
+        for q in self.parameters:
+            names = [n for n in (q.name, *q.aliases) if n in values]
+            if len(names) > 1:
+                problems.error(f"fault parameter {q.name}", f"given twice, as {' and '.join(names)}")
+            if names:
+                result[q.name] = np.broadcast_to(np.asarray(values[names[0]], float), (count,))
+            elif q.default is None:
+                problems.error(
+                    f"fault parameter {q.name}", f"missing: {q.description}", advice=f"'{self.name}' needs it"
+                )
+            else:
+                result[q.name] = np.full(count, q.default)
+        problems.raise_errors()
+        return result
+
+    def settings(self, values: Mapping[str, float]) -> dict[str, float]:
+        """Constants by name from user values by name or alias; InputError for unknown, missing or out of bounds."""
+        problems, result = Problems(), {}
+        known = {n: q for q in self.constants for n in (q.name, *q.aliases)}
+        for name in values:
+            if name not in known:
+                problems.error(f"fault.constants.{name}", f"'{self.name}' has no such constant", ", ".join(known))
+        for q in self.constants:
+            value = next((values[n] for n in (q.name, *q.aliases) if n in values), q.default)
+            if value is None:
+                problems.error(f"fault.constants.{q.name}", f"missing: {q.description}", q.allowed())
+            elif not q.accepts(value):
+                problems.error(f"fault.constants.{q.name}", f"is {value:g}", q.allowed())
+            else:
+                result[q.name] = float(value)
+        problems.raise_errors()
+        return result
+
+    def prepare(self, p: Values, c: Values, directions: Directions | None) -> dict[str, np.ndarray]:
+        """Per-point numbers kernels get, (n,) each, named by ``kernel_parameters``."""
+        return {name: np.array(p[name], float) for name in self.kernel_parameters}
+
+    def check(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray, points: np.ndarray) -> Problems:
+        """All that is wrong with ``p`` (of ``given``) and the initial stress, with the first of ``points`` (n,3)."""
+        problems = Problems()
+        for q in self.parameters:
+            if q.name in p:
+                report(problems, ~q.accepts(p[q.name]), points, f"{q.name} is", p[q.name], q.allowed())
+        if self.needs_stress:
+            for label, value in (("initial shear traction", tau), ("initial normal traction", sigma)):
+                report(problems, ~np.isfinite(value), points, f"{label} is", value, "a finite number")
+        return problems
+
+    def initial(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray) -> dict[str, np.ndarray]:
+        """Own state and the friction coefficient at t = 0, (n,) each, from |tau| and sigma; ``p`` of ``prepare``.
+
+        May also return values of COMMON_STATE that do not start at zero.
+        """
+        raise NotImplementedError
+
+    # ---- kernel side ---------------------------------------------------------------------------------------------
+
+    def solve(self, p: Values, c: Values, s: Values, load: Load) -> Solved:
+        """Slip rate and strength of a sub-step (kernel); ``s`` holds the state before it."""
+        return SOLVERS[self.solver](self, p, c, s, load)
+
+    def evolve(
+        self, p: Values, c: Values, s: Values, solved: Solved, projected_rate: Any, load: Load
+    ) -> dict[str, Any]:
+        """Own state, and the friction coefficient if it changes with it, after the sub-step (kernel)."""
+        return dict(solved.state)
+
+    def advance(
+        self, p: Values, c: Values, s: Values, solved: Solved, projected_rate: Any, load: Load
+    ) -> dict[str, Any]:
+        """All of COMMON_STATE and of the law's own state after the sub-step (kernel)."""
+        return common_update(s, solved, projected_rate, load.dt) | self.evolve(p, c, s, solved, projected_rate, load)
+
+    def dynamic_stress_reached(self, p: Values, c: Values, s: Values, mu: Any) -> Any:
+        """Mask for output DS (kernel), to be combined with 'not yet recorded' and, where the law is rate dependent,
+        with 'has ruptured'; never true for a law without a dynamic strength."""
+        return mu < -1.0
+
+
+def common_update(s: Values, solved: Solved, projected_rate: Any, dt: Any) -> dict[str, Any]:
+    """COMMON_STATE after a sub-step (kernel); ``projected_rate`` is |V| for laws without projection."""
+    return {
+        "friction": solved.friction,
+        "slip_rate1": solved.slip_rate1,
+        "slip_rate2": solved.slip_rate2,
+        "slip_rate": solved.slip_rate,
+        "slip1": s["slip1"] + solved.slip_rate1 * dt,
+        "slip2": s["slip2"] + solved.slip_rate2 * dt,
+        "accumulated_slip": s["accumulated_slip"] + projected_rate * dt,
+        "peak_slip_rate": m.maximum(s["peak_slip_rate"], solved.slip_rate),
+    }
+
+
+def report(problems: Problems, bad: np.ndarray, points: np.ndarray, what: str, values: Any, allowed: str) -> None:
+    """One problem for all points where ``bad``, told by the first of them."""
+    where = np.flatnonzero(bad)
+    if len(where):
+        x, value = points[where[0]], np.broadcast_to(values, bad.shape)[where[0]]
+        more = f" (and at {len(where) - 1} more points)" if len(where) > 1 else ""
+        place = f"fault point ({x[0]:g}, {x[1]:g}, {x[2]:g})"
+        problems.error(place, f"{what} {value:g}{more}", allowed)
+
+
+def refuse(what: str, allowed: str = "", advice: str = "") -> InputError:
+    return InputError(Problem("fault", what, allowed, advice))

@@ -1,0 +1,71 @@
+"""Linear slip weakening: friction falls from static to dynamic over a slip distance (Ida 1972; Andrews 1976).
+
+Cohesion, forced rupture at a given time (SCEC TPV16) and instantaneous healing are options of the same law
+(NUMERICS 5.3, deck number 16).
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from faultwave.kernels import math as m
+from faultwave.physics.friction.law import FrictionLaw, Load, Parameter, Solved, Values
+
+
+class SlipWeakening(FrictionLaw):
+    name = "linear-slip-weakening"
+    title = "Linear slip weakening"
+    deck_number = 16
+    parameters = (
+        Parameter("mu_s", "", "static friction coefficient", lower=0.0),
+        Parameter("mu_d", "", "dynamic friction coefficient", lower=0.0),
+        Parameter("d_c", "m", "slip over which friction falls to dynamic", positive=True),
+        Parameter("cohesion", "Pa", "cohesion, negative or zero: adds -cohesion to the strength", upper=0.0),
+        Parameter("forced_rupture_time", "s", "when the point is weakened whatever its slip; absent: never", inf),
+    )
+    constants = (
+        Parameter("forced_rupture_ramp", "s", "time over which forced weakening acts; 0: at once", 0.0, lower=0.0,
+                  aliases=("t_0",)),
+        Parameter("healing_threshold", "m/s", "slip rate below which friction heals at once; < 0: never", -1.0,
+                  aliases=("LSW_healingThreshold",)),
+    )  # fmt: skip
+    kernel_parameters = ("mu_s", "mu_d", "d_c", "cohesion", "forced_rupture_time")
+    solver = "closed-form"
+    project = True
+
+    def initial(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray) -> dict[str, np.ndarray]:
+        return {"friction": np.array(p["mu_s"], float)}
+
+    def strength(self, p: Values, c: Values, s: Values, load: Load) -> Any:
+        """-C - mu min(sigma, 0), with the friction at the end of the previous sub-step."""
+        return -p["cohesion"] - s["friction"] * m.minimum(load.sigma, 0.0)
+
+    def evolve(
+        self, p: Values, c: Values, s: Values, solved: Solved, projected_rate: Any, load: Load
+    ) -> dict[str, Any]:
+        # Projected slip can fall below zero ahead of the front; its magnitude weakens, as in the reference code.
+        slip = m.abs(s["accumulated_slip"] + projected_rate * load.dt)
+        weakening = m.maximum(m.minimum(slip / p["d_c"], 1.0), self.forced(p, c, load.t))
+        friction = p["mu_s"] - (p["mu_s"] - p["mu_d"]) * weakening
+        threshold = c["healing_threshold"]
+        if threshold > 0.0:
+            peak = m.maximum(s["peak_slip_rate"], solved.slip_rate)
+            friction = m.where((peak > threshold) & (solved.slip_rate < threshold), p["mu_s"], friction)
+        return {"friction": friction}
+
+    @staticmethod
+    def forced(p: Values, c: Values, t: Any) -> Any:
+        """Share of the weakening forced by time: a ramp, or a step where the ramp is 0."""
+        after, ramp = t - p["forced_rupture_time"], c["forced_rupture_ramp"]
+        if ramp > 0.0:
+            return m.maximum(m.minimum(after / ramp, 1.0), 0.0)
+        return m.where(after >= 0.0, 0.0 * p["mu_s"] + 1.0, 0.0 * p["mu_s"])
+
+    def dynamic_stress_reached(self, p: Values, c: Values, s: Values, mu: Any) -> Any:
+        return m.abs(s["accumulated_slip"]) >= p["d_c"]
+
+
+LINEAR_SLIP_WEAKENING = SlipWeakening()

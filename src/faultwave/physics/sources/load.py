@@ -1,0 +1,95 @@
+"""From source settings to point sources."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.errors import InputError, Problems
+from faultwave.base.projection import Projection, needed
+from faultwave.physics.sources.point import PointSource
+from faultwave.physics.sources.readers.awp import read_awp
+from faultwave.physics.sources.readers.cmt import read_cmt
+from faultwave.physics.sources.readers.fsrm import read_fsrm
+from faultwave.physics.sources.readers.nrf import read_nrf
+from faultwave.physics.sources.readers.srf import read_srf
+from faultwave.physics.sources.time_functions import time_function
+
+_ORDER = ("xx", "yy", "zz", "xy", "yz", "xz")
+_READERS = {"nrf": read_nrf, "fsrm": read_fsrm}
+_GEOGRAPHIC = {"cmtsolution": read_cmt}
+
+
+def load_sources(
+    settings: Sequence[Any], where: str = "sources", projection: Any = None, warned: Problems | None = None
+) -> list[PointSource]:
+    """All point sources asked for; raises one InputError with every problem of every setting.
+
+    A setting has kind, location, tensor, force, onset, time_function and file. Onset and location of a setting with a
+    file come from the file; the setting's onset is added. ``projection`` (crs, origin, azimuth) is the setting by which files
+    with longitudes and latitudes are read; ``warned`` takes the readers' warnings.
+    """
+    problems, result = Problems(), []
+    mapped = None
+    if projection is not None:
+        try:
+            mapped = Projection(projection.crs, projection.origin, projection.azimuth)
+        except InputError as error:
+            problems.extend(error.problems)
+            problems.raise_errors()
+    for i, setting in enumerate(settings):
+        try:
+            result += _load(setting, f"{where}[{i}]", mapped, warned)
+        except InputError as error:
+            problems.extend(error.problems)
+    problems.raise_errors()
+    return result
+
+
+def _load(setting: Any, where: str, projection: Projection | None, warned: Problems | None) -> list[PointSource]:
+    problems = Problems()
+    if setting.kind in (*_READERS, *_GEOGRAPHIC, "srf", "awp"):
+        if setting.file is None:
+            problems.error(f"{where}.file", f"missing: kind '{setting.kind}' reads a file")
+            problems.raise_errors()
+        file, kind = Path(setting.file), setting.kind
+        if kind == "awp":
+            records = read_awp(file, setting.nodes)
+        elif kind == "srf":
+            records = read_srf(file, projection, warned)
+        else:
+            records = _GEOGRAPHIC[kind](file, projection) if kind in _GEOGRAPHIC else _READERS[kind](file)
+        return [_shifted(r, setting.onset) for r in records]
+    if setting.kind == "plane-wave":  # no point source: the engine that has them makes them itself
+        return []
+    if setting.kind not in ("moment-tensor", "force"):
+        problems.error(
+            f"{where}.kind",
+            f"'{setting.kind}' does not exist",
+            "moment-tensor, force, plane-wave, nrf, fsrm, srf, cmtsolution, awp",
+        )
+    if setting.time_function is None:
+        problems.error(f"{where}.time_function", f"missing: kind '{setting.kind}' needs one")
+    moment = np.array([float(setting.tensor.get(c, 0.0)) for c in _ORDER])
+    force = np.array(setting.force, float)
+    acting = moment if setting.kind == "moment-tensor" else force
+    if not np.any(acting):
+        problems.error(where, "acts with nothing", "a moment tensor or force that is not zero")
+    problems.raise_errors()
+    function = time_function(setting.time_function, f"{where}.time_function")
+    location = np.array(setting.location, float)
+    geographic = getattr(setting, "geographic", None)
+    if geographic is not None:
+        location = needed(projection, f"{where}.geographic").places(geographic, f"{where}.geographic")[0]
+    source = PointSource(location, function, onset=float(setting.onset), name=where)
+    if setting.kind == "moment-tensor":
+        return [replace(source, moment=moment)]
+    return [replace(source, force=force)]
+
+
+def _shifted(record: PointSource, onset: float) -> PointSource:
+    return replace(record, onset=record.onset + onset) if onset else record

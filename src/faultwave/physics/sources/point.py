@@ -1,0 +1,53 @@
+"""A point source as the engines see it, whatever file it came from.
+
+Physical signs: the stress rows of the wave equation get -(moment tensor) S(t) delta(x), the velocity rows
++(force)/rho S(t) delta(x) (Aki & Richards 2002, ch. 3; NUMERICS 3.4).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from faultwave.physics.sources.time_functions import TimeFunction
+
+
+def _zeros(n: int) -> Any:
+    return field(default_factory=lambda: np.zeros(n))
+
+
+@dataclass(frozen=True)
+class PointSource:
+    """Moment tensor, force and slip at one point with one time function.
+
+    ``moment`` (6,) [N m], order xx yy zz xy yz xz; ``force`` (3,) [N]; ``potency`` (6,) [m^2, where the function is
+    a slip rate in m/s]: the tensor area (slip n + n slip)/2, turned into a moment by the moduli of the cell, or by
+    ``shear_modulus`` [Pa] where the source brings its own. Tensors times S are rates.
+    """
+
+    location: np.ndarray
+    function: TimeFunction
+    moment: np.ndarray = _zeros(6)
+    force: np.ndarray = _zeros(3)
+    potency: np.ndarray = _zeros(6)
+    shear_modulus: float | None = None
+    onset: float = 0.0
+    name: str = "source"
+
+    def moment_tensor(self, lam: float, mu: float) -> np.ndarray:
+        """(6,) moment per unit S in a cell of Lame parameters ``lam`` and ``mu`` [Pa]: C : potency plus ``moment``."""
+        own = mu if self.shear_modulus is None else self.shear_modulus
+        volume = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0]) * self.potency[:3].sum()
+        return self.moment + lam * volume + 2.0 * own * self.potency
+
+    def value(self, t: Any) -> np.ndarray:
+        """S at simulation time t [s]."""
+        return self.function.value(np.asarray(t, float) - self.onset)
+
+    def integral(self, t0: Any, t1: Any) -> np.ndarray:
+        """Integral of S over simulation time [t0, t1]."""
+        return self.function.integral(np.asarray(t1, float) - self.onset) - self.function.integral(
+            np.asarray(t0, float) - self.onset
+        )

@@ -1,0 +1,131 @@
+"""AWP-ODC's moment rates: of every subfault the indices of its node and six components a step, as text or binary.
+
+A record is three integers, the node counted from 1 with z downwards, and steps times six numbers, xx yy zz xz yz xy [N m/s] in
+axes with z up; as text separated by blanks, or little-endian int32 and float32 (read_src of AWP-ODC).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.physics.sources.point import PointSource
+from faultwave.physics.sources.time_functions import Samples
+
+ORDER = (0, 1, 2, 5, 4, 3)
+"""Place of xx yy zz xy yz xz among the components of the file."""
+SAME = 1e-6
+"""Components that differ less than this from one function of time are one source (float32 rounds at 6e-8)."""
+
+STRAY = 0.05
+"""Share of bytes that are no text below which a file is text."""
+LARGEST = 2**31 - 1
+"""Of a node's numbers, which the format keeps in 32 bits."""
+LARGEST_RATE = 1e38
+"""[N m/s], about the largest of single precision."""
+
+Record = tuple[str, np.ndarray, np.ndarray]
+"""Where it stands, the node (3,), the rates (steps, 6) as in the file."""
+
+
+def read_awp(path: Path, nodes: Any) -> list[PointSource]:
+    """One record a subfault, or one a component where these do not have one time function.
+
+    ``nodes``: spacing [m], origin (x, y, z) of node (1, 1, 1), interval [s] and number of steps. Raises InputError with line or
+    subfault of everything wrong.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(Problem(str(path), f"cannot be read: {error.strerror}")) from None
+    problems, records = Problems(), list[PointSource]()
+    read = _binary if _is_binary(data[:4096]) else _text
+    count = 0
+    for where, node, rates in read(path, data, int(nodes.steps)):
+        count += 1
+        wrong = np.argwhere(~(np.abs(rates) <= LARGEST_RATE))  # so for nan, too
+        if len(wrong):
+            step, component = wrong[0]
+            what = f"subfault {count} has {len(wrong)} rates that are no finite numbers, the first at step {step + 1}"
+            problems.error(where, f"{what}, component {component + 1}")
+        elif not all(1 <= n <= LARGEST for n in node.tolist()):
+            problems.error(
+                where, f"subfault {count} is at node {tuple(node.tolist())}", f"counted from 1, to {LARGEST}"
+            )
+        else:
+            records += _sources(path, count, node, rates, nodes)
+    if not count:
+        problems.error(str(path), "holds no subfaults", "three integers and six numbers a step")
+    problems.raise_errors()
+    return records
+
+
+def _is_binary(beginning: bytes) -> bool:
+    """Small integers and float32 are full of bytes that no text has; a stray one makes no text binary."""
+    return sum(b < 9 or b > 126 for b in beginning) > STRAY * len(beginning)
+
+
+def _binary(path: Path, data: bytes, steps: int) -> Iterator[Record]:
+    size = 12 + 24 * steps
+    if len(data) % size:
+        what = f"has {len(data):,} bytes, which is no multiple of the {size:,} of a subfault with {steps} steps"
+        raise InputError(Problem(str(path), what, advice="Check steps; a copy may have been cut short."))
+    for number in range(len(data) // size):
+        part = data[number * size : (number + 1) * size]
+        node, rates = np.frombuffer(part, "<i4", 3), np.frombuffer(part, "<f4", 6 * steps, 12)
+        yield f"{path}: byte {number * size}", node.astype(np.int64), rates.reshape(steps, 6).astype(float)
+
+
+def _text(path: Path, data: bytes, steps: int) -> Iterator[Record]:
+    rows = [(k, line.split()) for k, line in enumerate(data.decode("ascii", "replace").splitlines(), 1)]
+    words = [w for _, line in rows for w in line]
+    lines = [k for k, line in rows for _ in line]
+    size = 3 + 6 * steps
+    for first in range(0, len(words), size):
+        part, where = words[first : first + size], f"{path}:{lines[first]}"
+        try:
+            node = np.array([int(w) for w in part[:3]])
+        except ValueError:
+            what = f"'{' '.join(part[:3])}' where the node of subfault {first // size + 1} stands"
+            raise InputError(Problem(where, what, "three integers", "Check steps.")) from None
+        if len(part) < size:
+            what = f"the file ends in subfault {first // size + 1}: {len(part)} of {size} numbers"
+            raise InputError(Problem(f"{path}:{lines[-1]}", what, f"3 integers and 6 x {steps} rates", "Check steps."))
+        try:
+            rates = np.array(part[3:], float)
+        except ValueError:
+            bad = next(k for k, w in enumerate(part[3:], first + 3) if not _is_number(w))
+            raise InputError(Problem(f"{path}:{lines[bad]}", f"'{words[bad]}' is no number")) from None
+        yield where, node, rates.reshape(steps, 6)
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+def _sources(path: Path, number: int, node: np.ndarray, rates: np.ndarray, nodes: Any) -> list[PointSource]:
+    h = float(nodes.spacing)
+    location = np.array(nodes.origin, float) + h * (node - 1) * np.array([1.0, 1.0, -1.0])
+    tensor_rate = rates[:, ORDER]
+    if not tensor_rate.any():
+        return []
+    padded = np.concatenate([tensor_rate, np.zeros((1, 6))])  # the last rate lasts for a step and ends
+    strongest = int(np.abs(padded).max(0).argmax())
+    shape = padded[:, strongest]
+    shares = padded.T @ shape / (shape @ shape)
+    name = f"{path.name} subfault {number}"
+    if np.abs(padded - np.outer(shape, shares)).max() <= SAME * np.abs(padded).max():
+        return [PointSource(location, Samples(shape, float(nodes.interval)), moment=shares, name=name)]
+    return [
+        PointSource(location, Samples(padded[:, c], float(nodes.interval)), moment=np.eye(6)[c], name=name)
+        for c in range(6)
+        if padded[:, c].any()
+    ]

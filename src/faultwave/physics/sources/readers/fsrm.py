@@ -1,0 +1,112 @@
+"""FSRM: point sources as text (FORMATS 5.3, deck type 50).
+
+The file adds +area M S(t) to the stress rate, so its M has the opposite sign of the moment tensor; here signs are
+physical. M and forces are given in a frame turned by strike, dip and rake (radians, as its own program uses them).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from faultwave.base.errors import InputError, NotBuiltError, Problem
+from faultwave.physics.sources.point import PointSource
+from faultwave.physics.sources.time_functions import Samples
+
+
+class _Lines:
+    """Reads a text file line by line and number by number, knowing where it is."""
+
+    def __init__(self, path: Path):
+        try:
+            self.lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        except OSError as error:
+            raise InputError(Problem(str(path), f"cannot be read: {error.strerror}")) from None
+        self.path, self.at = path, 0
+
+    def header(self) -> str:
+        if self.at >= len(self.lines):
+            raise InputError(Problem(f"{self.path}:{self.at}", "the file ends where a header line was expected"))
+        self.at += 1
+        return self.lines[self.at - 1]
+
+    def numbers(self, count: int, what: str) -> np.ndarray:
+        """The next ``count`` numbers, over as many lines as they take; the rest of the last line is left out."""
+        found: list[float] = []
+        while len(found) < count:
+            if self.at >= len(self.lines):
+                text = f"the file ends in {what}: {len(found)} of {count} numbers"
+                raise InputError(Problem(f"{self.path}:{self.at}", text))
+            self.at += 1
+            for word in self.lines[self.at - 1].split()[: count - len(found)]:
+                try:
+                    found.append(float(word))
+                except ValueError:
+                    raise InputError(Problem(f"{self.path}:{self.at}", f"'{word}' is no number ({what})")) from None
+        return np.array(found)
+
+    def whole(self, what: str, least: int) -> int:
+        value = float(self.numbers(1, what)[0])
+        if value != int(value) or value < least:
+            raise InputError(Problem(f"{self.path}:{self.at}", f"{what} is {value:g}", f"a whole number >= {least}"))
+        return int(value)
+
+
+def read_fsrm(path: Path) -> list[PointSource]:
+    """One record per source of the file; InputError with file:line where it cannot be read.
+
+    NotBuiltError for pressure and fluid sources (poroelastic media) that are not zero.
+    """
+    text = _Lines(path)
+    text.header()
+    tensor = text.numbers(9, "the moment tensor").reshape(3, 3)
+    if not np.allclose(tensor, tensor.T, rtol=1e-9, atol=0.0):
+        raise InputError(Problem(f"{path}:{text.at}", "the moment tensor is not symmetric"))
+    header, velocity = text.header(), np.zeros(3)
+    if "velocity" in header:
+        velocity, header = text.numbers(3, "the velocity components"), text.header()
+    for word, count in (("pressure", 1), ("fluid", 3)):
+        if word in header:
+            line = text.at
+            if np.any(text.numbers(count, f"the {word} components")):
+                raise NotBuiltError(Problem(f"{path}:{line}", f"{word} sources act in poroelastic media", "0"))
+            header = text.header()
+    count = text.whole("the number of sources", 1)
+    text.header()
+    table = text.numbers(8 * count, "the table of sources").reshape(count, 8)
+    text.header()
+    step, wanted = text.numbers(2, "dt and the number of samples")
+    samples = int(wanted)
+    if not step > 0 or samples != wanted or samples < 2:
+        raise InputError(Problem(f"{path}:{text.at}", f"dt {step:g} s, {wanted:g} samples", "dt > 0, samples >= 2"))
+    text.header()
+    rates = text.numbers(count * samples, "the samples").reshape(count, samples)
+    return [_record(path, i, tensor, velocity, row, Samples(rates[i], float(step))) for i, row in enumerate(table)]
+
+
+def _record(
+    path: Path, i: int, tensor: np.ndarray, velocity: np.ndarray, row: np.ndarray, function: Samples
+) -> PointSource:
+    turn, area = rotation(*row[3:6]), row[6]
+    t = -area * turn @ tensor @ turn.T
+    return PointSource(
+        row[:3].copy(),
+        function,
+        moment=np.array([t[0, 0], t[1, 1], t[2, 2], t[0, 1], t[1, 2], t[0, 2]]),
+        force=area * turn @ velocity,
+        onset=float(row[7]),
+        name=f"{path.name} source {i}",
+    )
+
+
+def rotation(strike: float, dip: float, rake: float) -> np.ndarray:
+    """(3,3) matrix from the source's frame to the model's: rake about z, -dip about x, -strike about z [rad]."""
+
+    def about_z(angle: float) -> np.ndarray:
+        c, s = np.cos(angle), np.sin(angle)
+        return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+
+    c, s = np.cos(dip), np.sin(dip)
+    about_x = np.array([[1.0, 0.0, 0.0], [0.0, c, s], [0.0, -s, c]])
+    return about_z(-strike) @ about_x @ about_z(rake)

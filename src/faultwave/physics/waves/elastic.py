@@ -1,0 +1,94 @@
+"""Isotropic elasticity, velocity-stress: sigma_t = lambda div v I + mu (grad v + grad v^T), rho v_t = div sigma.
+
+Cells with mu = 0 are fluids: their shear stress stays zero and the same Riemann states give the exact fluid-solid
+interface (NUMERICS 2.3-2.4; Wilcox et al. 2010).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from faultwave.kernels.math import where
+from faultwave.physics.waves.law import BOUNDARIES, Boundary, Parameter, PlainLaw, dot
+
+
+class Elastic(PlainLaw):
+    name = "elastic"
+    title = "Isotropic elastic solid (and fluid where mu = 0)"
+    quantities = ("s_xx", "s_yy", "s_zz", "s_xy", "s_yz", "s_xz", "v1", "v2", "v3")
+    parameters = (
+        Parameter("rho", "kg/m^3", "density", positive=True),
+        Parameter("mu", "Pa", "shear modulus"),
+        Parameter("lambda", "Pa", "first Lame parameter", lower=-np.inf),
+    )
+    channels = 3
+    stability = 1.0
+    traction_is_flux = True
+    boundaries = BOUNDARIES | {"symmetry": Boundary(-1.0, 2.0)}
+
+    def constants(self, values: dict[str, np.ndarray]) -> tuple[np.ndarray, ...]:
+        return values["lambda"], values["mu"], 1.0 / values["rho"]
+
+    def impedance(self, values: dict[str, np.ndarray]) -> tuple[np.ndarray, ...]:
+        p_modulus = values["lambda"] + 2.0 * values["mu"]
+        return np.sqrt(values["rho"] * p_modulus), np.sqrt(values["rho"] * values["mu"])
+
+    def apply_impedance(self, z: Any, n: Any, x: Any) -> list[Any]:
+        normal = (z[0] - z[1]) * dot(n, x)
+        return [z[1] * x[i] + normal * n[i] for i in range(3)]
+
+    def flux(self, q: Any, n: Any) -> list[Any]:
+        xx, yy, zz, xy, yz, xz = q[:6]
+        return [dot((xx, xy, xz), n), dot((xy, yy, yz), n), dot((xz, yz, zz), n)]
+
+    def potential(self, q: Any) -> list[Any]:
+        return [q[6], q[7], q[8]]
+
+    def rate(self, divergence: Any, gradient: Any, material: Any) -> list[Any]:
+        lam, mu, inverse_density = material
+        g = gradient
+        pressure = lam * (g[0][0] + g[1][1] + g[2][2])
+        twice = 2.0 * mu
+        return [
+            pressure + twice * g[0][0],
+            pressure + twice * g[1][1],
+            pressure + twice * g[2][2],
+            mu * (g[0][1] + g[1][0]),
+            mu * (g[1][2] + g[2][1]),
+            mu * (g[0][2] + g[2][0]),
+            inverse_density * divergence[0],
+            inverse_density * divergence[1],
+            inverse_density * divergence[2],
+        ]
+
+    def source(self, moment: np.ndarray, force: np.ndarray, values: dict[str, float]) -> np.ndarray:
+        return np.concatenate([-moment, force / values["rho"]])
+
+    def speed(self, values: dict[str, np.ndarray]) -> np.ndarray:
+        return np.sqrt((values["lambda"] + 2.0 * values["mu"]) / values["rho"])
+
+    def energies(self, q: Any, values: Any) -> dict[str, Any]:
+        """Strain and kinetic energy densities [J/m^3]; fluid cells are counted as acoustic (FORMATS 4.6)."""
+        lam, mu, rho = values["lambda"], values["mu"], values["rho"]
+        s, v = q[:6], q[6:9]
+        trace = s[0] + s[1] + s[2]
+        square = dot(s[:3], s[:3]) + 2.0 * dot(s[3:], s[3:])
+        fluid = mu <= 0.0
+        solid_mu = where(fluid, 1.0, mu)
+        strain = (square - lam / (3.0 * lam + 2.0 * solid_mu) * (trace * trace)) / (4.0 * solid_mu)
+        kinetic = 0.5 * rho * dot(v, v)
+        acoustic = trace * trace / (18.0 * where(fluid, lam, 1.0))
+        return {
+            "acoustic_energy": where(fluid, acoustic, 0.0),
+            "acoustic_kinetic_energy": where(fluid, kinetic, 0.0),
+            "elastic_energy": where(fluid, 0.0, strain),
+            "elastic_kinetic_energy": where(fluid, 0.0, kinetic),
+            "momentumX": rho * v[0],
+            "momentumY": rho * v[1],
+            "momentumZ": rho * v[2],
+        }
+
+
+LAW = Elastic()

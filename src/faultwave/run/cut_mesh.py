@@ -1,0 +1,84 @@
+"""Cutting a mesh for a case: what a cell costs is known once its time steps are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from faultwave.base.errors import InputError, Problem
+from faultwave.domain import tets
+from faultwave.domain.tets.load import read_mesh
+from faultwave.domain.tets.partition import Method, Weights, imbalance, partition, weights
+from faultwave.domain.tets.parts import split, write_parts
+
+if TYPE_CHECKING:
+    pass
+
+METHODS = ("auto", "metis", "curve")
+
+
+def partition_mesh(
+    path: str | Path, target: str | Path, parts: Sequence[int], case: str | None = None, order: int = 4,
+    method: str = "auto",
+) -> list[tuple[str, ...]]:  # fmt: skip
+    """Store the mesh of ``path`` in ``target``; rows (parts, cells a part, imbalance of work and of cells, faces cut).
+
+    Raises InputError for a broken mesh, a case of another mesh, numbers of parts that do not divide each other.
+    """
+    from faultwave.output.atomic import explaining
+
+    if method not in METHODS:
+        raise InputError(Problem("--method", f"'{method}'", ", ".join(METHODS)))
+    mesh = read_mesh(path)
+    tets.check_mesh(mesh).raise_errors()
+    topology = tets.build_topology(mesh)
+    given = _of_case(case, mesh) if case is not None else _of_mesh(mesh, topology, order)
+    centroids = mesh.vertices[mesh.cells].mean(1)
+
+    def cut(chosen: np.ndarray, number: int) -> np.ndarray:
+        local = np.full(len(mesh.cells), -1)
+        local[chosen] = np.arange(len(chosen))
+        across = topology.neighbours[chosen]
+        near = np.where(across >= 0, local[across], -1)
+        part = Weights(
+            given.work[chosen], given.memory[chosen], given.traffic[chosen], given.together[chosen] & (near >= 0)
+        )
+        return partition(near, centroids[chosen], part, number, cast(Method, method))
+
+    found = split(parts, cut, len(mesh.cells))
+    with explaining(Path(target)):
+        write_parts(target, mesh, topology, found, parts, tets.hilbert_order(centroids))
+    rows: list[tuple[str, ...]] = []
+    for number in sorted(set(parts)):
+        part = found // (max(parts) // number)
+        cells = np.bincount(part)
+        faces = int(((topology.neighbours >= 0) & (part[topology.neighbours] != part[:, None])).sum()) // 2
+        measures = (f"{imbalance(part, given.work):.3f}", f"{imbalance(part, given.memory):.3f}", f"{faces:,}")
+        rows.append((f"{number}", f"{cells.min():,} to {cells.max():,}", *measures))
+    return rows
+
+
+def _of_mesh(mesh: tets.Mesh, topology: tets.Topology, order: int) -> Weights:
+    """Time steps proportional to the inscribed sphere, clusters of rate 2."""
+    shape = tets.geometry(mesh, topology)
+    fault = (topology.kinds == tets.BoundaryKind.FAULT) & (topology.neighbours >= 0)
+    clustering = tets.assign_clusters(shape.inradius, topology.neighbours, fault, (2,), 1.0, 0.01, None)
+    rates = np.cumprod([1, *clustering.ratios[:-1]])
+    return weights(clustering.cluster, rates, topology.neighbours, fault, order)
+
+
+def _of_case(name: str, mesh: tets.Mesh) -> Weights:
+    from faultwave.case.load import load_case
+    from faultwave.dg.plan import make_plan
+    from faultwave.dg.weights import weights_of
+
+    case, problems = load_case(name)
+    problems.raise_errors()
+    assert case is not None
+    plan = make_plan(case)
+    if not np.array_equal(plan.mesh.cells, mesh.cells):
+        raise InputError(Problem("--case", f"{name} runs on another mesh, {plan.mesh.name}", mesh.name))
+    return weights_of(plan)

@@ -1,0 +1,311 @@
+"""Every kernel of the dg engine, every law and friction law: backends against the NumPy reference on random data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from faultwave import backends
+from faultwave.dg import kernels
+from faultwave.dg.fault_points import point_rule
+from faultwave.dg.forms import FORMS, Cells, Form, face_rows
+from faultwave.dg.forms import form as find_form
+from faultwave.dg.operator import powers
+from faultwave.dg.rupture import recorded, rupture
+from faultwave.domain.tets.mesh import BoundaryKind
+from faultwave.kernels.language import Array, Kernel
+from faultwave.physics import friction as faults
+from faultwave.physics import waves as laws
+from faultwave.physics.friction.law import COMMON_STATE
+from faultwave.physics.waves.law import LAYER
+from tests.backends.here import present
+
+OTHERS = present([n for n in backends.names() if n != "numpy"])
+VARIANTS: dict[str, Any] = {
+    **laws.laws(),
+    "maxwell-lossy": laws.law("maxwell").adapted({"conductivity": np.ones(1)}),
+    "maxwell-matched": laws.law("maxwell").adapted(dict.fromkeys(("conductivity", *LAYER), np.ones(1))),
+}
+EVERYTHING = [
+    (law, order, precision) for law in VARIANTS for order in range(2, 9) for precision in ("double", "single")
+]
+USUAL = {("elastic", 2, "single"), ("elastic", 3, "double"), ("elastic", 4, "single"), ("elastic", 6, "double"),
+         ("acoustic", 3, "single"), ("acoustic", 5, "double"), ("maxwell", 4, "double"), ("maxwell", 3, "single"),
+         ("maxwell-lossy", 4, "double"), ("maxwell-lossy", 3, "single"),
+         ("maxwell-matched", 3, "double"), ("maxwell-matched", 2, "single")}  # fmt: skip
+USUAL_ELSEWHERE = {("elastic", 3, "double"), ("maxwell-lossy", 2, "single")}
+"""Those of backends that take seconds to compile a kernel; there the fast form stands for both."""
+TOLERANCE = {"double": 1e-12, "single": 3e-5}
+OPTIONAL = {"slot", "slow_slots", "friction_slots"}  # slot 0 is nobody's
+ITEMS = 32  # a multiple of all lanes
+
+
+def some(chosen: set[tuple], elsewhere: set[tuple], everything: list[tuple]) -> list[Any]:
+    """All cases of every backend, those that are not chosen marked slow."""
+    assert chosen | elsewhere <= set(everything)
+    return [
+        pytest.param(*name.values, *case, marks=[*name.marks, *([] if case in quick else [pytest.mark.slow])])
+        for name in OTHERS
+        for quick in [chosen if name.values == ("cpu",) else elsewhere]
+        for case in everything
+        if name.values == ("cpu",) or case[1] <= 6
+    ]
+
+
+def dg_kernels(form: Form) -> list[Kernel]:
+    points = np.random.default_rng(0).normal(size=(5, form.b3))
+    made = [make(form, kept) for make in (kernels.predict, kernels.turn) for kept in (None, kernels.Kept(fault=True))]
+    return made + [
+        kernels.correct(form), kernels.sample(form, points), kernels.accumulate(form), kernels.integrate(form), kernels.relay(form),
+        kernels.surface(form, 1, points), kernels.samples(form, 4), kernels.energies(form),
+    ]  # fmt: skip
+
+
+def test_no_kernel_is_forgotten() -> None:
+    """Every public function of the module that makes a kernel is in the list above."""
+    makers = {
+        n
+        for n, f in vars(kernels).items()
+        if getattr(f, "__annotations__", {}).get("return") == "Kernel" and f.__module__ == kernels.__name__
+    }
+    assert makers == {
+        "predict",
+        "correct",
+        "turn",
+        "sample",
+        "accumulate",
+        "integrate",
+        "relay",
+        "surface",
+        "samples",
+        "energies",
+    }
+
+
+class Random:
+    """Arguments of kernels by the names that kernels share; cells are random tetrahedra of one size."""
+
+    def __init__(self, form: Form, seed: int):
+        self.form, self.order, self.rng = form, form.order, np.random.default_rng(seed)
+        inverse = np.linalg.qr(self.rng.normal(size=(ITEMS, 3, 3)))[0] @ np.diag([0.8, 1.0, 1.3])
+        mesh = np.concatenate([np.zeros((ITEMS, 1, 3)), np.linalg.inv(inverse).transpose(0, 2, 1)], 1)
+        topology_faces = [[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]]
+        corners = mesh[:, topology_faces]
+        cross = np.cross(corners[:, :, 1] - corners[:, :, 0], corners[:, :, 2] - corners[:, :, 0])
+        kinds = [BoundaryKind[b.upper().replace("-", "_")] for b in form.law.boundaries if b != "periodic"]
+        out = np.sign(((corners[:, :, 0] - mesh) * cross).sum(-1, keepdims=True))
+        areas = np.linalg.norm(cross, axis=2) / 2
+        self.cells = Cells(
+            inverse, np.abs(np.linalg.det(np.linalg.inv(inverse))) / 6, areas, out * cross / (2 * areas[..., None]),
+            self.rng.integers(-1, ITEMS, (ITEMS, 4)), self.rng.choice(kinds, (ITEMS, 4)), np.zeros((ITEMS, 4), bool),
+            {n: self.rng.uniform(0.5, 2.0, ITEMS) for n in (*(p.name for p in form.law.parameters), *LAYER)},
+        )  # fmt: skip
+
+    def __call__(self, a: Array) -> np.ndarray:
+        match a.name:
+            case "cell":
+                return self.form.cell_constants(self.cells)[:, None]
+            case "face":
+                return self.form.face_constants(self.cells)
+        if a.space == "index":
+            slots = 1 + self.rng.permutation(ITEMS * 8 - 1)[: ITEMS * a.cols].reshape(ITEMS, a.cols)
+            if a.name in OPTIONAL:  # nothing to leave for one half, for some of the other
+                slots[ITEMS // 2 :] = 0
+                slots[1 : ITEMS // 2 : 3] = 0
+            return slots
+        if a.space == "store":
+            return self.rng.normal(size=(ITEMS * 8, a.rows * a.cols))
+        return self.rng.normal(size=(ITEMS, a.rows, a.cols))
+
+    def units(self, *shape: int) -> np.ndarray:
+        vectors = self.rng.normal(size=(*shape, 3))
+        return np.asarray(vectors / np.linalg.norm(vectors, axis=-1, keepdims=True))
+
+    def scalars(self, kernel: Kernel) -> dict[str, Any]:
+        advance = powers(0.07, self.form.terms)[0]
+        integral = powers(0.07, self.order)[1]
+        known = {"advance": advance, "integral": integral, "weight": integral, "keep": 1.0}
+        return {s.name: known[s.name] for s in kernel.scalars}
+
+
+def launch(
+    name: str, precision: str, kernel_list: list[Kernel], data: list[Mapping[str, np.ndarray]], scalars: list[dict]
+) -> list[dict]:
+    """Results of all kernels, by argument."""
+    backend: Any = backends.make(name, precision, 2)
+    compiled = backend.compile(kernel_list)
+    results = []
+    for kernel, values, tables in zip(kernel_list, data, scalars, strict=True):
+        buffers = {}
+        for a in kernel.arguments:
+            if a.space == "index":
+                buffers[a.name] = backend.index(values[a.name], kernel.fixed)
+            elif a.space == "matrix":
+                buffers[a.name] = backend.matrix(values[a.name], kernel.fixed)
+            else:
+                shape = values[a.name].shape
+                buffers[a.name] = backend.store(*shape) if a.space == "store" else backend.batch(*shape, kernel.fixed)
+                buffers[a.name].put(values[a.name])
+        with np.errstate(all="ignore"):
+            compiled[kernel.name](buffers)(0, ITEMS, **tables)
+        results.append({a.name: buffers[a.name].get() for a in kernel.arguments if a.space in ("batch", "store")})
+    return results
+
+
+def assert_same(kernel: Kernel, got: dict[str, np.ndarray], want: dict[str, np.ndarray], tolerance: float) -> None:
+    """Against the largest of each number over the items: rounding errors are of that size."""
+    for name, values in want.items():
+        assert np.isfinite(values).all(), f"{kernel.name}: {name} of the reference is not finite"
+        scale = np.abs(values).max(0, keepdims=True) + 1e-30
+        error = np.abs(got[name] - values) / scale
+        assert error.max() <= tolerance, (
+            f"{kernel.name}: {name} differs by {error.max():.2e} at {np.unravel_index(error.argmax(), error.shape)}"
+        )
+
+
+@pytest.mark.parametrize("name, law, order, precision", some(USUAL, USUAL_ELSEWHERE, EVERYTHING))
+def test_wave_kernels(name: str, law: str, order: int, precision: str) -> None:
+    physics: Any = VARIANTS[law]
+    brief = name != "cpu" and (law, order, precision) in USUAL_ELSEWHERE
+    quick = any(kind.suits(physics) for kind in FORMS)
+    for fast in (False, True):
+        if (not fast or quick) and not (brief and not fast and quick):
+            check_wave_kernels(name, find_form(physics, order, 0.7, fast), precision)
+
+
+def check_wave_kernels(name: str, form: Form, precision: str) -> None:
+    kernel_list, make = dg_kernels(form), Random(form, form.order)
+    data = [{a.name: make(a) for a in k.arguments} for k in kernel_list]
+    for arguments in data:
+        if "incoming" in arguments and "outgoing" in arguments:  # a fused kernel works in place, see layout
+            arguments["outgoing"] = arguments["incoming"]
+    scalars = [make.scalars(k) for k in kernel_list]
+    want = launch("numpy", precision, kernel_list, data, scalars)
+    got = launch(name, precision, kernel_list, data, scalars)
+    for kernel, g, w, given in zip(kernel_list, got, want, data, strict=True):
+        for name in {"history", "slow", "friction"} & set(w):
+            g[name][0] = w[name][0] = given[name][0]
+        assert_same(kernel, g, w, TOLERANCE[precision])
+        written = [a.name for a in kernel.arguments if a.intent in ("out", "inout")]
+        assert written and all(np.abs(w[n] - given[n]).max() > 1e-3 for n in written), f"{kernel.name} writes nothing"
+
+
+# ---- friction -----------------------------------------------------------------------------------------------------
+
+FRICTION = [
+    (law, order, precision) for law in faults.laws() for order in range(2, 9) for precision in ("double", "single")
+]
+USUAL_FRICTION = {("linear-slip-weakening", 2, "double"), ("linear-slip-weakening", 5, "single"), ("rate-and-state-ageing", 3, "double"),
+                  ("rate-and-state-slip", 4, "single"), ("imposed-yoffe", 3, "double"), ("imposed-gaussian", 2, "double")}  # fmt: skip
+USUAL_FRICTION_ELSEWHERE = {
+    ("linear-slip-weakening", 2, "double"),
+    ("rate-and-state-slip", 3, "single"),
+    ("imposed-yoffe", 2, "double"),
+}
+STEP, ETA = 0.01, 4.6e6
+MADE = {  # per point: lowest and highest
+    "mu_s": (0.55, 0.7), "mu_d": (0.3, 0.5), "d_c": (0.05, 0.4), "cohesion": (-1e6, 0.0), "forced_rupture_time": (0.0, 3.0),
+    "rs_a": (0.006, 0.02), "rs_sl0": (0.01, 0.05), "rs_f0": (0.55, 0.65), "rs_b": (0.010, 0.014),
+    "strike_slip": (-2.0, 2.0), "dip_slip": (-1.0, 1.0), "rupture_onset": (0.0, 1.2), "tau_S": (0.1, 0.3), "tau_R": (0.7, 2.0),
+    "rupture_rise_time": (0.3, 1.0),
+}  # fmt: skip
+
+
+def friction_arguments(
+    law: Any, constants: dict[str, float], kernel: Kernel, order: int, seed: int
+) -> dict[str, np.ndarray]:
+    """A fault under load, slipping at some points and not at others."""
+    rng = np.random.default_rng(seed)
+    rule = point_rule("symmetric", order - 1)
+    points = len(rule.weights)
+    count = ITEMS * points
+    shear, sigma = rng.uniform(30e6, 85e6, count), rng.uniform(-130e6, -100e6, count)
+    angle = rng.uniform(-np.pi, np.pi, count)
+    given = law.given({p.name: rng.uniform(*MADE[p.name], count) for p in law.parameters}, count)
+    directions = faults.Directions(*(np.stack([np.cos(angle), np.sin(angle), -np.sin(angle), np.cos(angle)])))
+    p = law.prepare(given, constants, directions)
+    state = {s: np.zeros(count) for s in (*COMMON_STATE, *law.state)} | law.initial(p, constants, shear, sigma)
+    rows = np.concatenate([np.full(n, k) for k, n in enumerate(face_rows(order))])
+    size = np.concatenate([np.full(3, 2e6), np.full(3, 0.4)])  # of tractions and of velocities
+    decay = np.array([math.factorial(k) / STEP**k for k in rows]) * 0.3**rows
+    traces = rng.normal(size=(ITEMS * 8, len(rows), 6)) * size * decay[:, None]
+    frames = np.linalg.qr(rng.normal(size=(ITEMS, 3, 3)))[0]
+    z = np.broadcast_to([2 * ETA * 1.7, 2 * ETA, 2 * ETA * 1.6, 2.1 * ETA], (ITEMS, 1, 4))
+    columns = recorded(True)
+    values = {
+        "slots": rng.permutation(ITEMS * 8)[: ITEMS * 4].reshape(ITEMS, 4),
+        "traces": traces.reshape(ITEMS * 8, -1),
+        "waves": rng.normal(size=(ITEMS * 8, kernel.arrays["waves"].rows * 3)) * 1e5,
+        "frame": frames.reshape(ITEMS, 1, 9), "impedance": z,
+        "stress": np.stack([sigma, shear * np.cos(angle), shear * np.sin(angle)], -1).reshape(ITEMS, points, 3),
+        "state": np.stack([state[s] for s in (*COMMON_STATE, *law.state)], -1).reshape(ITEMS, points, -1),
+        "parameter": np.stack([p[n] for n in law.kernel_parameters], -1).reshape(ITEMS, points, -1),
+        "nucleation": rng.normal(size=(ITEMS, points, 6)) * 1e6,
+        "record": np.zeros((ITEMS, points, len(columns))),
+        "group": np.repeat([[1], [0]], ITEMS // 2, 0),  # the same points in two orders
+        "phi": np.stack([rule.phi[0], rule.phi[0][::-1]]), "back": np.stack([rule.back[0], rule.back[0][:, ::-1]]),
+        "project": rule.project,
+    }  # fmt: skip
+    return {a.name: values[a.name] for a in kernel.arguments}
+
+
+def friction_scalars(order: int, times: int) -> dict[str, Any]:
+    ends = 1.0 + STEP * np.arange(1, times + 1) / times
+    clock = np.stack([np.full(times, STEP / times), ends, ends - STEP / times, np.ones(times)], 1)
+    taylor = [powers((i + 0.5) * STEP / times, order)[0] for i in range(times)]
+    ramp = np.random.default_rng(1).uniform(0, 0.3, (times, 2))
+    return {"taylor": taylor, "weight": np.full(times, STEP / times), "clock": clock, "ramp": ramp, "damping": 0.9}
+
+
+def friction_case(
+    law: Any, order: int, precision: str, name: str, **constants: float
+) -> tuple[Kernel, dict, dict, dict]:
+    c = law.settings(constants)
+    times = order
+    points = len(point_rule("symmetric", order - 1).weights)
+    kernel = rupture(law, c, order, points, times, 2, moved=True)
+    data = friction_arguments(law, c, kernel, order, 10 + order)
+    tables = friction_scalars(order, times)
+    (want,) = launch("numpy", precision, [kernel], [data], [tables])
+    (got,) = launch(name, precision, [kernel], [data], [tables])
+    return kernel, data, got, want
+
+
+@pytest.mark.parametrize("name, law, order, precision", some(USUAL_FRICTION, USUAL_FRICTION_ELSEWHERE, FRICTION))
+def test_friction_kernel(name: str, law: str, order: int, precision: str) -> None:
+    physics = faults.law(law)
+    kernel, data, got, want = friction_case(physics, order, precision, name)
+    iterates = physics.solver == "newton"
+    # The state of friction stays double in single runs; only the waves in and out are single.
+    waves = 1e-6 if iterates else 1e-12
+    for argument in ("state", "stress", "record"):
+        assert_same(kernel, {argument: got[argument]}, {argument: want[argument]}, waves)
+    assert_same(
+        kernel, {"waves": got["waves"]}, {"waves": want["waves"]}, waves if precision == "double" else max(waves, 1e-6)
+    )
+    rate = want["state"][..., COMMON_STATE.index("slip_rate")]
+    assert (rate > 1e-2).any() and (rate < 1e-3).mean() > 0.05, "the data should slip here and stick there"
+    assert (np.abs(want["waves"] - data["waves"]).max(1) > 1e3).sum() == 2 * ITEMS
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("law", [law for law, f in faults.laws().items() if f.solver == "newton"])
+def test_iterated_friction_to_rounding_when_asked(name: str, law: str) -> None:
+    tight = {
+        "rs_slip_rate_tolerance": 1e-14,
+        "rs_state_tolerance": 1e-14,
+        "rs_slip_rate_updates": 100,
+        "rs_state_updates": 60,
+    }
+    kernel, _, got, want = friction_case(faults.law(law), 3, "double", name, **tight)
+    for argument in ("stress", "record", "waves", "state"):
+        assert_same(kernel, {argument: got[argument]}, {argument: want[argument]}, 1e-11)
+
+
+def test_every_friction_law_has_data() -> None:
+    for law in faults.laws().values():
+        assert {p.name for p in law.parameters} <= set(MADE), f"give numbers for {law.name} in MADE"

@@ -1,0 +1,243 @@
+"""The layout on random clusterings: every slot has one writer, and every face reads what its one neighbour wrote for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from faultwave.dg.layout import Layout, build_layout, ranged
+from faultwave.domain.tets.box import Box, box_mesh
+from faultwave.domain.tets.clusters import assign_clusters
+from faultwave.domain.tets.mesh import BoundaryKind
+from faultwave.domain.tets.topology import build_topology
+
+
+def normalised(neighbours: np.ndarray, fault: np.ndarray, cluster: np.ndarray) -> np.ndarray:
+    """Neighbours at most one apart, equal across fault faces (NUMERICS 4.2)."""
+    cluster = cluster.copy()
+    while True:
+        near = np.where(neighbours >= 0, cluster[neighbours] + ~fault, 99)
+        new = np.minimum(cluster, near.min(1))
+        if (new == cluster).all():
+            return cluster
+        cluster = new
+
+
+def setup(
+    seed: int, clusters: int, lanes: int, periodic: bool, with_fault: bool, keep: float
+) -> tuple[Layout, dict[str, Any]]:
+    rng = np.random.default_rng(seed)
+    bounds = {"x": "periodic", "y": "periodic"} if periodic else {"x": "free-surface"}
+    mesh = box_mesh(
+        Box(
+            (3, 2, 2),
+            (0, 0, 0),
+            (3, 2, 2),
+            bounds,
+            shuffle=not periodic,
+            seed=seed,
+            fault=("z", 1.0) if with_fault else None,
+        )
+    )
+    top = build_topology(mesh, None)
+    fault = (top.kinds == BoundaryKind.FAULT) & (top.neighbours >= 0)
+    cells = len(mesh.cells)
+    wanted = rng.integers(0, clusters, cells)
+    cluster = normalised(top.neighbours, fault, np.where(rng.random(cells) < 0.5, wanted, clusters - 1))
+    cluster = np.unique(cluster, return_inverse=True)[1].reshape(-1)
+    kept = rng.random(cells) < keep
+    watched = rng.random(cells) < keep
+    lay = build_layout(
+        top.neighbours, top.neighbour_faces, cluster, fault, kept, rng.permutation(cells), lanes, watched=watched
+    )
+    return lay, {
+        "neighbours": top.neighbours,
+        "faces": top.neighbour_faces,
+        "cluster": cluster,
+        "fault": fault,
+        "keep": kept,
+        "watched": watched,
+    }
+
+
+def members(lists: Any, cluster: int) -> set[tuple[int, ...]]:
+    begin, end = lists.ranges[cluster]
+    return {
+        tuple(row) for row, s in zip(lists.rows[begin:end].tolist(), lists.source[begin:end], strict=True) if s >= 0
+    }
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6), clusters=st.integers(1, 4), lanes=st.sampled_from([1, 4, 8]), periodic=st.booleans(),
+       with_fault=st.booleans(), keep=st.sampled_from([0.0, 0.3]))  # fmt: skip
+def test_every_face_reads_its_neighbour(
+    seed: int, clusters: int, lanes: int, periodic: bool, with_fault: bool, keep: float
+) -> None:
+    lay, given = setup(seed, clusters, lanes, periodic, with_fault, keep)
+    neighbours, faces, cluster, fault = (given[k] for k in ("neighbours", "faces", "cluster", "fault"))
+    check_positions(lay, cluster, given["keep"], given["watched"], fault, lanes)
+    slower = [members(lay.slower, 2 * c) | members(lay.slower, 2 * c + 1) for c in range(lay.clusters)]
+    for c in range(lay.clusters):
+        (begin, middle), (again, end) = lay.sums(c)
+        assert middle == again and lay.slower_range(c) == (begin, end)
+        parts = lay.watched_ranges[c], lay.keep_ranges[c], lay.plain_ranges[c]
+        assert [a[1] == b[0] for a, b in zip(parts, parts[1:], strict=False)] == [True, True]
+        assert lay.cells_range(c) == (parts[0][0], parts[2][1]) and lay.cells_range(c, False) == (
+            parts[1][0],
+            parts[2][1],
+        )
+    counted = {"sums": 0, "slow": 0}
+    for cell, f in np.ndindex(neighbours.shape):
+        at = lay.position[cell], f
+        mine, reads, writes = lay.own[at], lay.incoming[:, *at].tolist(), lay.outgoing[:, *at].tolist()
+        other, g = neighbours[cell, f], faces[cell, f]
+        there = lay.position[other], g
+        if other < 0:
+            assert reads == writes == [mine, mine]
+        elif fault[cell, f]:
+            assert reads == writes == [mine, mine]  # where the friction solve finds the wave and leaves its reply
+            assert 0 < lay.friction[at] < lay.friction_slots - 1
+        elif cluster[other] == cluster[cell]:
+            # What the neighbour leaves after one step is read in the next, and the place is used again.
+            assert [reads[1], reads[0]] == lay.outgoing[:, *there].tolist() and writes == reads
+            assert sorted(reads) == sorted([mine, lay.own[there]])
+        elif cluster[other] > cluster[cell]:  # I am the faster: I sum for it, and integrate its derivatives
+            assert reads == writes == [mine, mine]
+            slots = [s for s in slower[cluster[cell]] if s[0] == mine]
+            assert len(slots) == 1 and tuple(lay.incoming[:, *there]) == slots[0][1:3]
+            assert lay.slow[there] == slots[0][3] > 0
+            counted["sums"] += 1
+        else:
+            assert writes == [mine, mine]
+            assert lay.slow[at] > 0
+            counted["slow"] += 1
+    assert counted["sums"] == sum(map(len, slower))
+    for slots, count in ((lay.slow, counted["slow"]), (lay.friction, fault.sum()), (lay.history, given["keep"].sum())):
+        np.testing.assert_array_equal(np.sort(slots[slots > 0]), 1 + np.arange(count))
+    assert (lay.slow_slots, lay.friction_slots) == (counted["slow"] + 1, fault.sum() + 2)
+    for turn in range(2):  # no slot is touched by two cells in one step: any order of the cells gives the same
+        touched = [*np.unique(lay.outgoing[turn]), *(x[1 + turn] for c in slower for x in c)]
+        assert len(touched) == lay.own.size + counted["sums"] == len(set(touched))
+        assert lay.incoming[turn].max() < lay.wave_slots - 1
+        assert len(np.unique(lay.incoming[turn])) == lay.own.size
+    extra, first = lay.aside[lay.aside != lay.own], lay.own.size + 2 * counted["sums"]
+    assert len(np.unique(extra)) == len(extra) == fault.sum() and (extra >= first).all()
+    assert (
+        lay.own.size + 2 * counted["sums"] + len(extra) + 1 == lay.wave_slots and lay.slow_slots == counted["slow"] + 1
+    )
+    check_padding(lay)
+
+
+def check_positions(
+    lay: Layout, cluster: np.ndarray, keep: np.ndarray, watched: np.ndarray, fault: np.ndarray, lanes: int
+) -> None:
+    cells = len(cluster)
+    np.testing.assert_array_equal(lay.cell_at[lay.position], np.arange(cells))
+    assert (lay.cell_at >= 0).sum() == cells and len(lay.cell_at) % lanes == 0
+    assert len(np.unique(lay.own)) == lay.own.size
+    leaves = ((lay.slow > 0).any(1) | (lay.friction > 0).any(1) | (lay.history > 0))[lay.position]
+    assert leaves[fault.any(1)].all() and ((lay.history > 0)[lay.position] == keep).all()
+    kinds = np.where(watched, 0, np.where(leaves, 1, 2))
+    covered = 0
+    for kind, ranges in enumerate((lay.watched_ranges, lay.keep_ranges, lay.plain_ranges)):
+        for c, (begin, end) in enumerate(ranges):
+            assert begin % lanes == end % lanes == 0
+            inside = lay.cell_at[begin:end]
+            inside = inside[inside >= 0]
+            assert (cluster[inside] == c).all() and (kinds[inside] == kind).all()
+            covered += len(inside)
+    assert covered == cells
+
+
+def check_padding(lay: Layout) -> None:
+    """Padding writes to what is nobody's."""
+    padding = lay.cell_at < 0
+    for slots in (lay.history, lay.slow, lay.friction):
+        assert (slots[padding] == 0).all()
+    nobody = lay.slower.rows[lay.slower.source < 0]
+    assert (nobody[:, :3] == lay.wave_slots - 1).all() and (nobody[:, 3] == 0).all()
+
+
+@given(st.lists(st.integers(0, 3), max_size=30), st.sampled_from([1, 4, 8]))
+def test_ranged_sorts_and_pads(cluster: list[int], lanes: int) -> None:
+    rows = np.arange(len(cluster))[:, None] * [1, 10]
+    found = ranged(rows, np.array(cluster, int), 4, lanes, np.array([-5, -6]))
+    at = 0
+    for c, (begin, end) in enumerate(found.ranges):
+        want = [i for i, x in enumerate(cluster) if x == c]
+        assert begin == at and end - begin == len(want) + -len(want) % lanes
+        assert found.source[begin:end].tolist() == want + [-1] * (-len(want) % lanes)
+        for i, row in zip(found.source[begin:end], found.rows[begin:end].tolist(), strict=True):
+            assert row == ([i, 10 * i] if i >= 0 else [-5, -6])
+        at = end
+    assert len(found.rows) == at
+
+
+def test_neighbours_two_clusters_apart_are_refused() -> None:
+    mesh = box_mesh(Box((1, 1, 1), (0, 0, 0), (1, 1, 1)))
+    top = build_topology(mesh, None)
+    cluster = np.array([0, 2, 2, 2, 2, 2])
+    with pytest.raises(ValueError, match="apart"):
+        build_layout(
+            top.neighbours, top.neighbour_faces, cluster, np.zeros((6, 4), bool), np.zeros(6, bool), np.arange(6), 1
+        )
+
+
+def test_fault_between_clusters_is_refused() -> None:
+    mesh = box_mesh(Box((1, 1, 2), (0, 0, 0), (1, 1, 2), fault=("z", 1.0)))
+    top = build_topology(mesh, None)
+    fault = (top.kinds == BoundaryKind.FAULT) & (top.neighbours >= 0)
+    cluster = np.zeros(12, int)
+    cluster[np.flatnonzero(fault.any(1))[0]] = 1
+    with pytest.raises(ValueError, match="fault"):
+        build_layout(top.neighbours, top.neighbour_faces, cluster, fault, np.zeros(12, bool), np.arange(12), 1)
+
+
+def test_channels_of_two_processes_fit_together():
+    """What one sends, the other expects: in number, kind and order, whatever the clusters (by hand, without MPI)."""
+    from faultwave.dg.layout import Border
+
+    rng = np.random.default_rng(5)
+    mesh = box_mesh(Box((3, 3, 3), (0, 0, 0), (1, 1, 1), perturb=0.2, seed=2))
+    topology = build_topology(mesh, None)
+    cells = len(mesh.cells)
+    none = np.zeros((cells, 4), bool)
+    step = 1.0 + 7.0 * (mesh.vertices[mesh.cells].mean(1)[:, 0] > 0.5)
+    clustering = assign_clusters(step, topology.neighbours, none, (2,))
+    cluster, part = clustering.cluster, rng.integers(0, 2, cells)
+    made = []
+    for rank in range(2):
+        mine = np.flatnonzero(part == rank)
+        here = np.append(np.full(cells, -1), -1)
+        here[mine] = np.arange(len(mine))
+        near, faces = topology.neighbours[mine], topology.neighbour_faces[mine]
+        cell, face = np.nonzero((near >= 0) & (here[near] < 0))
+        other = near[cell, face]
+        border = Border(cell, face, mine[cell], part[other], cluster[other], other, faces[cell, face])
+        layout = build_layout(
+            here[near], faces, cluster[mine], none[mine], np.zeros(len(mine), bool), np.arange(len(mine)), 4, border,
+            len(clustering.steps),
+        )  # fmt: skip
+        made.append((layout, border, mine))
+    kinds = set()
+    for (a, near, _), (b, far, _) in (made, made[::-1]):
+        assert sum(c.count for c in a.channels) == len(near.cell)
+        owner = {
+            int(a.own[a.position[c], f]): (n, f) for c, f, n in zip(near.cell, near.face, near.number, strict=True)
+        }
+        owner |= {int(even): owner[int(own)] for own, even, *_ in a.slower.rows if int(own) in owner}
+        reader = {
+            int(b.incoming[0][b.position[c], f]): (n, g)
+            for c, f, n, g in zip(far.cell, far.face, far.other_number, far.other_face, strict=True)
+        }
+        for c in a.channels:
+            (d,) = [x for x in b.channels if (x.cluster, x.other) == (c.other, c.cluster)]
+            assert c.count == d.count and c.send == d.receive
+            kinds.add((c.send, int(np.sign(c.other - c.cluster))))
+            if c.send == "wave":  # the k-th wave sent is the one that the k-th face there reads
+                assert [owner[int(x)] for x in c.send_slots[0]] == [reader[d.first + k] for k in range(d.count)]
+    assert kinds == {("wave", 0), ("wave", 1), ("series", -1)}

@@ -1,0 +1,180 @@
+"""Imposed slip rates: shape against numeric convolution, unit integral, total slip, rotation into the face frame."""
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+
+from faultwave.physics import friction as faults
+from faultwave.physics.friction.frame import directions, strike_dip, tangents
+from faultwave.physics.friction.imposed import yoffe_rate
+from faultwave.physics.friction.law import COMMON_STATE, Directions, Load
+from faultwave.physics.friction.nucleation import increment, smooth_step
+
+RATIOS = pytest.mark.parametrize("rise", [0.236, 0.3, 0.47, 0.472, 0.6, 3.0], ids=lambda r: f"ratio{r / 0.236:.2f}")
+TAU_S = 0.236
+
+
+def convolution(t, tau_s, tau_r):
+    """Yoffe function (substituted, so that its singularity is regular) convolved with the unit triangle."""
+
+    def integrand(angle):
+        early = tau_r * np.sin(angle) ** 2
+        triangle = max(0.0, 1.0 - abs((t - early) / tau_s - 1.0)) / tau_s
+        return triangle * 4.0 / np.pi * np.cos(angle) ** 2
+
+    corners = [t - k * tau_s for k in range(3)]
+    breaks = sorted(np.arcsin(np.sqrt(x / tau_r)) for x in corners if 0 < x < tau_r)
+    edges = [0.0, *breaks, np.pi / 2]
+    return sum(quad(integrand, a, b, epsabs=1e-12, epsrel=1e-12)[0] for a, b in zip(edges, edges[1:], strict=False))
+
+
+@RATIOS
+def test_yoffe_is_the_convolution(rise):
+    t = np.linspace(-0.1, rise + 2.2 * TAU_S, 60)
+    expected = [convolution(x, TAU_S, rise) for x in t]
+    assert yoffe_rate(t, TAU_S, rise) == pytest.approx(expected, abs=1e-9)
+
+
+@RATIOS
+def test_yoffe_has_unit_integral_and_support(rise):
+    end = rise + 2 * TAU_S
+    corners = sorted([0.0, TAU_S, 2 * TAU_S, rise, rise + TAU_S, end])
+    pieces = [quad(lambda x: float(yoffe_rate(np.array(x), TAU_S, rise)), a, b, epsabs=1e-12)[0]
+              for a, b in zip(corners, corners[1:], strict=False)]  # fmt: skip
+    assert sum(pieces) == pytest.approx(1.0, abs=1e-9)
+    assert np.all(yoffe_rate(np.array([-1.0, 0.0, end, end + 5.0]), TAU_S, rise) == 0.0)
+
+
+def pieces(t, tau_s, tau_r):
+    """Tinti et al. (2005), appendix, with C4 corrected: the published closed form, piece by piece."""
+    root, pi = np.sqrt, np.pi
+    asin, atan = np.arcsin, np.arctan
+
+    def c1():
+        return (
+            (t / 2 + tau_r / 4) * root(t * (tau_r - t))
+            + (t * tau_r - tau_r**2) * asin(root(t / tau_r))
+            - 0.75 * tau_r**2 * atan(root((tau_r - t) / t))
+        )
+
+    c2 = 0.375 * pi * tau_r**2
+    u = t - tau_s
+
+    def c3():
+        return (
+            (tau_s - t - tau_r / 2) * root(u * (tau_r - u))
+            + tau_r * (2 * tau_r - 2 * u) * asin(root(u / tau_r))
+            + 1.5 * tau_r**2 * atan(root((tau_r - u) / u))
+        )
+
+    w = t - 2 * tau_s
+
+    def c4():
+        return (
+            (-tau_s + t / 2 + tau_r / 4) * root(w * (tau_r - w))
+            - tau_r * (tau_r - w) * asin(root(w / tau_r))
+            - 0.75 * tau_r**2 * atan(root((tau_r - w) / w))
+        )
+
+    c5, c6 = pi / 2 * tau_r * (t - tau_r), pi / 2 * tau_r * (2 * tau_s - t + tau_r)
+    if t <= tau_s:
+        total = c1() + c2
+    elif t <= min(tau_r, 2 * tau_s):
+        total = c1() - c2 + c3()
+    elif t <= tau_r:
+        total = c1() + c3() + c4()
+    elif t <= 2 * tau_s:
+        total = c5 + c3() - c2
+    elif t < tau_r + tau_s:
+        total = c3() + c4() + c5
+    else:
+        total = c4() + c6
+    return 2 / (pi * tau_r * tau_s**2) * total
+
+
+@RATIOS
+def test_yoffe_equals_the_published_pieces(rise):
+    t = np.linspace(1e-3, rise + 2 * TAU_S - 1e-3, 97)
+    assert yoffe_rate(t, TAU_S, rise) == pytest.approx([pieces(x, TAU_S, rise) for x in t], abs=1e-10)
+
+
+def given(law, **values):
+    n = max(np.size(v) for v in values.values())
+    return law.given({k: np.asarray(v, float) for k, v in values.items()}, n)
+
+
+def turned(angle, n=1):
+    c, s = np.full(n, np.cos(angle)), np.full(n, np.sin(angle))
+    return Directions(c, s, -s, c)
+
+
+def run(law, p, dts):
+    s = {name: np.zeros(len(p["slip1"])) for name in COMMON_STATE} | law.initial(p, {}, np.zeros(1), np.zeros(1))
+    t = 0.0
+    for dt in dts:
+        t += dt
+        forces = Load(np.array([1e6]), np.array([0.0]), np.array([-1e6]), 4e6, dt, t)
+        solved = law.solve(p, {}, s, forces)
+        s = law.advance(p, {}, s, solved, solved.slip_rate, forces)
+    return s, solved
+
+
+def test_gaussian_total_slip_is_exact_for_any_steps():
+    law = faults.law("imposed-gaussian")
+    p = given(law, strike_slip=-2.0, dip_slip=1.5, rupture_onset=0.33, rupture_rise_time=0.7)
+    p = law.prepare(p, {}, turned(0.4))
+    dts = np.random.default_rng(1).uniform(0.01, 0.2, 40)
+    s, solved = run(law, p, dts)
+    expected = np.array([-2.0 * np.cos(0.4) - 1.5 * np.sin(0.4), -2.0 * np.sin(0.4) + 1.5 * np.cos(0.4)])
+    assert np.array([s["slip1"][0], s["slip2"][0]]) == pytest.approx(expected, rel=1e-12)
+    assert s["accumulated_slip"] == pytest.approx(2.5, rel=1e-12)
+    assert solved.slip_rate == 0 and solved.strength == 0 and s["friction"] == 0
+
+
+def test_gaussian_without_rise_time_slips_in_one_step():
+    law = faults.law("imposed-gaussian")
+    p = given(law, strike_slip=1.0, dip_slip=0.0, rupture_onset=0.25, rupture_rise_time=0.0)
+    s, _ = run(law, law.prepare(p, {}, turned(0.0)), np.full(5, 0.1))
+    assert s["slip1"] == pytest.approx(1.0) and s["peak_slip_rate"] == pytest.approx(10.0)
+
+
+def test_yoffe_law_slips_by_its_rate_at_the_end_of_the_step():
+    law = faults.law("imposed-yoffe")
+    p = law.prepare(given(law, strike_slip=0.0, dip_slip=3.0, rupture_onset=0.1, tau_S=0.2, tau_R=0.8), {}, turned(0.0))
+    s, _ = run(law, p, np.full(4, 0.1))
+    assert s["slip_rate2"] == pytest.approx(3.0 * convolution(0.3, 0.2, 0.8), rel=1e-9)
+    s, _ = run(law, p, np.full(4000, 4e-4))
+    assert s["slip2"] == pytest.approx(3.0, rel=1e-5) and s["slip1"] == 0
+
+
+def test_yoffe_times_are_made_usable_or_refused():
+    law = faults.law("imposed-yoffe")
+    slips = {"strike_slip": [0.0, 1.0], "dip_slip": [0.0, 0.0], "rupture_onset": [0.0, 0.0]}
+    p = given(law, **slips, tau_S=[0.0, 0.3], tau_R=[0.0, 0.1])
+    ready = law.prepare(p, {}, turned(0.0, 2))
+    assert ready["tau_S"].tolist() == [1.0, 0.3] and ready["tau_R"].tolist() == [1.0, 0.3]
+    assert not law.check(p, {}, np.zeros(2), np.zeros(2), np.zeros((2, 3))).errors
+    bad = given(law, **slips, tau_S=[0.0, 0.0], tau_R=[1.0, 1.0])
+    assert "tau_S is 0" in str(law.check(bad, {}, np.zeros(2), np.zeros(2), np.zeros((2, 3))).errors[0])
+
+
+def test_slip_vector_in_space_does_not_depend_on_the_tangents():
+    law = faults.law("imposed-gaussian")
+    normal = np.array([[0.3, -0.8, 0.5]]) / np.sqrt(0.98)
+    strike, dip = strike_dip(normal)
+    p = given(law, strike_slip=1.2, dip_slip=-0.7, rupture_onset=0.0, rupture_rise_time=1.0)
+    for edge in ([[1.0, 0.2, 0.1]], [[-0.3, 0.1, 2.0]]):
+        s1, s2 = tangents(normal, np.array(edge))
+        ready = law.prepare(p, {}, directions(s1, s2, strike, dip))
+        vector = ready["slip1"][:, None] * s1 + ready["slip2"][:, None] * s2
+        assert vector == pytest.approx(1.2 * strike - 0.7 * dip)
+
+
+def test_smooth_step_values_and_increments():
+    assert smooth_step(np.array([-1.0, 0.0, 1e-9, 2.0, 5.0]), np.array(2.0)).tolist() == [0, 0, 0, 1, 1]
+    assert smooth_step(np.array(0.5), np.array(2.0)) == pytest.approx(np.exp(1.5**2 / (0.5 * -3.5)))
+    times = np.linspace(0, 2, 38)
+    parts = [increment(a, b, 0.3, 0.9) for a, b in zip(times, times[1:], strict=False)]
+    assert sum(parts) == pytest.approx(1.0, rel=1e-14) and min(parts) >= 0
+    jump = [increment(a, b, 0.0, 0.0) for a, b in zip(times, times[1:], strict=False)]
+    assert jump[0] == 1.0 and sum(jump) == 1.0

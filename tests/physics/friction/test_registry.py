@@ -1,0 +1,130 @@
+"""Every law found, described, checked; and recorded on expressions, so that one text serves every backend."""
+
+import numpy as np
+import pytest
+
+from faultwave import backends
+from faultwave.base.errors import InputError
+from faultwave.kernels.language import Kernel
+from faultwave.physics import friction as faults
+from faultwave.physics.friction.law import COMMON_STATE, Directions, Load
+
+ALL = pytest.mark.parametrize("name", list(faults.laws()))
+NUMBERS = {
+    "linear-slip-weakening": 16,
+    "rate-and-state-ageing": 3,
+    "rate-and-state-slip": 4,
+    "imposed-yoffe": 33,
+    "imposed-gaussian": 34,
+}
+GIVEN = {
+    "mu_s": 0.6, "mu_d": 0.4, "d_c": 0.4, "cohesion": -1e5, "forced_rupture_time": 0.1, "rs_a": 0.01, "rs_sl0": 0.02,
+    "strike_slip": 1.0, "dip_slip": 0.5, "rupture_onset": 0.05, "tau_S": 0.1, "tau_R": 0.3, "rupture_rise_time": 0.4,
+}  # fmt: skip
+
+
+def test_all_laws_are_found():
+    assert {n: law.deck_number for n, law in faults.laws().items()} == NUMBERS
+    assert faults.law_of_deck(2).name == "linear-slip-weakening" and faults.law_of_deck(103) is None
+    with pytest.raises(InputError, match="did you mean 'rate-and-state-slip'"):
+        faults.law("rate-and-state-slipp")
+
+
+@ALL
+def test_names_parameters_and_messages(name):
+    law = faults.law(name)
+    for q in (*law.parameters, *law.constants):
+        assert q.description and q.lower <= q.upper
+    with pytest.raises(InputError, match="missing"):
+        law.given({}, 1)
+    with pytest.raises(InputError, match="no such constant"):
+        law.settings({"mu_x": 1.0})
+    assert not set(law.state) & set(COMMON_STATE)
+
+
+def test_bounds_are_reported_with_place_and_count():
+    law = faults.law("linear-slip-weakening")
+    p = law.given(GIVEN | {"cohesion": np.array([-1.0, 1e6, 2e6]), "d_c": 0.0, "mu_s": np.array([np.nan, 1, 1])}, 3)
+    points = np.arange(9.0).reshape(3, 3)
+    texts = [str(e) for e in law.check(p, {}, np.zeros(3), np.zeros(3), points).errors]
+    assert "fault point (0, 1, 2): mu_s is nan (allowed: 0 to inf)" in texts
+    assert "fault point (0, 1, 2): d_c is 0 (and at 2 more points) (allowed: > 0 m)" in texts
+    assert "fault point (3, 4, 5): cohesion is 1e+06 (and at 1 more points) (allowed: -inf to 0 Pa)" in texts
+    bad_stress = law.check(law.given(GIVEN, 1), {}, np.array([np.nan]), np.zeros(1), points)
+    assert "shear traction is nan" in str(bad_stress.errors[0])
+
+
+def test_name_and_alias_together_are_refused():
+    with pytest.raises(InputError, match="given twice"):
+        faults.law("rate-and-state-slip").given(GIVEN | {"RS_sl0": 1.0}, 1)
+
+
+def sub_steps(law, c, items):
+    """A kernel of three friction sub-steps at 16 points, and random data for it."""
+    rng = np.random.default_rng(3)
+    points, names = 16, (*COMMON_STATE, *law.state)
+    count = items * points
+    spread = {k: v * rng.uniform(0.9, 1.1, count) for k, v in GIVEN.items()}
+    d = Directions(*(np.full(count, x) for x in (0.8, 0.6, -0.6, 0.8)))
+    p = law.prepare(law.given({q.name: spread[q.name] for q in law.parameters if q.name in spread}, count), c, d)
+    tau, sigma = np.full(count, 60e6), np.full(count, -110e6)
+    start = {n: np.zeros(count) for n in names} | law.initial(p, c, tau, sigma)
+    shape = (items, points, -1)
+    data = {
+        "p": np.stack([p[n] for n in law.kernel_parameters], -1).reshape(shape),
+        "s": np.stack([start[n] for n in names], -1).reshape(shape),
+        "l": np.stack([rng.normal(60e6, 2e7, count), rng.normal(0, 2e7, count), sigma + rng.normal(0, 1e7, count)], -1)
+        .reshape(shape),
+    }  # fmt: skip
+    kernel = Kernel(f"friction_{law.name.replace('-', '_')}", fixed=law.double)
+    pa = kernel.batch("p", points, len(law.kernel_parameters))
+    sa = kernel.batch("s", points, len(names), "inout")
+    la = kernel.batch("l", points, 3)
+    clock = kernel.scalar("clock", 3, 2)
+
+    def point(p, s, load, time):
+        p, s = dict(zip(law.kernel_parameters, p, strict=True)), dict(zip(names, s, strict=True))
+        forces = Load(load[0], load[1], load[2], 4.6e6 + 0.0 * load[0], time[0], time[1])
+        solved = law.solve(p, c, s, forces)
+        new = s | law.advance(p, c, s, solved, solved.slip_rate, forces)
+        return [[new[n] for n in names]]
+
+    for k in range(3):
+        kernel.pointwise(point, [pa, sa, la, clock.view(k)], [sa])
+    return kernel, data, np.array([[0.01, 0.11], [0.02, 0.13], [0.005, 0.135]])
+
+
+def run_on(name, kernel, data, clock, precision="double"):
+    """State after the kernel on one backend, the items padded to whole vectors with copies of the first."""
+    backend = backends.make(name, precision)
+    lanes = backend.fixed_lanes if kernel.fixed else backend.lanes
+    count = len(data["s"])
+    padded = {k: np.concatenate([v, np.repeat(v[:1], -count % lanes, axis=0)]) for k, v in data.items()}
+    buffers = {}
+    for key, values in padded.items():
+        buffers[key] = backend.batch(*values.shape, fixed=kernel.fixed)
+        buffers[key].put(values)
+    backend.compile([kernel])[kernel.name](buffers)(0, len(padded["s"]), clock=clock)
+    return buffers["s"].get()[:count].astype(float)
+
+
+@ALL
+def test_generated_code_equals_numpy(name):
+    law = faults.law(name)
+    tight = dict.fromkeys(("rs_slip_rate_tolerance", "rs_state_tolerance"), 1e-14)
+    extra = tight if law.solver == "newton" else {"healing_threshold": 0.05} if "slip-weak" in name else {}
+    kernel, data, clock = sub_steps(law, law.settings(extra), 5)
+    results = [run_on(b, kernel, data, clock) for b in ("numpy", "cpu")]
+    assert np.all(np.isfinite(results[0])) and not np.array_equal(results[0], data["s"])
+    for k, quantity in enumerate((*COMMON_STATE, *law.state)):
+        scale = np.abs(results[0][..., k]).max()
+        assert results[1][..., k] == pytest.approx(results[0][..., k], rel=1e-9, abs=1e-10 * scale), quantity
+
+
+@pytest.mark.parametrize("name", [n for n, law in faults.laws().items() if not law.double])
+def test_single_precision_agrees_where_allowed(name):
+    law = faults.law(name)
+    kernel, data, clock = sub_steps(law, law.settings({}), 4)
+    exact, rough = run_on("numpy", kernel, data, clock), run_on("cpu", kernel, data, clock, "single")
+    scale = np.abs(exact).max(axis=(0, 1))
+    assert np.all(np.abs(rough - exact).max(axis=(0, 1)) <= 2e-5 * scale)
