@@ -1,0 +1,245 @@
+"""Parts: everything one capability needs, from the case to the results, in one file of ``dg/parts`` or ``fd/parts``.
+
+A part is planned from the case (``Part``, frozen), told which of its items belong to each process (``on``), and attached to the
+solver (``Attached``). The solver, checkpoints, the report and the manifest know lists of parts and none of their names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from faultwave.base.errors import Problem
+from faultwave.observe.result import Result
+
+When = Literal["before predict", "after predict", "friction", "after correct", "after turn", "end of largest step"]
+"""Where in a step of a cluster a call comes. 'friction': before the correction, when both sides of a face are known. 'after turn':
+after the correction, or after the prediction that follows where both are one kernel. 'end of largest step': all clusters have met."""
+
+
+class OnDevice(Protocol):
+    """Of a call that acts on a device alone, so that steps with it can be recorded once and replayed."""
+
+    def key(self, steps: Sequence[int]) -> Hashable:
+        """What tells its work in so many next steps of each cluster from other work; None: such steps cannot be replayed."""
+
+    def begin(self, steps: Sequence[int], replayed: bool) -> None:
+        """Steps that will be recorded, or are replayed, follow."""
+
+    def tables(self, cluster: int, time: float, step: float) -> Sequence[Mapping[str, Any]]:
+        """In place of the call when a step is replayed: the values that its launches take this time, one entry a launch."""
+
+    def end(self) -> None:
+        """They are over."""
+
+
+def always(until: float) -> bool:
+    """A call that has something to do in every step."""
+    return True
+
+
+@dataclass(frozen=True)
+class Call:
+    """What a part does in a step.
+
+    ``act(cluster, time, step)`` returns False where it launched nothing after all; ``due(until)``: whether it has something to do
+    in steps that end before that time; ``splits(cluster, time, step)``: whether it looks at all cells between the correction that
+    ends at ``time`` and the prediction of the step that follows, which are then not done by one kernel; ``next()``: of calls at the
+    end of a largest step, the time [s] that must not be passed without it.
+    """
+
+    when: When
+    act: Callable[[int, float, float], bool | None]
+    due: Callable[[float], bool] = always
+    on_device: OnDevice | None = None
+    splits: Callable[[int, float, float], bool] | None = None
+    next: Callable[[], float] = lambda: -np.inf
+
+
+@dataclass(frozen=True)
+class State:
+    """An array that a checkpoint keeps.
+
+    ``rows`` (n,): number of each row in the whole run, whatever the process that has it; None where it is the same on all processes,
+    or known to the first alone. ``read()`` gives the array now, in memory that the run does not change afterwards; ``write(values,
+    origin)`` puts it back, the rows in the order of ``rows``. ``optional``: an older or other run may not have it.
+    """
+
+    rows: np.ndarray | None
+    read: Callable[[], np.ndarray]
+    write: Callable[[np.ndarray, Origin], None]
+    optional: bool = False
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a state comes from: the checkpoint's notes (order, precision, backend, ...), whether the clusters were the same, and all
+    arrays of the part by name."""
+
+    notes: Mapping[str, Any]
+    same_clusters: bool = True
+    arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class BlockState:
+    """A box of an array on a grid that a checkpoint keeps: of all processes together, every number once.
+
+    ``low`` (3,): index of its first number in the whole grid. ``take(values, low)`` puts what lies here of a box that some process
+    had.
+    """
+
+    low: tuple[int, int, int]
+    read: Callable[[], np.ndarray]
+    take: Callable[[np.ndarray, tuple[int, int, int]], None]
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What a part needs, known before anything is allocated.
+
+    ``derivatives`` (k,): cells whose time derivatives it reads during a step. ``between`` (k,): cells that it reads or changes between
+    correction and prediction. ``faces`` (k, 2): cells and local faces whose incoming wave it gives. ``disk`` [bytes] written until
+    the end; ``lossless``: (what, cells) that must lie outside of absorbing layers.
+    """
+
+    derivatives: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    between: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    faces: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), np.int64))
+    disk: int = 0
+    lossless: tuple[tuple[str, np.ndarray], ...] = ()
+
+
+class Part(Protocol):
+    """A planned capability, frozen."""
+
+    @property
+    def name(self) -> str:
+        """Its key in checkpoints and in the manifest."""
+
+    @property
+    def demand(self) -> Demand: ...
+
+    def on(self, cut: Any) -> Part:
+        """What of it belongs to one process; ``cut``: the engine's record of how the domain is cut."""
+
+    def attach(self, solver: Any) -> Attached:
+        """Its living half, on the engine's solver."""
+
+    def report(self) -> Iterable[tuple[str, ...]]:
+        """Rows for ``faultwave plan``: what it is and what it costs."""
+
+
+class Planned:
+    """What most parts need not say."""
+
+    demand = Demand()
+
+    def on(self, cut: Any) -> Any:
+        return self
+
+    def report(self) -> Iterable[tuple[str, ...]]:
+        return ()
+
+
+class Attached:
+    """A part on a solver; what does not apply stays as it is here."""
+
+    calls: Sequence[Call] = ()
+    interval: float | None = None
+    """Of its outputs [s], where a case with ``output.sync`` wants steps to meet them."""
+
+    def state(self) -> Mapping[str, State | BlockState]:
+        """What a checkpoint keeps of it, by name. All processes ask at the same time."""
+        return {}
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is half recorded, so that a checkpoint can be taken."""
+        return True
+
+    def open(self, files: Files) -> None:
+        """Open what is written while the run goes on."""
+
+    def close(self) -> None:
+        """The files of ``open`` are closed."""
+
+    def finish(self, time: float) -> None:
+        """Take what falls on the very end of a run [s]."""
+
+    def energies(self) -> Mapping[str, float]:
+        """Energies, work and moment [J, N m] of this process that it adds to the table of energies."""
+        return {}
+
+    def results(self) -> Iterable[Result]:
+        """What it found so far. Of several processes all ask; the first gets them."""
+        return ()
+
+    def remarks(self) -> Iterable[Problem]:
+        """Warnings about the results that are only known at the end."""
+        return ()
+
+    @property
+    def nbytes(self) -> int:
+        """Memory on the backend [bytes]."""
+        return 0
+
+
+class Snapshots(Protocol):
+    """A series of snapshots, as the file's keeper sees it."""
+
+    @property
+    def next_number(self) -> int:
+        """Number of the first snapshot that is not complete."""
+
+    def go_on(self, number: int) -> None:
+        """Snapshots before ``number`` are there already."""
+
+
+class Writes(Protocol):
+    """A file that takes one snapshot after the other."""
+
+    def append(self, time: float, values: Mapping[str, np.ndarray]) -> None: ...
+
+
+class Files(Protocol):
+    """The run's files: opened by parts, kept, resumed and closed by the run."""
+
+    end: float
+    """The time [s] until which the run goes on now."""
+
+    def cells(
+        self,
+        kind: str,
+        points: np.ndarray,
+        cells: np.ndarray,
+        static: Mapping[str, np.ndarray],
+        fields: Sequence[str],
+        interval: float,
+    ) -> Sequence[Writes]:
+        """Snapshot files of fields on cells: ``points`` (n, 3), ``cells`` (m, 3 or 4); all processes ask together."""
+
+    def follow(self, kind: str, snapshots: Snapshots) -> None:
+        """Keep account of a series in checkpoints, and let it go on where the files of a resumed run end."""
+
+
+__all__ = [
+    "Attached",
+    "BlockState",
+    "Call",
+    "Demand",
+    "Files",
+    "OnDevice",
+    "Origin",
+    "Part",
+    "Planned",
+    "Result",
+    "Snapshots",
+    "State",
+    "When",
+    "Writes",
+    "always",
+]
