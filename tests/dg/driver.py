@@ -116,7 +116,7 @@ def cube(n: int, **more: Any) -> Mesh:
 
 
 def plane_waves(time: float, drift: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> Field:
-    """P along k = pi (1, 1, 1) and S along -k, unit velocities (NUMERICS 7.2), on top of a uniform motion."""
+    """P along k = pi (1, 1, 1) and S along -k, unit velocities, on top of a uniform motion."""
     k = np.pi * np.ones(3)
     size = np.linalg.norm(k)
 

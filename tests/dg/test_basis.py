@@ -1,4 +1,4 @@
-"""Basis, reference matrices and quadrature against NUMERICS 1: exact integrals, counts, polynomials."""
+"""Basis, reference matrices and quadrature: exact integrals, counts, polynomials."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from faultwave.dg.fault_points import PERMUTATIONS, permuted, point_rule, vertex
 
 ORDERS = range(2, 9)
 EVERY_ORDER = pytest.mark.parametrize("order", ORDERS)
-# NUMERICS 1.3, faces in sorted order: f0 = (0,1,2), (0,1,3), (0,2,3), (1,2,3); here face f lies opposite vertex f.
+# Nonzeros of the three derivative matrices and of the traces on the faces (0,1,2), (0,1,3), (0,2,3), (1,2,3); the code
+# numbers faces the other way round: face f lies opposite vertex f.
 COUNTS = {
     2: ((1, 2, 3), (4, 6, 9, 9)),
     3: ((7, 17, 22), (10, 20, 40, 40)),

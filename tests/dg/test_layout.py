@@ -17,7 +17,7 @@ from faultwave.domain.tets.topology import build_topology
 
 
 def normalised(neighbours: np.ndarray, fault: np.ndarray, cluster: np.ndarray) -> np.ndarray:
-    """Neighbours at most one apart, equal across fault faces (NUMERICS 4.2)."""
+    """Neighbours at most one apart, equal across fault faces."""
     cluster = cluster.copy()
     while True:
         near = np.where(neighbours >= 0, cluster[neighbours] + ~fault, 99)

@@ -45,7 +45,8 @@ def test_cavity_converges(kind: Any, flux: str) -> None:
 def test_runge_kutta_is_as_exact_as_ader_on_elastic_waves() -> None:
     waves = by_lines(RungeKutta, "upwind", cube(4), "elastic", 3, ROCK).start(plane_waves(0.0)).run(0.5)
     errors = waves.errors(plane_waves(0.5))
-    assert errors[0] <= 1.3 * 1.5e-1 and errors[6] <= 1.3 * 1.8e-1, errors[[0, 6]]  # the table of NUMERICS 7.2
+    # the table of docs/theory/exact-solutions.md, "Plane waves"
+    assert errors[0] <= 1.3 * 1.5e-1 and errors[6] <= 1.3 * 1.8e-1, errors[[0, 6]]
 
 
 @EACH

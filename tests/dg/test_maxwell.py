@@ -67,7 +67,7 @@ def test_the_unit_of_time_does_not_matter(precision: str, tolerance: float) -> N
 @pytest.mark.parametrize("order", (2, 5))
 @pytest.mark.parametrize("kind", ("pec", "pmc"))
 def test_energy_of_a_closed_box_does_not_grow(order: int, kind: str) -> None:
-    """Ten periods of a resolved mode, the dual one where the walls are magnetic (NUMERICS 7.3)."""
+    """Ten periods of a resolved mode, the dual one where the walls are magnetic."""
     electric = Cavity()
 
     def field(x: np.ndarray) -> np.ndarray:

@@ -20,7 +20,7 @@ from tests.backends.here import DEVICE, needs_device
 
 from .driver import Waves, cube, plane_waves
 
-# Relative L2 errors of s_xx and v_x at t = 0.5 (NUMERICS 7.2), [order, bricks a side].
+# Relative L2 errors of s_xx and v_x at t = 0.5 (docs/theory/exact-solutions.md, "Plane waves"), [order, bricks a side].
 TABLE = {(3, 4): (1.5e-1, 1.8e-1), (4, 4): (3.5e-2, 3.0e-2), (2, 8): (1.4e-1, 1.7e-1), (3, 8): (1.94e-2, 1.72e-2), (5, 4): (6.9e-3, 6.4e-3),
          (6, 4): (1.22e-3, 1.06e-3), (7, 4): (1.80e-4, 1.39e-4), (4, 8): (2.43e-3, 1.73e-3)}  # fmt: skip
 USUAL = {(3, 4), (4, 4)}

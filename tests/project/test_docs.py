@@ -22,9 +22,10 @@ def tracked() -> list[Path]:
 
 
 def headings(page: Path) -> set[str]:
-    """Anchors of a page, as Markdown processors make them from headings."""
+    """Anchors of a page: those that headings name, else as Markdown processors make them from headings."""
     titles = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
-    return {re.sub(r"[^\w\s-]", "", t).strip().lower().replace(" ", "-") for t in titles}
+    named = {t: m.group(1) for t in titles if (m := re.search(r"\{ *#([\w-]+) *\}$", t))}
+    return {named.get(t) or re.sub(r"[^\w\s-]", "", t).strip().lower().replace(" ", "-") for t in titles}
 
 
 def test_no_file_mentions_a_path_of_somebodys_machine():

@@ -65,7 +65,7 @@ def test_si_units_at_any_precision(precision: str, tolerance: float, order: int)
 
 @pytest.mark.parametrize("ratio", (0.0, 0.25, 1.0, 3.0, 20.0))
 def test_impedance_wall_reflects_as_it_should(ratio: float) -> None:
-    """A pulse at normal incidence comes back with (Zb - Z)/(Zb + Z) (NUMERICS 2.4)."""
+    """A pulse at normal incidence comes back with (Zb - Z)/(Zb + Z)."""
     length, width = 2.0, 0.08
     mesh = box((20, 1, 1), (length, 0.1, 0.1), {"x-": "absorbing", "x+": "impedance", "y": "pec", "z": "pmc"})
     sim = fw.simulate(

@@ -1,8 +1,9 @@
 """Useful flops of one element update: those of the leanest formulation known, whatever an engine computes instead.
 
-Strong form, traces of characteristics, contravariant unknowns (KERNELS, formulation): a step is the Taylor sum of the
-predictor minus the lifted jumps of four faces. Everything is counted from the nonzeros of the reference matrices and
-from the formulas below; constants of a cell or face are prepared before the run, a multiply-add counts two.
+Strong form, traces of characteristics, contravariant unknowns (docs/theory/formulation.md, "Strong form in space"): a
+step is the Taylor sum of the predictor minus the lifted jumps of four faces. Everything is counted from the nonzeros of
+the reference matrices and from the formulas below; constants of a cell or face are prepared before the run, a
+multiply-add counts two.
 
 Elastic solid, scaled unknowns v = J^-1 velocity and s = (dt / rho) J^-1 stress J^-T, so that the step is one:
 

@@ -1,4 +1,4 @@
-"""Every key of SeisSol's parameter file: spelling, type and what becomes of it here (FORMATS 1.2, 1.3)."""
+"""Every key of SeisSol's parameter file: spelling, type and what becomes of it here."""
 
 from __future__ import annotations
 

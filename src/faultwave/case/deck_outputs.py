@@ -1,4 +1,4 @@
-"""Outputs that a SeisSol deck asks for (FORMATS 1.2 &Output, &Elementwise, &Pickpoint; names of 4.2 and 4.4)."""
+"""Outputs that a SeisSol deck asks for in &Output, &Elementwise and &Pickpoint."""
 
 from __future__ import annotations
 

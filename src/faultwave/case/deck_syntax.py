@@ -1,6 +1,6 @@
 """The text of a SeisSol ``parameters.par``: blocks of keys with their line numbers, and readers of their values.
 
-SeisSol's own reader is line based and is no namelist reader (FORMATS 1.1). What it accepts is read the same way here;
+SeisSol's own reader is line based and is no namelist reader. What it accepts is read the same way here;
 what only real namelists allow is read too: several entries a line, entries on the block's first line, values continued
 on the next line, ``&end``, logicals, signed ``d`` exponents, commas in arrays, repeat counts ``3*0``.
 """

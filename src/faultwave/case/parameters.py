@@ -1,6 +1,6 @@
 """Units of the parameters that fields may carry, so that text such as '70 MPa' can be read for any of them.
 
-Names are those of FORMATS: easi models, SCEC decks and this package share them.
+easi models, SeisSol's decks for the SCEC problems and this package share the names.
 """
 
 from __future__ import annotations

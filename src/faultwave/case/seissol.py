@@ -1,6 +1,6 @@
 """A SeisSol deck as a Case: what each key of ``parameters.par`` asks for, computed the way SeisSol does.
 
-Key tables and quirks: FORMATS 1.2, 1.3 and 4. What would change the result and is not built is an error that names it.
+The keys are those of ``deck_keys``. What would change the result and is not built is an error that names it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Waves to and from other processes: persistent messages from and into the stores of waves (NUMERICS 4.6).
+"""Waves to and from other processes: persistent messages from and into the stores of waves.
 
 A channel is what two clusters on two processes owe each other: one message each way, once a step of the slower of both
 where it is the faster's sum, else once a step of the sender. Messages are received where kernels read them; the next one

@@ -1,8 +1,8 @@
 """Orthonormal Dubiner basis on the reference tetrahedron and triangle, its matrices, and quadrature.
 
-NUMERICS 1.1: homogeneous Jacobi polynomials avoid the singular collapsed coordinates. Cells have vertices in ascending
-global order; face f lies opposite vertex f and its coordinates run from its first to its second and third vertex, so
-that both sides of a face see the same coordinates.
+Homogeneous Jacobi polynomials avoid the singular collapsed coordinates (Dubiner 1991; docs/theory/formulation.md,
+"Basis, matrices and quadrature"). Cells have vertices in ascending global order; face f lies opposite vertex f and its
+coordinates run from its first to its second and third vertex, so that both sides of a face see the same coordinates.
 """
 
 from __future__ import annotations
@@ -121,8 +121,7 @@ def tet_quadrature(n: int) -> tuple[np.ndarray, np.ndarray]:
 def triangle_quadrature(n: int) -> tuple[np.ndarray, np.ndarray]:
     """Conical rule with n^2 points, exact to degree 2n - 1; weights sum to 1/2.
 
-    chi = (1 + x_i)/2 from Gauss-Jacobi (1, 0), tau = (1 + y_j)(1 - x_i)/4: the fault points of SeisSol decks (NUMERICS
-    5.1).
+    chi = (1 + x_i)/2 from Gauss-Jacobi (1, 0), tau = (1 + y_j)(1 - x_i)/4: the fault points of SeisSol decks.
     """
     (x, wx), (y, wy) = roots_jacobi(n, 1, 0), roots_jacobi(n, 0, 0)
     chi = np.repeat((1 + x) / 2, n)

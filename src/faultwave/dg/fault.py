@@ -67,8 +67,7 @@ def fault_faces(
     mesh: Mesh, topology: Topology, geometry: Geometry, fault: np.ndarray, reference: Sequence[float],
     method: Literal["point", "direction"], groups: int,
 ) -> FaultFaces:  # fmt: skip
-    """Find the faces marked in ``fault`` (nc, 4) and name their sides by the reference point or direction (NUMERICS
-    5.1)."""
+    """Find the faces marked in ``fault`` (nc, 4) and name their sides by the reference point or direction."""
     cell, face = np.nonzero(fault & (topology.neighbours >= 0))
     first = cell < topology.neighbours[cell, face]
     cell, face = cell[first], face[first]
@@ -93,8 +92,7 @@ def fault_faces(
 
 
 def time_points(count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Gauss points and weights on [0, 1], and the sub-steps that lead from point to point and to the end (NUMERICS
-    5.1)."""
+    """Gauss points and weights on [0, 1], and the sub-steps that lead from point to point and to the end."""
     x, w = roots_legendre(count)
     tau = (1.0 + x) / 2.0
     steps = np.diff(tau, prepend=0.0)
@@ -282,7 +280,7 @@ class Fault:
         return np.asarray(2.0 * mu.prod(1) / mu.sum(1))
 
     def energies(self, plain_mean: bool, from_velocity: bool) -> dict[str, float]:
-        """Frictional work, potency and moment (FORMATS 4.6; NUMERICS 5.6) of the faces owned."""
+        """Frictional work, potency and moment of the faces owned (docs/theory/friction.md, "Energies of a fault")."""
         key = (plain_mean, from_velocity)
         if key not in self._energies:
             self._energies[key] = self._energy_launch(plain_mean, from_velocity)

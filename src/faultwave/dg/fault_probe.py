@@ -1,7 +1,7 @@
 """Reading a fault at chosen points, at the time its cells have reached.
 
 Tractions and slip rate come from the dofs of both sides and the friction of the moment: the locked traction of the two
-traces, limited by the strength (FORMATS 4.2, slip rate of type 1). Slip, times and peaks are those of the friction
+traces, limited by the strength (docs/theory/friction.md, "Outputs"). Slip, times and peaks are those of the friction
 points.
 """
 
@@ -24,7 +24,7 @@ QUANTITIES = (
     "SRs", "SRd", "T_s", "T_d", "P_n", "u_n", "Mud", "StV", "Ts0", "Td0", "Pn0", "Sls", "Sld", "Vr", "ASl", "PSR", "RT", "DS", "P_f",
     "Tmp",
 )  # fmt: skip
-"""What a probe can read, named as in FORMATS 4.2."""
+"""What a probe can read, named as in SeisSol's outputs."""
 
 Seen = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 """Record, stress and friction state of the faces, dofs of both sides' cells in the form's own quantities."""
@@ -319,8 +319,7 @@ class FaultProbe:
         }
 
     def _rupture_speed(self, ruptured: np.ndarray) -> np.ndarray:
-        """1/|grad RT| in the face where every point has ruptured, not all at once, else 0 (NUMERICS 5.5), at friction
-        points."""
+        """1/|grad RT| in the face where every point has ruptured, not all at once, else 0, at friction points."""
         slope = inner(self.slopes.transpose(0, 1, 3, 2), self._modes(ruptured)[:, None, None])
         steep = np.sqrt(np.maximum(inner(slope, inner(self.metric[:, None], slope[:, :, None])), 0.0))
         # Where a face breaks all at once the times differ by rounding only, and so would the speed.

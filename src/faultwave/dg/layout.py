@@ -5,10 +5,11 @@ slots, in odd steps in those of its neighbours. It reads what its neighbour left
 own wave in the same place, where the neighbour will look next. So every slot is touched by one cell a step, whatever
 the order and the threads, and a step of a whole cluster needs no second set of waves.
 
-Where the two sides do not step together (NUMERICS 4.4) a cell keeps to its own slot: towards a slower neighbour its
-waves are summed in an extra slot and the neighbour's derivative traces are integrated into its own; a fault face finds
-in its slot the reply of the friction solve; a boundary face its own wave. Towards a faster neighbour a cell reads that
-that neighbour's sum. Sums are kept for two steps of the slower side, so that the faster may go on first.
+Where the two sides do not step together (docs/theory/time-stepping.md, "Local time stepping") a cell keeps to its own
+slot: towards a slower neighbour its waves are summed in an extra slot and the neighbour's derivative traces are
+integrated into its own; a fault face finds in its slot the reply of the friction solve; a boundary face its own wave.
+Towards a faster neighbour a cell reads that neighbour's sum. Sums are kept for two steps of the slower side, so
+that the faster may go on first.
 
 The cells of a cluster come in three kinds, one after the other: those somebody looks at between a step's correction and
 the next prediction, others that leave more than waves, and plain ones. The first two kinds are sorted by what each

@@ -1,4 +1,6 @@
-"""Method of lines on the dg operator: classical Runge-Kutta and leapfrog, upwind or centred flux, for every law (NUMERICS 3.7).
+"""Method of lines on the dg operator: classical Runge-Kutta and leapfrog, upwind or centred flux, for every law.
+
+Theory: docs/theory/time-stepping.md, "Method of lines".
 
 The operator is L(q) = strong derivative + lifted jumps, evaluated on q itself. A cell publishes both traces T and v; with
 those of the other side, brought into the cell's frame by the signs (s_T, s_v), the jumps to the star state are

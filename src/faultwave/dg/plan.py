@@ -303,7 +303,7 @@ def largest_cfl(case: Case) -> float:
 def stable_steps(
     case: Case, physics: Law, shape: tets.Geometry, material: dict[str, np.ndarray], problems: Problems
 ) -> np.ndarray:
-    """dt = CFL 2 r_in / ((2 N + 1) c) of every cell (NUMERICS 3.3)."""
+    """dt = CFL 2 r_in / ((2 N + 1) c) of every cell (docs/theory/time-stepping.md, "Stable time step")."""
     order, cfl = case.numerics.order, cfl_number(case)
     limit = largest_cfl(case)
     if cfl > limit:

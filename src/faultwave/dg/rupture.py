@@ -1,5 +1,5 @@
-"""The friction solve of fault faces as one kernel, for any friction law (NUMERICS 5.2; de la Puente et al. 2009,
-Pelties et al. 2012).
+"""The friction solve of fault faces as one kernel, for any friction law (de la Puente et al. 2009, Pelties et al. 2012;
+docs/theory/friction.md, "Friction solve").
 
 Per face: derivative traces [T, v] of both sides -> locked traction Theta and velocity jump in the fault frame (n, s1,
 s2) as modes; per Gauss point in time: values at the face's points, friction, slip; at the end the mean traction goes
@@ -21,7 +21,7 @@ from faultwave.kernels.language import Kernel
 from faultwave.physics.friction.law import COMMON_STATE, FrictionLaw, Load, Solved
 from faultwave.physics.waves.law import dot
 
-RUPTURE_RATE = 1e-3  # m/s, above which a point counts as ruptured (FORMATS 4.2)
+RUPTURE_RATE = 1e-3  # m/s, above which a point counts as ruptured
 
 RECORD = ("ruptured", "weakened", "traction1", "traction2", "traction_n", "strength", "work")
 """What every fault point remembers beside the friction law's own state: rupture and dynamic stress times, the last
@@ -159,7 +159,7 @@ FAULT_ENERGIES = ("total_frictional_work", "static_frictional_work", "seismic_mo
 def fault_energies(
     columns: Sequence[str], states: Sequence[str], weights: np.ndarray, plain_mean: bool, from_velocity: bool
 ) -> Kernel:
-    """``FAULT_ENERGIES`` of every face (NUMERICS 5.6) from what its points, with ``weights`` (p,) that sum to a half, remember;
+    """``FAULT_ENERGIES`` of every face from what its points, with ``weights`` (p,) that sum to a half, remember;
     ``scale``: area, rigidity times area. ``plain_mean``: of the slip over points alike; ``from_velocity``: by the jump's motion."""
     k, points = Kernel("fault_energies", fixed=True), len(weights)
     record, state = k.batch("record", points, len(columns)), k.batch("state", points, len(states))
@@ -209,7 +209,7 @@ def _note_jump(old: dict[str, Any], jump: Any, traction: Any, w: Any) -> dict[st
 
 
 def _locked(plus: Any, minus: Any, f: Any, z: Any, damping: Any) -> Any:
-    """Theta and velocity jump v- - v+ from [T, v] in each side's own frame (NUMERICS 5.2)."""
+    """Theta and velocity jump v- - v+ from [T, v] in each side's own frame."""
     theta, jump = [], []
     for c in range(3):
         e = f[3 * c : 3 * c + 3]

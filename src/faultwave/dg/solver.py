@@ -399,7 +399,7 @@ def receiver_recorder(engine: Engine) -> seismograms.ReceiverRecorder | None:
 
 
 def energies(engine: Engine) -> dict[str, float]:
-    """Every energy of FORMATS 4.6 the law and the fault can give, now."""
+    """Every energy the law and the fault can give, now."""
     plan, setting = engine.plan, engine.plan.case.output.energies
     mechanical = "force" in plan.law.point_sources
     total: dict[str, float] = {"gravitational_energy": 0.0} if mechanical else {}

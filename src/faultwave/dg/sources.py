@@ -1,4 +1,4 @@
-"""Point sources: impulses added to the dofs of their cells once a step (NUMERICS 3.4)."""
+"""Point sources: impulses added to the dofs of their cells once a step (docs/theory/sources.md, "In a tetrahedron")."""
 
 from __future__ import annotations
 

@@ -306,5 +306,5 @@ def as_view(array: Array | View) -> View:
 
 
 def sparse(matrix: np.ndarray) -> np.ndarray:
-    """The matrix with rounding noise set to exact zero (NUMERICS 1.3: |entry| <= 1e-10)."""
+    """The matrix with rounding noise set to exact zero (|entry| <= 1e-10)."""
     return np.where(np.abs(matrix) > 1e-10, matrix, 0.0)

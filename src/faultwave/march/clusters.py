@@ -1,4 +1,4 @@
-"""Clustered local time stepping as actors with integer clocks (NUMERICS 4.5).
+"""Clustered local time stepping as actors with integer clocks (docs/theory/time-stepping.md, "Local time stepping").
 
 Clocks count ticks of the smallest step since the last meeting point. A cluster may correct once every neighbour has
 predicted as far, and may predict the next step once no faster neighbour still reads what it left for the last; what it

@@ -1,4 +1,6 @@
-"""Material of each cell: averages over the cell that keep its effective stiffness, or its barycentre (FORMATS 2.6)."""
+"""Material of each cell: averages over the cell that keep its effective stiffness, or its barycentre
+(docs/theory/formulation.md, "Material of a cell").
+"""
 
 from __future__ import annotations
 

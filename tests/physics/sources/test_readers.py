@@ -14,7 +14,10 @@ SUBFAULT = np.dtype([("tinit", "f8"), ("timestep", "f8"), ("mu", "f8"), ("area",
 
 
 def directions(strike, dip, rake):
-    """FORMATS 5.2 in ned: slip at rake, at rake + 90, and the normal (degrees)."""
+    """Slip at rake, at rake + 90, and the normal (degrees), in north, east, down.
+
+    See docs/theory/sources.md, "Source files".
+    """
     p, d = np.radians([strike, dip])
 
     def slip(rake):

@@ -1,4 +1,6 @@
-"""The trace form of the face flux, as the kernels compute it, against the Godunov flux built of eigenvectors (NUMERICS 2.3)."""
+"""The trace form of the face flux, as the kernels compute it, against the Godunov flux built of eigenvectors
+(docs/theory/formulation.md, "Riemann problem at faces").
+"""
 
 from __future__ import annotations
 
@@ -114,7 +116,7 @@ def fluid_state(seed: int, n: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_solid_beside_fluid(seed: int) -> None:
-    """Normal traction and velocity continuous, no shear traction; solid side slides (NUMERICS 2.4)."""
+    """Normal traction and velocity continuous, no shear traction; solid side slides."""
     law: Any = laws.law("elastic")
     a, _, n = states(law, seed)
     b = fluid_state(seed, n)
@@ -152,7 +154,7 @@ def test_fluid_beside_solid(seed: int) -> None:
 @pytest.mark.parametrize("law", laws.laws().values(), ids=lambda law: law.name)
 @pytest.mark.parametrize("seed", range(3))
 def test_boundary_states(law: Any, seed: int) -> None:
-    """Waves that come back make T* = 0 at a free surface, v* = 0 at a rigid wall, and so on (NUMERICS 2.4)."""
+    """Waves that come back make T* = 0 at a free surface, v* = 0 at a rigid wall, and so on."""
     q, _, n = states(law, seed)
     values = SOLID if law.channels == 3 else FLUID
     z = law.impedance(own(law, values))

@@ -1,4 +1,7 @@
-"""Signs on the fault: what is right-lateral, normal and reverse, whichever side is called plus (FORMATS 4.1)."""
+"""Signs on the fault: what is right-lateral, normal and reverse, whichever side is called plus.
+
+See docs/theory/friction.md, "Sides and directions".
+"""
 
 from __future__ import annotations
 

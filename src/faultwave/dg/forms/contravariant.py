@@ -1,4 +1,4 @@
-"""Isotropic elasticity in contravariant components: derivatives need no Jacobian (KERNELS, formulation 3).
+"""Isotropic elasticity in contravariant components: derivatives need no Jacobian.
 
 With x = x0 + J xi, s = J^-1 sigma J^-T / rho, v' = J^-1 v and the metric G = J^-1 J^-T:
 

@@ -1,5 +1,5 @@
-"""The form every law has: its own quantities, fluxes turned to the reference cell before each derivative (NUMERICS
-2.3, 3.1-3.2; KERNELS, formulation).
+"""The form every law has: its own quantities, fluxes turned to the reference cell before each derivative
+(docs/theory/formulation.md, "Strong form in space"; docs/theory/time-stepping.md, "Predictor").
 
 Per cell: ``q`` (B3, Q) dofs; ``cell`` (1, ...) and ``face`` (4, ...) constants. A cell publishes per face w = T - Z v of
 its time-integrated trace and keeps u = T + Z_R v. With the incoming wave w_R = a w_neighbour + b n (n . w_neighbour) the

@@ -1,7 +1,8 @@
-"""Cells to parts: balanced work and memory, little to exchange, both cells of a fault face in one part (NUMERICS 4.8).
+"""Cells to parts: balanced work and memory, little to exchange, both cells of a fault face in one part.
 
-METIS (Karypis & Kumar 1998) does it, called in the library that the pymetis wheel brings: pymetis itself hands over one
-balance constraint only. Without it, and where asked, a weighted Hilbert curve is cut.
+What is weighed: docs/theory/time-stepping.md, "Partition among processes". METIS (Karypis & Kumar 1998) does it, called
+in the library that the pymetis wheel brings: pymetis itself hands over one balance constraint only. Without it, and
+where asked, a weighted Hilbert curve is cut.
 """
 
 from __future__ import annotations

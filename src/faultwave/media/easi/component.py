@@ -1,4 +1,4 @@
-"""What every easi component is: a node that turns the dimensions it sees into those its children see (FORMATS 2.1)."""
+"""What every easi component is: a node that turns the dimensions it sees into those its children see."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The function language of `!FunctionMap`: text to syntax tree.
 
-Grammar (FORMATS 2.3): statements ``name = expr;``, ``return expr;``, ``if (bool) {..} [else {..}]``, ``expr;``.
+Grammar: statements ``name = expr;``, ``return expr;``, ``if (bool) {..} [else {..}]``, ``expr;``.
 Operators of one level group from the LEFT, as in mathematics; places where the reference implementation would group
 from the right (``a-b-c``, ``a/b*c``) are recorded so that the loader can say so.
 """

@@ -1,4 +1,7 @@
-"""ShakeMap's grid.xml: intensity and peaks on a grid of longitude and latitude, as text (FORMATS 8.4)."""
+"""ShakeMap's grid.xml: intensity and peaks on a grid of longitude and latitude, as text.
+
+The format is that of the ShakeMap Manual (Worden et al. 2020, doi:10.5066/F7D21VPQ).
+"""
 
 from __future__ import annotations
 

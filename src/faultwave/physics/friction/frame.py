@@ -1,4 +1,4 @@
-"""Sides, directions and rotations on the fault (host functions; NUMERICS 5.1, FORMATS 4.1).
+"""Sides, directions and rotations on the fault (host functions; docs/theory/friction.md, "Sides and directions").
 
 The normal n is the outward normal of the plus cell: it points from plus to minus. All vectors are (n, 3).
 """

@@ -1,4 +1,4 @@
-"""Imposed slip: the slip rate is prescribed, the traction follows (kinematic models; NUMERICS 5.3).
+"""Imposed slip: the slip rate is prescribed, the traction follows (docs/theory/friction.md, "Imposed slip rate").
 
 ``imposed-yoffe`` is the regularised Yoffe function of Tinti et al. (2005), sqrt((tau_R - t)/t) convolved with a
 triangle of base 2 tau_S (deck number 33); ``imposed-gaussian`` the smooth step of nucleation over a rise time (34).

@@ -1,4 +1,4 @@
-"""Initial and nucleation stress on the fault: which names a model may use, and their rotation (FORMATS 2.7)."""
+"""Initial and nucleation stress on the fault: which names a model may use, and their rotation."""
 
 from __future__ import annotations
 

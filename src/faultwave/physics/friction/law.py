@@ -2,7 +2,8 @@
 
 A law answers one question per fault point and sub-step: given the traction the fault would carry if it did not slip now
 (``Load``), how fast does it slip? With the radiation damping eta (half the shear impedance for equal sides) and V the
-slip rate v_minus - v_plus, the traction on both sides is T* = tau - eta V, and V is parallel to T* (NUMERICS 5.2).
+slip rate v_minus - v_plus, the traction on both sides is T* = tau - eta V, and V is parallel to T*
+(docs/theory/friction.md, "Friction solve").
 
 Functions marked *kernel* are written with ``kernels.math`` and operators only: they run on NumPy arrays and record on
 expressions. Constants are plain numbers when a kernel is recorded, so those functions may branch on them.

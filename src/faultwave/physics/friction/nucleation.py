@@ -1,4 +1,4 @@
-"""Smooth ramps in time: nucleation episodes and imposed Gaussian slip (NUMERICS 5.4)."""
+"""Smooth ramps in time: nucleation episodes and imposed Gaussian slip (docs/theory/friction.md, "Nucleation")."""
 
 from __future__ import annotations
 

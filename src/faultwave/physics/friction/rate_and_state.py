@@ -1,7 +1,8 @@
 """Rate-and-state friction with the ageing and the slip law (Dieterich 1979; Ruina 1983; Rice et al. 2001).
 
 mu = a asinh( V/(2 V0) exp((f0 + b ln(V0 psi/L))/a) ), psi the state variable [s]; ageing: psi' = 1 - V psi/L;
-slip: psi' = -(V psi/L) ln(V psi/L). Both advance by their exact solution at constant V (NUMERICS 5.3; decks' 3 and 4).
+slip: psi' = -(V psi/L) ln(V psi/L). Both advance by their exact solution at constant V (decks' 3 and 4;
+docs/theory/friction.md, "Rate and state").
 """
 
 from __future__ import annotations

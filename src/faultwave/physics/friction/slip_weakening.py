@@ -1,7 +1,7 @@
 """Linear slip weakening: friction falls from static to dynamic over a slip distance (Ida 1972; Andrews 1976).
 
 Cohesion, forced rupture at a given time (SCEC TPV16) and instantaneous healing are options of the same law
-(NUMERICS 5.3, deck number 16).
+(docs/theory/friction.md, "Linear slip weakening"; deck number 16).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A point source as the engines see it, whatever file it came from.
 
 Physical signs: the stress rows of the wave equation get -(moment tensor) S(t) delta(x), the velocity rows
-+(force)/rho S(t) delta(x) (Aki & Richards 2002, ch. 3; NUMERICS 3.4).
++(force)/rho S(t) delta(x) (Aki & Richards 2002, ch. 3; docs/theory/sources.md, "Forces and moment tensors").
 """
 
 from __future__ import annotations

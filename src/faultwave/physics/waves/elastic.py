@@ -1,7 +1,7 @@
 """Isotropic elasticity, velocity-stress: sigma_t = lambda div v I + mu (grad v + grad v^T), rho v_t = div sigma.
 
 Cells with mu = 0 are fluids: their shear stress stays zero and the same Riemann states give the exact fluid-solid
-interface (NUMERICS 2.3-2.4; Wilcox et al. 2010).
+interface (Wilcox et al. 2010; docs/theory/formulation.md, "Riemann problem at faces").
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Elastic(PlainLaw):
         return np.sqrt((values["lambda"] + 2.0 * values["mu"]) / values["rho"])
 
     def energies(self, q: Any, values: Any) -> dict[str, Any]:
-        """Strain and kinetic energy densities [J/m^3]; fluid cells are counted as acoustic (FORMATS 4.6)."""
+        """Strain and kinetic energy densities [J/m^3]; fluid cells are counted as acoustic."""
         lam, mu, rho = values["lambda"], values["mu"], values["rho"]
         s, v = q[:6], q[6:9]
         trace = s[0] + s[1] + s[2]

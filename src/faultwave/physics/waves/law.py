@@ -32,7 +32,10 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Boundary:
-    """Incoming wave at a boundary: w_R = a w + b n (n.w), w the cell's own outgoing wave (NUMERICS 2.4)."""
+    """Incoming wave at a boundary: w_R = a w + b n (n.w), w the cell's own outgoing wave.
+
+    See docs/theory/formulation.md, "Boundary conditions".
+    """
 
     a: float
     b: float = 0.0

@@ -1,7 +1,8 @@
-"""Maxwell's equations in linear isotropic media, SI: eps E_t = curl H - sigma E - j, mu H_t = -curl E (NUMERICS 2.1).
+"""Maxwell's equations in linear isotropic media, SI: eps E_t = curl H - sigma E - j, mu H_t = -curl E.
 
-In the form of ``laws.law``: curl H is the divergence of the flux F n = n x H, curl E follows from the gradient of the
-potential E. Across a face T = E_tan and v = n x H are continuous, two numbers each, linked by Z = sqrt(mu/eps).
+Theory: docs/theory/electromagnetics.md, "Equations". In the form of ``law``: curl H is the divergence of the flux
+F n = n x H, curl E follows from the gradient of the potential E. Across a face T = E_tan and v = n x H are continuous,
+two numbers each, linked by Z = sqrt(mu/eps).
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Energy of closed boxes: standing waves keep it, white noise may only lose it (NUMERICS 7.3)."""
+"""Energy of closed boxes: standing waves keep it, white noise may only lose it.
+
+The modes and limits: docs/theory/exact-solutions.md, "Energy in closed boxes".
+"""
 
 from __future__ import annotations
 

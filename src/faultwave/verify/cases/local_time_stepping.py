@@ -1,4 +1,7 @@
-"""Local against global time stepping: same error within 10 %, momentum conserved to rounding (NUMERICS 7.4)."""
+"""Local against global time stepping: same error within 10 %, momentum conserved to rounding.
+
+See docs/theory/exact-solutions.md, "Local against global steps".
+"""
 
 from __future__ import annotations
 

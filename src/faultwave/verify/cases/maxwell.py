@@ -1,4 +1,7 @@
-"""Electromagnetic cavities: errors and rates of a standing wave, frequencies of ringing (NUMERICS 7.5)."""
+"""Electromagnetic cavities: errors and rates of a standing wave, frequencies of ringing.
+
+The modes: docs/theory/exact-solutions.md, "Electromagnetic cavity".
+"""
 
 from __future__ import annotations
 
@@ -100,7 +103,8 @@ def leapfrog_energy(steps: int, windows: int, order: int = 3) -> tuple[float, fl
     """Of white noise in a conducting cube: drift of the discrete energy [share a 10^4 steps] by the slope of a line over each
     window, the largest, and its largest relative change from step to step.
 
-    The energy that leapfrog conserves is sum |J| (eps E^n.E^n + mu H^(n-1/2).H^(n+1/2)) / 2 (NUMERICS 3.7).
+    The energy that leapfrog conserves is sum |J| (eps E^n.E^n + mu H^(n-1/2).H^(n+1/2)) / 2
+    (docs/theory/time-stepping.md, "Method of lines").
     """
     numerics = {"integrator": "leapfrog"}
     sim = setups.started(closed_cube(1, order, 1e9, numerics=numerics), noise(6))
@@ -134,7 +138,7 @@ def centred_growth(order: int, integrator: str, flux: str, steps: int = 2000) ->
 
 
 def run_energy(progress: Progress, orders: tuple[int, ...] = (2, 3, 4, 5, 6), steps: int = 100_000) -> Result:
-    """Resolved modes and white noise with ADER (NUMERICS 7.3), noise with Runge-Kutta, leapfrog's energy over many steps."""
+    """Resolved modes and white noise with ADER, noise with Runge-Kutta, leapfrog's energy over many steps."""
     rows = []
     mode = Cavity()
     period = 2 * np.pi / mode.frequency

@@ -1,4 +1,7 @@
-"""Plane waves in a periodic cube: every order converges at its rate, elastic and acoustic (NUMERICS 7.2)."""
+"""Plane waves in a periodic cube: every order converges at its rate, elastic and acoustic.
+
+The waves and the table: docs/theory/exact-solutions.md, "Plane waves".
+"""
 
 from __future__ import annotations
 

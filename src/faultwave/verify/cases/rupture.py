@@ -1,4 +1,4 @@
-"""Dynamic rupture decks against the reference code's results (NUMERICS 7.8).
+"""Dynamic rupture decks against the reference code's results (docs/theory/exact-solutions.md, "Rupture").
 
 The decks with their meshes and reference results are no part of the package. They are looked for in the folder that
 the environment variable FAULTWAVE_CASES names, else in ../shared/cases beside a checkout or the working directory;

@@ -1,4 +1,5 @@
-"""The time step limits of every order: growth of white noise on small meshes (NUMERICS 3.3).
+"""The time step limits of every order: growth of white noise on small meshes (docs/theory/time-stepping.md,
+"Stable time step").
 
 The largest modulus of the one-step operator is estimated by letting it act many times: noise brings in every mode and
 the fastest growing one dominates in the end. Judged are the default step and the largest one a case may ask for; both

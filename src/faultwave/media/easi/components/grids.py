@@ -139,7 +139,7 @@ class Asagi(Gridded):
 
 
 def read_netcdf(path: Path, variable: str, where: str) -> Grid:
-    """A regular grid from a NetCDF file with coordinate variables (FORMATS 7.2).
+    """A regular grid from a NetCDF file with coordinate variables, as ASAGI reads it (Rettenberger et al. 2016).
 
     The variable holds plain or compound floats, slowest dimension first; the coordinates are equidistant and ascending.
     Raises InputError at ``where`` (the deck's place) for anything else.
@@ -225,7 +225,7 @@ class ScecFile(Gridded):
 
 
 def read_scec(path: Path, where: str) -> Grid:
-    """The text layout of FORMATS 2.5: three header lines, then one row of 14 numbers for each vertex."""
+    """The text layout of SCEC's TPV16 and TPV17: three header lines, then one row of 14 numbers for each vertex."""
     lines = [(number, line.split()) for number, line in enumerate(path.read_text().splitlines(), 1) if line.strip()]
     if len(lines) < 3 or len(lines[1][1]) < 4:
         raise InputError(Problem(where, f"{path} lacks its three header lines", "seeds; nx ny Lx Ly; hypocentre"))

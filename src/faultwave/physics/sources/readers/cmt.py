@@ -1,4 +1,4 @@
-"""CMTSOLUTION: centroid moment tensors as text, thirteen lines a source (FORMATS 8.5)."""
+"""CMTSOLUTION: centroid moment tensors as text, thirteen lines a source (Global CMT: Ekstroem et al. 2012)."""
 
 from __future__ import annotations
 

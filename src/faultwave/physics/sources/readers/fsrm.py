@@ -1,4 +1,4 @@
-"""FSRM: point sources as text (FORMATS 5.3, deck type 50).
+"""FSRM: point sources as text, type 50 of SeisSol's decks.
 
 The file adds +area M S(t) to the stress rate, so its M has the opposite sign of the moment tensor; here signs are
 physical. M and forces are given in a frame turned by strike, dip and rake (radians, as its own program uses them).

@@ -1,4 +1,4 @@
-"""NRF: finite sources as NetCDF-4, written by rconv (FORMATS 5.2).
+"""NRF: finite sources as NetCDF-4, written by SeisSol's rconv.
 
 Subfault i slips along tan1, tan2 and normal with sampled rates. Moment rate: area C : (direction x normal) rate; the
 record keeps area sym(direction x normal) as a potency, since mu = 0 in the file means 'take it from the cell'.

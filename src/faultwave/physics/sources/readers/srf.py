@@ -1,4 +1,4 @@
-"""SRF, Standard Rupture Format, versions 1.0 and 2.0 (Graves 2014): finite sources as text (FORMATS 5.1).
+"""SRF, Standard Rupture Format, versions 1.0 and 2.0 (Graves 2014): finite sources as text.
 
 Subfaults slip along the rake, at a right angle to it in the fault, and along the outward normal, with sampled rates in
 cm/s. Strike, dip and rake are those of Aki & Richards, angles from true north. Rates are linear between their samples and fall to
