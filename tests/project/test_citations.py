@@ -1,4 +1,4 @@
-"""What comments, docstrings and pages cite is in the repository: no sheet that only its writer has, no section that is gone."""
+"""What comments, docstrings and pages cite is in the repository: no absent sheet, no section that is gone."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def files(*suffixes: str) -> list[Path]:
 
 def remarks(text: str) -> list[str]:
     """Comments and triple-quoted strings of Python source, blocks of comments as one."""
-    found, last = [], (tokenize.ENCODING, 0)
+    found: list[str] = []
+    last = (tokenize.ENCODING, 0)
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
             if last == (tokenize.COMMENT, token.start[0] - 1):
