@@ -4,6 +4,7 @@
 #   make lint     style, types, import contracts
 #   make verify   exact solutions and benchmarks, and the slow tests (long)
 #   make bench    kernels against the roofs of this machine: the table and picture of docs/performance.md (minutes)
+#   make golden   whether results are those of another commit, BASE=commit (default: where the branch left main; minutes)
 #   make docs     the documentation as a web site (site/)
 #   make format   bring the code into the house style
 #   make clean    remove what the targets above made
@@ -15,7 +16,7 @@ STAMP := $(VENV)/.complete
 # Test workers share the cores; a team of threads in each would only fight over them.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: help setup demo test lint format verify bench docs clean
+.PHONY: help setup demo test lint format verify bench golden docs clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -49,6 +50,9 @@ verify: setup
 
 bench: setup
 	$(BIN)/faultwave bench table --write docs/performance.md --json bench.json --picture docs/images/roofline.png
+
+golden: setup
+	$(BIN)/python tools/golden.py against $(BASE)
 
 docs: setup
 	$(BIN)/mkdocs build --strict
