@@ -247,7 +247,7 @@ def save(target: Path, name: str, arrays: dict[str, np.ndarray], digest: str = "
     if not told:
         raise ValueError(f"{name} wrote nothing")
     numbered = {f"a{i}": a for i, a in enumerate(arrays.values())}
-    np.savez_compressed(target / f"{name}.npz", **numbered)
+    np.savez_compressed(target / f"{name}.npz", **numbered)  # type: ignore[arg-type]
     (target / f"{name}.json").write_text(json.dumps({"digest": digest, "arrays": told}, indent=1))
 
 
