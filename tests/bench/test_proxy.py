@@ -91,7 +91,7 @@ def test_single_precision_moves_half_but_slot_numbers():
 
 @pytest.mark.parametrize("law", sorted(laws()))
 def test_every_law_moves(law):
-    engine = problem.engine(Setting(**TINY, law=law))
+    engine = problem.solver(Setting(**TINY, law=law))
     before = engine.operator.dofs()
     engine.march.advance(engine.march.tick)
     after = engine.operator.dofs()
@@ -100,14 +100,14 @@ def test_every_law_moves(law):
 
 
 def test_memory_counts_every_buffer(elastic):
-    plain = problem.engine(Setting(**TINY))
+    plain = problem.solver(Setting(**TINY))
     assert plain.backend.nbytes() >= plain.operator.nbytes() > 0
     assert elastic["resident_bytes"] > plain.backend.nbytes()  # friction has its own
 
 
 def test_a_step_of_the_proxy_is_a_step_of_the_engine():
     """The book changes nothing: the same numbers as without it."""
-    watched, plain = (problem.engine(Setting(**TINY, backend="numpy")) for _ in range(2))
+    watched, plain = (problem.solver(Setting(**TINY, backend="numpy")) for _ in range(2))
     with watched.backend.written() as entries:
         watched.march.advance(watched.march.tick)
     plain.march.advance(plain.march.tick)

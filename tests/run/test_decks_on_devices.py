@@ -23,7 +23,7 @@ LIMITS = {"tpv5": 1e-9, "tpv5-nuc": 1e-9, "tpvyoffe": 1e-9, "tpv101": 1e-6}
 def state(deck: Path, backend: str, folder: Path) -> dict[str, np.ndarray]:
     """Dofs (cells, modes, quantities), state of the fault (faces, points, columns), seismograms."""
     sim: Any = simulate(deck, order=ORDER, backend=backend, output=folder / backend)
-    engine = sim.engine
+    engine = sim.solver
     sim.run(until=STEPS * engine.march.tick, write=False)
     if backend != "cpu" and STEPS * engine.march.tick > 3 * engine.march.longest:
         assert engine.replays.replayed > 0

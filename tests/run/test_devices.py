@@ -13,9 +13,9 @@ from faultwave import backends
 from faultwave.backends.device.backend import told
 from faultwave.backends.device.target import TARGETS
 from faultwave.base.errors import BackendError, InputError, RunError
-from faultwave.dg.solver import Engine
+from faultwave.dg.report import _needed, _size, absent_room
+from faultwave.dg.solver import Solver
 from faultwave.run.check import check
-from faultwave.run.report import _needed, _size, absent_room
 from tests.backends.here import DEVICE, needs_device
 from tests.run.test_restart import asked, contents, stop_at
 
@@ -36,7 +36,7 @@ def close(a: dict[Any, Any], b: dict[Any, Any], tolerance: float) -> None:
 def test_a_rupture_with_every_output_is_that_of_the_processor(tmp_path: Any) -> None:
     fw.simulate(on("cpu", tmp_path, "cpu")).run()
     sim: Any = fw.simulate(on(DEVICE, tmp_path, "device")).run()
-    assert len(sim.plan.clustering.steps) > 1 and sim.engine.backend.name == DEVICE
+    assert len(sim.plan.clustering.steps) > 1 and sim.solver.backend.name == DEVICE
     whole, want = contents(tmp_path / "device"), contents(tmp_path / "cpu")
     close(whole, want, 1e-9)
     assert sum(np.abs(x).max(initial=0.0) > 0 for x in want["fault"][1:]) > 5
@@ -50,7 +50,7 @@ def test_a_rupture_with_every_output_is_that_of_the_processor(tmp_path: Any) -> 
 @needs_device
 def test_a_device_that_fails_ends_the_run_with_its_words(tmp_path: Any, monkeypatch: Any) -> None:
     sim: Any = fw.simulate(on(DEVICE, tmp_path, "lost"))
-    device, count = sim.engine.backend.device, [0]
+    device, count = sim.solver.backend.device, [0]
     launch = device.launch
 
     def failing(*given: Any) -> None:
@@ -72,7 +72,7 @@ def test_a_run_goes_on_on_another_backend(tmp_path: Any, first: str, then: str) 
     with pytest.raises(RunError, match="interrupted"):
         fw.simulate(on(first, tmp_path, "stopped")).run(progress=stop_at(0.17))
     sim: Any = fw.resume(tmp_path / "stopped", backend=then)
-    assert sim.engine.backend.name == then
+    assert sim.solver.backend.name == then
     sim.run()
     close(contents(tmp_path / "stopped"), contents(tmp_path / "whole"), 1e-9)
 
@@ -81,8 +81,8 @@ def test_a_run_goes_on_on_another_backend(tmp_path: Any, first: str, then: str) 
 def test_a_case_that_does_not_fit_is_told_before_the_run(tmp_path: Any, monkeypatch: Any) -> None:
     """With the numbers: while it is prepared, so that nothing has been stepped or written."""
     whole: Any = fw.simulate(on(DEVICE, tmp_path, "fits"))
-    held = whole.engine.backend.held
-    kind = type(whole.engine.backend.device)
+    held = whole.solver.backend.held
+    kind = type(whole.solver.backend.device)
     monkeypatch.setattr(kind, "room", lambda device: int(0.9 * held))
     with pytest.raises(
         BackendError,
@@ -97,11 +97,11 @@ def test_a_case_that_does_not_fit_is_told_before_the_run(tmp_path: Any, monkeypa
 @needs_device
 def test_a_plan_tells_what_a_case_takes_of_a_device(tmp_path: Any) -> None:
     sim: Any = fw.simulate(on(DEVICE, tmp_path, "plan"))
-    rows = dict(_size(sim.plan, sim.engine))
-    held = sim.engine.backend.held
-    assert held >= sim.engine.operator.nbytes() and rows["memory of the device"].startswith(f"{held / 2**30:,.2f} of ")
+    rows = dict(_size(sim.plan, sim.solver))
+    held = sim.solver.backend.held
+    assert held >= sim.solver.operator.nbytes() and rows["memory of the device"].startswith(f"{held / 2**30:,.2f} of ")
     other: Any = fw.simulate(on("cpu", tmp_path, "cpu"))
-    assert "% of 1 H200" in dict(_size(other.plan, other.engine))["graphics processors it would fill"]
+    assert "% of 1 H200" in dict(_size(other.plan, other.solver))["graphics processors it would fill"]
     assert _needed(int(300e9)).split(", ")[:3] == ["4 A100 80 GB", "3 H200", "2 B200"]
 
 
@@ -110,7 +110,7 @@ def test_memory_is_counted_for_a_processor_that_is_not_here(tmp_path: Any) -> No
     """As much as an engine on a device takes; as many cells fit as memory is there for."""
     sim: Any = fw.simulate(on("cpu", tmp_path, "absent"))
     other: Any = fw.simulate(on(DEVICE, tmp_path, "present"))
-    held = Engine(other.plan).backend.held  # type: ignore[attr-defined]
+    held = Solver(other.plan).backend.held  # type: ignore[attr-defined]
     title, rows = absent_room(sim.plan, TARGETS["sm_90"])
     assert title == "memory of one H200, sm_90" and dict(rows)["taken"].startswith(f"{told(held)} of 124.75 GiB")
     small = replace(TARGETS["gfx90a"], memory=held / 1.5)
@@ -131,7 +131,7 @@ def test_a_backend_that_cannot_run_here_is_an_error_before_the_run(tmp_path: Any
 def test_auto_takes_the_best_present(tmp_path: Any, monkeypatch: Any) -> None:
     case = on("auto", tmp_path, "auto")
     sim: Any = fw.simulate(case)
-    assert sim.engine.backend.name == backends.best() and sim.runs_on.startswith(backends.best())
+    assert sim.solver.backend.name == backends.best() and sim.solver.runs_on.startswith(backends.best())
     from faultwave.backends import cpu
 
     monkeypatch.setattr(cpu, "rank", lambda: 0)

@@ -40,8 +40,8 @@ def test_a_run_that_ends_while_waves_pass_is_told(caplog: pytest.LogCaptureFixtu
         for end, told in ((3.0, True), (12.0, False)):
             with caplog.at_level("WARNING", "faultwave"):
                 sim = fw.simulate(case, until=end).run(write=False)
-                assert sim.cross_sections is not None
-            assert ("CUT SHORT" in sim.far_field.remark) is told
+                assert sim.result("far_field") is not None
+            assert ("CUT SHORT" in sim.solver.parts["far_field"].remark) is told
             assert ("still passing through the surface" in caplog.text) is told
             assert any("before the incident burst is over at 4 s" in w.what for w in sim.plan.warnings) is told
             caplog.clear()
@@ -51,7 +51,7 @@ def test_what_periods_allow() -> None:
     """Waves along them, and surfaces that they open, are errors; a wave across them is none."""
     with target("periodic", 2) as case:
         far_field = case.pop("output")
-        assert fw.simulate(case).plan.drives.waves
+        assert fw.simulate(case).plan.part("incident_waves").waves
         with pytest.raises(InputError, match="output.far_field.volumes: .* of their faces lie on periodic sides"):
             fw.simulate(case | {"output": far_field})
         wave = case["incident"][0] | {"direction": [1, 0, 0.01], "amplitude": [0, 1, 0]}
@@ -62,11 +62,11 @@ def test_what_periods_allow() -> None:
 def test_a_medium_of_another_impedance_scatters_alike() -> None:
     """The same speeds and contrasts, a quarter of the impedance, three times the field: the same cross section."""
     with target() as case:
-        unit = fw.simulate(case, until=3.0).run(write=False).cross_sections
+        unit = fw.simulate(case, until=3.0).run(write=False).result("far_field")
         for region in case["material"]["regions"].values():
             region["permittivity"] *= 4.0
             region["permeability"] /= 4.0
         case["incident"][0]["amplitude"] = [0, 0, 3]
-        found = fw.simulate(case, until=3.0).run(write=False).cross_sections
-    np.testing.assert_allclose(found, unit, rtol=1e-6)
-    assert unit[1, 3] > 0.1
+        found = fw.simulate(case, until=3.0).run(write=False).result("far_field")
+    np.testing.assert_allclose(found["cross_section"], unit["cross_section"], rtol=1e-6)
+    assert unit["cross_section"][1] > 0.1

@@ -10,7 +10,7 @@ import pytest
 import faultwave as fw
 from faultwave.bench import forecast
 from faultwave.bench.forecast import Costs, Cut, Load, Machine
-from faultwave.dg.solver import Engine
+from faultwave.dg.solver import Solver
 from tests.run.rupture.setup import settings, slip_weakening
 
 LOAD = Load(length=0.01, updates=1e6, faces=1e4, steps=7.0, cells=3e5)
@@ -81,7 +81,7 @@ def test_friction_is_shared_out_by_its_work(tmp_path):
 
     plans = [fw.simulate(settings(tmp_path, f)).plan for f in (slip_weakening(), rate_and_state("ageing", 1e-9, 70e6))]
     light, heavy = (weights_of(p).work.sum() for p in plans)
-    assert plans[1].fault.law.work == 22.0 and plans[0].fault.law.work == 3.0
+    assert plans[1].face_work == 22.0 and plans[0].face_work == 3.0
     assert heavy - light == pytest.approx(19.0 * forecast.load_of(plans[0]).faces)
     assert (weights_of(plans[0]).together == plans[0].frictional).all()
 
@@ -99,7 +99,7 @@ def _channels(plan):
 
 def test_measured_costs_and_the_table(tmp_path):
     plan = fw.simulate(settings(tmp_path, slip_weakening())).plan
-    costs = forecast.measure(plan, Engine(plan), 0.3)
+    costs = forecast.measure(plan, Solver(plan), 0.3)
     assert costs.cell > 0 and costs.face > 0 and costs.step >= 0
     rows = forecast.table(plan, costs, Machine(2), 8192)
     assert [r[0] for r in rows][-1] == "8192" and all(len(r) == len(forecast.HEADER) for r in rows)

@@ -125,11 +125,11 @@ def test_noise_dies_out(sides: list[str], order: int, steps: int) -> None:
     case["mesh"]["generate"] |= {"cells": (4, 4, 4), "upper": (1.0,) * 3, "boundaries": dict.fromkeys("xyz", "pec")}
     sim = fw.simulate(case | {"matched_layer": {"sides": sides, "thickness": 0.3}})
     rng = np.random.default_rng(0)
-    sim.engine.operator.set_dofs(rng.normal(size=sim.engine.operator.dofs().shape) * (np.arange(12) < 6))
-    step, largest = sim.engine.march.longest, []
+    sim.solver.operator.set_dofs(rng.normal(size=sim.solver.operator.dofs().shape) * (np.arange(12) < 6))
+    step, largest = sim.solver.march.longest, []
     for _ in range(4):
         sim.run(until=sim.time + steps * step, write=False)
-        largest.append(np.abs(sim.engine.operator.dofs()[..., :6]).max())
+        largest.append(np.abs(sim.solver.operator.dofs()[..., :6]).max())
     assert largest[-1] <= largest[0], largest
 
 

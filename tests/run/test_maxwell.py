@@ -11,7 +11,7 @@ import pytest
 
 import faultwave as fw
 from faultwave.base.errors import InputError
-from faultwave.run import report
+from faultwave.dg import report
 from faultwave.verify.exact.cavity import Cavity
 
 C0 = 1 / np.sqrt(8.8541878128e-12 * 1.25663706212e-6)

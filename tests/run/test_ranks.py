@@ -124,7 +124,7 @@ def test_a_thread_for_messages_and_messages_that_are_late(tmp_path, alone):
     case = asked(tmp_path, "out", end_time=END)
     core = min(os.sched_getaffinity(0))
     case["numerics"] |= {"progress": "thread", "progress_cores": [core]}
-    see = f"assert sim.engine.progress.cores == ({core},) and sim.engine.progress.looks > 0"
+    see = f"assert sim.solver.progress.cores == ({core},) and sim.solver.progress.looks > 0"
     done = launch(2, case, setup=textwrap.indent(LATE, "").strip(), after=see)
     assert done.returncode == 0, done.stderr
     same(tmp_path / "out", alone)
@@ -285,7 +285,7 @@ def test_what_travels(tmp_path):
     write_parts(case["mesh"]["file"], mesh, topology, part, [4], np.arange(len(part)))
     after = (
         "size = lambda x: x.out[0][0].buffer.size // x.channel.count\n"
-        "found = {(x.channel.send, x.channel.other - x.channel.cluster, size(x)) for x in sim.engine.exchange.lines}\n"
+        "found = {(x.channel.send, x.channel.other - x.channel.cluster, size(x)) for x in sim.solver.exchange.lines}\n"
         "open(f'{sim.folder}/travels-{sim.world.rank}', 'w').write(json.dumps(sorted(found)))"
     )
     done = launch(4, case, after=after)
@@ -377,13 +377,13 @@ def test_killed_in_mid_run_and_resumed(tmp_path, alone, victims):
 @pytest.mark.slow
 def test_a_process_that_fails_tells_why_and_ends_all(tmp_path):
     fail = (
-        "import faultwave.run.simulation as s\n"
-        "check = s.Simulation._check\n"
-        "def broken(self):\n"
-        "    if self.world.rank == 1 and self.time > 0.1:\n"
+        "import faultwave.dg.stepping as s\n"
+        "check = s.check\n"
+        "def broken(solver):\n"
+        "    if solver.world.rank == 1 and solver.time > 0.1:\n"
         "        raise MemoryError('no more memory on this node')\n"
-        "    check(self)\n"
-        "s.Simulation._check = broken\n"
+        "    check(solver)\n"
+        "s.check = broken\n"
     )
     started = time.monotonic()
     done = launch(3, asked(tmp_path, "out", end_time=END), setup=fail)

@@ -33,8 +33,8 @@ def full(limit=0):
 WHERE = {
     "beginning": ("sim = fw.simulate(case, force=True); full()", "", "run-manifest.json: the file exceeds"),
     "middle": ("", "progress=lambda p: full() if p.time > 0.1 else None", "run-volume.vtkhdf: the file exceeds"),
-    "end": ("import faultwave.run.simulation as s\nclose = s.Simulation._write\n"
-            "s.Simulation._write = lambda self, *given: (full(), close(self, *given))", "", "run-receivers.h5: the file exceeds"),
+    "end": ("import faultwave.run.session as s\nclose = s.Session._write\n"
+            "s.Session._write = lambda self, *given: (full(), close(self, *given))", "", "run-receivers.h5: the file exceeds"),
 }  # fmt: skip
 
 
@@ -58,11 +58,11 @@ def test_a_disk_that_is_full_for_the_first_process_ends_all(tmp_path, where):
 def test_the_manifest_tells_why_a_run_failed(tmp_path):
     """Also where it was not the first process that failed."""
     fail = (
-        "import faultwave.run.simulation as s\n"
-        "def broken(self):\n"
-        "    if self.world.rank == 1:\n"
+        "import faultwave.dg.stepping as s\n"
+        "def broken(solver):\n"
+        "    if solver.world.rank == 1:\n"
         "        raise MemoryError('no more memory on this node')\n"
-        "s.Simulation._check = broken"
+        "s.check = broken"
     )
     done = launch(2, asked(tmp_path, "out", end_time=0.3), setup=fail, timeout=60)
     assert done.returncode != 0 and "process 1 of 2 failed and ends the run" in done.stderr
@@ -74,13 +74,13 @@ def test_the_manifest_tells_why_a_run_failed(tmp_path):
 def test_a_blow_up_away_from_the_first_process(tmp_path):
     """Its file is among those of the run."""
     spoil = (
-        "import faultwave.run.simulation as s\n"
-        "check = s.Simulation._check\n"
-        "def spoilt(self):\n"
-        "    if self.world.rank == 1 and self.time > 0.05:\n"
-        "        self.engine.operator.set_dofs(np.full_like(self.engine.operator.dofs(), np.nan))\n"
-        "    check(self)\n"
-        "s.Simulation._check = spoilt"
+        "import faultwave.dg.stepping as s\n"
+        "check = s.check\n"
+        "def spoilt(solver):\n"
+        "    if solver.world.rank == 1 and solver.time > 0.05:\n"
+        "        solver.operator.set_dofs(np.full_like(solver.operator.dofs(), np.nan))\n"
+        "    check(solver)\n"
+        "s.check = spoilt"
     )
     case = asked(tmp_path, "out", end_time=0.3)
     case["output"] |= {"checkpoint": None, "fault": None, "surface": None, "volume": None}
@@ -93,7 +93,7 @@ def test_a_blow_up_away_from_the_first_process(tmp_path):
 
 TOLD = """
 import os, signal
-import faultwave.run.simulation as s
+import faultwave.dg.parts.initial as s
 from faultwave.cli.main import app
 from faultwave.comm import world
 made = s.initial_state

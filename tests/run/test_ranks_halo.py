@@ -85,7 +85,7 @@ def test_friction_gets_every_digit(tmp_path):
     write_parts(case["mesh"]["file"], mesh, topology, part, [4], np.arange(len(part)))
     after = (
         "codecs = lambda x: (bool(x.out[0][0].codec), bool(x.into[0][0].codec))\n"
-        "lines = [(x.channel.send, *codecs(x)) for x in sim.engine.exchange.lines]\n"
+        "lines = [(x.channel.send, *codecs(x)) for x in sim.solver.exchange.lines]\n"
         "open(f'{sim.folder}/lines-{sim.world.rank}', 'w').write(json.dumps(lines))"
     )
     done = launch(4, case, after=after)

@@ -16,9 +16,11 @@ from faultwave.backends.device.recording import together
 from faultwave.base.errors import BackendError
 from faultwave.dg.operator import Operator
 from faultwave.dg.replays import MOST, SOON, Replays
-from faultwave.run.report import plan_report
+from faultwave.dg.report import plan_report
+from faultwave.engine.part import Call
 from tests.backends.here import DEVICE, needs_device
 from tests.run.rupture.setup import settings, slip_weakening
+from tests.run.watching import watch
 
 RECEIVERS = {"points": [[100.0, 900.0, -300.0]], "interval": 0.2}
 
@@ -42,11 +44,21 @@ def made(tmp_path: Any, backend: str = DEVICE, every: int = 0, **output: Any) ->
 
 
 def quiet(sim: Any) -> Any:
-    """Its engine without observers."""
-    engine = sim.engine
-    for hooks in (engine.before, engine.predicted, engine.corrected, engine.watched, engine.taped):
-        hooks.clear()
-    return engine
+    """Its solver without parts that observe."""
+    solver = sim.solver
+    solver.parts = {name: part for name, part in solver.parts.items() if name in ("rupture", "point_sources")}
+    solver.hook()
+    return solver
+
+
+def fault_of(solver: Any) -> Any:
+    return solver.parts["rupture"].fault
+
+
+def sampled(sim: Any, key: Any, part: str = "receivers") -> bool:
+    """Whether a part acts in the recording of ``key``."""
+    calls = [call for call, _ in sim.solver.replays.device_calls()]
+    return bool(key[1][calls.index(sim.solver.parts[part].calls[0])])
 
 
 class Written:
@@ -69,7 +81,7 @@ def test_replayed_steps_are_the_direct_ones(tmp_path: Any) -> None:
     direct, other = (quiet(made(tmp_path / n)) for n in "ab")
     replays = Replays(other)
     replays.most = 2
-    assert len(direct.march.clocks) > 1 and direct.fault is not None and direct.fault.episodes
+    assert len(direct.march.clocks) > 1 and fault_of(direct).episodes
     for _ in range(8):
         replays.advance(2)
     assert replays.replayed > 0 and all(r is not None for r in replays.made.values())
@@ -78,8 +90,8 @@ def test_replayed_steps_are_the_direct_ones(tmp_path: Any) -> None:
     assert other.march.time == direct.march.time and other.updates == direct.updates
     assert np.abs(other.operator.state()).max() > 0
     np.testing.assert_array_equal(other.operator.state(), direct.operator.state())
-    for name, values in direct.fault.state().items():
-        np.testing.assert_array_equal(other.fault.state()[name], values, err_msg=name)
+    for name, values in fault_of(direct).state().items():
+        np.testing.assert_array_equal(fault_of(other).state()[name], values, err_msg=name)
 
 
 @needs_device
@@ -95,7 +107,7 @@ def test_what_is_recorded_is_what_was_launched(tmp_path: Any, monkeypatch: pytes
     assert calls == [(name, groups) for name, groups, _ in written.lines]
     assert {"rupture", "turn_keep", "relay"} <= {name for name, _ in calls}
     tables = [c for c in recorded.recording.calls if c.table is not None]  # type: ignore[union-attr]
-    slipped = [engine.fault.acts(c) for what, c, *_ in recorded.events if what == "slipped"]  # type: ignore[union-attr]
+    slipped = [fault_of(engine).acts(c) for call, c, *_ in recorded.events if call.when == "friction"]  # type: ignore[union-attr]
     assert len(tables) == sum(slipped) > 1
     assert len({c.at for c in tables}) == len(tables), "every launch has scalars of its own"
 
@@ -104,16 +116,16 @@ def test_what_is_recorded_is_what_was_launched(tmp_path: Any, monkeypatch: pytes
 @pytest.mark.skipif(DEVICE != "opencl", reason="launches of other devices do not tell their names")
 def test_a_largest_step_has_few_launches_and_stages(tmp_path: Any) -> None:
     """A step of a cluster: friction and waves of slower neighbours at once, cells at once, samples and readings at once."""
-    engine = made(tmp_path, every=1, receivers=RECEIVERS | {"interval": 0.0031}).engine
+    engine = made(tmp_path, every=1, receivers=RECEIVERS | {"interval": 0.0031}).solver
     engine.replays.most = 1
     engine.replays.advance()
     (recorded,) = engine.replays.made.values()
     calls = recorded.recording.calls
     found = Counter(c.function[0].function_name for c in calls)
-    events = Counter(what for what, *_ in recorded.events)
+    events = Counter(call.when for call, *_ in recorded.events)
     steps, clusters = sum(engine.replays.each), len(engine.march.clocks)
-    assert clusters > 1 and events["read"] == steps and events["predicted"] == steps
-    acts = [engine.fault.acts(c) for c in range(clusters)]
+    assert clusters > 1 and events["after step"] == steps and events["after predict"] == steps
+    acts = [fault_of(engine).acts(c) for c in range(clusters)]
     faulted = sum(n for n, a in zip(engine.replays.each, acts, strict=True) if a)
     assert found["rupture"] == faulted
     relays = sum(n for c, n in enumerate(engine.replays.each) if len(set(engine.layout.slower_range(c))) > 1)
@@ -131,7 +143,7 @@ def test_a_plan_tells_the_launches_of_a_largest_step(tmp_path: Any, monkeypatch:
     line = "launches of a largest step"
     sim = made(tmp_path / "device", every=1, receivers=RECEIVERS | {"interval": 0.0031})
     rows = dict(dict(plan_report(sim.plan, sim.case, 1e-3))["time stepping"])
-    engine = sim.engine
+    engine = sim.solver
     engine.replays.most = 1
     written = Written(engine.backend.device, monkeypatch)
     engine.replays.advance()
@@ -171,15 +183,15 @@ def test_samples_are_taken_by_replayed_steps(tmp_path: Any, interval: float) -> 
     found: dict[str, Any] = {}
     for name in ("replayed", "direct", "cpu"):
         sim = made(tmp_path / name, "cpu" if name == "cpu" else DEVICE, receivers=RECEIVERS | {"interval": interval})
-        engine = sim.engine
+        engine = sim.solver
         engine.replays.most = 1
         if name != "replayed":
             engine.replays.advance = lambda n, march=engine.march: march.advance(march.time + march.longest)
         sim.run(until=20.2 * engine.march.longest, write=False)
-        kinds = {key[1] for key, made in engine.replays.made.items() if made}
+        kinds = {sampled(sim, key) for key, made in engine.replays.made.items() if made}
         assert kinds == (set() if name != "replayed" else {True, False} if interval == 0.2 else {True})
         assert (engine.replays.replayed > 12) == (name == "replayed")
-        found[name] = sim.recorder.arrays()
+        found[name] = sim.solver.parts["receivers"].recorder.arrays()
     time, values = found["replayed"]
     assert len(time) == int(20.2 * engine.march.longest / interval) + 1 and np.abs(values).max() > 0
     np.testing.assert_array_equal(values, found["direct"][1])
@@ -221,11 +233,11 @@ def test_sources_act_in_replayed_steps(tmp_path: Any, single: bool) -> None:
     found: dict[str, Any] = {}
     for name in ("replayed", "direct", "cpu"):
         sim = with_sources(tmp_path / name, "cpu" if name == "cpu" else DEVICE, single)
-        engine = sim.engine
+        engine = sim.solver
         engine.replays.most = 1
         if name != "replayed":
             engine.replays.advance = lambda n, march=engine.march: march.advance(march.time + march.longest)
-        acting = [c for c, m in enumerate(engine.sources.members) if len(m)]
+        acting = [c for c, m in enumerate(engine.parts["point_sources"].terms.members) if len(m)]
         assert len(acting) == 2
         end = 24.2 * engine.march.longest
         assert 0.2 < end - 4 * engine.march.longest
@@ -233,7 +245,9 @@ def test_sources_act_in_replayed_steps(tmp_path: Any, single: bool) -> None:
         found[name] = engine.operator.dofs()
         if name == "replayed":
             assert engine.replays.replayed > 12
-            made = {key[2]: m.recording.launches for key, m in engine.replays.made.items() if m}
+            made = {
+                sampled(sim, key, "point_sources"): m.recording.launches for key, m in engine.replays.made.items() if m
+            }
             assert made[True] - made[False] == sum(engine.replays.each[c] for c in acting)
     size = np.abs(found["cpu"]).max((0, 1))
     np.testing.assert_array_equal(found["replayed"], found["direct"])
@@ -248,15 +262,16 @@ def test_a_source_that_takes_back_what_it_gave_acts(tmp_path: Any, monkeypatch: 
     found = {}
     for name in ("replayed", "direct"):
         sim = with_sources(tmp_path / name, DEVICE, shakes=True)
-        engine = sim.engine
+        engine = sim.solver
         if name == "direct":
             engine.replays.advance = lambda n, march=engine.march: march.advance(march.time + march.longest)
         sim.run(until=60.2 * engine.march.longest, write=False)
         found[name] = engine.operator.dofs()
         if name == "replayed":
             assert engine.replays.replayed > 10
-            assert max(key[0] for key, m in engine.replays.made.items() if m and key[2]) == (8 if table == 200 else 16)
-            assert engine.sources.over.all()
+            acting = [key[0] for key, m in engine.replays.made.items() if m and sampled(sim, key, "point_sources")]
+            assert max(acting) == (8 if table == 200 else 16)
+            assert engine.parts["point_sources"].terms.over.all()
     assert np.abs(found["direct"]).max() > 0
     np.testing.assert_array_equal(found["replayed"], found["direct"])
 
@@ -270,22 +285,22 @@ def test_steps_without_room_for_their_table_go_one_by_one(tmp_path: Any, monkeyp
 
     made = backend.Recording
     monkeypatch.setattr(backend, "Recording", lambda device, host, allocate: made(device, host, refused))
-    sim.run(until=20.2 * sim.engine.march.longest, write=False)
-    assert sim.engine.replays.replayed == 0 and None in sim.engine.replays.made.values()
+    sim.run(until=20.2 * sim.solver.march.longest, write=False)
+    assert sim.solver.replays.replayed == 0 and None in sim.solver.replays.made.values()
 
 
 @needs_device
 def test_observers_are_heeded(tmp_path: Any) -> None:
     """Steps go one by one where a hook does not say when it needs the host."""
     sim = made(tmp_path, receivers=RECEIVERS)
-    engine = sim.engine
+    engine = sim.solver
     longest = engine.march.longest
-    assert [h for h in (*engine.predicted, *engine.corrected) if h not in engine.idle] == []
     engine.replays.most = 1
     sim.run(until=0.19, write=False)
-    assert engine.quiet(0.199) and not engine.quiet(0.201) and engine.quiet(0.201, paced=True)
+    due = sim.solver.parts["receivers"].calls[0].due
+    assert not due(0.199) and due(0.201) and engine.replays.on_device(0.201)
     assert engine.replays.replayed > 0
-    engine.corrected.append(lambda cluster, time, step: None)
+    watch(sim, Call("after correct", lambda cluster, time, step: None))
     replayed = engine.replays.replayed
     sim.run(until=0.19 + 4 * longest, write=False)
     assert engine.replays.replayed == replayed
@@ -298,7 +313,7 @@ def test_fault_receivers_are_read_by_replayed_steps(tmp_path: Any, every: int, l
     histories: dict[str, Any] = {}
     for name, most in (("replayed", 1), ("direct", 0), ("cpu", 0)):
         sim = made(tmp_path / name, "cpu" if name == "cpu" else DEVICE, every, seissol_layout=layout)
-        engine = sim.engine
+        engine = sim.solver
         engine.replays.most = most
         if not most:
             engine.replays.advance = lambda n, march=engine.march: march.advance(march.time + march.longest)
@@ -307,7 +322,7 @@ def test_fault_receivers_are_read_by_replayed_steps(tmp_path: Any, every: int, l
         assert (engine.replays.replayed > 4) == (name == "replayed")
         data = sim.fault_receivers
         histories[name] = data["time"], data["values"]
-        assert len(engine.taped) == 1 and not engine.fault.reading, "nothing is left to be read"
+        assert len(engine.calls["after step"]) == 1 and not fault_of(engine).reading, "nothing is left to be read"
     time, values = histories["replayed"]
     assert np.isfinite(time).sum() > 100 / every and np.nanmax(np.abs(values)) > 0
     np.testing.assert_array_equal(time, histories["direct"][0])
@@ -327,10 +342,10 @@ def test_a_tape_that_is_full_is_brought_and_breaks_the_recording(
     monkeypatch.setattr(tape, "MOST", 3)
     monkeypatch.setattr(tape, "LEAST", 3)
     short = made(tmp_path / "short", every=1)
-    short.engine.replays.most = 4
+    short.solver.replays.most = 4
     for sim in (want, short):
-        sim.run(until=16.2 * sim.engine.march.longest, write=False)
-    assert short.engine.replays.replayed == 0 and None in short.engine.replays.made.values()
+        sim.run(until=16.2 * sim.solver.march.longest, write=False)
+    assert short.solver.replays.replayed == 0 and None in short.solver.replays.made.values()
     found, values = (sim.fault_receivers["values"] for sim in (short, want))
     np.testing.assert_array_equal(found, values)
 
@@ -338,16 +353,16 @@ def test_a_tape_that_is_full_is_brought_and_breaks_the_recording(
 def test_a_processor_takes_them_step_by_step(tmp_path: Any) -> None:
     sim = made(tmp_path, "cpu")
     sim.run(until=0.1, write=False)
-    assert isinstance(sim.engine.operator, Operator) and not sim.engine.replays.made
+    assert isinstance(sim.solver.operator, Operator) and not sim.solver.replays.made
 
 
 @needs_device
 def test_receivers_that_are_seldom_read_do_not_keep_steps_from_replays(tmp_path: Any) -> None:
     """Most stretches of steps read nothing and are alike, wherever the counters of steps stand."""
     sim = made(tmp_path, DEVICE, 50)
-    replays = sim.engine.replays
+    replays = sim.solver.replays
     replays.most = 1
-    sim.run(until=20.2 * sim.engine.march.longest, write=False)
+    sim.run(until=20.2 * sim.solver.march.longest, write=False)
     assert replays.replayed >= 10 and len(replays.made) <= 8
 
 

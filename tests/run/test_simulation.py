@@ -146,14 +146,14 @@ def test_interrupt_finishes_the_step_and_keeps_outputs(tmp_path):
 
 def test_a_signal_before_the_first_step_and_one_after_the_last(tmp_path, monkeypatch):
     """The first leaves a checkpoint to go on from, the second a finished run."""
-    for name, status in (("_open_fields", "interrupted"), ("_write", "finished")):
+    for name, status in (("_step", "interrupted"), ("_write", "finished")):
         sim = fw.simulate(case(tmp_path / name))
         does = getattr(sim, name)
         monkeypatch.setattr(sim, name, lambda *given, does=does: (signal.raise_signal(signal.SIGTERM), does(*given))[1])
         with pytest.raises(Interrupted) if status == "interrupted" else contextlib.nullcontext():
             sim.run()
         assert json.loads((tmp_path / name / "run-manifest.json").read_text())["status"] == status
-    assert fw.resume(tmp_path / "_open_fields").run().time == pytest.approx(0.2)
+    assert fw.resume(tmp_path / "_step").run().time == pytest.approx(0.2)
 
 
 def test_a_checkpoint_of_another_case(tmp_path):
@@ -217,7 +217,9 @@ def test_a_force_gives_its_whole_impulse(tmp_path):
     sim = fw.simulate(case(tmp_path / "a", initial={"kind": "zero", "wave": []}, sources=[source]))
     for until in (0.013, 0.047, 0.0711, 0.2):
         sim.run(until=until, write=False)
-    assert sim.energy_now()["momentumX"] == pytest.approx(sim.plan.sources[0].integral(0.0, 1.0), rel=1e-12)
+    assert sim.energy_now()["momentumX"] == pytest.approx(
+        sim.plan.part("point_sources").sources[0].integral(0.0, 1.0), rel=1e-12
+    )
 
 
 def test_manifest_names_every_input(tmp_path):

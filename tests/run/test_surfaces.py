@@ -11,10 +11,11 @@ import pytest
 
 import faultwave as fw
 from faultwave.base.errors import InputError
+from faultwave.dg.parts.resonances import flows
 from faultwave.domain.tets.box import Box, box_mesh
+from faultwave.observe.resonances import Resonance
 from faultwave.output.formats.energies_csv import read_energies
 from faultwave.physics.waves import law
-from faultwave.run.ringing import flows
 from faultwave.verify import meshes
 
 from .test_drives import BELL, PULSE, TABLE, UNIT, bar
@@ -39,8 +40,8 @@ def test_power_through_a_surface(tmp_path: Path, integrator: str) -> None:
                 {"surface": 5, "interval": 0.02}]},
         }  # fmt: skip
         sim = fw.simulate(case).run()
-    there, back, ends = (d[next(n for n in d.variables if n != "time")] for d in sim.flux)
-    time = sim.flux[0]["time"]
+    there, back, ends = (d[next(n for n in d.variables if n != "time")] for d in [r.data for r in sim.results("flux")])
+    time = [r.data for r in sim.results("flux")][0]["time"]
     assert len(time) == 161
     want = 0.125**2 * (3 * BELL.value(time - 1.0)) ** 2
     np.testing.assert_allclose(there, want, atol=0.03 * want.max())
@@ -67,14 +68,16 @@ def test_resonances_of_a_lossy_cavity_with_their_quality(tmp_path: Path) -> None
         "spectrum": {"band": [0.6, 0.95], "start": 4.0},
     }  # fmt: skip
     sim = fw.simulate(closed(material=material, output=output, end_time=40.0)).run()
-    found = [r for r in sim.resonances if r.share > 0.02]
+    listed = sim.result("resonances")
+    found = [Resonance(*values) for values in zip(*(v.data for v in listed.variables.values()), strict=True)]
+    found = [r for r in found if r.share > 0.02]
     for square in (2, 3):
         exact = np.sqrt(square) / 2
         nearest = min(found, key=lambda r: abs(r.frequency - exact))
         assert nearest.frequency == pytest.approx(exact, rel=1e-3)
         assert nearest.quality == pytest.approx(2 * np.pi * exact / 0.02, rel=0.05)
     rows = (tmp_path / "out" / "run-resonances.csv").read_text().splitlines()
-    assert rows[0].startswith("frequency,quality") and len(rows) == len(sim.resonances) + 1
+    assert rows[0].startswith("frequency,quality") and len(rows) == len(listed["frequency"]) + 1
 
 
 def test_one_mode_is_one_line() -> None:
@@ -88,7 +91,8 @@ def test_one_mode_is_one_line() -> None:
     sim = fw.simulate(
         closed(initial=mode, output=output, end_time=40.0, currents=[], material=material, numerics={"order": 5})
     ).run(write=False)
-    (found,) = sim.resonances
+    listed = sim.result("resonances")
+    (found,) = (Resonance(*values) for values in zip(*(v.data for v in listed.variables.values()), strict=True))
     assert found.frequency == pytest.approx(0.5**0.5 / 2, rel=1e-4)
     assert found.quality > 1e4
     assert found.amplitude == pytest.approx(2**0.5 * np.cos(0.1 * np.pi) * np.sin(0.2 * np.pi), rel=1e-3)
@@ -142,5 +146,5 @@ def test_energy_flow_of_other_laws() -> None:
     before = sum(v for k, v in sim.energy_now().items() if k.endswith("energy"))
     sim.run(write=False)
     after = sum(v for k, v in sim.energy_now().items() if k.endswith("energy"))
-    power = sim.flux[0]["flux through 5"]
+    power = [r.data for r in sim.results("flux")][0]["flux through 5"]
     assert 0.01 * (power.sum() - 0.5 * (power[0] + power[-1])) == pytest.approx(before - after, rel=0.05)

@@ -62,6 +62,11 @@ def scan_classes(package: str, kind: type[T]) -> dict[str, type[T]]:
     return dict(_scan(package, kind, True))  # type: ignore[arg-type]
 
 
+def modules(package: str, group: str) -> list[Any]:
+    """All modules of the package, and those that installed entry points of ``group`` name."""
+    return [*_modules(package), *_entries(group)]
+
+
 def pick(entries: dict[str, T], name: str, what: str, where: str) -> T:
     """The entry called ``name``; InputError with the allowed names and the nearest one when there is none."""
     if name in entries:

@@ -102,14 +102,14 @@ def tpv5(backend: str, size: float) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="faultwave-bench-") as folder:
         sim: Any = simulate(case, order=4, backend=backend, output=f"{folder}/tpv5")
         sim.run(until=WARM, write=False)  # records what is replayed later
-        before, stepping = sim.engine.updates, sim.wall["stepping"]
+        before, stepping = sim.solver.updates, sim.wall["stepping"]
         sim.run(until=WARM + MEASURED)
         spent = sim.wall["stepping"] - stepping
-    engine = sim.engine
-    recorded = [r for r in engine.replays.made.values() if r is not None]
+    solver = sim.solver
+    recorded = [r for r in solver.replays.made.values() if r is not None]
     return {
-        "cells": engine.plan.cells, "clusters": len(engine.plan.clustering.steps), "seconds": spent,
-        "updates_per_second": (engine.updates - before) / spent, "steps_replayed": engine.replays.replayed,
+        "cells": solver.plan.cells, "clusters": len(solver.plan.clustering.steps), "seconds": spent,
+        "updates_per_second": (solver.updates - before) / spent, "steps_replayed": solver.replays.replayed,
         "launches": recorded[-1].recording.launches if recorded else None,
         "stages": recorded[-1].recording.stages if recorded else None,
         "updates_a_replay": recorded[-1].updates if recorded else None,

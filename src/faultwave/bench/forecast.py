@@ -24,7 +24,7 @@ import numpy as np
 from faultwave.case.load import load_case
 from faultwave.dg.basis import triangle_size
 from faultwave.dg.plan import Plan, make_plan
-from faultwave.dg.solver import Engine
+from faultwave.dg.solver import Solver
 from faultwave.dg.weights import weights_of
 from faultwave.domain.tets.partition import imbalance, partition
 
@@ -98,32 +98,32 @@ def load_of(plan: Plan) -> Load:
     """What a run does in a largest time step."""
     c = plan.clustering
     often = np.rint(c.steps.max() / c.steps)
-    faces = 0.0 if plan.fault is None else float(often[c.cluster[plan.fault.faces.inside]].sum())
+    faces = float((often[c.cluster] * plan.frictional.sum(1)).sum()) / 2  # both cells of a face are in one cluster
     return Load(float(c.steps.max()), float((c.histogram * often).sum()), faces, float(often.sum()), float(plan.cells))
 
 
-def measure(plan: Plan, engine: Engine, seconds: float) -> Costs:
+def measure(plan: Plan, solver: Solver, seconds: float) -> Costs:
     """Step the case, and a box of a few cells in which only beginnings count, for ``seconds`` altogether."""
     load = load_of(plan)
-    wall, steps, fault = _stepped(engine, 0.8 * seconds)
-    few = _stepped(Engine(_tiny(plan), engine.backend), 0.2 * seconds)
+    wall, steps, fault = _stepped(solver, 0.8 * seconds)
+    few = _stepped(Solver(_tiny(plan), solver.backend), 0.2 * seconds)
     face = fault / (steps * load.faces) if load.faces else 0.0
     cell = (wall - fault) / steps / load.updates
     step = max(0.0, few[0] / few[1] - 48 * cell)
     return Costs(max(cell - step * load.steps / load.updates, 0.1 * cell), face, step)
 
 
-def _stepped(engine: Engine, seconds: float) -> tuple[float, int, float]:
+def _stepped(solver: Solver, seconds: float) -> tuple[float, int, float]:
     """Wall time, largest steps and seconds of friction."""
-    march = engine.march
+    march = solver.march
     march.advance(march.time + march.longest)  # warms caches and the friction state
-    engine.backend.finish()
-    started, before, steps = clock.perf_counter(), engine.seconds["fault"], 0
+    solver.backend.finish()
+    started, before, steps = clock.perf_counter(), solver.seconds["fault"], 0
     while clock.perf_counter() - started < seconds:
         march.advance(march.time + march.longest)
-        engine.backend.finish()
+        solver.backend.finish()
         steps += 1
-    return clock.perf_counter() - started, steps, engine.seconds["fault"] - before
+    return clock.perf_counter() - started, steps, solver.seconds["fault"] - before
 
 
 def _tiny(plan: Plan) -> Plan:

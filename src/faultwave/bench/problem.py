@@ -12,7 +12,7 @@ from faultwave.base.errors import Problems, suggest
 from faultwave.bench.book import Book
 from faultwave.dg.basis import tet_size
 from faultwave.dg.plan import make_plan
-from faultwave.dg.solver import Engine
+from faultwave.dg.solver import Solver
 from faultwave.domain import tets
 from faultwave.domain.tets.box import FAULT_TAG, Box, box_mesh
 from faultwave.domain.tets.mesh import FACE_OPPOSITE
@@ -110,8 +110,8 @@ def _file_face(topology: tets.Topology, cell: np.ndarray, face: np.ndarray) -> n
     return FACE_OPPOSITE[topology.order[cell, face]]
 
 
-def engine(s: Setting) -> Engine:
-    """The engine of a run of ``s``, in motion, on a backend that keeps a book; no output, one global time step."""
+def solver(s: Setting) -> Solver:
+    """The solver of a run of ``s``, in motion, on a backend that keeps a book; no output, one global time step."""
     from faultwave.case.load import load_case
 
     made = mesh(s.cells, s.faults)
@@ -142,7 +142,7 @@ def engine(s: Setting) -> Engine:
     plan = make_plan(case, made)
     numerics = case.numerics
     book = Book(backends.make(numerics.backend, numerics.precision, numerics.threads))
-    result = Engine(plan, book)
+    result = Solver(plan, book)
     _set_wave(result, np.array(count) * EDGE)
     return result
 
@@ -151,16 +151,16 @@ def _default(parameter: Parameter) -> float:
     return 1.0 if parameter.default is None else parameter.default
 
 
-def _set_wave(engine: Engine, size: np.ndarray) -> None:
+def _set_wave(solver: Solver, size: np.ndarray) -> None:
     """Cell averages of a wave through the box; numbers of the sizes of a run, never denormal."""
-    plan, quantities = engine.plan, len(engine.plan.law.quantities)
+    plan, quantities = solver.plan, len(solver.plan.law.quantities)
     phase = np.arange(quantities)
     scale = np.where(phase < max(1, quantities - 3), 1e6, 0.1)
     for part in np.array_split(np.arange(plan.cells), max(1, plan.cells // 16384)):
         dofs = np.zeros((len(part), tet_size(plan.case.numerics.order - 1), quantities))
         along = 2 * np.pi * (plan.geometry.centroids[part] / size).sum(1)
         dofs[:, 0] = scale * np.sin(along[:, None] + phase)
-        engine.operator.set_dofs(dofs, part)
+        solver.operator.set_dofs(dofs, part)
 
 
-__all__ = ["Setting", "bricks", "check", "engine", "mesh"]
+__all__ = ["Setting", "bricks", "check", "mesh", "solver"]

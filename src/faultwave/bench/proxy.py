@@ -21,7 +21,7 @@ from faultwave.bench.energy import joules, why_not
 from faultwave.bench.leanest import useful_flops
 from faultwave.bench.problem import Setting
 from faultwave.bench.roofs import Roofs, last_cache_bytes
-from faultwave.dg.solver import Engine
+from faultwave.dg.solver import Solver
 from faultwave.kernels.count import cost
 from faultwave.output.atomic import atomic_text
 from faultwave.output.manifest import machine, versions
@@ -40,9 +40,9 @@ def proxy(setting: Setting, say: Say = lambda _: None, sweep: int | None = None)
     known = facts()
     say("preparing")
     started = time.perf_counter()
-    engine = problem.engine(setting)
+    solver = problem.solver(setting)
     setup = time.perf_counter() - started
-    book = engine.backend
+    book = solver.backend
     assert isinstance(book, Book)
     threads = int(book.threads)
     far = hasattr(book, "device")  # whose memory and arithmetic are not the processor's
@@ -50,23 +50,23 @@ def proxy(setting: Setting, say: Say = lambda _: None, sweep: int | None = None)
     cache = 0 if far else last_cache_bytes()
     roofs.sample()  # warms up, and sizes the loops
     roofs.samples.clear()
-    _advance(engine, 1)  # pages, caches, threads
-    steps, cells = setting.steps or _enough_steps(engine), engine.plan.cells
+    _advance(solver, 1)  # pages, caches, threads
+    steps, cells = setting.steps or _enough_steps(solver), solver.plan.cells
     if far:  # so that every number of steps that comes has been recorded
         for _ in range(4):
-            _advance(engine, steps)
+            _advance(solver, steps)
     samples = []
     for i in range(setting.repeats):
         say(f"measuring, repeat {i + 1} of {setting.repeats}")
-        samples.append(_sample(engine, book, roofs, steps))
+        samples.append(_sample(solver, book, roofs, steps))
     found = {
         "format": FORMAT,
         **known,
         "setting": asdict(replace(setting, steps=steps, threads=threads)),
         "cells": cells,
-        "faces_between_cells": int((engine.plan.topology.neighbours >= 0).sum()) // 2,
-        "fault_faces": 0 if engine.plan.fault is None else len(engine.plan.fault.faces.area),
-        "dofs_per_cell": engine.operator.b3 * len(engine.plan.law.quantities),
+        "faces_between_cells": int((solver.plan.topology.neighbours >= 0).sum()) // 2,
+        "fault_faces": int(solver.plan.frictional.sum()) // 2,
+        "dofs_per_cell": solver.operator.b3 * len(solver.plan.law.quantities),
         **_update(samples, _kernel_table(samples, book, steps, cells), cells, useful_flops(setting.law, setting.order)),
         "roofs": {n: asdict(roofs.roof(n)) for n in roofs.samples},
         "bytes_per_cell": book.nbytes() / cells,
@@ -77,7 +77,7 @@ def proxy(setting: Setting, say: Say = lambda _: None, sweep: int | None = None)
         "index_bytes": book.index_bytes,
         "setup_seconds": setup,
         "energy_missing": why_not(book),
-        "steps_replayed": engine.replays.replayed,
+        "steps_replayed": solver.replays.replayed,
     }
     found["dofs_per_second"] = found["updates_per_second"] * found["dofs_per_cell"]
     return found
@@ -134,21 +134,21 @@ def _compiled() -> dict[str, Any]:
         return dict.fromkeys(names)
 
 
-def _advance(engine: Engine, steps: int, replay: bool = True) -> None:
+def _advance(solver: Solver, steps: int, replay: bool = True) -> None:
     """``replay``: as a run does, where launches go into a queue."""
-    end = engine.march.time + (steps - 0.5) * engine.march.tick
-    if replay and engine.backend.ahead:
-        while engine.march.time < end:
-            engine.replays.advance(round((end - engine.march.time) / engine.march.tick + 0.5))
+    end = solver.march.time + (steps - 0.5) * solver.march.tick
+    if replay and solver.backend.ahead:
+        while solver.march.time < end:
+            solver.replays.advance(round((end - solver.march.time) / solver.march.tick + 0.5))
     else:
-        engine.march.advance(engine.march.time + steps * engine.march.tick)
-    engine.backend.finish()
+        solver.march.advance(solver.march.time + steps * solver.march.tick)
+    solver.backend.finish()
 
 
-def _enough_steps(engine: Engine) -> int:
+def _enough_steps(solver: Solver) -> int:
     """Steps that take about REPEAT_SECONDS."""
     start = time.perf_counter()
-    _advance(engine, 1)
+    _advance(solver, 1)
     return max(1, round(REPEAT_SECONDS / (time.perf_counter() - start)))
 
 
@@ -163,17 +163,17 @@ class Sample:
     per_joule: float | None  # updates; None where the driver does not count, or not as finely
 
 
-def _sample(engine: Engine, book: Book, roofs: Any, steps: int) -> Sample:
+def _sample(solver: Solver, book: Book, roofs: Any, steps: int) -> Sample:
     found = roofs.sample()
-    _advance(engine, 1)  # the caches are the engine's again
+    _advance(solver, 1)  # the caches are the engine's again
     spent = joules(book)
-    before, start = engine.updates, time.perf_counter()
-    _advance(engine, steps)
-    rate = (engine.updates - before) / (time.perf_counter() - start)
+    before, start = solver.updates, time.perf_counter()
+    _advance(solver, steps)
+    rate = (solver.updates - before) / (time.perf_counter() - start)
     taken = joules(book)
-    energy = None if spent is None or taken is None or taken <= spent else (engine.updates - before) / (taken - spent)
+    energy = None if spent is None or taken is None or taken <= spent else (solver.updates - before) / (taken - spent)
     with book.written() as entries:
-        _advance(engine, steps, replay=False)
+        _advance(solver, steps, replay=False)
     names = dict.fromkeys(e.kernel.name for e in entries)
     launches = {name: [e for e in entries if e.kernel.name == name] for name in names}
     alone = {name: _seconds_an_item(mine, book.finish) for name, mine in launches.items()}

@@ -14,7 +14,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems, RunError
 from faultwave.bench.book import Book
-from faultwave.bench.problem import SMALLEST, Setting, engine
+from faultwave.bench.problem import SMALLEST, Setting, solver
 from faultwave.bench.proxy import read
 from faultwave.bench.roofs import TITLES, last_cache_bytes
 from faultwave.output.atomic import atomic_text
@@ -54,7 +54,7 @@ def measure(
     results = []
     for case in cases:
         law, order, precision = case
-        small = engine(Setting(law, order, precision, SMALLEST, threads=1))  # compiles, too
+        small = solver(Setting(law, order, precision, SMALLEST, threads=1))  # compiles, too
         assert isinstance(small.backend, Book)
         for s in settings(case, small.backend.nbytes() / small.plan.cells, threads, repeats, cache):
             say(f"{law}, order {order}, {precision}, {s.cells:,} cells, {_threads(s.threads or 1)}")

@@ -20,7 +20,7 @@ def measure(case: Any, overrides: dict[str, Any], seconds: float, repeats: int, 
 
     started = clock.perf_counter()
     sim: Any = simulate(case, force=True, **overrides)
-    engine, world, march = sim.engine, sim.world, sim.engine.march
+    solver, world, march = sim.solver, sim.world, sim.solver.march
     world.wait()
     ready = clock.perf_counter() - started
 
@@ -29,7 +29,7 @@ def measure(case: Any, overrides: dict[str, Any], seconds: float, repeats: int, 
         begin = clock.perf_counter()
         for _ in range(steps):
             march.advance(march.time + march.longest)
-        engine.backend.finish()
+        solver.backend.finish()
         world.wait()
         return clock.perf_counter() - begin
 
@@ -37,13 +37,13 @@ def measure(case: Any, overrides: dict[str, Any], seconds: float, repeats: int, 
     steps = world.share(max(1, round(seconds / max(advance(1), 1e-6))))
     found = []
     for i in range(repeats):
-        if engine.exchange:
-            engine.exchange.delay = (lambda: delay) if delay and i % 2 else None
-        found.append(_one(engine, march, world, sim.updates_share, advance, steps))
-    sent = world.gather(dict(engine.exchange.sent) if engine.exchange else {})
-    calls = world.gather({**engine.exchange.calls, "wait": [0, _spent(engine, march)[0]]} if engine.exchange else {})
+        if solver.exchange:
+            solver.exchange.delay = (lambda: delay) if delay and i % 2 else None
+        found.append(_one(solver, march, world, sim.solver.updates_share, advance, steps))
+    sent = world.gather(dict(solver.exchange.sent) if solver.exchange else {})
+    calls = world.gather({**solver.exchange.calls, "wait": [0, _spent(solver, march)[0]]} if solver.exchange else {})
     return {
-        "cells": int(sim.plan.clustering.histogram.sum()), "processes": world.size, "threads": engine.backend.threads,
+        "cells": int(sim.plan.clustering.histogram.sum()), "processes": world.size, "threads": solver.backend.threads,
         "setup_s": ready, "simulated_s": steps * march.longest, "end_time": sim.case.end_time, "repeats": found, "sent": sent,
         "progress": sim.case.numerics.progress, "halo": str(sim.way or ""), "calls": calls, **_flops(sim), "steps": steps * repeats + 2,
         "largest_step": march.longest,
@@ -56,7 +56,7 @@ def _flops(sim: Any) -> dict[str, float]:
     from faultwave.dg import kernels
     from faultwave.kernels.count import cost
 
-    numerics, form = sim.case.numerics, sim.engine.operator.form
+    numerics, form = sim.case.numerics, sim.solver.operator.form
     if numerics.integrator != "ader":
         return {}
     executed = cost(kernels.turn(form)).flops
@@ -64,22 +64,22 @@ def _flops(sim: Any) -> dict[str, float]:
     return {"flops_per_update": executed, "useful_flops_per_update": executed if leanest is None else leanest}
 
 
-def _one(engine: Any, march: Any, world: Any, share: float, advance: Any, steps: int) -> dict[str, float]:
-    updates, used = engine.updates, clock.process_time()
-    waited, packing = _spent(engine, march)
+def _one(solver: Any, march: Any, world: Any, share: float, advance: Any, steps: int) -> dict[str, float]:
+    updates, used = solver.updates, clock.process_time()
+    waited, packing = _spent(solver, march)
     wall = advance(steps)
     used = clock.process_time() - used
-    after, packed = _spent(engine, march)
+    after, packed = _spent(solver, march)
     waited, packed, busiest = world.largest([after - waited, packed - packing, used - (after - waited)])
     return {
-        "wall_s": wall, "updates_per_second": (engine.updates - updates) * share / wall, "exposed_s": waited, "packing_s": packed,
+        "wall_s": wall, "updates_per_second": (solver.updates - updates) * share / wall, "exposed_s": waited, "packing_s": packed,
         "processor_s": busiest,
     }  # fmt: skip
 
 
-def _spent(engine: Any, march: Any) -> tuple[float, float]:
+def _spent(solver: Any, march: Any) -> tuple[float, float]:
     """Seconds so far with nothing to do but wait for others, and of copying and sending."""
-    exchange = engine.exchange
+    exchange = solver.exchange
     return march.waited + (exchange.waited if exchange else 0.0), exchange.seconds if exchange else 0.0
 
 

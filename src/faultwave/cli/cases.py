@@ -151,9 +151,9 @@ def advance(simulation: Any) -> None:
     """Run a simulation, with its warnings and progress on the screen."""
     warn(simulation.warnings)
     if simulation.case.numerics.backend == "auto":
-        screen.out().print(f"backend auto: {simulation.runs_on}", soft_wrap=True)
-    if simulation.way is not None:
-        screen.out().print(f"halo {simulation.case.numerics.halo}: {simulation.way}", soft_wrap=True)
+        screen.out().print(f"backend auto: {simulation.solver.runs_on}", soft_wrap=True)
+    if simulation.solver.halo is not None:
+        screen.out().print(f"halo {simulation.case.numerics.halo}: {simulation.solver.halo}", soft_wrap=True)
     with screen.progress() as report:
         simulation.run(progress=report)
     screen.out().print(report.summary(), soft_wrap=True)
@@ -229,11 +229,11 @@ def plan(
     )
     asked, problems = load(case, overrides)
     warn(problems.warnings)
-    from faultwave.run.engines import door
+    from faultwave.run.engines import engine_of
 
     with screen.status(case) as say:
         say("reading everything")
-        chosen = door(asked)
+        chosen = engine_of(asked)
         made = chosen.plan(asked)
         say("measuring")
         sections = chosen.report(made, asked)
@@ -255,7 +255,7 @@ def _absent(made: Any, case: Case, target: Any) -> Any:
         raise NotBuiltError(
             Problem("--arch", f"memory is counted for meshes, not for the engine {case.engine}", "engine: dg")
         )
-    from faultwave.run.report import absent_room
+    from faultwave.dg.report import absent_room
 
     return absent_room(made, target)
 
@@ -269,10 +269,10 @@ def _forecast(made: Any, case: Case, nodes: int, machine: tuple[int, float, floa
             Problem("--nodes", f"scaling is predicted for meshes, not for the engine {case.engine}", "engine: dg")
         )
     from faultwave.bench import forecast
-    from faultwave.dg.solver import Engine
+    from faultwave.dg.solver import Solver
 
     say("measuring kernels, cutting the mesh")
-    costs = forecast.measure(made, Engine(made), 5.0)
+    costs = forecast.measure(made, Solver(made), 5.0)
     return forecast.table(made, costs, forecast.Machine(*machine), nodes), forecast.HEADER
 
 

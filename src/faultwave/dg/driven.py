@@ -29,6 +29,20 @@ class Function(Protocol):
 
 
 @dataclass(frozen=True)
+class Shifted:
+    """A function of time that starts later."""
+
+    function: Any
+    onset: float
+
+    def value(self, t: Any) -> np.ndarray:
+        return np.asarray(self.function.value(np.asarray(t, float) - self.onset))
+
+    def integral(self, t: Any) -> np.ndarray:
+        return np.asarray(self.function.integral(np.asarray(t, float) - self.onset))
+
+
+@dataclass(frozen=True)
 class Faces:
     """n faces seen from their cells: cells, faces (n,), frames (n, 3 or 9) as the law's kernels have them, corners
     (n, 3, 3) in the order of face coordinates."""

@@ -250,13 +250,12 @@ class Fault:
             probe.bring()
 
     def state(self) -> dict[str, np.ndarray]:
-        """All that changes in time, (faces, points, columns) each; ``set_state`` puts it back."""
+        """All that changes in time, (faces, points, columns) each; ``put_state`` puts it back."""
         return {name: self.buffers[name].get(self.item) for name in CHANGING}
 
-    def set_state(self, values: dict[str, np.ndarray], items: np.ndarray) -> None:
-        """Put what ``state`` gave for the faces ``items``."""
-        for name in CHANGING:
-            self.buffers[name].put(values[name], self.item[items])
+    def put_state(self, name: str, values: np.ndarray) -> None:
+        """Put what ``state`` gave under ``name``."""
+        self.buffers[name].put(values, self.item)
 
     def state_columns(self) -> dict[str, tuple[str, ...]]:
         """Names of the columns in ``state``."""

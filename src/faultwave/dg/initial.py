@@ -23,17 +23,6 @@ def initial_state(case: Case, law: Law, material: Mapping[str, np.ndarray]) -> S
     return _field(setting.field, law) if setting.field is not None else None
 
 
-def check_initial(case: Case, law: Law, material: Mapping[str, np.ndarray], points: np.ndarray) -> None:
-    """Raise InputError where the initial state does not exist or is no number at one of ``points`` (n, 3)."""
-    state = initial_state(case, law, material)
-    if state is None:
-        return
-    wrong = np.flatnonzero(~np.isfinite(state(points)).all(1))
-    if len(wrong):
-        x = ", ".join(f"{v:g}" for v in points[wrong[0]])
-        raise InputError(Problem("initial", f"no finite number at ({x}) and {len(wrong) - 1} other cells"))
-
-
 def _field(setting: FieldSetting, law: Law) -> State:
     field = load_field(setting)
     given = [n for n in law.quantities if n in field.parameters]

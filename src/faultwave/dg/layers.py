@@ -10,7 +10,6 @@ from faultwave.base.errors import Problems
 from faultwave.case.model import Case
 from faultwave.dg.basis import tet_quadrature
 from faultwave.dg.periodic import across_period
-from faultwave.dg.points import Points
 from faultwave.domain import tets
 from faultwave.physics.waves import Law
 from faultwave.physics.waves.law import LAYER
@@ -67,7 +66,7 @@ def check_outside(
     material: dict[str, np.ndarray], placed: Iterable[tuple[str, np.ndarray]], problems: Problems
 ) -> None:
     """Fields in the layer are no fields of the medium: nothing may be driven or measured there. ``placed``: (what, its cells)."""
-    within = _damped(material)
+    within = damped(material)
     for what, cells in placed:
         if within is not None and within[cells[cells >= 0]].any():
             problems.error(
@@ -75,20 +74,9 @@ def check_outside(
             )
 
 
-def tell_damped(material: dict[str, np.ndarray], receivers: Points | None, problems: Problems) -> None:
-    """A warning: receivers in the layer are good for watching the layer itself only."""
-    within = _damped(material)
-    if within is None or receivers is None:
-        return
-    numbers = np.flatnonzero((receivers.cells >= 0) & within[receivers.cells]) + 1
-    if len(numbers):
-        listed = ", ".join(map(str, numbers[:10].tolist())) + (", ..." if len(numbers) > 10 else "")
-        problems.warn("output.receivers", f"in the matched layer, where they record damped waves: {listed}")
-
-
-def _damped(material: dict[str, np.ndarray]) -> np.ndarray | None:
+def damped(material: dict[str, np.ndarray]) -> np.ndarray | None:
     """Cells (nc,) of the layer; None without one."""
     return np.any([material[name] > 0 for name in LAYER[:3]], 0) if LAYER[0] in material else None
 
 
-__all__ = ["check_outside", "layer_damping", "tell_damped"]
+__all__ = ["check_outside", "damped", "layer_damping"]

@@ -7,7 +7,7 @@ that of the border, or of the points.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +20,6 @@ from faultwave.domain.tets.clusters import Nowhere
 from faultwave.domain.tets.load import transform
 from faultwave.domain.tets.mesh import fingerprint
 from faultwave.domain.tets.parts import Slice, read_slice, slice_topology, stored_parts
-
-if TYPE_CHECKING:
-    from faultwave.dg.fault_plan import FaultPlan
 
 HERE_NOT = -2
 """Cell or fault face of a point that another process has."""
@@ -58,19 +55,23 @@ class Whole(Nowhere):
     def meet(self, problems: Problems) -> None:
         """Before something is done together: raise what would keep one of several processes from doing it."""
 
+    def first_of(self, count: int) -> int:
+        """Number of the first of ``count`` items here where those of all processes are counted through."""
+        return 0
+
     def locate(
         self, points: np.ndarray, topology: tets.Topology, shape: tets.Geometry, mesh: tets.Mesh
     ) -> tets.Located:
         """The cells that hold points (n, 3)."""
         return tets.locate(points, topology, shape, mesh.vertices)
 
-    def nearest_fault(self, points: np.ndarray, fault: FaultPlan | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def nearest_fault(self, points: np.ndarray, fault: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Fault faces (n,) nearest to points (n, 3), the nearest points on them (n, 3) and distances (n,)."""
         assert fault is not None
         return _nearest(points, fault)
 
 
-def _nearest(points: np.ndarray, fault: FaultPlan) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _nearest(points: np.ndarray, fault: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     faces = fault.faces
     found = tets.nearest_fault_face(points, fault.topology, fault.geometry, fault.vertices)
     table = {(int(c), int(f)): i for i, (cs, fs) in enumerate(zip(faces.cells, faces.faces, strict=True))
@@ -136,6 +137,9 @@ class Piece(Whole):
 
     meet = agree
 
+    def first_of(self, count: int) -> int:
+        return int(sum(self.world.counts(count)[: self.world.rank]))
+
     def least(self, value: float) -> float:
         return -self.most(-value)
 
@@ -167,7 +171,7 @@ class Piece(Whole):
         cells = np.where(mine, found.cells, np.where(np.isinf(best), -1, HERE_NOT))
         return tets.Located(cells, np.where(mine[:, None], found.xi, np.nan), distance)
 
-    def nearest_fault(self, points: np.ndarray, fault: FaultPlan | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def nearest_fault(self, points: np.ndarray, fault: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         items, nearest = np.zeros(len(points), np.int64), np.zeros((len(points), 3))
         distance, lowest, scale = np.full(len(points), np.inf), np.full(len(points), np.inf), np.zeros(len(points))
         if fault is not None:
@@ -184,16 +188,9 @@ class Piece(Whole):
         return np.where(mine, items, HERE_NOT), nearest, least
 
 
-def sliced(case: Case, world: World) -> bool:
-    """Whether every process can plan its own part: the mesh is stored so, and nothing asks for more of it.
-
-    Sheets of current, incident waves, ports, closed surfaces and absorbing layers are found in the whole mesh.
-    """
+def stored_in_parts(case: Case, world: World) -> bool:
+    """Whether the mesh is stored in parts that the processes can share."""
     if world.size == 1 or case.mesh.file is None or case.mesh.size is not None:
         return False
-    whole = (
-        case.currents, case.incident, case.ports, case.output.flux, case.output.far_field, case.matched_layer,
-        case.initial.kind == "plane-wave",
-    )  # fmt: skip
     counts = stored_parts(case.mesh.file)
-    return bool(counts) and counts[-1] % world.size == 0 and not any(whole)
+    return bool(counts) and counts[-1] % world.size == 0

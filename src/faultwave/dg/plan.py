@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from faultwave import backends
 from faultwave.base.collect import collected
 from faultwave.base.errors import Problem, Problems, suggest
 from faultwave.base.projection import check_lengths
 from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.dg import integrators
-from faultwave.dg.asked import check_asked
-from faultwave.dg.drives import DrivePlan, plan_drives
-from faultwave.dg.far_field import Around, plan_far_field
-from faultwave.dg.fault_plan import FaultPlan, plan_fault
-from faultwave.dg.initial import check_initial
 from faultwave.dg.integrators import check_integrator
-from faultwave.dg.layers import check_outside, layer_damping, tell_damped
+from faultwave.dg.layers import check_outside, layer_damping
+from faultwave.dg.layout import Border
 from faultwave.dg.pieces import Whole
-from faultwave.dg.points import Points, place_fault_receivers, place_receivers
-from faultwave.dg.ports import plan_ports
-from faultwave.dg.surfaces import Surface, plan_flux
+from faultwave.dg.planning import Planning
+from faultwave.dg.registry import part_modules
 from faultwave.domain import tets
+from faultwave.domain.tets.mesh import fingerprint
+from faultwave.engine.backend import check_backend
+from faultwave.engine.part import Part
 from faultwave.media import homogenise, load_field
 from faultwave.media.field import Field, limits_told, source_of, ways_to_give
 from faultwave.observe.points import projected
-from faultwave.physics.sources.load import load_sources
-from faultwave.physics.sources.point import PointSource
-from faultwave.physics.sources.released import check_time
 from faultwave.physics.waves import Law, law
 
 DEFAULT_CFL = {7: 0.4, 8: 0.3}
@@ -38,13 +34,26 @@ LARGEST_CFL = {2: 0.68, 3: 0.68, 4: 0.7, 5: 0.6, 6: 0.55, 7: 0.45, 8: 0.38}
 """Above these the scheme grows; both times the law's ``stability`` (docs/decisions/0004)."""
 
 
-if TYPE_CHECKING:
-    from faultwave.dg.share import Share
+@dataclass(frozen=True)
+class Share:
+    """What one of several processes knows of the whole run.
+
+    cells (nc,): numbers of its cells; border and impedances ``beyond`` (nc, 4, k) of neighbours there; smallest step [s]; the whole
+    mesh's identity; fault_cluster: the fastest of the whole fault.
+    """
+
+    world: World
+    cells: np.ndarray
+    border: Border
+    beyond: np.ndarray
+    smallest_step: float
+    mesh_identity: str
+    fault_cluster: int
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Frozen answer to: what exactly will be computed."""
+    """Frozen answer to: what exactly will be computed. ``parts``: in the order in which they are attached."""
 
     case: Case
     law: Law
@@ -55,24 +64,20 @@ class Plan:
     step: np.ndarray  # stable step of every cell [s]
     clustering: tets.Clustering
     frictional: np.ndarray  # (nc, 4)
-    fault: FaultPlan | None
-    receivers: Points | None
-    fault_receivers: Points | None
-    sources: tuple[PointSource, ...]
-    source_cells: np.ndarray
-    source_points: np.ndarray  # reference coordinates
-    keep: np.ndarray  # cells whose derivatives others want: receivers, also of the fault, surfaces
-    watched: np.ndarray  # cells whose state others read or change between steps: sources
     walls: np.ndarray  # (nc, 4) impedance of the faces of kind impedance
-    drives: DrivePlan
-    flux: tuple[Surface, ...]
-    around: Around | None
+    parts: tuple[Part, ...]
     share: Share | None = None  # of several processes; None: all is here
     warnings: tuple[Problem, ...] = ()
+
+    def part(self, name: str) -> Any:
+        """The part of that name, None where the case has none."""
+        return next((p for p in self.parts if p.name == name), None)
 
     @property
     def time_unit(self) -> float:
         """Unit of time in the kernels [s]: one, or about the smallest step where powers of 1/step may leave single precision."""
+        if self.case.fault is not None:  # friction counts in seconds
+            return 1.0
         smallest = self.share.smallest_step if self.share else float(self.step.min())
         return 1.0 if smallest > 1e-4 else 2.0 ** round(np.log2(smallest))
 
@@ -82,11 +87,6 @@ class Plan:
         return self.share.cells if self.share else np.arange(self.cells)
 
     @property
-    def fault_numbers(self) -> np.ndarray:
-        """Number of every fault face that is shown here in the whole fault."""
-        return np.arange(0) if self.fault is None else self.fault.faces.number[: self.fault.faces.owned]
-
-    @property
     def world(self) -> World:
         """The processes that share the run."""
         return self.share.world if self.share else World()
@@ -94,6 +94,50 @@ class Plan:
     @property
     def cells(self) -> int:
         return len(self.mesh.cells)
+
+    @property
+    def identity(self) -> str:
+        """By what a checkpoint knows the mesh: a hash of its places and cells."""
+        return self.share.mesh_identity if self.share else as_text(fingerprint(self.mesh, np.arange(self.cells)))
+
+    @property
+    def keep(self) -> np.ndarray:
+        """Cells (nc,) whose derivatives parts read."""
+        return self._marked([p.demand.derivatives for p in self.parts])
+
+    @property
+    def watched(self) -> np.ndarray:
+        """Cells (nc,) that parts read or change between correction and prediction."""
+        return self._marked([p.demand.between for p in self.parts])
+
+    def _marked(self, cells: list[np.ndarray]) -> np.ndarray:
+        found = np.zeros(self.cells, bool)
+        for listed in cells:
+            found[listed[listed >= 0]] = True
+        return found
+
+    @property
+    def driven(self) -> np.ndarray:
+        """Faces (nc, 4) on which parts give what arrives."""
+        return driven_faces(self.parts, self.topology.kinds.shape)
+
+    @property
+    def face_work(self) -> float:
+        """Work of a face with friction, in updates of a cell."""
+        return sum(p.demand.face_work for p in self.parts)
+
+
+def driven_faces(parts: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Faces (nc, 4) of the demands of parts."""
+    found = np.zeros(shape, bool)
+    for part in parts:
+        found[tuple(part.demand.faces.T)] = True
+    return found
+
+
+def as_text(found: np.ndarray) -> str:
+    """A fingerprint as text."""
+    return "-".join(f"{int(x):016x}" for x in found)
 
 
 def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: Whole | None = None) -> Plan:
@@ -111,113 +155,52 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: Whole | None = N
     material |= layer_damping(case, physics, mesh, topology, material, problems)
     whole.agree(problems)
     physics = physics.adapted({k: np.array([whole.most(float(v.max()))]) for k, v in material.items()})
-    across = whole.across(topology.neighbours)
-    frictional = (topology.kinds == tets.BoundaryKind.FAULT) & across & (case.fault is not None)
+    frictional = topology.kinds == tets.BoundaryKind.FAULT
+    frictional = frictional & whole.across(topology.neighbours) & (case.fault is not None)
     walls = _walls(case, mesh, topology, problems)
     step = stable_steps(case, physics, shape, material, problems)
-    clusters = case.numerics.clustering
     check_integrator(case, physics, problems)
-    drives = DrivePlan(np.zeros_like(frictional))
-    with collected(problems):
-        drives = plan_drives(case, physics, mesh, topology, material, problems)
-    ports = plan_ports(case, mesh, topology, shape, material, problems)
-    for port in ports:
-        drives.driven[port.surface.cells, port.surface.faces] |= port.function is not None
-    drives = replace(drives, ports=ports)
-    whole.meet(problems)
-    clustering = tets.assign_clusters(
-        step,
-        topology.neighbours,
-        frictional | (drives.driven & (topology.neighbours >= 0)),
-        clusters.rates if case.numerics.integrator == "ader" else (1,),
-        clusters.wiggle_minimum,
-        clusters.wiggle_step,
-        clusters.maximum,
-        elsewhere=whole,
-    )
-    fault = None
-    ruptures = whole.any(bool(frictional.any()))
-    with collected(problems):
-        if case.fault is not None and (frictional.any() or not ruptures):
-            fault = plan_fault(case, mesh, topology, shape, material, frictional)
-    whole.meet(problems)
-    receivers = fault_receivers = None
-    with collected(problems):
-        receivers = place_receivers(case.output.receivers, mesh, topology, shape, whole, case.projection)
-    whole.meet(problems)
-    if fault is not None or case.fault is None or whole.elsewhere:  # a fault that could not be planned has said so
-        with collected(problems):
-            fault_receivers = place_fault_receivers(case.output.fault_receivers, fault, whole)
-    if case.projection is not None:
-        with collected(problems):
-            check_lengths(
-                projected(case.projection, "projection"), mesh.vertices.min(0), mesh.vertices.max(0), problems
-            )
-    sources: tuple[PointSource, ...] = ()
-    with collected(problems):
-        sources = (*load_sources(case.sources, projection=case.projection, warned=problems), *drives.points)
-        check_time(sources, case.end_time, problems)
-    where, local = np.zeros(0, np.int64), np.zeros((0, 3))
-    if sources:
-        found = whole.locate(np.array([s.location for s in sources], float), topology, shape, mesh)
-        where, local = found.cells, found.xi
-        for s, cell, far in zip(sources, found.cells, found.distance, strict=True):
-            if cell == -1:
-                problems.error(f"source at {tuple(map(float, s.location))}", f"lies {far:.6g} m outside the mesh")
-    for i, source in enumerate(case.sources):
-        if source.kind == "plane-wave":
-            problems.error(f"sources[{i}].kind", "'plane-wave' needs the engine fd", ", ".join(physics.point_sources))
-        elif source.kind not in physics.point_sources:
-            what = f"a {source.kind} does not act on the {physics.name} law"
-            problems.error(
-                f"sources[{i}].kind", what, ", ".join(physics.point_sources), "Give electric ones as 'currents'."
-            )
-    _not_built(case, topology, problems)
-    check_asked(case, physics, mesh, topology, shape, problems, whole.any)
-    with collected(problems):
-        check_initial(case, physics, material, shape.centroids)
-    whole.agree(problems)
-    flux: tuple[Surface, ...] = ()
-    with collected(problems):
-        flux = plan_flux(case, mesh, topology, problems)
-    around = None
-    with collected(problems):
-        around = plan_far_field(case, mesh, topology, material, problems)
-    check_outside(material, _placed(sources, where, drives, across, flux, around), problems)
-    tell_damped(material, receivers, problems)
-    whole.agree(problems)
-    keep = np.zeros(len(mesh.cells), bool)
-    if around is not None:
-        keep[around.cells] = True
-    for surface in (*flux, *(port.surface for port in ports)):
-        keep[surface.cells] = True
-    if receivers is not None:
-        keep[receivers.cells[receivers.cells >= 0]] = True
-    watched = np.zeros(len(mesh.cells), bool)
-    watched[where[where >= 0]] = True
-    for body in drives.bodies:
-        watched[body.cells] = True
-    if fault is not None and fault_receivers is not None:
-        keep[fault.faces.cells[fault_receivers.cells[fault_receivers.cells >= 0]]] = True
-    if case.output.surface is not None:
-        keep |= (topology.kinds == tets.BoundaryKind.FREE_SURFACE).any(1)
+    planning = Planning(case, physics, mesh, topology, shape, material, frictional, whole, problems)
+    parts = _parts(planning)
+    _check(planning, parts)
+    clustering = _clusters(planning, parts, step)
     return Plan(
-        case, physics, mesh, topology, shape, material, step, clustering, frictional, fault, receivers, fault_receivers,
-        sources, where, local, keep, watched, walls, drives, flux, around, warnings=problems.warnings,
+        case, physics, mesh, topology, shape, material, step, clustering, frictional, walls, parts, warnings=problems.warnings
     )  # fmt: skip
 
 
-def _placed(
-    sources: tuple[PointSource, ...], where: np.ndarray, drives: DrivePlan, across: np.ndarray,
-    flux: tuple[Surface, ...], around: Around | None,
-) -> list[tuple[str, np.ndarray]]:  # fmt: skip
-    """What drives or measures waves, and in which cells."""
-    found = [(f"source at {tuple(map(float, s.location))}", where[i : i + 1]) for i, s in enumerate(sources)]
-    found += [(f"current in {len(body.cells)} cells", body.cells) for body in drives.bodies]
-    found += [("current sheet", np.nonzero(sheet.faces)[0]) for sheet in drives.sheets]
-    found += [("incident wave", np.nonzero((wave.signs != 0) & across)[0]) for wave in drives.waves]
-    found += [(f"flux surface '{surface.name}'", surface.cells) for surface in flux]
-    return found + ([("far field", around.cells)] if around is not None else [])
+def _parts(planning: Planning) -> tuple[Part, ...]:
+    """Every part that the case asks for; processes that plan pieces of a mesh stay together."""
+    for module in part_modules():
+        with collected(planning.problems):
+            made = module.plan(planning)
+            if made is not None:
+                planning.parts[made.name] = made
+        planning.whole.meet(planning.problems)
+    return tuple(planning.parts.values())
+
+
+def _check(planning: Planning, parts: tuple[Part, ...]) -> None:
+    """What belongs to no part. Raises InputError with all problems so far."""
+    case, problems = planning.case, planning.problems
+    check_backend(case.numerics, backends.names(), problems)
+    if case.projection is not None:
+        with collected(problems):
+            vertices = planning.mesh.vertices
+            check_lengths(projected(case.projection, "projection"), vertices.min(0), vertices.max(0), problems)
+    _not_built(case, planning.topology, problems)
+    check_outside(planning.material, [found for p in parts for found in p.demand.lossless], problems)
+    planning.whole.agree(problems)
+
+
+def _clusters(planning: Planning, parts: tuple[Part, ...], step: np.ndarray) -> tets.Clustering:
+    """Both cells of a face that breaks or is driven step together."""
+    setting, near = planning.case.numerics.clustering, planning.topology.neighbours
+    together = planning.frictional | (driven_faces(parts, near.shape) & (near >= 0))
+    rates = setting.rates if planning.case.numerics.integrator == "ader" else (1,)
+    return tets.assign_clusters(
+        step, near, together, rates, setting.wiggle_minimum, setting.wiggle_step, setting.maximum, elsewhere=planning.whole
+    )  # fmt: skip
 
 
 def _material(

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.base.log import get_logger
 from faultwave.dg.pieces import Whole
 from faultwave.domain import tets
 from faultwave.observe.points import read_points
@@ -22,6 +21,11 @@ class Points:
     located: np.ndarray
     cells: np.ndarray
     local: np.ndarray
+
+    def of(self, items: np.ndarray, here: np.ndarray | None = None) -> Points:
+        """The points ``items`` (k,); ``here``: place of every cell or fault item by its number, where these are others."""
+        cells = self.cells[items] if here is None else here[self.cells[items]]
+        return Points(self.requested[items], self.located[items], cells, self.local[items])
 
 
 def place_receivers(
@@ -43,7 +47,7 @@ def place_receivers(
     return Points(points, points, found.cells, found.xi) if len(points) else None
 
 
-def place_fault_receivers(setting: Any, fault: Any, whole: Whole) -> Points | None:
+def place_fault_receivers(setting: Any, fault: Any, whole: Whole, problems: Problems) -> Points | None:
     """Fault faces nearest to the points, -2 where other processes have them, with the coordinates of the projection on
     the face."""
     if setting is None:
@@ -64,9 +68,8 @@ def place_fault_receivers(setting: Any, fault: Any, whole: Whole) -> Points | No
     edge = np.sqrt((edges**2).sum(2)).max(1)
     for i in mine[distance[mine] > edge]:
         x = ", ".join(f"{v:g}" for v in points[i])
-        get_logger(__name__).warning(
-            "fault receiver %d at (%s) lies %.4g m off the fault and is moved onto it", i + 1, x, distance[i]
-        )
+        where, what = f"fault receiver {i + 1} at ({x})", f"lies {distance[i]:.6g} m off the fault and is moved onto it"
+        problems.warn(where, what, advice="Give a point of the fault, or leave it out.")
     solved = np.linalg.solve(edges @ edges.transpose(0, 2, 1), np.einsum("nij,nj->ni", edges, offset)[..., None])
     local[mine] = solved[..., 0]
     return Points(points, nearest, items, local)

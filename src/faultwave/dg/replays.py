@@ -1,52 +1,51 @@
 """Largest time steps that are alike, recorded once and replayed at once: launches then cost next to nothing.
 
-A recording holds some largest steps of all clusters. It can be done again where nothing of them needs the host: no snapshot is due,
-nothing is exchanged. Samples of receivers and readings of the fault lie on tapes on the device, each at its place of the recording, and
-are brought to the host after it. Launches are the same each time but for what depends on the time: scalars of friction, how much each
-point source acts, and the moments of samples. Where any sample is due, every step takes as many as may ever fall into it; those that
-fall into none are nobody's. While any source acts, every step of its cluster asks for its share, be it zero.
+A recording holds some largest steps of all clusters. It can be done again where nothing of them needs the host: every call that has
+something to do acts on the device alone, and nothing is exchanged. Launches are the same each time but for what depends on the time,
+which each call tells in a table: scalars of friction, how much each point source acts, the moments of samples.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from faultwave.backends.base import Recording
 from faultwave.dg.method_of_lines import Lines
-
-if TYPE_CHECKING:
-    from faultwave.dg.solver import Engine, Event, What
+from faultwave.engine.part import Call, OnDevice
 
 LAUNCHES = 256
 """About so many launches make the cost of one replay small beside theirs."""
 
 TABLE = 16 << 20
-"""Bytes at most that say how much sources act in the steps of a recording."""
+"""Bytes of tables at most that a recording takes."""
 
 SOON, MOST = 8, 64
 """So many recordings are made when they are first asked for; others, up to so many, when they are asked for again."""
 
+Event = tuple[Call, int, float, float]
+"""A call that launched something: cluster, time and step."""
+
 
 @dataclass(frozen=True)
 class Recorded:
-    """``events``: what happened, cluster, ticks since the start, length; what the counters are afterwards."""
+    """``events``: call, cluster, ticks since the start, length; what the counters are afterwards."""
 
     recording: Recording
-    events: tuple[tuple[What, int, int, float], ...]
+    events: tuple[tuple[Call, int, int, float], ...]
     updates: int
     turns: tuple[int, ...]
     sums: tuple[int, ...]
 
 
 class Replays:
-    """Advances an engine by largest time steps. ``replayed``: how many were not computed step by step."""
+    """Advances a solver by largest time steps. ``replayed``: how many were not computed step by step."""
 
-    def __init__(self, engine: Engine):
-        self.engine, self.replayed = engine, 0
-        rates = [c.rate for c in engine.march.clocks]
+    def __init__(self, solver: Any):
+        self.solver, self.replayed = solver, 0
+        rates = [c.rate for c in solver.march.clocks]
         self.each = [max(rates) // r for r in rates]  # steps of each cluster in a largest one, of three launches or so
         self.most = 1 << max(0, (LAUNCHES // (3 * sum(self.each))).bit_length() - 1)
         self.made: dict[tuple, Recorded | None] = {}  # None: the host had a part in it after all
@@ -54,35 +53,49 @@ class Replays:
 
     def advance(self, most: int = 1) -> None:
         """One largest step, or several up to ``most`` where they can be replayed."""
-        engine, march, op = self.engine, self.engine.march, self.engine.operator
-        steps, acting = (0, False) if isinstance(op, Lines) or not engine.backend.ahead else self._at_once(most)
+        solver, march, op = self.solver, self.solver.march, self.solver.operator
+        steps = 0 if isinstance(op, Lines) or not solver.backend.ahead else self._at_once(most)
         until = march.ahead(steps)
-        paced = not engine.quiet(until)
-        if not steps or (paced and not engine.quiet(until, paced)):
+        if not steps or not self.on_device(until):
             march.advance(march.time + march.longest)
             return
-        ahead = [steps * n for n in self.each]
-        key = (steps, paced, acting, *op.turns, *op.sums, *(reads(ahead) for reads in engine.taped.values()))
+        calls = self.device_calls()
+        ahead, due = [steps * n for n in self.each], tuple(call.due(until) for call, _ in calls)
+        key = (steps, due, *op.turns, *op.sums, *(device.key(ahead) for _, device in calls))
         if key not in self.made and self._wanted(key):
-            with self._paced(paced, acting):
+            with self._begun(due):
                 self.made[key] = self._record(until)
             return
         known = self.made.get(key)
         if known is None:
             march.advance(march.time + march.longest)
             return
-        with self._paced(paced, acting):
-            self._replay(known, until, paced)
+        with self._begun(due):
+            self._replay(known, until, {id(call) for (call, _), d in zip(calls, due, strict=True) if d})
         self.replayed += steps
 
-    def _at_once(self, most: int) -> tuple[int, bool]:
-        """How many largest steps to replay, up to ``most``, and whether sources act in them; none where their table were too large."""
-        march, sources = self.engine.march, self.engine.sources
+    def device_calls(self) -> list[tuple[Call, OnDevice]]:
+        """Those whose launches change from replay to replay, in a fixed order."""
+        found = [call for listed in self.solver.calls.values() for call in listed]
+        return [(call, call.on_device) for call in found if call.on_device is not None]
+
+    def on_device(self, until: float) -> bool:
+        """Whether no step that ends before a time needs the host for more than to be started and to fill tables."""
+        if self.solver.exchange:
+            return False
+        found = [c for when, listed in self.solver.calls.items() if when != "end of largest step" for c in listed]
+        return all(call.on_device is not None or not call.due(until) for call in found)
+
+    def _at_once(self, most: int) -> int:
+        """How many largest steps to replay, up to ``most``; none where their tables were too large."""
         steps = 1 << (min(most, self.most).bit_length() - 1)
-        acting = not sources.idle(march.ahead(steps) + march.longest)
-        while acting and steps and sources.nbytes([steps * n for n in self.each]) > TABLE:
+        while steps and self._table_bytes(steps) > TABLE:
             steps //= 2
-        return steps, acting
+        return steps
+
+    def _table_bytes(self, steps: int) -> int:
+        until, each = self.solver.march.ahead(steps), [steps * n for n in self.each]
+        return sum(device.table_bytes(each) for call, device in self.device_calls() if call.due(until))
 
     def _wanted(self, key: tuple) -> bool:
         """Whether to record what is asked for: what never comes again is not worth it, nor its place on the device."""
@@ -91,66 +104,40 @@ class Replays:
         return len(self.made) < (MOST if again else SOON)
 
     @contextmanager
-    def _paced(self, paced: bool, acting: bool) -> Iterator[None]:
-        """All tapes at their beginnings, recorders that take as many samples every time, and sources in every step or in none."""
-        engine = self.engine
-        engine.sources.acting = acting
-        if engine.fault:
-            engine.fault.rewind()
-        for recorder, samples in engine.paced.values():
-            samples.rewind()
-            recorder.paced = paced
+    def _begun(self, due: Sequence[bool]) -> Iterator[None]:
+        calls = self.device_calls()
+        for (_, device), has in zip(calls, due, strict=True):
+            device.begin(has)
         yield
-        engine.sources.acting = False
-        for recorder, _ in engine.paced.values():
-            recorder.paced = False
+        for _, device in calls:
+            device.end()
 
     def _record(self, until: float) -> Recorded | None:
-        engine, march, op = self.engine, self.engine.march, self.engine.operator
-        start, before = march.time, engine.updates
+        solver, march, op = self.solver, self.solver.march, self.solver.operator
+        start, before = march.time, solver.updates
         events: list[Event] = []
-        engine.events = events
-        recording = engine.backend.record(lambda: march.advance(until))
-        engine.events = None
+        solver.events = events
+        recording = solver.backend.record(lambda: march.advance(until))
+        solver.events = None
         if recording is None:
             return None
-        found = [(what, cluster, round((t - start) / march.tick), step) for what, cluster, t, step in events]
-        return Recorded(recording, tuple(found), engine.updates - before, tuple(op.turns), tuple(op.sums))
+        found = [(call, cluster, round((t - start) / march.tick), step) for call, cluster, t, step in events]
+        return Recorded(recording, tuple(found), solver.updates - before, tuple(op.turns), tuple(op.sums))
 
-    def _replay(self, known: Recorded, until: float, paced: bool) -> None:
-        engine, march, op = self.engine, self.engine.march, self.engine.operator
-        known.recording.replay(self._tables(known, paced))
+    def _replay(self, known: Recorded, until: float, due: set[int]) -> None:
+        solver, march, op = self.solver, self.solver.march, self.solver.operator
+        known.recording.replay(self._tables(known, due))
         march.time = until
-        engine.updates += known.updates
+        solver.updates += known.updates
         op.turns[:], op.sums[:] = known.turns, known.sums
 
-    def _tables(self, known: Recorded, paced: bool) -> list[Mapping[str, Any]]:
+    def _tables(self, known: Recorded, due: set[int]) -> list[Mapping[str, Any]]:
         """What changes, launch by launch. What is on the tapes afterwards is told to those who wait for it."""
-        engine, march, fault = self.engine, self.engine.march, self.engine.fault
-        samples = [s for _, s in engine.paced.values()]
         tables: list[Mapping[str, Any]] = []
-        _mark(fault, samples, True)
-        for what, cluster, ticks, step in known.events:
-            time = march.moment(ticks)
-            if what == "slipped" and fault:
-                tables += [fault.changing(time, step)] * fault.acts(cluster)
-            elif what == "injected":
-                tables.append({"amounts": engine.sources.amounts(cluster, time, step)})
-            elif what == "predicted" and paced:
-                for hook, (_, taken) in engine.paced.items():
-                    hook(cluster, time, step)
-                    tables += taken.moments
-                    taken.moments = []
-            elif what == "read":
-                for read in engine.taped:
-                    read(cluster, time, step)
-        _mark(fault, samples, False)
+        for call, cluster, ticks, step in known.events:
+            if id(call) in due and call.on_device is not None:
+                tables += call.on_device.tables(cluster, self.solver.march.moment(ticks), step)
         return tables
 
 
-def _mark(fault: Any, samples: list[Any], replayed: bool) -> None:
-    for one in (*samples, *([fault] if fault else [])):
-        one.replayed = replayed
-
-
-__all__ = ["LAUNCHES", "MOST", "SOON", "TABLE", "Recorded", "Replays"]
+__all__ = ["LAUNCHES", "MOST", "SOON", "TABLE", "Event", "Recorded", "Replays"]

@@ -1,43 +1,36 @@
-"""Plan -> Simulation: kernels and buffers on a backend, stepped by march, watched by observers."""
+"""Plan -> Solver: kernels and buffers on a backend, stepped by march, with the plan's parts attached."""
 
 from __future__ import annotations
 
 import time as clock
 from collections import deque
-from collections.abc import Callable, Sequence
-from typing import Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, get_args
 
 import numpy as np
 
 from faultwave import backends
 from faultwave.backends.base import Mark
+from faultwave.base.errors import Problem
 from faultwave.comm.aware import Way
 from faultwave.comm.exchange import Exchange, Kind, Stages
 from faultwave.comm.progress import ProgressThread, set_aside
 from faultwave.comm.slots import Slots, slots_of
-from faultwave.dg import drives
-from faultwave.dg.basis import tet_basis, tet_basis_gradient, tet_quadrature
-from faultwave.dg.driven import Driven
+from faultwave.dg import blowup, field_access, restart, stepping
+from faultwave.dg.driven import Driven, faces_of, projection
 from faultwave.dg.energies import Energies
-from faultwave.dg.far_sides import FarSides
-from faultwave.dg.fault import Fault
 from faultwave.dg.integrators import make_operator
 from faultwave.dg.layout import build_layout
 from faultwave.dg.method_of_lines import Lines
 from faultwave.dg.operator import Cells, shapely, worst_shape
 from faultwave.dg.plan import Plan
-from faultwave.dg.replays import Replays
+from faultwave.dg.replays import Event, Replays
 from faultwave.dg.rounded import Mending
-from faultwave.dg.samples import Samples
-from faultwave.dg.sources import SourceTerms
 from faultwave.domain import tets
 from faultwave.engine.halo import way
+from faultwave.engine.part import Call, State, When
+from faultwave.engine.solver import Control, Diagnosis
 from faultwave.march import March
-from faultwave.observe import receivers as seismograms
-
-Hook = Callable[[int, float, float], None]  # hook(cluster, time, step)
-What = Literal["slipped", "injected", "predicted", "read"]
-Event = tuple[What, int, float, float]  # what, cluster, time, step
 
 PIECE, FAR_PIECE = 1024, 8192
 """Cells at least that each thread steps, or a device, between two looks for messages."""
@@ -46,88 +39,95 @@ QUEUED = 2
 """Pieces that a device has in its queue at most: what a message brings then waits for no more than these."""
 
 
-class Engine:
-    """The moving parts of one run; its two methods are what march calls."""
+class Solver:
+    """The moving parts of one run; march calls ``predict``, ``correct`` and ``turn``."""
 
     def __init__(self, plan: Plan, backend: backends.Backend | None = None):
         """``backend``: instead of the one the case names."""
+        started = clock.perf_counter()
         numerics = plan.case.numerics
-        self.plan = plan
+        self.plan, self.world = plan, plan.world
         threaded = numerics.progress == "thread" and plan.world.size > 1
         cores = set_aside(plan.world, numerics.progress_cores) if threaded else ()
         self.backend = backend or backends.make(
             numerics.backend, numerics.precision, numerics.threads, plan.world.place
         )
-        top, geo = plan.topology, plan.geometry
+        self._build()
+        ratios = np.cumprod([1, *plan.clustering.ratios[:-1]])
+        self.march = March(float(plan.clustering.steps[0]), [int(r) for r in ratios], self)
+        self.seconds = {"predict": 0.0, "correct": 0.0, "fault": 0.0, "observe": 0.0}
+        self.sizes = np.bincount(plan.clustering.cluster, minlength=self.layout.clusters)
+        self.threads = int(getattr(self.backend, "threads", 1))
+        self.updates = 0
+        self.solved: set[int] = set()  # clusters whose friction is ahead of their correction
+        self.events: list[Event] | None = None  # calls that launched something, where they are noted
+        self.exchange: Exchange | None = None
+        self.parts: dict[str, Any] = {}
+        for part in plan.parts:
+            self.parts[part.name] = part.attach(self)
+        self.driven = self._driven()
+        self.hook()
+        self.way = self._way()
+        self.mending: Mending | None = None  # where messages are rounded
+        self.exchange = self._exchange()
+        self.queued: deque[Mark] = deque()  # pieces of plain cells that a device has not done yet, perhaps
+        attach = self.backend.device.attach if self.way else None  # type: ignore[attr-defined]
+        self.progress = ProgressThread(plan.world, cores, attach) if threaded else None
+        self.replays = Replays(self)
+        self._energies: Energies | None = None  # made when they are first asked for
+        self.wall = {"setup": clock.perf_counter() - started, "stepping": 0.0}
+
+    def _build(self) -> None:
+        """Layout and operator."""
+        plan, geo, top = self.plan, self.plan.geometry, self.plan.topology
+        numerics = plan.case.numerics
         lanes = max(self.backend.lanes, self.backend.fixed_lanes)
+        driven = plan.driven
         self.layout = build_layout(
             top.neighbours, top.neighbour_faces, plan.clustering.cluster, plan.frictional, plan.keep,
             tets.hilbert_order(geo.centroids), lanes, plan.share.border if plan.share else None, len(plan.clustering.steps),
-            self._apart(), plan.drives.driven,
+            self._apart(), driven,
         )  # fmt: skip
         cells = Cells(
-            geo.inverse,
-            geo.volume,
-            geo.areas,
-            geo.normals,
-            top.neighbours,
-            top.kinds,
-            plan.frictional,
-            plan.material,
-            plan.walls,
-            plan.drives.driven,
-            top.neighbour_faces,
-            plan.share.beyond if plan.share else None,
-        )
-        unit = plan.time_unit if plan.case.fault is None else 1.0  # friction counts in seconds
+            geo.inverse, geo.volume, geo.areas, geo.normals, top.neighbours, top.kinds, plan.frictional, plan.material, plan.walls,
+            driven, top.neighbour_faces, plan.share.beyond if plan.share else None,
+        )  # fmt: skip
         (worst,) = plan.world.largest([worst_shape(geo.inverse, self.backend.dtype)])  # one form for all processes
         self.operator = make_operator(
-            numerics, plan.law, self.backend, self.layout, cells, unit, shapely(worst), plan.share is None
+            numerics, plan.law, self.backend, self.layout, cells, plan.time_unit, shapely(worst), plan.share is None
         )
-        self.fault = self._fault()
-        self.sources = SourceTerms(
-            self.operator, plan.sources, plan.source_cells, plan.source_points, numerics.source_window == "centred"
-        )
-        ratios = np.cumprod([1, *plan.clustering.ratios[:-1]])
-        self.march = March(float(plan.clustering.steps[0]), [int(r) for r in ratios], self)
-        self.way = self._way(plan)
-        self.seconds = {"predict": 0.0, "correct": 0.0, "fault": 0.0, "observe": 0.0}
-        self.mending: Mending | None = None  # where messages are rounded
-        self.exchange = self._exchange()
-        self.queued: deque[Mark] = (
-            deque()
-        )  # pieces of the cells behind the border that a device has not done yet, perhaps
-        attach = self.backend.device.attach if self.way else None  # type: ignore[attr-defined]
-        self.progress = ProgressThread(plan.world, cores, attach) if threaded else None
-        self.sizes = np.bincount(plan.clustering.cluster, minlength=self.layout.clusters)
-        self.threads = int(getattr(self.backend, "threads", 1))
-        self.updates = self.fault_updates = 0
-        self.solved: set[int] = set()  # clusters whose friction is ahead of their correction
-        # Whether a hook looks at every cell between the correction of a cluster that ends now and a prediction.
-        self.watched: list[Callable[[int, float, float], bool]] = []
-        self.before: list[Hook] = []  # hooks before a cluster predicts
-        self.predicted: list[
-            Hook
-        ] = []  # hooks after its special cells predicted; plain ones may have been left for later
-        self.corrected: list[Hook] = []  # hooks after it corrected
-        # Of a hook: whether it needs nothing of the steps that end before a time. Hooks that are not here always may.
-        self.idle: dict[Hook, Callable[[float], bool]] = {}
-        # Hooks that only read the fault as a correction leaves it, before or after the prediction that follows, and of each which of
-        # so many next steps of each cluster it reads.
-        self.taped: dict[Hook, Callable[[Sequence[int]], tuple[tuple[int, ...], ...]]] = {}
-        # Of a hook after predictions that only takes samples.
-        self.paced: dict[Hook, tuple[seismograms.ReceiverRecorder, Samples]] = {}
-        self.events: list[Event] | None = None  # what happened, where it is noted
-        self.impulses: list[drives.Impulses] = []
-        self.driven = drives.attach(self)
-        self.replays = Replays(self)
-        self.energies: Energies | None = None  # made when they are first asked for
 
-    def _way(self, plan: Plan) -> Way | None:
-        """Between devices that share the run."""
+    def _apart(self) -> np.ndarray:
+        """(nc,) cells that correct and predict apart, for others to look at or to change in between."""
+        plan = self.plan
+        if plan.share is None or plan.case.numerics.halo_compression == "exact":
+            return plan.watched
+        watched = plan.watched.copy()
+        watched[plan.share.border.cell] = True
+        return watched
+
+    def _driven(self) -> Driven | None:
+        """What parts give on the faces that they drive."""
+        plan, op = self.plan, self.operator
+        cells, faces = np.nonzero(plan.driven)
+        listed = faces_of(op, cells, faces, plan.geometry.origin)
+        points, project = projection(op.order)
+        drives = [d for part in self.parts.values() for d in part.drives(listed, points, project)]
+        return Driven(op, listed, drives, plan.clustering.cluster) if len(cells) else None
+
+    def hook(self) -> None:
+        """Take the parts' calls as they are now."""
+        drive = [Call("friction", self._drive)] if self.driven else []
+        found = [call for part in self.parts.values() for call in part.calls] + drive
+        self.calls: dict[When, list[Call]] = {when: [c for c in found if c.when == when] for when in get_args(When)}
+        self.splitting = [c.splits for c in found if c.splits is not None]
+
+    def _way(self) -> Way | None:
+        """Of messages between devices that share the run."""
+        plan = self.plan
         if plan.share is None:
             return None
-        channels = (*self.layout.channels, *(self.fault.channels if self.fault else ()))
+        channels = (*self.layout.channels, *(c for part in self.parts.values() for c in part.channels))
         device, name = getattr(self.backend, "device", None), getattr(self.backend, "name", "host")
         return way(plan.world, plan.case.numerics.halo, device, [c.rank for c in channels], name)
 
@@ -144,8 +144,10 @@ class Engine:
         rounding = self.plan.case.numerics.halo_compression
         stores: dict[Kind, Slots] = {"wave": slots_of(op.waves, direct), "series": slots_of(op.slow, direct)}
         channels = self.layout.channels
-        if self.fault:
-            stores["fault"], channels = slots_of(op.friction, direct), (*channels, *self.fault.channels)
+        of_parts = [part.channels for part in self.parts.values() if part.channels]
+        if of_parts:
+            stores["fault"] = slots_of(op.friction, direct)
+            channels = (*channels, *(c for listed in of_parts for c in listed))
         if rounding != "exact":
             self.mending = Mending(op, self.layout.channels)
         errors = self.mending.place if self.mending else None
@@ -154,42 +156,106 @@ class Engine:
         op.border_corrected, op.border_predicted, march.pieces = made.used, made.border_predicted, self
         return made
 
-    def _apart(self) -> np.ndarray:
-        """(nc,) cells that correct and predict apart, for others to look at or to change in between."""
-        plan = self.plan
-        if plan.share is None or plan.case.numerics.halo_compression == "exact":
-            return plan.watched
-        watched = plan.watched.copy()
-        watched[plan.share.border.cell] = True
-        return watched
+    # ---- what the run asks ----------------------------------------------------------------------------------------
 
-    def quiet(self, until: float, paced: bool = False) -> bool:
-        """Whether no step that ends before a time needs the host for more than to be started and to say how much sources act; ``paced``:
-        or takes samples at most."""
-        if self.exchange or self.driven:
-            return False
-        hooks = (*self.before, *self.predicted, *self.corrected)
-        given = self.paced.keys() if paced else ()
-        return all(h in given or (h in self.idle and self.idle[h](until)) for h in hooks)
+    @property
+    def warnings(self) -> Sequence[Problem]:
+        return self.plan.warnings
+
+    @property
+    def time(self) -> float:
+        """Simulated time reached [s]."""
+        return self.march.time
+
+    @property
+    def size(self) -> int:
+        """Elements."""
+        return self.plan.cells
+
+    @property
+    def runs_on(self) -> str:
+        return self.backend.described
+
+    @property
+    def halo(self) -> str | None:
+        return None if self.way is None else str(self.way)
 
     def settle(self, wait: bool = True) -> None:
-        """Where all clusters have met: put together what was read at faults. Without ``wait`` a device goes on, and what has not come
-        from it is put together another time."""
-        if self.fault:
-            self.fault.settle(wait or not self.backend.ahead or self.exchange is not None)
+        """Where all clusters have met: parts put together what was read on the way."""
+        for part in self.parts.values():
+            part.settle(wait)
 
-    def _fault(self) -> Fault | None:
-        plan = self.plan
-        if plan.fault is None:
-            return None
-        f, setting = plan.fault, plan.case.fault
-        assert setting is not None
-        return Fault(
-            self.operator, f.faces, f.material, f.rule, f.law, f.constants, f.parameters, f.state, f.stress, f.episodes,
-            plan.clustering.cluster, setting.time_points or plan.case.numerics.order, setting.points == "conical",
-            setting.damping, setting.damping_end if setting.damping_end is not None else np.inf,
-            plan.case.output.energies is not None and plan.case.output.energies.slip_from_velocity, FarSides(plan.world),
-        )  # fmt: skip
+    def added(self, here: Mapping[str, float]) -> dict[str, float]:
+        """Sums over all processes, on the first; what is here on the others."""
+        pieces = self.plan.world.gather(dict(here))
+        if pieces is None:
+            return dict(here)
+        names = dict.fromkeys(name for piece in pieces for name in piece)
+        return {name: sum(piece.get(name, 0.0) for piece in pieces) for name in names}
+
+    def energies(self) -> dict[str, float]:
+        """Every energy that the law and the parts can give, now."""
+        mechanical = "force" in self.plan.law.point_sources
+        total: dict[str, float] = {"gravitational_energy": 0.0} if mechanical else {}
+        if self._energies is None:
+            self._energies = Energies(self.operator)
+        with np.errstate(over="ignore", invalid="ignore"):  # a run that blows up is told of elsewhere
+            total |= self._energies()
+        for part in self.parts.values():
+            total |= part.energies()
+        return self.added(total | ({"plastic_moment": 0.0} if mechanical else {}))
+
+    @property
+    def updates_share(self) -> float:
+        """All processes' element updates over those of this one."""
+        whole, here = self.plan.clustering, self.plan.clustering.cluster
+        rate = 1.0 / whole.steps
+        return float((whole.histogram * rate).sum() / max(rate[here].sum(), 1e-300))
+
+    def rates(self) -> dict[str, float]:
+        """What was computed and how fast."""
+        updates = self.updates * self.updates_share
+        cells = self.seconds["predict"] + self.seconds["correct"]
+        return {
+            "element_updates": updates,
+            "element_updates_per_second": updates / max(self.wall["stepping"], 1e-9),
+            "element_updates_per_second_outside_rupture_and_output": updates / max(cells, 1e-9),
+            "threads": float(self.threads),
+            "processes": float(self.world.size),
+            **self._halo_loss(),
+        }
+
+    def _halo_loss(self) -> dict[str, float]:
+        """Errors of the rounded messages this process has sent, relative to the largest value of each."""
+        if self.exchange is None or self.plan.case.numerics.halo_compression == "exact":
+            return {}
+        return {"halo_error_largest": self.exchange.loss.largest, "halo_error_rms": self.exchange.loss.rms}
+
+    def timings(self) -> dict[str, float]:
+        """Seconds of each part of the run."""
+        return {**self.wall, **self.seconds}
+
+    def run(self, end: float, control: Control) -> None:
+        """Advance to ``end`` [s] or until stopped."""
+        stepping.run(self, end, control)
+
+    def diagnose(self) -> Diagnosis:
+        """Of a blow-up. All processes ask together."""
+        return blowup.diagnose(self)
+
+    def state(self) -> Mapping[str, Mapping[str, State]]:
+        return restart.state(self)
+
+    def notes(self) -> dict[str, Any]:
+        return restart.notes(self)
+
+    def accept(self, notes: Mapping[str, Any], where: str) -> bool:
+        return restart.accept(self, notes, where)
+
+    def restored(self, notes: Mapping[str, Any]) -> None:
+        restart.restored(self, notes)
+
+    # ---- steps of clusters, called by march -----------------------------------------------------------------------
 
     def predict(self, cluster: int, time: float, step: float, restart: bool) -> None:
         op = self.operator
@@ -224,18 +290,15 @@ class Engine:
             return False
         self.solved.add(cluster)
         self._solve(cluster, time, step)
-        return bool(self.fault or self.driven)
+        return bool(self.calls["friction"])
 
     def _predict(self, cluster: int, time: float, step: float, action: Callable[[], None]) -> None:
         start = clock.perf_counter()
-        for hook in self.before:
-            hook(cluster, time, step)
+        self._call("before predict", cluster, time, step)
         middle = clock.perf_counter()
         action()
         done = clock.perf_counter()
-        for hook in self.predicted:
-            hook(cluster, time, step)
-        self._note("predicted", cluster, time, step)
+        self._call("after predict", cluster, time, step)
         self.seconds["observe"] += middle - start + clock.perf_counter() - done
         self.seconds["predict"] += done - middle
 
@@ -243,13 +306,12 @@ class Engine:
         solved = self._arrive(cluster, time, step, offset)
         self.operator.correct(cluster, step)
         self._corrected(cluster, time, step, solved)
-        self._read(cluster, time, step, False)
+        self._stepped(cluster, time, step, False)
 
     def turn(self, cluster: int, time: float, step: float, offset: float, following: float, restart: bool) -> None:
-        then = self.march.moment(
-            self.march.clocks[cluster].corrected
-        )  # time + step, but to the last bit the same everywhere
-        if any(look(cluster, then, following) for look in self.watched):
+        # time + step, but to the last bit the same everywhere
+        then = self.march.moment(self.march.clocks[cluster].corrected)
+        if any(splits(cluster, then, following) for splits in self.splitting):
             self.correct(cluster, time, step, offset)
             self.predict(cluster, then, following, restart)
             return
@@ -258,19 +320,20 @@ class Engine:
         self._corrected(cluster, time, step, solved)
         turn = self.operator.begin_turn if self.march.pieces else self.operator.turn
         self._predict(cluster, then, following, lambda: turn(cluster, following, restart))
-        self._read(cluster, time, step, True)
+        self._stepped(cluster, time, step, True)
 
-    def _read(self, cluster: int, time: float, step: float, predicted: bool) -> None:
-        """Read the fault after the step from ``time``, before or after the one that follows has been ``predicted``."""
-        if self.fault and self.taped:
+    def _stepped(self, cluster: int, time: float, step: float, predicted: bool) -> None:
+        """After the step from ``time``, before or after the one that follows has been ``predicted``."""
+        if self.calls["after step"]:
             started = clock.perf_counter()
-            self.fault.predicted = predicted
+            self.predicted = predicted
             with self.backend.independent(readings=True):
-                for hook in self.taped:
-                    hook(cluster, time, step)
-            self.fault.predicted = False
-            self._note("read", cluster, time, step)
+                self._call("after step", cluster, time, step)
+            self.predicted = False
             self.seconds["observe"] += clock.perf_counter() - started
+
+    predicted = False
+    """Whether cells have predicted since the correction that calls of 'after step' look at."""
 
     def _arrive(self, cluster: int, time: float, step: float, offset: float) -> float:
         """What comes from faults and slower neighbours; returns when friction was solved."""
@@ -288,129 +351,57 @@ class Engine:
 
     def _solve(self, cluster: int, time: float, step: float) -> float:
         start = clock.perf_counter()
-        if self.fault:
-            self.fault.correct(cluster, time, step)
-            self._note("slipped", cluster, time, step)
-        if self.driven:
-            self._drive(self.driven, cluster, time, step)
+        self._call("friction", cluster, time, step)
         solved = clock.perf_counter()
         self.seconds["fault"] += solved - start
         return solved
 
     def _corrected(self, cluster: int, time: float, step: float, since: float) -> None:
-        if self.sources.add(cluster, time, step):
-            self._note("injected", cluster, time, step)
-        if self.exchange:
-            self._mend(self.exchange, cluster, step)
+        self._call("inject", cluster, time, step)
+        if self.mending is not None and self.exchange is not None:
+            self.exchange.all_sent(cluster)
+            self.mending(cluster, step)
         done = clock.perf_counter()
-        for hook in self.corrected:
-            hook(cluster, time, step)
+        self._call("after correct", cluster, time, step)
         self.updates += int(self.sizes[cluster])
         self.seconds["correct"] += done - since
         self.seconds["observe"] += clock.perf_counter() - done
 
-    def _note(self, what: What, cluster: int, time: float, step: float) -> None:
-        if self.events is not None:
-            self.events.append((what, cluster, time, step))
+    def _call(self, when: When, cluster: int, time: float, step: float) -> None:
+        for call in self.calls[when]:
+            if call.act(cluster, time, step) is not False and self.events is not None and call.on_device is not None:
+                self.events.append((call, cluster, time, step))
 
-    def sampled(self, recorder: seismograms.ReceiverRecorder, samples: Samples) -> None:
-        """Hook in a recorder that takes samples."""
-        self.predicted.append(recorder.record)
-        self.idle[recorder.record] = recorder.idle
-        self.paced[recorder.record] = recorder, samples
-
-    def _mend(self, exchange: Exchange, cluster: int, step: float) -> None:
-        """Take into account what the other processes got of rounded waves."""
-        if self.mending is not None:
-            exchange.all_sent(cluster)
-            self.mending(cluster, step)
-
-    def _drive(self, driven: Driven, cluster: int, time: float, step: float) -> None:
+    def _drive(self, cluster: int, time: float, step: float) -> None:
+        driven = self.driven
+        assert driven is not None
         if isinstance(self.operator, Lines):
             self.operator.drive = lambda share: driven.fill_now(time + share * step)
         else:
             driven.fill(cluster, time, step)
 
-    def project(self, function: Callable[[np.ndarray], np.ndarray]) -> None:
-        """Set the dofs to the L2 projection of function(points (n, 3)) -> (n, Q), cell block by cell block."""
-        order, geo = self.plan.case.numerics.order, self.plan.geometry
-        points, weights = tet_quadrature(order + 2)
-        psi = tet_basis(points, order - 1)
-        for part in np.array_split(np.arange(self.plan.cells), max(1, self.plan.cells // 4096)):
-            # Sums over one cell round differently, and a process may have but one: it is done twice.
-            cells = np.repeat(part, 2) if len(part) == 1 else part
-            x = geo.origin[cells, None] + np.einsum("cij,nj->cni", geo.jacobian[cells], points)
-            values = function(x.reshape(-1, 3)).reshape(len(cells), len(points), -1)
-            self.operator.set_dofs(np.einsum("n,nk,cnq->ckq", weights, psi, values)[: len(part)], part)
+    # ---- the field ------------------------------------------------------------------------------------------------
 
-    def error(
-        self,
-        solution: Callable[[np.ndarray, float], np.ndarray],
-        inside: Callable[[np.ndarray], np.ndarray] | None = None,
-    ) -> np.ndarray:
-        """Relative L2 error of every quantity against solution(points, time), where ``inside(points)`` if given."""
-        order, geo = self.plan.case.numerics.order, self.plan.geometry
-        points, weights = tet_quadrature(order + 2)
-        psi = tet_basis(points, order - 1)
-        above = below = np.zeros(len(self.plan.law.quantities))
-        for part in np.array_split(np.arange(self.plan.cells), max(1, self.plan.cells // 4096)):
-            x = geo.origin[part, None] + np.einsum("cij,nj->cni", geo.jacobian[part], points)
-            flat = x.reshape(-1, 3)
-            exact = solution(flat, self.march.time).reshape(len(part), len(points), -1)
-            mine = np.einsum("nk,ckq->cnq", psi, self.operator.dofs(part))
-            scale = (geo.volume[part, None] * weights)[..., None]
-            if inside is not None:
-                scale = scale * inside(flat).reshape(len(part), len(points), 1)
-            above = above + (scale * (mine - exact) ** 2).sum((0, 1))
-            below = below + (scale * exact**2).sum((0, 1))
-        return np.sqrt(above / np.where(below > 0, below, 1.0))
+    def dofs_of(self, recorder: Any, cells: np.ndarray) -> Callable[[int], np.ndarray]:
+        """Dofs (n, B3, Q) now of the cells of a recorder's points in a cluster."""
+        return lambda c: self.operator.dofs(cells[recorder.clusters[c]]).astype(float)
+
+    def set_initial(self, solution: Callable[..., np.ndarray]) -> None:
+        """Start from the projection of solution(points (n, 3), 0.0) -> (n, Q)."""
+        field_access.project(self, lambda x: solution(x, 0.0))
+
+    def error(self, solution: Any, inside: Any = None) -> np.ndarray:
+        """Relative L2 error (Q,) against solution(points (n, 3), time) -> (n, Q), where ``inside(points)`` if given."""
+        return field_access.error(self, solution, inside)
 
     def sample(self, points: np.ndarray) -> np.ndarray:
         """State (n, Q) at points (n, 3) now; NaN outside the mesh."""
-        found = tets.locate(points, self.plan.topology, self.plan.geometry, self.plan.mesh.vertices)
-        result = np.full((len(found.cells), len(self.plan.law.quantities)), np.nan)
-        inside = found.cells >= 0
-        psi = tet_basis(found.xi[inside], self.plan.case.numerics.order - 1)
-        result[inside] = np.einsum("nb,nbq->nq", psi, self.operator.dofs(found.cells[inside]))
-        return result
+        return field_access.sample(self, points)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the operator and of the parts [bytes]."""
+        return int(self.operator.nbytes() + sum(part.nbytes for part in self.parts.values()))
 
 
-def receiver_recorder(engine: Engine) -> seismograms.ReceiverRecorder | None:
-    """Seismograms of the plan's receivers, hooked into the engine."""
-    plan, points = engine.plan, engine.plan.receivers
-    if points is None:
-        return None
-    setting = plan.case.output.receivers
-    assert setting is not None
-    order, op = plan.case.numerics.order, engine.operator
-    value, slope = tet_basis_gradient(points.local, order - 1)
-    functionals = [value[:, None]]
-    if setting.rotation or setting.strain_rate:
-        inverse = plan.geometry.inverse[points.cells]  # (n, 3 xi, 3 x)
-        functionals.append(np.einsum("nbd,ndx->nxb", slope, inverse))
-    cluster = plan.clustering.cluster[points.cells]
-    members = [np.flatnonzero(cluster == c) for c in range(engine.layout.clusters)]
-
-    functional = np.concatenate(functionals, 1)
-    taken = Samples(op, points.cells, members, functional)
-    recorder = seismograms.ReceiverRecorder(setting.interval, members, functional, taken.take)
-    engine.sampled(recorder, taken)
-    return recorder
-
-
-def energies(engine: Engine) -> dict[str, float]:
-    """Every energy the law and the fault can give, now."""
-    plan, setting = engine.plan, engine.plan.case.output.energies
-    mechanical = "force" in plan.law.point_sources
-    total: dict[str, float] = {"gravitational_energy": 0.0} if mechanical else {}
-    if engine.energies is None:
-        engine.energies = Energies(engine.operator)
-    with np.errstate(over="ignore", invalid="ignore"):  # a run that blows up is told of elsewhere
-        total |= engine.energies()
-    if engine.fault:
-        plain, moved = (setting.plain_mean, setting.slip_from_velocity) if setting else (False, False)
-        total |= engine.fault.energies(plain, moved)
-    return total | ({"plastic_moment": 0.0} if mechanical else {})
-
-
-__all__ = ["Engine", "energies", "receiver_recorder"]
+__all__ = ["Solver"]

@@ -1,24 +1,20 @@
-"""Energy flow through named surfaces: where their faces are, and recorders hooked into an engine."""
+"""Integrals over faces of the mesh, sampled as receivers are: what energy flows, ports and far fields share."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from faultwave.base.errors import Problems
-from faultwave.case.model import Case
 from faultwave.dg.basis import face_points, tet_basis, triangle_quadrature
-from faultwave.dg.driven import Faces, faces_of, pair
-from faultwave.dg.drives import surface_tag, volume_numbers
+from faultwave.dg.driven import Faces, faces_of
+from faultwave.dg.planning import Cut
 from faultwave.dg.samples import Samples
-from faultwave.domain import tets
+from faultwave.dg.sampling import by_cluster, sampling
+from faultwave.dg.solver import Solver
+from faultwave.engine.part import Call, Origin, State
 from faultwave.observe.surfaces import Reduce, SurfaceRecorder
-from faultwave.physics.waves import Law
-
-if TYPE_CHECKING:
-    from faultwave.dg.solver import Engine
 
 
 @dataclass(frozen=True)
@@ -29,57 +25,62 @@ class Surface:
     cells: np.ndarray
     faces: np.ndarray
 
-
-def plan_flux(case: Case, mesh: tets.Mesh, topology: tets.Topology, problems: Problems) -> tuple[Surface, ...]:
-    """The surfaces of ``output.flux``; an inner one needs the volume that the flow leaves."""
-    found = []
-    for i, setting in enumerate(case.output.flux):
-        where = f"output.flux[{i}]"
-        tag = surface_tag(setting.surface, mesh, topology, f"{where}.surface", problems)
-        if tag is None:
-            continue
-        mine = topology.tags == tag
-        if setting.out_of is not None:
-            groups = volume_numbers([setting.out_of], mesh, f"{where}.out_of", problems)
-            mine &= np.isin(mesh.groups, groups)[:, None]
-        elif (mine & (topology.neighbours >= 0)).any():
-            problems.error(
-                f"{where}.out_of", f"is missing: '{setting.surface}' lies inside", "the volume that the flow leaves"
-            )
-        if not mine.any():
-            problems.error(f"{where}.out_of", f"'{setting.surface}' is no side of '{setting.out_of}'")
-            continue
-        found.append(Surface(str(setting.surface), *np.nonzero(mine)))
-    return tuple(found)
+    def on(self, cut: Cut) -> Surface:
+        """The faces whose cells are here."""
+        mine = cut.mine(self.cells)
+        return Surface(self.name, cut.here[self.cells[mine]], self.faces[mine])
 
 
-def recorder(engine: Engine, surface: Surface, interval: float, make: Any) -> SurfaceRecorder:
-    """A recorder on the surface's faces, hooked in; ``make(faces, points, weights) -> reduce``."""
-    op, plan, order = engine.operator, engine.plan, engine.operator.order
+def face_functionals(order: int, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Quadrature points (p, 2) and weights (p,) of a face and the basis there, (n, p, B3), on local ``faces`` (n,)."""
     points, weights = triangle_quadrature(order + 1)
-    functionals = np.stack([tet_basis(face_points(f, points), order - 1) for f in range(4)])[surface.faces]
-    cluster = plan.clustering.cluster[surface.cells]
-    members = [np.flatnonzero(cluster == c) for c in range(engine.layout.clusters)]
-    taken = Samples(op, surface.cells, members, functionals)
-    listed = faces_of(op, surface.cells, surface.faces, plan.geometry.origin)
-    result = SurfaceRecorder(interval, members, functionals, taken.take, make(listed, points, weights))
-    engine.sampled(result, taken)
-    return result
+    basis = np.stack([tet_basis(face_points(f, points), order - 1) for f in range(4)])
+    return points, weights, basis[faces]
 
 
-def energy_flow(law: Law) -> Any:
-    """Power [W] that leaves through the faces: -T.v of the cells' own traces, E x H . n in electromagnetism."""
+class SurfaceSum:
+    """Sums over a surface at sample times; those from before a checkpoint are kept by the first process."""
 
-    def make(faces: Faces, points: np.ndarray, weights: np.ndarray) -> Reduce:
-        scale, f = 2.0 * faces.areas[:, None] * weights, law.face_channels
+    def __init__(
+        self,
+        solver: Solver,
+        surface: Surface,
+        interval: float,
+        reduce: Callable[[Faces, np.ndarray, np.ndarray], Reduce],
+    ):
+        op, plan = solver.operator, solver.plan
+        self.solver, self.surface = solver, surface
+        points, weights, functionals = face_functionals(op.order, surface.faces)
+        members = by_cluster(plan.clustering.cluster[surface.cells], solver.layout.clusters)
+        taken = Samples(op, surface.cells, members, functionals)
+        faces = faces_of(op, surface.cells, surface.faces, plan.geometry.origin)
+        self.recorder = SurfaceRecorder(interval, members, functionals, taken.take, reduce(faces, points, weights))
+        self.call: Call = sampling(self.recorder, taken)
+        self.before: np.ndarray | None = None
 
-        def reduce(items: np.ndarray, values: np.ndarray) -> np.ndarray:
-            traces = pair(law, faces.frames[items], values)
-            return np.array([-(scale[items] * (traces[..., :f] * traces[..., f:]).sum(-1)).sum()])
+    def sums(self) -> tuple[np.ndarray, np.ndarray]:
+        """Times (nt,) and sums (nt, columns) over all processes, everywhere. All processes ask."""
+        world, (_, values) = self.solver.plan.world, self.recorder.sums()
+        pieces = world.gather(values if self.recorder.active else None)
+        if pieces is not None:
+            found = [p for p in pieces if p is not None]
+            values = sum(p[: min(map(len, found))] for p in found)
+            if self.before is not None:
+                values[: len(self.before)] += self.before
+        values = world.share(values)
+        return np.arange(len(values)) * self.recorder.interval, values
 
-        return reduce
+    def finish(self, time: float) -> None:
+        """The sample at the very end, if one falls there."""
+        self.recorder.finish(time, self.solver.dofs_of(self.recorder, self.surface.cells))
 
-    return make
+    def state(self, name: str) -> Mapping[str, State]:
+        def write(values: np.ndarray, origin: Origin) -> None:
+            self.recorder.restore(values)
+            if self.solver.plan.world.first:
+                self.before = values
+
+        return {name: State(None, lambda: self.sums()[1], write)}
 
 
-__all__ = ["Surface", "energy_flow", "plan_flux", "recorder"]
+__all__ = ["Surface", "SurfaceSum", "face_functionals"]

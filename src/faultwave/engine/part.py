@@ -15,22 +15,29 @@ import numpy as np
 from faultwave.base.errors import Problem
 from faultwave.observe.result import Result
 
-When = Literal["before predict", "after predict", "friction", "after correct", "after turn", "end of largest step"]
-"""Where in a step of a cluster a call comes. 'friction': before the correction, when both sides of a face are known. 'after turn':
-after the correction, or after the prediction that follows where both are one kernel. 'end of largest step': all clusters have met."""
+When = Literal[
+    "before predict", "after predict", "friction", "inject", "after correct", "after step", "end of largest step"
+]
+"""Where in a step of a cluster a call comes. 'friction': before the correction, when both sides of a face are known. 'inject': adds to
+the corrected cells. 'after step': after the correction, or after the prediction that follows where both are one kernel. 'end of
+largest step': all clusters have met."""
 
 
 class OnDevice(Protocol):
     """Of a call that acts on a device alone, so that steps with it can be recorded once and replayed."""
 
     def key(self, steps: Sequence[int]) -> Hashable:
-        """What tells its work in so many next steps of each cluster from other work; None: such steps cannot be replayed."""
+        """What tells its work in so many next steps of each cluster from other work."""
 
-    def begin(self, steps: Sequence[int], replayed: bool) -> None:
-        """Steps that will be recorded, or are replayed, follow."""
+    def table_bytes(self, steps: Sequence[int]) -> int:
+        """Of the values that its launches take in so many steps of each cluster."""
+
+    def begin(self, due: bool) -> None:
+        """Steps that will be recorded, or are replayed, follow; ``due``: the call has something to do in them."""
 
     def tables(self, cluster: int, time: float, step: float) -> Sequence[Mapping[str, Any]]:
-        """In place of the call when a step is replayed: the values that its launches take this time, one entry a launch."""
+        """In place of the call when a step is replayed: the values that its launches take this time, one entry a launch that takes
+        any."""
 
     def end(self) -> None:
         """They are over."""
@@ -103,7 +110,8 @@ class Demand:
 
     ``derivatives`` (k,): cells whose time derivatives it reads during a step. ``between`` (k,): cells that it reads or changes between
     correction and prediction. ``faces`` (k, 2): cells and local faces whose incoming wave it gives. ``disk`` [bytes] written until
-    the end; ``lossless``: (what, cells) that must lie outside of absorbing layers.
+    the end; ``lossless``: (what, cells) that must lie outside of absorbing layers. ``face_work``: of each face with friction, in
+    updates of a cell.
     """
 
     derivatives: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -111,6 +119,7 @@ class Demand:
     faces: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), np.int64))
     disk: int = 0
     lossless: tuple[tuple[str, np.ndarray], ...] = ()
+    face_work: float = 0.0
 
 
 class Part(Protocol):
@@ -129,26 +138,36 @@ class Part(Protocol):
     def attach(self, solver: Any) -> Attached:
         """Its living half, on the engine's solver."""
 
-    def report(self) -> Iterable[tuple[str, ...]]:
-        """Rows for ``faultwave plan``: what it is and what it costs."""
+    def identity(self) -> Mapping[str, tuple[np.ndarray, np.ndarray]]:
+        """Values (n, ...) and numbers (n,) of items by which a checkpoint tells whether it is of the same run."""
+
+    def report(self, plan: Any) -> Mapping[str, Sequence[tuple[str, ...]]]:
+        """Rows for ``faultwave plan`` by section: 'size', 'output', 'resolution'."""
 
 
 class Planned:
     """What most parts need not say."""
 
-    demand = Demand()
+    @property
+    def demand(self) -> Demand:
+        return Demand()
 
     def on(self, cut: Any) -> Any:
         return self
 
-    def report(self) -> Iterable[tuple[str, ...]]:
-        return ()
+    def identity(self) -> Mapping[str, tuple[np.ndarray, np.ndarray]]:
+        return {}
+
+    def report(self, plan: Any) -> Mapping[str, Sequence[tuple[str, ...]]]:
+        return {}
 
 
 class Attached:
     """A part on a solver; what does not apply stays as it is here."""
 
     calls: Sequence[Call] = ()
+    channels: Sequence[Any] = ()
+    """Messages to other processes that it takes part in."""
     interval: float | None = None
     """Of its outputs [s], where a case with ``output.sync`` wants steps to meet them."""
 
@@ -160,6 +179,12 @@ class Attached:
     def settled(self) -> bool:
         """Whether nothing is half recorded, so that a checkpoint can be taken."""
         return True
+
+    def begin(self) -> None:
+        """A run starts, or goes on."""
+
+    def settle(self, wait: bool = True) -> None:
+        """Where all clusters have met: take in what was read and is on its way; without ``wait`` only what is here."""
 
     def open(self, files: Files) -> None:
         """Open what is written while the run goes on."""
@@ -181,6 +206,22 @@ class Attached:
     def remarks(self) -> Iterable[Problem]:
         """Warnings about the results that are only known at the end."""
         return ()
+
+    def report(self) -> Mapping[str, Sequence[tuple[str, ...]]]:
+        """Rows for ``faultwave plan`` that only its living half knows, by section."""
+        return {}
+
+    def drives(self, faces: Any, points: np.ndarray, project: np.ndarray) -> Sequence[Any]:
+        """Waves that it gives on the faces of its demand, of all ``faces`` that are given waves: see ``dg.driven``."""
+        return ()
+
+    def over(self) -> bool:
+        """Whether the run may end now. All processes ask where all clusters have met."""
+        return False
+
+    def diagnosis(self, place: np.ndarray, cells: np.ndarray) -> tuple[Sequence[str], Sequence[str]]:
+        """Of a blow-up at ``place`` (3,) and in ``cells`` (n,): lines that tell the part's state there, and likely causes."""
+        return (), ()
 
     @property
     def nbytes(self) -> int:

@@ -23,17 +23,20 @@ class BlowUp(Exception):
 class Control(Protocol):
     """The run, as a solver that steps sees it. Its flags may differ between processes; what the solver does with them it agrees upon."""
 
-    stop_asked: bool
-    """Whether a signal asked this process to stop."""
+    @property
+    def stop_asked(self) -> bool:
+        """Whether a signal asked this process to stop."""
 
     stopped: bool
     """Set by the solver: whether it stopped for that, before the end."""
 
-    keeps: bool
-    """Whether checkpoints can be taken."""
+    @property
+    def keeps(self) -> bool:
+        """Whether checkpoints can be taken."""
 
-    checkpoint_interval: float
-    """Simulated time [s] between checkpoints; infinite where none are due by it."""
+    @property
+    def checkpoint_interval(self) -> float:
+        """Simulated time [s] between checkpoints; infinite where none are due by it."""
 
     def overdue(self) -> bool:
         """Whether the wall clock asks for a checkpoint. All processes ask."""
@@ -61,13 +64,19 @@ class Diagnosis:
 class Solver(Protocol):
     """A plan in memory, ready to step."""
 
-    plan: Any
-    world: World
-    parts: Mapping[str, Attached]
-    """Attached parts by name, in the order in which they act."""
+    @property
+    def plan(self) -> Any: ...
 
-    wall: dict[str, float]
-    """Seconds of set-up and stepping; a resumed run adds to those before."""
+    @property
+    def world(self) -> World: ...
+
+    @property
+    def parts(self) -> Mapping[str, Attached]:
+        """Attached parts by name, in the order in which they act."""
+
+    @property
+    def wall(self) -> dict[str, float]:
+        """Seconds of set-up and stepping; a resumed run adds to those before."""
 
     @property
     def warnings(self) -> Sequence[Problem]: ...
@@ -87,6 +96,9 @@ class Solver(Protocol):
     @property
     def halo(self) -> str | None:
         """How halo exchanges between devices go; None where there are none."""
+
+    def hook(self) -> None:
+        """Take the parts' calls as they are now."""
 
     def run(self, end: float, control: Control) -> None:
         """Advance to ``end`` [s] or until stopped. Raises BlowUp, and RunError where a device fails."""
@@ -109,6 +121,15 @@ class Solver(Protocol):
 
     def energies(self) -> dict[str, float]:
         """Energies, work and moment now, summed over all processes on the first. All processes ask together."""
+
+    def sample(self, points: np.ndarray) -> np.ndarray:
+        """State (n, Q) at points (n, 3) now; NaN outside."""
+
+    def error(self, solution: Callable[..., np.ndarray], inside: Any = None) -> np.ndarray:
+        """Relative L2 error (Q,) against solution(points (n, 3), time) -> (n, Q)."""
+
+    def set_initial(self, solution: Callable[..., np.ndarray]) -> None:
+        """Start from solution(points (n, 3), time) -> (n, Q)."""
 
     def rates(self) -> dict[str, float]:
         """What was computed and how fast; the unit is in the name."""

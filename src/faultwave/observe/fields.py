@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from faultwave.base.errors import InputError, Problem, suggest
+from faultwave.base.errors import InputError, Problem, Problems, suggest
+
+WRITE_BUFFER = 1 << 28
+"""Bytes of snapshots that wait for the disk at most."""
 
 SURFACE_FIELDS = ("v1", "v2", "v3", "u1", "u2", "u3", "PGV")
 
@@ -27,3 +30,19 @@ def known_fields(asked: Sequence[str] | None, known: Sequence[str], default: Seq
     if wrong:
         raise InputError([Problem(where, f"'{f}' does not exist", ", ".join(known), suggest(f, known)) for f in wrong])
     return list(asked or default)
+
+
+def check_snapshots(where: str, setting: Any, problems: Problems) -> None:
+    """Of snapshots on a mesh: formats and thinning that only grids have."""
+    if setting.formats != ["vtkhdf"]:
+        allowed = "vtkhdf with engine: dg (and output.xdmf)"
+        problems.error(f"{where}.formats", "only grids have others", allowed)
+    if setting.every != 1:
+        problems.error(f"{where}.every", "thins out grids only", "1 with engine: dg")
+
+
+def snapshot_row(name: str, setting: Any, case: Any, cells: int, fields: int) -> tuple[str, str]:
+    """What snapshots of so many cells will take, for ``faultwave plan``."""
+    steps = int(case.end_time / setting.interval + 1e-9) + 1
+    size = steps * cells * fields * (4 if case.output.precision == "single" else 8)
+    return name, f"{steps} snapshots of {cells:,} cells, {fields} fields: {size / 2**20:,.1f} MiB"

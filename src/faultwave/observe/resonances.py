@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from faultwave.base.log import get_logger
+from faultwave.observe.dataset import Dataset, Variable
 
 LONGEST = 600  # samples after decimation that take part
 ATTENUATION = 100.0  # [dB] of what lies outside the band
@@ -116,10 +117,11 @@ def _poles(y: np.ndarray, resolution: float) -> np.ndarray:
     return np.asarray(poles[np.abs(poles) > 1e-6])
 
 
-def table(found: Sequence[Resonance]) -> list[tuple[str, ...]]:
-    """Header and rows of text: frequency, quality, amplitude, share."""
-    rows = [(f"{r.frequency:.9e}", f"{r.quality:.6e}", f"{r.amplitude:.6e}", f"{r.share:.6e}") for r in found]
-    return [("frequency", "quality", "amplitude", "share"), *rows]
+def dataset(found: Sequence[Resonance]) -> Dataset:
+    """frequency [Hz], quality, amplitude and share (n,)."""
+    units = {"frequency": "Hz", "quality": "", "amplitude": "", "share": ""}
+    columns = {n: Variable(np.array([getattr(r, n) for r in found]), ("resonance",), u) for n, u in units.items()}
+    return Dataset("resonances", columns)
 
 
-__all__ = ["Resonance", "resonances", "table"]
+__all__ = ["Resonance", "dataset", "resonances"]

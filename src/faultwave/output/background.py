@@ -14,9 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from faultwave.base import cores
-
-LIMIT = 1 << 28
-"""Bytes that may wait by default."""
+from faultwave.observe.fields import WRITE_BUFFER
 
 Task = Callable[[], None]
 
@@ -28,7 +26,7 @@ class Background:
     waited: seconds the callers were held up; busy: seconds the thread worked.
     """
 
-    def __init__(self, limit: int = LIMIT):
+    def __init__(self, limit: int = WRITE_BUFFER):
         self.limit, self.waited, self.busy = limit, 0.0, 0.0
         self._tasks: deque[tuple[Task, int]] = deque()
         self._bytes, self._working, self._closed = 0, False, False

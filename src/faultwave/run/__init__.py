@@ -1,19 +1,19 @@
-"""Composition root: case -> plan -> simulation."""
+"""A run: case -> plan -> solver -> results."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from faultwave.base.errors import InputError, Problem
+from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.case.load import load_case
+from faultwave.case.model import Case
 from faultwave.comm import world
-
-if TYPE_CHECKING:
-    from faultwave.base.errors import Problems
-    from faultwave.case.model import Case
-    from faultwave.output.checkpoint import Checkpoint
-    from faultwave.run.session import Session
+from faultwave.output.checkpoint import Checkpoint, latest
+from faultwave.output.folder import find_checkpoints
+from faultwave.output.manifest import plain, read_manifest
+from faultwave.run.session import Session
+from faultwave.run.start import start
 
 __all__ = ["resume", "simulate"]
 
@@ -28,10 +28,8 @@ def simulate(case: Case | dict[str, Any] | str | Path, force: bool = False, **ov
     overrides: order, precision, backend, until, output, threads, progress, halo, checkpoint_every. Raises InputError with every problem
     found.
     """
-    from faultwave.case.load import load_case
-
     settings, problems = world().agree(lambda: _sound(load_case(case, overrides)))
-    return _made(settings, force, problems.warnings)
+    return start(settings, force, problems.warnings)
 
 
 def resume(folder: str | Path, **overrides: Any) -> Session:
@@ -40,10 +38,6 @@ def resume(folder: str | Path, **overrides: Any) -> Session:
     overrides: threads, progress, halo, backend, precision, order (the state is projected), until, checkpoint_every; what is not given is
     as in the first run. Raises InputError where no checkpoint is whole or the mesh is another.
     """
-    from faultwave.case.load import load_case
-    from faultwave.output.checkpoint import latest
-    from faultwave.output.folder import find_checkpoints
-
     asked = {**overrides, "output": Path(folder).absolute()}
     where = world().agree(lambda: find_checkpoints(folder))
     found = latest(where, world())
@@ -51,7 +45,7 @@ def resume(folder: str | Path, **overrides: Any) -> Session:
     world().agree(lambda: _belongs(found, settings))
     if overrides.get("until") is not None:
         world().agree(lambda: _beyond(settings, Path(folder), found.notes["time"]))
-    simulation = _made(settings, True, problems.warnings)
+    simulation = start(settings, True, problems.warnings)
     world().agree(lambda: simulation.restore(found))
     simulation.came_from = found.number
     return simulation
@@ -66,8 +60,6 @@ def _sound(loaded: tuple[Case | None, Problems]) -> tuple[Case, Problems]:
 
 def _beyond(case: Case, folder: Path, reached: float) -> None:
     """Raises InputError where results that are there would be lost to an end before them."""
-    from faultwave.output.manifest import read_manifest
-
     manifest = folder / f"{case.output.prefix}-manifest.json"
     if manifest.is_file():
         reached = max(reached, read_manifest(manifest).get("time_reached", 0.0))
@@ -78,9 +70,6 @@ def _beyond(case: Case, folder: Path, reached: float) -> None:
 
 def _belongs(checkpoint: Checkpoint, settings: Case) -> None:
     """Whether a checkpoint is of the run whose manifest lies beside it; InputError where that was of another case."""
-    from faultwave.case.load import load_case
-    from faultwave.output.manifest import plain, read_manifest
-
     prefix = checkpoint.folder.parent.name.removesuffix("-checkpoints")
     manifest = checkpoint.folder.parent.parent / f"{prefix}-manifest.json"
     try:
@@ -102,13 +91,3 @@ def _given(settings: Any) -> Any:
     if isinstance(settings, dict):
         return {name: _given(value) for name, value in settings.items() if value is not None}
     return [_given(value) for value in settings] if isinstance(settings, list) else settings
-
-
-def _made(case: Case, force: bool, warnings: Sequence[Problem]) -> Session:
-    from faultwave.run.engines import door
-
-    together = world()
-    engine = door(case)
-    plan = together.agree(lambda: engine.share(case, together))
-    made: Session = together.agree(lambda: engine.simulation(plan, force, warnings))
-    return made

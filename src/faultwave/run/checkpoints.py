@@ -1,77 +1,110 @@
-"""Taking checkpoints, whatever the engine: every process writes its part, and a checkpoint counts once all have."""
+"""Checkpoints of a run: the states of the solver and of its parts, written by every process, read by as many or others."""
 
 from __future__ import annotations
 
 import time as clock
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from faultwave.base.errors import FaultwaveError
+from faultwave.base.errors import FaultwaveError, InputError, Problem
 from faultwave.base.log import get_logger
-from faultwave.output.checkpoint import CheckpointWriter, checkpoints_folder
-
-if TYPE_CHECKING:
-    from faultwave.run.session import Session
+from faultwave.engine.part import BlockState, Origin, State
+from faultwave.engine.progress import Progress
+from faultwave.engine.solver import Solver
+from faultwave.output.checkpoint import Checkpoint, CheckpointWriter, checkpoints_folder
 
 log = get_logger(__name__)
 
+FORM = 2
+"""Of what a checkpoint holds: another number where an earlier version's cannot be read."""
+
 Told = tuple[dict[str, str], dict[str, tuple[int, int]], dict[str, Any], str]
-"""What a process tells of its part: name and checksum, spans of its items, its notes, and why it has none."""
+"""What a process tells of its part: name and checksum, spans of its rows, its notes, and why it has none."""
+
+Group = Mapping[str, State | BlockState]
 
 
-class Keeper(ABC):
-    """Takes the checkpoints of one run; an engine's own says when one is due and what it holds."""
+def groups_of(solver: Solver) -> dict[str, Group]:
+    """States of the solver and of its parts, by group. All processes ask together."""
+    return {**solver.state(), **{name: part.state() for name, part in solver.parts.items()}}
 
-    items: Mapping[str, str] = {}
-    """By which array the rows of each group of arrays are known: 'id' for the group 'cells' says 'cells/id'."""
 
-    def __init__(self, session: Session, folder: Path):
+def capture(groups: Mapping[str, Group]) -> dict[str, np.ndarray]:
+    """Every array of this process by the name it has in the file. Rows of a state are numbered by the array '#...' beside it; of arrays
+    without rows, the first process that has one counts."""
+    arrays: dict[str, np.ndarray] = {}
+    for group, states in groups.items():
+        for name, state in states.items():
+            values = state.read()
+            if isinstance(state, BlockState):
+                arrays[f"{group}/{name}"], arrays[f"{group}/@{name}"] = values, np.array(state.low)
+            elif state.rows is not None:
+                arrays[f"{group}/{name}"], arrays[f"{group}/#{name}"] = values, state.rows
+            else:
+                arrays[f"{group}/{name}"] = values
+    return arrays
+
+
+class Keeper:
+    """The run, as its solver sees it: see ``engine.solver.Control``."""
+
+    def __init__(self, session: Any, folder: Path | None, progress: Callable[[Progress], None] | None):
         setting = session.case.output.checkpoint
-        self.session = session
-        self.interval = setting.interval if setting and setting.interval else np.inf
+        self.session, self.show, self.stopped, self.keeps = session, progress, False, folder is not None
+        self.checkpoint_interval = setting.interval if setting and setting.interval else np.inf
         self.wall = setting.wall_time if setting and setting.wall_time else np.inf
-        where = checkpoints_folder(folder, session.case.output.prefix)
-        self.writer = CheckpointWriter(where, setting.keep if setting else 2, session.came_from)
-        self.written = clock.perf_counter()
+        self.taken = clock.perf_counter()
+        if folder is not None:
+            where = checkpoints_folder(folder, session.case.output.prefix)
+            self.writer = CheckpointWriter(where, setting.keep if setting else 2, session.came_from)
 
-    @abstractmethod
-    def settle(self, notes: dict[str, Any]) -> None:
-        """Bring what was handed over before to the disk and note how far the files go, ``notes['files']``."""
+    @property
+    def stop_asked(self) -> bool:
+        return bool(self.session.interrupted)
 
-    def merge(self, notes: dict[str, Any], others: Sequence[dict[str, Any]]) -> None:
-        """Complete the first process's notes by what others know that it does not: how far the files go of which it has no
-        cells, what belongs to a fault that it has no part of."""
-        for other in others:
-            for name in other.keys() - notes.keys():
-                notes[name] = other[name]
-        everywhere = [other["files"] for other in others]
-        for kind in dict.fromkeys(kind for files in everywhere for kind in files):
-            having = [files[kind] for files in everywhere if kind in files]
-            times = max((file.get("times", []) for file in having), key=len)
-            notes["files"][kind] = {"next": max(file["next"] for file in having), "times": times}
+    def progress(self, state: Progress) -> None:
+        if self.show is not None:
+            self.show(state)
 
     def overdue(self) -> bool:
-        """Whether the wall clock asks for one. All processes must ask."""
         if not self.wall < np.inf:
             return False
-        return bool(self.session.world.largest([clock.perf_counter() - self.written])[0] >= self.wall)
+        return bool(self.session.world.largest([clock.perf_counter() - self.taken])[0] >= self.wall)
 
-    def write(self, notes: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+    def checkpoint(self) -> None:
+        """Hand a checkpoint over for writing, after the snapshots that were handed over before."""
+        session, solver = self.session, self.session.solver
+        self.taken = clock.perf_counter()
+        groups = groups_of(solver)
+        arrays = capture(groups)
+        notes = solver.notes() | {
+            "form_of_file": FORM,
+            "case": session.case.model_dump(mode="json", exclude_unset=True),
+            "files": session.written.notes() if session.written is not None else {},
+        }
+        in_place = any(isinstance(s, BlockState) for states in groups.values() for s in states.values())
+        if session.world.size > 1 or in_place:  # arrays of a grid are views, to be written before the next step
+            session.background.wait()
+            self._write(notes, arrays)
+        else:
+            session.background.submit(lambda: self._write(notes, arrays), sum(a.nbytes for a in arrays.values()))
+
+    def _write(self, notes: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
         """All processes at once. Where that fails on one of them the last checkpoint stays, the run goes on, and the first
         process tells which one failed and why."""
         world, writer = self.session.world, self.writer
         parts, failure = dict[str, str](), world.share(self._begin() if world.first else "")
         if not failure:
             try:
-                self.settle(notes)
+                if self.session.written is not None:
+                    self.session.written.settle(notes)
                 parts = dict([writer.write_part(writer.target(), world.rank, arrays)])
             except FaultwaveError as error:
                 failure = str(error)
-        found = world.gather((parts, self._spans(arrays), {k: v for k, v in notes.items() if k != "case"}, failure))
+        found = world.gather((parts, _spans(arrays), {k: v for k, v in notes.items() if k != "case"}, failure))
         if found is not None:
             failure = self._commit(notes, found)
             if failure:
@@ -88,18 +121,13 @@ class Keeper(ABC):
             return str(error)
         return ""
 
-    def _spans(self, arrays: Mapping[str, np.ndarray]) -> dict[str, tuple[int, int]]:
-        names = {group: f"{group}/{key}" for group, key in self.items.items()}
-        having = {group: arrays[name] for group, name in names.items() if name in arrays}
-        return {g: (int(n.min()), int(n.max())) if len(n) else (0, -1) for g, n in having.items()}
-
     def _commit(self, notes: dict[str, Any], found: Sequence[Told]) -> str:
         """Every process has written its part or failed to; returns why there is no checkpoint."""
         failed = [(rank, failure) for rank, (*_, failure) in enumerate(found) if failure]
         if failed:
             rank, text = failed[0]
             return text if len(failed) == len(found) else f"process {rank} of {len(found)}: {text}"
-        self.merge(notes, [other for _, _, other, _ in found])
+        _merge(notes, [other for _, _, other, _ in found])
         parts = {name: checksum for own, *_ in found for name, checksum in own.items()}
         try:
             done = self.writer.commit(notes, parts, [spans for _, spans, _, _ in found])
@@ -108,3 +136,124 @@ class Keeper(ABC):
         log.info("checkpoint at t = %g s: %s", notes["time"], done)
         self.session.checkpoints += 1
         return ""
+
+
+def _merge(notes: dict[str, Any], others: Sequence[dict[str, Any]]) -> None:
+    """Complete the first process's notes by how far the files go of which others have cells and it has none."""
+    everywhere = [other["files"] for other in others]
+    for kind in dict.fromkeys(kind for files in everywhere for kind in files):
+        having = [files[kind] for files in everywhere if kind in files]
+        times = max((file.get("times", []) for file in having), key=len)
+        notes["files"][kind] = {"next": max(file["next"] for file in having), "times": times}
+
+
+def _spans(arrays: Mapping[str, np.ndarray]) -> dict[str, tuple[int, int]]:
+    """The least and the largest number of each array's rows; nothing lies between those of an array without rows."""
+    spans = {}
+    for name in (n for n in arrays if "/#" not in n and "/@" not in n):
+        rows = arrays.get(name.replace("/", "/#", 1), np.zeros(0, np.int64))
+        spans[name] = (int(rows.min()), int(rows.max())) if len(rows) else (0, -1)
+    return spans
+
+
+# ---- restart ------------------------------------------------------------------------------------------------------
+
+
+def restore(solver: Solver, checkpoint: Checkpoint) -> dict[str, tuple[int, list[float]]]:
+    """Put a new solver where the checkpoint was taken, by as many processes or others; returns the next number and the times of every
+    series of snapshots. Raises InputError where it cannot go on."""
+    where, notes = str(checkpoint.folder), checkpoint.notes
+    if notes.get("form_of_file") != FORM:
+        raise InputError(Problem(where, "was taken by another version", advice="Start anew with 'faultwave run'."))
+    same = solver.accept(notes, where)
+    groups = groups_of(solver)
+    found = _read(checkpoint, groups)
+    for group, states in groups.items():
+        arrays = found.get(group, {})
+        origin = Origin(notes, same, arrays)
+        for name, state in states.items():
+            if isinstance(state, BlockState):
+                continue
+            if name in arrays:
+                state.write(arrays[name], origin)
+            elif not state.optional:
+                raise InputError(
+                    Problem(where, f"has no '{group}/{name}'", advice="It is of a run with other outputs or physics.")
+                )
+    solver.restored(notes)
+    return {kind: (int(file["next"]), file["times"]) for kind, file in notes["files"].items()}
+
+
+def _read(checkpoint: Checkpoint, groups: Mapping[str, Group]) -> dict[str, dict[str, np.ndarray]]:
+    """Arrays by group and name, with the rows that this process needs in its order, from whichever parts have them; blocks are put in
+    their places."""
+    wanted = {f"{group}/{name}": state for group, states in groups.items() for name, state in states.items()}
+    whole: dict[str, np.ndarray] = {}
+    pieces: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
+    for number in range(len(checkpoint.parts)):
+        spans = checkpoint.spans[number]
+        near = {k: s for k, s in wanted.items() if k in spans and _needed(k, s, spans[k], whole, pieces)}
+        if not near:
+            continue
+        with checkpoint.opened(number) as part:
+            for key, state in near.items():
+                if isinstance(state, BlockState):
+                    low = part[key.replace("/", "/@", 1)][()].tolist()
+                    state.take(part[key][()], (int(low[0]), int(low[1]), int(low[2])))
+                elif state.rows is None:
+                    whole[key] = part[key][()]
+                else:
+                    pieces.setdefault(key, []).append(_rows(part, key, state.rows))
+    for key, found in pieces.items():
+        state = wanted[key]
+        assert isinstance(state, State) and state.rows is not None
+        numbers = np.concatenate([n for n, _ in found])
+        whole[key] = _stack([v for _, v in found])[_find(numbers, state.rows, key, checkpoint)]
+    sorted_: dict[str, dict[str, np.ndarray]] = {}
+    for key, values in whole.items():
+        group, name = key.split("/", 1)
+        sorted_.setdefault(group, {})[name] = values
+    return sorted_
+
+
+def _needed(
+    key: str, state: State | BlockState, span: tuple[int, int], whole: Mapping[str, Any], pieces: Mapping[str, Any]
+) -> bool:
+    """Whether a part of the checkpoint must be opened for an array: of rows at least one piece, be it empty, tells the shape."""
+    if isinstance(state, BlockState):
+        return True
+    if state.rows is None:
+        return key not in whole
+    return key not in pieces or bool(((state.rows >= span[0]) & (state.rows <= span[1])).any())
+
+
+def _rows(part: Mapping[str, Any], key: str, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers and values of the wanted rows of one part; what lies between the first and the last is read."""
+    here = part[key.replace("/", "/#", 1)][()]
+    rows = np.flatnonzero(np.isin(here, wanted))
+    first, end = (int(rows[0]), int(rows[-1]) + 1) if len(rows) else (0, 0)
+    return here[rows], np.asarray(part[key][first:end])[rows - first]
+
+
+def _stack(pieces: list[np.ndarray]) -> np.ndarray:
+    """Rows of several parts; histories, along the second axis, are filled up to the longest with NaN."""
+    if pieces[0].ndim > 1 and len({p.shape[1] for p in pieces}) > 1:
+        length = max(p.shape[1] for p in pieces)
+        pieces = [
+            np.pad(p, [(0, 0), (0, length - p.shape[1]), *[(0, 0)] * (p.ndim - 2)], constant_values=np.nan)
+            for p in pieces
+        ]
+    return np.concatenate(pieces)
+
+
+def _find(mine: np.ndarray, wanted: np.ndarray, key: str, checkpoint: Checkpoint) -> np.ndarray:
+    """Positions in ``mine`` of every number in ``wanted``. Raises InputError where one is missing."""
+    order = np.argsort(mine, kind="stable")
+    at = np.minimum(np.searchsorted(mine[order], wanted), max(0, len(mine) - 1))
+    found = np.asarray(order[at]) if len(mine) else np.zeros(0, np.int64)
+    if len(found) != len(wanted) or not np.array_equal(mine[found], wanted):
+        raise InputError(Problem(str(checkpoint.folder), f"lacks rows of '{key}'", "those of every process"))
+    return found
+
+
+__all__ = ["Keeper", "capture", "groups_of", "restore"]

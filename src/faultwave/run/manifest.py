@@ -7,12 +7,9 @@ import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from faultwave.output.manifest import build_manifest, read_manifest, write_manifest
-
-if TYPE_CHECKING:
-    from faultwave.run.session import Session
 
 PATIENCE = 5.0
 """Seconds for the note of a failure: a file system that hangs must not hold up the end of a run."""
@@ -27,30 +24,32 @@ def _paths(value: Any) -> Iterator[Path]:
             yield from _paths(item)
 
 
-def inputs(sim: Session) -> list[Path]:
+def inputs(sim: Any) -> list[Path]:
     """The files that the case reads, each once."""
     settings = sim.case.model_dump(exclude={"output": {"folder"}})
     return list(dict.fromkeys(p for p in _paths(settings) if p.is_file()))
 
 
 def write_run_manifest(
-    sim: Session, folder: Path, status: Literal["running", "finished", "interrupted", "failed"] | None = None
+    sim: Any, folder: Path, status: Literal["running", "finished", "interrupted", "failed"] | None = None
 ) -> Path:
     """The manifest, in ``folder``."""
-    case, halo = sim.case, {} if sim.way is None else {"halo": str(sim.way)}
+    case, solver = sim.case, sim.solver
+    halo = {} if solver.halo is None else {"halo": solver.halo}
     manifest = build_manifest(
         case.model_dump(mode="json"), sim.inputs, status=status or ("interrupted" if sim.interrupted else "finished"),
-        timings=sim.timings(), rates=sim.rates(), outputs=[p.name for p in sim.files],
-        extra={"cells": sim.cells, "runs_on": sim.runs_on, "time_reached": sim.time, "warnings": [str(w) for w in sim.warnings]} | halo,
+        timings=solver.timings(), rates=solver.rates(), outputs=[p.name for p in sim.files],
+        extra=halo | {"cells": solver.size, "runs_on": solver.runs_on, "time_reached": sim.time,
+                      "warnings": [str(w) for w in sim.warnings]},
     )  # fmt: skip
     return write_manifest(_path(sim, folder), manifest)
 
 
-def _path(sim: Session, folder: Path) -> Path:
+def _path(sim: Any, folder: Path) -> Path:
     return folder / f"{sim.case.output.prefix}-manifest.json"
 
 
-def note_failure(sim: Session, folder: Path, error: BaseException) -> None:
+def note_failure(sim: Any, folder: Path, error: BaseException) -> None:
     """Let the manifest the run began with say that it failed, and why; by any process. It runs while the error is on its way:
     what stands against it is passed over, and nobody waits for it for long."""
 
@@ -59,7 +58,8 @@ def note_failure(sim: Session, folder: Path, error: BaseException) -> None:
             path = _path(sim, folder)
             known = read_manifest(path)
             now = {
-                "status": "failed", "error": str(error) or type(error).__name__, "timings_s": sim.timings(), "rates": sim.rates(),
+                "status": "failed", "error": str(error) or type(error).__name__, "timings_s": sim.solver.timings(),
+                "rates": sim.solver.rates(),
                 "written": datetime.now(UTC).isoformat(timespec="seconds"), "time_reached": sim.time,
                 "outputs": sorted({*known["outputs"], *(p.name for p in sim.files)}),
             }  # fmt: skip

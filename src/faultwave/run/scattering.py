@@ -13,11 +13,9 @@ from faultwave.base.errors import InputError, Problem, RunError
 from faultwave.base.log import get_logger
 from faultwave.case.load import load_case
 from faultwave.comm import world
-from faultwave.dg.plan import make_plan
 from faultwave.output.atomic import explaining
 from faultwave.output.formats.touchstone import write_touchstone
-from faultwave.run.port_results import energy_left, port_signals, waves_of
-from faultwave.run.simulation import Simulation
+from faultwave.run.start import start
 
 LEFT = 1e-4
 """Share of a run's energy: where more is left at its end, a hundredth of the amplitude may be missing in its echoes."""
@@ -57,18 +55,19 @@ def scattering(case: Any, progress: Callable[[str], None] = lambda text: None, *
     for driven in range(1, count + 1):
         progress(f"port {driven} of {count}")
         ports = settings.ports.model_copy(update={"drive": driven})
-        sim = Simulation(make_plan(settings.model_copy(update={"ports": ports})))
+        sim = start(settings.model_copy(update={"ports": ports}))
         if driven == 1 and sim.world.first:
             for warning in sim.warnings:
                 get_logger(__name__).warning("%s", warning)
         sim.run(write=False)
-        signals = port_signals(sim)
-        frequencies, waves = waves_of(sim, signals)
-        into.append(waves[:, 0])
-        out.append(waves[:, 1])
-        left.append(energy_left(sim, signals))
-    z = np.stack([port.impedance(frequencies) for port in sim.plan.drives.ports], 1)
-    found = Scattering(frequencies, _solved(np.array(into), np.array(out)), z, np.array(left))
+        data = sim.result("ports")
+        assert data is not None  # every process has it
+        into.append(data["into"])
+        out.append(data["out"])
+        left.append(float(data["energy_left"]))
+    assert data is not None  # there is at least one port
+    solved = _solved(np.array(into), np.array(out))
+    found = Scattering(data["frequency"], solved, data["impedance"].T, np.array(left))
     if sim.world.first:
         for remark in found.remarks:
             get_logger(__name__).warning("%s", remark)

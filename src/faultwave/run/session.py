@@ -1,113 +1,108 @@
-"""How a run goes, whatever its engine: the folder, the manifest, interrupts, what is kept when it fails."""
+"""How a run goes, whatever its engine: the folder, the manifest, interrupts, checkpoints, what is kept when it fails."""
 
 from __future__ import annotations
 
 import signal
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal, Self, cast
 
-from faultwave.base.errors import Interrupted, NotBuiltError, Problem, RunError
+import numpy as np
+
+from faultwave.base.errors import Interrupted, Problem, RunError
 from faultwave.case.model import Case
-from faultwave.comm import World
-from faultwave.comm.aware import Way
+from faultwave.engine.progress import Progress
+from faultwave.engine.solver import BlowUp, Solver
 from faultwave.observe.dataset import Dataset
+from faultwave.observe.result import Result
 from faultwave.output.background import Background
 from faultwave.output.checkpoint import Checkpoint, checkpoints_folder, remove_all
 from faultwave.output.digests import Digests
 from faultwave.output.folder import prepare_folder
+from faultwave.output.formats.vtkhdf import VtkHdfWriter
+from faultwave.output.writers import write_results
+from faultwave.run import checkpoints
+from faultwave.run.files import RunFiles
 from faultwave.run.manifest import inputs, note_failure, write_run_manifest
 
-Finisher = Callable[[float], None]
-"""Takes what falls on the very end of a run, at that time [s]."""
+Status = Literal["failed"] | None
 
 
-class BlowUp(Exception):
-    """The state holds numbers that are not finite."""
-
-
-class Session(ABC):
+class Session:
     """One case ready to run; ``run`` advances to the end time and writes the case's outputs.
 
-    An engine's simulation says how to advance, what it observed and how to write it.
+    Results so far are Datasets by kind: ``sim.result("receivers")``, or ``sim.receivers``, ``sim.energies``, ``sim.fault_receivers``;
+    ``sim.results()`` gives all of them.
     """
 
-    obstacle: str = "this engine"
-    """With what no checkpoints can be written; empty where they can."""
-
-    def __init__(self, case: Case, force: bool = False, warnings: Sequence[Problem] = (), world: World | None = None):
-        self.world = world or World()
-        if case.output.checkpoint is not None and self.obstacle:
-            raise NotBuiltError(Problem("output.checkpoint", f"checkpoints are not built for {self.obstacle}"))
-        self.case, self.force, self.warnings = case, force, tuple(warnings)
+    def __init__(self, solver: Solver, force: bool = False, warnings: Sequence[Problem] = ()):
+        self.solver, self.plan, self.world = solver, solver.plan, solver.world
+        self.case: Case = solver.plan.case
+        self.force, self.warnings = force, (*warnings, *solver.warnings)
         self.interrupted, self.advancing = False, False
-        self.end, self.folder = case.end_time, cast(Path | None, None)  # of the run that goes on
+        self.end, self.folder = self.case.end_time, cast(Path | None, None)  # of the run that goes on
         self.resumed: dict[str, tuple[int, list[float]]] | None = None  # next snapshot and times there are, by file
         self.checkpoints = 0
         self.came_from = 0  # number of the checkpoint that this run goes on from
         self.background = Background()  # what is written while the run goes on
-        self.wall = {"setup": 0.0, "stepping": 0.0}
+        self.wall = solver.wall
         self.files: list[Path] = []
-        self.way: Way | None = None  # of messages between devices
         self.inputs: dict[str, dict[str, Any]] = {}  # what the manifest says of the files that are read
+        self.written: RunFiles | None = None  # snapshot files while the run goes on
 
     @property
-    def runs_on(self) -> str:
-        """The backend, and its device where there is one to tell of."""
-        return self.case.numerics.backend
-
-    @property
-    @abstractmethod
     def time(self) -> float:
         """Simulated time reached [s]."""
+        return self.solver.time
+
+    # ---- results --------------------------------------------------------------------------------------------------
+
+    def results(self, kind: str | None = None) -> list[Result]:
+        """Everything that parts found so far, or what is of one kind. Of several processes all must ask; the first gets them."""
+        part = self.solver.parts.get(kind) if kind else None
+        asked = self.solver.parts.values() if part is None else [part]
+        return [r for one in asked for r in one.results() if kind is None or r.kind == kind]
+
+    def result(self, kind: str) -> Dataset | None:
+        """The first result of a kind so far, None where there is none. Of several processes all must ask; the first gets it."""
+        return next((r.data for r in self.results(kind)), None)
 
     @property
-    @abstractmethod
     def receivers(self) -> Dataset | None:
         """Seismograms: values (time, receiver, quantity)."""
+        return self.result("receivers")
 
     @property
-    @abstractmethod
+    def fault_receivers(self) -> Dataset | None:
+        """Histories on the fault: values (time, receiver, quantity), NaN where a slower cluster has fewer samples."""
+        return self.result("fault_receivers")
+
+    @property
     def energies(self) -> Dataset | None:
         """Energies, work and moment at the times asked for."""
+        return self.result("energies")
 
-    @property
-    @abstractmethod
-    def cells(self) -> int:
-        """Elements or grid points."""
+    def energy_now(self) -> dict[str, float]:
+        """Energies, work and moment at the time reached; summed over all processes on the first."""
+        return self.solver.energies()
 
-    @abstractmethod
-    def rates(self) -> dict[str, float]:
-        """What was computed and how fast; the unit is in the name."""
+    def sample(self, points: Any) -> np.ndarray:
+        """State (n, Q) at points (n, 3) at the time reached; NaN outside."""
+        return np.asarray(self.solver.sample(np.asarray(points, float).reshape(-1, 3)))
 
-    @abstractmethod
-    def timings(self) -> dict[str, float]:
-        """Seconds of each part of the run."""
+    def error(self, solution: Callable[..., np.ndarray], *inside: Any) -> np.ndarray:
+        """Relative L2 error (Q,) against solution(points (n, 3), time) -> (n, Q)."""
+        return np.asarray(self.solver.error(solution, *inside))
 
-    @abstractmethod
-    def _open_fields(self, folder: Path, stack: ExitStack) -> list[Finisher]:
-        """Open what is written while the run goes on; the stack closes it, or throws it away on an error."""
+    def set_initial(self, solution: Callable[..., np.ndarray]) -> None:
+        """Start from solution(points (n, 3), time) -> (n, Q)."""
+        self.solver.set_initial(solution)
 
-    @abstractmethod
-    def _loop(self, end: float, progress: Callable[[Any], None] | None) -> None:
-        """Advance to ``end`` [s] or until interrupted. Raises BlowUp."""
-
-    @abstractmethod
-    def _finish(self, finishers: list[Finisher]) -> None:
-        """Samples and snapshots that fall on the very end."""
-
-    @abstractmethod
-    def _explain(self, folder: Path | None) -> str:
-        """What to tell of a blow-up."""
-
-    @abstractmethod
-    def _write(self, folder: Path, status: Literal["failed"] | None = None) -> None:
-        """Write what was recorded, and the manifest."""
+    # ---- running --------------------------------------------------------------------------------------------------
 
     def run(
-        self, progress: Callable[[Any], None] | None = None, until: float | None = None, write: bool = True
+        self, progress: Callable[[Progress], None] | None = None, until: float | None = None, write: bool = True
     ) -> Self:
         """Advance to ``until`` or the case's end time; ``write=False`` leaves the disk alone."""
         self.end = until if until is not None else self.case.end_time
@@ -136,25 +131,66 @@ class Session(ABC):
             raise self.world.everyones(Interrupted(f"{text}; go on with: faultwave resume {self.folder}"))
         return self
 
-    def _advance(self, progress: Callable[[Any], None] | None) -> RunError | None:
+    def _advance(self, progress: Callable[[Progress], None] | None) -> RunError | None:
         """To the end, fields written on the way; what to tell of a blow-up, if there was one."""
-        failure, folder = None, self.folder
+        failure, parts = None, self.solver.parts.values()
         with ExitStack() as stack:
             self.background = Background()
-            finishers = self._open_fields(folder, stack) if folder else []
+            if self.folder is not None:
+                stack.callback(self._close)
+                self.written = RunFiles(self, self.folder, stack)
+                for part in parts:
+                    part.open(self.written)
+                self.written.resume()
+            self.solver.hook()
             stack.callback(self.background.close)  # before the files it writes to are closed or thrown away
+            control = checkpoints.Keeper(self, self.folder, progress)
             try:
-                self._loop(self.end, progress)
-                self.advancing = False
-            except BlowUp:  # snapshots up to here are good: they are closed, not thrown away
-                self.advancing = False
-                failure = RunError(self._explain(folder))
+                self._step(control)
+            except BlowUp as error:  # snapshots up to here are good: they are closed, not thrown away
+                failure = RunError(self._explain(error))
             else:
-                self._finish(finishers)
+                for part in parts:
+                    part.finish(self.time)
             self.background.wait()
             self.wall["write"] = self.wall.get("write", 0.0) + self.background.busy
             self.wall["held_up"] = self.wall.get("held_up", 0.0) + self.background.waited
         return failure
+
+    def _step(self, control: checkpoints.Keeper) -> None:
+        try:
+            self.solver.run(self.end, control)
+        except RunError as error:
+            if self.checkpoints and not self.world.common(error):
+                raise RunError(
+                    f"{error}; go on from the last checkpoint with: faultwave resume {self.folder}"
+                ) from error
+            raise
+        finally:
+            self.advancing = False
+        self.interrupted = control.stopped
+
+    def _close(self) -> None:
+        """The files are closed: parts forget them."""
+        for part in self.solver.parts.values():
+            part.close()
+        self.solver.hook()
+        self.written = None
+
+    def _explain(self, error: BlowUp) -> str:
+        """Text for the user; where there is something to look at, it is written into the folder."""
+        found = self.solver.diagnose()
+        if self.folder is None or found.points is None:
+            return found.text
+        path = self.folder / f"{self.case.output.prefix}-blowup.vtkhdf"
+        self.world.together(lambda: self._write_diagnosis(found, path))
+        self.files.append(path)
+        return f"{found.text}\nthe last good state around that cell is in {path}"
+
+    def _write_diagnosis(self, found: Any, path: Path) -> None:
+        names = list(found.fields)
+        with VtkHdfWriter(path, found.points, found.cells, found.static, names, np.float64) as writer:
+            writer.append(found.time, found.fields)
 
     def _fail(self, error: BaseException) -> None:
         """Note the failure in the manifest, if the disk takes that, and end every process that does not have the error."""
@@ -166,7 +202,22 @@ class Session(ABC):
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Go on where the checkpoint was taken. Raises InputError where that cannot be."""
-        raise NotBuiltError(Problem("resume", f"checkpoints are not built for {self.obstacle}"))
+        self.resumed = checkpoints.restore(self.solver, checkpoint)
+        self.came_from = checkpoint.number
+
+    def _write(self, folder: Path, status: Status) -> None:
+        """Write what was recorded, and the manifest."""
+        found = self.results()
+        remarks = [remark for part in self.solver.parts.values() for remark in part.remarks()]
+        self.warnings = (*self.warnings, *remarks)
+        out = self.case.output
+        layout = "seissol" if out.seissol_layout else "native"
+
+        def write() -> None:
+            self.files += write_results(found, folder, out.prefix, layout)
+            write_run_manifest(self, folder, status)
+
+        self.world.together(write)
 
     def _prepare(self) -> Path:
         """The folder for the outputs; an earlier run's are removed unless this run goes on from it."""

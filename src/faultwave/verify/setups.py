@@ -119,4 +119,4 @@ def energies_every(sim: Any, interval: float, count: int) -> Array:
 
 def largest_step(sim: Any) -> float:
     """Step [s] of the slowest cluster; the only one under global stepping."""
-    return float(sim.engine.march.longest)
+    return float(sim.solver.march.longest)

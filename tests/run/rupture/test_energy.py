@@ -72,7 +72,7 @@ def test_work_from_velocities(tmp_path) -> None:
 def test_static_work_potency_and_moment(tmp_path) -> None:
     """Against sums over the friction points done by hand."""
     h = run(settings(tmp_path, slip_weakening(), output={"energies": {"interval": 0.8}}))
-    r, plan, found = h.sim.engine.fault.record(), h.sim.plan.fault, h.sim.energy_now()
+    r, plan, found = h.sim.solver.parts["rupture"].fault.record(), h.sim.plan.part("rupture"), h.sim.energy_now()
     weight = 2.0 * plan.rule.weights[None] * plan.faces.area[:, None]
     assert np.isclose(weight.sum(), 6000.0 * 4500.0, rtol=1e-12)
     static = -0.5 * (weight * (r["traction1"] * r["slip1"] + r["traction2"] * r["slip2"])).sum()

@@ -89,7 +89,7 @@ def compare_points(found: Histories, original: Histories, turn: np.ndarray, flip
     """Everything remembered at every friction point."""
     places, vectors, numbers = [], [], []
     for h in (found, original):
-        plan, record = h.sim.plan.fault, h.sim.engine.fault.record()
+        plan, record = h.sim.plan.part("rupture"), h.sim.solver.parts["rupture"].fault.record()
         f = plan.faces
         places.append(plan.positions.reshape(-1, 3))
         pairs = (("slip1", "slip2"), ("traction1", "traction2"), ("moved1", "moved2"), ("stress1", "stress2"))
@@ -120,7 +120,7 @@ def compare_fields(found: Histories, original: Histories, turn: np.ndarray, flip
     """What is read at the centre of every face."""
     values, centres = [], []
     for h in (found, original):
-        fault = h.sim.engine.fault
+        fault = h.sim.solver.parts["rupture"].fault
         probe = FaultProbe(fault, np.arange(len(fault.faces.area)), np.full((1, 2), 1 / 3), True, True)
         read = {name: column[:, 0] for name, column in probe.read(FIELDS).items()}
         f = fault.faces
@@ -136,7 +136,7 @@ def compare_fields(found: Histories, original: Histories, turn: np.ndarray, flip
 
 def test_the_rupture_is_worth_comparing(original: Histories) -> None:
     assert original.sim.plan.clustering.histogram[1] > 0
-    record = original.sim.engine.fault.record()
+    record = original.sim.solver.parts["rupture"].fault.record()
     broken = record["ruptured"] > 0
     assert 0.4 < broken.mean() < 1
     assert np.abs(original["Sld"][-1]).max() > 0.02 * np.abs(original["Sls"][-1]).max()

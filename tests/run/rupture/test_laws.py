@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from faultwave.engine.part import Call
 from faultwave.run import simulate
+from tests.run import watching
 
 from .setup import MU, ON_FAULT, difference, patch, run, settings, slip_weakening
 
@@ -31,7 +33,7 @@ def test_steady_creep(tmp_path, law: str) -> None:
     mu = F0 + (A - B) * np.log(rate / V0)  # asinh(x) = ln(2x) to 1/(4x^2) here
     fault = rate_and_state(law, rate, mu * 120e6)
     h = run(settings(tmp_path, fault, end_time=0.5))
-    record = h.sim.engine.fault.record()
+    record = h.sim.solver.parts["rupture"].fault.record()
     assert np.allclose(record["state"], L / rate, rtol=1e-6)
     assert np.allclose(record["slip_rate"], rate, rtol=1e-3)
     assert np.allclose(record["slip1"] ** 2 + record["slip2"] ** 2, (0.5 * rate) ** 2, rtol=2e-3)
@@ -46,19 +48,22 @@ def test_state_follows_its_equation(tmp_path, law: str) -> None:
                    "expression": {"Tnuc_s": patch(20e6, 0.0)}}}]  # fmt: skip
     fault = rate_and_state(law, 1e-9, 75e6, nucleation=nucleation)
     sim = simulate(settings(tmp_path, fault, end_time=0.5, numerics={"largest_step": 1e-3}))
-    face, t, psi, v, friction, strength, normal = int(sim.plan.fault_receivers.cells[0]), *([] for _ in range(6))
+    face, t, psi, v, friction, strength, normal = (
+        int(sim.plan.part("fault_receivers").points.cells[0]),
+        *([] for _ in range(6)),
+    )
 
     def watch(cluster: int, time: float, step: float) -> None:
-        if cluster == sim.plan.clustering.cluster[sim.plan.fault.faces.cells[face, 0]]:
-            r = sim.engine.fault.record(np.array([face]))
+        if cluster == sim.plan.clustering.cluster[sim.plan.part("rupture").faces.cells[face, 0]]:
+            r = sim.solver.parts["rupture"].fault.record(np.array([face]))
             now = (time + step, *(r[k][0, 0] for k in ("state", "slip_rate", "friction", "strength")))
             for column, value in zip((t, psi, v, friction, strength), now, strict=True):
                 column.append(value)
             normal.append(r["stress_n"][0, 0] + r["traction_n"][0, 0])
 
-    sim.engine.corrected.append(watch)
+    watching.watch(sim, Call("after correct", watch))
     sim.run(write=False)
-    assert sim.engine.fault.record()["unconverged"].max() == 0
+    assert sim.solver.parts["rupture"].fault.record()["unconverged"].max() == 0
     t, psi, v, friction, strength, normal = (np.array(x) for x in (t, psi, v, friction, strength, normal))
     assert v.max() > 1.0 and psi[-1] < 1e-3 * psi[0]
     # ln psi between samples against the law's rate at both ends, where the rate hardly changes in a step
@@ -101,7 +106,7 @@ def test_imposed_slip(tmp_path, law: str, times: dict, tolerance: float) -> None
     """Slip ends as prescribed and the moment is mu times area times slip; the fields on both sides moved apart by it."""
     case = settings(tmp_path, imposed(law, **times), end_time=1.0)
     h = run({**case, "output": {**case["output"], "energies": {"interval": 0.5, "slip_from_velocity": False}}})
-    plan, record = h.sim.plan.fault, h.sim.engine.fault.record()
+    plan, record = h.sim.plan.part("rupture"), h.sim.solver.parts["rupture"].fault.record()
     f = plan.faces
     slip = record["slip1"][..., None] * f.tangent1[:, None] + record["slip2"][..., None] * f.tangent2[:, None]
     wanted = 0.8 * f.strike - 0.3 * f.dip

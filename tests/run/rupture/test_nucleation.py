@@ -25,7 +25,7 @@ def test_episodes_are_added_once(tmp_path, rates: list[int]) -> None:
     fault = slip_weakening(values=STRONG, nucleation=episodes)
     case = settings(tmp_path, fault, end_time=0.4, numerics={"clustering": {"rates": rates}})
     h = run(case)
-    clusters = h.sim.plan.clustering.cluster[h.sim.plan.fault.faces.cells]
+    clusters = h.sim.plan.clustering.cluster[h.sim.plan.part("rupture").faces.cells]
     assert rates == [1] or (clusters.min() == 0 and h.sim.plan.clustering.cluster.max() > 0)
     x = h.sim.fault_receivers["location"][:, 0]
     t = h.time
@@ -36,7 +36,7 @@ def test_episodes_are_added_once(tmp_path, rates: list[int]) -> None:
     # The point's own stress is that of the nearest friction point, here the second episode varies along x.
     nearest = -3e6 * (g1[-1] + g3[-1])
     assert np.abs(h["Td0"][-1] - nearest - 1000.0 * x).max() < 1000.0 * 500.0
-    record, plan = h.sim.engine.fault.record(), h.sim.plan.fault
+    record, plan = h.sim.solver.parts["rupture"].fault.record(), h.sim.plan.part("rupture")
     added = np.stack([record[k] for k in ("stress_n", "stress1", "stress2")], -1) - plan.stress
     f = plan.faces
     shear = added[..., 1:2] * f.tangent1[:, None] + added[..., 2:] * f.tangent2[:, None]
@@ -61,7 +61,7 @@ def test_forced_rupture(tmp_path, ramp: float) -> None:
     forced = {"forced_rupture_time": "return (x + 3000.0)/5000.0;", "T_s": "return 70000000.0;"}
     fault = slip_weakening(values={"mu_s": 0.677}, expression=forced, forced_rupture_ramp=ramp)
     h = run(settings(tmp_path, fault, end_time=0.9, numerics={"order": 4}))
-    plan, record = h.sim.plan.fault, h.sim.engine.fault.record()
+    plan, record = h.sim.plan.part("rupture"), h.sim.solver.parts["rupture"].fault.record()
     due = (plan.positions[..., 0] + 3000.0) / 5000.0
     strength = 120e6 * (0.677 - (0.677 - 0.525) * np.array([0.0, 1.0]))
     broken = due + ramp * (strength[0] - 70e6) / (strength[0] - strength[1])  # when strength falls to the stress
@@ -81,7 +81,7 @@ def test_cohesion_holds(tmp_path) -> None:
     """The strength is -C - mu sigma: with 3 MPa of cohesion the overstressed patch does not break, with 0 it does."""
     held = run(settings(tmp_path, slip_weakening(values={"cohesion": -3e6}), end_time=0.1))
     broken = run(settings(tmp_path, slip_weakening(values={"cohesion": -0.1e6}), end_time=0.1))
-    a, b = (h.sim.engine.fault.record() for h in (held, broken))
+    a, b = (h.sim.solver.parts["rupture"].fault.record() for h in (held, broken))
     assert np.abs(a["slip_rate"]).max() == 0 and b["slip_rate"].max() > 0.01
     assert np.allclose(a["strength"], 3e6 + 0.677 * 120e6, rtol=1e-12)
     eta = 2670 * 3464 / 2
@@ -95,7 +95,7 @@ def test_healing(tmp_path) -> None:
     """With a healing threshold friction is static again once the slip rate has come down below it."""
     healed = run(settings(tmp_path, slip_weakening(healing_threshold=1.5), end_time=0.9))
     plain = run(settings(tmp_path, slip_weakening(), end_time=0.9))
-    a, b = (h.sim.engine.fault.record() for h in (healed, plain))
+    a, b = (h.sim.solver.parts["rupture"].fault.record() for h in (healed, plain))
     done = (a["peak_slip_rate"] > 1.5) & (a["slip_rate"] < 1.5)
     assert done.sum() > 20 and (a["friction"][done] == 0.677).all()
     assert (b["friction"][(b["accumulated_slip"] > 0.4)] == 0.525).all()

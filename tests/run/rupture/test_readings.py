@@ -37,7 +37,7 @@ def probes(fault, points: np.ndarray) -> dict[bool, FaultProbe]:
 
 
 def test_exact_reads_polynomials_and_nearest_reads_points(still) -> None:
-    fault, x = still.engine.fault, still.plan.fault.positions
+    fault, x = still.solver.parts["rupture"].fault, still.plan.part("rupture").positions
 
     def smooth(p: np.ndarray) -> np.ndarray:
         return 1.0 + (p[..., 0] / 3000.0) ** 3 - 0.5 * (p[..., 2] / 3000.0) ** 2
@@ -59,7 +59,7 @@ def test_exact_reads_polynomials_and_nearest_reads_points(still) -> None:
 
 def test_rupture_speed(still) -> None:
     """Vr is 1/|grad RT| on faces that broke wholly; a plane front gives its speed exactly."""
-    fault, x = still.engine.fault, still.plan.fault.positions
+    fault, x = still.solver.parts["rupture"].fault, still.plan.part("rupture").positions
     speed = np.array([2500.0, 0.0, -1800.0])  # m/s along x and z: slowness adds
     times = 4.0 + x[..., 0] / speed[0] + x[..., 2] / speed[2]
     times[3, 2] = 0.0  # one point not broken
@@ -134,7 +134,9 @@ def test_fault_file_holds_what_receivers_hold(tmp_path) -> None:
         tmp_path, slip_weakening(), position="exact", end_time=0.3, output={"fault": snapshots, "sync": True}
     )
     file = simulate(case)
-    centres = file.plan.fault.faces.positions(np.full((1, 2), 1 / 3))[::5, 0]  # middle of the middle sub-triangle
+    centres = file.plan.part("rupture").faces.positions(np.full((1, 2), 1 / 3))[
+        ::5, 0
+    ]  # middle of the middle sub-triangle
     case["output"]["fault_receivers"]["points"] = centres.tolist()
     h = run(case, write=True)
     with h5py.File(next((tmp_path / "out").glob("*-fault.vtkhdf")), "r") as found:

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.engine.part import Call
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.run import simulate
+from tests.run.watching import watch
 
 from .setup import settings, slip_weakening
 
@@ -26,9 +28,9 @@ def outputs(folder: Path, apart: bool) -> dict[str, np.ndarray]:
     }  # fmt: skip
     case: dict[str, Any] = settings(folder, slip_weakening(), end_time=0.5, output=output, sources=[SOURCE])
     sim: Any = simulate(case, force=True)
-    assert sim.engine.layout.clusters >= 2
+    assert sim.solver.layout.clusters >= 2
     if apart:
-        sim.engine.watched.append(lambda *_: True)
+        watch(sim, Call("after correct", lambda *_: None, splits=lambda *_: True))
     sim.run()
     found = {"seismograms": sim.receivers["values"], "fault receivers": sim.fault_receivers["values"]}
     for kind in ("volume", "surface", "fault"):

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import csv
+import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.observe.dataset import Dataset, energies_from_arrays
+from faultwave.observe.result import Result
 from faultwave.output.atomic import atomic_text
+from faultwave.output.writers import Writer
 
 
 def write_energies(path: str | Path, energies: Dataset) -> Path:
@@ -55,3 +59,16 @@ def _table(path: str | Path, rows: csv.DictReader[str], simulation: int) -> dict
         except (TypeError, ValueError, KeyError) as error:
             raise InputError(Problem(f"{path}:{rows.line_num}", f"is no row of energies: {error}")) from error
     return table
+
+
+def _write(results: Sequence[Result], folder: Path, prefix: str) -> list[Path]:
+    return [write_energies(folder / f"{prefix}-energy.csv", r.data) for r in results]
+
+
+def _write_flux(results: Sequence[Result], folder: Path, prefix: str) -> list[Path]:
+    """One table a surface, called by it."""
+    names = [re.sub(r"[^\w.-]+", "-", r.name) for r in results]
+    return [write_energies(folder / f"{prefix}-flux-{n}.csv", r.data) for n, r in zip(names, results, strict=True)]
+
+
+RESULTS = [Writer(("energies",), _write, ("native",)), Writer(("flux",), _write_flux)]

@@ -7,7 +7,7 @@ Groups ``receivers`` and ``fault_receivers``, one HDF5 dataset a variable with a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,9 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.observe.dataset import Dataset, Variable, receivers_from_arrays
+from faultwave.observe.result import Result
 from faultwave.output.hdf5 import whole_hdf5
+from faultwave.output.writers import Writer
 
 LEGACY = {
     **{c: f"s_{c}" for c in ("xx", "yy", "zz", "xy", "yz", "xz")},
@@ -86,3 +88,10 @@ def _attribute(value: Any) -> Any:
     if isinstance(value, np.generic):
         return _attribute(value.item())
     return value.decode() if isinstance(value, bytes) else value
+
+
+def _write(results: Sequence[Result], folder: Path, prefix: str) -> list[Path]:
+    return [write_receivers(folder / f"{prefix}-receivers.h5", [r.data for r in results])]
+
+
+RESULTS = [Writer(("receivers", "fault_receivers"), _write)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,9 +11,11 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.observe.dataset import Dataset
+from faultwave.observe.result import Result
 from faultwave.output.atomic import atomic_text
 from faultwave.output.formats.receivers_hdf5 import LEGACY
 from faultwave.output.trace import Kind
+from faultwave.output.writers import Writer
 
 ENERGIES = (
     *("gravitational_energy", "acoustic_energy", "acoustic_kinetic_energy", "elastic_energy"),
@@ -150,3 +153,13 @@ def _rectangular(path: Path, names: list[str], rows: list[list[float]]) -> np.nd
         what = f"sample {wrong + 1} has {len(rows[wrong])} numbers for {len(names)} columns"
         raise InputError(Problem(str(path), what))
     return np.array(rows)
+
+
+def _write(results: Sequence[Result], folder: Path, prefix: str) -> list[Path]:
+    """As SeisSol leaves them."""
+    write = {"receivers": write_receivers, "fault_receivers": write_fault_receivers}
+    files = [path for r in results if r.kind in write for path in write[r.kind](folder, prefix, r.data)]
+    return files + [write_energy(folder / f"{prefix}-energy.csv", r.data) for r in results if r.kind == "energies"]
+
+
+RESULTS = [Writer(("receivers", "fault_receivers", "energies"), _write, ("seissol",))]

@@ -45,7 +45,7 @@ def evolved(backend: str, law: str, order: int, precision: str) -> np.ndarray:
     sim: Any = simulate(case)
     sim.set_initial(noise(len(sim.plan.law.quantities)))
     sim.run(until=3 * setups.largest_step(sim), write=False)
-    return np.asarray(sim.engine.operator.dofs(), float)
+    return np.asarray(sim.solver.operator.dofs(), float)
 
 
 def wave_rows(backend: str, progress: Progress, orders: tuple[int, ...]) -> list[Row]:

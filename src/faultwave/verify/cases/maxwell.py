@@ -108,7 +108,7 @@ def leapfrog_energy(steps: int, windows: int, order: int = 3) -> tuple[float, fl
     """
     numerics = {"integrator": "leapfrog"}
     sim = setups.started(closed_cube(1, order, 1e9, numerics=numerics), noise(6))
-    op, step = sim.engine.operator, setups.largest_step(sim)
+    op, step = sim.solver.operator, setups.largest_step(sim)
     volume = sim.plan.geometry.volume[:, None, None]
 
     def energy() -> float:

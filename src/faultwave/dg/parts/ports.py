@@ -8,28 +8,31 @@ at the other ports is not zero, and S = B A^-1 from as many runs as there are po
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.case.model import Case
-from faultwave.dg.driven import Drive, Faces, Pattern
-from faultwave.dg.drives import Shifted, surface_tag
+from faultwave.dg.driven import Drive, Faces, Pattern, Shifted
 from faultwave.dg.forms import onto_face
 from faultwave.dg.medium import single_medium
+from faultwave.dg.named import surface_tag
+from faultwave.dg.planning import Cut, Planning
 from faultwave.dg.port_shapes import check_walls, rectangle, turned
-from faultwave.dg.surfaces import Surface, recorder
+from faultwave.dg.solver import Solver
+from faultwave.dg.surfaces import Surface, SurfaceSum
 from faultwave.domain import tets
-from faultwave.observe.surfaces import Reduce, SurfaceRecorder
+from faultwave.engine.part import Attached, Demand, Planned, State
+from faultwave.observe.dataset import Dataset, Variable
+from faultwave.observe.result import Result
+from faultwave.observe.surfaces import Reduce
 from faultwave.physics.sources.time_functions import Burst
 from faultwave.physics.waves import Law
 
-if TYPE_CHECKING:
-    from faultwave.dg.solver import Engine
-
+name = "ports"
 
 BLOCK = 2_000_000  # factors of a Fourier sum held at a time
 MOST_MODES = 10  # of each index: a mode is named with two digits
@@ -124,16 +127,39 @@ class Port:
         return np.array([v + z * i, v - z * i]) / (2 * np.sqrt(z))
 
 
-def plan_ports(
-    case: Case, mesh: tets.Mesh, topology: tets.Topology, shape: tets.Geometry, material: dict[str, np.ndarray], problems: Problems
-) -> tuple[Port, ...]:  # fmt: skip
-    """Every port of the case; raises no error, ``problems`` gets them all."""
+@dataclass(frozen=True)
+class Ports(Planned):
+    setting: Any
+    ports: tuple[Port, ...]
+    name: str = name
+
+    @property
+    def demand(self) -> Demand:
+        none = np.zeros((0, 2), np.int64)
+        driven = [np.stack([p.surface.cells, p.surface.faces], 1) for p in self.ports if p.function is not None]
+        cells = [p.surface.cells for p in self.ports]
+        return Demand(derivatives=np.concatenate([none[:, 0], *cells]), faces=np.concatenate([none, *driven]))
+
+    def on(self, cut: Cut) -> Ports:
+        return replace(self, ports=tuple(replace(p, surface=p.surface.on(cut)) for p in self.ports))
+
+    def attach(self, solver: Solver) -> AttachedPorts:
+        return AttachedPorts(self, solver)
+
+
+def needs_whole_mesh(case: Case) -> bool:
+    return case.ports is not None
+
+
+def plan(planning: Planning) -> Ports | None:
+    """Every port of the case."""
+    case, topology, problems = planning.case, planning.topology, planning.problems
     setting = case.ports
     if setting is None:
-        return ()
+        return None
     if case.law != "maxwell":
         problems.error("ports", f"do not exist in the {case.law} law", "law: maxwell")
-        return ()
+        return None
     _check_alone(case, problems)
     burst = _burst(setting.band)
     if case.end_time < 8 * burst.duration:
@@ -144,7 +170,7 @@ def plan_ports(
     found: list[tuple[int, Port]] = []
     for i, one in enumerate(setting.surfaces):
         where = f"ports.surfaces[{i}]"
-        tag = surface_tag(one.surface, mesh, topology, f"{where}.surface", problems)
+        tag = surface_tag(one.surface, planning.mesh, topology, f"{where}.surface", problems)
         if tag is None:
             continue
         mine = (topology.tags == tag) & (topology.kinds == tets.BoundaryKind.ABSORBING)
@@ -153,19 +179,16 @@ def plan_ports(
             continue
         function = Shifted(burst, 0.0) if setting.drive == i + 1 else None
         try:
-            port = _port(one, np.nonzero(mine), mesh, topology, shape, material, function, where)
+            port = _port(planning, one, np.nonzero(mine), function, where)
         except InputError as error:
             problems.extend(error.problems)
             continue
         if port.cutoff >= setting.band[0]:
-            problems.error(
-                "ports.band",
-                f"begins at {setting.band[0]:g} Hz",
-                f"above the cutoff of {one.mode} at {port.cutoff:g} Hz",
-            )
+            allowed = f"above the cutoff of {one.mode} at {port.cutoff:g} Hz"
+            problems.error("ports.band", f"begins at {setting.band[0]:g} Hz", allowed)
         found.append((tag, port))
     _check_modes(found, setting.band, problems)
-    return tuple(port for _, port in found)
+    return Ports(setting, tuple(port for _, port in found)) if found else None
 
 
 def _burst(band: tuple[float, float]) -> Burst:
@@ -220,10 +243,8 @@ def _same_mode(a: Port, b: Port) -> bool:
     return a.indices == (b.indices[::-1] if swapped else b.indices)
 
 
-def _port(
-    setting: Any, where: tuple[np.ndarray, ...], mesh: tets.Mesh, topology: tets.Topology, shape: tets.Geometry,
-    material: dict[str, np.ndarray], function: Shifted | None, name: str,
-) -> Port:  # fmt: skip
+def _port(planning: Planning, setting: Any, where: tuple[np.ndarray, ...], function: Shifted | None, name: str) -> Port:
+    mesh, topology, shape, material = planning.mesh, planning.topology, planning.geometry, planning.material
     cells, faces = where
     normals, areas = shape.normals[cells, faces], shape.areas[cells, faces]
     corners = mesh.vertices[np.take_along_axis(topology.cells[cells], tets.SORTED_FACES[faces], 1)].reshape(-1, 3)
@@ -253,9 +274,56 @@ def _port(
     )  # fmt: skip
 
 
-def port_recorder(engine: Engine, port: Port, interval: float) -> SurfaceRecorder:
-    """Records (V, I) of a port."""
+class AttachedPorts(Attached):
+    """Records (V, I) of every port, twenty samples a period of the highest frequency."""
 
+    def __init__(self, part: Ports, solver: Solver):
+        self.part, self.solver = part, solver
+        interval = 0.05 / part.setting.band[1]
+        self.sums = [SurfaceSum(solver, port.surface, interval, _voltage_and_current(port)) for port in part.ports]
+        self.calls = tuple(s.call for s in self.sums)
+
+    @property
+    def settled(self) -> bool:
+        return all(s.recorder.settled for s in self.sums)
+
+    def drives(self, faces: Faces, points: np.ndarray, project: np.ndarray) -> Sequence[Drive]:
+        law = self.solver.plan.law
+        return [drive for port in self.part.ports for drive in port.drives(law, faces, points, project)]
+
+    def state(self) -> Mapping[str, State]:
+        return {k: v for i, s in enumerate(self.sums) for k, v in s.state(str(i)).items()}
+
+    def results(self) -> Iterable[Result]:
+        """The waves a, b of every port and the mode's impedance at each frequency, and the share of energy left inside."""
+        setting = self.part.setting
+        signals = [s.sums() for s in self.sums]
+        frequencies = np.linspace(setting.band[0], setting.band[1], setting.points)
+        pairs = zip(self.part.ports, signals, strict=True)
+        waves = np.array([port.amplitudes(t, x[:, 0], x[:, 1], frequencies) for port, (t, x) in pairs])
+        impedances = np.stack([port.impedance(frequencies) for port in self.part.ports])
+        left = np.array(self._energy_left([x for _, x in signals]))
+        variables = {
+            "frequency": Variable(frequencies, ("frequency",), "Hz"),
+            "into": Variable(waves[:, 0], ("port", "frequency"), "", "wave into the mesh"),
+            "out": Variable(waves[:, 1], ("port", "frequency"), "", "wave out of the mesh"),
+            "impedance": Variable(impedances, ("port", "frequency"), "ohm", "of the port's mode"),
+            "energy_left": Variable(left, (), "", "energy in the mesh over the most that the ports had let in"),
+        }
+        yield Result(name, Dataset(name, variables))
+
+    def _energy_left(self, signals: Sequence[np.ndarray]) -> float:
+        """Infinite where nothing has come in. The modes have unit integrals of e^2, so V I is the power that a mode carries into the
+        mesh."""
+        count = min(map(len, signals))
+        power = np.sum([x[:count, 0] * x[:count, 1] for x in signals], 0)
+        held = np.cumsum(power) * self.sums[0].recorder.interval
+        now = self.solver.plan.world.share(self.solver.energies())
+        most = float(held.max(initial=0.0))
+        return sum(v for k, v in now.items() if k.endswith("energy")) / most if most > 0 else np.inf
+
+
+def _voltage_and_current(port: Port) -> Any:
     def make(faces: Faces, points: np.ndarray, weights: np.ndarray) -> Reduce:
         scale = (2.0 * faces.areas[:, None] * weights)[..., None]
         e = port.pattern(faces.positions(points))
@@ -266,7 +334,4 @@ def port_recorder(engine: Engine, port: Port, interval: float) -> SurfaceRecorde
 
         return reduce
 
-    return recorder(engine, port.surface, interval, make)
-
-
-__all__ = ["Port", "plan_ports", "port_recorder"]
+    return make

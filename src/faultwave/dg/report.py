@@ -8,51 +8,42 @@ from typing import Any
 
 import numpy as np
 
-from faultwave import backends
 from faultwave.backends.device import absent
 from faultwave.backends.device.backend import SPARE, told
 from faultwave.backends.device.target import TARGETS, Target
 from faultwave.case.model import Case
-from faultwave.dg.asked import volume_cells
 from faultwave.dg.basis import tet_size
-from faultwave.dg.fields import volume_sampler, written_as
 from faultwave.dg.plan import Plan, cfl_number
 from faultwave.dg.replays import Replays
-from faultwave.dg.solver import Engine
+from faultwave.dg.solver import Solver
 from faultwave.domain import tets
-from faultwave.observe.fields import volume_fields
-from faultwave.observe.refine import refine_tet
-from faultwave.output.background import LIMIT
-from faultwave.run.simulation import Simulation
 
 Rows = list[tuple[str, ...]]
 
 
 def plan_report(plan: Plan, case: Case, measure_seconds: float = 3.0) -> list[tuple[str, Rows]]:
     """(section, rows): size, time stepping, cost measured for a few seconds, output, resolution, worst cells."""
-    engine = _engine(plan)
+    solver = Solver(plan)
     return [
-        ("size", _size(plan, engine)),
-        ("time stepping", _stepping(plan) + _launches(engine)),
-        ("cost", _cost(plan, engine, measure_seconds)),
-        ("output", _output(plan)),
+        ("size", _size(plan, solver)),
+        ("time stepping", _stepping(plan) + _launches(solver)),
+        ("cost", _cost(plan, solver, measure_seconds)),
+        ("output", [("folder", str(plan.case.output.folder)), *_of_parts(plan, "output")]),
         ("resolution", _resolution(plan)),
         ("worst cells", _worst(plan)),
     ]
 
 
-def _engine(plan: Plan) -> Engine:
-    """On a device with what observers take of its memory and of its steps."""
-    name = plan.case.numerics.backend
-    name = backends.best() if name == "auto" else name
-    return Engine(plan) if backends.on_host(name) else Simulation(plan, force=True).engine
+def _of_parts(plan: Plan, section: str) -> Rows:
+    """What the parts tell in a section."""
+    return [row for part in plan.parts for row in part.report(plan).get(section, ())]
 
 
-def _launches(engine: Engine) -> Rows:
+def _launches(solver: Solver) -> Rows:
     """Of a largest step on a device, recorded as a run does it."""
-    if not engine.backend.ahead or engine.plan.case.numerics.integrator != "ader":
+    if not solver.backend.ahead or solver.plan.case.numerics.integrator != "ader":
         return []
-    replays = Replays(engine)
+    replays = Replays(solver)
     replays.most = 1
     replays.advance()
     recorded = next((r for r in replays.made.values() if r is not None), None)
@@ -67,32 +58,17 @@ def _launches(engine: Engine) -> Rows:
     ]
 
 
-def _size(plan: Plan, engine: Engine) -> Rows:
+def _size(plan: Plan, solver: Solver) -> Rows:
     order, quantities = case_order(plan), len(plan.law.quantities)
-    fault = 0 if plan.fault is None else len(plan.fault.faces.area)
-    memory = engine.operator.nbytes() + (engine.fault.nbytes() if engine.fault else 0)
+    memory = solver.nbytes
     return [
         ("cells", f"{plan.cells:,}"),
         ("order", f"{order} (polynomial degree {order - 1}), {plan.case.numerics.precision} precision"),
         ("degrees of freedom", f"{plan.cells * tet_size(order - 1) * quantities:,}"),
-        ("fault faces", f"{fault:,}" + (f" with {plan.fault.positions.shape[1]} points each" if plan.fault else "")),
+        *_of_parts(plan, "size"),
         ("memory of the operator", f"{memory / 2**20:,.0f} MiB, {memory / plan.cells / 1024:.1f} KiB a cell"),
-        *_snapshots(plan, engine),
-        *_room(engine.backend, memory),
-    ]
-
-
-def _snapshots(plan: Plan, engine: Engine) -> Rows:
-    """What the volume's snapshots hold besides: where they are sampled, and those that wait for slower clusters."""
-    setting = plan.case.output.volume
-    if setting is None:
-        return []
-    cells = len(volume_cells(setting, plan.geometry.centroids, plan.mesh.groups))
-    one = cells * len(refine_tet(setting.refinement)[1]) * len(volume_fields(setting, plan.law))
-    waiting = 1 + int(plan.clustering.steps.max() / setting.interval)
-    held = volume_sampler(engine, setting).nbytes() + waiting * one * np.dtype(written_as(plan.case)).itemsize
-    return [
-        ("memory of volume snapshots", f"{held / 2**20:,.1f} MiB, and at most {LIMIT / 2**20:,.0f} MiB to be written")
+        *[row for part in solver.parts.values() for row in part.report().get("size", ())],
+        *_room(solver.backend, memory),
     ]
 
 
@@ -120,7 +96,7 @@ def _needed(memory: int) -> str:
 def absent_room(plan: Plan, target: Target) -> tuple[str, Rows]:
     """Section and rows: what the case would take of a graphics processor that need not be here, counted as a run takes it."""
     counting: Any = absent.backend(target, plan.case.numerics.precision)
-    Engine(plan, counting)
+    Solver(plan, counting)
     room = SHARE * target.memory
     share, most = counting.held / room, (1.0 - SPARE) * room
     fits = (
@@ -164,17 +140,17 @@ def _stepping(plan: Plan) -> Rows:
     return rows
 
 
-def _cost(plan: Plan, engine: Engine, seconds: float) -> Rows:
-    engine.march.advance(engine.march.time + engine.march.longest)  # warms caches and the friction state
-    engine.backend.finish()
-    started, cells = time.perf_counter(), engine.updates
+def _cost(plan: Plan, solver: Solver, seconds: float) -> Rows:
+    solver.march.advance(solver.march.time + solver.march.longest)  # warms caches and the friction state
+    solver.backend.finish()
+    started, cells = time.perf_counter(), solver.updates
     while time.perf_counter() - started < seconds:
-        engine.march.advance(engine.march.time + engine.march.longest)
-        engine.backend.finish()
-    rate = (engine.updates - cells) / (time.perf_counter() - started)
+        solver.march.advance(solver.march.time + solver.march.longest)
+        solver.backend.finish()
+    rate = (solver.updates - cells) / (time.perf_counter() - started)
     return [
-        ("backend", engine.backend.described),
-        ("measured", f"{rate:,.0f} element updates/s" + (", rupture included" if plan.fault else "")),
+        ("backend", solver.backend.described),
+        ("measured", f"{rate:,.0f} element updates/s" + (", rupture included" if plan.frictional.any() else "")),
         ("estimated run time", _duration(updates(plan) / rate) + " without output"),
     ]
 
@@ -183,31 +159,6 @@ def _duration(seconds: float) -> str:
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
-
-
-def _output(plan: Plan) -> Rows:
-    out, end = plan.case.output, plan.case.end_time
-    size = 4 if out.precision == "single" else 8
-    rows: Rows = [("folder", str(out.folder))]
-    for name, setting, faces, per in (
-        ("volume", out.volume, plan.cells, (1, 4, 8, 32)),
-        ("surface", out.surface, int((plan.topology.kinds == tets.BoundaryKind.FREE_SURFACE).sum()), (1, 4, 16, 64)),
-        ("fault", out.fault, 0 if plan.fault is None else len(plan.fault.faces.area), (1, 4, 16, 64)),
-    ):
-        if setting is not None:
-            count, steps = faces * per[setting.refinement], int(end / setting.interval + 1e-9) + 1
-            fields = len(setting.fields) if setting.fields else {"volume": 3, "surface": 7, "fault": 18}[name]
-            rows.append(
-                (
-                    name,
-                    f"{steps} snapshots of {count:,} cells, {fields} fields: {steps * count * fields * size / 2**20:,.1f} MiB",
-                )
-            )
-    if plan.receivers is not None and out.receivers is not None:
-        rows.append(("receivers", f"{len(plan.receivers.cells)} with {int(end / out.receivers.interval) + 1} samples"))
-    if plan.fault_receivers is not None:
-        rows.append(("fault receivers", f"{len(plan.fault_receivers.cells)}"))
-    return rows
 
 
 def _resolution(plan: Plan) -> Rows:
@@ -229,9 +180,7 @@ def _resolution(plan: Plan) -> Rows:
     ]
     if asked is not None:
         rows.append((f"at {asked:.4g} Hz, the highest asked for", _in_wavelengths(plan, edge, asked)))
-    if plan.fault is not None and {"mu_s", "mu_d", "d_c"} <= set(plan.fault.parameters):
-        rows.append(("points in the cohesive zone", _cohesive_zone(plan)))
-    return rows
+    return rows + _of_parts(plan, "resolution")
 
 
 def highest_frequency(case: Case) -> float | None:
@@ -268,24 +217,6 @@ def _in_wavelengths(plan: Plan, edge: np.ndarray, frequency: float) -> str:
     if across < 0.02 or longest > case_order(plan):
         return f"{text}: {IN_METRES}"
     return f"{text}: too coarse" if longest > case_order(plan) / 4 else text
-
-
-def _cohesive_zone(plan: Plan) -> str:
-    """Static cohesive zone 9 pi / 32 mu/(1 - nu) d_c / (strength drop) over edge / order (Day et al. 2005, eq. 30)."""
-    fault = plan.fault
-    assert fault is not None
-    p, cell = fault.parameters, fault.faces.cells[:, 0]
-    mu, lam = plan.material["mu"][cell], plan.material["lambda"][cell]
-    drop = (p["mu_s"] - p["mu_d"]) * np.maximum(-fault.stress[..., 0], 0.0)
-    weak = np.where((drop > 0) & (p["mu_s"] < 10), drop, np.nan)
-    nu = lam / (2 * (lam + mu))
-    with np.errstate(all="ignore"):
-        zone = 9 * np.pi / 32 * (mu / (1 - nu))[:, None] * p["d_c"] / weak
-        points = zone / (np.sqrt(4 * fault.faces.area / np.sqrt(3))[:, None] / case_order(plan))
-    if not np.isfinite(points).any():
-        return "no weakening"
-    worst = np.nanmin(points)
-    return f"{worst:.1f} at least, {np.nanmedian(points):.1f} in the median ({'enough' if worst >= 2 else 'too few'}: 2 to 3 are needed)"
 
 
 def _worst(plan: Plan) -> Rows:

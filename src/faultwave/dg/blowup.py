@@ -1,0 +1,75 @@
+"""A run whose numbers are no longer finite: say where it began and why that may be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from faultwave.dg.plan import cfl_number, largest_cfl
+from faultwave.engine.solver import Diagnosis
+
+RINGS = 3  # of cells around the first suspect that are shown
+
+
+def diagnose(solver: Any) -> Diagnosis:
+    """Of the first process that holds numbers that are not finite; the others get its text. All processes ask together."""
+    world = solver.world
+    mine = np.inf if solver.operator.finite() else world.rank
+    told = -world.largest([-mine])[0]
+    found = _here(solver) if world.rank == told else None
+    return next(d for d in world.share(world.gather(found)) if d is not None)
+
+
+def _here(solver: Any) -> Diagnosis:
+    """Name the worst cell, its quality, material and step, the states of parts near it, and likely causes in order."""
+    plan = solver.plan
+    with np.errstate(invalid="ignore", over="ignore"):
+        size = np.abs(solver.operator.dofs()).max((1, 2))
+    bad = np.flatnonzero(~np.isfinite(size))
+    cell = int(bad[np.argmin(plan.step[bad])]) if len(bad) else int(np.argmax(size))
+    x, step = plan.geometry.centroids[cell], plan.clustering.steps[plan.clustering.cluster[cell]]
+    material = ", ".join(f"{k} = {v[cell]:.6g}" for k, v in plan.material.items())
+    lines = [
+        f"the run blew up before t = {solver.time:g} s: {len(bad)} cells hold no finite numbers",
+        f"first suspect: cell {cell} at ({x[0]:g}, {x[1]:g}, {x[2]:g}), inradius {plan.geometry.inradius[cell]:.4g} m, "
+        f"time step {step:.4g} s (stable: {plan.step[cell]:.4g} s), {material}",
+    ]
+    told = [part.diagnosis(x, bad) for part in solver.parts.values()]
+    lines += [line for found, _ in told for line in found]
+    causes = _causes(plan, [cause for _, found in told for cause in found])
+    numbered = [f"  {i + 1}. {c}" for i, c in enumerate(causes)]
+    return _with_neighbourhood(solver, "\n".join([*lines, "likely causes, in order:", *numbered]), cell)
+
+
+def _causes(plan: Any, of_parts: list[str]) -> list[str]:
+    cfl, order, limit = cfl_number(plan.case), plan.case.numerics.order, largest_cfl(plan.case)
+    causes = []
+    if cfl > 0.9 * limit:
+        causes.append(f"the CFL number {cfl:g} is close to the limit {limit:g} of order {order}: lower numerics.cfl")
+    causes += of_parts
+    if plan.case.numerics.precision == "single":
+        causes.append("single precision: try --precision double")
+    causes.append("a sliver: the worst cells are listed by 'faultwave plan'; remesh there")
+    causes.append("sources or initial values far larger than meant: check their units")
+    return causes
+
+
+def _with_neighbourhood(solver: Any, text: str, cell: int) -> Diagnosis:
+    """Cell averages of the last good state in ``RINGS`` rings of cells around ``cell``."""
+    if getattr(solver, "good", None) is None:
+        return Diagnosis(text)
+    plan, (time, raw) = solver.plan, solver.good
+    near = np.array([cell])
+    for _ in range(RINGS):
+        around = plan.topology.neighbours[near]
+        near = np.unique(np.concatenate([near, around[around >= 0]]))
+    vertices, cells = np.unique(plan.topology.cells[near], return_inverse=True)
+    static = {"global-id": near, "step": plan.step[near], "inradius": plan.geometry.inradius[near]}
+    static |= {k: v[near] for k, v in plan.material.items()}
+    means = solver.operator.restored(raw)
+    fields = {name: means[near, i] for i, name in enumerate(plan.law.quantities)}
+    return Diagnosis(text, time, plan.mesh.vertices[vertices], cells.reshape(-1, 4), static, fields)
+
+
+__all__ = ["diagnose"]

@@ -1,0 +1,25 @@
+"""The engine on tetrahedra, as a run sees it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from faultwave.comm import World
+from faultwave.dg.plan import Plan, make_plan
+from faultwave.dg.report import plan_report
+from faultwave.dg.share import plan_for
+from faultwave.dg.solver import Solver
+from faultwave.engine.solver import Engine
+
+
+def _plan(case: Any) -> Plan:
+    return make_plan(case)
+
+
+def _share(case: Any, world: World) -> Plan:
+    return plan_for(case, world)
+
+
+ENGINE = Engine("dg", _plan, _share, Solver, plan_report)
+
+__all__ = ["ENGINE"]

@@ -1,0 +1,37 @@
+"""Surfaces and volumes that a case names, found in the mesh."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.errors import Problems, suggest
+from faultwave.domain import tets
+
+
+def surface_tag(key: str | int, mesh: tets.Mesh, topology: tets.Topology, where: str, problems: Problems) -> int | None:
+    """Tag of a surface by name or number; a problem where the mesh has none of it."""
+    names = mesh.named(2)
+    tag = names.get(str(key), int(key) if str(key).isdigit() else None)
+    if tag is None or not (topology.tags == tag).any():
+        allowed = ", ".join(names) or ", ".join(map(str, np.unique(topology.tags[topology.tags > 0])))
+        problems.error(where, f"the mesh has no surface '{key}'", allowed, suggest(str(key), names))
+        return None
+    return tag
+
+
+def volume_numbers(keys: Any, mesh: tets.Mesh, where: str, problems: Problems) -> list[int]:
+    """Groups of volumes by name or number."""
+    names, found = mesh.named(3), []
+    for key in keys:
+        group = names.get(str(key), int(key) if str(key).isdigit() else None)
+        if group is None or not (mesh.groups == group).any():
+            allowed = ", ".join(names) or ", ".join(map(str, np.unique(mesh.groups)))
+            problems.error(where, f"the mesh has no volume '{key}'", allowed, suggest(str(key), names))
+        else:
+            found.append(group)
+    return found
+
+
+__all__ = ["surface_tag", "volume_numbers"]

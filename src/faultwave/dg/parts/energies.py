@@ -1,0 +1,59 @@
+"""Energies, work and moment at multiples of an interval, where all clusters meet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from faultwave.dg.planning import Planning
+from faultwave.dg.solver import Solver
+from faultwave.engine.energies import EnergyTable
+from faultwave.engine.part import Call, Origin, Planned, State
+
+name = "energies"
+
+
+@dataclass(frozen=True)
+class Energies(Planned):
+    setting: Any
+    name: str = name
+
+    def attach(self, solver: Solver) -> AttachedEnergies:
+        return AttachedEnergies(self, solver)
+
+
+def plan(planning: Planning) -> Energies | None:
+    setting = planning.case.output.energies
+    return Energies(setting) if setting is not None else None
+
+
+class AttachedEnergies(EnergyTable):
+    def __init__(self, part: Energies, solver: Solver):
+        super().__init__(solver)
+        self.setting, self.interval, self.due = part.setting, part.setting.interval, 0.0
+        self.calls = (Call("end of largest step", self._met, next=lambda: self.due),)
+
+    def record(self) -> None:
+        super().record()
+        self.due = (np.floor(self.solver.time / self.setting.interval + 1e-9) + 1) * self.setting.interval
+
+    def begin(self) -> None:
+        if not self.rows:
+            self.record()
+
+    def _met(self, cluster: int, time: float, step: float) -> None:
+        if time >= self.due * (1 - 1e-9):
+            self.record()
+
+    def finish(self, time: float) -> None:
+        if self.rows and self.rows[-1][0] < time:  # also of an early end
+            self.record()
+
+    def state(self) -> Mapping[str, State]:
+        def write(values: np.ndarray, origin: Origin) -> None:
+            self.due = float(values)
+
+        return {**super().state(), "due": State(None, lambda: np.array(self.due), write)}

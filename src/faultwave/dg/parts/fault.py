@@ -1,0 +1,123 @@
+"""Snapshots of the fault.
+
+Values are those at the end of the step that contains the time, at the centre of each sub-triangle: values of friction points are
+projected on the face's polynomials, which are all that the waves see of them; decks take the nearest point.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from faultwave.dg.fault_probe import QUANTITIES, FaultProbe
+from faultwave.dg.planning import Planning
+from faultwave.dg.sampling import by_cluster
+from faultwave.dg.snapshots import Snapshots, written_as
+from faultwave.dg.solver import Solver
+from faultwave.engine.part import Attached, Call, Files, Planned
+from faultwave.observe.fields import check_snapshots, known_fields, snapshot_row
+from faultwave.observe.refine import refine_triangle
+
+name = "fault"
+AFTER = ("rupture",)
+
+
+@dataclass(frozen=True)
+class FaultSnapshots(Planned):
+    setting: Any
+    fields: tuple[str, ...]
+    faces: int
+    name: str = name
+
+    def attach(self, solver: Solver) -> AttachedSnapshots:
+        return AttachedSnapshots(self, solver)
+
+    def report(self, plan: Any) -> dict[str, list[tuple[str, ...]]]:
+        cells = self.faces * 4**self.setting.refinement
+        return {"output": [snapshot_row(name, self.setting, plan.case, cells, len(self.fields))]}
+
+
+def plan(planning: Planning) -> FaultSnapshots | None:
+    setting, rupture = planning.case.output.fault, planning.parts.get("rupture")
+    if setting is None:
+        return None
+    problems = planning.problems
+    check_snapshots("output.fault", setting, problems)
+    if planning.case.fault is None:
+        problems.error("output.fault", "the case has no fault with friction")
+        return None
+    default = [
+        n for n in QUANTITIES if n not in ("P_f", "Tmp")
+    ]  # what needs thermal pressurisation only when asked for
+    fields = known_fields(setting.fields, QUANTITIES, default, "output.fault.fields")
+    faces = 0 if rupture is None else len(rupture.faces.area)  # type: ignore[attr-defined]
+    return FaultSnapshots(setting, tuple(fields), faces)
+
+
+class AttachedSnapshots(Attached):
+    def __init__(self, part: FaultSnapshots, solver: Solver):
+        self.part, self.solver, self.interval = part, solver, part.setting.interval
+        self.shots: Snapshots | None = None
+
+    @property
+    def settled(self) -> bool:
+        return self.shots is None or self.shots.settled
+
+    def open(self, files: Files) -> None:
+        setting, solver, rupture = self.part.setting, self.solver, self.solver.parts.get("rupture")
+        fault = rupture.fault if rupture is not None else None
+        corners, centres = refine_triangle(setting.refinement)
+        rows = 1 if fault is None else len(centres)
+        if fault is None:  # it lies with other processes
+            points, tags, numbers = np.zeros((0, 3)), np.zeros(0, np.int64), np.zeros(0, np.int64)
+            seen = [numbers] * solver.layout.clusters
+        else:
+            owned = fault.faces.owned
+            points = fault.faces.positions(corners.reshape(-1, 2))[:owned].reshape(-1, 3)
+            tags, numbers = (np.repeat(x[:owned], rows) for x in (fault.faces.tags, fault.faces.number))
+            seen = by_cluster(solver.plan.clustering.cluster[fault.faces.inside], solver.layout.clusters)
+        static = {"fault-tag": tags, "global-id": numbers}
+        cells, fields = np.arange(len(points)).reshape(-1, 3), list(self.part.fields)
+        writers = files.cells(name, points, cells, static, fields, setting.interval)
+        members = [items if fault is None else items[items < fault.faces.owned] for items in seen]
+        case, now = solver.plan.case, solver.march.time
+        self.shots = Snapshots(setting.interval, members, fields, rows, writers, now, written_as(case))
+        if fault is not None:
+            self._watch(fault, seen, centres, members)
+        files.follow(name, self.shots)
+
+    def _watch(self, fault: Any, seen: list[np.ndarray], centres: np.ndarray, members: list[np.ndarray]) -> None:
+        setting, shots, solver = self.part.setting, self.shots, self.solver
+        assert shots is not None
+        of_case = solver.plan.case.fault
+        from_velocity = of_case is not None and of_case.slip_rate_output == "velocity"
+        exact = of_case is not None and of_case.points == "symmetric"
+        clusters, late = solver.layout.clusters, 1e-9 * setting.interval
+        probes = [FaultProbe(fault, items, centres, exact, from_velocity, clusters + i) for i, items in enumerate(seen)]
+        shots.watched |= {c for c, items in enumerate(seen) if len(items)}
+
+        def deliver(number: int, cluster: int) -> None:
+            mine = members[cluster]
+
+            def take(found: dict[str, np.ndarray]) -> None:
+                shots.deliver(number, cluster, mine, {n: v[: len(mine)] for n, v in found.items()})
+
+            probes[cluster].ask(self.part.fields, take)
+
+        def corrected(cluster: int, time: float, step: float) -> None:
+            for number, moment in shots.due(cluster, time, (time + step) * (1 + 1e-9) + late):
+                if moment > 0:
+                    deliver(number, cluster)
+
+        def splits(cluster: int, end: float, step: float) -> bool:
+            return shots.waiting(cluster, end * (1 + 1e-9) + late)
+
+        for cluster in sorted(shots.watched):
+            for number, _ in shots.due(cluster, 0.0, 1e-6 * setting.interval):
+                deliver(number, cluster)
+        self.calls = (Call("after correct", corrected, lambda until: not shots.idle(until), splits=splits),)
+
+    def close(self) -> None:
+        self.calls, self.shots = (), None

@@ -1,0 +1,232 @@
+"""Histories at points of the fault, read after the steps of their clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.errors import InputError
+from faultwave.comm.gather import collect
+from faultwave.dg.fault import Fault
+from faultwave.dg.fault_probe import QUANTITIES, FaultProbe
+from faultwave.dg.planning import Cut, Planning
+from faultwave.dg.points import Points, place_fault_receivers
+from faultwave.dg.sampling import by_cluster
+from faultwave.dg.solver import Solver
+from faultwave.engine.part import Attached, Call, Demand, Origin, Planned, State
+from faultwave.observe.dataset import fault_receivers_from_arrays
+from faultwave.observe.fault_receivers import FaultRecorder
+from faultwave.observe.fields import known_fields
+from faultwave.observe.result import Result
+
+name = "fault_receivers"
+AFTER = ("rupture", "initial")
+
+
+@dataclass(frozen=True)
+class FaultReceivers(Planned):
+    """``points``: those of this process; ``items`` (n,): their numbers among ``listed``, all of them; ``seen``: points whose owner
+    lacks the cell of one side, which is here; ``sides`` (faces, 2): cells of the whole fault's faces."""
+
+    setting: Any
+    fields: tuple[str, ...]
+    points: Points
+    items: np.ndarray
+    listed: Points
+    sides: np.ndarray
+    fastest: int | None = None
+    seen: Points | None = None
+    name: str = name
+
+    @property
+    def demand(self) -> Demand:
+        read = np.concatenate([self.points.cells, *([self.seen.cells] if self.seen else [])])
+        return Demand(derivatives=self.sides[read].reshape(-1))
+
+    def on(self, cut: Cut) -> FaultReceivers:
+        part = cut.part[self.sides]
+        own = np.flatnonzero(part[:, 0] == cut.world.rank)
+        guests = np.flatnonzero((part[:, 0] != cut.world.rank) & (part[:, 1] == cut.world.rank))
+        rows = np.concatenate([own, guests])
+        local = np.full(len(self.sides), -1)
+        local[rows] = np.arange(len(rows))
+        at = local[self.listed.cells]
+        items, seen = np.flatnonzero((at >= 0) & (at < len(own))), np.flatnonzero(at >= len(own))
+        lent = self.listed.of(seen, local) if len(seen) else None
+        return replace(
+            self, points=self.listed.of(items, local), items=items, sides=cut.here[self.sides[rows]], seen=lent
+        )
+
+    def attach(self, solver: Solver) -> AttachedFaultReceivers:
+        return AttachedFaultReceivers(self, solver)
+
+    def report(self, plan: Any) -> dict[str, list[tuple[str, ...]]]:
+        return {"output": [("fault receivers", f"{len(self.listed.cells)}")]}
+
+
+def plan(planning: Planning) -> FaultReceivers | None:
+    case, whole = planning.case, planning.whole
+    setting, rupture = case.output.fault_receivers, planning.parts.get("rupture")
+    if setting is None or (rupture is None and case.fault is not None and not whole.elsewhere):
+        return None  # a fault that could not be planned has said so
+    try:
+        fields = _fields(setting)
+    except InputError as error:
+        planning.problems.extend(error.problems)
+        fields = []
+    placed = place_fault_receivers(setting, rupture, whole, planning.problems)
+    if placed is None:
+        return None
+    items = np.flatnonzero(placed.cells >= 0)
+    sides = rupture.faces.cells if rupture is not None else np.zeros((0, 2), np.int64)  # type: ignore[attr-defined]
+    return FaultReceivers(setting, tuple(fields), placed.of(items), items, placed, sides)
+
+
+def _fields(setting: Any) -> list[str]:
+    """Tractions as totals unless the case says otherwise."""
+    default = [n for n in QUANTITIES if n not in ("T_s", "T_d", "P_n")]
+    return known_fields(setting.fields, QUANTITIES, default, "output.fault_receivers.fields")
+
+
+class AttachedFaultReceivers(Attached):
+    """``recorder``: of the points here; ``lent``: of those that are seen from here for their owners; None where there are none."""
+
+    def __init__(self, part: FaultReceivers, solver: Solver):
+        self.part, self.solver, self.rupture = part, solver, solver.parts.get("rupture")
+        fault = self.rupture.fault if self.rupture is not None else None
+        self.recorder = self._record(fault, part.points if len(part.items) else None)
+        self.lent = self._record(fault, part.seen)
+        found = [r for r in (self.recorder, self.lent) if r is not None]
+        self.calls = tuple(
+            Call("after step", self._reading(r, fault), on_device=ReadingsOnDevice(r, fault)) for r in found
+        )
+
+    def _reading(self, recorder: FaultRecorder, fault: Any) -> Callable[[int, float, float], None]:
+        """``record`` of what a correction left, whether its cluster has predicted since or not."""
+
+        def read(cluster: int, time: float, step: float) -> None:
+            fault.predicted = self.solver.predicted
+            recorder.record(cluster, time, step)
+            fault.predicted = False
+
+        return read
+
+    def _record(self, fault: Fault | None, points: Points | None) -> FaultRecorder | None:
+        if points is None or fault is None:
+            return None
+        plan, setting, names = self.solver.plan, self.part.setting, self.part.fields
+        case, faces = plan.case, points.cells
+        members = by_cluster(plan.clustering.cluster[fault.faces.inside[faces]], self.solver.layout.clusters)
+        from_velocity = case.fault is not None and case.fault.slip_rate_output == "velocity"
+        exact = setting.position == "exact"
+        probes = {
+            c: FaultProbe(fault, faces[m], points.local[m][:, None], exact, from_velocity, c)
+            for c, m in enumerate(members)
+        }
+
+        def read(cluster: int) -> np.ndarray:
+            values = np.full((len(members[cluster]), len(names)), np.nan)
+
+            def fill(found: dict[str, np.ndarray]) -> None:
+                values[:] = np.stack([found[name][:, 0] for name in names], 1)
+
+            probes[cluster].ask(names, fill)  # it is filled later, at the latest when everything is settled
+            return values
+
+        fastest = plan.share.fault_cluster if plan.share else int(plan.clustering.cluster[fault.faces.cells].min())
+        recorder = FaultRecorder(members, setting.every, read, fastest if case.output.seissol_layout else None)
+        recorder.begin(0.0)
+        return recorder
+
+    def state(self) -> Mapping[str, State]:
+        """Rows are receivers: the recorder has them along the second axis of its histories."""
+        recorder, counting, width = self.recorder, self.recorder or self.lent, len(self.part.fields)
+        if counting is None:
+            return {}
+        found: dict[str, State] = {"count": State(None, lambda: np.array(counting.count), self._restore)}
+        if recorder is not None:
+            kept = recorder.state(width)
+            for key in ("times", "values", "lengths", "recent_times", "recent"):
+                array = kept[{"times": "time", "recent_times": "recent_time"}.get(key, key)]
+                array = array.swapaxes(0, 1) if key in ("times", "values") else array
+                found[key] = State(self.part.items, lambda array=array: array, _nothing)  # type: ignore[misc]
+        return found
+
+    def _restore(self, count: np.ndarray, origin: Origin) -> None:
+        """All at once: the arrays belong together."""
+        found = origin.arrays
+        if self.recorder is not None:
+            state = {"time": found["times"].swapaxes(0, 1), "values": found["values"].swapaxes(0, 1), "count": count}
+            state |= {"recent_time": found["recent_times"], "recent": found["recent"], "lengths": found["lengths"]}
+            self.recorder.restore(state, origin.same_clusters)
+        if self.lent is not None and origin.same_clusters:
+            self.lent.count = count.tolist()
+
+    def results(self) -> Iterable[Result]:
+        """NaN where a slower cluster has fewer samples."""
+        part, plan, listed = self.part, self.solver.plan, self.part.listed
+        if self.rupture is not None:
+            self.rupture.settle()
+        columns = len(part.fields)
+        rows = [np.zeros((0, *shape)) for shape in ((0,), (0, columns), (3,), (3,), (3,), (3,))]
+        if self.recorder is not None:
+            time, values = self.recorder.arrays(columns)
+            rows = [time.T, values.swapaxes(0, 1), *self._frame(part.points)]
+        if plan.share is not None:
+            length = int(plan.world.largest([rows[0].shape[1]])[0])
+            for i in range(2):
+                missing = [(0, 0), (0, length - rows[i].shape[1]), *[(0, 0)] * (rows[i].ndim - 2)]
+                rows[i] = np.pad(rows[i], missing, constant_values=np.nan)
+            found = collect(plan.world, part.items, rows, len(listed.cells))
+            if found is None:
+                return
+            rows = found
+        time, values, normal, strike, dip, traction = rows
+        yield Result(name, fault_receivers_from_arrays(
+            time.T, values.swapaxes(0, 1), list(part.fields), listed.located, listed.requested, normal=normal, strike=strike,
+            dip=dip, initial_traction=traction,
+        ))  # fmt: skip
+
+    def _frame(self, points: Points) -> tuple[np.ndarray, ...]:
+        """Normal, strike, dip and initial traction (P_0, T_s, T_d) at each point, (n, 3)."""
+        rupture = self.rupture.part  # type: ignore[union-attr]
+        f = rupture.faces
+        nearest = FaultProbe(self.rupture.fault, points.cells, points.local[:, None], False, False).nearest[:, 0]  # type: ignore[union-attr]
+        stress = rupture.stress[points.cells, nearest]
+        vector = stress[:, 1:2] * f.tangent1[points.cells] + stress[:, 2:3] * f.tangent2[points.cells]
+        strike, dip = f.strike[points.cells], f.dip[points.cells]
+        traction = np.stack([stress[:, 0], (vector * strike).sum(1), (vector * dip).sum(1)], 1)
+        return f.normal[points.cells], strike, dip, traction
+
+
+def _nothing(values: np.ndarray, origin: Origin) -> None:
+    """``_restore`` takes all arrays together."""
+
+
+@dataclass(frozen=True)
+class ReadingsOnDevice:
+    """Readings of the fault lie on tapes on the device, each at its place of the recording."""
+
+    recorder: FaultRecorder
+    fault: Any
+
+    def key(self, steps: Sequence[int]) -> Hashable:
+        return self.recorder.reads(steps)
+
+    def table_bytes(self, steps: Sequence[int]) -> int:
+        return 0
+
+    def begin(self, due: bool) -> None:
+        pass  # friction rewinds the tapes
+
+    def tables(self, cluster: int, time: float, step: float) -> Sequence[Mapping[str, Any]]:
+        self.fault.replayed = True
+        self.recorder.record(cluster, time, step)
+        self.fault.replayed = False
+        return []
+
+    def end(self) -> None:
+        pass

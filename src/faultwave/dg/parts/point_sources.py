@@ -1,0 +1,131 @@
+"""Point and finite sources, and electric currents at points: impulses added to the cells that hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from faultwave.case.model import Case
+from faultwave.dg.planning import Cut, Planning
+from faultwave.dg.solver import Solver
+from faultwave.dg.source_terms import SourceTerms
+from faultwave.engine.part import Attached, Call, Demand, Origin, Planned, State
+from faultwave.physics.sources.load import load_sources
+from faultwave.physics.sources.point import PointSource
+from faultwave.physics.sources.released import check_time
+from faultwave.physics.sources.time_functions import time_function
+
+name = "point_sources"
+
+
+@dataclass(frozen=True)
+class PointSources(Planned):
+    """``sources`` in ``cells`` (n,) at reference coordinates ``local`` (n, 3); ``items`` (n,): their numbers among all."""
+
+    sources: tuple[PointSource, ...]
+    cells: np.ndarray
+    local: np.ndarray
+    items: np.ndarray
+    name: str = name
+
+    @property
+    def demand(self) -> Demand:
+        pairs = zip(self.sources, self.cells, strict=True)
+        lossless = tuple((f"source at {tuple(map(float, s.location))}", np.array([cell])) for s, cell in pairs)
+        return Demand(between=self.cells, lossless=lossless)
+
+    def on(self, cut: Cut) -> PointSources:
+        mine = cut.mine(self.cells)
+        return self._of(mine, cut.here[self.cells[mine]])
+
+    def _of(self, mine: np.ndarray, cells: np.ndarray) -> PointSources:
+        sources = tuple(self.sources[i] for i in mine)
+        return replace(self, sources=sources, cells=cells, local=self.local[mine], items=self.items[mine])
+
+    def attach(self, solver: Solver) -> AttachedSources:
+        return AttachedSources(self, solver)
+
+
+def plan(planning: Planning) -> PointSources | None:
+    case, problems, whole = planning.case, planning.problems, planning.whole
+    _check_kinds(planning)
+    read = load_sources(case.sources, projection=case.projection, warned=problems)
+    sources: tuple[PointSource, ...] = (*read, *_point_currents(case))
+    check_time(sources, case.end_time, problems)
+    if not sources:
+        return None
+    places = np.array([s.location for s in sources], float)
+    found = whole.locate(places, planning.topology, planning.geometry, planning.mesh)
+    for s, cell, far in zip(sources, found.cells, found.distance, strict=True):
+        if cell == -1:
+            where = f"source at {tuple(map(float, s.location))}"
+            problems.error(where, f"lies {far:.6g} m outside the mesh")
+    part = PointSources(sources, found.cells, found.xi, np.arange(len(sources)))
+    mine = np.flatnonzero(found.cells >= 0)
+    return part._of(mine, found.cells[mine])
+
+
+def _point_currents(case: Case) -> list[PointSource]:
+    found = []
+    for i, c in enumerate(case.currents):
+        if c.kind == "point":
+            where = f"currents[{i}]"
+            function = time_function(c.time_function, f"{where}.time_function")
+            location, moment = np.array(c.location, float), np.array(c.moment, float)
+            found.append(PointSource(location, function, force=moment, onset=c.onset, name=where))
+    return found
+
+
+def _check_kinds(planning: Planning) -> None:
+    """Whether the law has such sources."""
+    law, problems = planning.law, planning.problems
+    for i, source in enumerate(planning.case.sources):
+        where = f"sources[{i}].kind"
+        if source.kind == "plane-wave":
+            problems.error(where, "'plane-wave' needs the engine fd", ", ".join(law.point_sources))
+        elif source.kind not in law.point_sources:
+            what = f"a {source.kind} does not act on the {law.name} law"
+            problems.error(where, what, ", ".join(law.point_sources), "Give electric ones as 'currents'.")
+
+
+class AttachedSources(Attached):
+    def __init__(self, part: PointSources, solver: Solver):
+        centred = solver.plan.case.numerics.source_window == "centred"
+        self.part = part
+        self.terms = SourceTerms(solver.operator, part.sources, part.cells, part.local, centred)
+
+        def due(until: float) -> bool:  # windows reach half a step further
+            return not self.terms.idle(until + solver.march.longest)
+
+        self.calls = (Call("inject", self.terms.add, due, SourcesOnDevice(self.terms)),)
+
+    def state(self) -> Mapping[str, State]:
+        def write(values: np.ndarray, origin: Origin) -> None:
+            self.terms.done[:] = values
+
+        return {"done": State(self.part.items, self.terms.done.copy, write)}
+
+
+@dataclass(frozen=True)
+class SourcesOnDevice:
+    """While any source acts, every step of its cluster asks for its share, be it zero."""
+
+    terms: SourceTerms
+
+    def key(self, steps: Sequence[int]) -> Hashable:
+        return ()
+
+    def table_bytes(self, steps: Sequence[int]) -> int:
+        return self.terms.nbytes(steps)
+
+    def begin(self, due: bool) -> None:
+        self.terms.acting = due
+
+    def tables(self, cluster: int, time: float, step: float) -> Sequence[Mapping[str, Any]]:
+        return [{"amounts": self.terms.amounts(cluster, time, step)}]
+
+    def end(self) -> None:
+        self.terms.acting = False

@@ -1,0 +1,132 @@
+"""Seismograms at points of the mesh."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.errors import Problems
+from faultwave.comm.gather import collect
+from faultwave.dg.basis import tet_basis_gradient
+from faultwave.dg.layers import damped
+from faultwave.dg.planning import Cut, Planning
+from faultwave.dg.points import Points, place_receivers
+from faultwave.dg.samples import Samples
+from faultwave.dg.sampling import by_cluster, sampling
+from faultwave.dg.solver import Solver
+from faultwave.engine.part import Attached, Demand, Origin, Planned, State
+from faultwave.observe import receivers as seismograms
+from faultwave.observe.points import with_degrees
+from faultwave.observe.result import Result
+
+name = "receivers"
+
+
+@dataclass(frozen=True)
+class Receivers(Planned):
+    """``points``: those of this process; ``items`` (n,): their numbers among ``listed``, all of them."""
+
+    setting: Any
+    points: Points
+    items: np.ndarray
+    listed: Points
+    name: str = name
+
+    @property
+    def demand(self) -> Demand:
+        return Demand(derivatives=self.points.cells)
+
+    def on(self, cut: Cut) -> Receivers:
+        items = cut.mine(self.listed.cells)
+        return replace(self, points=self.listed.of(items, cut.here), items=items)
+
+    def attach(self, solver: Solver) -> AttachedReceivers:
+        return AttachedReceivers(self, solver)
+
+    def report(self, plan: Any) -> dict[str, list[tuple[str, ...]]]:
+        samples = int(plan.case.end_time / self.setting.interval) + 1
+        return {"output": [("receivers", f"{len(self.listed.cells)} with {samples} samples")]}
+
+
+def plan(planning: Planning) -> Receivers | None:
+    case = planning.case
+    placed = place_receivers(
+        case.output.receivers, planning.mesh, planning.topology, planning.geometry, planning.whole, case.projection
+    )
+    if placed is None:
+        return None
+    _tell_damped(planning.material, placed, planning.problems)
+    items = np.flatnonzero(placed.cells >= 0)
+    return Receivers(case.output.receivers, placed.of(items), items, placed)
+
+
+def _tell_damped(material: dict[str, np.ndarray], points: Points, problems: Problems) -> None:
+    """A warning: receivers in the layer are good for watching the layer itself only."""
+    within = damped(material)
+    if within is None:
+        return
+    numbers = np.flatnonzero((points.cells >= 0) & within[points.cells]) + 1
+    if len(numbers):
+        listed = ", ".join(map(str, numbers[:10].tolist())) + (", ..." if len(numbers) > 10 else "")
+        problems.warn("output.receivers", f"in the matched layer, where they record damped waves: {listed}")
+
+
+class AttachedReceivers(Attached):
+    """``recorder`` is None where no receiver is here."""
+
+    def __init__(self, part: Receivers, solver: Solver):
+        self.part, self.solver = part, solver
+        self.recorder: seismograms.ReceiverRecorder | None = None
+        if len(part.items):
+            self._record()
+
+    def _record(self) -> None:
+        plan, op, setting, points = self.solver.plan, self.solver.operator, self.part.setting, self.part.points
+        value, slope = tet_basis_gradient(points.local, op.order - 1)
+        functionals = [value[:, None]]
+        if setting.rotation or setting.strain_rate:
+            inverse = plan.geometry.inverse[points.cells]  # (n, 3 xi, 3 x)
+            functionals.append(np.einsum("nbd,ndx->nxb", slope, inverse))
+        members = by_cluster(plan.clustering.cluster[points.cells], self.solver.layout.clusters)
+        functional = np.concatenate(functionals, 1)
+        taken = Samples(op, points.cells, members, functional)
+        self.recorder = seismograms.ReceiverRecorder(setting.interval, members, functional, taken.take)
+        self.calls = (sampling(self.recorder, taken),)
+
+    @property
+    def settled(self) -> bool:
+        return self.recorder is None or self.recorder.settled
+
+    def finish(self, time: float) -> None:
+        if self.recorder is not None:
+            self.recorder.finish(time, self.solver.dofs_of(self.recorder, self.part.points.cells))
+
+    def state(self) -> Mapping[str, State]:
+        recorder = self.recorder
+        if recorder is None:
+            return {}
+
+        def write(values: np.ndarray, origin: Origin) -> None:
+            recorder.restore(values.swapaxes(0, 1))
+
+        return {"samples": State(self.part.items, lambda: recorder.arrays()[1].swapaxes(0, 1), write)}
+
+    def results(self) -> Iterable[Result]:
+        plan, setting, listed = self.solver.plan, self.part.setting, self.part.listed
+        time, values = np.zeros(0), np.zeros((0, 0, 1, 1))
+        if self.recorder is not None:
+            time, values = self.recorder.arrays()
+        if plan.share is not None:
+            found = collect(plan.world, self.part.items, [values.swapaxes(0, 1)], len(listed.cells))
+            if found is None:
+                return
+            values = found[0].swapaxes(0, 1)
+            time = np.arange(len(values)) * setting.interval
+        names = plan.law.quantities[: plan.law.visible]
+        made = seismograms.dataset(
+            time, values, names, listed.located, listed.requested, setting.rotation, setting.strain_rate
+        )
+        yield Result(name, with_degrees(made, plan.case.projection))

@@ -1,0 +1,92 @@
+"""Resonances of what the receivers record: frequencies and quality factors of a ringing structure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.log import get_logger
+from faultwave.comm.gather import collect
+from faultwave.dg.planning import Planning
+from faultwave.dg.solver import Solver
+from faultwave.engine.part import Attached, Planned
+from faultwave.observe.dataset import Dataset
+from faultwave.observe.resonances import Resonance, dataset, resonances
+from faultwave.observe.result import Result
+from faultwave.physics.waves import Law
+
+name = "resonances"
+AFTER = ("receivers",)
+
+
+@dataclass(frozen=True)
+class Resonances(Planned):
+    setting: Any
+    name: str = name
+
+    def attach(self, solver: Solver) -> AttachedResonances:
+        return AttachedResonances(self, solver)
+
+
+def plan(planning: Planning) -> Resonances | None:
+    out, problems = planning.case.output, planning.problems
+    if out.spectrum is None:
+        return None
+    if out.receivers is None:
+        problems.error("output.spectrum", "looks at what receivers record, and there are none", "output.receivers")
+        return None
+    nyquist = 0.5 / out.receivers.interval
+    if out.spectrum.band[1] > nyquist:
+        allowed = f"up to {nyquist:g} Hz at this interval of receivers"
+        problems.error("output.spectrum.band", f"{out.spectrum.band[1]:g} Hz", allowed)
+    return Resonances(out.spectrum)
+
+
+class AttachedResonances(Attached):
+    """Flows (H, particle velocity) are taken times the medium's impedance: so all signals have the unit of E or of stress, and what is
+    small, noise above all, stays so."""
+
+    def __init__(self, part: Resonances, solver: Solver):
+        self.setting, self.solver, self.receivers = part.setting, solver, solver.parts["receivers"]
+
+    def results(self) -> Iterable[Result]:
+        data = next((r.data for r in self.receivers.results()), None)
+        impedances = self._impedances()
+        if data is not None and impedances is not None:
+            yield Result(name, dataset(self._found(data, impedances)))
+
+    def _found(self, data: Dataset, impedances: np.ndarray) -> list[Resonance]:
+        law, setting = self.solver.plan.law, self.setting
+        values = data["values"][data["time"] >= setting.start][..., : law.visible]
+        if not np.isfinite(values).all():  # of a run that blew up
+            return []
+        signals = values * np.where(flows(law), impedances[:, None], 1.0)
+        signals = signals.reshape(len(signals), -1)
+        interval = self.receivers.part.setting.interval
+        try:
+            return resonances(signals, interval, setting.band, setting.floor, setting.resolution)
+        except ValueError as error:
+            get_logger(__name__).warning("no resonances: %s", error)
+            return []
+
+    def _impedances(self) -> np.ndarray | None:
+        """Of the medium at every receiver, that of P waves where there are two; on the first process, None elsewhere."""
+        plan, part = self.solver.plan, self.receivers.part
+        material = {name: v[part.points.cells] for name, v in plan.material.items()}
+        here = np.asarray(plan.law.impedance(material)[0])
+        if plan.share is None:
+            return here
+        found = collect(plan.world, part.items, [here], len(part.listed.cells))
+        return None if found is None else found[0]
+
+
+def flows(law: Law) -> np.ndarray:
+    """(visible,) whether a quantity times an impedance has the unit of the others: whether v of a face is made of it, not T."""
+    found = []
+    for q in np.eye(len(law.quantities))[: law.visible].tolist():
+        fluxes = [x for n in np.eye(3).tolist() for x in law.flux(q, n)]
+        found.append(bool(np.any(law.potential(q) if law.traction_is_flux else fluxes)))
+    return np.array(found)

@@ -1,0 +1,341 @@
+"""Spontaneous rupture: faces with friction, their parameters, initial stress and nucleation; friction in every step."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.dg.far_sides import FarSides
+from faultwave.dg.fault import Episode, Fault, FaultFaces, fault_faces
+from faultwave.dg.fault_points import PointRule, point_rule, transfer
+from faultwave.dg.planning import Cut, Planning, chosen
+from faultwave.dg.solver import Solver
+from faultwave.domain import tets
+from faultwave.engine.part import Attached, Call, Demand, Origin, Planned, State
+from faultwave.media import Field, load_field
+from faultwave.physics.friction import frame
+from faultwave.physics.friction import law as friction_law
+from faultwave.physics.friction.initial import choose_stress, initial_traction, prefix_of
+from faultwave.physics.friction.law import FrictionLaw
+
+name = "rupture"
+
+JUMPS = ("ruptured", "weakened")
+"""What jumps on a fault: times, which are never interpolated."""
+
+
+@dataclass(frozen=True)
+class Rupture(Planned):
+    """Arrays (n faces, p points, ...) of the faces that are here. ``setting``: the case's fault; ``fastest``: cluster of the fastest
+    cell of the whole fault, known once the mesh is cut (None: all is here); ``elsewhere``: whether other processes have faces."""
+
+    setting: Any
+    faces: FaultFaces
+    material: dict[str, np.ndarray]  # (n, 2) of the plus and the minus cell
+    rule: PointRule
+    law: FrictionLaw
+    constants: dict[str, float]
+    parameters: dict[str, np.ndarray]
+    state: dict[str, np.ndarray]
+    stress: np.ndarray
+    episodes: tuple[Episode, ...]
+    positions: np.ndarray  # (n, p, 3)
+    topology: tets.Topology
+    geometry: tets.Geometry
+    vertices: np.ndarray
+    order: int
+    fastest: int | None = None
+    elsewhere: bool = False
+    name: str = name
+
+    @property
+    def demand(self) -> Demand:
+        return Demand(face_work=self.law.work)
+
+    @property
+    def owned(self) -> np.ndarray:
+        """Number in the whole fault of every face that is shown here."""
+        return self.faces.number[: self.faces.owned]
+
+    def on(self, cut: Cut) -> Rupture:
+        sides = cut.part[self.faces.cells]
+        own = np.flatnonzero(sides[:, 0] == cut.world.rank)
+        guests = np.flatnonzero((sides[:, 0] != cut.world.rank) & (sides[:, 1] == cut.world.rank))
+        rows = np.concatenate([own, guests])
+        return self._of(rows, cut.here, sides[rows])
+
+    def _of(self, rows: np.ndarray, here: np.ndarray, sides: np.ndarray) -> Rupture:
+        """The faces ``rows`` (n,); ``sides`` (n, 2): the processes of their cells."""
+        f = chosen(self.faces, rows)
+        far = np.where(sides[:, 0] == sides[:, 1], -1, np.where(here[f.cells[:, 0]] >= 0, sides[:, 1], sides[:, 0]))
+        return replace(
+            self,
+            faces=replace(f, cells=here[f.cells], far=far),
+            material={k: v[rows] for k, v in self.material.items()},
+            parameters={k: v[rows] for k, v in self.parameters.items()},
+            state={k: v[rows] for k, v in self.state.items()},
+            stress=self.stress[rows],
+            episodes=tuple(replace(e, traction=e.traction[rows]) for e in self.episodes),
+            positions=self.positions[rows],
+            elsewhere=True,
+        )
+
+    def attach(self, solver: Solver) -> AttachedRupture:
+        return AttachedRupture(self, solver)
+
+    def identity(self) -> Mapping[str, tuple[np.ndarray, np.ndarray]]:
+        values = {**self.parameters, "initial stress": self.stress}
+        values |= {f"nucleation {i}": e.traction for i, e in enumerate(self.episodes)}
+        owned = self.faces.owned
+        return {
+            f"{name} of the fault at order {self.order}": (v[:owned], self.owned) for name, v in sorted(values.items())
+        }
+
+    def report(self, plan: Any) -> dict[str, list[tuple[str, ...]]]:
+        points = f" with {self.positions.shape[1]} points each"
+        found: dict[str, list[tuple[str, ...]]] = {"size": [("fault faces", f"{len(self.faces.area):,}{points}")]}
+        if {"mu_s", "mu_d", "d_c"} <= set(self.parameters):
+            found["resolution"] = [("points in the cohesive zone", _cohesive_zone(self, plan))]
+        return found
+
+
+def plan(planning: Planning) -> Rupture | None:
+    case, whole, frictional = planning.case, planning.whole, planning.frictional
+    if case.fault is None:
+        return None
+    ruptures = whole.any(bool(frictional.any()))
+    made = None
+    problems = Problems()
+    if frictional.any() or not ruptures:
+        try:
+            made = _plan_fault(planning)
+        except InputError as error:
+            problems.extend(error.problems)
+    whole.meet(problems)
+    first = whole.first_of(0 if made is None else len(made.faces.area))
+    problems.raise_errors()
+    if made is None:
+        return None
+    return replace(made, faces=replace(made.faces, number=made.faces.number + first), elsewhere=whole.elsewhere)
+
+
+def _plan_fault(planning: Planning) -> Rupture:
+    """Raises InputError with everything wrong on the fault."""
+    case, material, frictional = planning.case, planning.material, planning.frictional
+    setting = case.fault
+    assert setting is not None
+    law = friction_law(setting.friction)
+    own = {"forced_rupture_ramp": setting.forced_rupture_ramp, "healing_threshold": setting.healing_threshold}
+    declared = {c.name for c in law.constants}
+    constants = law.settings({k: v for k, v in own.items() if k in declared} | setting.constants)
+    if not frictional.any():
+        advice = "Tag them 3 or from 65 on, or see mesh.boundaries."
+        raise InputError(Problem("fault", "the mesh has no fault faces", advice=advice))
+    rule = point_rule(setting.points, case.numerics.order - 1)
+    faces = fault_faces(
+        planning.mesh, planning.topology, planning.geometry, frictional, setting.reference, setting.reference_method, len(rule.phi)
+    )  # fmt: skip
+    problems = Problems()
+    _check_solid(material, faces, problems)
+    positions = faces.positions(rule.points[faces.group])
+    points, tags = positions.reshape(-1, 3), np.repeat(faces.tags, positions.shape[1])
+    field = load_field(setting.parameters)
+    wanted = [n for q in law.parameters for n in (q.name, *q.aliases) if n in field.parameters]
+    values = law.given(field.evaluate(points, tags, wanted), len(points))
+    stress = np.zeros((len(points), 3))
+    if law.needs_stress:
+        stress = _traction(field, 0, "fault.parameters", points, tags, faces)
+    vectors = (faces.tangent1, faces.tangent2, faces.strike, faces.dip)
+    prepared = law.prepare(values, constants, frame.directions(*[np.repeat(v, positions.shape[1], 0) for v in vectors]))
+    problems.extend(law.check(values, constants, np.hypot(stress[:, 1], stress[:, 2]), stress[:, 0], points).items)
+    problems.raise_errors()
+    state = _initial_state(law, prepared, constants, stress)
+    episodes = _episodes(setting, points, tags, faces, positions)
+    sides = {k: v[faces.cells] for k, v in material.items()}
+    return Rupture(
+        setting, faces, sides, rule, law, constants, _shaped(prepared, positions), _shaped(state, positions),
+        stress.reshape(positions.shape), episodes, positions, planning.topology, planning.geometry, planning.mesh.vertices,
+        case.numerics.order,
+    )  # fmt: skip
+
+
+def _check_solid(material: dict[str, np.ndarray], faces: FaultFaces, problems: Problems) -> None:
+    fluid = (material["mu"][faces.cells] <= 0).any(1)
+    if fluid.any():
+        x = faces.corners[np.flatnonzero(fluid)[0]].mean(0)
+        problems.error(
+            f"fault face at ({x[0]:g}, {x[1]:g}, {x[2]:g})", f"touches a fluid (and {fluid.sum() - 1} more)", "mu > 0"
+        )
+
+
+def _initial_state(
+    law: FrictionLaw, prepared: dict[str, np.ndarray], constants: dict[str, float], stress: np.ndarray
+) -> dict[str, np.ndarray]:
+    """State (points,) that balances the initial traction ``stress`` (points, 3)."""
+    tau = np.hypot(stress[:, 1], stress[:, 2])
+    state = law.initial(prepared, constants, tau, stress[:, 0])
+    if "slip_rate" in state:  # the rate along the initial traction, so that the first sub-step starts from it
+        scale = state["slip_rate"] / np.where(tau > 0, tau, 1.0)
+        state = state | {"slip_rate1": scale * stress[:, 1], "slip_rate2": scale * stress[:, 2]}
+    return state
+
+
+def _episodes(
+    setting: Any, points: np.ndarray, tags: np.ndarray, faces: FaultFaces, positions: np.ndarray
+) -> tuple[Episode, ...]:
+    """Those of nucleation that add anything here."""
+    episodes = []
+    for i, e in enumerate(setting.nucleation):
+        where = f"fault.nucleation[{i}].stress"
+        traction = _traction(load_field(e.stress), e.number, where, points, tags, faces)
+        episodes.append(Episode(e.start, e.duration, traction.reshape(positions.shape)))
+    return tuple(e for e in episodes if np.any(e.traction))
+
+
+def _shaped(values: dict[str, np.ndarray], positions: np.ndarray) -> dict[str, np.ndarray]:
+    return {name: np.asarray(v, float).reshape(positions.shape[:2]) for name, v in values.items()}
+
+
+def _traction(
+    field: Field, episode: int, where: str, points: np.ndarray, tags: np.ndarray, faces: FaultFaces
+) -> np.ndarray:
+    """(points, 3) along n, s1, s2 from Cartesian stress or tractions, whichever the field supplies.
+
+    ``episode`` 0 is the initial stress, else which set of nucleation names; ``where`` the setting, for messages.
+    """
+    prefix = prefix_of(episode)
+    values = field.evaluate(points, tags, choose_stress(field.parameters, prefix, where))
+    each = len(points) // len(faces.area)
+    n, s1, s2 = (np.repeat(v, each, 0) for v in (faces.normal, faces.tangent1, faces.tangent2))
+    strike, dip = np.repeat(faces.strike, each, 0), np.repeat(faces.dip, each, 0)
+    return initial_traction(values, n, s1, s2, strike, dip, prefix)
+
+
+def _cohesive_zone(rupture: Rupture, plan: Any) -> str:
+    """Static cohesive zone 9 pi / 32 mu/(1 - nu) d_c / (strength drop) over edge / order (Day et al. 2005, eq. 30)."""
+    p, cell = rupture.parameters, rupture.faces.cells[:, 0]
+    mu, lam = plan.material["mu"][cell], plan.material["lambda"][cell]
+    drop = (p["mu_s"] - p["mu_d"]) * np.maximum(-rupture.stress[..., 0], 0.0)
+    weak = np.where((drop > 0) & (p["mu_s"] < 10), drop, np.nan)
+    nu = lam / (2 * (lam + mu))
+    with np.errstate(all="ignore"):
+        zone = 9 * np.pi / 32 * (mu / (1 - nu))[:, None] * p["d_c"] / weak
+        points = zone / (np.sqrt(4 * rupture.faces.area / np.sqrt(3))[:, None] / plan.case.numerics.order)
+    if not np.isfinite(points).any():
+        return "no weakening"
+    worst = np.nanmin(points)
+    return f"{worst:.1f} at least, {np.nanmedian(points):.1f} in the median ({'enough' if worst >= 2 else 'too few'}: 2 to 3 are needed)"
+
+
+class AttachedRupture(Attached):
+    """``fault`` is None where no face is here."""
+
+    def __init__(self, part: Rupture, solver: Solver):
+        self.part, self.solver = part, solver
+        self.fault = self._fault() if len(part.faces.area) else None
+        energies = solver.plan.case.output.energies
+        self.energy_options = (energies.plain_mean, energies.slip_from_velocity) if energies else (False, False)
+        if self.fault is not None:
+            self.channels = self.fault.channels
+            self.calls = (Call("friction", self.fault.correct, on_device=FrictionOnDevice(self.fault)),)
+
+    def _fault(self) -> Fault:
+        part, plan, setting = self.part, self.solver.plan, self.part.setting
+        energies = plan.case.output.energies
+        return Fault(
+            self.solver.operator, part.faces, part.material, part.rule, part.law, part.constants, part.parameters, part.state,
+            part.stress, part.episodes, plan.clustering.cluster, setting.time_points or plan.case.numerics.order,
+            setting.points == "conical", setting.damping, setting.damping_end if setting.damping_end is not None else np.inf,
+            energies is not None and energies.slip_from_velocity, FarSides(plan.world),
+        )  # fmt: skip
+
+    def settle(self, wait: bool = True) -> None:
+        """Put together what was read at the fault."""
+        if self.fault is not None:
+            self.fault.settle(wait or not self.solver.backend.ahead or self.solver.exchange is not None)
+
+    def energies(self) -> Mapping[str, float]:
+        return self.fault.energies(*self.energy_options) if self.fault is not None else {}
+
+    def state(self) -> Mapping[str, State]:
+        fault = self.fault
+        if fault is None:
+            return {}
+        columns = fault.state_columns()
+        told = np.array([f"{k}: {' '.join(v)}" for k, v in columns.items()], "S")
+        states = {"columns": State(None, lambda: told, self._same_columns)}
+        return states | {
+            k: State(fault.faces.number, lambda k=k: fault.state()[k], lambda v, origin, k=k: self._put(k, v, origin))  # type: ignore[misc]
+            for k in columns
+        }
+
+    def _same_columns(self, values: np.ndarray, origin: Origin) -> None:
+        fault = self.fault
+        assert fault is not None
+        if [x.decode() for x in values] != [f"{k}: {' '.join(v)}" for k, v in fault.state_columns().items()]:
+            raise InputError(Problem("fault", "the checkpoint holds another friction law's state or other outputs"))
+
+    def _put(self, name: str, values: np.ndarray, origin: Origin) -> None:
+        """Of another order: moved to the points of this one."""
+        fault, order = self.fault, origin.notes["order"]
+        assert fault is not None
+        if order != self.solver.plan.case.numerics.order:
+            old = point_rule(self.part.setting.points, order - 1)
+            jumps = np.array([n in JUMPS for n in fault.state_columns()[name]])
+            values = transfer(values, old, fault.rule, fault.faces.group, jumps)
+            if name == "stress":
+                values = fault.stress_at(origin.notes["time"])
+        fault.put_state(name, values)
+
+    def diagnosis(self, place: np.ndarray, cells: np.ndarray) -> tuple[Sequence[str], Sequence[str]]:
+        if self.fault is None:
+            return (), ()
+        broken = bool(self.solver.plan.frictional[cells].any())
+        cause = "cells at the fault: look at initial stress and friction parameters there (faultwave check)"
+        return [_nearest_state(self.fault, self.part.positions, place)], [cause] if broken else []
+
+    @property
+    def nbytes(self) -> int:
+        return self.fault.nbytes() if self.fault is not None else 0
+
+
+@dataclass(frozen=True)
+class FrictionOnDevice:
+    """Launches are the same in every step but for the scalars that depend on the time."""
+
+    fault: Fault
+
+    def key(self, steps: Sequence[int]) -> Hashable:
+        return ()
+
+    def table_bytes(self, steps: Sequence[int]) -> int:
+        return 0
+
+    def begin(self, due: bool) -> None:
+        self.fault.rewind()
+
+    def tables(self, cluster: int, time: float, step: float) -> Sequence[Mapping[str, Any]]:
+        return [self.fault.changing(time, step)] * self.fault.acts(cluster)
+
+    def end(self) -> None:
+        pass
+
+
+def _nearest_state(fault: Fault, positions: np.ndarray, place: np.ndarray) -> str:
+    """The first broken point, or the nearest one, and its state."""
+    record = fault.record()
+    broken = ~np.isfinite(record["slip_rate"]) | ~np.isfinite(record["traction_n"])
+    distance = np.linalg.norm(positions - place, axis=2)
+    face, point = np.unravel_index(
+        np.argmin(np.where(broken, distance, np.inf) if broken.any() else distance), distance.shape
+    )
+    y = positions[face, point]
+    values = ", ".join(
+        f"{k} = {record[k][face, point]:.4g}" for k in ("slip_rate", "friction", "strength", "stress_n", "traction_n")
+    )
+    kind = "first broken" if broken.any() else "nearest"
+    return f"{kind} fault point at ({y[0]:g}, {y[1]:g}, {y[2]:g}), {distance[face, point]:.4g} m away: {values}"

@@ -1,0 +1,201 @@
+"""The free surface: displacement and peak horizontal velocity, summed by a kernel every step, and snapshots of its motion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from faultwave.dg import kernels
+from faultwave.dg.basis import face_points, inner, tet_basis
+from faultwave.dg.layout import ranged
+from faultwave.dg.planning import Cut, Planning
+from faultwave.dg.sampling import by_cluster
+from faultwave.dg.snapshots import Snapshots, written_as
+from faultwave.dg.solver import Solver
+from faultwave.domain import tets
+from faultwave.engine.part import Attached, Call, Demand, Files, Origin, Planned, State
+from faultwave.observe.fields import SURFACE_FIELDS, check_snapshots, snapshot_row, surface_fields
+from faultwave.observe.refine import refine_triangle
+
+name = "surface"
+
+
+@dataclass(frozen=True)
+class Surface(Planned):
+    """Faces (n,) of the free surface: cells and local faces."""
+
+    setting: Any
+    fields: tuple[str, ...]
+    cells: np.ndarray
+    faces: np.ndarray
+    name: str = name
+
+    @property
+    def demand(self) -> Demand:
+        return Demand(derivatives=self.cells)
+
+    def on(self, cut: Cut) -> Surface:
+        mine = cut.mine(self.cells)
+        return replace(self, cells=cut.here[self.cells[mine]], faces=self.faces[mine])
+
+    def attach(self, solver: Solver) -> AttachedSurface:
+        return AttachedSurface(self, solver)
+
+    def report(self, plan: Any) -> dict[str, list[tuple[str, ...]]]:
+        cells = len(self.cells) * 4**self.setting.refinement
+        return {"output": [snapshot_row(name, self.setting, plan.case, cells, len(self.fields))]}
+
+
+def plan(planning: Planning) -> Surface | None:
+    setting, law, problems = planning.case.output.surface, planning.law, planning.problems
+    if setting is None:
+        return None
+    check_snapshots("output.surface", setting, problems)
+    fields = surface_fields(setting)
+    cells, faces = np.nonzero(planning.topology.kinds == tets.BoundaryKind.FREE_SURFACE)
+    if "v1" not in law.quantities:
+        what = f"the {law.name} law has no particle velocity"
+        problems.error("output.surface", what, advice="Ask for output.volume.")
+    elif not planning.whole.any(len(cells) > 0):
+        problems.error("output.surface", "the mesh has no free surface", advice="Free surfaces carry tag 1.")
+    return Surface(setting, tuple(fields), cells, faces)
+
+
+class AttachedSurface(Attached):
+    """``corners``, ``centres``: refinement of each face; ``members``: faces by cluster."""
+
+    def __init__(self, part: Surface, solver: Solver):
+        self.part, self.solver, self.interval = part, solver, part.setting.interval
+        self.cell, self.face = part.cells, part.faces
+        plan, op = solver.plan, solver.operator
+        self.corners, self.centres = refine_triangle(part.setting.refinement)
+        self.values = [tet_basis(face_points(f, self.centres), op.order - 1) for f in range(4)]
+        cluster = plan.clustering.cluster[self.cell]
+        self.members = by_cluster(cluster, solver.layout.clusters)
+        self.slots = op.layout.history[op.layout.position[self.cell]]
+        self.shots: Snapshots | None = None
+        self._launch(cluster)
+        self.calls = (Call("after predict", self._predicted, self._due),)
+
+    def _launch(self, cluster: np.ndarray) -> None:
+        """Kernels and their sums for each of the four local faces."""
+        op = self.solver.operator
+        self._where = np.empty(len(self.cell), np.int64)
+        self._launches, self._motions = [], []
+        compiled = op.backend.compile([kernels.surface(op.form, f, self.values[f]) for f in range(4)])
+        for f in range(4):
+            items = np.flatnonzero(self.face == f)
+            listed = ranged(
+                self.slots[items][:, None], cluster[items], len(self.members), op.backend.lanes, np.array([0])
+            )
+            motion = op.backend.batch(len(listed.rows), len(self.centres), 4)
+            real = listed.source >= 0
+            self._where[items[listed.source[real]]] = np.flatnonzero(real)
+            self._motions.append(motion)
+            arrays = {"slots": op.backend.index(listed.rows), "history": op.history, "motion": motion}
+            launch = compiled[f"surface_{f}"](arrays | {"turn": _turn(op, self.cell[items], listed)})
+            self._launches.append((launch, listed.ranges))
+
+    def _due(self, until: float) -> bool:
+        """The sums alone need nothing of the host."""
+        return self.shots is not None and not self.shots.idle(until)
+
+    def _predicted(self, cluster: int, time: float, step: float) -> None:
+        if self.shots is not None:
+            for number, moment in self.shots.due(cluster, time, time + step):
+                self._deliver(self.shots, number, cluster, moment - time, False)
+        advance, integral = self.solver.operator.powers(step)
+        for launch, ranges in self._launches:
+            begin, end = ranges[cluster]
+            if end > begin:
+                launch(begin, end, integral=integral, advance=advance)
+
+    @property
+    def settled(self) -> bool:
+        return self.shots is None or self.shots.settled
+
+    def open(self, files: Files) -> None:
+        plan, setting, fields = self.solver.plan, self.part.setting, list(self.part.fields)
+        cell, face, corners, centres = self.cell, self.face, self.corners, self.centres
+        vertices = plan.mesh.vertices[np.take_along_axis(plan.topology.cells[cell], tets.SORTED_FACES[face], 1)]
+        a, b, c = (vertices[:, None, None, i] for i in range(3))
+        points = a + corners[None, ..., :1] * (b - a) + corners[None, ..., 1:] * (c - a)
+        static = {"global-id": np.repeat(plan.numbers[cell], len(centres))}
+        static["locationFlag"] = np.full(len(cell) * len(centres), 2)
+        numbers = np.arange(points.size // 3).reshape(-1, 3)
+        writers = files.cells(name, points.reshape(-1, 3), numbers, static, fields, setting.interval)
+        now, dtype = self.solver.march.time, written_as(plan.case)
+        self.shots = Snapshots(setting.interval, self.members, fields, len(centres), writers, now, dtype)
+        files.follow(name, self.shots)
+
+    def _deliver(self, shots: Snapshots, number: int, cluster: int, tau: float, now: bool) -> None:
+        values = self.motion(cluster, tau, now)
+        named = {f: values[:, :, SURFACE_FIELDS.index(f)] for f in self.part.fields}
+        shots.deliver(number, cluster, self.members[cluster], named)
+
+    def finish(self, time: float) -> None:
+        if self.shots is not None:
+            for number, cluster in self.shots.last(time):
+                self._deliver(self.shots, number, cluster, 0.0, True)
+
+    def close(self) -> None:
+        self.shots = None
+
+    def state(self) -> Mapping[str, State]:
+        rows = 4 * self.solver.plan.numbers[self.cell] + self.face
+
+        def write(values: np.ndarray, origin: Origin) -> None:
+            if len(self.cell):
+                self._set_moved(values)
+
+        return {"moved": State(rows, self.moved, write)}
+
+    def moved(self) -> np.ndarray:
+        """Displacement and peak horizontal velocity (n, centres, 4) so far."""
+        result: np.ndarray = np.zeros((len(self.cell), len(self.centres), 4), self.solver.backend.dtype)
+        for f, motion in enumerate(self._motions):
+            mine = self.face == f
+            result[mine] = motion.get(self._where[mine])
+        return result
+
+    def _set_moved(self, values: np.ndarray) -> None:
+        """Put what ``moved`` gave."""
+        for f, motion in enumerate(self._motions):
+            mine = self.face == f
+            motion.put(values[mine], self._where[mine])
+
+    def motion(self, cluster: int, tau: float, now: bool) -> np.ndarray:
+        """``SURFACE_FIELDS`` (members, centres, 7) of a cluster, ``tau`` into its step, or ``now`` between two."""
+        op, items = self.solver.operator, self.members[cluster]
+        result = np.zeros((len(items), len(self.centres), len(SURFACE_FIELDS)))
+        advance, integral = op.powers(tau)
+        rows = op.form.rows
+        for f in range(4):
+            mine = self.face[items] == f
+            chosen = items[mine]
+            result[mine, :, 3:] = self._motions[f].get(self._where[chosen])
+            if now:
+                v = op.dofs(self.cell[chosen])[:, :, -3:]
+            else:
+                series = op.series(self.cell[chosen])[:, :, -3:]
+                v, u = np.zeros((2, len(chosen), rows[0], 3))
+                at = 0
+                for k, count in enumerate(rows):
+                    v[:, :count] += advance[k] * series[:, at : at + count]
+                    u[:, :count] += integral[k] * series[:, at : at + count]
+                    at += count
+                result[mine, :, 3:6] += inner(self.values[f][:, None], u.transpose(0, 2, 1)[:, None])
+            result[mine, :, :3] = inner(self.values[f][:, None], v.transpose(0, 2, 1)[:, None])
+        return result
+
+
+def _turn(op: Any, cells: np.ndarray, listed: Any) -> Any:
+    """What makes the law's velocity of the form's in the listed cells, as a batch."""
+    turn = op.form.to_physical(op.cells, cells)
+    flat = np.broadcast_to(np.eye(3), (len(cells), 3, 3)) if turn is None else turn[:, -3:, -3:]
+    batch, real = op.backend.batch(len(listed.rows), 1, 9), listed.source >= 0
+    batch.put(flat.reshape(-1, 1, 9)[listed.source[real]], real)
+    return batch

@@ -1,0 +1,133 @@
+"""Snapshots of the wave field in cells, or sub-cells, of the mesh, at multiples of an interval.
+
+No snapshot shortens a step: each cluster's part is evaluated from the predictor of the step that contains the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from faultwave.dg.basis import tet_basis
+from faultwave.dg.operator import Sampler
+from faultwave.dg.planning import Cut, Planning
+from faultwave.dg.sampling import by_cluster
+from faultwave.dg.snapshots import Snapshots, written_as
+from faultwave.dg.solver import Solver
+from faultwave.engine.part import Attached, Call, Files, Planned
+from faultwave.observe.fields import WRITE_BUFFER, check_snapshots, snapshot_row, volume_fields
+from faultwave.observe.refine import refine_tet
+
+name = "volume"
+
+
+@dataclass(frozen=True)
+class Volume(Planned):
+    """``cells`` (n,): those in the setting's region and groups."""
+
+    setting: Any
+    fields: tuple[str, ...]
+    cells: np.ndarray
+    name: str = name
+
+    def on(self, cut: Cut) -> Volume:
+        return replace(self, cells=cut.here[self.cells[cut.mine(self.cells)]])
+
+    def attach(self, solver: Solver) -> AttachedVolume:
+        return AttachedVolume(self, solver)
+
+    def report(self, plan: Any) -> dict[str, list[tuple[str, ...]]]:
+        cells = len(self.cells) * len(refine_tet(self.setting.refinement)[1])
+        return {"output": [snapshot_row(name, self.setting, plan.case, cells, len(self.fields))]}
+
+
+def plan(planning: Planning) -> Volume | None:
+    setting, problems = planning.case.output.volume, planning.problems
+    if setting is None:
+        return None
+    check_snapshots("output.volume", setting, problems)
+    fields = volume_fields(setting, planning.law)
+    cells = cells_in(setting, planning.geometry.centroids, planning.mesh.groups)
+    if not planning.whole.any(len(cells) > 0):
+        problems.error("output.volume", "the region and groups hold no cell")
+    return Volume(setting, tuple(fields), cells)
+
+
+def cells_in(setting: Any, centroids: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Numbers of the cells in the setting's region and groups."""
+    found = np.ones(len(centroids), bool)
+    if setting.region is not None:
+        low, high = np.array(setting.region[0::2]), np.array(setting.region[1::2])
+        found &= ((centroids >= low) & (centroids <= high)).all(1)
+    if setting.groups is not None:
+        found &= np.isin(groups, setting.groups)
+    return np.flatnonzero(found)
+
+
+class AttachedVolume(Attached):
+    def __init__(self, part: Volume, solver: Solver):
+        self.part, self.solver, self.interval = part, solver, part.setting.interval
+        self.shots: Snapshots | None = None
+
+    @property
+    def settled(self) -> bool:
+        return self.shots is None or self.shots.settled
+
+    def _sampler(self) -> Sampler:
+        """Of its cells, sub-cells and quantities."""
+        op, names = self.solver.operator, list(self.solver.plan.law.quantities)
+        psi = tet_basis(refine_tet(self.part.setting.refinement)[1], op.order - 1)
+        return op.sampler(psi, self.part.cells, [names.index(f) for f in self.part.fields])
+
+    def report(self) -> Mapping[str, Sequence[tuple[str, ...]]]:
+        """What is held besides: where it is sampled, and snapshots that wait for slower clusters."""
+        part, plan = self.part, self.solver.plan
+        one = len(part.cells) * len(refine_tet(part.setting.refinement)[1]) * len(part.fields)
+        waiting = 1 + int(plan.clustering.steps.max() / part.setting.interval)
+        held = self._sampler().nbytes() + waiting * one * np.dtype(written_as(plan.case)).itemsize
+        text = f"{held / 2**20:,.1f} MiB, and at most {WRITE_BUFFER / 2**20:,.0f} MiB to be written"
+        return {"size": [("memory of volume snapshots", text)]}
+
+    def open(self, files: Files) -> None:
+        part, plan, setting = self.part, self.solver.plan, self.part.setting
+        fields, cells, geo = list(part.fields), part.cells, plan.geometry
+        corners, centres = refine_tet(setting.refinement)
+        points = geo.origin[cells, None, None] + np.einsum("cij,snj->csni", geo.jacobian[cells], corners)
+        flip = np.linalg.det(geo.jacobian[cells]) < 0  # sorted cells may be mirrored; written ones are positive
+        points[flip] = points[flip][:, :, [0, 2, 1, 3]]
+        static = {"group": plan.mesh.groups[cells], "cluster": plan.clustering.cluster[cells]}
+        static = {k: np.repeat(v, len(corners)) for k, v in (static | {"global-id": plan.numbers[cells]}).items()}
+        numbers = np.arange(len(cells) * len(corners) * 4).reshape(-1, 4)
+        writers = files.cells(name, points.reshape(-1, 3), numbers, static, fields, setting.interval)
+        members = by_cluster(plan.clustering.cluster[cells], self.solver.layout.clusters)
+        now, dtype = self.solver.march.time, written_as(plan.case)
+        self.shots = shots = Snapshots(setting.interval, members, fields, len(centres), writers, now, dtype)
+        self._sample = self._sampler()
+
+        def before(cluster: int, time: float, step: float) -> None:
+            for number, moment in shots.due(cluster, time, time + step):
+                self._deliver(number, cluster, moment - time)
+
+        def splits(cluster: int, time: float, step: float) -> bool:
+            return shots.waiting(cluster, time + step)
+
+        self.calls = (Call("before predict", before, lambda until: not shots.idle(until), splits=splits),)
+        files.follow(name, shots)
+
+    def _deliver(self, number: int, cluster: int, tau: float) -> None:
+        assert self.shots is not None
+        items = self.shots.clusters[cluster]
+        self._sample(cluster, tau)
+        values = self._sample.get(self.part.cells[items])
+        self.shots.deliver(number, cluster, items, {f: values[:, :, i] for i, f in enumerate(self.part.fields)})
+
+    def finish(self, time: float) -> None:
+        if self.shots is not None:
+            for number, cluster in self.shots.last(time):
+                self._deliver(number, cluster, 0.0)
+
+    def close(self) -> None:
+        self.calls, self.shots = (), None

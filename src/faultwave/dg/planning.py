@@ -1,0 +1,77 @@
+"""What a part is planned with, and how a plan is cut among processes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.errors import Problems
+from faultwave.case.model import Case
+from faultwave.comm import World
+from faultwave.dg.pieces import Whole
+from faultwave.domain import tets
+from faultwave.engine.part import Part
+from faultwave.physics.waves import Law
+
+
+@dataclass(frozen=True)
+class Planning:
+    """All that is known before the parts are planned.
+
+    material: (nc,) of every parameter; frictional (nc, 4): faces with friction; whole: knows the rest of the mesh where this is a
+    piece of it; problems: takes everything that is wrong; parts: those planned so far, by name.
+    """
+
+    case: Case
+    law: Law
+    mesh: tets.Mesh
+    topology: tets.Topology
+    geometry: tets.Geometry
+    material: dict[str, np.ndarray]
+    frictional: np.ndarray
+    whole: Whole
+    problems: Problems
+    parts: dict[str, Part] = field(default_factory=dict)
+
+    @property
+    def across(self) -> np.ndarray:
+        """Faces (nc, 4) with a cell beyond, wherever it is."""
+        return self.whole.across(self.topology.neighbours)
+
+
+@dataclass(frozen=True)
+class Cut:
+    """How the whole plan is cut for the process of ``world``.
+
+    part (nc,): process of every cell; cells (n,): numbers of those here; here (nc + 1,): their places by number, -1 elsewhere (the last
+    entry serves missing neighbours, number -1).
+    """
+
+    world: World
+    part: np.ndarray
+    cells: np.ndarray
+    here: np.ndarray
+
+    @classmethod
+    def of(cls, world: World, part: np.ndarray) -> Cut:
+        """The cut ``part`` (nc,) as this process sees it."""
+        cells = np.flatnonzero(part == world.rank)
+        here = np.full(len(part) + 1, -1)
+        here[cells] = np.arange(len(cells))
+        return cls(world, part, cells, here)
+
+    def mine(self, cells: np.ndarray) -> np.ndarray:
+        """Which (k,) of the items in ``cells`` (n,) are here."""
+        return np.flatnonzero(self.part[cells] == self.world.rank)
+
+
+def chosen(record: Any, rows: np.ndarray) -> Any:
+    """A frozen record of arrays with only its ``rows``."""
+    from dataclasses import fields, replace
+
+    return replace(record, **{f.name: getattr(record, f.name)[rows] for f in fields(record)})
+
+
+__all__ = ["Cut", "Planning", "chosen"]

@@ -1,0 +1,137 @@
+"""What a checkpoint of a solver holds besides its parts, and whether a run can go on from one.
+
+A checkpoint is taken where all clusters meet without a shortened step, before anything is evaluated for the files of that moment: the
+run that goes on from it cannot be told from one that was never interrupted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.errors import InputError, Problem
+from faultwave.base.log import get_logger
+from faultwave.domain.tets.mesh import row_sum
+from faultwave.engine.part import Origin, State
+
+log = get_logger(__name__)
+
+
+def state(solver: Any) -> Mapping[str, Mapping[str, State]]:
+    """The dofs in the law's quantities and, where these are not undone to the last bit, as the kernels have them."""
+    op, plan = solver.operator, solver.plan
+    solver.settle()
+    exact = op.form.to_physical(op.cells, np.arange(1)) is not None
+
+    def dofs() -> np.ndarray:
+        raw = op.state()
+        return np.asarray(op.physical(raw, np.arange(len(raw))))
+
+    def set_dofs(given: np.ndarray, origin: Origin) -> None:
+        if "modes" in origin.arrays and origin.notes["form"] == _form(solver) and _same_numbers(solver, origin.notes):
+            op.set_state(origin.arrays["modes"])
+            return
+        modes = min(op.b3, given.shape[1])  # the basis is orthonormal and hierarchical: projection keeps or drops modes
+        values = np.zeros((len(given), op.b3, given.shape[2]), given.dtype)
+        values[:, :modes] = given[:, :modes]
+        op.set_dofs(values)
+
+    def nothing(values: np.ndarray, origin: Origin) -> None:
+        """The modes are taken with the dofs."""
+
+    found = {"dofs": State(plan.numbers, dofs, set_dofs)}
+    if exact:
+        found["modes"] = State(plan.numbers, op.state, nothing, optional=True)
+    return {"cells": found}
+
+
+def _form(solver: Any) -> str:
+    return f"{type(solver.operator.form).__name__} in {solver.operator.time_unit}"
+
+
+def _same_numbers(solver: Any, notes: Mapping[str, Any]) -> bool:
+    numerics = solver.plan.case.numerics
+    return (notes["order"], notes["precision"]) == (numerics.order, numerics.precision)
+
+
+def notes(solver: Any) -> dict[str, Any]:
+    """By which a restart knows the run, and how far it is."""
+    plan, numerics = solver.plan, solver.plan.case.numerics
+    return {
+        "time": solver.time, "order": numerics.order, "precision": numerics.precision, "backend": numerics.backend,
+        "mesh": _mesh(solver), "material": _material(solver), "form": _form(solver), "steps": plan.clustering.steps.tolist(),
+        "updates": solver.updates * solver.updates_share, "wall": dict(solver.wall), "seconds": dict(solver.seconds),
+    }  # fmt: skip
+
+
+def accept(solver: Any, notes: Mapping[str, Any], where: str) -> bool:
+    """Raise InputError where the mesh or the material is another; tell of what changes; whether the clusters are the same."""
+    if "mesh" not in notes:
+        raise InputError(Problem(where, "was taken by another engine", "engine: dg"))
+    if notes["mesh"] != _mesh(solver):
+        raise InputError(Problem(where, "was taken on another mesh", "the mesh of the first run"))
+    numerics = solver.plan.case.numerics
+    for name in ("order", "precision", "backend"):
+        if notes[name] != getattr(numerics, name):
+            text = "going on with %s %s instead of %s: the state is %s"
+            how = "projected" if name == "order" else "converted" if name == "precision" else "the same"
+            log.warning(text, name, getattr(numerics, name), notes[name], how)
+    _same_material(where, notes.get("material", {}), _material(solver))
+    steps = solver.plan.clustering.steps
+    same = np.array_equal(notes["steps"], steps)
+    if not same:
+        log.warning(
+            "the clusters differ from those of the checkpoint: its steps were %s, now %s", notes["steps"], steps
+        )
+    return same
+
+
+def restored(solver: Any, notes: Mapping[str, Any]) -> None:
+    """Time and counters."""
+    solver.march.time = float(notes["time"])
+    solver.updates = round(notes["updates"] / solver.updates_share)
+    solver.wall |= {name: seconds for name, seconds in notes["wall"].items() if name != "setup"}
+    solver.seconds |= notes["seconds"]
+
+
+def _mesh(solver: Any) -> str:
+    """A hash of the mesh's places and cells. Found once."""
+    if getattr(solver, "mesh_identity", None) is None:
+        solver.mesh_identity = solver.plan.identity
+    return str(solver.mesh_identity)
+
+
+def _material(solver: Any) -> dict[str, int]:
+    """Of every parameter of the medium and of the parts, a number that tells its values from others: all processes' together, however
+    the mesh is cut. Found once."""
+    known = getattr(solver, "material_identity", None)
+    if known is not None:
+        return dict(known)
+    plan, world = solver.plan, solver.world
+    found = {name: _told_apart(values, plan.numbers) for name, values in sorted(plan.material.items())}
+    for part in plan.parts:
+        found |= {name: _told_apart(*item) for name, item in part.identity().items()}
+    everywhere = world.gather({name: int(number) for name, number in found.items()}) or [{}]
+    names = dict.fromkeys(name for part in everywhere for name in part)
+    solver.material_identity = world.share({n: sum(part.get(n, 0) for part in everywhere) % 2**64 for n in names})
+    return dict(solver.material_identity)
+
+
+def _told_apart(values: np.ndarray, numbers: np.ndarray) -> np.uint64:
+    """``row_sum`` of items (n, ...)."""
+    return row_sum(values.reshape(len(values), math.prod(values.shape[1:])), numbers)
+
+
+def _same_material(where: str, then: Mapping[str, int], now: dict[str, int]) -> None:
+    """Raises InputError where the medium or friction is not that of the first run, as when a file that describes it changed."""
+    other = [name for name in now.keys() & then.keys() if now[name] != then[name]]
+    if other:
+        what = f"{', '.join(sorted(other))}: not as in the run that this goes on from"
+        advice = "Put back the files that the case names as they were, or start anew with 'faultwave run'."
+        raise InputError(Problem(where, what, advice=advice))
+
+
+__all__ = ["accept", "notes", "restored", "state"]

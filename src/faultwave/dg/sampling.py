@@ -1,0 +1,58 @@
+"""Recorders that take samples in cells after predictions, as calls that can be replayed on a device."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from faultwave.dg.samples import Samples
+from faultwave.engine.part import Call
+from faultwave.observe.receivers import ReceiverRecorder
+
+
+@dataclass(frozen=True)
+class SamplesOnDevice:
+    """Where any sample is due, every step takes as many as may ever fall into it, so that all steps are alike."""
+
+    recorder: ReceiverRecorder
+    samples: Samples
+
+    def key(self, steps: Sequence[int]) -> Hashable:
+        return ()
+
+    def table_bytes(self, steps: Sequence[int]) -> int:
+        return 0
+
+    def begin(self, due: bool) -> None:
+        self.samples.rewind()
+        self.recorder.paced = due
+
+    def tables(self, cluster: int, time: float, step: float) -> Sequence[Mapping[str, Any]]:
+        self.samples.replayed = True
+        self.recorder.record(cluster, time, step)
+        self.samples.replayed = False
+        taken, self.samples.moments = self.samples.moments, []
+        return taken
+
+    def end(self) -> None:
+        self.recorder.paced = False
+
+
+def sampling(recorder: ReceiverRecorder, samples: Samples) -> Call:
+    """The call of a recorder that takes ``samples``."""
+
+    def due(until: float) -> bool:
+        return not recorder.idle(until)
+
+    return Call("after predict", recorder.record, due, SamplesOnDevice(recorder, samples))
+
+
+def by_cluster(cluster: np.ndarray, clusters: int) -> list[np.ndarray]:
+    """Items of every cluster, of items with ``cluster`` (n,)."""
+    return [np.flatnonzero(cluster == c) for c in range(clusters)]
+
+
+__all__ = ["SamplesOnDevice", "by_cluster", "sampling"]

@@ -1,0 +1,101 @@
+"""Snapshots of the wave field, the free surface and the fault at multiples of an interval.
+
+No snapshot shortens a step: each cluster's part is evaluated from the predictor of the step that contains the time;
+fault values are those at the end of that step. A snapshot is written when every cluster has delivered.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from faultwave.case.model import Case
+from faultwave.engine.part import Writes
+
+
+class Snapshots:
+    """Collects parts of snapshots from ``start`` on by cluster and hands complete ones to the writers."""
+
+    def __init__(
+        self,
+        interval: float,
+        clusters: Sequence[np.ndarray],
+        fields: Sequence[str],
+        rows: int,
+        writers: Sequence[Writes],
+        start: float,
+        dtype: DTypeLike = np.float64,
+    ):
+        self.dtype = dtype  # in which they wait to be written
+        self.interval, self.clusters, self.fields, self.rows, self.writers = (
+            interval,
+            clusters,
+            tuple(fields),
+            rows,
+            writers,
+        )
+        self.active = {c for c, items in enumerate(clusters) if len(items)}
+        self.watched = set(self.active)  # those whose snapshots are due; of some only others have items
+        self.next = [math.ceil(start / interval - 1e-9)] * len(clusters)
+        self.pending: dict[int, tuple[set[int], dict[str, np.ndarray]]] = {}
+
+    @property
+    def next_number(self) -> int:
+        """Number of the first snapshot that is not complete."""
+        return self.next[min(self.active, default=0)]
+
+    @property
+    def settled(self) -> bool:
+        """Whether every cluster has delivered the same snapshots."""
+        return not self.pending and len({self.next[c] for c in self.watched}) <= 1
+
+    def go_on(self, number: int) -> None:
+        """Snapshots before ``number`` are there already."""
+        self.next = [number] * len(self.clusters)
+
+    def due(self, cluster: int, start: float, end: float) -> list[tuple[int, float]]:
+        """(number, time) of the snapshots with start <= time < end this cluster has not delivered."""
+        if cluster not in self.watched:
+            return []
+        last = math.ceil(end / self.interval - 1e-9)
+        numbers = range(self.next[cluster], max(last, self.next[cluster]))
+        self.next[cluster] = numbers.stop
+        return [(n, n * self.interval) for n in numbers]
+
+    def last(self, time: float) -> list[tuple[int, int]]:
+        """(number, cluster) of the snapshots that fall on the very end of a run."""
+        end = time * (1 + 1e-9) + 1e-9 * self.interval * 2
+        return [(number, c) for c in sorted(self.active) for number, _ in self.due(c, time, end)]
+
+    def waiting(self, cluster: int, end: float) -> bool:
+        """Whether a snapshot before ``end`` is due, without taking it."""
+        return cluster in self.watched and math.ceil(end / self.interval - 1e-9) > self.next[cluster]
+
+    def idle(self, until: float) -> bool:
+        """Whether no snapshot is due in steps that end before a time."""
+        return not any(self.waiting(c, until * (1 + 1e-9) + 1e-9 * self.interval) for c in self.watched)
+
+    def deliver(self, number: int, cluster: int, items: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
+        """``values`` (items, rows) of one cluster; writes the snapshot if it is the last."""
+        total = sum(len(c) for c in self.clusters)
+        if number not in self.pending:
+            self.pending[number] = (set(), {f: np.zeros((total, self.rows), self.dtype) for f in self.fields})
+        done, data = self.pending[number]
+        for f in self.fields:
+            data[f][items] = values[f]
+        done.add(cluster)
+        if done == self.active:
+            del self.pending[number]
+            for writer in self.writers:
+                writer.append(number * self.interval, {f: v.reshape(-1) for f, v in data.items()})
+
+
+def written_as(case: Case) -> DTypeLike:
+    """The numbers of field files."""
+    return np.float32 if case.output.precision == "single" else np.float64
+
+
+__all__ = ["Snapshots", "written_as"]

@@ -1,0 +1,134 @@
+"""The loop of a run: largest time steps, what happens between them, checkpoints, early ends."""
+
+from __future__ import annotations
+
+import time as clock
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.errors import RunError
+from faultwave.engine.progress import Progress
+from faultwave.engine.solver import BlowUp, Control
+
+LOOK = 1e7
+"""Element updates after which a device is asked whether its numbers are finite: it has to stop for that."""
+
+
+def run(solver: Any, end: float, control: Control) -> None:
+    """Advance to ``end`` [s], or until stopped or over. Raises BlowUp, and RunError where a device fails."""
+    try:
+        Loop(solver, end, control).run()
+    except solver.backend.failures as error:
+        text = f"{solver.backend.described} failed at t = {solver.time:g} s: {type(error).__name__}: {error}"
+        raise RunError(text) from error
+
+
+class Loop:
+    def __init__(self, solver: Any, end: float, control: Control):
+        self.solver, self.end, self.control = solver, end, control
+        self.parts = list(solver.parts.values())
+        self.begun, self.looked = solver.time, solver.time
+        self.checkpoint_due = self._next_checkpoint()
+
+    def run(self) -> None:
+        solver, march, control = self.solver, self.solver.march, self.control
+        self.started, self.first, self.spent_before = clock.perf_counter(), solver.updates, solver.wall["stepping"]
+        solver.settle()
+        for part in self.parts:
+            part.begin()
+        stops, stopping = self._sync_times(), False
+        while march.time < self.end * (1 - 1e-12):
+            stop = next((s for s in stops if s > march.time * (1 + 1e-12) + 1e-300), self.end)
+            if march.time + march.longest > stop * (1 - 1e-12):
+                march.advance(stop)
+            else:
+                solver.replays.advance(self._free(stop))
+            solver.settle(wait=False)
+            checked = self._checked(march.time >= stop * (1 - 1e-12))
+            for call in solver.calls["end of largest step"]:
+                call.act(0, march.time, march.longest)
+            self._tell()
+            over = [part.over() for part in self.parts]  # all processes ask each
+            if any(over):
+                break
+            stopping = bool(solver.world.largest([control.stop_asked])[0])  # all heed a signal to one process
+            if march.time < self.end * (1 - 1e-12) and control.keeps and not stopping and checked:
+                self._keep()
+            if stopping and (not control.keeps or self._settled()):
+                if control.keeps:
+                    if not checked:
+                        check(solver)
+                    control.checkpoint()
+                break
+        control.stopped = stopping  # a signal that comes later finds a finished run
+        solver.settle()
+
+    def _tell(self) -> None:
+        solver = self.solver
+        spent, updates = clock.perf_counter() - self.started, solver.updates - self.first
+        solver.wall["stepping"] = self.spent_before + spent
+        if solver.world.first:
+            updates = int(updates * solver.updates_share)
+            rest = spent * (self.end - solver.time) / max(solver.time - self.begun, 1e-300)
+            self.control.progress(Progress(solver.time, self.end, updates, updates / max(spent, 1e-9), rest))
+
+    def _free(self, stop: float) -> int:
+        """Largest steps that nobody wants to look between."""
+        solver = self.solver
+        until = min([stop, *(call.next() for call in solver.calls["end of largest step"])])
+        if until <= solver.time:
+            return 1
+        return max(1, int((until - solver.time) / solver.march.longest + 1e-9))
+
+    def _sync_times(self) -> list[float]:
+        """Times every step must meet: the end, and with output.sync every output time."""
+        times = {self.end}
+        if self.solver.plan.case.output.sync:
+            for part in self.parts:
+                if part.interval is not None and part.interval < self.end:
+                    count = int(self.end / part.interval + 1e-9)
+                    times |= {k * part.interval for k in range(1, count + 1)}
+        return sorted(t for t in times if self.begun < t <= self.end * (1 + 1e-12))
+
+    # ---- checkpoints ----------------------------------------------------------------------------------------------
+
+    def _next_checkpoint(self) -> float:
+        interval = self.control.checkpoint_interval
+        return float((np.floor(self.solver.time / interval + 1e-9) + 1) * interval)
+
+    def _keep(self) -> None:
+        """Take a checkpoint if one is due and nothing is half recorded."""
+        overdue = self.control.overdue()
+        if (self.solver.time >= self.checkpoint_due * (1 - 1e-9) or overdue) and self._settled():
+            self.checkpoint_due = self._next_checkpoint()
+            self.control.checkpoint()
+
+    def _settled(self) -> bool:
+        """Whether nothing is half recorded, on any process."""
+        return not self.solver.world.largest([not all(part.settled for part in self.parts)])[0]
+
+    # ---- finite numbers -------------------------------------------------------------------------------------------
+
+    def _checked(self, must: bool) -> bool:
+        """``check``, where that is cheap or much has been computed since the last one."""
+        solver = self.solver
+        if solver.backend.ahead and not must:
+            whole = solver.plan.clustering
+            done = (solver.time - self.looked) * float((whole.histogram / whole.steps).sum())  # the same on all
+            if 0.0 <= done < LOOK:
+                return False
+        self.looked = solver.time
+        check(solver)
+        return True
+
+
+def check(solver: Any) -> None:
+    """Raise BlowUp where numbers are no longer finite, on any process; remember the last good state for the diagnosis."""
+    (bad,) = solver.world.largest([not solver.operator.finite()])
+    if bad:
+        raise BlowUp
+    solver.good = (solver.time, solver.operator.raw_means())
+
+
+__all__ = ["LOOK", "check", "run"]

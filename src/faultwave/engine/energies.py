@@ -1,0 +1,60 @@
+"""The table of energies, work and moment that every run can record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from faultwave.engine.part import Attached, Origin, State
+from faultwave.observe.dataset import Dataset, energies_from_arrays
+from faultwave.observe.result import Result
+
+Rows = list[tuple[float, dict[str, float]]]
+
+
+class EnergyTable(Attached):
+    """``rows``: time [s] and energies by name, those of all processes on the first."""
+
+    def __init__(self, solver: Any):
+        self.solver = solver
+        self.rows: Rows = []
+
+    def record(self) -> None:
+        """Now. All processes together."""
+        self.rows.append((self.solver.time, self.solver.energies()))
+
+    def state(self) -> Mapping[str, State]:
+        names = list(self.rows[0][1]) if self.rows else []
+
+        def table() -> np.ndarray:
+            return np.array([[t, *(row[n] for n in names)] for t, row in self.rows]).reshape(-1, 1 + len(names))
+
+        def write(values: np.ndarray, origin: Origin) -> None:
+            known = [n.decode() for n in origin.arrays["names"]]
+            self.rows = [(float(v[0]), dict(zip(known, v[1:].tolist(), strict=True))) for v in values]
+
+        return {
+            "names": State(None, lambda: np.array(names, "S64"), _nothing),
+            "table": State(None, table, write),
+        }
+
+    def results(self) -> Iterable[Result]:
+        data = self.dataset()
+        if data is not None:
+            yield Result("energies", data)
+
+    def dataset(self) -> Dataset | None:
+        """What was recorded so far."""
+        if not self.rows:
+            return None
+        names = self.rows[0][1]
+        return energies_from_arrays([t for t, _ in self.rows], {n: [e[n] for _, e in self.rows] for n in names})
+
+
+def _nothing(values: np.ndarray, origin: Origin) -> None:
+    """The names are taken with the table."""
+
+
+__all__ = ["EnergyTable"]

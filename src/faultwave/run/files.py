@@ -1,0 +1,94 @@
+"""Snapshot files of a run: opened for the parts, written in the background, kept account of in checkpoints."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from faultwave.engine.part import Snapshots
+from faultwave.output.background import Behind
+from faultwave.output.fields import CellFieldWriter
+from faultwave.output.formats.vtkhdf import VtkHdfWriter
+from faultwave.output.formats.xdmf import XdmfWriter
+from faultwave.output.slabs import SlabWriter
+
+FORMATS: tuple[tuple[Callable[..., CellFieldWriter], str], ...] = ((VtkHdfWriter, "vtkhdf"), (XdmfWriter, "xdmf"))
+
+
+class RunFiles:
+    """See ``engine.part.Files``. ``stack`` closes the files, or throws them away on an error."""
+
+    def __init__(self, session: Any, folder: Path, stack: ExitStack):
+        self.session, self.folder, self.stack = session, folder, stack
+        self.end: float = session.end
+        self.writers: dict[str, list[Any]] = {}
+        self.series: dict[str, Snapshots] = {}
+
+    def cells(
+        self, kind: str, points: np.ndarray, cells: np.ndarray, static: Mapping[str, np.ndarray], fields: Sequence[str], interval: float
+    ) -> list[Behind]:  # fmt: skip
+        session, out = self.session, self.session.case.output
+        dtype = np.float32 if out.precision == "single" else np.float64
+        done = self.done(kind)
+        ahead = np.floor(self.end / interval + 1e-9) + 1
+        steps = int(ahead - np.ceil((0.0 if done else session.time) / interval - 1e-9))
+        writers: list[CellFieldWriter | SlabWriter] = []
+        for make, suffix in FORMATS:
+            if suffix == "xdmf" and not out.xdmf:
+                continue
+            several = session.world.size > 1
+            path = Path(f"{self.folder / out.prefix}-{kind}.{suffix}")
+            new = functools.partial(_opened, make, (path, list(fields), dtype, steps, done, not several))
+            writers.append(
+                SlabWriter(session.world, new, points, cells, static, out.shared_files, bool(done))
+                if several
+                else new(points, cells, static)
+            )
+        for writer in writers:
+            self.keep(kind, writer)
+        return [Behind(writer, session.background) for writer in writers]
+
+    def keep(self, kind: str, writer: Any) -> None:
+        """Close ``writer`` with the run, and name its files in the manifest."""
+        self.stack.enter_context(writer)
+        self.writers.setdefault(kind, []).append(writer)
+        self.session.files += [*getattr(writer, "parts", {}).values(), writer.path]
+
+    def done(self, kind: str) -> list[float]:
+        """Times of the snapshots that a resumed run has already."""
+        return (self.session.resumed or {}).get(kind, (0, []))[1]
+
+    def follow(self, kind: str, snapshots: Snapshots) -> None:
+        self.series[kind] = snapshots
+
+    def resume(self) -> None:
+        """Let every series go on where the files of a resumed run end."""
+        for kind, (number, _) in (self.session.resumed or {}).items():
+            if kind in self.series:
+                self.series[kind].go_on(number)
+
+    def notes(self) -> dict[str, dict[str, Any]]:
+        """What a checkpoint tells of each series."""
+        return {kind: {"next": series.next_number} for kind, series in self.series.items()}
+
+    def settle(self, notes: dict[str, Any]) -> None:
+        """Bring what was handed over before to the disk and note how far the files go."""
+        for kind, writers in self.writers.items():
+            if kind in notes["files"]:
+                notes["files"][kind]["times"] = min((w.settle() for w in writers), key=len, default=[])
+
+
+def _opened(
+    make: Callable[..., CellFieldWriter], how: tuple[Path, list[str], Any, int, list[float], bool], points: np.ndarray,
+    cells: np.ndarray, static: Mapping[str, np.ndarray],
+) -> CellFieldWriter:  # fmt: skip
+    path, names, dtype, steps, done, fills = how
+    return make(path, points, cells, static, names, dtype, steps, done, fills)
+
+
+__all__ = ["RunFiles"]

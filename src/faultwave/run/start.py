@@ -1,0 +1,22 @@
+"""From a case to a session that is ready to run, by all processes together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from faultwave.base.errors import Problem
+from faultwave.case.model import Case
+from faultwave.comm import world
+from faultwave.run.engines import engine_of
+from faultwave.run.session import Session
+
+
+def start(case: Case, force: bool = False, warnings: Sequence[Problem] = ()) -> Session:
+    """Raises InputError with every problem found; ``force``: results of an earlier run may be replaced."""
+    together, engine = world(), engine_of(case)
+    plan = together.agree(lambda: engine.share(case, together))
+    made: Session = together.agree(lambda: Session(engine.solver(plan), force, warnings))
+    return made
+
+
+__all__ = ["start"]

@@ -1,0 +1,15 @@
+"""A part of the tests' own that looks at a solver while it steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from faultwave.engine.part import Attached, Call
+
+
+def watch(sim: Any, call: Call) -> None:
+    """Have ``call`` made in the steps of a simulation."""
+    part = Attached()
+    part.calls = (call,)
+    sim.solver.parts["watch"] = part
+    sim.solver.hook()
