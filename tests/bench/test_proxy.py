@@ -224,6 +224,6 @@ def test_no_compiler_is_no_obstacle_and_facts_come_first(monkeypatch):
         raise RuntimeError("first")
 
     monkeypatch.setattr(bench, "facts", unknown)
-    monkeypatch.setattr(bench.problem, "engine", lambda setting: pytest.fail("nothing is prepared yet"))
+    monkeypatch.setattr(bench.problem, "solver", lambda setting: pytest.fail("nothing is prepared yet"))
     with pytest.raises(RuntimeError, match="first"):
         bench.proxy(Setting(**TINY))

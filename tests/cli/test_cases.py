@@ -12,10 +12,9 @@ from faultwave.comm.aware import Way
 class Simulation:
     """Takes two steps and reports each."""
 
-    way = None
-
     def __init__(self, error=None, warnings=()):
         self.error, self.warnings, self.ran = error, warnings, False
+        self.solver = types.SimpleNamespace(halo=None, runs_on="cpu")
         self.case = types.SimpleNamespace(
             output=types.SimpleNamespace(folder="results"), numerics=types.SimpleNamespace(backend="cpu", halo="auto")
         )
@@ -59,8 +58,8 @@ def test_run_passes_overrides_and_shows_progress(cli, simulate):
     assert "faultwave plot results" in result.stdout
 
 
-def test_a_run_says_which_way_messages_go_between_devices(cli, simulate, monkeypatch):
-    monkeypatch.setattr(Simulation, "way", Way(False, "Some MPI: MPIX_Query_cuda_support() is 0"))
+def test_a_run_says_which_way_messages_go_between_devices(cli, simulate):
+    simulate.simulation.solver.halo = str(Way(False, "Some MPI: MPIX_Query_cuda_support() is 0"))
     result = cli("run", "tpv5", "--halo", "auto")
     assert simulate.asked[1]["halo"] == "auto"
     assert "halo auto: host (Some MPI: MPIX_Query_cuda_support() is 0)" in result.stdout.splitlines()
@@ -175,9 +174,9 @@ def test_check_of_a_good_case(cli, case, room):
 def test_plan_for_a_processor_that_is_not_here(cli, case, room):
     case.case.engine = "dg"
     engine = types.SimpleNamespace(plan=lambda asked: "plan", report=lambda plan, asked: [])
-    room("faultwave.run.engines", door=lambda asked: engine)
+    room("faultwave.run.engines", engine_of=lambda asked: engine)
     room("faultwave.bench.kernel_report", architecture=architecture)
-    room("faultwave.run.report", absent_room=lambda plan, target: (f"memory of one {target.device}", [("taken", plan)]))
+    room("faultwave.dg.report", absent_room=lambda plan, target: (f"memory of one {target.device}", [("taken", plan)]))
     result = cli("plan", "deck.par", "--backend", "cuda", "--arch", "sm_90")
     assert result.exit_code == 0 and "memory of one H200" in result.stdout
     assert case.asked == ("deck.par", {"backend": "auto"}), "times are measured on what is here"
@@ -191,7 +190,7 @@ def test_plan_prints_every_section(cli, case, room):
         return [("mesh", [("cells", 19183), ("order", 4)]), ("worst cells", [(17, "1.0 2.0 3.0", "0.2 ms")])]
 
     engine = types.SimpleNamespace(plan=lambda asked: ("plan of", asked), report=report)
-    room("faultwave.run.engines", door=lambda asked: engine)
+    room("faultwave.run.engines", engine_of=lambda asked: engine)
     result = cli("plan", "tpv5")
     assert result.exit_code == 0
     lines = [" ".join(line.split()) for line in result.stdout.splitlines()]

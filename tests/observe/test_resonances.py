@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from faultwave.observe.resonances import resonances, table
+from faultwave.observe.resonances import dataset, resonances
 
 MADE = ((2.0, 0.01, 1.0, 0.0), (2.1, 0.05, 0.5, 1.0), (3.3, 0.2, 0.2, 2.0))  # frequency, decay, amplitude, phase
 
@@ -26,7 +26,7 @@ def test_poles_and_amplitudes(interval: float, count: int) -> None:
         assert r.frequency == pytest.approx(f, rel=1e-6)
         assert r.quality == pytest.approx(np.pi * f / g, rel=1e-3)
         assert r.amplitude == pytest.approx(a, rel=1e-4)
-    assert [row[0] for row in table(found)][0] == "frequency" and len(table(found)) == 4
+    assert list(dataset(found).variables)[0] == "frequency" and dataset(found).sizes == {"resonance": 3}
 
 
 def test_noise_costs_digits_only() -> None:

@@ -45,7 +45,7 @@ def measure(case: Any, overrides: dict[str, Any], seconds: float, repeats: int, 
     return {
         "cells": int(sim.plan.clustering.histogram.sum()), "processes": world.size, "threads": solver.backend.threads,
         "setup_s": ready, "simulated_s": steps * march.longest, "end_time": sim.case.end_time, "repeats": found, "sent": sent,
-        "progress": sim.case.numerics.progress, "halo": str(sim.way or ""), "calls": calls, **_flops(sim), "steps": steps * repeats + 2,
+        "progress": sim.case.numerics.progress, "halo": sim.solver.halo or "", "calls": calls, **_flops(sim), "steps": steps * repeats + 2,
         "largest_step": march.longest,
     }  # fmt: skip
 
