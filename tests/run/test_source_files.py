@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.sources.test_geographic import CMT
+from tests.physics.sources.test_geographic import CMT
 
 from faultwave.run import simulate
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.sources.test_readers import write_nrf
+from tests.physics.sources.test_readers import write_nrf
 
 from faultwave.base.errors import InputError
 from faultwave.media.load import read_layers

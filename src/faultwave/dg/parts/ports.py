@@ -107,9 +107,8 @@ class Port:
         if self.function is None:
             return []
         keys = {(int(c), int(f)) for c, f in zip(self.surface.cells, self.surface.faces, strict=True)}
-        items = np.array(
-            [i for i, k in enumerate(zip(listed.cells.tolist(), listed.faces.tolist(), strict=True)) if k in keys]
-        )
+        pairs = zip(listed.cells.tolist(), listed.faces.tolist(), strict=True)
+        items = np.array([i for i, pair in enumerate(pairs) if pair in keys], np.int64)
         e = self.pattern(listed.positions(points)[items])
         frame = [listed.frames[items, i, None] for i in range(listed.frames.shape[1])]
         along = np.stack(onto_face(law, frame, [2.0 * e[..., i] for i in range(3)]), -1)
