@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.physics.sources.test_geographic import CMT
 
 from faultwave.run import simulate
+from tests.physics.sources.test_geographic import CMT
 
 PLACE = {"crs": "EPSG:32611", "origin": [-117.0, 34.0]}
 HERE = [0.0, 0.0, -1000.0]

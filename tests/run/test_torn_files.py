@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.physics.sources.test_readers import write_nrf
 
 from faultwave.base.errors import InputError
 from faultwave.media.load import read_layers
@@ -20,6 +19,7 @@ from faultwave.output.formats.receivers_hdf5 import read_receivers, write_receiv
 from faultwave.output.formats.vtkhdf import VtkHdfReader, VtkHdfWriter
 from faultwave.physics.sources.readers.fsrm import read_fsrm
 from faultwave.physics.sources.readers.nrf import read_nrf
+from tests.physics.sources.test_readers import write_nrf
 
 FSRM = """Seismic Moment Tensor
 0.0 1e15 0.0
