@@ -2,12 +2,13 @@
 
 from typing import Any
 
-__version__ = "0.1.0"
-__all__ = ["resume", "simulate"]
+from faultwave.base.version import __version__
+
+__all__ = ["__version__", "resume", "simulate"]
 
 
 def __getattr__(name: str) -> Any:
-    if name in __all__:  # imported on first use: the command line stays quick
+    if name in ("resume", "simulate"):  # imported on first use: the command line stays quick
         from faultwave import run
 
         return getattr(run, name)

@@ -41,7 +41,7 @@ app.add_typer(bench.app, name="bench")
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from faultwave import __version__
+        from faultwave.base.version import __version__
 
         screen.out().print(f"faultwave {__version__}")
         raise typer.Exit

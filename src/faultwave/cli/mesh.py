@@ -134,7 +134,7 @@ def partition(
     Work (by time-step cluster, friction included) and memory are balanced; both cells of a fault face stay together.
     The file remains an ordinary PUML mesh. Without a case the time step of a cell is taken to grow with its size.
     """
-    from faultwave.run.cut_mesh import partition_mesh
+    from faultwave.cli.partition import partition_mesh
 
     if target.exists() and not force:
         raise InputError(Problem(str(target), "is there already", advice="Use --force to replace it"))

@@ -35,7 +35,7 @@ def hash_file(path: str | Path) -> str:
 
 def versions() -> dict[str, str]:
     """Versions of Faultwave, Python and the packages the numbers depend on; absent packages are left out."""
-    from faultwave import __version__
+    from faultwave.base.version import __version__
 
     found = {"faultwave": __version__, "python": platform.python_version()}
     for package in _PACKAGES:

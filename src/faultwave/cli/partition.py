@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
+from faultwave.case.load import load_case
+from faultwave.dg.plan import make_plan
+from faultwave.dg.weights import weights_of
 from faultwave.domain import tets
 from faultwave.domain.tets.load import read_mesh
 from faultwave.domain.tets.partition import Method, Weights, imbalance, partition, weights
 from faultwave.domain.tets.parts import split, write_parts
-
-if TYPE_CHECKING:
-    pass
+from faultwave.output.atomic import explaining
 
 METHODS = ("auto", "metis", "curve")
 
@@ -28,8 +29,6 @@ def partition_mesh(
 
     Raises InputError for a broken mesh, a case of another mesh, numbers of parts that do not divide each other.
     """
-    from faultwave.output.atomic import explaining
-
     if method not in METHODS:
         raise InputError(Problem("--method", f"'{method}'", ", ".join(METHODS)))
     mesh = read_mesh(path)
@@ -71,10 +70,6 @@ def _of_mesh(mesh: tets.Mesh, topology: tets.Topology, order: int) -> Weights:
 
 
 def _of_case(name: str, mesh: tets.Mesh) -> Weights:
-    from faultwave.case.load import load_case
-    from faultwave.dg.plan import make_plan
-    from faultwave.dg.weights import weights_of
-
     case, problems = load_case(name)
     problems.raise_errors()
     assert case is not None
