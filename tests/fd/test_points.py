@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from faultwave.fd.grid import HALF
 from faultwave.fd.media import Medium
 from faultwave.fd.operator import Operator
 from faultwave.fd.points import ACROSS, MARGIN, RECORDED, Sources, held, readings
@@ -28,7 +29,7 @@ def read(of, name, points, fields):
         assert (s.points >= 0).all() and (
             s.points < of.grid.shape
         ).all()  # of the grid itself, so that it may be pushed there
-        places = of.grid.origin(part) + of.grid.spacing * s.points[..., ::-1] - [0, 0, of.grid.upper[2]]
+        places = of.grid.place(s.points, HALF[part]) - [0, 0, of.grid.upper[2]]
         values = fields[part](places)
         total[:, 0] += (s.value * values).sum(1)
         total[:, 1:] += (s.slope * values[:, None]).sum(2)

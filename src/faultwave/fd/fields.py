@@ -45,7 +45,7 @@ class Window:
     def lattice(self, grid: Grid, projection: Projection | None) -> Lattice:
         """Where their centres are."""
         h = grid.spacing
-        origin = [grid.lower[k] + h * (self.first[k] + 0.5) for k in range(3)]
+        origin = grid.middle(np.array(self.first[::-1])).tolist()
         made = Lattice((origin[0], origin[1], origin[2]), h * self.stride, self.count[::-1])
         return Lattice(made.origin, made.spacing, made.shape, degrees(made, projection))
 
@@ -197,7 +197,7 @@ def volume_values(plan: FdPlan, operator: Operator, window: Window) -> Values:
     if plan.case.output.volume is not None and "awp" in plan.case.output.volume.formats:
         names = list(dict.fromkeys([*names, *COMPONENTS]))
     arrays = dict(zip(plan.law.quantities, RECORDED, strict=True))
-    grid, part = plan.scheme.grid, operator.part
+    grid, part = plan.scheme.grid, operator.subdomain
     whole = [window.first[2 - k] + window.stride * np.arange(window.count[2 - k]) for k in range(3)]
     owned, low = part.owned.box, part.box.lo
     mine = [np.flatnonzero((a >= owned.lo[k]) & (a < owned.hi[k])) for k, a in enumerate(whole)]

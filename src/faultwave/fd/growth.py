@@ -157,10 +157,8 @@ class Watch:
     def _note(self, k: int, speed: np.ndarray) -> None:
         op, grid = self.operator, self.plan.scheme.grid
         j, i = np.unravel_index(int(speed.argmax()), speed.shape)
-        lo = op.part.owned.box.lo
-        x, y, z = (
-            grid.lower[axis] + grid.spacing * (lo[2 - axis] + n + 0.5) for axis, n in enumerate((int(i), int(j), k))
-        )
+        lo = op.subdomain.owned.box.lo
+        x, y, z = grid.middle(np.array([lo[0] + k, lo[1] + j, lo[2] + i])).tolist()
         self.peak = Peak(float(speed[j, i]), (x, y, z), op.steps)
 
 

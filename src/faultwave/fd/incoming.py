@@ -13,7 +13,7 @@ import numpy as np
 
 from faultwave.base.errors import Problems
 from faultwave.case.model import Case
-from faultwave.fd.grid import SideKind
+from faultwave.fd.grid import HALF, SideKind
 from faultwave.fd.halves import Units
 from faultwave.fd.points import Sources, images
 from faultwave.fd.program import VELOCITY_LEVEL, Scheme
@@ -116,11 +116,11 @@ class SourcesAndPlanes(Sources):
         """Velocity v S(t - (z - z0) / c) above the plane of points that is nearest to z0."""
         grid = self.scheme.grid
         nz, ny, nx = grid.shape
-        origin = grid.origin(name)
+        origin = grid.first(HALF[name])
         plane = int(np.clip(round((wave.z - origin[2]) / grid.spacing), 0, nz - 1))
         places = np.stack(np.meshgrid([plane], np.arange(ny), np.arange(nx), indexing="ij"), -1).reshape(-1, 3)
         which, inside = images(self.scheme, self.box, places)
-        at = np.clip(origin + grid.spacing * places[which][:, ::-1], lower, upper)
+        at = np.clip(grid.place(places[which], HALF[name]), lower, upper)
         speed = speeds(field, at)[axis == 2] if len(at) else np.zeros(0)
         height = origin[2] + grid.spacing * plane
         middle = np.array([[*(0.5 * (lower + upper))[:2], np.clip(height, lower[2], upper[2])]])

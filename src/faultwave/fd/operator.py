@@ -12,7 +12,7 @@ from faultwave import backends
 from faultwave.comm import World
 from faultwave.comm.aware import Way
 from faultwave.comm.halo import Halo
-from faultwave.fd.decomposition import DIRECTIONS, Part, whole
+from faultwave.fd.decomposition import DIRECTIONS, Subdomain, whole
 from faultwave.fd.halves import Units, spread_rounding
 from faultwave.fd.media import Medium
 from faultwave.fd.points import RECORDED, Sampler, Sources, StrainSampler, held
@@ -32,7 +32,7 @@ class Shared:
     (``numerics.halo_compression``), and how they go between devices."""
 
     world: World
-    part: Part
+    subdomain: Subdomain
     units: Units
     rounding: str
     way: Callable[
@@ -55,7 +55,7 @@ class Overlap:
         self.shared, self.program, self.runner = shared, program, runner
         self.works: dict[int, tuple[Work | None, Work]] = {}
         listed = []
-        for rank, direction, out, into in shared.part.told(program, shared.reach.depth):
+        for rank, direction, out, into in shared.subdomain.told(program, shared.reach.depth):
             if out or into:
                 opposite = len(DIRECTIONS) - 1 - direction
                 listed.append((rank, direction, opposite, runner.pieces(out), runner.pieces(into)))
@@ -66,8 +66,8 @@ class Overlap:
 
     def run(self, steps: int, amplitudes: np.ndarray) -> list[np.ndarray]:
         parts: list[list[np.ndarray]] = []
-        for first in range(0, steps, self.shared.part.steps):
-            count = min(self.shared.part.steps, steps - first)
+        for first in range(0, steps, self.shared.subdomain.steps):
+            count = min(self.shared.subdomain.steps, steps - first)
             before, after = self._works(count)
             given = amplitudes[:, first : first + count]
             self.halo.start()
@@ -80,7 +80,7 @@ class Overlap:
     def _works(self, count: int) -> tuple[Work | None, Work]:
         if count not in self.works:
             found = self.shared.reach.last(count, len(self.program.levels))
-            self.works[count] = works(self.program, self.shared.part.owned, found)
+            self.works[count] = works(self.program, self.shared.subdomain.owned, found)
         return self.works[count]
 
 
@@ -92,8 +92,8 @@ class Operator:
         backend: str, precision: str, threads: int | None, observers: Sequence[Observer] = (), shared: Shared | None = None,
     ):  # fmt: skip
         self.scheme, self.sources, self.sampler, self.steps = scheme, sources, sampler, 0
-        self.shared, self.part = shared, shared.part if shared else whole(scheme.grid)
-        self.box = self.part.box
+        self.shared, self.subdomain = shared, shared.subdomain if shared else whole(scheme.grid)
+        self.box = self.subdomain.box
         self.units = kept_units(medium, precision, shared) or Units()
         program = build_program(
             scheme,
@@ -140,7 +140,7 @@ class Operator:
 
     def values(self, name: str) -> np.ndarray:
         """What this process owns of an array, to be read only."""
-        return self.runner.values(name)[self.part.own]
+        return self.runner.values(name)[self.subdomain.own]
 
     def coefficient(self, name: str) -> np.ndarray:
         """A coefficient as it is computed with (nz, ny, nx), in SI units."""
@@ -173,10 +173,7 @@ class Operator:
 
     def places(self, name: str) -> np.ndarray:
         """Places (nz, ny, nx, 3) [m] of a quantity, of the points this process owns."""
-        owned, start, h = self.part.owned.box, self.scheme.grid.origin(name), self.scheme.grid.spacing
-        axes = [start[2 - k] + h * np.arange(owned.lo[k], owned.hi[k]) for k in range(3)]
-        z, y, x = np.meshgrid(*axes, indexing="ij")
-        return np.stack([x, y, z], -1)
+        return self.scheme.grid.places(name, self.subdomain.owned.box)
 
     def set_state(self, state: Callable[[np.ndarray, float], np.ndarray]) -> None:
         """Start from state(points (n, 3), time) -> (n, 9), velocities half a step before now."""
@@ -184,7 +181,7 @@ class Operator:
             when = self.time - 0.5 * self.scheme.step if name in VELOCITY else self.time
             places = self.places(name)
             values = state(places.reshape(-1, 3), when)[:, column]
-            self.runner.view(name)[self.part.own] = values.reshape(places.shape[:3])
+            self.runner.view(name)[self.subdomain.own] = values.reshape(places.shape[:3])
         self._wrap()
 
     def restored(self) -> None:
@@ -226,7 +223,7 @@ class Operator:
         in which the grid is self-adjoint.
         """
         total = np.zeros(5)  # elastic, kinetic, momentum along x, y, z
-        for plane in range(self.part.owned.box.shape[0]):
+        for plane in range(self.subdomain.owned.box.shape[0]):
             kinetic, momentum = self._motion(plane)
             total += [self._normal_energy(plane) + self._shear_energy(plane), kinetic, *momentum]
         elastic, kinetic, *momentum = self._total(total * self.scheme.grid.spacing**3).tolist()
@@ -238,7 +235,7 @@ class Operator:
         return self.values(name)[plane].astype(float) * self.units.of(name)
 
     def _weight(self, name: str, plane: int) -> float:
-        return float(held(self.scheme, name, self.part.owned.box.lo[0] + plane))
+        return float(held(self.scheme, name, self.subdomain.owned.box.lo[0] + plane))
 
     def _motion(self, plane: int) -> tuple[float, list[float]]:
         """Kinetic energy and momentum of a plane, over h^3."""

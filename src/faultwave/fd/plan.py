@@ -18,7 +18,7 @@ from faultwave.comm import World
 from faultwave.engine.backend import check_backend
 from faultwave.fd.absorbing import Absorber, stable_along
 from faultwave.fd.band import check_band, check_periods
-from faultwave.fd.decomposition import Part
+from faultwave.fd.decomposition import Subdomain
 from faultwave.fd.fields import Window, volume_window
 from faultwave.fd.fluids import check_fluids
 from faultwave.fd.grid import SIDES, Grid, SideKind
@@ -126,7 +126,7 @@ class _Filled:
     field: Field
     medium: Medium
     relaxation: Relaxation | None
-    part: Part | None
+    part: Subdomain | None
 
 
 @dataclass(frozen=True)
@@ -215,7 +215,7 @@ def _fill(case: Case, read: _Read, laid: _Laid, world: World, problems: Problems
             resolved = slowest / (setting.points_per_wavelength * grid.spacing)
         spectrum = spectrum_of(case, resolved or 0.0, problems)
         fitted = relaxation(spectrum) if spectrum else None
-    part: Part | None = None
+    part: Subdomain | None = None
     with collected(problems):
         part = cut_up(case, grid, read.sides, world) if world.size > 1 else None
     if world.size > 1 and part is None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from faultwave.fd.grid import Grid
+from faultwave.fd.grid import HALF, Grid
 from faultwave.fd.halves import Units, rounded_at
 from faultwave.fd.program import STRESS_LEVEL, VELOCITY_LEVEL, Scheme
 from faultwave.fd.stencils import AXES, C1, C2, NORMAL, STRAINS, SURFACE, VELOCITY
@@ -79,7 +79,7 @@ def _along(scheme: Scheme, name: str, points: np.ndarray, axis: Axis, derivative
     inside."""
     k = "xyz".index(axis)
     h, count = scheme.grid.spacing, scheme.grid.shape[2 - k]
-    x = (points[:, k] - scheme.grid.origin(name)[k]) / h
+    x = scheme.grid.index(points, HALF[name])[:, 2 - k]
     start = np.floor(x + 1e-9).astype(np.int64) - 1
     if axis not in scheme.periodic:
         start = np.clip(start, 0, count - POINTS)
@@ -269,12 +269,12 @@ MARGIN = 6
 
 def _near(scheme: Scheme, box: Box, points: np.ndarray) -> np.ndarray:
     """Which places (n, 3) [m] may touch points of a box."""
-    grid, near = scheme.grid, np.ones(len(points), bool)
-    for k, axis in enumerate("xyz"):
-        index, count = np.floor((points[:, k] - grid.lower[k]) / grid.spacing), grid.shape[2 - k]
+    cells, near = scheme.grid.cell(points), np.ones(len(points), bool)
+    for k, axis in enumerate("zyx"):
+        count = scheme.grid.shape[k]
         shifts = (-count, 0, count) if axis in scheme.periodic else (0,)
-        low, high = box.lo[2 - k] - MARGIN, box.hi[2 - k] + MARGIN
-        near &= np.any([(index + s >= low) & (index + s < high) for s in shifts], axis=0)
+        low, high = box.lo[k] - MARGIN, box.hi[k] + MARGIN
+        near &= np.any([(cells[:, k] + s >= low) & (cells[:, k] + s < high) for s in shifts], axis=0)
     return near
 
 

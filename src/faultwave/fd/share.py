@@ -11,10 +11,11 @@ import numpy as np
 from faultwave.base.errors import InputError, Problem
 from faultwave.case.model import Case
 from faultwave.comm import World
+from faultwave.domain.grids.cut import best_cut
 from faultwave.engine.halo import way
 from faultwave.fd import intensity
 from faultwave.fd.absorbing import Absorber
-from faultwave.fd.decomposition import FUSED, WORTH, Cut, Part, best_cut
+from faultwave.fd.decomposition import FUSED, WORTH, Subdomain
 from faultwave.fd.grid import Grid, SideKind
 from faultwave.fd.halves import Units, largest
 from faultwave.fd.media import Medium, farthest
@@ -41,7 +42,7 @@ def reach_of(case: Case, scheme: Scheme, steps: int) -> Reach:
     return reach(build_program(scheme, observers=observers(case, scheme, scheme.grid.box)), steps)
 
 
-def cut_up(case: Case, grid: Grid, sides: Mapping[str, SideKind], world: World) -> Part:
+def cut_up(case: Case, grid: Grid, sides: Mapping[str, SideKind], world: World) -> Subdomain:
     """The part of this process: the cut with the least surface, and as many steps between two exchanges as its parts are worth.
 
     Raises InputError where the grid is too small for so many processes.
@@ -60,14 +61,14 @@ def cut_up(case: Case, grid: Grid, sides: Mapping[str, SideKind], world: World) 
         least = max(*found.margin, WORTH * steps if steps > 1 else 0)
         cut = best_cut(grid.shape, world.size, around, least)
         if cut is not None:
-            return Part(cut, world.rank, steps, found.margin)
+            return Subdomain(cut, world.rank, steps, found.margin)
     most = max(n for n in range(1, world.size) if n == 1 or best_cut(grid.shape, n, around, least) is not None)
     nz, ny, nx = grid.shape
     what = f"{nx} x {ny} x {nz} points are too few for {world.size} processes: parts need {least} along each axis that is cut"
     raise InputError(Problem("ranks", what, f"{most} or fewer, or a larger grid"))
 
 
-def inside_grid(part: Part) -> Box:
+def inside_grid(part: Subdomain) -> Box:
     """The points of the grid that a part needs the material of: along periodic axes all of them."""
     lo, hi = list(part.box.lo), list(part.box.hi)
     for k, (around, count) in enumerate(zip(part.cut.around, part.cut.shape, strict=True)):
@@ -75,7 +76,7 @@ def inside_grid(part: Part) -> Box:
     return Box((lo[0], lo[1], lo[2]), (hi[0], hi[1], hi[2]))
 
 
-def shared_medium(make: Callable[[Box | None], Medium], part: Part | None, world: World) -> Medium:
+def shared_medium(make: Callable[[Box | None], Medium], part: Subdomain | None, world: World) -> Medium:
     """``make(box)`` for a part, with the extremes of the whole grid, or for the whole. An InputError is that of all processes."""
     if part is None:
         return make(None)
@@ -108,7 +109,7 @@ def shared_medium(make: Callable[[Box | None], Medium], part: Part | None, world
     )  # fmt: skip
 
 
-def _within(values: np.ndarray, part: Part) -> np.ndarray:
+def _within(values: np.ndarray, part: Subdomain) -> np.ndarray:
     """Coefficients on the box of a part: along periodic axes its points may be those of the other end."""
     for k, (around, count) in enumerate(zip(part.cut.around, part.cut.shape, strict=True)):
         if around and values.shape[k] > 1:
@@ -116,7 +117,7 @@ def _within(values: np.ndarray, part: Part) -> np.ndarray:
     return values
 
 
-def share(case: Case, scheme: Scheme, medium: Medium, part: Part, world: World) -> Shared:
+def share(case: Case, scheme: Scheme, medium: Medium, part: Subdomain, world: World) -> Shared:
     """What a process needs to compute its part among the others."""
     units = Units.holding(*world.largest(largest(medium.coefficients)))
     rounding, asked = case.numerics.halo_compression, case.numerics.halo
@@ -124,4 +125,4 @@ def share(case: Case, scheme: Scheme, medium: Medium, part: Part, world: World) 
     return Shared(world, part, units, rounding, lambda device, ranks: way(world, asked, device, ranks), reach)
 
 
-__all__ = ["Cut", "cut_up", "inside_grid", "observers", "share", "shared_medium"]
+__all__ = ["cut_up", "inside_grid", "observers", "share", "shared_medium"]

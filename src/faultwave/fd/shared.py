@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.comm import World
-from faultwave.fd.decomposition import Part
+from faultwave.fd.decomposition import Subdomain
 from faultwave.fd.points import Sampler, StrainSampler, _near
 from faultwave.fd.program import Scheme
 from faultwave.kernels.stencil import Tape
@@ -30,14 +30,12 @@ class _Column:
 class SharedSampler:
     """Of places (n, 3) [m], ``mine`` are those whose values this process gets. Tapes are those of its own points."""
 
-    def __init__(self, world: World, part: Part, scheme: Scheme, places: np.ndarray, make: Make):
+    def __init__(self, world: World, subdomain: Subdomain, scheme: Scheme, places: np.ndarray, make: Make):
         self.world = world
-        grid = scheme.grid
-        index = np.floor((places[:, ::-1] - np.array(grid.lower)[::-1]) / grid.spacing).astype(np.int64)
-        owner = part.cut.rank_of(index)
-        self.mine = np.flatnonzero(owner == part.rank)
+        owner = subdomain.cut.rank_of(scheme.grid.cell(places))
+        self.mine = np.flatnonzero(owner == subdomain.rank)
         self.sampler = make(places[self.mine])
-        near = np.flatnonzero(_near(scheme, part.owned.box, places))
+        near = np.flatnonzero(_near(scheme, subdomain.owned.box, places))
         around = make(places[near])
         self.tapes: list[Tape] = []
         self.columns: list[_Column] = []
@@ -46,7 +44,7 @@ class SharedSampler:
         for number, tape in enumerate(around.tapes):
             each = len(tape.points) // max(1, len(near))
             receiver = np.repeat(near, each)
-            here, asked = part.cut.rank_of(tape.points) == part.rank, owner[receiver] == part.rank
+            here, asked = subdomain.cut.rank_of(tape.points) == subdomain.rank, owner[receiver] == subdomain.rank
             self.tapes.append(Tape(tape.level, tape.array, tape.points[here]))
             place = np.full(len(receiver), -1)
             place[asked] = np.arange(asked.sum())
@@ -54,7 +52,7 @@ class SharedSampler:
             for rank in np.unique(owner[receiver[here & ~asked]]):
                 columns = np.flatnonzero(owner[receiver[here]] == rank)
                 self.out.setdefault(int(rank), []).append((number, columns))
-            elsewhere = part.cut.rank_of(tape.points)
+            elsewhere = subdomain.cut.rank_of(tape.points)
             for rank in np.unique(elsewhere[asked & ~here]):
                 self.into.setdefault(int(rank), []).append((number, place[asked & (elsewhere == rank)]))
 

@@ -23,7 +23,7 @@ except BackendError:
 FUSED = "import faultwave.fd.share as s; s.FUSED, s.WORTH = {}, 4"
 CUT = """
 import faultwave.fd.share as s
-from faultwave.fd.decomposition import Cut
+from faultwave.domain.grids.cut import Cut
 s.best_cut = lambda shape, parts, around, least: Cut(shape, {}, around)
 """
 
@@ -80,7 +80,7 @@ def alone(tmp_path_factory):
 )
 def test_any_cut_gives_the_same(tmp_path, alone, ranks, cut, fused):
     setup = FUSED.format(fused) + (CUT.format(cut) if cut else "")
-    see = f"assert sim.plan.shared.part.steps == {fused}, sim.plan.shared.part"
+    see = f"assert sim.plan.shared.subdomain.steps == {fused}, sim.plan.shared.subdomain"
     done = launch(ranks, asked(tmp_path / "out"), setup=setup, after=see)
     assert done.returncode == 0, done.stderr
     same(tmp_path / "out", alone)

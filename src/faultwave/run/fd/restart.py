@@ -48,7 +48,7 @@ def identity(sim: FdSimulation) -> dict[str, Any]:
 
 def material(sim: FdSimulation) -> dict[str, int]:
     """Sums of every coefficient's bits, weighted by place: they do not depend on how the grid is cut."""
-    part, coefficients = sim.operator.part, sim.plan.medium.coefficients
+    part, coefficients = sim.operator.subdomain, sim.plan.medium.coefficients
     sums = np.zeros(len(coefficients), np.uint64)
     for n, values in enumerate(coefficients.values()):
         values = np.asarray(values)
@@ -73,7 +73,7 @@ def kept(op: Operator, name: str) -> Box:
     layout = op.runner.program.arrays[name]
     halo = layout.halo
     room = Box(*(tuple(v + s * halo for v in c) for c, s in ((layout.box.lo, -1), (layout.box.hi, 1))))  # type: ignore[arg-type]
-    found = op.part.kept(halo)
+    found = op.subdomain.kept(halo)
     if layout.box.lo[0] >= op.scheme.grid.shape[0]:  # on the surface, above what it owns
         found = Box((room.lo[0], *found.lo[1:]), (room.hi[0], *found.hi[1:]))
     return meet(room, found)

@@ -184,7 +184,7 @@ def _run(
     shape = time_function(TimeFunction.model_validate({"kind": "gaussian", "duration": sigma}), "force")
     source = PointSource(site, shape, force=FORCE * np.eye(3)[axis], onset=delay, name="force")
     shared = plan.shared
-    box = shared.part.box if shared else None
+    box = shared.subdomain.box if shared else None
     sources = Sources(
         scheme,
         [source],
@@ -196,7 +196,7 @@ def _run(
     sampler: StrainSampler | SharedSampler = StrainSampler(scheme, points)
     mine = np.arange(len(points))
     if shared:
-        sampler = SharedSampler(shared.world, shared.part, scheme, points, lambda x: StrainSampler(scheme, x))
+        sampler = SharedSampler(shared.world, shared.subdomain, scheme, points, lambda x: StrainSampler(scheme, x))
         mine = sampler.mine
     op = Operator(
         scheme,

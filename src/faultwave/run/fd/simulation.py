@@ -57,7 +57,7 @@ class FdSimulation(Session):
         scheme, numerics, setting = plan.scheme, plan.case.numerics, plan.case.output.receivers
         self.gradients = setting is not None and (setting.rotation or setting.strain_rate)
         shared = plan.shared
-        box = shared.part.box if shared else None
+        box = shared.subdomain.box if shared else None
         assert plan.material is not None
         sources = SourcesAndPlanes(
             scheme, plan.sources, plan.source_material[:, :2], plan.medium.coefficients, box, plan.case, plan.material, plan.lower,
@@ -93,7 +93,7 @@ class FdSimulation(Session):
             self.mine = np.arange(len(plan.receivers))
             return Sampler(scheme, plan.receivers, self.gradients)
         made = SharedSampler(
-            plan.world, plan.shared.part, scheme, plan.receivers, lambda x: Sampler(scheme, x, self.gradients)
+            plan.world, plan.shared.subdomain, scheme, plan.receivers, lambda x: Sampler(scheme, x, self.gradients)
         )
         self.mine = made.mine
         return made
@@ -238,7 +238,7 @@ class FdSimulation(Session):
         op, dt, started = self.operator, self.plan.scheme.step, clock.perf_counter()
         last, first = int(np.ceil(end / dt * (1 - 1e-9))), op.steps
         asked = self.case.output.energies is not None
-        block = op.part.steps or getattr(getattr(op.runner, "blocking", None), "steps", 1)
+        block = op.subdomain.steps or getattr(getattr(op.runner, "blocking", None), "steps", 1)
         due = [*self._due, (self._energy_steps(), lambda: self.energy_rows.append((op.time, self.energy_now())))]
         if self.maps is not None:
             due.append((frozenset(self.maps.steps()), self.maps.take))

@@ -33,7 +33,7 @@ class SurfaceView:
         grid, self.world = plan.scheme.grid, plan.world
         first = np.round((plan.lower - np.array(grid.lower)) / grid.spacing).astype(int)
         count = np.round((plan.upper - plan.lower) / grid.spacing).astype(int)
-        owned, box = operator.part.owned.box, operator.part.box
+        owned, box = operator.subdomain.owned.box, operator.subdomain.box
         self.here = owned.hi[0] == grid.shape[0]
         lo = [max(owned.lo[2 - k], int(first[k])) for k in (1, 0)]
         hi = [max(low, min(owned.hi[2 - k], int(first[k] + count[k]))) for low, k in zip(lo, (1, 0), strict=True)]

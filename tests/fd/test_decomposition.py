@@ -1,4 +1,4 @@
-"""Parts of a grid: cuts, who tells whom what, and steps with overlaps in one process, without messages."""
+"""Boxes of a grid: cuts, who tells whom what, and steps with overlaps in one process, without messages."""
 
 import itertools
 
@@ -9,8 +9,9 @@ from faultwave.backends import make_stencils, missing
 from faultwave.comm.compression import Loss
 from faultwave.comm.halo import messages
 from faultwave.comm.world import World
+from faultwave.domain.grids.cut import Cut, best_cut
 from faultwave.fd import intensity
-from faultwave.fd.decomposition import Cut, Part, best_cut, whole
+from faultwave.fd.decomposition import Subdomain, box_of, whole
 from faultwave.fd.halves import Units
 from faultwave.fd.media import Medium
 from faultwave.fd.operator import Operator, Shared
@@ -38,12 +39,12 @@ def test_parts_are_the_whole_and_know_each_other(turn):
     cut = Cut((13, 17, 11), (2, 3, 1), turn)
     seen = np.zeros(cut.shape, int)
     for rank in range(6):
-        box = cut.box(cut.coordinates(rank))
+        box = box_of(cut, cut.coordinates(rank))
         seen[tuple(slice(a, b) for a, b in zip(box.lo, box.hi, strict=True))] += 1
         z, y, x = np.meshgrid(*(np.arange(a, b) for a, b in zip(box.lo, box.hi, strict=True)), indexing="ij")
         assert (cut.rank_of(np.stack([z, y, x], -1).reshape(-1, 3)) == rank).all()
     assert (seen == 1).all()
-    parts = [Part(cut, rank, 1, (4, 4, 4)) for rank in range(6)]
+    parts = [Subdomain(cut, rank, 1, (4, 4, 4)) for rank in range(6)]
     told = {(p.rank, other, tuple(-d for d in direction)) for p in parts for direction, other, _ in p.neighbours()}
     assert told == {(other, p.rank, direction) for p in parts for direction, other, _ in p.neighbours()}
 
@@ -113,7 +114,7 @@ def step_in_parts(backend, of, counts, ahead):
     one.run(steps * blocks, np.zeros((2, steps * blocks, 1)))
     found = reach(program(grid, True), steps)
     cut = Cut(of.grid.shape, counts, NONE)
-    parts = [Part(cut, rank, steps, found.margin) for rank in range(int(np.prod(counts)))]
+    parts = [Subdomain(cut, rank, steps, found.margin) for rank in range(int(np.prod(counts)))]
     runners = [made(of, backend, program(p.box, False), p.box) for p in parts]
     pairs = [
         {
