@@ -10,13 +10,12 @@ from faultwave.comm.compression import Loss
 from faultwave.comm.halo import messages
 from faultwave.comm.world import World
 from faultwave.domain.grids.cut import Cut, best_cut
-from faultwave.fd import intensity
 from faultwave.fd.decomposition import Subdomain, box_of, whole
 from faultwave.fd.halves import Units
 from faultwave.fd.media import Medium
-from faultwave.fd.operator import Operator, Shared
-from faultwave.fd.points import Sources
+from faultwave.fd.operator import Machine, Operator, Shared
 from faultwave.fd.program import build_program, fields, profiles
+from faultwave.fd.surface import motion
 from faultwave.kernels import overlap
 from faultwave.kernels.overlap import around, reach, works
 from faultwave.kernels.stencil import Box
@@ -107,7 +106,7 @@ def step_in_parts(backend, of, counts, ahead):
     grid = of.grid.box
 
     def program(box, whole):
-        surface = [intensity.motion(box, of.step)] if box.hi[0] == grid.hi[0] else []
+        surface = [motion(box, of.step)] if box.hi[0] == grid.hi[0] else []
         return build_program(of, observers=surface, part=None if whole else box)
 
     one = made(of, backend, program(grid, True), grid)
@@ -168,7 +167,5 @@ def test_processes_of_a_machine_take_a_device_each(monkeypatch):
     medium = Medium({}, 1.0, 1.0, (0.0, 0.0, 0.0), 0.0)
     for share, place in ((shared, 2), (None, 0)):
         with pytest.raises(Asked) as asked:
-            Operator(
-                of, medium, None, Sources(of, (), np.zeros((0, 2)), {}), None, "cuda", "single", None, shared=share
-            )
+            Operator(of, medium, machine=Machine("cuda"), shared=share)
         assert asked.value.args == ("cuda", place)

@@ -7,8 +7,8 @@ import pytest
 
 from faultwave.fd.grid import HALF
 from faultwave.fd.media import Medium
-from faultwave.fd.operator import Operator
-from faultwave.fd.points import ACROSS, MARGIN, RECORDED, Sources, held, readings
+from faultwave.fd.operator import Machine, Operator
+from faultwave.fd.points import ACROSS, MARGIN, RECORDED, held, readings
 from faultwave.fd.stencils import STRESS, VELOCITY
 from faultwave.run import simulate
 
@@ -130,7 +130,7 @@ def test_energies_that_users_see_are_those_that_the_grid_keeps():
     names = {"lam": LAM, "mu2": 2 * MU, **dict.fromkeys(("mu_xy", "mu_xz", "mu_yz"), MU)}
     names |= dict.fromkeys(("b_x", "b_y", "b_z"), 1 / RHO)
     medium = Medium({n: np.full(of.grid.shape, v) for n, v in names.items()}, VP, VS, (0.0, 0.0, 0.0), 0.0, VS)
-    made = Operator(of, medium, None, Sources(of, (), np.zeros((0, 2)), {}), None, "numpy", "double", None)
+    made = Operator(of, medium, machine=Machine("numpy", "double"))
     fields = {}
     for name in (*VELOCITY, *STRESS):
         fields[name] = rng.normal(size=of.grid.shape) * (1.0 if name in VELOCITY else 1.6e7)

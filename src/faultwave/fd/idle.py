@@ -32,8 +32,6 @@ def check_idle(case: Case, field: Field, sides: Mapping[str, SideKind], problems
         problems.warn("grid.absorbing", f"{named}: no side is absorbing, so there are no layers")
     if case.attenuation is None and {"Qp", "Qs"} <= field.parameters:
         problems.warn("material", "gives Qp and Qs, and the case is elastic", advice="'attenuation: {}' uses them.")
-    if case.output.xdmf and case.output.surface is None:
-        problems.warn("output.xdmf", "without output.surface there is nothing to write")
 
 
 def _of_tetrahedra(case: Case) -> Iterator[str]:

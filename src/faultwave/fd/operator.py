@@ -9,26 +9,37 @@ from typing import Any
 import numpy as np
 
 from faultwave import backends
+from faultwave.backends.grid import wrap_axis
 from faultwave.comm import World
 from faultwave.comm.aware import Way
 from faultwave.comm.halo import Halo
 from faultwave.fd.decomposition import DIRECTIONS, Subdomain, whole
+from faultwave.fd.drives import Drive, Drives
 from faultwave.fd.halves import Units, spread_rounding
 from faultwave.fd.media import Medium
-from faultwave.fd.points import RECORDED, Sampler, Sources, StrainSampler, held
+from faultwave.fd.points import RECORDED, Sampler, held
 from faultwave.fd.program import Observer, Scheme, build_program, profiles
-from faultwave.fd.shared import SharedSampler
 from faultwave.fd.stencils import FIELDS, NORMAL, SHEAR, VELOCITY
 from faultwave.kernels.overlap import Reach, works
 from faultwave.kernels.stencil import Program, Runner, Work
-from faultwave.media.attenuation import Relaxation
+from faultwave.media.attenuation import ORDER, Relaxation
 
-AnySampler = Sampler | StrainSampler | SharedSampler
+ENERGIES = ("elastic_energy", "elastic_kinetic_energy", "momentumX", "momentumY", "momentumZ")
+"""What ``Operator.energies`` gives."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What computes: a backend, its precision and, on processors, how many threads; None: all."""
+
+    backend: str = "cpu"
+    precision: str = "single"
+    threads: int | None = None
 
 
 @dataclass(frozen=True)
 class Shared:
-    """A grid that several processes share: the part of this one, units that suit all, how overlaps are rounded
+    """A grid that several processes share: the box of this one, units that suit all, how overlaps are rounded
     (``numerics.halo_compression``), and how they go between devices."""
 
     world: World
@@ -49,7 +60,7 @@ def kept_units(medium: Medium, precision: str, shared: Shared | None) -> Units |
 
 
 class Overlap:
-    """Steps of a part: what it can do while messages travel, then the rest."""
+    """Steps of one of several processes: what it can do while messages travel, then the rest."""
 
     def __init__(self, shared: Shared, program: Program, runner: Runner, precision: str):
         self.shared, self.program, self.runner = shared, program, runner
@@ -88,23 +99,20 @@ class Operator:
     """Velocities at (n - 1/2) dt and stresses at n dt after n ``steps``; of a whole grid, or of the part of one process."""
 
     def __init__(
-        self, scheme: Scheme, medium: Medium, relaxation: Relaxation | None, sources: Sources, sampler: AnySampler | None,
-        backend: str, precision: str, threads: int | None, observers: Sequence[Observer] = (), shared: Shared | None = None,
+        self, scheme: Scheme, medium: Medium, relaxation: Relaxation | None = None, drives: Sequence[Drive] = (),
+        samplers: Sequence[Sampler] = (), observers: Sequence[Observer] = (), machine: Machine | None = None,
+        shared: Shared | None = None,
     ):  # fmt: skip
-        self.scheme, self.sources, self.sampler, self.steps = scheme, sources, sampler, 0
+        machine = machine or Machine()
+        self.scheme, self.drives, self.samplers, self.steps = scheme, Drives(drives), tuple(samplers), 0
         self.shared, self.subdomain = shared, shared.subdomain if shared else whole(scheme.grid)
-        self.box = self.subdomain.box
+        self.box, precision = self.subdomain.box, machine.precision
         self.units = kept_units(medium, precision, shared) or Units()
-        program = build_program(
-            scheme,
-            sources.injections,
-            sampler.tapes if sampler else (),
-            observers,
-            self.units,
-            self.box if shared else None,
-        )
+        tapes = [tape for sampler in self.samplers for tape in sampler.tapes]
+        part = self.box if shared else None
+        program = build_program(scheme, self.drives.injections, tapes, observers, self.units, part)
         place = shared.world.place if shared else 0  # processes of a machine take a device each
-        self.runner = backends.make_stencils(backend, program, precision, threads, place)
+        self.runner = backends.make_stencils(machine.backend, program, precision, machine.threads, place)
         for number, (name, values) in enumerate(medium.coefficients.items()):
             self._fill(name, np.asarray(values), number)
         for name, values in profiles(scheme).items():
@@ -148,8 +156,6 @@ class Operator:
 
     def _memory_coefficients(self, relaxation: Relaxation) -> None:
         """r' = A r - B (...): Crank-Nicolson of tau r_t + r = -(defect) (strain rate), with r halved (Day & Bradley 2001)."""
-        from faultwave.media.attenuation import ORDER
-
         tau = relaxation.spectrum.times[ORDER].reshape(2, 2, 2)
         tau = tau[:, :, np.arange(self.box.lo[2], self.box.hi[2]) % 2] / self.scheme.step
         self.runner.view("A")[...] = (tau - 0.5) / (tau + 0.5)
@@ -160,16 +166,20 @@ class Operator:
         """Time of the stresses [s]; velocities are half a step behind."""
         return self.steps * self.scheme.step
 
-    def advance(self, steps: int) -> np.ndarray | None:
-        """Take ``steps``; what the receivers saw after each, (steps, receivers, 1 or 4, 9): velocities half a step earlier.
+    def advance(self, steps: int) -> list[np.ndarray]:
+        """Take ``steps``; what each sampler saw after each of them, (steps, places, ...): velocities half a step earlier.
 
         Processes that share a grid take as many at once.
         """
-        amplitudes = self.sources.amplitudes(self.steps, steps)
+        amplitudes = self.drives.amplitudes(self.steps, steps)
         self.given = self.given + np.abs(amplitudes).sum(1)
         tapes = self.overlap.run(steps, amplitudes) if self.overlap else self.runner.run(steps, amplitudes)
         self.steps += steps
-        return self.sampler.values(tapes) if self.sampler else None
+        found, first = [], 0
+        for sampler in self.samplers:
+            found.append(sampler.values(tapes[first : first + len(sampler.tapes)]))
+            first += len(sampler.tapes)
+        return found
 
     def places(self, name: str) -> np.ndarray:
         """Places (nz, ny, nx, 3) [m] of a quantity, of the points this process owns."""
@@ -189,8 +199,6 @@ class Operator:
         self._wrap()
 
     def _wrap(self) -> None:
-        from faultwave.backends.grid import wrap_axis
-
         for name in FIELDS if self.shared is None else ():
             for axis in self.scheme.periodic:
                 wrap_axis(self.runner.view(name, 2), "zyx".index(axis))
@@ -222,13 +230,12 @@ class Operator:
         Nothing is averaged: each quantity counts with the coefficient at its own place, and beside the free surface with the weights
         in which the grid is self-adjoint.
         """
-        total = np.zeros(5)  # elastic, kinetic, momentum along x, y, z
+        total = np.zeros(len(ENERGIES))
         for plane in range(self.subdomain.owned.box.shape[0]):
             kinetic, momentum = self._motion(plane)
             total += [self._normal_energy(plane) + self._shear_energy(plane), kinetic, *momentum]
-        elastic, kinetic, *momentum = self._total(total * self.scheme.grid.spacing**3).tolist()
-        found = {"elastic_energy": elastic, "elastic_kinetic_energy": kinetic}
-        return found | {f"momentum{axis}": m for axis, m in zip("XYZ", momentum, strict=True)}
+        found = self._total(total * self.scheme.grid.spacing**3).tolist()
+        return dict(zip(ENERGIES, found, strict=True))
 
     def _plane(self, name: str, plane: int) -> np.ndarray:
         """Of a field or coefficient, one of the planes owned, in SI units."""
@@ -269,4 +276,4 @@ class Operator:
         return self.runner.nbytes
 
 
-__all__ = ["Operator", "Shared"]
+__all__ = ["ENERGIES", "Machine", "Operator", "Shared", "kept_units"]

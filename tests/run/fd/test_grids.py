@@ -8,7 +8,7 @@ import pytest
 
 from faultwave.base.errors import InputError
 from faultwave.case.load import load_case
-from faultwave.dg.initial import plane_waves
+from faultwave.physics.waves.plane_waves import plane_waves
 from faultwave.run import simulate
 from faultwave.run.check import check
 from faultwave.verify.exact.full_space import FullSpace, tensor
@@ -241,8 +241,6 @@ def test_what_does_not_fit_beside_the_grid_is_told_before(changes, words, monkey
 
 def test_memory_that_receivers_and_maps_take():
     """The estimate beside what a run keeps."""
-    from faultwave.fd import room
-
     settings = case(
         end_time=2.0,
         output__intensity={"periods": [0.5]},
@@ -250,10 +248,11 @@ def test_memory_that_receivers_and_maps_take():
     )
     sim = simulate(settings)
     sim.run(write=False)
-    plan = sim.plan
-    kept = sim.recorder.state()["samples"].nbytes
-    assert room.series_bytes(plan.case, 1, plan.world) == pytest.approx(kept + 4 * 41 * 9 * 8, rel=0.02)
-    growth = sum(a.nbytes for a in sim.maps.arias)
+    plan, parts = sim.plan, sim.parts
+    kept = parts["receivers"].recorder.state()["samples"].nbytes
+    needed = {name: part.memory(plan.steps, plan.world) for name, part in plan.parts.items()}
+    assert needed["receivers"].nbytes == pytest.approx(kept + 4 * 41 * 9 * 8, rel=0.02)
+    growth = sum(a.nbytes for a in parts["intensity"].arias)
     surface = 15 * 16
     arrays = {
         n
@@ -261,7 +260,7 @@ def test_memory_that_receivers_and_maps_take():
         if n.startswith(("surface_", "PG", "SA", "oscillator", "arias"))
     }
     expected = 4 * surface * len(arrays) + 3 * growth
-    assert room.maps_bytes(plan.case, surface, plan.steps, plan.world) == pytest.approx(expected, rel=0.05)
+    assert needed["intensity"].nbytes == pytest.approx(expected, rel=0.05)
 
 
 def test_shear_across_the_surface_shakes_in_proportion_to_its_depth():

@@ -96,7 +96,7 @@ STOP = "progress=lambda p: os.kill(os.getpid(), signal.SIGTERM) if p.time > 0.1 
 )
 def test_stopped_and_resumed_on_others(tmp_path, alone, first, then):
     case = asked(tmp_path / "out")
-    slow = "import faultwave.run.fd.simulation as m; m.CHUNK_SECONDS = 0.0"
+    slow = "import faultwave.fd.solver as m; m.CHUNK_SECONDS = 0.0"
     done = launch(first, case, setup=slow, run=STOP)
     assert done.returncode != 0 and "faultwave resume" in done.stderr, done.stderr
     done = launch(then, str(tmp_path / "out"))
@@ -219,7 +219,7 @@ def test_strain_green_tensors(tmp_path):
     del case["attenuation"]
     case["end_time"], case["output"] = 0.1, {"receivers": {"points": [[700, 800, 0]], "interval": 0.02}}
     points = [[700.0, 300.0, -500.0], [700.0, 790.0, -300.0], [400.0, 1200.0, -700.0]]
-    body = f"from faultwave.run.fd.sgt import green_tensors as g; d = g(case, {points}, 0.1)['strain']"
+    body = f"from faultwave.green_tensors import green_tensors as g; d = g(case, {points}, 0.1)['strain']"
     body += "; from faultwave.comm import world; world().first and np.save(extra['to'], d); sys.exit()"
     found = []
     for ranks in (1, 2):

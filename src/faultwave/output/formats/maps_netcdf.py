@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.observe.dataset import Dataset, Variable
+from faultwave.observe.result import Result
 from faultwave.output.atomic import atomic_path
 
 DEGREES = {"longitude": "degrees_east", "latitude": "degrees_north"}
@@ -36,6 +38,16 @@ def write_maps(path: str | Path, maps: Dataset) -> Path:
                 made.coordinates = "longitude latitude"
             made[:] = variable.data
     return path
+
+
+def without_degrees(maps: Dataset) -> Dataset:
+    """The maps without longitude and latitude, which formats of their own coordinates do not repeat."""
+    return Dataset(maps.name, {k: v for k, v in maps.variables.items() if k not in DEGREES}, maps.attrs)
+
+
+def write_intensity(results: Sequence[Result], folder: Path, prefix: str) -> list[Path]:
+    """PREFIX-intensity.nc of maps of ground motion."""
+    return [write_maps(folder / f"{prefix}-intensity.nc", result.data) for result in results]
 
 
 def read_maps(path: str | Path) -> Dataset:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from faultwave.fd.growth import Peak, Watch
-from faultwave.fd.plan import FdPlan
+from faultwave.fd.part import FdPlan
 from faultwave.fd.program import AXES
 
 NEAR = 3
