@@ -20,6 +20,7 @@ from scipy.signal import fftconvolve
 from faultwave.base.errors import InputError, Problem, Problems, RunError
 from faultwave.case.load import load_case
 from faultwave.case.model import Case
+from faultwave.case.outputs import Output
 from faultwave.case.sources import TimeFunction
 from faultwave.comm import world
 from faultwave.engine.solver import BlowUp, Unattended
@@ -138,10 +139,8 @@ def _plan(case: Case) -> FdPlan:
     sites = case.output.receivers.model_copy(
         update={"interval": case.end_time, "rotation": False, "strain_rate": False}
     )
-    none = dict.fromkeys(
-        ("surface", "volume", "intensity", "checkpoint")
-    )  # nothing of what the case writes is written here
-    bare = case.model_copy(update={"output": case.output.model_copy(update={**none, "receivers": sites})})
+    output = Output(folder=case.output.folder, prefix=case.output.prefix, receivers=sites)  # nothing else is written
+    bare = case.model_copy(update={"output": output})
     plan: FdPlan = together.agree(lambda: ENGINE.share(bare, together))
     return plan
 

@@ -9,8 +9,8 @@ from faultwave.backends import make_stencils, missing
 from faultwave.comm.compression import Loss
 from faultwave.comm.halo import messages
 from faultwave.comm.world import World
-from faultwave.domain.grids.cut import Cut, best_cut
-from faultwave.fd.decomposition import Subdomain, box_of, whole
+from faultwave.domain.grids.cut import Cut
+from faultwave.fd.decomposition import Subdomain, whole
 from faultwave.fd.halves import Units
 from faultwave.fd.media import Medium
 from faultwave.fd.operator import Machine, Operator, Shared
@@ -25,24 +25,9 @@ from .setups import scheme
 NONE = (False, False, False)
 
 
-def test_the_cut_has_the_least_surface():
-    assert best_cut((100, 100, 400), 4, NONE, 8).counts == (1, 1, 4)
-    assert best_cut((100, 100, 100), 8, NONE, 8).counts == (2, 2, 2)
-    assert best_cut((100, 100, 100), 2, NONE, 8).counts[2] == 1  # rows stay whole
-    assert best_cut((20, 20, 20), 8, NONE, 11) is None
-    assert best_cut((90, 8, 8), 4, NONE, 8).counts == (4, 1, 1)
-
-
 @pytest.mark.parametrize("turn", [NONE, (False, True, True)])
-def test_parts_are_the_whole_and_know_each_other(turn):
+def test_neighbours_know_each_other(turn):
     cut = Cut((13, 17, 11), (2, 3, 1), turn)
-    seen = np.zeros(cut.shape, int)
-    for rank in range(6):
-        box = box_of(cut, cut.coordinates(rank))
-        seen[tuple(slice(a, b) for a, b in zip(box.lo, box.hi, strict=True))] += 1
-        z, y, x = np.meshgrid(*(np.arange(a, b) for a, b in zip(box.lo, box.hi, strict=True)), indexing="ij")
-        assert (cut.rank_of(np.stack([z, y, x], -1).reshape(-1, 3)) == rank).all()
-    assert (seen == 1).all()
     parts = [Subdomain(cut, rank, 1, (4, 4, 4)) for rank in range(6)]
     told = {(p.rank, other, tuple(-d for d in direction)) for p in parts for direction, other, _ in p.neighbours()}
     assert told == {(other, p.rank, direction) for p in parts for direction, other, _ in p.neighbours()}

@@ -1,0 +1,94 @@
+"""Parts: found where they lie, brought by others, called after the steps that they ask for."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from faultwave.case.load import load_case
+from faultwave.engine.solver import Unattended
+from faultwave.fd import parts
+from faultwave.fd.part import AfterSteps, GridAttached, GridPart
+from faultwave.fd.parts.strain_green_tensors import BLOCK, Strain
+from faultwave.fd.plan import make_plan
+from faultwave.fd.solver import FdSolver
+
+CASE = {
+    "engine": "fd", "end_time": 0.3, "numerics": {"threads": 1, "precision": "double"},
+    "grid": {"lower": [0, 0, -900], "upper": [1000, 900, 0], "spacing": 100.0, "absorbing": {"width": 4}},
+    "material": {"constant": {"rho": 2700.0, "vp": 3464.0, "vs": 2000.0}},
+    "sources": [{"kind": "moment-tensor", "location": [450, 430, -420], "tensor": {"xy": 1e15},
+                 "time_function": {"kind": "ricker", "duration": 0.2}}],
+}  # fmt: skip
+
+
+def plan(**more):
+    case, problems = load_case({**CASE, **more})
+    problems.raise_errors()
+    return make_plan(case)
+
+
+def test_a_plan_has_the_parts_that_the_case_asks_for():
+    assert list(plan().parts) == ["sources"]
+    receivers = {"points": [[500, 500, 0]], "interval": 0.05}
+    output = {"energies": {"interval": 0.1}, "receivers": receivers, "intensity": {"periods": [0.5]}}
+    assert sorted(plan(output=output).parts) == ["energies", "intensity", "receivers", "sources"]
+
+
+@dataclass(frozen=True)
+class Clock(GridPart):
+    """Notes the time after given steps."""
+
+    name = "clock"
+
+    def attach(self, solver):
+        return Ticks(solver.operator)
+
+
+class Ticks(GridAttached):
+    def __init__(self, operator):
+        self.operator, self.times = operator, []
+
+    @property
+    def after(self):
+        return [AfterSteps(frozenset({0, 3, 7}), lambda: self.times.append(self.operator.time))]
+
+
+def test_another_distribution_brings_a_part(monkeypatch):
+    class Entry:
+        @staticmethod
+        def load():
+            return lambda planning: Clock()
+
+    found = {"faultwave.fd.parts": [Entry]}
+    monkeypatch.setattr(parts.importlib.metadata, "entry_points", lambda group: found.get(group, []))
+    parts.planners.cache_clear()
+    try:
+        solver = FdSolver(plan())
+        solver.run(solver.plan.case.end_time, Unattended())
+    finally:
+        parts.planners.cache_clear()
+    step = solver.plan.scheme.step
+    assert solver.parts["clock"].times == pytest.approx([0.0, 3 * step, 7 * step])
+    assert solver.time == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize("together", [1, 7, 200])
+def test_strain_does_not_depend_on_how_many_steps_are_taken_at_once(together):
+    made = plan()
+    rates = np.random.default_rng(0).normal(size=(2 * BLOCK + 9, 2, 6))
+    found = []
+    for count in (BLOCK, together):
+        part = Strain(np.array([[450.0, 430.0, -300.0], [300.0, 200.0, -500.0]]), 0.01, 1.0)
+
+        class Solver:
+            plan = made
+            samplers = {"strain": part.sampler(made)}
+
+        strain = part.attach(Solver())
+        for first in range(0, len(rates), count):
+            strain.record(rates[first : first + count])
+        strain.finish(len(rates) * made.scheme.step)
+        (result,) = strain.results()
+        found.append(result.data["strain"])
+    assert np.array_equal(*found) and np.abs(found[0]).max() > 0
