@@ -116,7 +116,7 @@ def test_a_run_leaves_its_files(tmp_path):
     assert names == {"run-receivers.h5", "run-energy.csv", "run-manifest.json"}
     manifest = json.loads((tmp_path / "out" / "run-manifest.json").read_text())
     assert manifest["status"] == "finished"
-    assert manifest["rates"]["point_updates"] == sim.operator.steps * 25 * 26 * 20
+    assert manifest["rates"]["point_updates"] == sim.solver.operator.steps * 25 * 26 * 20
     assert sim.energies["time"] == pytest.approx(np.linspace(0, 0.5, 6), abs=sim.plan.scheme.step)
     assert sim.energies["elastic_kinetic_energy"][-1] > 0
 
@@ -248,7 +248,7 @@ def test_memory_that_receivers_and_maps_take():
     )
     sim = simulate(settings)
     sim.run(write=False)
-    plan, parts = sim.plan, sim.parts
+    plan, parts = sim.plan, sim.solver.parts
     kept = parts["receivers"].recorder.state()["samples"].nbytes
     needed = {name: part.memory(plan.steps, plan.world) for name, part in plan.parts.items()}
     assert needed["receivers"].nbytes == pytest.approx(kept + 4 * 41 * 9 * 8, rel=0.02)
@@ -256,7 +256,7 @@ def test_memory_that_receivers_and_maps_take():
     surface = 15 * 16
     arrays = {
         n
-        for n in sim.operator.runner.arrays.program.arrays
+        for n in sim.solver.operator.runner.arrays.program.arrays
         if n.startswith(("surface_", "PG", "SA", "oscillator", "arias"))
     }
     expected = 4 * surface * len(arrays) + 3 * growth
@@ -271,7 +271,7 @@ def test_shear_across_the_surface_shakes_in_proportion_to_its_depth():
                                 "time_function": {"kind": "ricker", "duration": 0.5}}]}  # fmt: skip
         sim = simulate(case(**changes)).run(write=False)
         peaks[depth] = np.abs(sim.receivers["values"]).max()
-        assert not sim.operator.values("sxz")[-1].any()
+        assert not sim.solver.operator.values("sxz")[-1].any()
     assert peaks[0.0] == 0 < peaks[1.0]
     for depth, tolerance in ((4.0, 0.03), (10.0, 0.06), (25.0, 0.15)):  # of a spacing of 100 m
         assert peaks[depth] / peaks[1.0] == pytest.approx(depth, rel=tolerance)

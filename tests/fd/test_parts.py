@@ -1,13 +1,14 @@
 """Parts: found where they lie, brought by others, called after the steps that they ask for."""
 
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from faultwave.case.load import load_case
 from faultwave.engine.solver import Unattended
-from faultwave.fd import parts
+from faultwave.fd import registry
 from faultwave.fd.part import AfterSteps, GridAttached, GridPart
 from faultwave.fd.parts.strain_green_tensors import BLOCK, Strain
 from faultwave.fd.plan import make_plan
@@ -55,19 +56,16 @@ class Ticks(GridAttached):
 
 
 def test_another_distribution_brings_a_part(monkeypatch):
-    class Entry:
-        @staticmethod
-        def load():
-            return lambda planning: Clock()
-
-    found = {"faultwave.fd.parts": [Entry]}
-    monkeypatch.setattr(parts.importlib.metadata, "entry_points", lambda group: found.get(group, []))
-    parts.planners.cache_clear()
+    brought = SimpleNamespace(plan=lambda planning: Clock())
+    entry = SimpleNamespace(load=lambda: brought)
+    found = {"faultwave.fd.parts": [entry]}
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: found.get(group, []))
+    registry.part_modules.cache_clear()
     try:
         solver = FdSolver(plan())
         solver.run(solver.plan.case.end_time, Unattended())
     finally:
-        parts.planners.cache_clear()
+        registry.part_modules.cache_clear()
     step = solver.plan.scheme.step
     assert solver.parts["clock"].times == pytest.approx([0.0, 3 * step, 7 * step])
     assert solver.time == pytest.approx(0.3)
@@ -87,7 +85,7 @@ def test_strain_does_not_depend_on_how_many_steps_are_taken_at_once(together):
 
         strain = part.attach(Solver())
         for first in range(0, len(rates), count):
-            strain.record(rates[first : first + count])
+            strain.sampled(rates[first : first + count])
         strain.finish(len(rates) * made.scheme.step)
         (result,) = strain.results()
         found.append(result.data["strain"])

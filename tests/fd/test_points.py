@@ -163,7 +163,7 @@ def test_momentum_is_what_a_force_gave_at_any_depth(depth):
         "sources": [{"kind": "force", "location": [610, 570, -depth], "force": force.tolist(),
                      "time_function": {"kind": "gaussian", "duration": sigma}}],
     })  # fmt: skip
-    sim.operator.advance(sim.plan.steps)
+    sim.solver.operator.advance(sim.plan.steps)
     made, energies = sim.plan.sources[0], sim.energy_now()
     given = float(made.integral(np.array([-1.0]), np.array([end - 0.5 * sim.plan.scheme.step]))[0])
     assert [energies[f"momentum{axis}"] for axis in "XYZ"] == pytest.approx((force * given).tolist(), rel=1e-9)

@@ -42,7 +42,7 @@ def both(made, sigma=SIGMA):
     dt = sim.plan.scheme.step
     made["output"]["receivers"]["interval"] = dt
     sim = simulate(made)
-    op, forward = sim.operator, []
+    op, forward = sim.solver.operator, []
     for _ in range(sim.plan.steps):
         forward.append(op.advance(1)[0][0, 0, 0, 6:])
     green = green_tensors(made, duration=sigma, delay=0.5 * dt)

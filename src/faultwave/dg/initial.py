@@ -36,4 +36,4 @@ def _field(setting: FieldSetting, law: Law) -> State:
     return state
 
 
-__all__ = ["check_initial", "initial_state", "plane_waves"]
+__all__ = ["initial_state"]

@@ -33,7 +33,7 @@ def identity(plan: FdPlan, operator: Operator) -> dict[str, Any]:
     """What must be the same for a run to go on; all processes ask for it at once."""
     scheme = plan.scheme
     arrays = moving(build_program(scheme, observers=observers(plan.parts, scheme, scheme.grid.box)))
-    parts = {name: part.identity for name, part in plan.parts.items() if part.identity is not None}
+    parts = {name: part.must_match for name, part in plan.parts.items() if part.must_match is not None}
     return {
         "scheme": SCHEME,
         "points": list(scheme.grid.shape), "corner": list(scheme.grid.lower), "spacing": scheme.grid.spacing, "step": scheme.step,

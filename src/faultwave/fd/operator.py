@@ -10,6 +10,7 @@ import numpy as np
 
 from faultwave import backends
 from faultwave.backends.grid import wrap_axis
+from faultwave.base.errors import NotBuiltError, Problem
 from faultwave.comm import World
 from faultwave.comm.aware import Way
 from faultwave.comm.halo import Halo
@@ -17,7 +18,7 @@ from faultwave.fd.decomposition import DIRECTIONS, Subdomain, whole
 from faultwave.fd.drives import Drive, Drives
 from faultwave.fd.halves import Units, spread_rounding
 from faultwave.fd.media import Medium
-from faultwave.fd.points import RECORDED, Sampler, held
+from faultwave.fd.points import RECORDED, Sampler, held, readings
 from faultwave.fd.program import Observer, Scheme, build_program, profiles
 from faultwave.fd.stencils import FIELDS, NORMAL, SHEAR, VELOCITY
 from faultwave.kernels.overlap import Reach, works
@@ -202,6 +203,20 @@ class Operator:
         for name in FIELDS if self.shared is None else ():
             for axis in self.scheme.periodic:
                 wrap_axis(self.runner.view(name, 2), "zyx".index(axis))
+
+    def sample(self, points: np.ndarray) -> np.ndarray:
+        """Quantities (n, 9) at points (n, 3) [m] now; NaN outside of the grid. Only of a whole grid."""
+        if self.shared is not None:
+            raise NotBuiltError(Problem("sample", "several processes share the grid", "one process"))
+        found = np.full((len(points), len(RECORDED)), np.nan)
+        here = ((points >= self.scheme.grid.lower) & (points <= self.scheme.grid.upper)).all(1)
+        for column, name in enumerate(RECORDED):
+            total = np.zeros(int(here.sum()))
+            for of, s in readings(self.scheme, name, points[here]):
+                z, y, x = np.moveaxis(s.points, -1, 0)
+                total += (s.value * self.values(of)[z, y, x]).sum(1)
+            found[here, column] = total
+        return found
 
     def finite(self) -> bool:
         """Whether the velocities are numbers; one that is not spreads to all of them soon."""

@@ -79,10 +79,12 @@ class Laid:
 
 @dataclass(frozen=True)
 class Known:
-    """The material, the frequency [Hz] that is resolved everywhere, the step [s] and how many."""
+    """The material, also ``coarse``: rho, lambda and mu on a lattice of the box; the frequency [Hz] that is resolved everywhere, the step
+    [s] and how many."""
 
     laid: Laid
     field: Field
+    coarse: Mapping[str, np.ndarray]
     sides: Mapping[str, SideKind]
     resolved: float
     step: float
@@ -169,7 +171,7 @@ class GridPart(Planned):
     sources: tuple[PointSource, ...] = ()
     source_material: np.ndarray = np.zeros((0, 3))
     radiating: tuple[PointSource, ...] = ()
-    identity: Any = None
+    must_match: Any = None
     """What must be the same in a run that goes on from a checkpoint, as JSON."""
 
     def laid(self, laid: Laid) -> Self:
@@ -196,6 +198,10 @@ class GridPart(Planned):
         """What it reads after every step."""
         return None
 
+    def state(self, plan: FdPlan) -> Solution | None:
+        """The wave field with which a run begins, where it is the part's."""
+        return None
+
     def attach(self, solver: Running) -> GridAttached:
         """Its living half."""
         return GridAttached()
@@ -220,7 +226,7 @@ class GridAttached(Attached):
     def start(self, state: Solution | None) -> None:
         """The run begins with this state, at time zero and half a step before it; with rest, if None."""
 
-    def record(self, values: np.ndarray) -> None:
+    def sampled(self, values: np.ndarray) -> None:
         """What its sampler saw after each of some steps, (steps, places, ...)."""
 
 

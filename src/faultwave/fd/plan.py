@@ -23,12 +23,12 @@ from faultwave.fd.decomposition import Subdomain
 from faultwave.fd.fluids import check_fluids, fluid_beside_rock
 from faultwave.fd.grid import SIDES, Grid, SideKind
 from faultwave.fd.ground import check_relief, counted
-from faultwave.fd.idle import check_idle, check_initial
+from faultwave.fd.idle import check_idle
 from faultwave.fd.media import Medium, effective_medium
 from faultwave.fd.part import FdPlan, GridPart, Known, Laid, Planning, surface_needed
-from faultwave.fd.parts import planners
 from faultwave.fd.program import Scheme
 from faultwave.fd.quality import check_quality, spectrum_of
+from faultwave.fd.registry import part_modules
 from faultwave.fd.room import check_disk, check_kept, check_memory
 from faultwave.fd.share import cut_up, share, shared_medium
 from faultwave.media import load_field
@@ -113,7 +113,7 @@ def _read(case: Case, problems: Problems) -> _Read:
             projection = Projection(case.projection.crs, case.projection.origin, case.projection.azimuth)
             check_lengths(projection, lower, upper, problems)
     planning = Planning(case, law(case.law), lower, upper, sides, problems)
-    found = [part for plan in planners() if (part := plan(planning)) is not None]
+    found = [part for module in part_modules() if (part := module.plan(planning)) is not None]
     return _Read(lower, upper, sides, field, {part.name: part for part in found})
 
 
@@ -178,7 +178,6 @@ def _check(read: _Read, laid: Laid, filled: _Filled, parts: Mapping[str, GridPar
     case, problems, field, medium = laid.case, laid.problems, filled.field, filled.medium
     setting, grid, lower, upper = _setting(case), laid.grid, laid.lower, laid.upper
     coarse = _coarse(field, lower, upper)
-    check_initial(case, coarse if axes_of(field) else None, read.sides, problems)
     if fluid_beside_rock(coarse["mu"]):
         check_fluids(surface_needed(parts), problems)
     check_relief(field, lower, upper, problems)
@@ -189,7 +188,7 @@ def _check(read: _Read, laid: Laid, filled: _Filled, parts: Mapping[str, GridPar
     check_quality(case, medium, grid, problems)
     step, steps = _step(case, grid, medium, read.sides, problems)
     highest = min(frequency, setting.frequency or np.inf)
-    known = Known(laid, field, read.sides, highest, step, steps)
+    known = Known(laid, field, coarse, read.sides, highest, step, steps)
     parts = {name: part.checked(known) for name, part in parts.items()}
     kept = [part.memory(steps, world) for part in parts.values()]
     check_kept(case, grid, world, [memory for memory in kept if memory is not None], problems)
@@ -225,8 +224,6 @@ def _not_built(case: Case, problems: Problems) -> None:
         problems.error(
             "fault", "the engine fd cannot simulate dynamic rupture", advice="Use engine: dg, or kinematic sources."
         )
-    if case.initial.kind == "easi":
-        problems.error("initial.kind", "'easi' cannot start a grid", "zero, plane-wave")
     out = case.output
     for name in ("fault", "fault_receivers"):
         if getattr(out, name) is not None:

@@ -18,12 +18,15 @@ FOR_SURFACE_WAVES = 10
 
 def plan_report(plan: FdPlan, case: Case, measure_seconds: float = 3.0) -> list[tuple[str, Rows]]:
     """(section, rows): size, time stepping, cost measured for a few seconds, what parts say of themselves, resolution."""
-    solver = FdSolver(plan)
+    solver, told = FdSolver(plan), dict[str, Rows]()
+    for part in plan.parts.values():
+        for section, rows in part.report(plan).items():
+            told.setdefault(section, []).extend(rows)
     return [
         ("size", _size(plan, solver)),
         ("time stepping", _stepping(plan)),
         ("cost", _cost(plan, solver, measure_seconds)),
-        *((name, rows) for name, part in plan.parts.items() if (rows := list(part.report()))),
+        *told.items(),
         ("resolution", _resolution(plan)),
     ]
 

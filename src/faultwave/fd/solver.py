@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import bisect
 import time as clock
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from faultwave import backends
-from faultwave.base.errors import Problem
+from faultwave.base.errors import NotBuiltError, Problem
 from faultwave.engine.part import BlockState, State
 from faultwave.engine.progress import Progress
 from faultwave.engine.solver import BlowUp, Control, Diagnosis
@@ -20,7 +20,6 @@ from faultwave.fd.growth import Watch
 from faultwave.fd.operator import Operator
 from faultwave.fd.part import AfterSteps, FdPlan, Solution
 from faultwave.fd.share import observers
-from faultwave.physics.waves.plane_waves import plane_waves
 
 CHUNK_SECONDS = 0.3
 """Between two looks at the clock."""
@@ -46,15 +45,10 @@ class FdSolver:
         self.watch, self.wrong = Watch(plan, self.operator), ""
         self.parts = {name: part.attach(self) for name, part in plan.parts.items()}
         self._identity: dict[str, Any] | None = None
-        if plan.case.initial.kind == "plane-wave":
-            parameters = self._corner_material()
-            self.set_initial(lambda x, t: plane_waves(plan.law, parameters, plan.case.initial.wave, x, t))
+        for part in plan.parts.values():
+            if (state := part.state(plan)) is not None:
+                self.set_initial(state)
         self.wall["setup"] = clock.perf_counter() - started
-
-    def _corner_material(self) -> dict[str, np.ndarray]:
-        made = self.plan.medium.coefficients
-        lam, mu, b = (float(np.asarray(made[name]).flat[0]) for name in ("lam", "mu_xy", "b_x"))
-        return {"lambda": np.array([lam]), "mu": np.array([mu]), "rho": np.array([1.0 / b])}
 
     # ---- what it is and how far ----------------------------------------------------------------------------------
 
@@ -96,9 +90,18 @@ class FdSolver:
         for part in self.parts.values():
             part.start(solution)
 
-    def error(self, solution: Solution) -> np.ndarray:
+    def error(self, solution: Callable[..., np.ndarray], inside: Any = None) -> np.ndarray:
         """Relative L2 error (9,) against solution(points (n, 3), time) -> (n, 9), velocities half a step before now."""
+        if inside is not None:
+            raise NotBuiltError(Problem("error", "a grid gives the error of its whole box only"))
         return self.operator.error(solution)
+
+    def sample(self, points: np.ndarray) -> np.ndarray:
+        """State (n, 9) at points (n, 3) now, velocities half a step before; NaN outside of the box."""
+        return self.operator.sample(points)
+
+    def hook(self) -> None:
+        """Parts are asked for their calls when a run begins."""
 
     def rates(self) -> dict[str, float]:
         """Updates, threads, processes and messages."""
@@ -131,6 +134,8 @@ class FdSolver:
         """Advance to ``end`` [s], or until stopped. Raises BlowUp."""
         op, started = self.operator, clock.perf_counter()
         last, first = int(np.ceil(end / self.plan.scheme.step * (1 - 1e-9))), op.steps
+        for part in self.parts.values():
+            part.begin()
         calls = [call for part in self.parts.values() for call in part.after]
         calls.append(AfterSteps(self.watch.steps(), self._look))
         checkpoints = self._checkpoint_steps(control)
@@ -170,7 +175,7 @@ class FdSolver:
         """To so many steps; the clock then, and how many steps to take until the next look at it."""
         before, count = clock.perf_counter(), stop - self.operator.steps
         for name, values in zip(self.samplers, self.operator.advance(count), strict=True):
-            self.parts[name].record(values)
+            self.parts[name].sampled(values)
         now = clock.perf_counter()
         self.seconds["step"] += now - before
         return now, self._block * max(1, int(CHUNK_SECONDS / max((now - before) / count, 1e-9) / self._block))
@@ -225,7 +230,9 @@ class FdSolver:
         if self._identity is None:
             self._identity = identity(self.plan, self.operator)
         return {
+            "time": self.time,
             "steps": self.operator.steps,
+            "wall": dict(self.wall),
             "grid": self._identity,
             "seconds": dict(self.seconds),
             "pushed": self.watch.bound(),
@@ -241,6 +248,7 @@ class FdSolver:
         """Arrays are back in their places."""
         self.operator.restored()
         self.operator.steps, self.watch.root = int(notes["steps"]), float(notes["pushed"])
+        self.wall |= {name: seconds for name, seconds in notes["wall"].items() if name != "setup"}
         self.seconds |= notes["seconds"]
 
 

@@ -77,6 +77,9 @@ class LatticeFiles:
         """Snapshots so far."""
         return len(self.writers[0].times) if self.writers else 0
 
+    def go_on(self, number: int) -> None:
+        """The files were opened with what there is already."""
+
     def settle(self) -> list[float]:
         """Bring all snapshots to the disk, for a checkpoint; the times that all files have."""
         return min((writer.settle() for writer in self.writers), key=len, default=[])

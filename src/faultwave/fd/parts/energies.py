@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from faultwave.case.model import Case
-from faultwave.engine.part import Origin, State
-from faultwave.fd.operator import ENERGIES
+from faultwave.engine.energies import EnergyTable
 from faultwave.fd.part import AfterSteps, GridAttached, GridPart, Planning, Running
-from faultwave.observe.dataset import energies_from_arrays
-from faultwave.observe.result import Result
 
 
 def plan(planning: Planning) -> Energies | None:
@@ -33,39 +28,28 @@ class Energies(GridPart):
         return Table(self, solver)
 
 
-class Table(GridAttached):
-    """``rows``: time [s] and energies then; kinetic energy is that of half a step before."""
+class Table(EnergyTable, GridAttached):
+    """Kinetic energy is that of half a step before the time of a row."""
 
     def __init__(self, part: Energies, solver: Running):
-        self.operator, self.interval = solver.operator, part.interval
-        self.rows: list[tuple[float, ...]] = []
+        super().__init__(solver)
+        self.interval = part.interval
         step = solver.plan.scheme.step
         count = int(part.case.end_time / part.interval + 1e-9)
-        self.due = frozenset(max(1, round(k * part.interval / step)) for k in range(1, count + 1)) | {0}
+        self.due = frozenset(max(1, round(k * part.interval / step)) for k in range(1, count + 1))
 
     @property
     def after(self) -> Sequence[AfterSteps]:
-        return [AfterSteps(self.due, self._take)]
+        return [AfterSteps(self.due, self.record)]
 
-    def _take(self) -> None:
-        found = self.operator.energies()
-        self.rows.append((self.operator.time, *(found[name] for name in ENERGIES)))
+    def begin(self) -> None:
+        if not self.rows:
+            self.record()
 
     def finish(self, time: float) -> None:
         """A row for the very end."""
-        if not self.rows or self.rows[-1][0] < time:
-            self._take()
-
-    def state(self) -> Mapping[str, State]:
-        def restore(values: np.ndarray, origin: Origin) -> None:
-            self.rows = [tuple(row) for row in values.tolist()]
-
-        return {"rows": State(None, lambda: np.reshape(self.rows, (-1, 1 + len(ENERGIES))), restore)}
-
-    def results(self) -> Iterable[Result]:
-        if self.rows:
-            times, *columns = zip(*self.rows, strict=True)
-            yield Result("energies", energies_from_arrays(times, dict(zip(ENERGIES, columns, strict=True))))
+        if self.rows and self.rows[-1][0] < time:
+            self.record()
 
 
 __all__ = ["Energies", "Table", "plan"]

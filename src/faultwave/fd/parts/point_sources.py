@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -71,19 +71,19 @@ class PointSources(GridPart):
         made, moduli = plan.medium.coefficients, self.source_material[:, :2]
         return PointDrive(plan.scheme, self.sources, moduli, made, box, units)
 
-    def report(self) -> Iterable[tuple[str, ...]]:
+    def report(self, plan: FdPlan) -> Mapping[str, Sequence[tuple[str, ...]]]:
         """How many, their moment, and when they act."""
         end = self.case.end_time
         moment = moment_of(self.sources, self.source_material[:, :2], end)
         forces = sum(bool(s.force.any()) for s in self.sources)
-        yield "number", f"{len(self.sources):,}" + (f", {forces:,} of them forces" if forces else "")
+        rows = [("number", f"{len(self.sources):,}" + (f", {forces:,} of them forces" if forces else ""))]
         if moment > 0:
-            yield "moment within the run", f"{moment:.4g} N m, Mw {magnitude(moment):.2f}"
+            rows.append(("moment within the run", f"{moment:.4g} N m, Mw {magnitude(moment):.2f}"))
         corner = None if self.case.grid is None else self.case.grid.lowpass
         if corner is not None:
-            yield "low-pass", f"{corner:g} Hz, delays by {0.416 / corner:.3g} s"
+            rows.append(("low-pass", f"{corner:g} Hz, delays by {0.416 / corner:.3g} s"))
         first, last = min(s.onset for s in self.sources), max(s.onset + s.function.end for s in self.sources)
-        yield "they act", f"from {first:g} s to {last:.4g} s, the run ends at {end:g} s"
+        return {"sources": [*rows, ("they act", f"from {first:g} s to {last:.4g} s, the run ends at {end:g} s")]}
 
 
 def _check_moments(sources: Sequence[PointSource], known: Known) -> None:

@@ -65,7 +65,7 @@ class Receivers(GridPart):
         return int(self.case.end_time / self.setting.interval + 1e-9) + 1
 
     @property
-    def identity(self) -> Any:
+    def must_match(self) -> Any:
         return self.points.tolist()
 
     def laid(self, laid: Laid) -> Self:
@@ -135,7 +135,7 @@ class Recording(GridAttached):
             first[:, 0] = np.where(np.array(late) < 1, state(points, -0.5 * step), state(points, 0.0))
         self.recorder = SeriesRecorder(step, late, first, part.setting.interval)
 
-    def record(self, values: np.ndarray) -> None:
+    def sampled(self, values: np.ndarray) -> None:
         self.recorder.append(values)
 
     def state(self) -> Mapping[str, State]:

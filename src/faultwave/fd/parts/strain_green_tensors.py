@@ -52,7 +52,7 @@ class Straining(GridAttached):
         step = self.plan.scheme.step
         self.recorder = SeriesRecorder(step, [1.0] * len(COMPONENTS), self.total[:, None], part.interval)
 
-    def record(self, values: np.ndarray) -> None:
+    def sampled(self, values: np.ndarray) -> None:
         self.waiting = np.concatenate([self.waiting, values])
         while len(self.waiting) >= BLOCK:
             self._sum(BLOCK)

@@ -12,6 +12,7 @@ from faultwave.observe.dataset import Dataset
 from faultwave.observe.result import Result
 from faultwave.output.atomic import atomic_path
 from faultwave.output.formats.maps_netcdf import without_degrees
+from faultwave.output.writers import Writer
 
 SCALE, TIE_POINT, TRANSFORMATION, KEYS, METADATA = 33550, 33922, 34264, 34735, 42112  # tags; the last is GDAL's
 MODEL_PROJECTED, PIXEL_IS_AREA = 1, 1
@@ -51,7 +52,7 @@ def write_geotiff(path: str | Path, maps: Dataset, epsg: int, to_map: np.ndarray
     return path
 
 
-def write_intensity(results: Sequence[Result], folder: Path, prefix: str) -> list[Path]:
+def _write_intensity(results: Sequence[Result], folder: Path, prefix: str) -> list[Path]:
     """PREFIX-intensity.tif of maps of ground motion, where it is among their ``formats`` and they have a ``projection``."""
     written = []
     for result in results:
@@ -77,3 +78,6 @@ def _metadata(maps: Dataset, names: list[str]) -> str:
             kind = f' role="{role}"' if role else ""
             items.append(f'<Item name="{key}" sample="{band}"{kind}>{escape(text)}</Item>')
     return f"<GDALMetadata>{''.join(items)}</GDALMetadata>"
+
+
+RESULTS = [Writer(("intensity",), _write_intensity)]

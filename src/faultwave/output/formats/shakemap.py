@@ -16,6 +16,7 @@ from faultwave.observe.dataset import Dataset
 from faultwave.observe.result import Result
 from faultwave.output.atomic import atomic_text
 from faultwave.output.formats.maps_netcdf import without_degrees
+from faultwave.output.writers import Writer
 
 PERCENT_G = 0.0980665
 """One percent of gravity [m/s^2]."""
@@ -93,7 +94,7 @@ def write_shakemap(path: str | Path, maps: Dataset, to_local: Callable[[np.ndarr
     return path
 
 
-def write_intensity(results: Sequence[Result], folder: Path, prefix: str) -> list[Path]:
+def _write_intensity(results: Sequence[Result], folder: Path, prefix: str) -> list[Path]:
     """PREFIX-grid.xml of maps of ground motion, where it is among their ``formats`` and they have a ``projection``."""
     written = []
     for result in results:
@@ -117,3 +118,6 @@ def _sample(maps: Dataset, name: str, xy: np.ndarray) -> np.ndarray:
     near = np.where((xy >= low - half) & (xy <= high + half), np.clip(xy, low, high), np.nan)
     made = RegularGridInterpolator((y, x), maps[name], bounds_error=False, fill_value=np.nan)
     return np.asarray(made(near[:, ::-1]))
+
+
+RESULTS = [Writer(("intensity",), _write_intensity)]
