@@ -139,7 +139,8 @@ def _plan(case: Case) -> FdPlan:
     sites = case.output.receivers.model_copy(
         update={"interval": case.end_time, "rotation": False, "strain_rate": False}
     )
-    output = Output(folder=case.output.folder, prefix=case.output.prefix, receivers=sites)  # nothing else is written
+    kept = {"folder": case.output.folder, "prefix": case.output.prefix}
+    output = Output.model_validate(kept).model_copy(update={"receivers": sites})  # nothing else is written
     bare = case.model_copy(update={"output": output})
     plan: FdPlan = together.agree(lambda: ENGINE.share(bare, together))
     return plan

@@ -262,8 +262,9 @@ class LatticeSeries:
 class LatticeFiles(Protocol):
     """Files that take one snapshot on a lattice after the other."""
 
-    fields: Sequence[str]
-    """What a snapshot must hold, the same on all processes: the series' fields and those that a format always has."""
+    @property
+    def fields(self) -> Sequence[str]:
+        """What a snapshot must hold, the same on all processes: the series' fields and those that a format always has."""
 
     def append(self, time: float, values: Mapping[str, np.ndarray]) -> None:
         """Write the snapshot of a time [s], arrays of the lattice's shape. All processes call it; the first one's values count."""
