@@ -177,3 +177,20 @@ def test_what_is_read_lies_beside_the_place():
         for _, s in readings(of, name, points):
             far = s.points[..., 0] - np.floor(points[:, 2:] / of.grid.spacing)
             assert np.abs(far).max() <= MARGIN
+
+
+def test_a_sample_of_now_is_what_receivers_see():
+    points = [[610.0, 570.0, 0.0], [333.0, 444.0, -555.0]]
+    sim = simulate({
+        "engine": "fd", "end_time": 0.2, "material": {"constant": {"rho": 2500, "vp": 3000, "vs": 1700}},
+        "grid": {"lower": [0, 0, -1200], "upper": [1200, 1200, 0], "spacing": 100.0, "absorbing": {"width": 4}},
+        "numerics": {"precision": "double"},
+        "sources": [{"kind": "force", "location": [610, 570, -300], "force": [1e9, 2e9, 3e9],
+                     "time_function": {"kind": "gaussian", "duration": 0.03}}],
+        "output": {"receivers": {"points": points, "interval": 0.1}},
+    })  # fmt: skip
+    (seen,) = sim.solver.operator.advance(sim.plan.steps)
+    found = sim.sample([*points, [0.0, 0.0, 5e3]])
+    assert np.abs(seen[-1, :, 0]).max() > 0
+    assert found[:2] == pytest.approx(seen[-1, :, 0], rel=1e-12, abs=1e-12 * np.abs(seen[-1]).max())
+    assert np.isnan(found[2]).all()

@@ -1,7 +1,7 @@
 """What a capability of the engine fd says of itself: one file each in ``fd/parts``.
 
 A module there has a function ``plan(planning)`` that gives a ``GridPart``, or None where the case does not ask for it. The part is
-planned in the order in which things become known, and collects problems on the way: ``plan`` knows the case and its files, ``laid`` the
+planned in the order in which things become known, and collects problems on the way: ``plan`` knows the case and its files, ``placed`` the
 grid, ``checked`` the material and the step. ``attach`` gives its living half.
 """
 
@@ -48,7 +48,7 @@ class Planning:
 
 
 @dataclass(frozen=True)
-class Laid:
+class Placing:
     """The grid, and the box of whole cells (3,) [m] that its layers surround."""
 
     case: Case
@@ -78,11 +78,11 @@ class Laid:
 
 
 @dataclass(frozen=True)
-class Known:
+class Checking:
     """The material, also ``coarse``: rho, lambda and mu on a lattice of the box; the frequency [Hz] that is resolved everywhere, the step
     [s] and how many."""
 
-    laid: Laid
+    placing: Placing
     field: Field
     coarse: Mapping[str, np.ndarray]
     sides: Mapping[str, SideKind]
@@ -92,11 +92,11 @@ class Known:
 
     @property
     def case(self) -> Case:
-        return self.laid.case
+        return self.placing.case
 
     @property
     def problems(self) -> Problems:
-        return self.laid.problems
+        return self.placing.problems
 
 
 @dataclass(frozen=True)
@@ -174,11 +174,11 @@ class GridPart(Planned):
     must_match: Any = None
     """What must be the same in a run that goes on from a checkpoint, as JSON."""
 
-    def laid(self, laid: Laid) -> Self:
+    def placed(self, placing: Placing) -> Self:
         """The same where it lies in the grid."""
         return self
 
-    def checked(self, known: Known) -> Self:
+    def checked(self, checking: Checking) -> Self:
         """The same in the material, all its checks done."""
         return self
 
@@ -251,11 +251,11 @@ def surface_needed(parts: Mapping[str, GridPart]) -> bool:
 
 __all__ = [
     "AfterSteps",
+    "Checking",
     "FdPlan",
     "GridAttached",
     "GridPart",
-    "Known",
-    "Laid",
+    "Placing",
     "Planning",
     "Running",
     "Solution",

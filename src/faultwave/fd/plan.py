@@ -25,7 +25,7 @@ from faultwave.fd.grid import SIDES, Grid, SideKind
 from faultwave.fd.ground import check_relief, counted
 from faultwave.fd.idle import check_idle
 from faultwave.fd.media import Medium, effective_medium
-from faultwave.fd.part import FdPlan, GridPart, Known, Laid, Planning, surface_needed
+from faultwave.fd.part import Checking, FdPlan, GridPart, Placing, Planning, surface_needed
 from faultwave.fd.program import Scheme
 from faultwave.fd.quality import check_quality, spectrum_of
 from faultwave.fd.registry import part_modules
@@ -85,15 +85,15 @@ def make_plan(case: Case, world: World | None = None) -> FdPlan:
     world = world or World()
     problems = Problems()
     read = _read(case, problems)
-    laid, parts = _lay(case, read, world, problems)
-    filled = _fill(read, laid, parts, world)
-    stepped = _check(read, laid, filled, parts, world)
+    placing, parts = _lay(case, read, world, problems)
+    filled = _fill(read, placing, parts, world)
+    stepped = _check(read, placing, filled, parts, world)
     problems.raise_errors()
-    scheme = _scheme(read, laid, filled, stepped)
+    scheme = _scheme(read, placing, filled, stepped)
     parts, subdomain = stepped.parts, filled.subdomain
     shared = share(case, scheme, filled.medium, subdomain, parts, world) if subdomain else None
     return FdPlan(
-        case, laid.law, scheme, laid.lower, laid.upper, filled.medium, filled.relaxation, stepped.frequency, stepped.steps, parts,
+        case, placing.law, scheme, placing.lower, placing.upper, filled.medium, filled.relaxation, stepped.frequency, stepped.steps, parts,
         problems.warnings, filled.field, shared,
     )  # fmt: skip
 
@@ -117,7 +117,7 @@ def _read(case: Case, problems: Problems) -> _Read:
     return _Read(lower, upper, sides, field, {part.name: part for part in found})
 
 
-def _lay(case: Case, read: _Read, world: World, problems: Problems) -> tuple[Laid, Mapping[str, GridPart]]:
+def _lay(case: Case, read: _Read, world: World, problems: Problems) -> tuple[Placing, Mapping[str, GridPart]]:
     """The grid, what lies in it, and whether memory and disk hold it."""
     setting, field = _setting(case), read.field
     spacing = setting.spacing
@@ -128,20 +128,20 @@ def _lay(case: Case, read: _Read, world: World, problems: Problems) -> tuple[Lai
         problems.raise_errors()
     assert spacing is not None
     grid, lower, upper = _grid(case, read.lower, read.upper, spacing, read.sides, problems)
-    laid = Laid(case, law(case.law), grid, lower, upper, problems)
-    parts = {name: part.laid(laid) for name, part in read.parts.items()}
+    placing = Placing(case, law(case.law), grid, lower, upper, problems)
+    parts = {name: part.placed(placing) for name, part in read.parts.items()}
     fits = check_memory(case, grid, world, problems)
     with collected(problems):
         check_disk(case, grid, float(sum(part.demand.disk for part in parts.values())), problems)
     if field is None or not fits:
         problems.raise_errors()
-    return laid, parts
+    return placing, parts
 
 
-def _fill(read: _Read, laid: Laid, parts: Mapping[str, GridPart], world: World) -> _Filled:
+def _fill(read: _Read, placing: Placing, parts: Mapping[str, GridPart], world: World) -> _Filled:
     """The material where the grid needs it; raises InputError where it cannot be had."""
-    case, problems, field = laid.case, laid.problems, read.field
-    setting, grid, lower, upper = _setting(case), laid.grid, laid.lower, laid.upper
+    case, problems, field = placing.case, placing.problems, read.field
+    setting, grid, lower, upper = _setting(case), placing.grid, placing.lower, placing.upper
     assert field is not None
     names = ["rho", "lambda", "mu"] + (["Qp", "Qs"] if case.attenuation else [])
     fitted: Relaxation | None = None
@@ -173,10 +173,10 @@ def _fill(read: _Read, laid: Laid, parts: Mapping[str, GridPart], world: World) 
     return _Filled(field, medium, fitted, subdomain)
 
 
-def _check(read: _Read, laid: Laid, filled: _Filled, parts: Mapping[str, GridPart], world: World) -> _Stepped:
+def _check(read: _Read, placing: Placing, filled: _Filled, parts: Mapping[str, GridPart], world: World) -> _Stepped:
     """What the material says of waves, outputs and sources; the step."""
-    case, problems, field, medium = laid.case, laid.problems, filled.field, filled.medium
-    setting, grid, lower, upper = _setting(case), laid.grid, laid.lower, laid.upper
+    case, problems, field, medium = placing.case, placing.problems, filled.field, filled.medium
+    setting, grid, lower, upper = _setting(case), placing.grid, placing.lower, placing.upper
     coarse = _coarse(field, lower, upper)
     if fluid_beside_rock(coarse["mu"]):
         check_fluids(surface_needed(parts), problems)
@@ -188,8 +188,8 @@ def _check(read: _Read, laid: Laid, filled: _Filled, parts: Mapping[str, GridPar
     check_quality(case, medium, grid, problems)
     step, steps = _step(case, grid, medium, read.sides, problems)
     highest = min(frequency, setting.frequency or np.inf)
-    known = Known(laid, field, coarse, read.sides, highest, step, steps)
-    parts = {name: part.checked(known) for name, part in parts.items()}
+    checking = Checking(placing, field, coarse, read.sides, highest, step, steps)
+    parts = {name: part.checked(checking) for name, part in parts.items()}
     kept = [part.memory(steps, world) for part in parts.values()]
     check_kept(case, grid, world, [memory for memory in kept if memory is not None], problems)
     radiating = [source for part in parts.values() for source in part.radiating]
@@ -199,16 +199,18 @@ def _check(read: _Read, laid: Laid, filled: _Filled, parts: Mapping[str, GridPar
     return _Stepped(frequency, step, steps, parts)
 
 
-def _scheme(read: _Read, laid: Laid, filled: _Filled, stepped: _Stepped) -> Scheme:
-    setting, medium = _setting(laid.case), filled.medium
+def _scheme(read: _Read, placing: Placing, filled: _Filled, stepped: _Stepped) -> Scheme:
+    setting, medium = _setting(placing.case), filled.medium
     absorbing = setting.absorbing
     along = absorbing.along if absorbing.along is not None else stable_along(medium.fastest / medium.shear)
     absorber = Absorber(
         absorbing.kind, absorbing.width or WIDTH[absorbing.kind],
         absorbing.frequency or setting.frequency or min(stepped.frequency, 1.0 / stepped.step), along=along,
     )  # fmt: skip
-    fluid = partial(_fluid, filled.field, laid.grid, laid.lower, laid.upper)
-    return Scheme(laid.grid, stepped.step, medium.fastest, read.sides, absorber, filled.relaxation is not None, fluid)
+    fluid = partial(_fluid, filled.field, placing.grid, placing.lower, placing.upper)
+    return Scheme(
+        placing.grid, stepped.step, medium.fastest, read.sides, absorber, filled.relaxation is not None, fluid
+    )
 
 
 def _setting(case: Case) -> Setting:
@@ -350,4 +352,4 @@ def _fluid(field: Field, grid: Grid, lower: np.ndarray, upper: np.ndarray, point
     return fluid
 
 
-__all__ = ["FdPlan", "make_plan"]
+__all__ = ["make_plan"]

@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 
 from faultwave.case.model import Case
-from faultwave.fd.part import FdPlan, GridPart, Known, Planning, Solution
+from faultwave.fd.part import Checking, FdPlan, GridPart, Planning, Solution
 from faultwave.media.field import axes_of
 from faultwave.physics.waves.plane_waves import plane_waves
 
@@ -31,19 +31,19 @@ class Initial(GridPart):
     case: Case
     name = "initial"
 
-    def checked(self, known: Known) -> Self:
+    def checked(self, checking: Checking) -> Self:
         """They need a uniform medium."""
-        for name, column in known.coarse.items() if axes_of(known.field) else ():
+        for name, column in checking.coarse.items() if axes_of(checking.field) else ():
             change = float(np.ptp(column) / max(np.abs(column).max(), 1e-300))
             if change > UNEVEN:
                 what = f"plane waves fill a uniform medium, and {name} varies by {100 * change:.2g} %"
                 rising = "'kind: plane-wave' of sources lets a wave rise into any medium."
-                known.problems.error("initial", what, "one material", rising)
+                checking.problems.error("initial", what, "one material", rising)
                 break
-        if "absorbing" in known.sides.values():
+        if "absorbing" in checking.sides.values():
             what = "plane waves fill the box, and its absorbing sides let none in: they stay plane until what is missing there arrives"
             advice = "'kind: plane-wave' of sources lets a wave rise into any medium."
-            known.problems.warn("initial", what, advice=advice)
+            checking.problems.warn("initial", what, advice=advice)
         return self
 
     def state(self, plan: FdPlan) -> Solution:

@@ -18,7 +18,7 @@ from faultwave.base.projection import Projection
 from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.engine.part import Origin, State
-from faultwave.fd.part import AfterSteps, FdPlan, GridAttached, GridPart, Known, Laid, Planning, Running
+from faultwave.fd.part import AfterSteps, Checking, FdPlan, GridAttached, GridPart, Placing, Planning, Running
 from faultwave.fd.program import VELOCITY_LEVEL, Observer, above
 from faultwave.fd.room import Memory, number_bytes
 from faultwave.fd.surface import BEHIND, COMPONENTS, SurfaceView
@@ -71,16 +71,16 @@ class Intensity(GridPart):
     name = "intensity"
     on_surface = True
 
-    def laid(self, laid: Laid) -> Self:
-        return replace(self, points=int(np.prod(laid.surface)))
+    def placed(self, placing: Placing) -> Self:
+        return replace(self, points=int(np.prod(placing.surface)))
 
-    def checked(self, known: Known) -> Self:
+    def checked(self, checking: Checking) -> Self:
         """A warning where periods are shorter than the shortest that is resolved everywhere."""
-        short = [p for p in self.periods if p * known.resolved < 1.0 - 1e-9]
+        short = [p for p in self.periods if p * checking.resolved < 1.0 - 1e-9]
         if short:
-            known.problems.warn(
+            checking.problems.warn(
                 "output.intensity.periods",
-                f"{', '.join(f'{p:g}' for p in short)} s lie below the {1.0 / known.resolved:.3g} s that are resolved everywhere: these "
+                f"{', '.join(f'{p:g}' for p in short)} s lie below the {1.0 / checking.resolved:.3g} s that are resolved everywhere: these "
                 "spectral accelerations lack the waves of their own period",
                 advice="Leave them out, or raise grid.frequency.",
             )
@@ -257,7 +257,7 @@ class Maps(GridAttached):
         }
 
     def _places(self) -> dict[str, Variable]:
-        """Of the sources, and longitude and latitude of the cells where they are known."""
+        """Of the sources, and longitude and latitude of the cells where they are checking."""
         found, view, projection = dict[str, Variable](), self.view, self.plan.projection
         places, first = _sources(self.plan)
         if first >= 0:

@@ -12,7 +12,7 @@ from faultwave.base.collect import collected
 from faultwave.case.model import Case
 from faultwave.fd.halves import Units, rounded_at
 from faultwave.fd.operator import kept_units
-from faultwave.fd.part import FdPlan, GridPart, Known, Laid, Planning
+from faultwave.fd.part import Checking, FdPlan, GridPart, Placing, Planning
 from faultwave.fd.points import MOMENT, held, images, near, readings
 from faultwave.fd.program import STRESS_LEVEL, VELOCITY_LEVEL, Scheme
 from faultwave.fd.stencils import VELOCITY
@@ -53,15 +53,15 @@ class PointSources(GridPart):
     def radiating(self) -> tuple[PointSource, ...]:  # type: ignore[override]
         return self.sources
 
-    def laid(self, laid: Laid) -> Self:
-        laid.check_inside([(f"source {s.name}", np.asarray(s.location, float)) for s in self.sources])
+    def placed(self, placing: Placing) -> Self:
+        placing.check_inside([(f"source {s.name}", np.asarray(s.location, float)) for s in self.sources])
         return self
 
-    def checked(self, known: Known) -> Self:
+    def checked(self, checking: Checking) -> Self:
         points, material = np.array([s.location for s in self.sources], float), np.zeros((0, 3))
-        with collected(known.problems):
-            _check_moments(self.sources, known)
-            values = at_points(known.field, ["lambda", "mu", "rho"], points, np.ones(len(points), np.int64))
+        with collected(checking.problems):
+            _check_moments(self.sources, checking)
+            values = at_points(checking.field, ["lambda", "mu", "rho"], points, np.ones(len(points), np.int64))
             material = np.stack([values["lambda"], values["mu"], values["rho"]], 1)
         return replace(self, source_material=material)
 
@@ -86,20 +86,20 @@ class PointSources(GridPart):
         return {"sources": [*rows, ("they act", f"from {first:g} s to {last:.4g} s, the run ends at {end:g} s")]}
 
 
-def _check_moments(sources: Sequence[PointSource], known: Known) -> None:
+def _check_moments(sources: Sequence[PointSource], checking: Checking) -> None:
     """Errors of moments that shear in or beside a fluid: stress that is left where nothing relaxes it pushes for ever."""
     shearing = [s for s in sources if s.potency.any() or _shears(s.moment)]
     if not shearing:
         return
-    spacing, box = known.laid.grid.spacing, (known.laid.lower, known.laid.upper)
+    spacing, box = checking.placing.grid.spacing, (checking.placing.lower, checking.placing.upper)
     offsets = [sign * share * REACH * spacing * axis for axis in np.eye(3) for share in (0.5, 1.0) for sign in (-1, 1)]
     around = np.array([np.zeros(3), *offsets])
     places = np.clip(np.array([s.location for s in shearing], float)[:, None] + around, *box).reshape(-1, 3)
-    modulus = at_points(known.field, ["mu"], places, np.ones(len(places), np.int64))["mu"].reshape(-1, len(around))
+    modulus = at_points(checking.field, ["mu"], places, np.ones(len(places), np.int64))["mu"].reshape(-1, len(around))
     for source, beside in zip(shearing, (modulus == 0).any(1), strict=True):
         if beside:
             x, y, z = source.location
-            known.problems.error(
+            checking.problems.error(
                 f"source {source.name} at ({x:g}, {y:g}, {z:g})", f"is a moment that shears in a fluid or within {REACH:g} points of one",
                 f"a place {REACH * spacing:g} m or more from fluids", "Or use engine: dg, or give the fluid a shear speed.",
             )  # fmt: skip

@@ -13,7 +13,7 @@ from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.comm.gather import collect
 from faultwave.engine.part import Demand, Origin, State
-from faultwave.fd.part import FdPlan, GridAttached, GridPart, Laid, Planning, Running, Solution
+from faultwave.fd.part import FdPlan, GridAttached, GridPart, Placing, Planning, Running, Solution
 from faultwave.fd.points import RECORDED, Sampler, readings
 from faultwave.fd.program import STRESS_LEVEL, VELOCITY_LEVEL, Scheme
 from faultwave.fd.room import Memory, number_bytes
@@ -68,8 +68,8 @@ class Receivers(GridPart):
     def must_match(self) -> Any:
         return self.points.tolist()
 
-    def laid(self, laid: Laid) -> Self:
-        laid.check_inside([(f"receiver {i + 1}", p) for i, p in enumerate(self.points)])
+    def placed(self, placing: Placing) -> Self:
+        placing.check_inside([(f"receiver {i + 1}", p) for i, p in enumerate(self.points)])
         columns = len(RECORDED) + 3 * self.setting.rotation + 6 * self.setting.strain_rate
         return replace(self, demand=Demand(disk=8 * columns * len(self.points) * self.samples))
 

@@ -14,7 +14,7 @@ import numpy as np
 from faultwave.base.collect import collected
 from faultwave.case.model import Case
 from faultwave.fd.grid import HALF
-from faultwave.fd.part import FdPlan, GridPart, Known, Planning
+from faultwave.fd.part import Checking, FdPlan, GridPart, Planning
 from faultwave.fd.points import images
 from faultwave.fd.program import LEVELS, VELOCITY_LEVEL
 from faultwave.fd.stencils import VELOCITY
@@ -72,49 +72,49 @@ class RisingWaves(GridPart):
     def radiating(self) -> tuple[PointSource, ...]:  # type: ignore[override]
         return tuple(wave.force() for wave in self.waves)
 
-    def checked(self, known: Known) -> Self:
+    def checked(self, checking: Checking) -> Self:
         """Errors where a plane wave cannot start or would not leave, warnings where it does not stay plane."""
-        sides, where = known.sides, f"sources[{self.waves[0].number}]"
+        sides, where = checking.sides, f"sources[{self.waves[0].number}]"
         if sides["z-"] != "absorbing":
             what = f"half of a plane wave goes down, and z- is {sides['z-']}"
-            known.problems.error(where, what, "grid.boundaries: {z-: absorbing}")
+            checking.problems.error(where, what, "grid.boundaries: {z-: absorbing}")
         flanks = {sides[s] for s in ("x-", "x+", "y-", "y+")}
         if "rigid" in flanks:
             what = "a plane wave cannot move along rigid sides"
-            known.problems.error(where, what, "grid.boundaries: {x: periodic, y: periodic}")
+            checking.problems.error(where, what, "grid.boundaries: {x: periodic, y: periodic}")
         elif "absorbing" in flanks:
             advice = (
                 "Sides that are periodic keep it plane: grid.boundaries: {x: periodic, y: periodic, z+: free-surface}."
             )
-            known.problems.warn(where, "a plane wave is diffracted where it meets absorbing sides", advice=advice)
-        with collected(known.problems):
+            checking.problems.warn(where, "a plane wave is diffracted where it meets absorbing sides", advice=advice)
+        with collected(checking.problems):
             for wave in self.waves:
-                _check_plane(wave, known)
+                _check_plane(wave, checking)
         return self
 
     def drive(self, plan: FdPlan) -> PlaneDrive:
         return PlaneDrive(plan, self.waves)
 
 
-def _check_plane(wave: Wave, known: Known) -> None:
+def _check_plane(wave: Wave, checking: Checking) -> None:
     """Of the plane that a wave starts from."""
-    (lower, upper), setting = (known.laid.lower, known.laid.upper), wave.setting
+    (lower, upper), setting = (checking.placing.lower, checking.placing.upper), wave.setting
     where = f"sources[{wave.number}]"
     if not lower[2] < setting.z < upper[2]:
         what = f"the plane z = {setting.z:g} m is not in the box"
-        known.problems.error(f"{where}.z", what, f"between {lower[2]:g} and {upper[2]:g} m")
+        checking.problems.error(f"{where}.z", what, f"between {lower[2]:g} and {upper[2]:g} m")
         return
     x, y = (a.ravel() for a in np.meshgrid(*(np.linspace(lower[k], upper[k], ALONG) for k in (0, 1))))
-    shear, pressure = speeds(known.field, np.stack([x, y, np.full(len(x), setting.z)], 1))
+    shear, pressure = speeds(checking.field, np.stack([x, y, np.full(len(x), setting.z)], 1))
     if not shear.all() and any(setting.velocity[:2]):
         what = f"there is fluid at z = {setting.z:g} m, which carries no S wave"
-        known.problems.error(f"{where}.velocity", what)
+        checking.problems.error(f"{where}.velocity", what)
         return
     for speed in (shear, pressure):
         change = float(np.ptp(speed) / max(speed.max(), 1e-300))
         if change > UNEVEN:
             what = f"the material of the plane z = {setting.z:g} m varies by {100 * change:.2g} %: a wave that starts there is not plane"
-            known.problems.warn(f"{where}.z", what, advice="Let it start where the material is even.")
+            checking.problems.warn(f"{where}.z", what, advice="Let it start where the material is even.")
             break
 
 

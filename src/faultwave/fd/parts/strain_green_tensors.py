@@ -38,11 +38,11 @@ class Strain(GridPart):
     def sampler(self, plan: FdPlan) -> Sampler:
         return sampler_of(plan.shared, plan.scheme, self.points, lambda x: StrainSampler(plan.scheme, x))
 
-    def attach(self, solver: Running) -> Straining:
-        return Straining(self, solver)
+    def attach(self, solver: Running) -> StrainRecording:
+        return StrainRecording(self, solver)
 
 
-class Straining(GridAttached):
+class StrainRecording(GridAttached):
     """Strain so far, the sum of strain rates."""
 
     def __init__(self, part: Strain, solver: Running):
@@ -128,4 +128,4 @@ class StrainSampler:
         return result
 
 
-__all__ = ["COMPONENTS", "Strain", "StrainSampler", "Straining"]
+__all__ = ["COMPONENTS", "Strain", "StrainSampler", "StrainRecording"]

@@ -11,7 +11,7 @@ import numpy as np
 from faultwave.base.collect import collected
 from faultwave.case.model import Case
 from faultwave.engine.part import Demand
-from faultwave.fd.part import GridPart, Laid, Planning, Running
+from faultwave.fd.part import GridPart, Placing, Planning, Running
 from faultwave.fd.snapshots import Snapshots, check_setting, disk_bytes, number_bytes
 from faultwave.fd.surface import SurfaceView
 from faultwave.observe.fields import surface_fields
@@ -54,12 +54,12 @@ class Surface(GridPart):
         """The case's ``output.surface``."""
         return self.case.output.surface
 
-    def laid(self, laid: Laid) -> Self:
-        points = int(np.prod([-(-n // self.setting.every) for n in laid.surface]))
+    def placed(self, placing: Placing) -> Self:
+        points = int(np.prod([-(-n // self.setting.every) for n in placing.surface]))
         disk = disk_bytes(self.case, self.setting, points, len(self.fields))
         if self.case.output.xdmf:
             snapshots = int(self.case.end_time / self.setting.interval) + 1
-            disk += snapshots * 2 * int(np.prod(laid.surface)) * number_bytes(self.case) * len(ARRAYS)
+            disk += snapshots * 2 * int(np.prod(placing.surface)) * number_bytes(self.case) * len(ARRAYS)
         return replace(self, demand=Demand(disk=disk))
 
     def attach(self, solver: Running) -> SurfaceSnapshots:

@@ -14,7 +14,7 @@ from faultwave.case.model import Case
 from faultwave.domain.grids.mapping import RegularGrid
 from faultwave.engine.part import Demand
 from faultwave.fd.grid import HALF
-from faultwave.fd.part import GridPart, Laid, Planning, Running
+from faultwave.fd.part import GridPart, Placing, Planning, Running
 from faultwave.fd.points import RECORDED, lagrange
 from faultwave.fd.snapshots import Snapshots, assembled, check_setting, disk_bytes
 from faultwave.observe.fields import volume_fields
@@ -68,15 +68,15 @@ class Volume(GridPart):
         """The case's ``output.volume``."""
         return self.case.output.volume
 
-    def laid(self, laid: Laid) -> Self:
-        low, high = laid.lower, laid.upper
+    def placed(self, placing: Placing) -> Self:
+        low, high = placing.lower, placing.upper
         if self.setting.region is not None:
             low, high = np.maximum(low, self.setting.region[0::2]), np.minimum(high, self.setting.region[1::2])
-        first = np.ceil(laid.grid.index(low) - 1e-6).astype(int)
-        last = np.floor(laid.grid.index(high) + 1e-6).astype(int)
+        first = np.ceil(placing.grid.index(low) - 1e-6).astype(int)
+        last = np.floor(placing.grid.index(high) + 1e-6).astype(int)
         if (last < first).any():
-            box = " x ".join(f"[{a:g}, {b:g}]" for a, b in zip(laid.lower, laid.upper, strict=True))
-            laid.problems.error("output.volume.region", "holds no cell", f"a part of {box} m")
+            box = " x ".join(f"[{a:g}, {b:g}]" for a, b in zip(placing.lower, placing.upper, strict=True))
+            placing.problems.error("output.volume.region", "holds no cell", f"a part of {box} m")
             return self
         # counted from the top, so that the uppermost plane of cells is always one of them
         stride = self.setting.every
