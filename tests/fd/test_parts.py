@@ -1,173 +1,92 @@
-"""Parts of a grid: cuts, who tells whom what, and steps with overlaps in one process, without messages."""
+"""Parts: found where they lie, brought by others, called after the steps that they ask for."""
 
-import itertools
+from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from faultwave.backends import make_stencils, missing
-from faultwave.comm.compression import Loss
-from faultwave.comm.halo import messages
-from faultwave.comm.world import World
-from faultwave.fd import intensity
-from faultwave.fd.decomposition import Cut, Part, best_cut, whole
-from faultwave.fd.halves import Units
-from faultwave.fd.media import Medium
-from faultwave.fd.operator import Operator, Shared
-from faultwave.fd.points import Sources
-from faultwave.fd.program import build_program, fields, profiles
-from faultwave.kernels import overlap
-from faultwave.kernels.overlap import around, reach, works
-from faultwave.kernels.stencil import Box
+from faultwave.case.load import load_case
+from faultwave.engine.solver import Unattended
+from faultwave.fd import registry
+from faultwave.fd.part import AfterSteps, GridAttached, GridPart
+from faultwave.fd.parts.strain_green_tensors import BLOCK, Strain
+from faultwave.fd.plan import make_plan
+from faultwave.fd.solver import FdSolver
 
-from .setups import scheme
-
-NONE = (False, False, False)
+CASE = {
+    "engine": "fd", "end_time": 0.3, "numerics": {"threads": 1, "precision": "double"},
+    "grid": {"lower": [0, 0, -900], "upper": [1000, 900, 0], "spacing": 100.0, "absorbing": {"width": 4}},
+    "material": {"constant": {"rho": 2700.0, "vp": 3464.0, "vs": 2000.0}},
+    "sources": [{"kind": "moment-tensor", "location": [450, 430, -420], "tensor": {"xy": 1e15},
+                 "time_function": {"kind": "ricker", "duration": 0.2}}],
+}  # fmt: skip
 
 
-def test_the_cut_has_the_least_surface():
-    assert best_cut((100, 100, 400), 4, NONE, 8).counts == (1, 1, 4)
-    assert best_cut((100, 100, 100), 8, NONE, 8).counts == (2, 2, 2)
-    assert best_cut((100, 100, 100), 2, NONE, 8).counts[2] == 1  # rows stay whole
-    assert best_cut((20, 20, 20), 8, NONE, 11) is None
-    assert best_cut((90, 8, 8), 4, NONE, 8).counts == (4, 1, 1)
+def plan(**more):
+    case, problems = load_case({**CASE, **more})
+    problems.raise_errors()
+    return make_plan(case)
 
 
-@pytest.mark.parametrize("turn", [NONE, (False, True, True)])
-def test_parts_are_the_whole_and_know_each_other(turn):
-    cut = Cut((13, 17, 11), (2, 3, 1), turn)
-    seen = np.zeros(cut.shape, int)
-    for rank in range(6):
-        box = cut.box(cut.coordinates(rank))
-        seen[tuple(slice(a, b) for a, b in zip(box.lo, box.hi, strict=True))] += 1
-        z, y, x = np.meshgrid(*(np.arange(a, b) for a, b in zip(box.lo, box.hi, strict=True)), indexing="ij")
-        assert (cut.rank_of(np.stack([z, y, x], -1).reshape(-1, 3)) == rank).all()
-    assert (seen == 1).all()
-    parts = [Part(cut, rank, 1, (4, 4, 4)) for rank in range(6)]
-    told = {(p.rank, other, tuple(-d for d in direction)) for p in parts for direction, other, _ in p.neighbours()}
-    assert told == {(other, p.rank, direction) for p in parts for direction, other, _ in p.neighbours()}
+def test_a_plan_has_the_parts_that_the_case_asks_for():
+    assert list(plan().parts) == ["sources"]
+    receivers = {"points": [[500, 500, 0]], "interval": 0.05}
+    output = {"energies": {"interval": 0.1}, "receivers": receivers, "intensity": {"periods": [0.5]}}
+    assert sorted(plan(output=output).parts) == ["energies", "intensity", "receivers", "sources"]
 
 
-def test_around_a_hole():
-    whole, hole = Box((0, 0, 0), (7, 6, 5)), Box((2, 0, 1), (4, 3, 9))
-    count = np.zeros(whole.shape, int)
-    for box in around(whole, hole):
-        count[tuple(slice(a, b) for a, b in zip(box.lo, box.hi, strict=True))] += 1
-    assert (count[2:4, :3, 1:] == 0).all() and count.sum() == whole.points - 2 * 3 * 4 and count.max() == 1
-    assert around(whole, Box((8, 8, 8), (9, 9, 9))) == [whole] and around(hole, hole) == []
+@dataclass(frozen=True)
+class Clock(GridPart):
+    """Notes the time after given steps."""
+
+    name = "clock"
+
+    def attach(self, solver):
+        return Ticks(solver.operator)
 
 
-def test_how_far_steps_reach():
-    """Stresses two points and velocities two points a step; memory variables are needed where stresses are."""
-    of = scheme((30, 30, 30), attenuation=True, sides={"z+": "absorbing"})
-    for steps in (1, 2, 3):
-        found = reach(build_program(of), steps)
-        assert found.margin == found.border == (4 * steps,) * 3
-        assert found.depth["u"] == (4 * steps - 2,) * 3 and found.depth["rxx"] == (4 * steps - 4,) * 3
-        assert found.depth["sxx"] == (4 * steps - 2, 4 * steps - 2, 4 * steps) if steps == 1 else True
+class Ticks(GridAttached):
+    def __init__(self, operator):
+        self.operator, self.times = operator, []
+
+    @property
+    def after(self):
+        return [AfterSteps(frozenset({0, 3, 7}), lambda: self.times.append(self.operator.time))]
 
 
-def made(of, backend, program, box):
-    """Coefficients that vary from point to point, the same at a point of every part."""
-    runner = make_stencils(backend, program, "single", 1)
-    where = tuple(slice(a, b) for a, b in zip(box.lo, box.hi, strict=True))
-    rng = np.random.default_rng(0)
-    values = {n: rng.uniform(0.5, 1.0, of.grid.shape) for n in program.arrays if program.arrays[n].half}
-    for name, each in values.items():
-        runner.view(name)[...] = each[where] * 0.2
-    for name in ("A", "B"):
-        runner.view(name)[...] = rng.uniform(0, 0.1, (2, 2, 2))[:, :, np.arange(box.lo[2], box.hi[2]) % 2]
-    for name, each in profiles(of).items():
-        if name in program.arrays:
-            runner.view(name)[...] = each
-    for name in fields(True):
-        runner.view(name)[...] = rng.normal(size=of.grid.shape)[where]
-    return runner
+def test_another_distribution_brings_a_part(monkeypatch):
+    brought = SimpleNamespace(plan=lambda planning: Clock())
+    entry = SimpleNamespace(load=lambda: brought)
+    found = {"faultwave.fd.parts": [entry]}
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: found.get(group, []))
+    registry.part_modules.cache_clear()
+    try:
+        solver = FdSolver(plan())
+        solver.run(solver.plan.case.end_time, Unattended())
+    finally:
+        registry.part_modules.cache_clear()
+    step = solver.plan.scheme.step
+    assert solver.parts["clock"].times == pytest.approx([0.0, 3 * step, 7 * step])
+    assert solver.time == pytest.approx(0.3)
 
 
-@pytest.mark.parametrize("backend", ["numpy", "cpu", "opencl"])
-@pytest.mark.parametrize("ahead", [True, False])
-def test_parts_step_as_the_whole(backend, ahead, monkeypatch):
-    """What is done before the others are heard of, and after: everything a part owns is right, whatever its overlap held before."""
-    if missing(backend):
-        pytest.skip(missing(backend))
-    if not ahead:
-        monkeypatch.setattr(overlap, "MIDDLE", 1000)
-    step_in_parts(backend, scheme((25, 44, 42), attenuation=True), (1, 2, 2), ahead)
+@pytest.mark.parametrize("together", [1, 7, 200])
+def test_strain_does_not_depend_on_how_many_steps_are_taken_at_once(together):
+    made = plan()
+    rates = np.random.default_rng(0).normal(size=(2 * BLOCK + 9, 2, 6))
+    found = []
+    for count in (BLOCK, together):
+        part = Strain(np.array([[450.0, 430.0, -300.0], [300.0, 200.0, -500.0]]), 0.01, 1.0)
 
+        class Solver:
+            plan = made
+            samplers = {"strain": part.sampler(made)}
 
-def test_a_part_without_layers_in_its_rows():
-    """Points are computed there by another function than in the whole grid, where rows end in layers."""
-    step_in_parts("cpu", scheme((12, 12, 96), attenuation=True), (1, 1, 3), ahead=True)
-
-
-def step_in_parts(backend, of, counts, ahead):
-    steps, blocks = 2, 2
-    grid = of.grid.box
-
-    def program(box, whole):
-        surface = [intensity.motion(box, of.step)] if box.hi[0] == grid.hi[0] else []
-        return build_program(of, observers=surface, part=None if whole else box)
-
-    one = made(of, backend, program(grid, True), grid)
-    one.run(steps * blocks, np.zeros((2, steps * blocks, 1)))
-    found = reach(program(grid, True), steps)
-    cut = Cut(of.grid.shape, counts, NONE)
-    parts = [Part(cut, rank, steps, found.margin) for rank in range(int(np.prod(counts)))]
-    runners = [made(of, backend, program(p.box, False), p.box) for p in parts]
-    pairs = [
-        {
-            (other, direction): messages(r.pieces(out), r.pieces(into), np.dtype(np.float32), "exact", Loss(), False)
-            for other, direction, out, into in p.told(r.program, found.depth)
-        }
-        for p, r in zip(parts, runners, strict=True)
-    ]
-    for _ in range(blocks):
-        sent = {}
-        for rank, listed in enumerate(pairs):
-            for (other, direction), (out, _) in listed.items():
-                out.fill(0)
-                out.finish()
-                sent[rank, other, direction] = out.buffer.copy()
-        split = [works(r.program, p.owned, found) for p, r in zip(parts, runners, strict=True)]
-        for (before, _), r in zip(split, runners, strict=True):
-            assert (before is not None) == ahead
-            if before is not None:
-                r.run(steps, np.zeros((2, steps, 1)), before)
-        for rank, listed in enumerate(pairs):
-            for (other, direction), (_, into) in listed.items():
-                into.ready()
-                into.buffer[:] = sent[other, rank, 26 - direction]
-                into.landed()
-        for (_, after), r in zip(split, runners, strict=True):
-            r.run(steps, np.zeros((2, steps, 1)), after)
-    for p, r in zip(parts, runners, strict=True):
-        own = tuple(slice(a, b) for a, b in zip(p.owned.box.lo, p.owned.box.hi, strict=True))
-        for name in fields(True):
-            assert np.array_equal(r.values(name)[p.own], one.values(name)[own]), (p.rank, name)
-        for name in ("surface_a1", "surface_v2", "surface_peak"):
-            z, y, x = p.own
-            assert np.array_equal(r.values(name)[0, y, x], one.values(name)[0][own[1:]]), (p.rank, name)
-    assert all(len(list(itertools.chain(*p.told(r.program, found.depth)))) for p, r in zip(parts, runners, strict=True))
-
-
-def test_processes_of_a_machine_take_a_device_each(monkeypatch):
-    """What a backend is asked for by the third process of a machine."""
-    of, world = scheme((12, 12, 12)), World()
-    world.place = 2
-    shared = Shared(world, whole(of.grid), Units(), "exact", lambda _: None, reach(build_program(of), 1))
-
-    class Asked(Exception):
-        pass
-
-    def make_stencils(name, program, precision, threads, place):
-        raise Asked(name, place)
-
-    monkeypatch.setattr("faultwave.backends.make_stencils", make_stencils)
-    medium = Medium({}, 1.0, 1.0, (0.0, 0.0, 0.0), 0.0)
-    for share, place in ((shared, 2), (None, 0)):
-        with pytest.raises(Asked) as asked:
-            Operator(
-                of, medium, None, Sources(of, (), np.zeros((0, 2)), {}), None, "cuda", "single", None, shared=share
-            )
-        assert asked.value.args == ("cuda", place)
+        strain = part.attach(Solver())
+        for first in range(0, len(rates), count):
+            strain.sampled(rates[first : first + count])
+        strain.finish(len(rates) * made.scheme.step)
+        (result,) = strain.results()
+        found.append(result.data["strain"])
+    assert np.array_equal(*found) and np.abs(found[0]).max() > 0

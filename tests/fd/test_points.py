@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from faultwave.fd.grid import HALF
 from faultwave.fd.media import Medium
-from faultwave.fd.operator import Operator
-from faultwave.fd.points import ACROSS, MARGIN, RECORDED, Sources, held, readings
+from faultwave.fd.operator import Machine, Operator
+from faultwave.fd.points import ACROSS, MARGIN, RECORDED, held, readings
 from faultwave.fd.stencils import STRESS, VELOCITY
 from faultwave.run import simulate
 
@@ -28,7 +29,7 @@ def read(of, name, points, fields):
         assert (s.points >= 0).all() and (
             s.points < of.grid.shape
         ).all()  # of the grid itself, so that it may be pushed there
-        places = of.grid.origin(part) + of.grid.spacing * s.points[..., ::-1] - [0, 0, of.grid.upper[2]]
+        places = of.grid.place(s.points, HALF[part]) - [0, 0, of.grid.upper[2]]
         values = fields[part](places)
         total[:, 0] += (s.value * values).sum(1)
         total[:, 1:] += (s.slope * values[:, None]).sum(2)
@@ -129,7 +130,7 @@ def test_energies_that_users_see_are_those_that_the_grid_keeps():
     names = {"lam": LAM, "mu2": 2 * MU, **dict.fromkeys(("mu_xy", "mu_xz", "mu_yz"), MU)}
     names |= dict.fromkeys(("b_x", "b_y", "b_z"), 1 / RHO)
     medium = Medium({n: np.full(of.grid.shape, v) for n, v in names.items()}, VP, VS, (0.0, 0.0, 0.0), 0.0, VS)
-    made = Operator(of, medium, None, Sources(of, (), np.zeros((0, 2)), {}), None, "numpy", "double", None)
+    made = Operator(of, medium, machine=Machine("numpy", "double"))
     fields = {}
     for name in (*VELOCITY, *STRESS):
         fields[name] = rng.normal(size=of.grid.shape) * (1.0 if name in VELOCITY else 1.6e7)
@@ -162,7 +163,7 @@ def test_momentum_is_what_a_force_gave_at_any_depth(depth):
         "sources": [{"kind": "force", "location": [610, 570, -depth], "force": force.tolist(),
                      "time_function": {"kind": "gaussian", "duration": sigma}}],
     })  # fmt: skip
-    sim.operator.advance(sim.plan.steps)
+    sim.solver.operator.advance(sim.plan.steps)
     made, energies = sim.plan.sources[0], sim.energy_now()
     given = float(made.integral(np.array([-1.0]), np.array([end - 0.5 * sim.plan.scheme.step]))[0])
     assert [energies[f"momentum{axis}"] for axis in "XYZ"] == pytest.approx((force * given).tolist(), rel=1e-9)
@@ -176,3 +177,20 @@ def test_what_is_read_lies_beside_the_place():
         for _, s in readings(of, name, points):
             far = s.points[..., 0] - np.floor(points[:, 2:] / of.grid.spacing)
             assert np.abs(far).max() <= MARGIN
+
+
+def test_a_sample_of_now_is_what_receivers_see():
+    points = [[610.0, 570.0, 0.0], [333.0, 444.0, -555.0]]
+    sim = simulate({
+        "engine": "fd", "end_time": 0.2, "material": {"constant": {"rho": 2500, "vp": 3000, "vs": 1700}},
+        "grid": {"lower": [0, 0, -1200], "upper": [1200, 1200, 0], "spacing": 100.0, "absorbing": {"width": 4}},
+        "numerics": {"precision": "double"},
+        "sources": [{"kind": "force", "location": [610, 570, -300], "force": [1e9, 2e9, 3e9],
+                     "time_function": {"kind": "gaussian", "duration": 0.03}}],
+        "output": {"receivers": {"points": points, "interval": 0.1}},
+    })  # fmt: skip
+    (seen,) = sim.solver.operator.advance(sim.plan.steps)
+    found = sim.sample([*points, [0.0, 0.0, 5e3]])
+    assert np.abs(seen[-1, :, 0]).max() > 0
+    assert found[:2] == pytest.approx(seen[-1, :, 0], rel=1e-12, abs=1e-12 * np.abs(seen[-1]).max())
+    assert np.isnan(found[2]).all()

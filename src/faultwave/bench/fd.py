@@ -18,8 +18,8 @@ from faultwave.fd import stencils
 from faultwave.fd.absorbing import Absorber
 from faultwave.fd.grid import SIDES, Grid, SideKind
 from faultwave.fd.media import Medium
-from faultwave.fd.operator import Operator
-from faultwave.fd.points import Sampler, Sources
+from faultwave.fd.operator import Machine, Operator
+from faultwave.fd.parts.receivers import PointSampler
 from faultwave.fd.program import Scheme, bytes_a_point, fields
 from faultwave.kernels.stencil import cost
 from faultwave.media.attenuation import Spectrum, relaxation
@@ -76,9 +76,8 @@ def operator(s: Setting) -> Operator:
         mean = float(fitted.defect(np.full(8, Q), np.arange(8)).mean())
         values |= dict.fromkeys(("defect_p", "defect_s"), mean)
     medium = Medium({k: np.array(v) for k, v in values.items()}, VP, VS, (0.0, 0.0, 0.0), 0.0)
-    sampler = Sampler(scheme, _receivers(grid), False) if s.boundaries else None
-    nothing = Sources(scheme, (), np.zeros((0, 2)), {})
-    made = Operator(scheme, medium, fitted, nothing, sampler, "cpu", s.precision, s.threads)
+    samplers = [PointSampler(scheme, _receivers(grid), False)] if s.boundaries else []
+    made = Operator(scheme, medium, fitted, samplers=samplers, machine=Machine("cpu", s.precision, s.threads))
     noise = np.random.default_rng(0).normal(size=(ny, nx))
     for name in stencils.FIELDS:  # numbers of every size: zeros would be no work for some processors
         made.runner.view(name)[...] = noise * (1e-6 if name in stencils.VELOCITY else 10.0)

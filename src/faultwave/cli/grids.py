@@ -29,9 +29,9 @@ def sgt(
 ) -> None:
     """Strain Green tensors by reciprocity: three runs with forces at each receiver of the case, strain at its sources.
 
-    One NetCDF file, PREFIX-sgt.nc; `faultwave.run.fd.sgt.seismograms` makes seismograms of any moment tensors from it.
+    One NetCDF file, PREFIX-sgt.nc; `faultwave.green_tensors.seismograms` makes seismograms of any moment tensors from it.
     """
-    from faultwave.run.fd.sgt import save_green_tensors
+    from faultwave.green_tensors import save_green_tensors
 
     path = save_green_tensors(
         case, output, points, duration, screen.out().print, backend=backend, precision=precision, threads=threads

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.case.model import Case, FieldSetting, PlaneWave
+from faultwave.case.model import Case, FieldSetting
 from faultwave.media import load_field
 from faultwave.physics.waves import Law
-from faultwave.physics.waves.law import jacobians
+from faultwave.physics.waves.plane_waves import plane_waves
 
 State = Callable[[np.ndarray], np.ndarray]
 
@@ -36,32 +36,4 @@ def _field(setting: FieldSetting, law: Law) -> State:
     return state
 
 
-def plane_waves(
-    law: Law, material: Mapping[str, np.ndarray], waves: list[PlaneWave], points: np.ndarray, time: float
-) -> np.ndarray:
-    """Sum of plane waves at points (n, 3): (n, Q). The material is that of the first cell.
-
-    With q = Q cos(k.x - w t), A_k Q = w Q for A_k = sum k_d A_d; as A_k only couples velocities with the rest, the rest
-    of Q follows from its velocity.
-    """
-    values = {n: float(v[0]) for n, v in material.items()}
-    a = jacobians(law, values).matrices
-    result = np.zeros((len(points), len(law.quantities)))
-    for wave in waves:
-        k = np.asarray(wave.k, float)
-        length = np.linalg.norm(k)
-        if wave.mode == "P":
-            direction, speed = k / length, float(law.speed({n: np.asarray(v) for n, v in values.items()}))
-        else:
-            across = np.asarray(wave.polarisation, float)
-            across = across - (across @ k) / length**2 * k
-            direction, speed = across / np.linalg.norm(across), float(np.sqrt(values.get("mu", 0.0) / values["rho"]))
-        if speed <= 0.0:
-            raise InputError(
-                Problem("initial.wave", f"mode {wave.mode} does not exist in this material", "P in fluids")
-            )
-        state = np.zeros(len(law.quantities))
-        state[-3:] = wave.amplitude * direction
-        state[:-3] = (np.einsum("d,dij->ij", k, a) @ state)[:-3] / (speed * length)
-        result += np.outer(np.cos(points @ k - speed * length * time + wave.phase), state)
-    return result
+__all__ = ["initial_state"]

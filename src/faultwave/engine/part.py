@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from faultwave.base.errors import Problem
+from faultwave.observe.lattice import Lattice
 from faultwave.observe.result import Result
 
 When = Literal[
@@ -96,7 +97,7 @@ class BlockState:
     """A box of an array on a grid that a checkpoint keeps: of all processes together, every number once.
 
     ``low`` (3,): index of its first number in the whole grid. ``take(values, low)`` puts what lies here of a box that some process
-    had.
+    had. What ``read()`` gives may be a view that is to be written before the next step.
     """
 
     low: tuple[int, int, int]
@@ -246,6 +247,29 @@ class Writes(Protocol):
     def append(self, time: float, values: Mapping[str, np.ndarray]) -> None: ...
 
 
+@dataclass(frozen=True)
+class LatticeSeries:
+    """Snapshots on a lattice, to be written: ``fields`` in the ``formats`` of the case, about ``count`` times. ``mesh``: points (n, 3)
+    and triangles (m, 3), two for each point of the lattice, where the fields shall be written on those, too (XDMF)."""
+
+    lattice: Lattice
+    fields: Sequence[str]
+    formats: Sequence[str]
+    count: int
+    mesh: tuple[np.ndarray, np.ndarray] | None = None
+
+
+class LatticeFiles(Protocol):
+    """Files that take one snapshot on a lattice after the other."""
+
+    @property
+    def fields(self) -> Sequence[str]:
+        """What a snapshot must hold, the same on all processes: the series' fields and those that a format always has."""
+
+    def append(self, time: float, values: Mapping[str, np.ndarray]) -> None:
+        """Write the snapshot of a time [s], arrays of the lattice's shape. All processes call it; the first one's values count."""
+
+
 class Files(Protocol):
     """The run's files: opened by parts, kept, resumed and closed by the run."""
 
@@ -263,6 +287,9 @@ class Files(Protocol):
     ) -> Sequence[Writes]:
         """Snapshot files of fields on cells: ``points`` (n, 3), ``cells`` (m, 3 or 4); all processes ask together."""
 
+    def lattice(self, kind: str, series: LatticeSeries) -> LatticeFiles:
+        """Open the files of snapshots on a lattice; those of a resumed run go on. All processes ask together."""
+
     def follow(self, kind: str, snapshots: Snapshots) -> None:
         """Keep account of a series in checkpoints, and let it go on where the files of a resumed run end."""
 
@@ -273,6 +300,8 @@ __all__ = [
     "Call",
     "Demand",
     "Files",
+    "LatticeFiles",
+    "LatticeSeries",
     "OnDevice",
     "Origin",
     "Part",

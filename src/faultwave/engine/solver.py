@@ -48,6 +48,25 @@ class Control(Protocol):
         """Show how far the run is."""
 
 
+@dataclass
+class Unattended:
+    """A ``Control`` of runs that nobody watches: nothing is kept on the way, nothing stops them."""
+
+    stop_asked: bool = False
+    stopped: bool = False
+    keeps: bool = False
+    checkpoint_interval: float = np.inf
+
+    def overdue(self) -> bool:
+        return False
+
+    def checkpoint(self) -> None:
+        raise NotImplementedError("nothing is kept")
+
+    def progress(self, state: Progress) -> None:
+        """Nobody looks."""
+
+
 @dataclass(frozen=True)
 class Diagnosis:
     """Why a run blew up: text for the user and, where it helps, cells (m, 4) of points (n, 3) with named fields (m,) at a good time
@@ -150,4 +169,4 @@ class Engine:
     report: Callable[[Any, Any], Sections]
 
 
-__all__ = ["BlowUp", "Control", "Diagnosis", "Engine", "Sections", "Solver"]
+__all__ = ["BlowUp", "Control", "Diagnosis", "Engine", "Sections", "Solver", "Unattended"]

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from faultwave.base.errors import Problems
-from faultwave.case.model import Case
 from faultwave.physics.sources.lowpass import POLES
 from faultwave.physics.sources.point import PointSource
 
@@ -64,17 +63,4 @@ def smoothing(frequencies: np.ndarray, amplitudes: np.ndarray, resolved: float) 
     return None
 
 
-def check_periods(case: Case, resolved: float, problems: Problems) -> None:
-    """A warning where spectral accelerations are asked for at periods shorter than the shortest that is resolved everywhere."""
-    setting = case.output.intensity
-    short = [p for p in setting.periods if p * resolved < 1.0 - 1e-9] if setting is not None else []
-    if short:
-        problems.warn(
-            "output.intensity.periods",
-            f"{', '.join(f'{p:g}' for p in short)} s lie below the {1.0 / resolved:.3g} s that are resolved everywhere: these spectral "
-            "accelerations lack the waves of their own period",
-            advice="Leave them out, or raise grid.frequency.",
-        )
-
-
-__all__ = ["check_band", "check_periods", "spectrum"]
+__all__ = ["check_band", "spectrum"]

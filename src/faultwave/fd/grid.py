@@ -2,47 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from faultwave.domain.grids.mapping import Half, RegularGrid
 from faultwave.kernels.stencil import Box
 
 SideKind = Literal["absorbing", "free-surface", "periodic", "rigid"]
 SIDES = ("x-", "x+", "y-", "y+", "z-", "z+")
 
-HALF: dict[str, tuple[int, int, int]] = {
+HALF: dict[str, Half] = {
     "u": (1, 0, 0), "v": (0, 1, 0), "w": (0, 0, 1), "sxx": (0, 0, 0), "syy": (0, 0, 0), "szz": (0, 0, 0),
     "sxy": (1, 1, 0), "sxz": (1, 0, 1), "syz": (0, 1, 1),
 }  # fmt: skip
 """Whether a quantity sits half an edge further along (x, y, z) than the cell's centre."""
 
 
-@dataclass(frozen=True)
-class Grid:
-    """A box of cubic cells: ``lower`` corner (x, y, z) [m], edge ``spacing`` [m], ``shape`` (nz, ny, nx)."""
-
-    lower: tuple[float, float, float]
-    spacing: float
-    shape: tuple[int, int, int]
+class Grid(RegularGrid):
+    """Cubic cells with the staggered quantities of elastic waves."""
 
     @property
     def box(self) -> Box:
+        """All points."""
         return Box((0, 0, 0), self.shape)
 
-    @property
-    def upper(self) -> tuple[float, float, float]:
-        x, y, z = (a + self.spacing * n for a, n in zip(self.lower, self.shape[::-1], strict=True))
-        return (x, y, z)
-
-    def origin(self, name: str) -> np.ndarray:
-        """Place (x, y, z) of point (0, 0, 0) of a quantity [m]."""
-        return np.array(self.lower) + 0.5 * self.spacing * (1 + np.array(HALF[name]))
-
-    def places(self, name: str) -> np.ndarray:
-        """Places (nz, ny, nx, 3) of a quantity [m]."""
-        start = self.origin(name)
-        axes = [start[a] + self.spacing * np.arange(n) for a, n in zip((2, 1, 0), self.shape, strict=True)]
+    def places(self, name: str, box: Box) -> np.ndarray:
+        """Places (nz, ny, nx, 3) [m] of a quantity in a box."""
+        axes = [self.line(2 - k, np.arange(box.lo[k], box.hi[k]), HALF[name]) for k in range(3)]
         z, y, x = np.meshgrid(*axes, indexing="ij")
         return np.stack([x, y, z], -1)
+
+
+__all__ = ["HALF", "SIDES", "Grid", "SideKind"]

@@ -17,9 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from faultwave.fd.incoming import heard
 from faultwave.fd.operator import Operator
-from faultwave.fd.plan import FdPlan
+from faultwave.fd.part import FdPlan
 from faultwave.fd.program import VELOCITY_LEVEL
 from faultwave.fd.stencils import VELOCITY
 from faultwave.kernels.stencil import Injection
@@ -106,7 +105,7 @@ class Watch:
         if op.given.ndim:
             if self._pushes is None:
                 volume = self.plan.scheme.grid.spacing**3
-                self._pushes = pushes(op.sources.injections, op.given.shape, self.heaviest, self.softest, volume)
+                self._pushes = pushes(op.drives.injections, op.given.shape, self.heaviest, self.softest, volume)
             here = float((self._pushes * op.given).sum())
         return self.root + self._sum(here)
 
@@ -126,7 +125,7 @@ class Watch:
         if not np.isfinite(square):
             return "velocities are no longer finite numbers"
         if self._silent is None:
-            self._silent = silent_after([*self.plan.sources, *heard(self.plan.case)], self.plan.case.end_time)
+            self._silent = silent_after(self.plan.radiating, self.plan.case.end_time)
         kinetic = 0.5 * self.lightest * self.plan.scheme.grid.spacing**3 * square
         bound = self.bound() ** 2
         if kinetic > MARGIN * bound:
@@ -157,10 +156,8 @@ class Watch:
     def _note(self, k: int, speed: np.ndarray) -> None:
         op, grid = self.operator, self.plan.scheme.grid
         j, i = np.unravel_index(int(speed.argmax()), speed.shape)
-        lo = op.part.owned.box.lo
-        x, y, z = (
-            grid.lower[axis] + grid.spacing * (lo[2 - axis] + n + 0.5) for axis, n in enumerate((int(i), int(j), k))
-        )
+        lo = op.subdomain.owned.box.lo
+        x, y, z = grid.middle(np.array([lo[0] + k, lo[1] + j, lo[2] + i])).tolist()
         self.peak = Peak(float(speed[j, i]), (x, y, z), op.steps)
 
 

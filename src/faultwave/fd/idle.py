@@ -1,11 +1,9 @@
-"""Settings that a grid accepts and that do nothing there, told in warnings; initial states that a grid cannot hold."""
+"""Settings that a grid accepts and that do nothing there, told in warnings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
-
-import numpy as np
 
 from faultwave.base.errors import Problems
 from faultwave.case.model import Case
@@ -18,8 +16,6 @@ TETRAHEDRA_ONLY = {
     "output.energies": ("slip_from_velocity", "plain_mean"),
 }
 """Settings of the engine dg alone."""
-UNEVEN = 1e-6
-"""Relative change of the material above which it is not uniform."""
 
 
 def check_idle(case: Case, field: Field, sides: Mapping[str, SideKind], problems: Problems) -> None:
@@ -32,8 +28,6 @@ def check_idle(case: Case, field: Field, sides: Mapping[str, SideKind], problems
         problems.warn("grid.absorbing", f"{named}: no side is absorbing, so there are no layers")
     if case.attenuation is None and {"Qp", "Qs"} <= field.parameters:
         problems.warn("material", "gives Qp and Qs, and the case is elastic", advice="'attenuation: {}' uses them.")
-    if case.output.xdmf and case.output.surface is None:
-        problems.warn("output.xdmf", "without output.surface there is nothing to write")
 
 
 def _of_tetrahedra(case: Case) -> Iterator[str]:
@@ -49,23 +43,4 @@ def _of_tetrahedra(case: Case) -> Iterator[str]:
         yield from (f"{path}.{name}" for name in names if group is not None and name in group.model_fields_set)
 
 
-def check_initial(
-    case: Case, values: Mapping[str, np.ndarray] | None, sides: Mapping[str, SideKind], problems: Problems
-) -> None:
-    """Plane waves as initial state fill a uniform medium. ``values``: rho, lambda and mu on a lattice of the box; None where the
-    material is the same everywhere."""
-    if case.initial.kind != "plane-wave":
-        return
-    rising = "'kind: plane-wave' of sources lets a wave rise into any medium."
-    for name, column in (values or {}).items():
-        change = float(np.ptp(column) / max(np.abs(column).max(), 1e-300))
-        if change > UNEVEN:
-            what = f"plane waves fill a uniform medium, and {name} varies by {100 * change:.2g} %"
-            problems.error("initial", what, "one material", rising)
-            break
-    if "absorbing" in sides.values():
-        what = "plane waves fill the box, and its absorbing sides let none in: they stay plane until what is missing there arrives"
-        problems.warn("initial", what, advice=rising)
-
-
-__all__ = ["check_idle", "check_initial"]
+__all__ = ["check_idle"]

@@ -145,7 +145,7 @@ def _sample(
         n = 2 * samples
         steps = np.arange(n * first, n * last + samples) if varying[k] or full == 1 else np.array([samples * full])
         steps = np.minimum(steps, n * full - 1)  # beyond the last cell: the same again
-        x = grid.lower[2 - k] + grid.spacing / n * (steps + 0.5)
+        x = grid.inside(2 - k, steps, n)
         coordinates.append(np.clip(x, lower[2 - k], upper[2 - k]))
     z, y, x = np.meshgrid(*coordinates, indexing="ij")
     points = np.stack([x, y, z], -1)

@@ -9,30 +9,42 @@ from typing import Any
 import numpy as np
 
 from faultwave import backends
+from faultwave.backends.grid import wrap_axis
+from faultwave.base.errors import NotBuiltError, Problem
 from faultwave.comm import World
 from faultwave.comm.aware import Way
 from faultwave.comm.halo import Halo
-from faultwave.fd.decomposition import DIRECTIONS, Part, whole
+from faultwave.fd.decomposition import DIRECTIONS, Subdomain, whole
+from faultwave.fd.drives import Drive, Drives
 from faultwave.fd.halves import Units, spread_rounding
 from faultwave.fd.media import Medium
-from faultwave.fd.points import RECORDED, Sampler, Sources, StrainSampler, held
+from faultwave.fd.points import RECORDED, Sampler, held, readings
 from faultwave.fd.program import Observer, Scheme, build_program, profiles
-from faultwave.fd.shared import SharedSampler
 from faultwave.fd.stencils import FIELDS, NORMAL, SHEAR, VELOCITY
 from faultwave.kernels.overlap import Reach, works
 from faultwave.kernels.stencil import Program, Runner, Work
-from faultwave.media.attenuation import Relaxation
+from faultwave.media.attenuation import ORDER, Relaxation
 
-AnySampler = Sampler | StrainSampler | SharedSampler
+ENERGIES = ("elastic_energy", "elastic_kinetic_energy", "momentumX", "momentumY", "momentumZ")
+"""What ``Operator.energies`` gives."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What computes: a backend, its precision and, on processors, how many threads; None: all."""
+
+    backend: str = "cpu"
+    precision: str = "single"
+    threads: int | None = None
 
 
 @dataclass(frozen=True)
 class Shared:
-    """A grid that several processes share: the part of this one, units that suit all, how overlaps are rounded
+    """A grid that several processes share: the box of this one, units that suit all, how overlaps are rounded
     (``numerics.halo_compression``), and how they go between devices."""
 
     world: World
-    part: Part
+    subdomain: Subdomain
     units: Units
     rounding: str
     way: Callable[
@@ -49,13 +61,13 @@ def kept_units(medium: Medium, precision: str, shared: Shared | None) -> Units |
 
 
 class Overlap:
-    """Steps of a part: what it can do while messages travel, then the rest."""
+    """Steps of one of several processes: what it can do while messages travel, then the rest."""
 
     def __init__(self, shared: Shared, program: Program, runner: Runner, precision: str):
         self.shared, self.program, self.runner = shared, program, runner
         self.works: dict[int, tuple[Work | None, Work]] = {}
         listed = []
-        for rank, direction, out, into in shared.part.told(program, shared.reach.depth):
+        for rank, direction, out, into in shared.subdomain.told(program, shared.reach.depth):
             if out or into:
                 opposite = len(DIRECTIONS) - 1 - direction
                 listed.append((rank, direction, opposite, runner.pieces(out), runner.pieces(into)))
@@ -66,8 +78,8 @@ class Overlap:
 
     def run(self, steps: int, amplitudes: np.ndarray) -> list[np.ndarray]:
         parts: list[list[np.ndarray]] = []
-        for first in range(0, steps, self.shared.part.steps):
-            count = min(self.shared.part.steps, steps - first)
+        for first in range(0, steps, self.shared.subdomain.steps):
+            count = min(self.shared.subdomain.steps, steps - first)
             before, after = self._works(count)
             given = amplitudes[:, first : first + count]
             self.halo.start()
@@ -80,7 +92,7 @@ class Overlap:
     def _works(self, count: int) -> tuple[Work | None, Work]:
         if count not in self.works:
             found = self.shared.reach.last(count, len(self.program.levels))
-            self.works[count] = works(self.program, self.shared.part.owned, found)
+            self.works[count] = works(self.program, self.shared.subdomain.owned, found)
         return self.works[count]
 
 
@@ -88,23 +100,20 @@ class Operator:
     """Velocities at (n - 1/2) dt and stresses at n dt after n ``steps``; of a whole grid, or of the part of one process."""
 
     def __init__(
-        self, scheme: Scheme, medium: Medium, relaxation: Relaxation | None, sources: Sources, sampler: AnySampler | None,
-        backend: str, precision: str, threads: int | None, observers: Sequence[Observer] = (), shared: Shared | None = None,
+        self, scheme: Scheme, medium: Medium, relaxation: Relaxation | None = None, drives: Sequence[Drive] = (),
+        samplers: Sequence[Sampler] = (), observers: Sequence[Observer] = (), machine: Machine | None = None,
+        shared: Shared | None = None,
     ):  # fmt: skip
-        self.scheme, self.sources, self.sampler, self.steps = scheme, sources, sampler, 0
-        self.shared, self.part = shared, shared.part if shared else whole(scheme.grid)
-        self.box = self.part.box
+        machine = machine or Machine()
+        self.scheme, self.drives, self.samplers, self.steps = scheme, Drives(drives), tuple(samplers), 0
+        self.shared, self.subdomain = shared, shared.subdomain if shared else whole(scheme.grid)
+        self.box, precision = self.subdomain.box, machine.precision
         self.units = kept_units(medium, precision, shared) or Units()
-        program = build_program(
-            scheme,
-            sources.injections,
-            sampler.tapes if sampler else (),
-            observers,
-            self.units,
-            self.box if shared else None,
-        )
+        tapes = [tape for sampler in self.samplers for tape in sampler.tapes]
+        part = self.box if shared else None
+        program = build_program(scheme, self.drives.injections, tapes, observers, self.units, part)
         place = shared.world.place if shared else 0  # processes of a machine take a device each
-        self.runner = backends.make_stencils(backend, program, precision, threads, place)
+        self.runner = backends.make_stencils(machine.backend, program, precision, machine.threads, place)
         for number, (name, values) in enumerate(medium.coefficients.items()):
             self._fill(name, np.asarray(values), number)
         for name, values in profiles(scheme).items():
@@ -140,7 +149,7 @@ class Operator:
 
     def values(self, name: str) -> np.ndarray:
         """What this process owns of an array, to be read only."""
-        return self.runner.values(name)[self.part.own]
+        return self.runner.values(name)[self.subdomain.own]
 
     def coefficient(self, name: str) -> np.ndarray:
         """A coefficient as it is computed with (nz, ny, nx), in SI units."""
@@ -148,8 +157,6 @@ class Operator:
 
     def _memory_coefficients(self, relaxation: Relaxation) -> None:
         """r' = A r - B (...): Crank-Nicolson of tau r_t + r = -(defect) (strain rate), with r halved (Day & Bradley 2001)."""
-        from faultwave.media.attenuation import ORDER
-
         tau = relaxation.spectrum.times[ORDER].reshape(2, 2, 2)
         tau = tau[:, :, np.arange(self.box.lo[2], self.box.hi[2]) % 2] / self.scheme.step
         self.runner.view("A")[...] = (tau - 0.5) / (tau + 0.5)
@@ -160,23 +167,24 @@ class Operator:
         """Time of the stresses [s]; velocities are half a step behind."""
         return self.steps * self.scheme.step
 
-    def advance(self, steps: int) -> np.ndarray | None:
-        """Take ``steps``; what the receivers saw after each, (steps, receivers, 1 or 4, 9): velocities half a step earlier.
+    def advance(self, steps: int) -> list[np.ndarray]:
+        """Take ``steps``; what each sampler saw after each of them, (steps, places, ...): velocities half a step earlier.
 
         Processes that share a grid take as many at once.
         """
-        amplitudes = self.sources.amplitudes(self.steps, steps)
+        amplitudes = self.drives.amplitudes(self.steps, steps)
         self.given = self.given + np.abs(amplitudes).sum(1)
         tapes = self.overlap.run(steps, amplitudes) if self.overlap else self.runner.run(steps, amplitudes)
         self.steps += steps
-        return self.sampler.values(tapes) if self.sampler else None
+        found, first = [], 0
+        for sampler in self.samplers:
+            found.append(sampler.values(tapes[first : first + len(sampler.tapes)]))
+            first += len(sampler.tapes)
+        return found
 
     def places(self, name: str) -> np.ndarray:
         """Places (nz, ny, nx, 3) [m] of a quantity, of the points this process owns."""
-        owned, start, h = self.part.owned.box, self.scheme.grid.origin(name), self.scheme.grid.spacing
-        axes = [start[2 - k] + h * np.arange(owned.lo[k], owned.hi[k]) for k in range(3)]
-        z, y, x = np.meshgrid(*axes, indexing="ij")
-        return np.stack([x, y, z], -1)
+        return self.scheme.grid.places(name, self.subdomain.owned.box)
 
     def set_state(self, state: Callable[[np.ndarray, float], np.ndarray]) -> None:
         """Start from state(points (n, 3), time) -> (n, 9), velocities half a step before now."""
@@ -184,7 +192,7 @@ class Operator:
             when = self.time - 0.5 * self.scheme.step if name in VELOCITY else self.time
             places = self.places(name)
             values = state(places.reshape(-1, 3), when)[:, column]
-            self.runner.view(name)[self.part.own] = values.reshape(places.shape[:3])
+            self.runner.view(name)[self.subdomain.own] = values.reshape(places.shape[:3])
         self._wrap()
 
     def restored(self) -> None:
@@ -192,11 +200,23 @@ class Operator:
         self._wrap()
 
     def _wrap(self) -> None:
-        from faultwave.backends.grid import wrap_axis
-
         for name in FIELDS if self.shared is None else ():
             for axis in self.scheme.periodic:
                 wrap_axis(self.runner.view(name, 2), "zyx".index(axis))
+
+    def sample(self, points: np.ndarray) -> np.ndarray:
+        """Quantities (n, 9) at points (n, 3) [m] now; NaN outside of the grid. Only of a whole grid."""
+        if self.shared is not None:
+            raise NotBuiltError(Problem("sample", "several processes share the grid", "one process"))
+        found = np.full((len(points), len(RECORDED)), np.nan)
+        here = ((points >= self.scheme.grid.lower) & (points <= self.scheme.grid.upper)).all(1)
+        for column, name in enumerate(RECORDED):
+            total = np.zeros(int(here.sum()))
+            for of, s in readings(self.scheme, name, points[here]):
+                z, y, x = np.moveaxis(s.points, -1, 0)
+                total += (s.value * self.values(of)[z, y, x]).sum(1)
+            found[here, column] = total
+        return found
 
     def finite(self) -> bool:
         """Whether the velocities are numbers; one that is not spreads to all of them soon."""
@@ -225,20 +245,19 @@ class Operator:
         Nothing is averaged: each quantity counts with the coefficient at its own place, and beside the free surface with the weights
         in which the grid is self-adjoint.
         """
-        total = np.zeros(5)  # elastic, kinetic, momentum along x, y, z
-        for plane in range(self.part.owned.box.shape[0]):
+        total = np.zeros(len(ENERGIES))
+        for plane in range(self.subdomain.owned.box.shape[0]):
             kinetic, momentum = self._motion(plane)
             total += [self._normal_energy(plane) + self._shear_energy(plane), kinetic, *momentum]
-        elastic, kinetic, *momentum = self._total(total * self.scheme.grid.spacing**3).tolist()
-        found = {"elastic_energy": elastic, "elastic_kinetic_energy": kinetic}
-        return found | {f"momentum{axis}": m for axis, m in zip("XYZ", momentum, strict=True)}
+        found = self._total(total * self.scheme.grid.spacing**3).tolist()
+        return dict(zip(ENERGIES, found, strict=True))
 
     def _plane(self, name: str, plane: int) -> np.ndarray:
         """Of a field or coefficient, one of the planes owned, in SI units."""
         return self.values(name)[plane].astype(float) * self.units.of(name)
 
     def _weight(self, name: str, plane: int) -> float:
-        return float(held(self.scheme, name, self.part.owned.box.lo[0] + plane))
+        return float(held(self.scheme, name, self.subdomain.owned.box.lo[0] + plane))
 
     def _motion(self, plane: int) -> tuple[float, list[float]]:
         """Kinetic energy and momentum of a plane, over h^3."""
@@ -272,4 +291,4 @@ class Operator:
         return self.runner.nbytes
 
 
-__all__ = ["Operator", "Shared"]
+__all__ = ["ENERGIES", "Machine", "Operator", "Shared", "kept_units"]

@@ -1,21 +1,19 @@
-"""Sources and receivers anywhere between the points of the grid: cubic Lagrange weights, order 4 like the stencils."""
+"""Places anywhere between the points of the grid, to read and to push at: cubic Lagrange weights, order 4 like the stencils."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
-from faultwave.fd.grid import Grid
-from faultwave.fd.halves import Units, rounded_at
-from faultwave.fd.program import STRESS_LEVEL, VELOCITY_LEVEL, Scheme
-from faultwave.fd.stencils import AXES, C1, C2, NORMAL, STRAINS, SURFACE, VELOCITY
-from faultwave.kernels.stencil import Axis, Box, Injection, Tape
-from faultwave.physics.sources.point import PointSource
+from faultwave.fd.grid import HALF, Grid
+from faultwave.fd.program import Scheme
+from faultwave.fd.stencils import AXES, SURFACE, VELOCITY
+from faultwave.kernels.stencil import Axis, Box, Tape
 
 ACROSS = ("sxz", "syz")  # zero on a free surface
-BLOCK = 512  # steps whose amplitudes are computed together
 POINTS = 4  # of a stencil along an axis
 MOMENT = ("sxx", "syy", "szz", "sxy", "syz", "sxz")
 """Stresses in the order of a source's moment and of the law's quantities."""
@@ -79,7 +77,7 @@ def _along(scheme: Scheme, name: str, points: np.ndarray, axis: Axis, derivative
     inside."""
     k = "xyz".index(axis)
     h, count = scheme.grid.spacing, scheme.grid.shape[2 - k]
-    x = (points[:, k] - scheme.grid.origin(name)[k]) / h
+    x = scheme.grid.index(points, HALF[name])[:, 2 - k]
     start = np.floor(x + 1e-9).astype(np.int64) - 1
     if axis not in scheme.periodic:
         start = np.clip(start, 0, count - POINTS)
@@ -183,99 +181,19 @@ def held(scheme: Scheme, name: str, plane: int | np.ndarray) -> np.ndarray:
     return share
 
 
-class Sources:
-    """Point sources as injections, and their amplitudes: means of the time functions over each step.
-
-    A stress gets -(moment) S / h^3, a velocity force S / (rho h^3), rho that of its point of the grid, each times the step
-    (Graves 1996); beside the free surface cells weigh what the scheme's energy gives them.
-    """
-
-    def __init__(
-        self, scheme: Scheme, sources: Sequence[PointSource], moduli: np.ndarray, coefficients: Mapping[str, np.ndarray],
-        box: Box | None = None, units: Units | None = None,
-    ):  # fmt: skip
-        """``moduli`` (n, 2): lambda and mu at each source, for those given by slip; ``coefficients``: the medium's. ``box``: of all they
-        do, only what is done to its points, whose coefficients are given. ``units``: where coefficients are kept in sixteen bits, those
-        they are counted in; forces then push what the grid keeps, as reciprocity needs."""
-        self.scheme, self.box, self.units = scheme, box or scheme.grid.box, units
-        if box is not None and len(sources):
-            near = _near(scheme, box, np.array([s.location for s in sources], float).reshape(-1, 3))
-            sources, moduli = [s for s, n in zip(sources, near, strict=True) if n], moduli[near]
-        self.sources = tuple(sources)
-        self.injections: list[Injection] = []
-        self._kept: dict[int, np.ndarray] = {}
-        if not self.sources:
-            return
-        points = np.array([s.location for s in self.sources], float).reshape(-1, 3)
-        scale = scheme.step / scheme.grid.spacing**3
-        moments = np.array([s.moment_tensor(*m) for s, m in zip(self.sources, moduli, strict=True)])
-        forces = np.array([s.force for s in self.sources])
-        for column, name in enumerate(MOMENT):
-            self._add(name, STRESS_LEVEL, points, -scale * moments[:, column])
-        for column, name in enumerate(VELOCITY):
-            self._add(name, VELOCITY_LEVEL, points, scale * forces[:, column], coefficients)
-
-    def _add(
-        self, name: str, level: int, points: np.ndarray, strength: np.ndarray,
-        coefficients: Mapping[str, np.ndarray] | None = None,
-    ) -> None:  # fmt: skip
-        acting = np.flatnonzero(strength)
-        if not len(acting):
-            return
-        for of, s in readings(self.scheme, name, points[acting]):
-            weights = (s.value * strength[acting, None] / held(self.scheme, of, s.points[..., 0])).reshape(-1)
-            numbers = np.repeat(acting, s.value.shape[1])
-            which, places = images(self.scheme, self.box, s.points.reshape(-1, 3))
-            weights, numbers = weights[which], numbers[which]
-            if coefficients is not None:
-                weights = weights * self._buoyancy(coefficients, f"b_{VELOCITY[of]}", places)
-            some = weights != 0
-            self.injections.append(Injection(level, of, places[some], weights[some], numbers[some]))
-
-    def _buoyancy(self, coefficients: Mapping[str, np.ndarray], name: str, places: np.ndarray) -> np.ndarray:
-        """One over density as the grid keeps it at points (n, 3) of the box."""
-        whole = np.broadcast_to(coefficients[name], self.box.shape)
-        values = np.asarray(whole[tuple((places - np.array(self.box.lo)).T)], float)
-        if self.units is None:
-            return values
-        unit, number = self.units.of(name), list(coefficients).index(name)
-        return unit * rounded_at(values / unit, places % np.array(self.scheme.grid.shape), number)
-
-    def amplitudes(self, first: int, steps: int) -> np.ndarray:
-        """(levels, steps, sources) of steps first, first + 1, ...: velocities are pushed around t = n dt, stresses over n dt to
-        (n + 1) dt."""
-        parts = []
-        for block in range(first // BLOCK, (first + steps - 1) // BLOCK + 1):
-            if block not in self._kept:
-                self._kept = {block: self._block(block)}  # time functions of many sources are slow one step at a time
-            low, high = max(first - block * BLOCK, 0), min(first + steps - block * BLOCK, BLOCK)
-            parts.append(self._kept[block][:, low:high])
-        return np.concatenate(parts, 1)
-
-    def _block(self, block: int) -> np.ndarray:
-        dt, result = self.scheme.step, np.zeros((2, BLOCK, max(1, len(self.sources))))
-        edges = (block * BLOCK + np.arange(BLOCK + 1)) * dt
-        for n, source in enumerate(self.sources):
-            if source.force.any():
-                result[VELOCITY_LEVEL, :, n] = source.integral(edges[:-1] - 0.5 * dt, edges[1:] - 0.5 * dt) / dt
-            if source.moment.any() or source.potency.any():
-                result[STRESS_LEVEL, :, n] = source.integral(edges[:-1], edges[1:]) / dt
-        return result
-
-
 MARGIN = 6
 """Points around a place within which everything lies that a source or receiver there touches."""
 
 
-def _near(scheme: Scheme, box: Box, points: np.ndarray) -> np.ndarray:
+def near(scheme: Scheme, box: Box, points: np.ndarray) -> np.ndarray:
     """Which places (n, 3) [m] may touch points of a box."""
-    grid, near = scheme.grid, np.ones(len(points), bool)
-    for k, axis in enumerate("xyz"):
-        index, count = np.floor((points[:, k] - grid.lower[k]) / grid.spacing), grid.shape[2 - k]
+    cells, found = scheme.grid.cell(points), np.ones(len(points), bool)
+    for k, axis in enumerate("zyx"):
+        count = scheme.grid.shape[k]
         shifts = (-count, 0, count) if axis in scheme.periodic else (0,)
-        low, high = box.lo[2 - k] - MARGIN, box.hi[2 - k] + MARGIN
-        near &= np.any([(index + s >= low) & (index + s < high) for s in shifts], axis=0)
-    return near
+        low, high = box.lo[k] - MARGIN, box.hi[k] + MARGIN
+        found &= np.any([(cells[:, k] + s >= low) & (cells[:, k] + s < high) for s in shifts], axis=0)
+    return found
 
 
 def images(scheme: Scheme, box: Box, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -290,71 +208,22 @@ def images(scheme: Scheme, box: Box, points: np.ndarray) -> tuple[np.ndarray, np
     return number[inside][order], found[inside][order]
 
 
-class Sampler:
-    """Receivers: tapes of the grid points around them, and what a block of tapes says about each."""
+class Sampler(Protocol):
+    """Tapes of the grid points around places, and what a block of tapes says about each."""
 
-    def __init__(self, scheme: Scheme, points: np.ndarray, gradients: bool):
-        self.points, self.gradients = points, gradients
-        self.shape = (4 if gradients else 1, len(RECORDED))  # of the values of a point
-        self.around = [
-            (column, of, s) for column, name in enumerate(RECORDED) for of, s in readings(scheme, name, points)
-        ]
-        self.tapes = [
-            Tape(VELOCITY_LEVEL if of in VELOCITY else STRESS_LEVEL, of, s.points.reshape(-1, 3))
-            for _, of, s in self.around
-        ]
+    @property
+    def tapes(self) -> Sequence[Tape]: ...
 
-    def values(self, tapes: Sequence[np.ndarray]) -> np.ndarray:
-        """(steps, points, 1 or 4, 9): quantities and, if wanted, their derivatives along x, y, z."""
-        result = np.zeros((len(tapes[0]), len(self.points), *self.shape))
-        for tape, (column, _, s) in zip(tapes, self.around, strict=True):
-            block = tape.reshape(len(tape), len(self.points), -1).astype(float)
-            functionals = np.concatenate([s.value[:, None], s.slope], 1) if self.gradients else s.value[:, None]
-            result[..., column] += np.einsum("tnp,ncp->tnc", block, functionals)
-        return result
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the values of a place."""
 
-
-class StrainSampler:
-    """Strain rates (steps, points, 6), order xx yy zz xy yz xz, where the scheme has them, weighted as sources are injected.
-
-    So a force here and a moment there see the same: reciprocity holds for the grid itself (Graves & Wald 2001). At the free
-    surface shear across it is zero.
-    """
-
-    def __init__(self, scheme: Scheme, points: np.ndarray):
-        self.count, self.parts = len(points), list[tuple[int, np.ndarray]]()
-        self.shape = (len(MOMENT),)
-        self.tapes: list[Tape] = []
-        for column, name in enumerate(MOMENT):
-            ((_, s),) = readings(scheme, name, points)
-            normal = name in NORMAL
-            pairs = [(of, axis) for of, axis in VELOCITY.items() if name[1] == axis] if normal else STRAINS[name]
-            for of, axis in pairs:
-                self._add(scheme, of, axis, s.points, s.value * (1.0 if normal else 0.5), not normal, column)
-
-    def _add(
-        self, scheme: Scheme, of: str, axis: str, points: np.ndarray, value: np.ndarray, forward: bool, column: int
-    ) -> None:
-        places, weights = [], []
-        for offset, weight in ((0, -C1), (1, C1), (-1, -C2), (2, C2)):
-            step = np.zeros(3, np.int64)
-            k = "zyx".index(axis)
-            step[k] = offset if forward else offset - 1
-            moved = points + step
-            if axis in scheme.periodic:
-                moved[..., k] %= scheme.grid.shape[k]
-            places.append(moved)
-            weights.append(weight / scheme.grid.spacing * value)
-        self.tapes.append(Tape(VELOCITY_LEVEL, of, np.concatenate(places, 1).reshape(-1, 3)))
-        self.parts.append((column, np.concatenate(weights, 1)))
+    @property
+    def mine(self) -> np.ndarray:
+        """Numbers of the places whose values this process gets."""
 
     def values(self, tapes: Sequence[np.ndarray]) -> np.ndarray:
-        """(steps, points, 6), half a step before the end of each step."""
-        result = np.zeros((len(tapes[0]), self.count, len(MOMENT)))
-        for tape, (column, weights) in zip(tapes, self.parts, strict=True):
-            block = tape.reshape(len(tape), self.count, -1).astype(float)
-            result[..., column] += np.einsum("tnp,np->tn", block, weights)
-        return result
+        """(steps, places, *shape)."""
 
 
 def outside(grid: Grid, lower: np.ndarray, upper: np.ndarray, points: np.ndarray) -> np.ndarray:
@@ -368,13 +237,12 @@ __all__ = [
     "MOMENT",
     "RECORDED",
     "Sampler",
-    "StrainSampler",
-    "Sources",
     "Stencils",
     "held",
     "hermite",
     "images",
     "lagrange",
+    "near",
     "outside",
     "readings",
 ]

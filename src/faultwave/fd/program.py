@@ -22,6 +22,7 @@ MEMORIES = (*(f"psi_{n}" for n in stencils.VELOCITY), *(f"psi_e{n}" for n in ste
 VECTOR = 16
 """Points along x where layers may begin."""
 VELOCITY_LEVEL, STRESS_LEVEL = 0, 1
+LEVELS = 2
 LAG = 1
 
 

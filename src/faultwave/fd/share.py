@@ -1,4 +1,4 @@
-"""One process's part of a planned grid: how it is cut, what the material is there, what all must agree on."""
+"""One process's box of a planned grid: how the grid is cut, what the material is there, what all must agree on."""
 
 from __future__ import annotations
 
@@ -11,38 +11,38 @@ import numpy as np
 from faultwave.base.errors import InputError, Problem
 from faultwave.case.model import Case
 from faultwave.comm import World
+from faultwave.domain.grids.cut import best_cut
 from faultwave.engine.halo import way
-from faultwave.fd import intensity
 from faultwave.fd.absorbing import Absorber
-from faultwave.fd.decomposition import FUSED, WORTH, Cut, Part, best_cut
+from faultwave.fd.decomposition import FUSED, WORTH, Subdomain
 from faultwave.fd.grid import Grid, SideKind
 from faultwave.fd.halves import Units, largest
 from faultwave.fd.media import Medium, farthest
 from faultwave.fd.operator import Shared
+from faultwave.fd.part import GridPart, surface_needed
 from faultwave.fd.program import Observer, Scheme, build_program
+from faultwave.fd.surface import motion
 from faultwave.kernels.overlap import Reach, reach
 from faultwave.kernels.stencil import Box
 
 
-def observers(case: Case, scheme: Scheme, box: Box) -> list[Observer]:
-    """What the program computes on the surface above a box, for the outputs asked for."""
-    out = case.output
-    if (out.surface is None and out.intensity is None) or box.hi[0] != scheme.grid.shape[0]:
+def observers(parts: Mapping[str, GridPart], scheme: Scheme, box: Box) -> list[Observer]:
+    """What the program computes for the parts on the surface above a box."""
+    if not surface_needed(parts) or box.hi[0] != scheme.grid.shape[0]:
         return []
-    found = [intensity.motion(box, scheme.step)]
-    if out.intensity is not None:
-        asked = intensity.Intensity(tuple(out.intensity.periods), out.intensity.damping)
-        found += intensity.intensity(box, scheme.step, asked)
-    return found
+    found = [motion(box, scheme.step)]
+    return found + [observer for part in parts.values() for observer in part.observers(box, scheme.step)]
 
 
-def reach_of(case: Case, scheme: Scheme, steps: int) -> Reach:
+def reach_of(parts: Mapping[str, GridPart], scheme: Scheme, steps: int) -> Reach:
     """What so many steps of the whole grid reach."""
-    return reach(build_program(scheme, observers=observers(case, scheme, scheme.grid.box)), steps)
+    return reach(build_program(scheme, observers=observers(parts, scheme, scheme.grid.box)), steps)
 
 
-def cut_up(case: Case, grid: Grid, sides: Mapping[str, SideKind], world: World) -> Part:
-    """The part of this process: the cut with the least surface, and as many steps between two exchanges as its parts are worth.
+def cut_up(
+    case: Case, grid: Grid, sides: Mapping[str, SideKind], parts: Mapping[str, GridPart], world: World
+) -> Subdomain:
+    """The box of this process: of the cut with the least surface, with as many steps between two exchanges as its boxes are worth.
 
     Raises InputError where the grid is too small for so many processes.
     """
@@ -56,33 +56,33 @@ def cut_up(case: Case, grid: Grid, sides: Mapping[str, SideKind], world: World) 
         what = f"{odd[0]} points along a periodic axis cannot be shared by processes with attenuation"
         raise InputError(Problem("grid", what, "an even number of points", "Mechanisms alternate from point to point."))
     for steps in range(1 if case.numerics.backend in ("cuda", "hip", "opencl") else FUSED, 0, -1):
-        found = reach_of(case, trial, steps)
+        found = reach_of(parts, trial, steps)
         least = max(*found.margin, WORTH * steps if steps > 1 else 0)
         cut = best_cut(grid.shape, world.size, around, least)
         if cut is not None:
-            return Part(cut, world.rank, steps, found.margin)
+            return Subdomain(cut, world.rank, steps, found.margin)
     most = max(n for n in range(1, world.size) if n == 1 or best_cut(grid.shape, n, around, least) is not None)
     nz, ny, nx = grid.shape
     what = f"{nx} x {ny} x {nz} points are too few for {world.size} processes: parts need {least} along each axis that is cut"
     raise InputError(Problem("ranks", what, f"{most} or fewer, or a larger grid"))
 
 
-def inside_grid(part: Part) -> Box:
-    """The points of the grid that a part needs the material of: along periodic axes all of them."""
-    lo, hi = list(part.box.lo), list(part.box.hi)
-    for k, (around, count) in enumerate(zip(part.cut.around, part.cut.shape, strict=True)):
+def inside_grid(subdomain: Subdomain) -> Box:
+    """The points of the grid that a process needs the material of: along periodic axes all of them."""
+    lo, hi = list(subdomain.box.lo), list(subdomain.box.hi)
+    for k, (around, count) in enumerate(zip(subdomain.cut.around, subdomain.cut.shape, strict=True)):
         lo[k], hi[k] = (0, count) if around else (lo[k], hi[k])
     return Box((lo[0], lo[1], lo[2]), (hi[0], hi[1], hi[2]))
 
 
-def shared_medium(make: Callable[[Box | None], Medium], part: Part | None, world: World) -> Medium:
-    """``make(box)`` for a part, with the extremes of the whole grid, or for the whole. An InputError is that of all processes."""
-    if part is None:
+def shared_medium(make: Callable[[Box | None], Medium], subdomain: Subdomain | None, world: World) -> Medium:
+    """``make(box)`` for a process, with the extremes of the whole grid, or for the whole. An InputError is that of all processes."""
+    if subdomain is None:
         return make(None)
     medium: Medium | None = None
     told: Any = None
     try:
-        medium = make(inside_grid(part))
+        medium = make(inside_grid(subdomain))
         told = (
             medium.fastest,
             medium.slowest,
@@ -99,7 +99,7 @@ def shared_medium(make: Callable[[Box | None], Medium], part: Part | None, world
         if isinstance(other, InputError):
             raise other
     assert medium is not None
-    coefficients = {name: _within(values, part) for name, values in medium.coefficients.items()}
+    coefficients = {name: _within(values, subdomain) for name, values in medium.coefficients.items()}
     fastest, (slowest, place) = max(m[0] for m in everyone), min((m[1], m[2]) for m in everyone)
     return replace(
         medium, coefficients=coefficients, fastest=fastest, slowest=slowest, slow_place=place,
@@ -108,20 +108,22 @@ def shared_medium(make: Callable[[Box | None], Medium], part: Part | None, world
     )  # fmt: skip
 
 
-def _within(values: np.ndarray, part: Part) -> np.ndarray:
-    """Coefficients on the box of a part: along periodic axes its points may be those of the other end."""
-    for k, (around, count) in enumerate(zip(part.cut.around, part.cut.shape, strict=True)):
+def _within(values: np.ndarray, subdomain: Subdomain) -> np.ndarray:
+    """Coefficients on the box of a process: along periodic axes its points may be those of the other end."""
+    for k, (around, count) in enumerate(zip(subdomain.cut.around, subdomain.cut.shape, strict=True)):
         if around and values.shape[k] > 1:
-            values = np.take(values, np.arange(part.box.lo[k], part.box.hi[k]) % count, axis=k)
+            values = np.take(values, np.arange(subdomain.box.lo[k], subdomain.box.hi[k]) % count, axis=k)
     return values
 
 
-def share(case: Case, scheme: Scheme, medium: Medium, part: Part, world: World) -> Shared:
-    """What a process needs to compute its part among the others."""
+def share(
+    case: Case, scheme: Scheme, medium: Medium, subdomain: Subdomain, parts: Mapping[str, GridPart], world: World
+) -> Shared:
+    """What a process needs to compute its box among the others."""
     units = Units.holding(*world.largest(largest(medium.coefficients)))
     rounding, asked = case.numerics.halo_compression, case.numerics.halo
-    reach = reach_of(case, scheme, part.steps)
-    return Shared(world, part, units, rounding, lambda device, ranks: way(world, asked, device, ranks), reach)
+    reach = reach_of(parts, scheme, subdomain.steps)
+    return Shared(world, subdomain, units, rounding, lambda device, ranks: way(world, asked, device, ranks), reach)
 
 
-__all__ = ["Cut", "cut_up", "inside_grid", "observers", "share", "shared_medium"]
+__all__ = ["cut_up", "inside_grid", "observers", "share", "shared_medium"]

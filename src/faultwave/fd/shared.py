@@ -1,4 +1,5 @@
-"""Receivers of a grid in parts: each belongs to the part it lies in; what it sees across a border, the neighbour tells."""
+"""Samplers of a grid that several processes share: each place belongs to the process it lies in; what it sees across a border, the
+neighbour tells."""
 
 from __future__ import annotations
 
@@ -9,14 +10,21 @@ from typing import Any
 import numpy as np
 
 from faultwave.comm import World
-from faultwave.fd.decomposition import Part
-from faultwave.fd.points import Sampler, StrainSampler, _near
+from faultwave.fd.decomposition import Subdomain
+from faultwave.fd.operator import Shared
+from faultwave.fd.points import Sampler, near
 from faultwave.fd.program import Scheme
 from faultwave.kernels.stencil import Tape
 
-AnySampler = Sampler | StrainSampler
-Make = Callable[[np.ndarray], AnySampler]
+Make = Callable[[np.ndarray], Sampler]
+"""A sampler of places (n, 3) [m] of one process."""
+
 TAG = 77
+
+
+def sampler_of(shared: Shared | None, scheme: Scheme, places: np.ndarray, make: Make) -> Sampler:
+    """``make(places)`` of a whole grid, or what reads those of this process where it is shared."""
+    return make(places) if shared is None else SharedSampler(shared.world, shared.subdomain, scheme, places, make)
 
 
 @dataclass(frozen=True)
@@ -30,23 +38,22 @@ class _Column:
 class SharedSampler:
     """Of places (n, 3) [m], ``mine`` are those whose values this process gets. Tapes are those of its own points."""
 
-    def __init__(self, world: World, part: Part, scheme: Scheme, places: np.ndarray, make: Make):
+    def __init__(self, world: World, subdomain: Subdomain, scheme: Scheme, places: np.ndarray, make: Make):
         self.world = world
-        grid = scheme.grid
-        index = np.floor((places[:, ::-1] - np.array(grid.lower)[::-1]) / grid.spacing).astype(np.int64)
-        owner = part.cut.rank_of(index)
-        self.mine = np.flatnonzero(owner == part.rank)
+        owner = subdomain.cut.rank_of(scheme.grid.cell(places))
+        self.mine = np.flatnonzero(owner == subdomain.rank)
         self.sampler = make(places[self.mine])
-        near = np.flatnonzero(_near(scheme, part.owned.box, places))
-        around = make(places[near])
+        self.shape = self.sampler.shape
+        close = np.flatnonzero(near(scheme, subdomain.owned.box, places))
+        around = make(places[close])
         self.tapes: list[Tape] = []
         self.columns: list[_Column] = []
         self.out: dict[int, list[tuple[int, np.ndarray]]] = {}  # rank -> tape and its columns that it is told
         self.into: dict[int, list[tuple[int, np.ndarray]]] = {}  # rank -> tape and the points of ours that it tells
         for number, tape in enumerate(around.tapes):
-            each = len(tape.points) // max(1, len(near))
-            receiver = np.repeat(near, each)
-            here, asked = part.cut.rank_of(tape.points) == part.rank, owner[receiver] == part.rank
+            each = len(tape.points) // max(1, len(close))
+            receiver = np.repeat(close, each)
+            here, asked = subdomain.cut.rank_of(tape.points) == subdomain.rank, owner[receiver] == subdomain.rank
             self.tapes.append(Tape(tape.level, tape.array, tape.points[here]))
             place = np.full(len(receiver), -1)
             place[asked] = np.arange(asked.sum())
@@ -54,7 +61,7 @@ class SharedSampler:
             for rank in np.unique(owner[receiver[here & ~asked]]):
                 columns = np.flatnonzero(owner[receiver[here]] == rank)
                 self.out.setdefault(int(rank), []).append((number, columns))
-            elsewhere = part.cut.rank_of(tape.points)
+            elsewhere = subdomain.cut.rank_of(tape.points)
             for rank in np.unique(elsewhere[asked & ~here]):
                 self.into.setdefault(int(rank), []).append((number, place[asked & (elsewhere == rank)]))
 
@@ -78,7 +85,7 @@ class SharedSampler:
                 at += len(places)
         for request, _ in requests:
             request.Wait()
-        return self.sampler.values(full) if len(self.mine) else np.zeros((steps, 0, *self.sampler.shape))
+        return self.sampler.values(full) if len(self.mine) else np.zeros((steps, 0, *self.shape))
 
 
-__all__ = ["SharedSampler"]
+__all__ = ["SharedSampler", "sampler_of"]

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.engine.part import Snapshots
+from faultwave.engine.part import LatticeSeries, Snapshots
 from faultwave.output.background import Behind
 from faultwave.output.fields import CellFieldWriter
 from faultwave.output.formats.vtkhdf import VtkHdfWriter
 from faultwave.output.formats.xdmf import XdmfWriter
 from faultwave.output.slabs import SlabWriter
+from faultwave.run.lattice_files import LatticeFiles, Opening
 
 FORMATS: tuple[tuple[Callable[..., CellFieldWriter], str], ...] = ((VtkHdfWriter, "vtkhdf"), (XdmfWriter, "xdmf"))
 
@@ -52,6 +53,17 @@ class RunFiles:
         for writer in writers:
             self.keep(kind, writer)
         return [Behind(writer, session.background) for writer in writers]
+
+    def lattice(self, kind: str, series: LatticeSeries) -> LatticeFiles:
+        session, out = self.session, self.session.case.output
+        dtype = np.float32 if out.precision == "single" else np.float64
+        stem = self.folder / f"{out.prefix}-{kind}"
+        opening = Opening(stem, dtype, session.case.title, self.done(kind), session.world.first)
+        files = self.stack.enter_context(LatticeFiles(series, opening))
+        self.writers.setdefault(kind, []).append(files)
+        self.session.files += files.paths
+        self.follow(kind, files)
+        return files
 
     def keep(self, kind: str, writer: Any) -> None:
         """Close ``writer`` with the run, and name its files in the manifest."""

@@ -14,8 +14,8 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.log import get_logger
+from faultwave.observe.lattice import Lattice
 from faultwave.output.atomic import WholeOrNothing, atomic_text, explaining, remove, replace
-from faultwave.output.formats.image import Lattice
 
 COMPONENTS = {"v1": "X", "v2": "Y", "v3": "Z"}
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape
 
 import numpy as np
 
 from faultwave.observe.dataset import Dataset
+from faultwave.observe.result import Result
 from faultwave.output.atomic import atomic_path
+from faultwave.output.formats.maps_netcdf import without_degrees
+from faultwave.output.writers import Writer
 
 SCALE, TIE_POINT, TRANSFORMATION, KEYS, METADATA = 33550, 33922, 34264, 34735, 42112  # tags; the last is GDAL's
 MODEL_PROJECTED, PIXEL_IS_AREA = 1, 1
@@ -48,6 +52,21 @@ def write_geotiff(path: str | Path, maps: Dataset, epsg: int, to_map: np.ndarray
     return path
 
 
+def _write_intensity(results: Sequence[Result], folder: Path, prefix: str) -> list[Path]:
+    """PREFIX-intensity.tif of maps of ground motion, where it is among their ``formats`` and they have a ``projection``."""
+    written = []
+    for result in results:
+        projection = result.settings["projection"]
+        if "geotiff" not in result.settings["formats"] or projection is None:
+            continue
+        origin, ex, ey = projection.to_map(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
+        epsg = projection.epsg()
+        assert epsg is not None  # checked with the plan
+        to_map = np.stack([ex - origin, ey - origin, origin], 1)
+        written.append(write_geotiff(folder / f"{prefix}-intensity.tif", without_degrees(result.data), epsg, to_map))
+    return written
+
+
 def _metadata(maps: Dataset, names: list[str]) -> str:
     """Names, units and descriptions of the bands as GDAL and what builds on it reads them."""
     items = []
@@ -59,3 +78,6 @@ def _metadata(maps: Dataset, names: list[str]) -> str:
             kind = f' role="{role}"' if role else ""
             items.append(f'<Item name="{key}" sample="{band}"{kind}>{escape(text)}</Item>')
     return f"<GDALMetadata>{''.join(items)}</GDALMetadata>"
+
+
+RESULTS = [Writer(("intensity",), _write_intensity)]

@@ -6,8 +6,7 @@ coordinates. Formats: https://docs.vtk.org/en/latest/vtk_file_formats/vtkhdf_fil
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
 
 import h5py
@@ -16,29 +15,11 @@ from numpy.typing import DTypeLike
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.observe.dataset import QUANTITIES
+from faultwave.observe.lattice import Lattice
 from faultwave.output.fields import TIME, FieldWriter, Mesh, contiguous, place
 from faultwave.output.hdf5 import OpenedHdf5
 
 AXES = ("z", "y", "x")
-
-
-@dataclass(frozen=True)
-class Lattice:
-    """Points from ``origin`` (x, y, z) [m] at ``spacing`` [m], ``shape`` (nz, ny, nx), or (ny, nx): a plane.
-
-    ``degrees``: longitude and latitude (ny, nx) where a projection gives them.
-    """
-
-    origin: tuple[float, float, float]
-    spacing: float
-    shape: tuple[int, ...]
-    degrees: Mapping[str, np.ndarray] = field(default_factory=dict)
-
-    def nodes(self, axis: str) -> np.ndarray:
-        """Coordinates of the points along x, y or z."""
-        k = "xyz".index(axis)
-        count = (1, *self.shape)[-3:][2 - k]
-        return np.asarray(self.origin[k] + self.spacing * np.arange(count))
 
 
 class ImageWriter(FieldWriter):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.observe.dataset import Dataset, Variable
+from faultwave.observe.result import Result
 from faultwave.output.atomic import atomic_path
+from faultwave.output.writers import Writer
 
 DEGREES = {"longitude": "degrees_east", "latitude": "degrees_north"}
 """Units by which programs know them."""
@@ -38,6 +41,16 @@ def write_maps(path: str | Path, maps: Dataset) -> Path:
     return path
 
 
+def without_degrees(maps: Dataset) -> Dataset:
+    """The maps without longitude and latitude, which formats of their own coordinates do not repeat."""
+    return Dataset(maps.name, {k: v for k, v in maps.variables.items() if k not in DEGREES}, maps.attrs)
+
+
+def _write_intensity(results: Sequence[Result], folder: Path, prefix: str) -> list[Path]:
+    """PREFIX-intensity.nc of maps of ground motion."""
+    return [write_maps(folder / f"{prefix}-intensity.nc", result.data) for result in results]
+
+
 def read_maps(path: str | Path) -> Dataset:
     """What ``write_maps`` wrote. Raises InputError if the file is no such file."""
     import netCDF4
@@ -54,3 +67,6 @@ def read_maps(path: str | Path) -> Dataset:
             return Dataset(str(file.title), variables, attrs)
     except (OSError, RuntimeError, AttributeError, KeyError, ValueError, TypeError) as error:
         raise InputError(Problem(str(path), f"is no readable file of maps: {error}")) from error
+
+
+RESULTS = [Writer(("intensity",), _write_intensity)]

@@ -5,7 +5,7 @@ The format is that of the ShakeMap Manual (Worden et al. 2020, doi:10.5066/F7D21
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
@@ -13,7 +13,10 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from faultwave.observe.dataset import Dataset
+from faultwave.observe.result import Result
 from faultwave.output.atomic import atomic_text
+from faultwave.output.formats.maps_netcdf import without_degrees
+from faultwave.output.writers import Writer
 
 PERCENT_G = 0.0980665
 """One percent of gravity [m/s^2]."""
@@ -91,6 +94,21 @@ def write_shakemap(path: str | Path, maps: Dataset, to_local: Callable[[np.ndarr
     return path
 
 
+def _write_intensity(results: Sequence[Result], folder: Path, prefix: str) -> list[Path]:
+    """PREFIX-grid.xml of maps of ground motion, where it is among their ``formats`` and they have a ``projection``."""
+    written = []
+    for result in results:
+        projection, maps = result.settings["projection"], result.data
+        if "shakemap" not in result.settings["formats"] or projection is None:
+            continue
+        x, y = maps["x"], maps["y"]
+        corners = projection.to_continuous(np.array([[a, b] for a in x[[0, -1]] for b in y[[0, -1]]]))
+        event = {"event_id": prefix, **result.settings["event"], "event_description": maps.attrs["case"]}
+        path = folder / f"{prefix}-grid.xml"
+        written.append(write_shakemap(path, without_degrees(maps), projection.to_local, corners, event))
+    return written
+
+
 def _sample(maps: Dataset, name: str, xy: np.ndarray) -> np.ndarray:
     """Bilinear values of a map at local points (n, 2), in the outer half of its outermost cells theirs; nan outside."""
     from scipy.interpolate import RegularGridInterpolator
@@ -100,3 +118,6 @@ def _sample(maps: Dataset, name: str, xy: np.ndarray) -> np.ndarray:
     near = np.where((xy >= low - half) & (xy <= high + half), np.clip(xy, low, high), np.nan)
     made = RegularGridInterpolator((y, x), maps[name], bounds_error=False, fill_value=np.nan)
     return np.asarray(made(near[:, ::-1]))
+
+
+RESULTS = [Writer(("intensity",), _write_intensity)]

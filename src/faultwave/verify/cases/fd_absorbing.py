@@ -74,7 +74,7 @@ def left_over(kind: str, values: Mapping[str, tuple[float, ...]], steps: int = S
     sim: Any = simulate(case)
     found = []
     for share in (100, steps // 2, steps - steps // 2 - 100):
-        sim.operator.advance(share * 2 if share == 100 else share)
+        sim.solver.operator.advance(share * 2 if share == 100 else share)
         found.append(sum(sim.energy_now()[n] for n in ("elastic_energy", "elastic_kinetic_energy")))
     return found[-1] / found[0]
 

@@ -51,8 +51,8 @@ def plane_wave(
     others = tuple(n for n in range(3) if n != 2 - axis)
     shape, series = np.exp(-2j * np.pi * np.arange(POINTS) / POINTS), []
     for _ in range(sim.plan.steps):
-        sim.operator.advance(1)
-        series.append((sim.operator.runner.view(name).astype(float).mean(others) * shape).mean())
+        sim.solver.operator.advance(1)
+        series.append((sim.solver.operator.runner.view(name).astype(float).mean(others) * shape).mean())
     stride = max(
         1, round(0.1 / (frequency * dt))
     )  # a tenth of a period: far from both ends of what a fit can tell apart

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.dg.initial import plane_waves
+from faultwave.physics.waves.plane_waves import plane_waves
 from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_least, rate
 from faultwave.verify.exact.medium import Array

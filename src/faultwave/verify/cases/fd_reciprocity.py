@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.green_tensors import green_tensors, seismograms
 from faultwave.run import simulate
-from faultwave.run.fd.sgt import green_tensors, seismograms
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
 
 SITE = (420.0, 930.0, -510.0)
@@ -50,7 +50,7 @@ def difference(made: dict[str, Any]) -> float:
     dt = sim.plan.scheme.step
     made["output"]["receivers"]["interval"] = dt
     sim = simulate(made)
-    forward = np.array([sim.operator.advance(1)[0, 0, 0, 6:] for _ in range(sim.plan.steps)]).T
+    forward = np.array([sim.solver.operator.advance(1)[0][0, 0, 0, 6:] for _ in range(sim.plan.steps)]).T
     found = seismograms(green_tensors(made, duration=SIGMA, delay=0.5 * dt), TENSORS)[0][:, 1:]
     return float(np.abs(forward - found).max() / np.abs(forward).max())
 

@@ -97,13 +97,13 @@ def test_material_source_and_receiver_in_degrees(tmp_path):
     lam, mu, rho = sim.plan.source_material[0]
     expected = files.truth(1e5 * (-117.195 - files.ORIGIN[0]), 1e5 * (34.11 - files.ORIGIN[1]), -500.0)
     assert np.sqrt(mu / rho) == pytest.approx(expected["vs"], rel=1e-5)
-    assert sim.plan.receivers[0] == pytest.approx(
+    assert sim.plan.parts["receivers"].points[0] == pytest.approx(
         [*Projection(files.CRS, files.ORIGIN).to_local(-117.19, 34.105)[0], -300]
     )
     field = load_field(
         SimpleNamespace(easi=None, constant={}, expression={}, layers=None, models=[made]), projection=files.CASE
     )
-    assert field.evaluate(sim.plan.receivers, np.ones(1, int), ["vs"])["vs"] == pytest.approx(
+    assert field.evaluate(sim.plan.parts["receivers"].points, np.ones(1, int), ["vs"])["vs"] == pytest.approx(
         files.truth(1e5 * 0.01, 1e5 * 0.005, -300.0)["vs"], rel=1e-5
     )
 

@@ -23,7 +23,7 @@ except BackendError:
 FUSED = "import faultwave.fd.share as s; s.FUSED, s.WORTH = {}, 4"
 CUT = """
 import faultwave.fd.share as s
-from faultwave.fd.decomposition import Cut
+from faultwave.domain.grids.cut import Cut
 s.best_cut = lambda shape, parts, around, least: Cut(shape, {}, around)
 """
 
@@ -80,7 +80,7 @@ def alone(tmp_path_factory):
 )
 def test_any_cut_gives_the_same(tmp_path, alone, ranks, cut, fused):
     setup = FUSED.format(fused) + (CUT.format(cut) if cut else "")
-    see = f"assert sim.plan.shared.part.steps == {fused}, sim.plan.shared.part"
+    see = f"assert sim.plan.shared.subdomain.steps == {fused}, sim.plan.shared.subdomain"
     done = launch(ranks, asked(tmp_path / "out"), setup=setup, after=see)
     assert done.returncode == 0, done.stderr
     same(tmp_path / "out", alone)
@@ -96,7 +96,7 @@ STOP = "progress=lambda p: os.kill(os.getpid(), signal.SIGTERM) if p.time > 0.1 
 )
 def test_stopped_and_resumed_on_others(tmp_path, alone, first, then):
     case = asked(tmp_path / "out")
-    slow = "import faultwave.run.fd.simulation as m; m.CHUNK_SECONDS = 0.0"
+    slow = "import faultwave.fd.solver as m; m.CHUNK_SECONDS = 0.0"
     done = launch(first, case, setup=slow, run=STOP)
     assert done.returncode != 0 and "faultwave resume" in done.stderr, done.stderr
     done = launch(then, str(tmp_path / "out"))
@@ -219,7 +219,7 @@ def test_strain_green_tensors(tmp_path):
     del case["attenuation"]
     case["end_time"], case["output"] = 0.1, {"receivers": {"points": [[700, 800, 0]], "interval": 0.02}}
     points = [[700.0, 300.0, -500.0], [700.0, 790.0, -300.0], [400.0, 1200.0, -700.0]]
-    body = f"from faultwave.run.fd.sgt import green_tensors as g; d = g(case, {points}, 0.1)['strain']"
+    body = f"from faultwave.green_tensors import green_tensors as g; d = g(case, {points}, 0.1)['strain']"
     body += "; from faultwave.comm import world; world().first and np.save(extra['to'], d); sys.exit()"
     found = []
     for ranks in (1, 2):

@@ -86,17 +86,17 @@ def test_rock_that_gains_energy_ends_the_run_with_its_reason(lasting, text):
     wrong = dict(sim.plan.medium.coefficients)
     wrong["defect_p"] = np.asarray(wrong["defect_p"]) * 0.0
     object.__setattr__(sim.plan.medium, "coefficients", wrong)
-    sim.operator.runner.view("defect_p")[...] = 0.0
+    sim.solver.operator.runner.view("defect_p")[...] = 0.0
     with pytest.raises(RunError, match=text) as told:
         sim.run(write=False)
-    assert sim.operator.steps < sim.plan.steps and np.abs(sim.operator.values("u")).max() < 1e12
+    assert sim.solver.operator.steps < sim.plan.steps and np.abs(sim.solver.operator.values("u")).max() < 1e12
     for words in (r"most moved at \(", "rho = 2700, vp = ", r"1\. quality factors: Qp is so much larger than Qs"):
         assert re.search(words, str(told.value)), told.value
 
 
 def test_a_step_that_is_too_long_is_told_first():
     sim = simulate(small(numerics__cfl=0.95))
-    sim.operator.runner.view("lam")[...] *= 3.0
+    sim.solver.operator.runner.view("lam")[...] *= 3.0
     with pytest.raises(
         RunError, match=r"the waves hold .* J or more, sources have given less than|no longer finite"
     ) as told:
@@ -107,11 +107,11 @@ def test_a_step_that_is_too_long_is_told_first():
 def test_a_layer_is_told_first_where_it_is_the_place(monkeypatch):
     made = case(numerics={"threads": 1}, output={})
     sim = simulate(made)
-    sim.operator.advance(40)
+    sim.solver.operator.advance(40)
     for place, first in (((100.0, 800.0, -700.0), "1. the absorbing layer"), ((750.0, 800.0, -700.0), "1. the step")):
-        sim.watch.look()
-        sim.watch.peak = growth.Peak(1.0, place, 40)
-        assert first in sim._explain(None)
+        sim.solver.watch.look()
+        sim.solver.watch.peak = growth.Peak(1.0, place, 40)
+        assert first in sim.solver.diagnose().text
 
 
 LASTING = {
@@ -131,9 +131,9 @@ def test_nothing_is_wrong_with(name, monkeypatch):
     monkeypatch.setattr(growth, "LOOKS", 300)
     sim = simulate(small(**LASTING[name]))
     sim.run(write=False)
-    assert len(sim.watch.squares) > 100 and sim.watch.peak.speed > 0
+    assert len(sim.solver.watch.squares) > 100 and sim.solver.watch.peak.speed > 0
     kinetic = sim.energy_now()["elastic_kinetic_energy"]
-    assert 0 < kinetic < sim.watch.bound() ** 2
+    assert 0 < kinetic < sim.solver.watch.bound() ** 2
 
 
 def test_sources_that_never_end_are_no_growth(monkeypatch):
@@ -146,7 +146,7 @@ def test_sources_that_never_end_are_no_growth(monkeypatch):
     }
     sim = simulate(made)
     sim.run(write=False)
-    assert not sim.watch.squares
+    assert not sim.solver.watch.squares
 
 
 @pytest.mark.parametrize("waves", [1, 2])
@@ -162,12 +162,12 @@ def test_waves_of_the_start_count(waves, monkeypatch):
     ) | {"sources": []})  # fmt: skip
     sim.run(write=False)
     total = sum(sim.energy_now()[n] for n in ("elastic_energy", "elastic_kinetic_energy"))
-    assert len(sim.watch.squares) > 30 and sim.watch.bound() ** 2 == pytest.approx(total, rel=0.1)
+    assert len(sim.solver.watch.squares) > 30 and sim.solver.watch.bound() ** 2 == pytest.approx(total, rel=0.1)
 
 
 def test_what_was_pushed_is_known_after_a_checkpoint(tmp_path):
     made = small(end_time=1.0, output={"folder": str(tmp_path / "out"), "checkpoint": {"interval": 0.9}})
     whole = simulate(made).run()
     again = resume(tmp_path / "out")
-    assert 0 < again.watch.root < whole.watch.bound() * (1 + 1e-12)
-    assert again.watch.bound() == pytest.approx(whole.watch.bound(), rel=1e-6)
+    assert 0 < again.solver.watch.root < whole.solver.watch.bound() * (1 + 1e-12)
+    assert again.solver.watch.bound() == pytest.approx(whole.solver.watch.bound(), rel=1e-6)

@@ -8,9 +8,8 @@ import numpy as np
 
 from faultwave.case.model import Case
 from faultwave.fd.grid import SIDES
-from faultwave.fd.plan import FdPlan
-from faultwave.physics.sources.released import magnitude, moment_of
-from faultwave.run.fd.simulation import FdSimulation
+from faultwave.fd.part import FdPlan
+from faultwave.fd.solver import FdSolver
 
 Rows = list[tuple[str, ...]]
 FOR_SURFACE_WAVES = 10
@@ -18,19 +17,22 @@ FOR_SURFACE_WAVES = 10
 
 
 def plan_report(plan: FdPlan, case: Case, measure_seconds: float = 3.0) -> list[tuple[str, Rows]]:
-    """(section, rows): size, time stepping, cost measured for a few seconds, resolution."""
-    simulation = FdSimulation(plan)
+    """(section, rows): size, time stepping, cost measured for a few seconds, what parts say of themselves, resolution."""
+    solver, told = FdSolver(plan), dict[str, Rows]()
+    for part in plan.parts.values():
+        for section, rows in part.report(plan).items():
+            told.setdefault(section, []).extend(rows)
     return [
-        ("size", _size(plan, simulation)),
+        ("size", _size(plan, solver)),
         ("time stepping", _stepping(plan)),
-        ("cost", _cost(plan, simulation, measure_seconds)),
-        *([("sources", _sources(plan))] if plan.sources else []),
+        ("cost", _cost(plan, solver, measure_seconds)),
+        *told.items(),
         ("resolution", _resolution(plan)),
     ]
 
 
-def _size(plan: FdPlan, simulation: FdSimulation) -> Rows:
-    grid, memory = plan.scheme.grid, simulation.operator.nbytes()
+def _size(plan: FdPlan, solver: FdSolver) -> Rows:
+    grid, memory = plan.scheme.grid, solver.operator.nbytes()
     nz, ny, nx = grid.shape
     sides = ", ".join(f"{s} {plan.scheme.sides[s]}" for s in SIDES)
     corners = ", ".join(f"{a:g} to {b:g}" for a, b in zip(plan.lower, plan.upper, strict=True))
@@ -53,8 +55,8 @@ def _stepping(plan: FdPlan) -> Rows:
     ]
 
 
-def _cost(plan: FdPlan, simulation: FdSimulation, seconds: float) -> Rows:
-    op = simulation.operator
+def _cost(plan: FdPlan, solver: FdSolver, seconds: float) -> Rows:
+    op = solver.operator
     block = getattr(getattr(op.runner, "blocking", None), "steps", 1)
     op.advance(block)
     started, steps = time.perf_counter(), op.steps
@@ -69,20 +71,6 @@ def _cost(plan: FdPlan, simulation: FdSimulation, seconds: float) -> Rows:
         ("measured", f"{rate / 1e6:,.1f} M point updates/s"),
         ("estimated run time", f"{duration} without output"),
     ]
-
-
-def _sources(plan: FdPlan) -> Rows:
-    moment = moment_of(plan.sources, plan.source_material[:, :2], plan.case.end_time)
-    forces = sum(bool(s.force.any()) for s in plan.sources)
-    onsets = [s.onset for s in plan.sources]
-    rows: Rows = [("number", f"{len(plan.sources):,}" + (f", {forces:,} of them forces" if forces else ""))]
-    if moment > 0:
-        rows.append(("moment within the run", f"{moment:.4g} N m, Mw {magnitude(moment):.2f}"))
-    ends = max(s.onset + s.function.end for s in plan.sources)
-    assert plan.case.grid is not None
-    if plan.case.grid.lowpass is not None:
-        rows.append(("low-pass", f"{plan.case.grid.lowpass:g} Hz, delays by {0.416 / plan.case.grid.lowpass:.3g} s"))
-    return [*rows, ("they act", f"from {min(onsets):g} s to {ends:.4g} s, the run ends at {plan.case.end_time:g} s")]
 
 
 def _resolution(plan: FdPlan) -> Rows:

@@ -7,9 +7,9 @@ from typer.testing import CliRunner
 
 from faultwave.base.errors import InputError
 from faultwave.cli.main import app
+from faultwave.green_tensors import green_tensors, save_green_tensors, seismograms
 from faultwave.output.formats.maps_netcdf import read_maps, write_maps
 from faultwave.run import simulate
-from faultwave.run.fd.sgt import green_tensors, save_green_tensors, seismograms
 
 from .test_grids import case
 
@@ -42,9 +42,9 @@ def both(made, sigma=SIGMA):
     dt = sim.plan.scheme.step
     made["output"]["receivers"]["interval"] = dt
     sim = simulate(made)
-    op, forward = sim.operator, []
+    op, forward = sim.solver.operator, []
     for _ in range(sim.plan.steps):
-        forward.append(op.advance(1)[0, 0, 0, 6:])
+        forward.append(op.advance(1)[0][0, 0, 0, 6:])
     green = green_tensors(made, duration=sigma, delay=0.5 * dt)
     return np.array(forward).T, seismograms(green, TENSORS)[0][:, 1:]
 
@@ -165,7 +165,7 @@ def test_what_does_not_fit_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=1000))
     with pytest.raises(InputError, match=r"the file of strain needs .* GiB"):
         save_green_tensors(str(deck), tmp_path / "out", None, None, print)
-    monkeypatch.setattr("faultwave.run.fd.sgt.main_memory", lambda: 1000.0)
+    monkeypatch.setattr("faultwave.green_tensors.main_memory", lambda: 1000.0)
     with pytest.raises(InputError, match=r"strain at \d points needs about"):
         green_tensors(str(deck))
 

@@ -70,7 +70,7 @@ def test_water_has_no_shear_quality():
 def test_limited_a_run_decays(qp, band):
     """Without the limit these grow by orders within 3,000 steps."""
     sim = simulate(attenuating(constant(qp, 5.0), limit=True, **band))
-    op, speed = sim.operator, []
+    op, speed = sim.solver.operator, []
     for _ in range(4):
         op.advance(150)
         speed.append(np.mean([np.square(op.values(n)).mean() for n in "uvw"]) ** 0.5)

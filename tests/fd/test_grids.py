@@ -8,7 +8,7 @@ import pytest
 
 from faultwave.base.errors import InputError
 from faultwave.case.load import load_case
-from faultwave.dg.initial import plane_waves
+from faultwave.physics.waves.plane_waves import plane_waves
 from faultwave.run import simulate
 from faultwave.run.check import check
 from faultwave.verify.exact.full_space import FullSpace, tensor
@@ -116,7 +116,7 @@ def test_a_run_leaves_its_files(tmp_path):
     assert names == {"run-receivers.h5", "run-energy.csv", "run-manifest.json"}
     manifest = json.loads((tmp_path / "out" / "run-manifest.json").read_text())
     assert manifest["status"] == "finished"
-    assert manifest["rates"]["point_updates"] == sim.operator.steps * 25 * 26 * 20
+    assert manifest["rates"]["point_updates"] == sim.solver.operator.steps * 25 * 26 * 20
     assert sim.energies["time"] == pytest.approx(np.linspace(0, 0.5, 6), abs=sim.plan.scheme.step)
     assert sim.energies["elastic_kinetic_energy"][-1] > 0
 
@@ -241,8 +241,6 @@ def test_what_does_not_fit_beside_the_grid_is_told_before(changes, words, monkey
 
 def test_memory_that_receivers_and_maps_take():
     """The estimate beside what a run keeps."""
-    from faultwave.fd import room
-
     settings = case(
         end_time=2.0,
         output__intensity={"periods": [0.5]},
@@ -250,18 +248,19 @@ def test_memory_that_receivers_and_maps_take():
     )
     sim = simulate(settings)
     sim.run(write=False)
-    plan = sim.plan
-    kept = sim.recorder.state()["samples"].nbytes
-    assert room.series_bytes(plan.case, 1, plan.world) == pytest.approx(kept + 4 * 41 * 9 * 8, rel=0.02)
-    growth = sum(a.nbytes for a in sim.maps.arias)
+    plan, parts = sim.plan, sim.solver.parts
+    kept = parts["receivers"].recorder.state()["samples"].nbytes
+    needed = {name: part.memory(plan.steps, plan.world) for name, part in plan.parts.items()}
+    assert needed["receivers"].nbytes == pytest.approx(kept + 4 * 41 * 9 * 8, rel=0.02)
+    growth = sum(a.nbytes for a in parts["intensity"].arias)
     surface = 15 * 16
     arrays = {
         n
-        for n in sim.operator.runner.arrays.program.arrays
+        for n in sim.solver.operator.runner.arrays.program.arrays
         if n.startswith(("surface_", "PG", "SA", "oscillator", "arias"))
     }
     expected = 4 * surface * len(arrays) + 3 * growth
-    assert room.maps_bytes(plan.case, surface, plan.steps, plan.world) == pytest.approx(expected, rel=0.05)
+    assert needed["intensity"].nbytes == pytest.approx(expected, rel=0.05)
 
 
 def test_shear_across_the_surface_shakes_in_proportion_to_its_depth():
@@ -272,7 +271,7 @@ def test_shear_across_the_surface_shakes_in_proportion_to_its_depth():
                                 "time_function": {"kind": "ricker", "duration": 0.5}}]}  # fmt: skip
         sim = simulate(case(**changes)).run(write=False)
         peaks[depth] = np.abs(sim.receivers["values"]).max()
-        assert not sim.operator.values("sxz")[-1].any()
+        assert not sim.solver.operator.values("sxz")[-1].any()
     assert peaks[0.0] == 0 < peaks[1.0]
     for depth, tolerance in ((4.0, 0.03), (10.0, 0.06), (25.0, 0.15)):  # of a spacing of 100 m
         assert peaks[depth] / peaks[1.0] == pytest.approx(depth, rel=tolerance)

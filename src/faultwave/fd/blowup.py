@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from faultwave.fd.growth import Peak, Watch
-from faultwave.fd.plan import FdPlan
+from faultwave.fd.part import FdPlan
 from faultwave.fd.program import AXES
 
 NEAR = 3
@@ -68,7 +68,7 @@ def _rock(watch: Watch) -> dict[str, float]:
     """At the peak: density, speeds, ratio of P speeds around it, and the defect of the bulk modulus where there is attenuation."""
     assert watch.peak is not None
     op, grid, made = watch.operator, watch.plan.scheme.grid, watch.plan.medium.coefficients
-    index = np.floor((np.array(watch.peak.place) - grid.lower) / grid.spacing).astype(int)[::-1] - op.part.box.lo
+    index = grid.cell(np.array(watch.peak.place)) - op.subdomain.box.lo
 
     def around(name: str, by: int) -> np.ndarray:
         values = np.broadcast_to(made[name], op.box.shape)

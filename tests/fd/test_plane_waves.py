@@ -93,7 +93,7 @@ def test_maps_of_a_plane_wave(tmp_path):
     made = settings(output__intensity={"periods": [0.5], "formats": ["shakemap"]}, projection=place)
     sim = simulate(made, output=tmp_path / "out")
     sim.run()
-    assert sim.intensity["PGV"] == pytest.approx(sim.intensity["PGV"].mean(), rel=1e-3)
+    assert sim.result("intensity")["PGV"] == pytest.approx(sim.result("intensity")["PGV"].mean(), rel=1e-3)
     assert 'magnitude="nan"' in (tmp_path / "out/run-grid.xml").read_text()
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,29 +20,29 @@ from scipy.signal import fftconvolve
 from faultwave.base.errors import InputError, Problem, Problems, RunError
 from faultwave.case.load import load_case
 from faultwave.case.model import Case
+from faultwave.case.outputs import Output
 from faultwave.case.sources import TimeFunction
 from faultwave.comm import world
-from faultwave.comm.gather import collect
-from faultwave.fd.operator import Operator, kept_units
-from faultwave.fd.plan import FdPlan, make_plan
-from faultwave.fd.points import MOMENT, Sources, StrainSampler, outside
+from faultwave.engine.solver import BlowUp, Unattended
+from faultwave.fd.engine import ENGINE
+from faultwave.fd.part import FdPlan
+from faultwave.fd.parts.point_sources import PointSources
+from faultwave.fd.parts.receivers import Receivers
+from faultwave.fd.parts.strain_green_tensors import BLOCK, COMPONENTS, Strain
+from faultwave.fd.points import outside
 from faultwave.fd.room import main_memory
-from faultwave.fd.shared import SharedSampler
 from faultwave.observe.dataset import Dataset, Variable
 from faultwave.observe.points import point_lines
-from faultwave.observe.series import SeriesRecorder
 from faultwave.output.atomic import atomic_path
 from faultwave.output.formats.maps_netcdf import write_maps
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.time_functions import time_function
 
-CHUNK = 64  # steps
 SHARP = 0.39  # standard deviation of the Gaussian times the resolved frequency, where its spectrum has fallen to 5 %
 WORKING = 3
 """Copies of the strain of one force that are in memory at once."""
 CHUNK_BYTES = 1 << 22
 FORCE = 1e12  # [N], divided out again: numbers far from the smallest of single precision
-COMPONENTS = tuple(name[1:] for name in MOMENT)
 
 
 def green_tensors(
@@ -91,7 +91,9 @@ def _asked(case: Case, points: np.ndarray | None, duration: float | None, delay:
     if points is None:
         points = np.array([s.location for s in plan.sources], float).reshape(-1, 3)
     points = np.atleast_2d(np.asarray(points, float))
-    sites = plan.receivers if plan.receivers is not None else np.zeros((0, 3))
+    receivers = plan.parts["receivers"]
+    assert isinstance(receivers, Receivers)
+    sites = receivers.points
     setting = case.output.receivers
     assert setting is not None
     asked = _Asked(plan, sites, points, duration or SHARP / plan.frequency, delay, setting.interval)
@@ -104,7 +106,7 @@ def _forces(asked: _Asked, say: Callable[[str], None]) -> Iterator[tuple[int, in
     for number, site in enumerate(asked.sites):
         for axis in range(3):
             say(f"site {number + 1} of {len(asked.sites)}, force along {'xyz'[axis]}")
-            times, strain = _run(asked.plan, site, axis, asked.points, asked.sigma, asked.delay, asked.interval)
+            times, strain = _run(asked, site, axis)
             yield number, axis, times, np.moveaxis(strain, 0, -1)
 
 
@@ -137,11 +139,10 @@ def _plan(case: Case) -> FdPlan:
     sites = case.output.receivers.model_copy(
         update={"interval": case.end_time, "rotation": False, "strain_rate": False}
     )
-    none = dict.fromkeys(
-        ("surface", "volume", "intensity", "checkpoint")
-    )  # nothing of what the case writes is written here
-    bare = case.model_copy(update={"output": case.output.model_copy(update={**none, "receivers": sites})})
-    plan: FdPlan = together.agree(lambda: make_plan(bare, together))
+    kept = {"folder": case.output.folder, "prefix": case.output.prefix}
+    output = Output.model_validate(kept).model_copy(update={"receivers": sites})  # nothing else is written
+    bare = case.model_copy(update={"output": output})
+    plan: FdPlan = together.agree(lambda: ENGINE.share(bare, together))
     return plan
 
 
@@ -162,7 +163,7 @@ def _check(asked: _Asked) -> None:
 def _check_room(asked: _Asked, held: int, folder: Path | None) -> None:
     """Raise InputError where memory does not hold the strain of one force and of ``held`` sites, or a disk not the file."""
     problems, numbers = Problems(), len(asked.points) * len(COMPONENTS)
-    one = WORKING * 8.0 * (asked.samples + 2 * CHUNK) * numbers / asked.plan.world.size
+    one = WORKING * 8.0 * (asked.samples + 2 * BLOCK) * numbers / asked.plan.world.size
     memory = one + 8.0 * 3 * held * numbers * asked.samples
     if memory > (there := main_memory()):
         what = f"strain at {len(asked.points):,} points needs about {memory / 2**30:.3g} GiB, this machine has {there / 2**30:.3g}"
@@ -176,56 +177,24 @@ def _check_room(asked: _Asked, held: int, folder: Path | None) -> None:
     problems.raise_errors()
 
 
-def _run(
-    plan: FdPlan, site: np.ndarray, axis: int, points: np.ndarray, sigma: float, delay: float, interval: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Times (nt,) and strain (nt, points, 6) of one force."""
-    numerics, scheme = plan.case.numerics, plan.scheme
-    shape = time_function(TimeFunction.model_validate({"kind": "gaussian", "duration": sigma}), "force")
-    source = PointSource(site, shape, force=FORCE * np.eye(3)[axis], onset=delay, name="force")
-    shared = plan.shared
-    box = shared.part.box if shared else None
-    sources = Sources(
-        scheme,
-        [source],
-        np.zeros((1, 2)),
-        plan.medium.coefficients,
-        box,
-        kept_units(plan.medium, numerics.precision, shared),
-    )
-    sampler: StrainSampler | SharedSampler = StrainSampler(scheme, points)
-    mine = np.arange(len(points))
-    if shared:
-        sampler = SharedSampler(shared.world, shared.part, scheme, points, lambda x: StrainSampler(scheme, x))
-        mine = sampler.mine
-    op = Operator(
-        scheme,
-        plan.medium,
-        plan.relaxation,
-        sources,
-        sampler,
-        numerics.backend,
-        numerics.precision,
-        numerics.threads,
-        (),
-        shared,
-    )
-    op.runner.prepare(plan.steps)
-    total = np.zeros((len(mine), len(COMPONENTS)))
-    recorder = SeriesRecorder(scheme.step, [1.0] * len(COMPONENTS), total[:, None], interval)
-    while op.steps < plan.steps:
-        rates = op.advance(min(CHUNK, plan.steps - op.steps))
-        assert rates is not None
-        strain = total + scheme.step / FORCE * np.cumsum(rates, 0)
-        total = strain[-1]
-        recorder.append(strain[:, :, None])
-    if not op.finite():
-        raise RunError(f"the run of the force along {'xyz'[axis]} at {site.tolist()} blew up")
-    times, values = recorder.arrays()
-    if shared:
-        found = shared.world.share(collect(shared.world, mine, [values[:, :, 0].swapaxes(0, 1)], len(points)))
-        return times, found[0].swapaxes(0, 1)
-    return times, values[:, :, 0]
+def _run(asked: _Asked, site: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
+    """Times (nt,) and strain (nt, points, 6) of one force, of all processes."""
+    plan = asked.plan
+    shape = time_function(TimeFunction.model_validate({"kind": "gaussian", "duration": asked.sigma}), "force")
+    source = PointSource(site, shape, force=FORCE * np.eye(3)[axis], onset=asked.delay, name="force")
+    force = PointSources(plan.case, (source,), np.zeros((1, 3)))
+    seen = Strain(asked.points, asked.interval, FORCE)
+    solver = ENGINE.solver(replace(plan, parts={part.name: part for part in (force, seen)}))
+    try:
+        solver.run(plan.case.end_time, Unattended())
+    except BlowUp:
+        what = f"the run of the force along {'xyz'[axis]} at {site.tolist()} blew up"
+        raise RunError(f"{what}\n{solver.diagnose().text}") from None
+    strain = solver.parts[seen.name]
+    strain.finish(solver.time)
+    found = [(result.data["time"], result.data["strain"]) for result in strain.results()]
+    times, values = plan.world.share(found[0] if plan.world.first else None)
+    return times, values
 
 
 def seismograms(green: Dataset, moments: np.ndarray, rates: np.ndarray | None = None) -> np.ndarray:

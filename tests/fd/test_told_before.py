@@ -162,7 +162,7 @@ def test_spectral_accelerations_that_the_grid_does_not_resolve():
 
 
 def test_plan_tells_the_moment():
-    from faultwave.run.fd.report import plan_report
+    from faultwave.fd.report import plan_report
 
     made, _ = load_case(case(end_time=2.0, sources=[{
         "kind": "moment-tensor", "location": [750, 730, -620], "tensor": {"xy": 1e15},
@@ -243,7 +243,7 @@ def test_settings_that_contradict_are_errors(changes, expected):
 def test_the_plan_says_how_far_surface_waves_are_resolved(top, told):
     """Vs is 1800 m/s, the spacing 100 m."""
     from faultwave.fd.plan import make_plan
-    from faultwave.run.fd.report import plan_report
+    from faultwave.fd.report import plan_report
 
     rock = {"rho": 2700.0, "vp": 3464.0, "vs": 1800.0}
     settings, _ = load_case(case(grid__boundaries={"z+": top}, material={"constant": rock}))

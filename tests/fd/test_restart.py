@@ -9,7 +9,6 @@ from faultwave.backends import missing
 from faultwave.base.errors import InputError, RunError
 from faultwave.output.formats.awp_series import read_awp
 from faultwave.output.formats.image import ImageReader
-from faultwave.run.fd import restart
 
 from .test_grids import case
 
@@ -67,7 +66,7 @@ class Stopped:
     ("stop", "backend"), [(0.27, "cpu"), (0.27, "numpy"), pytest.param(0.27, "opencl", marks=opencl)]
 )
 def test_resumed_is_undisturbed(tmp_path, stop, backend, monkeypatch):
-    monkeypatch.setattr("faultwave.run.fd.simulation.CHUNK_SECONDS", 0.0)
+    monkeypatch.setattr("faultwave.fd.solver.CHUNK_SECONDS", 0.0)
     fw.simulate(settings(tmp_path / "whole", numerics__backend=backend)).run()
     sim = fw.simulate(settings(tmp_path / "parts", numerics__backend=backend))
     with pytest.raises(RunError, match="faultwave resume"):
@@ -115,6 +114,6 @@ def test_what_another_version_left_is_refused(tmp_path, monkeypatch):
     """One whose step was another, or whose checkpoints held something else."""
     made = settings(tmp_path / "out", end_time=0.4)
     fw.simulate(made).run()
-    monkeypatch.setattr(restart, "SCHEME", "another")
+    monkeypatch.setattr("faultwave.fd.checkpoint.SCHEME", "another")
     with pytest.raises(InputError, match="was taken with other scheme"):
         fw.resume(tmp_path / "out")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import integrate, signal
 
-from faultwave.fd.intensity import oscillator
+from faultwave.fd.parts.intensity import oscillator
 from faultwave.output.formats.image import ImageReader
 from faultwave.output.formats.maps_netcdf import read_maps
 from faultwave.output.formats.shakemap import instrumental_intensity, spectral_name
@@ -158,7 +158,7 @@ def test_geotiff_places_its_pixels(run):
     import tifffile
 
     sim, folder, _ = run
-    maps = sim.intensity
+    maps = sim.result("intensity")
     with tifffile.TiffFile(folder / "run-intensity.tif") as file:
         bands = file.asarray()
         tags = file.pages[0].tags
@@ -190,7 +190,7 @@ def test_shakemap_grid(run):
     assert float(event.get("depth")) == 0.62 and event.get("event_description") == "a small one"
     assert abs(float(event.get("lat")) - 34.2) < 0.02 and abs(float(event.get("lon")) + 117.3) < 0.02
     near = inside[np.argmax(inside[:, 4])]
-    assert near[4] == pytest.approx(100 * sim.intensity["PGV"].max(), rel=0.1)
+    assert near[4] == pytest.approx(100 * sim.result("intensity")["PGV"].max(), rel=0.1)
     assert near[2] == pytest.approx(float(instrumental_intensity(near[4:5] / 100)[0]), rel=1e-3)
 
 
@@ -202,7 +202,7 @@ def test_shakemap_counts_in_percent_of_gravity(run):
     text = ElementTree.parse(folder / "run-grid.xml").getroot().find(f"{SHAKEMAP}grid_data").text
     rows = np.array(text.split(), float).reshape(-1, 6)
     rows = rows[np.isfinite(rows[:, 4])]
-    maps = sim.intensity
+    maps = sim.result("intensity")
     xy = Projection("EPSG:32611", (-117.3, 34.2), 20.0).to_local(rows[:, 0], rows[:, 1])
     near = [np.abs(maps[a][None] - xy[:, k, None]).argmin(1) for k, a in ((1, "y"), (0, "x"))]
     for column, name, unit in ((3, "PGA", 0.0980665), (4, "PGV", 0.01), (5, "SA_0.5s", 0.0980665)):
@@ -317,8 +317,8 @@ def test_maps_do_not_depend_on_blocking():
     maps = []
     for blocking, threads in ((Blocking(1, 1000), 1), (Blocking(4, 5), 2), (Blocking(3, 7), 1)):
         sim = simulate(case(output__intensity={"periods": [0.3]}), threads=threads)
-        sim.operator.runner.blocking = blocking
-        maps.append(sim.run(write=False).intensity)
+        sim.solver.operator.runner.blocking = blocking
+        maps.append(sim.run(write=False).result("intensity"))
     for name in ("PGA", "PGV", "PGD", "SA_0.3s", "arias", "PGV_max"):
         assert maps[0][name].max() > 0
         for other in maps[1:]:
@@ -347,7 +347,7 @@ def test_a_periodic_grid_is_the_same_everywhere(backend):
         )  # fmt: skip
         sim = simulate(made)
         sim.run(write=False)
-        return sim.receivers["values"], sim.intensity
+        return sim.receivers["values"], sim.result("intensity")
 
     (here, maps), (there, moved) = run(0, 0), run(600, 500)
     scale = np.abs(here).max((0, 1))

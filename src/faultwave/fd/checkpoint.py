@@ -1,0 +1,116 @@
+"""What a checkpoint keeps of a grid: every array that a step changes. A resumed run is the same to the last bit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.errors import InputError, Problem
+from faultwave.domain.grids.cut import Triple
+from faultwave.engine.part import BlockState
+from faultwave.fd.operator import Operator
+from faultwave.fd.part import FdPlan
+from faultwave.fd.program import build_program
+from faultwave.fd.share import observers
+from faultwave.kernels.overlap import meet
+from faultwave.kernels.stencil import Box, Program, record
+
+SCHEME = "surface by parts, sampled seismograms, state by parts"
+"""What a step does and a checkpoint holds: another text where one of them changes, so that what an earlier version left is refused."""
+WEIGHTS = (2654435761, 40503, 2246822519)
+"""Odd numbers that make the sums of a material's bits depend on where they are."""
+
+
+def moving(program: Program) -> dict[str, int]:
+    """Every array that a step changes, and the halo that belongs to it."""
+    names = {launch.names.get(n, n) for level in program.levels for launch in level for n in record(launch.stencil)[1]}
+    return {name: program.arrays[name].halo for name in program.arrays if name in names}
+
+
+def identity(plan: FdPlan, operator: Operator) -> dict[str, Any]:
+    """What must be the same for a run to go on; all processes ask for it at once."""
+    scheme = plan.scheme
+    arrays = moving(build_program(scheme, observers=observers(plan.parts, scheme, scheme.grid.box)))
+    parts = {name: part.must_match for name, part in plan.parts.items() if part.must_match is not None}
+    return {
+        "scheme": SCHEME,
+        "points": list(scheme.grid.shape), "corner": list(scheme.grid.lower), "spacing": scheme.grid.spacing, "step": scheme.step,
+        "precision": plan.case.numerics.precision, "material": material(plan, operator), "arrays": sorted(arrays), **parts,
+    }  # fmt: skip
+
+
+def material(plan: FdPlan, operator: Operator) -> dict[str, int]:
+    """Sums of every coefficient's bits, weighted by place: they do not depend on how the grid is cut."""
+    subdomain, coefficients = operator.subdomain, plan.medium.coefficients
+    sums = np.zeros(len(coefficients), np.uint64)
+    for n, values in enumerate(coefficients.values()):
+        values = np.asarray(values)
+        while values.ndim < 3:
+            values = values[None]
+        if any(size == 1 and low > 0 for size, low in zip(values.shape, subdomain.owned.box.lo, strict=True)):
+            continue  # the same along an axis: counted where that begins
+        own = tuple(s if size > 1 else slice(0, 1) for s, size in zip(subdomain.own, values.shape, strict=True))
+        bits = np.ascontiguousarray(values[own])
+        bits = bits.view({4: np.uint32, 8: np.uint64}[bits.itemsize]).astype(np.uint64)
+        for k, (low, odd) in enumerate(zip(subdomain.owned.box.lo, WEIGHTS, strict=True)):
+            places = (low * (values.shape[k] > 1) + np.arange(bits.shape[k])).astype(np.uint64)
+            line = places * np.uint64(2 * odd) + np.uint64(odd)
+            bits = bits * line.reshape([-1 if d == k else 1 for d in range(3)])
+        sums[n] = bits.sum(dtype=np.uint64)
+    return dict(zip(coefficients, map(int, plan.world.total(sums)), strict=True))
+
+
+def blocks(operator: Operator) -> dict[str, BlockState]:
+    """What this process keeps of every array that moves; together, all keep every number once."""
+    return {name: _block(operator, name, halo) for name, halo in moving(operator.runner.program).items()}
+
+
+def _block(op: Operator, name: str, halo: int) -> BlockState:
+    box = _kept(op, name)
+
+    def take(values: np.ndarray, low: Triple) -> None:
+        layout = op.runner.program.arrays[name]
+        stored = Box(low, tuple(a + n for a, n in zip(low, values.shape, strict=True)))
+        found = meet(stored, _room(layout.box, halo))
+        if found.points:
+            at = tuple(slice(a - b, a - b + n) for a, b, n in zip(found.lo, low, found.shape, strict=True))
+            _within(op, op.runner.view(name, halo), name, found)[...] = values[at]
+
+    return BlockState(box.lo, lambda: _within(op, op.runner.values(name, halo), name, box), take)
+
+
+def _room(box: Box, halo: int) -> Box:
+    """A box with its halo."""
+    return Box(*(tuple(v + s * halo for v in c) for c, s in ((box.lo, -1), (box.hi, 1))))  # type: ignore[arg-type]
+
+
+def _kept(op: Operator, name: str) -> Box:
+    """What this process keeps of an array."""
+    layout = op.runner.program.arrays[name]
+    room, found = _room(layout.box, layout.halo), op.subdomain.kept(layout.halo)
+    if layout.box.lo[0] >= op.scheme.grid.shape[0]:  # on the surface, above what it owns
+        found = Box((room.lo[0], *found.lo[1:]), (room.hi[0], *found.hi[1:]))
+    return meet(room, found)
+
+
+def _within(op: Operator, array: np.ndarray, name: str, box: Box) -> np.ndarray:
+    """A box of an array that is given with all its halo."""
+    layout = op.runner.program.arrays[name]
+    low = [a - b + layout.halo for a, b in zip(box.lo, layout.box.lo, strict=True)]
+    return array[tuple(slice(a, a + n) for a, n in zip(low, box.shape, strict=True))]
+
+
+def check_identity(where: str, then: Mapping[str, Any] | None, now: Mapping[str, Any]) -> None:
+    """Raise InputError where a run cannot go on from the checkpoint ``where``, which was taken of another grid."""
+    if then is None:
+        raise InputError(Problem(where, "was taken by another engine", "engine: fd"))
+    other = [name for name in {**now, **then} if then.get(name) != now.get(name)]
+    if other:
+        what = ", ".join(other)
+        advice = "Resume with the case as it was; another end time may change the step."
+        raise InputError(Problem(where, f"was taken with other {what}", advice=advice))
+
+
+__all__ = ["SCHEME", "blocks", "check_identity", "identity", "moving"]

@@ -1,0 +1,39 @@
+"""The engine of regular grids; what it needs is imported when it is asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from faultwave.engine.solver import Engine, Sections, Solver
+
+if TYPE_CHECKING:
+    from faultwave.case.model import Case
+    from faultwave.comm import World
+
+
+def _plan(case: Case) -> Any:
+    from faultwave.fd.plan import make_plan
+
+    return make_plan(case)
+
+
+def _share(case: Case, world: World) -> Any:
+    from faultwave.fd.plan import make_plan
+
+    return make_plan(case, world)
+
+
+def _solver(plan: Any) -> Solver:
+    from faultwave.fd.solver import FdSolver
+
+    return FdSolver(plan)
+
+
+def _report(plan: Any, case: Case) -> Sections:
+    from faultwave.fd.report import plan_report
+
+    return plan_report(plan, case)
+
+
+ENGINE = Engine("fd", _plan, _share, _solver, _report)
+"""Finite differences of fourth order on staggered grids."""

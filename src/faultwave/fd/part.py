@@ -1,0 +1,263 @@
+"""What a capability of the engine fd says of itself: one file each in ``fd/parts``.
+
+A module there has a function ``plan(planning)`` that gives a ``GridPart``, or None where the case does not ask for it. The part is
+planned in the order in which things become known, and collects problems on the way: ``plan`` knows the case and its files, ``placed`` the
+grid, ``checked`` the material and the step. ``attach`` gives its living half.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from faultwave.base.errors import Problem, Problems
+from faultwave.base.projection import Projection
+from faultwave.case.model import Case
+from faultwave.comm import World
+from faultwave.engine.part import Attached, Planned
+from faultwave.fd.drives import Drive
+from faultwave.fd.grid import Grid, SideKind
+from faultwave.fd.media import Medium
+from faultwave.fd.operator import Machine, Operator, Shared
+from faultwave.fd.points import Sampler, outside
+from faultwave.fd.program import Observer, Scheme
+from faultwave.fd.room import Memory
+from faultwave.kernels.stencil import Box
+from faultwave.media.attenuation import Relaxation
+from faultwave.media.field import Field
+from faultwave.physics.sources.point import PointSource
+from faultwave.physics.waves import Law
+
+Solution = Callable[[np.ndarray, float], np.ndarray]
+"""Values (n, 9) of the wave field at points (n, 3) [m] and a time [s]."""
+
+
+@dataclass(frozen=True)
+class Planning:
+    """The case, its law, the box asked for (3,) [m] and its sides; what is wrong goes to ``problems``."""
+
+    case: Case
+    law: Law
+    lower: np.ndarray
+    upper: np.ndarray
+    sides: Mapping[str, SideKind]
+    problems: Problems
+
+
+@dataclass(frozen=True)
+class Placing:
+    """The grid, and the box of whole cells (3,) [m] that its layers surround."""
+
+    case: Case
+    law: Law
+    grid: Grid
+    lower: np.ndarray
+    upper: np.ndarray
+    problems: Problems
+
+    @property
+    def surface(self) -> tuple[int, int]:
+        """Points of the surface along x and y, without layers."""
+        nx, ny = np.round((self.upper - self.lower) / self.grid.spacing).astype(int)[:2].tolist()
+        return nx, ny
+
+    def check_inside(self, named: Sequence[tuple[str, np.ndarray]]) -> None:
+        """Errors of what (name, place) lies outside of the box."""
+        if not named:
+            return
+        far = outside(self.grid, self.lower, self.upper, np.array([p for _, p in named]).reshape(-1, 3))
+        for (name, p), distance in zip(named, far, strict=True):
+            if distance > 0:
+                box = " x ".join(f"[{a:g}, {b:g}]" for a, b in zip(self.lower, self.upper, strict=True))
+                x = ", ".join(f"{v:g}" for v in p)
+                what = f"lies {distance:.6g} m outside the box"
+                self.problems.error(f"{name} at ({x})", what, f"a point in {box} m")
+
+
+@dataclass(frozen=True)
+class Checking:
+    """The material, also ``coarse``: rho, lambda and mu on a lattice of the box; the frequency [Hz] that is resolved everywhere, the step
+    [s] and how many."""
+
+    placing: Placing
+    field: Field
+    coarse: Mapping[str, np.ndarray]
+    sides: Mapping[str, SideKind]
+    resolved: float
+    step: float
+    steps: int
+
+    @property
+    def case(self) -> Case:
+        return self.placing.case
+
+    @property
+    def problems(self) -> Problems:
+        return self.placing.problems
+
+
+@dataclass(frozen=True)
+class FdPlan:
+    """Frozen answer to: what exactly will be computed. ``lower`` and ``upper`` (3,) [m] bound the box asked for, which
+    absorbing layers surround."""
+
+    case: Case
+    law: Law
+    scheme: Scheme
+    lower: np.ndarray
+    upper: np.ndarray
+    medium: Medium
+    relaxation: Relaxation | None
+    frequency: float  # resolved everywhere [Hz]
+    steps: int
+    parts: Mapping[str, GridPart]
+    warnings: tuple[Problem, ...]
+    material: Field  # as the case gives it
+    shared: Shared | None = None  # where other processes have the rest of the grid
+
+    @property
+    def machine(self) -> Machine:
+        """What computes."""
+        numerics = self.case.numerics
+        return Machine(numerics.backend, numerics.precision, numerics.threads)
+
+    @property
+    def projection(self) -> Projection | None:
+        """How x and y become longitude and latitude."""
+        p = self.case.projection
+        return None if p is None else Projection(p.crs, p.origin, p.azimuth)
+
+    @property
+    def world(self) -> World:
+        """The processes of the run."""
+        return self.shared.world if self.shared else World()
+
+    @property
+    def points(self) -> int:
+        """Of the whole grid."""
+        return self.scheme.grid.box.points
+
+    @property
+    def box(self) -> Box:
+        """What this process computes on."""
+        return self.shared.subdomain.box if self.shared else self.scheme.grid.box
+
+    @property
+    def sources(self) -> tuple[PointSource, ...]:
+        """Point sources of all parts."""
+        return tuple(source for part in self.parts.values() for source in part.sources)
+
+    @property
+    def source_material(self) -> np.ndarray:
+        """Lambda, mu and rho (n, 3) at the sources."""
+        return np.concatenate([np.zeros((0, 3)), *(part.source_material for part in self.parts.values())])
+
+    @property
+    def radiating(self) -> tuple[PointSource, ...]:
+        """All that radiates: its time functions and strengths, wherever it acts."""
+        return tuple(source for part in self.parts.values() for source in part.radiating)
+
+
+class GridPart(Planned):
+    """A planned capability, frozen; what does not apply stays as it is here."""
+
+    name: str
+    on_surface = False
+    """Whether it looks at the motion of the free surface, which the program then computes."""
+
+    sources: tuple[PointSource, ...] = ()
+    source_material: np.ndarray = np.zeros((0, 3))
+    radiating: tuple[PointSource, ...] = ()
+    must_match: Any = None
+    """What must be the same in a run that goes on from a checkpoint, as JSON."""
+
+    def placed(self, placing: Placing) -> Self:
+        """The same where it lies in the grid."""
+        return self
+
+    def checked(self, checking: Checking) -> Self:
+        """The same in the material, all its checks done."""
+        return self
+
+    def memory(self, steps: int, world: World) -> Memory | None:
+        """What it keeps of a run of so many steps, on the first process."""
+        return None
+
+    def observers(self, box: Box, step: float) -> Sequence[Observer]:
+        """What the program computes for it in a box whose upper side is the surface; its motion is there, where it is asked for."""
+        return ()
+
+    def drive(self, plan: FdPlan) -> Drive | None:
+        """How it pushes the grid."""
+        return None
+
+    def sampler(self, plan: FdPlan) -> Sampler | None:
+        """What it reads after every step."""
+        return None
+
+    def state(self, plan: FdPlan) -> Solution | None:
+        """The wave field with which a run begins, where it is the part's."""
+        return None
+
+    def attach(self, solver: Running) -> GridAttached:
+        """Its living half."""
+        return GridAttached()
+
+
+@dataclass(frozen=True)
+class AfterSteps:
+    """``act()`` is called after so many steps since the start; those of a pass that end between them are taken together."""
+
+    steps: frozenset[int]
+    act: Callable[[], None]
+
+
+class GridAttached(Attached):
+    """A part on a solver of a grid; what does not apply stays as it is here. All processes call everything at the same steps."""
+
+    @property
+    def after(self) -> Sequence[AfterSteps]:
+        """What it does while the run goes on."""
+        return ()
+
+    def start(self, state: Solution | None) -> None:
+        """The run begins with this state, at time zero and half a step before it; with rest, if None."""
+
+    def sampled(self, values: np.ndarray) -> None:
+        """What its sampler saw after each of some steps, (steps, places, ...)."""
+
+
+class Running(Protocol):
+    """A solver, as parts see it."""
+
+    @property
+    def plan(self) -> FdPlan: ...
+
+    @property
+    def operator(self) -> Operator: ...
+
+    @property
+    def samplers(self) -> Mapping[str, Sampler]:
+        """By part."""
+
+
+def surface_needed(parts: Mapping[str, GridPart]) -> bool:
+    """Whether a part looks at the motion of the surface."""
+    return any(part.on_surface for part in parts.values())
+
+
+__all__ = [
+    "AfterSteps",
+    "Checking",
+    "FdPlan",
+    "GridAttached",
+    "GridPart",
+    "Placing",
+    "Planning",
+    "Running",
+    "Solution",
+    "surface_needed",
+]

@@ -1,0 +1,55 @@
+"""Energies and momentum of the whole grid at multiples of an interval."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from faultwave.case.model import Case
+from faultwave.engine.energies import EnergyTable
+from faultwave.fd.part import AfterSteps, GridAttached, GridPart, Planning, Running
+
+
+def plan(planning: Planning) -> Energies | None:
+    """None where the case asks for none."""
+    setting = planning.case.output.energies
+    return None if setting is None else Energies(planning.case, setting.interval)
+
+
+@dataclass(frozen=True)
+class Energies(GridPart):
+    """Rows of a table, one for each ``interval`` [s]."""
+
+    case: Case
+    interval: float
+    name = "energies"
+
+    def attach(self, solver: Running) -> Table:
+        return Table(self, solver)
+
+
+class Table(EnergyTable, GridAttached):
+    """Kinetic energy is that of half a step before the time of a row."""
+
+    def __init__(self, part: Energies, solver: Running):
+        super().__init__(solver)
+        self.interval = part.interval
+        step = solver.plan.scheme.step
+        count = int(part.case.end_time / part.interval + 1e-9)
+        self.due = frozenset(max(1, round(k * part.interval / step)) for k in range(1, count + 1))
+
+    @property
+    def after(self) -> Sequence[AfterSteps]:
+        return [AfterSteps(self.due, self.record)]
+
+    def begin(self) -> None:
+        if not self.rows:
+            self.record()
+
+    def finish(self, time: float) -> None:
+        """A row for the very end."""
+        if self.rows and self.rows[-1][0] < time:
+            self.record()
+
+
+__all__ = ["Energies", "Table", "plan"]

@@ -1,0 +1,319 @@
+"""Maps of ground motion intensity: peaks, spectral accelerations, Arias intensity and duration, without storing time series.
+
+Peaks are taken for horizontal motion turned to ``ANGLES`` directions, of which RotD50 is the median (Boore 2010). Spectral
+accelerations are those of damped oscillators, advanced exactly for acceleration that is linear between steps (Nigam & Jennings 1969).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from faultwave.base.collect import collected
+from faultwave.base.errors import Problems
+from faultwave.base.projection import Projection
+from faultwave.case.model import Case
+from faultwave.comm import World
+from faultwave.engine.part import Origin, State
+from faultwave.fd.part import AfterSteps, Checking, FdPlan, GridAttached, GridPart, Placing, Planning, Running
+from faultwave.fd.program import VELOCITY_LEVEL, Observer, above
+from faultwave.fd.room import Memory, number_bytes
+from faultwave.fd.surface import BEHIND, COMPONENTS, SurfaceView
+from faultwave.kernels import math
+from faultwave.kernels.stencil import Box, Launch, Layout, Point, Stencil
+from faultwave.observe.dataset import Dataset, Variable
+from faultwave.observe.result import Result
+from faultwave.physics.sources.released import magnitude, moment_of
+
+GRAVITY = 9.80665
+ANGLES = 18
+SAMPLES = 256
+"""Of the growth of Arias intensity in a run, for the duration."""
+COPIES = 3
+"""Of that growth, at the end of a run."""
+TOGETHER = 6
+"""Steps, into which most numbers of steps in one pass go."""
+
+
+def plan(planning: Planning) -> Intensity | None:
+    """None where the case asks for none. Formats of maps need a projection that they can name."""
+    case, problems = planning.case, planning.problems
+    setting = case.output.intensity
+    if setting is None:
+        return None
+    if planning.sides["z+"] != "free-surface":
+        problems.error("output.intensity", "the grid has no free surface", "grid.boundaries: {z+: free-surface}")
+    if len({f"{p:g}" for p in setting.periods}) != len(setting.periods):  # as the maps are called
+        problems.error("output.intensity.periods", "a period stands twice, to the six digits of the maps' names")
+    wanted = [f for f in setting.formats if f != "netcdf"]
+    if wanted and case.projection is None:
+        what = f"{', '.join(wanted)} need longitude and latitude"
+        problems.error("output.intensity.formats", what, "a case with a projection")
+    if "geotiff" in wanted and case.projection is not None:
+        with collected(Problems()):  # what is wrong with the projection is told with it
+            if Projection(case.projection.crs, case.projection.origin, case.projection.azimuth).epsg() is None:
+                what = "geotiff needs a projection with an EPSG number"
+                problems.error("output.intensity.formats", what, "crs: EPSG:...")
+    return Intensity(case, tuple(setting.periods), setting.damping)
+
+
+@dataclass(frozen=True)
+class Intensity(GridPart):
+    """Which maps: ``periods`` [s] and ``damping`` of the oscillators, at so many ``points`` once there is a grid."""
+
+    case: Case
+    periods: tuple[float, ...]
+    damping: float
+    points: int = 0
+    name = "intensity"
+    on_surface = True
+
+    def placed(self, placing: Placing) -> Self:
+        return replace(self, points=int(np.prod(placing.surface)))
+
+    def checked(self, checking: Checking) -> Self:
+        """A warning where periods are shorter than the shortest that is resolved everywhere."""
+        short = [p for p in self.periods if p * checking.resolved < 1.0 - 1e-9]
+        if short:
+            checking.problems.warn(
+                "output.intensity.periods",
+                f"{', '.join(f'{p:g}' for p in short)} s lie below the {1.0 / checking.resolved:.3g} s that are resolved everywhere: these "
+                "spectral accelerations lack the waves of their own period",
+                advice="Leave them out, or raise grid.frequency.",
+            )
+        return self
+
+    def memory(self, steps: int, world: World) -> Memory:
+        arrays = 11 + 3 * ANGLES + len(self.periods) * (ANGLES + 6)
+        needed = float(self.points) * (arrays * number_bytes(self.case) / world.size + COPIES * 4 * min(SAMPLES, steps))
+        advice = "Raise the spacing, or give fewer periods."
+        return Memory(needed, "output.intensity", f"maps of {self.points:,} points", advice)
+
+    def observers(self, box: Box, step: float) -> Sequence[Observer]:
+        """Peaks in every direction, oscillators and the integral of squared horizontal acceleration."""
+        plane = above(box)
+        found = [
+            _peaks(plane, "PGA", "surface_a"),
+            _peaks(plane, "PGV", "surface_v"),
+            _peaks(plane, "PGD", "surface_u"),
+            _arias(plane, step),
+        ]
+        for n, period in enumerate(self.periods):
+            found += [_oscillator(plane, n, period, self.damping, step), _peaks(plane, f"SA{n}", f"oscillator{n}_x")]
+        return found
+
+    def attach(self, solver: Running) -> Maps:
+        return Maps(self, solver)
+
+
+# ---- stencils on the plane of the surface, after its motion ------------------------------------------------------------
+
+
+def peak(name: str, angle: int) -> str:
+    """Array of a peak in one direction."""
+    return f"{name}_{angle}"
+
+
+def _peaks(box: Box, name: str, of: str) -> Observer:
+    turns = np.pi * np.arange(ANGLES) / ANGLES
+
+    def function(p: Point) -> dict[str, Any]:
+        a, b = p.at(f"{of}1"), p.at(f"{of}2")
+        return {
+            peak(name, n): math.maximum(p.at(peak(name, n)), math.abs(float(np.cos(t)) * a + float(np.sin(t)) * b))
+            for n, t in enumerate(turns)
+        }
+
+    layout = Layout(box, group=f"peaks {name}", halo=0)
+    launch = Launch(Stencil(f"peaks_{name}", function), box, lag=BEHIND)
+    return Observer({peak(name, n): layout for n in range(ANGLES)}, [(VELOCITY_LEVEL, launch)])
+
+
+def _arias(box: Box, step: float) -> Observer:
+    """Both horizontal components: pi / (2 g) times the integral of acceleration squared (Arias 1970)."""
+
+    def function(p: Point) -> dict[str, Any]:
+        a, b = p.at("surface_a1"), p.at("surface_a2")
+        return {"arias": p.at("arias") + p.scalar("arias_factor") * (a * a + b * b)}
+
+    launch = Launch(Stencil("arias", function), box, lag=BEHIND)
+    return Observer(
+        {"arias": Layout(box, halo=0)}, [(VELOCITY_LEVEL, launch)], {"arias_factor": np.pi / (2 * GRAVITY) * step}
+    )
+
+
+def oscillator(period: float, damping: float, step: float) -> tuple[np.ndarray, np.ndarray]:
+    """A (2, 2) and B (2, 2) of (x, x')(t + dt) = A (x, x')(t) + B (a(t), a(t + dt)) of x'' + 2 d w x' + w^2 x = -a."""
+    w = 2 * np.pi / period
+    system = np.zeros((4, 4))
+    system[0, 1], system[1, 0], system[1, 1] = 1.0, -w * w, -2 * damping * w
+    system[1, 2], system[2, 3] = -1.0, 1.0 / step  # a and its slope
+    from scipy.linalg import expm
+
+    e = expm(system * step)
+    return e[:2, :2], np.stack([e[:2, 2] - e[:2, 3], e[:2, 3]], 1)
+
+
+def _oscillator(box: Box, n: int, period: float, damping: float, step: float) -> Observer:
+    a, b = oscillator(period, damping, step)
+    numbers = {f"o{n}_{m}{i}{j}": float(t[i, j]) for m, t in (("a", a), ("b", b)) for i in (0, 1) for j in (0, 1)}
+
+    def function(p: Point) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        for c in COMPONENTS[:2]:
+            x, v, old, new = (
+                p.at(name)
+                for name in (f"oscillator{n}_x{c}", f"oscillator{n}_v{c}", f"oscillator{n}_a{c}", f"surface_a{c}")
+            )
+
+            def row(i: int, x: Any = x, v: Any = v, old: Any = old, new: Any = new) -> Any:
+                s = [p.scalar(f"o{n}_{m}{i}{j}") for m in "ab" for j in (0, 1)]
+                return s[0] * x + s[1] * v + s[2] * old + s[3] * new
+
+            result |= {f"oscillator{n}_x{c}": row(0), f"oscillator{n}_v{c}": row(1), f"oscillator{n}_a{c}": new}
+        return result
+
+    layout = Layout(box, group=f"oscillator {n}", halo=0)
+    names = [f"oscillator{n}_{q}{c}" for q in "xva" for c in COMPONENTS[:2]]
+    launch = Launch(Stencil(f"oscillator{n}", function), box, lag=BEHIND)
+    return Observer(dict.fromkeys(names, layout), [(VELOCITY_LEVEL, launch)], numbers)
+
+
+# ---- maps of a run -------------------------------------------------------------------------------------------------------
+
+
+class Maps(GridAttached):
+    """What was found so far; ``arias`` is how Arias intensity grew, at ``times`` [s]."""
+
+    def __init__(self, part: Intensity, solver: Running):
+        self.part, self.plan, self.operator = part, solver.plan, solver.operator
+        self.view = SurfaceView(solver)
+        self.times: list[float] = [0.0]
+        self.arias: list[np.ndarray] = [np.zeros((len(self.view.y), len(self.view.x)), np.float32)]
+
+    @property
+    def after(self) -> Sequence[AfterSteps]:
+        """Growth is looked at after whole passes; and at the end."""
+        steps = self.plan.steps
+        every = -(-steps // SAMPLES)
+        every = every if every == 1 else -(-every // TOGETHER) * TOGETHER
+        return [AfterSteps(frozenset({*range(every, steps, every), steps}), self.take)]
+
+    def take(self) -> None:
+        """Remember Arias intensity of now."""
+        if self.operator.time > self.times[-1]:
+            self.times.append(self.operator.time)
+            self.arias.append(self.view("arias").astype(np.float32))
+
+    def state(self) -> Mapping[str, State]:
+        def times(values: np.ndarray, origin: Origin) -> None:
+            self.times = values.tolist()
+
+        def arias(values: np.ndarray, origin: Origin) -> None:
+            self.arias = list(values)
+
+        return {
+            "times": State(None, lambda: np.array(self.times), times),
+            "arias": State(None, lambda: np.stack(self.arias), arias),
+        }
+
+    def results(self) -> Iterable[Result]:
+        """Maps (y, x) so far; all processes ask for them at once, the first one gets them."""
+        self.take()
+        maps = {**self._peaks(), **self._arias()}
+        if not self.plan.world.first:
+            return
+        variables, attrs = {**self._axes(), **maps, **self._places()}, self._attrs()
+        settings = {"formats": self.part.case.output.intensity.formats, "projection": self.plan.projection}  # type: ignore[union-attr]
+        data = Dataset("ground motion intensity", variables, attrs)
+        yield Result("intensity", data, settings=settings | {"event": _event(self.plan)})
+
+    def _axes(self) -> dict[str, Variable]:
+        view = self.view
+        return {n: Variable(a, (n,), "m", f"{n} of the cells' centres") for n, a in (("x", view.x), ("y", view.y))}
+
+    def _peaks(self) -> dict[str, Variable]:
+        named = [("PGA", "PGA", "m/s^2", "peak ground acceleration", 1.0), ("PGV", "PGV", "m/s", "peak ground velocity", 1.0),
+                 ("PGD", "PGD", "m", "peak ground displacement", 1.0)]  # fmt: skip
+        for n, period in enumerate(self.part.periods):
+            text = f"pseudo-spectral acceleration at {period:g} s, damping {self.part.damping:g}"
+            named.append((f"SA{n}", f"SA_{period:g}s", "m/s^2", text, (2 * np.pi / period) ** 2))
+        found = {}
+        for array, name, unit, text, factor in named:
+            turned = np.stack([self.view(peak(array, angle)) for angle in range(ANGLES)])
+            found[name] = Variable(factor * np.median(turned, 0), ("y", "x"), unit, f"{text}, RotD50")
+        found["PGV_max"] = Variable(self.view("surface_peak"), ("y", "x"), "m/s", "largest horizontal ground speed")
+        return found
+
+    def _arias(self) -> dict[str, Variable]:
+        growth, text = np.stack(self.arias), "Arias intensity, sum of both horizontal components"
+        lasting = duration(self.times, growth)
+        return {
+            "arias": Variable(growth[-1].astype(float), ("y", "x"), "m/s", text),
+            "D5_95": Variable(lasting, ("y", "x"), "s", "time from 5 to 95 % of Arias intensity"),
+        }
+
+    def _places(self) -> dict[str, Variable]:
+        """Of the sources, and longitude and latitude of the cells where they are checking."""
+        found, view, projection = dict[str, Variable](), self.view, self.plan.projection
+        places, first = _sources(self.plan)
+        if first >= 0:
+            order = [first, *(n for n in range(len(places)) if n != first)]
+            for k, axis in enumerate("xyz"):
+                text = f"{axis} of the sources, the first to act first"
+                found[f"source_{axis}"] = Variable(places[order, k], ("source",), "m", text)
+        if projection is not None:
+            lonlat = projection.to_continuous(np.stack(np.meshgrid(view.x, view.y), -1).reshape(-1, 2))
+            for k, name in enumerate(("longitude", "latitude")):
+                found[name] = Variable(lonlat[:, k].reshape(len(view.y), len(view.x)), ("y", "x"), "degree", name)
+        return found
+
+    def _attrs(self) -> dict[str, Any]:
+        setting, plan = self.plan.case.projection, self.plan
+        attrs: dict[str, Any] = {"crs": setting.crs if setting else None, "end_time": self.operator.time,
+                 "resolved_frequency": plan.frequency, "case": plan.case.title}  # fmt: skip
+        if setting is not None:
+            attrs |= {"origin": None if setting.origin is None else list(setting.origin), "azimuth": setting.azimuth}
+        return attrs
+
+
+def duration(times: Sequence[float], arias: np.ndarray, low: float = 0.05, high: float = 0.95) -> np.ndarray:
+    """Time (ny, nx) [s] between ``low`` and ``high`` of the final value of ``arias`` (times, ny, nx); 0 where nothing moved."""
+    t = np.asarray(times, float)
+    final = arias[-1]
+    share = arias / np.where(final > 0, final, 1.0)
+
+    def crossing(level: float) -> np.ndarray:
+        after = np.argmax(share >= level, axis=0)
+        before = np.maximum(after - 1, 0)
+        a, b = (np.take_along_axis(share, k[None], 0)[0] for k in (before, after))
+        part = np.where(b > a, (level - a) / np.where(b > a, b - a, 1.0), 0.0)
+        return np.asarray(t[before] + part * (t[after] - t[before]))
+
+    return np.where(final > 0, crossing(high) - crossing(low), 0.0)
+
+
+def _sources(plan: FdPlan) -> tuple[np.ndarray, int]:
+    """Places (n, 3) of the sources that act, and which of them begins first."""
+    acting = [s for s in plan.sources if s.moment.any() or s.force.any() or s.potency.any()]
+    if not acting:
+        return np.zeros((0, 3)), -1
+    return np.array([s.location for s in acting], float), int(np.argmin([s.onset for s in acting]))
+
+
+def _event(plan: FdPlan) -> dict[str, str]:
+    """Magnitude, place and depth of what the sources are together; nothing where none acts. The origin time is 1970."""
+    (places, first), projection = _sources(plan), plan.projection
+    if first < 0 or projection is None:
+        return {}
+    moment = moment_of(plan.sources, plan.source_material[:, :2], plan.case.end_time)
+    lon, lat = projection.to_continuous(places[first, :2])[0]
+    depth = 1e-3 * (float(plan.upper[2]) - places[first, 2])
+    size = {"magnitude": f"{magnitude(moment):.2f}"} if moment > 0 else {}
+    return {**size, "depth": f"{depth:.3f}", "lat": f"{lat:.6f}", "lon": f"{lon:.6f}"}
+
+
+__all__ = ["ANGLES", "Intensity", "Maps", "duration", "oscillator", "peak", "plan"]

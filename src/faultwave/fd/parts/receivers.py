@@ -1,0 +1,171 @@
+"""Seismograms at points anywhere in the box."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from faultwave.base.collect import collected
+from faultwave.case.model import Case
+from faultwave.comm import World
+from faultwave.comm.gather import collect
+from faultwave.engine.part import Demand, Origin, State
+from faultwave.fd.part import FdPlan, GridAttached, GridPart, Placing, Planning, Running, Solution
+from faultwave.fd.points import RECORDED, Sampler, readings
+from faultwave.fd.program import STRESS_LEVEL, VELOCITY_LEVEL, Scheme
+from faultwave.fd.room import Memory, number_bytes
+from faultwave.fd.shared import sampler_of
+from faultwave.fd.stencils import VELOCITY
+from faultwave.kernels.stencil import Tape
+from faultwave.observe.dataset import receivers_from_arrays
+from faultwave.observe.points import read_points, with_degrees
+from faultwave.observe.receivers import with_gradients
+from faultwave.observe.result import Result
+from faultwave.observe.series import SeriesRecorder
+
+COPIES = 4
+"""Of the samples, at the end of a run."""
+
+
+def plan(planning: Planning) -> Receivers | None:
+    """The points of the case; None where it asks for none."""
+    case = planning.case
+    if case.output.receivers is None:
+        return None
+    with collected(planning.problems):
+        return Receivers(case, read_points(case.output.receivers, case.projection))
+    return None
+
+
+@dataclass(frozen=True)
+class Receivers(GridPart):
+    """Receivers at ``points`` (n, 3) [m]."""
+
+    case: Case
+    points: np.ndarray
+    demand: Demand = Demand()
+    name = "receivers"
+
+    @property
+    def setting(self) -> Any:
+        """The case's ``output.receivers``."""
+        return self.case.output.receivers
+
+    @property
+    def gradients(self) -> bool:
+        """Whether derivatives in space are recorded."""
+        return bool(self.setting.rotation or self.setting.strain_rate)
+
+    @property
+    def samples(self) -> int:
+        """In time."""
+        return int(self.case.end_time / self.setting.interval + 1e-9) + 1
+
+    @property
+    def must_match(self) -> Any:
+        return self.points.tolist()
+
+    def placed(self, placing: Placing) -> Self:
+        placing.check_inside([(f"receiver {i + 1}", p) for i, p in enumerate(self.points)])
+        columns = len(RECORDED) + 3 * self.setting.rotation + 6 * self.setting.strain_rate
+        return replace(self, demand=Demand(disk=8 * columns * len(self.points) * self.samples))
+
+    def memory(self, steps: int, world: World) -> Memory:
+        """Its own samples, and those of all."""
+        numbers = float(len(self.points) * len(RECORDED) * (4 if self.gradients else 1))
+        needed = numbers * self.samples * (number_bytes(self.case) / world.size + COPIES * 8)
+        what = f"{len(self.points):,} receivers with {self.samples:,} samples"
+        return Memory(needed, "output.receivers", what, "Raise output.receivers.interval, or give fewer.")
+
+    def sampler(self, plan: FdPlan) -> Sampler | None:
+        if not len(self.points):
+            return None
+        scheme = plan.scheme
+        return sampler_of(plan.shared, scheme, self.points, lambda x: PointSampler(scheme, x, self.gradients))
+
+    def attach(self, solver: Running) -> GridAttached:
+        sampler = solver.samplers.get(self.name)
+        return GridAttached() if sampler is None else Recording(self, solver.plan, sampler.mine)
+
+
+class PointSampler:
+    """Reads all quantities at points (n, 3) [m], with their derivatives along x, y, z if wanted."""
+
+    def __init__(self, scheme: Scheme, points: np.ndarray, gradients: bool):
+        self.points, self.gradients = points, gradients
+        self.mine = np.arange(len(points))
+        self.shape = (4 if gradients else 1, len(RECORDED))
+        self.around = [
+            (column, of, s) for column, name in enumerate(RECORDED) for of, s in readings(scheme, name, points)
+        ]
+        self.tapes = [
+            Tape(VELOCITY_LEVEL if of in VELOCITY else STRESS_LEVEL, of, s.points.reshape(-1, 3))
+            for _, of, s in self.around
+        ]
+
+    def values(self, tapes: Sequence[np.ndarray]) -> np.ndarray:
+        """(steps, points, 1 or 4, 9): quantities and, if wanted, their derivatives along x, y, z."""
+        result = np.zeros((len(tapes[0]), len(self.points), *self.shape))
+        for tape, (column, _, s) in zip(tapes, self.around, strict=True):
+            block = tape.reshape(len(tape), len(self.points), -1).astype(float)
+            functionals = np.concatenate([s.value[:, None], s.slope], 1) if self.gradients else s.value[:, None]
+            result[..., column] += np.einsum("tnp,ncp->tnc", block, functionals)
+        return result
+
+
+class Recording(GridAttached):
+    """Samples of the receivers ``mine``."""
+
+    def __init__(self, part: Receivers, plan: FdPlan, mine: np.ndarray):
+        self.part, self.plan, self.mine = part, plan, mine
+        self.interval = part.setting.interval
+        self.start(None)
+
+    def start(self, state: Solution | None) -> None:
+        """Stresses are recorded at the end of each step, velocities half a step before."""
+        part, step = self.part, self.plan.scheme.step
+        late = [0.5 if name in VELOCITY else 1.0 for name in RECORDED]
+        points = part.points[self.mine]
+        kept = np.float32 if part.case.numerics.precision == "single" else np.float64
+        first = np.zeros((len(points), 4 if part.gradients else 1, len(RECORDED)), kept)
+        if state is not None:
+            first[:, 0] = np.where(np.array(late) < 1, state(points, -0.5 * step), state(points, 0.0))
+        self.recorder = SeriesRecorder(step, late, first, part.setting.interval)
+
+    def sampled(self, values: np.ndarray) -> None:
+        self.recorder.append(values)
+
+    def state(self) -> Mapping[str, State]:
+        kept = self.recorder.state()
+
+        def restore(values: np.ndarray, origin: Origin) -> None:
+            series = {name: origin.arrays[name].swapaxes(0, 1) for name in ("samples", "last")}
+            self.recorder.restore(series | {"count": origin.arrays["count"]})
+
+        def ignore(values: np.ndarray, origin: Origin) -> None:
+            """It is put back with the samples."""
+
+        return {
+            "last": State(self.mine, lambda: kept["last"].swapaxes(0, 1), ignore),
+            "count": State(None, lambda: kept["count"], ignore),
+            "samples": State(self.mine, lambda: kept["samples"].swapaxes(0, 1), restore),
+        }
+
+    def results(self) -> Iterable[Result]:
+        """Of all processes, on the first."""
+        world, setting = self.plan.world, self.part.setting
+        time, values = self.recorder.arrays()
+        if world.size > 1:
+            found = collect(world, self.mine, [values.swapaxes(0, 1)], len(self.part.points))
+            if found is None:
+                return
+            values = found[0].swapaxes(0, 1)
+        columns, names = with_gradients(values, self.plan.law.quantities, setting.rotation, setting.strain_rate)
+        made = receivers_from_arrays(time, columns, names, self.part.points, self.part.points)
+        yield Result("receivers", with_degrees(made, self.part.case.projection))
+
+
+__all__ = ["PointSampler", "Receivers", "Recording", "plan"]

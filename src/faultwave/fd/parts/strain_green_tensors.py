@@ -1,0 +1,131 @@
+"""Strain at points for forces elsewhere: what strain Green tensors are made of (``faultwave.green_tensors``).
+
+No case asks for it by itself: who computes the tensors puts the part into a plan, with a force in place of the plan's sources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from faultwave.comm.gather import collect
+from faultwave.fd.part import FdPlan, GridAttached, GridPart, Running
+from faultwave.fd.points import MOMENT, Sampler, readings
+from faultwave.fd.program import VELOCITY_LEVEL, Scheme
+from faultwave.fd.shared import sampler_of
+from faultwave.fd.stencils import C1, C2, NORMAL, STRAINS, VELOCITY
+from faultwave.kernels.stencil import Tape
+from faultwave.observe.dataset import Dataset, Variable
+from faultwave.observe.result import Result
+from faultwave.observe.series import SeriesRecorder
+
+COMPONENTS = tuple(name[1:] for name in MOMENT)
+BLOCK = 64
+"""Steps summed together: always the same, so that sums do not depend on how many steps the grid takes at once."""
+
+
+@dataclass(frozen=True)
+class Strain(GridPart):
+    """Strain at ``points`` (n, 3) [m], sampled at an ``interval`` [s], over a ``scale``: the force [N]."""
+
+    points: np.ndarray
+    interval: float
+    scale: float
+    name = "strain"
+
+    def sampler(self, plan: FdPlan) -> Sampler:
+        return sampler_of(plan.shared, plan.scheme, self.points, lambda x: StrainSampler(plan.scheme, x))
+
+    def attach(self, solver: Running) -> StrainRecording:
+        return StrainRecording(self, solver)
+
+
+class StrainRecording(GridAttached):
+    """Strain so far, the sum of strain rates."""
+
+    def __init__(self, part: Strain, solver: Running):
+        self.part, self.plan, self.mine = part, solver.plan, solver.samplers[part.name].mine
+        self.total = np.zeros((len(self.mine), len(COMPONENTS)))
+        self.waiting = np.zeros((0, *self.total.shape))
+        step = self.plan.scheme.step
+        self.recorder = SeriesRecorder(step, [1.0] * len(COMPONENTS), self.total[:, None], part.interval)
+
+    def sampled(self, values: np.ndarray) -> None:
+        self.waiting = np.concatenate([self.waiting, values])
+        while len(self.waiting) >= BLOCK:
+            self._sum(BLOCK)
+
+    def _sum(self, steps: int) -> None:
+        rates, self.waiting = self.waiting[:steps], self.waiting[steps:]
+        strain = self.total + self.plan.scheme.step / self.part.scale * np.cumsum(rates, 0)
+        self.total = strain[-1]
+        self.recorder.append(strain[:, :, None])
+
+    def finish(self, time: float) -> None:
+        if len(self.waiting):
+            self._sum(len(self.waiting))
+
+    def results(self) -> Iterable[Result]:
+        """Strain (time, point, component), of all processes, on the first."""
+        world = self.plan.world
+        time, values = self.recorder.arrays()
+        strain = values[:, :, 0]
+        if world.size > 1:
+            found = collect(world, self.mine, [strain.swapaxes(0, 1)], len(self.part.points))
+            if found is None:
+                return
+            strain = found[0].swapaxes(0, 1)
+        variables = {
+            "time": Variable(time, ("time",), "s", "time"),
+            "strain": Variable(strain, ("time", "point", "component"), "1/N", "strain"),
+        }
+        yield Result("strain", Dataset("strain", variables))
+
+
+class StrainSampler:
+    """Strain rates (steps, points, 6), order xx yy zz xy yz xz, where the scheme has them, weighted as sources are injected.
+
+    So a force here and a moment there see the same: reciprocity holds for the grid itself (Graves & Wald 2001). At the free
+    surface shear across it is zero.
+    """
+
+    def __init__(self, scheme: Scheme, points: np.ndarray):
+        self.count, self.parts = len(points), list[tuple[int, np.ndarray]]()
+        self.mine = np.arange(len(points))
+        self.shape = (len(MOMENT),)
+        self.tapes: list[Tape] = []
+        for column, name in enumerate(MOMENT):
+            ((_, s),) = readings(scheme, name, points)
+            normal = name in NORMAL
+            pairs = [(of, axis) for of, axis in VELOCITY.items() if name[1] == axis] if normal else STRAINS[name]
+            for of, axis in pairs:
+                self._add(scheme, of, axis, s.points, s.value * (1.0 if normal else 0.5), not normal, column)
+
+    def _add(
+        self, scheme: Scheme, of: str, axis: str, points: np.ndarray, value: np.ndarray, forward: bool, column: int
+    ) -> None:
+        places, weights = [], []
+        for offset, weight in ((0, -C1), (1, C1), (-1, -C2), (2, C2)):
+            step = np.zeros(3, np.int64)
+            k = "zyx".index(axis)
+            step[k] = offset if forward else offset - 1
+            moved = points + step
+            if axis in scheme.periodic:
+                moved[..., k] %= scheme.grid.shape[k]
+            places.append(moved)
+            weights.append(weight / scheme.grid.spacing * value)
+        self.tapes.append(Tape(VELOCITY_LEVEL, of, np.concatenate(places, 1).reshape(-1, 3)))
+        self.parts.append((column, np.concatenate(weights, 1)))
+
+    def values(self, tapes: Sequence[np.ndarray]) -> np.ndarray:
+        """(steps, points, 6), half a step before the end of each step."""
+        result = np.zeros((len(tapes[0]), self.count, len(MOMENT)))
+        for tape, (column, weights) in zip(tapes, self.parts, strict=True):
+            block = tape.reshape(len(tape), self.count, -1).astype(float)
+            result[..., column] += np.einsum("tnp,np->tn", block, weights)
+        return result
+
+
+__all__ = ["COMPONENTS", "Strain", "StrainSampler", "StrainRecording"]

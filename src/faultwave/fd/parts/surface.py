@@ -1,0 +1,101 @@
+"""Snapshots of the free surface: velocity, displacement and peak speed at every n-th point along each axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from faultwave.base.collect import collected
+from faultwave.case.model import Case
+from faultwave.engine.part import Demand
+from faultwave.fd.part import GridPart, Placing, Planning, Running
+from faultwave.fd.snapshots import Snapshots, check_setting, disk_bytes, number_bytes
+from faultwave.fd.surface import SurfaceView
+from faultwave.observe.fields import surface_fields
+from faultwave.observe.lattice import Lattice
+
+ARRAYS = {**{f"{q}{c}": f"surface_{q}{c}" for q in "vu" for c in "123"}, "PGV": "surface_peak"}
+"""Field: array of the program."""
+
+
+def plan(planning: Planning) -> Surface | None:
+    """None where the case asks for none."""
+    case, problems = planning.case, planning.problems
+    setting = case.output.surface
+    if setting is None:
+        if case.output.xdmf:
+            problems.warn("output.xdmf", "without output.surface there is nothing to write")
+        return None
+    check_setting("surface", setting, problems)
+    if case.output.xdmf and setting.every != 1:
+        problems.error("output.xdmf", "holds the whole surface only", "output.surface: {every: 1}")
+    if planning.sides["z+"] != "free-surface":
+        problems.error("output.surface", "the grid has no free surface", "grid.boundaries: {z+: free-surface}")
+    with collected(problems):
+        return Surface(case, tuple(surface_fields(setting)))
+    return None
+
+
+@dataclass(frozen=True)
+class Surface(GridPart):
+    """``fields`` that snapshots hold."""
+
+    case: Case
+    fields: tuple[str, ...]
+    demand: Demand = Demand()
+    name = "surface"
+    on_surface = True
+
+    @property
+    def setting(self) -> Any:
+        """The case's ``output.surface``."""
+        return self.case.output.surface
+
+    def placed(self, placing: Placing) -> Self:
+        points = int(np.prod([-(-n // self.setting.every) for n in placing.surface]))
+        disk = disk_bytes(self.case, self.setting, points, len(self.fields))
+        if self.case.output.xdmf:
+            snapshots = int(self.case.end_time / self.setting.interval) + 1
+            disk += snapshots * 2 * int(np.prod(placing.surface)) * number_bytes(self.case) * len(ARRAYS)
+        return replace(self, demand=Demand(disk=disk))
+
+    def attach(self, solver: Running) -> SurfaceSnapshots:
+        return SurfaceSnapshots(self, solver)
+
+
+class SurfaceSnapshots(Snapshots):
+    """Those of a run."""
+
+    def __init__(self, part: Surface, solver: Running):
+        view, self.every = SurfaceView(solver), part.setting.every
+        x, y = (a[:: self.every] for a in (view.x, view.y))
+        h = self.every * view.spacing
+        lattice = Lattice((float(x[0]), float(y[0]), view.top), h, (len(y), len(x)))
+        super().__init__(
+            "surface", part.setting, solver, lattice.located(solver.plan.projection), part.fields, self.now
+        )
+        self.view, self.plan, self.xdmf = view, solver.plan, part.case.output.xdmf
+
+    def now(self, names: Sequence[str]) -> dict[str, np.ndarray]:
+        """(ny, nx) of each field."""
+        return {n: self.view(ARRAYS[n])[:: self.every, :: self.every] for n in names}
+
+    @property
+    def mesh(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """The whole surface: two triangles a cell."""
+        if not self.xdmf:
+            return None
+        h, (x0, y0, z0) = self.view.spacing, (*self.plan.lower[:2], self.plan.upper[2])
+        ny, nx = self.lattice.shape
+        x, y = x0 + h * np.arange(nx + 1), y0 + h * np.arange(ny + 1)
+        points = np.stack([*np.meshgrid(x, y), np.full((ny + 1, nx + 1), z0)], -1).reshape(-1, 3)
+        corner = (np.arange(ny)[:, None] * (nx + 1) + np.arange(nx)).reshape(-1)
+        far = corner + nx + 1
+        both = np.stack([np.stack([corner, corner + 1, far + 1], 1), np.stack([corner, far + 1, far], 1)], 1)
+        return points, both.reshape(-1, 3)
+
+
+__all__ = ["Surface", "SurfaceSnapshots", "plan"]

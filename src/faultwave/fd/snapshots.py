@@ -1,0 +1,97 @@
+"""Series of snapshots on lattices of a grid: when they are taken, what they take on the disk, how they are handed to their files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.errors import Problems
+from faultwave.case.model import Case
+from faultwave.comm import World
+from faultwave.engine.part import Files, LatticeFiles, LatticeSeries
+from faultwave.fd.part import AfterSteps, FdPlan, GridAttached, Running
+from faultwave.observe.lattice import Lattice
+
+FLAT = {"awp": 4 * 3}
+"""Bytes of a point in formats that write the three velocities in single precision, whatever the fields."""
+
+Values = Callable[[Sequence[str]], Mapping[str, np.ndarray]]
+"""Fields now, arrays of the lattice's shape; all processes ask together, the first one gets them."""
+
+
+def check_setting(name: str, setting: Any, problems: Problems) -> None:
+    """Settings of snapshots that a grid cannot have."""
+    if setting.refinement:
+        problems.error(f"output.{name}.refinement", "a grid is not refined", "0")
+
+
+def due_steps(interval: float, end_time: float, step: float, steps: int) -> list[int]:
+    """After which steps: those whose velocities are nearest to the multiples of an interval."""
+    count = int(end_time / interval + 1e-9)
+    return sorted({min(round(k * interval / step + 0.5), steps) for k in range(count + 1)})
+
+
+def number_bytes(case: Case) -> int:
+    """Bytes of a number in field files."""
+    return 4 if case.output.precision == "single" else 8
+
+
+def disk_bytes(case: Case, setting: Any, points: int, fields: int) -> int:
+    """Of a series of snapshots of so many points and fields."""
+    snapshots = int(case.end_time / setting.interval + 1e-9) + 1
+    images = len([f for f in setting.formats if f not in FLAT])
+    flat = sum(FLAT[f] for f in set(setting.formats) & set(FLAT))
+    return snapshots * points * (images * number_bytes(case) * fields + flat)
+
+
+class Snapshots(GridAttached):
+    """Those of one kind, at multiples of the interval of their ``setting``."""
+
+    def __init__(
+        self, kind: str, setting: Any, solver: Running, lattice: Lattice, fields: Sequence[str], values: Values
+    ):
+        self.kind, self.setting, self.operator = kind, setting, solver.operator
+        self.lattice, self.fields, self.values = lattice, list(fields), values
+        self.interval = setting.interval
+        plan: FdPlan = solver.plan
+        self.due = due_steps(setting.interval, plan.case.end_time, plan.scheme.step, plan.steps)
+        self.files: LatticeFiles | None = None
+
+    @property
+    def mesh(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Of XDMF files, if they are wanted."""
+        return None
+
+    def open(self, files: Files) -> None:
+        formats = list(dict.fromkeys(self.setting.formats))
+        self.files = files.lattice(
+            self.kind, LatticeSeries(self.lattice, self.fields, formats, len(self.due), self.mesh)
+        )
+
+    def close(self) -> None:
+        self.files = None
+
+    @property
+    def after(self) -> Sequence[AfterSteps]:
+        return [AfterSteps(frozenset(self.due), self._take)] if self.files is not None else []
+
+    def _take(self) -> None:
+        """A snapshot of now, at the time of the velocities; stresses are half a step later."""
+        assert self.files is not None
+        time = max(self.operator.steps - 0.5, 0.0) * self.operator.scheme.step
+        self.files.append(time, self.values(self.files.fields))
+
+
+def assembled(world: World, shape: Sequence[int], place: tuple[slice, ...], block: np.ndarray) -> np.ndarray:
+    """An array put together on the first process from a block of each; elsewhere nothing to be used."""
+    if world.size == 1:
+        return block
+    found = np.zeros(shape, block.dtype)
+    for where, part in world.gather((place, block)) or ():
+        found[where] = part
+    return found
+
+
+__all__ = ["Snapshots", "assembled", "check_setting", "disk_bytes", "due_steps", "number_bytes"]

@@ -1,0 +1,261 @@
+"""A plan of a grid in memory: steps it, and calls its parts between steps."""
+
+from __future__ import annotations
+
+import bisect
+import time as clock
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from faultwave import backends
+from faultwave.base.errors import NotBuiltError, Problem
+from faultwave.engine.part import BlockState, State
+from faultwave.engine.progress import Progress
+from faultwave.engine.solver import BlowUp, Control, Diagnosis
+from faultwave.fd.blowup import explain
+from faultwave.fd.checkpoint import blocks, check_identity, identity
+from faultwave.fd.growth import Watch
+from faultwave.fd.operator import Operator
+from faultwave.fd.part import AfterSteps, FdPlan, Solution
+from faultwave.fd.share import observers
+
+CHUNK_SECONDS = 0.3
+"""Between two looks at the clock."""
+CHECK_SECONDS = 5.0
+"""Between two looks at whether the numbers are finite."""
+
+
+class FdSolver:
+    """Implements ``engine.solver.Solver``."""
+
+    def __init__(self, plan: FdPlan):
+        started = clock.perf_counter()
+        self.plan, self.world = plan, plan.world
+        self.wall = {"setup": 0.0, "stepping": 0.0}
+        self.seconds = {"step": 0.0, "observe": 0.0}
+        self.samplers = {name: found for name, part in plan.parts.items() if (found := part.sampler(plan)) is not None}
+        drives = [drive for part in plan.parts.values() if (drive := part.drive(plan)) is not None]
+        self.operator = Operator(
+            plan.scheme, plan.medium, plan.relaxation, drives, list(self.samplers.values()),
+            observers(plan.parts, plan.scheme, plan.box), plan.machine, plan.shared,
+        )  # fmt: skip
+        self.operator.runner.prepare(plan.steps)
+        self.watch, self.wrong = Watch(plan, self.operator), ""
+        self.parts = {name: part.attach(self) for name, part in plan.parts.items()}
+        self._identity: dict[str, Any] | None = None
+        for part in plan.parts.values():
+            if (state := part.state(plan)) is not None:
+                self.set_initial(state)
+        self.wall["setup"] = clock.perf_counter() - started
+
+    # ---- what it is and how far ----------------------------------------------------------------------------------
+
+    @property
+    def warnings(self) -> Sequence[Problem]:
+        """Of the plan."""
+        return self.plan.warnings
+
+    @property
+    def runs_on(self) -> str:
+        """The backend."""
+        name = self.plan.case.numerics.backend
+        return backends.best(stencils=True) if name == "auto" else name
+
+    @property
+    def halo(self) -> str | None:
+        """How halo exchanges between devices go."""
+        way = self.operator.overlap.way if self.operator.overlap else None
+        return None if way is None else str(way)
+
+    @property
+    def time(self) -> float:
+        """Simulated time reached [s]."""
+        return self.operator.time
+
+    @property
+    def size(self) -> int:
+        """Points of the whole grid."""
+        return self.plan.points
+
+    def energies(self) -> dict[str, float]:
+        """Energies at the time reached; kinetic energy is that of half a step before."""
+        return self.operator.energies()
+
+    def set_initial(self, solution: Solution) -> None:
+        """Start from solution(points (n, 3), time) -> (n, 9), at time 0 and half a step before it."""
+        self.operator.set_state(solution)
+        self.watch.start(self.energies())
+        for part in self.parts.values():
+            part.start(solution)
+
+    def error(self, solution: Callable[..., np.ndarray], inside: Any = None) -> np.ndarray:
+        """Relative L2 error (9,) against solution(points (n, 3), time) -> (n, 9), velocities half a step before now."""
+        if inside is not None:
+            raise NotBuiltError(Problem("error", "a grid gives the error of its whole box only"))
+        return self.operator.error(solution)
+
+    def sample(self, points: np.ndarray) -> np.ndarray:
+        """State (n, 9) at points (n, 3) now, velocities half a step before; NaN outside of the box."""
+        return self.operator.sample(points)
+
+    def hook(self) -> None:
+        """Parts are asked for their calls when a run begins."""
+
+    def rates(self) -> dict[str, float]:
+        """Updates, threads, processes and messages."""
+        updates = float(self.operator.steps) * self.plan.points
+        return {
+            "point_updates": updates,
+            "point_updates_per_second": updates / max(self.wall["stepping"], 1e-9),
+            "threads": float(getattr(self.operator.runner, "threads", 1)),
+            "processes": float(self.world.size),
+            **self._messages(),
+        }
+
+    def _messages(self) -> dict[str, float]:
+        """What travelled between this process and others, and what rounding took from it."""
+        if self.operator.overlap is None:
+            return {}
+        halo = self.operator.overlap.halo
+        found = {"messages": float(halo.messages), "message_bytes": float(halo.bytes)}
+        exact = self.plan.case.numerics.halo_compression == "exact"
+        return found | ({} if exact else {"halo_error_rms": halo.loss.rms})
+
+    def timings(self) -> dict[str, float]:
+        """Seconds of each part of the run."""
+        halo = self.operator.overlap.halo.seconds if self.operator.overlap else {}
+        return {**self.wall, **self.seconds, **{f"messages_{name}": seconds for name, seconds in halo.items()}}
+
+    # ---- stepping --------------------------------------------------------------------------------------------------
+
+    def run(self, end: float, control: Control) -> None:
+        """Advance to ``end`` [s], or until stopped. Raises BlowUp."""
+        op, started = self.operator, clock.perf_counter()
+        last, first = int(np.ceil(end / self.plan.scheme.step * (1 - 1e-9))), op.steps
+        for part in self.parts.values():
+            part.begin()
+        calls = [call for part in self.parts.values() for call in part.after]
+        calls.append(AfterSteps(self.watch.steps(), self._look))
+        checkpoints = self._checkpoint_steps(control)
+        events = sorted(checkpoints.union(*(call.steps for call in calls)))
+        if op.steps == 0:
+            _call(calls, 0)
+        chunk, checked = self._block, clock.perf_counter()
+        stopping = look = False  # what was told before, all hear of after some steps
+        while op.steps < last and not stopping:
+            following = bisect.bisect_right(events, op.steps)
+            now, chunk = self._advance(min([last, op.steps + chunk, *events[following : following + 1]]))
+            _call(calls, op.steps)
+            if look or op.steps == last:
+                checked = now
+                self._check_finite()
+            if op.steps < last:
+                self._keep(control, checkpoints)
+            if self.world.first:
+                spent, updates = now - started, (op.steps - first) * self.plan.points
+                left = spent * (last - op.steps) / max(op.steps - first, 1)
+                control.progress(Progress(op.time, end, updates, updates / max(spent, 1e-9), left))
+            late = clock.perf_counter() - checked > CHECK_SECONDS
+            chunk, stopping, look = self._together(chunk, control.stop_asked, late)
+            self.seconds["observe"] += clock.perf_counter() - now
+        control.stopped = stopping
+        if stopping and control.keeps:
+            control.checkpoint()
+        self.wall["stepping"] += clock.perf_counter() - started
+
+    @property
+    def _block(self) -> int:
+        """Steps of one pass."""
+        op = self.operator
+        return int(op.subdomain.steps or getattr(getattr(op.runner, "blocking", None), "steps", 1))
+
+    def _advance(self, stop: int) -> tuple[float, int]:
+        """To so many steps; the clock then, and how many steps to take until the next look at it."""
+        before, count = clock.perf_counter(), stop - self.operator.steps
+        for name, values in zip(self.samplers, self.operator.advance(count), strict=True):
+            self.parts[name].sampled(values)
+        now = clock.perf_counter()
+        self.seconds["step"] += now - before
+        return now, self._block * max(1, int(CHUNK_SECONDS / max((now - before) / count, 1e-9) / self._block))
+
+    def _checkpoint_steps(self, control: Control) -> frozenset[int]:
+        """After which steps checkpoints are due by simulated time."""
+        interval, case = control.checkpoint_interval, self.plan.case
+        if not control.keeps or not interval < np.inf:
+            return frozenset()
+        count = int(case.end_time / interval * (1 + 1e-9))
+        return frozenset(int(np.ceil(k * interval / self.plan.scheme.step * (1 - 1e-9))) for k in range(1, count + 1))
+
+    def _keep(self, control: Control, due: frozenset[int]) -> None:
+        """Take a checkpoint if one is due."""
+        if not control.keeps:
+            return
+        overdue = control.overdue()
+        if self.operator.steps in due or overdue:
+            control.checkpoint()
+
+    def _together(self, chunk: int, stop: bool, look: bool) -> tuple[int, bool, bool]:
+        """Steps until all look at the clock again, whether one of them was asked to stop, whether it is time for a look at the numbers:
+        the same for all processes."""
+        if self.world.size == 1:
+            return chunk, stop, look
+        least, stopped, due = self.world.largest([-float(chunk), float(stop), float(look)])
+        return int(-least), bool(stopped), bool(due)
+
+    def _look(self) -> None:
+        """At whether motion grows as no wave does."""
+        self.wrong = self.watch.look()
+        if self.wrong:
+            raise BlowUp
+
+    def _check_finite(self) -> None:
+        if not self.operator.finite():
+            self.wrong = "velocities are no longer finite numbers"
+            raise BlowUp
+
+    def diagnose(self) -> Diagnosis:
+        """Where it moves most, what is there, and why that may be."""
+        return Diagnosis(explain(self.watch, self.wrong))
+
+    # ---- checkpoints -----------------------------------------------------------------------------------------------
+
+    def state(self) -> Mapping[str, Mapping[str, State | BlockState]]:
+        """Every array that a step changes."""
+        return {"grid": blocks(self.operator)}
+
+    def notes(self) -> dict[str, Any]:
+        """What must be the same for a run to go on, and what is known of it beside its arrays."""
+        if self._identity is None:
+            self._identity = identity(self.plan, self.operator)
+        return {
+            "time": self.time,
+            "steps": self.operator.steps,
+            "wall": dict(self.wall),
+            "grid": self._identity,
+            "seconds": dict(self.seconds),
+            "pushed": self.watch.bound(),
+        }
+
+    def accept(self, notes: Mapping[str, Any], where: str) -> bool:
+        """Whatever the number of processes was, if the grid is the same. Raises InputError."""
+        self._identity = identity(self.plan, self.operator)
+        check_identity(where, notes.get("grid"), self._identity)
+        return True
+
+    def restored(self, notes: Mapping[str, Any]) -> None:
+        """Arrays are back in their places."""
+        self.operator.restored()
+        self.operator.steps, self.watch.root = int(notes["steps"]), float(notes["pushed"])
+        self.wall |= {name: seconds for name, seconds in notes["wall"].items() if name != "setup"}
+        self.seconds |= notes["seconds"]
+
+
+def _call(calls: Sequence[AfterSteps], steps: int) -> None:
+    for call in calls:
+        if steps in call.steps:
+            call.act()
+
+
+__all__ = ["CHECK_SECONDS", "CHUNK_SECONDS", "FdSolver"]

@@ -1,0 +1,85 @@
+"""Motion of the free surface while the waves pass: stencils on its plane, at the centres of its cells, and views of what they made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from faultwave.fd.part import Running
+from faultwave.fd.points import hermite
+from faultwave.fd.program import VELOCITY_LEVEL, Observer, above
+from faultwave.fd.snapshots import assembled
+from faultwave.kernels import math
+from faultwave.kernels.stencil import Axis, Box, Launch, Layout, Point, Stencil
+
+COMPONENTS = ("1", "2", "3")
+_VALUES, _SLOPE, _, _ = hermite(np.zeros(1))
+UP = tuple(enumerate(_VALUES[0, ::-1].tolist(), 1))
+"""Planes below that above the surface, and their weights, which make a horizontal velocity on it; they lie 0.5, 1.5 and 2.5 points deep."""
+LEAN = float(_SLOPE[0])
+"""Weight of its slope there: that of no shear traction, minus the slope of w along the surface."""
+ALONG = ((-2, 1.0 / 12), (-1, -8.0 / 12), (1, 8.0 / 12), (2, -1.0 / 12))
+"""Weights that make the slope at a point of those around it, fourth order."""
+
+BETWEEN = ((-2, -1.0 / 16), (-1, 9.0 / 16), (0, 9.0 / 16), (1, -1.0 / 16))
+"""Weights of the points around a cell's centre, half an edge off it."""
+BEHIND = 2
+"""Rows that the surface stays behind: it reads so many ahead."""
+
+
+def motion(points: Box, step: float) -> Observer:
+    """Of the surface above a box of points: velocity v1 v2 v3, displacement u1 u2 u3, acceleration a1 a2 a3 and the largest horizontal
+    speed PGV."""
+    box = above(points)
+
+    def function(p: Point) -> dict[str, Any]:
+        def at_surface(name: str, axis: Axis) -> Any:
+            below = sum(
+                weight * sum(share * p.at(name, z=-plane, **{axis: n}) for n, share in BETWEEN) for plane, weight in UP
+            )
+            return below - sum(LEAN * share * p.at("w", z=-1, **{axis: n}) for n, share in ALONG)
+
+        now = (at_surface("u", "x"), at_surface("v", "y"), p.at("w", z=-1))
+        result: dict[str, Any] = {}
+        for c, v in zip(COMPONENTS, now, strict=True):
+            result[f"surface_a{c}"] = p.scalar("per_step") * (v - p.at(f"surface_v{c}"))
+            result[f"surface_v{c}"] = v
+            result[f"surface_u{c}"] = p.at(f"surface_u{c}") + p.scalar("step") * v
+        result["surface_peak"] = math.maximum(p.at("surface_peak"), math.sqrt(now[0] * now[0] + now[1] * now[1]))
+        return result
+
+    names = [f"surface_{q}{c}" for q in "vua" for c in COMPONENTS] + ["surface_peak"]
+    layout = Layout(box, group="surface", halo=0)
+    launch = Launch(Stencil("surface_motion", function), box, lag=BEHIND)
+    return Observer(dict.fromkeys(names, layout), [(VELOCITY_LEVEL, launch)], {"step": step, "per_step": 1.0 / step})
+
+
+class SurfaceView:
+    """Arrays of the surface within the box asked for, layers left out."""
+
+    def __init__(self, solver: Running):
+        plan, operator = solver.plan, solver.operator
+        grid, self.world = plan.scheme.grid, plan.world
+        first = np.round((plan.lower - np.array(grid.lower)) / grid.spacing).astype(int)
+        count = np.round((plan.upper - plan.lower) / grid.spacing).astype(int)
+        owned, box = operator.subdomain.owned.box, operator.subdomain.box
+        self.here = owned.hi[0] == grid.shape[0]
+        lo = [max(owned.lo[2 - k], int(first[k])) for k in (1, 0)]
+        hi = [max(low, min(owned.hi[2 - k], int(first[k] + count[k]))) for low, k in zip(lo, (1, 0), strict=True)]
+        y, x = (slice(a - box.lo[k], b - box.lo[k]) for a, b, k in zip(lo, hi, (1, 2), strict=True))
+        self.inner = (y, x)
+        y, x = (slice(a - first[k], b - first[k]) for a, b, k in zip(lo, hi, (1, 0), strict=True))
+        self.place = (y, x)
+        self.x = plan.lower[0] + grid.spacing * (np.arange(count[0]) + 0.5)
+        self.y = plan.lower[1] + grid.spacing * (np.arange(count[1]) + 0.5)
+        self.top, self.spacing, self.values = float(plan.upper[2]), grid.spacing, operator.runner.values
+
+    def __call__(self, name: str) -> np.ndarray:
+        """(ny, nx) of an array, now; on the first process, which puts together what all have."""
+        block = np.array(self.values(name)[0][self.inner], float) if self.here else np.zeros((0, 0))
+        place = self.place if block.size else (slice(0, 0), slice(0, 0))
+        return assembled(self.world, (len(self.y), len(self.x)), place, block)
+
+
+__all__ = ["BEHIND", "COMPONENTS", "SurfaceView", "motion"]

@@ -1,0 +1,41 @@
+"""Points of a regular lattice, on which fields and maps of a grid are given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from faultwave.base.projection import Projection
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """Points from ``origin`` (x, y, z) [m] at ``spacing`` [m], ``shape`` (nz, ny, nx), or (ny, nx): a plane.
+
+    ``degrees``: longitude and latitude (ny, nx) where a projection gives them.
+    """
+
+    origin: tuple[float, float, float]
+    spacing: float
+    shape: tuple[int, ...]
+    degrees: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    def nodes(self, axis: str) -> np.ndarray:
+        """Coordinates of the points along x, y or z."""
+        k = "xyz".index(axis)
+        count = (1, *self.shape)[-3:][2 - k]
+        return np.asarray(self.origin[k] + self.spacing * np.arange(count))
+
+    def located(self, projection: Projection | None) -> Lattice:
+        """The same with longitudes and latitudes, if there is a projection."""
+        if projection is None:
+            return self
+        x, y = self.nodes("x"), self.nodes("y")
+        found = projection.to_continuous(np.stack(np.meshgrid(x, y), -1).reshape(-1, 2))
+        degrees = {n: found[:, k].reshape(len(y), len(x)) for k, n in enumerate(("longitude", "latitude"))}
+        return Lattice(self.origin, self.spacing, self.shape, degrees)
+
+
+__all__ = ["Lattice"]

@@ -1,0 +1,45 @@
+"""Plane waves of a law in a uniform material."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.errors import InputError, Problem
+from faultwave.physics.waves.law import Law, jacobians
+
+
+def plane_waves(
+    law: Law, material: Mapping[str, np.ndarray], waves: Sequence[Any], points: np.ndarray, time: float
+) -> np.ndarray:
+    """Sum of plane waves at points (n, 3): (n, Q). The material is that of the first cell; ``waves``: the case's settings.
+
+    With q = Q cos(k.x - w t), A_k Q = w Q for A_k = sum k_d A_d; as A_k only couples velocities with the rest, the rest
+    of Q follows from its velocity.
+    """
+    values = {n: float(v[0]) for n, v in material.items()}
+    a = jacobians(law, values).matrices
+    result = np.zeros((len(points), len(law.quantities)))
+    for wave in waves:
+        k = np.asarray(wave.k, float)
+        length = np.linalg.norm(k)
+        if wave.mode == "P":
+            direction, speed = k / length, float(law.speed({n: np.asarray(v) for n, v in values.items()}))
+        else:
+            across = np.asarray(wave.polarisation, float)
+            across = across - (across @ k) / length**2 * k
+            direction, speed = across / np.linalg.norm(across), float(np.sqrt(values.get("mu", 0.0) / values["rho"]))
+        if speed <= 0.0:
+            raise InputError(
+                Problem("initial.wave", f"mode {wave.mode} does not exist in this material", "P in fluids")
+            )
+        state = np.zeros(len(law.quantities))
+        state[-3:] = wave.amplitude * direction
+        state[:-3] = (np.einsum("d,dij->ij", k, a) @ state)[:-3] / (speed * length)
+        result += np.outer(np.cos(points @ k - speed * length * time + wave.phase), state)
+    return result
+
+
+__all__ = ["plane_waves"]

@@ -1,1 +1,0 @@
-"""Cases on regular grids: plan, simulation and report of the engine fd."""

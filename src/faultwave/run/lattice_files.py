@@ -1,0 +1,101 @@
+"""Snapshot files of fields on lattices, in the formats that a case asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from faultwave.engine.part import LatticeSeries
+from faultwave.output.formats.awp_series import COMPONENTS, AwpWriter
+from faultwave.output.formats.image import ImageWriter
+from faultwave.output.formats.xdmf import XdmfWriter
+
+SUFFIX = {"vtkhdf": "vtkhdf", "netcdf": "nc"}
+
+
+@dataclass(frozen=True)
+class Opening:
+    """``stem``: folder and first part of the files' names; ``done``: times [s] of the snapshots that files of an earlier run hold, to go
+    on from; ``writes``: whether this process writes."""
+
+    stem: Path
+    dtype: DTypeLike = np.float32
+    title: str = ""
+    done: Sequence[float] = ()
+    writes: bool = True
+
+
+class Triangles(XdmfWriter):
+    """A plane of cells (ny, nx) as two triangles each."""
+
+    def append(self, time: float, values: Mapping[str, np.ndarray]) -> None:
+        super().append(time, {name: np.repeat(v.reshape(-1), 2) for name, v in values.items()})
+
+
+class LatticeFiles:
+    """All files of one series: ``engine.part.LatticeFiles``. A context: on an error they are thrown away."""
+
+    def __init__(self, series: LatticeSeries, opening: Opening):
+        self.series, self.opening = series, opening
+        flat = tuple(COMPONENTS) if "awp" in series.formats else ()
+        self.fields = tuple(dict.fromkeys([*series.fields, *flat]))
+        self.writers: list[Any] = []
+        self._stack = ExitStack()
+        if opening.writes:
+            with ExitStack() as opened:
+                for writer in self._opened():
+                    self.writers.append(opened.enter_context(writer))
+                self._stack = opened.pop_all()
+
+    def _opened(self) -> Any:
+        series, (stem, done) = self.series, (self.opening.stem, self.opening.done)
+        for form in series.formats:
+            if form == "awp":
+                yield AwpWriter(f"{stem}-S", series.lattice, done)
+            else:
+                path = f"{stem}.{SUFFIX[form]}"
+                dtype, title = self.opening.dtype, self.opening.title
+                yield ImageWriter(path, series.lattice, series.fields, dtype, series.count, done, title)
+        if series.mesh is not None:
+            count = series.count if done else 0
+            yield Triangles(f"{stem}.xdmf", *series.mesh, {}, series.fields, self.opening.dtype, count, done)
+
+    def append(self, time: float, values: Mapping[str, np.ndarray]) -> None:
+        """Write a snapshot."""
+        for writer in self.writers:
+            writer.append(time, {name: values[name] for name in writer.fields})
+
+    @property
+    def next_number(self) -> int:
+        """Snapshots so far."""
+        return len(self.writers[0].times) if self.writers else 0
+
+    def go_on(self, number: int) -> None:
+        """The files were opened with what there is already."""
+
+    def settle(self) -> list[float]:
+        """Bring all snapshots to the disk, for a checkpoint; the times that all files have."""
+        return min((writer.settle() for writer in self.writers), key=len, default=[])
+
+    @property
+    def paths(self) -> list[Path]:
+        """Files that will be there once all is closed."""
+        return [path for writer in self.writers for path in (*getattr(writer, "parts", {}).values(), writer.path)]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.__exit__(kind, error, trace)
+
+
+__all__ = ["LatticeFiles", "Opening"]
