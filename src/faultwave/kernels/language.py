@@ -19,6 +19,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from faultwave.kernels.expr import Expr, wrap
+
 Space = Literal["batch", "store", "index", "matrix", "scalar", "temp"]
 
 
@@ -104,6 +106,21 @@ class Pointwise:
     ins: tuple[View, ...]
     outs: tuple[View, ...]
     rows: int
+
+    def recorded(self) -> list[list[Expr]]:
+        """The expressions of the outs' columns. Column ``c`` of argument ``i`` is the input (i, c), or that of an argument
+        before it that is the same column of the same array."""
+        known: dict[tuple[Any, ...], Expr] = {}
+
+        def column(v: View, i: int, c: int) -> Expr:
+            return known.setdefault((v.array.name, v.row, v.rows, v.col + c), Expr("input", value=(i, c)))
+
+        inputs = [[column(v, i, c) for c in range(v.cols)] for i, v in enumerate(self.ins)]
+        results = [[wrap(x) for x in columns] for columns in self.function(*inputs)]
+        for view, columns in zip(self.outs, results, strict=True):
+            if len(columns) != view.cols:
+                raise ValueError(f"pointwise into {view.array.name}: {len(columns)} values for {view.cols} columns")
+        return results
 
 
 @dataclass(frozen=True)

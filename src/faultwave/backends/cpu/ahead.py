@@ -22,12 +22,13 @@ class Ahead:
         batches.sort(key=lambda a: first.get(a.name, 0))  # what is needed first is fetched first
         self.streams = [(a, a.rows * a.cols) for a in batches]
         self.vectors = sum(n for _, n in self.streams)
-        self.work = max(1, sum(map(_steady, kernel.statements)))
+        self.flops = {id(s): _steady(s) for s in kernel.statements}
+        self.work = max(1, sum(self.flops.values()))
         self.done = 0
 
     def share(self, statement: Statement) -> list[str]:
         """C statements fetching as large a part of the next batch as ``statement`` is of the work."""
-        before, self.done = self.done, self.done + _steady(statement)
+        before, self.done = self.done, self.done + self.flops[id(statement)]
         lines = self._range(self.vectors * before // self.work, self.vectors * self.done // self.work)
         if isinstance(statement, Gather):
             lines += self._slots(statement.store, statement.index, statement.column)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from faultwave.kernels.expr import Expr
 from faultwave.kernels.stencil import Stencil, record
+from faultwave.kernels.values import Numbering
 
 
 @dataclass(frozen=True)
@@ -31,47 +32,36 @@ class Detours:
     factors: Mapping[str, Expr]
 
 
-class _Numbers:
-    """Numbers of values: equal ones have the same."""
-
-    def __init__(self) -> None:
-        self.found: dict[tuple[object, ...], int] = {}
-
-    def of(self, e: Expr, instead: Mapping[int, int] | None = None) -> int:
-        """``instead``: numbers of values that are taken for others."""
-        key = (e.op, tuple(self.of(a, instead) for a in e.args), repr(e.value))
-        number = self.found.setdefault(key, len(self.found))
-        return instead.get(number, number) if instead else number
-
-
 def detours(plain: Stencil, other: Stencil) -> Detours | None:
     """The detours by which ``plain`` becomes ``other``; None where that is not all there is between them."""
     (_, before), (_, after) = record(plain), record(other)
-    numbers = _Numbers()
-    more = {numbers.of(value): name for name, value in after.items() if name not in before}
+    numbering = Numbering()
+    number = numbering.number
+    more = {number(value): name for name, value in after.items() if name not in before}
     stretches: dict[str, Stretch] = {}
     for node in _nodes(after.values()):
         for value, written in (node.args, node.args[::-1]) if node.op == "add" else ():
-            name = more.get(numbers.of(written))
+            name = more.get(number(written))
             if name is not None:
                 stretches[name] = Stretch(name, value, written, node)
-    instead = {numbers.of(s.value): numbers.of(s.total) for s in stretches.values()}
-    if not len(instead) == len(stretches) == len(more) or not before.keys() <= after.keys():
+    replaced = {number(s.value): number(s.total) for s in stretches.values()}
+    if not len(replaced) == len(stretches) == len(more) or not before.keys() <= after.keys():
         return None
+    stretched = numbering.replacing(replaced)
     factors = {}
     for name, value in before.items():
-        wanted, found = after[name], numbers.of(value, instead)
-        if wanted.op == "mul" and numbers.of(wanted.args[1]) == found:
+        wanted, found = after[name], stretched.number(value)
+        if wanted.op == "mul" and number(wanted.args[1]) == found:
             factors[name], wanted = wanted.args
-        if numbers.of(wanted) != found:
+        if number(wanted) != found:
             return None
     return Detours(tuple(stretches.values()), factors)
 
 
 def alike(one: Stencil, other: Stencil) -> bool:
     """Whether two stencils do the same with the arrays they name."""
-    numbers = _Numbers()
-    first, second = ({name: numbers.of(value) for name, value in record(s)[1].items()} for s in (one, other))
+    number = Numbering().number
+    first, second = ({name: number(value) for name, value in record(s)[1].items()} for s in (one, other))
     return first == second
 
 

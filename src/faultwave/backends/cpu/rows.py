@@ -15,6 +15,7 @@ from faultwave.backends.formula import Formula, Scope
 from faultwave.backends.grid import GridArrays
 from faultwave.kernels.expr import Expr
 from faultwave.kernels.stencil import REACH, Launch, Program, record
+from faultwave.kernels.values import ROW
 
 AHEAD = 64
 """Points ahead of those at hand that numbers are fetched from memory, in whole rows: about as long as that takes."""
@@ -148,7 +149,7 @@ class RowFunction:
         row = formula.scopes[1]
         row.lines += [f"V {value}t = {value};" for value in raw]
         row.lines += ["if (aside) {", *(f"  {x}" for x in (*first, *lines, *_stores(kept), *totals)), "}"]
-        row.names = {key: f"{name}t" if name in raw else name for key, name in row.names.items()}
+        formula.rename((s.value, f"{value}t") for s, value in zip(stretches, raw, strict=True))
 
     def _offset(self, name: str) -> int:
         """From the first array of its group."""
@@ -206,7 +207,7 @@ class RowFunction:
 
 def _aside(formula: Formula, values: Iterable[Expr]) -> tuple[list[str], list[str]]:
     """Lines that compute values in a block of their own, and the values' names."""
-    inner = Scope(Formula.ROW)
+    inner = Scope(ROW)
     formula.scopes.append(inner)
     names = [formula.emit(value) for value in values]
     formula.scopes.pop()
