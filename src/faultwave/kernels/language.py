@@ -295,27 +295,28 @@ class Kernel:
         return [a for a in self.arrays.values() if a.space == "temp"]
 
 
-def fuse(name: str, first: Kernel, second: Kernel) -> Kernel:
-    """One kernel that does ``first``, then ``second``, item by item: arguments of one name are one argument.
+def fuse(name: str, *parts: Kernel) -> Kernel:
+    """One kernel that does all ``parts`` in turn for an item before it goes on to the next: arguments and temporaries of
+    one name are one.
 
-    Every number is rounded as in the two kernels. ValueError where a name means two things.
+    What lies between two large kernels, such as a limiter at nodal points, so works on numbers that are in fast memory
+    already. Every number is rounded as in the separate kernels. ValueError where a name means two things, or where only
+    some parts compute in double whatever the run's precision.
     """
-    both = Kernel(name, first.fixed, dict(first.arrays), list(first.statements))
-    for array in second.arrays.values():
-        known = both.arrays.setdefault(array.name, array)
-        if known != array:
-            same = (known.rows, known.cols, known.space, known.fixed) == (
-                array.rows,
-                array.cols,
-                array.space,
-                array.fixed,
-            )
-            if not same:
-                raise ValueError(f"{first.name} and {second.name}: {array.name} is two different arrays")
-            both.arrays[array.name] = replace(known, intent="inout")
-    both.barrier()
-    both.statements += second.statements
-    return both
+    fused = Kernel(name, parts[0].fixed)
+    for part in parts:
+        if part.fixed != fused.fixed:
+            raise ValueError(f"{name}: {part.name} and {parts[0].name} do not compute in the same precision")
+        for array in part.arrays.values():
+            known = fused.arrays.setdefault(array.name, array)
+            if replace(known, intent=array.intent) != array:
+                raise ValueError(f"{name}: {array.name} of {part.name} is another array in an earlier kernel")
+            if known.intent != array.intent:
+                fused.arrays[array.name] = replace(known, intent="inout")
+        if fused.statements:
+            fused.barrier()
+        fused.statements += part.statements
+    return fused
 
 
 def as_view(array: Array | View) -> View:
