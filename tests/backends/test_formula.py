@@ -18,12 +18,12 @@ from faultwave.backends.device.lower import lower as lower_device
 from faultwave.backends.device.stencil import lower_launch
 from faultwave.backends.device.target import TARGETS
 from faultwave.backends.grid import GridArrays
-from faultwave.engines.dg.fault_points import point_rule
-from faultwave.engines.dg.rupture import rupture
-from faultwave.faults import laws as friction_laws
+from faultwave.dg.fault_points import point_rule
+from faultwave.dg.rupture import rupture
 from faultwave.kernels import math as m
 from faultwave.kernels.language import Kernel
 from faultwave.kernels.stencil import Box, Launch, Layout, Program, Stencil
+from faultwave.physics.friction import laws as friction_laws
 from tests.backends.here import present
 from tests.kernels import formulas
 from tests.kernels.formulas import calls, nested
