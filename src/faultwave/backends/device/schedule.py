@@ -17,9 +17,9 @@ from faultwave.backends.device.tasks import (
     Product,
     Region,
     Task,
-    apart,
     every,
     replaced,
+    split_temporaries,
     tasks_of,
 )
 from faultwave.base.errors import BackendError
@@ -92,7 +92,7 @@ def plan(kernel: Kernel, target: Target, single: bool) -> Plan:
     fast memory as fit. Raises BackendError where not even one item fits."""
     size = 4 if single and not kernel.fixed else 8
     lanes = LINE // size
-    tasks, arrays = apart(kernel, tasks_of(kernel))
+    tasks, arrays = split_temporaries(kernel, tasks_of(kernel))
     staged = _worth_staging(kernel, tasks)
     warp = max(1, target.warp)
     half = max(target.unit // 2 - 1024, target.shared // 2)
