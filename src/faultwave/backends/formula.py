@@ -127,7 +127,7 @@ class Formula:
         home.names.update(zip(loop.results, names, strict=True))
 
 
-def assigned(
+def pointwise_lines(
     s: Pointwise,
     make: Callable[[dict[object, tuple[str, bool]]], Formula],
     load: Callable[[View, int, int], tuple[str, bool]],

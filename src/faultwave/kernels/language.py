@@ -155,8 +155,8 @@ class Repeat:
 
 @dataclass(frozen=True)
 class When:
-    """The body, for items whose slot index[:, column] is not 0; others may do it too. All it leaves behind goes through that
-    column, and what is in slot 0 of a store is nobody's."""
+    """The body, for items whose slot index[:, column] is not 0. A backend may execute it for other items too: all results
+    leave through that column, and slot 0 of a store belongs to no item."""
 
     index: Array
     column: int
@@ -165,7 +165,7 @@ class When:
 
 @dataclass(frozen=True)
 class Barrier:
-    """A seam between the parts of a fused kernel."""
+    """Between the parts of a fused kernel: what comes before rounds as if it stood alone."""
 
 
 Statement = Barrier | Contract | Pointwise | Gather | Scatter | Repeat | When

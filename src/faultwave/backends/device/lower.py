@@ -15,7 +15,7 @@ import numpy as np
 from faultwave.backends.device.schedule import ROWS, Phase, Placed, Plan, plan
 from faultwave.backends.device.target import Target
 from faultwave.backends.device.tasks import Copy, Dense, Product, Task
-from faultwave.backends.formula import Formula, assigned, number
+from faultwave.backends.formula import Formula, number, pointwise_lines
 from faultwave.kernels.language import (
     Array,
     Contract,
@@ -316,7 +316,7 @@ class _Writer:
 
     def pointwise(self, s: Pointwise, worker: int) -> None:
         self.formulas += 1
-        once, rows = assigned(
+        once, rows = pointwise_lines(
             s,
             lambda inputs: ScalarFormula(inputs, f"f{self.formulas}_"),
             self.load,

@@ -167,7 +167,7 @@ def _shape(
         lanes,
         share,
         workers,
-        tuple(_hand_out(p, workers, together) for p in levels),
+        tuple(_assign_workers(p, workers, together) for p in levels),
         places,
         numbers,
         size,
@@ -215,14 +215,14 @@ def _levels(tasks: Sequence[Task]) -> list[list[Task]]:
     return found
 
 
-def _hand_out(tasks: Sequence[Task], workers: int, together: int) -> Phase:
+def _assign_workers(tasks: Sequence[Task], workers: int, together: int) -> Phase:
     """Give each task of a phase the workers after those of the task before; a chain keeps its own."""
     placed, at, chains = [], 0, {}
     for t in tasks:
         if t.chain not in chains:
             chains[t.chain] = at % workers
             at += _width(t, together)
-        inner = tuple(_hand_out(p, workers, together) for p in _levels(t.body)) if t.body else ()
+        inner = tuple(_assign_workers(p, workers, together) for p in _levels(t.body)) if t.body else ()
         placed.append(Placed(t, chains[t.chain], inner))
     return tuple(placed)
 

@@ -199,11 +199,11 @@ def _task(s: Any) -> Task:
             slots = Slots(s.store.name, (s.index.name, s.column), not s.accumulate)
             return Task(s, [_region(s.inp, s.inp.rows)], [], slot_writes=[slots])
         case Repeat() | When():
-            return _around(s, _tasks(s.body))
+            return _enclosing(s, _tasks(s.body))
     raise TypeError(f"unknown statement {s}")
 
 
-def _around(work: Repeat | When, body: list[Task]) -> Task:
+def _enclosing(work: Repeat | When, body: list[Task]) -> Task:
     """A body as one task. What is repeated may be touched again in the next round: as a whole."""
     return Task(
         work, [replace(r, spread=None) for t in body for r in t.reads], [replace(r, spread=None) for t in body for r in t.writes],
@@ -278,10 +278,10 @@ class _Webs:
 
 def split_temporaries(kernel: Kernel, tasks: list[Task]) -> tuple[list[Task], dict[str, Array]]:
     """Tasks with one temporary for each web, and these by name. What a repetition touches stays as it is."""
-    repeated = {r.name for t in _straight(tasks) if t.body for r in (*t.reads, *t.writes)}
+    repeated = {r.name for t in _unrepeated(tasks) if t.body for r in (*t.reads, *t.writes)}
     temps = {a.name: a for a in kernel.temps}
     webs = _Webs(a for n, a in temps.items() if n not in repeated)
-    line = list(_straight(tasks))
+    line = list(_unrepeated(tasks))
     uses = [webs.uses(t) for t in line]
     arrays = {n: a for n, a in temps.items() if n in repeated}
     new: dict[tuple[str, int], Array] = {}  # by old name and web
@@ -308,18 +308,18 @@ def split_temporaries(kernel: Kernel, tasks: list[Task]) -> tuple[list[Task], di
     return _rebuilt(tasks, done), arrays
 
 
-def _straight(tasks: Sequence[Task]) -> Iterator[Task]:
+def _unrepeated(tasks: Sequence[Task]) -> Iterator[Task]:
     """Tasks in the order in which they are done at most once: what is done for some items only is among them."""
     for t in tasks:
         if isinstance(t.work, When):
-            yield from _straight(t.body)
+            yield from _unrepeated(t.body)
         else:
             yield t
 
 
 def _rebuilt(tasks: Sequence[Task], done: Iterator[Task]) -> list[Task]:
-    """The tasks with what ``_straight`` goes through taken from ``done``."""
-    return [_around(t.work, _rebuilt(t.body, done)) if isinstance(t.work, When) else next(done) for t in tasks]
+    """The tasks with what ``_unrepeated`` goes through taken from ``done``."""
+    return [_enclosing(t.work, _rebuilt(t.body, done)) if isinstance(t.work, When) else next(done) for t in tasks]
 
 
 def _holds(view: View, region: Region) -> bool:
@@ -350,7 +350,7 @@ def replaced(task: Task, arrays: dict[str, Array]) -> Task:
         return replace(view, array=arrays[view.array.name]) if view.array.name in arrays else view
 
     if isinstance(task.work, Repeat | When):
-        return _around(task.work, [replaced(t, arrays) for t in task.body])
+        return _enclosing(task.work, [replaced(t, arrays) for t in task.body])
     return _renamed(task, change, change)
 
 

@@ -1,7 +1,8 @@
-"""What a stencil does more than another one: points in a layer go the same way as those beside it, with detours.
+"""What the stencil of an absorbing layer adds to the plain one, found by comparing both.
 
-A loop that takes detours where a layer is reads, along a whole row, with the same instructions; processors fetch ahead for each
-instruction by itself, so a loop of its own for the one vector of a layer finds nothing in the caches.
+Points in a layer and points beside it are updated in one loop, which computes the added terms only where the layer is. So a
+row is read by the same instructions along its whole length. Processors prefetch for each instruction by itself: a separate
+loop for the one vector of a layer would find nothing in the caches.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from faultwave.kernels.values import Numbering
 
 
 @dataclass(frozen=True)
-class Stretch:
+class AddedTerm:
     """``value`` of the plain stencil is replaced by ``total``, its sum with what is written to ``array``."""
 
     array: str
@@ -25,40 +26,40 @@ class Stretch:
 
 
 @dataclass(frozen=True)
-class Detours:
-    """Values replaced, and factors of what is written at last, by array."""
+class LayerTerms:
+    """Terms added to values of the plain stencil, and factors of what it writes, by array."""
 
-    stretches: tuple[Stretch, ...]
+    added: tuple[AddedTerm, ...]
     factors: Mapping[str, Expr]
 
 
-def detours(plain: Stencil, other: Stencil) -> Detours | None:
-    """The detours by which ``plain`` becomes ``other``; None where that is not all there is between them."""
-    (_, before), (_, after) = record(plain), record(other)
+def layer_terms(plain: Stencil, layer: Stencil) -> LayerTerms | None:
+    """What makes ``layer`` of ``plain``; None where they differ in more than added terms and factors."""
+    (_, before), (_, after) = record(plain), record(layer)
     numbering = Numbering()
     number = numbering.number
     more = {number(value): name for name, value in after.items() if name not in before}
-    stretches: dict[str, Stretch] = {}
+    added: dict[str, AddedTerm] = {}
     for node in _nodes(after.values()):
         for value, written in (node.args, node.args[::-1]) if node.op == "add" else ():
             name = more.get(number(written))
             if name is not None:
-                stretches[name] = Stretch(name, value, written, node)
-    replaced = {number(s.value): number(s.total) for s in stretches.values()}
-    if not len(replaced) == len(stretches) == len(more) or not before.keys() <= after.keys():
+                added[name] = AddedTerm(name, value, written, node)
+    replaced = {number(s.value): number(s.total) for s in added.values()}
+    if not len(replaced) == len(added) == len(more) or not before.keys() <= after.keys():
         return None
-    stretched = numbering.replacing(replaced)
+    replacing = numbering.replacing(replaced)
     factors = {}
     for name, value in before.items():
-        wanted, found = after[name], stretched.number(value)
+        wanted, found = after[name], replacing.number(value)
         if wanted.op == "mul" and number(wanted.args[1]) == found:
             factors[name], wanted = wanted.args
         if number(wanted) != found:
             return None
-    return Detours(tuple(stretches.values()), factors)
+    return LayerTerms(tuple(added.values()), factors)
 
 
-def alike(one: Stencil, other: Stencil) -> bool:
+def same_formulas(one: Stencil, other: Stencil) -> bool:
     """Whether two stencils do the same with the arrays they name."""
     number = Numbering().number
     first, second = ({name: number(value) for name, value in record(s)[1].items()} for s in (one, other))
@@ -76,4 +77,4 @@ def _nodes(values: object) -> Iterator[Expr]:
             yield node
 
 
-__all__ = ["Detours", "Stretch", "alike", "detours"]
+__all__ = ["AddedTerm", "LayerTerms", "layer_terms", "same_formulas"]
