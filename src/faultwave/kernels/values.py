@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from faultwave.kernels.expr import Expr, Loop
 
@@ -22,8 +22,7 @@ FREE = frozenset(("const", "input", "variable", "result", "neg", "where", "lt", 
 """Operations that count nothing: no arithmetic, or no more than a change of sign or a choice."""
 
 
-@dataclass(frozen=True)
-class Value:
+class Value(NamedTuple):
     """``op`` applied to the values with numbers ``args``.
 
     ``content``: the number of a constant, the key of an input, or (loop, position) of a variable or a result.
@@ -34,6 +33,10 @@ class Value:
     args: tuple[int, ...]
     content: Any
     depends: frozenset[Any]
+
+
+_NOTHING: frozenset[Any] = frozenset()
+_ROW: frozenset[Any] = frozenset([ROW])
 
 
 @dataclass(frozen=True)
@@ -66,14 +69,14 @@ class Numbering:
         seen, waiting = self._seen, [node]
         while waiting:
             e = waiting[-1]
-            missing = [] if e.id in seen else [a for a in _operands(e) if a.id not in seen]
-            if missing:
-                waiting += reversed(missing)
-                continue
-            waiting.pop()
             if e.id not in seen:
+                missing = [a for a in _operands(e) if a.id not in seen]
+                if missing:
+                    waiting += reversed(missing)
+                    continue
                 number = self._number_of(e)
                 seen[e.id] = self._replaced.get(number, number)
+            waiting.pop()
         return seen[node.id]
 
     def replacing(self, replaced: Mapping[int, int]) -> Numbering:
@@ -84,22 +87,29 @@ class Numbering:
         return other
 
     def _number_of(self, e: Expr) -> int:
+        if e.args:
+            args = tuple([self._seen[a.id] for a in e.args])
+            return self._entry(e.op, args, None, None, self._depends(args))
         match e.op:
             case "const":
                 # 0.0 and -0.0 are equal, but not the same number; NaN is, but not equal to itself.
-                return self._entry("const", (), repr(e.value), e.value, frozenset())
+                return self._entry("const", (), repr(e.value), e.value, _NOTHING)
             case "input":
-                return self._entry("input", (), e.value, e.value, frozenset([ROW] if self.varies(e.value) else []))
+                return self._entry("input", (), e.value, e.value, _ROW if self.varies(e.value) else _NOTHING)
             case "variable":
                 return self._variable(*e.value)
             case "result":
                 loop, position = e.value
                 return self._loop(loop).results[position]
-        args = tuple(self._seen[a.id] for a in e.args)
-        return self._entry(e.op, args, None, None, self._depends(args))
+        raise ValueError(f"a formula has no operation '{e.op}' without operands")
 
     def _depends(self, args: Iterable[int]) -> frozenset[Any]:
-        return frozenset[Any]().union(*(self.values[a].depends for a in args))
+        found = _NOTHING
+        for a in args:
+            more = self.values[a].depends
+            if more is not found:
+                found = found | more if found and more else found or more
+        return found
 
     def _entry(self, op: str, args: tuple[int, ...], key: Any, content: Any, depends: frozenset[Any]) -> int:
         number = self._numbers.setdefault((op, args, key), len(self.values))
