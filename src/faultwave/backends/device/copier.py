@@ -33,7 +33,7 @@ def text(real: Sequence[str]) -> str:
 
 
 class Readings:
-    """``build(text, name)`` compiles a kernel, ``launched`` is called after every launch."""
+    """``build(text, name)`` compiles a kernel, ``launched`` is told of every launch."""
 
     def __init__(
         self, device: Device, build: Callable[[str, str], Any], parts: Sequence[Part], launched: Callable[..., None]
