@@ -1,4 +1,4 @@
-"""How kernels are laid out for a device: temporaries told apart, phases, fast memory."""
+"""How kernels are laid out for a device: temporaries split, phases, fast memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from faultwave.backends.device.compilers import Built
 from faultwave.backends.device.lower import lower
 from faultwave.backends.device.schedule import Plan, plan
 from faultwave.backends.device.target import TARGETS, Target
-from faultwave.backends.device.tasks import apart, every, tasks_of
+from faultwave.backends.device.tasks import every, split_temporaries, tasks_of
 from faultwave.base.errors import BackendError
 from faultwave.dg import kernels
 from faultwave.dg.forms import form
@@ -36,7 +36,7 @@ def faces() -> Kernel:
 
 
 def test_a_temporary_used_twice_becomes_two_in_one_phase() -> None:
-    tasks, arrays = apart(faces(), tasks_of(faces()))
+    tasks, arrays = split_temporaries(faces(), tasks_of(faces()))
     assert sorted(arrays) == ["local.0", "local.1"]
     made = plan(faces(), H200, False)
     working = [phase for phase in made.phases if any(p.task.work.__class__.__name__ == "Product" for p in phase)]
@@ -49,7 +49,7 @@ def test_what_is_read_before_it_is_written_again_stays_one() -> None:
     k.contract(local, np.eye(3), q)
     k.pointwise(doubled, [local.view(0, 1)], [local.view(0, 1)])  # a part changes, the rest stays
     k.pointwise(doubled, [local], [out])
-    assert sorted(apart(k, tasks_of(k))[1]) == ["local.0"]
+    assert sorted(split_temporaries(k, tasks_of(k))[1]) == ["local.0"]
 
 
 def test_products_into_the_same_columns_are_one() -> None:

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from faultwave.backends.cpu.detours import alike, detours
+from faultwave.backends.cpu.layers import layer_terms, same_formulas
 from faultwave.backends.cpu.rows import RowFunction, rows_of
 from faultwave.backends.grid import GridArrays
 from faultwave.backends.numpy.stencil import written
@@ -17,19 +17,21 @@ from tests.fd.setups import everything, runner, scheme
 
 @pytest.mark.parametrize("beside", [(), ("y",), ("y", "z")])
 @pytest.mark.parametrize("damped", [False, True])
-def test_a_layer_across_x_is_a_detour(beside, damped):
+def test_a_layer_across_x_adds_terms(beside, damped):
     plain, layer = (stencils.stress(True, False, axes, damped) for axes in (beside, ("x", *beside)))
-    found = detours(plain, layer)
-    assert {s.array for s in found.stretches} == {"psi_eu_x", "psi_ev_x", "psi_ew_x"}
+    found = layer_terms(plain, layer)
+    assert {s.array for s in found.added} == {"psi_eu_x", "psi_ev_x", "psi_ew_x"}
     assert set(found.factors) == (set(stencils.STRESS) if damped else set())
-    assert alike(layer, stencils.stress(True, False, ("x", *beside), damped)) and not alike(plain, layer)
+    assert same_formulas(layer, stencils.stress(True, False, ("x", *beside), damped)) and not same_formulas(
+        plain, layer
+    )
 
 
-def test_what_is_no_detour():
+def test_what_more_than_added_terms():
     plain, layer = stencils.velocity(False), stencils.velocity(False, ("x",))
-    assert detours(layer, plain) is None and detours(plain, stencils.stress(False, False)) is None
-    sponge = detours(plain, stencils.velocity(True))
-    assert not sponge.stretches and set(sponge.factors) == set(stencils.VELOCITY)
+    assert layer_terms(layer, plain) is None and layer_terms(plain, stencils.stress(False, False)) is None
+    sponge = layer_terms(plain, stencils.velocity(True))
+    assert not sponge.added and set(sponge.factors) == set(stencils.VELOCITY)
 
     def unused(p):  # its memory goes into no sum
         return {**plain.function(p), "psi_u_x": p.at("psi_u_x")}
@@ -41,7 +43,7 @@ def test_what_is_no_detour():
         result = layer.function(p)
         return {**result, "w": result["w"] + p.at("b_z")}
 
-    assert all(detours(plain, Stencil(f.__name__, f)) is None for f in (unused, without, more))
+    assert all(layer_terms(plain, Stencil(f.__name__, f)) is None for f in (unused, without, more))
 
 
 def rows(of):

@@ -10,7 +10,7 @@ import pytest
 
 import faultwave as fw
 from faultwave import backends
-from faultwave.backends.device.backend import told
+from faultwave.backends.device.backend import readable_bytes
 from faultwave.backends.device.target import TARGETS
 from faultwave.base.errors import BackendError, InputError, RunError
 from faultwave.dg.report import _needed, _size, absent_room
@@ -112,7 +112,9 @@ def test_memory_is_counted_for_a_processor_that_is_not_here(tmp_path: Any) -> No
     other: Any = fw.simulate(on(DEVICE, tmp_path, "present"))
     held = Solver(other.plan).backend.held  # type: ignore[attr-defined]
     title, rows = absent_room(sim.plan, TARGETS["sm_90"])
-    assert title == "memory of one H200, sm_90" and dict(rows)["taken"].startswith(f"{told(held)} of 124.75 GiB")
+    assert title == "memory of one H200, sm_90" and dict(rows)["taken"].startswith(
+        f"{readable_bytes(held)} of 124.75 GiB"
+    )
     small = replace(TARGETS["gfx90a"], memory=held / 1.5)
     assert dict(absent_room(sim.plan, small)[1])["taken"].endswith("does not fit: 2 of them")
 

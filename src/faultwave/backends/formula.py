@@ -1,12 +1,13 @@
-"""Lowers pointwise formulas to C statements on vectors: value numbering, hoisting, bounded loops."""
+"""Writes pointwise formulas as C statements on vectors: each value once, outside the loops it does not depend on."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from faultwave.kernels.expr import Expr, Loop, wrap
+from faultwave.kernels.expr import Expr
 from faultwave.kernels.language import Pointwise, View
+from faultwave.kernels.values import ROW, NumberedLoop, Numbering, Value
 
 _BINARY = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "and": "&", "or": "|"}
 _MASK_OPS = {"lt", "le", "and", "or", "not"}
@@ -21,122 +22,112 @@ def number(value: float) -> str:
     return repr(float(value))
 
 
-@dataclass
+@dataclass(eq=False)
 class Scope:
-    """A block of C: its lines and the names of values already computed in it."""
+    """A block of C: its lines, and by number the names of values computed in it. ``key``: what only values inside it depend on."""
 
     key: object
     lines: list[str] = field(default_factory=list)
-    names: dict[tuple, str] = field(default_factory=dict)
+    names: dict[int, str] = field(default_factory=dict)
 
 
 class Formula:
-    """Emits C for expression graphs.
+    """Writes the values of a formula as C, each once.
 
-    ``inputs`` maps an input's value to (C expression, row-dependent?). The scope chain is [kernel, row loop,
-    iterate...]; each value is computed in the outermost scope that binds everything it depends on.
+    ``inputs`` maps an input's key to (C expression, row-dependent?). The chain of scopes is [kernel, row loop, loops of
+    the formula from the outermost in]; each value is computed in the outermost scope that binds everything it depends on.
     """
-
-    ROW = "row"
 
     def __init__(self, inputs: dict[object, tuple[str, bool]], prefix: str):
         self.inputs, self.prefix, self.count = inputs, prefix, 0
-        self.scopes = [Scope(None), Scope(self.ROW)]
-        self.free: dict[int, frozenset] = {}
-        self.loops: dict[int, list[str]] = {}
+        self.numbering = Numbering(lambda key: self.inputs[key][1])
+        self.scopes = [Scope(None), Scope(ROW)]
 
-    def fresh(self) -> str:
+    def emit(self, e: Expr) -> str:
+        """The C name of the value of ``e``; lines that compute it are added where there are none yet."""
+        return self._name(self.numbering.number(e))
+
+    def rename(self, variables: Iterable[tuple[Expr, str]]) -> None:
+        """From here on, a C variable of the row stands for the value of each expression, also in what is computed from it."""
+        stands = {}
+        for e, variable in variables:
+            self.inputs[variable] = variable, True
+            stands[self.numbering.number(e)] = number = self.numbering.number(Expr("input", value=variable))
+            self.scopes[1].names[number] = variable
+        self.numbering = self.numbering.replacing(stands)
+
+    def _fresh(self) -> str:
         self.count += 1
         return f"{self.prefix}{self.count}"
 
-    def depends(self, e: Expr) -> frozenset:
-        """Loop variables (and the row) the value of ``e`` depends on."""
-        if e.id not in self.free:
-            if e.op == "input":
-                result = frozenset([self.ROW]) if self.inputs[e.value][1] else frozenset()
-            elif e.op == "variable":
-                result = frozenset([e.value[0]])
-            elif e.op == "result":
-                result = self.loop_depends(e.value[0])
-            else:
-                result = frozenset().union(*[self.depends(a) for a in e.args])
-            self.free[e.id] = result
-        return self.free[e.id]
-
-    def loop_depends(self, loop: Loop) -> frozenset:
-        inner = frozenset().union(*[self.depends(v) for v in (*loop.values, loop.active)]) - {loop.id}
-        return inner.union(*[self.depends(v) for v in loop.initial])
-
-    def scope_of(self, e: Expr) -> Scope:
-        free = self.depends(e)
-        for scope in reversed(self.scopes):
-            if scope.key in free:
-                return scope
-        return self.scopes[0]
-
-    def emit(self, e: Expr) -> str:
-        """C name of the value of ``e``, emitting what is not computed yet."""
-        if e.op == "variable":
-            return self.loops[e.value[0]][e.value[1]]
-        if e.op == "result":
-            loop, i = e.value
-            if not any(("done", loop.id) in scope.names for scope in self.scopes):
-                self.emit_loop(loop, self.scope_of(e))
-            return self.loops[loop.id][i]
-        args = tuple(self.emit(a) for a in e.args)
-        key = (e.op, args, repr(e.value))  # 0.0 and -0.0 are equal but not the same number
+    def _known(self, number: int) -> str | None:
         for scope in self.scopes:
-            if key in scope.names:
-                return scope.names[key]
-        scope = self.scope_of(e)
-        name = self.fresh()
-        kind = "VM" if e.op in _MASK_OPS else "V"
-        scope.lines.append(f"const {kind} {name} = {self.text(e, args)};")
-        scope.names[key] = name
+            if number in scope.names:
+                return scope.names[number]
+        return None
+
+    def _name(self, number: int) -> str:
+        """Operands are written first, from left to right."""
+        waiting = [number]
+        while waiting:
+            n = waiting[-1]
+            value = self.numbering.values[n]
+            missing = [] if self._known(n) else [a for a in value.args if not self._known(a)]
+            if missing:
+                waiting += reversed(missing)
+                continue
+            waiting.pop()
+            if not self._known(n):
+                self._write(n, value)
+        name = self._known(number)
+        assert name is not None
         return name
 
-    def text(self, e: Expr, args: tuple[str, ...]) -> str:
-        if e.op == "const":
-            return f"SPLAT({number(e.value)})"
-        if e.op == "input":
-            return self.inputs[e.value][0]
-        if e.op in _BINARY:
-            return f"{args[0]} {_BINARY[e.op]} {args[1]}"
-        if e.op == "neg":
+    def _write(self, number: int, value: Value) -> None:
+        scope = next((s for s in reversed(self.scopes) if s.key in value.depends), self.scopes[0])
+        if value.op == "result":
+            self._write_loop(self.numbering.loops[value.content[0]], scope)
+            return
+        name = scope.names[number] = self._fresh()
+        kind = "VM" if value.op in _MASK_OPS else "V"
+        operands = tuple(self._known(a) or "" for a in value.args)
+        scope.lines.append(f"const {kind} {name} = {self.text(value, operands)};")
+
+    def text(self, value: Value, args: tuple[str, ...]) -> str:
+        """The C expression of a value whose operands are called ``args``."""
+        if value.op == "const":
+            return f"SPLAT({number(value.content)})"
+        if value.op == "input":
+            return self.inputs[value.content][0]
+        if value.op in _BINARY:
+            return f"{args[0]} {_BINARY[value.op]} {args[1]}"
+        if value.op == "neg":
             return f"-{args[0]}"
-        if e.op == "not":
+        if value.op == "not":
             return f"~{args[0]}"
-        if e.op == "where":
+        if value.op == "where":
             return f"SELECT({args[0]}, {args[1]}, {args[2]})"
-        return f"v_{e.op}({', '.join(args)})"
+        return f"v_{value.op}({', '.join(args)})"
 
-    def emit_loop(self, loop: Loop, home: Scope) -> None:
-        initial = [self.emit(v) for v in loop.initial]
-        names = [self.fresh() for _ in initial]
-        running = self.fresh()
+    def _write_loop(self, loop: NumberedLoop, home: Scope) -> None:
+        names = [self._fresh() for _ in loop.initial]
+        running = self._fresh()
+        initial = [self._name(v) for v in loop.initial]
         depth = self.scopes.index(home) + 1
-        inner_chain, self.scopes = self.scopes[depth:], self.scopes[:depth]
-        self.loops[loop.id] = names
-        body = Scope(loop.id)
-        self.scopes.append(body)
-        values = [self.emit(v) for v in loop.values]
-        active = self.emit(loop.active)
-        self.scopes.pop()
-        for name, value in zip(names, initial, strict=True):
-            home.lines.append(f"V {name} = {value};")
-        home.lines.append(f"VM {running} = ALL;")
-        home.lines.append(f"for (int it = 0; it < {loop.maximum}; ++it) {{")
-        home.lines += body.lines
-        home.lines.append(f"{running} &= {active};")
-        home.lines.append(f"if (!v_any({running})) break;")
-        for name, value in zip(names, values, strict=True):
-            home.lines.append(f"{name} = SELECT({running}, {value}, {name});")
+        outside, body = self.scopes, Scope(loop.key, names=dict(zip(loop.variables, names, strict=True)))
+        self.scopes = [*outside[:depth], body]
+        values = [self._name(v) for v in loop.values]
+        active = self._name(loop.active)
+        self.scopes = outside
+        home.lines += [f"V {name} = {value};" for name, value in zip(names, initial, strict=True)]
+        home.lines += [f"VM {running} = ALL;", f"for (int it = 0; it < {loop.maximum}; ++it) {{", *body.lines]
+        home.lines += [f"{running} &= {active};", f"if (!v_any({running})) break;"]
+        home.lines += [f"{n} = SELECT({running}, {value}, {n});" for n, value in zip(names, values, strict=True)]
         home.lines.append("}")
-        home.names["done", loop.id] = "done"
-        self.scopes += inner_chain
+        home.names.update(zip(loop.results, names, strict=True))
 
 
-def assigned(
+def pointwise_lines(
     s: Pointwise,
     make: Callable[[dict[object, tuple[str, bool]]], Formula],
     load: Callable[[View, int, int], tuple[str, bool]],
@@ -144,15 +135,13 @@ def assigned(
 ) -> tuple[list[str], list[str]]:
     """A pointwise statement as lines done once and lines done for every row. ``load(view, column, rows)``: the text of an input and whether
     it depends on the row; ``place(view, column)``: that of a number it writes."""
-    inputs: dict[object, tuple[str, bool]] = {}
-    arguments: list[list[Expr]] = []
-    for i, v in enumerate(s.ins):
-        arguments.append([Expr("input", value=(i, c)) for c in range(v.cols)])
-        for c in range(v.cols):
-            inputs[i, c] = load(v, c, s.rows)
-    formula, results, stores = make(inputs), s.function(*arguments), []
-    for view, columns in zip(s.outs, results, strict=True):
-        if len(columns) != view.cols:
-            raise ValueError(f"pointwise into {view.array.name}: {len(columns)} values for {view.cols} columns")
-        stores += [f"{place(view, c)} = {formula.emit(wrap(value))};" for c, value in enumerate(columns)]
+    inputs: dict[object, tuple[str, bool]] = {
+        (i, c): load(v, c, s.rows) for i, v in enumerate(s.ins) for c in range(v.cols)
+    }
+    formula = make(inputs)
+    stores = [
+        f"{place(view, c)} = {formula.emit(value)};"
+        for view, columns in zip(s.outs, s.recorded(), strict=True)
+        for c, value in enumerate(columns)
+    ]
     return formula.scopes[0].lines, [*formula.scopes[1].lines, *stores]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.backends.device import absent
-from faultwave.backends.device.backend import SPARE, told
+from faultwave.backends.device.backend import SPARE, readable_bytes
 from faultwave.backends.device.target import TARGETS, Target
 from faultwave.case.model import Case
 from faultwave.dg.basis import tet_size
@@ -103,14 +103,14 @@ def absent_room(plan: Plan, target: Target) -> tuple[str, Rows]:
         f"{100 * share:.2g} %" if counting.held <= most else f"does not fit: {math.ceil(counting.held / most)} of them"
     )
     return f"memory of one {target.device}, {target.name}", [
-        ("taken", f"{told(counting.held)} of {told(room)} that are left by its driver: {fits}"),
+        ("taken", f"{readable_bytes(counting.held)} of {readable_bytes(room)} that are left by its driver: {fits}"),
         (
             "a cell",
             f"{counting.held / plan.cells / 1024:,.1f} KiB; {int(most / (counting.held / plan.cells)):,} such cells fit",
         ),
         (
             "kept for results",
-            f"{told(room - most)}; samples of receivers and surfaces, 16 MiB for each cluster at most, come besides",
+            f"{readable_bytes(room - most)}; samples of receivers and surfaces, 16 MiB for each cluster at most, come besides",
         ),
     ]
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from faultwave.kernels.expr import Expr, wrap
+from faultwave.kernels import values
 from faultwave.kernels.language import Array, Contract, Gather, Kernel, Pointwise, Repeat, Scatter, When
-
-_FREE = {"const", "input", "variable", "result", "neg", "where", "lt", "le", "and", "or", "not", "abs"}
+from faultwave.kernels.values import Numbering
 
 
 @dataclass(frozen=True)
@@ -85,40 +84,10 @@ def flops(statements: Any, share: Share = _always) -> float:
 
 def _formula(s: Pointwise) -> tuple[int, int]:
     """Operations whose operands are the same for every row, and those that depend on it."""
-    ins = [[Expr("input", value=(i, c)) for c in range(v.cols)] for i, v in enumerate(s.ins)]
     varies = [s.rows > 1 and v.rows > 1 and v.array.space != "scalar" for v in s.ins]
-    numbers: dict[tuple, int] = {}  # value -> its number; equal operations on equal values are one
-    known: dict[int, tuple[int, bool]] = {}  # expression -> number of its value, whether it depends on the row
-    counts = [0, 0]
-
-    def visit(e: Expr) -> tuple[int, bool]:
-        args = [known[a.id] for a in e.args if isinstance(a, Expr)]
-        row = any(r for _, r in args) or (varies[e.value[0]] if e.op == "input" else e.op in ("variable", "result"))
-        # a loop's results are its own: equal ones elsewhere come from another loop
-        own = e.id if e.op in ("variable", "result") else repr(e.value)
-        key = (e.op, tuple(n for n, _ in args), own)
-        if key not in numbers:
-            numbers[key] = len(numbers)
-            counts[row] += e.op not in _FREE
-        return numbers[key], row
-
-    for root in (wrap(x) for columns in s.function(*ins) for x in columns):
-        for e in _in_order(root, known):
-            known[e.id] = visit(e)
-    return counts[0], counts[1]
-
-
-def _in_order(root: Expr, known: Any) -> Iterator[Expr]:
-    """What ``root`` needs that is not ``known`` yet, operands before what uses them."""
-    stack: list[tuple[Expr, bool]] = [(root, False)]
-    while stack:
-        e, ready = stack.pop()
-        if ready:
-            yield e
-        elif e.id not in known:
-            stack.append((e, True))
-            inner = list(e.args)
-            if e.op == "result":
-                loop = e.value[0]
-                inner += [*loop.initial, *loop.values, loop.active]
-            stack += [(a, False) for a in inner if isinstance(a, Expr) and a.id not in known]
+    numbering = Numbering(lambda key: varies[key[0]])
+    for result in (e for columns in s.recorded() for e in columns):
+        numbering.number(result)
+    return values.flops(v for v in numbering.values if not v.depends), values.flops(
+        v for v in numbering.values if v.depends
+    )

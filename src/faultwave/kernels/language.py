@@ -19,6 +19,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from faultwave.kernels.expr import Expr, wrap
+
 Space = Literal["batch", "store", "index", "matrix", "scalar", "temp"]
 
 
@@ -105,6 +107,21 @@ class Pointwise:
     outs: tuple[View, ...]
     rows: int
 
+    def recorded(self) -> list[list[Expr]]:
+        """The expressions of the outs' columns. Column ``c`` of argument ``i`` is the input (i, c), or that of an argument
+        before it that is the same column of the same array."""
+        known: dict[tuple[Any, ...], Expr] = {}
+
+        def column(v: View, i: int, c: int) -> Expr:
+            return known.setdefault((v.array.name, v.row, v.rows, v.col + c), Expr("input", value=(i, c)))
+
+        inputs = [[column(v, i, c) for c in range(v.cols)] for i, v in enumerate(self.ins)]
+        results = [[wrap(x) for x in columns] for columns in self.function(*inputs)]
+        for view, columns in zip(self.outs, results, strict=True):
+            if len(columns) != view.cols:
+                raise ValueError(f"pointwise into {view.array.name}: {len(columns)} values for {view.cols} columns")
+        return results
+
 
 @dataclass(frozen=True)
 class Gather:
@@ -138,8 +155,8 @@ class Repeat:
 
 @dataclass(frozen=True)
 class When:
-    """The body, for items whose slot index[:, column] is not 0; others may do it too. All it leaves behind goes through that
-    column, and what is in slot 0 of a store is nobody's."""
+    """The body, for items whose slot index[:, column] is not 0. A backend may execute it for other items too: all results
+    leave through that column, and slot 0 of a store belongs to no item."""
 
     index: Array
     column: int
@@ -148,7 +165,7 @@ class When:
 
 @dataclass(frozen=True)
 class Barrier:
-    """A seam between the parts of a fused kernel."""
+    """Between the parts of a fused kernel: what comes before rounds as if it stood alone."""
 
 
 Statement = Barrier | Contract | Pointwise | Gather | Scatter | Repeat | When
@@ -278,27 +295,28 @@ class Kernel:
         return [a for a in self.arrays.values() if a.space == "temp"]
 
 
-def fuse(name: str, first: Kernel, second: Kernel) -> Kernel:
-    """One kernel that does ``first``, then ``second``, item by item: arguments of one name are one argument.
+def fuse(name: str, *parts: Kernel) -> Kernel:
+    """One kernel that does all ``parts`` in turn for an item before it goes on to the next: arguments and temporaries of
+    one name are one.
 
-    Every number is rounded as in the two kernels. ValueError where a name means two things.
+    What lies between two large kernels, such as a limiter at nodal points, so works on numbers that are in fast memory
+    already. Every number is rounded as in the separate kernels. ValueError where a name means two things, or where only
+    some parts compute in double whatever the run's precision.
     """
-    both = Kernel(name, first.fixed, dict(first.arrays), list(first.statements))
-    for array in second.arrays.values():
-        known = both.arrays.setdefault(array.name, array)
-        if known != array:
-            same = (known.rows, known.cols, known.space, known.fixed) == (
-                array.rows,
-                array.cols,
-                array.space,
-                array.fixed,
-            )
-            if not same:
-                raise ValueError(f"{first.name} and {second.name}: {array.name} is two different arrays")
-            both.arrays[array.name] = replace(known, intent="inout")
-    both.barrier()
-    both.statements += second.statements
-    return both
+    fused = Kernel(name, parts[0].fixed)
+    for part in parts:
+        if part.fixed != fused.fixed:
+            raise ValueError(f"{name}: {part.name} and {parts[0].name} do not compute in the same precision")
+        for array in part.arrays.values():
+            known = fused.arrays.setdefault(array.name, array)
+            if replace(known, intent=array.intent) != array:
+                raise ValueError(f"{name}: {array.name} of {part.name} is another array in an earlier kernel")
+            if known.intent != array.intent:
+                fused.arrays[array.name] = replace(known, intent="inout")
+        if fused.statements:
+            fused.barrier()
+        fused.statements += part.statements
+    return fused
 
 
 def as_view(array: Array | View) -> View:

@@ -27,6 +27,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from faultwave.kernels.expr import Expr, wrap
+from faultwave.kernels.values import Numbering, flops
 
 REACH = 2
 """Points to either side that a stencil may read: that of fourth order on a staggered grid."""
@@ -257,14 +258,8 @@ def check(program: Program) -> None:
 def cost(stencil: Stencil) -> tuple[int, int]:
     """(flops, numbers) a point: operations, equal ones once, and numbers moved with every array read or written once."""
     reads, writes = record(stencil)
-    values: dict[tuple[Any, ...], int] = {}
-    free = {"const", "input", "neg"}
-
-    def number(e: Expr) -> int:
-        key = (e.op, tuple(number(a) for a in e.args), repr(e.value))
-        return values.setdefault(key, len(values))
-
-    for e in writes.values():
-        number(e)
+    numbering = Numbering()
+    for value in writes.values():
+        numbering.number(value)
     grids = {key[1] for key in reads if key[0] == "at"}
-    return sum(op not in free for op, _, _ in values), len(grids) + len(writes)
+    return flops(numbering.values), len(grids) + len(writes)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from importlib import resources
 
-from faultwave.backends.cpu.ahead import Ahead
-from faultwave.backends.cpu.names import text
+from faultwave.backends.cpu.names import c_name
+from faultwave.backends.cpu.prefetch import Prefetch
 from faultwave.backends.cpu.sparse import SparseFunctions
 from faultwave.backends.cpu.transpose import transposes
-from faultwave.backends.formula import Formula, assigned
+from faultwave.backends.formula import Formula, pointwise_lines
 from faultwave.kernels.language import (
     Array,
     Barrier,
@@ -48,9 +48,9 @@ class _Lowering:
             offset += table.rows * table.cols
 
     def source(self) -> str:
-        ahead = Ahead(self.kernel, self.lanes)
+        prefetch = Prefetch(self.kernel, self.lanes)
         for statement in self.kernel.statements:
-            self.lines += ahead.share(statement)
+            self.lines += prefetch.before(statement)
             self.statement(statement)
         head = resources.files(__package__).joinpath("vector.h").read_text()
         body = "\n".join("    " + line for line in self.declarations() + self.lines)
@@ -70,21 +70,21 @@ class _Lowering:
         for i, a in enumerate(self.kernel.arguments):
             const = "const " if a.intent == "in" else ""
             if a.space == "batch":
-                lines.append(f"{const}V *restrict {text(a.name)} = ({const}V *)arg[{i}] + batch * {a.rows * a.cols};")
+                lines.append(f"{const}V *restrict {c_name(a.name)} = ({const}V *)arg[{i}] + batch * {a.rows * a.cols};")
             elif a.space == "index":
                 lines.append(
-                    f"const int *restrict {text(a.name)} = (const int *)arg[{i}] + batch * {a.cols * self.lanes};"
+                    f"const int *restrict {c_name(a.name)} = (const int *)arg[{i}] + batch * {a.cols * self.lanes};"
                 )
             elif a.space == "matrix":
-                tables.append(f"const R *restrict {text(a.name)} = (const R *)arg[{i}]{self.chosen(a)};")
+                tables.append(f"const R *restrict {c_name(a.name)} = (const R *)arg[{i}]{self.chosen(a)};")
             else:
-                lines.append(f"{self.store_real} *{text(a.name)} = ({self.store_real} *)arg[{i}];")
-        lines += [f"V {text(a.name)}[{a.rows * a.cols}];" for a in self.kernel.temps]
+                lines.append(f"{self.store_real} *{c_name(a.name)} = ({self.store_real} *)arg[{i}];")
+        lines += [f"V {c_name(a.name)}[{a.rows * a.cols}];" for a in self.kernel.temps]
         return [*lines, *tables]
 
     def chosen(self, a: Array) -> str:
         """Where the table of a batch begins, of several."""
-        return f" + {text(a.chosen)}[0] * {a.rows * a.cols}L" if a.chosen else ""
+        return f" + {c_name(a.chosen)}[0] * {a.rows * a.cols}L" if a.chosen else ""
 
     def statement(self, s: Statement) -> None:
         match s:
@@ -98,13 +98,13 @@ class _Lowering:
                 self.transfer(s, s.inp)
             case Repeat():
                 self.lines.append(
-                    f"for (int {text(s.index.name)} = 0; {text(s.index.name)} < {s.count}; ++{text(s.index.name)}) {{"
+                    f"for (int {c_name(s.index.name)} = 0; {c_name(s.index.name)} < {s.count}; ++{c_name(s.index.name)}) {{"
                 )
                 for inner in s.body:
                     self.statement(inner)
                 self.lines.append("}")
             case When():
-                self.lines.append(f"if (any({text(s.index.name)} + {s.column * self.lanes})) {{")
+                self.lines.append(f"if (any({c_name(s.index.name)} + {s.column * self.lanes})) {{")
                 for inner in s.body:
                     self.statement(inner)
                 self.lines.append("}")
@@ -122,9 +122,9 @@ class _Lowering:
             raise ValueError(
                 f"kernel {self.kernel.name}: {store.name} has {store.rows * store.cols} numbers, not {size}"
             )
-        base, real = f"{text(view.array.name)} + {view.row * view.array.cols}", self.store_real
+        base, real = f"{c_name(view.array.name)} + {view.row * view.array.cols}", self.store_real
         slots = ", ".join(
-            f"{text(store.name)} + {text(s.index.name)}[{s.column * lanes + i}] * {size}L" for i in range(lanes)
+            f"{c_name(store.name)} + {c_name(s.index.name)}[{s.column * lanes + i}] * {size}L" for i in range(lanes)
         )
         self.lines.append(f"{{ {real} *slot[{lanes}] = {{{slots}}};")
         if real == self.real and not (isinstance(s, Scatter) and s.accumulate):
@@ -137,8 +137,8 @@ class _Lowering:
         self.lines.append("}")
 
     def contract(self, s: Contract) -> None:
-        inp = f"{text(s.inp.array.name)} + {self.position(s.inp)}"
-        out = f"{text(s.out.array.name)} + {self.position(s.out)}"
+        inp = f"{c_name(s.inp.array.name)} + {self.position(s.inp)}"
+        out = f"{c_name(s.out.array.name)} + {self.position(s.out)}"
         if isinstance(s.matrix, Array):
             self.dense(s, s.matrix, inp, out)
         else:
@@ -160,7 +160,7 @@ class _Lowering:
         lines = [head, f"  V *o = ({out}) + r * {stride};"]
         lines += [f"  V {a} = {f'o[{i * stride + t}]' if s.accumulate else 'SPLAT(0.0)'};" for i, _, t, a in sums]
         lines.append(f"  for (int p = 0; p < {table.cols}; ++p) {{ const V *x = {inp} + p * {s.inp.array.cols};")
-        lines += [f"    const R m{i} = {text(table.name)}[(r + {i}) * {table.cols} + p];" for i in range(rows)]
+        lines += [f"    const R m{i} = {c_name(table.name)}[(r + {i}) * {table.cols} + p];" for i in range(rows)]
         lines += [f"    {a} += m{i} * x[{source}];" for i, source, _, a in sums]
         lines.append("  }")
         lines += [f"  o[{i * stride + t}] = {a};" for i, _, t, a in sums]
@@ -168,16 +168,16 @@ class _Lowering:
 
     def position(self, v: View) -> str:
         if isinstance(v.row, LoopIndex):
-            return f"{text(v.row.name)} * {v.array.cols} + {v.col}"
+            return f"{c_name(v.row.name)} * {v.array.cols} + {v.col}"
         return str(v.row * v.array.cols + v.col)
 
     def pointwise(self, s: Pointwise) -> None:
         def place(view: View, c: int) -> str:
             row = f" + r * {view.array.cols}" if s.rows > 1 else ""
-            return f"{text(view.array.name)}[{self.position(view)} + {c}{row}]"
+            return f"{c_name(view.array.name)}[{self.position(view)} + {c}{row}]"
 
         self.formulas += 1
-        once, rows = assigned(s, lambda inputs: Formula(inputs, f"f{self.formulas}_"), self.load, place)
+        once, rows = pointwise_lines(s, lambda inputs: Formula(inputs, f"f{self.formulas}_"), self.load, place)
         loop = f"for (int r = 0; r < {s.rows}; ++r) {{" if s.rows > 1 else "{"
         self.lines += ["{", *once, loop, *rows, "}", "}"]
 
@@ -185,8 +185,8 @@ class _Lowering:
         a = v.array
         if a.space == "scalar":
             base = self.scalar_offset[a.name] + v.col + c
-            row = f"{text(v.row.name)} * {a.cols}" if isinstance(v.row, LoopIndex) else str(v.row * a.cols)
+            row = f"{c_name(v.row.name)} * {a.cols}" if isinstance(v.row, LoopIndex) else str(v.row * a.cols)
             return f"SPLAT((R)scalar[{base} + {row}])", False
         if v.rows == 1 or rows == 1:
-            return f"{text(a.name)}[{self.position(v)} + {c}]", False
-        return f"{text(a.name)}[{self.position(v)} + {c} + r * {a.cols}]", True
+            return f"{c_name(a.name)}[{self.position(v)} + {c}]", False
+        return f"{c_name(a.name)}[{self.position(v)} + {c} + r * {a.cols}]", True

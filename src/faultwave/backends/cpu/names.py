@@ -11,6 +11,6 @@ _TAKEN = frozenset(
 )
 
 
-def text(name: str) -> str:
+def c_name(name: str) -> str:
     """How an array or counter is called in the C text."""
     return f"{name}_" if name in _TAKEN or name[-1] == "_" or name[-1].isdigit() else name

@@ -1,7 +1,7 @@
 """Functions that update rows of points, vector by vector: straight code, all strides written out as numbers.
 
 Launches whose boxes follow each other along x share one function: they are segments of the same rows, and what one has fetched
-the next finds. Where segments differ by detours alone (``detours``), one loop serves them all.
+the next finds. Where segments differ by the terms of an absorbing layer alone (``layers``), one loop serves them all.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from faultwave.backends.cpu.detours import Detours, alike, detours
+from faultwave.backends.cpu.layers import LayerTerms, layer_terms, same_formulas
 from faultwave.backends.formula import Formula, Scope
 from faultwave.backends.grid import GridArrays
 from faultwave.kernels.expr import Expr
 from faultwave.kernels.stencil import REACH, Launch, Program, record
+from faultwave.kernels.values import ROW
 
 AHEAD = 64
 """Points ahead of those at hand that numbers are fetched from memory, in whole rows: about as long as that takes."""
@@ -35,11 +36,11 @@ def rows_of(launches: Sequence[Launch]) -> list[list[Launch]]:
 
 @dataclass(frozen=True)
 class _Shared:
-    """Segments that one loop serves: the ``plain`` one, and ``sides`` that take the detours."""
+    """Segments that one loop serves: the ``plain`` one, and ``sides`` in absorbing layers with the same ``terms``."""
 
     plain: int
     sides: tuple[int, ...]
-    detours: Detours
+    terms: LayerTerms
 
 
 class RowFunction:
@@ -78,16 +79,16 @@ class RowFunction:
         return before, loops
 
     def _shared(self) -> _Shared | None:
-        """None where the segments beside the plain one do not take the same detours from it, or their own arrays lie differently."""
+        """None where the segments beside the plain one do not add the same terms to it, or their own arrays lie differently."""
         if len(self.row) < 2:
             return None
         plain = min(range(len(self.row)), key=lambda n: len(record(self.row[n].stencil)[1]))
         sides = [n for n in range(len(self.row)) if n != plain]
         side = self.row[sides[0]]
-        found = detours(self.row[plain].stencil, side.stencil)
-        if found is None or not all(alike(side.stencil, self.row[n].stencil) for n in sides):
+        found = layer_terms(self.row[plain].stencil, side.stencil)
+        if found is None or not all(same_formulas(side.stencil, self.row[n].stencil) for n in sides):
             return None
-        own = [s.array for s in found.stretches]
+        own = [s.array for s in found.added]
         others = {key[1] for key in record(side.stencil)[0]} - set(own)
         if any(launch.names.get(n, n) != side.names.get(n, n) for launch in self.row for n in others):
             return None
@@ -98,10 +99,10 @@ class RowFunction:
         return _Shared(plain, tuple(sides), found) if len(offsets) == 1 else None
 
     def _one_loop(self, of: _Shared) -> tuple[list[str], list[str]]:
-        """The same with one loop through all segments. The compiler is not to know where detours are taken: it would make two loops."""
-        launch, side, found = self.row[of.plain], self.row[of.sides[0]], of.detours
+        """The same with one loop through all segments. The compiler must not know where the layers are: it would make two loops."""
+        launch, side, found = self.row[of.plain], self.row[of.sides[0]], of.terms
         (reads, writes), (more, _) = record(launch.stencil), record(side.stencil)
-        own = [s.array for s in found.stretches]
+        own = [s.array for s in found.added]
         at = {array: f"own + {self._offset(side.names.get(array, array))}" for array in own}
         owners = ["0"] * len(self.row)
         for n in of.sides if own else ():
@@ -113,10 +114,10 @@ class RowFunction:
         if own:
             plane = self.arrays.strides[side.names.get(own[0], own[0])]
             fetches = [f"__builtin_prefetch({at[a]} + {self.rows_ahead * plane.row}L + i);" for a in own]
-            self._stretch(formula, of, at, fetches)
+            self._add_terms(formula, of, at, fetches)
         values = {name: formula.emit(value) for name, value in writes.items()}
         if found.factors:
-            lines, factors = _aside(formula, found.factors.values())
+            lines, factors = _in_layer(formula, found.factors.values())
             changed = {f"{values[name]}d": factor for name, factor in zip(found.factors, factors, strict=True)}
             formula.scopes[1].lines += [
                 *(f"V {name} = {name[:-1]};" for name in changed),
@@ -138,17 +139,17 @@ class RowFunction:
         ]
         return [f"R *const owns[] = {{{', '.join(owners)}}};", *formula.scopes[0].lines], loop
 
-    def _stretch(self, formula: Formula, of: _Shared, at: Mapping[str, str], first: Sequence[str]) -> None:
-        """Values that detours stretch, and what is kept of them: from here on, the formula finds the stretched ones."""
-        stretches = of.detours.stretches
-        raw = [formula.emit(s.value) for s in stretches]
-        lines, names = _aside(formula, [e for s in stretches for e in (s.written, s.total)])
-        kept = [(at[s.array], name) for s, name in zip(stretches, names[::2], strict=True)]
+    def _add_terms(self, formula: Formula, of: _Shared, at: Mapping[str, str], first: Sequence[str]) -> None:
+        """Add the terms of a layer, and keep what it writes to arrays of its own: from here on, the formula uses the sums."""
+        added = of.terms.added
+        raw = [formula.emit(s.value) for s in added]
+        lines, names = _in_layer(formula, [e for s in added for e in (s.written, s.total)])
+        kept = [(at[s.array], name) for s, name in zip(added, names[::2], strict=True)]
         totals = [f"{value}t = {total};" for value, total in zip(raw, names[1::2], strict=True)]
         row = formula.scopes[1]
         row.lines += [f"V {value}t = {value};" for value in raw]
         row.lines += ["if (aside) {", *(f"  {x}" for x in (*first, *lines, *_stores(kept), *totals)), "}"]
-        row.names = {key: f"{name}t" if name in raw else name for key, name in row.names.items()}
+        formula.rename((s.value, f"{value}t") for s, value in zip(added, raw, strict=True))
 
     def _offset(self, name: str) -> int:
         """From the first array of its group."""
@@ -204,9 +205,9 @@ class RowFunction:
         return fetches
 
 
-def _aside(formula: Formula, values: Iterable[Expr]) -> tuple[list[str], list[str]]:
+def _in_layer(formula: Formula, values: Iterable[Expr]) -> tuple[list[str], list[str]]:
     """Lines that compute values in a block of their own, and the values' names."""
-    inner = Scope(Formula.ROW)
+    inner = Scope(ROW)
     formula.scopes.append(inner)
     names = [formula.emit(value) for value in values]
     formula.scopes.pop()

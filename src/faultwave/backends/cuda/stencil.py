@@ -1,4 +1,4 @@
-"""Stencils on NVIDIA's processors; how is told in ``device.stencil``."""
+"""Stencils on NVIDIA's processors; see ``device.stencil``."""
 
 from __future__ import annotations
 

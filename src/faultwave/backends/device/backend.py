@@ -27,8 +27,8 @@ SPARE = 0.03
 """Share of a device's memory that buffers leave for what a run copies to the host from it."""
 
 
-def told(size: float) -> str:
-    """Bytes as one reads them."""
+def readable_bytes(size: float) -> str:
+    """A number of bytes in GiB or MiB."""
     return f"{size / 2**30:,.2f} GiB" if size >= 1 << 28 else f"{size / 2**20:,.2f} MiB"
 
 
@@ -78,9 +78,10 @@ class DeviceBackend:
         it is too late."""
         if self.held + size > (1.0 - spare) * self.room:
             kept = f" (of which {100 * spare:.0f} % are kept for results)" if spare else ""
+            room, held, more = (readable_bytes(n) for n in (self.room, self.held, size))
             raise BackendError(
-                f"{self.device.name} has {told(self.room)} free{kept}; {told(self.held)} are taken and "
-                f"{told(size)} more are needed. Take a lower order, single precision, a smaller mesh or more processes with a device each"
+                f"{self.device.name} has {room} free{kept}; {held} are taken and {more} more are needed. Take a lower order, "
+                "single precision, a smaller mesh or more processes with a device each"
             )
         self.held += size
 
@@ -247,4 +248,4 @@ class _Numbers:
         return self.numbers
 
 
-__all__ = ["DeviceBackend", "IndexBuffer", "told"]
+__all__ = ["DeviceBackend", "IndexBuffer", "readable_bytes"]

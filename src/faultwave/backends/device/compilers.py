@@ -26,6 +26,9 @@ from faultwave.backends.device.target import TARGETS, Target
 from faultwave.base.errors import BackendError, InputError, Problem, suggest
 from faultwave.kernels.language import Kernel
 
+SHOWN = 2000
+"""Characters of a compiler's messages that an error repeats."""
+
 HIPCC = "hipcc (Debian, Ubuntu: apt install hipcc rocm-device-libs)"
 CUDA_FLAGS = ("-std=c++14", "-ftz=true")
 """As kernels of a run are compiled: CuPy adds the second, by which single numbers below 1.2e-38 count as zero."""
@@ -155,14 +158,16 @@ def _with_nvrtc(name: str, text: str, made: S, target: Target) -> Built[S]:
         library.nvrtcGetProgramLogSize(program, ctypes.byref(size))
         log = ctypes.create_string_buffer(size.value)
         library.nvrtcGetProgramLog(program, log)
-        told = log.value.decode()
+        output = log.value.decode()
         if failed:
-            raise BackendError(f"compiling {name} for {target.name} failed: {told[:2000]}")
+            raise BackendError(f"compiling {name} for {target.name} failed: {output[:SHOWN]}")
         library.nvrtcGetCUBINSize(program, ctypes.byref(size))
     finally:
         library.nvrtcDestroyProgram(ctypes.byref(program))
-    stack, stores, loads = _numbers(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", told)
-    (registers,) = _numbers(r"Used (\d+) registers", told)
+    stack, stores, loads = _numbers(
+        r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", output
+    )
+    (registers,) = _numbers(r"Used (\d+) registers", output)
     return Built(made, registers, stores + loads, stack, size.value)
 
 
@@ -175,16 +180,16 @@ def _for_amd(name: str, text: str, made: S, target: Target) -> Built[S]:
     with tempfile.TemporaryDirectory() as folder:
         source, result = Path(folder) / f"{name}.hip", Path(folder) / f"{name}.o"
         source.write_text(head + text)
-        told = (_with_zig if alone else _with_hipcc)(source, result, target)
+        output = (_with_zig if alone else _with_hipcc)(source, result, target)
         if not result.exists():
-            if alone and (function := re.search(r"use of undeclared identifier '(\w+)'", told)):
+            if alone and (function := re.search(r"use of undeclared identifier '(\w+)'", output)):
                 raise FunctionsMissing(f"{name} uses the function {function[1]} of AMD's library: it needs {HIPCC}")
-            raise BackendError(f"compiling {name} for {target.name} failed: {told[-2000:]}")
+            raise BackendError(f"compiling {name} for {target.name} failed: {output[-SHOWN:]}")
         size = result.stat().st_size
-    (registers,) = _numbers(r" VGPRs: (\d+)", told)
-    (accumulation,) = _numbers(r" AGPRs: (\d+)", told)
-    (spilled,) = _numbers(r"VGPRs Spill: (\d+)", told)
-    (stack,) = _numbers(r"ScratchSize \[bytes/lane\]: (\d+)", told)
+    (registers,) = _numbers(r" VGPRs: (\d+)", output)
+    (accumulation,) = _numbers(r" AGPRs: (\d+)", output)
+    (spilled,) = _numbers(r"VGPRs Spill: (\d+)", output)
+    (stack,) = _numbers(r"ScratchSize \[bytes/lane\]: (\d+)", output)
     return Built(made, registers + accumulation, 4 * spilled, stack, size)
 
 
@@ -205,7 +210,7 @@ def _with_zig(source: Path, result: Path, target: Target) -> str:
     clang, assembly = [str(_zig()), "clang"], str(source.with_suffix(".s"))
     alone = ("-x", "hip", "-std=c++17", "-nogpuinc", "-nogpulib", "-fno-math-errno", "-S")
     command = [*clang, *alone, f"--offload-arch={target.name}", *FLAGS, str(source), "-o", assembly]
-    told = subprocess.run(command, capture_output=True, text=True, check=False).stderr
+    output = subprocess.run(command, capture_output=True, text=True, check=False).stderr
     if Path(assembly).exists():
         finish = [
             "-target",
@@ -218,14 +223,14 @@ def _with_zig(source: Path, result: Path, target: Target) -> str:
             "-o",
             str(result),
         ]
-        told += subprocess.run([*clang, *finish], capture_output=True, text=True, check=False).stderr
-    return told
+        output += subprocess.run([*clang, *finish], capture_output=True, text=True, check=False).stderr
+    return output
 
 
 def _numbers(pattern: str, text: str) -> tuple[int, ...]:
     found = re.search(pattern, text)
     if not found:
-        raise BackendError(f"the compiler said nothing of the form '{pattern}': {text[:500]}")
+        raise BackendError(f"the compiler said nothing of the form '{pattern}': {text[:SHOWN]}")
     return tuple(map(int, found.groups()))
 
 

@@ -15,8 +15,7 @@ import numpy as np
 from faultwave.backends.device.schedule import ROWS, Phase, Placed, Plan, plan
 from faultwave.backends.device.target import Target
 from faultwave.backends.device.tasks import Copy, Dense, Product, Task
-from faultwave.backends.formula import Formula, assigned, number
-from faultwave.kernels.expr import Expr
+from faultwave.backends.formula import Formula, number, pointwise_lines
 from faultwave.kernels.language import (
     Array,
     Contract,
@@ -29,6 +28,7 @@ from faultwave.kernels.language import (
     View,
     When,
 )
+from faultwave.kernels.values import Value
 
 
 def lower(kernel: Kernel, target: Target, single: bool) -> tuple[str, Plan]:
@@ -56,8 +56,8 @@ def prelude(target: Target, single: bool, single_stores: bool) -> str:
 class ScalarFormula(Formula):
     """Formulas of one thread: conditions are 0 or 1."""
 
-    def text(self, e: Expr, args: tuple[str, ...]) -> str:
-        return f"!{args[0]}" if e.op == "not" else super().text(e, args)
+    def text(self, value: Value, args: tuple[str, ...]) -> str:
+        return f"!{args[0]}" if value.op == "not" else super().text(value, args)
 
 
 def name(array: str) -> str:
@@ -316,7 +316,7 @@ class _Writer:
 
     def pointwise(self, s: Pointwise, worker: int) -> None:
         self.formulas += 1
-        once, rows = assigned(
+        once, rows = pointwise_lines(
             s,
             lambda inputs: ScalarFormula(inputs, f"f{self.formulas}_"),
             self.load,

@@ -17,9 +17,9 @@ from faultwave.backends.device.tasks import (
     Product,
     Region,
     Task,
-    apart,
     every,
     replaced,
+    split_temporaries,
     tasks_of,
 )
 from faultwave.base.errors import BackendError
@@ -92,7 +92,7 @@ def plan(kernel: Kernel, target: Target, single: bool) -> Plan:
     fast memory as fit. Raises BackendError where not even one item fits."""
     size = 4 if single and not kernel.fixed else 8
     lanes = LINE // size
-    tasks, arrays = apart(kernel, tasks_of(kernel))
+    tasks, arrays = split_temporaries(kernel, tasks_of(kernel))
     staged = _worth_staging(kernel, tasks)
     warp = max(1, target.warp)
     half = max(target.unit // 2 - 1024, target.shared // 2)
@@ -167,7 +167,7 @@ def _shape(
         lanes,
         share,
         workers,
-        tuple(_hand_out(p, workers, together) for p in levels),
+        tuple(_assign_workers(p, workers, together) for p in levels),
         places,
         numbers,
         size,
@@ -215,14 +215,14 @@ def _levels(tasks: Sequence[Task]) -> list[list[Task]]:
     return found
 
 
-def _hand_out(tasks: Sequence[Task], workers: int, together: int) -> Phase:
+def _assign_workers(tasks: Sequence[Task], workers: int, together: int) -> Phase:
     """Give each task of a phase the workers after those of the task before; a chain keeps its own."""
     placed, at, chains = [], 0, {}
     for t in tasks:
         if t.chain not in chains:
             chains[t.chain] = at % workers
             at += _width(t, together)
-        inner = tuple(_hand_out(p, workers, together) for p in _levels(t.body)) if t.body else ()
+        inner = tuple(_assign_workers(p, workers, together) for p in _levels(t.body)) if t.body else ()
         placed.append(Placed(t, chains[t.chain], inner))
     return tuple(placed)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.backends.device.backend import told
+from faultwave.backends.device.backend import readable_bytes
 from faultwave.backends.device.memory import Device
 from faultwave.backends.device.messages import Received, Sent
 from faultwave.backends.device.rounding import Kernels
@@ -37,7 +37,7 @@ class DeviceStencilRunner:
         room, needed = device.room(), self.arrays.nbytes
         if needed > room:
             raise BackendError(
-                f"{device.name} has {told(room)} free; the grid needs {told(needed)}. "
+                f"{device.name} has {readable_bytes(room)} free; the grid needs {readable_bytes(needed)}. "
                 "Take a larger spacing or more processes"
             )
         self.memory = {group: device.allocate(max(64, s.nbytes)) for group, s in self.arrays.storage.items()}

@@ -1,14 +1,14 @@
 """A kernel as tasks: what each reads and writes, which must wait for which, and which names are needed only for a while.
 
 Statements of the kernel language run one after the other. A device does at once what does not depend on each other, so
-temporaries that are used again for something else (the trace of one face, then of the next) are told apart first: every
-such use becomes an array of its own, a web (Muchnick 1997, ch. 16.3.3), and arrays that are not needed at the same time
-share memory again later.
+temporaries that are used again for something else (the trace of one face, then of the next) are split first: every
+such use becomes an array of its own, a web (Muchnick 1997, chapter 16.3.3), and arrays that are not needed at the same
+time share memory again later.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -199,11 +199,11 @@ def _task(s: Any) -> Task:
             slots = Slots(s.store.name, (s.index.name, s.column), not s.accumulate)
             return Task(s, [_region(s.inp, s.inp.rows)], [], slot_writes=[slots])
         case Repeat() | When():
-            return _around(s, _tasks(s.body))
+            return _enclosing(s, _tasks(s.body))
     raise TypeError(f"unknown statement {s}")
 
 
-def _around(work: Repeat | When, body: list[Task]) -> Task:
+def _enclosing(work: Repeat | When, body: list[Task]) -> Task:
     """A body as one task. What is repeated may be touched again in the next round: as a whole."""
     return Task(
         work, [replace(r, spread=None) for t in body for r in t.reads], [replace(r, spread=None) for t in body for r in t.writes],
@@ -227,85 +227,99 @@ def _region(v: View, rows: int, cols: Sequence[int] | None = None, by_rows: bool
 # ---- webs ---------------------------------------------------------------------------------------------------------
 
 
-def apart(kernel: Kernel, tasks: list[Task]) -> tuple[list[Task], dict[str, Array]]:
-    """Tasks whose temporaries are told apart, and these by name. What a repetition touches stays as it is."""
-    repeated = {r.name for t in _straight(tasks) if t.body for r in (*t.reads, *t.writes)}
-    temps = {a.name: a for a in kernel.temps}
-    owner: list[int] = []  # union-find over definitions
+Uses = dict[str, list[tuple[Region, int]]]
+"""What a task does with temporaries, by name: regions, each with a definition of its web."""
 
-    def find(i: int) -> int:
-        while owner[i] != i:
-            i = owner[i]
-        return i
 
-    reaching = {n: np.full((a.rows, a.cols), -1) for n, a in temps.items() if n not in repeated}
-    made: list[dict[str, list[tuple[Region, int]]]] = []  # by task: of each temporary, its regions and definitions
-    line = list(_straight(tasks))
-    for task in line:
-        uses: dict[str, list[tuple[Region, int]]] = {}
+class _Webs:
+    """Which definitions of temporaries reach a number, and which belong to one web (union-find)."""
+
+    def __init__(self, temporaries: Iterable[Array]):
+        self.owner: list[int] = []  # of each definition, one of the same web, or itself
+        self.reaching = {a.name: np.full((a.rows, a.cols), -1) for a in temporaries}
+
+    def find(self, definition: int) -> int:
+        """The definition that stands for a web."""
+        while self.owner[definition] != definition:
+            definition = self.owner[definition]
+        return definition
+
+    def uses(self, task: Task) -> Uses:
+        """Take the next task in order."""
+        found: Uses = {}
         for r in task.reads:
-            if r.name in reaching:
-                part = reaching[r.name][r.row : r.end, sorted(r.cols)]
-                known = [find(i) for i in np.unique(part) if i >= 0] or [len(owner)]
-                if known[0] == len(owner):  # read before anything was written
-                    owner.append(known[0])
-                for other in known[1:]:
-                    owner[find(other)] = find(known[0])
-                uses.setdefault(r.name, []).append((r, find(known[0])))
+            if r.name in self.reaching:
+                found.setdefault(r.name, []).append((r, self._read(r)))
         for w in task.writes:
-            if w.name not in reaching:
-                continue
-            shared = [i for r, i in uses.get(w.name, []) if r.touches(w)]
-            number = find(shared[0]) if shared else len(owner)
-            if not shared:
-                owner.append(number)
-            for other in shared[1:]:
-                owner[find(other)] = find(number)
-            reaching[w.name][w.row : w.end, sorted(w.cols)] = number
-            uses.setdefault(w.name, []).append((w, number))
-        made.append(uses)
+            if w.name in self.reaching:
+                found.setdefault(w.name, []).append((w, self._written(w, found[w.name])))
+        return found
 
-    names: dict[tuple[str, int], str] = {}
-    extent: dict[str, int] = {}
-    for uses in made:
-        for name, parts in uses.items():
-            for region, number in parts:
-                key = (name, find(number))
-                if key not in names:
-                    names[key] = f"{name}.{sum(n == name for n, _ in names)}"
-                extent[names[key]] = max(extent.get(names[key], 0), region.end)
-    arrays = {n: temps[n] for n in temps if n in repeated}
-    for (name, _), new in names.items():
-        arrays[new] = replace(temps[name], name=new, rows=extent[new])
+    def _read(self, r: Region) -> int:
+        """All definitions that reach what is read are one web; a new one where nothing was written before."""
+        part = self.reaching[r.name][r.row : r.end, sorted(r.cols)]
+        return self._joined([i for i in np.unique(part) if i >= 0])
 
-    def renamer(uses: dict[str, list[tuple[Region, int]]], regions: list[Region]) -> Callable[[View], View]:
+    def _written(self, w: Region, before: list[tuple[Region, int]]) -> int:
+        """A new definition, or the webs of what the same task reads or writes ``before`` in the same place."""
+        number = self._joined([i for r, i in before if r.touches(w)])
+        self.reaching[w.name][w.row : w.end, sorted(w.cols)] = number
+        return number
+
+    def _joined(self, definitions: Sequence[int]) -> int:
+        if not definitions:
+            self.owner.append(len(self.owner))
+            return self.owner[-1]
+        first = self.find(definitions[0])
+        for other in definitions[1:]:
+            self.owner[self.find(other)] = first
+        return first
+
+
+def split_temporaries(kernel: Kernel, tasks: list[Task]) -> tuple[list[Task], dict[str, Array]]:
+    """Tasks with one temporary for each web, and these by name. What a repetition touches stays as it is."""
+    repeated = {r.name for t in _unrepeated(tasks) if t.body for r in (*t.reads, *t.writes)}
+    temps = {a.name: a for a in kernel.temps}
+    webs = _Webs(a for n, a in temps.items() if n not in repeated)
+    line = list(_unrepeated(tasks))
+    uses = [webs.uses(t) for t in line]
+    arrays = {n: a for n, a in temps.items() if n in repeated}
+    new: dict[tuple[str, int], Array] = {}  # by old name and web
+    for name, region, definition in ((n, r, i) for u in uses for n, parts in u.items() for r, i in parts):
+        key = (name, webs.find(definition))
+        if key not in new:
+            new[key] = replace(temps[name], name=f"{name}.{sum(n == name for n, _ in new)}", rows=0)
+        new[key] = replace(new[key], rows=max(new[key].rows, region.end))
+    arrays |= {a.name: a for a in new.values()}
+
+    def renamer(used: Uses, regions: list[Region]) -> Callable[[View], View]:
         def rename(view: View) -> View:
-            parts = uses.get(view.array.name)
+            parts = used.get(view.array.name)
             if not parts:
                 return view
-            mine = {names[view.array.name, find(i)] for r, i in parts if (r in regions) and _holds(view, r)}
+            mine = {new[view.array.name, webs.find(i)].name for r, i in parts if r in regions and _holds(view, r)}
             if len(mine) != 1:
                 raise AssertionError(f"{view.array.name} is {mine} at once")
             return replace(view, array=arrays[mine.pop()])
 
         return rename
 
-    done = iter([_renamed(t, renamer(u, t.reads), renamer(u, t.writes)) for t, u in zip(line, made, strict=True)])
+    done = iter([_renamed(t, renamer(u, t.reads), renamer(u, t.writes)) for t, u in zip(line, uses, strict=True)])
     return _rebuilt(tasks, done), arrays
 
 
-def _straight(tasks: Sequence[Task]) -> Iterator[Task]:
+def _unrepeated(tasks: Sequence[Task]) -> Iterator[Task]:
     """Tasks in the order in which they are done at most once: what is done for some items only is among them."""
     for t in tasks:
         if isinstance(t.work, When):
-            yield from _straight(t.body)
+            yield from _unrepeated(t.body)
         else:
             yield t
 
 
 def _rebuilt(tasks: Sequence[Task], done: Iterator[Task]) -> list[Task]:
-    """The tasks with what ``_straight`` goes through taken from ``done``."""
-    return [_around(t.work, _rebuilt(t.body, done)) if isinstance(t.work, When) else next(done) for t in tasks]
+    """The tasks with what ``_unrepeated`` goes through taken from ``done``."""
+    return [_enclosing(t.work, _rebuilt(t.body, done)) if isinstance(t.work, When) else next(done) for t in tasks]
 
 
 def _holds(view: View, region: Region) -> bool:
@@ -336,7 +350,7 @@ def replaced(task: Task, arrays: dict[str, Array]) -> Task:
         return replace(view, array=arrays[view.array.name]) if view.array.name in arrays else view
 
     if isinstance(task.work, Repeat | When):
-        return _around(task.work, [replaced(t, arrays) for t in task.body])
+        return _enclosing(task.work, [replaced(t, arrays) for t in task.body])
     return _renamed(task, change, change)
 
 

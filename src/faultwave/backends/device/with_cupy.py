@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from faultwave.backends.device.backend import DeviceBackend, told
+from faultwave.backends.device.backend import DeviceBackend, readable_bytes
 from faultwave.backends.device.compilers import CUDA_FLAGS
 from faultwave.backends.device.recording import Call, together
 from faultwave.backends.device.target import TARGETS, Target
@@ -52,8 +52,8 @@ def missing(name: Name) -> str:
     try:
         cupy.cuda.nvrtc.getVersion()
     except RuntimeError as error:  # CuPy looks for the library when it is first asked
-        told = str(error).partition("\n")[0][:200]
-        return f"the backend '{name}' finds no compiler at run time ({told}): {INSTALL[name]}"
+        reason = str(error).partition("\n")[0][:200]
+        return f"the backend '{name}' finds no compiler at run time ({reason}): {INSTALL[name]}"
     return ""
 
 
@@ -148,7 +148,7 @@ class CupyDevice:
             memory = self.cupy.cuda.alloc(size)
         except self.cupy.cuda.memory.OutOfMemoryError as error:
             raise BackendError(
-                f"{self.name} has no room for another {told(size)}, {told(self.room())} are free ({error})"
+                f"{self.name} has no room for another {readable_bytes(size)}, {readable_bytes(self.room())} are free ({error})"
             ) from None
         memory.memset_async(0, size, self.stream)
         return memory
@@ -211,7 +211,7 @@ class CupyDevice:
         if self.cupy.cuda.runtime.is_hip:  # CuPy captures none there
             return functools.partial(self._all, calls)
         self._here()
-        self.finish()  # what failed before is told as such, not as a graph that cannot be captured
+        self.finish()  # what failed before is reported as such, not as a graph that cannot be captured
         self.stream.begin_capture()
         try:
             for alike in together(calls):

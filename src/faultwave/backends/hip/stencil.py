@@ -1,4 +1,4 @@
-"""Stencils on AMD's processors; how is told in ``device.stencil``."""
+"""Stencils on AMD's processors; see ``device.stencil``."""
 
 from __future__ import annotations
 

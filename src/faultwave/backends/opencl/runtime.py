@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.backends.device.backend import DeviceBackend, told
+from faultwave.backends.device.backend import DeviceBackend, readable_bytes
 from faultwave.backends.device.recording import Call
 from faultwave.backends.device.target import TARGETS
 from faultwave.base.errors import BackendError
@@ -95,7 +95,7 @@ class Lent:
         try:
             self.memory = cl.SVMAllocation(device.context, size, ALIGNED, cl.svm_mem_flags.READ_WRITE)
         except cl.MemoryError as error:
-            raise BackendError(f"{device.name} has no room for another {told(size)} ({error})") from None
+            raise BackendError(f"{device.name} has no room for another {readable_bytes(size)} ({error})") from None
         self.buffer = np.asarray(self.memory.buf)
 
     def take(self, received: bool) -> None:
@@ -129,12 +129,14 @@ class OpenClDevice:
 
     def allocate(self, size: int) -> Any:
         if size > self.largest:
-            raise BackendError(f"{told(size)} in one piece; {self.name} gives {told(self.largest)} at most")
+            raise BackendError(
+                f"{readable_bytes(size)} in one piece; {self.name} gives {readable_bytes(self.largest)} at most"
+            )
         try:
             memory = self.cl.Buffer(self.context, self.cl.mem_flags.READ_WRITE, size)
             self.cl.enqueue_fill_buffer(self.queue, memory, np.zeros(1, np.uint8), 0, size)
         except self.cl.MemoryError as error:
-            raise BackendError(f"{self.name} has no room for another {told(size)} ({error})") from None
+            raise BackendError(f"{self.name} has no room for another {readable_bytes(size)} ({error})") from None
         return memory
 
     def upload(self, memory: Any, values: np.ndarray) -> None:

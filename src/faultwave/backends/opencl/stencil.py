@@ -1,4 +1,4 @@
-"""Stencils through OpenCL; how is told in ``device.stencil``."""
+"""Stencils through OpenCL; see ``device.stencil``."""
 
 from __future__ import annotations
 

@@ -7,13 +7,13 @@ proportion to the work between; too many at once would stall what computes.
 
 from __future__ import annotations
 
-from faultwave.backends.cpu.names import text
+from faultwave.backends.cpu.names import c_name
 from faultwave.kernels.count import flops
 from faultwave.kernels.language import Array, Contract, Gather, Kernel, Pointwise, Repeat, Scatter, Statement, When
 
 
-class Ahead:
-    """Hands out, statement by statement, what is fetched before it."""
+class Prefetch:
+    """The fetches of a kernel, statement by statement."""
 
     def __init__(self, kernel: Kernel, lanes: int):
         self.lanes = lanes
@@ -22,13 +22,14 @@ class Ahead:
         batches.sort(key=lambda a: first.get(a.name, 0))  # what is needed first is fetched first
         self.streams = [(a, a.rows * a.cols) for a in batches]
         self.vectors = sum(n for _, n in self.streams)
-        self.work = max(1, sum(map(_steady, kernel.statements)))
+        self.flops = {id(s): _flops_of_all(s) for s in kernel.statements}
+        self.work = max(1, sum(self.flops.values()))
         self.done = 0
 
-    def share(self, statement: Statement) -> list[str]:
+    def before(self, statement: Statement) -> list[str]:
         """C statements fetching as large a part of the next batch as ``statement`` is of the work."""
-        before, self.done = self.done, self.done + _steady(statement)
-        lines = self._range(self.vectors * before // self.work, self.vectors * self.done // self.work)
+        done, self.done = self.done, self.done + self.flops[id(statement)]
+        lines = self._range(self.vectors * done // self.work, self.vectors * self.done // self.work)
         if isinstance(statement, Gather):
             lines += self._slots(statement.store, statement.index, statement.column)
         return lines
@@ -38,22 +39,22 @@ class Ahead:
         for array, count in self.streams:
             first, last = max(begin - at, 0), min(end - at, count)
             if first < last:
-                where = f"{text(array.name)} + next * {count} + i"
+                where = f"{c_name(array.name)} + next * {count} + i"
                 lines.append(f"for (int i = {first}; i < {last}; ++i) FETCH({where});")
             at += count
         return lines
 
     def _slots(self, store: Array, index: Array, column: int) -> list[str]:
         size = store.rows * store.cols
-        slot = f"{text(index.name)}[next * {index.cols * self.lanes} + {column * self.lanes} + i]"
+        slot = f"{c_name(index.name)}[next * {index.cols * self.lanes} + {column * self.lanes} + i]"
         return [
             f"for (int i = 0; i < {self.lanes}; ++i)",
-            f"  FETCH_ALL({text(store.name)} + {slot} * {size}L, {size} * sizeof(*{text(store.name)}));",
+            f"  FETCH_ALL({c_name(store.name)} + {slot} * {size}L, {size} * sizeof(*{c_name(store.name)}));",
         ]
 
 
-def _steady(s: Statement) -> int:
-    """Flops every batch does."""
+def _flops_of_all(s: Statement) -> int:
+    """Flops of a statement that every batch executes."""
     return 0 if isinstance(s, When) else round(flops([s]))
 
 
