@@ -30,6 +30,7 @@ app = typer.Typer(
     epilog="Example: faultwave run tpv5 --output demo",
     no_args_is_help=True,
     add_completion=False,
+    rich_markup_mode=None,
     pretty_exceptions_show_locals=False,
 )
 for part in (cases, results, grids, ports, lists):
