@@ -95,14 +95,14 @@ def imported(*arguments: str) -> set[str]:
 
 
 LATE = {
-    "gmsh", "lupa", "matplotlib", "mpi4py", "netCDF4", "obspy", "pymetis", "pyopencl", "pyproj", "scipy.linalg",
+    "gmsh", "lupa", "matplotlib", "mpi4py", "netCDF4", "obspy", "pint", "pymetis", "pyopencl", "pyproj", "scipy.linalg",
     "scipy.optimize", "scipy.signal", "scipy.spatial", "scipy.special", "tifffile",
 }  # fmt: skip
 """Packages that take long to import, and that only a case which needs them may import."""
 
 
 def test_help_imports_nothing_that_takes_long():
-    slow = LATE | {"h5py", "numpy", "pint", "pydantic", "rich", "ruamel"}
+    slow = LATE | {"h5py", "numpy", "pydantic", "rich", "ruamel"}
     assert sorted(imported("--help") & slow) == []
     assert sorted(imported("run", "--help") & (slow - {"pydantic"})) == []
 
