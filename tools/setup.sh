@@ -25,7 +25,7 @@ fi
 
 install() { "$folder/bin/python" -m pip install --disable-pip-version-check --quiet -e "$1"; }
 
-echo "setup: installing Faultwave and its tools into $folder (a minute or two)"
+echo "setup: installing Faultwave and its tools into $folder (a few minutes, 2.5 GB)"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 if ! install '.[mesh,dev]' 2>"$log"; then

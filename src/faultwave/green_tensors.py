@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.signal import fftconvolve
 
 from faultwave.base.errors import InputError, Problem, Problems, RunError
 from faultwave.case.load import load_case
@@ -207,6 +206,8 @@ def seismograms(green: Dataset, moments: np.ndarray, rates: np.ndarray | None = 
     strain = green["strain"].astype(float)
     if rates is None:
         return np.einsum("sfpct,pc,c->sft", strain, np.asarray(moments, float), twice)
+    from scipy.signal import fftconvolve
+
     each = np.einsum("sfpct,pc,c->sfpt", strain, np.asarray(moments, float), twice)
     kernel = np.asarray(rates, float)[None, None] * float(green.attrs["interval"])
     return np.asarray(fftconvolve(each, kernel, axes=-1)[..., : each.shape[-1]].sum(2))

@@ -1,10 +1,11 @@
 import math
 
+import pint
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultwave.base.units import to_si
+from faultwave.base.units import FACTORS, to_si
 
 numbers = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e15, max_value=1e15)
 
@@ -32,6 +33,14 @@ def test_a_bare_number_and_its_text_are_si_already(value):
 def test_units_scale(value, unit, blank):  # fmt: skip
     name, si, factor = unit
     assert math.isclose(to_si(f"{value!r}{blank}{name}", si), value * factor, rel_tol=1e-12, abs_tol=1e-300)
+
+
+@given(numbers, st.sampled_from([(unit, si) for si, units in FACTORS.items() for unit in units]))
+def test_the_commonest_units_are_those_of_pint(value, pair):
+    """To the last bit."""
+    unit, si = pair
+    registry = pint.get_application_registry()
+    assert to_si(f"{value!r} {unit}", si) == registry.Quantity(value, unit).to(si).magnitude
 
 
 def test_angles_stay_in_degrees():

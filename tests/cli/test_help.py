@@ -3,7 +3,6 @@
 import shlex
 import subprocess
 import sys
-import time
 
 import pytest
 from typer.main import get_command
@@ -83,13 +82,33 @@ def test_a_mistyped_command_is_refused_with_a_suggestion(cli):
     assert "compare" in result.stderr
 
 
-def test_help_does_not_wait_for_numerics():
-    heavy = "'numpy', 'pydantic', 'h5py', 'pint'"
-    code = f"import sys; import faultwave.cli.main; print([m for m in ({heavy}) if m in sys.modules])"
-    start = time.monotonic()
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-    assert time.monotonic() - start < 10
+def imported(*arguments: str) -> set[str]:
+    """Names of the modules that a command imports."""
+    code = (
+        "import runpy, sys\n"
+        "try:\n    runpy.run_module('faultwave', run_name='__main__')\n"
+        "finally:\n    print(*sys.modules, file=sys.stderr)\n"
+    )
+    command = [sys.executable, "-c", code, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return set(done.stderr.split())
+
+
+LATE = {
+    "gmsh", "lupa", "matplotlib", "mpi4py", "netCDF4", "obspy", "pint", "pymetis", "pyopencl", "pyproj", "scipy.linalg",
+    "scipy.optimize", "scipy.signal", "scipy.spatial", "scipy.special", "tifffile",
+}  # fmt: skip
+"""Packages that take long to import, and that only a case which needs them may import."""
+
+
+def test_help_imports_nothing_that_takes_long():
+    slow = LATE | {"h5py", "numpy", "pydantic", "rich", "ruamel"}
+    assert sorted(imported("--help") & slow) == []
+    assert sorted(imported("run", "--help") & (slow - {"pydantic"})) == []
+
+
+def test_a_check_imports_no_package_that_the_case_does_not_need():
+    assert sorted(imported("check", "point-source") & LATE) == []
 
 
 def test_as_a_module() -> None:

@@ -9,7 +9,12 @@ from faultwave.domain.tets.mesh import make_mesh, permute_vertices
 
 
 def texts(mesh, boundaries=None):
-    return [p.what for p in tets.check_mesh(mesh, boundaries).errors]
+    found = tets.check_mesh(mesh, boundaries).errors
+    if found:  # who wants the topology is told the same
+        with pytest.raises(InputError) as raised:
+            tets.build_topology(mesh, boundaries, volumes=True)
+        assert list(raised.value.problems) == list(found)
+    return [p.what for p in found]
 
 
 def only(mesh, start):

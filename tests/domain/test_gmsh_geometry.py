@@ -11,7 +11,7 @@ from faultwave.base.errors import InputError
 from faultwave.domain import tets
 from faultwave.domain.tets.load import read_mesh
 
-gmsh = pytest.importorskip("gmsh")
+gmsh = pytest.importorskip("gmsh", exc_type=(ImportError, OSError))
 
 SCRIPT = """SetFactory("OpenCASCADE");
 Box(1) = {0, 0, 0, 1, 1, 1};

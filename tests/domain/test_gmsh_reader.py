@@ -175,10 +175,7 @@ def test_periodic_links(tmp_path):
 
 @pytest.fixture
 def gmsh():
-    try:
-        import gmsh
-    except (ImportError, OSError) as error:
-        pytest.skip(f"Gmsh cannot be loaded: {error}")
+    gmsh = pytest.importorskip("gmsh", exc_type=(ImportError, OSError))
     gmsh.initialize(argv=[], readConfigFiles=False, interruptible=False)
     gmsh.option.setNumber("General.Verbosity", 1)
     yield gmsh

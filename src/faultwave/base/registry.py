@@ -11,6 +11,7 @@ import functools
 import importlib
 import importlib.metadata
 import pkgutil
+import sys
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
@@ -27,8 +28,14 @@ def _modules(package: str) -> Iterator[Any]:
             yield importlib.import_module(f"{package}.{info.name}")
 
 
+@functools.cache
+def _installed(path: tuple[str, ...]) -> Any:
+    """All entry points on ``path``, for which every installed package is looked at."""
+    return importlib.metadata.entry_points()
+
+
 def _entries(group: str) -> Iterator[Any]:
-    for entry in importlib.metadata.entry_points(group=group):
+    for entry in _installed(tuple(sys.path)).select(group=group):
         yield entry.load()
 
 

@@ -19,6 +19,19 @@ _COMMON = (
     "Pa/K", "1/m", "Pa/m", "MPa/km",
 )  # fmt: skip
 
+FACTORS: dict[str, dict[str, float]] = {
+    "m": {"m": 1.0, "km": 1e3, "cm": 1e-2, "mm": 1e-3},
+    "s": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0},
+    "Hz": {"Hz": 1.0, "kHz": 1e3, "MHz": 1e6, "GHz": 1e9},
+    "m/s": {"m/s": 1.0, "km/s": 1e3, "cm/s": 1e-2, "mm/s": 1e-3},
+    "Pa": {"Pa": 1.0, "kPa": 1e3, "MPa": 1e6, "GPa": 1e9},
+    "kg/m^3": {"kg/m^3": 1.0},
+    "N": {"N": 1.0},
+    "N*m": {"N*m": 1.0},
+    "deg": {"deg": 1.0},
+}
+"""What the commonest units are in SI, as pint has it; a case that uses no others need not wait half a second for pint."""
+
 
 @functools.cache
 def _registry() -> Any:
@@ -45,6 +58,9 @@ def _text_to_si(text: str, unit: str) -> float:
     match = _NUMBER_UNIT.fullmatch(text)
     if match is None or not match[2]:
         raise ValueError(f"'{text}' is not a number" + (f" with a unit like '{unit}'" if unit else ""))
+    factor = FACTORS.get(unit, {}).get(match[2])
+    if factor is not None:
+        return float(match[1]) * factor
     import pint
 
     registry = _registry()

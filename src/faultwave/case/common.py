@@ -33,7 +33,7 @@ Scaling = Annotated[tuple[_Row, _Row, _Row], BeforeValidator(_as_matrix)]
 class Settings(BaseModel):
     """Base of all groups: frozen, and an unknown key is an error."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=False, defer_build=True)
 
 
 def _locate(path: Path, info: ValidationInfo) -> Path:

@@ -11,7 +11,9 @@ import typer
 from faultwave.base.errors import InputError, Problem
 from faultwave.cli import screen
 
-app = typer.Typer(help="Measure how fast this machine is, and how fast Faultwave is on it.", no_args_is_help=True)
+app = typer.Typer(
+    cls=screen.Commands, help="Measure how fast this machine is, and how fast Faultwave is on it.", no_args_is_help=True
+)
 
 Threads = Annotated[int | None, typer.Option("--threads", help="Threads; default all cores.")]
 Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Also write everything measured here.")]

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from faultwave.base.errors import FaultwaveError
 from faultwave.cli import bench, cases, grids, kernels, launch, lists, mesh, ports, results, screen
 
 
-class Guarded(TyperGroup):
+class Guarded(screen.Commands):
     """The one place where an error meant for users becomes text on the screen and an exit code."""
 
     def invoke(self, ctx: Any) -> Any:
@@ -30,6 +29,7 @@ app = typer.Typer(
     epilog="Example: faultwave run tpv5 --output demo",
     no_args_is_help=True,
     add_completion=False,
+    rich_markup_mode=None,  # plain help takes half the time
     pretty_exceptions_show_locals=False,
 )
 for part in (cases, results, grids, ports, lists):

@@ -32,8 +32,7 @@ def partition_mesh(
     if method not in METHODS:
         raise InputError(Problem("--method", f"'{method}'", ", ".join(METHODS)))
     mesh = read_mesh(path)
-    tets.check_mesh(mesh).raise_errors()
-    topology = tets.build_topology(mesh)
+    topology = tets.build_topology(mesh, volumes=True)
     given = _of_case(case, mesh) if case is not None else _of_mesh(mesh, topology, order)
     centroids = mesh.vertices[mesh.cells].mean(1)
 

@@ -5,20 +5,31 @@ from __future__ import annotations
 import time as clock
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from rich.console import Console, Group
-from rich.markup import escape
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
-from rich.table import Table
-from rich.text import Text
+from typer.core import TyperGroup
 
 from faultwave.base.errors import FaultwaveError, InputError, Problem, RunError
+
+if TYPE_CHECKING:  # rich is imported when something is shown: help needs none of it
+    from rich.console import Console, Group
+    from rich.progress import Progress
 
 EXIT_RUN, EXIT_INPUT = 1, 2
 
 speaking = True
 """Of several processes only the first speaks."""
+
+
+class Commands(TyperGroup):
+    """Commands whose help says of each what it does, however long the line."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Names and the first sentence of every command, wrapped."""
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [(n, " ".join((c.help or "").split("\n\n")[0].split())) for n, c in commands if c and not c.hidden]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
 
 class StepProgress(Protocol):
@@ -47,16 +58,22 @@ class StepProgress(Protocol):
 
 def out() -> Console:
     """Standard output; made when needed, so that a test or a pipe that replaced it is honoured."""
+    from rich.console import Console
+
     return Console(highlight=False, quiet=not speaking)
 
 
 def err() -> Console:
     """Standard error."""
+    from rich.console import Console
+
     return Console(stderr=True, highlight=False, quiet=not speaking)
 
 
 def show_error(error: FaultwaveError) -> None:
     """An error in full: every problem of an InputError, the text of any other."""
+    from rich.text import Text
+
     if isinstance(error, InputError):
         show_problems(error.problems)
         return
@@ -66,6 +83,8 @@ def show_error(error: FaultwaveError) -> None:
 
 def show_problems(problems: Iterable[Problem]) -> None:
     """Each problem as a short block: where, what, what is allowed, what to do; then how many there are."""
+    from rich.text import Text
+
     problems = list(problems)
     console = err()
     for problem in problems:
@@ -85,6 +104,11 @@ def show_problems(problems: Iterable[Problem]) -> None:
 
 def table(title: str, rows: Iterable[Sequence[Any]], header: Sequence[str] = ()) -> Group:
     """A plain table under its title; without a header the first column names what the others say."""
+    from rich.console import Group
+    from rich.markup import escape
+    from rich.table import Table
+    from rich.text import Text
+
     rows = [[str(value) for value in row] for row in rows]
     made = Table(box=None, pad_edge=False, show_header=bool(header))
     columns = max([len(header), *map(len, rows)])
@@ -102,11 +126,15 @@ def table(title: str, rows: Iterable[Sequence[Any]], header: Sequence[str] = ())
 
 def heading(text: str) -> None:
     """A line that separates parts of a long output."""
+    from rich.text import Text
+
     out().rule(Text(text, style="bold"), align="left")
 
 
 def files(paths: Iterable[Any]) -> None:
     """One written file a line, plain, so that a script can read the list."""
+    from rich.text import Text
+
     for path in paths:
         out().print(Text(str(path)), soft_wrap=True)
 
@@ -186,6 +214,8 @@ class Bar(Report):
 
 @contextmanager
 def _bar(console: Console) -> Iterator[Report]:
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+
     columns = (
         TextColumn("t = {task.fields[time]:.4g} of {task.fields[end]:.4g} s"),
         BarColumn(),
@@ -206,6 +236,8 @@ class Lines(Report):
         self.tenth, self.last = -1, clock.monotonic()
 
     def show(self, step: StepProgress) -> None:
+        from rich.text import Text
+
         tenth, now = int(10 * _share(step) + 1e-9), clock.monotonic()
         if tenth == self.tenth and now - self.last < self.seconds:
             return
@@ -222,6 +254,9 @@ def _share(step: StepProgress) -> float:
 @contextmanager
 def status(title: str) -> Iterator[Callable[[str], None]]:
     """A callback for long work that tells what it is doing: one changing line on a terminal, lines elsewhere."""
+    from rich.markup import escape
+    from rich.text import Text
+
     console = err()
     if not console.is_terminal:
         yield lambda text: console.print(Text(f"{title}: {text}"), soft_wrap=True)

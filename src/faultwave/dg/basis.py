@@ -11,7 +11,8 @@ import functools
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import roots_jacobi
+
+from faultwave.base.gauss_jacobi import gauss_jacobi
 
 VERTICES = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
 FACES = ((1, 2, 3), (0, 2, 3), (0, 1, 3), (0, 1, 2))  # face f is opposite vertex f
@@ -108,7 +109,7 @@ def triangle_basis(points: np.ndarray, degree: int) -> np.ndarray:
 @functools.cache
 def tet_quadrature(n: int) -> tuple[np.ndarray, np.ndarray]:
     """Conical rule with n^3 points, exact to degree 2n - 1; weights sum to 1/6."""
-    (a, wa), (b, wb), (c, wc) = (roots_jacobi(n, k, 0) for k in (0, 1, 2))
+    (a, wa), (b, wb), (c, wc) = (gauss_jacobi(n, k) for k in (0, 1, 2))
     a, b, c = (1 + a) / 2, (1 + b) / 2, (1 + c) / 2
     z, y, x = np.meshgrid(c, b, a, indexing="ij")
     y = y * (1 - z)
@@ -123,7 +124,7 @@ def triangle_quadrature(n: int) -> tuple[np.ndarray, np.ndarray]:
 
     chi = (1 + x_i)/2 from Gauss-Jacobi (1, 0), tau = (1 + y_j)(1 - x_i)/4: the fault points of SeisSol decks.
     """
-    (x, wx), (y, wy) = roots_jacobi(n, 1, 0), roots_jacobi(n, 0, 0)
+    (x, wx), (y, wy) = gauss_jacobi(n, 1), gauss_jacobi(n)
     chi = np.repeat((1 + x) / 2, n)
     tau = ((1 + y)[None, :] * (1 - x)[:, None] / 4).reshape(-1)
     return np.stack([chi, tau], -1), (wx[:, None] / 4 * wy[None, :] / 2).reshape(-1)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from scipy.special import roots_legendre
 
+from faultwave.base.gauss_jacobi import gauss_jacobi
 from faultwave.comm.exchange import Channel
 from faultwave.dg.far_sides import FarSides
 from faultwave.dg.fault_points import PointRule, vertex_permutation
@@ -93,7 +93,7 @@ def fault_faces(
 
 def time_points(count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Gauss points and weights on [0, 1], and the sub-steps that lead from point to point and to the end."""
-    x, w = roots_legendre(count)
+    x, w = gauss_jacobi(count)
     tau = (1.0 + x) / 2.0
     steps = np.diff(tau, prepend=0.0)
     steps[-1] += 1.0 - tau[-1]

@@ -37,8 +37,7 @@ class Whole(Nowhere):
 
     def prepared(self, mesh: tets.Mesh, case: Case) -> tuple[tets.Mesh, tets.Topology]:
         """The mesh, checked, and its topology."""
-        tets.check_mesh(mesh, case.mesh.boundaries).raise_errors()
-        return mesh, tets.build_topology(mesh, case.mesh.boundaries)
+        return mesh, tets.build_topology(mesh, case.mesh.boundaries, volumes=True)
 
     def across(self, neighbours: np.ndarray) -> np.ndarray:
         """(nc, 4) faces with a cell beyond, wherever it is."""

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import special
 
+from faultwave.base import special
 from faultwave.kernels.expr import Expr, Loop, mask, wrap
 
 _NUMPY: dict[str, Callable[..., Any]] = {

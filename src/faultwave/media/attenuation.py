@@ -12,7 +12,6 @@ import functools
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize
 
 from faultwave.media.coarse_grained import effective
 
@@ -94,6 +93,8 @@ class Relaxation:
 @functools.lru_cache(maxsize=8)
 def relaxation(spectrum: Spectrum) -> Relaxation:
     """Fit the mechanisms for every Q above ``LOWEST_Q``."""
+    from scipy.optimize import least_squares
+
     inverse = np.concatenate(([0.0], np.geomspace(1e-4, 1.0 / LOWEST_Q, 48)))
     times = spectrum.times
     frequency = np.geomspace(spectrum.low, spectrum.high, FREQUENCIES)
@@ -107,9 +108,7 @@ def relaxation(spectrum: Spectrum) -> Relaxation:
             return m.imag / m.real / target - 1.0
 
         guess = np.clip(start if n == 1 else defects[n - 1] / inverse[n - 1], 0, None) * x
-        defects[n] = optimize.least_squares(
-            misfit, np.clip(guess, 1e-9, 0.9), bounds=(0.0, 0.99), x_scale=max(x, 1e-9)
-        ).x
+        defects[n] = least_squares(misfit, np.clip(guess, 1e-9, 0.9), bounds=(0.0, 0.99), x_scale=max(x, 1e-9)).x
         speed = 1.0 / (1.0 / np.sqrt(modulus(defects[n], times, np.array([spectrum.nearest]))[0])).real
         ratio[n] = (spectrum.drift(float(x)) / speed) ** 2
     return Relaxation(spectrum, inverse, defects, ratio)
@@ -117,6 +116,8 @@ def relaxation(spectrum: Spectrum) -> Relaxation:
 
 def _linear(spectrum: Spectrum, frequency: np.ndarray) -> np.ndarray:
     """Defects per 1/Q where attenuation is weak: 1/Q is the mean of the mechanisms' own, non-negative least squares."""
+    from scipy.optimize import nnls
+
     x = 2 * np.pi * frequency[:, None] * spectrum.times
     target = 1.0 / spectrum.factor(frequency)
-    return optimize.nnls(x / (1 + x * x) / COARSE / target[:, None], np.ones(len(frequency)))[0]
+    return nnls(x / (1 + x * x) / COARSE / target[:, None], np.ones(len(frequency)))[0]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-from scipy.special import roots_jacobi
 
+from faultwave.base.gauss_jacobi import gauss_jacobi
 from faultwave.media.points import Floats
 
 
@@ -21,7 +21,7 @@ def conical_rule(order: int) -> tuple[Floats, Floats]:
         raise ValueError(f"order {order} of a quadrature rule, allowed: 1 or more")
 
     def rule(alpha: int) -> tuple[Floats, Floats]:
-        x, w = roots_jacobi(order, alpha, 0)
+        x, w = gauss_jacobi(order, alpha)
         return (x + 1) / 2, w / w.sum()
 
     (a, wa), (b, wb), (c, wc) = rule(0), rule(1), rule(2)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from faultwave.base.errors import Problems
 from faultwave.domain.tets.matching import Matching, match_faces
@@ -197,6 +196,8 @@ def _why_bare(mesh: Mesh, match: Matching, tags: NDArray[np.int32], table: TagTa
     """The likeliest reason for inner faces that lack a neighbour."""
     if not len(faces):
         return ""
+    from scipy.spatial import cKDTree
+
     vertices = np.unique(match.cells[:, SORTED_FACES].reshape(-1, 3)[faces])
     spacing = np.ptp(mesh.vertices, axis=0).max()
     pairs = cKDTree(mesh.vertices[vertices]).query_pairs(1e-9 * spacing, output_type="ndarray")

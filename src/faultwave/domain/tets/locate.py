@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.domain.tets.mesh import SORTED_FACES, BoundaryKind, Floats, Geometry, Integers, Topology
 from faultwave.domain.tets.triangles import nearest_on_triangles
 
 _CHUNK = 4096
+_CUBES = 2**20
+"""At most so many cubes along an axis, so that 64 bits count them all."""
+_ROWS = np.array([(x, y, 0) for x in (-1, 0, 1) for y in (-1, 0, 1)])
 
 
 @dataclass(frozen=True)
@@ -46,10 +47,12 @@ def locate(
     """
     points = _points(points)
     cells = np.full(len(points), -1, np.int64)
+    classes = _size_classes(topology, geometry, vertices) if len(points) else []
     for start in range(0, len(points), _CHUNK):
         part = slice(start, start + _CHUNK)
         best = np.full(len(points[part]), len(topology.cells), np.int64)
-        for near, candidates in _classes(points[part], topology, geometry, vertices):
+        for cells_of_size in classes:
+            near, candidates = cells_of_size.near(points[part])
             coordinates = _reference(points[part][near], candidates, geometry)
             inside = (coordinates.min(axis=1) >= -tolerance) & (coordinates.sum(axis=1) <= 1 + tolerance)
             np.minimum.at(best, near[inside], candidates[inside])
@@ -106,22 +109,46 @@ def _reference(points: Floats, cells: Integers, geometry: Geometry) -> Floats:
     return np.einsum("nij,nj->ni", geometry.inverse[cells], points - geometry.origin[cells])
 
 
-def _classes(
-    points: Floats, topology: Topology, geometry: Geometry, vertices: Floats
-) -> Iterator[tuple[Integers, Integers]]:
-    """For each class of cell sizes: pairs (index of point, cell that may hold it)."""
+class _SizeClass:
+    """Cells of about one size, sorted into cubes as wide as the radius around a centroid in which its cell lies."""
+
+    def __init__(self, members: Integers, centroids: Floats, radius: float):
+        self.radius, self.low, high = radius, centroids.min(axis=0), centroids.max(axis=0)
+        self.width = max(radius * (1 + 1e-6), float((high - self.low).max()) / _CUBES)
+        cube = self._cube(centroids).astype(np.int64)
+        self.last = cube.max(axis=0)
+        number = self._number(cube)
+        order = np.argsort(number, kind="stable")
+        self.number, self.members, self.centroids = number[order], members[order], centroids[order]
+
+    def _cube(self, points: Floats) -> Floats:
+        return np.asarray(np.floor((points - self.low) / self.width))
+
+    def _number(self, cube: Integers) -> Integers:
+        """Number of a cube, up to two outside those that are occupied."""
+        x, y, z = np.moveaxis(cube + 2, -1, 0)
+        return np.asarray((x * (self.last[1] + 5) + y) * (self.last[2] + 5) + z)
+
+    def near(self, points: Floats) -> tuple[Integers, Integers]:
+        """Pairs (index of point, cell whose centroid lies within the radius of it)."""
+        cube = self._cube(points)
+        point = np.flatnonzero(((cube >= -1) & (cube <= self.last + 1)).all(axis=1))
+        rows = self._number(cube[point, None].astype(np.int64) + _ROWS)  # (n, 9): of three cubes each, numbered in turn
+        first = np.searchsorted(self.number, rows - 1).reshape(-1)
+        count = np.searchsorted(self.number, rows + 1, side="right").reshape(-1) - first
+        place = np.repeat(first - np.cumsum(count) + count, count) + np.arange(count.sum())
+        point = np.repeat(np.repeat(point, len(_ROWS)), count)
+        close = ((self.centroids[place] - points[point]) ** 2).sum(axis=1) <= self.radius**2
+        return point[close], self.members[place[close]]
+
+
+def _size_classes(topology: Topology, geometry: Geometry, vertices: Floats) -> list[_SizeClass]:
     radius = np.sqrt(
         np.max([((vertices[topology.cells[:, i]] - geometry.centroids) ** 2).sum(axis=1) for i in range(4)], axis=0)
     ) * (1 + 1e-6)
     octave = np.ceil(2 * np.log2(radius)).astype(int)
-    for size in np.unique(octave):
-        members = np.flatnonzero(octave == size)
-        tree = cKDTree(geometry.centroids[members])
-        lists = tree.query_ball_point(points, radius[members].max())
-        counts = np.fromiter((len(found) for found in lists), np.int64, len(points))
-        if counts.any():
-            near = np.repeat(np.arange(len(points)), counts)
-            yield near, members[np.concatenate([np.asarray(found, np.int64) for found in lists if found])]
+    members = [np.flatnonzero(octave == size) for size in np.unique(octave)]
+    return [_SizeClass(m, geometry.centroids[m], float(radius[m].max())) for m in members]
 
 
 def _outer_faces(topology: Topology) -> Integers:

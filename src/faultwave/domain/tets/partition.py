@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from faultwave.base.errors import BackendError, InputError, Problem
 from faultwave.domain.tets.curve import hilbert_order
@@ -105,6 +103,9 @@ def _groups(neighbours: Integers, together: np.ndarray) -> tuple[Integers, int]:
     cell, face = np.nonzero(together)
     if not len(cell):
         return np.arange(len(neighbours)), len(neighbours)
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     links = coo_array((np.ones(len(cell)), (cell, neighbours[cell, face])), shape=(len(neighbours),) * 2)
     count, group = connected_components(links, directed=False)
     return group.astype(np.int64), int(count)
@@ -112,6 +113,8 @@ def _groups(neighbours: Integers, together: np.ndarray) -> tuple[Integers, int]:
 
 def _graph(neighbours: Integers, group: Integers, count: int, traffic: Floats) -> Any:
     """Sparse symmetric matrix of integer traffic between groups."""
+    from scipy.sparse import coo_array
+
     cell, face = np.nonzero(neighbours >= 0)
     a, b = group[cell], group[neighbours[cell, face]]
     outer = a != b

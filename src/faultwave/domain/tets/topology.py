@@ -7,23 +7,27 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from faultwave.base.errors import Problems
-from faultwave.domain.tets.checks import check_connections, check_numbers
+from faultwave.domain.tets.checks import check_connections, check_numbers, check_volumes
 from faultwave.domain.tets.matching import match_faces
 from faultwave.domain.tets.mesh import FACE_OPPOSITE, Mesh, Topology
 from faultwave.domain.tets.tags import tag_table
 
 
-def build_topology(mesh: Mesh, boundaries: Mapping[str, Sequence[int | str]] | None = None) -> Topology:
+def build_topology(
+    mesh: Mesh, boundaries: Mapping[str, Sequence[int | str]] | None = None, volumes: bool = False
+) -> Topology:
     """Number the mesh by ascending vertices and find every face's neighbour and kind.
 
     boundaries: kind of boundary -> face tags or ranges; None takes the community's tags. Raises InputError listing
-    cells and coordinates where the connectivity is broken (``checks.check_mesh`` looks for more, negative volumes among
-    them).
+    cells and coordinates where the connectivity is broken, with ``volumes`` also cells of no or negative volume: all that
+    ``checks.check_mesh`` finds.
     """
     table = tag_table(boundaries, mesh.named(2))
     problems = Problems()
     check_numbers(mesh, problems)
     problems.raise_errors()
+    if volumes:
+        check_volumes(mesh, problems)
     match = match_faces(mesh)
     tags = np.take_along_axis(mesh.tags[:, FACE_OPPOSITE], match.order, axis=1)
     check_connections(mesh, match, tags, table, problems)

@@ -8,7 +8,8 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-from scipy import special
+
+from faultwave.base import special
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,6 @@ LUA_ADDITIONS: dict[str, Callable[..., Any]] = {
     "expm1": np.expm1,
     "gamma": special.gamma,
     "hypot": np.hypot,
-    "lgamma": special.gammaln,
+    "lgamma": special.log_gamma,
     "log1p": np.log1p,
 }

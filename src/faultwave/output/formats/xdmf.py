@@ -7,7 +7,6 @@ Xdmf3 reader handles badly, are avoided. Format: https://www.xdmf.org/index.php/
 from __future__ import annotations
 
 from pathlib import Path
-from xml.sax.saxutils import quoteattr
 
 import h5py
 import numpy as np
@@ -74,6 +73,8 @@ class XdmfWriter(CellFieldWriter):
         self._temporary(self.path).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     def _grid(self, file: h5py.File, step: int, time: float, static: list[str]) -> str:
+        from xml.sax.saxutils import quoteattr  # brings the whole of urllib
+
         cells = file["mesh/cells"]
         paths = [*static, *(f"{_step(step)}/{name}" for name in self.fields)]
         attributes = "\n".join(

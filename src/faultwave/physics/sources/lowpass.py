@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from scipy.signal import butter, sosfilt
 
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.time_functions import Samples, TimeFunction
@@ -22,6 +21,8 @@ LONGEST = 2_000_000  # samples
 
 def lowpassed_function(function: TimeFunction, corner: float, until: float) -> Samples:
     """S through the filter of ``corner`` [Hz], as samples up to ``until`` [s] after onset; its integral is that of S."""
+    from scipy.signal import butter, sosfilt  # a second to import, and few runs filter
+
     interval = 1.0 / (RATE * corner)
     length = min(function.end + TAIL / corner, max(until, 0.0) + interval)
     count = min(LONGEST, max(2, int(np.ceil(length / interval))))

@@ -11,8 +11,8 @@ from math import pi, sqrt
 from typing import Any, Protocol
 
 import numpy as np
-from scipy import special
 
+from faultwave.base import special
 from faultwave.base.errors import InputError, Problem
 
 
