@@ -13,6 +13,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem, suggest
 from faultwave.base.log import get_logger, warn_once
+from faultwave.base.paths import is_file, shown
 from faultwave.media.easi import components
 from faultwave.media.easi.component import REGISTRY, Batch, Component, Roots, enter, gather
 from faultwave.media.easi.source import Block, Source
@@ -22,6 +23,8 @@ logger = get_logger(__name__)
 
 CHUNK = 1 << 16  # points evaluated at once: columns of this length stay in cache
 MAXIMUM_DEPTH = 100
+MAXIMUM_COUNT = 100_000
+"""Components of a file; a few lines of aliases of aliases can ask for more than any memory holds."""
 
 
 @cache
@@ -42,6 +45,7 @@ class TreeBuilder:
     warnings: dict[tuple[str, str], Problem] = field(default_factory=dict)
     regrouped_files: set[Path] = field(default_factory=set)
     depth: int = 0
+    count: int = 0
 
     def file(self, path: Path) -> Component:
         self.open_files.append(path.resolve())
@@ -59,7 +63,10 @@ class TreeBuilder:
             raise block.error(f"unknown component {block.tag}", ", ".join(sorted(known)), suggest(block.tag, known))
         self._look_for_unknown_keys(block, kind)
         self.depth += 1
+        self.count += 1
         try:
+            if self.count > MAXIMUM_COUNT:
+                raise block.error(f"more than {MAXIMUM_COUNT:,} components, as aliases (*) can make")
             if self.depth > MAXIMUM_DEPTH:
                 raise block.error(f"nested more than {MAXIMUM_DEPTH} levels deep")
             return kind.build(block, tuple(sorted(inputs)), self)
@@ -90,11 +97,12 @@ class TreeBuilder:
         name = Path(block.text("the file to include").strip())
         candidates = [name] if name.is_absolute() else [block.source.path.parent / name, Path.cwd() / name]
         for candidate in candidates:
-            if candidate.is_file():
+            if is_file(candidate):
                 if candidate.resolve() in self.open_files:
                     raise block.error(f"'{name}' includes itself")
                 return self.file(candidate)
-        raise block.error(f"'{name}' does not exist", advice="Looked for " + " and ".join(str(c) for c in candidates))
+        advice = "Looked for " + " and ".join(shown(c, 500) for c in candidates)
+        raise block.error(f"'{shown(name)}' does not exist", advice=advice)
 
     def warn(self, where: str, what: str, advice: str = "") -> None:
         self.warnings[where, what] = Problem(where, what, advice=advice, severity="warning")
