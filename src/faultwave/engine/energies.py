@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.engine.part import Attached, Origin, State
+from faultwave.engine.part import Attached, Origin, State, as_numbers, as_words
 from faultwave.observe.dataset import Dataset, energies_from_arrays
 from faultwave.observe.result import Result
 
@@ -32,11 +32,11 @@ class EnergyTable(Attached):
             return np.array([[t, *(row[n] for n in names)] for t, row in self.rows]).reshape(-1, 1 + len(names))
 
         def write(values: np.ndarray, origin: Origin) -> None:
-            known = [n.decode() for n in origin.arrays["names"]]
+            known = as_words(origin.arrays["names"])
             self.rows = [(float(v[0]), dict(zip(known, v[1:].tolist(), strict=True))) for v in values]
 
         return {
-            "names": State(None, lambda: np.array(names, "S64"), _nothing),
+            "names": State(None, lambda: as_numbers(names), _nothing),
             "table": State(None, table, write),
         }
 

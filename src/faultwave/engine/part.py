@@ -82,6 +82,16 @@ class State:
     optional: bool = False
 
 
+def as_numbers(words: Sequence[str]) -> np.ndarray:
+    """Words without line breaks as an array of bytes: checkpoints hold numbers only."""
+    return np.frombuffer("\n".join(words).encode(), np.uint8).copy()
+
+
+def as_words(numbers: np.ndarray) -> list[str]:
+    """What ``as_numbers`` took."""
+    return bytes(numbers.astype(np.uint8)).decode(errors="replace").split("\n") if len(numbers) else []
+
+
 @dataclass(frozen=True)
 class Origin:
     """Where a state comes from: the checkpoint's notes (order, precision, backend, ...), whether the clusters were the same, and all
@@ -312,4 +322,6 @@ __all__ = [
     "When",
     "Writes",
     "always",
+    "as_numbers",
+    "as_words",
 ]

@@ -165,6 +165,13 @@ def restore(solver: Solver, checkpoint: Checkpoint) -> dict[str, tuple[int, list
     where, notes = str(checkpoint.folder), checkpoint.notes
     if notes.get("form_of_file") != FORM:
         raise InputError(Problem(where, "was taken by another version", advice="Start anew with 'faultwave run'."))
+    checkpoint.require({"time": (int, float), "wall": dict, "seconds": dict, "files": dict}, {})
+    with checkpoint.reading():
+        return _restore(solver, checkpoint)
+
+
+def _restore(solver: Solver, checkpoint: Checkpoint) -> dict[str, tuple[int, list[float]]]:
+    where, notes = str(checkpoint.folder), checkpoint.notes
     same = solver.accept(notes, where)
     groups = groups_of(solver)
     found = _read(checkpoint, groups)

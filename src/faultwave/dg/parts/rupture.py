@@ -15,7 +15,7 @@ from faultwave.dg.fault_points import PointRule, point_rule, transfer
 from faultwave.dg.planning import Cut, Planning, chosen
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
-from faultwave.engine.part import Attached, Call, Demand, Origin, Planned, State
+from faultwave.engine.part import Attached, Call, Demand, Origin, Planned, State, as_numbers, as_words
 from faultwave.media import Field, load_field
 from faultwave.physics.friction import frame
 from faultwave.physics.friction import law as friction_law
@@ -266,7 +266,7 @@ class AttachedRupture(Attached):
         if fault is None:
             return {}
         columns = fault.state_columns()
-        told = np.array([f"{k}: {' '.join(v)}" for k, v in columns.items()], "S")
+        told = as_numbers([f"{k}: {' '.join(v)}" for k, v in columns.items()])
         states = {"columns": State(None, lambda: told, self._same_columns)}
         return states | {
             k: State(fault.faces.number, lambda k=k: fault.state()[k], lambda v, origin, k=k: self._put(k, v, origin))  # type: ignore[misc]
@@ -276,7 +276,7 @@ class AttachedRupture(Attached):
     def _same_columns(self, values: np.ndarray, origin: Origin) -> None:
         fault = self.fault
         assert fault is not None
-        if [x.decode() for x in values] != [f"{k}: {' '.join(v)}" for k, v in fault.state_columns().items()]:
+        if as_words(values) != [f"{k}: {' '.join(v)}" for k, v in fault.state_columns().items()]:
             raise InputError(Problem("fault", "the checkpoint holds another friction law's state or other outputs"))
 
     def _put(self, name: str, values: np.ndarray, origin: Origin) -> None:
