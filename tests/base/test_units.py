@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 
 from faultwave.base.units import FACTORS, to_si
 
-numbers = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e15, max_value=1e15)
+numbers = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e15, max_value=1e15).filter(
+    lambda x: x == 0 or abs(x) > 1e-90
+)
 
 
 @given(numbers)
@@ -72,6 +74,21 @@ def test_mistakes_are_told(text, unit, words):
     with pytest.raises(ValueError) as error:
         to_si(text, unit)
     assert words in str(error.value)
+
+
+@pytest.mark.parametrize("value", ["inf", "-inf", "nan", "Infinity", ".inf", math.inf, math.nan])
+def test_numbers_are_finite(value):
+    with pytest.raises(ValueError, match="not a number"):
+        to_si(value, "m")
+
+
+@pytest.mark.parametrize("value", ["1e400", "1e308 km", "1e400 km", "9" * 400, 10**400, 1e308, "1e9999999999999 m"])
+def test_numbers_are_not_beyond_all_physics(value):
+    with pytest.raises(ValueError, match="too large a number of m") as error:
+        to_si(value, "m")
+    assert len(str(error.value)) < 200
+    with pytest.raises(ValueError, match="too small a number of m"):
+        to_si(1e-320, "m")
 
 
 @pytest.mark.parametrize("value", [True, None, [1], {}])

@@ -53,7 +53,7 @@ def test_yaml_numbers(write):
     assert case.material.constant["vs"] == 3464.0
 
 
-@given(st.floats(min_value=1e-300, max_value=1e300))
+@given(st.floats(min_value=1e-99, max_value=1e99))
 def test_end_time_survives_its_text(tmp_path_factory, value):
     path = tmp_path_factory.mktemp("case") / "case.yaml"
     path.write_text(MINIMAL.replace("1 s", f"{value!r}"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import re
 from typing import Annotated, Any
 
@@ -12,6 +13,9 @@ from faultwave.base.errors import suggest
 
 # The number is split off before pint sees the text: pint reads '5 3 m' as 15 m and '1 000 m' as 0 m.
 _NUMBER_UNIT = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*?)\s*", re.DOTALL)
+
+SMALLEST, LARGEST = 1e-100, 1e100
+"""Between these lie all physical quantities in SI; beyond, products of a few of them could not be computed."""
 
 _COMMON = (
     "m", "km", "cm", "mm", "s", "ms", "min", "Hz", "kHz", "m/s", "km/s", "cm/s", "mm/s", "Pa", "kPa", "MPa", "GPa",
@@ -72,10 +76,10 @@ def _text_to_si(text: str, unit: str) -> float:
             f"'{match[2]}' in '{text}' is not a unit; expected one like '{unit or '(none)'}'"
             + (f", {advice}" if advice else "")
         ) from None
-    quantity = registry.Quantity(float(match[1]), given)
-    if quantity.unitless and unit:
-        raise ValueError(f"'{text}' has no unit that converts to {unit}")
     try:
+        quantity = registry.Quantity(float(match[1]), given)
+        if quantity.unitless and unit:
+            raise ValueError(f"'{text}' has no unit that converts to {unit}")
         return float(quantity.to(registry.parse_units(unit)).magnitude)
     except pint.errors.DimensionalityError:
         advice = _unit_advice(match[2]) if match[2] not in _COMMON else ""
@@ -90,17 +94,26 @@ def _text_to_si(text: str, unit: str) -> float:
 def to_si(value: Any, unit: str) -> float:
     """A bare number is SI already; text is a number with a unit compatible with ``unit``.
 
-    Angles declared in 'deg' stay in degrees. Raises ValueError naming the mistake: not a number, an unknown unit or
+    Angles declared in 'deg' stay in degrees. Raises ValueError naming the mistake: not a finite number, an unknown unit or
     one of another dimension.
     """
     if isinstance(value, bool):
         raise ValueError(f"{value!r} is not a number")
-    if isinstance(value, int | float):
-        return float(value)
-    if not isinstance(value, str):
+    if not isinstance(value, int | float | str):
         raise ValueError(f"{value!r} is not a number with an optional unit")
-    number = _as_float(value)
-    return number if number is not None else _text_to_si(value, unit)
+    text = value.strip() if isinstance(value, str) else ""
+    try:
+        number = _as_float(text) if isinstance(value, str) else float(value)
+        number = _text_to_si(text, unit) if number is None else number
+    except OverflowError:  # a whole number beyond the floats
+        number = math.inf
+    if number == 0 or SMALLEST <= abs(number) <= LARGEST:
+        return number
+    shown = repr(text if len(text) <= 60 else f"{text[:57]}...") if text else "the number"
+    if math.isnan(number) or (math.isinf(number) and not any(c.isdigit() for c in text) and not isinstance(value, int)):
+        raise ValueError(f"{shown if text else value} is not a number: it must be finite")
+    size = "small" if abs(number) < 1 else "large"
+    raise ValueError(f"{shown} is too {size} a number of {unit or '1'}, beyond {SMALLEST:g} to {LARGEST:g}")
 
 
 def Quantity(unit: str, **bounds: Any) -> Any:

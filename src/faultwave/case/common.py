@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationInfo
 
+from faultwave.base.paths import shown
 from faultwave.base.units import Quantity
 from faultwave.case.parameters import parameter_to_si
 
@@ -31,20 +32,27 @@ Scaling = Annotated[tuple[_Row, _Row, _Row], BeforeValidator(_as_matrix)]
 
 
 class Settings(BaseModel):
-    """Base of all groups: frozen, and an unknown key is an error."""
+    """Base of all groups: frozen, numbers are finite, and an unknown key is an error."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=False, defer_build=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", validate_default=False, defer_build=True, allow_inf_nan=False
+    )
 
 
 def _locate(path: Path, info: ValidationInfo) -> Path:
     """Absolute path: loaders pass the folders to look in, the first that has the file wins."""
     if not info.context:
         return path
-    tried = [(folder / path.expanduser()).absolute() for folder in info.context["folders"]]
-    for candidate in tried:
-        if candidate.is_file():
-            return candidate
-    if any(candidate.is_dir() for candidate in tried):
+    try:
+        tried = [(folder / path.expanduser()).absolute() for folder in info.context["folders"]]
+        for candidate in tried:
+            if candidate.is_file():
+                return candidate
+        folder = any(candidate.is_dir() for candidate in tried)
+    except (OSError, ValueError, RuntimeError) as error:  # too long a name, a null character, an unknown user's home
+        what = getattr(error, "strerror", None) or error
+        raise ValueError(f"'{shown(path)}' is no name of a file: {what}") from None
+    if folder:
         raise ValueError(f"'{path}' is a folder, not a file")
     raise ValueError(f"no such file: {' nor '.join(map(str, dict.fromkeys(tried)))}")
 

@@ -13,6 +13,10 @@ Side = Literal["x", "y", "z", "x-", "x+", "y-", "y+", "z-", "z+"]
 GridSideKind = Literal["absorbing", "free-surface", "periodic", "rigid"]
 
 
+LONGEST_SIDE = 1e7
+"""Points along an axis; beyond, a single plane of the grid fits into no machine."""
+
+
 class AbsorbingLayer(Settings):
     """What swallows waves at absorbing sides; it lies outside the box."""
 
@@ -68,6 +72,14 @@ class Grid(Settings):
         "free-surface (z+ only), periodic (whole axes), rigid.",
     )
     absorbing: AbsorbingLayer = Field(default_factory=AbsorbingLayer, description="Absorbing sides.")
+
+    @model_validator(mode="after")
+    def _countable(self) -> Self:
+        if self.spacing is not None and self.lower is not None and self.upper is not None:
+            sides = [(b - a) / self.spacing for a, b in zip(self.lower, self.upper, strict=True)]
+            most = f"{self.spacing:g} m between points makes {max(sides):.3g} points along a side, up to {LONGEST_SIDE:g} can be"
+            need((max(sides) <= LONGEST_SIDE, most))
+        return self
 
     @model_validator(mode="after")
     def _sound(self) -> Self:

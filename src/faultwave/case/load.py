@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from faultwave.base.errors import Problems, suggest
+from faultwave.base.paths import is_file, shown
 from faultwave.case.model import Case
 from faultwave.case.native import load_native
 from faultwave.case.validate import build, dotted
@@ -49,7 +51,7 @@ def load_case(
     if isinstance(case, Mapping):
         return _from_data(dict(case), overrides)
     path = Path(case).expanduser()
-    if not path.is_file() and str(case) in _example_files():
+    if not is_file(path) and str(case) in _example_files():
         path = _example_files()[str(case)]
     if path.suffix.lower() in (".yaml", ".yml"):
         return load_native(path, overrides)
@@ -59,8 +61,8 @@ def load_case(
         return load_deck(path, overrides)
     problems = Problems()
     allowed = f"a native .yaml, a SeisSol .par, or one of the examples {', '.join(_example_files())}"
-    what = "is a folder" if path.is_dir() else "is no case file" if path.exists() else "no such file or example"
-    problems.error(str(case), what, allowed, suggest(str(case), _example_files()))
+    what = "is no case file" if is_file(path) else "is a folder" if os.path.isdir(path) else "no such file or example"
+    problems.error(shown(case, 500), what, allowed, suggest(str(case), _example_files()))
     return None, problems
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.error import MarkedYAMLError
 
 from faultwave.base.errors import Problems
 from faultwave.case.model import Case
@@ -27,7 +27,11 @@ def load_native(path: str | Path, overrides: Mapping[str, Any] | None = None) ->
     document = _read(path, problems)
     if document is None:
         return None, problems
-    data = _plain(document)
+    try:
+        data = _plain(document, [MOST_VALUES])
+    except ValueError as error:
+        problems.error(str(path), str(error))
+        return None, problems
 
     def where(location: Location) -> str:
         return f"{path}:{line_of(document, location)}"
@@ -70,8 +74,12 @@ def _read(path: Path, problems: Problems) -> CommentedMap | None:
         what = " ".join(str(error.problem or error.context).split("\n")[0].split())
         problems.error(place, f"not valid YAML: {what}", advice=_yaml_advice(what))
         return None
-    except (YAMLError, ValueError) as error:
-        problems.error(str(path), f"not valid YAML: {error}")
+    except RecursionError:
+        problems.error(str(path), "not valid YAML: it is nested too deeply")
+        return None
+    except Exception as error:  # the parser raises many kinds: a key that is a list or a group ends in a TypeError
+        what = " ".join(str(error).split())
+        problems.error(str(path), f"not valid YAML: {what}", "keys that are words")
         return None
     if not isinstance(document, CommentedMap):
         given = "empty" if document is None else f"a {type(document).__name__.removeprefix('Commented').lower()}"
@@ -86,12 +94,20 @@ def _yaml_advice(what: str) -> str:
     return "Remove one of the two" if "duplicate key" in what else ""
 
 
-def _plain(node: Any) -> Any:
-    """Built-in types instead of ruamel's, so that nothing of the file's formatting travels on."""
+MOST_VALUES, DEEPEST = 1_000_000, 50
+"""A file of a few lines can say more with aliases of aliases than any memory holds."""
+
+
+def _plain(node: Any, left: list[int], depth: int = 0) -> Any:
+    """Built-in types instead of ruamel's, so that nothing of the file's formatting travels on. ``left``: how many values more may
+    come. Raises ValueError for more, and for groups inside groups without end."""
+    left[0] -= 1
+    if left[0] < 0 or depth > DEEPEST:
+        raise ValueError(f"has more than {MOST_VALUES:,} values or {DEEPEST} groups inside each other, as aliases (*) can make")
     if isinstance(node, Mapping):
-        return {(key if isinstance(key, int) else str(key)): _plain(value) for key, value in node.items()}
+        return {(k if isinstance(k, int) else str(k)): _plain(value, left, depth + 1) for k, value in node.items()}
     if isinstance(node, CommentedSeq | list):
-        return [_plain(value) for value in node]
+        return [_plain(value, left, depth + 1) for value in node]
     for kind in (bool, int, float, str):
         if isinstance(node, kind):
             return kind(node)

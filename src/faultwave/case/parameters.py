@@ -6,7 +6,7 @@ easi models, SeisSol's decks for the SCEC problems and this package share the na
 from __future__ import annotations
 
 import re
-from math import isnan
+from math import inf
 
 from faultwave.base.errors import suggest
 from faultwave.base.units import to_si
@@ -53,19 +53,35 @@ def nearest(name: str) -> str:
     return suggest(name, [*_UNITS, *tensor, "Tnuc_n", "Tnuc_s", "Tnuc_d"])
 
 
-def _number(value: float) -> float:
-    if isnan(value):
-        raise ValueError("is not a number")
+_POSITIVE = ("rho", "vp", "Qp", "Qs", "permittivity", "permeability", "relative_permittivity", "relative_permeability", "d_c")
+_NOT_NEGATIVE = ("vs", "mu", "conductivity", "plastCo", "bulkFriction", "mu_s", "mu_d", "tau_S", "tau_R", "rupture_rise_time")
+_LARGEST = {"vp": 299_792_458.0, "vs": 299_792_458.0}
+"""Speed of light: no wave is faster."""
+
+
+def _sound(name: str, value: float) -> float:
+    """The value; ValueError where no material and no fault has such a one."""
+    if name in _POSITIVE and not value > 0:
+        raise ValueError(f"{value:g} is not above 0")
+    if name in _NOT_NEGATIVE and not value >= 0:
+        raise ValueError(f"{value:g} is negative")
+    if value > _LARGEST.get(name, value):
+        raise ValueError(f"{value:g} is beyond {_LARGEST[name]:g} {unit_of(name)}, the speed of light")
     return value
 
 
 def parameter_to_si(name: str, value: object) -> float:
-    """Value of parameter ``name`` in SI; ValueError when it is no number or its unit does not fit."""
+    """Value of parameter ``name`` in SI; ValueError when it is no number, its unit does not fit, or nothing has such a value.
+
+    A time may be infinite: what never happens; so may quality factors.
+    """
     unit = unit_of(name)
+    if (unit == "s" or name in ("Qp", "Qs")) and value in (inf, "inf"):
+        return inf
     if unit is not None:
-        return _number(to_si(value, unit))
+        return _sound(name, to_si(value, unit))
     try:
-        return _number(to_si(value, ""))
+        return to_si(value, "")
     except ValueError:
         advice = nearest(name) or "write the number in SI"
         raise ValueError(f"{value!r}: the unit of '{name}' is not known; {advice}") from None

@@ -14,6 +14,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from faultwave.base.errors import Problems
+from faultwave.base.paths import is_file
 from faultwave.case.deck_outputs import read_outputs
 from faultwave.case.deck_reader import Reader, default_folders
 from faultwave.case.deck_syntax import parse_deck
@@ -178,7 +179,7 @@ _FACE_KINDS = {
 def _face_map(r: Reader, folders: tuple[Path, ...]) -> None:
     block, key = "meshnml", "facemapfile"
     name = r.get(block, key)
-    path = next((folder / name for folder in folders if (folder / name).is_file()), None)
+    path = next((folder / name for folder in folders if is_file(folder / name)), None)
     if path is None:
         r.wrong(block, key, "a YAML file", "No such file")
         return

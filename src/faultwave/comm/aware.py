@@ -19,6 +19,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from faultwave.base.children import without_launcher
 from faultwave.base.errors import InputError, Problem
 from faultwave.comm.world import World
 
@@ -33,12 +34,6 @@ SIZES = (1 << 10, 1 << 21)
 
 PATIENCE = 120.0
 """Seconds for a child process, and for a message."""
-
-LAUNCHERS = (
-    "PMI_", "PMI2_", "PMIX_", "HYDI_", "HYDRA_", "MPI_LOCAL", "OMPI_COMM_WORLD_", "OMPI_UNIVERSE_", "OMPI_MCA_ess_", "OMPI_MCA_orte_",
-    "PRTE_", "PALS_", "SLURM_",
-)  # fmt: skip
-"""How names begin in the environment by which a process knows that it was launched."""
 
 BEGUN, PASSED = "begun", "passed"
 """What a child says: it has a device and an MPI; the message came as it was sent."""
@@ -138,9 +133,8 @@ def _tried(world: World, device: Lending, command: Sequence[str]) -> tuple[bool,
 
 def alone(command: Sequence[str]) -> tuple[bool | None, str]:
     """Whether the child's message came; None where it did not come to send one."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(LAUNCHERS)}
     try:
-        child = subprocess.run(command, env=kept, capture_output=True, text=True, timeout=PATIENCE)
+        child = subprocess.run(command, env=without_launcher(), capture_output=True, text=True, timeout=PATIENCE)
     except (OSError, subprocess.TimeoutExpired) as error:
         return False, f"a test message in a child process did not arrive ({type(error).__name__})"
     lines = child.stdout.split()

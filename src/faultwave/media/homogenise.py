@@ -138,13 +138,16 @@ def _checked(
     return values if len(rest) == len(groups) else None
 
 
+POSITIVE = ("rho", "Qp", "Qs", "permittivity", "permeability", "relative_permittivity", "relative_permeability")
+
+
 def _faults(values: Values) -> Iterator[tuple[str, np.ndarray, Floats]]:
     """What cannot be a material or fault parameter: text, mask and the values to show."""
     for name, column in values.items():
         bad = np.isnan(column) if name in MAY_BE_INFINITE else ~np.isfinite(column)
         if bad.any():
             yield f"{name} is not a finite number", bad, column
-    for name in ("rho", "Qp", "Qs"):
+    for name in POSITIVE:
         if name in values and (bad := values[name] <= 0).any():
             yield f"{name} is not positive", bad, values[name]
     if "mu" in values and (bad := values["mu"] < 0).any():

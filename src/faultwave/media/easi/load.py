@@ -13,6 +13,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem, suggest
 from faultwave.base.log import get_logger, warn_once
+from faultwave.base.paths import is_file, shown
 from faultwave.media.easi import components
 from faultwave.media.easi.component import REGISTRY, Batch, Component, Roots, enter, gather
 from faultwave.media.easi.source import Block, Source
@@ -90,11 +91,12 @@ class TreeBuilder:
         name = Path(block.text("the file to include").strip())
         candidates = [name] if name.is_absolute() else [block.source.path.parent / name, Path.cwd() / name]
         for candidate in candidates:
-            if candidate.is_file():
+            if is_file(candidate):
                 if candidate.resolve() in self.open_files:
                     raise block.error(f"'{name}' includes itself")
                 return self.file(candidate)
-        raise block.error(f"'{name}' does not exist", advice="Looked for " + " and ".join(str(c) for c in candidates))
+        advice = "Looked for " + " and ".join(shown(c, 500) for c in candidates)
+        raise block.error(f"'{shown(name)}' does not exist", advice=advice)
 
     def warn(self, where: str, what: str, advice: str = "") -> None:
         self.warnings[where, what] = Problem(where, what, advice=advice, severity="warning")

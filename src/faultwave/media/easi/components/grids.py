@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faultwave.base.errors import InputError, NotBuiltError, Problem, suggest
+from faultwave.base.paths import is_file, shown
 from faultwave.media.easi.component import Batch, Builder, Component, Mask, Values, tag
 from faultwave.media.easi.source import Block
 from faultwave.media.points import Floats
@@ -78,9 +79,10 @@ def _beside(block: Block) -> Path:
     name = Path(block.text("'file'"))
     candidates = [name] if name.is_absolute() else [block.source.path.parent / name, Path.cwd() / name]
     for candidate in candidates:
-        if candidate.is_file():
+        if is_file(candidate):
             return candidate
-    raise block.error(f"'{name}' does not exist", advice="Looked for " + " and ".join(str(c) for c in candidates))
+    advice = "Looked for " + " and ".join(shown(c, 500) for c in candidates)
+    raise block.error(f"'{shown(name)}' does not exist", advice=advice)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,97 @@
+"""Reading HDF5 files of others: probed first, and what is missing, of a wrong kind or too large is told by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from faultwave.base import probe_child
+from faultwave.base.errors import InputError, Problem
+from faultwave.base.probe import probe
+
+BROKEN = (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError, IndexError, OverflowError, MemoryError)
+"""What libraries raise of files that are not as they should be."""
+
+
+@contextmanager
+def opened(path: str | Path, what: str, probed: bool = True) -> Iterator[h5py.File]:
+    """The file, which should be ``what``. Raises InputError where it is none, also where that shows inside the block.
+    ``probed``: look into it in a process of its own first; not for what was just written here."""
+    if probed:
+        probe(path, what)
+    with telling(path, what), h5py.File(path, "r") as file:
+        yield file
+
+
+@contextmanager
+def telling(path: str | Path, what: str) -> Iterator[None]:
+    """What is raised of a file inside the block as an InputError that names it."""
+    try:
+        yield
+    except BROKEN as error:
+        text = " ".join(str(error).split()) or type(error).__name__
+        if isinstance(error, MemoryError):
+            text = f"there is not enough memory for it ({text})"
+        raise InputError(Problem(str(path), f"is no sound {what}: {text}", advice="Was it cut short on the way?")) from None
+
+
+def attribute(path: Path, owner: Any, name: str, default: Any = None) -> Any:
+    """An attribute as number, text or array; InputError where it is missing and has no default."""
+    if name not in owner.attrs:
+        if default is not None:
+            return default
+        raise InputError(Problem(str(path), f"{owner.name} has no attribute '{name}'"))
+    value = owner.attrs[name]
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    if isinstance(value, np.ndarray) and value.size == 1:
+        value = value.reshape(-1)[0]
+        return value.decode(errors="replace") if isinstance(value, bytes) else value
+    if isinstance(value, np.ndarray) and value.dtype.kind in "SO":
+        return [v.decode(errors="replace") if isinstance(v, bytes) else str(v) for v in value.reshape(-1)]
+    return value
+
+
+def text_attribute(path: Path, owner: Any, name: str) -> str:
+    """An attribute that is one text; InputError where it is something else."""
+    value = attribute(path, owner, name)
+    if not isinstance(value, str):
+        raise InputError(Problem(str(path), f"attribute '{name}' of {owner.name} is {value!r}", "text"))
+    return value
+
+
+def number_attribute(path: Path, owner: Any, name: str, default: float | None = None) -> float:
+    """An attribute that is one finite number; InputError where it is something else."""
+    value = attribute(path, owner, name, default)
+    if not isinstance(value, int | float | np.integer | np.floating) or not np.isfinite(value):
+        raise InputError(Problem(str(path), f"attribute '{name}' of {owner.name} is {value!r}", "one finite number"))
+    return float(value)
+
+
+def dataset(path: Path, file: Any, name: str, dimensions: int, kinds: str = "fiu") -> Any:
+    """A dataset with so many dimensions and a type of ``kinds`` (NumPy's letters), whose values the file can hold; InputError where
+    there is none."""
+    found = file.get(name)
+    if not isinstance(found, h5py.Dataset):
+        raise InputError(Problem(str(path), f"has no dataset '{name}'"))
+    if found.shape is None or found.ndim != dimensions or 0 in found.shape:
+        raise InputError(Problem(str(path), f"'{name}' has shape {found.shape}", f"{dimensions} dimensions"))
+    if found.dtype.kind not in kinds:
+        raise InputError(Problem(str(path), f"'{name}' holds {found.dtype}", "numbers"))
+    held(path, found)
+    return found
+
+
+def held(path: str | Path, found: Any) -> Any:
+    """A dataset whose values the file can hold. Raises InputError before anything of a size that is not there is allocated."""
+    size = Path(path).stat().st_size
+    try:
+        probe_child.whole(str(found.name), found.shape or (), found.dtype.itemsize, size)
+    except probe_child.Unsound as error:
+        raise InputError(Problem(str(path), str(error), advice="Was it cut short on the way?")) from None
+    return found
