@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problems
+from faultwave.base.units import LARGEST
 from faultwave.base.projection import Projection, needed
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.readers.awp import read_awp
@@ -19,6 +20,7 @@ from faultwave.physics.sources.readers.nrf import read_nrf
 from faultwave.physics.sources.readers.srf import read_srf
 from faultwave.physics.sources.time_functions import time_function
 
+SHOWN = 5
 _ORDER = ("xx", "yy", "zz", "xy", "yz", "xz")
 _READERS = {"nrf": read_nrf, "fsrm": read_fsrm}
 _GEOGRAPHIC = {"cmtsolution": read_cmt}
@@ -63,7 +65,7 @@ def _load(setting: Any, where: str, projection: Projection | None, warned: Probl
             records = read_srf(file, projection, warned)
         else:
             records = _GEOGRAPHIC[kind](file, projection) if kind in _GEOGRAPHIC else _READERS[kind](file)
-        return [_shifted(r, setting.onset) for r in records]
+        return [_shifted(r, setting.onset) for r in sound(records, file)]
     if setting.kind == "plane-wave":  # no point source: the engine that has them makes them itself
         return []
     if setting.kind not in ("moment-tensor", "force"):
@@ -89,6 +91,24 @@ def _load(setting: Any, where: str, projection: Projection | None, warned: Probl
     if setting.kind == "moment-tensor":
         return [replace(source, moment=moment)]
     return [replace(source, force=force)]
+
+
+def sound(records: list[PointSource], file: Path) -> list[PointSource]:
+    """The records of a file. Raises InputError where one has a number that is not finite or beyond all physics."""
+    wrong = []
+    for record in records:
+        numbers = {
+            "location": record.location, "moment": record.moment, "force": record.force, "potency": record.potency,
+            "onset": record.onset, "shear modulus": record.shear_modulus or 0.0, "end": record.function.end,
+            "samples": getattr(record.function, "samples", 0.0),
+        }  # fmt: skip
+        bad = [name for name, values in numbers.items() if not np.all(np.abs(values) <= LARGEST)]
+        wrong += [f"{record.name}: {', '.join(bad)}"] if bad else []
+    if wrong:
+        more = f" and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
+        what = f"{len(wrong)} of its {len(records)} sources have numbers that are not finite or too large"
+        raise InputError(Problem(str(file), f"{what} ({'; '.join(wrong[:SHOWN])}{more})", f"up to {LARGEST:g} in SI"))
+    return records
 
 
 def _shifted(record: PointSource, onset: float) -> PointSource:

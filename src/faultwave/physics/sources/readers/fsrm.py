@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from faultwave.base.errors import InputError, NotBuiltError, Problem
+from faultwave.base.paths import shown
 from faultwave.physics.sources.point import PointSource
-from faultwave.physics.sources.time_functions import Samples
 
 
 class _Lines:
@@ -41,9 +41,12 @@ class _Lines:
             self.at += 1
             for word in self.lines[self.at - 1].split()[: count - len(found)]:
                 try:
-                    found.append(float(word))
+                    number = float(word)
                 except ValueError:
-                    raise InputError(Problem(f"{self.path}:{self.at}", f"'{word}' is no number ({what})")) from None
+                    number = np.nan
+                if not np.isfinite(number):
+                    raise InputError(Problem(f"{self.path}:{self.at}", f"'{shown(word)}' is no number ({what})"))
+                found.append(number)
         return np.array(found)
 
     def whole(self, what: str, least: int) -> int:

@@ -16,36 +16,65 @@ from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.time_functions import Samples
 
 _DIRECTIONS = ("tan1", "tan2", "normal")
+_SCALARS = ("area", "timestep", "mu", "tinit")
+_TABLES = ("centres", "subfaults", "sroffsets")
 
 
 def read_nrf(path: Path) -> list[PointSource]:
     """One record per subfault and slip direction that has samples; InputError if the file is not an NRF file."""
-    import h5py
+    from faultwave.base.hdf5 import opened
 
-    try:
-        with h5py.File(path, "r") as file:
-            names = ("centres", "subfaults", "sroffsets", "sliprates1", "sliprates2", "sliprates3")
-            missing = [n for n in names[:3] if n not in file]
-            if missing:
-                raise InputError(Problem(str(path), f"is no NRF file: {', '.join(missing)} missing", ", ".join(names)))
-            centres, subfaults, offsets = (np.asarray(file[n]) for n in names[:3])
-            # A direction without any samples may be a dimension of length 0 or absent.
-            rates = [np.asarray(file[n]) if n in file else np.zeros(0) for n in names[3:]]
-            # names of the compounds' parts, asked for where a missing one can still be told
-            _ = (
-                centres["x"],
-                offsets[:, :3],
-                [subfaults[n] for n in ("area", "timestep", "mu", "tinit", "normal", *_DIRECTIONS)],
-            )
-    except (OSError, RuntimeError, KeyError, TypeError, ValueError, IndexError) as error:
-        what = " ".join(str(error).split())
-        raise InputError(Problem(str(path), f"cannot be read as NRF, NetCDF-4: {what}")) from None
-    if len(offsets) != len(subfaults) + 1 or any(int(offsets[-1, d]) > len(rates[d]) for d in range(3)):
-        raise InputError(Problem(str(path), "sroffsets does not fit the subfaults and slip rates"))
+    with opened(path, "NRF file (NetCDF-4)") as file:
+        missing = [n for n in _TABLES if n not in file]
+        if missing:
+            raise InputError(Problem(str(path), f"is no NRF file: {', '.join(missing)} missing", ", ".join(_TABLES)))
+        centres = _table(path, file, "centres", 1, ("x", "y", "z"))
+        subfaults = _table(path, file, "subfaults", 1, _SCALARS, _DIRECTIONS)
+        offsets = _table(path, file, "sroffsets", 2)
+        # A direction without any samples may be a dimension of length 0 or absent.
+        names = [f"sliprates{d + 1}" for d in range(3)]
+        rates = [_table(path, file, n, 1) if n in file else np.zeros(0) for n in names]
+    _fit(path, len(centres), len(subfaults), offsets, [len(r) for r in rates])
     records: list[PointSource] = []
     for i, subfault in enumerate(subfaults):
         records += _subfault(path, i, _vector(centres[i]), subfault, offsets[i : i + 2], rates)
     return records
+
+
+def _table(
+    path: Path, file: Any, name: str, dimensions: int, scalars: tuple[str, ...] = (), vectors: tuple[str, ...] = ()
+) -> np.ndarray:
+    """A dataset of numbers, or of records with the numbers ``scalars`` and the ``vectors`` of x, y, z; InputError for others."""
+    import h5py
+
+    from faultwave.base.hdf5 import held
+
+    found = file[name]
+    if not isinstance(found, h5py.Dataset) or found.shape is None or found.ndim != dimensions:
+        what = f"'{name}' has shape {getattr(found, 'shape', None)}"
+        raise InputError(Problem(str(path), what, f"{dimensions} dimension(s)"))
+    kinds = {n: _part(found.dtype, n) for n in scalars} | {
+        f"{n}.{axis}": _part(_part(found.dtype, n), axis) for n in vectors for axis in "xyz"
+    }
+    wrong = [n for n, kind in (kinds or {name: found.dtype}).items() if kind is None or kind.kind not in "fiu"]
+    if wrong:
+        raise InputError(Problem(str(path), f"'{name}' has no numbers {', '.join(wrong)}, its type is {found.dtype}"))
+    return np.asarray(held(path, found)[()])
+
+
+def _part(kind: np.dtype | None, name: str) -> np.dtype | None:
+    """The type of a part of a compound type, None where there is none."""
+    return kind.fields[name][0] if kind is not None and kind.fields is not None and name in kind.fields else None
+
+
+def _fit(path: Path, centres: int, subfaults: int, offsets: np.ndarray, lengths: list[int]) -> None:
+    """Raises InputError where the tables of a file do not belong together."""
+    if centres < subfaults or len(offsets) != subfaults + 1 or offsets.shape[1] < 3:
+        what = f"{subfaults} subfaults, {centres} centres and sroffsets of shape {offsets.shape} do not belong together"
+        raise InputError(Problem(str(path), what, "as many centres, one row of sroffsets more"))
+    first = offsets[:, :3].astype(float)
+    if np.any(np.diff(first, axis=0) < 0) or np.any(first < 0) or np.any(first[-1] > lengths):
+        raise InputError(Problem(str(path), "sroffsets does not fit the subfaults and slip rates", "ascending numbers"))
 
 
 def _subfault(
