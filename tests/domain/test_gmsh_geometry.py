@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from faultwave.base.children import PYTHON
 from faultwave.base.errors import InputError
 from faultwave.domain import tets
+from faultwave.domain.tets import gmsh_child
 from faultwave.domain.tets.load import read_mesh
 
 gmsh = pytest.importorskip("gmsh", exc_type=(ImportError, OSError))
@@ -67,3 +71,77 @@ def test_what_cannot_be_meshed_is_told(tmp_path: Path) -> None:
     mesh.write_text("$MeshFormat\n4.1 0 8\n$EndMeshFormat\n")
     with pytest.raises(InputError, match="meshed already"):
         read_mesh(mesh, size=0.1)
+
+
+ESCAPES = {
+    "SystemCall": 'SystemCall "touch PWNED";',
+    "System": 'System "touch PWNED";',
+    "NonBlockingSystemCall": 'NonBlockingSystemCall "touch PWNED";',
+    "OnelabRun": 'OnelabRun("x", "touch PWNED");',
+    "ExternalProcess": 'Field[1] = ExternalProcess; Field[1].CommandLine = "touch PWNED";',
+    "Include": 'Include "other.geo";',
+    "Merge": 'Merge "other.step";',
+    "Plugin": "Plugin(NewView).Run;",
+    "Save": 'Save "PWNED";',
+    "Print": 'Print "PWNED";',
+    "'>'": 'Printf("a") > "PWNED";',
+    "Exit": "Exit;",
+}
+
+
+@pytest.mark.parametrize("word", ESCAPES)
+def test_a_script_that_reaches_beyond_its_geometry_is_refused(tmp_path: Path, word: str) -> None:
+    path = tmp_path / "guest.geo"
+    path.write_text(SCRIPT + ESCAPES[word].replace("PWNED", str(tmp_path / "PWNED")) + "\n")
+    with pytest.raises(InputError, match=rf"guest.geo:10: .{word.strip(chr(39))}. .*FAULTWAVE_TRUST_GEO"):
+        read_mesh(path)
+    assert not (tmp_path / "PWNED").exists()
+
+
+@pytest.mark.parametrize(
+    "hidden", ['x = "a\n// ";  SystemCall "id";', 'x = "\\"; // ";\nSystemCall "id";', "/* */ System 'id';"]
+)
+def test_statements_cannot_hide_in_texts_and_comments(tmp_path: Path, hidden: str) -> None:
+    path = tmp_path / "guest.geo"
+    path.write_text(hidden + "\n" + SCRIPT)
+    with pytest.raises(InputError, match="guest.geo:[12]: "):
+        read_mesh(path)
+
+
+def test_words_in_comments_and_texts_are_no_statements(tmp_path: Path) -> None:
+    path = tmp_path / "ball.geo"
+    path.write_text('// System of units: m. Print nothing.\n/* Merge\n"Include" */ Name = "Save 3";\n' + SCRIPT)
+    assert len(read_mesh(path).cells) > 10
+
+
+def test_gmsh_itself_can_start_no_program_and_write_nothing_else(tmp_path: Path) -> None:
+    """What slips through the words is still held by the process."""
+    home = tmp_path / "home"
+    home.mkdir()
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    path = tmp_path / "guest.geo"
+    lines = [f'SystemCall "touch {home}/called";', f'Printf("a") > "{home}/printed";']
+    path.write_text("\n".join(lines) + "\n" + SCRIPT)
+    asked = {"geometry": str(path), "made": str(scratch / "guest.msh"), "size": None, "script": True, "confined": True}
+    held = subprocess.run([*PYTHON, "-c", CONFINED, gmsh_child.__file__, str(scratch)], check=False).returncode
+    if held:
+        pytest.skip("this Linux has no Landlock")
+    subprocess.run([*PYTHON, gmsh_child.__file__, json.dumps(asked)], check=False, capture_output=True)
+    assert not list(home.iterdir())
+    asked["confined"] = False
+    subprocess.run([*PYTHON, gmsh_child.__file__, json.dumps(asked)], check=False, capture_output=True)
+    assert sorted(p.name for p in home.iterdir()) == ["called", "printed"], "else this test would hold nothing"
+
+
+CONFINED = """
+import runpy, sys
+raise SystemExit(not runpy.run_path(sys.argv[1])["confine"](sys.argv[2]))
+"""
+
+
+def test_a_trusted_script_may_do_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "mine.geo"
+    path.write_text(f'SystemCall "touch {tmp_path}/called";\n' + SCRIPT)
+    monkeypatch.setenv("FAULTWAVE_TRUST_GEO", "1")
+    assert len(read_mesh(path).cells) > 10 and (tmp_path / "called").exists()

@@ -14,7 +14,17 @@ from faultwave.base import probe_child
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.probe import probe
 
-BROKEN = (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError, IndexError, OverflowError, MemoryError)
+BROKEN = (
+    OSError,
+    RuntimeError,
+    KeyError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    IndexError,
+    OverflowError,
+    MemoryError,
+)
 """What libraries raise of files that are not as they should be."""
 
 
@@ -37,7 +47,9 @@ def telling(path: str | Path, what: str) -> Iterator[None]:
         text = " ".join(str(error).split()) or type(error).__name__
         if isinstance(error, MemoryError):
             text = f"there is not enough memory for it ({text})"
-        raise InputError(Problem(str(path), f"is no sound {what}: {text}", advice="Was it cut short on the way?")) from None
+        raise InputError(
+            Problem(str(path), f"is no sound {what}: {text}", advice="Was it cut short on the way?")
+        ) from None
 
 
 def attribute(path: Path, owner: Any, name: str, default: Any = None) -> Any:

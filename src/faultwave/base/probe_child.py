@@ -45,7 +45,9 @@ def whole(name: str, shape: tuple[int, ...], item: int, size: int) -> int:
     for n in shape:
         count *= int(n)
     if count > SPARE + PACKED * size:
-        raise Unsound(f"'{name}' says it has shape {shape}, {count:,} bytes, more than the {size:,} bytes of the file can hold")
+        raise Unsound(
+            f"'{name}' says it has shape {shape}, {count:,} bytes, more than the {size:,} bytes of the file can hold"
+        )
     return count
 
 

@@ -318,7 +318,9 @@ class Numerics(Settings):
         "leapfrog, else upwind.",
     )
     cfl: float | None = Field(
-        None, ge=1e-6, description="Fraction of the stable step; default 0.5 (order 7: 0.4, 8: 0.3; acoustic 0.8 of that)."
+        None,
+        ge=1e-6,
+        description="Fraction of the stable step; default 0.5 (order 7: 0.4, 8: 0.3; acoustic 0.8 of that).",
     )
     largest_step: Quantity("s", gt=0) = Field(5000.0, description="Upper bound of any cell's step.")
     clustering: Clustering = Field(default_factory=Clustering, description="Local time stepping.")

@@ -103,7 +103,9 @@ def _plain(node: Any, left: list[int], depth: int = 0) -> Any:
     come. Raises ValueError for more, and for groups inside groups without end."""
     left[0] -= 1
     if left[0] < 0 or depth > DEEPEST:
-        raise ValueError(f"has more than {MOST_VALUES:,} values or {DEEPEST} groups inside each other, as aliases (*) can make")
+        raise ValueError(
+            f"has more than {MOST_VALUES:,} values or {DEEPEST} groups inside each other, as aliases (*) can make"
+        )
     if isinstance(node, Mapping):
         return {(k if isinstance(k, int) else str(k)): _plain(value, left, depth + 1) for k, value in node.items()}
     if isinstance(node, CommentedSeq | list):

@@ -53,8 +53,29 @@ def nearest(name: str) -> str:
     return suggest(name, [*_UNITS, *tensor, "Tnuc_n", "Tnuc_s", "Tnuc_d"])
 
 
-_POSITIVE = ("rho", "vp", "Qp", "Qs", "permittivity", "permeability", "relative_permittivity", "relative_permeability", "d_c")
-_NOT_NEGATIVE = ("vs", "mu", "conductivity", "plastCo", "bulkFriction", "mu_s", "mu_d", "tau_S", "tau_R", "rupture_rise_time")
+_POSITIVE = (
+    "rho",
+    "vp",
+    "Qp",
+    "Qs",
+    "permittivity",
+    "permeability",
+    "relative_permittivity",
+    "relative_permeability",
+    "d_c",
+)
+_NOT_NEGATIVE = (
+    "vs",
+    "mu",
+    "conductivity",
+    "plastCo",
+    "bulkFriction",
+    "mu_s",
+    "mu_d",
+    "tau_S",
+    "tau_R",
+    "rupture_rise_time",
+)
 _LARGEST = {"vp": 299_792_458.0, "vs": 299_792_458.0}
 """Speed of light: no wave is faster."""
 

@@ -76,9 +76,9 @@ def test_nrf_own_shear_modulus_wins(tmp_path):
 
 def test_nrf_refusals(tmp_path):
     (tmp_path / "text").write_text("no")
-    with pytest.raises(InputError, match="cannot be read as NRF, NetCDF-4"):
+    with pytest.raises(InputError, match="is no sound NRF file"):
         read_nrf(tmp_path / "text")
-    with pytest.raises(InputError, match="cannot be read as NRF, NetCDF-4"):
+    with pytest.raises(InputError, match="is no sound NRF file"):
         read_nrf(tmp_path / "absent")
     with h5py.File(tmp_path / "other", "w") as f:
         f["centres"] = [1.0]

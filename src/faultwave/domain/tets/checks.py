@@ -13,6 +13,9 @@ from faultwave.domain.tets.mesh import FACE_OPPOSITE, SORTED_FACES, BoundaryKind
 from faultwave.domain.tets.tags import INTERNAL, UNKNOWN, TagTable, tag_table
 
 EXAMPLES = 10
+_FARTHEST = 1e30
+"""Coordinates [m] beyond overflow in volumes and distances."""
+
 _FLAT = 1e-12
 """Volumes below this share of the longest edge cubed are rounding noise."""
 
@@ -47,13 +50,14 @@ def check_numbers(mesh: Mesh, problems: Problems) -> None:
     for what, (given, expected) in shapes.items():
         if given != expected:
             problems.error(mesh.name, f"{what} has shape {given}", f"{expected}")
-    broken = np.flatnonzero(~np.isfinite(mesh.vertices).all(axis=1))
+    broken = np.flatnonzero(~(np.abs(mesh.vertices) <= _FARTHEST).all(axis=1))
     _report(
         problems,
         mesh.name,
         broken,
         "vertices with a coordinate that is not a finite number",
         lambda v: f"vertex {v} = {tuple(mesh.vertices[v].tolist())}",
+        allowed=f"numbers up to {_FARTHEST:g}",
     )
     outside = np.flatnonzero(((mesh.cells < 0) | (mesh.cells >= nv)).any(axis=1))
     _report(

@@ -1,14 +1,24 @@
-"""Meshes made from geometry by Gmsh: its own .geo files, and STEP, BREP or IGES through OpenCASCADE. Importing needs Gmsh."""
+"""Meshes made from geometry by Gmsh: its own .geo files, and STEP, BREP or IGES through OpenCASCADE.
+
+Gmsh runs in a process of its own (``gmsh_child``), which can start no programs and write no files but the mesh: a .geo file is a program,
+and what it holds must not become ours.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+import subprocess
 import tempfile
 from pathlib import Path
 
-import gmsh
-
+from faultwave.base.children import PYTHON, without_launcher
 from faultwave.base.errors import InputError, Problem
+from faultwave.domain.tets import gmsh_child
+from faultwave.domain.tets.generate import GMSH_ADVICE
 from faultwave.domain.tets.gmsh_reader import read_gmsh
+from faultwave.domain.tets.gmsh_statements import TRUST, check_script
 from faultwave.domain.tets.mesh import Mesh
 
 SCRIPTS = (".geo", ".geo_unrolled")
@@ -20,53 +30,44 @@ def mesh_geometry(path: str | Path, size: float | None = None) -> Mesh:
 
     A .geo file names its parts by physical groups. Shapes come in metres, whatever the file's unit; solids that touch are joined, and
     every volume and surface becomes a physical group, called by its label in the file or 'volume-1', 'surface-1' and so on.
-    Raises InputError with Gmsh's own words where it fails.
+    Raises InputError with Gmsh's own words where it fails, and for scripts that do more than describe a geometry.
     """
-    path = Path(path)
+    path = Path(path).absolute()
     if not path.is_file():
         raise InputError(Problem(str(path), "the geometry file does not exist"))
-    if size is None and path.suffix.lower() in SHAPES:
+    script = path.suffix.lower() in SCRIPTS
+    if size is None and not script:
         raise InputError(Problem("mesh.size", f"is missing: '{path.name}' says no element sizes", "largest edge [m]"))
-    ours = not gmsh.isInitialized()
-    if ours:
-        gmsh.initialize(argv=[], readConfigFiles=False, interruptible=False)
+    if script:
+        check_script(path)
+    with tempfile.TemporaryDirectory(prefix="faultwave-") as folder:
+        made = Path(folder) / f"{path.stem}.msh"
+        trusted = os.environ.get(TRUST) == "1"
+        asked = {"geometry": str(path), "made": str(made), "size": size, "script": script, "confined": not trusted}
+        _run(path, asked, folder)
+        if not made.is_file():
+            raise InputError(Problem(str(path), "Gmsh ended without a mesh"))
+        return read_gmsh(made, str(path))
+
+
+def _run(path: Path, asked: dict[str, object], folder: str) -> None:
+    """The child's work. Raises InputError with what it says."""
+    command = [*PYTHON, gmsh_child.__file__, json.dumps(asked)]
     try:
-        gmsh.option.setNumber("General.Terminal", 0)
-        gmsh.option.setNumber("Mesh.ElementOrder", 1)
-        if path.suffix.lower() in SCRIPTS:
-            gmsh.open(str(path))
-        else:
-            gmsh.model.add(path.stem)
-            gmsh.option.setString("Geometry.OCCTargetUnit", "M")
-            gmsh.model.occ.importShapes(str(path))
-            gmsh.model.occ.removeAllDuplicates()
-            gmsh.model.occ.synchronize()
-        if not gmsh.model.getPhysicalGroups():
-            _name_everything()
-        if size is not None:
-            gmsh.option.setNumber("Mesh.MeshSizeMax", size)
-        gmsh.model.mesh.generate(3)
-        with tempfile.TemporaryDirectory(prefix="faultwave-") as folder:
-            made = Path(folder) / f"{path.stem}.msh"
-            gmsh.option.setNumber("Mesh.MshFileVersion", 4.1)
-            gmsh.option.setNumber("Mesh.Binary", 1)
-            gmsh.write(str(made))
-            return read_gmsh(made, str(path))
-    except InputError:
-        raise
-    except Exception as error:
-        raise InputError(Problem(str(path), f"Gmsh could not mesh it: {error}")) from None
-    finally:
-        gmsh.model.remove()
-        if ours:
-            gmsh.finalize()
-
-
-def _name_everything() -> None:
-    for dimension, word in ((3, "volume"), (2, "surface")):
-        for number, (_, tag) in enumerate(gmsh.model.getEntities(dimension), 1):
-            label = gmsh.model.getEntityName(dimension, tag).rsplit("/", 1)[-1]
-            gmsh.model.addPhysicalGroup(dimension, [tag], number, name=label or f"{word}-{number}")
+        child = subprocess.run(
+            command, env=without_launcher(), cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, text=True, errors="replace", check=False,
+        )  # fmt: skip
+    except OSError as error:
+        raise InputError(Problem(str(path), f"Gmsh's process could not be started: {error}")) from None
+    said = child.stdout.strip().splitlines()
+    if child.returncode == 3:
+        raise InputError(Problem(str(path), f"needs Gmsh, which cannot be loaded: {said[-1]}", "", GMSH_ADVICE))
+    if child.returncode < 0:
+        name = signal.Signals(-child.returncode).name
+        raise InputError(Problem(str(path), f"Gmsh could not mesh it: it crashed ({name})"))
+    if child.returncode:
+        raise InputError(Problem(str(path), f"Gmsh could not mesh it: {said[-1] if said else 'it does not say why'}"))
 
 
 __all__ = ["SCRIPTS", "SHAPES", "mesh_geometry"]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from faultwave.base.errors import InputError, NotBuiltError, Problem
 from faultwave.domain.tets.assemble import Parts, assemble
-from faultwave.domain.tets.gmsh_streams import BinaryStream, Stream, TextStream
+from faultwave.domain.tets.gmsh_streams import BinaryStream, Stream, TextStream, whole
 from faultwave.domain.tets.mesh import Floats, Integers, Mesh
 
 TRIANGLE, TETRAHEDRON = 2, 4
@@ -47,7 +47,7 @@ def read_gmsh(path: str | Path, name: str | None = None) -> Mesh:
         raise InputError(Problem(str(path), "is no Gmsh mesh: it does not begin with $MeshFormat"))
     try:
         return _Reader(name or str(path), data).read()
-    except (ValueError, IndexError, EOFError, OverflowError) as error:
+    except (ValueError, IndexError, EOFError, OverflowError, MemoryError) as error:
         raise InputError(
             Problem(str(path), f"cannot be read as a Gmsh mesh: {error}", advice="It may be truncated or corrupt.")
         ) from None
@@ -218,7 +218,7 @@ class _Reader:
     def nodes_2(self, stream: Stream) -> None:
         count = int(stream.sizes(1)[0])
         rows = stream.reals(4 * count).reshape(count, 4)
-        self.ids.append(rows[:, 0].astype(np.int64))
+        self.ids.append(whole(rows[:, 0]))
         self.coordinates.append(rows[:, 1:])
 
     def elements_2(self, stream: Stream) -> None:
@@ -227,9 +227,11 @@ class _Reader:
         declared, starts = int(numbers[0]), starts[1:]
         if declared != len(starts):
             raise ValueError(f"$Elements announces {declared} elements and holds {len(starts)}")
-        values = numbers.astype(np.int64)
+        values = whole(numbers)
         kinds, tag_counts = values[starts + 1], values[starts + 2]
         lengths = np.diff(np.append(starts, len(values)))
+        if (lengths < 3).any() or (tag_counts < 0).any():
+            raise ValueError("$Elements has a line without number, type and tags")
         for kind in np.unique(kinds).tolist():
             self.check_type(kind, f", for instance element {values[starts[kinds == kind][0]]}")
             mine = kinds == kind
@@ -246,12 +248,19 @@ class _Reader:
     def periodic_2(self, stream: Stream) -> None:
         assert isinstance(stream, TextStream)
         lines = stream.raw_lines()
-        for _ in range(int(next(lines))):
-            next(lines)
-            count_line = next(lines)
+
+        def line() -> bytes:
+            found = next(lines, None)
+            if found is None:
+                raise EOFError("$Periodic ends before all its lines were found")
+            return found
+
+        for _ in range(int(line())):
+            line()
+            count_line = line()
             if count_line.startswith(b"Affine"):
-                count_line = next(lines)
-            pairs = [next(lines).split() for _ in range(int(count_line))]
+                count_line = line()
+            pairs = [line().split() for _ in range(int(count_line))]
             self.periodic.append(np.array(pairs, np.int64).reshape(-1, 2))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Protocol
 
@@ -9,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faultwave.domain.tets.mesh import Floats, Integers
+
+_LONG = re.compile(rb"\S{65}")
 
 
 class Stream(Protocol):
@@ -57,7 +60,7 @@ class TextStream:
         return part
 
     def ints(self, count: int) -> Integers:
-        return self.take(count).astype(np.int64)
+        return whole(self.take(count))
 
     sizes = ints
 
@@ -81,7 +84,19 @@ class TextStream:
         return (line for line in self.body.split(b"\n") if line.strip())
 
 
+def whole(numbers: Floats) -> Integers:
+    """Numbers as integers; ValueError for one that is none."""
+    with np.errstate(invalid="ignore"):
+        found = numbers.astype(np.int64)
+    if (found != numbers).any():
+        raise ValueError(f"{numbers[found != numbers][0]:g} stands where a whole number should")
+    return found
+
+
 def _numbers(text: bytes) -> NDArray[np.float64]:
+    # An array of words takes the longest one's length for each of them.
+    if long := _LONG.search(text):
+        raise ValueError(f"'{long[0][:20].decode(errors='replace')}...' stands where a number should")
     # The words are split first: a parser of running text would stop at the first word that is no number.
     return np.array(text.split(), dtype="S").astype(np.float64)
 

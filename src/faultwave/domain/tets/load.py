@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, NotBuiltError, Problem
-from faultwave.domain.tets.generate import GMSH_ADVICE, generate
+from faultwave.domain.tets.generate import generate
+from faultwave.domain.tets.gmsh_geometry import SCRIPTS, SHAPES, mesh_geometry
 from faultwave.domain.tets.gmsh_reader import read_gmsh
 from faultwave.domain.tets.mesh import Mesh, permute_vertices
 from faultwave.domain.tets.puml import read_puml
 
-GEOMETRIES = (".geo", ".geo_unrolled", ".step", ".stp", ".brep", ".iges", ".igs")
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 
 
@@ -53,14 +53,7 @@ def read_mesh(
     A geometry (.geo, .step, .brep, .iges) is meshed by Gmsh with edges up to ``size`` [m].
     """
     path = Path(path)
-    if format == "auto" and path.suffix.lower() in GEOMETRIES:
-        try:
-            # Loading Gmsh fails with OSError where its shared libraries lack some of theirs.
-            from faultwave.domain.tets.gmsh_geometry import mesh_geometry
-        except (ImportError, OSError) as error:
-            raise InputError(
-                Problem(str(path), f"needs Gmsh, which cannot be loaded: {error}", "", GMSH_ADVICE)
-            ) from None
+    if format == "auto" and path.suffix.lower() in (*SCRIPTS, *SHAPES):
         return mesh_geometry(path, size)
     if size is not None:
         raise InputError(

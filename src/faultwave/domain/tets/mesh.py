@@ -9,6 +9,8 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from faultwave.base.errors import InputError, Problem
+
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
@@ -108,15 +110,24 @@ class Geometry:
 def make_mesh(
     vertices: object, cells: object, groups: object, tags: object, identify: object | None = None, name: str = "mesh"
 ) -> Mesh:
-    """A Mesh with its arrays in the declared types and contiguous."""
+    """A Mesh with its arrays in the declared types and contiguous. Raises InputError for groups and tags beyond 32 bits."""
     return Mesh(
         np.ascontiguousarray(vertices, np.float64),
         np.ascontiguousarray(cells, np.int64),
-        np.ascontiguousarray(groups, np.int32),
-        np.ascontiguousarray(tags, np.int32),
+        _in_32_bits(groups, "groups of cells", name),
+        _in_32_bits(tags, "tags of faces", name),
         None if identify is None else np.ascontiguousarray(identify, np.int64),
         name,
     )
+
+
+def _in_32_bits(values: object, what: str, name: str) -> NDArray[np.int32]:
+    given = np.asarray(values)
+    narrow = np.ascontiguousarray(given.astype(np.int32, casting="unsafe"))
+    if given.dtype != np.int32 and (narrow != given).any():
+        wrong = given[narrow != given][0]
+        raise InputError(Problem(name, f"has {what} such as {wrong}", f"whole numbers up to {np.iinfo(np.int32).max}"))
+    return narrow
 
 
 def signed_volumes(mesh: Mesh) -> Floats:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.base.hdf5 import held, opened
 from faultwave.domain.tets.mesh import Floats, Integers, Mesh, make_mesh
 
 BoundaryFormat = Literal["auto", "i32", "i64", "i32x4"]
@@ -33,13 +34,8 @@ def read_puml(path: str | Path, boundary_format: str = "auto", topology_format: 
     problems = Problems()
     if not path.is_file():
         raise InputError(Problem(str(path), "the mesh file does not exist"))
-    try:
-        with h5py.File(path, "r") as file:
-            return _Reader(path, file, problems).read(boundary_format, topology_format)
-    except (OSError, RuntimeError) as error:
-        raise InputError(
-            Problem(str(path), f"cannot be read as an HDF5 mesh: {error}", advice="It may be truncated or corrupt.")
-        ) from None
+    with opened(path, "PUML mesh (HDF5)") as file:
+        return _Reader(path, file, problems).read(boundary_format, topology_format)
 
 
 class _Reader:
@@ -62,7 +58,7 @@ class _Reader:
         return mesh if extra is None else _identified(mesh, *extra)
 
     def rank(self, name: str) -> int | None:
-        return len(self.file[name].shape) if isinstance(self.file.get(name), h5py.Dataset) else None
+        return self.file[name].ndim if isinstance(self.file.get(name), h5py.Dataset) else None
 
     def dataset(self, name: str, shape: tuple[int | None, ...], kinds: str) -> NDArray[Any] | None:
         where = f"{self.path}:/{name}"
@@ -71,14 +67,16 @@ class _Reader:
             self.problems.error(where, "dataset is missing", advice=f"The file has {sorted(self.file)}.")
             return None
         wanted = "x".join("n" if n is None else str(n) for n in shape)
-        fits = len(item.shape) == len(shape) and all(
-            n is None or n == m for n, m in zip(shape, item.shape, strict=True)
+        fits = (
+            item.shape is not None
+            and len(item.shape) == len(shape)
+            and all(n is None or n == m for n, m in zip(shape, item.shape, strict=True))
         )
         if not fits or item.dtype.kind not in kinds:
             number = "integers" if kinds == "iu" else "numbers"
             self.problems.error(where, f"holds {item.dtype} of shape {item.shape}", f"{wanted} {number}")
             return None
-        return np.asarray(item[()])
+        return np.asarray(held(self.path, item)[()])
 
     def choose(self, attribute: str, given: str, allowed: tuple[str, ...]) -> str:
         """The format asked for, else the file's attribute, else 'auto'."""

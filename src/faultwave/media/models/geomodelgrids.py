@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
+from faultwave.base.hdf5 import attribute, dataset, opened
 from faultwave.base.projection import Projection
 from faultwave.base.units import to_si
-from faultwave.base.hdf5 import attribute, dataset, opened
 from faultwave.media.models.lattice import Columns, Lattice
 from faultwave.media.models.model import Block, Model, Surface
 from faultwave.media.models.place import projected

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.errors import InputError, Problems
-from faultwave.base.units import LARGEST
+from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.projection import Projection, needed
+from faultwave.base.units import LARGEST
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.readers.awp import read_awp
 from faultwave.physics.sources.readers.cmt import read_cmt
@@ -59,12 +59,13 @@ def _load(setting: Any, where: str, projection: Projection | None, warned: Probl
             problems.error(f"{where}.file", f"missing: kind '{setting.kind}' reads a file")
             problems.raise_errors()
         file, kind = Path(setting.file), setting.kind
-        if kind == "awp":
-            records = read_awp(file, setting.nodes)
-        elif kind == "srf":
-            records = read_srf(file, projection, warned)
-        else:
-            records = _GEOGRAPHIC[kind](file, projection) if kind in _GEOGRAPHIC else _READERS[kind](file)
+        with np.errstate(all="ignore"):  # numbers too large for a product are told below
+            if kind == "awp":
+                records = read_awp(file, setting.nodes)
+            elif kind == "srf":
+                records = read_srf(file, projection, warned)
+            else:
+                records = _GEOGRAPHIC[kind](file, projection) if kind in _GEOGRAPHIC else _READERS[kind](file)
         return [_shifted(r, setting.onset) for r in sound(records, file)]
     if setting.kind == "plane-wave":  # no point source: the engine that has them makes them itself
         return []
@@ -102,7 +103,7 @@ def sound(records: list[PointSource], file: Path) -> list[PointSource]:
             "onset": record.onset, "shear modulus": record.shear_modulus or 0.0, "end": record.function.end,
             "samples": getattr(record.function, "samples", 0.0),
         }  # fmt: skip
-        bad = [name for name, values in numbers.items() if not np.all(np.abs(values) <= LARGEST)]
+        bad = [name for name, values in numbers.items() if not float(np.max(np.abs(values), initial=0.0)) <= LARGEST]
         wrong += [f"{record.name}: {', '.join(bad)}"] if bad else []
     if wrong:
         more = f" and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""

@@ -13,6 +13,7 @@ import numpy as np
 from faultwave.base.errors import InputError, NotBuiltError, Problem
 from faultwave.base.paths import shown
 from faultwave.physics.sources.point import PointSource
+from faultwave.physics.sources.time_functions import Samples
 
 
 class _Lines:
