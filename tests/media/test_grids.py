@@ -87,7 +87,7 @@ def test_single_layer_in_one_direction(tmp_path, easi, at):
 def test_asagi_mistakes(grid, easi):
     cases = {
         "!ASAGI {file: none.nc, parameters: [p]}": "'none.nc' does not exist. Looked for",
-        "!ASAGI {file: model.yaml, parameters: [p]}": "not a readable NetCDF file",
+        "!ASAGI {file: model.yaml, parameters: [p]}": "is no sound NetCDF grid",
         "!ASAGI {file: grid.nc, parameters: [p], var: dta}": "has no variable 'dta' .allowed: x, y, z, data, plain",
         "!ASAGI {file: grid.nc, parameters: [p]}": "lists 1 name.s., the file has 2 value",
         "!ASAGI {file: grid.nc, parameters: [p], var: x}": "the grid has 1 dimension",

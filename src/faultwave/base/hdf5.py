@@ -77,6 +77,15 @@ def text_attribute(path: Path, owner: Any, name: str) -> str:
     return value
 
 
+def text_list(path: Path, owner: Any, name: str) -> list[str]:
+    """An attribute that is one text or several; InputError where it is something else."""
+    value = attribute(path, owner, name)
+    listed = [value] if isinstance(value, str) else value
+    if not isinstance(listed, list) or not all(isinstance(v, str) for v in listed):
+        raise InputError(Problem(str(path), f"attribute '{name}' of {owner.name} is {value!r}", "texts"))
+    return listed
+
+
 def number_attribute(path: Path, owner: Any, name: str, default: float | None = None) -> float:
     """An attribute that is one finite number; InputError where it is something else."""
     value = attribute(path, owner, name, default)
@@ -85,14 +94,16 @@ def number_attribute(path: Path, owner: Any, name: str, default: float | None = 
     return float(value)
 
 
-def dataset(path: Path, file: Any, name: str, dimensions: int, kinds: str = "fiu") -> Any:
-    """A dataset with so many dimensions and a type of ``kinds`` (NumPy's letters), whose values the file can hold; InputError where
+def dataset(path: Path, file: Any, name: str, dimensions: int | None, kinds: str = "fiu") -> Any:
+    """A dataset with so many dimensions (None: any number) and a type of ``kinds`` (NumPy letters) whose values the file can hold.
+    Raises InputError where
     there is none."""
     found = file.get(name)
     if not isinstance(found, h5py.Dataset):
         raise InputError(Problem(str(path), f"has no dataset '{name}'"))
-    if found.shape is None or found.ndim != dimensions or 0 in found.shape:
-        raise InputError(Problem(str(path), f"'{name}' has shape {found.shape}", f"{dimensions} dimensions"))
+    if found.shape is None or found.ndim != (dimensions or found.ndim) or 0 in found.shape:
+        allowed = f"{dimensions} dimensions" if dimensions else "at least one value"
+        raise InputError(Problem(str(path), f"'{name}' has shape {found.shape}", allowed))
     if found.dtype.kind not in kinds:
         raise InputError(Problem(str(path), f"'{name}' holds {found.dtype}", "numbers"))
     held(path, found)

@@ -16,6 +16,7 @@ import h5py
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.base.hdf5 import BROKEN, held, opened
 from faultwave.domain.tets.checks import check_numbers, check_tags, check_volumes
 from faultwave.domain.tets.matching import Matching, sort_cells
 from faultwave.domain.tets.mesh import FACE_OPPOSITE, Integers, Mesh, Topology, make_mesh, reorder_cells
@@ -23,6 +24,7 @@ from faultwave.domain.tets.puml import unpack, write_puml
 from faultwave.domain.tets.tags import tag_table
 
 GROUP = "parts"
+STORED = "mesh stored in parts"
 
 
 @dataclass(frozen=True)
@@ -102,14 +104,15 @@ def stored_parts(path: str | Path) -> tuple[int, ...]:
     """In how many parts a mesh file can be opened; empty for one that is not stored in parts."""
     try:
         with h5py.File(path, "r") as file:
-            return tuple(int(n) for n in file[GROUP].attrs["counts"]) if GROUP in file else ()
-    except (OSError, KeyError):
+            counts = tuple(int(n) for n in file[GROUP].attrs["counts"]) if GROUP in file else ()
+            return counts if all(n > 0 for n in counts) else ()
+    except BROKEN:
         return ()
 
 
 def stored_starts(path: str | Path, parts: int) -> Integers:
     """First cell (parts + 1,) of every part, with the number of cells at the end, of a file stored in parts."""
-    with h5py.File(path, "r") as file:
+    with opened(path, STORED, probed=False) as file:
         return np.asarray(file[GROUP]["starts"][:: int(file[GROUP].attrs["counts"][-1]) // parts])
 
 
@@ -121,11 +124,15 @@ def read_slice(path: str | Path, parts: int, number: int) -> Slice:
         have = f"it is stored in {', '.join(map(str, counts))}" if counts else "it is not stored in parts"
         advice = f"Store it with: faultwave mesh partition MESH -n {parts}"
         raise InputError(Problem(str(path), f"cannot be opened in {parts} parts: {have}", advice=advice))
-    with h5py.File(path, "r") as file:
+    with opened(path, STORED, probed=False) as file:
         group, each = file[GROUP], counts[-1] // parts
-        starts = group["starts"][::each]
+        starts = held(path, group["starts"])[::each]
         a, b = int(starts[number]), int(starts[number + 1])
         c, d = (int(group["vertex_starts"][(number + i) * each]) for i in range(2))
+        if not (0 <= a <= b <= len(file["connect"]) and 0 <= c <= d <= len(group["vertices"])):
+            raise ValueError(f"part {number + 1} has cells {a} to {b} and vertices {c} to {d}")
+        for found in (*group.values(), *(file[n] for n in ("connect", "boundary", "group"))):
+            held(path, found)
         ids, first = np.unique(group["vertices"][c:d], return_index=True)  # parts that are joined share vertices
         points = group["points"][c:d][first]
         cells = np.searchsorted(ids, file["connect"][a:b].astype(np.int64))

@@ -9,10 +9,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.base.hdf5 import attribute, dataset, opened
+from faultwave.base.hdf5 import attribute, dataset, number_attribute, opened, text_attribute, text_list
 from faultwave.base.projection import Projection
 from faultwave.base.units import to_si
 from faultwave.media.models.lattice import Columns, Lattice
@@ -28,18 +29,17 @@ UNITS = {"rho": "kg/m^3", "vp": "m/s", "vs": "m/s", "Qp": "", "Qs": ""}
 def read(path: Path, setting: Any, projection: Projection | None) -> Model:
     """Raises InputError naming the file and what is wrong with it."""
     with opened(path, "GeoModelGrids file") as file:
-        given = {
-            n: float(attribute(path, file, n)) for n in ("origin_x", "origin_y", "y_azimuth", "dim_x", "dim_y", "dim_z")
-        }
-        wrong = [n for n, v in given.items() if not np.isfinite(v) or (n == "dim_z" and v <= 0)]
-        if wrong:
-            text = ", ".join(f"{n} {given[n]:g}" for n in wrong)
-            raise InputError(Problem(str(path), f"its attributes say {text}", "finite numbers, dim_z > 0"))
-        crs = str(attribute(path, file, "crs"))
+        numbers = ("origin_x", "origin_y", "y_azimuth", "dim_x", "dim_y", "dim_z")
+        given = {n: number_attribute(path, file, n) for n in numbers}
+        if given["dim_z"] <= 0:
+            raise InputError(
+                Problem(str(path), f"its attributes say dim_z {given['dim_z']:g}", "finite numbers, dim_z > 0")
+            )
+        crs = text_attribute(path, file, "crs")
         values = _values(path, file)
         top = _surface(path, file, "top_surface", given)
         solid = _surface(path, file, "topography_bathymetry", given)
-        if "blocks" not in file or not len(file["blocks"]):
+        if not isinstance(file.get("blocks"), h5py.Group) or not len(file["blocks"]):
             raise InputError(Problem(str(path), "has no blocks"))
         blocks = [_block(path, file, name, values, given, top) for name in file["blocks"]]
     a = np.radians(given["y_azimuth"])
@@ -51,9 +51,7 @@ def read(path: Path, setting: Any, projection: Projection | None) -> Model:
 
 def _values(path: Path, file: Any) -> dict[str, tuple[int, float]]:
     """Place among the values of a point, and factor to SI, by name."""
-    listed, units = (
-        [v] if isinstance(v, str) else v for v in (attribute(path, file, f"data_{n}") for n in ("values", "units"))
-    )
+    listed, units = (text_list(path, file, f"data_{n}") for n in ("values", "units"))
     found = {}
     for place, name in enumerate(listed):
         known = KNOWN.get(name.lower())
@@ -73,15 +71,14 @@ def _values(path: Path, file: Any) -> dict[str, tuple[int, float]]:
 
 def _axis(path: Path, owner: Any, axis: str, count: int, resolution: str) -> Floats:
     """Coordinates along an axis: listed, or multiples of a resolution."""
-    listed = owner.attrs.get(f"{axis}_coordinates")
-    if listed is not None:
-        nodes: Floats = np.asarray(listed, float)
+    if f"{axis}_coordinates" in owner.attrs:
+        nodes: Floats = np.atleast_1d(np.asarray(attribute(path, owner, f"{axis}_coordinates"), float))
         sense = -1.0 if axis == "z" else 1.0
         if nodes.shape != (count,) or not (sense * np.diff(nodes) > 0).all():
             raise InputError(Problem(str(path), f"{axis}_coordinates of {owner.name} are not {count} numbers in order"))
         return nodes
-    step = float(attribute(path, owner, resolution))
-    if not 0 < step < np.inf:
+    step = number_attribute(path, owner, resolution)
+    if step <= 0:
         raise InputError(Problem(str(path), f"{resolution} of {owner.name} is {step:g}", "a positive number"))
     return np.asarray(step * np.arange(count))
 
@@ -89,7 +86,9 @@ def _axis(path: Path, owner: Any, axis: str, count: int, resolution: str) -> Flo
 def _surface(path: Path, file: Any, name: str, given: dict[str, float]) -> Surface | None:
     if f"surfaces/{name}" not in file:
         return None
-    found = file[f"surfaces/{name}"]
+    found = dataset(path, file, f"surfaces/{name}", None)
+    if found.ndim < 2 or found.size != found.shape[0] * found.shape[1]:
+        raise InputError(Problem(str(path), f"{found.name} has shape {found.shape}", "one height at each x, y"))
     heights = np.asarray(found[...], float).reshape(found.shape[:2])
     if not (np.isfinite(heights) & (heights > -given["dim_z"])).all():
         raise InputError(
@@ -111,7 +110,7 @@ def _block(
     if "z_coordinates" in found.attrs:
         depths = -_axis(path, found, "z", nz, "")
     else:
-        depths = -float(attribute(path, found, "z_top")) + _axis(path, found, "z", nz, "resolution_vert")
+        depths = -number_attribute(path, found, "z_top") + _axis(path, found, "z", nz, "resolution_vert")
 
     if not (np.diff(depths) > 0).all():
         raise InputError(Problem(str(path), f"the depths of block '{name}' do not grow from point to point"))

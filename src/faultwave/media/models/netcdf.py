@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
+from faultwave.base.hdf5 import telling
+from faultwave.base.probe import probe
 from faultwave.base.projection import Projection
 from faultwave.base.units import to_si
 from faultwave.media.models.lattice import Columns, Lattice, position
@@ -19,6 +21,7 @@ from faultwave.media.models.model import Block, Map, Model
 from faultwave.media.models.place import needed
 from faultwave.media.points import Floats
 
+WHAT = "NetCDF model"
 AXES = {"x": "x", "easting": "x", "longitude": "x", "lon": "x", "y": "y", "northing": "y", "latitude": "y", "lat": "y",
         "z": "z", "height": "z", "elevation": "z", "depth": "depth"}  # fmt: skip
 DEGREES = ("longitude", "lon", "latitude", "lat")
@@ -30,17 +33,18 @@ def read(path: Path, setting: Any, projection: Projection | None) -> Model:
     """Raises InputError naming the file and what is wrong with it."""
     import netCDF4
 
-    try:
-        with netCDF4.Dataset(path) as file:
-            names = _variables(path, file, setting.names)
-            dims = {file.variables[v].dimensions for v in names.values()}
-            if len(dims) > 1:
-                raise InputError(Problem(str(path), f"its variables have dimensions {sorted(dims)}", "the same"))
-            order = dims.pop()
-            axes = {d: _axis(path, file, d) for d in order}
-            units = {n: _unit(path, file.variables[v], UNITS[n]) for n, v in names.items()}
-    except (OSError, RuntimeError, UnicodeDecodeError) as error:
-        raise InputError(Problem(str(path), f"is no readable NetCDF file: {error}")) from None
+    probe(path, WHAT, "netCDF4")
+    with telling(path, WHAT), netCDF4.Dataset(path) as file:
+        names = _variables(path, file, setting.names)
+        dims = {file.variables[v].dimensions for v in names.values()}
+        if len(dims) > 1:
+            raise InputError(Problem(str(path), f"its variables have dimensions {sorted(dims)}", "the same"))
+        order = dims.pop()
+        axes = {d: _axis(path, file, d) for d in order}
+        units = {n: _unit(path, file.variables[v], UNITS[n]) for n, v in names.items()}
+        texts = [v for v in names.values() if getattr(file.variables[v].dtype, "kind", "") not in ("f", "i", "u")]
+        if texts:
+            raise InputError(Problem(str(path), f"its variables {', '.join(texts)} hold no numbers", "numbers"))
     kinds = [AXES[d.lower()] for d in order]
     if sorted(kinds) not in (["x", "y", "z"], ["depth", "x", "y"]):
         raise InputError(
@@ -62,15 +66,12 @@ def read(path: Path, setting: Any, projection: Projection | None) -> Model:
         for part, axis, flip, count in zip((i, j), turn, flips, (len(x), len(y)), strict=False):
             window[axis] = slice(count - part.stop, count - part.start) if flip else part
         found = {}
-        try:
-            with netCDF4.Dataset(path) as file:
-                for name, variable in names.items():
-                    data = np.ma.filled(np.ma.asarray(file.variables[variable][tuple(window)], np.float32), np.nan)
-                    data = data.transpose(turn) * np.float32(units[name])
-                    steps = tuple(slice(None, None, -1 if f else 1) for f in (*flips, backwards))
-                    found[name] = np.ascontiguousarray(data[steps])
-        except (OSError, RuntimeError) as error:
-            raise InputError(Problem(str(path), f"cannot be read to its end: {error}")) from None
+        with telling(path, WHAT), netCDF4.Dataset(path) as file:
+            for name, variable in names.items():
+                data = np.ma.filled(np.ma.asarray(file.variables[variable][tuple(window)], np.float32), np.nan)
+                data = data.transpose(turn) * np.float32(units[name])
+                steps = tuple(slice(None, None, -1 if f else 1) for f in (*flips, backwards))
+                found[name] = np.ascontiguousarray(data[steps])
         return found, np.zeros(found["vp"].shape, bool)
 
     block = Block(

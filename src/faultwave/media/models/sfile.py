@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.base.hdf5 import attribute, dataset, opened
+from faultwave.base.hdf5 import attribute, dataset, number_attribute, opened
 from faultwave.base.projection import Projection
 from faultwave.media.models.lattice import Columns, Lattice
 from faultwave.media.models.model import Block, Model, Surface
@@ -28,13 +28,13 @@ def read(path: Path, setting: Any, projection: Projection | None) -> Model:
     case = needed(path, projection)
     with opened(path, "sfile") as file:
         corner = attribute(path, file, "Origin longitude, latitude, azimuth")
-        count = int(attribute(path, file, "ngrids"))
+        count = int(number_attribute(path, file, "ngrids"))
         names = [n for n in DATASETS if attribute(path, file, "Attenuation", 0) or n not in ("Qp", "Qs")]
         if np.shape(corner) != (3,) or not np.isfinite(np.asarray(corner, float)).all() or count < 1:
             raise InputError(Problem(str(path), f"origin {corner}, {count} grids", "3 numbers, at least one grid"))
         shapes = [_shape(path, file, g, names) for g in range(count)]
         spacing = [
-            float(attribute(path, file[f"Material_model/grid_{g}"], "Horizontal grid size")) for g in range(count)
+            number_attribute(path, file[f"Material_model/grid_{g}"], "Horizontal grid size") for g in range(count)
         ]
         if not 0 < min(spacing) <= max(spacing) < np.inf:
             raise InputError(Problem(str(path), f"horizontal grid sizes {spacing}", "positive numbers"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faultwave.base.errors import InputError, NotBuiltError, Problem, suggest
+from faultwave.base.hdf5 import BROKEN
 from faultwave.base.paths import is_file, shown
+from faultwave.base.probe import probe
 from faultwave.media.easi.component import Batch, Builder, Component, Mask, Values, tag
 from faultwave.media.easi.source import Block
 from faultwave.media.points import Floats
@@ -149,10 +151,12 @@ def read_netcdf(path: Path, variable: str, where: str) -> Grid:
     import netCDF4
 
     try:
-        dataset = netCDF4.Dataset(str(path))
-    except OSError as error:
-        raise InputError(Problem(where, f"{path} is not a readable NetCDF file: {error}")) from None
-    with dataset, _told(path, where):
+        probe(path, "NetCDF grid", "netCDF4")
+    except InputError as error:
+        raise InputError(
+            replace(problem, where=where, what=f"{path} {problem.what}") for problem in error.problems
+        ) from None
+    with _told(path, where), netCDF4.Dataset(str(path)) as dataset:
         dataset.set_auto_mask(False)
         if variable not in dataset.variables:
             names = ", ".join(dataset.variables)
@@ -173,7 +177,7 @@ def _told(path: Path, where: str) -> Iterator[None]:
     """What the library says of a damaged file, with its place."""
     try:
         yield
-    except (RuntimeError, IndexError, TypeError) as error:
+    except BROKEN as error:
         raise InputError(Problem(where, f"{path} cannot be read to its end: {error}")) from None
 
 
@@ -226,9 +230,16 @@ class ScecFile(Gridded):
         )
 
 
+def _text(path: Path, where: str) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise InputError(Problem(where, f"{path} cannot be read: {error.strerror}")) from None
+
+
 def read_scec(path: Path, where: str) -> Grid:
     """The text layout of SCEC's TPV16 and TPV17: three header lines, then one row of 14 numbers for each vertex."""
-    lines = [(number, line.split()) for number, line in enumerate(path.read_text().splitlines(), 1) if line.strip()]
+    lines = [(number, line.split()) for number, line in enumerate(_text(path, where).splitlines(), 1) if line.strip()]
     if len(lines) < 3 or len(lines[1][1]) < 4:
         raise InputError(Problem(where, f"{path} lacks its three header lines", "seeds; nx ny Lx Ly; hypocentre"))
     try:
@@ -238,6 +249,9 @@ def read_scec(path: Path, where: str) -> Grid:
         raise InputError(Problem(f"{path}:{lines[1][0]}", "not 'nx ny Lx Ly'")) from None
     if nx < 1 or ny < 1 or not min(lengths) > 0:
         raise InputError(Problem(f"{path}:{lines[1][0]}", f"{nx} x {ny} cells of {lengths}", "positive numbers"))
+    count, given = (nx + 1) * (ny + 1), len(lines) - 3
+    if count > given:
+        raise InputError(Problem(where, f"{path} lacks {count - given} of {count} rows"))
     data = np.full((len(_SCEC_COLUMNS), ny + 1, nx + 1), np.nan)
     for number, words in lines[3:]:
         try:
