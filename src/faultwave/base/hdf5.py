@@ -96,8 +96,7 @@ def number_attribute(path: Path, owner: Any, name: str, default: float | None = 
 
 def dataset(path: Path, file: Any, name: str, dimensions: int | None, kinds: str = "fiu") -> Any:
     """A dataset with so many dimensions (None: any number) and a type of ``kinds`` (NumPy letters) whose values the file can hold.
-    Raises InputError where
-    there is none."""
+    Raises InputError where there is none."""
     found = file.get(name)
     if not isinstance(found, h5py.Dataset):
         raise InputError(Problem(str(path), f"has no dataset '{name}'"))

@@ -8,8 +8,10 @@ size and time of change stay, it is not looked at again.
 from __future__ import annotations
 
 import functools
-import signal
+import json
+import os
 import subprocess
+import threading
 from pathlib import Path
 from typing import Literal
 
@@ -19,8 +21,6 @@ from faultwave.base.errors import InputError, Problem
 from faultwave.base.log import get_logger
 
 Library = Literal["h5py", "netCDF4"]
-PATIENCE = 120.0
-"""Seconds that a child may wait for its turn, the disk and its libraries; its processor time is limited more closely."""
 
 log = get_logger(__name__)
 
@@ -42,23 +42,49 @@ def probe(path: str | Path, what: str, library: Library = "h5py") -> None:
 @functools.lru_cache(maxsize=4096)
 def _probed(path: str, library: str, device: int, number: int, size: int, changed: int) -> str:
     """What is wrong with the file, '' where nothing is; the arguments after ``library`` tell its versions apart."""
-    command = [*PYTHON, probe_child.__file__, library, path]
     try:
-        child = subprocess.run(
-            command, env=without_launcher(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, text=True, errors="replace", timeout=PATIENCE, cwd="/",
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return f"reading it does not come to an end within {PATIENCE:g} s"
+        return _CHILD.ask(library, path) or ""
     except OSError as error:  # where no process can be started the file is read as it is
         log.debug("%s is read without a look at it first: %s", path, error)
         return ""
-    if child.returncode == -signal.SIGXCPU:
-        return "reading it does not come to an end"
-    if child.returncode < 0:
-        return f"it makes the {library} library crash ({signal.Signals(-child.returncode).name})"
-    if child.returncode == 1:
-        return child.stdout.strip().splitlines()[-1][:500] if child.stdout.strip() else "the library could not tell"
-    if child.returncode:
-        log.debug("%s is read without a look at it first: the child ended with %s", path, child.returncode)
-    return ""
+
+
+class _Child:
+    """A process that answers what is wrong with files; it goes when nothing is asked for a while, and comes again."""
+
+    def __init__(self) -> None:
+        self.process: subprocess.Popen[str] | None = None
+        self.owner = 0
+        self.lock = threading.Lock()
+
+    def ask(self, library: str, path: str) -> str | None:
+        """What is wrong, '' where nothing is, None where the library is not there. Raises OSError where no process can be started."""
+        with self.lock:
+            for _ in range(2):  # it may go just when it is asked
+                line = self._line(json.dumps([library, path]))
+                if line:
+                    said: str | None = json.loads(line)
+                    return said
+        raise OSError("the child process does not answer")
+
+    def _line(self, question: str) -> str:
+        process = self._running()
+        assert process.stdin is not None and process.stdout is not None
+        try:
+            process.stdin.write(question + "\n")
+            process.stdin.flush()
+            return process.stdout.readline()
+        except (BrokenPipeError, ValueError):
+            return ""
+
+    def _running(self) -> subprocess.Popen[str]:
+        if self.process is None or self.owner != os.getpid() or self.process.poll() is not None:
+            self.process = subprocess.Popen(
+                [*PYTHON, probe_child.__file__], env=without_launcher() | {"OPENBLAS_NUM_THREADS": "1"}, text=True, cwd="/",
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            )  # fmt: skip
+            self.owner = os.getpid()
+        return self.process
+
+
+_CHILD = _Child()

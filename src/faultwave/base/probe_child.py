@@ -1,13 +1,17 @@
 """What a child process does with a file that a C library is to read: all of its structure and as much of its data as is quick.
 
-Runs as ``python -P probe_child.py LIBRARY PATH``, with nothing of the package around it. Exit code 0: the file is sound; 1: the
-line on standard output says what is wrong; 3: the library is not there. A file that makes the library crash ends this process only.
+Runs as ``python -P probe_child.py``, with nothing of the package around it, and is asked line by line. For every file it forks, within
+limits of memory and time: a file that makes a library crash ends that process only.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import select
+import signal
 import sys
+import time
 from typing import Any
 
 READ = 1 << 26
@@ -21,6 +25,14 @@ SPARE = 1 << 20
 
 DEEPEST = 64
 MEMORY = 1 << 32
+MOST = 500
+"""Letters of what is said of a file."""
+
+PATIENCE = 120.0
+"""Seconds that a file may take, waiting for disks included; the time of the processor is limited more closely."""
+
+IDLE = 3.0
+"""Seconds without a question after which the process goes."""
 
 
 class Unsound(Exception):
@@ -33,7 +45,7 @@ def limit(size: int) -> None:
         import resource
     except ImportError:  # no such limits on this system
         return
-    for kind, most in ((resource.RLIMIT_AS, MEMORY + 2 * size), (resource.RLIMIT_CPU, 10 + size // 50_000_000)):
+    for kind, most in ((resource.RLIMIT_AS, MEMORY + 2 * size), (resource.RLIMIT_CPU, 5 + size // 50_000_000)):
         _, hard = resource.getrlimit(kind)
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(kind, (most, hard))
@@ -136,23 +148,60 @@ def probe_netcdf(path: str, size: int) -> None:
 PROBES = {"h5py": probe_hdf5, "netCDF4": probe_netcdf}
 
 
-def main(library: str, path: str) -> int:
-    try:
-        __import__(library)
-    except ImportError:
-        return 3
+def look(library: str, path: str) -> str:
+    """What is wrong with the file; '' where nothing is."""
     size = os.path.getsize(path)
     limit(size)
     try:
         PROBES[library](path, size)
     except MemoryError:
-        print(f"reading it takes more than {(MEMORY + 2 * size) >> 30} GiB")
-        return 1
+        return f"reading it takes more than {(MEMORY + 2 * size) >> 30} GiB"
     except Exception as error:
-        print(" ".join(str(error).split()) or type(error).__name__)
-        return 1
-    return 0
+        return " ".join(str(error).split())[:MOST] or type(error).__name__
+    return ""
+
+
+def answer(library: str, path: str) -> str:
+    """What is wrong with the file, found by a process that may crash."""
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(read)
+        try:
+            os.write(write, look(library, path).encode(errors="replace"))
+            os._exit(0)
+        finally:
+            os._exit(1)
+    os.close(write)
+    said, until = b"", time.monotonic() + PATIENCE
+    while select.select([read], [], [], max(0.0, until - time.monotonic()))[0] and (part := os.read(read, 1 << 16)):
+        said += part
+    os.close(read)
+    if time.monotonic() >= until:
+        os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    if not os.WIFSIGNALED(status):
+        return said.decode() if not os.WEXITSTATUS(status) else "the library could not tell what"
+    if os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL):
+        return "reading it does not come to an end"
+    return f"it makes the library {library} crash ({signal.Signals(os.WTERMSIG(status)).name})"
+
+
+def serve() -> None:
+    """Answer requests, a line each: JSON [library, path] comes, JSON of what is wrong goes back, null where the library is not there."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the one who asks ends first, and then this process
+    while select.select([sys.stdin], [], [], IDLE)[0]:
+        line = sys.stdin.readline()
+        if not line:
+            return
+        library, path = json.loads(line)
+        try:
+            __import__(library)
+        except ImportError:
+            print("null", flush=True)
+            continue
+        print(json.dumps(answer(library, path)), flush=True)
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(*sys.argv[1:]))
+    serve()
