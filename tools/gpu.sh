@@ -31,7 +31,7 @@ step() {
     say "$name: FAILED after $((SECONDS - begun)) s, see $results/$name.log"
   fi
 }
-faultwave() { "$python" -m faultwave.cli.main "$@"; }
+faultwave() { "$python" -P -m faultwave.cli.main "$@"; }
 compiled() { for arch in "$@"; do faultwave kernels report turn correct predict --arch "$arch" || return; done; }
 present() {
   "$python" -c "
@@ -62,7 +62,7 @@ proxy=(bench proxy --backend "$backend" --order 3 --cells 1000 --steps 2 --repea
 tpv5=(run tpv5 --backend "$backend" --order 2 --until 0.05)
 if [ "$backend" = cuda ] && command -v compute-sanitizer >/dev/null 2>&1; then
   for tool in memcheck racecheck; do
-    checked=(compute-sanitizer --tool "$tool" --error-exitcode 1 "$python" -m faultwave.cli.main)
+    checked=(compute-sanitizer --tool "$tool" --error-exitcode 1 "$python" -P -m faultwave.cli.main)
     step "$tool-proxy" "${checked[@]}" "${proxy[@]}"
     step "$tool-tpv5" "${checked[@]}" "${tpv5[@]}" --output "$scratch/$tool"
     # Everything that runs of receivers, surfaces, far fields and checkpoints launch, and buffers are moved with.

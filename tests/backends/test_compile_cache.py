@@ -131,3 +131,22 @@ def test_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch, t
     monkeypatch.delenv("FAULTWAVE_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert compilation.cache_folder() == tmp_path / "faultwave" / "kernels"
+
+
+def test_code_that_others_may_have_put_there_is_not_loaded(monkeypatch, tmp_path):
+    monkeypatch.setenv("FAULTWAVE_CACHE", str(tmp_path))
+    library = compilation.build([("mine", "int one(void) { return 1; }")])["mine"]
+    assert not library.stat().st_mode & 0o022
+    library.chmod(0o777)
+    with pytest.raises(BackendError, match="can be written by others.*FAULTWAVE_CACHE"):
+        compilation.build([("mine", "int one(void) { return 1; }")])
+    library.chmod(0o755)
+    library.parent.chmod(0o777)
+    with pytest.raises(BackendError, match="can be written by others"):
+        compilation.build([("mine", "int one(void) { return 1; }")])
+    library.parent.chmod(0o755)
+    monkeypatch.setattr(compilation.os, "geteuid", lambda: 12345)
+    monkeypatch.setattr(compilation, "_own_groups", frozenset)
+    if library.stat().st_uid != 0:  # root may write everywhere anyway
+        with pytest.raises(BackendError, match="belongs to user"):
+            compilation.build([("mine", "int one(void) { return 1; }")])

@@ -17,5 +17,6 @@ LAUNCHERS = (
 
 
 def without_launcher() -> dict[str, str]:
-    """The environment without what an MPI launcher put there: the child is no process of a run."""
-    return {k: v for k, v in os.environ.items() if not k.startswith(LAUNCHERS)}
+    """The environment without what an MPI launcher put there: the child is no process of a run. Python's children of the child
+    import nothing from the working folder either."""
+    return {k: v for k, v in os.environ.items() if not k.startswith(LAUNCHERS)} | {"PYTHONSAFEPATH": "1"}

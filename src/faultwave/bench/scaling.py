@@ -6,11 +6,11 @@ import json
 import os
 import statistics
 import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from faultwave.base.children import PYTHON
 from faultwave.base.errors import InputError, Problem, RunError
 from faultwave.bench.worker import MARK
 from faultwave.case.load import load_case
@@ -38,7 +38,7 @@ def run(
         "repeats": repeats,
         "delay": delay,
     }
-    command = [sys.executable, "-m", "faultwave.bench.worker", json.dumps(asked)]
+    command = [*PYTHON, "-m", "faultwave.bench.worker", json.dumps(asked)]
     command = [launcher, "-n", str(ranks), *command] if ranks > 1 else command
     environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
     done = subprocess.run(command, capture_output=True, text=True, env=environment)

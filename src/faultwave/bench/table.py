@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.base.children import PYTHON
 from faultwave.base.errors import InputError, Problem, Problems, RunError
 from faultwave.bench.book import Book
 from faultwave.bench.problem import SMALLEST, Setting, solver
@@ -67,7 +67,7 @@ def apart(setting: Setting) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="faultwave-bench-") as folder:
         target = Path(folder) / "proxy.json"
         options = [w for k, v in asdict(setting).items() if v is not None for w in (f"--{k}", str(v))]
-        command = [sys.executable, "-m", "faultwave.cli.main", "bench", "proxy", *options, "--json", str(target)]
+        command = [*PYTHON, "-m", "faultwave.cli.main", "bench", "proxy", *options, "--json", str(target)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise RunError(f"faultwave bench proxy {' '.join(options)} failed: {done.stderr.strip()[-1000:]}")

@@ -18,6 +18,7 @@ from typing import Annotated, Any
 import typer
 
 from faultwave.base import cores
+from faultwave.base.children import PYTHON
 from faultwave.base.errors import BackendError, FaultwaveError, InputError, Interrupted, Problem
 from faultwave.comm.world import launched, world
 
@@ -60,7 +61,7 @@ def relaunch(ranks: int | None, threads: int | None, progress: str | None = None
     if importlib.util.find_spec("mpi4py") is None:
         raise BackendError("several processes need mpi4py: pip install 'faultwave[mpi]'")
     _affordable(ranks)
-    command = [mpiexec(), "-n", str(ranks), sys.executable, "-m", "faultwave.cli.main", *_without_ranks(sys.argv[1:])]
+    command = [mpiexec(), "-n", str(ranks), *PYTHON, "-m", "faultwave.cli.main", *_without_ranks(sys.argv[1:])]
     environment = dict(os.environ)
     if threads is None:
         environment.setdefault("OMP_NUM_THREADS", str(max(1, cores.count() // ranks - (progress == "thread"))))

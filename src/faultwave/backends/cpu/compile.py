@@ -11,6 +11,7 @@ import os
 import platform
 import shlex
 import shutil
+import stat
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -108,6 +109,35 @@ def cache_folder() -> Path:
     return Path(root) / "kernels"
 
 
+def _owned(path: Path) -> None:
+    """Raise BackendError where others than this user and root could have put code into a folder or library of the cache."""
+    about = path.stat()
+    if about.st_uid not in (os.geteuid(), 0):
+        whose = f"belongs to user {about.st_uid}"
+    elif about.st_mode & stat.S_IWOTH or (about.st_mode & stat.S_IWGRP and about.st_gid not in _own_groups()):
+        whose = "can be written by others"
+    else:
+        return
+    raise BackendError(
+        f"the kernel cache {path} {whose}, whose code would run as yours: set FAULTWAVE_CACHE to a folder of your own, "
+        f"or take that right away (chmod go-w)"
+    )
+
+
+@functools.cache
+def _own_groups() -> frozenset[int]:
+    """Groups that hold nobody but this user, as many systems make one for each."""
+    try:
+        import grp
+        import pwd
+
+        me = pwd.getpwuid(os.geteuid())
+        alone = set(grp.getgrgid(me.pw_gid).gr_mem) <= {me.pw_name}
+        return frozenset({me.pw_gid}) if alone and grp.getgrgid(me.pw_gid).gr_name == me.pw_name else frozenset()
+    except (ImportError, KeyError):
+        return frozenset()
+
+
 def build(sources: Iterable[tuple[str, str]]) -> dict[str, Path]:
     """name -> shared library for (name, C source) pairs; compiles what the cache lacks, several at a time."""
     jobs = list(sources)
@@ -143,10 +173,12 @@ def _alone(target: Path) -> Iterator[None]:
 def _build_one(name: str, source: str) -> Path:
     key = hashlib.sha256("\0".join([source, _identity(), *flags()]).encode()).hexdigest()[:24]
     target = cache_folder() / f"{name}-{key}.so"
-    if target.exists():
-        return target
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _owned(target.parent)
+        if target.exists():
+            _owned(target)
+            return target
         with _alone(target), tempfile.TemporaryDirectory(dir=target.parent) as scratch:
             if target.exists():
                 return target
@@ -156,6 +188,7 @@ def _build_one(name: str, source: str) -> Path:
             result = subprocess.run(command, capture_output=True, text=True, check=False)
             if result.returncode:
                 raise BackendError(f"compiling kernel {name} failed: {' '.join(command)}\n{result.stderr[-2000:]}")
+            library.chmod(0o755)
             os.replace(library, target)  # atomic: who does not lock sees all of it or nothing
     except OSError as error:
         raise BackendError(

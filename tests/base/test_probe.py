@@ -1,0 +1,105 @@
+"""Files that would crash, hang or fill a process are told before they are read."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from faultwave.base import probe as probing
+from faultwave.base import probe_child
+from faultwave.base.errors import InputError
+from faultwave.base.hdf5 import dataset, opened
+from faultwave.base.probe import probe
+
+
+def written(path: Path, **values: object) -> Path:
+    with h5py.File(path, "w") as file:
+        for name, value in values.items():
+            file[name] = value
+    return path
+
+
+def refused(path: Path, words: str) -> None:
+    with pytest.raises(InputError, match=words) as error:
+        probe(path, "model")
+    assert str(path) in str(error.value)
+
+
+def test_sound_files_pass_and_are_probed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path / "a.h5", x=np.arange(10.0))
+    probe(path, "model")
+    monkeypatch.setattr(probing._CHILD, "ask", lambda *_: pytest.fail("asked again"))
+    probe(path, "model")
+
+
+def test_a_changed_file_is_probed_again(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.h5", x=np.arange(10.0))
+    probe(path, "model")
+    path.write_bytes(path.read_bytes()[:-20])
+    refused(path, "truncated")
+
+
+def test_sizes_that_the_file_cannot_hold(tmp_path: Path) -> None:
+    path = tmp_path / "huge.h5"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("x", (10**12,), float, chunks=(10**6,))
+    refused(path, "8,000,000,000,000 bytes, more than the .* of the file can hold")
+    with opened(path, "model", probed=False) as file, pytest.raises(InputError, match="can hold"):
+        dataset(path, file, "x", 1)
+
+
+def test_packed_zeros_are_sound(tmp_path: Path) -> None:
+    path = tmp_path / "zeros.h5"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("x", data=np.zeros(10_000_000), compression="gzip", chunks=(10**6,))
+    with opened(path, "model") as file:
+        assert dataset(path, file, "x", 1).shape == (10_000_000,)
+
+
+@pytest.mark.parametrize("way", ["external link", "external values", "virtual", "dangling"])
+def test_other_files_are_not_read(tmp_path: Path, way: str) -> None:
+    path, secret = tmp_path / "a.h5", written(tmp_path / "secret.h5", x=np.arange(10.0))
+    with h5py.File(path, "w") as file:
+        if way == "external link":
+            file["x"] = h5py.ExternalLink(str(secret), "x")
+        elif way == "dangling":
+            file["x"] = h5py.SoftLink("/nowhere")
+        elif way == "virtual":
+            layout = h5py.VirtualLayout((10,), float)
+            layout[:] = h5py.VirtualSource(str(secret), "x", (10,))
+            file.create_virtual_dataset("x", layout)
+        else:
+            file.create_dataset("x", (10,), "u1", external=[(str(secret), 0, 10)])
+    refused(path, "nowhere" if way == "dangling" else "other? ?file|another file")
+
+
+@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT])
+def test_a_crash_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals) -> None:
+    monkeypatch.setattr(probe_child, "look", lambda *_: os.kill(os.getpid(), number))
+    assert number.name in probe_child.answer("h5py", str(tmp_path))
+
+
+def test_an_endless_file_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probe_child, "look", lambda *_: time.sleep(60))
+    monkeypatch.setattr(probe_child, "PATIENCE", 0.2)
+    assert "does not come to an end" in probe_child.answer("h5py", str(tmp_path))
+
+
+def test_without_a_child_files_are_read_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path / "a.h5", x=np.arange(10.0))
+    monkeypatch.setattr(probing, "PYTHON", ("/nowhere/python",))
+    monkeypatch.setattr(probing, "_CHILD", probing._Child())
+    probe(path, "model")
+
+
+def test_the_child_comes_again_after_it_has_gone(tmp_path: Path) -> None:
+    probe(written(tmp_path / "a.h5", x=[1.0]), "model")
+    assert probing._CHILD.process is not None
+    probing._CHILD.process.kill()
+    probe(written(tmp_path / "b.h5", x=[1.0]), "model")
