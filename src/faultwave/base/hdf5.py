@@ -69,9 +69,9 @@ def attribute(path: Path, owner: Any, name: str, default: Any = None) -> Any:
     return value
 
 
-def text_attribute(path: Path, owner: Any, name: str) -> str:
-    """An attribute that is one text; InputError where it is something else."""
-    value = attribute(path, owner, name)
+def text_attribute(path: Path, owner: Any, name: str, default: str | None = None) -> str:
+    """An attribute that is one text; InputError where it is something else, or missing without a default."""
+    value = attribute(path, owner, name, default)
     if not isinstance(value, str):
         raise InputError(Problem(str(path), f"attribute '{name}' of {owner.name} is {value!r}", "text"))
     return value
@@ -80,6 +80,8 @@ def text_attribute(path: Path, owner: Any, name: str) -> str:
 def text_list(path: Path, owner: Any, name: str) -> list[str]:
     """An attribute that is one text or several; InputError where it is something else."""
     value = attribute(path, owner, name)
+    if isinstance(value, np.ndarray | h5py.Empty) and getattr(value, "size", 0) in (0, None):
+        value = []
     listed = [value] if isinstance(value, str) else value
     if not isinstance(listed, list) or not all(isinstance(v, str) for v in listed):
         raise InputError(Problem(str(path), f"attribute '{name}' of {owner.name} is {value!r}", "texts"))
@@ -94,13 +96,13 @@ def number_attribute(path: Path, owner: Any, name: str, default: float | None = 
     return float(value)
 
 
-def dataset(path: Path, file: Any, name: str, dimensions: int | None, kinds: str = "fiu") -> Any:
+def dataset(path: Path, file: Any, name: str, dimensions: int | None, kinds: str = "fiu", empty: bool = False) -> Any:
     """A dataset with so many dimensions (None: any number) and a type of ``kinds`` (NumPy letters) whose values the file can hold.
-    Raises InputError where there is none."""
+    ``empty``: it may hold none. Raises InputError where there is no such dataset."""
     found = file.get(name)
     if not isinstance(found, h5py.Dataset):
         raise InputError(Problem(str(path), f"has no dataset '{name}'"))
-    if found.shape is None or found.ndim != (dimensions or found.ndim) or 0 in found.shape:
+    if found.shape is None or found.ndim != (dimensions or found.ndim) or (0 in found.shape and not empty):
         allowed = f"{dimensions} dimensions" if dimensions else "at least one value"
         raise InputError(Problem(str(path), f"'{name}' has shape {found.shape}", allowed))
     if found.dtype.kind not in kinds:

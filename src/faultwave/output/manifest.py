@@ -21,6 +21,9 @@ from faultwave.base.errors import InputError, Problem
 from faultwave.output.atomic import atomic_text
 
 VERSION = 1
+_KINDS = {"case": dict, "versions": dict, "machine": dict, "inputs": dict, "timings_s": dict, "rates": dict, "outputs": list,
+          "status": str}  # fmt: skip
+"""What stands in a manifest, by name."""
 _PACKAGES = ("numpy", "scipy", "h5py", "pydantic", "mpi4py", "gmsh")
 
 
@@ -127,10 +130,15 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(Problem(str(path), f"cannot be read: {error.strerror}")) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(Problem(str(path), f"is no JSON: {error}")) from error
     if not isinstance(content, dict) or "manifest" not in content:
         raise InputError(Problem(str(path), "is no run manifest"))
+    wrong = [name for name, kind in _KINDS.items() if name in content and not isinstance(content[name], kind)]
+    if wrong:
+        raise InputError(
+            Problem(str(path), f"is no sound run manifest: {', '.join(wrong)} of another kind than it writes")
+        )
     return content
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,10 +36,12 @@ def read_energies(path: str | Path, simulation: int = 0) -> Dataset:
     simulations one is taken. Raises InputError with the line of the first mistake.
     """
     try:
-        with open(path, newline="", encoding="utf-8") as file:
+        with open(path, newline="", encoding="utf-8", errors="replace") as file:
             table = _table(path, csv.DictReader(file), simulation)
     except OSError as error:
         raise InputError(Problem(str(path), f"cannot be read: {error.strerror}")) from error
+    except csv.Error as error:  # a field without end
+        raise InputError(Problem(str(path), f"is no table of energies: {error}")) from None
     times = sorted(table)
     names = list(dict.fromkeys(name for time in times for name in table[time]))
     columns = {name: np.array([table[time].get(name, np.nan) for time in times]) for name in names}
@@ -51,7 +54,10 @@ def _table(path: str | Path, rows: csv.DictReader[str], simulation: int) -> dict
     table: dict[float, dict[str, float]] = {}
     for row in rows:
         try:
-            values = table.setdefault(float(row["time"]), {})
+            time = float(row["time"])
+            if not math.isfinite(time):
+                raise ValueError(f"time {time}")
+            values = table.setdefault(time, {})
             if "variable" not in row:
                 values |= {k: float(v) for k, v in row.items() if k != "time" and v}
             elif int(row.get("simulation_index") or 0) == simulation:

@@ -14,12 +14,15 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from faultwave.base.errors import InputError, Problem
+from faultwave.base.hdf5 import dataset, opened, telling
+from faultwave.base.probe import probe
 from faultwave.observe.dataset import QUANTITIES
 from faultwave.observe.lattice import Lattice
 from faultwave.output.fields import TIME, FieldWriter, Mesh, contiguous, place
 from faultwave.output.hdf5 import OpenedHdf5
 
 AXES = ("z", "y", "x")
+WHAT = "series of images (VTKHDF)"
 
 
 class ImageWriter(FieldWriter):
@@ -98,21 +101,33 @@ class ImageReader(OpenedHdf5):
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        try:
+        probe(self.path, WHAT)
+        with telling(self.path, WHAT):
             self._file = h5py.File(self.path, "r")
-            root = self._file["VTKHDF"]
-            self.fields = tuple(root["PointData"])
-            self.times: np.ndarray = root["Steps/Values"][:]
-            self.x, self.y, self.z = (np.asarray(self._file[a][:]) for a in "xyz")
-            self.spacing = float(root.attrs["Spacing"][0])
-        except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
-            raise InputError(Problem(str(path), f"is no series of images: {error}")) from None
+            try:
+                self._read_lattice()
+            except BaseException:
+                self._file.close()
+                raise
+
+    def _read_lattice(self) -> None:
+        root = self._file["VTKHDF"]
+        self.times: np.ndarray = np.asarray(dataset(self.path, root, "Steps/Values", 1, "f", empty=True)[()])
+        self.x, self.y, self.z = (np.asarray(dataset(self.path, self._file, a, 1, "f")[()]) for a in "xyz")
+        self.spacing = float(root.attrs["Spacing"][0])
+        self.fields = tuple(root["PointData"])
+        shapes = [(len(self.times), *s) for s in ((len(self.z), len(self.y), len(self.x)), (len(self.y), len(self.x)))]
+        for name in self.fields:
+            found = dataset(self.path, root, f"PointData/{name}", None, empty=True)
+            if found.shape not in shapes:
+                raise ValueError(f"field '{name}' has shape {found.shape}, not {' or '.join(map(str, shapes))}")
 
     def field(self, name: str, step: int = -1) -> np.ndarray:
         """Values (nz, ny, nx), or (ny, nx), of a step; the last one by default. InputError if absent."""
         if name not in self.fields:
             raise InputError(Problem(str(self.path), f"has no field '{name}'", ", ".join(self.fields)))
-        return np.asarray(self._file["VTKHDF/PointData"][name][step])
+        with telling(self.path, WHAT):
+            return np.asarray(self._file["VTKHDF/PointData"][name][step])
 
 
 class PlaneReader(ImageReader):
@@ -144,7 +159,7 @@ class PlaneReader(ImageReader):
 def is_image(path: str | Path) -> bool:
     """Whether a VTKHDF file holds ImageData."""
     try:
-        with h5py.File(path, "r") as file:
+        with opened(path, WHAT) as file:
             return bytes(file["VTKHDF"].attrs["Type"]) == b"ImageData"
-    except (OSError, RuntimeError, KeyError, TypeError):
+    except InputError:
         return False

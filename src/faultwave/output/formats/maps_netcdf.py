@@ -7,11 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
-from faultwave.base.errors import InputError, Problem
+from faultwave.base.hdf5 import telling
+from faultwave.base.probe import probe
 from faultwave.observe.dataset import Dataset, Variable
 from faultwave.observe.result import Result
 from faultwave.output.atomic import atomic_path
 from faultwave.output.writers import Writer
+
+WHAT = "file of maps (NetCDF)"
 
 DEGREES = {"longitude": "degrees_east", "latitude": "degrees_north"}
 """Units by which programs know them."""
@@ -55,18 +58,14 @@ def read_maps(path: str | Path) -> Dataset:
     """What ``write_maps`` wrote. Raises InputError if the file is no such file."""
     import netCDF4
 
-    try:
-        with netCDF4.Dataset(path) as file:
-            variables = {
-                name: Variable(
-                    np.asarray(v[:], float), tuple(v.dimensions), v.units if v.units != "1" else "", v.long_name
-                )
-                for name, v in file.variables.items()
-            }
-            attrs = {k: file.getncattr(k) for k in file.ncattrs() if k not in ("Conventions", "title")}
-            return Dataset(str(file.title), variables, attrs)
-    except (OSError, RuntimeError, AttributeError, KeyError, ValueError, TypeError) as error:
-        raise InputError(Problem(str(path), f"is no readable file of maps: {error}")) from error
+    probe(path, WHAT, "netCDF4")
+    with telling(path, WHAT), netCDF4.Dataset(path) as file:
+        variables = {
+            name: Variable(np.asarray(v[:], float), tuple(v.dimensions), v.units if v.units != "1" else "", v.long_name)
+            for name, v in file.variables.items()
+        }
+        attrs = {k: file.getncattr(k) for k in file.ncattrs() if k not in ("Conventions", "title")}
+        return Dataset(str(file.title), variables, attrs)
 
 
 RESULTS = [Writer(("intensity",), _write_intensity)]

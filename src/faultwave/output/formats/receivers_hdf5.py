@@ -15,6 +15,7 @@ import h5py
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
+from faultwave.base.hdf5 import dataset, opened, text_attribute, text_list
 from faultwave.observe.dataset import Dataset, Variable, receivers_from_arrays
 from faultwave.observe.result import Result
 from faultwave.output.hdf5 import whole_hdf5
@@ -28,6 +29,17 @@ LEGACY = {
     "ASI": "ASl",
 }
 """Older quantity names and today's."""
+
+RECEIVERS = ("receivers", "fault_receivers")
+_PLACE = (("receiver", "component"),)
+DIMENSIONS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "time": (("time",), ("time", "receiver")),
+    "values": (("time", "receiver", "quantity"),),
+    **dict.fromkeys(("location", "requested", "normal", "strike", "dip"), _PLACE),
+    "initial_traction": (("receiver", "traction"),),
+    **dict.fromkeys(("longitude", "latitude", "y_azimuth"), (("receiver",),)),
+}
+"""What the variables of receivers depend on."""
 
 
 def write_receivers(path: str | Path, datasets: Iterable[Dataset]) -> Path:
@@ -51,35 +63,65 @@ def write_receivers(path: str | Path, datasets: Iterable[Dataset]) -> Path:
 
 def read_receivers(path: str | Path) -> dict[str, Dataset]:
     """Every dataset of a receiver file by name. Raises InputError if the file is no receiver file."""
-    try:
-        with h5py.File(path, "r") as file:
-            if "ReceiverData" in file:
-                return {"receivers": _seissol(file)}
-            return {name: _dataset(name, group) for name, group in file.items()}
-    except (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError) as error:
-        raise InputError(Problem(str(path), f"is no readable receiver file: {error}")) from error
+    path = Path(path)
+    with opened(path, "receiver file") as file:
+        if "ReceiverData" in file:
+            return {"receivers": _seissol(path, file)}
+        return {name: _dataset(path, file, name) for name in file}
 
 
-def _dataset(name: str, group: h5py.Group) -> Dataset:
-    variables = {
-        key: Variable(
-            item[()], tuple(_text(d) for d in item.attrs["dims"]), _text(item.attrs["unit"]), item.attrs["description"]
+def _dataset(path: Path, file: h5py.File, name: str) -> Dataset:
+    group = file[name]
+    if not isinstance(group, h5py.Group):
+        raise InputError(Problem(str(path), f"'{name}' is no group of receivers"))
+    variables = {}
+    for key in group:
+        item = dataset(path, group, key, None, empty=True)
+        dims = text_list(path, item, "dims")
+        if len(dims) != item.ndim:
+            raise InputError(
+                Problem(str(path), f"'{name}/{key}' has shape {item.shape}", f"dimensions {', '.join(dims)}")
+            )
+        unit, description = (text_attribute(path, item, n, "") for n in ("unit", "description"))
+        variables[key] = Variable(item[()], tuple(dims), unit, description)
+    attrs = {key: _attribute(value) for key, value in group.attrs.items()}
+    if "quantities" in attrs:
+        attrs["quantities"] = text_list(path, group, "quantities")
+    found = Dataset(name, variables, attrs)
+    if name in RECEIVERS:
+        _check(path, found)
+    return found
+
+
+def _check(path: Path, found: Dataset) -> None:
+    """Raise InputError where receivers are not what ``observe.dataset`` says of them."""
+    wrong = [f"no '{name}'" for name in ("time", "values", "location") if name not in found]
+    for name, variable in found.variables.items():
+        allowed = DIMENSIONS.get(name)
+        if allowed is not None and variable.dims not in allowed:
+            wrong.append(f"'{name}' along {', '.join(variable.dims) or 'nothing'}")
+    count = found.sizes.get("quantity", 0)
+    if len(set(found.quantities)) != count:
+        wrong.append(f"{count} columns of values named {', '.join(found.quantities) or 'nothing'}")
+    if found.sizes.get("component", 3) != 3:
+        wrong.append(f"places of {found.sizes['component']} coordinates")
+    if not wrong and not np.isfinite(found["location"]).all():
+        wrong.append("places that are no finite numbers")
+    if wrong:
+        raise InputError(Problem(str(path), f"is no sound receiver file: '{found.name}' has {'; '.join(wrong)}"))
+
+
+def _seissol(path: Path, file: h5py.File) -> Dataset:
+    data = dataset(path, file, "ReceiverData", 3)
+    names = text_list(path, data, "VariableNames")
+    values, places = data[()], dataset(path, file, "Coordinates", 2)[()]
+    if len(names) != values.shape[2] or places.shape != (values.shape[1], 3):
+        what = (
+            f"values of shape {values.shape}, places of shape {places.shape} and {len(names)} names do not fit together"
         )
-        for key, item in group.items()
-    }
-    return Dataset(name, variables, {key: _attribute(value) for key, value in group.attrs.items()})
-
-
-def _seissol(file: h5py.File) -> Dataset:
-    data = file["ReceiverData"]
-    names = [_text(n) for n in data.attrs["VariableNames"]]
-    values = data[()]
+        raise InputError(Problem(str(path), what))
     quantities = [LEGACY.get(n, n) for n in names[1:]]
-    return receivers_from_arrays(values[:, 0, 0], values[:, :, 1:], quantities, file["Coordinates"][()])
-
-
-def _text(value: Any) -> str:
-    return value.decode() if isinstance(value, bytes) else str(value)
+    return receivers_from_arrays(values[:, 0, 0], values[:, :, 1:], quantities, places)
 
 
 def _attribute(value: Any) -> Any:

@@ -85,6 +85,7 @@ def _fault_station(folder: Path, trace: Trace, header: ScecHeader, state: State 
     missing = [name for name in needed if name not in trace.columns]
     if missing:
         raise InputError(Problem(f"fault receiver {trace.number}", f"lacks {', '.join(missing)}", ", ".join(needed)))
+    _placed(trace)
     plane = plane_of_normal(trace.vectors.get("normal", np.array([0.0, 1.0, 0.0])))
     # naming the other side plus flips the normal: strike components keep their sign, dip components change it
     side = -1.0 if "normal" in trace.vectors and trace.vectors["normal"] @ plane.normal < 0 else 1.0
@@ -104,6 +105,12 @@ def _fault_station(folder: Path, trace: Trace, header: ScecHeader, state: State 
     name = _unique(fault_station_name(strike, dip), used)
     location = f"on fault, {_km(strike)} km along strike, {_km(dip)} km down-dip"
     return _write_station(folder / name, location, columns, header)
+
+
+def _placed(trace: Trace) -> None:
+    """Raise InputError for a receiver whose file does not say where it is."""
+    if not np.isfinite(trace.location).all():
+        raise InputError(Problem(f"{trace.kind} {trace.number}", "has no location, by which its file would be named"))
 
 
 def _state(trace: Trace, state: State | None) -> dict[str, tuple[str, np.ndarray]]:
@@ -132,6 +139,7 @@ def write_body_stations(folder: str | Path, traces: Sequence[Trace], header: Sce
         missing = [name for name in ("v1", "v2", "v3") if name not in trace.columns]
         if missing:
             raise InputError(Problem(f"receiver {trace.number}", f"lacks {', '.join(missing)}"))
+        _placed(trace)
         columns: dict[str, tuple[str, np.ndarray]] = {"t": ("s", trace.time)}
         for letter, name, sign in (("h", "v1", 1.0), ("v", "v3", -1.0), ("n", "v2", 1.0)):
             velocity = sign * trace.columns[name]

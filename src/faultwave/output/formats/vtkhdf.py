@@ -11,10 +11,15 @@ import h5py
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
+from faultwave.base.hdf5 import dataset, telling
+from faultwave.base.probe import probe
 from faultwave.output.fields import TIME, CellFieldWriter, Mesh, blank, contiguous, place
 from faultwave.output.hdf5 import OpenedHdf5
 
 _TYPES = {3: 5, 4: 10}  # VTK_TRIANGLE, VTK_TETRA
+
+
+WHAT = "temporal VTKHDF file of one cell type"
 
 
 class VtkHdfWriter(CellFieldWriter):
@@ -92,29 +97,41 @@ class VtkHdfReader(OpenedHdf5):
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        try:
+        probe(self.path, WHAT)
+        with telling(self.path, WHAT):
             self._file = h5py.File(self.path, "r")
-        except (OSError, RuntimeError) as error:
-            raise InputError(Problem(str(path), f"is no readable VTKHDF file: {error}")) from error
-        try:
-            self._read_mesh()
-        except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
-            self._file.close()
-            raise InputError(Problem(str(path), f"is no temporal VTKHDF file of one cell type: {error}")) from error
+            try:
+                self._read_mesh()
+            except BaseException:
+                self._file.close()
+                raise
+
+    def _read(self, name: str, dimensions: int, kinds: str = "iu") -> np.ndarray:
+        return np.asarray(dataset(self.path, self._file, f"VTKHDF/{name}", dimensions, kinds, empty=True)[()])
 
     def _read_mesh(self) -> None:
-        root = self._file["VTKHDF"]
-        offsets = root["Offsets"][:]
+        if "VTKHDF" not in self._file:
+            raise ValueError("it has no group 'VTKHDF'")
+        offsets = self._read("Offsets", 1).astype(np.int64)
         corners = np.unique(np.diff(offsets))
-        if len(corners) > 1:
-            raise ValueError("it mixes cell types")
-        self.points: np.ndarray = root["Points"][:]
+        if len(corners) > 1 or len(offsets) < 1:
+            raise ValueError("it mixes cell types, or has no list of cells")
+        self.points: np.ndarray = self._read("Points", 2, "f")
         count = len(offsets) - 1
-        self.cells: np.ndarray = root["Connectivity"][:].reshape(count, int(corners[0]) if count else 3)
-        steps = root["Steps"]
-        self.times: np.ndarray = steps["Values"][:]
-        self._offsets = {name: steps["CellDataOffsets"][name][:] for name in root["CellData"]}
-        lengths = {name: root["CellData"][name].shape[0] for name in root["CellData"]}
+        connected = self._read("Connectivity", 1).astype(np.int64)
+        self.cells: np.ndarray = connected.reshape(count, int(corners[0]) if count else 3)
+        if self.points.shape[1] != 3 or (count and not 0 <= self.cells.min() <= self.cells.max() < len(self.points)):
+            raise ValueError(f"its cells are not made of its {len(self.points)} points")
+        self.times: np.ndarray = self._read("Steps/Values", 1, "f")
+        names = tuple(self._file["VTKHDF/CellData"])
+        self._offsets = {name: self._read(f"Steps/CellDataOffsets/{name}", 1).astype(np.int64) for name in names}
+        data = {name: dataset(self.path, self._file, f"VTKHDF/CellData/{name}", None, empty=True) for name in names}
+        lengths = {name: values.shape[0] for name, values in data.items()}
+        for name, first in self._offsets.items():
+            if len(first) != len(self.times) or (
+                len(first) and not 0 <= first.min() <= first.max() <= lengths[name] - count
+            ):
+                raise ValueError(f"field '{name}' has no {count} values at each of {len(self.times)} times")
         # with one step a field that changes and one that does not look alike
         still = {n for n in lengths if lengths[n] == count and not self._offsets[n].any() and len(self.times) != 1}
         self.static = tuple(n for n in lengths if n in still)
@@ -129,4 +146,5 @@ class VtkHdfReader(OpenedHdf5):
             raise InputError(Problem(str(self.path), f"has no field '{name}'", ", ".join(sorted(self._offsets))))
         offsets = self._offsets[name]
         start = int(offsets[step]) if len(offsets) else 0
-        return np.asarray(self._file["VTKHDF/CellData"][name][start : start + len(self.cells)])
+        with telling(self.path, WHAT):
+            return np.asarray(self._file["VTKHDF/CellData"][name][start : start + len(self.cells)])
