@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,8 +23,10 @@ from typing import Any
 import h5py
 import numpy as np
 
-from faultwave.base.errors import InputError, Problem
+from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.base.hdf5 import BROKEN, held, telling
 from faultwave.base.log import get_logger
+from faultwave.base.probe import probe
 from faultwave.comm import World
 from faultwave.output.atomic import atomic_text, explaining
 from faultwave.output.hdf5 import whole_hdf5
@@ -33,13 +37,45 @@ KEEP = 2
 INDEX = "index.json"
 
 
+DAMAGED = "Remove it to go on from an older one, or start the case anew with 'faultwave run'."
+_PART = re.compile(r"part-[0-9]{6,9}\.h5")
+_NUMBER = re.compile(r"[0-9]{1,9}")
+
+
+@dataclass(frozen=True)
+class Form:
+    """What an array of a checkpoint must be. ``shape``: lengths; None for any, a word for one that all arrays of a part share which
+    name it. ``kinds``: NumPy's letters for its numbers. ``needed``: it may not be absent."""
+
+    shape: tuple[int | str | None, ...]
+    kinds: str = "f"
+    needed: bool = True
+
+
+class Named(dict[str, Any]):
+    """What a checkpoint holds, by name; to ask for what it does not hold is an InputError that says where."""
+
+    def __init__(self, values: Mapping[str, Any], where: str):
+        super().__init__(values)
+        self.where = where
+
+    def __missing__(self, name: str) -> Any:
+        raise InputError(Problem(self.where, f"says nothing of '{name}'", advice=DAMAGED))
+
+    def __reduce__(self) -> Any:
+        return type(self), (dict(self), self.where)
+
+
 @dataclass(frozen=True)
 class Checkpoint:
     """A checkpoint that was found whole: its folder, what the run noted (``notes``), names of its parts, and the least and the
-    largest number of each kind of item in each (``spans``)."""
+    largest number of each kind of item in each (``spans``).
+
+    Who goes on from it asks ``require`` for what it needs before it reads anything, and reads inside ``reading``.
+    """
 
     folder: Path
-    notes: dict[str, Any]
+    notes: Named
     parts: tuple[str, ...]
     spans: tuple[dict[str, tuple[int, int]], ...]
 
@@ -51,19 +87,52 @@ class Checkpoint:
     def part(self, number: int) -> dict[str, np.ndarray]:
         """Every array of one part, by name."""
         with self.opened(number) as part:
-            return {name: dataset[()] for name, dataset in part.items()}
+            return Named({name: dataset[()] for name, dataset in part.items()}, str(self.folder / self.parts[number]))
+
+    def require(self, notes: Mapping[str, type | tuple[type, ...]], arrays: Mapping[str, Form]) -> None:
+        """Raise InputError with everything that the notes (name -> types) or the arrays of any part (name -> form) lack, looking at
+        the files' own tables only: nothing is allocated. Numbers among the notes must be finite."""
+        problems = Problems()
+        for name, kinds in notes.items():
+            value = self.notes.get(name)
+            if name not in self.notes:
+                problems.error(str(self.folder / INDEX), f"says nothing of '{name}'", advice=DAMAGED)
+            elif not isinstance(value, kinds) or (isinstance(value, float) and not math.isfinite(value)):
+                problems.error(str(self.folder / INDEX), f"says '{name}' is {value!r:.60}", advice=DAMAGED)
+        for number, part in enumerate(self.parts):
+            with self.opened(number) as found:
+                _compare(str(self.folder / part), found, arrays, problems)
+        problems.raise_errors()
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """What goes wrong inside, because the checkpoint holds something else than this run keeps, as an InputError."""
+        try:
+            yield
+        except BROKEN as error:
+            what = f"does not fit this run ({type(error).__name__}: {' '.join(str(error).split())})"
+            raise InputError(Problem(str(self.folder), what, advice=DAMAGED)) from error
 
     @contextmanager
     def opened(self, number: int) -> Iterator[dict[str, h5py.Dataset]]:
-        """The arrays of one part, by name, to read rows of."""
-        found: dict[str, h5py.Dataset] = {}
+        """The arrays of one part, by name, to read rows of. Raises InputError where one is no array of numbers, or larger than the
+        file can hold."""
+        path = self.folder / self.parts[number]
+        found = Named({}, str(path))
 
         def take(name: str, item: Any) -> None:
             if isinstance(item, h5py.Dataset):
-                found[name] = item
+                if item.shape is None or item.dtype.kind not in "fiub":
+                    raise InputError(
+                        Problem(f"{path}:/{name}", f"holds {item.dtype}, no array of numbers", advice=DAMAGED)
+                    )
+                found[name] = held(path, item)
 
-        with h5py.File(self.folder / self.parts[number], "r") as file:
-            file.visititems(take)
+        with telling(path, "part of a checkpoint"):
+            file = h5py.File(path, "r")
+        with file:
+            with telling(path, "part of a checkpoint"):
+                file.visititems(take)
             yield found
 
 
@@ -156,24 +225,73 @@ def read(folder: Path, world: World | None = None) -> Checkpoint:
         for name in list(index["parts"])[world.rank :: world.size]:
             if hash_file(folder / name) != index["parts"][name]:
                 raise InputError(Problem(str(folder / name), "is damaged: its checksum does not match"))
+            probe(folder / name, "part of a checkpoint")
 
     world.agree(check)
-    spans = tuple({group: (low, high) for group, (low, high) in part.items()} for part in index.get("spans", ()))
-    return Checkpoint(folder, index["notes"], tuple(index["parts"]), spans)
+    spans = tuple({group: (low, high) for group, (low, high) in part.items()} for part in index["spans"])
+    return Checkpoint(folder, Named(index["notes"], str(folder / INDEX)), tuple(index["parts"]), spans)
+
+
+def _compare(where: str, found: Mapping[str, h5py.Dataset], arrays: Mapping[str, Form], problems: Problems) -> None:
+    """Note what the arrays of a part lack."""
+    lengths: dict[str, int] = {}
+    for name, form in arrays.items():
+        if name not in found:
+            if form.needed:
+                problems.error(where, f"has no '{name}'", advice=DAMAGED)
+            continue
+        shape, kind = found[name].shape, found[name].dtype
+        fits = len(shape) == len(form.shape) and kind.kind in form.kinds
+        for given, length in zip(shape, form.shape, strict=False):
+            if isinstance(length, str):
+                fits &= lengths.setdefault(length, given) == given
+            elif length is not None:
+                fits &= given == length
+        if not fits:
+            wanted = " x ".join(
+                "n" if n is None else str(lengths.get(n, n) if isinstance(n, str) else n) for n in form.shape
+            )
+            problems.error(f"{where}:/{name}", f"holds {kind} of shape {shape}", wanted or "one number", DAMAGED)
 
 
 def _index(folder: Path) -> dict[str, Any]:
     """The index of a checkpoint. Raises InputError where it is damaged."""
     try:
-        index: dict[str, Any] = json.loads((folder / INDEX).read_text(encoding="utf-8"))
-        checksum = index.pop("checksum")
-    except (OSError, ValueError, KeyError, AttributeError) as error:
+        index = json.loads((folder / INDEX).read_text(encoding="utf-8"))
+        if not isinstance(index, dict):
+            raise ValueError("it is no set of names and values")
+        sound = index.pop("checksum", "") == _digest(index)
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(Problem(str(folder / INDEX), f"is damaged: {error}")) from None
-    if checksum != _digest(index):
+    if not sound:
         raise InputError(Problem(str(folder / INDEX), "is damaged: its checksum does not match"))
-    if index["checkpoint"] != VERSION:
-        raise InputError(Problem(str(folder), f"is a checkpoint of version {index['checkpoint']}", f"{VERSION}"))
+    if index.get("checkpoint") != VERSION:
+        raise InputError(Problem(str(folder), f"is a checkpoint of version {index.get('checkpoint')}", f"{VERSION}"))
+    index.setdefault("spans", [])
+    wrong = [name for name, good in _understood(index).items() if not good]
+    if wrong:
+        raise InputError(Problem(str(folder / INDEX), f"is damaged: {', '.join(wrong)} cannot be understood"))
     return index
+
+
+def _understood(index: Mapping[str, Any]) -> dict[str, bool]:
+    """Whether what an index says of each thing has the form that ``commit`` writes. Parts lie in the folder itself."""
+    parts, notes, spans = index.get("parts"), index.get("notes"), index["spans"]
+    time = notes.get("time", 0.0) if isinstance(notes, dict) else None
+    return {
+        "parts": isinstance(parts, dict)
+        and bool(parts)
+        and all(_PART.fullmatch(name) and isinstance(checksum, str) for name, checksum in parts.items()),
+        "notes": isinstance(notes, dict) and isinstance(notes.get("case", {}), dict),
+        "time": isinstance(time, int | float) and not isinstance(time, bool) and math.isfinite(time),
+        "spans": isinstance(spans, list)
+        and (not spans or (isinstance(parts, dict) and len(spans) == len(parts)))
+        and all(isinstance(part, dict) and all(_is_span(span) for span in part.values()) for part in spans),
+    }
+
+
+def _is_span(span: Any) -> bool:
+    return isinstance(span, list) and len(span) == 2 and all(type(n) is int and abs(n) < 2**63 for n in span)
 
 
 def remove_all(folder: Path) -> None:
@@ -183,7 +301,7 @@ def remove_all(folder: Path) -> None:
 
 
 def _numbers(folder: Path) -> list[int]:
-    return sorted(int(p.name) for p in folder.glob("[0-9]*") if p.name.isdigit()) if folder.is_dir() else []
+    return sorted(int(p.name) for p in folder.iterdir() if _NUMBER.fullmatch(p.name)) if folder.is_dir() else []
 
 
 def _digest(index: Mapping[str, Any]) -> str:
