@@ -1,0 +1,233 @@
+"""Mutated input files for every reader: each is taken, or refused by an error that names it.
+
+    python tools/fuzz.py [--seconds 60] [--reader NAME ...] [--seed 0] [--keep FOLDER]
+
+Files are made from sound ones (``tools/fuzz_readers.py``) and from tests/fuzz/corpus, and read in a worker process with limits of memory
+and time, so that a crash or an endless loop is a finding as well. Findings are printed, and kept in FOLDER. Exit code 1 if there are any.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import re
+import resource
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+MEMORY = 3 << 30
+PATIENCE = 60.0
+"""Seconds for one file; the readers' own limit on a hanging library is a part of that."""
+
+WORDS = [b"nan", b"inf", b"-inf", b"1e400", b"1e308", b"-1", b"0", b"1e-320", b"9" * 400, b"2147483648", b"9223372036854775808", b"1e18",
+         b"\xff\xfe", b"\x00", b"", b"[]", b"{}", b"null", b"''", b"%", b"*a", b"&a [*a]", b"a" * 5000, b"\xc2\xb2"]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a reader did with a file, on one line; ``where`` it was raised tells findings apart."""
+
+    reader: str
+    where: str
+    what: str
+
+
+class Worker:
+    """A process that reads files and says what became of them; begun anew after a crash."""
+
+    def __init__(self, patience: float = PATIENCE) -> None:
+        self.patience = patience
+        self.process: subprocess.Popen[str] | None = None
+
+    def read(self, reader: str, path: Path) -> Finding | None:
+        if self.process is None:
+            command = [sys.executable, "-P", str(Path(__file__).resolve()), "--worker"]
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT
+            )
+            self._line(2 * PATIENCE)  # it imports everything
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps([reader, str(path)]) + "\n")
+        self.process.stdin.flush()
+        line = self._line(self.patience)
+        if line:
+            where, what = json.loads(line)
+            return Finding(reader, where, what) if what else None
+        code = self.process.poll()
+        self.stop()
+        if code is None:
+            return Finding(reader, "hang", f"reads for more than {self.patience:g} s")
+        return Finding(reader, "crash", signal.Signals(-code).name if code < 0 else f"exit code {code}")
+
+    def _line(self, patience: float) -> str:
+        assert self.process is not None and self.process.stdout is not None
+        if not select.select([self.process.stdout], [], [], patience)[0]:
+            return ""
+        line = self.process.stdout.readline()
+        if not line:
+            self.process.wait()
+        return line
+
+    def stop(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.communicate()
+            self.process = None
+
+
+def work() -> None:
+    """What a worker does."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    from tools.fuzz_readers import judged
+
+    print("ready", flush=True)
+    for line in sys.stdin:
+        name, path = json.loads(line)
+        try:
+            found = ("", judged(name, Path(path)))
+        except BaseException as error:
+            frames = [f for f in traceback.extract_tb(error.__traceback__) if "faultwave" in f.filename]
+            last = frames[-1] if frames else traceback.extract_tb(error.__traceback__)[-1]
+            place = f"{Path(last.filename).name}:{last.name}"
+            found = (
+                f"{type(error).__name__} at {place}",
+                f"{type(error).__name__} at {place}:{last.lineno}: {str(error)[:300]}",
+            )
+        print(json.dumps(found), flush=True)
+
+
+def mutated(data: bytes, path: Path, draw: random.Random) -> bytes | None:
+    """The content changed; None where it was changed in the file ``path`` itself."""
+    if data.startswith(b"\x89HDF") and draw.random() < 0.5:
+        path.write_bytes(data)
+        restructured(path, draw)
+        return None
+    changed = bytearray(data)
+    for _ in range(draw.choice([1, 1, 1, 2, 4, 16])):
+        way, at = draw.random(), draw.randrange(len(changed) + 1)
+        numbers = list(re.finditer(rb"-?\d[\d.eE+-]*|\w+", bytes(changed[:200_000])))
+        if way < 0.4 and numbers and b"\x00" not in data[:200]:
+            word = draw.choice(numbers)
+            changed[word.start() : word.end()] = draw.choice([*WORDS, bytes(draw.choice(numbers)[0])])
+        elif way < 0.7 and changed:
+            changed[at % len(changed)] = draw.choice([0, 1, 0x7F, 0x80, 0xFF, draw.randrange(256)])
+        elif way < 0.8:
+            changed[at:at] = draw.choice(WORDS)
+        elif way < 0.9:
+            del changed[at : at + draw.randrange(1, 64)]
+        elif way < 0.95:
+            del changed[at:]
+        else:
+            end = min(len(changed), at + draw.randrange(1, 400))
+            changed[at:at] = changed[at:end]
+    return bytes(changed)
+
+
+def restructured(path: Path, draw: random.Random) -> None:
+    """An HDF5 file with something in it exchanged for what nobody expects there."""
+    import h5py
+    import numpy as np
+
+    said = [
+        float("nan"),
+        float("inf"),
+        -1.0,
+        0,
+        2**62,
+        "text",
+        b"\xff",
+        np.zeros(0),
+        np.zeros((2, 2)),
+        h5py.Empty("f4"),
+        1e308,
+    ]
+    held = [
+        np.zeros(3), np.zeros((2, 2, 2)), np.zeros((0, 3)), np.array([b"x"]), np.full(4, np.nan), np.full((4, 3), -7),
+        np.zeros(3, complex), np.float64(5), "text", h5py.Empty("f8"),
+    ]  # fmt: skip
+    try:
+        with h5py.File(path, "r+") as file:
+            names = ["/"]
+            file.visit(names.append)
+            name = draw.choice(names)
+            found = file[name]
+            if len(found.attrs) and draw.random() < 0.4:
+                found.attrs[draw.choice(sorted(found.attrs))] = draw.choice(said)
+            elif name != "/":
+                del file[name]
+                way = draw.random()
+                if way < 0.5:
+                    file[name] = draw.choice(held)
+                elif way < 0.7:
+                    file.create_dataset(name, (draw.choice([10**5, 10**9, 10**12]), 3), "f8", chunks=(1000, 3))
+                elif way < 0.8:
+                    file[name] = h5py.SoftLink(draw.choice(["/", name, "/nowhere"]))
+    except (OSError, RuntimeError, KeyError, ValueError, TypeError):
+        pass  # some seeds are damaged already
+
+
+def hunt(names: list[str], seconds: float, seed: int, keep: Path | None) -> list[Finding]:
+    """Findings of a random walk over the readers, each kind once."""
+    from tools.fuzz_readers import CORPUS, READERS
+
+    draw, worker, found = random.Random(seed), Worker(), dict[tuple[str, str], Finding]()
+    count, until = 0, time.monotonic() + seconds
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as temporary:
+        folder, seeds = Path(temporary), dict[str, list[bytes]]()
+        for name in names:
+            (folder / name).mkdir()
+            paths = [*READERS[name].seeds(folder / name), *sorted((CORPUS / name).glob("*"))]
+            seeds[name] = [path.read_bytes() for path in paths]
+        while time.monotonic() < until:
+            name = names[count % len(names)]
+            path = folder / f"input-{count}{READERS[name].suffix}"
+            content = mutated(draw.choice(seeds[name]), path, draw)
+            if content is not None:
+                path.write_bytes(content)
+            finding = worker.read(name, path)
+            if finding and (name, finding.where) not in found:
+                found[name, finding.where] = finding
+                print(f"{name}: {finding.what}", flush=True)
+                if keep is not None:
+                    (keep / name).mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(path, keep / name / path.name)
+            path.unlink()
+            count += 1
+    worker.stop()
+    print(f"{count} files, {len(found)} findings")
+    return list(found.values())
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--reader", action="append", help="name of a reader; default all")
+    parser.add_argument("--seed", type=int, default=0, help="of the random numbers")
+    parser.add_argument("--keep", type=Path, help="folder for files that led to findings")
+    parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.worker:
+        work()
+        return 0
+    from tools.fuzz_readers import READERS
+
+    wrong = sorted(set(given.reader or ()) - set(READERS))
+    if wrong:
+        parser.error(f"no reader {', '.join(wrong)}; there are {', '.join(READERS)}")
+    return bool(hunt(given.reader or list(READERS), given.seconds, given.seed, given.keep))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,366 @@
+"""Every reader of input files for ``tools/fuzz.py``: sound files to begin with, and what is done with a file.
+
+A reader may raise a FaultwaveError that names the file; anything else, and sound-looking results that are not, is a finding.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.errors import FaultwaveError, InputError, Problem
+from faultwave.base.units import to_si
+from faultwave.case.load import load_case
+from faultwave.domain import tets
+from faultwave.domain.tets.generate import generate
+from faultwave.domain.tets.gmsh_statements import check_script
+from faultwave.domain.tets.load import read_mesh
+from faultwave.domain.tets.puml import write_puml
+from faultwave.media.easi import load_easi
+from faultwave.media.easi.components.grids import read_netcdf, read_scec
+from faultwave.media.load import read_layers
+from faultwave.media.models import open_models
+from faultwave.observe.dataset import energies_from_arrays
+from faultwave.observe.points import read_points
+from faultwave.output import checkpoint as container
+from faultwave.output.formats.energies_csv import read_energies, write_energies
+from faultwave.output.formats.image import PlaneReader
+from faultwave.output.formats.maps_netcdf import read_maps
+from faultwave.output.formats.seissol_dat import read_dat
+from faultwave.output.formats.vtkhdf import VtkHdfReader
+from faultwave.output.manifest import build_manifest, read_manifest, write_manifest
+from faultwave.output.results import load_results
+from faultwave.physics.sources.load import load_sources
+from tests.media.models import files as models
+from tests.physics.sources.test_damaged import CMT, RATES, SRF
+from tests.physics.sources.test_readers import write_nrf
+from tests.run.test_torn_files import FSRM, LAYERS, image, maps, receivers, triangles
+
+ROOT = Path(__file__).resolve().parents[1]
+CORPUS = ROOT / "tests" / "fuzz" / "corpus"
+EXAMPLES = ROOT / "src" / "faultwave" / "case" / "examples"
+UNITS = ("m", "Pa", "")
+AT = np.array([[300.0, 400.0, -700.0], [110.0, 120.0, -260.0]])
+
+
+class Silent(Exception):
+    """Something plainly wrong was taken without a word."""
+
+
+@dataclass(frozen=True)
+class Reader:
+    """``seeds`` writes sound files into a folder; ``read`` reads one; ``suffix`` of its name; ``named``: an error names the file."""
+
+    seeds: Callable[[Path], Iterable[Path]]
+    read: Callable[[Path], Any]
+    suffix: str = ""
+    named: bool = True
+
+
+def _finite(what: str, values: Any) -> None:
+    if not np.isfinite(np.asarray(values, float)).all():
+        raise Silent(f"{what} is not finite")
+
+
+def _text(*texts: str) -> Callable[[Path], list[Path]]:
+    def write(folder: Path) -> list[Path]:
+        paths = [folder / f"seed{i}" for i in range(len(texts))]
+        for path, text in zip(paths, texts, strict=True):
+            path.write_text(text)
+        return paths
+
+    return write
+
+
+def _by(write: Callable[[Path], Any]) -> Callable[[Path], list[Path]]:
+    def seeds(folder: Path) -> list[Path]:
+        write(folder / "seed")
+        return [folder / "seed"]
+
+    return seeds
+
+
+def _units(path: Path) -> None:
+    text, refused = path.read_text(errors="replace"), []
+    for unit in UNITS:
+        try:
+            _finite(text, to_si(text, unit))
+        except ValueError as error:
+            if type(error) is not ValueError:
+                raise
+            refused.append(str(error))
+    if len(refused) == len(UNITS):
+        raise InputError(Problem(str(path), refused[0]))
+
+
+def _case(path: Path) -> None:
+    case, problems = load_case(path)
+    if case is None:
+        problems.raise_errors()
+        raise Silent("no case and no error")
+    for name, value in _numbers(case.model_dump(mode="json"), ""):
+        if name.split(".")[-1] not in ("forced_rupture_time", "rupture_onset", "Qp", "Qs"):
+            _finite(name, value)
+
+
+def _numbers(node: Any, name: str) -> Iterable[tuple[str, float]]:
+    below = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    for key, value in below:
+        yield from _numbers(value, f"{name}.{key}")
+    if isinstance(node, float):
+        yield name, node
+
+
+def _sources(kind: str) -> Callable[[Path], None]:
+    nodes = SimpleNamespace(spacing=100.0, origin=(1000.0, 2000.0, 0.0), interval=0.1, steps=4)
+    setting = {"kind": kind, "onset": 0.0, "nodes": nodes}
+
+    def read(path: Path) -> None:
+        for source in load_sources([SimpleNamespace(file=path, **setting)], projection=models.CASE):
+            for what in (source.location, source.moment_tensor(1e10, 1e10), source.force, source.onset):
+                _finite("source", what)
+            _finite("source", source.integral(0.0, np.arange(1.0, 9.0)))
+
+    return read
+
+
+def _mesh(path: Path) -> None:
+    tets.check_mesh(read_mesh(path)).raise_errors()
+
+
+def _box() -> Any:
+    generated = {
+        "shape": "box",
+        "cells": (2, 2, 2),
+        "lower": (0.0, 0.0, -1e3),
+        "upper": (1e3, 1e3, 0.0),
+        "boundaries": {},
+    }
+    return generate(generated)
+
+
+def _corpus(reader: str) -> Callable[[Path], list[Path]]:
+    return lambda folder: sorted((CORPUS / reader).iterdir())
+
+
+def _model(kind: str) -> Reader:
+    made = SimpleNamespace()
+
+    def seeds(folder: Path) -> list[Path]:
+        return [getattr(models, kind)(folder / kind).file]
+
+    def read(path: Path) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            made.setting = made.__dict__.get("setting") or getattr(models, kind)(Path(folder) / kind)
+        more = {k: v for k, v in vars(made.setting).items() if k not in ("kind", "file")}
+        field = open_models([models.setting(made.setting.kind, path, **more)], "m", models.CASE)
+        for values in field.evaluate(AT, np.ones(len(AT), np.int64), ["rho", "vp", "vs"]).values():
+            _finite("model", values)
+
+    return Reader(seeds, read)
+
+
+def _easi(path: Path) -> None:
+    field = load_easi(path, time=False)
+    field.evaluate(AT, np.ones(len(AT), np.int64), sorted(field.parameters))
+
+
+def _grid(path: Path) -> None:
+    grid = read_netcdf(path, "data", "deck.yaml:1")
+    grid.interpolate([np.array([0.5])] * len(grid.shape), range(len(grid.data)), True)
+
+
+def _write_grid(path: Path) -> None:
+    import netCDF4
+
+    with netCDF4.Dataset(path, "w") as file:
+        for name in ("x", "y"):
+            file.createDimension(name, 4)
+            file.createVariable(name, "f8", (name,))[:] = np.arange(4.0)
+        file.createVariable("data", "f4", ("y", "x"))[:] = np.ones((4, 4))
+
+
+def _results(name: str) -> Callable[[Path], Any]:
+    """As the file ``name`` of a run."""
+
+    def read(path: Path) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copyfile(path, Path(folder) / f"p-{name}")
+            try:
+                load_results(folder, "p")
+            except InputError as error:
+                if f"p-{name}" in str(error):
+                    raise InputError(Problem(str(path), str(error))) from None
+                raise
+
+    return read
+
+
+def _fields(kind: Any) -> Callable[[Path], Any]:
+    def read(path: Path) -> None:
+        with kind(path) as file:
+            for name in file.fields:
+                if len(file.times):
+                    file.field(name)
+
+    return read
+
+
+def _energies(path: Path) -> None:
+    write_energies(path, energies_from_arrays(np.arange(3.0), {"elastic_energy": np.ones(3), "potency": np.ones(3)}))
+
+
+FORMS = {
+    "time": container.Form(()),
+    "cells/id": container.Form(("cells",), "iu"),
+    "cells/dofs": container.Form(("cells", 10, 9)),
+}
+
+
+def _checkpoint(path: Path) -> None:
+    """A checkpoint whose part is the file; its checksum is that of the file."""
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "000001"
+        target.mkdir()
+        shutil.copyfile(path, target / "part-000000.h5")
+        index = {
+            "checkpoint": 1,
+            "parts": {"part-000000.h5": container.hash_file(path)},
+            "spans": [],
+            "notes": {"time": 1.0},
+        }
+        (target / "index.json").write_text(json.dumps(index | {"checksum": container._digest(index)}))
+        _restored(target, path)
+
+
+def _restored(target: Path, path: Path) -> None:
+    try:
+        found = container.read(target)
+        found.require({"time": (int, float)}, FORMS)
+        with found.reading():
+            part = found.part(0)
+            np.zeros((4, 10, 9))[part["cells/id"]] = part["cells/dofs"]
+    except InputError as error:
+        raise InputError(Problem(str(path), str(error))) from None
+
+
+def _write_part(path: Path) -> None:
+    container.CheckpointWriter.write_part(path.parent, 0, {"time": np.array(0.5), "cells/id": np.arange(4),
+                                                           "cells/dofs": np.zeros((4, 10, 9))})  # fmt: skip
+    (path.parent / "part-000000.h5").rename(path)
+
+
+def _index(path: Path) -> None:
+    """An index whose checksum fits, whatever it says."""
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "000001"
+        target.mkdir()
+        text = path.read_text(errors="replace")
+        try:
+            index = json.loads(text)
+            index.pop("checksum", None)
+            text = json.dumps(index | {"checksum": container._digest(index)})
+        except (ValueError, AttributeError, TypeError, RecursionError):
+            pass
+        (target / "index.json").write_text(text, errors="replace")
+        _restored(target, path)
+
+
+INDEX = json.dumps({"checkpoint": 1, "parts": {"part-000000.h5": "00"}, "spans": [{"cells": [0, 3]}],
+                    "notes": {"time": 1.0, "case": {"end_time": 2.0}, "files": {}}})  # fmt: skip
+EASI = """!Switch
+[rho]: !ConstantMap
+  map: {rho: 2700}
+[mu, lambda]: !LayeredModel
+  map: !AffineMap {matrix: {d: [0, 0, 1]}, translation: {d: 0}}
+  interpolation: linear
+  parameters: [mu, lambda]
+  nodes: {0.: [3.2e10, 3.4e10], -1000.: [4e10, 4e10]}
+"""
+DAT = 'TITLE = "r"\nVARIABLES = "Time","v1"\n# x1 1.0\n# x2 2.0\n# x3 -3.0\n 0.0 1.0\n 0.1 2.0\n'
+SCEC_GRID = "1\n1 1 10.0 10.0\n0 0\n" + "".join(
+    f"{i} {j} 0 0 1 2 3 4 5 6 7 8 9 10\n" for j in range(2) for i in range(2)
+)
+GEO = 'SetFactory("OpenCASCADE"); // a box\nBox(1) = {0, 0, 0, 1, 1, 1};\nPhysical Volume("v") = {1};\n'
+
+READERS: dict[str, Reader] = {
+    "units": Reader(_text("5 km", "70 MPa", "1e3", "-2.5e-3 g/cm^3"), _units),
+    "case": Reader(lambda folder: sorted(EXAMPLES.glob("*.yaml")), _case, ".yaml"),
+    "deck": Reader(_corpus("deck"), _case, ".par"),
+    "easi": Reader(_text(EASI), _easi, ".yaml"),
+    "asagi": Reader(_by(_write_grid), _grid),
+    "scec": Reader(_text(SCEC_GRID), lambda path: read_scec(path, "deck.yaml:1")),
+    "layers": Reader(_text(LAYERS), read_layers),
+    "stations": Reader(_text("0 0 0\n1e3 2d3 -5\n"), lambda p: read_points(SimpleNamespace(points=[], file=p))),
+    "nrf": Reader(_by(write_nrf), _sources("nrf")),
+    "fsrm": Reader(_text(FSRM), _sources("fsrm")),
+    "srf": Reader(_text(SRF), _sources("srf")),
+    "cmt": Reader(_text(CMT), _sources("cmtsolution")),
+    "awp": Reader(_text(f"3 4 5\n{RATES}\n1 1 1\n{RATES}\n"), _sources("awp")),
+    "gmsh": Reader(_corpus("gmsh"), _mesh, ".msh"),
+    "puml": Reader(_by(lambda path: write_puml(path, _box())), _mesh, ".h5"),
+    "geo": Reader(_text(GEO), check_script, ".geo"),
+    **{kind: _model(kind) for kind in ("rfile", "sfile", "geomodelgrids", "awp_mesh", "netcdf")},
+    "receivers": Reader(_by(receivers), _results("receivers.h5")),
+    "energies": Reader(_by(_energies), read_energies),
+    "dat": Reader(_text(DAT), read_dat),
+    "triangles": Reader(_by(triangles), _fields(VtkHdfReader)),
+    "image": Reader(_by(image), _fields(PlaneReader)),
+    "maps": Reader(_by(maps), read_maps),
+    "manifest": Reader(_by(lambda path: write_manifest(path, build_manifest({"title": "a"}))), read_manifest),
+    "checkpoint": Reader(_by(_write_part), _checkpoint),
+    "index": Reader(_text(INDEX), _index),
+}
+
+
+def _refused(reader: Reader) -> Reader:
+    def read(path: Path) -> None:
+        reader.read(path)
+        raise Silent("the file is taken")
+
+    return Reader(reader.seeds, read, reader.suffix)
+
+
+def _unnamed(path: Path) -> None:
+    raise InputError(Problem("somewhere", "is wrong"))
+
+
+def _silence(path: Path) -> None:
+    raise Silent(path.read_text())
+
+
+OF_TESTS = {
+    "test crash": Reader(_text(), lambda path: os.kill(os.getpid(), signal.SIGSEGV)),
+    "test hang": Reader(_text(), lambda path: time.sleep(60)),
+    "test silence": Reader(_text(), _silence),
+    "test unnamed": Reader(_text(), _unnamed),
+    **{f"refused {name}": _refused(reader) for name, reader in READERS.items()},
+}
+"""Readers that show what the driver says of them, and those of files that must not be taken."""
+
+
+def judged(name: str, path: Path) -> str:
+    """'' where a reader takes the file or refuses it as it should, else what is wrong. Raises what the reader should not."""
+    reader = READERS.get(name) or OF_TESTS[name]
+    try:
+        reader.read(path)
+    except FaultwaveError as error:
+        text = str(error)
+        if reader.named and path.name not in text:
+            return f"does not name the file: {text[:300]}"
+        if len(text) > 20_000:
+            return f"an error of {len(text)} letters: {text[:300]}"
+    except Silent as silent:
+        return f"silent: {silent}"
+    return ""
