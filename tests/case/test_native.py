@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from faultwave.case.load import load_case
 from faultwave.case.native import load_native
+from faultwave.case.parameters import parameter_to_si
 
 MINIMAL = """\
 end_time: 1 s
@@ -248,3 +249,48 @@ def test_a_missing_file_is_a_problem(tmp_path):
     case, problems = load_case(tmp_path / "none.yaml")
     assert case is None
     assert "No such file" in str(problems.errors[0])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: &a ["
+        + ", ".join("x" * 9)
+        + "]\n"
+        + "".join(f"{b}: &{b} [{', '.join(9 * ['*' + a])}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=False)),
+        "title: &a [*a]\n",
+        "title: " + "[" * 3000 + "]" * 3000 + "\n",
+        "? [a, b]\n: 1\n",
+        "? {a: b}\n: 1\n",
+        "title: !!python/object/apply:os.system [id]\n",
+        "title: 2001-99-99\nend_time: 1e\n",
+    ],
+    ids=["aliases of aliases", "itself", "deep", "list as key", "group as key", "python", "no date"],
+)
+def test_yaml_that_is_no_case(tmp_path, text):
+    (tmp_path / "case.yaml").write_text(text)
+    case, problems = load_native(tmp_path / "case.yaml")
+    assert case is None and problems.errors
+    assert all("case.yaml" in p.where and len(str(p)) < 3000 for p in problems.errors), problems.items
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("vp", -1e308, "too large"), ("vp", -6000, "-6000 is not above 0"), ("vp", 4e8, "speed of light"), ("rho", 0, "not above 0"),
+        ("vs", -1, "is negative"), ("relative_permittivity", -1, "not above 0"), ("mu", "nan", "not a number"),
+        ("vp", ".inf", "not a number"), ("Qs", 0, "not above 0"),
+    ],
+)  # fmt: skip
+def test_values_that_nothing_has(tmp_path, name, value, words):
+    text = f"end_time: 1\nmesh: {{file: none.h5}}\nmaterial:\n  constant:\n    {name}: {value}\n"
+    (tmp_path / "case.yaml").write_text(text)
+    problems = load_native(tmp_path / "case.yaml")[1]
+    assert any(words in str(p) and p.where.endswith(":5") for p in problems.errors), [str(p) for p in problems.items]
+
+
+def test_what_never_happens_may_be_infinite(tmp_path):
+    assert parameter_to_si("forced_rupture_time", float("inf")) == math.inf
+    assert parameter_to_si("Qp", "inf") == math.inf
+    with pytest.raises(ValueError, match="not a number"):
+        parameter_to_si("mu_s", "inf")

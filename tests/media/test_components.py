@@ -345,3 +345,11 @@ def test_unknown_keys_and_regrouped_arithmetic_are_warnings(easi, caplog):
     assert any("model.yaml:2:1: !FunctionMap ignores the unknown key 'mapp'. did you mean 'map'?" in t for t in lines)
     assert [t for t in lines if "group from the left" in t] == [t for t in lines if "model.yaml:4:19:" in t]
     assert len(lines) == 2  # the second expression is not told again
+
+
+def test_aliases_of_aliases_end(easi):
+    """A file of ten lines that asks for ten million components."""
+    lines = ["  - &a0 !ConstantMap {map: {rho: 1}}"]
+    lines += [f"  - &a{k + 1} !Any {{components: [{', '.join(10 * [f'*a{k}'])}]}}" for k in range(7)]
+    with pytest.raises(InputError, match="more than 100,000 components"):
+        easi("!Any\ncomponents:\n" + "\n".join(lines))

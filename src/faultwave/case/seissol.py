@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
 
 from faultwave.base.errors import Problems
 from faultwave.base.paths import is_file
@@ -185,7 +184,7 @@ def _face_map(r: Reader, folders: tuple[Path, ...]) -> None:
         return
     try:
         table = YAML(typ="safe").load(path)
-    except YAMLError as error:
+    except Exception as error:  # the parser raises many kinds
         r.problems.error(str(path), f"not valid YAML: {' '.join(str(error).split())}")
         return
     if not isinstance(table, dict) or not set(table) <= set(_FACE_KINDS):

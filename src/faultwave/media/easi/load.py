@@ -23,6 +23,8 @@ logger = get_logger(__name__)
 
 CHUNK = 1 << 16  # points evaluated at once: columns of this length stay in cache
 MAXIMUM_DEPTH = 100
+MAXIMUM_COUNT = 100_000
+"""Components of a file; a few lines of aliases of aliases can ask for more than any memory holds."""
 
 
 @cache
@@ -43,6 +45,7 @@ class TreeBuilder:
     warnings: dict[tuple[str, str], Problem] = field(default_factory=dict)
     regrouped_files: set[Path] = field(default_factory=set)
     depth: int = 0
+    count: int = 0
 
     def file(self, path: Path) -> Component:
         self.open_files.append(path.resolve())
@@ -60,7 +63,10 @@ class TreeBuilder:
             raise block.error(f"unknown component {block.tag}", ", ".join(sorted(known)), suggest(block.tag, known))
         self._look_for_unknown_keys(block, kind)
         self.depth += 1
+        self.count += 1
         try:
+            if self.count > MAXIMUM_COUNT:
+                raise block.error(f"more than {MAXIMUM_COUNT:,} components, as aliases (*) can make")
             if self.depth > MAXIMUM_DEPTH:
                 raise block.error(f"nested more than {MAXIMUM_DEPTH} levels deep")
             return kind.build(block, tuple(sorted(inputs)), self)

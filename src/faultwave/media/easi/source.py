@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, YAMLError, YAMLStreamError
+from ruamel.yaml.error import MarkedYAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from faultwave.base.errors import InputError, Problem
@@ -59,7 +59,7 @@ class Source:
         """The root node. Raises InputError with the place of a YAML mistake."""
         try:
             node = YAML(typ="safe", pure=True).compose(self.text)
-        except (YAMLError, YAMLStreamError) as error:
+        except Exception as error:  # the parser raises many kinds, also of its own mistakes
             raise InputError(self._yaml_problem(error)) from None
         if node is None:
             raise InputError(Problem(str(self.path), "the file is empty", "an easi model"))
@@ -72,7 +72,8 @@ class Source:
             what = ", ".join(part for part in (error.context, error.problem) if part)
             advice = "YAML indents with spaces only" if "'\\t'" in what else ""
             return Problem(where, f"not valid YAML: {what}", advice=advice)
-        return Problem(str(self.path), f"not valid YAML: {error}")
+        what = "it is nested too deeply" if isinstance(error, RecursionError) else error
+        return Problem(str(self.path), f"not valid YAML: {what}")
 
 
 @dataclass(frozen=True)
