@@ -75,9 +75,10 @@ class Grid(Settings):
 
     @model_validator(mode="after")
     def _countable(self) -> Self:
-        if self.spacing is not None and self.lower is not None and self.upper is not None:
-            sides = [(b - a) / self.spacing for a, b in zip(self.lower, self.upper, strict=True)]
-            most = f"{self.spacing:g} m between points makes {max(sides):.3g} points along a side, up to {LONGEST_SIDE:g} can be"
+        lower, upper, spacing = (getattr(self, name) for name in ("lower", "upper", "spacing"))
+        if spacing is not None and lower is not None and upper is not None:
+            sides = [(b - a) / spacing for a, b in zip(lower, upper, strict=True)]
+            most = f"{spacing:g} m between points makes {max(sides):.3g} points along a side, up to {LONGEST_SIDE:g} can be"
             need((max(sides) <= LONGEST_SIDE, most))
         return self
 

@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from faultwave.base.children import PYTHON, without_launcher
@@ -50,7 +51,7 @@ def mesh_geometry(path: str | Path, size: float | None = None) -> Mesh:
         return read_gmsh(made, str(path))
 
 
-def _run(path: Path, asked: dict[str, object], folder: str) -> None:
+def _run(path: Path, asked: Mapping[str, object], folder: str) -> None:
     """The child's work. Raises InputError with what it says."""
     command = [*PYTHON, gmsh_child.__file__, json.dumps(asked)]
     try:

@@ -72,7 +72,7 @@ class Source:
             what = ", ".join(part for part in (error.context, error.problem) if part)
             advice = "YAML indents with spaces only" if "'\\t'" in what else ""
             return Problem(where, f"not valid YAML: {what}", advice=advice)
-        what = "it is nested too deeply" if isinstance(error, RecursionError) else error
+        what = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         return Problem(str(self.path), f"not valid YAML: {what}")
 
 
