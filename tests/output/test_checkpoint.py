@@ -88,7 +88,7 @@ def test_names_that_are_no_numbers_are_passed_over(tmp_path: Path) -> None:
         ({"cells/dofs": np.zeros((3, 10, 9))}, r"allowed: 4 x n x 9"),
         ({"cells/id": np.arange(4.0)}, "holds float64"),
         ({"time": np.zeros(2)}, "time: holds .* one number"),
-        ({"time": "soon"}, "time: holds object, no array of numbers"),
+        ({"time": "soon"}, "time: holds object, no array of numbers or names"),
     ],
 )
 def test_arrays_of_another_form(tmp_path: Path, changes: dict[str, Any], words: str) -> None:
