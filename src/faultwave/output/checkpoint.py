@@ -115,16 +115,16 @@ class Checkpoint:
 
     @contextmanager
     def opened(self, number: int) -> Iterator[dict[str, h5py.Dataset]]:
-        """The arrays of one part, by name, to read rows of. Raises InputError where one is no array of numbers, or larger than the
+        """The arrays of one part, by name, to read rows of. Raises InputError where one is no array of numbers or names, or larger than the
         file can hold."""
         path = self.folder / self.parts[number]
         found = Named({}, str(path))
 
         def take(name: str, item: Any) -> None:
             if isinstance(item, h5py.Dataset):
-                if item.shape is None or item.dtype.kind not in "fiub":
+                if item.shape is None or item.dtype.kind not in "fiubS":
                     raise InputError(
-                        Problem(f"{path}:/{name}", f"holds {item.dtype}, no array of numbers", advice=DAMAGED)
+                        Problem(f"{path}:/{name}", f"holds {item.dtype}, no array of numbers or names", advice=DAMAGED)
                     )
                 found[name] = held(path, item)
 
