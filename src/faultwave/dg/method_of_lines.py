@@ -22,6 +22,7 @@ from typing import Any, Literal
 import numpy as np
 
 from faultwave.backends import Backend
+from faultwave.base.columns import Columns
 from faultwave.comm.exchange import Stages
 from faultwave.dg.forms import Form
 from faultwave.dg.layout import Layout
@@ -33,15 +34,11 @@ Flux = Literal["upwind", "centred"]
 Half = Literal["divergence", "gradient"]
 
 
-class StarColumns:
-    """Columns of the per-face constants: frame, Yv, Yt, Zt, Zv (scaled), signs of the neighbour's T and v."""
-
-    def __init__(self, form: Form):
-        k = form.impedances
-        self.frames = form.frames
-        self.flow, self.sign = self.frames, self.frames + 4 * k
-        self.parts = [slice(self.frames + i * k, self.frames + (i + 1) * k) for i in range(4)]
-        self.size = self.sign + 2
+def star_columns(form: Form) -> Columns:
+    """Of the constants of a face: its frame, Yv, Yt, Zt, Zv (scaled), signs of the neighbour's T and v."""
+    z = form.impedances
+    signs = dict.fromkeys(("traction_sign", "flow_sign"))
+    return Columns(normal=3, tangents=form.frames - 3, yv=z, yt=z, zt=z, zv=z, **signs)
 
 
 def halves(law: Law) -> tuple[list[int], list[int]]:
@@ -62,7 +59,7 @@ def halves(law: Law) -> tuple[list[int], list[int]]:
 def publish(form: Form) -> Kernel:
     """Both traces [T, v] of q on the four faces, to the store."""
     k, f = Kernel("publish"), form.faced
-    q, face = k.batch("q", form.b3, form.Q), k.batch("star", 4, StarColumns(form).size)
+    q, face = k.batch("q", form.b3, form.Q), k.batch("star", 4, star_columns(form).size)
     own, traces = k.index("own", 4), k.store("traces", form.b2, 2 * f, "out")
     trace = k.temp("trace", form.b2, 2 * f)
     for i in range(4):
@@ -74,8 +71,8 @@ def publish(form: Form) -> Kernel:
 def _residual(k: Kernel, form: Form, q: Array, cell: Array, react: bool) -> tuple[Array, Array]:
     """(own, lifts): dq/dt of the cell alone (reaction included if wanted) and of its four faces' jumps, in temporaries."""
     m, f, law = form.m, form.faced, form.law
-    c = StarColumns(form)
-    face = k.batch("star", 4, c.size)
+    columns = star_columns(form)
+    face = k.batch("star", 4, columns.size)
     inside, outside = k.index("own", 4), k.index("incoming", 4)
     traces = k.store("traces", form.b2, 2 * f)
     own = k.temp("change", form.b3, form.Q)
@@ -85,11 +82,11 @@ def _residual(k: Kernel, form: Form, q: Array, cell: Array, react: bool) -> tupl
     sums = k.temp("sums", form.b3, 4 * m)
 
     def star(l: Any, r: Any, face: Any) -> Any:
-        n, (st, sv) = face[:3], face[c.sign : c.sign + 2]
-        traction = [st * y - x for x, y in zip(l[:f], r[:f], strict=True)]
-        flow = [sv * y - x for x, y in zip(l[f:], r[f:], strict=True)]
-        yv, yt, zt, zv = (face[part] for part in c.parts)
-        pairs = ((zt, traction, zv, flow), (yv, flow, yt, traction))
+        side = columns.row(face)
+        n = side.normal
+        traction = [side.traction_sign * y - x for x, y in zip(l[:f], r[:f], strict=True)]
+        flow = [side.flow_sign * y - x for x, y in zip(l[f:], r[f:], strict=True)]
+        pairs = ((side.zt, traction, side.zv, flow), (side.yv, flow, side.yt, traction))
         return [
             [
                 x + y
@@ -100,7 +97,7 @@ def _residual(k: Kernel, form: Form, q: Array, cell: Array, react: bool) -> tupl
 
     def spread(first: bool) -> Any:
         def function(jumps: Any, face: Any, *previous: Any) -> Any:
-            n, dT, dv = face[:3], jumps[:f], jumps[f:]
+            n, dT, dv = columns.row(face).normal, jumps[:f], jumps[f:]
             flux, potential = (dT, dv) if law.traction_is_flux else (dv, dT)
             flux, potential = form.off(face, flux), form.off(face, potential)
             new = [*flux, *[n[x] * p for x in range(3) for p in potential]]
@@ -212,7 +209,7 @@ class Lines(Operator):
         b, lay, f = self.backend, self.layout, self.form.faced
         size, real = len(lay.cell_at), lay.cell_at >= 0
         self.traces = b.store(lay.wave_slots, self.b2 * 2 * f)
-        self.star = b.batch(size, 4, StarColumns(self.form).size)
+        self.star = b.batch(size, 4, star_columns(self.form).size)
         self.star.put(self._star_constants()[lay.cell_at[real]], real)
 
     def _bind(self) -> None:
@@ -235,9 +232,9 @@ class Lines(Operator):
     def _star_constants(self) -> np.ndarray:
         """(nc, 4, columns); see the module text."""
         form = self.form
-        face, count = form.face_constants(self.cells), form.frames + form.impedances
+        face = form.face_columns.split(form.face_constants(self.cells))
         own, other = form.both_impedances(self.cells)
-        inverse = face[..., count : count + form.impedances]  # scale / (Z_L + Z_R), 0 where both vanish
+        inverse = face.admittance  # scale / (Z_L + Z_R), 0 where both vanish
         scale = (self.time_unit * self.cells.areas / (3.0 * self.cells.volume[:, None]))[..., None]
         still = own + other == 0  # no wave of this kind on either side
         yv, zt = np.where(still, 0.5 * scale, inverse * other), np.where(still, 0.5 * scale, inverse * own)
@@ -247,9 +244,9 @@ class Lines(Operator):
         cross = np.where(upwind, 1.0, 0.0)[..., None]
         yt, zv = cross * inverse, cross * inverse * own * other
         wall = (self.cells.neighbours < 0) & ~self.cells.remote & ~driven
-        a = face[..., -2, None] + np.zeros_like(own)
+        a = face.a[..., None] + np.zeros_like(own)
         if self.law.face_channels == 3:
-            a[..., 0] += face[..., -1]
+            a[..., 0] += face.mirror
         keep = np.where((np.abs(np.abs(a) - 1.0) < 1e-12) & (self.flux == "centred"), 0.0, 1.0)
         reflected = [
             scale * (1 + a) / 4, keep * inverse * (1 - a) / 2, scale * (1 - a) / 4, keep * scale * (1 + a) * own / 4
@@ -257,6 +254,7 @@ class Lines(Operator):
         parts = [np.where(wall[..., None], w, inner) for w, inner in zip(reflected, (yv, yt, zt, zv), strict=True)]
         across = (-1.0, 1.0) if self.law.traction_is_flux else (1.0, -1.0)
         signs = np.where(driven[..., None], 1.0, np.where(wall[..., None], -1.0, np.array(across)))
+        # The order of ``star_columns``.
         return np.concatenate([self.frames(), *parts, signs], 2)
 
     def predict(self, cluster: int, step: float, restart: bool) -> None:

@@ -47,7 +47,7 @@ def inverse(x: Any) -> Any:
 
 
 class ComponentForm(Form):
-    """A form whose faces need no frames: columns of ``face`` are h, the neighbour's impedances, a, b."""
+    """A form whose faces need no frames; their columns are h, the neighbour's impedances, a, b."""
 
     def face_constants(self, cells: Cells) -> np.ndarray:
         height = 3.0 * cells.volume[:, None] / cells.areas

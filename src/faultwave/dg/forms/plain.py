@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.base.columns import Columns
 from faultwave.base.errors import NotBuiltError, Problem
 from faultwave.dg.basis import FACES, matrices, tet_size, triangle_size, two_stages
 from faultwave.domain.tets.mesh import BoundaryKind
@@ -98,9 +99,9 @@ def directed(inverse: np.ndarray) -> np.ndarray:
 
 
 class Form:
-    """The statements of one law and order, and the constants they need. Columns of ``cell``: rows of ``directed``, the
-    law's constants, its impedances, the rates of its reaction; of ``face``: normal (tangents too where only tangential
-    components cross a face), neighbour's impedance, scaled admittance, a, b.
+    """The statements of one law and order, and the constants they need. Columns of a cell: ``inverse`` (rows of ``directed``), the
+    law's ``constants``, its ``impedance``, the ``rates`` of its reaction; of a face: ``normal`` (``tangents`` too where only tangential
+    components cross a face), ``other`` (the neighbour's impedance), scaled ``admittance``, ``a`` and ``mirror`` (see ``mix``).
 
     ``unit`` [s]: unit of time in the kernels; derivatives D_k count per unit.
     """
@@ -126,10 +127,21 @@ class Form:
         self.terms = order + self.full  # of the Taylor series at the end of a step
         self.rows, self.out_rows = derivative_rows(order, self.full), face_rows(order, self.full)
         self.frames = 3 if self.faced == self.m else 9
-        self.cell_size, self.face_size = self._sizes()
+        self.cell_columns, self.face_columns = self._columns()
 
-    def _sizes(self) -> tuple[int, int]:
-        return 9 + self.constants + self.impedances + self.reactions, self.frames + 2 * self.impedances + 2
+    @property
+    def cell_size(self) -> int:
+        return self.cell_columns.size
+
+    @property
+    def face_size(self) -> int:
+        return self.face_columns.size
+
+    def _columns(self) -> tuple[Columns, Columns]:
+        """Of the constants of a cell and of a face."""
+        z = self.impedances
+        cell = Columns(inverse=9, constants=self.constants, impedance=z, rates=self.reactions)
+        return cell, Columns(normal=3, tangents=self.frames - 3, other=z, admittance=z, a=None, mirror=None)
 
     # Constants of cells and faces, and the way between the law's quantities and the form's.
 
@@ -137,8 +149,13 @@ class Form:
         """(nc, cell_size)"""
         law = self.law
         rates = [self.unit * r for r in law.rates(cells.material)]
-        material = np.stack([*law.constants(cells.material), *law.impedance(cells.material), *rates], 1)
-        return np.concatenate([self.unit * directed(cells.inverse).reshape(-1, 9), material], 1)
+        numbers = {
+            "inverse": self.unit * directed(cells.inverse).reshape(-1, 9),
+            "constants": np.stack(law.constants(cells.material), 1),
+            "impedance": np.stack(law.impedance(cells.material), 1),
+            "rates": np.stack(rates, 1) if rates else np.zeros((len(cells.inverse), 0)),
+        }
+        return self.cell_columns.join(numbers)
 
     def frame_constants(self, cells: Cells) -> np.ndarray:
         """(nc, 4, 3 or 9) normal and, where the law needs them, tangents."""
@@ -152,7 +169,9 @@ class Form:
         total = own + other
         scale = self.unit * cells.areas / (3.0 * cells.volume[:, None])
         admittance = np.where(total > 0, scale[..., None] / np.where(total > 0, total, 1.0), 0.0)
-        return np.concatenate([self.frame_constants(cells), other, admittance, self.arriving(cells)], 2)
+        frame, mix = self.frame_constants(cells), self.arriving(cells)
+        numbers = {"normal": frame[..., :3], "tangents": frame[..., 3:], "other": other, "admittance": admittance}
+        return self.face_columns.join(numbers | {"a": mix[..., 0], "mirror": mix[..., 1]})
 
     def both_impedances(self, cells: Cells) -> tuple[np.ndarray, np.ndarray]:
         """Impedances (nc, 4, n) of the cell and of what lies across each face; its own at boundaries and faults."""
@@ -210,15 +229,14 @@ class Form:
         return k.batch("face", 4, self.face_size)
 
     def material(self, cell: Any) -> Any:
-        return cell[9 : 9 + self.constants]
+        return self.cell_columns.row(cell).constants
 
     def impedance(self, cell: Any) -> Any:
-        return cell[9 + self.constants : 9 + self.constants + self.impedances]
+        return self.cell_columns.row(cell).impedance
 
     def reaction(self, q: Any, cell: Any) -> list[Any]:
         """The part of dq/dt that needs no gradient."""
-        first = 9 + self.constants + self.impedances
-        return self.law.reaction(q, cell[first : first + self.reactions])
+        return self.law.reaction(q, self.cell_columns.row(cell).rates)
 
     @property
     def differentiated(self) -> int:
@@ -231,7 +249,8 @@ class Form:
         before = k.scratch("before", self.b3, 4 * m)
 
         def fluxes(q: Any, cell: Any) -> Any:
-            turned = [self.law.flux(q, cell[3 * d : 3 * d + 3]) for d in range(3)]
+            inverse = self.cell_columns.row(cell).inverse
+            turned = [self.law.flux(q, inverse[3 * d : 3 * d + 3]) for d in range(3)]
             return [[*turned[0], *turned[1], *turned[2], *self.law.potential(q)]]
 
         k.pointwise(fluxes, [source, cell], [before.view(0, source.rows)])
@@ -245,8 +264,9 @@ class Form:
     def rate(self, after: Any, cell: Any) -> list[Any]:
         """dq/dt from what ``differentiate`` left."""
         m = self.m
+        inverse = self.cell_columns.row(cell).inverse
         gradient = [
-            [dot([cell[3 * d + x] for d in range(3)], [after[m + d * m + i] for d in range(3)]) for i in range(m)]
+            [dot([inverse[3 * d + x] for d in range(3)], [after[m + d * m + i] for d in range(3)]) for i in range(m)]
             for x in range(3)
         ]
         return self.law.rate(after[:m], gradient, self.material(cell))
@@ -369,7 +389,7 @@ class Form:
         self.face_trace(k, source, i, trace, face.view(i, 1, 0, self.frames))
 
         def wave(t: Any, cell: Any, face: Any) -> Any:
-            zv = self.law.apply_impedance(self.impedance(cell), face[:3], t[m:])
+            zv = self.law.apply_impedance(self.impedance(cell), self.face_columns.row(face).normal, t[m:])
             return [[t[c] - zv[c] for c in range(m)]]
 
         k.pointwise(wave, [trace, cell, face.view(i, 1)], [out])
@@ -416,15 +436,14 @@ class Form:
         """w of the time-integrated state ``total`` on the four faces handed to ``emit``, u put into ``kept``."""
         law, m = self.law, self.faced
         trace, wave = k.temp("trace", self.b2, 2 * m), k.temp("wave", self.b2, m)
-        other = slice(self.frames, self.frames + self.impedances)
         for i in range(4):
             row = face.view(i, 1)
             self.face_trace(k, total.view(), i, trace.view(), face.view(i, 1, 0, self.frames))
 
             def split(t: Any, cell: Any, face: Any) -> Any:
-                n, flow = face[:3], t[m:]
-                own_z = law.apply_impedance(self.impedance(cell), n, flow)
-                other_z = law.apply_impedance(face[other], n, flow)
+                side, flow = self.face_columns.row(face), t[m:]
+                own_z = law.apply_impedance(self.impedance(cell), side.normal, flow)
+                other_z = law.apply_impedance(side.other, side.normal, flow)
                 return [[t[i] - own_z[i] for i in range(m)], [t[i] + other_z[i] for i in range(m)]]
 
             k.pointwise(split, [trace, cell, row], [wave, kept.view(i * self.b2, self.b2)])
@@ -437,21 +456,21 @@ class Form:
         law, m, faced = self.law, self.m, self.faced
         arrived, jump = k.temp("arrived", self.b2, faced), k.temp("jump", self.b2, faced)
         lifted, sums = k.temp("lifted", self.b3, faced), k.temp("sums", self.b3, 4 * m)
-        admittance = slice(self.frames + self.impedances, self.frames + 2 * self.impedances)
 
         def flow_jump(w: Any, u: Any, face: Any) -> Any:
-            n, (a, mirror) = face[:3], face[-2:]
-            incoming = [a * x for x in w]
+            side = self.face_columns.row(face)
+            incoming = [side.a * x for x in w]
             if faced == 3:
-                normal = mirror * dot(n, w)
-                incoming = [x + normal * n[i] for i, x in enumerate(incoming)]
-            return [law.apply_impedance(face[admittance], n, [x - y for x, y in zip(incoming, u, strict=True)])]
+                normal = side.mirror * dot(side.normal, w)
+                incoming = [x + normal * side.normal[i] for i, x in enumerate(incoming)]
+            jumps = [x - y for x, y in zip(incoming, u, strict=True)]
+            return [law.apply_impedance(side.admittance, side.normal, jumps)]
 
         def spread(first: bool) -> Any:
             """sums = [dF, n (x) dphi] from the lifted flow jump; scaling by Z makes the traction jump."""
 
             def function(dv: Any, cell: Any, face: Any, *previous: Any) -> Any:
-                n = face[:3]
+                n = self.face_columns.row(face).normal
                 dT = law.apply_impedance(self.impedance(cell), n, dv)
                 flux, potential = (dT, dv) if law.traction_is_flux else (dv, dT)
                 flux, potential = self.off(face, flux), self.off(face, potential)
