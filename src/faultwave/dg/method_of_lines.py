@@ -180,10 +180,10 @@ def couples(law: Law) -> bool:
 
 def history(form: Form) -> Kernel:
     """The derivatives D_k of q, for samples between steps: what neighbours add is of the size of the error."""
-    k, rows = Kernel("history_of"), sum(form.rows)
+    k, rows = Kernel("history_of"), sum(form.predictor.rows)
     q, cell, slot = k.batch("q", form.b3, form.Q), form.cell(k), k.index("slot")
     store, series = k.store("history", rows, form.Q, "out"), k.temp("series", rows, form.Q)
-    form.taylor(k, q, cell, [], series)
+    form.predictor.expand(k, q, cell, [], series)
     k.scatter(series, store, slot)
     return k
 
@@ -192,17 +192,16 @@ RUNGE_KUTTA = ((1.0, 0.0, 0.5, 1 / 6), (0.0, 0.0, 0.5, 1 / 3), (0.0, 0.0, 1.0, 1
 """first, last, a, b of the classical stages; a and b in steps."""
 
 
-class Lines(Operator):
+class MethodOfLines(Operator):
     """The operator with another integrator: ``predict`` only prepares samples, ``correct`` takes the step. One cluster."""
 
-    def __init__(
-        self, law: Law, order: int, backend: Backend, layout: Layout, cells: Cells, time_unit: float, flux: Flux
-    ):
+    def __init__(self, form: Form, backend: Backend, layout: Layout, cells: Cells, flux: Flux):
+        """``form``: the plain one."""
         self.flux = flux
         self.stages_exchanged: Stages | None = None  # with other processes
         if layout.clusters != 1:
             raise ValueError("only the predictor of ADER knows local time steps")
-        super().__init__(law, order, backend, layout, cells, time_unit, fast=False)
+        super().__init__(form, backend, layout, cells)
 
     def _allocate(self) -> None:
         super()._allocate()
@@ -258,6 +257,7 @@ class Lines(Operator):
         return np.concatenate([self.frames(), *parts, signs], 2)
 
     def predict(self, cluster: int, step: float, restart: bool) -> None:
+        self.steps[cluster] = step
         self._run("history_of", self.layout.watched_ranges[cluster])
         self._run("history_of", self.layout.keep_ranges[cluster])
 
@@ -267,7 +267,7 @@ class Lines(Operator):
     def correct_watched(self, cluster: int, step: float) -> None:
         self.correct(cluster, step)
 
-    def turn(self, cluster: int, step: float, restart: bool) -> None:
+    def correct_and_predict(self, cluster: int, step: float, restart: bool) -> None:
         self.predict(cluster, step, restart)
 
     def _stage(self, name: str, moment: float, **scalars: Any) -> None:
@@ -292,7 +292,7 @@ class Lines(Operator):
             self._run(name, part, **scalars)
 
 
-class RungeKutta(Lines):
+class RungeKutta(MethodOfLines):
     """Classical RK4."""
 
     def _allocate(self) -> None:
@@ -312,7 +312,7 @@ class RungeKutta(Lines):
             self._stage("runge_kutta", moment, stage=[first, last, near * h, far * h])
 
 
-class Leapfrog(Lines):
+class Leapfrog(MethodOfLines):
     """Stoermer-Verlet: half a step of the one half, a step of the other, half a step of the first.
 
     Halves of adjoining steps make one step of the staggered scheme; seen between steps, both halves are at the same time.
@@ -333,4 +333,15 @@ class Leapfrog(Lines):
             self._stage(f"leap_{half}", moment, step=share * h)
 
 
-__all__ = ["Flux", "Leapfrog", "Lines", "RungeKutta", "couples", "halves", "history", "leap", "publish", "runge_kutta"]
+__all__ = [
+    "Flux",
+    "Leapfrog",
+    "MethodOfLines",
+    "RungeKutta",
+    "couples",
+    "halves",
+    "history",
+    "leap",
+    "publish",
+    "runge_kutta",
+]

@@ -22,10 +22,20 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.columns import Columns
-from faultwave.dg.forms.components import GRADIENT, PAIR, ComponentForm, combine, inverse, metric, turned
+from faultwave.dg.forms.components import (
+    GRADIENT,
+    PAIR,
+    ComponentForm,
+    combine,
+    inverse,
+    metric,
+    same_equations,
+    turned,
+)
 from faultwave.dg.forms.plain import Cells, directed
 from faultwave.kernels.language import Array, Kernel, View
 from faultwave.physics.waves import Law
+from faultwave.physics.waves.elastic import Elastic
 from faultwave.physics.waves.law import dot
 
 _PRODUCTS = np.zeros((3, 3, 3, 3, 6, 6))  # x, y, a, b to the components xy and ab
@@ -49,7 +59,7 @@ class ContravariantElastic(ComponentForm):
 
     @classmethod
     def suits(cls, law: Law) -> bool:
-        return law.name == "elastic"
+        return same_equations(law, Elastic())
 
     def _columns(self) -> tuple[Columns, Columns]:
         material = dict.fromkeys(("lam", "mu", "rho", "inverse_rho", "zp", "zs"))

@@ -14,10 +14,20 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.columns import Columns
-from faultwave.dg.forms.components import GRADIENT, PAIR, ComponentForm, combine, inverse, metric, turned
+from faultwave.dg.forms.components import (
+    GRADIENT,
+    PAIR,
+    ComponentForm,
+    combine,
+    inverse,
+    metric,
+    same_equations,
+    turned,
+)
 from faultwave.dg.forms.plain import Cells, directed
 from faultwave.kernels.language import Array, Kernel, View
 from faultwave.physics.waves import Law
+from faultwave.physics.waves.acoustic import Acoustic
 from faultwave.physics.waves.law import dot
 
 STATE = Columns(stress=None, velocity=3)
@@ -32,7 +42,7 @@ class ContravariantAcoustic(ComponentForm):
 
     @classmethod
     def suits(cls, law: Law) -> bool:
-        return law.name == "acoustic"
+        return same_equations(law, Acoustic())
 
     def _columns(self) -> tuple[Columns, Columns]:
         cell, face = (

@@ -17,6 +17,7 @@ import numpy as np
 from faultwave.base.columns import Columns
 from faultwave.base.errors import NotBuiltError, Problem
 from faultwave.dg.basis import FACES, matrices, tet_size, triangle_size, two_stages
+from faultwave.dg.predictors import CellTerms, Predictor, Taylor
 from faultwave.domain.tets.mesh import BoundaryKind
 from faultwave.kernels.language import Array, Kernel, View
 from faultwave.physics.waves import Law
@@ -70,24 +71,6 @@ class Cells:
         return np.stack([first, second / np.linalg.norm(second, axis=2, keepdims=True)], 2)
 
 
-@dataclass(frozen=True)
-class Sum:
-    """target = sum_k table[k] D_k over the Taylor series; ``target`` may be the series' own start when table[0] is 1."""
-
-    target: Array
-    table: Array
-
-
-def derivative_rows(order: int, full: bool = False) -> list[int]:
-    """Rows of D_k, k = 0..N: degree N - k, or N for laws with a reaction."""
-    return [tet_size(order - 1 - (0 if full else k)) for k in range(order)]
-
-
-def face_rows(order: int, full: bool = False) -> list[int]:
-    """Rows of the face traces of D_k."""
-    return [triangle_size(order - 1 - (0 if full else k)) for k in range(order)]
-
-
 def onto_face(law: Law, frame: Any, x: Any) -> list[Any]:
     """The components of x that cross a face: all, or those along its two tangents; frame = (normal[, tangents])."""
     return list(x) if law.face_channels == law.channels else [dot(frame[3:6], x), dot(frame[6:9], x)]
@@ -103,7 +86,7 @@ class Form:
     law's ``constants``, its ``impedance``, the ``rates`` of its reaction; of a face: ``normal`` (``tangents`` too where only tangential
     components cross a face), ``other`` (the neighbour's impedance), scaled ``admittance``, ``a`` and ``mirror`` (see ``mix``).
 
-    ``unit`` [s]: unit of time in the kernels; derivatives D_k count per unit.
+    ``unit`` [s]: unit of time in the kernels; derivatives in time count per unit.
     """
 
     @classmethod
@@ -111,7 +94,7 @@ class Form:
         """Whether it is right for this law and its variant."""
         return True
 
-    def __init__(self, law: Law, order: int, unit: float = 1.0):
+    def __init__(self, law: Law, order: int, unit: float = 1.0, predictor: Callable[[CellTerms], Predictor] = Taylor):
         self.law, self.order, self.unit = law, order, unit
         self.m, self.faced, self.Q = law.channels, law.face_channels, len(law.quantities)
         self.b3, self.b2 = tet_size(order - 1), triangle_size(order - 1)
@@ -122,12 +105,10 @@ class Form:
         probe = {name: np.ones(1) for name in (*(p.name for p in law.parameters), *LAYER)}
         self.constants, self.impedances = len(law.constants(probe)), len(law.impedance(probe))
         self.reactions = len(law.rates(probe))
-        # With a term without gradients D_k keeps the full degree and D_(N+1) does not vanish.
         self.full = self.reactions > 0
-        self.terms = order + self.full  # of the Taylor series at the end of a step
-        self.rows, self.out_rows = derivative_rows(order, self.full), face_rows(order, self.full)
         self.frames = 3 if self.faced == self.m else 9
         self.cell_columns, self.face_columns = self._columns()
+        self.predictor = predictor(self)
 
     @property
     def cell_size(self) -> int:
@@ -271,34 +252,6 @@ class Form:
         ]
         return self.law.rate(after[:m], gradient, self.material(cell))
 
-    def taylor(self, k: Kernel, q: Array, cell: Array, sums: Sequence[Sum], series: Array | None = None) -> None:
-        """Cauchy-Kowalewski recursion from q: fills every sum, and ``series`` with all D_k, k = 0..N, where given."""
-        if self.full:
-            self._full_taylor(k, q, cell, sums, series)
-            return
-        rows = self.rows
-        after = k.temp("after", rows[1], self.differentiated)
-        current = None if series is not None else k.temp("current", rows[1], self.Q)
-        if series is not None:
-            k.pointwise(lambda q: [list(q)], [q], [series.view(0, self.b3)])
-        for s in sums:
-            if s.target is not q:  # the rows that no derivative reaches
-                rest = self.b3 - rows[1]
-                k.pointwise(_scaled, [q.view(rows[1], rest), s.table.view(0, 1)], [s.target.view(rows[1], rest)])
-        source = q.view()
-        for step in range(1, self.order):
-            n = rows[step]
-            self.differentiate(k, source, n, after, cell)
-            target = current.view(0, n) if current is not None else series.view(sum(rows[:step]), n)  # type: ignore[union-attr]
-            starts = [(q if step == 1 else s.target).view(0, n) for s in sums]
-            tables = [s.table.view(row, 1) for s in sums for row in ((0, 1) if step == 1 else (step,))]
-            k.pointwise(
-                self._term(step == 1, [s.target is q for s in sums]),
-                [after.view(0, n), cell, *starts, *tables],
-                [target, *[s.target.view(0, n) for s in sums]],
-            )
-            source = target
-
     def first(self, k: Kernel, q: Array, cell: Array, change: Array, react: bool) -> None:
         """change = dq/dt of the cell alone; ``react``: with what needs no gradient."""
         made = tet_size(self.order - 2)
@@ -314,58 +267,6 @@ class Form:
         rest = self.b3 - made
         k.pointwise(whole, [after, q.view(0, made), cell], [change.view(0, made)])
         k.pointwise(lambda q, cell: [own(q, cell)], [q.view(made, rest), cell], [change.view(made, rest)])
-
-    def _term(self, first: bool, same: list[bool]) -> Callable[..., Any]:
-        """One D_k and its share of every sum; the first also starts the sums (those in place hold q already)."""
-        count = len(same)
-
-        def function(after: Any, cell: Any, *rest: Any) -> Any:
-            d = self.rate(after, cell)
-            starts, tables = rest[:count], iter(rest[count:])
-            results = [d]
-            for start, in_place in zip(starts, same, strict=True):
-                zeroth = next(tables)[0] if first else None
-                weight = next(tables)[0]
-                base = start if in_place or zeroth is None else [zeroth * x for x in start]
-                results.append([b + weight * x for b, x in zip(base, d, strict=True)])
-            return results
-
-        return function
-
-    def _full_taylor(self, k: Kernel, q: Array, cell: Array, sums: Sequence[Sum], series: Array | None) -> None:
-        """``taylor`` for a law with a reaction: every D_k has all rows, those of the highest degree by the reaction
-        alone, and there is one more."""
-        made = tet_size(self.order - 2)
-        rest = self.b3 - made
-        after = k.temp("after", made, self.differentiated)
-        terms = [k.temp(f"term{'ab'[i]}", self.b3, self.Q) for i in range(2)]
-        for s in sums:
-            if s.target is not q:
-                k.pointwise(_scaled, [q, s.table.view(0, 1)], [s.target])
-        if series is not None:
-            k.pointwise(lambda q: [list(q)], [q], [series.view(0, self.b3)])
-
-        def whole(after: Any, d: Any, cell: Any) -> Any:
-            return [[x + y for x, y in zip(self.rate(after, cell), self.reaction(d, cell), strict=True)]]
-
-        source = q
-        for step in range(1, self.terms if sums else self.order):
-            target = terms[step % 2]
-            self.differentiate(k, source.view(), made, after, cell)
-            k.pointwise(whole, [after, source.view(0, made), cell], [target.view(0, made)])
-            k.pointwise(
-                lambda d, cell: [self.reaction(d, cell)], [source.view(made, rest), cell], [target.view(made, rest)]
-            )
-            for s in sums:
-                if step < s.table.rows:
-                    k.pointwise(
-                        lambda x, d, c: [[a + c[0] * b for a, b in zip(x, d, strict=True)]],
-                        [s.target, target, s.table.view(step, 1)],
-                        [s.target],
-                    )
-            if series is not None and step < self.order:
-                k.pointwise(lambda d: [list(d)], [target], [series.view(step * self.b3, self.b3)])
-            source = target
 
     def face_trace(self, k: Kernel, source: View, face: int, out: View, frame: Any) -> None:
         """out (rows2, 2 face channels) = physical [T, v] of ``source`` on a local face."""
@@ -494,8 +395,4 @@ class Form:
         k.pointwise(rate, [sums, cell, q], [q])
 
 
-def _scaled(q: Any, c: Any) -> Any:
-    return [[c[0] * x for x in q]]
-
-
-__all__ = ["DIRECTIONS", "Cells", "Form", "Sum", "derivative_rows", "directed", "face_rows", "onto_face"]
+__all__ = ["DIRECTIONS", "Cells", "Form", "directed", "onto_face"]

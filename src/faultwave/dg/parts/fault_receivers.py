@@ -11,7 +11,7 @@ import numpy as np
 from faultwave.base.errors import InputError
 from faultwave.comm.gather import collect
 from faultwave.dg.fault import Fault
-from faultwave.dg.fault_probe import QUANTITIES, FaultProbe
+from faultwave.dg.fault_probe import FaultProbe, readable
 from faultwave.dg.planning import Cut, Planning
 from faultwave.dg.points import Points, place_fault_receivers
 from faultwave.dg.sampling import by_cluster
@@ -73,7 +73,7 @@ def plan(planning: Planning) -> FaultReceivers | None:
     if setting is None or (rupture is None and case.fault is not None and not whole.elsewhere):
         return None  # a fault that could not be planned has said so
     try:
-        fields = _fields(setting)
+        fields = _fields(case.fault, setting)
     except InputError as error:
         planning.problems.extend(error.problems)
         fields = []
@@ -85,10 +85,11 @@ def plan(planning: Planning) -> FaultReceivers | None:
     return FaultReceivers(setting, tuple(fields), placed.of(items), items, placed, sides)
 
 
-def _fields(setting: Any) -> list[str]:
+def _fields(fault: Any, setting: Any) -> list[str]:
     """Tractions as totals unless the case says otherwise."""
-    default = [n for n in QUANTITIES if n not in ("T_s", "T_d", "P_n")]
-    return known_fields(setting.fields, QUANTITIES, default, "output.fault_receivers.fields")
+    known, _ = readable(fault)
+    default = [n for n in known if n not in ("T_s", "T_d", "P_n")]
+    return known_fields(setting.fields, known, default, "output.fault_receivers.fields")
 
 
 class AttachedFaultReceivers(Attached):
