@@ -10,7 +10,7 @@ import numpy as np
 from faultwave import backends
 from faultwave.dg import basis
 from faultwave.dg.forms import form
-from faultwave.dg.layout import build_layout
+from faultwave.dg.layout import Connections, build_layout
 from faultwave.dg.operator import Cells, Operator, shapely, worst_shape
 from faultwave.dg.predictors import Taylor
 from faultwave.domain.tets.box import Box, box_mesh
@@ -45,10 +45,9 @@ class Waves:
         kept = np.zeros(cells, bool)
         kept[list(keep)] = True
         self.backend: Any = backends.make(backend, precision, 2)
-        self.layout = build_layout(
-            self.topology.neighbours, self.topology.neighbour_faces, self.clustering.cluster, fault, kept, np.arange(cells),
-            self.backend.lanes
-        )  # fmt: skip
+        near, near_faces = self.topology.neighbours, self.topology.neighbour_faces
+        connections = Connections(near, near_faces, self.clustering.cluster, fault, kept)
+        self.layout = build_layout(connections, np.arange(cells), self.backend.lanes)
         g = self.geometry
         self.cells = Cells(
             g.inverse, g.volume, g.areas, g.normals, self.topology.neighbours, self.topology.kinds, fault, self.material,

@@ -20,7 +20,7 @@ from faultwave.dg import blowup, field_access, restart, stepping
 from faultwave.dg.driven import Driven, faces_of, projection
 from faultwave.dg.energies import Energies
 from faultwave.dg.integrators import make_operator
-from faultwave.dg.layout import build_layout
+from faultwave.dg.layout import Connections, build_layout
 from faultwave.dg.method_of_lines import MethodOfLines
 from faultwave.dg.operator import Cells, shapely, worst_shape
 from faultwave.dg.plan import Plan
@@ -83,11 +83,18 @@ class Solver:
         numerics = plan.case.numerics
         lanes = max(self.backend.lanes, self.backend.fixed_lanes)
         driven = plan.driven
-        self.layout = build_layout(
-            top.neighbours, top.neighbour_faces, plan.clustering.cluster, plan.frictional, plan.keep,
-            tets.hilbert_order(geo.centroids), lanes, plan.share.border if plan.share else None, len(plan.clustering.steps),
-            self._apart(), driven,
-        )  # fmt: skip
+        connections = Connections(
+            top.neighbours,
+            top.neighbour_faces,
+            plan.clustering.cluster,
+            plan.frictional,
+            plan.keep,
+            self._apart(),
+            driven,
+        )
+        border = plan.share.border if plan.share else None
+        curve = tets.hilbert_order(geo.centroids)
+        self.layout = build_layout(connections, curve, lanes, border, len(plan.clustering.steps))
         cells = Cells(
             geo.inverse, geo.volume, geo.areas, geo.normals, top.neighbours, top.kinds, plan.frictional, plan.material, plan.walls,
             driven, top.neighbour_faces, plan.share.beyond if plan.share else None,

@@ -66,7 +66,7 @@ class Drainage(Modifier):
         Parameter("drainage_time", "s", "time in which the pressure falls", 0.3, positive=True),
     )
     state = (State("raised_pressure", "Pa", "pore pressure raised by heat"),)
-    outputs = (Output("P_f", "Pa", "pore pressure", lambda p, c, s: s["raised_pressure"]),)
+    outputs = (Output("raised_pressure", "Pa", "pore pressure raised by heat", lambda p, c, s: s["raised_pressure"]),)
 
     def normal_traction(self, p: Any, c: Any, s: Any, sigma: Any) -> Any:
         return m.minimum(sigma + s["raised_pressure"], 0.0)

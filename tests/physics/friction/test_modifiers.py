@@ -89,6 +89,11 @@ def test_problems_of_both_are_told() -> None:
         both.given({"mu_s": 1.0, "mu_d": 0.5, "d_c": 0.4, "cohesion": 0.0}, 1)  # type: ignore[dict-item]
 
 
+def test_one_name_for_two_things_is_refused() -> None:
+    with pytest.raises(InputError, match="pore_pressure"):
+        with_modifiers(faults.law("rate-and-state-slip"), [PORE_PRESSURE, PORE_PRESSURE])
+
+
 def test_modifiers_are_found_by_the_registry() -> None:
     with pytest.raises(InputError, match="unknown modifier"):
         modifier("constant-pore-pressure")

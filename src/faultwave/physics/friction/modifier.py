@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.errors import Problems
+from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.quantities import Output, Parameter, State
 from faultwave.physics.friction.law import Directions, FrictionLaw, Load, Solved, Values, report
 
@@ -67,8 +67,21 @@ class Modified(FrictionLaw):
         self.kernel_parameters = tuple(x for part in parts for x in part.kernel_parameters)
         self.state = tuple(x for part in parts for x in part.state)
         self.outputs = tuple(x for part in parts for x in part.outputs)
+        self._check_names()
         self.deck_number, self.solver, self.project = law.deck_number, law.solver, law.project
         self.needs_stress, self.work, self.double = law.needs_stress, law.work, law.double
+
+    def _check_names(self) -> None:
+        """InputError where two of them use one name for different things."""
+        for what, listed in (
+            ("parameters", self.parameters), ("constants", self.constants), ("states", self.state), ("outputs", self.outputs),
+        ):  # fmt: skip
+            names = [x.name for x in listed]  # type: ignore[attr-defined]
+            twice = sorted({n for n in names if names.count(n) > 1})
+            if twice:
+                raise InputError(
+                    Problem("fault.modifiers", f"two {what} of '{self.name}' are called {', '.join(twice)}")
+                )
 
     def __getattr__(self, name: str) -> Any:
         """What the solver of the law asks it, such as ``coefficient``."""
