@@ -35,7 +35,7 @@ def hot(order: int) -> list[Kernel]:
         kernels.correct(f),
         kernels.correct_and_predict(f),
         kernels.integrate(f),
-        kernels.relay(f),
+        kernels.accumulate_and_integrate(f),
         kernels.accumulate(f),
     ]  # a turn is both of the first
 

@@ -63,7 +63,8 @@ def dg_kernels(form: Form) -> list[Kernel]:
         for kept in (None, kernels.Kept(fault=True))
     ]
     return made + [
-        kernels.correct(form), kernels.sample(form, points), kernels.accumulate(form), kernels.integrate(form), kernels.relay(form),
+        kernels.correct(form), kernels.sample(form, points), kernels.accumulate(form), kernels.integrate(form),
+        kernels.accumulate_and_integrate(form),
         kernels.surface(form, 1, points), kernels.samples(form, 4), kernels.energies(form),
     ]  # fmt: skip
 
@@ -82,7 +83,7 @@ def test_no_kernel_is_forgotten() -> None:
         "sample",
         "accumulate",
         "integrate",
-        "relay",
+        "accumulate_and_integrate",
         "surface",
         "samples",
         "energies",

@@ -30,7 +30,7 @@ def all_kernels(order: int, law_name: str) -> dict[str, Kernel]:
     found = [
         *[make(form, kept) for make in (kernels.predict, kernels.correct_and_predict) for kept in (None, faults)],
         kernels.correct(form), kernels.sample(form, np.ones((1, form.b3))), kernels.samples(form, 1), kernels.accumulate(form),
-        kernels.integrate(form), kernels.relay(form), kernels.energies(form),
+        kernels.integrate(form), kernels.accumulate_and_integrate(form), kernels.energies(form),
     ]  # fmt: skip
     result = {k.name: k for k in found}
     if "stress" in law.roles:

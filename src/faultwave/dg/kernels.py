@@ -205,9 +205,9 @@ def _integrate(k: Kernel, form: Form, slots: Array, waves: Array) -> None:
     k.scatter(arriving, waves, slots, 0)
 
 
-def relay(form: Form) -> Kernel:
+def accumulate_and_integrate(form: Form) -> Kernel:
     """``accumulate`` of the step that ends, then ``integrate`` of the same, in one pass over the faces to a slower neighbour."""
-    k = Kernel("relay")
+    k = Kernel("accumulate_and_integrate")
     slots, waves = k.index("slots", 3), k.store("waves", form.b2, form.faced, "inout")
     _accumulate(k, form, slots, waves)
     _integrate(k, form, slots, waves)

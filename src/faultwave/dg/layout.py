@@ -13,7 +13,8 @@ that the faster may go on first.
 
 The cells of a cluster come in three kinds, one after the other: those somebody looks at between a step's correction and
 the next prediction, others that leave more than waves, and plain ones. The first two kinds are sorted by what each
-leaves, so that most batches do the same work. Slot 0 of what they leave is nobody's (``kernels.language.When``).
+leaves, so that most batches do the same work. Slot 0 of what they leave stands for none: it may be written and is never read
+(``kernels.language.When``).
 """
 
 from __future__ import annotations

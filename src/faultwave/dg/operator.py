@@ -69,12 +69,12 @@ class Operator:
         self.parity = [0] * layout.clusters  # of each cluster's next step: it says where the waves go
         self.sums = [0] * layout.clusters  # the same of each cluster's sums for its slower neighbour
         self.remaining: list[Remaining | None] = [None] * layout.clusters  # of steps that have begun
-        # Where nobody else waits for a cluster's sums, each is done when the next wave arrives in its place: those to do, and
-        # whether they begin anew.
-        self.relays = alone
-        self.owed: list[tuple[int, bool] | None] = [None] * layout.clusters
+        # Where nobody else waits for a cluster's sums, each is done when the next wave arrives in its place: the sums still to do,
+        # and whether they begin anew.
+        self.sums_at_arrival = alone
+        self.pending_sums: list[tuple[int, bool] | None] = [None] * layout.clusters
         # Clusters of which all cells leave more than waves, in one launch, where they are few and launches cost.
-        few = [end - begin <= FEW and self.relays and backend.ahead for begin, end in layout.plain_ranges]
+        few = [end - begin <= FEW and self.sums_at_arrival and backend.ahead for begin, end in layout.plain_ranges]
         self.joined = [f and end > begin for f, (begin, end) in zip(few, layout.keep_ranges, strict=True)]
         # Once all but plain cells have, those at the border to other processes among them.
         self.border_corrected: Callable[[int], None] = _nothing
@@ -128,7 +128,7 @@ class Operator:
             wanted += [
                 kernels.accumulate(form),
                 kernels.integrate(form),
-                *([kernels.relay(form)] if self.relays else []),
+                *([kernels.accumulate_and_integrate(form)] if self.sums_at_arrival else []),
             ]
         compiled = self.backend.compile(wanted)
         common = {
@@ -169,7 +169,7 @@ class Operator:
     def correct(self, cluster: int, step: float) -> None:
         """After ``arrive``."""
         lay, parity = self.layout, self.parity[cluster]
-        if self.relays:
+        if self.sums_at_arrival:
             self._run("correct", lay.cells_range(cluster), parity)
             return
         self._run("correct", (lay.watched_ranges[cluster][0], lay.keep_ranges[cluster][1]), parity)
@@ -181,18 +181,18 @@ class Operator:
         after the start of the slower neighbours' current one."""
         slower = self.steps[min(cluster + 1, len(self.steps) - 1)]
         weight = self.predictor.integral(offset, offset + step, slower)
-        late = self.owed[cluster - 1] if cluster else None
+        late = self.pending_sums[cluster - 1] if cluster else None
         if (
             late is not None and late[0] == self.parity[cluster]
         ):  # of the step that ends now: the faster have not gone on yet
             self._accumulate(self.layout.slower_range(cluster - 1), *late)
-            self.owed[cluster - 1] = None
-        part, owed = self.layout.slower_range(cluster), self.owed[cluster]
-        if owed is None:
+            self.pending_sums[cluster - 1] = None
+        part, pending = self.layout.slower_range(cluster), self.pending_sums[cluster]
+        if pending is None:
             self._run("integrate", part, weight=weight)
         else:
-            self._run("relay", part, owed[0], weight=weight, keep=0.0 if owed[1] else 1.0)
-            self.owed[cluster] = None
+            self._run("accumulate_and_integrate", part, pending[0], weight=weight, keep=0.0 if pending[1] else 1.0)
+            self.pending_sums[cluster] = None
 
     def correct_watched(self, cluster: int, step: float) -> None:
         """The part of ``correct`` whose result others look at before the next step; ``correct_and_predict`` does the rest."""
@@ -200,7 +200,7 @@ class Operator:
 
     def correct_and_predict(self, cluster: int, step: float, restart: bool) -> None:
         """After ``correct_watched``: correct the other cells and predict all, in one pass where that can be."""
-        with self.backend.independent() if self.relays else nullcontext():
+        with self.backend.independent() if self.sums_at_arrival else nullcontext():
             self.begin_correct_and_predict(cluster, step, restart)
             self.finish(cluster)
 
@@ -222,8 +222,8 @@ class Operator:
         parity, (at, end) = self.parity[cluster], self.layout.plain_ranges[cluster]
         self.parity[cluster] ^= 1
         self.sums[cluster] ^= int(restart)
-        if self.relays:
-            self.owed[cluster] = self.sums[cluster], restart
+        if self.sums_at_arrival:
+            self.pending_sums[cluster] = self.sums[cluster], restart
         else:
             self._accumulate(self.layout.sums(cluster)[0], self.sums[cluster], restart)
         self.border_predicted(cluster)
@@ -241,7 +241,7 @@ class Operator:
         rest.at = to
         if to < rest.end:
             return True
-        if not self.relays:
+        if not self.sums_at_arrival:
             self._accumulate(self.layout.sums(cluster)[1], rest.sums, rest.restart)
         self.remaining[cluster] = None
         return False

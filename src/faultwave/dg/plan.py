@@ -259,7 +259,7 @@ def _walls(case: Case, mesh: tets.Mesh, topology: tets.Topology, problems: Probl
             allowed = (
                 ">= 0 and finite: a wall that adds energy is no wall, and one that no current crosses is of kind pmc"
             )
-            problems.error(where, f"{value:g}", allowed if case.law == "maxwell" else ">= 0 and finite")
+            problems.error(where, f"{value:g}", allowed if "pmc" in law(case.law).boundaries else ">= 0 and finite")
         else:
             wall[topology.tags == tag] = value
     lost = (topology.kinds == tets.BoundaryKind.IMPEDANCE) & np.isnan(wall)

@@ -60,7 +60,7 @@ class _Tape:
         self.padded = -(-len(cells) // b.lanes) * b.lanes
         size = samples.count * op.form.Q
         self.length = max(1, min(MOST, KEPT // (8 * self.padded * size)))
-        # Padding repeats the first: its samples are nobody's.
+        # Padding repeats the first: its samples are never read.
         rows = np.stack([op.layout.history[op.layout.position[cells]], number], 1)
         rows = np.concatenate([rows, np.repeat(rows[:1], self.padded - len(rows), 0)])
         self.slots = b.index(np.tile(rows, (self.length, 1)))

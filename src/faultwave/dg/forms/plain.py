@@ -73,7 +73,7 @@ class Cells:
 
 def onto_face(law: Law, frame: Any, x: Any) -> list[Any]:
     """The components of x that cross a face: all, or those along its two tangents; frame = (normal[, tangents])."""
-    return list(x) if law.face_channels == law.channels else [dot(frame[3:6], x), dot(frame[6:9], x)]
+    return list(x) if law.face_channels == law.channels else [dot(frame[3:6], x), dot(frame[6:], x)]
 
 
 def directed(inverse: np.ndarray) -> np.ndarray:

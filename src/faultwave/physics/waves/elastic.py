@@ -73,7 +73,7 @@ class Elastic(PlainLaw):
     def energies(self, q: Any, values: Any) -> dict[str, Any]:
         """Strain and kinetic energy densities [J/m^3]; fluid cells are counted as acoustic."""
         lam, mu, rho = values["lambda"], values["mu"], values["rho"]
-        s, v = q[:6], q[6:9]
+        s, v = q[:6], q[6:]
         trace = s[0] + s[1] + s[2]
         square = dot(s[:3], s[:3]) + 2.0 * dot(s[3:], s[3:])
         fluid = mu <= 0.0
