@@ -71,8 +71,7 @@ def test_taylor_weights_are_those_of_the_monomials() -> None:
     assert np.allclose(own.integral(0.0, 0.6, 1.0), [0.3, 0.3**2 / 2, 0.3**3 / 6, 0.3**4 / 24], rtol=1e-14)
 
 
-@pytest.mark.parametrize("backend", ["numpy", "cpu"])
-@pytest.mark.parametrize("fast", [False, True])
+@pytest.mark.parametrize("backend, fast", [("numpy", True), ("cpu", False), ("cpu", True)])
 def test_another_basis_in_time_gives_the_same(backend: str, fast: bool) -> None:
     """Local time stepping, kept coefficients and samplers included; the time unit is not a second."""
     keep, found = (0, 5, 11), []
@@ -102,7 +101,7 @@ def test_another_basis_in_time_gives_the_same(backend: str, fast: bool) -> None:
                 into[cluster] = of.take(cluster, 0.37 * step)
 
         waves.predicted.append(take)
-        waves.run(0.2)
+        waves.run(0.1)
         between = waves.operator.sampler(basis[0])
         for cluster in range(waves.layout.clusters):
             between(cluster, 0.01)
