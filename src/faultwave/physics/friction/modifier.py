@@ -60,7 +60,7 @@ class Modified(FrictionLaw):
 
     def __init__(self, law: FrictionLaw, modifiers: Sequence[Modifier]):
         self.law, self.modifiers = law, tuple(modifiers)
-        parts = (law, *self.modifiers)
+        parts: tuple[FrictionLaw | Modifier, ...] = (law, *self.modifiers)
         self.name, self.title = (" + ".join(getattr(part, of) for part in parts) for of in ("name", "title"))
         self.parameters = tuple(x for part in parts for x in part.parameters)
         self.constants = tuple(x for part in parts for x in part.constants)
@@ -76,7 +76,7 @@ class Modified(FrictionLaw):
         for what, listed in (
             ("parameters", self.parameters), ("constants", self.constants), ("states", self.state), ("outputs", self.outputs),
         ):  # fmt: skip
-            names = [x.name for x in listed]  # type: ignore[attr-defined]
+            names = [x.name for x in listed]
             twice = sorted({n for n in names if names.count(n) > 1})
             if twice:
                 raise InputError(
