@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from copy import copy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -46,15 +47,25 @@ def quantities(law: FrictionLaw) -> tuple[str, ...]:
     return (*QUANTITIES, *(name for name in law.all_outputs if name not in QUANTITIES))
 
 
-def readable(setting: Any) -> tuple[Sequence[str], Sequence[str]]:
-    """What can be read on a case's fault, and what is unless the case says otherwise: all but pressure and temperature where the law
-    has none. A law that does not exist is told of where the fault is planned."""
+@dataclass(frozen=True)
+class Readable:
+    """``names`` of what can be read, ``default``: what is read unless a case says otherwise, ``units`` of what only the law knows."""
+
+    names: tuple[str, ...]
+    default: tuple[str, ...]
+    units: dict[str, str]
+
+
+def readable(setting: Any) -> Readable:
+    """What can be read on a case's fault; by default all but pressure and temperature where the law has none. A law that does not
+    exist is told of where the fault is planned."""
     try:
         law = composed(setting.friction, setting.modifiers) if setting is not None else FrictionLaw()
     except InputError:
         law = FrictionLaw()
-    known, own = quantities(law), {output.name for output in law.outputs}
-    return known, [name for name in known if name in own or name not in ("P_f", "Tmp")]
+    names, own = quantities(law), {output.name: output.unit for output in law.outputs}
+    default = tuple(name for name in names if name in own or name not in ("P_f", "Tmp"))
+    return Readable(names, default, {name: unit for name, unit in own.items() if name not in QUANTITIES})
 
 
 class FaultProbe:

@@ -46,6 +46,8 @@ def test_vectors_evolve_and_are_read_by_name(tmp_path: Path) -> None:
     assert record["memories"].shape == (*record["slip_rate"].shape, len(TIMES))
     for name, values in reference.items():
         assert np.abs(record[name] - values).max() <= 1e-9 * np.abs(values).max() + 1e-30, name
+    data = histories[1].sim.fault_receivers
+    assert dict(zip(data.quantities, data.attrs["units"], strict=True))["mean_memory"] == "m/s"
     moving = record["slip_rate"] > 0.1
     assert moving.sum() > 10 and (record["raised_pressure"][moving] > 0).all()
     # Where slip goes on, short memories have reached its rate and long ones have not.

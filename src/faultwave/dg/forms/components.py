@@ -47,10 +47,10 @@ def inverse(x: Any) -> Any:
     return mth.where(x > 0.0, 1.0 / mth.where(x > 0.0, x, 1.0), 0.0)
 
 
-def same_equations(law: Law, known: Law) -> bool:
+def same_equations(law: Law, known: Any) -> bool:
     """Whether a law has the quantities, parameters and equations of a known one, by what its functions do to probes."""
 
-    def sizes(of: Law) -> tuple[Any, ...]:
+    def sizes(of: Any) -> tuple[Any, ...]:
         names = sorted(p.name for p in of.parameters)
         return names, of.quantities, of.channels, of.face_channels, of.traction_is_flux
 
@@ -61,7 +61,7 @@ def same_equations(law: Law, known: Law) -> bool:
     m, q, n = known.channels, rng.normal(size=len(known.quantities)), rng.normal(size=3)
     x, divergence, gradient = rng.normal(size=m), rng.normal(size=m), rng.normal(size=(3, m))
 
-    def answers(of: Law) -> list[np.ndarray]:
+    def answers(of: Any) -> list[np.ndarray]:
         material, z = ([float(v[0]) for v in given] for given in (of.constants(values), of.impedance(values)))
         rate = of.rate(divergence, gradient, material)
         found = (z, of.flux(q, n), of.potential(q), rate, of.apply_impedance(z, n, x), of.rates(values))

@@ -48,8 +48,8 @@ def plan(planning: Planning) -> FaultSnapshots | None:
     if planning.case.fault is None:
         problems.error("output.fault", "the case has no fault with friction")
         return None
-    known, default = readable(planning.case.fault)
-    fields = known_fields(setting.fields, known, default, "output.fault.fields")
+    known = readable(planning.case.fault)
+    fields = known_fields(setting.fields, known.names, known.default, "output.fault.fields")
     faces = 0 if rupture is None else len(rupture.faces.area)  # type: ignore[attr-defined]
     return FaultSnapshots(setting, tuple(fields), faces)
 

@@ -33,6 +33,7 @@ class FaultReceivers(Planned):
 
     setting: Any
     fields: tuple[str, ...]
+    units: dict[str, str]  # of fields that only the friction law knows
     points: Points
     items: np.ndarray
     listed: Points
@@ -82,12 +83,13 @@ def plan(planning: Planning) -> FaultReceivers | None:
         return None
     items = np.flatnonzero(placed.cells >= 0)
     sides = rupture.faces.cells if rupture is not None else np.zeros((0, 2), np.int64)  # type: ignore[attr-defined]
-    return FaultReceivers(setting, tuple(fields), placed.of(items), items, placed, sides)
+    units = {n: unit for n, unit in readable(case.fault).units.items() if n in fields}
+    return FaultReceivers(setting, tuple(fields), units, placed.of(items), items, placed, sides)
 
 
 def _fields(fault: Any, setting: Any) -> list[str]:
     """Tractions as totals unless the case says otherwise."""
-    known, _ = readable(fault)
+    known = readable(fault).names
     default = [n for n in known if n not in ("T_s", "T_d", "P_n")]
     return known_fields(setting.fields, known, default, "output.fault_receivers.fields")
 
@@ -188,7 +190,7 @@ class AttachedFaultReceivers(Attached):
         time, values, normal, strike, dip, traction = rows
         yield Result(name, fault_receivers_from_arrays(
             time.T, values.swapaxes(0, 1), list(part.fields), listed.located, listed.requested, normal=normal, strike=strike,
-            dip=dip, initial_traction=traction,
+            dip=dip, initial_traction=traction, attrs={"units": part.units},
         ))  # fmt: skip
 
     def _frame(self, points: Points) -> tuple[np.ndarray, ...]:
