@@ -173,7 +173,7 @@ class AttachedFarField(Attached):
     def incident(self) -> np.ndarray:
         """Spectrum of the incident field's size, (nf,), over the time recorded."""
         count, wave = self.samples, self.part.wave
-        electric = wave.q[role(self.solver.plan.law, "electric")]
+        electric = wave.q[role(self.plan.law, "electric")]
         time = np.arange(count) * self.recorder.interval
         turn = np.exp(-2j * np.pi * np.outer(self.recorder.frequencies, time)) * self.recorder.interval
         return np.asarray(turn @ wave.function.value(time) * np.linalg.norm(electric))
