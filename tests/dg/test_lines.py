@@ -28,7 +28,8 @@ EACH = pytest.mark.parametrize("kind, flux", INTEGRATORS, ids=["rk4", "rk4-centr
 
 def by_lines(kind: Any, flux: str, mesh: Mesh, law: str, order: int, material: dict, **more: Any) -> Waves:
     waves = Waves(mesh, law, order, material=material, cfl=0.25, **more)
-    waves.operator = kind(waves.law, order, waves.backend, waves.layout, waves.cells, 1.0, flux)
+    plain = form(waves.law, order, fast=False)
+    waves.operator = kind(plain, waves.backend, waves.layout, waves.cells, flux)
     return waves
 
 
