@@ -33,9 +33,9 @@ def hot(order: int) -> list[Kernel]:
     f = form(laws.law("elastic"), order)
     return [
         kernels.correct(f),
-        kernels.turn(f),
+        kernels.correct_and_predict(f),
         kernels.integrate(f),
-        kernels.relay(f),
+        kernels.accumulate_and_integrate(f),
         kernels.accumulate(f),
     ]  # a turn is both of the first
 
@@ -61,7 +61,7 @@ def taking_long(order: int) -> list[Kernel]:
     f = form(laws.law("elastic"), order)
     made = {n: k for n, k in all_kernels(order, "elastic").items() if n.startswith("rupture") or n == "samples"}
     return [
-        kernels.turn(f, kernels.Kept(True)),
+        kernels.correct_and_predict(f, kernels.Kept(True)),
         kernels.predict(f, kernels.Kept(True)),
         kernels.predict(f),
         *made.values(),

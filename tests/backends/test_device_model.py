@@ -50,7 +50,7 @@ def test_a_kernel_by_hand() -> None:
 @pytest.mark.parametrize("single", (False, True))
 def test_the_update_on_an_h200(order: int, single: bool) -> None:
     """Above what is wanted of it, below the bound; more groups, memory or fast memory make it no slower."""
-    kernel = kernels.turn(form(laws.law("elastic"), order))
+    kernel = kernels.correct_and_predict(form(laws.law("elastic"), order))
     made, c = plan(kernel, H200, single), cost(kernel)
     moved = c.bytes(4 if single else 8, 4)
     found = modelled(made, made.groups, moved, c.flops)

@@ -74,8 +74,8 @@ def wave_kernels(order: int) -> list[Kernel]:
     return [
         kernels.predict(f, kernels.Kept(fault=True)),
         kernels.correct(f),
-        kernels.turn(f),
-        kernels.turn(f, kernels.Kept(fault=True)),
+        kernels.correct_and_predict(f),
+        kernels.correct_and_predict(f, kernels.Kept(fault=True)),
     ]
 
 
@@ -83,7 +83,7 @@ def wave_kernels(order: int) -> list[Kernel]:
 def test_plans_of_wave_kernels_fit_and_wait(name: str, order: int, single: bool) -> None:
     target = TARGETS[name]
     for kernel in wave_kernels(order):
-        if kernel.name != "predict_keep":  # a part of turn_keep
+        if kernel.name != "predict_keep":  # a part of correct_and_predict_keep
             made = plan(kernel, target, single)
             assert made.shared <= target.shared and made.threads <= target.threads and made.lanes % made.share == 0
             check_phases(made)

@@ -16,7 +16,8 @@ from faultwave.backends.cpu.lower import lower
 from faultwave.backends.cpu.runtime import CpuBackend
 from faultwave.dg import kernels
 from faultwave.dg.forms import form
-from faultwave.dg.rupture import rupture
+from faultwave.dg.predictors.taylor import face_rows
+from faultwave.dg.rupture import Sizes, rupture
 from faultwave.kernels.language import Kernel
 from faultwave.physics import friction as faults
 from faultwave.physics import waves as laws
@@ -33,7 +34,10 @@ def some_kernels() -> list[Kernel]:
     elastic = form(laws.law("elastic"), 3)
     friction: Any = faults.laws()["linear-slip-weakening"]
     constants = {c.name: c.default if c.default is not None else 1.0 for c in friction.constants}
-    return [kernels.turn(elastic, kernels.Kept(fault=True)), rupture(friction, constants, 3, 9, 3, 1)]
+    return [
+        kernels.correct_and_predict(elastic, kernels.Kept(fault=True)),
+        rupture(friction, constants, Sizes(tuple(face_rows(3)), 9, 3, 1)),
+    ]
 
 
 @pytest.mark.parametrize("family", FAMILIES)

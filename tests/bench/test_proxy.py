@@ -74,7 +74,7 @@ def test_bytes_are_those_of_the_kernels():
     wanted = 8 * (2 * 180 + 120 + 120 + 21 + 20) + 4 * found["index_bytes"]
     turned = wanted + 8 * 240 + 4 * found["index_bytes"]
     assert table["predict"]["bytes_per_item"] == table["correct"]["bytes_per_item"] == wanted
-    assert table["turn"]["bytes_per_item"] == turned
+    assert table["correct_and_predict"]["bytes_per_item"] == turned
     mean = ((found["setting"]["steps"] - 1) * turned + 2 * wanted) / found["setting"]["steps"]
     assert found["bytes_per_update"] == pytest.approx(mean * 168 / 162, rel=0.03)  # 162 cells fill 168 places
     assert found["dofs_per_cell"] == 180 and found["dofs_per_second"] == 180 * found["updates_per_second"]

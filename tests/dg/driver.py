@@ -9,8 +9,10 @@ import numpy as np
 
 from faultwave import backends
 from faultwave.dg import basis
-from faultwave.dg.layout import build_layout
-from faultwave.dg.operator import Cells, Operator
+from faultwave.dg.forms import form
+from faultwave.dg.layout import Connections, build_layout
+from faultwave.dg.operator import Cells, Operator, shapely, worst_shape
+from faultwave.dg.predictors import Taylor
 from faultwave.domain.tets.box import Box, box_mesh
 from faultwave.domain.tets.clusters import assign_clusters
 from faultwave.domain.tets.geometry import geometry
@@ -28,7 +30,8 @@ class Waves:
 
     def __init__(self, mesh: Mesh, law: str = "elastic", order: int = 3, backend: str = "cpu", precision: str = "double",
                  rates: tuple[int, ...] = (1,), cfl: float = 0.5, material: Mapping[str, Any] = ROCK, keep: tuple[int, ...] = (),
-                 quadrature: int = 0, time_unit: float = 1.0, fast: bool | None = None, wall: float | None = None):  # fmt: skip
+                 quadrature: int = 0, time_unit: float = 1.0, fast: bool | None = None, wall: float | None = None,
+                 predictor: Any = Taylor):  # fmt: skip
         self.order, self.mesh = order, mesh
         self.topology = build_topology(mesh, None)
         self.geometry = geometry(mesh, self.topology)
@@ -42,16 +45,17 @@ class Waves:
         kept = np.zeros(cells, bool)
         kept[list(keep)] = True
         self.backend: Any = backends.make(backend, precision, 2)
-        self.layout = build_layout(
-            self.topology.neighbours, self.topology.neighbour_faces, self.clustering.cluster, fault, kept, np.arange(cells),
-            self.backend.lanes
-        )  # fmt: skip
+        near, near_faces = self.topology.neighbours, self.topology.neighbour_faces
+        connections = Connections(near, near_faces, self.clustering.cluster, fault, kept)
+        self.layout = build_layout(connections, np.arange(cells), self.backend.lanes)
         g = self.geometry
         self.cells = Cells(
             g.inverse, g.volume, g.areas, g.normals, self.topology.neighbours, self.topology.kinds, fault, self.material,
             None if wall is None else np.full((cells, 4), wall),
         )  # fmt: skip
-        self.operator = Operator(self.law, order, self.backend, self.layout, self.cells, time_unit, fast)
+        fast = shapely(worst_shape(g.inverse, self.backend.dtype)) if fast is None else fast
+        made = form(self.law, order, time_unit, fast, predictor)
+        self.operator = Operator(made, self.backend, self.layout, self.cells)
         ratios = np.cumprod([1, *self.clustering.ratios[:-1]])
         self.march = March(float(self.clustering.steps[0]), [int(r) for r in ratios], self)
         self.predicted: list[Callable[[int, float, float], None]] = []
@@ -71,7 +75,7 @@ class Waves:
     def turn(self, cluster: int, time: float, step: float, offset: float, following: float, restart: bool) -> None:
         self.operator.arrive(cluster, step, offset)
         self.operator.correct_watched(cluster, step)
-        self.operator.turn(cluster, following, restart)
+        self.operator.correct_and_predict(cluster, following, restart)
         for hook in self.predicted:
             hook(cluster, time + step, following)
 

@@ -12,15 +12,14 @@ import pytest
 from faultwave import backends
 from faultwave.dg import kernels
 from faultwave.dg.fault_points import point_rule
-from faultwave.dg.forms import FORMS, Cells, Form, face_rows
+from faultwave.dg.forms import FORMS, Cells, Form
 from faultwave.dg.forms import form as find_form
-from faultwave.dg.operator import powers
-from faultwave.dg.rupture import recorded, rupture
+from faultwave.dg.predictors.taylor import face_rows, powers
+from faultwave.dg.rupture import Sizes, recorded, rupture
 from faultwave.domain.tets.mesh import BoundaryKind
 from faultwave.kernels.language import Array, Kernel
 from faultwave.physics import friction as faults
 from faultwave.physics import waves as laws
-from faultwave.physics.friction.law import COMMON_STATE
 from faultwave.physics.waves.law import LAYER
 from tests.backends.here import present
 
@@ -58,9 +57,14 @@ def some(chosen: set[tuple], elsewhere: set[tuple], everything: list[tuple]) -> 
 
 def dg_kernels(form: Form) -> list[Kernel]:
     points = np.random.default_rng(0).normal(size=(5, form.b3))
-    made = [make(form, kept) for make in (kernels.predict, kernels.turn) for kept in (None, kernels.Kept(fault=True))]
+    made = [
+        make(form, kept)
+        for make in (kernels.predict, kernels.correct_and_predict)
+        for kept in (None, kernels.Kept(fault=True))
+    ]
     return made + [
-        kernels.correct(form), kernels.sample(form, points), kernels.accumulate(form), kernels.integrate(form), kernels.relay(form),
+        kernels.correct(form), kernels.sample(form, points), kernels.accumulate(form), kernels.integrate(form),
+        kernels.accumulate_and_integrate(form),
         kernels.surface(form, 1, points), kernels.samples(form, 4), kernels.energies(form),
     ]  # fmt: skip
 
@@ -75,11 +79,11 @@ def test_no_kernel_is_forgotten() -> None:
     assert makers == {
         "predict",
         "correct",
-        "turn",
+        "correct_and_predict",
         "sample",
         "accumulate",
         "integrate",
-        "relay",
+        "accumulate_and_integrate",
         "surface",
         "samples",
         "energies",
@@ -126,8 +130,8 @@ class Random:
         return np.asarray(vectors / np.linalg.norm(vectors, axis=-1, keepdims=True))
 
     def scalars(self, kernel: Kernel) -> dict[str, Any]:
-        advance = powers(0.07, self.form.terms)[0]
-        integral = powers(0.07, self.order)[1]
+        predictor = self.form.predictor
+        advance, integral = predictor.at(0.07, 0.07), predictor.integral(0.0, 0.07, 0.07)
         known = {"advance": advance, "integral": integral, "weight": integral, "keep": 1.0}
         return {s.name: known[s.name] for s in kernel.scalars}
 
@@ -228,7 +232,7 @@ def friction_arguments(
     given = law.given({p.name: rng.uniform(*MADE[p.name], count) for p in law.parameters}, count)
     directions = faults.Directions(*(np.stack([np.cos(angle), np.sin(angle), -np.sin(angle), np.cos(angle)])))
     p = law.prepare(given, constants, directions)
-    state = {s: np.zeros(count) for s in (*COMMON_STATE, *law.state)} | law.initial(p, constants, shear, sigma)
+    state = {s: np.zeros(count) for s in law.state_columns} | law.initial(p, constants, shear, sigma)
     rows = np.concatenate([np.full(n, k) for k, n in enumerate(face_rows(order))])
     size = np.concatenate([np.full(3, 2e6), np.full(3, 0.4)])  # of tractions and of velocities
     decay = np.array([math.factorial(k) / STEP**k for k in rows]) * 0.3**rows
@@ -242,10 +246,10 @@ def friction_arguments(
         "waves": rng.normal(size=(ITEMS * 8, kernel.arrays["waves"].rows * 3)) * 1e5,
         "frame": frames.reshape(ITEMS, 1, 9), "impedance": z,
         "stress": np.stack([sigma, shear * np.cos(angle), shear * np.sin(angle)], -1).reshape(ITEMS, points, 3),
-        "state": np.stack([state[s] for s in (*COMMON_STATE, *law.state)], -1).reshape(ITEMS, points, -1),
+        "state": law.state_columns.join(state).reshape(ITEMS, points, -1),
         "parameter": np.stack([p[n] for n in law.kernel_parameters], -1).reshape(ITEMS, points, -1),
         "nucleation": rng.normal(size=(ITEMS, points, 6)) * 1e6,
-        "record": np.zeros((ITEMS, points, len(columns))),
+        "record": np.zeros((ITEMS, points, columns.size)),
         "group": np.repeat([[1], [0]], ITEMS // 2, 0),  # the same points in two orders
         "phi": np.stack([rule.phi[0], rule.phi[0][::-1]]), "back": np.stack([rule.back[0], rule.back[0][:, ::-1]]),
         "project": rule.project,
@@ -258,7 +262,7 @@ def friction_scalars(order: int, times: int) -> dict[str, Any]:
     clock = np.stack([np.full(times, STEP / times), ends, ends - STEP / times, np.ones(times)], 1)
     taylor = [powers((i + 0.5) * STEP / times, order)[0] for i in range(times)]
     ramp = np.random.default_rng(1).uniform(0, 0.3, (times, 2))
-    return {"taylor": taylor, "weight": np.full(times, STEP / times), "clock": clock, "ramp": ramp, "damping": 0.9}
+    return {"at_times": taylor, "weight": np.full(times, STEP / times), "clock": clock, "ramp": ramp, "damping": 0.9}
 
 
 def friction_case(
@@ -267,7 +271,7 @@ def friction_case(
     c = law.settings(constants)
     times = order
     points = len(point_rule("symmetric", order - 1).weights)
-    kernel = rupture(law, c, order, points, times, 2, moved=True)
+    kernel = rupture(law, c, Sizes(tuple(face_rows(order)), points, times, 2, moved=True))
     data = friction_arguments(law, c, kernel, order, 10 + order)
     tables = friction_scalars(order, times)
     (want,) = launch("numpy", precision, [kernel], [data], [tables])
@@ -287,7 +291,7 @@ def test_friction_kernel(name: str, law: str, order: int, precision: str) -> Non
     assert_same(
         kernel, {"waves": got["waves"]}, {"waves": want["waves"]}, waves if precision == "double" else max(waves, 1e-6)
     )
-    rate = want["state"][..., COMMON_STATE.index("slip_rate")]
+    rate = physics.state_columns.split(want["state"])["slip_rate"]
     assert (rate > 1e-2).any() and (rate < 1e-3).mean() > 0.05, "the data should slip here and stick there"
     assert (np.abs(want["waves"] - data["waves"]).max(1) > 1e3).sum() == 2 * ITEMS
 

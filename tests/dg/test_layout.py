@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from faultwave.dg.layout import Layout, build_layout, ranged
+from faultwave.dg.layout import Connections, Layout, build_layout, ranged
 from faultwave.domain.tets.box import Box, box_mesh
 from faultwave.domain.tets.clusters import assign_clusters
 from faultwave.domain.tets.mesh import BoundaryKind
@@ -51,9 +51,8 @@ def setup(
     cluster = np.unique(cluster, return_inverse=True)[1].reshape(-1)
     kept = rng.random(cells) < keep
     watched = rng.random(cells) < keep
-    lay = build_layout(
-        top.neighbours, top.neighbour_faces, cluster, fault, kept, rng.permutation(cells), lanes, watched=watched
-    )
+    connections = Connections(top.neighbours, top.neighbour_faces, cluster, fault, kept, watched)
+    lay = build_layout(connections, rng.permutation(cells), lanes)
     return lay, {
         "neighbours": top.neighbours,
         "faces": top.neighbour_faces,
@@ -182,9 +181,8 @@ def test_neighbours_two_clusters_apart_are_refused() -> None:
     top = build_topology(mesh, None)
     cluster = np.array([0, 2, 2, 2, 2, 2])
     with pytest.raises(ValueError, match="apart"):
-        build_layout(
-            top.neighbours, top.neighbour_faces, cluster, np.zeros((6, 4), bool), np.zeros(6, bool), np.arange(6), 1
-        )
+        none = np.zeros((6, 4), bool)
+        build_layout(Connections(top.neighbours, top.neighbour_faces, cluster, none, none[:, 0]), np.arange(6), 1)
 
 
 def test_fault_between_clusters_is_refused() -> None:
@@ -194,7 +192,8 @@ def test_fault_between_clusters_is_refused() -> None:
     cluster = np.zeros(12, int)
     cluster[np.flatnonzero(fault.any(1))[0]] = 1
     with pytest.raises(ValueError, match="fault"):
-        build_layout(top.neighbours, top.neighbour_faces, cluster, fault, np.zeros(12, bool), np.arange(12), 1)
+        connections = Connections(top.neighbours, top.neighbour_faces, cluster, fault, np.zeros(12, bool))
+        build_layout(connections, np.arange(12), 1)
 
 
 def test_channels_of_two_processes_fit_together():
@@ -218,10 +217,8 @@ def test_channels_of_two_processes_fit_together():
         cell, face = np.nonzero((near >= 0) & (here[near] < 0))
         other = near[cell, face]
         border = Border(cell, face, mine[cell], part[other], cluster[other], other, faces[cell, face])
-        layout = build_layout(
-            here[near], faces, cluster[mine], none[mine], np.zeros(len(mine), bool), np.arange(len(mine)), 4, border,
-            len(clustering.steps),
-        )  # fmt: skip
+        connections = Connections(here[near], faces, cluster[mine], none[mine], np.zeros(len(mine), bool))
+        layout = build_layout(connections, np.arange(len(mine)), 4, border, len(clustering.steps))
         made.append((layout, border, mine))
     kinds = set()
     for (a, near, _), (b, far, _) in (made, made[::-1]):

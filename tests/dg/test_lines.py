@@ -9,6 +9,7 @@ import pytest
 
 import faultwave as fw
 from faultwave.base.errors import InputError
+from faultwave.dg.forms import form
 from faultwave.dg.method_of_lines import Leapfrog, RungeKutta, couples, halves
 from faultwave.domain.tets.box import Box, box_mesh
 from faultwave.domain.tets.mesh import Mesh
@@ -27,7 +28,8 @@ EACH = pytest.mark.parametrize("kind, flux", INTEGRATORS, ids=["rk4", "rk4-centr
 
 def by_lines(kind: Any, flux: str, mesh: Mesh, law: str, order: int, material: dict, **more: Any) -> Waves:
     waves = Waves(mesh, law, order, material=material, cfl=0.25, **more)
-    waves.operator = kind(waves.law, order, waves.backend, waves.layout, waves.cells, 1.0, flux)
+    plain = form(waves.law, order, fast=False)
+    waves.operator = kind(plain, waves.backend, waves.layout, waves.cells, flux)
     return waves
 
 
@@ -74,7 +76,7 @@ def test_white_noise_keeps_its_energy_with_the_centred_flux(law: str, material: 
     for name in waves.material:
         waves.material[name] = waves.material[name] * rng.uniform(1.0, 3.0, cells)
     waves.cells = type(waves.cells)(**{**vars(waves.cells), "material": waves.material})
-    waves.operator = RungeKutta(waves.law, 3, waves.backend, waves.layout, waves.cells, 1.0, "centred")
+    waves.operator = RungeKutta(form(waves.law, 3, fast=False), waves.backend, waves.layout, waves.cells, "centred")
     waves.operator.set_dofs(rng.normal(size=(cells, 10, quantities)))
     history, step = [waves.energy()], 0.02 * waves.march.longest
     for _ in range(50):

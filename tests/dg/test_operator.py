@@ -82,7 +82,7 @@ def backwards(waves: Waves) -> None:
 
 
 def as_beside_others(waves: Waves) -> None:
-    waves.operator.relays = False
+    waves.operator.sums_at_arrival = False
 
 
 def test_sums_for_slower_clusters_are_the_same_whenever_they_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,9 +101,9 @@ def test_sums_for_slower_clusters_are_the_same_whenever_they_are_done(monkeypatc
         found.append(stepped(change))
     np.testing.assert_array_equal(found[0], found[1])
     np.testing.assert_array_equal(found[0], found[2])
-    assert "relay" in names[0] and not {"accumulate", "integrate"} & set(names[0])
-    assert {"accumulate", "integrate"} <= set(names[1]) and "relay" not in names[1]
-    assert {"accumulate", "integrate", "relay"} <= set(names[2])
+    assert "accumulate_and_integrate" in names[0] and not {"accumulate", "integrate"} & set(names[0])
+    assert {"accumulate", "integrate"} <= set(names[1]) and "accumulate_and_integrate" not in names[1]
+    assert {"accumulate", "integrate", "accumulate_and_integrate"} <= set(names[2])
 
 
 @needs_device

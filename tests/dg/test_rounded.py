@@ -57,13 +57,15 @@ def test_what_is_owed_is_added_once(backend: str, law: str, fast: bool) -> None:
         Channel(2, 0, 0, "series", nothing, "wave", 0, cells[5:], faces[5:]),
     ]
     mending, step = Mending(op, channels), 0.3
-    m, rows = op.form.faced, op.form.out_rows
+    m, rows = op.form.faced, op.predictor.face_rows
     wave, series = rng.normal(size=(5, op.b2, m)), rng.normal(size=(7, sum(rows), m))
     for channel, values in ((channels[0], wave), (channels[2], series)):
         store, first = mending.place(channel)
         store.put(values.reshape(len(values), -1), np.arange(first, first + len(values)))
     summed = np.zeros((7, op.b2, m))
-    for weight, part in zip(op.powers(step)[1], np.split(series, np.cumsum(rows)[:-1], 1), strict=True):
+    for weight, part in zip(
+        op.predictor.integral(0.0, step, step), np.split(series, np.cumsum(rows)[:-1], 1), strict=True
+    ):
         summed[:, : part.shape[1]] += weight * part
     start = rng.normal(size=(len(waves.mesh.cells), op.b3, len(op.law.quantities)))
     op.set_dofs(start)

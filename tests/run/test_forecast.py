@@ -87,14 +87,15 @@ def test_friction_is_shared_out_by_its_work(tmp_path):
 
 
 def _channels(plan):
-    from faultwave.dg.layout import build_layout
+    from faultwave.dg.layout import Connections, build_layout
     from faultwave.domain import tets
 
     top = plan.topology
-    return build_layout(
-        top.neighbours, top.neighbour_faces, plan.clustering.cluster, plan.frictional, plan.keep,
-        tets.hilbert_order(plan.geometry.centroids), 4, plan.share.border, len(plan.clustering.steps), plan.watched,
-    ).channels  # fmt: skip
+    connections = Connections(
+        top.neighbours, top.neighbour_faces, plan.clustering.cluster, plan.frictional, plan.keep, plan.watched
+    )
+    curve, clusters = tets.hilbert_order(plan.geometry.centroids), len(plan.clustering.steps)
+    return build_layout(connections, curve, 4, plan.share.border, clusters).channels
 
 
 def test_measured_costs_and_the_table(tmp_path):

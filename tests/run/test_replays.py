@@ -105,7 +105,7 @@ def test_what_is_recorded_is_what_was_launched(tmp_path: Any, monkeypatch: pytes
     (recorded,) = replays.made.values()
     calls = [(c.function[0].function_name, c.groups) for c in recorded.recording.calls]  # type: ignore[union-attr]
     assert calls == [(name, groups) for name, groups, _ in written.lines]
-    assert {"rupture", "turn_keep", "relay"} <= {name for name, _ in calls}
+    assert {"rupture", "correct_and_predict_keep", "accumulate_and_integrate"} <= {name for name, _ in calls}
     tables = [c for c in recorded.recording.calls if c.table is not None]  # type: ignore[union-attr]
     slipped = [fault_of(engine).acts(c) for call, c, *_ in recorded.events if call.when == "friction"]  # type: ignore[union-attr]
     assert len(tables) == sum(slipped) > 1
@@ -129,10 +129,10 @@ def test_a_largest_step_has_few_launches_and_stages(tmp_path: Any) -> None:
     faulted = sum(n for n, a in zip(engine.replays.each, acts, strict=True) if a)
     assert found["rupture"] == faulted
     relays = sum(n for c, n in enumerate(engine.replays.each) if len(set(engine.layout.slower_range(c))) > 1)
-    assert found["relay"] == relays
-    cells = ("turn", "turn_keep", "predict", "predict_keep", "correct")
+    assert found["accumulate_and_integrate"] == relays
+    cells = ("correct_and_predict", "correct_and_predict_keep", "predict", "predict_keep", "correct")
     assert sum(found[n] for n in cells) <= 2 * (steps + clusters)
-    assert set(found) <= {"rupture", "relay", "samples", "readings", *cells}
+    assert set(found) <= {"rupture", "accumulate_and_integrate", "samples", "readings", *cells}
     assert len(together(calls)) <= 3 * steps + clusters
 
 

@@ -15,7 +15,7 @@ from faultwave.base.errors import InputError, Problem, suggest
 from faultwave.dg import kernels
 from faultwave.dg.fault_points import point_rule
 from faultwave.dg.forms import form as find_form
-from faultwave.dg.rupture import rupture
+from faultwave.dg.rupture import Sizes, rupture
 from faultwave.kernels.count import cost
 from faultwave.kernels.language import Array, Barrier, Contract, Gather, Kernel, Pointwise, Repeat, Scatter, When
 from faultwave.physics.friction import laws as friction_laws
@@ -26,17 +26,19 @@ def all_kernels(order: int, law_name: str) -> dict[str, Kernel]:
     """Every kernel of a law at an order; rupture once for each friction law (elastic only)."""
     law = find_law(law_name)
     form = find_form(law, order)
+    faults = kernels.Kept("stress" in law.roles)
     found = [
-        *[make(form, kept) for make in (kernels.predict, kernels.turn) for kept in (None, kernels.Kept(law.name == "elastic"))],
+        *[make(form, kept) for make in (kernels.predict, kernels.correct_and_predict) for kept in (None, faults)],
         kernels.correct(form), kernels.sample(form, np.ones((1, form.b3))), kernels.samples(form, 1), kernels.accumulate(form),
-        kernels.integrate(form), kernels.relay(form), kernels.energies(form),
+        kernels.integrate(form), kernels.accumulate_and_integrate(form), kernels.energies(form),
     ]  # fmt: skip
     result = {k.name: k for k in found}
-    if law.name == "elastic":
+    if "stress" in law.roles:
         points = len(point_rule("symmetric", order - 1).weights)
         for name, friction in friction_laws().items():
             constants = {c.name: c.default if c.default is not None else 1.0 for c in friction.constants}
-            result[f"rupture-{name}"] = rupture(friction, constants, order, points, order, 1)
+            sizes = Sizes(tuple(form.predictor.face_rows), points, order, 1)
+            result[f"rupture-{name}"] = rupture(friction, constants, sizes)
     return result
 
 

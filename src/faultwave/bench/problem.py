@@ -9,6 +9,7 @@ import numpy as np
 
 from faultwave import backends
 from faultwave.base.errors import Problems, suggest
+from faultwave.base.quantities import Parameter
 from faultwave.bench.book import Book
 from faultwave.dg.basis import tet_size
 from faultwave.dg.plan import make_plan
@@ -17,7 +18,6 @@ from faultwave.domain import tets
 from faultwave.domain.tets.box import FAULT_TAG, Box, box_mesh
 from faultwave.domain.tets.mesh import FACE_OPPOSITE
 from faultwave.physics.waves import laws
-from faultwave.physics.waves.law import Parameter
 
 EDGE = 100.0
 """Edge of a brick [m]; six tetrahedra each."""
@@ -62,7 +62,7 @@ def check(s: Setting) -> None:
             problems.error(f"--{name}", f"is {number}", "at least 1")
     if not 0.0 <= s.faults <= 1.0:
         problems.error("--faults", f"is {s.faults}", "0 to 1: a share of the faces between cells")
-    elif s.faults and s.law != "elastic":
+    elif s.faults and s.law in laws() and "stress" not in laws()[s.law].roles:
         problems.error("--faults", f"the {s.law} law knows no friction", "--law elastic")
     problems.raise_errors()
 

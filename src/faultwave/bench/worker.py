@@ -59,7 +59,7 @@ def _flops(sim: Any) -> dict[str, float]:
     numerics, form = sim.case.numerics, sim.solver.operator.form
     if numerics.integrator != "ader":
         return {}
-    executed = cost(kernels.turn(form)).flops
+    executed = cost(kernels.correct_and_predict(form)).flops
     leanest = useful_flops(sim.case.law, numerics.order)
     return {"flops_per_update": executed, "useful_flops_per_update": executed if leanest is None else leanest}
 

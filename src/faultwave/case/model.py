@@ -188,6 +188,9 @@ class Fault(Settings):
     """Dynamic rupture on the faces tagged as fault."""
 
     friction: str = Field(description="Name of a friction law; `faultwave laws` lists them.")
+    modifiers: list[str] = Field(
+        default_factory=list, description="What changes the normal traction that counts for friction, from plug-ins."
+    )
     parameters: FieldSetting = Field(description="Friction parameters and initial stress on the fault.")
     constants: Parameters = Field(default_factory=dict, description="Constants of the law, e.g. rs_f0, rs_sr0.")
     reference: Vector = Field((0.0, 0.0, 0.0), description="Reference point or direction that names the plus side.")

@@ -63,7 +63,7 @@ WIDE = 160
 """Characters a line of what kernels take: better more than a terminal has than with words broken."""
 
 
-@app.command(epilog="Example: faultwave kernels report turn --backend cuda --arch sm_90 --order 4")
+@app.command(epilog="Example: faultwave kernels report predict --backend cuda --arch sm_90 --order 4")
 def report(
     names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Kernels; default all.")] = None,
     backend: Annotated[str, typer.Option("--backend", help="cuda or hip; default that of --arch, or cuda.")] = "",

@@ -16,7 +16,7 @@ import numpy as np
 
 from faultwave.dg.basis import face_points, triangle_basis, triangle_quadrature
 from faultwave.dg.forms import onto_face
-from faultwave.dg.method_of_lines import Lines
+from faultwave.dg.method_of_lines import MethodOfLines
 from faultwave.dg.operator import Operator
 from faultwave.physics.waves import Law
 
@@ -150,7 +150,7 @@ class Driven:
         self.operator, self.faces, self.drives = operator, faces, list(drives)
         lay, law, c = operator.layout, operator.law, operator.cells
         at = lay.position[faces.cells]
-        self.slots = (lay.aside if isinstance(operator, Lines) else lay.own)[at, faces.faces]
+        self.slots = (lay.aside if isinstance(operator, MethodOfLines) else lay.own)[at, faces.faces]
         near, near_face = c.neighbours[faces.cells, faces.faces], c.neighbour_faces(faces.cells, faces.faces)
         wall = near < 0
         self.sources = np.where(
@@ -160,7 +160,7 @@ class Driven:
         own = np.stack(law.impedance(c.material), 1)
         self.impedance = own[np.where(wall, faces.cells, np.maximum(near, 0))]
         f = law.face_channels
-        if isinstance(operator, Lines):
+        if isinstance(operator, MethodOfLines):
             across = np.repeat([[-1.0, 1.0] if law.traction_is_flux else [1.0, -1.0]], len(near), 0)
             self.factor = np.repeat(np.where(wall[:, None], np.stack([self.echo, -self.echo], 1), across), f, axis=1)
         else:
@@ -194,7 +194,7 @@ class Driven:
     def fill_now(self, time: float) -> None:
         """The arriving traces at a moment, for operators by lines."""
         op = self.operator
-        assert isinstance(op, Lines)
+        assert isinstance(op, MethodOfLines)
         traces = op.traces.get(self.sources).reshape(self.shape)
         arriving = self.factor[:, None] * traces + self.added(self.drives, lambda drive: drive.value(time))
         op.traces.put(arriving.reshape(len(arriving), math.prod(self.shape[1:])), self.slots)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -14,11 +14,12 @@ from faultwave.comm.exchange import Channel
 from faultwave.dg.far_sides import FarSides
 from faultwave.dg.fault_points import PointRule, vertex_permutation
 from faultwave.dg.layout import ranged
-from faultwave.dg.operator import Operator, powers
-from faultwave.dg.rupture import FAULT_ENERGIES, fault_energies, recorded, rupture
+from faultwave.dg.operator import Operator
+from faultwave.dg.rupture import CLOCK, FAULT_ENERGIES, FRAME, IMPEDANCE, Sizes, fault_energies, recorded, rupture
 from faultwave.domain.tets.mesh import FILE_FACES, SORTED_FACES, Geometry, Mesh, Topology
+from faultwave.kernels.language import Kernel
 from faultwave.physics.friction import frame
-from faultwave.physics.friction.law import COMMON_STATE, FrictionLaw
+from faultwave.physics.friction.law import FrictionLaw
 from faultwave.physics.friction.nucleation import increment
 
 CHANGING = ("stress", "state", "record")
@@ -107,48 +108,79 @@ class Episode:
     traction: np.ndarray  # (n, points, 3) along n, s1, s2
 
 
-class Fault:
-    """Friction on ``faces``; arrays given per face and point (n, p, ...), ``material`` per face and side (n, 2).
-    ``deck_times`` marks ruptures as SeisSol does."""
+class Model(Protocol):
+    """What friction on n faces with p points each needs: arrays (n, p, ...), ``material`` per face and side (n, 2), ``parameters`` and
+    ``state`` at the start by name, initial ``stress`` along n, s1, s2."""
 
-    def __init__(
-        self, operator: Operator, faces: FaultFaces, material: dict[str, np.ndarray], rule: PointRule, law: FrictionLaw,
-        constants: dict[str, float], parameters: dict[str, np.ndarray], state: dict[str, np.ndarray], stress: np.ndarray,
-        episodes: Sequence[Episode],
-        cluster: np.ndarray, times: int, deck_times: bool, damping: float, damping_end: float, moved: bool, far: FarSides,
-    ):  # fmt: skip
-        self.operator, self.faces, self.rule, self.law, self.constants = operator, faces, rule, law, constants
-        self.episodes, self.deck_times, self.far = list(episodes), deck_times, far
-        self.damping, self.damping_end = damping, damping_end
-        self.times = time_points(times)
-        self.initial, self.columns = stress, recorded(moved)
+    @property
+    def faces(self) -> FaultFaces: ...
+    @property
+    def material(self) -> dict[str, np.ndarray]: ...
+    @property
+    def rule(self) -> PointRule: ...
+    @property
+    def law(self) -> FrictionLaw: ...
+    @property
+    def constants(self) -> dict[str, float]: ...
+    @property
+    def parameters(self) -> dict[str, np.ndarray]: ...
+    @property
+    def state(self) -> dict[str, np.ndarray]: ...
+    @property
+    def stress(self) -> np.ndarray: ...
+    @property
+    def episodes(self) -> Sequence[Episode]: ...
+
+
+@dataclass(frozen=True)
+class Options:
+    """``times`` sub-steps of a step; ``deck_times``: mark ruptures as SeisSol does; ``damping`` of the locked normal traction until
+    ``damping_end`` [s]; ``moved``: also remember what the velocity jump says."""
+
+    times: int
+    deck_times: bool = False
+    damping: float = 1.0
+    damping_end: float = np.inf
+    moved: bool = False
+
+
+class Fault:
+    """Friction on the faces of a model."""
+
+    def __init__(self, operator: Operator, model: Model, options: Options, cluster: np.ndarray, far: FarSides):
+        """``cluster`` of every cell."""
+        self.operator, self.faces, self.rule, self.law = operator, model.faces, model.rule, model.law
+        self.constants, self.episodes, self.options, self.far = model.constants, list(model.episodes), options, far
+        self.times = time_points(options.times)
+        self.initial, self.columns, self.state_columns = model.stress, recorded(options.moved), model.law.state_columns
         self.reading: dict[Any, None] = {}  # probes with readings to finish, in their order
         self.predicted = False  # whether what is asked for now is of before the last prediction
         self.replayed = False  # whether what is asked for now has been read by steps that were replayed
         self._energies: dict[tuple[bool, bool], tuple[Any, Any]] = {}
-        self.material, self.impedance = material, np.stack(operator.law.impedance(material), -1)  # (n, side, 2)
-        groups, clusters, b = len(rule.phi), operator.layout.clusters, operator.backend
-        n, points = len(faces.area), len(rule.weights)
+        self.material = model.material
+        self.impedance = np.stack(operator.law.impedance(model.material), -1)  # (n, side, 2)
         self._trace_rows(cluster)
-        self.list = ranged(
-            np.arange(n)[:, None],
-            cluster[faces.inside] * groups + faces.group,
-            clusters * groups,
-            b.fixed_lanes,
-            np.array([-1]),
-        )
+        self._list_faces(cluster)
+        rows, points = tuple(operator.predictor.face_rows), len(self.rule.weights)
+        sizes = Sizes(rows, points, options.times, len(self.episodes), options.moved)
+        kernel = rupture(self.law, self.constants, sizes)
+        self._buffers(kernel, model)
+        b, rule = operator.backend, self.rule
+        tables = {n: b.matrix(v, True) for n, v in (("phi", rule.phi), ("back", rule.back), ("project", rule.project))}
+        self.launch = b.compile([kernel])["rupture"](self.buffers | tables)
+
+    def _list_faces(self, cluster: np.ndarray) -> None:
+        """The faces in the order of the kernel's items: by cluster, and by groups of the point rule within one."""
+        faces, groups, clusters = self.faces, len(self.rule.phi), self.operator.layout.clusters
+        n, lanes = len(faces.area), self.operator.backend.fixed_lanes
+        order = cluster[faces.inside] * groups + faces.group
+        self.list = ranged(np.arange(n)[:, None], order, clusters * groups, lanes, np.array([-1]))
         source = self.list.rows[:, 0]
         self.real = source >= 0
         self.item = np.empty(n, np.int64)
         self.item[source[self.real]] = np.flatnonzero(self.real)
-        kernel = rupture(law, constants, operator.order, points, times, len(self.episodes), moved)
-        self._buffers(kernel, source, groups, parameters, state, stress)
-        tables = {n: b.matrix(v, True) for n, v in (("phi", rule.phi), ("back", rule.back), ("project", rule.project))}
-        self.launch = b.compile([kernel])["rupture"](self.buffers | tables)
         starts = [self.list.ranges[c * groups][0] for c in range(clusters)] + [len(source)]
-        self.ranges = list(
-            zip(starts, starts[1:], strict=False)
-        )  # of each cluster's faces, by groups of the point rule
+        self.ranges = list(zip(starts, starts[1:], strict=False))  # of each cluster's faces
 
     def _trace_rows(self, of_cell: np.ndarray) -> None:
         """Where the derivatives' traces of both sides lie; those of far sides arrive from others, side by side by process,
@@ -162,10 +194,9 @@ class Fault:
         here = self.trace_rows[across, 1 - side]
         self.channels = _channels(f.far[across], of_cell[f.inside[across]], here, lay.friction_far)
 
-    def _buffers(
-        self, kernel: Any, source: np.ndarray, groups: int, parameters: Any, state: Any, stress: np.ndarray
-    ) -> None:
+    def _buffers(self, kernel: Kernel, model: Model) -> None:
         op, f, b = self.operator, self.faces, self.operator.backend
+        source, groups = self.list.rows[:, 0], len(self.rule.phi)
         size = len(source)
         trash = op.layout.wave_slots - 1
         own = np.where(f.cells >= 0, op.layout.own[op.layout.position[f.cells], f.faces], trash)
@@ -175,13 +206,13 @@ class Fault:
         item = source[real]
         slots[real] = np.concatenate([self.trace_rows[item], own[item]], 1)
         values = {
-            "frame": np.concatenate([f.normal, f.tangent1, f.tangent2], 1)[:, None],
-            "impedance": self.impedance.reshape(-1, 1, 4),
-            "stress": stress,
-            "state": np.stack([state.get(s, np.zeros(stress.shape[:2])) for s in (*COMMON_STATE, *self.law.state)], -1),
+            "frame": FRAME.join({"normal": f.normal, "tangent1": f.tangent1, "tangent2": f.tangent2})[:, None],
+            "impedance": self.impedance.reshape(-1, 1, IMPEDANCE.size),
+            "stress": model.stress,
+            "state": self._first_state(model),
         }
         if self.law.kernel_parameters:
-            values["parameter"] = np.stack([parameters[name] for name in self.law.kernel_parameters], -1)
+            values["parameter"] = np.stack([model.parameters[name] for name in self.law.kernel_parameters], -1)
         if self.episodes:
             values["nucleation"] = np.concatenate([e.traction for e in self.episodes], -1)
         sizes = [end - begin for begin, end in self.list.ranges]
@@ -198,13 +229,21 @@ class Fault:
                     buffer.put(values[a.name][item], real)
                 self.buffers[a.name] = buffer
 
+    def _first_state(self, model: Model) -> np.ndarray:
+        """State at the start (faces, points, columns): zero where the model says nothing."""
+        shape = model.stress.shape[:2]
+        sizes = self.state_columns.widths.items()
+        zero = {name: np.zeros(shape if size is None else (*shape, size)) for name, size in sizes}
+        return self.state_columns.join(zero | model.state)
+
     def correct(self, cluster: int, time: float, step: float) -> None:
         """Friction over [time, time + step]; before the cells correct."""
         if not self.acts(cluster):
             return
         tau, weight, _ = self.times
-        taylor = [powers(t * step, self.operator.order)[0] for t in tau]
-        self.launch(*self.ranges[cluster], taylor=taylor, weight=weight * step, **self.changing(time, step))
+        own = self.operator.predictor
+        values = [own.at(t * step, step)[: len(own.rows)] for t in tau]
+        self.launch(*self.ranges[cluster], at_times=values, weight=weight * step, **self.changing(time, step))
 
     def acts(self, cluster: int) -> bool:
         """Whether the cluster has faces: its steps then launch friction, once."""
@@ -216,13 +255,14 @@ class Fault:
         sub = self.times[2]
         ends = time + step * np.cumsum(sub)
         starts = ends - step * sub
-        clock = np.stack([step * sub, ends, np.full_like(ends, time) if self.deck_times else starts,
-                          np.full_like(ends, 0.0 if self.deck_times else 1.0)], 1)  # fmt: skip
+        mark, share = (np.full_like(ends, time), 0.0) if self.options.deck_times else (starts, 1.0)
+        clock = CLOCK.join({"duration": step * sub, "end": ends, "mark": mark, "share": np.full_like(ends, share)})
         ramp = [
             [increment(a, b, e.start, e.duration) for e in self.episodes] or [0.0]
             for a, b in zip(starts, ends, strict=True)
         ]
-        return {"clock": clock, "ramp": ramp, "damping": self.damping if time < self.damping_end else 1.0}
+        damped = time < self.options.damping_end
+        return {"clock": clock, "ramp": ramp, "damping": self.options.damping if damped else 1.0}
 
     def record(self, items: np.ndarray | None = None) -> dict[str, np.ndarray]:
         """Every recorded value (faces, points), and the friction state by its names."""
@@ -234,10 +274,10 @@ class Fault:
         return tuple(self.buffers[name].get(where) for name in ("record", "stress", "state"))  # type: ignore[return-value]
 
     def named(self, record: np.ndarray, stress: np.ndarray, state: np.ndarray) -> dict[str, np.ndarray]:
-        """The columns of ``raw_record`` by name."""
-        found = {name: record[..., i] for i, name in enumerate(self.columns)}
+        """``raw_record`` by name, (faces, points), and (faces, points, size) where the law keeps a vector."""
+        found: dict[str, np.ndarray] = dict(self.columns.split(record))
         found |= {name: stress[..., i] for i, name in enumerate(("stress_n", "stress1", "stress2"))}
-        return found | {name: state[..., i] for i, name in enumerate((*COMMON_STATE, *self.law.state))}
+        return found | self.state_columns.split(state)
 
     def settle(self, wait: bool = True) -> None:
         """Where all clusters have met: finish the readings asked for, without ``wait`` those that are here."""
@@ -257,9 +297,9 @@ class Fault:
         """Put what ``state`` gave under ``name``."""
         self.buffers[name].put(values, self.item)
 
-    def state_columns(self) -> dict[str, tuple[str, ...]]:
-        """Names of the columns in ``state``."""
-        return {"stress": ("n", "1", "2"), "state": (*COMMON_STATE, *self.law.state), "record": tuple(self.columns)}
+    def column_names(self) -> dict[str, tuple[str, ...]]:
+        """Names of the columns in ``state``; a vector's is repeated."""
+        return {"stress": ("n", "1", "2"), "state": self.state_columns.labels, "record": self.columns.labels}
 
     def stress_at(self, time: float) -> np.ndarray:
         """Initial stress with what nucleation has added until ``time``, (faces, points, 3)."""
@@ -290,11 +330,10 @@ class Fault:
     def _energy_launch(self, plain_mean: bool, from_velocity: bool) -> tuple[Any, Any]:
         """The kernel of ``energies`` on all faces, and what it leaves of each."""
         b, size, owned = self.operator.backend, len(self.list.rows), self.faces.owned
-        states = (*COMMON_STATE, *self.law.state)
         scale, each = b.batch(size, 1, 2, True), b.batch(size, 1, len(FAULT_ENERGIES), True)
         values = np.stack([self.faces.area, self.rigidity() * self.faces.area], 1)[:owned, None]
         scale.put(values, self.item[:owned])  # the rest, padding too, counts for nothing
-        kernel = fault_energies(self.columns, states, self.rule.weights, plain_mean, from_velocity)
+        kernel = fault_energies(self.columns, self.state_columns, self.rule.weights, plain_mean, from_velocity)
         arrays = {"record": self.buffers["record"], "state": self.buffers["state"], "scale": scale, "energies": each}
         return b.compile([kernel])["fault_energies"](arrays), each
 

@@ -10,21 +10,26 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from copy import copy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from faultwave.base.columns import Columns, Row
+from faultwave.base.errors import InputError
 from faultwave.dg.basis import face_points, inner, tet_basis, triangle_basis, triangle_basis_gradient
 from faultwave.dg.fault import Fault
 from faultwave.dg.fault_points import PERMUTATIONS
 from faultwave.dg.operator import turned
 from faultwave.dg.tape import Brought, Source, Tape
+from faultwave.physics.friction.law import FrictionLaw, Load
+from faultwave.physics.friction.modifiers import composed
 
 QUANTITIES = (
     "SRs", "SRd", "T_s", "T_d", "P_n", "u_n", "Mud", "StV", "Ts0", "Td0", "Pn0", "Sls", "Sld", "Vr", "ASl", "PSR", "RT", "DS", "P_f",
     "Tmp",
 )  # fmt: skip
-"""What a probe can read, named as in SeisSol's outputs."""
+"""What can be read on every fault, named and ordered as in SeisSol's outputs."""
 
 Seen = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 """Record, stress and friction state of the faces, dofs of both sides' cells in the form's own quantities."""
@@ -35,6 +40,32 @@ CHANGED = ("record", "stress", "state")
 
 SIMULTANEOUS = 1e-6
 """A face whose rupture times differ by less than this part of them has no rupture speed."""
+
+
+def quantities(law: FrictionLaw) -> tuple[str, ...]:
+    """What can be read where this law governs: QUANTITIES and what only it knows."""
+    return (*QUANTITIES, *(name for name in law.all_outputs if name not in QUANTITIES))
+
+
+@dataclass(frozen=True)
+class Readable:
+    """``names`` of what can be read, ``default``: what is read unless a case says otherwise, ``units`` of what only the law knows."""
+
+    names: tuple[str, ...]
+    default: tuple[str, ...]
+    units: dict[str, str]
+
+
+def readable(setting: Any) -> Readable:
+    """What can be read on a case's fault; by default all but pressure and temperature where the law has none. A law that does not
+    exist is told of where the fault is planned."""
+    try:
+        law = composed(setting.friction, setting.modifiers) if setting is not None else FrictionLaw()
+    except InputError:
+        law = FrictionLaw()
+    names, own = quantities(law), {output.name: output.unit for output in law.outputs}
+    default = tuple(name for name in names if name in own or name not in ("P_f", "Tmp"))
+    return Readable(names, default, {name: unit for name, unit in own.items() if name not in QUANTITIES})
 
 
 class FaultProbe:
@@ -78,7 +109,7 @@ class FaultProbe:
         corners = faces.corners[self.items]
         edges = np.stack([corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]], 1)
         self.metric = np.linalg.inv(edges @ edges.transpose(0, 2, 1))
-        self.cohesion = self._cohesion()
+        self.parameters = self._parameters()
         self.tape = Tape(fault.operator.backend, self._sources())
         self.asked: list[Asked] = []
         self.brought: deque[tuple[list[Asked], Brought]] = deque()
@@ -93,18 +124,18 @@ class FaultProbe:
         changed = [self.fault.buffers[name] for name in CHANGED]
         given = [Source(b, where, b.nbytes // b.items // 8, fixed=True) for b in changed]
         now = [Source(op.q, r.position, numbers) for r in self.readers]
-        if not all((r.slots > 0).all() for r in self.readers):
+        if not op.predictor.starts_with_state or not all((r.slots > 0).all() for r in self.readers):
             return [[*given, *now]]
         before = [Source(op.history, r.slots, numbers, slice(0, numbers)) for r in self.readers]
         return [[*given, *now], [*given, *before]]
 
-    def _cohesion(self) -> np.ndarray:
-        """At the points (n, q), 0 where the law has none."""
-        names = list(self.fault.law.kernel_parameters)
-        if "cohesion" not in names:
-            return np.zeros(self.shape)
-        where = self.fault.item[self.items]
-        return self._at(self.fault.buffers["parameter"].get(where)[..., names.index("cohesion")], False)
+    def _parameters(self) -> dict[str, np.ndarray]:
+        """The law's parameters at the friction points (n, p) by name."""
+        names = self.fault.law.kernel_parameters
+        if not names:
+            return {}
+        values = self.fault.buffers["parameter"].get(self.fault.item[self.items])
+        return {name: values[..., i] for i, name in enumerate(names)}
 
     def _nearest(self, points: np.ndarray) -> np.ndarray:
         """Number of the friction point nearest to each point, (n, q).
@@ -211,9 +242,10 @@ class FaultProbe:
         """The same points ``count`` times, one reading after the other."""
         if self._tiled[0] != count:
             many = copy(self)
-            for name in ("items", "nearest", "phi", "psi", "impedance", "slopes", "metric", "cohesion"):
+            for name in ("items", "nearest", "phi", "psi", "impedance", "slopes", "metric"):
                 array = getattr(self, name)
                 setattr(many, name, np.tile(array, (count, *[1] * (array.ndim - 1))))
+            many.parameters = {name: np.tile(v, (count, 1)) for name, v in self.parameters.items()}
             many.shape = (count * self.shape[0], self.shape[1])
             many.seen = [np.arange(many.shape[0])] * 2
             many.turns = [turn if turn is None else np.tile(turn, (count, 1, 1)) for turn in self.turns]
@@ -232,7 +264,8 @@ class FaultProbe:
         self, names: Sequence[str], seen: Seen, sides: list[tuple[np.ndarray, np.ndarray]]
     ) -> dict[str, np.ndarray]:
         r = self.fault.named(*seen[:3])
-        make = self._table(r, self._now(r, [s[0] for s in sides], [s[1] for s in sides]))
+        state = _lists(self.fault.state_columns, seen[2])
+        make = self._table(r, state, self._now(r, state, [s[0] for s in sides], [s[1] for s in sides]))
         return {name: make[name]() for name in names}
 
     def _side(self, side: int, dofs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -251,7 +284,7 @@ class FaultProbe:
         return waves, speeds
 
     def _now(
-        self, r: dict[str, np.ndarray], waves: list[np.ndarray], speeds: list[np.ndarray]
+        self, r: dict[str, np.ndarray], state: Row, waves: list[np.ndarray], speeds: list[np.ndarray]
     ) -> dict[str, np.ndarray]:
         """Locked traction change, velocity jump and limited traction change along (n, s1, s2), each (n, q)."""
         fault, z = self.fault, self.impedance
@@ -263,7 +296,7 @@ class FaultProbe:
         tau = [locked[c] + self._at(r[f"stress{c}"], False) for c in (1, 2)]
         if fault.law.needs_stress:
             load = np.hypot(*tau)
-            strength = self._strength(r, sigma)
+            strength = self._strength(state, Load(tau[0], tau[1], sigma, eta, 0.0, 0.0))
             share = np.where(load > strength, strength / np.where(load > 0, load, 1.0), 1.0)
             limited = [t * share - t + locked[c] for c, t in zip((1, 2), tau, strict=True)]
         else:
@@ -274,22 +307,28 @@ class FaultProbe:
             "jump2": jump[2], "rate1": (locked[1] - limited[0]) / eta, "rate2": (locked[2] - limited[1]) / eta,
         }  # fmt: skip
 
-    def _strength(self, r: dict[str, np.ndarray], sigma: np.ndarray) -> np.ndarray:
-        """Frictional strength now, from the friction coefficient, the normal traction and the cohesion where the law
-        has one."""
-        return -self.cohesion - self._at(r["friction"], False) * np.minimum(sigma, 0.0)
+    def _strength(self, state: Row, load: Load) -> np.ndarray:
+        """Strength under a load, with parameters and state of the nearest friction points."""
+        law, c = self.fault.law, self.fault.constants
+        p = {name: self._at(values, False) for name, values in self.parameters.items()}
+        s = {
+            name: [self._at(v, False) for v in values] if isinstance(values, list) else self._at(values, False)
+            for name, values in state.items()
+        }
+        return np.asarray(law.strength(p, c, s, law.pressed(p, c, s, load)))
 
-    def _table(self, r: dict[str, np.ndarray], now: dict[str, np.ndarray]) -> dict[str, Callable[[], np.ndarray]]:
-        f, outputs = self.fault.faces, self.fault.law.outputs
+    def _table(
+        self, r: dict[str, np.ndarray], state: Row, now: dict[str, np.ndarray]
+    ) -> dict[str, Callable[[], np.ndarray]]:
+        f, law = self.fault.faces, self.fault.law
 
         def along(direction: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
             d = direction[self.items]
             one, two = (d * f.tangent1[self.items]).sum(1)[:, None], (d * f.tangent2[self.items]).sum(1)[:, None]
             return np.asarray(one * a + two * b)
 
-        def state(name: str) -> np.ndarray:
-            source = outputs.get(name)
-            return self._at(r[source]) if source else np.zeros(self.shape)
+        def output(formula: Callable[..., Any]) -> Callable[[], np.ndarray]:
+            return lambda: self._at(np.asarray(formula(self.parameters, self.fault.constants, state)))
 
         rates = ("jump1", "jump2") if self.from_velocity else ("rate1", "rate2")
         start = [self._at(r[k], False) for k in ("stress1", "stress2")]
@@ -302,8 +341,6 @@ class FaultProbe:
             "T_d": lambda: along(f.dip, now["1"], now["2"]),
             "P_n": lambda: now["n"],
             "u_n": lambda: now["normal"],
-            "Mud": lambda: state("Mud"),
-            "StV": lambda: state("StV"),
             "Ts0": lambda: along(f.strike, *total),
             "Td0": lambda: along(f.dip, *total),
             "Pn0": lambda: now["n"] + self._at(r["stress_n"], False),
@@ -314,8 +351,7 @@ class FaultProbe:
             "PSR": lambda: self._at(r["peak_slip_rate"], False),
             "RT": lambda: self._at(r["ruptured"], False),
             "DS": lambda: self._at(r["weakened"], False),
-            "P_f": lambda: np.zeros(self.shape),
-            "Tmp": lambda: np.zeros(self.shape),
+            **{name: output(o.formula) for name, o in law.all_outputs.items()},
         }
 
     def _rupture_speed(self, ruptured: np.ndarray) -> np.ndarray:
@@ -326,3 +362,8 @@ class FaultProbe:
         first, last = ruptured.min(1), ruptured.max(1)
         whole = ((first > 0) & (last - first > SIMULTANEOUS * last))[:, None] & (steep > 0)
         return np.where(whole, 1.0 / np.where(steep > 0, steep, 1.0), 0.0)
+
+
+def _lists(columns: Columns, values: np.ndarray) -> Row:
+    """An array (..., columns) by name, as formulas of laws take it: arrays, or lists of arrays where a column is wide."""
+    return columns.row(list(np.moveaxis(values, -1, 0)))

@@ -7,6 +7,7 @@ from typing import Any
 from faultwave.backends import Backend
 from faultwave.base.errors import Problems
 from faultwave.case.model import Case, Numerics
+from faultwave.dg.forms import form
 from faultwave.dg.layout import Layout
 from faultwave.dg.method_of_lines import Leapfrog, RungeKutta, couples, halves
 from faultwave.dg.operator import Cells, Operator
@@ -62,9 +63,10 @@ def make_operator(
     """The operator of the case's integrator; ``unit`` of time, ``fast`` and ``alone`` as there."""
     kinds: dict[str, Any] = {"rk4": RungeKutta, "leapfrog": Leapfrog}
     if numerics.integrator in kinds:
-        made: Operator = kinds[numerics.integrator](law, numerics.order, backend, layout, cells, unit, flux(numerics))
+        plain = form(law, numerics.order, unit, fast=False)
+        made: Operator = kinds[numerics.integrator](plain, backend, layout, cells, flux(numerics))
         return made
-    return Operator(law, numerics.order, backend, layout, cells, unit, fast, alone)
+    return Operator(form(law, numerics.order, unit, fast), backend, layout, cells, alone)
 
 
 __all__ = ["DEFAULT_SHARE", "LIMITS", "check_integrator", "flux", "limit", "make_operator"]

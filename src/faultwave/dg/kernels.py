@@ -9,14 +9,19 @@ from typing import Any
 import numpy as np
 
 from faultwave.dg.forms import Form
-from faultwave.dg.forms.plain import Sum
+from faultwave.dg.predictors import Sum
 from faultwave.kernels import math as mth
 from faultwave.kernels.language import Array, Kernel, View, fuse
-from faultwave.physics.waves.law import dot
+from faultwave.physics.waves.law import dot, role
+
+
+def coefficient(series: Array, rows: Sequence[int], number: int, col: int = 0, cols: int | None = None) -> View:
+    """One coefficient of a series that holds them one below the other, ``rows`` of each."""
+    return series.view(sum(rows[:number]), rows[number], col, cols)
 
 
 def series_sum(k: Kernel, target: Array, parts: Sequence[View], weight: Callable[[int], View]) -> None:
-    """target = sum_j weight(j) parts[j]; later parts have fewer rows."""
+    """target = sum_j weight(j) parts[j]; later parts may have fewer rows."""
     k.pointwise(lambda x, c: [[c[0] * y for y in x]], [parts[0], weight(0)], [target.view(0, parts[0].rows)])
     for j, part in enumerate(parts[1:], 1):
         view = target.view(0, part.rows)
@@ -35,17 +40,18 @@ class Kept:
 def predict(form: Form, kept: Kept | None = None) -> Kernel:
     """q(t) -> q(t + dt) without neighbours; time-integrated waves w to the slots ``outgoing``, u kept.
 
-    ``kept`` cells also leave what others need within the step, each only where it has a slot: all derivatives D_k (rows
-    of ``form.rows``; receivers, surfaces), and their traces on a face, w for a faster neighbour, [T, v] for friction.
+    ``kept`` cells also leave what others need within the step, each only where it has a slot: the predictor's coefficients
+    (receivers, surfaces), and their traces on a face, w for a faster neighbour, [T, v] for friction.
     """
     k = Kernel("predict_keep" if kept else "predict")
     q, cell, face = k.batch("q", form.b3, form.Q, "inout"), form.cell(k), form.face(k)
     outgoing, waves = k.index("outgoing", 4), k.store("waves", form.b2, form.faced, "out")
     u = k.batch("kept", 4 * form.b2, form.faced, "out")
-    advance, integral = k.scalar("advance", form.terms), k.scalar("integral", form.order)
+    predictor = form.predictor
+    advance, integral = k.scalar("advance", predictor.terms), k.scalar("integral", len(predictor.rows))
     total = k.temp("total", form.b3, form.Q)
-    series = k.temp("series", sum(form.rows), form.Q) if kept else None
-    form.taylor(k, q, cell, [Sum(q, advance), Sum(total, integral)], series)
+    series = k.temp("series", sum(predictor.rows), form.Q) if kept else None
+    predictor.expand(k, q, cell, [Sum(q, advance), Sum(total, integral)], series)
     form.publish(k, total, cell, face, lambda i, wave: k.scatter(wave, waves, outgoing, i), u)
     if kept and series is not None:
         slot, history = k.index("slot"), k.store("history", series.rows, form.Q, "out")
@@ -61,15 +67,14 @@ def predict(form: Form, kept: Kept | None = None) -> Kernel:
 def _traces(
     k: Kernel, form: Form, name: str, series: Array, trace: Callable[[View, int, View], None], width: int
 ) -> None:
-    """Traces (all D_k, rows of ``form.out_rows``) of the faces that have a slot in the store ``name``."""
-    rows, out_rows = form.rows, form.out_rows
+    """Traces of all coefficients on the faces that have a slot in the store ``name``."""
+    rows, out_rows = form.predictor.rows, form.predictor.face_rows
     slots, store = k.index(f"{name}_slots", 4), k.store(name, sum(out_rows), width, "out")
     result = k.temp(f"{name}_traces", sum(out_rows), width)
 
     def one(face: int) -> None:
-        for step in range(form.order):
-            source = series.view(sum(rows[:step]), rows[step])
-            trace(source, face, result.view(sum(out_rows[:step]), out_rows[step]))
+        for j in range(len(rows)):
+            trace(coefficient(series, rows, j), face, coefficient(result, out_rows, j))
         k.scatter(result, store, slots, face)
 
     for face in range(4):
@@ -86,9 +91,9 @@ def correct(form: Form) -> Kernel:
     return k
 
 
-def turn(form: Form, kept: Kept | None = None) -> Kernel:
+def correct_and_predict(form: Form, kept: Kept | None = None) -> Kernel:
     """``correct`` of one step and ``predict`` of the next in one pass through memory."""
-    return fuse("turn_keep" if kept else "turn", correct(form), predict(form, kept))
+    return fuse("correct_and_predict" + ("_keep" if kept else ""), correct(form), predict(form, kept))
 
 
 def sample(form: Form, points: np.ndarray, columns: Sequence[int] | None = None) -> Kernel:
@@ -100,7 +105,7 @@ def sample(form: Form, points: np.ndarray, columns: Sequence[int] | None = None)
     jacobian = k.batch("jacobian", 1, 9)
     values = k.batch("values", len(points), len(columns), "out")
     later, at = k.temp("later", form.b3, form.Q), k.temp("at", len(points), form.Q)
-    form.taylor(k, q, cell, [Sum(later, k.scalar("advance", form.terms))])
+    form.predictor.expand(k, q, cell, [Sum(later, k.scalar("advance", form.predictor.terms))])
     k.contract(at, points, later)
 
     def chosen(x: Any, cell: Any, jacobian: Any) -> Any:
@@ -114,14 +119,14 @@ def sample(form: Form, points: np.ndarray, columns: Sequence[int] | None = None)
 def samples(form: Form, count: int) -> Kernel:
     """``count`` linear functionals of the basis (each item its own, by slot) of the field at a moment of a step, from the
     derivatives that a cell has kept; in the form's own quantities. Modes are summed one by one."""
-    k, rows = Kernel("samples"), form.rows
+    k, rows = Kernel("samples"), form.predictor.rows
     slots = k.index("slots", 2)  # derivatives, functionals
     history, weights = k.store("history", sum(rows), form.Q), k.store("weights", count, form.b3)
-    values, advance = k.batch("values", count, form.Q, "out"), k.scalar("advance", form.terms, changing=True)
+    values, advance = k.batch("values", count, form.Q, "out"), k.scalar("advance", form.predictor.terms, changing=True)
     series, at, weight = k.temp("series", sum(rows), form.Q), k.temp("at", form.b3, form.Q), k.temp("w", count, form.b3)
     k.gather(series, history, slots, 0)
     k.gather(weight, weights, slots, 1)
-    series_sum(k, at, [series.view(sum(rows[:j]), rows[j]) for j in range(form.order)], lambda j: advance.view(j, 1))
+    series_sum(k, at, [coefficient(series, rows, j) for j in range(len(rows))], lambda j: advance.view(j, 1))
 
     def add(first: bool) -> Callable[..., Any]:
         def summed(w: Any, modes: Any, *before: Any) -> Any:
@@ -182,7 +187,7 @@ def _accumulate(k: Kernel, form: Form, slots: Array, waves: Array) -> None:
 
 
 def integrate(form: Form) -> Kernel:
-    """w of a slower neighbour over my step from its derivative traces: sum_k weight[k] w(D_k)."""
+    """w of a slower neighbour over my step from the traces of its coefficients: sum_k weight[k] w(c_k)."""
     k = Kernel("integrate")
     slots, waves = k.index("slots", 3), k.store("waves", form.b2, form.faced, "inout")
     _integrate(k, form, slots, waves)
@@ -191,18 +196,18 @@ def integrate(form: Form) -> Kernel:
 
 def _integrate(k: Kernel, form: Form, slots: Array, waves: Array) -> None:
     """``slots``: as ``_accumulate``; the incoming wave goes where the own one was."""
-    rows, m = form.out_rows, form.faced
-    slow, weight = k.store("slow", sum(rows), m), k.scalar("weight", form.order)
+    rows, m = form.predictor.face_rows, form.faced
+    slow, weight = k.store("slow", sum(rows), m), k.scalar("weight", len(rows))
     series, arriving = k.temp("series", sum(rows), m), k.temp("arriving", form.b2, m)
     k.gather(series, slow, slots, 2)
-    parts = [series.view(sum(rows[:j]), rows[j]) for j in range(form.order)]
+    parts = [coefficient(series, rows, j) for j in range(len(rows))]
     series_sum(k, arriving, parts, lambda j: weight.view(j, 1))
     k.scatter(arriving, waves, slots, 0)
 
 
-def relay(form: Form) -> Kernel:
+def accumulate_and_integrate(form: Form) -> Kernel:
     """``accumulate`` of the step that ends, then ``integrate`` of the same, in one pass over the faces to a slower neighbour."""
-    k = Kernel("relay")
+    k = Kernel("accumulate_and_integrate")
     slots, waves = k.index("slots", 3), k.store("waves", form.b2, form.faced, "inout")
     _accumulate(k, form, slots, waves)
     _integrate(k, form, slots, waves)
@@ -211,27 +216,27 @@ def relay(form: Form) -> Kernel:
 
 def surface(form: Form, face: int, points: np.ndarray) -> Kernel:
     """Displacement and peak velocity at points (n, B3 basis values) of a local face, over one step of its cell."""
-    k, rows, order = Kernel(f"surface_{face}"), form.rows, form.order
+    k, rows = Kernel(f"surface_{face}"), form.predictor.rows
     n = len(points)
     slot = k.index("slots", 1)
     history = k.store("history", sum(rows), form.Q)
-    turn = k.batch("turn", 1, 9)  # from the last three of the form's quantities to the law's velocity, row by row
+    rotation = k.batch("rotation", 1, 9)  # from the form's velocity to the law's, row by row
     motion = k.batch("motion", n, 4, "inout")  # displacement, peak horizontal velocity
-    integral, advance = k.scalar("integral", order), k.scalar("advance", form.terms)
+    integral, advance = k.scalar("integral", len(rows)), k.scalar("advance", form.predictor.terms)
     local, moved, speed = k.temp("local", sum(rows), form.Q), k.temp("moved", form.b3, 3), k.temp("speed", form.b3, 3)
     at, rate = k.temp("at", n, 3), k.temp("rate", n, 3)
     k.gather(local, history, slot, 0)
-    first = form.Q - 3
+    velocity = role(form.law, "velocity")
     for target, table in ((moved, integral), (speed, advance)):
-        parts = [local.view(sum(rows[:j]), rows[j], first, 3) for j in range(order)]
+        parts = [coefficient(local, rows, j, velocity.start, 3) for j in range(len(rows))]
         series_sum(k, target, parts, lambda j, table=table: table.view(j, 1))  # type: ignore[misc]
     k.contract(at, points, moved)
     k.contract(rate, points, speed)
 
-    def update(motion: Any, u: Any, v: Any, turn: Any) -> Any:
-        u, v = ([dot(turn[3 * x : 3 * x + 3], y) for x in range(3)] for y in (u, v))
+    def update(motion: Any, u: Any, v: Any, rotation: Any) -> Any:
+        u, v = ([dot(rotation[3 * x : 3 * x + 3], y) for x in range(3)] for y in (u, v))
         peak = mth.maximum(motion[3], mth.sqrt(v[0] * v[0] + v[1] * v[1]))
         return [[motion[0] + u[0], motion[1] + u[1], motion[2] + u[2], peak]]
 
-    k.pointwise(update, [motion, at, rate, turn], [motion])
+    k.pointwise(update, [motion, at, rate, rotation], [motion])
     return k

@@ -13,12 +13,14 @@ that the faster may go on first.
 
 The cells of a cluster come in three kinds, one after the other: those somebody looks at between a step's correction and
 the next prediction, others that leave more than waves, and plain ones. The first two kinds are sorted by what each
-leaves, so that most batches do the same work. Slot 0 of what they leave is nobody's (``kernels.language.When``).
+leaves, so that most batches do the same work. Slot 0 of what they leave stands for none: it may be written and is never read
+(``kernels.language.When``).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -118,99 +120,141 @@ def ranged(rows: np.ndarray, cluster: np.ndarray, clusters: int, lanes: int, pad
     )
 
 
-def build_layout(
-    neighbours: np.ndarray,
-    neighbour_faces: np.ndarray,
-    cluster: np.ndarray,
-    fault: np.ndarray,
-    keep: np.ndarray,
-    curve: np.ndarray,
-    lanes: int,
-    border: Border | None = None,
-    clusters: int = 0,
-    watched: np.ndarray | None = None,
-    driven: np.ndarray | None = None,
-) -> Layout:
-    """Lay out cells (nc,) with face neighbours (nc, 4), -1 at boundaries and where ``border`` names another process.
+@dataclass(frozen=True)
+class Connections:
+    """How cells (nc,) hang together and what is asked of them, to be laid out.
 
-    cluster (nc,): neighbours at most one apart; fault (nc, 4): faces with friction; driven (nc, 4): faces with a field of
-    their own; keep (nc,): cells whose derivatives are wanted (receivers, surfaces); watched (nc,): cells whose dofs are
-    read or changed between a correction and the next prediction; curve: permutation of cells along a space-filling curve;
-    clusters: how many there are on all processes. Plain cells have no part in what leaves the process: the others go
+    ``neighbours`` (nc, 4): -1 at boundaries and where another process has the cell; ``neighbour_faces`` their local faces; ``cluster``:
+    neighbours at most one apart; ``fault`` (nc, 4): faces with friction; ``keep``: cells whose coefficients in time are wanted
+    (receivers, surfaces); ``watched``: cells whose dofs are read or changed between a correction and the next prediction;
+    ``driven`` (nc, 4): faces with a field of their own.
+    """
+
+    neighbours: np.ndarray
+    neighbour_faces: np.ndarray
+    cluster: np.ndarray
+    fault: np.ndarray
+    keep: np.ndarray
+    watched: np.ndarray | None = None
+    driven: np.ndarray | None = None
+
+
+def build_layout(
+    cells: Connections, curve: np.ndarray, lanes: int, border: Border | None = None, clusters: int = 0
+) -> Layout:
+    """Lay out cells; ``border``: faces to other processes, ``curve``: permutation of cells along a space-filling curve,
+    ``clusters``: how many there are on all processes. Plain cells have no part in what leaves the process: the others go
     first in every step.
     """
-    cells, clusters = len(cluster), max(clusters, int(cluster.max(initial=0)) + 1)
-    border = border or Border.none()
-    remote = np.zeros(neighbours.shape, bool)
-    remote[border.cell, border.face] = True
-    other = np.where(neighbours >= 0, cluster[neighbours], cluster[:, None])
-    other[border.cell, border.face] = border.cluster
-    apart = fault if driven is None else fault | driven
-    watched = np.zeros(cells, bool) if watched is None else watched
-    regular = ((neighbours >= 0) | remote) & ~apart
-    if (np.abs(other - cluster[:, None])[regular] > 1).any():
-        raise ValueError("neighbours more than one cluster apart")
-    if (other != cluster[:, None])[apart & (neighbours >= 0)].any():
-        raise ValueError("the two cells of a fault face must be in one cluster")
-    faster, slower = regular & (other < cluster[:, None]), regular & (other > cluster[:, None])
-    leaves = keep | faster.any(1) | fault.any(1) | remote.any(1)
+    return _Builder(cells, curve, lanes, border or Border.none(), clusters).build()
 
-    rank = np.empty(cells, np.int64)
-    rank[curve] = np.arange(cells)
-    group = 3 * cluster + np.where(watched, 0, np.where(leaves, 1, 2))
-    # Traces of the first faces cost most (dense matrices): cells that leave those stay together first.
-    left = np.stack([keep, *[made[:, f] for f in (3, 2, 1, 0) for made in (fault, faster)]], 1)
-    amount = left @ (1 << np.arange(9))
-    order = np.lexsort((rank, amount, group))
-    placed = ranged(order[:, None], group[order], 3 * clusters, lanes, np.array([-1]))
-    cell_at = placed.rows[:, 0]
-    position = np.empty(cells, np.int64)
-    placement = cell_at[cell_at >= 0]
-    position[placement] = np.flatnonzero(cell_at >= 0)
 
-    size = len(cell_at)
-    own = np.arange(4 * size).reshape(size, 4)
-    summed = _numbers(slower, 0, placement)
-    count = int(slower.sum())
-    aside = own.copy()
-    aside[position] = np.where(apart, _numbers(apart, 4 * size + 2 * count, placement), own[position])
-    here, late = cluster[border.cell], slower[border.cell, border.face]
-    waves_end, series_end = 4 * size + 2 * count + int(apart.sum()), 1 + int(faster.sum())
-    arrive = np.zeros(neighbours.shape, np.int64)
-    arrive[border.cell, border.face] = _received(border, here, late, waves_end, series_end)
-    trash = waves_end + int((~late).sum())
-    inside = own[position]
-    there = np.where(neighbours >= 0, inside[neighbours, neighbour_faces], 0)
-    near_summed = np.where(neighbours >= 0, summed[neighbours, neighbour_faces], 0)
-    equal = regular & ~faster & ~slower & ~remote
-    incoming, outgoing = np.stack([own, own]), np.stack([own, own])
-    outgoing[1, position] = np.where(equal, there, inside)
-    for turn in range(2):
-        sums = 4 * size + turn * count + near_summed
-        sums = np.where(remote, arrive, sums)
-        incoming[turn, position] = np.where(faster | (remote & ~slower), sums, outgoing[turn, position])
+class _Builder:
+    """A layout being made: kinds of faces, then places of cells, then slots of faces."""
 
-    history, slow, friction = np.zeros(size, np.int64), np.zeros((size, 4), np.int64), np.zeros((size, 4), np.int64)
-    history[position] = _numbers(keep, 1, placement)
-    slow_number = _numbers(faster, 1, placement)
-    slow[position], friction[position] = slow_number, _numbers(fault, 1, placement)
-    mine = 1 + int(fault.sum())
-    near_slow = np.where(neighbours >= 0, slow_number[neighbours, neighbour_faces], arrive)
+    def __init__(self, cells: Connections, curve: np.ndarray, lanes: int, border: Border, clusters: int):
+        self.cells, self.lanes, self.border = cells, lanes, border
+        self.clusters = max(clusters, int(cells.cluster.max(initial=0)) + 1)
+        self._kinds_of_faces()
+        self._place_cells(curve)
+        self._number_waves()
 
-    c, f = np.nonzero(slower[placement])
-    c = placement[c]
-    even = 4 * size + summed[c, f]
-    to_slower = ranged(
-        np.stack([inside[c, f], even, even + count, near_slow[c, f]], 1), 2 * cluster[c] + (group[c] % 3 == 2), 2 * clusters,
-        lanes, np.array([trash, trash, trash, 0]),
-    )  # fmt: skip
-    return Layout(
-        cell_at, position, placed.ranges[0::3], placed.ranges[1::3], placed.ranges[2::3], history, 1 + int(keep.sum()),
-        slow, series_end + int(late.sum()), friction, mine,
-        mine + int((fault & (neighbours < 0)).sum()) + 1, own, incoming, outgoing, aside, trash + 1,
-        to_slower,
-        _channels(border, here, arrive, inside, 4 * size + summed + np.array([0, count])[:, None, None], slow_number),
-    )  # fmt: skip
+    def _kinds_of_faces(self) -> None:
+        """Masks (nc, 4): faces to cells elsewhere, of faster and of slower clusters, and apart from the others."""
+        x, border, cluster = self.cells, self.border, self.cells.cluster[:, None]
+        self.inner = x.neighbours >= 0
+        self.remote = np.zeros(x.neighbours.shape, bool)
+        self.remote[border.cell, border.face] = True
+        other = np.where(self.inner, x.cluster[x.neighbours], cluster)
+        other[border.cell, border.face] = border.cluster
+        self.apart = x.fault if x.driven is None else x.fault | x.driven
+        regular = (self.inner | self.remote) & ~self.apart
+        if (np.abs(other - cluster)[regular] > 1).any():
+            raise ValueError("neighbours more than one cluster apart")
+        if (other != cluster)[self.apart & self.inner].any():
+            raise ValueError("the two cells of a fault face must be in one cluster")
+        self.faster, self.slower = regular & (other < cluster), regular & (other > cluster)
+        self.equal = regular & ~self.faster & ~self.slower & ~self.remote
+
+    def _place_cells(self, curve: np.ndarray) -> None:
+        """Order of the cells: by cluster and kind, then by what they leave, then along the curve."""
+        x = self.cells
+        count = len(x.cluster)
+        watched = np.zeros(count, bool) if x.watched is None else x.watched
+        leaves = x.keep | self.faster.any(1) | x.fault.any(1) | self.remote.any(1)
+        rank = np.empty(count, np.int64)
+        rank[curve] = np.arange(count)
+        self.group = 3 * x.cluster + np.where(watched, 0, np.where(leaves, 1, 2))
+        # Traces of the first faces cost most (dense matrices): cells that leave those stay together first.
+        left = np.stack([x.keep, *[made[:, f] for f in (3, 2, 1, 0) for made in (x.fault, self.faster)]], 1)
+        amount = left @ (1 << np.arange(9))
+        order = np.lexsort((rank, amount, self.group))
+        placed = ranged(order[:, None], self.group[order], 3 * self.clusters, self.lanes, np.array([-1]))
+        self.ranges, self.cell_at = placed.ranges, placed.rows[:, 0]
+        self.placement = self.cell_at[self.cell_at >= 0]
+        self.position = np.empty(count, np.int64)
+        self.position[self.placement] = np.flatnonzero(self.cell_at >= 0)
+
+    def _number_waves(self) -> None:
+        """Slots of waves: each cell's own, sums for slower cells twice, a second one where a face stands apart, arrivals."""
+        border, size = self.border, len(self.cell_at)
+        self.own = np.arange(4 * size).reshape(size, 4)
+        self.inside = self.own[self.position]
+        self.sums = 4 * size, int(self.slower.sum())  # first, how many
+        self.summed = _numbers(self.slower, 0, self.placement)
+        first_apart = 4 * size + 2 * self.sums[1]
+        self.aside = self.own.copy()
+        self.aside[self.position] = np.where(self.apart, _numbers(self.apart, first_apart, self.placement), self.inside)
+        self.late = self.slower[border.cell, border.face]
+        self.waves_end, self.series_end = first_apart + int(self.apart.sum()), 1 + int(self.faster.sum())
+        self.arrive = np.zeros(self.inner.shape, np.int64)
+        here = self.cells.cluster[border.cell]
+        self.arrive[border.cell, border.face] = _received(border, here, self.late, self.waves_end, self.series_end)
+        self.trash = self.waves_end + int((~self.late).sum())
+
+    def _near(self, slots: np.ndarray, elsewhere: Any) -> np.ndarray:
+        """The neighbour's slots (nc, 4) of each face."""
+        x = self.cells
+        return np.where(self.inner, slots[x.neighbours, x.neighbour_faces], elsewhere)
+
+    def _places(self) -> tuple[np.ndarray, np.ndarray]:
+        """Where waves are and where they go, (2, positions, 4) in even and in odd steps."""
+        (first, count), remote = self.sums, self.remote
+        near_summed = self._near(self.summed, 0)
+        incoming, outgoing = np.stack([self.own, self.own]), np.stack([self.own, self.own])
+        outgoing[1, self.position] = np.where(self.equal, self._near(self.inside, 0), self.inside)
+        for parity in range(2):
+            sums = np.where(remote, self.arrive, first + parity * count + near_summed)
+            summed = self.faster | (remote & ~self.slower)
+            incoming[parity, self.position] = np.where(summed, sums, outgoing[parity, self.position])
+        return incoming, outgoing
+
+    def _to_slower(self, slow_number: np.ndarray) -> Ranged:
+        c, f = np.nonzero(self.slower[self.placement])
+        c = self.placement[c]
+        even = self.sums[0] + self.summed[c, f]
+        near_slow = self._near(slow_number, self.arrive)
+        rows = np.stack([self.inside[c, f], even, even + self.sums[1], near_slow[c, f]], 1)
+        which = 2 * self.cells.cluster[c] + (self.group[c] % 3 == 2)
+        padding = np.array([self.trash, self.trash, self.trash, 0])
+        return ranged(rows, which, 2 * self.clusters, self.lanes, padding)
+
+    def build(self) -> Layout:
+        x, size = self.cells, len(self.cell_at)
+        incoming, outgoing = self._places()
+        history, slow, friction = np.zeros(size, np.int64), np.zeros((size, 4), np.int64), np.zeros((size, 4), np.int64)
+        history[self.position] = _numbers(x.keep, 1, self.placement)
+        slow_number = _numbers(self.faster, 1, self.placement)
+        slow[self.position], friction[self.position] = slow_number, _numbers(x.fault, 1, self.placement)
+        mine = 1 + int(x.fault.sum())
+        summed = self.sums[0] + self.summed + np.array([0, self.sums[1]])[:, None, None]
+        here = x.cluster[self.border.cell]
+        return Layout(
+            self.cell_at, self.position, self.ranges[0::3], self.ranges[1::3], self.ranges[2::3], history, 1 + int(x.keep.sum()),
+            slow, self.series_end + int(self.late.sum()), friction, mine, mine + int((x.fault & ~self.inner).sum()) + 1,
+            self.own, incoming, outgoing, self.aside, self.trash + 1, self._to_slower(slow_number),
+            _channels(self.border, here, self.arrive, self.inside, summed, slow_number),
+        )  # fmt: skip
 
 
 def _numbers(mask: np.ndarray, start: int, order: np.ndarray) -> np.ndarray:

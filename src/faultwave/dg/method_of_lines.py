@@ -22,6 +22,7 @@ from typing import Any, Literal
 import numpy as np
 
 from faultwave.backends import Backend
+from faultwave.base.columns import Columns
 from faultwave.comm.exchange import Stages
 from faultwave.dg.forms import Form
 from faultwave.dg.layout import Layout
@@ -33,15 +34,11 @@ Flux = Literal["upwind", "centred"]
 Half = Literal["divergence", "gradient"]
 
 
-class StarColumns:
-    """Columns of the per-face constants: frame, Yv, Yt, Zt, Zv (scaled), signs of the neighbour's T and v."""
-
-    def __init__(self, form: Form):
-        k = form.impedances
-        self.frames = form.frames
-        self.flow, self.sign = self.frames, self.frames + 4 * k
-        self.parts = [slice(self.frames + i * k, self.frames + (i + 1) * k) for i in range(4)]
-        self.size = self.sign + 2
+def star_columns(form: Form) -> Columns:
+    """Of the constants of a face: its frame, Yv, Yt, Zt, Zv (scaled), signs of the neighbour's T and v."""
+    z = form.impedances
+    signs = dict.fromkeys(("traction_sign", "flow_sign"))
+    return Columns(normal=3, tangents=form.frames - 3, yv=z, yt=z, zt=z, zv=z, **signs)
 
 
 def halves(law: Law) -> tuple[list[int], list[int]]:
@@ -62,7 +59,7 @@ def halves(law: Law) -> tuple[list[int], list[int]]:
 def publish(form: Form) -> Kernel:
     """Both traces [T, v] of q on the four faces, to the store."""
     k, f = Kernel("publish"), form.faced
-    q, face = k.batch("q", form.b3, form.Q), k.batch("star", 4, StarColumns(form).size)
+    q, face = k.batch("q", form.b3, form.Q), k.batch("star", 4, star_columns(form).size)
     own, traces = k.index("own", 4), k.store("traces", form.b2, 2 * f, "out")
     trace = k.temp("trace", form.b2, 2 * f)
     for i in range(4):
@@ -74,8 +71,8 @@ def publish(form: Form) -> Kernel:
 def _residual(k: Kernel, form: Form, q: Array, cell: Array, react: bool) -> tuple[Array, Array]:
     """(own, lifts): dq/dt of the cell alone (reaction included if wanted) and of its four faces' jumps, in temporaries."""
     m, f, law = form.m, form.faced, form.law
-    c = StarColumns(form)
-    face = k.batch("star", 4, c.size)
+    columns = star_columns(form)
+    face = k.batch("star", 4, columns.size)
     inside, outside = k.index("own", 4), k.index("incoming", 4)
     traces = k.store("traces", form.b2, 2 * f)
     own = k.temp("change", form.b3, form.Q)
@@ -85,11 +82,11 @@ def _residual(k: Kernel, form: Form, q: Array, cell: Array, react: bool) -> tupl
     sums = k.temp("sums", form.b3, 4 * m)
 
     def star(l: Any, r: Any, face: Any) -> Any:
-        n, (st, sv) = face[:3], face[c.sign : c.sign + 2]
-        traction = [st * y - x for x, y in zip(l[:f], r[:f], strict=True)]
-        flow = [sv * y - x for x, y in zip(l[f:], r[f:], strict=True)]
-        yv, yt, zt, zv = (face[part] for part in c.parts)
-        pairs = ((zt, traction, zv, flow), (yv, flow, yt, traction))
+        side = columns.row(face)
+        n = side.normal
+        traction = [side.traction_sign * y - x for x, y in zip(l[:f], r[:f], strict=True)]
+        flow = [side.flow_sign * y - x for x, y in zip(l[f:], r[f:], strict=True)]
+        pairs = ((side.zt, traction, side.zv, flow), (side.yv, flow, side.yt, traction))
         return [
             [
                 x + y
@@ -100,7 +97,7 @@ def _residual(k: Kernel, form: Form, q: Array, cell: Array, react: bool) -> tupl
 
     def spread(first: bool) -> Any:
         def function(jumps: Any, face: Any, *previous: Any) -> Any:
-            n, dT, dv = face[:3], jumps[:f], jumps[f:]
+            n, dT, dv = columns.row(face).normal, jumps[:f], jumps[f:]
             flux, potential = (dT, dv) if law.traction_is_flux else (dv, dT)
             flux, potential = form.off(face, flux), form.off(face, potential)
             new = [*flux, *[n[x] * p for x in range(3) for p in potential]]
@@ -183,10 +180,10 @@ def couples(law: Law) -> bool:
 
 def history(form: Form) -> Kernel:
     """The derivatives D_k of q, for samples between steps: what neighbours add is of the size of the error."""
-    k, rows = Kernel("history_of"), sum(form.rows)
+    k, rows = Kernel("history_of"), sum(form.predictor.rows)
     q, cell, slot = k.batch("q", form.b3, form.Q), form.cell(k), k.index("slot")
     store, series = k.store("history", rows, form.Q, "out"), k.temp("series", rows, form.Q)
-    form.taylor(k, q, cell, [], series)
+    form.predictor.expand(k, q, cell, [], series)
     k.scatter(series, store, slot)
     return k
 
@@ -195,24 +192,23 @@ RUNGE_KUTTA = ((1.0, 0.0, 0.5, 1 / 6), (0.0, 0.0, 0.5, 1 / 3), (0.0, 0.0, 1.0, 1
 """first, last, a, b of the classical stages; a and b in steps."""
 
 
-class Lines(Operator):
+class MethodOfLines(Operator):
     """The operator with another integrator: ``predict`` only prepares samples, ``correct`` takes the step. One cluster."""
 
-    def __init__(
-        self, law: Law, order: int, backend: Backend, layout: Layout, cells: Cells, time_unit: float, flux: Flux
-    ):
+    def __init__(self, form: Form, backend: Backend, layout: Layout, cells: Cells, flux: Flux):
+        """``form``: the plain one."""
         self.flux = flux
         self.stages_exchanged: Stages | None = None  # with other processes
         if layout.clusters != 1:
             raise ValueError("only the predictor of ADER knows local time steps")
-        super().__init__(law, order, backend, layout, cells, time_unit, fast=False)
+        super().__init__(form, backend, layout, cells)
 
     def _allocate(self) -> None:
         super()._allocate()
         b, lay, f = self.backend, self.layout, self.form.faced
         size, real = len(lay.cell_at), lay.cell_at >= 0
         self.traces = b.store(lay.wave_slots, self.b2 * 2 * f)
-        self.star = b.batch(size, 4, StarColumns(self.form).size)
+        self.star = b.batch(size, 4, star_columns(self.form).size)
         self.star.put(self._star_constants()[lay.cell_at[real]], real)
 
     def _bind(self) -> None:
@@ -235,9 +231,9 @@ class Lines(Operator):
     def _star_constants(self) -> np.ndarray:
         """(nc, 4, columns); see the module text."""
         form = self.form
-        face, count = form.face_constants(self.cells), form.frames + form.impedances
+        face = form.face_columns.split(form.face_constants(self.cells))
         own, other = form.both_impedances(self.cells)
-        inverse = face[..., count : count + form.impedances]  # scale / (Z_L + Z_R), 0 where both vanish
+        inverse = face.admittance  # scale / (Z_L + Z_R), 0 where both vanish
         scale = (self.time_unit * self.cells.areas / (3.0 * self.cells.volume[:, None]))[..., None]
         still = own + other == 0  # no wave of this kind on either side
         yv, zt = np.where(still, 0.5 * scale, inverse * other), np.where(still, 0.5 * scale, inverse * own)
@@ -247,9 +243,9 @@ class Lines(Operator):
         cross = np.where(upwind, 1.0, 0.0)[..., None]
         yt, zv = cross * inverse, cross * inverse * own * other
         wall = (self.cells.neighbours < 0) & ~self.cells.remote & ~driven
-        a = face[..., -2, None] + np.zeros_like(own)
+        a = face.a[..., None] + np.zeros_like(own)
         if self.law.face_channels == 3:
-            a[..., 0] += face[..., -1]
+            a[..., 0] += face.mirror
         keep = np.where((np.abs(np.abs(a) - 1.0) < 1e-12) & (self.flux == "centred"), 0.0, 1.0)
         reflected = [
             scale * (1 + a) / 4, keep * inverse * (1 - a) / 2, scale * (1 - a) / 4, keep * scale * (1 + a) * own / 4
@@ -257,9 +253,11 @@ class Lines(Operator):
         parts = [np.where(wall[..., None], w, inner) for w, inner in zip(reflected, (yv, yt, zt, zv), strict=True)]
         across = (-1.0, 1.0) if self.law.traction_is_flux else (1.0, -1.0)
         signs = np.where(driven[..., None], 1.0, np.where(wall[..., None], -1.0, np.array(across)))
+        # The order of ``star_columns``.
         return np.concatenate([self.frames(), *parts, signs], 2)
 
     def predict(self, cluster: int, step: float, restart: bool) -> None:
+        self.steps[cluster] = step
         self._run("history_of", self.layout.watched_ranges[cluster])
         self._run("history_of", self.layout.keep_ranges[cluster])
 
@@ -269,7 +267,7 @@ class Lines(Operator):
     def correct_watched(self, cluster: int, step: float) -> None:
         self.correct(cluster, step)
 
-    def turn(self, cluster: int, step: float, restart: bool) -> None:
+    def correct_and_predict(self, cluster: int, step: float, restart: bool) -> None:
         self.predict(cluster, step, restart)
 
     def _stage(self, name: str, moment: float, **scalars: Any) -> None:
@@ -294,7 +292,7 @@ class Lines(Operator):
             self._run(name, part, **scalars)
 
 
-class RungeKutta(Lines):
+class RungeKutta(MethodOfLines):
     """Classical RK4."""
 
     def _allocate(self) -> None:
@@ -314,7 +312,7 @@ class RungeKutta(Lines):
             self._stage("runge_kutta", moment, stage=[first, last, near * h, far * h])
 
 
-class Leapfrog(Lines):
+class Leapfrog(MethodOfLines):
     """Stoermer-Verlet: half a step of the one half, a step of the other, half a step of the first.
 
     Halves of adjoining steps make one step of the staggered scheme; seen between steps, both halves are at the same time.
@@ -335,4 +333,15 @@ class Leapfrog(Lines):
             self._stage(f"leap_{half}", moment, step=share * h)
 
 
-__all__ = ["Flux", "Leapfrog", "Lines", "RungeKutta", "couples", "halves", "history", "leap", "publish", "runge_kutta"]
+__all__ = [
+    "Flux",
+    "Leapfrog",
+    "MethodOfLines",
+    "RungeKutta",
+    "couples",
+    "halves",
+    "history",
+    "leap",
+    "publish",
+    "runge_kutta",
+]

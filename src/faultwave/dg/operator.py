@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -12,18 +11,11 @@ import numpy as np
 
 from faultwave.backends import Backend
 from faultwave.dg import kernels
-from faultwave.dg.forms import Cells, form
+from faultwave.dg.forms import Cells, Form
 from faultwave.dg.layout import Layout, ranged
-from faultwave.physics.waves import Law
 
 FEW = 4096
 """Plain cells of a cluster that are fewer than a large device works on at once: a launch of their own would not be done any sooner."""
-
-
-def powers(step: float, order: int) -> tuple[list[float], list[float]]:
-    """Taylor weights of D_k at ``step`` and of its integral over [0, step]."""
-    advance = [step**k / math.factorial(k) for k in range(order)]
-    return advance, [step ** (k + 1) / math.factorial(k + 1) for k in range(order)]
 
 
 def turned(values: np.ndarray, turn: np.ndarray | None) -> np.ndarray:
@@ -47,14 +39,14 @@ def shapely(condition: float) -> bool:
 
 
 @dataclass
-class Rest:
+class Remaining:
     """Plain cells from ``at`` on that a step has left for later; the sums of that step follow them."""
 
     name: str
     at: int
     end: int
-    turn: int
-    weights: dict[str, list[float]]
+    parity: int
+    weights: dict[str, Any]
     sums: int
     restart: bool
 
@@ -66,26 +58,23 @@ class Operator:
     the range of single precision where steps are tiny. Every other method takes seconds.
     """
 
-    def __init__(
-        self, law: Law, order: int, backend: Backend, layout: Layout, cells: Cells, time_unit: float = 1.0, fast: bool | None = None,
-        alone: bool = True,
-    ):  # fmt: skip
-        """``fast``: whether the law's fast form may be used; None: where ``shapely``. ``alone``: no other process has part of the mesh."""
-        self.law, self.order, self.backend, self.layout, self.cells = law, order, backend, layout, cells
+    def __init__(self, form: Form, backend: Backend, layout: Layout, cells: Cells, alone: bool = True):
+        """``alone``: no other process has part of the mesh."""
+        self.form, self.backend, self.layout, self.cells = form, backend, layout, cells
+        self.law, self.order, self.time_unit = form.law, form.order, form.unit
         self.drive: Callable[[float], None] | None = None  # fills driven faces at a share of the step, where asked
-        fast = shapely(worst_shape(cells.inverse, backend.dtype)) if fast is None else fast
-        self.time_unit, self.form = time_unit, form(law, order, time_unit, fast)
-        self.b3, self.b2 = self.form.b3, self.form.b2
+        self.b3, self.b2, self.predictor = self.form.b3, self.form.b2, self.form.predictor
+        self.steps = [0.0] * layout.clusters  # of each cluster's last prediction [s]
         self.launches: dict[str, list[Callable[..., None]]] = {}  # by even and odd step
-        self.turns = [0] * layout.clusters  # where each cluster's next waves go: even or odd
+        self.parity = [0] * layout.clusters  # of each cluster's next step: it says where the waves go
         self.sums = [0] * layout.clusters  # the same of each cluster's sums for its slower neighbour
-        self.rests: list[Rest | None] = [None] * layout.clusters  # of steps that have begun
-        # Where nobody else waits for a cluster's sums, each is done when the next wave arrives in its place: those to do, and
-        # whether they begin anew.
-        self.relays = alone
-        self.owed: list[tuple[int, bool] | None] = [None] * layout.clusters
+        self.remaining: list[Remaining | None] = [None] * layout.clusters  # of steps that have begun
+        # Where nobody else waits for a cluster's sums, each is done when the next wave arrives in its place: the sums still to do,
+        # and whether they begin anew.
+        self.sums_at_arrival = alone
+        self.pending_sums: list[tuple[int, bool] | None] = [None] * layout.clusters
         # Clusters of which all cells leave more than waves, in one launch, where they are few and launches cost.
-        few = [end - begin <= FEW and self.relays and backend.ahead for begin, end in layout.plain_ranges]
+        few = [end - begin <= FEW and self.sums_at_arrival and backend.ahead for begin, end in layout.plain_ranges]
         self.joined = [f and end > begin for f, (begin, end) in zip(few, layout.keep_ranges, strict=True)]
         # Once all but plain cells have, those at the border to other processes among them.
         self.border_corrected: Callable[[int], None] = _nothing
@@ -98,9 +87,9 @@ class Operator:
         self.q = b.batch(size, form.b3, form.Q)
         self.kept = b.batch(size, 4 * form.b2, form.faced)
         self.waves = b.store(lay.wave_slots, form.b2 * form.faced)
-        self.history = b.store(lay.histories, sum(form.rows) * form.Q)
-        self.slow = b.store(lay.slow_slots, sum(form.out_rows) * form.faced)
-        self.friction = b.store(lay.friction_slots, sum(form.out_rows) * 2 * form.faced)
+        self.history = b.store(lay.histories, sum(self.predictor.rows) * form.Q)
+        self.slow = b.store(lay.slow_slots, sum(self.predictor.face_rows) * form.faced)
+        self.friction = b.store(lay.friction_slots, sum(self.predictor.face_rows) * 2 * form.faced)
         self.cell = b.batch(size, 1, form.cell_size)
         self.face = b.batch(size, 4, form.face_size)
         b.settle(
@@ -133,13 +122,13 @@ class Operator:
         kept = kernels.Kept(bool((lay.friction > 0).any()))
         special = any(end > begin for begin, end in (*lay.watched_ranges, *lay.keep_ranges))
         variants = (None, kept) if special else (None,)
-        wanted = [make(form, which) for make in (kernels.predict, kernels.turn) for which in variants]
+        wanted = [make(form, which) for make in (kernels.predict, kernels.correct_and_predict) for which in variants]
         wanted.append(kernels.correct(form))
         if len(lay.slower.rows):
             wanted += [
                 kernels.accumulate(form),
                 kernels.integrate(form),
-                *([kernels.relay(form)] if self.relays else []),
+                *([kernels.accumulate_and_integrate(form)] if self.sums_at_arrival else []),
             ]
         compiled = self.backend.compile(wanted)
         common = {
@@ -159,11 +148,6 @@ class Operator:
         """(nc, 4, 3 or 9) normal and, where the law needs them, tangents of every face."""
         return self.form.frame_constants(self.cells)
 
-    def powers(self, step: float) -> tuple[list[float], list[float]]:
-        """Taylor weights of D_k [per time unit^k] at ``step`` [s] and of the integral over [0, step]."""
-        advance, integral = powers(step / self.time_unit, self.form.terms)
-        return advance, integral[: self.order]
-
     def predict(self, cluster: int, step: float, restart: bool) -> None:
         """``restart``: this step begins together with one of the next slower cluster."""
         self.begin(cluster, step, restart)
@@ -172,9 +156,9 @@ class Operator:
     def begin(self, cluster: int, step: float, restart: bool) -> None:
         """``predict`` of special cells: all that other clusters' traces, other processes and observers see; ``finish``
         does the rest."""
-        weights = self._weights(step)
-        self._run("predict_keep", self.layout.watched_ranges[cluster], self.turns[cluster], **weights)
-        self._run("predict_keep", self._special(cluster), self.turns[cluster], **weights)
+        weights = self._weights(cluster, step)
+        self._run("predict_keep", self.layout.watched_ranges[cluster], self.parity[cluster], **weights)
+        self._run("predict_keep", self._special(cluster), self.parity[cluster], **weights)
         self._begun(cluster, "predict", weights, restart)
 
     def _special(self, cluster: int) -> tuple[int, int]:
@@ -184,88 +168,90 @@ class Operator:
 
     def correct(self, cluster: int, step: float) -> None:
         """After ``arrive``."""
-        lay, turn = self.layout, self.turns[cluster]
-        if self.relays:
-            self._run("correct", lay.cells_range(cluster), turn)
+        lay, parity = self.layout, self.parity[cluster]
+        if self.sums_at_arrival:
+            self._run("correct", lay.cells_range(cluster), parity)
             return
-        self._run("correct", (lay.watched_ranges[cluster][0], lay.keep_ranges[cluster][1]), turn)
+        self._run("correct", (lay.watched_ranges[cluster][0], lay.keep_ranges[cluster][1]), parity)
         self.border_corrected(cluster)
-        self._run("correct", lay.plain_ranges[cluster], turn)
+        self._run("correct", lay.plain_ranges[cluster], parity)
 
     def arrive(self, cluster: int, step: float, offset: float) -> None:
         """Before a correction: the waves of slower neighbours, and what faster ones still owe to theirs. ``offset``: start of this step
         after the start of the slower neighbours' current one."""
-        after, before = self.powers(offset + step)[1], self.powers(offset)[1]
-        weight = [a - b for a, b in zip(after, before, strict=True)]
-        late = self.owed[cluster - 1] if cluster else None
+        slower = self.steps[min(cluster + 1, len(self.steps) - 1)]
+        weight = self.predictor.integral(offset, offset + step, slower)
+        late = self.pending_sums[cluster - 1] if cluster else None
         if (
-            late is not None and late[0] == self.turns[cluster]
+            late is not None and late[0] == self.parity[cluster]
         ):  # of the step that ends now: the faster have not gone on yet
             self._accumulate(self.layout.slower_range(cluster - 1), *late)
-            self.owed[cluster - 1] = None
-        part, owed = self.layout.slower_range(cluster), self.owed[cluster]
-        if owed is None:
+            self.pending_sums[cluster - 1] = None
+        part, pending = self.layout.slower_range(cluster), self.pending_sums[cluster]
+        if pending is None:
             self._run("integrate", part, weight=weight)
         else:
-            self._run("relay", part, owed[0], weight=weight, keep=0.0 if owed[1] else 1.0)
-            self.owed[cluster] = None
+            self._run("accumulate_and_integrate", part, pending[0], weight=weight, keep=0.0 if pending[1] else 1.0)
+            self.pending_sums[cluster] = None
 
     def correct_watched(self, cluster: int, step: float) -> None:
-        """The part of ``correct`` whose result others look at before the next step; ``turn`` does the rest."""
-        self._run("correct", self.layout.watched_ranges[cluster], self.turns[cluster])
+        """The part of ``correct`` whose result others look at before the next step; ``correct_and_predict`` does the rest."""
+        self._run("correct", self.layout.watched_ranges[cluster], self.parity[cluster])
 
-    def turn(self, cluster: int, step: float, restart: bool) -> None:
+    def correct_and_predict(self, cluster: int, step: float, restart: bool) -> None:
         """After ``correct_watched``: correct the other cells and predict all, in one pass where that can be."""
-        with self.backend.independent() if self.relays else nullcontext():
-            self.begin_turn(cluster, step, restart)
+        with self.backend.independent() if self.sums_at_arrival else nullcontext():
+            self.begin_correct_and_predict(cluster, step, restart)
             self.finish(cluster)
 
-    def begin_turn(self, cluster: int, step: float, restart: bool) -> None:
-        """``turn`` of special cells, as ``begin``."""
-        weights = self._weights(step)
-        self._run("predict_keep", self.layout.watched_ranges[cluster], self.turns[cluster], **weights)
-        self._run("turn_keep", self._special(cluster), self.turns[cluster], **weights)
+    def begin_correct_and_predict(self, cluster: int, step: float, restart: bool) -> None:
+        """``correct_and_predict`` of special cells, as ``begin``."""
+        weights = self._weights(cluster, step)
+        self._run("predict_keep", self.layout.watched_ranges[cluster], self.parity[cluster], **weights)
+        self._run("correct_and_predict_keep", self._special(cluster), self.parity[cluster], **weights)
         self.border_corrected(cluster)
-        self._begun(cluster, "turn", weights, restart)
+        self._begun(cluster, "correct_and_predict", weights, restart)
 
-    def _weights(self, step: float) -> dict[str, list[float]]:
-        advance, integral = self.powers(step)
-        return {"advance": advance, "integral": integral}
+    def _weights(self, cluster: int, step: float) -> dict[str, Any]:
+        """Arguments of the kernels that predict a step."""
+        self.steps[cluster] = step
+        own = self.predictor
+        return {"advance": own.at(step, step), "integral": own.integral(0.0, step, step), **own.scalars(step)}
 
     def _begun(self, cluster: int, name: str, weights: dict[str, list[float]], restart: bool) -> None:
-        turn, (at, end) = self.turns[cluster], self.layout.plain_ranges[cluster]
-        self.turns[cluster] ^= 1
+        parity, (at, end) = self.parity[cluster], self.layout.plain_ranges[cluster]
+        self.parity[cluster] ^= 1
         self.sums[cluster] ^= int(restart)
-        if self.relays:
-            self.owed[cluster] = self.sums[cluster], restart
+        if self.sums_at_arrival:
+            self.pending_sums[cluster] = self.sums[cluster], restart
         else:
             self._accumulate(self.layout.sums(cluster)[0], self.sums[cluster], restart)
         self.border_predicted(cluster)
         at = end if self.joined[cluster] else at
-        self.rests[cluster] = Rest(name, at, end, turn, weights, self.sums[cluster], restart)
+        self.remaining[cluster] = Remaining(name, at, end, parity, weights, self.sums[cluster], restart)
 
     def finish(self, cluster: int, cells: int | None = None) -> bool:
         """Do what a step has left, or about ``cells`` of it; whether there is still more."""
-        rest = self.rests[cluster]
+        rest = self.remaining[cluster]
         if rest is None:
             return False
         lanes = max(self.backend.lanes, self.backend.fixed_lanes)
         to = rest.end if cells is None else min(rest.end, rest.at + -(-cells // lanes) * lanes)
-        self._run(rest.name, (rest.at, to), rest.turn, **rest.weights)
+        self._run(rest.name, (rest.at, to), rest.parity, **rest.weights)
         rest.at = to
         if to < rest.end:
             return True
-        if not self.relays:
+        if not self.sums_at_arrival:
             self._accumulate(self.layout.sums(cluster)[1], rest.sums, rest.restart)
-        self.rests[cluster] = None
+        self.remaining[cluster] = None
         return False
 
     def _accumulate(self, part: tuple[int, int], sums: int, restart: bool) -> None:
         self._run("accumulate", part, sums, keep=0.0 if restart else 1.0)
 
-    def _run(self, name: str, part: tuple[int, int], turn: int = 0, **scalars: Any) -> None:
+    def _run(self, name: str, part: tuple[int, int], parity: int = 0, **scalars: Any) -> None:
         if part[1] > part[0]:
-            self.launches[name][turn](*part, **scalars)
+            self.launches[name][parity](*part, **scalars)
 
     def sampler(
         self, points: np.ndarray, cells: np.ndarray | None = None, columns: Sequence[int] | None = None
@@ -307,7 +293,7 @@ class Operator:
         return Reader(self, cells)
 
     def series(self, cells: np.ndarray) -> np.ndarray:
-        """Derivatives D_k (n, rows, Q) of kept cells, rows as ``form.rows``, as of their last prediction."""
+        """The predictor's coefficients (n, rows, Q) of kept cells, one below the other, as of their last prediction."""
         return Reader(self, cells).series()
 
     def _all(self) -> np.ndarray:
@@ -339,7 +325,7 @@ class Operator:
 
 
 class Reader:
-    """Reads dofs and derivatives of the same cells many times."""
+    """Reads dofs and predictor's coefficients of the same cells many times."""
 
     def __init__(self, operator: Operator, cells: np.ndarray):
         self.operator, self.position = operator, operator.layout.position[cells]
@@ -351,9 +337,9 @@ class Reader:
         return np.asarray(self.operator.q.get(self.position))
 
     def series(self) -> np.ndarray:
-        """Derivatives D_k (n, rows, Q) of kept cells, rows as ``form.rows``, as of their last prediction."""
+        """The predictor's coefficients (n, rows, Q) of kept cells, one below the other, as of their last prediction."""
         form = self.operator.form
-        values = self.operator.history.get(self.slots).reshape(len(self.slots), sum(form.rows), form.Q)
+        values = self.operator.history.get(self.slots).reshape(len(self.slots), sum(form.predictor.rows), form.Q)
         return turned(values, self.turn)
 
 
@@ -411,7 +397,8 @@ class Sampler:
                     self.operator.q.get(self.operator.layout.position[self.source[begin:end]]), slice(begin, end)
                 )
             if end > begin:
-                self.launch(begin, end, advance=self.operator.powers(tau)[0])
+                own = self.operator.predictor
+                self.launch(begin, end, advance=own.at(tau, tau), **own.scalars(tau))
 
     def get(self, cells: np.ndarray) -> np.ndarray:
         """(n, S, columns) of the listed cells."""
@@ -422,4 +409,4 @@ class Sampler:
         return sum(b.nbytes for b in (*self.own, self.values))
 
 
-__all__ = ["Cells", "Operator", "Sampler", "powers", "turned"]
+__all__ = ["Cells", "Operator", "Sampler", "turned"]

@@ -188,7 +188,7 @@ def _check(planning: Planning, parts: tuple[Part, ...]) -> None:
         with collected(problems):
             vertices = planning.mesh.vertices
             check_lengths(projected(case.projection, "projection"), vertices.min(0), vertices.max(0), problems)
-    _not_built(case, planning.topology, problems)
+    _not_built(case, planning.law, planning.topology, problems)
     check_outside(planning.material, [found for p in parts for found in p.demand.lossless], problems)
     planning.whole.agree(problems)
 
@@ -259,7 +259,7 @@ def _walls(case: Case, mesh: tets.Mesh, topology: tets.Topology, problems: Probl
             allowed = (
                 ">= 0 and finite: a wall that adds energy is no wall, and one that no current crosses is of kind pmc"
             )
-            problems.error(where, f"{value:g}", allowed if case.law == "maxwell" else ">= 0 and finite")
+            problems.error(where, f"{value:g}", allowed if "pmc" in law(case.law).boundaries else ">= 0 and finite")
         else:
             wall[topology.tags == tag] = value
     lost = (topology.kinds == tets.BoundaryKind.IMPEDANCE) & np.isnan(wall)
@@ -296,7 +296,7 @@ def stable_steps(
     return np.minimum(step, case.numerics.largest_step)
 
 
-def _not_built(case: Case, topology: tets.Topology, problems: Problems) -> None:
+def _not_built(case: Case, law: Law, topology: tets.Topology, problems: Problems) -> None:
     if case.output.intensity is not None:
         problems.error("output.intensity", "maps of intensity exist on grids only", "engine: fd")
     if case.attenuation is not None:
@@ -308,5 +308,5 @@ def _not_built(case: Case, topology: tets.Topology, problems: Problems) -> None:
             problems.items.append(
                 Problem("mesh", f"{count} faces of kind '{name}', which this version cannot simulate")
             )
-    if case.fault is not None and case.law != "elastic":
+    if case.fault is not None and "stress" not in law.roles:
         problems.error("fault", f"dynamic rupture needs the elastic law, not '{case.law}'")

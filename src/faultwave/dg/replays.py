@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from faultwave.backends.base import Recording
-from faultwave.dg.method_of_lines import Lines
+from faultwave.dg.method_of_lines import MethodOfLines
 from faultwave.engine.part import Call, OnDevice
 
 LAUNCHES = 256
@@ -36,7 +36,7 @@ class Recorded:
     recording: Recording
     events: tuple[tuple[Call, int, int, float], ...]
     updates: int
-    turns: tuple[int, ...]
+    parity: tuple[int, ...]
     sums: tuple[int, ...]
 
 
@@ -54,14 +54,14 @@ class Replays:
     def advance(self, most: int = 1) -> None:
         """One largest step, or several up to ``most`` where they can be replayed."""
         solver, march, op = self.solver, self.solver.march, self.solver.operator
-        steps = 0 if isinstance(op, Lines) or not solver.backend.ahead else self._at_once(most)
+        steps = 0 if isinstance(op, MethodOfLines) or not solver.backend.ahead else self._at_once(most)
         until = march.ahead(steps)
         if not steps or not self.on_device(until):
             march.advance(march.time + march.longest)
             return
         calls = self.device_calls()
         ahead, due = [steps * n for n in self.each], tuple(call.due(until) for call, _ in calls)
-        key = (steps, due, *op.turns, *op.sums, *(device.key(ahead) for _, device in calls))
+        key = (steps, due, *op.parity, *op.sums, *(device.key(ahead) for _, device in calls))
         if key not in self.made and self._wanted(key):
             with self._begun(due):
                 self.made[key] = self._record(until)
@@ -122,14 +122,14 @@ class Replays:
         if recording is None:
             return None
         found = [(call, cluster, round((t - start) / march.tick), step) for call, cluster, t, step in events]
-        return Recorded(recording, tuple(found), solver.updates - before, tuple(op.turns), tuple(op.sums))
+        return Recorded(recording, tuple(found), solver.updates - before, tuple(op.parity), tuple(op.sums))
 
     def _replay(self, known: Recorded, until: float, due: set[int]) -> None:
         solver, march, op = self.solver, self.solver.march, self.solver.operator
         known.recording.replay(self._tables(known, due))
         march.time = until
         solver.updates += known.updates
-        op.turns[:], op.sums[:] = known.turns, known.sums
+        op.parity[:], op.sums[:] = known.parity, known.sums
 
     def _tables(self, known: Recorded, due: set[int]) -> list[Mapping[str, Any]]:
         """What changes, launch by launch. What is on the tapes afterwards is told to those who wait for it."""

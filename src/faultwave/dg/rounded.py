@@ -83,7 +83,7 @@ class Mending:
         index[lay.position[cells], faces] = slots
         trash = 1 + len(cells)
         self.errors = b.store(trash + 1, form.b2 * form.faced)
-        self.series = b.store(1 + int(late.sum()), sum(form.out_rows) * form.faced)
+        self.series = b.store(1 + int(late.sum()), sum(form.predictor.face_rows) * form.faced)
         matrices = b.store(trash, form.Q * form.faced)
         matrices.put(owed(operator, cells, faces).reshape(len(cells), form.Q * form.faced), slots)
         lanes = max(b.lanes, b.fixed_lanes)
@@ -105,7 +105,7 @@ class Mending:
         """After the correction of a cluster, once all waves of its step [s] have been sent."""
         begin, end = self.sums.ranges[cluster]
         if end > begin:
-            self.integrate(begin, end, weight=self.operator.powers(step)[1])
+            self.integrate(begin, end, weight=self.operator.predictor.integral(0.0, step, step))
         begin, end = self.operator.layout.watched_ranges[cluster]
         if end > begin:
             self.launch(begin, end)

@@ -1,24 +1,24 @@
 """The friction solve of fault faces as one kernel, for any friction law (de la Puente et al. 2009, Pelties et al. 2012;
 docs/theory/friction.md, "Friction solve").
 
-Per face: derivative traces [T, v] of both sides -> locked traction Theta and velocity jump in the fault frame (n, s1,
-s2) as modes; per Gauss point in time: values at the face's points, friction, slip; at the end the mean traction goes
+Per face: traces [T, v] of the predictor's coefficients on both sides -> locked traction Theta and velocity jump in the fault frame
+(n, s1, s2) as modes; per Gauss point in time: values at the face's points, friction, slip; at the end the mean traction goes
 back to modes and each side receives 2 T* - w, the wave that makes its star state carry exactly T*.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from faultwave.dg.basis import triangle_size
-from faultwave.dg.forms import face_rows
-from faultwave.dg.kernels import series_sum
+from faultwave.base.columns import Columns, Row
+from faultwave.dg.kernels import coefficient, series_sum
 from faultwave.kernels import math as m
-from faultwave.kernels.language import Kernel
-from faultwave.physics.friction.law import COMMON_STATE, FrictionLaw, Load, Solved
+from faultwave.kernels.language import Array, Kernel, LoopIndex, View
+from faultwave.physics.friction.law import FrictionLaw, Load, Solved
 from faultwave.physics.waves.law import dot
 
 RUPTURE_RATE = 1e-3  # m/s, above which a point counts as ruptured
@@ -31,143 +31,203 @@ MOVED = ("work_moved", "moved1", "moved2", "moved")
 """The same from the traces of both sides instead of the friction solve: work, slip along the tangents, path length of
 the jump."""
 
+FRAME = Columns(normal=3, tangent1=3, tangent2=3)
+"""Columns of a face's directions; the normal points from plus to minus."""
 
-def recorded(moved: bool) -> tuple[str, ...]:
-    """Names of the columns of ``record``."""
-    return RECORD + MOVED if moved else RECORD
+IMPEDANCE = Columns(**dict.fromkeys(("p_plus", "s_plus", "p_minus", "s_minus")))
+
+TRACE = Columns(traction=3, velocity=3)
+"""Columns of one side's trace, in physical components."""
+
+CLOCK = Columns(**dict.fromkeys(("duration", "end", "mark", "share")))
+"""Columns of a sub-step's times [s]: its length and end, the time to mark a rupture with, the share of the sub-step to add to it."""
 
 
-def rupture(
-    law: FrictionLaw, constants: dict[str, float], order: int, points: int, times: int, episodes: int, moved: bool = False
-) -> Kernel:  # fmt: skip
-    """Kernel over fault faces; see the module text. ``times`` sub-steps a step, ``episodes`` of nucleation, ``moved``:
-    also remember what the velocity jump says."""
-    k = Kernel("rupture", fixed=True)
-    width, columns = 6 if moved else 3, recorded(moved)
-    b2, rows = triangle_size(order - 1), face_rows(order)
-    slots = k.index("slots", 4)  # traces +, -; waves +, -, where each side finds the reply
-    traces = k.store("traces", sum(rows), 6)
-    waves = k.store("waves", b2, 3, "inout")
-    frame = k.batch("frame", 1, 9)  # n (plus to minus), s1, s2
-    z = k.batch("impedance", 1, 4)  # Zp+, Zs+, Zp-, Zs-
-    names, states = law.kernel_parameters, (*COMMON_STATE, *law.state)
-    parameter = k.batch("parameter", points, max(1, len(names)))
-    state = k.batch("state", points, len(states), "inout")
-    stress = k.batch("stress", points, 3, "inout")
-    nucleation = k.batch("nucleation", points, 3 * max(1, episodes))
-    record = k.batch("record", points, len(columns), "inout")
-    group = k.index("group")  # of the point rule
-    at_points, back = k.matrix("phi", points, b2, group), k.matrix("back", b2, points, group)
-    project = k.matrix("project", points, points)
-    taylor, weight = k.scalar("taylor", times, order), k.scalar("weight", times)
-    clock = k.scalar(
-        "clock", times, 4, True
-    )  # sub-step, its end, time to mark a rupture with, share of the sub-step to add
-    ramp = k.scalar("ramp", times, max(1, episodes), True)
-    damping = k.scalar("damping", changing=True)
+def recorded(moved: bool) -> Columns:
+    """Columns of ``record``."""
+    return Columns(**dict.fromkeys(RECORD + MOVED if moved else RECORD))
 
-    plus, minus = k.temp("plus", sum(rows), 6), k.temp("minus", sum(rows), 6)
-    locked = k.temp("locked", sum(rows), width)  # Theta (n, 1, 2), velocity jump (n, 1, 2)
-    now, here = k.temp("now", b2, width), k.temp("here", points, width)
-    smooth = k.temp("smooth", points, 1)
-    solved = k.temp("solved", points, 5 + len(law.state))  # rates along s1, s2, rate, strength, friction, own state
-    mean, modes = k.temp("mean", points, 3), k.temp("modes", b2, 3)
-    k.gather(plus, traces, slots, 0)
-    k.gather(minus, traces, slots, 1)
-    k.pointwise(lambda *a: [_locked(*a)[:width]], [plus, minus, frame, z, damping], [locked])
-    k.pointwise(lambda x: [[0.0 * x[0]] * 3], [record.view(0, points, 0, 1)], [mean])
 
-    def parts(p: Any, s: Any) -> tuple[dict, dict]:
-        return dict(zip(names, p, strict=False)), dict(zip(states, s, strict=True))
+@dataclass(frozen=True)
+class Sizes:
+    """``rows`` of the face traces of each coefficient in time, ``points`` of a face, sub-steps (``times``) of a step, ``episodes`` of
+    nucleation; ``moved``: also remember what the velocity jump says."""
 
-    def load(h: Any, s0: Any, z: Any, t: Any) -> Load:
-        eta = z[1] * z[3] / (z[1] + z[3])
-        return Load(tau1=s0[1] + h[1], tau2=s0[2] + h[2], sigma=s0[0] + h[0], eta=eta, dt=t[0], t=t[1])
+    rows: tuple[int, ...]
+    points: int
+    times: int
+    episodes: int
+    moved: bool = False
 
-    def nucleate(s0: Any, extra: Any, g: Any) -> Any:
-        return [[s0[c] + dot(extra[c::3], g) for c in range(3)]]
 
-    def solve(p: Any, s: Any, h: Any, s0: Any, z: Any, t: Any) -> Any:
-        x = law.solve(*_inputs(p, s), load(h, s0, z, t))
-        own = [x.state.get(name, s[states.index(name)]) for name in law.state]
-        return [[x.slip_rate1, x.slip_rate2, x.slip_rate, x.strength, x.friction, *own]]
+def rupture(law: FrictionLaw, constants: dict[str, float], sizes: Sizes) -> Kernel:
+    """Kernel over fault faces; see the module text."""
+    return _Rupture(law, constants, sizes).build()
 
-    def _inputs(p: Any, s: Any) -> tuple[Any, Any, Any]:
-        p, s = parts(p, s)
-        return p, constants, s
 
-    def advance(
-        p: Any, s: Any, h: Any, s0: Any, z: Any, t: Any, w: Any, v: Any, smooth: Any, r: Any, mean: Any
-    ) -> Any:  # fmt: skip
+def _named(function: Callable[[Row], Any], names: Sequence[str]) -> Callable[..., Any]:
+    """The function of many arguments that hands them to ``function`` by name."""
+    return lambda *values: function(Row(zip(names, values, strict=True)))
+
+
+class _Rupture:
+    """The kernel being recorded: its arrays, and the formulas of a fault point."""
+
+    def __init__(self, law: FrictionLaw, constants: dict[str, float], sizes: Sizes):
+        self.law, self.constants, self.sizes = law, constants, sizes
+        self.columns, self.state_columns = recorded(sizes.moved), law.state_columns
+        self.locked_columns = Columns(traction=3, jump=3 if sizes.moved else 0)
+        solved = dict.fromkeys(("slip_rate1", "slip_rate2", "slip_rate", "strength", "friction"))
+        self.solved_columns = Columns(**solved, **{s.name: s.size for s in law.state})
+        self.k = Kernel("rupture", fixed=True)
+        self._arguments()
+        self._temporaries()
+
+    def _arguments(self) -> None:
+        k, s = self.k, self.sizes
+        b2 = s.rows[0]
+        self.slots = k.index("slots", 4)  # traces +, -; waves +, -, where each side finds the reply
+        self.traces = k.store("traces", sum(s.rows), TRACE.size)
+        self.waves = k.store("waves", b2, 3, "inout")
+        self.frame, self.impedance = k.batch("frame", 1, FRAME.size), k.batch("impedance", 1, IMPEDANCE.size)
+        self.parameter = k.batch("parameter", s.points, max(1, len(self.law.kernel_parameters)))
+        self.state = k.batch("state", s.points, self.state_columns.size, "inout")
+        self.stress = k.batch("stress", s.points, 3, "inout")
+        self.nucleation = k.batch("nucleation", s.points, 3 * max(1, s.episodes))
+        self.record = k.batch("record", s.points, self.columns.size, "inout")
+        group = k.index("group")  # of the point rule
+        self.at_points, self.back = k.matrix("phi", s.points, b2, group), k.matrix("back", b2, s.points, group)
+        self.project = k.matrix("project", s.points, s.points)
+        self.at_times, self.weight = k.scalar("at_times", s.times, len(s.rows)), k.scalar("weight", s.times)
+        self.clock = k.scalar("clock", s.times, CLOCK.size, True)
+        self.ramp = k.scalar("ramp", s.times, max(1, s.episodes), True)
+        self.damping = k.scalar("damping", changing=True)
+
+    def _temporaries(self) -> None:
+        k, s, width = self.k, self.sizes, self.locked_columns.size
+        self.plus, self.minus = (k.temp(side, sum(s.rows), TRACE.size) for side in ("plus", "minus"))
+        self.locked = k.temp("locked", sum(s.rows), width)
+        self.now, self.here = k.temp("now", s.rows[0], width), k.temp("here", s.points, width)
+        self.smooth = k.temp("smooth", s.points, 1)
+        self.solved = k.temp("solved", s.points, self.solved_columns.size)
+        self.mean, self.modes = k.temp("mean", s.points, 3), k.temp("modes", s.rows[0], 3)
+
+    def build(self) -> Kernel:
+        k, width, points = self.k, self.locked_columns.size, self.sizes.points
+        k.gather(self.plus, self.traces, self.slots, 0)
+        k.gather(self.minus, self.traces, self.slots, 1)
+        sides = [self.plus, self.minus, self.frame, self.impedance, self.damping]
+        k.pointwise(lambda *a: [_locked(*a)[:width]], sides, [self.locked])
+        k.pointwise(lambda x: [[0.0 * x[0]] * 3], [self.record.view(0, points, 0, 1)], [self.mean])
+        k.repeat("sub", self.sizes.times, self._substep)
+        k.contract(self.modes, self.back, self.mean)
+        self._reply()
+        return k
+
+    def _substep(self, o: LoopIndex) -> None:
+        k, points, rows = self.k, self.sizes.points, self.sizes.rows
+        parts = [coefficient(self.locked, rows, j) for j in range(len(rows))]
+        series_sum(k, self.now, parts, lambda j: self.at_times.view(o, 1, j, 1))
+        k.contract(self.here, self.at_points, self.now)
+        if self.sizes.episodes:
+            k.pointwise(_nucleate, [self.stress, self.nucleation, self.ramp.view(o, 1)], [self.stress])
+        given: dict[str, Array | View] = {
+            "parameter": self.parameter, "state": self.state, "here": self.here, "stress": self.stress,
+            "impedance": self.impedance, "clock": self.clock.view(o, 1),
+        }  # fmt: skip
+        k.pointwise(_named(self._solve, list(given)), list(given.values()), [self.solved])
+        rate = self.solved.view(0, points, 2, 1)
+        if self.law.project:
+            k.contract(self.smooth, self.project, rate)
+        given |= {
+            "weight": self.weight.view(o, 1), "solved": self.solved, "amount": self.smooth if self.law.project else rate,
+            "record": self.record, "mean": self.mean,
+        }  # fmt: skip
+        k.pointwise(_named(self._advance, list(given)), list(given.values()), [self.state, self.record, self.mean])
+
+    def _reply(self) -> None:
+        k, rows = self.k, self.sizes.rows[0]
+        wave, reply = k.temp("wave", rows, 3), k.temp("reply", rows, 3)
+        for side, sign in ((0, 2.0), (1, -2.0)):
+            k.gather(wave, self.waves, self.slots, 2 + side)
+
+            def answer(t: Any, w: Any, frame: Any, sign: float = sign) -> Any:
+                n, s1, s2 = FRAME.row(frame).values()
+                return [[sign * (t[0] * n[x] + t[1] * s1[x] + t[2] * s2[x]) - w[x] for x in range(3)]]
+
+            k.pointwise(answer, [self.modes, wave, self.frame], [reply])
+            k.scatter(reply, self.waves, self.slots, 2 + side)
+
+    # Formulas of one point in one sub-step, over the arguments by name.
+
+    def _point(self, given: Row) -> tuple[dict[str, Any], Row, Load]:
+        """Parameters, state and load."""
+        parameters = dict(zip(self.law.kernel_parameters, given.parameter, strict=False))
+        clock, change = CLOCK.row(given.clock), self.locked_columns.row(given.here).traction
+        normal, shear1, shear2 = (s + h for s, h in zip(given.stress, change, strict=True))
+        load = Load(
+            tau1=shear1, tau2=shear2, sigma=normal, eta=_shear_damping(given.impedance), dt=clock.duration, t=clock.end
+        )
+        return parameters, self.state_columns.row(given.state), load
+
+    def _solve(self, given: Row) -> Any:
+        p, s, load = self._point(given)
+        x = self.law.solve(p, self.constants, s, load)
+        own = {state.name: x.state.get(state.name, s[state.name]) for state in self.law.state}
+        common = {name: getattr(x, name) for name in ("slip_rate1", "slip_rate2", "slip_rate", "strength", "friction")}
+        return [self.solved_columns.flat(common | own)]
+
+    def _advance(self, given: Row) -> Any:
         """State and record at the end of the sub-step, and the traction's share of the mean."""
-        x = Solved(v[0], v[1], v[2], v[3], v[4], dict(zip(law.state, v[5:], strict=True)))
-        p, c, s = _inputs(p, s)
-        new = s | law.advance(p, c, s, x, smooth[0], load(h, s0, z, t))
-        eta = z[1] * z[3] / (z[1] + z[3])
-        traction = [h[0], h[1] - eta * v[0], h[2] - eta * v[1]]
-        notes = _note(dict(zip(columns, r, strict=True)), s["slip_rate"], x, traction, t, w)
-        weak = (
-            law.dynamic_stress_reached(p, c, new, x.friction) & (notes["weakened"] <= 0.0) & (notes["ruptured"] > 0.0)
-        )
-        notes["weakened"] = m.where(weak, t[2], notes["weakened"])
-        if moved:
-            averaged = [
-                h[0] - z[0] * z[2] / (z[0] + z[2]) * h[3],
-                h[1] - eta * h[4],
-                h[2] - eta * h[5],
-            ]  # eta (T+/Z+ + T-/Z-)
-            notes |= _note_jump(notes, h[3:6], averaged, w)
-        return [
-            [new[name] for name in states],
-            [notes[name] for name in columns],
-            [x + w[0] * y for x, y in zip(mean, traction, strict=True)],
-        ]
+        p, s, load = self._point(given)
+        clock, here, w = CLOCK.row(given.clock), self.locked_columns.row(given.here), given.weight
+        v = self.solved_columns.row(given.solved)
+        own = {state.name: v[state.name] for state in self.law.state}
+        x = Solved(v.slip_rate1, v.slip_rate2, v.slip_rate, v.strength, v.friction, own)
+        new = s | self.law.advance(p, self.constants, s, x, given.amount[0], load)
+        change = here.traction
+        traction = [change[0], change[1] - load.eta * x.slip_rate1, change[2] - load.eta * x.slip_rate2]
+        notes = _note(self.columns.row(given.record), s["slip_rate"], x, traction, clock, w)
+        reached = self.law.dynamic_stress_reached(p, self.constants, new, x.friction)
+        weak = reached & (notes["weakened"] <= 0.0) & (notes["ruptured"] > 0.0)
+        notes["weakened"] = m.where(weak, clock.mark, notes["weakened"])
+        if self.sizes.moved:
+            notes |= _note_jump(notes, here.jump, _averaged(change, here.jump, given.impedance), w)
+        mean = [x + w[0] * y for x, y in zip(given.mean, traction, strict=True)]
+        return [self.state_columns.flat(new), self.columns.flat(notes), mean]
 
-    def substep(o: Any) -> None:
-        parts = [locked.view(sum(rows[:j]), rows[j]) for j in range(order)]
-        series_sum(k, now, parts, lambda j: taylor.view(o, 1, j, 1))
-        k.contract(here, at_points, now)
-        t, w = clock.view(o, 1), weight.view(o, 1)
-        if episodes:
-            k.pointwise(nucleate, [stress, nucleation, ramp.view(o, 1)], [stress])
-        k.pointwise(solve, [parameter, state, here, stress, z, t], [solved])
-        rate = solved.view(0, points, 2, 1)
-        if law.project:
-            k.contract(smooth, project, rate)
-        amount = smooth if law.project else rate
-        k.pointwise(
-            advance, [parameter, state, here, stress, z, t, w, solved, amount, record, mean], [state, record, mean]
-        )
 
-    k.repeat("sub", times, substep)
-    k.contract(modes, back, mean)
-    wave, reply = k.temp("wave", b2, 3), k.temp("reply", b2, 3)
-    for side, sign in ((0, 2.0), (1, -2.0)):
-        k.gather(wave, waves, slots, 2 + side)
+def _shear_damping(impedance: Any) -> Any:
+    z = IMPEDANCE.row(impedance)
+    return z.s_plus * z.s_minus / (z.s_plus + z.s_minus)
 
-        def answer(t: Any, w: Any, f: Any, sign: float = sign) -> Any:
-            return [[sign * (t[0] * f[x] + t[1] * f[3 + x] + t[2] * f[6 + x]) - w[x] for x in range(3)]]
 
-        k.pointwise(answer, [modes, wave, frame], [reply])
-        k.scatter(reply, waves, slots, 2 + side)
-    return k
+def _nucleate(stress: Any, extra: Any, share: Any) -> Any:
+    return [[stress[c] + dot(extra[c::3], share) for c in range(3)]]
+
+
+def _averaged(locked: Any, jump: Any, impedance: Any) -> Any:
+    """Traction change eta (T+/Z+ + T-/Z-) of the two traces."""
+    z, eta = IMPEDANCE.row(impedance), _shear_damping(impedance)
+    eta_p = z.p_plus * z.p_minus / (z.p_plus + z.p_minus)
+    return [locked[0] - eta_p * jump[0], locked[1] - eta * jump[1], locked[2] - eta * jump[2]]
 
 
 FAULT_ENERGIES = ("total_frictional_work", "static_frictional_work", "seismic_moment", "potency")
 
 
 def fault_energies(
-    columns: Sequence[str], states: Sequence[str], weights: np.ndarray, plain_mean: bool, from_velocity: bool
+    record: Columns, state: Columns, weights: np.ndarray, plain_mean: bool, from_velocity: bool
 ) -> Kernel:
     """``FAULT_ENERGIES`` of every face from what its points, with ``weights`` (p,) that sum to a half, remember;
     ``scale``: area, rigidity times area. ``plain_mean``: of the slip over points alike; ``from_velocity``: by the jump's motion."""
     k, points = Kernel("fault_energies", fixed=True), len(weights)
-    record, state = k.batch("record", points, len(columns)), k.batch("state", points, len(states))
+    records, states = k.batch("record", points, record.size), k.batch("state", points, state.size)
     scale, out = k.batch("scale", 1, 2), k.batch("energies", 1, 4, "out")
     each, mean = k.temp("each", points, 3), k.temp("mean", 1, 3)
 
     def parts(r: Any, s: Any) -> Any:
-        old = dict(zip(columns, r, strict=True)) | dict(zip(states, s, strict=True))
+        old = record.row(r) | state.row(s)
         names = (
             ("work_moved", "moved1", "moved2", "moved")
             if from_velocity
@@ -176,18 +236,18 @@ def fault_energies(
         work, one, two, path = (old[name] for name in names)
         return [[work, old["traction1"] * one + old["traction2"] * two, path]]
 
-    k.pointwise(parts, [record, state], [each])
+    k.pointwise(parts, [records, states], [each])
     k.contract(mean, 2.0 * weights[None], each, [(0, 0), (1, 1)])
     k.contract(mean, np.full((1, points), 1.0 / points) if plain_mean else 2.0 * weights[None], each, [(2, 2)])
     k.pointwise(lambda m, a: [[a[0] * m[0], -0.5 * a[0] * m[1], a[1] * m[2], a[0] * m[2]]], [mean, scale], [out])
     return k
 
 
-def _note(old: dict[str, Any], last: Any, x: Solved, traction: Any, t: Any, w: Any) -> dict[str, Any]:
+def _note(old: dict[str, Any], last: Any, x: Solved, traction: Any, clock: Row, w: Any) -> dict[str, Any]:
     """Rupture time (interpolated where the clock says so), tractions, strength and frictional work."""
     starts = (x.slip_rate > RUPTURE_RATE) & (old["ruptured"] <= 0.0)
     share = (RUPTURE_RATE - last) / m.maximum(x.slip_rate - last, 1e-300)
-    moment = t[2] + t[3] * t[0] * m.minimum(m.maximum(share, 0.0), 1.0)
+    moment = clock.mark + clock.share * clock.duration * m.minimum(m.maximum(share, 0.0), 1.0)
     return old | {
         "ruptured": m.where(starts, moment, old["ruptured"]),
         "traction_n": traction[0],
@@ -208,15 +268,29 @@ def _note_jump(old: dict[str, Any], jump: Any, traction: Any, w: Any) -> dict[st
     }
 
 
-def _locked(plus: Any, minus: Any, f: Any, z: Any, damping: Any) -> Any:
+def _locked(plus: Any, minus: Any, frame: Any, impedance: Any, damping: Any) -> Any:
     """Theta and velocity jump v- - v+ from [T, v] in each side's own frame."""
     theta, jump = [], []
-    for c in range(3):
-        e = f[3 * c : 3 * c + 3]
-        za, zb = (z[0], z[2]) if c == 0 else (z[1], z[3])
-        va, vb = dot(plus[3:], e), dot(minus[3:], e)
-        wa, wb = dot(plus[:3], e) - za * va, zb * vb - dot(minus[:3], e)
+    z, on_plus, on_minus = IMPEDANCE.row(impedance), TRACE.row(plus), TRACE.row(minus)
+    for c, e in enumerate(FRAME.row(frame).values()):
+        za, zb = (z.p_plus, z.p_minus) if c == 0 else (z.s_plus, z.s_minus)
+        va, vb = dot(on_plus.velocity, e), dot(on_minus.velocity, e)
+        wa, wb = dot(on_plus.traction, e) - za * va, zb * vb - dot(on_minus.traction, e)
         value = (zb * wa + za * wb) / (za + zb)
         theta.append(damping[0] * value if c == 0 else value)
         jump.append(vb - va)
     return [*theta, *jump]
+
+
+__all__ = [
+    "CLOCK",
+    "FAULT_ENERGIES",
+    "FRAME",
+    "IMPEDANCE",
+    "MOVED",
+    "RECORD",
+    "Sizes",
+    "fault_energies",
+    "recorded",
+    "rupture",
+]

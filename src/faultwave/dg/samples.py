@@ -31,7 +31,9 @@ class Samples:
         self.replayed = False  # whether what is taken now has been by steps that are replayed
         self.moments: list[dict[str, list[float]]] = []  # the moments of these, for the launches that took them
         kernel = operator.backend.compile([kernels.samples(operator.form, self.count)])["samples"]
-        self.tapes = [_Tape(self, cells[m], number.reshape(-1)[m], kernel) if len(m) else None for m in members]
+        self.tapes = [
+            _Tape(self, c, cells[m], number.reshape(-1)[m], kernel) if len(m) else None for c, m in enumerate(members)
+        ]
 
     def take(self, cluster: int, tau: float) -> Taken:
         """Values (n, C, Q) of the cluster's cells, ``tau`` after the begin of the step they predicted last."""
@@ -52,13 +54,13 @@ class Samples:
 class _Tape:
     """Room for some samples of a cluster, one after the other: each is a range of items of its own."""
 
-    def __init__(self, samples: Samples, cells: np.ndarray, number: np.ndarray, kernel: object):
-        op = samples.operator
+    def __init__(self, samples: Samples, cluster: int, cells: np.ndarray, number: np.ndarray, kernel: object):
+        op, self.cluster = samples.operator, cluster
         b, self.cells = op.backend, cells
         self.padded = -(-len(cells) // b.lanes) * b.lanes
         size = samples.count * op.form.Q
         self.length = max(1, min(MOST, KEPT // (8 * self.padded * size)))
-        # Padding repeats the first: its samples are nobody's.
+        # Padding repeats the first: its samples are never read.
         rows = np.stack([op.layout.history[op.layout.position[cells]], number], 1)
         rows = np.concatenate([rows, np.repeat(rows[:1], self.padded - len(rows), 0)])
         self.slots = b.index(np.tile(rows, (self.length, 1)))
@@ -71,7 +73,8 @@ class _Tape:
     def take(self, tau: float) -> Taken:
         if self.stretch.count == self.length:
             self.stretch.bring()
-        stretch, moment = self.stretch, {"advance": self.operator.powers(tau)[0]}
+        stretch, op = self.stretch, self.operator
+        moment = {"advance": op.predictor.at(tau, op.steps[self.cluster])}
         begin = stretch.count * self.padded
         if self.samples.replayed:
             self.samples.moments.append(moment)

@@ -20,8 +20,8 @@ from faultwave.dg import blowup, field_access, restart, stepping
 from faultwave.dg.driven import Driven, faces_of, projection
 from faultwave.dg.energies import Energies
 from faultwave.dg.integrators import make_operator
-from faultwave.dg.layout import build_layout
-from faultwave.dg.method_of_lines import Lines
+from faultwave.dg.layout import Connections, build_layout
+from faultwave.dg.method_of_lines import MethodOfLines
 from faultwave.dg.operator import Cells, shapely, worst_shape
 from faultwave.dg.plan import Plan
 from faultwave.dg.replays import Event, Replays
@@ -83,11 +83,18 @@ class Solver:
         numerics = plan.case.numerics
         lanes = max(self.backend.lanes, self.backend.fixed_lanes)
         driven = plan.driven
-        self.layout = build_layout(
-            top.neighbours, top.neighbour_faces, plan.clustering.cluster, plan.frictional, plan.keep,
-            tets.hilbert_order(geo.centroids), lanes, plan.share.border if plan.share else None, len(plan.clustering.steps),
-            self._apart(), driven,
-        )  # fmt: skip
+        connections = Connections(
+            top.neighbours,
+            top.neighbour_faces,
+            plan.clustering.cluster,
+            plan.frictional,
+            plan.keep,
+            self._apart(),
+            driven,
+        )
+        border = plan.share.border if plan.share else None
+        curve = tets.hilbert_order(geo.centroids)
+        self.layout = build_layout(connections, curve, lanes, border, len(plan.clustering.steps))
         cells = Cells(
             geo.inverse, geo.volume, geo.areas, geo.normals, top.neighbours, top.kinds, plan.frictional, plan.material, plan.walls,
             driven, top.neighbour_faces, plan.share.beyond if plan.share else None,
@@ -137,7 +144,7 @@ class Solver:
             return None
         op, march, direct = self.operator, self.march, self.way is not None and self.way.direct
         rates = [c.rate for c in march.clocks]
-        if isinstance(op, Lines):
+        if isinstance(op, MethodOfLines):
             traces: dict[Kind, Slots] = {"wave": slots_of(op.traces, direct)}
             op.stages_exchanged = Stages(self.plan.world, self.layout.channels, traces, rates, lambda: 0, op.sums)
             return op.stages_exchanged
@@ -318,8 +325,9 @@ class Solver:
         solved = self._arrive(cluster, time, step, offset)
         self.operator.correct_watched(cluster, step)
         self._corrected(cluster, time, step, solved)
-        turn = self.operator.begin_turn if self.march.pieces else self.operator.turn
-        self._predict(cluster, then, following, lambda: turn(cluster, following, restart))
+        op = self.operator
+        both = op.begin_correct_and_predict if self.march.pieces else op.correct_and_predict
+        self._predict(cluster, then, following, lambda: both(cluster, following, restart))
         self._stepped(cluster, time, step, True)
 
     def _stepped(self, cluster: int, time: float, step: float, predicted: bool) -> None:
@@ -375,7 +383,7 @@ class Solver:
     def _drive(self, cluster: int, time: float, step: float) -> None:
         driven = self.driven
         assert driven is not None
-        if isinstance(self.operator, Lines):
+        if isinstance(self.operator, MethodOfLines):
             self.operator.drive = lambda share: driven.fill_now(time + share * step)
         else:
             driven.fill(cluster, time, step)

@@ -154,7 +154,8 @@ def _points(location: ArrayLike, requested: ArrayLike | None) -> dict[str, Varia
 def _attrs(quantities: Sequence[str], values: np.ndarray, attrs: Mapping[str, Any] | None) -> dict[str, Any]:
     if values.ndim != 3 or values.shape[2] != len(quantities):
         raise ValueError(f"values of shape {values.shape} do not hold (time, receiver, {len(quantities)} quantities)")
-    units = [QUANTITIES.get(q, ("", ""))[0] for q in quantities]
+    own = (attrs or {}).get("units", {})
+    units = [QUANTITIES[q][0] if q in QUANTITIES else own.get(q, "") for q in quantities]
     return {**(attrs or {}), "quantities": list(quantities), "units": units}
 
 
@@ -203,7 +204,8 @@ def fault_receivers_from_arrays(
 ) -> Dataset:
     """Fault receivers from time (nt, nr) [s] and values (nt, nr, nq), both padded with NaN at the end.
 
-    normal, strike, dip are unit vectors (nr, 3), initial_traction (nr, 3) = (P_0, T_s, T_d) [Pa].
+    normal, strike, dip are unit vectors (nr, 3), initial_traction (nr, 3) = (P_0, T_s, T_d) [Pa]. ``units`` in attrs: by name, those
+    of quantities that QUANTITIES does not list.
     Raises ValueError if the shapes do not fit together.
     """
     data = np.asarray(values, dtype=np.float64)

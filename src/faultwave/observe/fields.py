@@ -15,7 +15,7 @@ SURFACE_FIELDS = ("v1", "v2", "v3", "u1", "u2", "u3", "PGV")
 
 def volume_fields(setting: Any, law: Any) -> list[str]:
     """Quantities of the volume's snapshots; velocities unless the case says otherwise."""
-    default = [n for n in law.quantities if n.startswith("v")] or law.quantities[: law.visible]
+    default = law.roles.get("velocity", law.quantities[: law.visible])
     return known_fields(setting.fields, law.quantities, default, "output.volume.fields")
 
 

@@ -10,6 +10,8 @@ from faultwave.physics.friction.imposed import yoffe_rate
 from faultwave.physics.friction.law import COMMON_STATE, Directions, Load
 from faultwave.physics.friction.nucleation import increment, smooth_step
 
+STATE = [s.name for s in COMMON_STATE]
+
 RATIOS = pytest.mark.parametrize("rise", [0.236, 0.3, 0.47, 0.472, 0.6, 3.0], ids=lambda r: f"ratio{r / 0.236:.2f}")
 TAU_S = 0.236
 
@@ -109,7 +111,7 @@ def turned(angle, n=1):
 
 
 def run(law, p, dts):
-    s = {name: np.zeros(len(p["slip1"])) for name in COMMON_STATE} | law.initial(p, {}, np.zeros(1), np.zeros(1))
+    s = {name: np.zeros(len(p["slip1"])) for name in STATE} | law.initial(p, {}, np.zeros(1), np.zeros(1))
     t = 0.0
     for dt in dts:
         t += dt

@@ -10,6 +10,8 @@ from faultwave.physics import friction as faults
 from faultwave.physics.friction.law import COMMON_STATE, Load
 from faultwave.physics.friction.solvers import SMALLEST_RATE, newton_rate
 
+STATE = [s.name for s in COMMON_STATE]
+
 AGEING, SLIP = faults.law("rate-and-state-ageing"), faults.law("rate-and-state-slip")
 LAWS = pytest.mark.parametrize("law", [AGEING, SLIP], ids=["ageing", "slip"])
 ETA = 4.6e6
@@ -24,7 +26,7 @@ def parameters(law, c, **changes):
 
 def started(law, p, c, tau, sigma):
     n = len(p["rs_a"])
-    return {name: np.zeros(n) for name in COMMON_STATE} | law.initial(p, c, np.full(n, tau), np.full(n, sigma))
+    return {name: np.zeros(n) for name in STATE} | law.initial(p, c, np.full(n, tau), np.full(n, sigma))
 
 
 def test_tpv101_initial_state():

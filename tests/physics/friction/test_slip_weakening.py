@@ -6,6 +6,8 @@ import pytest
 from faultwave.physics import friction as faults
 from faultwave.physics.friction.law import COMMON_STATE, Load
 
+STATE = [s.name for s in COMMON_STATE]
+
 LAW = faults.law("linear-slip-weakening")
 ETA = 4.0e6
 
@@ -16,7 +18,7 @@ def parameters(n, **changes):
 
 
 def state(n, **changes):
-    return {name: np.zeros(n) for name in COMMON_STATE} | {"friction": np.full(n, 0.6)} | changes
+    return {name: np.zeros(n) for name in STATE} | {"friction": np.full(n, 0.6)} | changes
 
 
 def load(tau1, tau2, sigma=-100e6, dt=0.01, t=1.0):
@@ -106,4 +108,4 @@ def test_dynamic_stress_at_critical_slip():
 
 def test_initial_friction_is_static_and_laws_flags():
     assert LAW.initial(parameters(2), {}, np.zeros(2), np.zeros(2))["friction"].tolist() == [0.6, 0.6]
-    assert LAW.project and LAW.needs_stress and LAW.deck_number == 16 and LAW.outputs["StV"] is None
+    assert LAW.project and LAW.needs_stress and LAW.deck_number == 16 and [o.name for o in LAW.outputs] == ["Mud"]

@@ -21,9 +21,7 @@ def still(tmp_path_factory):
 
 def give(fault, **values: np.ndarray) -> None:
     """Write record or state columns (faces, points)."""
-    from faultwave.physics.friction.law import COMMON_STATE
-
-    for buffer, names in (("record", fault.columns), ("state", (*COMMON_STATE, *fault.law.state))):
+    for buffer, names in (("record", fault.columns), ("state", fault.state_columns)):
         data = fault.buffers[buffer].get(fault.item)
         for name, value in values.items():
             if name in names:

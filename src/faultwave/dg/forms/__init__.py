@@ -5,20 +5,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from faultwave.dg.forms.contravariant import ContravariantElastic
 from faultwave.dg.forms.covariant import CovariantCurls
 from faultwave.dg.forms.fluid import ContravariantAcoustic
-from faultwave.dg.forms.plain import Cells, Form, derivative_rows, face_rows, onto_face
+from faultwave.dg.forms.plain import Cells, Form, onto_face
+from faultwave.dg.predictors import CellTerms, Predictor, Taylor
 from faultwave.physics.waves import Law
 
 FORMS: tuple[type[Form], ...] = (ContravariantElastic, ContravariantAcoustic, CovariantCurls)
 """Forms with fewer operations; each says which laws it suits."""
 
 
-def form(law: Law, order: int, unit: float = 1.0, fast: bool = True) -> Form:
+def form(
+    law: Law, order: int, unit: float = 1.0, fast: bool = True, predictor: Callable[[CellTerms], Predictor] = Taylor
+) -> Form:
     """The form of a law: the fast one where there is one and ``fast`` allows it. ``unit`` of time [s] in the kernels."""
     found = next((kind for kind in FORMS if fast and kind.suits(law)), Form)
-    return found(law, order, unit)
+    return found(law, order, unit, predictor)
 
 
-__all__ = ["FORMS", "Cells", "Form", "derivative_rows", "face_rows", "form", "onto_face"]
+__all__ = ["FORMS", "Cells", "Form", "form", "onto_face"]

@@ -9,6 +9,7 @@ import numpy as np
 
 from faultwave.dg.forms.plain import DIRECTIONS, Cells, Form
 from faultwave.kernels import math as mth
+from faultwave.physics.waves import Law
 
 PAIR = ((0, 3, 5), (3, 1, 4), (5, 4, 2))
 """Column of the component ab of a symmetric tensor."""
@@ -46,8 +47,32 @@ def inverse(x: Any) -> Any:
     return mth.where(x > 0.0, 1.0 / mth.where(x > 0.0, x, 1.0), 0.0)
 
 
+def same_equations(law: Law, known: Any) -> bool:
+    """Whether a law has the quantities, parameters and equations of a known one, by what its functions do to probes."""
+
+    def sizes(of: Any) -> tuple[Any, ...]:
+        names = sorted(p.name for p in of.parameters)
+        return names, of.quantities, of.channels, of.face_channels, of.traction_is_flux
+
+    if sizes(law) != sizes(known):
+        return False
+    rng = np.random.default_rng(0)
+    values = {p.name: rng.uniform(0.5, 2.0, 1) for p in known.parameters}
+    m, q, n = known.channels, rng.normal(size=len(known.quantities)), rng.normal(size=3)
+    x, divergence, gradient = rng.normal(size=m), rng.normal(size=m), rng.normal(size=(3, m))
+
+    def answers(of: Any) -> list[np.ndarray]:
+        material, z = ([float(v[0]) for v in given] for given in (of.constants(values), of.impedance(values)))
+        rate = of.rate(divergence, gradient, material)
+        found = (z, of.flux(q, n), of.potential(q), rate, of.apply_impedance(z, n, x), of.rates(values))
+        return [np.asarray(v, float).reshape(-1) for v in found]
+
+    pairs = zip(answers(law), answers(known), strict=True)
+    return all(a.shape == b.shape and np.allclose(a, b) for a, b in pairs)
+
+
 class ComponentForm(Form):
-    """A form whose faces need no frames: columns of ``face`` are h, the neighbour's impedances, a, b."""
+    """A form whose faces need no frames; their columns are h, the neighbour's impedances, a, b."""
 
     def face_constants(self, cells: Cells) -> np.ndarray:
         height = 3.0 * cells.volume[:, None] / cells.areas

@@ -21,10 +21,21 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.dg.forms.components import GRADIENT, PAIR, ComponentForm, combine, inverse, metric, turned
+from faultwave.base.columns import Columns
+from faultwave.dg.forms.components import (
+    GRADIENT,
+    PAIR,
+    ComponentForm,
+    combine,
+    inverse,
+    metric,
+    same_equations,
+    turned,
+)
 from faultwave.dg.forms.plain import Cells, directed
 from faultwave.kernels.language import Array, Kernel, View
 from faultwave.physics.waves import Law
+from faultwave.physics.waves.elastic import Elastic
 from faultwave.physics.waves.law import dot
 
 _PRODUCTS = np.zeros((3, 3, 3, 3, 6, 6))  # x, y, a, b to the components xy and ab
@@ -35,35 +46,34 @@ for _x, _y in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2)):
 _TENSORS = _PRODUCTS.reshape(81, 36)
 
 
+STATE = Columns(stress=6, velocity=3)
+TRACE = Columns(stress=3, velocity=3)
+"""Columns of a face's trace: s g and v'."""
+DERIVATIVES = Columns(force=3, gradient=9)
+"""Columns after differentiation: sum_b d_b s^ab, and d_b v'^a at 3 b + a."""
+
+
 class ContravariantElastic(ComponentForm):
-    """Columns of ``cell``: J (x, b), G, lambda/rho, mu/rho, rho, 1/rho, Zp, Zs; of ``face``: h, the neighbour's Zp and Zs, a, b."""
+    """``jacobian`` of a cell is J (x, b), ``metric`` G; ``lam``, ``mu`` and ``inverse_rho`` are lambda/rho, mu/rho and 1/rho. ``height``
+    of a face is h; its ``zp``, ``zs`` are those of the neighbour."""
 
     @classmethod
     def suits(cls, law: Law) -> bool:
-        return law.name == "elastic"
+        return same_equations(law, Elastic())
 
-    def _sizes(self) -> tuple[int, int]:
-        return 21, 5
+    def _columns(self) -> tuple[Columns, Columns]:
+        material = dict.fromkeys(("lam", "mu", "rho", "inverse_rho", "zp", "zs"))
+        face = dict.fromkeys(("height", "zp", "zs", "a", "b"))
+        return Columns(jacobian=9, metric=6, **material), Columns(**face)
 
     def cell_constants(self, cells: Cells) -> np.ndarray:
         rows = directed(cells.inverse)
         rho, unit = cells.material["rho"], self.unit
-        return np.concatenate(
-            [
-                np.linalg.inv(rows).reshape(-1, 9),
-                metric(rows),
-                np.stack(
-                    [
-                        unit**2 * cells.material["lambda"] / rho,
-                        unit**2 * cells.material["mu"] / rho,
-                        rho / unit,
-                        unit / rho,
-                        *self.law.impedance(cells.material),
-                    ],
-                    1,
-                ),
-            ],
-            1,
+        zp, zs = self.law.impedance(cells.material)
+        lam, mu = (unit**2 * cells.material[name] / rho for name in ("lambda", "mu"))
+        material = {"lam": lam, "mu": mu, "rho": rho / unit, "inverse_rho": unit / rho, "zp": zp, "zs": zs}
+        return self.cell_columns.join(
+            {"jacobian": np.linalg.inv(rows).reshape(-1, 9), "metric": metric(rows), **material}
         )
 
     def to_physical(self, cells: Cells, which: np.ndarray) -> np.ndarray | None:
@@ -77,16 +87,17 @@ class ContravariantElastic(ComponentForm):
 
     def physical(self, q: Any, cell: Any, jacobian: Any) -> list[Any]:
         rows = [jacobian[3 * x : 3 * x + 3] for x in range(3)]
-        turned_once = [[dot(row, [q[PAIR[a][b]] for a in range(3)]) for b in range(3)] for row in rows]
+        state, rho = STATE.row(q), self.cell_columns.row(cell).rho
+        turned_once = [[dot(row, [state.stress[PAIR[a][b]] for a in range(3)]) for b in range(3)] for row in rows]
         pairs = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))
-        stress = [cell[17] * dot(turned_once[x], rows[y]) for x, y in pairs]
-        return [*stress, *[dot(row, q[6:9]) for row in rows]]
+        stress = [rho * dot(turned_once[x], rows[y]) for x, y in pairs]
+        return [*stress, *[dot(row, state.velocity) for row in rows]]
 
     # The cell.
 
     @property
     def differentiated(self) -> int:
-        return 12
+        return DERIVATIVES.size
 
     def differentiate(self, k: Kernel, source: View, rows: int, after: Array, cell: Array) -> None:
         for b in range(3):
@@ -95,17 +106,19 @@ class ContravariantElastic(ComponentForm):
             k.contract(after, block, source, [(6 + a, 3 + 3 * b + a) for a in range(3)])
 
     def rate(self, after: Any, cell: Any) -> list[Any]:
-        g, lam, mu = cell[9:15], cell[15], cell[16]
-        divergence = after[3] + after[7] + after[11]
+        own, found = self.cell_columns.row(cell), DERIVATIVES.row(after)
+        g, lam, mu = own.metric, own.lam, own.mu
+        slope = [found.gradient[3 * b : 3 * b + 3] for b in range(3)]
+        divergence = slope[0][0] + slope[1][1] + slope[2][2]
         sheared = [
-            [dot([mu * g[PAIR[c][b]] for b in range(3)], [after[3 + 3 * b + d] for b in range(3)]) for d in range(3)]
+            [dot([mu * g[PAIR[c][b]] for b in range(3)], [slope[b][d] for b in range(3)]) for d in range(3)]
             for c in range(3)
         ]
         stress = [
             (sheared[c][d] + sheared[d][c]) + lam * g[PAIR[c][d]] * divergence
             for c, d in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))
         ]
-        return [*stress, *after[:3]]
+        return [*stress, *found.force]
 
     # Its faces.
 
@@ -127,16 +140,23 @@ class ContravariantElastic(ComponentForm):
 
     def _physics(self, t: Any, cell: Any, face: Any, i: int) -> tuple[list[Any], Any, Any, list[Any]]:
         """Traction and velocity in the cell's components, g . v' and G g, from [s g, v']."""
-        traction = [-(cell[17] * face[0]) * t[a] for a in range(3)]
-        return traction, t[3:6], combine(GRADIENT[i], t[3:6]), turned(cell[9:15], i)
+        own, trace = self.cell_columns.row(cell), TRACE.row(t)
+        h = self.face_columns.row(face).height
+        traction = [-(own.rho * h) * x for x in trace.stress]
+        return traction, trace.velocity, combine(GRADIENT[i], trace.velocity), turned(own.metric, i)
 
     def _wave(self, t: Any, cell: Any, face: Any, i: int) -> list[Any]:
         """Physical w of a face from [s g, v']."""
         traction, flow, along, normal = self._physics(t, cell, face, i)
-        h, (zp, zs) = face[0], cell[19:21]
-        own = (zp - zs) * h * h
-        w = [traction[a] - zs * flow[a] - own * normal[a] * along for a in range(3)]
-        return [dot(cell[3 * x : 3 * x + 3], w) for x in range(3)]
+        h, mine = self.face_columns.row(face).height, self.cell_columns.row(cell)
+        own = (mine.zp - mine.zs) * h * h
+        w = [traction[a] - mine.zs * flow[a] - own * normal[a] * along for a in range(3)]
+        return self._turned_out(cell, w)
+
+    def _turned_out(self, cell: Any, x: Any) -> list[Any]:
+        """Physical components of a vector."""
+        jacobian = self.cell_columns.row(cell).jacobian
+        return [dot(jacobian[3 * a : 3 * a + 3], x) for a in range(3)]
 
     def publish(
         self, k: Kernel, total: Array, cell: Array, face: Array, emit: Callable[[int, Array], None], kept: Array
@@ -147,9 +167,9 @@ class ContravariantElastic(ComponentForm):
 
             def split(t: Any, cell: Any, face: Any, i: int = i) -> Any:
                 traction, flow, along, normal = self._physics(t, cell, face, i)
-                h = face[0]
-                other = (face[1] - face[2]) * h * h
-                u = [traction[a] + face[2] * flow[a] + other * normal[a] * along for a in range(3)]
+                beyond = self.face_columns.row(face)
+                other = (beyond.zp - beyond.zs) * beyond.height * beyond.height
+                u = [traction[a] + beyond.zs * flow[a] + other * normal[a] * along for a in range(3)]
                 return [self._wave(t, cell, face, i), u]
 
             k.pointwise(split, [trace, cell, face.view(i, 1)], [wave, kept.view(i * self.b2, self.b2)])
@@ -164,17 +184,12 @@ class ContravariantElastic(ComponentForm):
             receive(i, arrived)
 
             def flow_jump(w: Any, u: Any, cell: Any, face: Any, i: int = i) -> Any:
-                h, a, b = face[0], face[3], face[4]
-                zp, zs = cell[19:21]
-                ys, yp = inverse(zs + face[2]), inverse(zp + face[1])
-                normal = turned(cell[9:15], i)
-                back = [
-                    [
-                        dot([cell[9 + PAIR[c][e]] for e in range(3)], [cell[3 * x + e] for e in range(3)])
-                        for x in range(3)
-                    ]
-                    for c in range(3)
-                ]
+                mine, beyond = self.cell_columns.row(cell), self.face_columns.row(face)
+                h, a, b, g = beyond.height, beyond.a, beyond.b, mine.metric
+                ys, yp = inverse(mine.zs + beyond.zs), inverse(mine.zp + beyond.zp)
+                normal = turned(g, i)
+                rows = [mine.jacobian[3 * x : 3 * x + 3] for x in range(3)]
+                back = [[dot([g[PAIR[c][e]] for e in range(3)], row) for row in rows] for c in range(3)]
                 inner = [dot(back[c], w) for c in range(3)]
                 x = [a * inner[c] - u[c] for c in range(3)]
                 # w_R - u = x + b h^2 (G g) (g . w), and the admittance ys + (yp - ys) h^2 (G g) g. of it:
@@ -188,11 +203,13 @@ class ContravariantElastic(ComponentForm):
         def add(x: Any, cell: Any, q: Any, *faces: Any) -> Any:
             jumps = [x[3 * i : 3 * i + 3] for i in range(4)]
             gradient = [combine(-GRADIENT[:, b], [j[a] for j in jumps]) for b in range(3) for a in range(3)]
-            zp, zs = (cell[18] * z for z in cell[19:21])
+            mine = self.cell_columns.row(cell)
+            zp, zs = (mine.inverse_rho * z for z in (mine.zp, mine.zs))
             force: list[Any] = [0.0, 0.0, 0.0]
             for i, (j, f) in enumerate(zip(jumps, faces, strict=True)):
-                normal, along = turned(cell[9:15], i), combine(GRADIENT[i], j)
-                shear, press = zs * f[0] * combine(GRADIENT[i], normal), (zp - zs) * f[0]  # 1 / h = h g G g
+                h = self.face_columns.row(f).height
+                normal, along = turned(mine.metric, i), combine(GRADIENT[i], j)
+                shear, press = zs * h * combine(GRADIENT[i], normal), (zp - zs) * h  # 1 / h = h g G g
                 force = [force[a] + shear * j[a] + press * normal[a] * along for a in range(3)]
             change = self.rate([*force, *gradient], cell)
             return [[a + b for a, b in zip(q, change, strict=True)]]
@@ -205,11 +222,11 @@ class ContravariantElastic(ComponentForm):
         local = k.scratch("trace", self.b2, 6).view(0, out.rows)
         self._trace(k, source, i, local)
 
-        def turn(t: Any, cell: Any, face: Any) -> Any:
+        def out_of_cell(t: Any, cell: Any, face: Any) -> Any:
             traction, flow, *_ = self._physics(t, cell, face, i)
-            return [[dot(cell[3 * x : 3 * x + 3], y) for y in (traction, flow) for x in range(3)]]
+            return [[*self._turned_out(cell, traction), *self._turned_out(cell, flow)]]
 
-        k.pointwise(turn, [local, cell, face.view(i, 1)], [out])
+        k.pointwise(out_of_cell, [local, cell, face.view(i, 1)], [out])
 
     def face_wave(self, k: Kernel, source: View, i: int, out: View, cell: Array, face: Array) -> None:
         local = k.scratch("trace", self.b2, 6).view(0, out.rows)

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.base.columns import Columns
 from faultwave.dg.forms.components import PAIR, ComponentForm, combine
 from faultwave.dg.forms.plain import Cells, directed
 from faultwave.kernels.language import Array, Kernel, View
@@ -56,24 +57,34 @@ def is_two_curls(law: Law) -> bool:
     return all(np.allclose(np.asarray(given, float), wanted) for given, wanted in pairs)
 
 
+FIELDS = Columns(electric=3, magnetic=3)
+TRACE = Columns(electric=2, magnetic=2)
+"""Columns of a face's trace: e and h along its two tangents in the reference cell."""
+
+
 class CovariantCurls(ComponentForm):
-    """Columns of ``cell``: g, det J / unit, alpha, beta, Z, rates of the reaction; of ``face``: A, s, the neighbour's Z, admittance, a."""
+    """``metric`` of a cell is g, ``size`` det J / unit, ``rates`` those of the reaction. ``tangents`` of a face are A, ``sign`` s; its
+    ``z`` is the neighbour's."""
 
     @classmethod
     def suits(cls, law: Law) -> bool:
         return is_two_curls(law)
 
-    def _sizes(self) -> tuple[int, int]:
-        return 10 + self.reactions, 8
+    def _columns(self) -> tuple[Columns, Columns]:
+        cell, face = (
+            dict.fromkeys(names) for names in (("size", "alpha", "beta", "z"), ("sign", "z", "admittance", "a"))
+        )
+        return Columns(metric=6, **cell, rates=self.reactions), Columns(tangents=4, **face)
 
     def cell_constants(self, cells: Cells) -> np.ndarray:
         jacobian = np.linalg.inv(directed(cells.inverse))
         det = np.linalg.det(jacobian)
         g = self.unit * np.einsum("nxa,nxb->nab", jacobian, jacobian) / det[:, None, None]
-        material = [*self.law.constants(cells.material), *self.law.impedance(cells.material)]
+        (alpha, beta), (z,) = self.law.constants(cells.material), self.law.impedance(cells.material)
         rates = [self.unit * r for r in self.law.rates(cells.material)]
         six = g[:, [0, 1, 2, 0, 1, 0], [0, 1, 2, 1, 2, 2]]
-        return np.concatenate([six, np.stack([det / self.unit, *material, *rates], 1)], 1)
+        numbers = {"metric": six, "size": det / self.unit, "alpha": alpha, "beta": beta, "z": z}
+        return self.cell_columns.join(numbers | {"rates": np.stack(rates, 1) if rates else np.zeros((len(det), 0))})
 
     def face_constants(self, cells: Cells) -> np.ndarray:
         jacobian = np.linalg.inv(directed(cells.inverse))
@@ -84,8 +95,8 @@ class CovariantCurls(ComponentForm):
         sign = np.sign((np.cross(own[:, :, 0], own[:, :, 1]) * normal).sum(-1))
         z, other = (x[..., 0] for x in self.both_impedances(cells))
         scale = self.unit * cells.areas / (3.0 * cells.volume[:, None])
-        numbers = np.stack([sign, other, scale / (z + other), self.arriving(cells)[..., 0]], -1)
-        return np.concatenate([a, numbers], 2)
+        numbers = {"tangents": a, "sign": sign, "z": other, "admittance": scale / (z + other)}
+        return self.face_columns.join(numbers | {"a": self.arriving(cells)[..., 0]})
 
     def to_physical(self, cells: Cells, which: np.ndarray) -> np.ndarray | None:
         result = np.zeros((len(which), 6, 6))
@@ -96,12 +107,13 @@ class CovariantCurls(ComponentForm):
         columns = [[jacobian[3 * x + b] for x in range(3)] for b in range(3)]
         dual = [cross(columns[(b + 1) % 3], columns[(b + 2) % 3]) for b in range(3)]
         inverse = 1.0 / dot(columns[0], dual[0])
-        return [inverse * dot([dual[b][x] for b in range(3)], part) for part in (q[:3], q[3:6]) for x in range(3)]
+        parts = FIELDS.row(q).values()
+        return [inverse * dot([dual[b][x] for b in range(3)], part) for part in parts for x in range(3)]
 
     # The cell.
 
     def reaction(self, q: Any, cell: Any) -> list[Any]:
-        return self.law.reaction(q, cell[10 : 10 + self.reactions])
+        return self.law.reaction(q, self.cell_columns.row(cell).rates)
 
     @property
     def differentiated(self) -> int:
@@ -123,8 +135,10 @@ class CovariantCurls(ComponentForm):
 
     def _change(self, cell: Any, along_e: Any, along_h: Any, scale: Any) -> list[Any]:
         """scale (alpha g along_e, -beta g along_h)."""
+        own = self.cell_columns.row(cell)
         e, h = (
-            [[(x * cell[PAIR[a][b]]) for b in range(3)] for a in range(3)] for x in (scale * cell[7], scale * cell[8])
+            [[(x * own.metric[PAIR[a][b]]) for b in range(3)] for a in range(3)]
+            for x in (scale * own.alpha, scale * own.beta)
         )
         return [*[dot(e[a], along_e) for a in range(3)], *[-dot(h[a], along_h) for a in range(3)]]
 
@@ -143,14 +157,20 @@ class CovariantCurls(ComponentForm):
         self.restrict(k, source, face, out, columns)
         for i, weights in mixed:
             pair = k.scratch("pair", self.b3, 2).view(0, source.rows)
-            k.pointwise(lambda q, w=weights: [[combine(w, q[:3]), combine(w, q[3:6])]], [source], [pair])
+            k.pointwise(lambda q, w=weights: [[combine(w, x) for x in FIELDS.row(q).values()]], [source], [pair])
             self.restrict(k, pair, face, out, [(0, i), (1, 2 + i)])
 
-    @staticmethod
-    def _along(t: Any, face: Any) -> tuple[list[Any], list[Any]]:
+    def _along(self, t: Any, face: Any) -> tuple[list[Any], list[Any]]:
         """T = E . t_k and v = (n x H) . t_k from a trace."""
-        e, h = ([face[0] * x[0] + face[1] * x[1], face[2] * x[0] + face[3] * x[1]] for x in (t[:2], t[2:4]))
-        return e, [-face[4] * h[1], face[4] * h[0]]
+        side = self.face_columns.row(face)
+        p, r, q, s = side.tangents
+        e, h = ([p * x[0] + r * x[1], q * x[0] + s * x[1]] for x in TRACE.row(t).values())
+        return e, [-side.sign * h[1], side.sign * h[0]]
+
+    def _wave(self, t: Any, cell: Any, face: Any) -> list[Any]:
+        """w of a face from a trace."""
+        z = self.cell_columns.row(cell).z
+        return [x - z * y for x, y in zip(*self._along(t, face), strict=True)]
 
     def publish(
         self, k: Kernel, total: Array, cell: Array, face: Array, emit: Callable[[int, Array], None], kept: Array
@@ -158,9 +178,8 @@ class CovariantCurls(ComponentForm):
         trace, wave = k.temp("trace", self.b2, 4), k.temp("wave", self.b2, 2)
 
         def split(t: Any, cell: Any, face: Any) -> Any:
-            e, v = self._along(t, face)
-            w = [x - cell[9] * y for x, y in zip(e, v, strict=True)]
-            return [w, [x + face[5] * y for x, y in zip(e, v, strict=True)]]
+            other = self.face_columns.row(face).z
+            return [self._wave(t, cell, face), [x + other * y for x, y in zip(*self._along(t, face), strict=True)]]
 
         for i in range(4):
             self._trace(k, total.view(), i, trace.view())
@@ -174,8 +193,10 @@ class CovariantCurls(ComponentForm):
         lifted = k.temp("lifted", self.b3, 8)
 
         def flow_jump(w: Any, u: Any, face: Any) -> Any:
-            dv = [face[6] * (face[7] * x - y) for x, y in zip(w, u, strict=True)]
-            return [[face[0] * dv[0] + face[2] * dv[1], face[1] * dv[0] + face[3] * dv[1]]]
+            side = self.face_columns.row(face)
+            p, r, q, s = side.tangents
+            dv = [side.admittance * (side.a * x - y) for x, y in zip(w, u, strict=True)]
+            return [[p * dv[0] + q * dv[1], r * dv[0] + s * dv[1]]]
 
         for i in range(4):
             receive(i, arrived)
@@ -183,16 +204,17 @@ class CovariantCurls(ComponentForm):
             self.extend(k, jump.view(), i, lifted.view(), [(0, 2 * i), (1, 2 * i + 1)])
 
         def add(x: Any, cell: Any, q: Any, *faces: Any) -> Any:
-            turned = []
+            turned, own = [], self.cell_columns.row(cell)
             for i, face in enumerate(faces):
-                p, r, q2, t = face[0], face[1], face[2], face[3]
-                size = cell[9] * face[4] / (p * t - r * q2)
-                across, first, second = size * (p * r + q2 * t), size * (p * p + q2 * q2), size * (r * r + t * t)
+                side = self.face_columns.row(face)
+                p, r, q2, s = side.tangents
+                size = own.z * side.sign / (p * s - r * q2)
+                across, first, second = size * (p * r + q2 * s), size * (p * p + q2 * q2), size * (r * r + s * s)
                 one, two = x[2 * i], x[2 * i + 1]
                 turned += [across * one - first * two, second * one - across * two]
             flat = TANGENTS.reshape(8, 3)
             along_e, along_h = ([combine(flat[:, b].tolist(), part) for b in range(3)] for part in (x, turned))
-            return [[a + b for a, b in zip(q, self._change(cell, along_e, along_h, cell[6]), strict=True)]]
+            return [[a + b for a, b in zip(q, self._change(cell, along_e, along_h, own.size), strict=True)]]
 
         k.pointwise(add, [lifted, cell, q, *[face.view(i, 1) for i in range(4)]], [q])
 
@@ -206,8 +228,4 @@ class CovariantCurls(ComponentForm):
     def face_wave(self, k: Kernel, source: View, i: int, out: View, cell: Array, face: Array) -> None:
         local = k.scratch("trace", self.b2, 4).view(0, out.rows)
         self._trace(k, source, i, local)
-
-        def wave(t: Any, cell: Any, face: Any) -> Any:
-            return [[x - cell[9] * y for x, y in zip(*self._along(t, face), strict=True)]]
-
-        k.pointwise(wave, [local, cell, face.view(i, 1)], [out])
+        k.pointwise(lambda t, c, f: [self._wave(t, c, f)], [local, cell, face.view(i, 1)], [out])

@@ -13,32 +13,56 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.dg.forms.components import GRADIENT, PAIR, ComponentForm, combine, inverse, metric, turned
+from faultwave.base.columns import Columns
+from faultwave.dg.forms.components import (
+    GRADIENT,
+    PAIR,
+    ComponentForm,
+    combine,
+    inverse,
+    metric,
+    same_equations,
+    turned,
+)
 from faultwave.dg.forms.plain import Cells, directed
 from faultwave.kernels.language import Array, Kernel, View
 from faultwave.physics.waves import Law
+from faultwave.physics.waves.acoustic import Acoustic
 from faultwave.physics.waves.law import dot
+
+STATE = Columns(stress=None, velocity=3)
+TRACE = Columns(stress=None, flow=None)
+"""Columns of a face's trace: s and g . v'."""
+DERIVATIVES = Columns(divergence=None, gradient=3)
 
 
 class ContravariantAcoustic(ComponentForm):
-    """Columns of ``cell``: G, K/rho, rho, 1/rho, Z; of ``face``: h, the neighbour's Z, a, b."""
+    """``metric`` of a cell is G; ``bulk`` and ``inverse_rho`` are K/rho and 1/rho. ``height`` of a face is h; its ``z`` is the
+    neighbour's."""
 
     @classmethod
     def suits(cls, law: Law) -> bool:
-        return law.name == "acoustic"
+        return same_equations(law, Acoustic())
 
-    def _sizes(self) -> tuple[int, int]:
-        return 10, 4
+    def _columns(self) -> tuple[Columns, Columns]:
+        cell, face = (
+            dict.fromkeys(names) for names in (("bulk", "rho", "inverse_rho", "z"), ("height", "z", "a", "b"))
+        )
+        return Columns(metric=6, **cell), Columns(**face)
 
     def cell_constants(self, cells: Cells) -> np.ndarray:
         rho, unit = cells.material["rho"], self.unit
-        numbers = [
-            unit**2 * cells.material["lambda"] / rho,
-            rho / unit,
-            unit / rho,
-            *self.law.impedance(cells.material),
-        ]
-        return np.concatenate([metric(directed(cells.inverse)), np.stack(numbers, 1)], 1)
+        (z,) = self.law.impedance(cells.material)
+        bulk = unit**2 * cells.material["lambda"] / rho
+        return self.cell_columns.join(
+            {
+                "metric": metric(directed(cells.inverse)),
+                "bulk": bulk,
+                "rho": rho / unit,
+                "inverse_rho": unit / rho,
+                "z": z,
+            }
+        )
 
     def to_physical(self, cells: Cells, which: np.ndarray) -> np.ndarray | None:
         result = np.zeros((len(which), 4, 4))
@@ -47,11 +71,12 @@ class ContravariantAcoustic(ComponentForm):
         return result
 
     def physical(self, q: Any, cell: Any, jacobian: Any) -> list[Any]:
-        return [cell[7] * q[0], *[dot(jacobian[3 * x : 3 * x + 3], q[1:4]) for x in range(3)]]
+        state, rows = STATE.row(q), [jacobian[3 * x : 3 * x + 3] for x in range(3)]
+        return [self.cell_columns.row(cell).rho * state.stress, *[dot(row, state.velocity) for row in rows]]
 
     @property
     def differentiated(self) -> int:
-        return 4
+        return DERIVATIVES.size
 
     def differentiate(self, k: Kernel, source: View, rows: int, after: Array, cell: Array) -> None:
         for b in range(3):
@@ -60,8 +85,9 @@ class ContravariantAcoustic(ComponentForm):
             k.contract(after, block, source, [(0, 1 + b)])
 
     def rate(self, after: Any, cell: Any) -> list[Any]:
-        g = cell[:6]
-        return [cell[6] * after[0], *[dot([g[PAIR[a][b]] for b in range(3)], after[1:4]) for a in range(3)]]
+        own, found = self.cell_columns.row(cell), DERIVATIVES.row(after)
+        push = [dot([own.metric[PAIR[a][b]] for b in range(3)], found.gradient) for a in range(3)]
+        return [own.bulk * found.divergence, *push]
 
     def _trace(self, k: Kernel, source: View, face: int, out: View) -> None:
         """out (rows2, 2) = [s, g . v'] on a local face."""
@@ -70,7 +96,12 @@ class ContravariantAcoustic(ComponentForm):
             self.restrict(k, source, face, out, [(0, 0), (1 + int(np.flatnonzero(g)[0]), 1)])
             return
         pair = k.scratch("pair", self.b3, 2).view(0, source.rows)
-        k.pointwise(lambda q: [[q[0], combine(g, q[1:4])]], [source], [pair])
+
+        def both(q: Any) -> Any:
+            state = STATE.row(q)
+            return [[state.stress, combine(g, state.velocity)]]
+
+        k.pointwise(both, [source], [pair])
         self.restrict(k, pair, face, out, [(0, 0), (1, 1)])
 
     def publish(
@@ -79,8 +110,10 @@ class ContravariantAcoustic(ComponentForm):
         trace, wave = k.temp("trace", self.b2, 2), k.temp("wave", self.b2, 1)
 
         def split(t: Any, cell: Any, face: Any) -> Any:
-            traction = cell[7] * t[0]
-            return [[traction + (cell[9] * face[0]) * t[1]], [traction - (face[1] * face[0]) * t[1]]]
+            own, beyond, trace = self.cell_columns.row(cell), self.face_columns.row(face), TRACE.row(t)
+            traction = own.rho * trace.stress
+            w = traction + (own.z * beyond.height) * trace.flow
+            return [[w], [traction - (beyond.z * beyond.height) * trace.flow]]
 
         for i in range(4):
             self._trace(k, total.view(), i, trace.view())
@@ -94,7 +127,8 @@ class ContravariantAcoustic(ComponentForm):
         lifted = k.temp("lifted", self.b3, 4)
 
         def flow_jump(w: Any, u: Any, cell: Any, face: Any) -> Any:
-            return [[inverse(cell[9] + face[1]) * (face[2] * w[0] - u[0])]]
+            own, beyond = self.cell_columns.row(cell), self.face_columns.row(face)
+            return [[inverse(own.z + beyond.z) * (beyond.a * w[0] - u[0])]]
 
         for i in range(4):
             receive(i, arrived)
@@ -102,21 +136,33 @@ class ContravariantAcoustic(ComponentForm):
             self.extend(k, jump.view(), i, lifted.view(), [(0, i)])
 
         def add(x: Any, cell: Any, q: Any, *faces: Any) -> Any:
-            g, drag = cell[:6], cell[9] * cell[8]
+            own, state = self.cell_columns.row(cell), STATE.row(q)
+            g, drag = own.metric, own.z * own.inverse_rho
+            heights = [self.face_columns.row(f).height for f in faces]
             # 1 / h = h g G g
-            flow = dot([f[0] * combine(GRADIENT[i], turned(g, i)) for i, f in enumerate(faces)], x)
+            flow = dot([h * combine(GRADIENT[i], turned(g, i)) for i, h in enumerate(heights)], x)
             slope = [combine(-GRADIENT[:, b], x) for b in range(3)]
             push = [dot([drag * g[PAIR[a][b]] for b in range(3)], slope) for a in range(3)]
-            return [[q[0] + cell[6] * flow, *[q[1 + a] + push[a] for a in range(3)]]]
+            return [[state.stress + own.bulk * flow, *[v + p for v, p in zip(state.velocity, push, strict=True)]]]
 
         k.pointwise(add, [lifted, cell, q, *[face.view(i, 1) for i in range(4)]], [q])
 
     def face_pair(self, k: Kernel, source: View, i: int, out: View, cell: Array, face: Array) -> None:
         local = k.scratch("trace", self.b2, 2).view(0, out.rows)
         self._trace(k, source, i, local)
-        k.pointwise(lambda t, c, f: [[c[7] * t[0], -f[0] * t[1]]], [local, cell, face.view(i, 1)], [out])
+
+        def pair(t: Any, cell: Any, face: Any) -> Any:
+            trace = TRACE.row(t)
+            return [[self.cell_columns.row(cell).rho * trace.stress, -self.face_columns.row(face).height * trace.flow]]
+
+        k.pointwise(pair, [local, cell, face.view(i, 1)], [out])
 
     def face_wave(self, k: Kernel, source: View, i: int, out: View, cell: Array, face: Array) -> None:
         local = k.scratch("trace", self.b2, 2).view(0, out.rows)
         self._trace(k, source, i, local)
-        k.pointwise(lambda t, c, f: [[c[7] * t[0] + (c[9] * f[0]) * t[1]]], [local, cell, face.view(i, 1)], [out])
+
+        def wave(t: Any, cell: Any, face: Any) -> Any:
+            own, trace, h = self.cell_columns.row(cell), TRACE.row(t), self.face_columns.row(face).height
+            return [[own.rho * trace.stress + (own.z * h) * trace.flow]]
+
+        k.pointwise(wave, [local, cell, face.view(i, 1)], [out])

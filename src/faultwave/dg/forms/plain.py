@@ -14,8 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.base.columns import Columns
 from faultwave.base.errors import NotBuiltError, Problem
 from faultwave.dg.basis import FACES, matrices, tet_size, triangle_size, two_stages
+from faultwave.dg.predictors import CellTerms, Predictor, Taylor
 from faultwave.domain.tets.mesh import BoundaryKind
 from faultwave.kernels.language import Array, Kernel, View
 from faultwave.physics.waves import Law
@@ -69,27 +71,9 @@ class Cells:
         return np.stack([first, second / np.linalg.norm(second, axis=2, keepdims=True)], 2)
 
 
-@dataclass(frozen=True)
-class Sum:
-    """target = sum_k table[k] D_k over the Taylor series; ``target`` may be the series' own start when table[0] is 1."""
-
-    target: Array
-    table: Array
-
-
-def derivative_rows(order: int, full: bool = False) -> list[int]:
-    """Rows of D_k, k = 0..N: degree N - k, or N for laws with a reaction."""
-    return [tet_size(order - 1 - (0 if full else k)) for k in range(order)]
-
-
-def face_rows(order: int, full: bool = False) -> list[int]:
-    """Rows of the face traces of D_k."""
-    return [triangle_size(order - 1 - (0 if full else k)) for k in range(order)]
-
-
 def onto_face(law: Law, frame: Any, x: Any) -> list[Any]:
     """The components of x that cross a face: all, or those along its two tangents; frame = (normal[, tangents])."""
-    return list(x) if law.face_channels == law.channels else [dot(frame[3:6], x), dot(frame[6:9], x)]
+    return list(x) if law.face_channels == law.channels else [dot(frame[3:6], x), dot(frame[6:], x)]
 
 
 def directed(inverse: np.ndarray) -> np.ndarray:
@@ -98,11 +82,11 @@ def directed(inverse: np.ndarray) -> np.ndarray:
 
 
 class Form:
-    """The statements of one law and order, and the constants they need. Columns of ``cell``: rows of ``directed``, the
-    law's constants, its impedances, the rates of its reaction; of ``face``: normal (tangents too where only tangential
-    components cross a face), neighbour's impedance, scaled admittance, a, b.
+    """The statements of one law and order, and the constants they need. Columns of a cell: ``inverse`` (rows of ``directed``), the
+    law's ``constants``, its ``impedance``, the ``rates`` of its reaction; of a face: ``normal`` (``tangents`` too where only tangential
+    components cross a face), ``other`` (the neighbour's impedance), scaled ``admittance``, ``a`` and ``mirror`` (see ``mix``).
 
-    ``unit`` [s]: unit of time in the kernels; derivatives D_k count per unit.
+    ``unit`` [s]: unit of time in the kernels; derivatives in time count per unit.
     """
 
     @classmethod
@@ -110,7 +94,7 @@ class Form:
         """Whether it is right for this law and its variant."""
         return True
 
-    def __init__(self, law: Law, order: int, unit: float = 1.0):
+    def __init__(self, law: Law, order: int, unit: float = 1.0, predictor: Callable[[CellTerms], Predictor] = Taylor):
         self.law, self.order, self.unit = law, order, unit
         self.m, self.faced, self.Q = law.channels, law.face_channels, len(law.quantities)
         self.b3, self.b2 = tet_size(order - 1), triangle_size(order - 1)
@@ -121,15 +105,24 @@ class Form:
         probe = {name: np.ones(1) for name in (*(p.name for p in law.parameters), *LAYER)}
         self.constants, self.impedances = len(law.constants(probe)), len(law.impedance(probe))
         self.reactions = len(law.rates(probe))
-        # With a term without gradients D_k keeps the full degree and D_(N+1) does not vanish.
         self.full = self.reactions > 0
-        self.terms = order + self.full  # of the Taylor series at the end of a step
-        self.rows, self.out_rows = derivative_rows(order, self.full), face_rows(order, self.full)
         self.frames = 3 if self.faced == self.m else 9
-        self.cell_size, self.face_size = self._sizes()
+        self.cell_columns, self.face_columns = self._columns()
+        self.predictor = predictor(self)
 
-    def _sizes(self) -> tuple[int, int]:
-        return 9 + self.constants + self.impedances + self.reactions, self.frames + 2 * self.impedances + 2
+    @property
+    def cell_size(self) -> int:
+        return self.cell_columns.size
+
+    @property
+    def face_size(self) -> int:
+        return self.face_columns.size
+
+    def _columns(self) -> tuple[Columns, Columns]:
+        """Of the constants of a cell and of a face."""
+        z = self.impedances
+        cell = Columns(inverse=9, constants=self.constants, impedance=z, rates=self.reactions)
+        return cell, Columns(normal=3, tangents=self.frames - 3, other=z, admittance=z, a=None, mirror=None)
 
     # Constants of cells and faces, and the way between the law's quantities and the form's.
 
@@ -137,8 +130,13 @@ class Form:
         """(nc, cell_size)"""
         law = self.law
         rates = [self.unit * r for r in law.rates(cells.material)]
-        material = np.stack([*law.constants(cells.material), *law.impedance(cells.material), *rates], 1)
-        return np.concatenate([self.unit * directed(cells.inverse).reshape(-1, 9), material], 1)
+        numbers = {
+            "inverse": self.unit * directed(cells.inverse).reshape(-1, 9),
+            "constants": np.stack(law.constants(cells.material), 1),
+            "impedance": np.stack(law.impedance(cells.material), 1),
+            "rates": np.stack(rates, 1) if rates else np.zeros((len(cells.inverse), 0)),
+        }
+        return self.cell_columns.join(numbers)
 
     def frame_constants(self, cells: Cells) -> np.ndarray:
         """(nc, 4, 3 or 9) normal and, where the law needs them, tangents."""
@@ -152,7 +150,9 @@ class Form:
         total = own + other
         scale = self.unit * cells.areas / (3.0 * cells.volume[:, None])
         admittance = np.where(total > 0, scale[..., None] / np.where(total > 0, total, 1.0), 0.0)
-        return np.concatenate([self.frame_constants(cells), other, admittance, self.arriving(cells)], 2)
+        frame, mix = self.frame_constants(cells), self.arriving(cells)
+        numbers = {"normal": frame[..., :3], "tangents": frame[..., 3:], "other": other, "admittance": admittance}
+        return self.face_columns.join(numbers | {"a": mix[..., 0], "mirror": mix[..., 1]})
 
     def both_impedances(self, cells: Cells) -> tuple[np.ndarray, np.ndarray]:
         """Impedances (nc, 4, n) of the cell and of what lies across each face; its own at boundaries and faults."""
@@ -210,15 +210,14 @@ class Form:
         return k.batch("face", 4, self.face_size)
 
     def material(self, cell: Any) -> Any:
-        return cell[9 : 9 + self.constants]
+        return self.cell_columns.row(cell).constants
 
     def impedance(self, cell: Any) -> Any:
-        return cell[9 + self.constants : 9 + self.constants + self.impedances]
+        return self.cell_columns.row(cell).impedance
 
     def reaction(self, q: Any, cell: Any) -> list[Any]:
         """The part of dq/dt that needs no gradient."""
-        first = 9 + self.constants + self.impedances
-        return self.law.reaction(q, cell[first : first + self.reactions])
+        return self.law.reaction(q, self.cell_columns.row(cell).rates)
 
     @property
     def differentiated(self) -> int:
@@ -231,7 +230,8 @@ class Form:
         before = k.scratch("before", self.b3, 4 * m)
 
         def fluxes(q: Any, cell: Any) -> Any:
-            turned = [self.law.flux(q, cell[3 * d : 3 * d + 3]) for d in range(3)]
+            inverse = self.cell_columns.row(cell).inverse
+            turned = [self.law.flux(q, inverse[3 * d : 3 * d + 3]) for d in range(3)]
             return [[*turned[0], *turned[1], *turned[2], *self.law.potential(q)]]
 
         k.pointwise(fluxes, [source, cell], [before.view(0, source.rows)])
@@ -245,39 +245,12 @@ class Form:
     def rate(self, after: Any, cell: Any) -> list[Any]:
         """dq/dt from what ``differentiate`` left."""
         m = self.m
+        inverse = self.cell_columns.row(cell).inverse
         gradient = [
-            [dot([cell[3 * d + x] for d in range(3)], [after[m + d * m + i] for d in range(3)]) for i in range(m)]
+            [dot([inverse[3 * d + x] for d in range(3)], [after[m + d * m + i] for d in range(3)]) for i in range(m)]
             for x in range(3)
         ]
         return self.law.rate(after[:m], gradient, self.material(cell))
-
-    def taylor(self, k: Kernel, q: Array, cell: Array, sums: Sequence[Sum], series: Array | None = None) -> None:
-        """Cauchy-Kowalewski recursion from q: fills every sum, and ``series`` with all D_k, k = 0..N, where given."""
-        if self.full:
-            self._full_taylor(k, q, cell, sums, series)
-            return
-        rows = self.rows
-        after = k.temp("after", rows[1], self.differentiated)
-        current = None if series is not None else k.temp("current", rows[1], self.Q)
-        if series is not None:
-            k.pointwise(lambda q: [list(q)], [q], [series.view(0, self.b3)])
-        for s in sums:
-            if s.target is not q:  # the rows that no derivative reaches
-                rest = self.b3 - rows[1]
-                k.pointwise(_scaled, [q.view(rows[1], rest), s.table.view(0, 1)], [s.target.view(rows[1], rest)])
-        source = q.view()
-        for step in range(1, self.order):
-            n = rows[step]
-            self.differentiate(k, source, n, after, cell)
-            target = current.view(0, n) if current is not None else series.view(sum(rows[:step]), n)  # type: ignore[union-attr]
-            starts = [(q if step == 1 else s.target).view(0, n) for s in sums]
-            tables = [s.table.view(row, 1) for s in sums for row in ((0, 1) if step == 1 else (step,))]
-            k.pointwise(
-                self._term(step == 1, [s.target is q for s in sums]),
-                [after.view(0, n), cell, *starts, *tables],
-                [target, *[s.target.view(0, n) for s in sums]],
-            )
-            source = target
 
     def first(self, k: Kernel, q: Array, cell: Array, change: Array, react: bool) -> None:
         """change = dq/dt of the cell alone; ``react``: with what needs no gradient."""
@@ -294,58 +267,6 @@ class Form:
         rest = self.b3 - made
         k.pointwise(whole, [after, q.view(0, made), cell], [change.view(0, made)])
         k.pointwise(lambda q, cell: [own(q, cell)], [q.view(made, rest), cell], [change.view(made, rest)])
-
-    def _term(self, first: bool, same: list[bool]) -> Callable[..., Any]:
-        """One D_k and its share of every sum; the first also starts the sums (those in place hold q already)."""
-        count = len(same)
-
-        def function(after: Any, cell: Any, *rest: Any) -> Any:
-            d = self.rate(after, cell)
-            starts, tables = rest[:count], iter(rest[count:])
-            results = [d]
-            for start, in_place in zip(starts, same, strict=True):
-                zeroth = next(tables)[0] if first else None
-                weight = next(tables)[0]
-                base = start if in_place or zeroth is None else [zeroth * x for x in start]
-                results.append([b + weight * x for b, x in zip(base, d, strict=True)])
-            return results
-
-        return function
-
-    def _full_taylor(self, k: Kernel, q: Array, cell: Array, sums: Sequence[Sum], series: Array | None) -> None:
-        """``taylor`` for a law with a reaction: every D_k has all rows, those of the highest degree by the reaction
-        alone, and there is one more."""
-        made = tet_size(self.order - 2)
-        rest = self.b3 - made
-        after = k.temp("after", made, self.differentiated)
-        terms = [k.temp(f"term{'ab'[i]}", self.b3, self.Q) for i in range(2)]
-        for s in sums:
-            if s.target is not q:
-                k.pointwise(_scaled, [q, s.table.view(0, 1)], [s.target])
-        if series is not None:
-            k.pointwise(lambda q: [list(q)], [q], [series.view(0, self.b3)])
-
-        def whole(after: Any, d: Any, cell: Any) -> Any:
-            return [[x + y for x, y in zip(self.rate(after, cell), self.reaction(d, cell), strict=True)]]
-
-        source = q
-        for step in range(1, self.terms if sums else self.order):
-            target = terms[step % 2]
-            self.differentiate(k, source.view(), made, after, cell)
-            k.pointwise(whole, [after, source.view(0, made), cell], [target.view(0, made)])
-            k.pointwise(
-                lambda d, cell: [self.reaction(d, cell)], [source.view(made, rest), cell], [target.view(made, rest)]
-            )
-            for s in sums:
-                if step < s.table.rows:
-                    k.pointwise(
-                        lambda x, d, c: [[a + c[0] * b for a, b in zip(x, d, strict=True)]],
-                        [s.target, target, s.table.view(step, 1)],
-                        [s.target],
-                    )
-            if series is not None and step < self.order:
-                k.pointwise(lambda d: [list(d)], [target], [series.view(step * self.b3, self.b3)])
-            source = target
 
     def face_trace(self, k: Kernel, source: View, face: int, out: View, frame: Any) -> None:
         """out (rows2, 2 face channels) = physical [T, v] of ``source`` on a local face."""
@@ -369,7 +290,7 @@ class Form:
         self.face_trace(k, source, i, trace, face.view(i, 1, 0, self.frames))
 
         def wave(t: Any, cell: Any, face: Any) -> Any:
-            zv = self.law.apply_impedance(self.impedance(cell), face[:3], t[m:])
+            zv = self.law.apply_impedance(self.impedance(cell), self.face_columns.row(face).normal, t[m:])
             return [[t[c] - zv[c] for c in range(m)]]
 
         k.pointwise(wave, [trace, cell, face.view(i, 1)], [out])
@@ -416,15 +337,14 @@ class Form:
         """w of the time-integrated state ``total`` on the four faces handed to ``emit``, u put into ``kept``."""
         law, m = self.law, self.faced
         trace, wave = k.temp("trace", self.b2, 2 * m), k.temp("wave", self.b2, m)
-        other = slice(self.frames, self.frames + self.impedances)
         for i in range(4):
             row = face.view(i, 1)
             self.face_trace(k, total.view(), i, trace.view(), face.view(i, 1, 0, self.frames))
 
             def split(t: Any, cell: Any, face: Any) -> Any:
-                n, flow = face[:3], t[m:]
-                own_z = law.apply_impedance(self.impedance(cell), n, flow)
-                other_z = law.apply_impedance(face[other], n, flow)
+                side, flow = self.face_columns.row(face), t[m:]
+                own_z = law.apply_impedance(self.impedance(cell), side.normal, flow)
+                other_z = law.apply_impedance(side.other, side.normal, flow)
                 return [[t[i] - own_z[i] for i in range(m)], [t[i] + other_z[i] for i in range(m)]]
 
             k.pointwise(split, [trace, cell, row], [wave, kept.view(i * self.b2, self.b2)])
@@ -437,21 +357,21 @@ class Form:
         law, m, faced = self.law, self.m, self.faced
         arrived, jump = k.temp("arrived", self.b2, faced), k.temp("jump", self.b2, faced)
         lifted, sums = k.temp("lifted", self.b3, faced), k.temp("sums", self.b3, 4 * m)
-        admittance = slice(self.frames + self.impedances, self.frames + 2 * self.impedances)
 
         def flow_jump(w: Any, u: Any, face: Any) -> Any:
-            n, (a, mirror) = face[:3], face[-2:]
-            incoming = [a * x for x in w]
+            side = self.face_columns.row(face)
+            incoming = [side.a * x for x in w]
             if faced == 3:
-                normal = mirror * dot(n, w)
-                incoming = [x + normal * n[i] for i, x in enumerate(incoming)]
-            return [law.apply_impedance(face[admittance], n, [x - y for x, y in zip(incoming, u, strict=True)])]
+                normal = side.mirror * dot(side.normal, w)
+                incoming = [x + normal * side.normal[i] for i, x in enumerate(incoming)]
+            jumps = [x - y for x, y in zip(incoming, u, strict=True)]
+            return [law.apply_impedance(side.admittance, side.normal, jumps)]
 
         def spread(first: bool) -> Any:
             """sums = [dF, n (x) dphi] from the lifted flow jump; scaling by Z makes the traction jump."""
 
             def function(dv: Any, cell: Any, face: Any, *previous: Any) -> Any:
-                n = face[:3]
+                n = self.face_columns.row(face).normal
                 dT = law.apply_impedance(self.impedance(cell), n, dv)
                 flux, potential = (dT, dv) if law.traction_is_flux else (dv, dT)
                 flux, potential = self.off(face, flux), self.off(face, potential)
@@ -475,8 +395,4 @@ class Form:
         k.pointwise(rate, [sums, cell, q], [q])
 
 
-def _scaled(q: Any, c: Any) -> Any:
-    return [[c[0] * x for x in q]]
-
-
-__all__ = ["DIRECTIONS", "Cells", "Form", "Sum", "derivative_rows", "directed", "face_rows", "onto_face"]
+__all__ = ["DIRECTIONS", "Cells", "Form", "directed", "onto_face"]

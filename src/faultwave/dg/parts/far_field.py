@@ -25,6 +25,7 @@ from faultwave.engine.part import Attached, Demand, Origin, Planned, State
 from faultwave.observe.dataset import Dataset, Variable
 from faultwave.observe.far_field import FourierRecorder, cross_section
 from faultwave.observe.result import Result
+from faultwave.physics.waves.law import role
 
 name = "far_field"
 AFTER = ("incident_waves",)
@@ -66,7 +67,7 @@ def plan(planning: Planning) -> FarField | None:
     setting = case.output.far_field
     if setting is None:
         return None
-    if case.law != "maxwell":
+    if "electric" not in planning.law.roles:
         problems.error(where, f"does not exist in the {case.law} law", "law: maxwell")
         return None
     if len(case.incident) != 1 or not case.incident[0].volumes:
@@ -172,9 +173,10 @@ class AttachedFarField(Attached):
     def incident(self) -> np.ndarray:
         """Spectrum of the incident field's size, (nf,), over the time recorded."""
         count, wave = self.samples, self.part.wave
+        electric = wave.q[role(self.plan.law, "electric")]
         time = np.arange(count) * self.recorder.interval
         turn = np.exp(-2j * np.pi * np.outer(self.recorder.frequencies, time)) * self.recorder.interval
-        return np.asarray(turn @ wave.function.value(time) * np.linalg.norm(wave.q[:3]))
+        return np.asarray(turn @ wave.function.value(time) * np.linalg.norm(electric))
 
     def table(self) -> np.ndarray | None:
         """Rows: frequency [Hz], theta and phi [degrees], cross section [m^2]. All processes ask; the first gets them."""

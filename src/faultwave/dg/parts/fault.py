@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.dg.fault_probe import QUANTITIES, FaultProbe
+from faultwave.dg.fault_probe import FaultProbe, readable
 from faultwave.dg.planning import Planning
 from faultwave.dg.sampling import by_cluster
 from faultwave.dg.snapshots import Snapshots, written_as
@@ -48,10 +48,8 @@ def plan(planning: Planning) -> FaultSnapshots | None:
     if planning.case.fault is None:
         problems.error("output.fault", "the case has no fault with friction")
         return None
-    default = [
-        n for n in QUANTITIES if n not in ("P_f", "Tmp")
-    ]  # what needs thermal pressurisation only when asked for
-    fields = known_fields(setting.fields, QUANTITIES, default, "output.fault.fields")
+    known = readable(planning.case.fault)
+    fields = known_fields(setting.fields, known.names, known.default, "output.fault.fields")
     faces = 0 if rupture is None else len(rupture.faces.area)  # type: ignore[attr-defined]
     return FaultSnapshots(setting, tuple(fields), faces)
 

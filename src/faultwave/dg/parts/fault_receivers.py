@@ -11,7 +11,7 @@ import numpy as np
 from faultwave.base.errors import InputError
 from faultwave.comm.gather import collect
 from faultwave.dg.fault import Fault
-from faultwave.dg.fault_probe import QUANTITIES, FaultProbe
+from faultwave.dg.fault_probe import FaultProbe, readable
 from faultwave.dg.planning import Cut, Planning
 from faultwave.dg.points import Points, place_fault_receivers
 from faultwave.dg.sampling import by_cluster
@@ -33,6 +33,7 @@ class FaultReceivers(Planned):
 
     setting: Any
     fields: tuple[str, ...]
+    units: dict[str, str]  # of fields that only the friction law knows
     points: Points
     items: np.ndarray
     listed: Points
@@ -73,7 +74,7 @@ def plan(planning: Planning) -> FaultReceivers | None:
     if setting is None or (rupture is None and case.fault is not None and not whole.elsewhere):
         return None  # a fault that could not be planned has said so
     try:
-        fields = _fields(setting)
+        fields = _fields(case.fault, setting)
     except InputError as error:
         planning.problems.extend(error.problems)
         fields = []
@@ -82,13 +83,15 @@ def plan(planning: Planning) -> FaultReceivers | None:
         return None
     items = np.flatnonzero(placed.cells >= 0)
     sides = rupture.faces.cells if rupture is not None else np.zeros((0, 2), np.int64)  # type: ignore[attr-defined]
-    return FaultReceivers(setting, tuple(fields), placed.of(items), items, placed, sides)
+    units = {n: unit for n, unit in readable(case.fault).units.items() if n in fields}
+    return FaultReceivers(setting, tuple(fields), units, placed.of(items), items, placed, sides)
 
 
-def _fields(setting: Any) -> list[str]:
+def _fields(fault: Any, setting: Any) -> list[str]:
     """Tractions as totals unless the case says otherwise."""
-    default = [n for n in QUANTITIES if n not in ("T_s", "T_d", "P_n")]
-    return known_fields(setting.fields, QUANTITIES, default, "output.fault_receivers.fields")
+    known = readable(fault).names
+    default = [n for n in known if n not in ("T_s", "T_d", "P_n")]
+    return known_fields(setting.fields, known, default, "output.fault_receivers.fields")
 
 
 class AttachedFaultReceivers(Attached):
@@ -187,7 +190,7 @@ class AttachedFaultReceivers(Attached):
         time, values, normal, strike, dip, traction = rows
         yield Result(name, fault_receivers_from_arrays(
             time.T, values.swapaxes(0, 1), list(part.fields), listed.located, listed.requested, normal=normal, strike=strike,
-            dip=dip, initial_traction=traction,
+            dip=dip, initial_traction=traction, attrs={"units": part.units},
         ))  # fmt: skip
 
     def _frame(self, points: Points) -> tuple[np.ndarray, ...]:

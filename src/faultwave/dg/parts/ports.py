@@ -31,6 +31,7 @@ from faultwave.observe.result import Result
 from faultwave.observe.surfaces import Reduce
 from faultwave.physics.sources.time_functions import Burst
 from faultwave.physics.waves import Law
+from faultwave.physics.waves.law import role
 
 name = "ports"
 
@@ -156,7 +157,7 @@ def plan(planning: Planning) -> Ports | None:
     setting = case.ports
     if setting is None:
         return None
-    if case.law != "maxwell":
+    if "electric" not in planning.law.roles:
         problems.error("ports", f"do not exist in the {case.law} law", "law: maxwell")
         return None
     _check_alone(case, problems)
@@ -279,7 +280,10 @@ class AttachedPorts(Attached):
     def __init__(self, part: Ports, solver: Solver):
         self.part, self.solver = part, solver
         interval = 0.05 / part.setting.band[1]
-        self.sums = [SurfaceSum(solver, port.surface, interval, _voltage_and_current(port)) for port in part.ports]
+        self.sums = [
+            SurfaceSum(solver, port.surface, interval, _voltage_and_current(solver.plan.law, port))
+            for port in part.ports
+        ]
         self.calls = tuple(s.call for s in self.sums)
 
     @property
@@ -322,14 +326,17 @@ class AttachedPorts(Attached):
         return sum(v for k, v in now.items() if k.endswith("energy")) / most if most > 0 else np.inf
 
 
-def _voltage_and_current(port: Port) -> Any:
+def _voltage_and_current(law: Law, port: Port) -> Any:
+    e_columns, h_columns = role(law, "electric"), role(law, "magnetic")
+
     def make(faces: Faces, points: np.ndarray, weights: np.ndarray) -> Reduce:
         scale = (2.0 * faces.areas[:, None] * weights)[..., None]
         e = port.pattern(faces.positions(points))
         electric, magnetic = scale * e, scale * np.cross(port.normal, e)
 
         def reduce(items: np.ndarray, values: np.ndarray) -> np.ndarray:
-            return np.array([(electric[items] * values[..., :3]).sum(), (magnetic[items] * values[..., 3:6]).sum()])
+            voltage, current = electric[items] * values[..., e_columns], magnetic[items] * values[..., h_columns]
+            return np.array([voltage.sum(), current.sum()])
 
         return reduce
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.dg.far_sides import FarSides
-from faultwave.dg.fault import Episode, Fault, FaultFaces, fault_faces
+from faultwave.dg.fault import Episode, Fault, FaultFaces, Options, fault_faces
 from faultwave.dg.fault_points import PointRule, point_rule, transfer
 from faultwave.dg.planning import Cut, Planning, chosen
 from faultwave.dg.solver import Solver
@@ -18,9 +18,9 @@ from faultwave.domain import tets
 from faultwave.engine.part import Attached, Call, Demand, Origin, Planned, State, as_numbers, as_words
 from faultwave.media import Field, load_field
 from faultwave.physics.friction import frame
-from faultwave.physics.friction import law as friction_law
 from faultwave.physics.friction.initial import choose_stress, initial_traction, prefix_of
 from faultwave.physics.friction.law import FrictionLaw
+from faultwave.physics.friction.modifiers import composed
 
 name = "rupture"
 
@@ -128,7 +128,7 @@ def _plan_fault(planning: Planning) -> Rupture:
     case, material, frictional = planning.case, planning.material, planning.frictional
     setting = case.fault
     assert setting is not None
-    law = friction_law(setting.friction)
+    law = composed(setting.friction, setting.modifiers)
     own = {"forced_rupture_ramp": setting.forced_rupture_ramp, "healing_threshold": setting.healing_threshold}
     declared = {c.name for c in law.constants}
     constants = law.settings({k: v for k, v in own.items() if k in declared} | setting.constants)
@@ -197,7 +197,9 @@ def _episodes(
 
 
 def _shaped(values: dict[str, np.ndarray], positions: np.ndarray) -> dict[str, np.ndarray]:
-    return {name: np.asarray(v, float).reshape(positions.shape[:2]) for name, v in values.items()}
+    """Values (points,) or (points, size) by face."""
+    arrays = {name: np.asarray(v, float) for name, v in values.items()}
+    return {name: v.reshape(*positions.shape[:2], *v.shape[1:]) for name, v in arrays.items()}
 
 
 def _traction(
@@ -246,12 +248,12 @@ class AttachedRupture(Attached):
     def _fault(self) -> Fault:
         part, plan, setting = self.part, self.solver.plan, self.part.setting
         energies = plan.case.output.energies
-        return Fault(
-            self.solver.operator, part.faces, part.material, part.rule, part.law, part.constants, part.parameters, part.state,
-            part.stress, part.episodes, plan.clustering.cluster, setting.time_points or plan.case.numerics.order,
-            setting.points == "conical", setting.damping, setting.damping_end if setting.damping_end is not None else np.inf,
-            energies is not None and energies.slip_from_velocity, FarSides(plan.world),
+        options = Options(
+            setting.time_points or plan.case.numerics.order, setting.points == "conical", setting.damping,
+            setting.damping_end if setting.damping_end is not None else np.inf,
+            energies is not None and energies.slip_from_velocity,
         )  # fmt: skip
+        return Fault(self.solver.operator, part, options, plan.clustering.cluster, FarSides(plan.world))
 
     def settle(self, wait: bool = True) -> None:
         """Put together what was read at the fault."""
@@ -265,7 +267,7 @@ class AttachedRupture(Attached):
         fault = self.fault
         if fault is None:
             return {}
-        columns = fault.state_columns()
+        columns = fault.column_names()
         told = as_numbers([f"{k}: {' '.join(v)}" for k, v in columns.items()])
         states = {"columns": State(None, lambda: told, self._same_columns)}
         return states | {
@@ -276,7 +278,7 @@ class AttachedRupture(Attached):
     def _same_columns(self, values: np.ndarray, origin: Origin) -> None:
         fault = self.fault
         assert fault is not None
-        if as_words(values) != [f"{k}: {' '.join(v)}" for k, v in fault.state_columns().items()]:
+        if as_words(values) != [f"{k}: {' '.join(v)}" for k, v in fault.column_names().items()]:
             raise InputError(Problem("fault", "the checkpoint holds another friction law's state or other outputs"))
 
     def _put(self, name: str, values: np.ndarray, origin: Origin) -> None:
@@ -285,7 +287,7 @@ class AttachedRupture(Attached):
         assert fault is not None
         if order != self.solver.plan.case.numerics.order:
             old = point_rule(self.part.setting.points, order - 1)
-            jumps = np.array([n in JUMPS for n in fault.state_columns()[name]])
+            jumps = np.array([n in JUMPS for n in fault.column_names()[name]])
             values = transfer(values, old, fault.rule, fault.faces.group, jumps)
             if name == "stress":
                 values = fault.stress_at(origin.notes["time"])

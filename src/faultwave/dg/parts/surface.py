@@ -19,6 +19,7 @@ from faultwave.domain import tets
 from faultwave.engine.part import Attached, Call, Demand, Files, Origin, Planned, State
 from faultwave.observe.fields import SURFACE_FIELDS, check_snapshots, snapshot_row, surface_fields
 from faultwave.observe.refine import refine_triangle
+from faultwave.physics.waves.law import role
 
 name = "surface"
 
@@ -56,7 +57,7 @@ def plan(planning: Planning) -> Surface | None:
     check_snapshots("output.surface", setting, problems)
     fields = surface_fields(setting)
     cells, faces = np.nonzero(planning.topology.kinds == tets.BoundaryKind.FREE_SURFACE)
-    if "v1" not in law.quantities:
+    if "velocity" not in law.roles:
         what = f"the {law.name} law has no particle velocity"
         problems.error("output.surface", what, advice="Ask for output.volume.")
     elif not planning.whole.any(len(cells) > 0):
@@ -96,7 +97,7 @@ class AttachedSurface(Attached):
             self._where[items[listed.source[real]]] = np.flatnonzero(real)
             self._motions.append(motion)
             arrays = {"slots": op.backend.index(listed.rows), "history": op.history, "motion": motion}
-            launch = compiled[f"surface_{f}"](arrays | {"turn": _turn(op, self.cell[items], listed)})
+            launch = compiled[f"surface_{f}"](arrays | {"rotation": _rotation(op, self.cell[items], listed)})
             self._launches.append((launch, listed.ranges))
 
     def _due(self, until: float) -> bool:
@@ -107,7 +108,8 @@ class AttachedSurface(Attached):
         if self.shots is not None:
             for number, moment in self.shots.due(cluster, time, time + step):
                 self._deliver(self.shots, number, cluster, moment - time, False)
-        advance, integral = self.solver.operator.powers(step)
+        own = self.solver.operator.predictor
+        advance, integral = own.at(step, step), own.integral(0.0, step, step)
         for launch, ranges in self._launches:
             begin, end = ranges[cluster]
             if end > begin:
@@ -171,16 +173,16 @@ class AttachedSurface(Attached):
         """``SURFACE_FIELDS`` (members, centres, 7) of a cluster, ``tau`` into its step, or ``now`` between two."""
         op, items = self.solver.operator, self.members[cluster]
         result = np.zeros((len(items), len(self.centres), len(SURFACE_FIELDS)))
-        advance, integral = op.powers(tau)
-        rows = op.form.rows
+        step, rows, velocity = op.steps[cluster], op.predictor.rows, role(op.law, "velocity")
+        advance, integral = op.predictor.at(tau, step), op.predictor.integral(0.0, tau, step)
         for f in range(4):
             mine = self.face[items] == f
             chosen = items[mine]
             result[mine, :, 3:] = self._motions[f].get(self._where[chosen])
             if now:
-                v = op.dofs(self.cell[chosen])[:, :, -3:]
+                v = op.dofs(self.cell[chosen])[:, :, velocity]
             else:
-                series = op.series(self.cell[chosen])[:, :, -3:]
+                series = op.series(self.cell[chosen])[:, :, velocity]
                 v, u = np.zeros((2, len(chosen), rows[0], 3))
                 at = 0
                 for k, count in enumerate(rows):
@@ -192,10 +194,10 @@ class AttachedSurface(Attached):
         return result
 
 
-def _turn(op: Any, cells: np.ndarray, listed: Any) -> Any:
+def _rotation(op: Any, cells: np.ndarray, listed: Any) -> Any:
     """What makes the law's velocity of the form's in the listed cells, as a batch."""
-    turn = op.form.to_physical(op.cells, cells)
-    flat = np.broadcast_to(np.eye(3), (len(cells), 3, 3)) if turn is None else turn[:, -3:, -3:]
+    whole, velocity = op.form.to_physical(op.cells, cells), role(op.law, "velocity")
+    flat = np.broadcast_to(np.eye(3), (len(cells), 3, 3)) if whole is None else whole[:, velocity, velocity]
     batch, real = op.backend.batch(len(listed.rows), 1, 9), listed.source >= 0
     batch.put(flat.reshape(-1, 1, 9)[listed.source[real]], real)
     return batch

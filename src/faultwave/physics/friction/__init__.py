@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from faultwave.base.quantities import Output, Parameter, State
 from faultwave.base.registry import pick, scan
-from faultwave.physics.friction.law import COMMON_STATE, Directions, FrictionLaw, Load, Parameter, Solved
+from faultwave.physics.friction.law import COMMON_STATE, Directions, FrictionLaw, Load, Solved
 
-__all__ = ["COMMON_STATE", "Directions", "FrictionLaw", "Load", "Parameter", "Solved", "law", "laws"]
+__all__ = [
+    "COMMON_STATE", "Directions", "FrictionLaw", "Load", "Output", "Parameter", "Solved", "State", "law", "law_of_deck", "laws",
+]  # fmt: skip
 
 
 def laws() -> dict[str, FrictionLaw]:

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import Problems
+from faultwave.base.quantities import Parameter
 from faultwave.kernels import math as m
-from faultwave.physics.friction.law import Directions, FrictionLaw, Load, Parameter, Values, report
+from faultwave.physics.friction.law import Directions, FrictionLaw, Load, Values, report
 from faultwave.physics.friction.nucleation import smooth_step
 
 _SLIP = (
@@ -29,7 +30,7 @@ class Imposed(FrictionLaw):
     solver = "imposed"
     work = 4.5
     needs_stress = False
-    outputs = {"Mud": None, "StV": None}
+    outputs = ()
 
     def prepare(self, p: Values, c: Values, directions: Directions | None) -> dict[str, np.ndarray]:
         """Rotates (strike, dip) slip into the face tangents; ``directions`` is required."""

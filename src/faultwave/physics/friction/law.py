@@ -13,46 +13,41 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import inf
 from typing import Any
 
 import numpy as np
 
+from faultwave.base.columns import Columns
 from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.base.quantities import Output, Parameter, State, state_columns
 from faultwave.kernels import math as m
 from faultwave.physics.friction.load import Load, Solved, Values
 from faultwave.physics.friction.solvers import SOLVERS
 
-# Values every fault point has whatever the law; ``common_update`` advances them.
 COMMON_STATE = (
-    "friction", "slip_rate1", "slip_rate2", "slip_rate", "slip1", "slip2", "accumulated_slip", "peak_slip_rate",
-)  # fmt: skip
+    State("friction", "", "friction coefficient"),
+    State("slip_rate1", "m/s", "slip rate along the first tangent"),
+    State("slip_rate2", "m/s", "slip rate along the second tangent"),
+    State("slip_rate", "m/s", "magnitude of the slip rate"),
+    State("slip1", "m", "slip along the first tangent"),
+    State("slip2", "m", "slip along the second tangent"),
+    State("accumulated_slip", "m", "length of the slip's path"),
+    State("peak_slip_rate", "m/s", "largest slip rate so far"),
+)
+"""What every fault point remembers whatever the law; ``common_update`` advances it."""
 
 
-@dataclass(frozen=True)
-class Parameter:
-    """A number a law needs: per fault point or, as a constant, the same everywhere. SI; bounds are inclusive."""
+def _zero(p: Values, c: Values, s: Values) -> np.ndarray:
+    return np.zeros_like(s["friction"])
 
-    name: str
-    unit: str
-    description: str
-    default: float | None = None
-    lower: float = -inf
-    upper: float = inf
-    aliases: tuple[str, ...] = ()
-    positive: bool = False
 
-    def allowed(self) -> str:
-        unit = f" {self.unit}" if self.unit else ""
-        if self.positive:
-            return f"> 0{unit}"
-        return f"{self.lower:g} to {self.upper:g}{unit}"
-
-    def accepts(self, values: Any) -> np.ndarray:
-        """True where the value is a number within the bounds (infinite only where a bound is)."""
-        x = np.asarray(values, float)
-        with np.errstate(invalid="ignore"):
-            return (x >= self.lower) & (x <= self.upper) & ((x > 0) | (not self.positive))
+STANDARD_OUTPUTS = (
+    Output("Mud", "", "friction coefficient", _zero),
+    Output("StV", "", "state variable of the friction law", _zero),
+    Output("P_f", "Pa", "pore pressure", _zero),
+    Output("Tmp", "K", "temperature", _zero),
+)
+"""Outputs that every law may be asked for: zero where a law does not declare its own."""
 
 
 @dataclass(frozen=True)
@@ -72,12 +67,12 @@ class FrictionLaw:
 
     * ``parameters`` per fault point as users give them, ``constants`` uniform ones;
     * ``kernel_parameters`` names of the per-point numbers that ``prepare`` makes of them and kernels get as ``p``;
-    * ``state`` own per-point values, beyond COMMON_STATE, kept between sub-steps;
+    * ``state`` what a point remembers between sub-steps beyond COMMON_STATE: numbers and vectors, read by name;
     * ``solver`` one of ``solvers.SOLVERS``; ``needs_stress`` whether initial stress is read;
     * ``project`` whether |V| is projected on the face polynomials before ``evolve``;
     * ``work`` of a face's friction in updates of a cell at order 4, as measured: processes are given equal work by it;
     * ``double`` whether its formulas need double precision whatever the run's;
-    * ``outputs`` which value is read as Mud and as StV (None: zero).
+    * ``outputs`` quantities beside slip, traction and times that can be written out.
     """
 
     name: str
@@ -86,13 +81,23 @@ class FrictionLaw:
     parameters: tuple[Parameter, ...]
     constants: tuple[Parameter, ...] = ()
     kernel_parameters: tuple[str, ...]
-    state: tuple[str, ...] = ()
+    state: tuple[State, ...] = ()
     solver: str
     needs_stress: bool = True
     project: bool = False
     work: float = 3.0
     double: bool = False
-    outputs: Mapping[str, str | None] = {"Mud": "friction", "StV": None}
+    outputs: tuple[Output, ...] = (Output("Mud", "", "friction coefficient", lambda p, c, s: s["friction"]),)
+
+    @property
+    def state_columns(self) -> Columns:
+        """All that a point remembers, side by side."""
+        return state_columns((*COMMON_STATE, *self.state))
+
+    @property
+    def all_outputs(self) -> dict[str, Output]:
+        """STANDARD_OUTPUTS and the law's own by name."""
+        return {output.name: output for output in (*STANDARD_OUTPUTS, *self.outputs)}
 
     # ---- host side -----------------------------------------------------------------------------------------------
 
@@ -151,7 +156,7 @@ class FrictionLaw:
         return problems
 
     def initial(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray) -> dict[str, np.ndarray]:
-        """Own state and the friction coefficient at t = 0, (n,) each, from |tau| and sigma; ``p`` of ``prepare``.
+        """Own state and the friction coefficient at t = 0, (n,) or (n, size) each, from |tau| and sigma; ``p`` of ``prepare``.
 
         May also return values of COMMON_STATE that do not start at zero.
         """
@@ -162,6 +167,18 @@ class FrictionLaw:
     def solve(self, p: Values, c: Values, s: Values, load: Load) -> Solved:
         """Slip rate and strength of a sub-step (kernel); ``s`` holds the state before it."""
         return SOLVERS[self.solver](self, p, c, s, load)
+
+    def strength(self, p: Values, c: Values, s: Values, load: Load) -> Any:
+        """Shear traction [Pa] that the fault carries in the state ``s`` under the normal traction of ``load`` (kernel)."""
+        return -s["friction"] * m.minimum(load.sigma, 0.0)
+
+    def pressed(self, p: Values, c: Values, s: Values, load: Load) -> Load:
+        """The load with the normal traction that counts for friction in the state ``s`` (kernel): see ``modifier``."""
+        return load
+
+    def modified(self, p: Values, c: Values, s: Values, slip_rate: Any, load: Load) -> dict[str, Any]:
+        """State of modifiers after the sub-step at a slip rate (kernel); none without modifiers."""
+        return {}
 
     def evolve(
         self, p: Values, c: Values, s: Values, solved: Solved, projected_rate: Any, load: Load

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import Problems
+from faultwave.base.quantities import Output, Parameter, State
 from faultwave.kernels import math as m
-from faultwave.physics.friction.law import Directions, FrictionLaw, Parameter, Values, report
+from faultwave.physics.friction.law import Directions, FrictionLaw, Values, report
 
 _POINT = (
     Parameter("rs_a", "", "direct effect a", positive=True),
@@ -41,11 +42,17 @@ class RateAndState(FrictionLaw):
     parameters = _POINT
     constants = _UNIFORM
     kernel_parameters = ("rs_a", "rs_sl0", "rs_f0", "rs_b")
-    state = ("state", "unconverged")
+    state = (
+        State("state", "s", "state variable psi"),
+        State("unconverged", "", "sub-steps that ended with the balance of forces violated"),
+    )
     solver = "newton"
     work = 22.0
     double = True  # exponents reach 60 and psi 1e9 s: single precision loses the balance of forces
-    outputs = {"Mud": "friction", "StV": "state"}
+    outputs = (
+        *FrictionLaw.outputs,
+        Output("StV", "s", "state variable of the friction law", lambda p, c, s: s["state"]),
+    )
 
     def prepare(self, p: Values, c: Values, directions: Directions | None) -> dict[str, np.ndarray]:
         result = {name: np.array(p[name], float) for name in self.kernel_parameters}

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.base.quantities import Parameter
 from faultwave.kernels import math as m
-from faultwave.physics.friction.law import FrictionLaw, Load, Parameter, Solved, Values
+from faultwave.physics.friction.law import FrictionLaw, Load, Solved, Values
 
 
 class SlipWeakening(FrictionLaw):

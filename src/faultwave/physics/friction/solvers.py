@@ -19,16 +19,18 @@ _ROUNDING = 2.3e-16
 
 def closed_form(law: Any, p: Values, c: Values, s: Values, load: Load) -> Solved:
     """Strength known before the sub-step: |V| = max(0, |tau| - strength)/eta."""
-    tau, strength = load.shear(), law.strength(p, c, s, load)
+    now = {**s, **law.modified(p, c, s, s["slip_rate"], load)}
+    tau, strength = load.shear(), law.strength(p, c, now, law.pressed(p, c, now, load))
     rate = m.maximum(tau - strength, 0.0) / load.eta
     rate1, rate2 = along(load, tau, rate)
-    return Solved(rate1, rate2, rate, strength, s["friction"])
+    return Solved(rate1, rate2, rate, strength, s["friction"], law.modified(p, c, s, rate, load))
 
 
 def imposed(law: Any, p: Values, c: Values, s: Values, load: Load) -> Solved:
     """Slip rate prescribed by the law; the fault carries whatever traction follows, so strength is zero."""
     rate1, rate2 = law.rates(p, c, load)
-    return Solved(rate1, rate2, m.sqrt(rate1 * rate1 + rate2 * rate2), 0.0 * rate1, 0.0 * rate1)
+    rate = m.sqrt(rate1 * rate1 + rate2 * rate2)
+    return Solved(rate1, rate2, rate, 0.0 * rate1, 0.0 * rate1, law.modified(p, c, s, rate, load))
 
 
 def newton(law: Any, p: Values, c: Values, s: Values, load: Load) -> Solved:
@@ -39,16 +41,22 @@ def newton(law: Any, p: Values, c: Values, s: Values, load: Load) -> Solved:
     tends to the rate at the end). ``s['unconverged']`` counts sub-steps that end with the balance of forces violated.
     """
     psi0, start = s["state"], m.maximum(s["slip_rate"], SMALLEST_RATE)
-    tau, normal = load.shear(), m.maximum(-load.sigma, 0.0)
+    tau, unmodified = load.shear(), m.maximum(-load.sigma, 0.0)
 
-    def inner(psi: Any, guess: Any) -> Any:
+    def modified(rate: Any) -> tuple[dict[str, Any], Any]:
+        """State of modifiers after the sub-step at a slip rate, and the compression it leaves."""
+        later = law.modified(p, c, s, rate, load)
+        sigma = law.pressed(p, c, {**s, **later}, load).sigma
+        return later, unmodified if sigma is load.sigma else m.maximum(-sigma, 0.0)
+
+    def inner(psi: Any, guess: Any, normal: Any) -> Any:
         return newton_rate(
             lambda v: law.coefficient(p, c, v, psi),
             tau, normal, load.eta, guess, c["rs_slip_rate_tolerance"], int(c["rs_slip_rate_updates"]),
         )  # fmt: skip
 
     def outer(rate: Any, mean: Any, open_: Any) -> tuple[tuple[Any, Any, Any], Any]:
-        new = inner(law.relax(p, c, psi0, mean, load.dt), rate)
+        new = inner(law.relax(p, c, psi0, mean, load.dt), rate, modified(mean)[1])
         new_mean = 0.5 * ((rate if c["rs_average"] else start) + new)
         moves = m.abs(new_mean - mean) > c["rs_state_tolerance"]
         # A change below the tolerance ends the iteration but still counts: creep is slower than any such tolerance.
@@ -57,12 +65,13 @@ def newton(law: Any, p: Values, c: Values, s: Values, load: Load) -> Solved:
     rate, mean, _ = m.iterate(outer, (start, start, 0.0 * start + 1.0), int(c["rs_state_updates"]))
     psi = law.relax(p, c, psi0, mean, load.dt)
     mu, _ = law.coefficient(p, c, rate, psi)
+    later, normal = modified(mean)
     residual = m.abs((tau - normal * mu) / load.eta - rate)
     # Written so that a NaN counts as not converged; at the smallest rate the fault is at rest whatever its strength.
     balanced = (residual <= 10.0 * c["rs_slip_rate_tolerance"] + 1e-6 * tau / load.eta) | (rate <= 2.0 * SMALLEST_RATE)
     unconverged = s["unconverged"] + m.where(balanced, 0.0 * rate, 0.0 * rate + 1.0)
     rate1, rate2 = along(load, tau, rate)
-    return Solved(rate1, rate2, rate, mu * normal, mu, {"state": psi, "unconverged": unconverged})
+    return Solved(rate1, rate2, rate, mu * normal, mu, {"state": psi, "unconverged": unconverged, **later})
 
 
 def newton_rate(

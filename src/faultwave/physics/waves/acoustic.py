@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.physics.waves.law import BOUNDARIES, Parameter, PlainLaw, dot
+from faultwave.base.quantities import Parameter
+from faultwave.physics.waves.law import BOUNDARIES, PlainLaw, dot
 
 
 class Acoustic(PlainLaw):
     name = "acoustic"
     title = "Compressible inviscid fluid"
-    quantities = ("sigma", "v1", "v2", "v3")
+    roles = {"mean_stress": ("sigma",), "velocity": ("v1", "v2", "v3")}
     parameters = (
         Parameter("rho", "kg/m^3", "density", positive=True),
         Parameter("lambda", "Pa", "bulk modulus", positive=True),

@@ -10,18 +10,19 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.base.quantities import Parameter
 from faultwave.kernels.math import where
-from faultwave.physics.waves.law import BOUNDARIES, Boundary, Parameter, PlainLaw, dot
+from faultwave.physics.waves.law import BOUNDARIES, Boundary, PlainLaw, dot
 
 
 class Elastic(PlainLaw):
     name = "elastic"
     title = "Isotropic elastic solid (and fluid where mu = 0)"
-    quantities = ("s_xx", "s_yy", "s_zz", "s_xy", "s_yz", "s_xz", "v1", "v2", "v3")
+    roles = {"stress": ("s_xx", "s_yy", "s_zz", "s_xy", "s_yz", "s_xz"), "velocity": ("v1", "v2", "v3")}
     parameters = (
         Parameter("rho", "kg/m^3", "density", positive=True),
-        Parameter("mu", "Pa", "shear modulus"),
-        Parameter("lambda", "Pa", "first Lame parameter", lower=-np.inf),
+        Parameter("mu", "Pa", "shear modulus", lower=0.0),
+        Parameter("lambda", "Pa", "first Lame parameter"),
     )
     channels = 3
     stability = 1.0
@@ -72,7 +73,7 @@ class Elastic(PlainLaw):
     def energies(self, q: Any, values: Any) -> dict[str, Any]:
         """Strain and kinetic energy densities [J/m^3]; fluid cells are counted as acoustic."""
         lam, mu, rho = values["lambda"], values["mu"], values["rho"]
-        s, v = q[:6], q[6:9]
+        s, v = q[:6], q[6:]
         trace = s[0] + s[1] + s[2]
         square = dot(s[:3], s[:3]) + 2.0 * dot(s[3:], s[3:])
         fluid = mu <= 0.0

@@ -12,22 +12,13 @@ of them is the flux, the other the potential, linked by an impedance Z (the trac
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 
-
-@dataclass(frozen=True)
-class Parameter:
-    """A material parameter: constant in a cell."""
-
-    name: str
-    unit: str
-    description: str
-    lower: float = 0.0
-    positive: bool = False
-    default: float | None = None  # where a case says nothing; None: it must say
+from faultwave.base.quantities import Parameter
 
 
 @dataclass(frozen=True)
@@ -57,6 +48,7 @@ class Law(Protocol):
     name: str
     title: str
     quantities: tuple[str, ...]
+    roles: Mapping[str, tuple[str, ...]]  # quantities by what they are, side by side: velocity, stress, electric, ...
     parameters: tuple[Parameter, ...]
     channels: int  # components of F n and of phi
     face_channels: int  # of T and of v; one less than ``channels`` where only tangential components cross a face
@@ -126,6 +118,7 @@ LAYER = ("damping_x", "damping_y", "damping_z", "damping_shift")
 class PlainLaw:
     """What most laws are: mechanical, every channel crosses a face, nothing happens without gradients."""
 
+    roles: Mapping[str, tuple[str, ...]]
     channels: int
     layered = False
     point_sources: tuple[str, ...] = ("moment-tensor", "force", "nrf", "fsrm", "srf", "cmtsolution", "awp")
@@ -135,8 +128,12 @@ class PlainLaw:
         return self.channels
 
     @property
+    def quantities(self) -> tuple[str, ...]:
+        return tuple(name for names in self.roles.values() for name in names)
+
+    @property
     def visible(self) -> int:
-        return len(self.quantities)  # type: ignore[attr-defined]
+        return len(self.quantities) - len(self.roles.get("memory", ()))
 
     def adapted(self, values: dict[str, np.ndarray]) -> Any:
         return self
@@ -149,6 +146,15 @@ class PlainLaw:
 
     def reaction(self, q: Any, rates: Any) -> list[Any]:
         return [0.0 * x for x in q]
+
+
+def role(law: Law, name: str) -> slice:
+    """Columns of the quantities that have a role; ValueError where the law has none (``name in law.roles`` tells)."""
+    if name not in law.roles:
+        raise ValueError(f"the {law.name} law has no {name}: its quantities are {', '.join(law.quantities)}")
+    names = law.roles[name]
+    first = law.quantities.index(names[0])
+    return slice(first, first + len(names))
 
 
 @dataclass(frozen=True)
@@ -184,4 +190,4 @@ def cross(a: Any, b: Any) -> list[Any]:
     return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 
 
-__all__ = ["BOUNDARIES", "LAYER", "Boundary", "Jacobians", "Law", "Parameter", "PlainLaw", "cross", "dot", "jacobians"]
+__all__ = ["BOUNDARIES", "LAYER", "Boundary", "Jacobians", "Law", "PlainLaw", "cross", "dot", "jacobians", "role"]

@@ -7,18 +7,20 @@ two numbers each, linked by Z = sqrt(mu/eps).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from faultwave.physics.waves.law import LAYER, Boundary, Parameter, PlainLaw, cross, dot
+from faultwave.base.quantities import Parameter
+from faultwave.physics.waves.law import LAYER, Boundary, PlainLaw, cross, dot
 
 VACUUM_PERMITTIVITY = 8.8541878128e-12
 VACUUM_PERMEABILITY = 1.25663706212e-6
 
 
-FIELD = ("E1", "E2", "E3", "H1", "H2", "H3")
+FIELD = {"electric": ("E1", "E2", "E3"), "magnetic": ("H1", "H2", "H3")}
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Maxwell(PlainLaw):
     parameters = (
         Parameter("permittivity", "F/m", "or relative_permittivity", positive=True, default=VACUUM_PERMITTIVITY),
         Parameter("permeability", "H/m", "or relative_permeability", positive=True, default=VACUUM_PERMEABILITY),
-        Parameter("conductivity", "S/m", "electric conductivity", default=0.0),
+        Parameter("conductivity", "S/m", "electric conductivity", default=0.0, lower=0.0),
     )
     channels = 3
     face_channels = 2
@@ -52,11 +54,11 @@ class Maxwell(PlainLaw):
     point_sources = ("current",)
 
     layered = True
-    visible = 6
 
     @property
-    def quantities(self) -> tuple[str, ...]:
-        return (*FIELD, *(f"memory_{name}" for name in FIELD)) if self.matched else FIELD
+    def roles(self) -> Mapping[str, tuple[str, ...]]:  # type: ignore[override]
+        memory = {"memory": tuple(f"memory_{name}" for names in FIELD.values() for name in names)}
+        return FIELD | memory if self.matched else FIELD
 
     def adapted(self, values: dict[str, np.ndarray]) -> Maxwell:
         damped = any(np.any(values[name] > 0) for name in LAYER[:3] if name in values)

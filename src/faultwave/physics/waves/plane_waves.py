@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.physics.waves.law import Law, jacobians
+from faultwave.physics.waves.law import Law, jacobians, role
 
 
 def plane_waves(
@@ -22,6 +22,8 @@ def plane_waves(
     values = {n: float(v[0]) for n, v in material.items()}
     a = jacobians(law, values).matrices
     result = np.zeros((len(points), len(law.quantities)))
+    velocity = role(law, "velocity")
+    rest = np.setdiff1d(np.arange(len(law.quantities)), np.arange(velocity.start, velocity.stop))
     for wave in waves:
         k = np.asarray(wave.k, float)
         length = np.linalg.norm(k)
@@ -36,8 +38,8 @@ def plane_waves(
                 Problem("initial.wave", f"mode {wave.mode} does not exist in this material", "P in fluids")
             )
         state = np.zeros(len(law.quantities))
-        state[-3:] = wave.amplitude * direction
-        state[:-3] = (np.einsum("d,dij->ij", k, a) @ state)[:-3] / (speed * length)
+        state[velocity] = wave.amplitude * direction
+        state[rest] = (np.einsum("d,dij->ij", k, a) @ state)[rest] / (speed * length)
         result += np.outer(np.cos(points @ k - speed * length * time + wave.phase), state)
     return result
 

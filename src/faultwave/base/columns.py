@@ -1,0 +1,79 @@
+"""Named columns: numbers that lie side by side in rows, written and read by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+
+class Row(dict[str, Any]):
+    """One row, or all rows at once, by name: ``row['rho']`` or ``row.rho``."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"no column is called '{name}': {', '.join(self)}") from None
+
+
+class Columns:
+    """Names with their widths, in the order of the columns. Width None: one number, read as such; else a list of numbers."""
+
+    def __init__(self, **widths: int | None):
+        self.widths = widths
+        self.places: dict[str, slice] = {}
+        end = 0
+        for name, width in widths.items():
+            begin, end = end, end + (1 if width is None else width)
+            self.places[name] = slice(begin, end)
+        self.size = end
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.widths)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Columns) and list(self.widths.items()) == list(other.widths.items())
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The name of every single column: a wide one's is repeated."""
+        return tuple(name for name, place in self.places.items() for _ in range(place.stop - place.start))
+
+    def row(self, values: Sequence[Any]) -> Row:
+        """A row (size,) of numbers or expressions by name."""
+        if len(values) != self.size:
+            raise ValueError(f"{len(values)} numbers for {self.size} columns")
+        return Row(
+            (name, values[place.start] if self.widths[name] is None else list(values[place]))
+            for name, place in self.places.items()
+        )
+
+    def flat(self, values: Mapping[str, Any]) -> list[Any]:
+        """The reverse of ``row``; what is not a column is left out."""
+        found: list[Any] = []
+        for name, width in self.widths.items():
+            part = [values[name]] if width is None else list(values[name])
+            if width is not None and len(part) != width:
+                raise ValueError(f"{len(part)} numbers for {width} columns of {name}")
+            found += part
+        return found
+
+    def split(self, values: np.ndarray) -> Row:
+        """An array (..., size) by name: (...) where the width is None, else (..., width)."""
+        return Row(
+            (name, values[..., place.start] if self.widths[name] is None else values[..., place])
+            for name, place in self.places.items()
+        )
+
+    def join(self, values: Mapping[str, np.ndarray]) -> np.ndarray:
+        """The reverse of ``split``: the arrays side by side (..., size)."""
+        parts = [v[..., None] if self.widths[name] is None else v for name, v in ((n, values[n]) for n in self.widths)]
+        for (name, width), part in zip(self.widths.items(), parts, strict=True):
+            if width is not None and part.shape[-1] != width:
+                raise ValueError(f"{name} is {part.shape[-1]} wide, not {width}")
+        return np.concatenate(parts, -1)
+
+
+__all__ = ["Columns", "Row"]

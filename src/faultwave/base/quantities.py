@@ -1,0 +1,73 @@
+"""What physics is described by: parameters that users give, state that points keep, and outputs made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.columns import Columns
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A number that users give: for each cell, each fault point or, as a constant, for all. SI; bounds are inclusive."""
+
+    name: str
+    unit: str
+    description: str
+    default: float | None = None  # where nothing is given; None: it must be
+    lower: float = -inf
+    upper: float = inf
+    aliases: tuple[str, ...] = ()
+    positive: bool = False
+
+    def allowed(self) -> str:
+        unit = f" {self.unit}" if self.unit else ""
+        if self.positive:
+            return f"> 0{unit}"
+        return f"{self.lower:g} to {self.upper:g}{unit}"
+
+    def accepts(self, values: Any) -> np.ndarray:
+        """True where the value is a number within the bounds (infinite only where a bound is)."""
+        x = np.asarray(values, float)
+        with np.errstate(invalid="ignore"):
+            return (x >= self.lower) & (x <= self.upper) & ((x > 0) | (not self.positive))
+
+
+@dataclass(frozen=True)
+class State:
+    """What a point remembers from step to step: one number, or a vector of ``size`` numbers. Formulas read it by its name: a number,
+    or a list of numbers."""
+
+    name: str
+    unit: str
+    description: str
+    size: int | None = None
+
+
+@dataclass(frozen=True)
+class Output:
+    """A quantity that can be written out: ``formula(p, c, s)`` makes it of parameters and constants by name and of the state by name.
+    A formula may be any function of NumPy arrays, with vectors of the state as arrays (..., size)."""
+
+    name: str
+    unit: str
+    description: str
+    formula: Callable[[Any, Any, Any], Any]
+
+
+def state_columns(states: Iterable[State]) -> Columns:
+    """The columns that hold a state, side by side. ValueError where two have one name."""
+    listed = list(states)
+    names = [s.name for s in listed]
+    twice = sorted({n for n in names if names.count(n) > 1})
+    if twice:
+        raise ValueError(f"two states are called {', '.join(twice)}")
+    return Columns(**{s.name: s.size for s in listed})
+
+
+__all__ = ["Output", "Parameter", "State", "state_columns"]

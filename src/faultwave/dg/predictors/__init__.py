@@ -1,0 +1,12 @@
+"""Predictors: how a cell advances over a time step without its neighbours, and in which functions of time it says what happened.
+
+A predictor writes the state during a step as a sum of coefficients times functions of time. Its kernel statements compute the
+coefficients (``expand``); its weights turn them into a value at a time (``at``) or an integral over an interval (``integral``).
+The operator, friction, local time stepping and receivers only use these weights, so that another predictor is one more file here.
+``taylor`` is the Cauchy-Kovalevskaya predictor of ADER-DG.
+"""
+
+from faultwave.dg.predictors.predictor import CellTerms, Predictor, Sum
+from faultwave.dg.predictors.taylor import Taylor
+
+__all__ = ["CellTerms", "Predictor", "Sum", "Taylor"]

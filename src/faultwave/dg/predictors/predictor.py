@@ -1,0 +1,72 @@
+"""What a predictor is, and what it needs to know of a cell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from faultwave.kernels.language import Array, Kernel, View
+
+
+class CellTerms(Protocol):
+    """The right-hand side dq/dt of one cell, as kernel statements. ``unit`` [s]: unit of time in the kernels."""
+
+    order: int
+    unit: float
+    b3: int
+    Q: int
+    full: bool  # whether dq/dt has a term without gradients (``reaction``), so that derivatives in time keep the full degree
+
+    @property
+    def differentiated(self) -> int:
+        """Columns that ``differentiate`` fills."""
+        ...
+
+    def differentiate(self, k: Kernel, source: View, rows: int, after: Array, cell: Array) -> None: ...
+
+    def rate(self, after: Any, cell: Any) -> list[Any]: ...
+
+    def reaction(self, q: Any, cell: Any) -> list[Any]: ...
+
+
+@dataclass(frozen=True)
+class Sum:
+    """target (B3, Q) = sum_k table[k] c_k over the coefficients; ``target`` may be the state at the start of the step."""
+
+    target: Array
+    table: Array
+
+
+class Predictor(Protocol):
+    """Made for one form: ``Predictor(form)``.
+
+    ``rows``: rows of each coefficient that cells keep for others, ``face_rows`` of its traces; ``terms``: how many weights a value in
+    the cell itself has, at least as many. The first ``len(rows)`` weights are those of the kept coefficients.
+    ``starts_with_state``: the first kept coefficient is the state at the start of the step.
+    """
+
+    rows: list[int]
+    face_rows: list[int]
+    terms: int
+    starts_with_state: bool
+
+    def expand(self, k: Kernel, q: Array, cell: Array, sums: Sequence[Sum], series: Array | None = None) -> None:
+        """Statements that compute the coefficients from the state q: they fill every sum, and ``series`` with the kept
+        coefficients one below the other, where given."""
+        ...
+
+    def at(self, tau: float, step: float) -> list[float]:
+        """Weights (terms) of the value ``tau`` [s] after the start of a step of length ``step`` [s]."""
+        ...
+
+    def integral(self, begin: float, end: float, step: float) -> list[float]:
+        """Weights (kept coefficients) of the integral, in the kernels' unit of time, over [begin, end] [s] after the start of a step."""
+        ...
+
+    def scalars(self, step: float) -> dict[str, Any]:
+        """Arguments that the statements of ``expand`` have beside the tables of their sums, for a step of this length [s]."""
+        ...
+
+
+__all__ = ["CellTerms", "Predictor", "Sum"]

@@ -1,0 +1,82 @@
+"""What a rheology is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.columns import Columns
+from faultwave.base.quantities import Output, Parameter, State, state_columns
+
+Values = Mapping[str, Any]
+
+STRESS = Columns(**dict.fromkeys(("s_xx", "s_yy", "s_zz", "s_xy", "s_yz", "s_xz")))
+"""Columns of a stress tensor [Pa], compression negative: the whole stress, initial stress included."""
+
+
+@dataclass(frozen=True)
+class Returned:
+    """``stress`` after the return map, by the names of ``STRESS``; own ``state``, what is left out stays as it was."""
+
+    stress: Values
+    state: Values = field(default_factory=dict)
+
+
+class Rheology:
+    """Base of all rheologies; a rheology is one instance of a subclass at the top of a module of this package.
+
+    ``parameters`` are given at every point, ``constants`` once; ``kernel_parameters`` name the per-point numbers that ``prepare``
+    makes of the parameters and of the medium's, and that formulas get as ``p``; ``state``: what a point remembers; ``outputs`` are made
+    of it.
+    """
+
+    name: str
+    title: str
+    parameters: tuple[Parameter, ...] = ()
+    constants: tuple[Parameter, ...] = ()
+    kernel_parameters: tuple[str, ...] = ()
+    state: tuple[State, ...] = ()
+    outputs: tuple[Output, ...] = ()
+
+    @property
+    def state_columns(self) -> Columns:
+        """All that a point remembers, side by side."""
+        return state_columns(self.state)
+
+    @property
+    def parameter_columns(self) -> Columns:
+        return Columns(**dict.fromkeys(self.kernel_parameters))
+
+    def prepare(self, p: Values, c: Values, medium: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Per-point numbers kernels get, (n,) each, from the parameters and those of the elastic medium (rho, mu, lambda)."""
+        return {name: np.array(p[name], float) for name in self.kernel_parameters}
+
+    def initial(self, p: Values, c: Values, stress: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Own state at t = 0, (n,) or (n, size) each; what is left out starts at zero."""
+        return {}
+
+    def return_map(self, p: Values, c: Values, stress: Values, s: Values, step: Any) -> Returned:
+        """The stress that the medium carries after a step of ``step`` [s] to the elastic ``stress`` (kernel). Points that do not yield
+        keep every bit of theirs."""
+        raise NotImplementedError
+
+
+def statement(rheology: Rheology, constants: Values) -> Callable[..., list[Any]]:
+    """The return map as a pointwise statement of a kernel: (parameters, stress, state, step) -> [stress, state], rows of numbers in the
+    order of ``parameter_columns``, ``STRESS`` and ``state_columns``; ``step`` a row of one number. Without state: [stress]."""
+    parameters, states = rheology.parameter_columns, rheology.state_columns
+
+    def function(p: Any, stress: Any, *rest: Any) -> list[Any]:
+        state, step = rest if states.size else ([], rest[0])
+        s = states.row(state)
+        found = rheology.return_map(parameters.row(p), constants, STRESS.row(stress), s, step[0])
+        new = [STRESS.flat(found.stress)]
+        return [*new, states.flat({**s, **found.state})] if states.size else new
+
+    return function
+
+
+__all__ = ["STRESS", "Returned", "Rheology", "Values", "statement"]
