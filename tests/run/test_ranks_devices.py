@@ -123,7 +123,7 @@ def test_rounded_messages_lose_what_they_say(tmp_path: Any, alone: Any, rounding
 
 
 def test_momentum_stays_to_rounding(tmp_path: Any) -> None:
-    """What the sender owes itself is found and added on the device."""
+    """The sender's correction for rounding is computed and added on the device."""
     assert momentum(tmp_path, "single", backend=DEVICE, order=2) < 1e-12
 
 

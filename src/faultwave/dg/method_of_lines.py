@@ -22,7 +22,7 @@ from typing import Any, Literal
 import numpy as np
 
 from faultwave.backends import Backend
-from faultwave.comm.exchange import Stages
+from faultwave.comm.exchange import StageExchange
 from faultwave.dg.forms import Form
 from faultwave.dg.layout import Layout
 from faultwave.dg.operator import Cells, Operator
@@ -202,7 +202,7 @@ class Lines(Operator):
         self, law: Law, order: int, backend: Backend, layout: Layout, cells: Cells, time_unit: float, flux: Flux
     ):
         self.flux = flux
-        self.stages_exchanged: Stages | None = None  # with other processes
+        self.stages_exchanged: StageExchange | None = None  # with other processes
         if layout.clusters != 1:
             raise ValueError("only the predictor of ADER knows local time steps")
         super().__init__(law, order, backend, layout, cells, time_unit, fast=False)
@@ -286,7 +286,7 @@ class Lines(Operator):
         other.wait()
         for part in (lay.watched_ranges[0], lay.keep_ranges[0]):
             self._run(name, part, **scalars)
-        other.ask()
+        other.receive_next()
 
     def _everywhere(self, name: str, **scalars: Any) -> None:
         lay = self.layout
