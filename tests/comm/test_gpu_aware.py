@@ -31,7 +31,9 @@ def child(body: str) -> list[str]:
         ("import os; print('begun' if 'PMI_RANK' in os.environ else 'begun passed')", True, ""),  # it stands alone
     ],
 )
-def test_a_child_process_tells_whether_mpi_takes_memory_of_the_device(monkeypatch: pytest.MonkeyPatch, body: str, good: Any, words: str) -> None:
+def test_a_child_process_tells_whether_mpi_takes_memory_of_the_device(
+    monkeypatch: pytest.MonkeyPatch, body: str, good: Any, words: str
+) -> None:
     monkeypatch.setenv("PMI_RANK", "3")
     monkeypatch.setenv("UCX_TLS", "all")  # how the user wants it to be
     found, why = gpu_aware.ask_child(child(f"import os; assert os.environ['UCX_TLS'] == 'all'; {body}"))
@@ -58,7 +60,7 @@ def test_without_a_child_the_library_must_have_said_yes(
 class Everyone(World):
     """Two processes, of which the other has its own answers."""
 
-    place = 0
+    local_rank = 0
 
     def __init__(self, other: dict[int, tuple[bool, str]]):
         super().__init__()

@@ -142,7 +142,7 @@ def step_in_parts(backend, of, counts, ahead):
 def test_processes_of_a_machine_take_a_device_each(monkeypatch):
     """What a backend is asked for by the third process of a machine."""
     of, world = scheme((12, 12, 12)), World()
-    world.place = 2
+    world.local_rank = 2
     shared = Shared(world, whole(of.grid), Units(), "exact", lambda _: None, reach(build_program(of), 1))
 
     class Asked(Exception):

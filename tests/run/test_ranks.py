@@ -431,7 +431,7 @@ def test_more_processes_than_cells(tmp_path):
 
 
 @pytest.mark.slow
-def test_blow_up_is_everyones(tmp_path):
+def test_blow_up_ends_all_processes(tmp_path):
     case = asked(tmp_path, "out", end_time=30.0)
     case["numerics"]["cfl"] = 3.0
     loosen = "from faultwave.dg import plan; plan.LARGEST_CFL[3] = 9.0"

@@ -83,6 +83,10 @@ class _Line:
         """The message that comes next, or has come."""
         return self.receives[0]
 
+    @property
+    def messages(self) -> list[Message]:
+        return [*self.receives, *self.sends]
+
     def pack(self, parity: int) -> None:
         self.sending.pack(parity)
         self.packing = True
@@ -119,8 +123,8 @@ class ChannelExchange:
         self.calls = {name: [0, 0.0] for name in ("send", "test", "receive")}  # how often, seconds
         self.waited = 0.0  # seconds in which nothing else was done
         self.delay: Callable[[], float] | None = None  # how late [s] the next message is to be, to see what is hidden
-        messages = [m for x in self.lines for m in (*x.receives, *x.sends)]
-        weakref.finalize(self, free, messages)  # at the latest before MPI ends, which was loaded earlier
+        # At the latest before MPI ends, which was loaded earlier.
+        weakref.finalize(self, free, [m for x in self.lines for m in x.messages])
 
     def wait(self) -> None:
         """Return when everything that was sent to this process is here. Raises RunError where a process is silent."""

@@ -79,7 +79,7 @@ def find(world: World, asked: str, device: Lending, command: Sequence[str], part
         if not good:
             break
     if asked == "direct" and not good:
-        raise world.everyones(InputError(Problem("numerics.halo", f"direct cannot be: {why}", "auto, host")))
+        raise world.raised_by_all(InputError(Problem("numerics.halo", f"direct cannot be: {why}", "auto, host")))
     return HaloPath(good, why)
 
 
@@ -124,7 +124,7 @@ def library_says(kind: str) -> tuple[bool | None, str]:
 
 def _child_can(world: World, device: Lending, command: Sequence[str]) -> tuple[bool, str]:
     """A child of one process of each machine. Where it cannot even begin, as under some launchers, the library's word counts."""
-    good, why = _ask_child_once(tuple(command)) if world.place == 0 else (True, "")
+    good, why = _ask_child_once(tuple(command)) if world.local_rank == 0 else (True, "")
     if good is None:
         kind = device.target.dialect
         good = kind not in QUERIES or bool(library_says(kind)[0])
@@ -141,8 +141,10 @@ def ask_child(command: Sequence[str]) -> tuple[bool | None, str]:
     if PASSED in lines:
         return True, ""
     if BEGUN not in lines:
-        why = "the library does not say that it takes memory of devices, and no child process could be started to try it"
-        return None, why
+        return (
+            None,
+            "the library does not say that it takes memory of devices, and no child process could be started to try",
+        )
     end = f"signal {-child.returncode}" if child.returncode < 0 else f"exit code {child.returncode}"
     return False, f"a test message in a child process did not arrive (it ended with {end})"
 
@@ -177,8 +179,8 @@ def _partners_can(world: World, device: Lending, partners: Sequence[int]) -> tup
     if good:
         why = _why_not(lambda: why_not_arrived(trials))
         answer, words = library_says(device.target.dialect)
-        told = words if answer else f"a test message between devices arrived; {words}"
-        good, why = _all(world, not why, why or told)
+        words = words if answer else f"a test message between devices arrived; {words}"
+        good, why = _all(world, not why, why or words)
     if good:  # else MPI may still be about to write there
         for trial in trials:
             free(trial.messages)

@@ -46,7 +46,8 @@ class HaloExchange:
             self.receives.append(Receive(mpi, n.rank, n.receive_tag, target, "the border of the grid"))
         self.seconds = {"pack": 0.0, "wait": 0.0, "unpack": 0.0}
         self.messages = self.bytes = 0
-        weakref.finalize(self, free, [*self.receives, *self.sends])  # at the latest before MPI ends, which was loaded earlier
+        # At the latest before MPI ends, which was loaded earlier.
+        weakref.finalize(self, free, [*self.receives, *self.sends])
 
     def start(self) -> None:
         """Send the border as it is now to all neighbours."""

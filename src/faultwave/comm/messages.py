@@ -182,8 +182,8 @@ def _silence(awaited: Sequence[Message], patience: float) -> str:
     first, others = awaited[0], len(awaited) - 1
     more = f" and for {others} other message{'s' * (others > 1)}" if others else ""
     return (
-        f"process {first.rank} has waited {patience:g} s for {first.awaited()}{more}. Process {first.partner} hangs, has died, or its network "
-        "has failed: look at its output and at its node, then go on from the last checkpoint with 'faultwave resume'"
+        f"process {first.rank} has waited {patience:g} s for {first.awaited()}{more}. Process {first.partner} hangs, has died, or its "
+        "network has failed: look at its output and at its node, then go on from the last checkpoint with 'faultwave resume'"
     )
 
 
@@ -191,10 +191,11 @@ def swap(mpi: Any, tag: int, out: Mapping[int, np.ndarray], into: Mapping[int, n
     """Send the arrays ``out`` and receive the arrays ``into``, by process, once."""
     receives = [Receive(mpi, rank, tag, Plain(array), what) for rank, array in into.items()]
     sends = [Send(mpi, rank, tag, Plain(np.ascontiguousarray(array)), what) for rank, array in out.items()]
-    for message in (*receives, *sends):
+    messages: list[Message] = [*receives, *sends]
+    for message in messages:
         message.start()
-    wait_all([*receives, *sends])
-    free([*receives, *sends])
+    wait_all(messages)
+    free(messages)
 
 
 def free(messages: Iterable[Message]) -> None:

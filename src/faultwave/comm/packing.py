@@ -1,7 +1,7 @@
 """What messages are packed from and unpacked into: rows of a store, in memory of the host or of a device.
 
-The host receives messages where kernels read them, unless they are compressed. A device packs and unpacks by itself; MPI is given its memory
-where it is GPU-aware, else pinned memory of the host that the numbers pass through, which any MPI can send.
+The host receives messages where kernels read them, unless they are compressed. A device packs and unpacks by itself; a GPU-aware MPI is
+given its memory, any other pinned memory of the host that the numbers pass through.
 """
 
 from __future__ import annotations
@@ -48,11 +48,10 @@ class HostSource:
 
 
 class HostTarget:
-    """``values`` (n, width), received in place unless they are compressed; ``scatter(values)`` copies them on, where they are not used there."""
+    """``values`` (n, width), received in place unless they are compressed; ``scatter(values)`` copies them to where they are used, if that
+    is elsewhere."""
 
-    def __init__(
-        self, values: np.ndarray, codec: Codec | None, scatter: Callable[[np.ndarray], None] | None = None
-    ):  # fmt: skip
+    def __init__(self, values: np.ndarray, codec: Codec | None, scatter: Callable[[np.ndarray], None] | None = None):
         self.values, self.codec, self.scatter = values, codec, scatter
         self.buffer = np.empty(codec.size, np.uint8) if codec else values
 
@@ -76,7 +75,7 @@ class StoreRows:
         """The listed ``rows`` (2, n), in even and in odd steps. ``rounding``: 'exact' or the name of a codec; what that takes is counted in
         ``loss`` and left in ``errors``, rows of a store of the same backend."""
         if not hasattr(self.store, "memory"):
-            made: Source = counted(self.store.message_source(rows, self.gpu_aware, rounding, errors), loss)
+            made: Source = _counted(self.store.message_source(rows, self.gpu_aware, rounding, errors), loss)
             return made
         memory, count = self.store.memory, rows.shape[1]
         values = np.empty((count, memory.shape[1]), memory.dtype)
@@ -100,7 +99,7 @@ def box_source(boxes: Any, dtype: np.dtype, rounding: str, loss: Loss, gpu_aware
     """The numbers of boxes of arrays, of a stencil program of any backend (``Runner.pieces``)."""
     rounding = _effective(rounding, dtype)
     if hasattr(boxes, "message_source"):
-        made: Source = counted(boxes.message_source(gpu_aware, rounding), loss)
+        made: Source = _counted(boxes.message_source(gpu_aware, rounding), loss)
         return made
     values = np.empty((boxes.size, 1), dtype)
     return HostSource(lambda parity, into: boxes.pack(into[:, 0]), values, codec(rounding, values.shape), loss)
@@ -121,7 +120,7 @@ def _effective(rounding: str, dtype: np.dtype) -> str:
     return "exact" if rounding == "single" and dtype == np.float32 else rounding
 
 
-def counted(source: Any, loss: Loss) -> Any:
+def _counted(source: Any, loss: Loss) -> Any:
     """A device's source, whose rounding errors the device counts."""
     if source.lost is not None:
         loss.sources.append(source.lost)

@@ -47,8 +47,8 @@ def correction_matrices(operator: Operator, cells: np.ndarray, faces: np.ndarray
 
 
 def conserve(form: Form) -> Kernel:
-    """Add the corrections for the rounding errors of the four faces to q, and clear the errors. Row 0 of both stores holds zeros: faces whose
-    waves are not sent read it."""
+    """Add the corrections for the rounding errors of the four faces to q, and clear the errors. Row 0 of both stores holds zeros, for faces
+    whose waves are not sent."""
     k, m = Kernel("conserve"), form.faced
     q, faces = k.batch("q", form.b3, form.Q, "inout"), k.index("faces", 4)
     errors, matrices = k.store("errors", form.b2, m, "inout"), k.store("matrices", 1, form.Q * m)

@@ -50,7 +50,7 @@ class Solver:
         threaded = numerics.progress == "thread" and plan.world.size > 1
         cores = set_aside(plan.world, numerics.progress_cores) if threaded else ()
         self.backend = backend or backends.make(
-            numerics.backend, numerics.precision, numerics.threads, plan.world.place
+            numerics.backend, numerics.precision, numerics.threads, plan.world.local_rank
         )
         self._build()
         ratios = np.cumprod([1, *plan.clustering.ratios[:-1]])

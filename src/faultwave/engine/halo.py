@@ -25,9 +25,9 @@ def halo_path(world: World, asked: str, device: Any, partners: Sequence[int], na
     _check_equal(world, "numerics.halo", [a for _, a in found])
     if device is None:
         if asked == "direct":
-            raise world.everyones(InputError(Problem("numerics.halo", ON_HOST, "auto, host")))
+            raise world.raised_by_all(InputError(Problem("numerics.halo", ON_HOST, "auto, host")))
         return None
-    command = [sys.executable, "-P", "-m", "faultwave.engine.halo", kind, str(world.place)]
+    command = [sys.executable, "-P", "-m", "faultwave.engine.halo", kind, str(world.local_rank)]
     return find(world, asked, device, command, sorted(set(partners)))
 
 
@@ -35,12 +35,12 @@ def _check_equal(world: World, where: str, found: Sequence[str]) -> None:
     """Raise InputError where processes were given different values."""
     if len(set(found)) > 1:
         ranks = {value: [str(r) for r, v in enumerate(found) if v == value] for value in dict.fromkeys(found)}
-        told = "; ".join(f"{value} on {', '.join(r[:8])}{' ...' if len(r) > 8 else ''}" for value, r in ranks.items())
-        what = f"processes of one run were given different ones, or found different devices: {told}"
+        listed = "; ".join(f"{value} on {', '.join(r[:8])}{' ...' if len(r) > 8 else ''}" for value, r in ranks.items())
+        what = f"processes of one run were given different ones, or found different devices: {listed}"
         advice = (
             "Give every process the same options; name the backend instead of 'auto' to see what one of them lacks."
         )
-        raise world.everyones(InputError(Problem(where, what, "one for all processes", advice)))
+        raise world.raised_by_all(InputError(Problem(where, what, "one for all processes", advice)))
 
 
 def main(kind: str, number: str) -> int:

@@ -110,7 +110,7 @@ class Operator:
         tapes = [tape for sampler in self.samplers for tape in sampler.tapes]
         part = self.box if shared else None
         program = build_program(scheme, self.drives.injections, tapes, observers, self.units, part)
-        place = shared.world.place if shared else 0  # processes of a machine take a device each
+        place = shared.world.local_rank if shared else 0  # processes of a machine take a device each
         self.runner = backends.make_stencils(machine.backend, program, precision, machine.threads, place)
         for number, (name, values) in enumerate(medium.coefficients.items()):
             self._fill(name, np.asarray(values), number)

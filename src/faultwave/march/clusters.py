@@ -171,7 +171,7 @@ class March:
             return False
         if now < own.limit and not more:
             return False
-        if faster is not None and faster.deferred and faster.corrected < now:  # the sums of its last step are not complete
+        if faster is not None and faster.deferred and faster.corrected < now:  # sums of its last step are not complete
             return False
         if self.overlap is not None and not self.overlap.ready(i):
             self._late.append(i)
