@@ -6,20 +6,18 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import resources
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from faultwave.backends.awaited import Awaited, Here
+from faultwave.backends.device.calls import Call
 from faultwave.backends.device.lower import prelude
 from faultwave.backends.device.messages import DeviceSource, DeviceTarget, Passage
 from faultwave.backends.device.pinned import Crossing, Piece, Pieces
 from faultwave.backends.device.rounding import Kernels
 from faultwave.backends.device.target import Target
 from faultwave.base.errors import BackendError
-
-if TYPE_CHECKING:
-    from faultwave.backends.device.recording import Call
 
 GROUP = 256  # threads of the groups that move numbers
 KEPT_LISTS = 512
