@@ -161,7 +161,7 @@ class Session:
         try:
             self.solver.run(self.end, control)
         except RunError as error:
-            if self.checkpoints and not self.world.common(error):
+            if self.checkpoints and not self.world.is_raised_by_all(error):
                 raise RunError(
                     f"{error}; go on from the last checkpoint with: faultwave resume {self.folder}"
                 ) from error
