@@ -107,6 +107,27 @@ def test_what_is_lost_is_counted_as_on_the_host(device: Any, name: str) -> None:
 
 
 @needs_device
+@pytest.mark.parametrize("shape", [(1, 1), (5, 7), (17, 30)])
+@pytest.mark.parametrize("name", ["single", "zfp-8", "zfp-9", "zfp-24", "zfp-64"])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_numbers_that_are_not_finite_arrive_as_such(device: Any, name: str, shape: tuple[int, int], bad: float) -> None:
+    """Byte by byte as on the host; other numbers are what they would be without."""
+    if name != "single":
+        pytest.importorskip("zfpy")
+    values = np.random.default_rng(2).normal(size=shape)
+    values[-1, 0] = values[0, -1] = bad
+    host = codec(name, shape)
+    assert host is not None
+    want = np.zeros(host.size, np.uint8)
+    host.pack(values, want)
+    made, got, _, back = packed(device, name, values)
+    np.testing.assert_array_equal(got, want)
+    np.testing.assert_array_equal(back, host.unpack(want))
+    assert not np.isfinite(back[-1, 0]) and not np.isfinite(back[0, -1])
+    assert all(np.isfinite(made.lost()))
+
+
+@needs_device
 def test_numbers_in_single_precision_in_blocks(device: Any) -> None:
     """As grids have them: the same blocks."""
     pytest.importorskip("zfpy")

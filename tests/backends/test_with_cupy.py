@@ -246,7 +246,7 @@ def test_a_message_is_sent_when_it_is_packed(cupy: Any, direct: bool) -> None:
     backend = DeviceBackend("cuda", with_cupy.CupyDevice("cuda"))
     device: Any = backend.device
     store = backend.store(8, 4)
-    message = store.outgoing(np.array([[3, 5], [2, 4]]), direct)
+    message = store.message_source(np.array([[3, 5], [2, 4]]), direct)
     device.finish()
     device.stream.asked.clear()
     packed = {3: np.arange(8.0), 2: -np.arange(8.0)}
@@ -256,11 +256,11 @@ def test_a_message_is_sent_when_it_is_packed(cupy: Any, direct: bool) -> None:
 
     cupy.functions["pack"].does = pack
     for turn, first in ((0, 3), (1, 2)):
-        message.fill(turn)
-        assert not message.here and "synchronize" not in device.stream.asked
+        message.pack(turn)
+        assert not message.packed and "synchronize" not in device.stream.asked
         assert device.copies.asked[-3:] == ([] if direct else ["wait", "copy", "record"])
         message.finish()
-        assert message.here
+        assert message.packed
         if direct:
             given = message.buffer.__cuda_array_interface__
             assert given["shape"] == (64,) and given["typestr"] == "|u1" and given.get("stream") is None
@@ -274,7 +274,7 @@ def test_a_message_is_sent_when_it_is_packed(cupy: Any, direct: bool) -> None:
 def test_a_message_is_received_again_when_it_has_been_unpacked(cupy: Any, direct: bool) -> None:
     backend = DeviceBackend("cuda", with_cupy.CupyDevice("cuda"))
     device: Any = backend.device
-    message = backend.store(8, 4).incoming(5, 2, direct)
+    message = backend.store(8, 4).message_target(5, 2, direct)
     message.ready()
     device.finish()
     found: list[np.ndarray] = []
@@ -283,7 +283,7 @@ def test_a_message_is_received_again_when_it_has_been_unpacked(cupy: Any, direct
     )
     near = message.passage.memory.bytes if direct else message.buffer
     near[:64] = np.arange(8.0).view(np.uint8)
-    message.landed()
+    message.unpack()
     assert not found and not message.lent.done
     message.ready()
     assert len(found) == direct, "pinned memory is free once it is copied, the device's once it is unpacked"

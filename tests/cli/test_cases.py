@@ -6,7 +6,7 @@ import pytest
 
 from faultwave.backends.device.compilers import architecture
 from faultwave.base.errors import BackendError, InputError, Problem, Problems, RunError
-from faultwave.comm.aware import Way
+from faultwave.comm.gpu_aware import HaloPath
 
 
 class Simulation:
@@ -59,7 +59,7 @@ def test_run_passes_overrides_and_shows_progress(cli, simulate):
 
 
 def test_a_run_says_which_way_messages_go_between_devices(cli, simulate):
-    simulate.simulation.solver.halo = str(Way(False, "Some MPI: MPIX_Query_cuda_support() is 0"))
+    simulate.simulation.solver.halo = str(HaloPath(False, "Some MPI: MPIX_Query_cuda_support() is 0"))
     result = cli("run", "tpv5", "--halo", "auto")
     assert simulate.asked[1]["halo"] == "auto"
     assert "halo auto: host (Some MPI: MPIX_Query_cuda_support() is 0)" in result.stdout.splitlines()

@@ -72,7 +72,9 @@ class Waves:
         self.operator.arrive(cluster, step, offset)
         self.operator.correct(cluster, step)
 
-    def turn(self, cluster: int, time: float, step: float, offset: float, following: float, restart: bool) -> None:
+    def correct_and_predict(
+        self, cluster: int, time: float, step: float, offset: float, following: float, restart: bool
+    ) -> None:
         self.operator.arrive(cluster, step, offset)
         self.operator.correct_watched(cluster, step)
         self.operator.correct_and_predict(cluster, following, restart)

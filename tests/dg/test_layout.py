@@ -236,5 +236,5 @@ def test_channels_of_two_processes_fit_together():
             assert c.count == d.count and c.send == d.receive
             kinds.add((c.send, int(np.sign(c.other - c.cluster))))
             if c.send == "wave":  # the k-th wave sent is the one that the k-th face there reads
-                assert [owner[int(x)] for x in c.send_slots[0]] == [reader[d.first + k] for k in range(d.count)]
+                assert [owner[int(x)] for x in c.send_rows[0]] == [reader[d.first + k] for k in range(d.count)]
     assert kinds == {("wave", 0), ("wave", 1), ("series", -1)}

@@ -7,7 +7,7 @@ import pytest
 
 from faultwave.backends import make_stencils, missing
 from faultwave.comm.compression import Loss
-from faultwave.comm.halo import messages
+from faultwave.comm.packing import box_source, box_target
 from faultwave.comm.world import World
 from faultwave.domain.grids.cut import Cut
 from faultwave.fd.decomposition import Subdomain, whole
@@ -102,7 +102,10 @@ def step_in_parts(backend, of, counts, ahead):
     runners = [made(of, backend, program(p.box, False), p.box) for p in parts]
     pairs = [
         {
-            (other, direction): messages(r.pieces(out), r.pieces(into), np.dtype(np.float32), "exact", Loss(), False)
+            (other, direction): (
+                box_source(r.pieces(out), np.dtype(np.float32), "exact", Loss(), False),
+                box_target(r.pieces(into), np.dtype(np.float32), "exact", False),
+            )
             for other, direction, out, into in p.told(r.program, found.depth)
         }
         for p, r in zip(parts, runners, strict=True)
@@ -111,7 +114,7 @@ def step_in_parts(backend, of, counts, ahead):
         sent = {}
         for rank, listed in enumerate(pairs):
             for (other, direction), (out, _) in listed.items():
-                out.fill(0)
+                out.pack(0)
                 out.finish()
                 sent[rank, other, direction] = out.buffer.copy()
         split = [works(r.program, p.owned, found) for p, r in zip(parts, runners, strict=True)]
@@ -123,7 +126,7 @@ def step_in_parts(backend, of, counts, ahead):
             for (other, direction), (_, into) in listed.items():
                 into.ready()
                 into.buffer[:] = sent[other, rank, 26 - direction]
-                into.landed()
+                into.unpack()
         for (_, after), r in zip(split, runners, strict=True):
             r.run(steps, np.zeros((2, steps, 1)), after)
     for p, r in zip(parts, runners, strict=True):
@@ -139,7 +142,7 @@ def step_in_parts(backend, of, counts, ahead):
 def test_processes_of_a_machine_take_a_device_each(monkeypatch):
     """What a backend is asked for by the third process of a machine."""
     of, world = scheme((12, 12, 12)), World()
-    world.place = 2
+    world.local_rank = 2
     shared = Shared(world, whole(of.grid), Units(), "exact", lambda _: None, reach(build_program(of), 1))
 
     class Asked(Exception):

@@ -5,6 +5,7 @@ The other process is the mirror image of this one: it sends when this one sends.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import SimpleNamespace
 
 import pytest
@@ -48,7 +49,9 @@ class Mirror:
         self._solve(cluster)
         self.time += 0.3 * (self.special[cluster] + self.plain[cluster])
 
-    def turn(self, cluster: int, time: float, step: float, offset: float, following: float, restart: bool) -> None:
+    def correct_and_predict(
+        self, cluster: int, time: float, step: float, offset: float, following: float, restart: bool
+    ) -> None:
         self._check(cluster)
         self._solve(cluster)
         self._begin(cluster)
@@ -81,9 +84,8 @@ class Mirror:
         self.solved[cluster] = True
         return True
 
-    def next(self, _: float) -> None:
-        """Nothing to do: until a message comes."""
-        self.time = min(t for t in map(self.arrival, range(len(self.rates))) if t > self.time)
+    def wait(self, clusters: Sequence[int]) -> None:
+        self.time = min(map(self.arrival, clusters))
 
 
 def spent(monkeypatch: pytest.MonkeyPatch, ladder: str, delay: float, at_once: bool = False) -> tuple[float, float]:
@@ -91,9 +93,9 @@ def spent(monkeypatch: pytest.MonkeyPatch, ladder: str, delay: float, at_once: b
     rates, special, plain, friction = LADDERS[ladder]
     mirror = Mirror(rates, special, plain, friction, delay)
     mirror.at_once = at_once
-    monkeypatch.setattr(clusters, "clock", SimpleNamespace(sleep=mirror.next, perf_counter=lambda: mirror.time))
+    monkeypatch.setattr(clusters, "clock", SimpleNamespace(perf_counter=lambda: mirror.time))
     march = March(1.0, rates, mirror)
-    march.pieces = mirror
+    march.overlap = mirror
     for _ in range(8):
         march.advance(march.time + march.longest)
     return mirror.time, march.waited

@@ -63,7 +63,9 @@ class Recorder:
         c.end, c.predicted = time + step, False
         self.steps[cluster].append((time, time + step))
 
-    def turn(self, cluster: int, time: float, step: float, offset: float, following: float, restart: bool) -> None:
+    def correct_and_predict(
+        self, cluster: int, time: float, step: float, offset: float, following: float, restart: bool
+    ) -> None:
         self.correct(cluster, time, step, offset)
         self.turns += 1
         if cluster > 0:  # the faster one no longer needs the traces that the next prediction overwrites
@@ -218,6 +220,8 @@ class Steps:
         self.lengths |= {step, offset} - {0.0}
         self.begun.append((cluster, time))
 
-    def turn(self, cluster: int, time: float, step: float, offset: float, following: float, restart: bool) -> None:
+    def correct_and_predict(
+        self, cluster: int, time: float, step: float, offset: float, following: float, restart: bool
+    ) -> None:
         self.correct(cluster, time, step, offset)
         self.predict(cluster, time + step, following, restart)

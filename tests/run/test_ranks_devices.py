@@ -123,14 +123,14 @@ def test_rounded_messages_lose_what_they_say(tmp_path: Any, alone: Any, rounding
 
 
 def test_momentum_stays_to_rounding(tmp_path: Any) -> None:
-    """What the sender owes itself is found and added on the device."""
+    """The sender's correction for rounding is computed and added on the device."""
     assert momentum(tmp_path, "single", backend=DEVICE, order=2) < 1e-12
 
 
 def test_the_interior_does_not_fill_the_queue(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two pieces at most that are not done: what a message brings waits for no more."""
     case = asked(tmp_path, "out", numerics={"order": 2, "backend": DEVICE}, end_time=0.25)
-    engine: Any = fw.simulate(case).engine
+    solver: Any = fw.simulate(case).solver
     pieces: list[int] = []
     marks: list[Any] = []
 
@@ -142,8 +142,8 @@ def test_the_interior_does_not_fill_the_queue(tmp_path: Any, monkeypatch: pytest
         marks.append(SimpleNamespace(done=False))
         return marks[-1]
 
-    monkeypatch.setattr(engine.operator, "finish", piece)
-    monkeypatch.setattr(engine.backend, "mark", mark)
-    assert all(engine.finish(0) for _ in range(5)) and len(pieces) == 2
+    monkeypatch.setattr(solver.operator, "finish", piece)
+    monkeypatch.setattr(solver.backend, "mark", mark)
+    assert all(solver.finish(0) for _ in range(5)) and len(pieces) == 2
     marks[0].done = True
-    assert engine.finish(0) and engine.finish(0) and len(pieces) == 3
+    assert solver.finish(0) and solver.finish(0) and len(pieces) == 3

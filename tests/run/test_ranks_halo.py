@@ -34,10 +34,10 @@ def test_a_message_has_its_size_and_error(name, size, error):
     assert np.abs((back - values) / np.abs(values).max(0)).max() < error  # the small modes, too
 
 
-def momentum(tmp_path, halo, mend=True, backend="cpu", order=4):
-    """The change of momentum in a periodic box of two speeds with clusters, relative to the sum of what moves."""
+def box(tmp_path, halo, name, backend="cpu", order=4):
+    """A periodic box of two speeds with clusters."""
     expression = "return 2.0 + 2.0 * max(0.0, min(1.0, 4.0 * (abs(x - 0.5) - 0.2)));"
-    case = {
+    return {
         "end_time": 0.6, "numerics": {"order": order, "halo_compression": halo, "threads": 1, "backend": backend},
         "mesh": {"generate": {"shape": "box", "cells": [6, 3, 3], "lower": [0, 0, 0], "upper": [1, 1, 1],
                               "boundaries": dict.fromkeys("xyz", "periodic")}},
@@ -45,20 +45,72 @@ def momentum(tmp_path, halo, mend=True, backend="cpu", order=4):
         "initial": {"kind": "easi", "field": {"expression": {
             "v1": "return sin(6.283185307179586 * (x + 2 * y)) + 0.3;", "v2": "return cos(6.283185307179586 * (z - x));"},
             "constant": {"v3": 0.2}}},
-        "output": {"folder": str(tmp_path / f"{halo}-{mend}"), "energies": {"interval": 0.1}},
+        "output": {"folder": str(tmp_path / name), "energies": {"interval": 0.1}},
     }  # fmt: skip
-    setup = "" if mend else "import faultwave.dg.solver as e; e.Engine._mend = lambda *given: None"
+
+
+def momentum(tmp_path, halo, conserve=True, backend="cpu", order=4):
+    """The change of momentum in the box, relative to the sum of what moves."""
+    case = box(tmp_path, halo, f"{halo}-{conserve}", backend, order)
+    setup = "" if conserve else "import faultwave.dg.conservation as c; c.Conservation.__call__ = lambda *given: None"
     done = launch(2, case, setup=setup)
     assert done.returncode == 0, done.stderr
     from faultwave.output.formats.energies_csv import read_energies
 
-    found = read_energies(tmp_path / f"{halo}-{mend}" / "run-energy.csv")
+    found = read_energies(tmp_path / f"{halo}-{conserve}" / "run-energy.csv")
     return max(np.ptp(found[f"momentum{i}"]) for i in "XYZ")
 
 
 def test_momentum_stays_to_rounding(tmp_path):
     assert momentum(tmp_path, "single") < 1e-12
-    assert momentum(tmp_path, "single", False) > 1e-10  # what the sender owes itself is needed
+    assert momentum(tmp_path, "single", False) > 1e-10  # the sender's correction is needed
+
+
+SPOIL = """
+def spoil(p):
+    operator = sim.solver.operator
+    if p.time > 0.1:
+        cell = sim.solver.exchange.lines[0].channel.cells[:1]
+        operator.set_dofs(np.full_like(operator.dofs(cell), np.nan), cell)
+        operator.finite = lambda: True
+"""
+"""The first process loses a cell at its border to numbers that are not finite, and does not notice."""
+
+
+@pytest.mark.parametrize("halo", ["exact", "single", "zfp-16", "zfp-24"])
+def test_numbers_that_are_not_finite_are_an_error_at_the_receiver(tmp_path, halo):
+    """Of which ZFP alone would make finite ones."""
+    if halo.startswith("zfp"):
+        pytest.importorskip("zfpy")
+    done = launch(2, box(tmp_path, halo, "out", order=3), setup=SPOIL.strip(), run="progress=spoil", timeout=100)
+    assert done.returncode != 0 and "the run blew up before t = " in done.stderr, done.stderr
+    assert "cells hold no finite numbers" in done.stderr and (tmp_path / "out" / "run-blowup.vtkhdf").exists()
+
+
+SPOIL_GRID = """
+import atexit
+def spoil(p):
+    runner = sim.solver.operator.runner
+    if p.time > 0.1:
+        runner.view("u")[...] = np.nan
+atexit.register(lambda: print("process", sim.world.rank, "is finite:", sim.solver.operator.runner.finite(["v"])))
+"""
+
+
+@pytest.mark.parametrize("halo", ["exact", "zfp-16"])
+def test_numbers_that_are_not_finite_are_an_error_at_the_receiver_on_grids(tmp_path, halo):
+    if halo.startswith("zfp"):
+        pytest.importorskip("zfpy")
+    case = {
+        "engine": "fd", "end_time": 20.0, "output": {"folder": str(tmp_path / "out")},
+        "grid": {"lower": [0, 0, 0], "upper": [60, 30, 30], "spacing": 1.0, "boundaries": dict.fromkeys("xyz", "periodic")},
+        "material": {"constant": {"rho": 1.0, "mu": 1.0, "lambda": 2.0}},
+        "numerics": {"halo_compression": halo, "precision": "double", "threads": 1},
+        "initial": {"kind": "plane-wave", "wave": [{"mode": "P", "k": [0.10471975511965977, 0, 0]}]},
+    }  # fmt: skip
+    done = launch(2, case, setup=SPOIL_GRID.strip(), run="progress=spoil", timeout=100)
+    assert done.returncode != 0 and "the run blew up before t = " in done.stderr, done.stderr
+    assert "process 1 is finite: False" in done.stdout
 
 
 @pytest.mark.parametrize("halo, bound", [("single", 1e-6), pytest.param("zfp-24", 1e-3, marks=pytest.mark.slow)])
@@ -84,7 +136,7 @@ def test_friction_gets_every_digit(tmp_path):
     case = asked(tmp_path, "out", end_time=0.05, numerics={"halo_compression": "single"})
     write_parts(case["mesh"]["file"], mesh, topology, part, [4], np.arange(len(part)))
     after = (
-        "codecs = lambda x: (bool(x.out[0][0].codec), bool(x.into[0][0].codec))\n"
+        "codecs = lambda x: (bool(x.sending.source.codec), bool(x.receiving.target.codec))\n"
         "lines = [(x.channel.send, *codecs(x)) for x in sim.solver.exchange.lines]\n"
         "open(f'{sim.folder}/lines-{sim.world.rank}', 'w').write(json.dumps(lines))"
     )

@@ -1,4 +1,4 @@
-"""Processes that work on one run: who there is, what travels between them, and how one brings all down."""
+"""Processes that work on one run: how many there are, messages between them, and how an error on one ends all."""
 
 from faultwave.comm.world import World, world
 

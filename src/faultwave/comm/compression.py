@@ -1,7 +1,8 @@
 """Messages of fewer bytes (``numerics.halo_compression``): numbers in single precision, or blocks of them in fixed point by ZFP
 (Lindstrom 2014).
 
-Both have the same size whatever the numbers are, and what they lose is known to the sender at once.
+Both have the same size whatever the numbers are, and what they lose is known to the sender at once. Numbers that are not finite arrive as
+such: ZFP alone would make finite ones of them, and a run that blows up would go on at the receiver.
 """
 
 from __future__ import annotations
@@ -46,26 +47,40 @@ class Single:
         return packed.view(np.float32).reshape(self.shape).astype(np.float64)
 
 
+NOT_FINITE = 0b1110
+"""The first four bits of a block that holds a number which is not finite. ZFP writes none such: its first bit, 0, says that the block is
+nothing but zeros, and the bits after it are 0 then."""
+
+
 class Zfp:
-    """Blocks of four faces' numbers of one mode, ``bits`` a number."""
+    """Blocks of four faces' numbers of one mode, ``bits`` a number. A block with a number that is not finite arrives as four NaN."""
 
     def __init__(self, shape: tuple[int, int], bits: int):
         import zfpy
 
         self.shape, self.bits, self._zfp = shape, bits, zfpy
-        self.size = len(self._packed(np.zeros(shape)))
+        self.size = len(self._packed(np.zeros(shape[0] * shape[1])))
+        starts = np.arange(-(-shape[0] * shape[1] // 4)) * bits  # of blocks, in units of four bits
+        self._bytes, self._shifts = starts // 2, (4 * (starts % 2)).astype(np.uint8)
 
-    def _packed(self, values: np.ndarray) -> bytes:
-        flat = np.ascontiguousarray(np.where(np.abs(values) < LEAST, 0.0, values).T).reshape(-1)
+    def _packed(self, flat: np.ndarray) -> bytes:
         return bytes(self._zfp.compress_numpy(flat, rate=self.bits, write_header=False))
 
     def pack(self, values: np.ndarray, into: np.ndarray) -> None:
-        into[:] = np.frombuffer(self._packed(values), np.uint8)
+        flat = np.ascontiguousarray(np.where(np.abs(values) < LEAST, 0.0, values).T).reshape(-1)
+        bad = np.unique(np.flatnonzero(~np.isfinite(flat)) // 4)
+        if len(bad):
+            flat[np.isin(np.arange(len(flat)) // 4, bad)] = 0.0
+        into[:] = np.frombuffer(self._packed(flat), np.uint8)
+        np.bitwise_or.at(into, self._bytes[bad], np.left_shift(np.uint8(NOT_FINITE), self._shifts[bad]))
 
     def unpack(self, packed: np.ndarray) -> np.ndarray:
         flat = np.empty(self.shape[0] * self.shape[1])
         kind = self._zfp.dtype_to_ztype(flat.dtype)
         self._zfp._decompress(packed.tobytes(), kind, flat.shape, out=flat, rate=self.bits)
+        bad = np.flatnonzero((packed[self._bytes] >> self._shifts & 15) == NOT_FINITE)
+        if len(bad):
+            flat[np.isin(np.arange(len(flat)) // 4, bad)] = np.nan
         return np.ascontiguousarray(flat.reshape(self.shape[::-1]).T)
 
 
@@ -86,13 +101,11 @@ class Loss:
 
     def __init__(self) -> None:
         self._largest, self._squares, self._count = 0.0, 0.0, 0
-        self.sources: list[
-            Callable[[], tuple[float, float, int]]
-        ] = []  # the same, of messages that are counted elsewhere
+        self.sources: list[Callable[[], tuple[float, float, int]]] = []  # the same, of messages that devices count
 
     def total(self) -> tuple[float, float, int]:
         """The largest error, the sum of squares, of how many numbers."""
-        found = [(self._largest, self._squares, self._count), *(told() for told in self.sources)]
+        found = [(self._largest, self._squares, self._count), *(source() for source in self.sources)]
         return max(x for x, _, _ in found), sum(x for _, x, _ in found), sum(x for _, _, x in found)
 
     @property
@@ -106,7 +119,10 @@ class Loss:
         return float(np.sqrt(squares / max(count, 1)))
 
     def add(self, error: np.ndarray, values: np.ndarray) -> None:
-        """Of one message."""
+        """Of one message; numbers that are not finite do not count."""
+        finite = np.isfinite(values) & np.isfinite(error)
+        if not finite.all():
+            error, values = error[finite], values[finite]
         scale = float(np.abs(values).max(initial=0.0))
         if scale > 0:
             relative = error / scale

@@ -1,145 +1,72 @@
-"""Overlaps of parts of a grid: everyone tells its neighbours at once and goes on computing until it needs what they tell."""
+"""Halo exchange of the boxes of a grid: each process sends its border to its neighbours and computes its interior until theirs is there."""
 
 from __future__ import annotations
 
 import time as clock
+import weakref
 from collections.abc import Sequence
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from faultwave.base.errors import RunError
-from faultwave.comm.compression import Codec, Loss, codec
-from faultwave.comm.exchange import PATIENCE
-from faultwave.comm.messages import Incoming, Outgoing
+from faultwave.comm.compression import Loss
+from faultwave.comm.messages import Receive, Send, free, wait_all
+from faultwave.comm.packing import box_source, box_target
 from faultwave.comm.world import World
 
 
-class Pieces(Protocol):
-    """Numbers that a backend gathers and puts back: those of the host."""
+@dataclass(frozen=True)
+class Neighbour:
+    """A neighbouring process, which may be this one where the grid is periodic: tags of the messages to and from it, and the boxes of
+    arrays that are sent and received, as ``box_source`` and ``box_target`` take them."""
 
-    size: int
-
-    def pack(self, into: np.ndarray) -> None: ...
-
-    def unpack(self, values: np.ndarray) -> None: ...
-
-
-class _Packed:
-    """A message of what leaves, rounded by ``codec`` where there is one: see ``Outgoing``."""
-
-    here = True
-
-    def __init__(self, pieces: Pieces, dtype: np.dtype, codec: Codec | None, loss: Loss):
-        self.pieces, self.codec, self.loss = pieces, codec, loss
-        self.values: np.ndarray = np.empty(pieces.size, dtype)
-        self.buffer = np.empty(codec.size, np.uint8) if codec else self.values.view(np.uint8)
-        self.nbytes = self.buffer.nbytes
-
-    def fill(self, turn: int) -> None:
-        self.pieces.pack(self.values)
-
-    def finish(self) -> None:
-        if self.codec:
-            given = self.values.astype(float).reshape(-1, 1)
-            self.codec.pack(given, self.buffer)
-            self.loss.add(self.codec.unpack(self.buffer) - given, given)
+    rank: int
+    send_tag: int
+    receive_tag: int
+    sent: Any
+    received: Any
 
 
-class _Unpacked:
-    """A message of what comes: see ``Incoming``."""
-
-    def __init__(self, pieces: Pieces, dtype: np.dtype, codec: Codec | None):
-        self.pieces, self.codec = pieces, codec
-        self.values: np.ndarray = np.empty(pieces.size, dtype)
-        self.buffer = np.empty(codec.size, np.uint8) if codec else self.values.view(np.uint8)
-
-    def ready(self) -> None:
-        return
-
-    def landed(self) -> None:
-        if self.codec:
-            self.values[:] = self.codec.unpack(self.buffer)[:, 0]
-        self.pieces.unpack(self.values)
-
-
-class _Line:
-    """Numbers to and from one neighbour; a process may be its own."""
-
-    def __init__(self, mpi: Any, rank: int, tags: tuple[int, int], out: Outgoing, into: Incoming):
-        self.out, self.into = out, into
-        self.sending = mpi.Send_init(out.buffer, rank, tags[0])
-        self.receiving = mpi.Recv_init(into.buffer, rank, tags[1])
-
-    def fill(self) -> None:
-        self.into.ready()
-        self.receiving.Start()
-        self.out.fill(0)
-
-    def send(self) -> int:
-        self.out.finish()
-        self.sending.Start()
-        return self.out.nbytes
-
-
-def messages(
-    out: Any, into: Any, dtype: np.dtype, rounding: str, loss: Loss, direct: bool
-) -> tuple[Outgoing, Incoming]:
-    """Of what leaves and what comes: ``Pieces`` of the host, or a device's, which make messages of themselves (``outgoing``,
-    ``incoming``)."""
-    if rounding == "single" and dtype == np.float32:
-        rounding = "exact"
-    if hasattr(out, "outgoing"):
-        made = out.outgoing(direct, rounding)
-        if made.lost is not None:
-            loss.sources.append(made.lost)
-        return made, into.incoming(direct, rounding)
-    packing, unpacking = (codec(rounding, (p.size, 1)) for p in (out, into))
-    return _Packed(out, dtype, packing, loss), _Unpacked(into, dtype, unpacking)
-
-
-class Halo:
-    """All overlaps of a process. ``listed``: (rank, tag of what leaves, tag of what comes, what leaves, what comes), the last two as
-    ``messages`` takes them; ``rounding``: 'exact' or the name of a codec; ``direct``: MPI is given memory of the device they are on."""
+class HaloExchange:
+    """The messages of a process to and from all its neighbours. ``rounding``: 'exact' or the name of a codec; ``gpu_aware``: MPI is given
+    memory of the device that the arrays are on."""
 
     def __init__(
-        self, world: World, listed: Sequence[tuple[int, int, int, Any, Any]], dtype: Any, rounding: str = "exact",
-        direct: bool = False,
+        self, world: World, neighbours: Sequence[Neighbour], dtype: Any, rounding: str = "exact", gpu_aware: bool = False
     ):  # fmt: skip
-        mpi = world.mpi.Dup()  # nobody else's messages
+        mpi = world.mpi.Dup()  # apart from all other messages
         self.loss = Loss()
-        self.lines = []
-        for rank, a, b, out, into in listed:
-            made = messages(out, into, np.dtype(dtype), rounding, self.loss, direct)
-            self.lines.append(_Line(mpi, rank, (a, b), *made))
+        self.sends: list[Send] = []
+        self.receives: list[Receive] = []
+        for n in neighbours:
+            source = box_source(n.sent, np.dtype(dtype), rounding, self.loss, gpu_aware)
+            target = box_target(n.received, np.dtype(dtype), rounding, gpu_aware)
+            self.sends.append(Send(mpi, n.rank, n.send_tag, source, "the border of the grid"))
+            self.receives.append(Receive(mpi, n.rank, n.receive_tag, target, "the border of the grid"))
         self.seconds = {"pack": 0.0, "wait": 0.0, "unpack": 0.0}
         self.messages = self.bytes = 0
+        # At the latest before MPI ends, which was loaded earlier.
+        weakref.finalize(self, free, [*self.receives, *self.sends])
 
     def start(self) -> None:
-        """Tell all neighbours what is here now."""
+        """Send the border as it is now to all neighbours."""
         began = clock.perf_counter()
-        for line in self.lines:
-            line.fill()
-        for line in self.lines:
-            self.bytes += line.send()
+        for receive, send in zip(self.receives, self.sends, strict=True):
+            receive.start()
+            send.pack()
+        for send in self.sends:
+            self.bytes += send.start()
             self.messages += 1
         self.seconds["pack"] += clock.perf_counter() - began
 
     def finish(self) -> None:
-        """Put what they told into its place. Raises RunError where nothing comes any more."""
-        began = clock.perf_counter()
-        open_ = list(self.lines)
-        while open_:
-            open_ = [line for line in open_ if not (line.receiving.Test() and line.sending.Test())]
-            if open_:
-                clock.sleep(0)
-                if clock.perf_counter() - began > PATIENCE:
-                    raise RunError(f"nothing has come from other processes for {PATIENCE:.0f} s")
-        here = clock.perf_counter()
-        for line in self.lines:
-            line.into.landed()
-        self.seconds["wait"] += here - began
-        self.seconds["unpack"] += clock.perf_counter() - here
+        """Wait for what the neighbours sent, and put it into the halo. Raises RunError where one is silent."""
+        before = sum(r.seconds for r in self.receives)
+        spent = wait_all([*self.receives, *self.sends])
+        unpacking = sum(r.seconds for r in self.receives) - before
+        self.seconds["wait"] += spent - unpacking
+        self.seconds["unpack"] += unpacking
 
 
-__all__ = ["Halo", "messages"]
+__all__ = ["HaloExchange", "Neighbour"]

@@ -1,11 +1,10 @@
-"""Values swapped across the border to other processes, while a run is planned: no process speaks to more than touch it."""
+"""Values exchanged across the border between processes while a run is planned: a process speaks only to those it touches."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from faultwave.comm.messages import swap
 from faultwave.comm.world import World
 
 TAG = 10000
@@ -17,25 +16,20 @@ class Neighbours:
 
     def __init__(self, world: World, rank: np.ndarray, mine: np.ndarray, theirs: np.ndarray):
         self.world = world
-        self._lines: list[tuple[int, np.ndarray, np.ndarray]] = []
+        self._sent: dict[int, np.ndarray] = {}  # rank -> items in the order in which they are sent
+        self._received: dict[int, np.ndarray] = {}
         for other in np.unique(rank):
             items = np.flatnonzero(rank == other)
-            leave, arrive = (items[np.lexsort((x[items, 1], x[items, 0]))] for x in (mine, theirs))
-            self._lines.append((int(other), leave, arrive))
+            for order, x in ((self._sent, mine), (self._received, theirs)):
+                order[int(other)] = items[np.lexsort((x[items, 1], x[items, 0]))]
 
     def swap(self, values: np.ndarray) -> np.ndarray:
         """What the cells beyond the faces have, for ``values`` (k, ...) of the cells here."""
-        found, open_ = np.empty_like(values), []
-        for other, _, arrive in self._lines:
-            into = np.empty((len(arrive), *values.shape[1:]), values.dtype)
-            open_.append((self.world.mpi.Irecv(into, other, TAG), into, arrive))
-        sent = [self._send(other, np.ascontiguousarray(values[leave])) for other, leave, _ in self._lines]
-        for request, into, arrive in open_:
-            request.Wait()
-            found[arrive] = into
-        for request, _ in sent:
-            request.Wait()
+        found = np.empty_like(values)
+        out = {rank: values[items] for rank, items in self._sent.items()}
+        into = {rank: np.empty((len(x), *values.shape[1:]), values.dtype) for rank, x in self._received.items()}
+        if out:
+            swap(self.world.mpi, TAG, out, into, "values at the border of the mesh")
+        for rank, items in self._received.items():
+            found[items] = into[rank]
         return found
-
-    def _send(self, other: int, data: np.ndarray) -> tuple[Any, np.ndarray]:
-        return self.world.mpi.Isend(data, other, TAG), data  # the data live as long as the message

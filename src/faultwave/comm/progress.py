@@ -17,10 +17,10 @@ from faultwave.base.errors import BackendError, InputError, Problem
 from faultwave.comm.world import World
 
 TAG = 30000
-"""Nobody sends anything with it: looking for it is what moves the rest."""
+"""No message has it: probing for one makes MPI move the others."""
 
 PAUSE = 3e-5
-"""Seconds between two looks of a thread that shares its cores with others."""
+"""Seconds between two probes of a thread that shares its cores with others."""
 
 
 def set_aside(world: World, asked: Sequence[int] | None) -> tuple[int, ...]:

@@ -17,7 +17,7 @@ LAUNCHED = ("PMI_SIZE", "PMIX_RANK", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS", 
 """What launchers put into the environment of their processes."""
 
 PATIENCE = 5.0
-"""Seconds that a process with an error waits for the others to hear of it."""
+"""Seconds that a process with an error waits for the others to learn of it."""
 
 
 class World:
@@ -30,8 +30,8 @@ class World:
         self._common: BaseException | None = None
 
     @functools.cached_property
-    def place(self) -> int:
-        """Number of this process among those on its machine. All must ask."""
+    def local_rank(self) -> int:
+        """Number of this process among those on its machine. All processes must ask."""
         if self.mpi is None:
             return 0
         from mpi4py import MPI
@@ -89,7 +89,7 @@ class World:
             self.mpi.Barrier()
 
     def together(self, action: Callable[[], Any]) -> Any:
-        """Do ``action`` on the first process only; its error is everyone's."""
+        """Do ``action`` on the first process only; all raise its error."""
         error, result = None, None
         if self.first:
             try:
@@ -98,17 +98,17 @@ class World:
                 error = caught
         error = self.share(error)
         if error is not None:
-            raise self.everyones(error)
+            raise self.raised_by_all(error)
         self.wait()
         return result
 
     def agree(self, action: Callable[[], Any]) -> Any:
-        """Do ``action`` on every process; an error meant for the user on one of them is everyone's. Where the others do not
-        come to hear of it, because they wait inside ``action`` for the one that failed, it ends the run."""
+        """Do ``action`` on every process; all raise an error meant for the user that one of them has. Where the others do not
+        learn of it, because they wait inside ``action`` for the one that failed, it ends the run."""
         if self.mpi is None:
             return action()
         try:
-            return self._agree(action, self.mpi.Dup())  # not among the messages of an action that is unfinished
+            return self._agree(action, self.mpi.Dup())  # apart from messages of an action that is unfinished
         except BaseException as error:
             self.abort(error)
             raise
@@ -123,33 +123,33 @@ class World:
         while not met.Test():
             try:
                 clock.sleep(1e-3)
-            except FaultwaveError as caught:  # told to stop while it waits
+            except FaultwaveError as caught:  # a signal told it to stop while it waits
                 error = error or caught
             if error is not None and clock.perf_counter() > deadline:
                 raise error
         for found in apart.allgather(error):
             if found is not None:
-                raise self.everyones(found)
+                raise self.raised_by_all(found)
         apart.Free()
         return result
 
-    def everyones(self, error: BaseException) -> BaseException:
+    def raised_by_all(self, error: BaseException) -> BaseException:
         """The error, which every process raises now, so that none has to be ended for it."""
         self._common = error
         return error
 
-    def common(self, error: BaseException) -> bool:
+    def is_raised_by_all(self, error: BaseException) -> bool:
         """Whether it is such an error."""
         return error is self._common
 
     def abort(self, error: BaseException) -> None:
         """End every process of the run at once, the reason on the terminal; returns only where there are no others, or where they
         have the same error."""
-        if self.mpi is None or self.size == 1 or self.common(error):
+        if self.mpi is None or self.size == 1 or self.is_raised_by_all(error):
             return
         try:
-            told = isinstance(error, FaultwaveError)  # what a user can act on needs no trace
-            text = str(error) if told else "".join(traceback.format_exception(error))
+            for_user = isinstance(error, FaultwaveError)  # what a user can act on needs no trace
+            text = str(error) if for_user else "".join(traceback.format_exception(error))
             why = "ends the run" if isinstance(error, Interrupted) else "failed and ends the run"
             sys.stderr.write(f"\nprocess {self.rank} of {self.size} {why}:\n{text}\n")
             sys.stderr.flush()

@@ -9,39 +9,46 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
 from faultwave.comm import World
+from faultwave.comm.messages import Plain, Receive, Send, free, wait_all
 
 TAG = 20000
 """Above those of the waves."""
 
+WHAT = "readings of the other side of a fault"
+
 
 class FarSides:
-    """Messages of readings between processes; ``tag`` tells several probes of one pair apart."""
+    """Messages of readings between processes; ``tag`` tells several probes of one pair of processes apart."""
 
     def __init__(self, world: World):
         self.world = world
-        self._asked: deque[tuple[list[Any], Callable[[], None]]] = deque()
-        self._told: deque[tuple[Any, np.ndarray]] = deque()
+        self._receives: deque[tuple[list[Receive], Callable[[], None]]] = deque()
+        self._sends: list[Send] = []
 
-    def tell(self, rank: int, tag: int, values: np.ndarray) -> None:
+    def send(self, rank: int, tag: int, values: np.ndarray) -> None:
         """Send what is seen from here."""
-        values = np.ascontiguousarray(values, float)
-        self._told.append((self.world.mpi.Isend(values, rank, TAG + tag), values))
+        source = Plain(np.ascontiguousarray(values, float))
+        self._sends.append(Send(self.world.mpi, rank, TAG + tag, source, WHAT))
+        self._sends[-1].start()
 
-    def ask(self, sources: Sequence[tuple[int, np.ndarray]], tag: int, then: Callable[[], None]) -> None:
-        """Receive from each rank into its array, and call ``then`` at the next ``settle``."""
-        self._asked.append(([self.world.mpi.Irecv(into, rank, TAG + tag) for rank, into in sources], then))
+    def receive(self, sources: Sequence[tuple[int, np.ndarray]], tag: int, then: Callable[[], None]) -> None:
+        """Receive from each rank into its array, and call ``then`` at the next ``finish``."""
+        made = [Receive(self.world.mpi, rank, TAG + tag, Plain(into), WHAT) for rank, into in sources]
+        for message in made:
+            message.start()
+        self._receives.append((made, then))
 
-    def settle(self) -> None:
-        """Finish everything asked for so far; when all processes have done the same steps."""
-        while self._asked:
-            requests, then = self._asked.popleft()
-            for request in requests:
-                request.Wait()
+    def finish(self) -> None:
+        """Wait for all messages so far, and put readings together; when all processes have done the same steps."""
+        while self._receives:
+            receives, then = self._receives.popleft()
+            wait_all(receives)
+            free(receives)
             then()
-        while self._told:
-            self._told.popleft()[0].Wait()
+        wait_all(self._sends)
+        free(self._sends)
+        self._sends = []

@@ -282,7 +282,7 @@ class Fault:
     def settle(self, wait: bool = True) -> None:
         """Where all clusters have met: finish the readings asked for, without ``wait`` those that are here."""
         self.reading = {probe: None for probe in list(self.reading) if not probe.settle(wait)}
-        self.far.settle()
+        self.far.finish()
 
     def rewind(self) -> None:
         """The next reading of every probe is the first on its tape."""

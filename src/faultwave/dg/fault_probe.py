@@ -211,7 +211,7 @@ class FaultProbe:
         """One reading of faces whose other side another process sees."""
         sides = [self._side(side, seen[3 + side]) for side in range(2)]
         for rank, rows in self.lent.items():
-            self.fault.far.tell(rank, self.tag, np.stack(sides[1])[:, :, rows])
+            self.fault.far.send(rank, self.tag, np.stack(sides[1])[:, :, rows])
 
         def finish() -> None:
             for rank, into in sources:
@@ -222,7 +222,7 @@ class FaultProbe:
 
         sources = [(rank, np.empty((2, 3, len(rows), self.shape[1]))) for rank, rows in self.missing.items()]
         if sources:
-            self.fault.far.ask(sources, self.tag, finish)
+            self.fault.far.receive(sources, self.tag, finish)
         elif len(self.owned):
             finish()
 

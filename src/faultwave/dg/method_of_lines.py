@@ -23,7 +23,7 @@ import numpy as np
 
 from faultwave.backends import Backend
 from faultwave.base.columns import Columns
-from faultwave.comm.exchange import Stages
+from faultwave.comm.exchange import StageExchange
 from faultwave.dg.forms import Form
 from faultwave.dg.layout import Layout
 from faultwave.dg.operator import Cells, Operator
@@ -198,7 +198,7 @@ class MethodOfLines(Operator):
     def __init__(self, form: Form, backend: Backend, layout: Layout, cells: Cells, flux: Flux):
         """``form``: the plain one."""
         self.flux = flux
-        self.stages_exchanged: Stages | None = None  # with other processes
+        self.stages_exchanged: StageExchange | None = None  # with other processes
         if layout.clusters != 1:
             raise ValueError("only the predictor of ADER knows local time steps")
         super().__init__(form, backend, layout, cells)
@@ -284,7 +284,7 @@ class MethodOfLines(Operator):
         other.wait()
         for part in (lay.watched_ranges[0], lay.keep_ranges[0]):
             self._run(name, part, **scalars)
-        other.ask()
+        other.receive_next()
 
     def _everywhere(self, name: str, **scalars: Any) -> None:
         lay = self.layout

@@ -12,11 +12,12 @@ import numpy as np
 from faultwave import backends
 from faultwave.backends.base import Mark
 from faultwave.base.errors import Problem
-from faultwave.comm.aware import Way
-from faultwave.comm.exchange import Exchange, Kind, Stages
+from faultwave.comm.exchange import ChannelExchange, ClusterExchange, Kind, StageExchange
+from faultwave.comm.gpu_aware import HaloPath
+from faultwave.comm.packing import StoreRows
 from faultwave.comm.progress import ProgressThread, set_aside
-from faultwave.comm.slots import Slots, slots_of
 from faultwave.dg import blowup, field_access, restart, stepping
+from faultwave.dg.conservation import Conservation
 from faultwave.dg.driven import Driven, faces_of, projection
 from faultwave.dg.energies import Energies
 from faultwave.dg.integrators import make_operator
@@ -25,9 +26,8 @@ from faultwave.dg.method_of_lines import MethodOfLines
 from faultwave.dg.operator import Cells, shapely, worst_shape
 from faultwave.dg.plan import Plan
 from faultwave.dg.replays import Event, Replays
-from faultwave.dg.rounded import Mending
 from faultwave.domain import tets
-from faultwave.engine.halo import way
+from faultwave.engine.halo import halo_path
 from faultwave.engine.part import Call, State, When
 from faultwave.engine.solver import Control, Diagnosis
 from faultwave.march import March
@@ -40,7 +40,7 @@ QUEUED = 2
 
 
 class Solver:
-    """The moving parts of one run; march calls ``predict``, ``correct`` and ``turn``."""
+    """The moving parts of one run; march calls ``predict``, ``correct`` and ``correct_and_predict``."""
 
     def __init__(self, plan: Plan, backend: backends.Backend | None = None):
         """``backend``: instead of the one the case names."""
@@ -50,7 +50,7 @@ class Solver:
         threaded = numerics.progress == "thread" and plan.world.size > 1
         cores = set_aside(plan.world, numerics.progress_cores) if threaded else ()
         self.backend = backend or backends.make(
-            numerics.backend, numerics.precision, numerics.threads, plan.world.place
+            numerics.backend, numerics.precision, numerics.threads, plan.world.local_rank
         )
         self._build()
         ratios = np.cumprod([1, *plan.clustering.ratios[:-1]])
@@ -61,14 +61,15 @@ class Solver:
         self.updates = 0
         self.solved: set[int] = set()  # clusters whose friction is ahead of their correction
         self.events: list[Event] | None = None  # calls that launched something, where they are noted
-        self.exchange: Exchange | None = None
+        self.exchange: ChannelExchange | None = None
+        self.cluster_exchange: ClusterExchange | None = None  # the same, where clusters exchange waves
         self.parts: dict[str, Any] = {}
         for part in plan.parts:
             self.parts[part.name] = part.attach(self)
         self.driven = self._driven()
         self.hook()
         self.way = self._way()
-        self.mending: Mending | None = None  # where messages are rounded
+        self.conservation: Conservation | None = None  # where messages are rounded
         self.exchange = self._exchange()
         self.queued: deque[Mark] = deque()  # pieces of plain cells that a device has not done yet, perhaps
         attach = self.backend.device.attach if self.way else None  # type: ignore[attr-defined]
@@ -129,38 +130,42 @@ class Solver:
         self.calls: dict[When, list[Call]] = {when: [c for c in found if c.when == when] for when in get_args(When)}
         self.splitting = [c.splits for c in found if c.splits is not None]
 
-    def _way(self) -> Way | None:
+    def _way(self) -> HaloPath | None:
         """Of messages between devices that share the run."""
         plan = self.plan
         if plan.share is None:
             return None
         channels = (*self.layout.channels, *(c for part in self.parts.values() for c in part.channels))
         device, name = getattr(self.backend, "device", None), getattr(self.backend, "name", "host")
-        return way(plan.world, plan.case.numerics.halo, device, [c.rank for c in channels], name)
+        return halo_path(plan.world, plan.case.numerics.halo, device, [c.rank for c in channels], name)
 
-    def _exchange(self) -> Exchange | None:
+    def _exchange(self) -> ChannelExchange | None:
         """Messages to the other processes that share the run."""
         if self.plan.share is None:
             return None
-        op, march, direct = self.operator, self.march, self.way is not None and self.way.direct
-        rates = [c.rate for c in march.clocks]
+        op, march, gpu_aware = self.operator, self.march, self.way is not None and self.way.gpu_aware
         if isinstance(op, MethodOfLines):
-            traces: dict[Kind, Slots] = {"wave": slots_of(op.traces, direct)}
-            op.stages_exchanged = Stages(self.plan.world, self.layout.channels, traces, rates, lambda: 0, op.sums)
+            traces: dict[Kind, StoreRows] = {"wave": StoreRows(op.traces, gpu_aware)}
+            op.stages_exchanged = StageExchange(self.plan.world, self.layout.channels, traces)
             return op.stages_exchanged
         rounding = self.plan.case.numerics.halo_compression
-        stores: dict[Kind, Slots] = {"wave": slots_of(op.waves, direct), "series": slots_of(op.slow, direct)}
+        stores: dict[Kind, StoreRows] = {
+            "wave": StoreRows(op.waves, gpu_aware),
+            "series": StoreRows(op.slow, gpu_aware),
+        }
         channels = self.layout.channels
         of_parts = [part.channels for part in self.parts.values() if part.channels]
         if of_parts:
-            stores["fault"] = slots_of(op.friction, direct)
+            stores["fault"] = StoreRows(op.friction, gpu_aware)
             channels = (*channels, *(c for listed in of_parts for c in listed))
         if rounding != "exact":
-            self.mending = Mending(op, self.layout.channels)
-        errors = self.mending.place if self.mending else None
+            self.conservation = Conservation(op, self.layout.channels)
+        errors = self.conservation.place if self.conservation else None
         limit = lambda: march.clocks[0].limit  # noqa: E731
-        made = Exchange(self.plan.world, channels, stores, rates, limit, op.sums, rounding, errors)
-        op.border_corrected, op.border_predicted, march.pieces = made.used, made.border_predicted, self
+        rates = [c.rate for c in march.clocks]
+        made = ClusterExchange(self.plan.world, channels, stores, rates, limit, op.sums, rounding, errors)
+        op.border_corrected, op.border_predicted = made.border_corrected, made.border_predicted
+        march.overlap, self.cluster_exchange = self, made
         return made
 
     # ---- what the run asks ----------------------------------------------------------------------------------------
@@ -266,12 +271,17 @@ class Solver:
 
     def predict(self, cluster: int, time: float, step: float, restart: bool) -> None:
         op = self.operator
-        predict = op.begin if self.march.pieces else op.predict
+        predict = op.begin if self.march.overlap else op.predict
         self._predict(cluster, time, step, lambda: predict(cluster, step, restart))
 
     def ready(self, cluster: int) -> bool:
-        """Whether what other processes owe the next correction is here."""
-        return self.exchange is None or self.exchange.ready(cluster)
+        """Whether the messages that the next correction of a cluster reads are here."""
+        return self.cluster_exchange is None or self.cluster_exchange.ready(cluster)
+
+    def wait(self, clusters: Sequence[int]) -> None:
+        """Return when one of the clusters is ready. Raises RunError where a process is silent."""
+        if self.cluster_exchange:
+            self.cluster_exchange.wait_for(clusters)
 
     def finish(self, cluster: int) -> bool:
         """Go on with plain cells, a piece at a time: in between, messages are moved and whoever can go on does. A device gets the next
@@ -287,13 +297,14 @@ class Solver:
             if far:
                 self.queued.append(self.backend.mark())
         self.seconds["predict"] += clock.perf_counter() - started
-        if more and self.exchange:
-            self.exchange.poll()
+        if more and self.cluster_exchange:
+            self.cluster_exchange.poll()
         return more
 
     def early(self, cluster: int, time: float, step: float) -> bool:
         """Friction and drives while messages are on their way."""
-        if cluster in self.solved or not self.exchange or not self.exchange.early(cluster):
+        exchange = self.cluster_exchange
+        if cluster in self.solved or not exchange or not exchange.friction_is_local(cluster):
             return False
         self.solved.add(cluster)
         self._solve(cluster, time, step)
@@ -315,7 +326,9 @@ class Solver:
         self._corrected(cluster, time, step, solved)
         self._stepped(cluster, time, step, False)
 
-    def turn(self, cluster: int, time: float, step: float, offset: float, following: float, restart: bool) -> None:
+    def correct_and_predict(
+        self, cluster: int, time: float, step: float, offset: float, following: float, restart: bool
+    ) -> None:
         # time + step, but to the last bit the same everywhere
         then = self.march.moment(self.march.clocks[cluster].corrected)
         if any(splits(cluster, then, following) for splits in self.splitting):
@@ -326,7 +339,7 @@ class Solver:
         self.operator.correct_watched(cluster, step)
         self._corrected(cluster, time, step, solved)
         op = self.operator
-        both = op.begin_correct_and_predict if self.march.pieces else op.correct_and_predict
+        both = op.begin_correct_and_predict if self.march.overlap else op.correct_and_predict
         self._predict(cluster, then, following, lambda: both(cluster, following, restart))
         self._stepped(cluster, time, step, True)
 
@@ -366,9 +379,9 @@ class Solver:
 
     def _corrected(self, cluster: int, time: float, step: float, since: float) -> None:
         self._call("inject", cluster, time, step)
-        if self.mending is not None and self.exchange is not None:
-            self.exchange.all_sent(cluster)
-            self.mending(cluster, step)
+        if self.conservation is not None and self.cluster_exchange is not None:
+            self.cluster_exchange.finish_sending(cluster)
+            self.conservation(cluster, step)
         done = clock.perf_counter()
         self._call("after correct", cluster, time, step)
         self.updates += int(self.sizes[cluster])

@@ -12,8 +12,8 @@ from faultwave import backends
 from faultwave.backends.grid import wrap_axis
 from faultwave.base.errors import NotBuiltError, Problem
 from faultwave.comm import World
-from faultwave.comm.aware import Way
-from faultwave.comm.halo import Halo
+from faultwave.comm.gpu_aware import HaloPath
+from faultwave.comm.halo import HaloExchange, Neighbour
 from faultwave.fd.decomposition import DIRECTIONS, Subdomain, whole
 from faultwave.fd.drives import Drive, Drives
 from faultwave.fd.halves import Units, spread_rounding
@@ -47,9 +47,7 @@ class Shared:
     subdomain: Subdomain
     units: Units
     rounding: str
-    way: Callable[
-        [Any, Sequence[int]], Way | None
-    ]  # of a device, None where arrays are in the host's memory, to the listed processes
+    way: Callable[[Any, Sequence[int]], HaloPath | None]  # given a device, None on the host, and its neighbours
     reach: Reach  # of the whole grid's program, for as many steps as the part takes between two exchanges
 
 
@@ -70,11 +68,11 @@ class Overlap:
         for rank, direction, out, into in shared.subdomain.told(program, shared.reach.depth):
             if out or into:
                 opposite = len(DIRECTIONS) - 1 - direction
-                listed.append((rank, direction, opposite, runner.pieces(out), runner.pieces(into)))
+                listed.append(Neighbour(rank, direction, opposite, runner.pieces(out), runner.pieces(into)))
         dtype = np.float32 if precision == "single" else np.float64
-        self.way = shared.way(getattr(runner, "device", None), [rank for rank, *_ in listed])
-        direct = self.way is not None and self.way.direct
-        self.halo = Halo(shared.world, listed, dtype, shared.rounding, direct)
+        self.way = shared.way(getattr(runner, "device", None), [n.rank for n in listed])
+        gpu_aware = self.way is not None and self.way.gpu_aware
+        self.halo = HaloExchange(shared.world, listed, dtype, shared.rounding, gpu_aware)
 
     def run(self, steps: int, amplitudes: np.ndarray) -> list[np.ndarray]:
         parts: list[list[np.ndarray]] = []
@@ -112,7 +110,7 @@ class Operator:
         tapes = [tape for sampler in self.samplers for tape in sampler.tapes]
         part = self.box if shared else None
         program = build_program(scheme, self.drives.injections, tapes, observers, self.units, part)
-        place = shared.world.place if shared else 0  # processes of a machine take a device each
+        place = shared.world.local_rank if shared else 0  # processes of a machine take a device each
         self.runner = backends.make_stencils(machine.backend, program, precision, machine.threads, place)
         for number, (name, values) in enumerate(medium.coefficients.items()):
             self._fill(name, np.asarray(values), number)

@@ -12,7 +12,7 @@ from faultwave.base.errors import InputError, Problem
 from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.domain.grids.cut import best_cut
-from faultwave.engine.halo import way
+from faultwave.engine.halo import halo_path
 from faultwave.fd.absorbing import Absorber
 from faultwave.fd.decomposition import FUSED, WORTH, Subdomain
 from faultwave.fd.grid import Grid, SideKind
@@ -123,7 +123,9 @@ def share(
     units = Units.holding(*world.largest(largest(medium.coefficients)))
     rounding, asked = case.numerics.halo_compression, case.numerics.halo
     reach = reach_of(parts, scheme, subdomain.steps)
-    return Shared(world, subdomain, units, rounding, lambda device, ranks: way(world, asked, device, ranks), reach)
+    return Shared(
+        world, subdomain, units, rounding, lambda device, ranks: halo_path(world, asked, device, ranks), reach
+    )
 
 
 __all__ = ["cut_up", "inside_grid", "observers", "share", "shared_medium"]

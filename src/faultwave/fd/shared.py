@@ -1,15 +1,15 @@
-"""Samplers of a grid that several processes share: each place belongs to the process it lies in; what it sees across a border, the
-neighbour tells."""
+"""Samplers of a grid that several processes share: each place belongs to the process it lies in; what it needs from across a
+border, the neighbour sends."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from faultwave.comm import World
+from faultwave.comm.messages import swap
 from faultwave.fd.decomposition import Subdomain
 from faultwave.fd.operator import Shared
 from faultwave.fd.points import Sampler, near
@@ -48,8 +48,8 @@ class SharedSampler:
         around = make(places[close])
         self.tapes: list[Tape] = []
         self.columns: list[_Column] = []
-        self.out: dict[int, list[tuple[int, np.ndarray]]] = {}  # rank -> tape and its columns that it is told
-        self.into: dict[int, list[tuple[int, np.ndarray]]] = {}  # rank -> tape and the points of ours that it tells
+        self.out: dict[int, list[tuple[int, np.ndarray]]] = {}  # rank -> tape and its columns that it is sent
+        self.into: dict[int, list[tuple[int, np.ndarray]]] = {}  # rank -> tape and the points of ours that it sends
         for number, tape in enumerate(around.tapes):
             each = len(tape.points) // max(1, len(close))
             receiver = np.repeat(close, each)
@@ -72,19 +72,21 @@ class SharedSampler:
         for to, tape, column in zip(full, tapes, self.columns, strict=True):
             ours = column.kept >= 0
             to[:, column.kept[ours]] = tape[:, ours]
-        requests: list[Any] = []
-        for rank, listed in sorted(self.out.items()):
-            block = np.concatenate([tapes[number][:, columns] for number, columns in listed], 1)
-            requests.append((self.world.mpi.Isend(np.ascontiguousarray(block), rank, TAG), block))
-        for rank, told in sorted(self.into.items()):
-            found = np.empty((steps, sum(len(places) for _, places in told)), full[0].dtype)
-            self.world.mpi.Recv(found, rank, TAG)
+        out = {
+            rank: np.concatenate([tapes[number][:, columns] for number, columns in listed], 1)
+            for rank, listed in self.out.items()
+        }
+        found = {
+            rank: np.empty((steps, sum(len(places) for _, places in listed)), full[0].dtype)
+            for rank, listed in self.into.items()
+        }
+        if out or found:
+            swap(self.world.mpi, TAG, out, found, "values at receivers")
+        for rank, listed in self.into.items():
             at = 0
-            for number, places in told:
-                full[number][:, places] = found[:, at : at + len(places)]
+            for number, places in listed:
+                full[number][:, places] = found[rank][:, at : at + len(places)]
                 at += len(places)
-        for request, _ in requests:
-            request.Wait()
         return self.sampler.values(full) if len(self.mine) else np.zeros((steps, 0, *self.shape))
 
 

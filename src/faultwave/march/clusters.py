@@ -1,11 +1,11 @@
 """Clustered local time stepping as actors with integer clocks (docs/theory/time-stepping.md, "Local time stepping").
 
-Clocks count ticks of the smallest step since the last meeting point. A cluster may correct once every neighbour has
-predicted as far, and may predict the next step once no faster neighbour still reads what it left for the last; what it
-leaves for a slower neighbour is kept apart for two of that neighbour's steps. Where both may be done they are one turn.
+Clocks count ticks of the smallest step since the last time at which all clusters met. A cluster may correct once every neighbour has
+predicted as far, and may predict the next step once no faster neighbour still reads what it published for the last; what it
+publishes for a slower neighbour is kept apart for two of that neighbour's steps. Where both may be done they are done together.
 
-A turn or a prediction may leave cells for later that neither faster clusters nor other processes look at. Slower ones and
-the cluster's own next correction wait for them; all others go first, so that work is left for whenever messages are late.
+In a run on several processes a prediction may defer cells that neither faster clusters nor other processes look at. Slower clusters and
+the cluster's own next correction wait for them; all others go first, so that there is work for whenever messages are late.
 """
 
 from __future__ import annotations
@@ -17,9 +17,6 @@ from dataclasses import dataclass
 from itertools import accumulate, repeat
 from typing import Protocol
 
-from faultwave.base.errors import RunError
-from faultwave.comm.exchange import PATIENCE
-
 
 class Actions(Protocol):
     """The physics behind a cluster's step; times in seconds."""
@@ -30,34 +27,39 @@ class Actions(Protocol):
     def correct(self, cluster: int, time: float, step: float, offset: float) -> None:
         """``offset``: start of this step after the start of the slower neighbour's current step."""
 
-    def turn(self, cluster: int, time: float, step: float, offset: float, following: float, restart: bool) -> None:
+    def correct_and_predict(
+        self, cluster: int, time: float, step: float, offset: float, following: float, restart: bool
+    ) -> None:
         """``correct`` of the step at ``time``, then ``predict`` of the one after it, ``following`` long."""
 
 
-class Pieces(Protocol):
-    """What actions that share a run with other processes can do besides."""
+class Overlap(Protocol):
+    """What actions do besides in a run on several processes, to compute while messages travel."""
 
     def ready(self, cluster: int) -> bool:
-        """Whether what other processes owe the next correction is here."""
+        """Whether the messages that the next correction of the cluster reads are here."""
 
     def finish(self, cluster: int) -> bool:
-        """Do a piece of what the last action left for later; whether there is more."""
+        """Do part of what the last prediction deferred; whether there is more."""
 
     def early(self, cluster: int, time: float, step: float) -> bool:
         """Do what of the correction needs no messages, once; whether there was anything."""
 
+    def wait(self, clusters: Sequence[int]) -> None:
+        """Return when one of the clusters is ready. Raises an error where another process is silent."""
+
 
 @dataclass
 class Clock:
-    """Ticks since the last meeting point: ``rate`` a step, predicted and corrected so far, ``start`` of the last step
-    predicted, ``limit`` at the meeting."""
+    """Ticks since the last meeting: ``rate`` a step, predicted and corrected so far, ``start`` of the last step
+    predicted, ``limit`` at the next meeting."""
 
     rate: int
     predicted: int = 0
     corrected: int = 0
     start: int = 0
     limit: int = 0
-    left: bool = False  # whether the last action has left something
+    deferred: bool = False  # whether the last prediction has deferred cells
 
 
 class March:
@@ -68,8 +70,8 @@ class March:
         self.clocks = [Clock(rate) for rate in rates]
         self._largest = max(rates)  # ticks
         self._ends = [time]  # of the largest steps that are taken at once
-        self.pieces: Pieces | None = None  # with other processes
-        self.waited = 0.0  # seconds in which there was nothing to do but wait for them
+        self.overlap: Overlap | None = None  # of computing and messages, with other processes
+        self.waited = 0.0  # seconds in which there was nothing to do but wait for messages
         self._late: list[int] = []
         self._whole = True  # whether the last steps are as long as the others
 
@@ -99,7 +101,7 @@ class March:
             self._ends = [self.time, until] if until == self.time + self.longest else [self.time]
         ticks = (
             len(self._ends) - 1
-        ) * self._largest  # known where rounding, of late times above all, could make it one more
+        ) * self._largest  # known, where rounding could make it one more, at late times above all
         self._whole = ticks > 0
         if not self._whole:
             ticks = math.ceil((until - self.time) / self.tick - 1e-9)
@@ -113,36 +115,28 @@ class March:
             self._late = []
             if any(self._try(i, until) for i in range(len(self.clocks))):  # the fastest that can
                 continue
-            if not self._fill(until):
+            if not self._work(until):
                 raise RuntimeError(f"time stepping is stuck: {self.clocks}")
         self.time = until
 
-    def _fill(self, until: float) -> bool:
-        """While messages are late: what can be done early, what was left, and only then wait. False where nothing can be done."""
-        pieces = self.pieces
-        if pieces is None:
+    def _work(self, until: float) -> bool:
+        """While messages are late: what can be done early, what was deferred, and only then wait. False where nothing can be done."""
+        overlap = self.overlap
+        if overlap is None:
             return False
         for i in self._late:
             own = self.clocks[i]
-            if pieces.early(i, self._moment(own.corrected, until), self._span(own.corrected, own.predicted, until)):
+            if overlap.early(i, self._moment(own.corrected, until), self._span(own.corrected, own.predicted, until)):
                 return True
         for i, c in enumerate(self.clocks):
-            if c.left:
-                c.left = pieces.finish(i)
+            if c.deferred:
+                c.deferred = overlap.finish(i)
                 return True
         if self._late:
-            self._wait(pieces)
+            started = clock.perf_counter()
+            overlap.wait(self._late)
+            self.waited += clock.perf_counter() - started
         return bool(self._late)
-
-    def _wait(self, pieces: Pieces) -> None:
-        """Let others have the core until one of the late clusters can go on."""
-        started = clock.perf_counter()
-        clock.sleep(0)
-        while not any(pieces.ready(i) for i in self._late):
-            clock.sleep(0)
-            if clock.perf_counter() - started > PATIENCE:
-                raise RunError(f"nothing has come from other processes for {PATIENCE:.0f} s: {self.clocks}")
-        self.waited += clock.perf_counter() - started
 
     def _moment(self, ticks: int, until: float) -> float:
         return until if ticks >= self.clocks[0].limit else self.moment(ticks)
@@ -155,12 +149,12 @@ class March:
 
     def _try(self, i: int, until: float) -> bool:
         own = self.clocks[i]
-        if own.left:
+        if own.deferred:
             return False
         faster = self.clocks[i - 1] if i else None
         slower = self.clocks[i + 1] if i + 1 < len(self.clocks) else None
         now = own.predicted
-        # What I left for the faster cluster is in use until it has corrected as far as I have predicted.
+        # What I published for the faster cluster is in use until it has corrected as far as I have predicted.
         free = faster is None or faster.corrected >= now
         # My next steps belong to a step that the slower one has begun, or is about to begin.
         known = slower is None or now <= slower.predicted
@@ -177,9 +171,9 @@ class March:
             return False
         if now < own.limit and not more:
             return False
-        if faster is not None and faster.left and faster.corrected < now:  # the sums of its last step are not complete
+        if faster is not None and faster.deferred and faster.corrected < now:  # sums of its last step are not complete
             return False
-        if self.pieces is not None and not self.pieces.ready(i):
+        if self.overlap is not None and not self.overlap.ready(i):
             self._late.append(i)
             return False
         # The slower cluster may have corrected already; its traces still belong to the step it predicted last.
@@ -187,7 +181,7 @@ class March:
         step = self._span(own.corrected, now, until)
         own.corrected = now
         if more:
-            self.actions.turn(i, start, step, offset, following, restart)
+            self.actions.correct_and_predict(i, start, step, offset, following, restart)
             self._begin(own)
         else:
             self.actions.correct(i, start, step, offset)
@@ -195,4 +189,4 @@ class March:
 
     def _begin(self, own: Clock) -> None:
         own.start, own.predicted = own.predicted, min(own.predicted + own.rate, own.limit)
-        own.left = self.pieces is not None
+        own.deferred = self.overlap is not None

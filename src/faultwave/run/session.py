@@ -123,12 +123,12 @@ class Session:
                 self._fail(error)
                 raise
         if failure:
-            raise self.world.everyones(failure)
+            raise self.world.raised_by_all(failure)
         if self.interrupted:
             text = f"interrupted at t = {self.time:g} s of {self.end:g} s; outputs up to there are written"
             if not self.checkpoints:
-                raise self.world.everyones(RunError(text))
-            raise self.world.everyones(Interrupted(f"{text}; go on with: faultwave resume {self.folder}"))
+                raise self.world.raised_by_all(RunError(text))
+            raise self.world.raised_by_all(Interrupted(f"{text}; go on with: faultwave resume {self.folder}"))
         return self
 
     def _advance(self, progress: Callable[[Progress], None] | None) -> RunError | None:
@@ -161,7 +161,7 @@ class Session:
         try:
             self.solver.run(self.end, control)
         except RunError as error:
-            if self.checkpoints and not self.world.common(error):
+            if self.checkpoints and not self.world.is_raised_by_all(error):
                 raise RunError(
                     f"{error}; go on from the last checkpoint with: faultwave resume {self.folder}"
                 ) from error
@@ -195,7 +195,7 @@ class Session:
     def _fail(self, error: BaseException) -> None:
         """Note the failure in the manifest, if the disk takes that, and end every process that does not have the error."""
         try:
-            if self.folder and (self.world.first or not self.world.common(error)):
+            if self.folder and (self.world.first or not self.world.is_raised_by_all(error)):
                 note_failure(self, self.folder, error)
         finally:
             self.world.abort(error)

@@ -1,4 +1,4 @@
-"""Readings of several buffers in one launch: see ``backends.copier``."""
+"""Copies of items of several buffers to stores in one launch: see ``backends.copier``."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ NAME = "readings"
 
 
 def text(real: Sequence[str]) -> str:
-    """A kernel for parts of numbers of these types. Of each part c numbers: t of an item, from f on, of the s it has, in batches of n
-    lanes. One thread a number; those of one part come after those of the one before."""
+    """A kernel for parts of numbers of the types ``real``, one thread a number, part after part. Part i has c{i} numbers: of each item t{i}
+    from number f{i} on, out of the s{i} that it has in batches of n{i} lanes."""
     arguments, body = [], []
     for i, r in enumerate(real):
         arguments.append(f"GLOBAL const {r} *b{i}, GLOBAL const int *i{i}, GLOBAL {r} *l{i}")
@@ -33,7 +33,7 @@ def text(real: Sequence[str]) -> str:
 
 
 class Readings:
-    """``build(text, name)`` compiles a kernel, ``launched`` is told of every launch."""
+    """``build(text, name)`` compiles a kernel, ``launched(...)`` records every launch."""
 
     def __init__(
         self, device: Device, build: Callable[[str, str], Any], parts: Sequence[Part], launched: Callable[..., None]
@@ -58,7 +58,7 @@ class Readings:
         self.function = build(prelude(device.target, False, False) + text(real), NAME) if real else None
 
     def __call__(self, reading: int) -> None:
-        """Copy everything to the places of a reading."""
+        """Copy all parts to the rows of their stores that reading number ``reading`` has."""
         if self.parts:
             numbers = [*self.numbers, np.int32(reading)]
             self.device.launch(self.function, self.groups, GROUP, [*self.memory, *numbers])

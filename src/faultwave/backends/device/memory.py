@@ -6,20 +6,18 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import resources
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from faultwave.backends.awaited import Awaited, Here
+from faultwave.backends.device.calls import Call
 from faultwave.backends.device.lower import prelude
-from faultwave.backends.device.messages import Passage, ReceivedSlots, SentSlots
+from faultwave.backends.device.messages import DeviceSource, DeviceTarget, Passage
 from faultwave.backends.device.pinned import Crossing, Piece, Pieces
 from faultwave.backends.device.rounding import Kernels
 from faultwave.backends.device.target import Target
 from faultwave.base.errors import BackendError
-
-if TYPE_CHECKING:
-    from faultwave.backends.device.recording import Call
 
 GROUP = 256  # threads of the groups that move numbers
 KEPT_LISTS = 512
@@ -359,15 +357,36 @@ class DeviceBuffer:
         np.add.at(sums, which, np.asarray(values).reshape(len(items), self.size))
         self.access.put("add", self, chosen, sums)
 
-    def outgoing(
-        self, slots: np.ndarray, direct: bool, rounding: str = "exact", errors: tuple[DeviceBuffer, int] | None = None
-    ) -> SentSlots:
-        """A message of the listed slots (2, n), in even and in odd steps; what rounding takes is left in another store, from a slot on."""
-        return SentSlots(self.access, self, slots, direct, rounding, errors)
+    def message_source(
+        self, rows: np.ndarray, gpu_aware: bool, rounding: str = "exact", errors: tuple[DeviceBuffer, int] | None = None
+    ) -> DeviceSource:
+        """A message of the listed ``rows`` (2, n) of a store, in even and in odd steps; what rounding takes is left in ``errors``, another
+        store, from a row on."""
+        access, count = self.access, rows.shape[1]
+        listed = [access.listed(x) for x in rows]
 
-    def incoming(self, first: int, count: int, direct: bool, rounding: str = "exact") -> ReceivedSlots:
-        """A message for so many slots from ``first`` on."""
-        return ReceivedSlots(self.access, self, first, count, direct, rounding)
+        def gather(parity: int, into: Any) -> None:
+            access.touched()
+            access.moved("pack", self, listed[parity], count, into)
+
+        error = None if errors is None else (errors[0].memory_on_device, errors[1] * errors[0].size)
+        shape = count, self.size
+        made = DeviceSource(access.device, access.rounding, shape, gpu_aware, rounding, gather, error)
+        access.beside.take(made.held)
+        return made
+
+    def message_target(self, first: int, count: int, gpu_aware: bool, rounding: str = "exact") -> DeviceTarget:
+        """A message for so many rows of a store from ``first`` on."""
+        access = self.access
+        listed = access.listed(np.arange(first, first + count))
+
+        def scatter(values: Any) -> None:
+            access.touched()
+            access.moved("unpack", self, listed, count, values)
+
+        made = DeviceTarget(access.device, access.rounding, (count, self.size), gpu_aware, rounding, scatter)
+        access.beside.take(made.held)
+        return made
 
     def total(self) -> np.ndarray:
         return self.access.total(self).reshape(self.shape)

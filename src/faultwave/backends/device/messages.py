@@ -1,4 +1,5 @@
-"""Messages of a device's buffers: packed there into memory of their own, which MPI is given, or which crosses to pinned memory of the host.
+"""Messages of a device's buffers: packed there into memory of their own, which MPI is given where it is GPU-aware, else copied to pinned
+memory of the host.
 
 Who may touch a message changes: kernels fill it, MPI sends it; MPI receives it, kernels read it. ``Passage`` says when. Kernels are done in
 turn, so that what they are asked for needs no waiting; MPI is no part of the queue and waits for a ``Crossing``.
@@ -6,15 +7,29 @@ turn, so that what they are asked for needs no waiting; MPI is no part of the qu
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable
+from typing import Any, Protocol
 
 import numpy as np
 
 from faultwave.backends.device.pinned import Crossing
 from faultwave.backends.device.rounding import Kernels, Rounding
 
-if TYPE_CHECKING:
-    from faultwave.backends.device.memory import Access, Device, DeviceBuffer
+
+class Queue(Protocol):
+    """What messages need of a device."""
+
+    def allocate(self, size: int) -> Any: ...
+
+    def pinned(self, size: int) -> np.ndarray: ...
+
+    def bring(self, memory: Any, into: np.ndarray) -> Crossing: ...
+
+    def send(self, memory: Any, values: np.ndarray) -> Crossing: ...
+
+    def lend(self, size: int) -> Passage: ...
+
+    def mark(self) -> Crossing: ...
 
 
 class Passage(Protocol):
@@ -34,9 +49,9 @@ class Passage(Protocol):
 
 
 class Staged:
-    """Through pinned memory of the host, the way of any MPI."""
+    """Through pinned memory of the host, which any MPI can send."""
 
-    def __init__(self, device: Device, size: int):
+    def __init__(self, device: Queue, size: int):
         self.device = device
         self.memory, self.buffer = device.allocate(size), device.pinned(size)[:size]
         self.brought: Crossing = device.mark()
@@ -49,43 +64,44 @@ class Staged:
         return self.device.bring(self.memory, self.buffer) if sent else self.brought
 
 
-def passage(device: Device, size: int, direct: bool) -> Passage:
-    """Of so many bytes; ``direct``: MPI is given memory of the device."""
-    return device.lend(size) if direct else Staged(device, size)
+class DeviceMessage:
+    """Memory of a message of numbers (n, width). ``rounding``: 'exact', 'single' or 'zfp-BITS'; ``gpu_aware``: MPI is given memory of the
+    device. ``values``: where kernels write and read the numbers; ``held``: bytes of the device that the message takes."""
 
-
-class Sent:
-    """A message that kernels fill: ``_gather`` asks for those that bring its numbers (n, width), of ``dtype``, to memory of the device.
-
-    ``rounding``: 'exact', 'single' or 'zfp-BITS'; ``error``: memory and the number in it where what that takes begins, else nobody wants
-    to know. ``lost()``: how much it was, see ``Rounding.lost``.
-    """
-
-    def __init__(
-        self, device: Device, kernels: Kernels, shape: tuple[int, int], direct: bool, rounding: str, error: tuple[Any, int] | None
-    ):  # fmt: skip
+    def __init__(self, device: Queue, kernels: Kernels, shape: tuple[int, int], gpu_aware: bool, rounding: str):
         exact = shape[0] * shape[1] * kernels.dtype.itemsize
         self.rounding = None if rounding == "exact" else Rounding(kernels, rounding, *shape)
         self.nbytes = self.rounding.size if self.rounding else exact
-        self.passage = passage(device, max(1, self.nbytes), direct)
+        size = max(1, self.nbytes)
+        self.passage: Passage = device.lend(size) if gpu_aware else Staged(device, size)
         self.buffer = self.passage.buffer
         self.values = device.allocate(max(1, exact)) if self.rounding else self.passage.memory
-        self.error = error or (self.values, 0)
+        self.held = exact + self.rounding.size + self.rounding.nbytes if self.rounding else exact
+
+
+class DeviceSource(DeviceMessage):
+    """A message that kernels fill: ``gather(parity, into)`` asks for those that bring its numbers to memory of the device. ``lost()``: how
+    much rounding took from them, see ``Rounding.lost``."""
+
+    def __init__(
+        self, device: Queue, kernels: Kernels, shape: tuple[int, int], gpu_aware: bool, rounding: str,
+        gather: Callable[[int, Any], None], error: tuple[Any, int] | None = None,
+    ):  # fmt: skip
+        """``error``: memory and the number in it from where on rounding errors are left; None where nobody wants to know them."""
+        super().__init__(device, kernels, shape, gpu_aware, rounding)
+        self.gather, self.error = gather, error or (self.values, 0)
         self.lost = self.rounding.lost if self.rounding else None
         self.crossing: Crossing | None = None
 
-    def _gather(self, turn: int, into: Any) -> None:
-        raise NotImplementedError
-
-    def fill(self, turn: int) -> None:
+    def pack(self, parity: int) -> None:
         self.passage.take(False)
-        self._gather(turn, self.values)
+        self.gather(parity, self.values)
         if self.rounding:
             self.rounding.pack(self.values, self.passage.memory, *self.error)
         self.crossing = self.passage.give(True)
 
     @property
-    def here(self) -> bool:
+    def packed(self) -> bool:
         return self.crossing is None or self.crossing.done
 
     def finish(self) -> None:
@@ -93,67 +109,25 @@ class Sent:
             self.crossing.wait()
 
 
-class Received:
-    """A message that kernels read: ``_spread`` asks for those that put its numbers (n, width) where they belong."""
+class DeviceTarget(DeviceMessage):
+    """A message that kernels read: ``scatter(values)`` asks for those that put its numbers where they belong."""
 
-    def __init__(self, device: Device, kernels: Kernels, shape: tuple[int, int], direct: bool, rounding: str):
-        exact = shape[0] * shape[1] * kernels.dtype.itemsize
-        self.rounding = None if rounding == "exact" else Rounding(kernels, rounding, *shape)
-        self.passage = passage(device, max(1, self.rounding.size if self.rounding else exact), direct)
-        self.buffer = self.passage.buffer
-        self.values = device.allocate(max(1, exact)) if self.rounding else self.passage.memory
-        self.lent = self.passage.give(False)
-
-    def _spread(self, values: Any) -> None:
-        raise NotImplementedError
+    def __init__(
+        self, device: Queue, kernels: Kernels, shape: tuple[int, int], gpu_aware: bool, rounding: str,
+        scatter: Callable[[Any], None],
+    ):  # fmt: skip
+        super().__init__(device, kernels, shape, gpu_aware, rounding)
+        self.scatter, self.lent = scatter, self.passage.give(False)
 
     def ready(self) -> None:
         self.lent.wait()
 
-    def landed(self) -> None:
+    def unpack(self) -> None:
         self.passage.take(True)
         if self.rounding:
             self.rounding.unpack(self.passage.memory, self.values)
-        self._spread(self.values)
+        self.scatter(self.values)
         self.lent = self.passage.give(False)
 
 
-class SentSlots(Sent):
-    """Slots (2, n) of a store, in even and in odd steps; errors to slots of another store from one on."""
-
-    def __init__(
-        self, access: Access, store: DeviceBuffer, slots: np.ndarray, direct: bool, rounding: str, errors: tuple[DeviceBuffer, int] | None
-    ):  # fmt: skip
-        self.access, self.store, self.count = access, store, slots.shape[1]
-        error = None if errors is None else (errors[0].memory_on_device, errors[1] * errors[0].size)
-        super().__init__(access.device, access.rounding, (self.count, store.size), direct, rounding, error)
-        access.beside.take(_held(self))
-        self.slots = [access.listed(x) for x in slots]
-
-    def _gather(self, turn: int, into: Any) -> None:
-        self.access.touched()
-        self.access.moved("pack", self.store, self.slots[turn], self.count, into)
-
-
-class ReceivedSlots(Received):
-    """For slots of a store one after the other from ``first`` on."""
-
-    def __init__(self, access: Access, store: DeviceBuffer, first: int, count: int, direct: bool, rounding: str):
-        self.access, self.store, self.count = access, store, count
-        super().__init__(access.device, access.rounding, (count, store.size), direct, rounding)
-        access.beside.take(_held(self))
-        self.slots = access.listed(np.arange(first, first + count))
-
-    def _spread(self, values: Any) -> None:
-        self.access.touched()
-        self.access.moved("unpack", self.store, self.slots, self.count, values)
-
-
-def _held(message: SentSlots | ReceivedSlots) -> int:
-    """Bytes of the device that a message takes."""
-    exact = message.count * message.store.size * message.access.dtype.itemsize
-    made = message.rounding
-    return exact + made.size + made.nbytes if made else exact
-
-
-__all__ = ["Passage", "Received", "ReceivedSlots", "Sent", "SentSlots", "Staged", "passage"]
+__all__ = ["DeviceSource", "DeviceTarget", "Passage", "Staged"]

@@ -2,67 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from faultwave.backends.device.calls import Call, Numbers, together
 from faultwave.backends.device.memory import Device, Host
 from faultwave.base.errors import BackendError
 
 ALIGNED = 16  # numbers that tables of changing scalars begin at multiples of
-
-
-class Numbers(Protocol):
-    """Tables of scalars that change."""
-
-    nbytes: int
-    itemsize: int
-
-    def filled(self, scalars: Mapping[str, Any]) -> np.ndarray: ...
-
-
-@dataclass(frozen=True)
-class Call:
-    """A launch: ``memory`` of the kernel's arguments, ``rest`` of its arguments, and its tables that ``change``. ``kind``: launches of one
-    kind on different ``items`` [begin, end) touch none of each other's numbers; None: they may. Nor do those of one ``block``."""
-
-    function: Any
-    groups: int
-    threads: int
-    memory: list[Any]
-    rest: list[Any]
-    changing: Numbers | None = None
-    kind: Hashable = None
-    items: tuple[int, int] = (0, 0)
-    block: Hashable = None
-    table: Any = None
-    at: int = 0  # where in it the call's tables begin, in numbers
-
-    @property
-    def arguments(self) -> list[Any]:
-        where = [] if self.table is None else [self.table, np.int32(self.at)]
-        return [*self.memory, *where, *self.rest]
-
-
-def together(calls: Iterable[Call]) -> list[list[Call]]:
-    """Launches in turn, those that may be done at the same time in one list."""
-    found: list[list[Call]] = []
-    for call in calls:
-        last = found[-1] if found else []
-        if last and all(_apart(call, c) for c in last):
-            last.append(call)
-        else:
-            found.append([call])
-    return found
-
-
-def _apart(a: Call, b: Call) -> bool:
-    """Whether neither need wait for the other."""
-    if a.block is not None and a.block == b.block:
-        return True
-    return a.kind is not None and a.kind == b.kind and (a.items[1] <= b.items[0] or b.items[1] <= a.items[0])
 
 
 class Recording:
@@ -117,4 +67,4 @@ class Recording:
         self.play()
 
 
-__all__ = ["Call", "Recording", "together"]
+__all__ = ["Call", "Numbers", "Recording", "together"]

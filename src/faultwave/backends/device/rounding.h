@@ -6,7 +6,15 @@ typedef union { double real; U bits; } Bits;
 typedef struct { double size, error, squares; } Seen;
 
 DEVICE double larger(const double a, const double b) { return b > a ? b : a; }
+/* By bits: compilers that take numbers for finite do not optimise it away. */
+DEVICE int finite_bits(const double x) {
+  Bits b;
+  b.real = x;
+  return (b.bits >> 52 & 2047) != 2047;
+}
+/* Numbers that are not finite do not count. */
 DEVICE void see(Seen *s, const double value, const double error) {
+  if (!finite_bits(value) || !finite_bits(error)) return;
   s->size = larger(s->size, fabs(value));
   s->error = larger(s->error, fabs(error));
   s->squares += error * error;
@@ -42,6 +50,7 @@ KERNEL(256, 1) void unround_single(GLOBAL const float *packed, GLOBAL S *list, c
 #define EXPONENT_BIAS 1023
 #define EXPONENT_BITS 12
 #define NEGABINARY 0xaaaaaaaaaaaaaaaaUL
+#define NOT_FINITE 14 /* the first bits 0111 of a block with a number that is not finite; in ZFP nothing but zeros follows a first 0 */
 #define LEAST 1.1830521861667747e-271 /* 2^-900: below it numbers are zero, far from where powers of two run out */
 
 typedef struct { U words[8]; int at; } Stream; /* of two blocks */
@@ -105,8 +114,11 @@ DEVICE int get_plane(Stream *s, U *plane, int *known, int room) {
 DEVICE void encode(Stream *s, const double *x, const int bits) {
   const int end = s->at + 4 * bits;
   double most = 0;
-  for (int i = 0; i < 4; ++i) most = larger(most, fabs(x[i]));
-  if (most != 0) {
+  int good = 1;
+  for (int i = 0; i < 4; ++i) most = larger(most, fabs(x[i])), good &= finite_bits(x[i]);
+  if (!good) {
+    put_bits(s, NOT_FINITE, 4);
+  } else if (most != 0) {
     Bits b;
     b.real = most;
     const int e = (int)(b.bits >> 52 & 2047) - EXPONENT_BIAS + 1; /* most = m 2^e, m in [1/2, 1) */
@@ -133,7 +145,11 @@ DEVICE void decode(Stream *s, double *x, const int bits) {
   const int end = s->at + 4 * bits;
   for (int i = 0; i < 4; ++i) x[i] = 0;
   const U head = get_bits(s, EXPONENT_BITS);
-  if (head & 1UL) {
+  if ((head & 15UL) == NOT_FINITE) {
+    Bits nan;
+    nan.bits = 0x7ff8000000000000UL;
+    for (int i = 0; i < 4; ++i) x[i] = nan.real;
+  } else if (head & 1UL) {
     const int e = (int)(head >> 1) - EXPONENT_BIAS;
     U u[4] = {0, 0, 0, 0};
     int room = 4 * bits - EXPONENT_BITS, known = 0;

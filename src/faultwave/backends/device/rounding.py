@@ -1,6 +1,6 @@
 """Messages of fewer bytes, made and read on the device: the same bytes as the host's codecs make (``comm.compression``).
 
-What a message loses is left where the engine wants it, and counted on the device: nobody waits for it before the end of a run.
+Rounding errors are left where the engine wants them, and counted on the device: the host asks for the counts at the end of a run.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ GROUP, MOST = 256, 64
 
 
 class Queue(Protocol):
-    """What is asked of a device."""
+    """What rounding needs of a device."""
 
     target: Any
 
@@ -70,7 +70,7 @@ class Rounding:
         self.nbytes = 3 * 8 * (self.groups * GROUP + 1)
 
     def pack(self, values: Any, packed: Any, error: Any, at: int) -> None:
-        """Ask for ``values`` to be rounded into ``packed``, and for what that takes in ``error`` from number ``at`` on, which may be
+        """Ask for ``values`` to be rounded into ``packed``, and for the errors of that in ``error`` from number ``at`` on, which may be
         ``values`` themselves."""
         if not self.numbers:
             return
@@ -83,7 +83,7 @@ class Rounding:
         )
 
     def unpack(self, packed: Any, values: Any) -> None:
-        """Ask for the numbers that the other side gets."""
+        """Ask for ``values``, the numbers that the receiver gets."""
         if not self.numbers:
             return
         k = self.kernels
@@ -94,9 +94,9 @@ class Rounding:
 
     def lost(self) -> tuple[float, float, int]:
         """The largest error so far, relative to the largest number of its message; the sum of such squares; of how many numbers."""
-        told = np.zeros(3)
-        self.kernels.device.download(self.totals, told)
-        return float(told[0]), float(told[1]), int(told[2])
+        totals = np.zeros(3)
+        self.kernels.device.download(self.totals, totals)
+        return float(totals[0]), float(totals[1]), int(totals[2])
 
 
 __all__ = ["Kernels", "Rounding", "texts"]

@@ -11,7 +11,7 @@ import numpy as np
 
 from faultwave.backends.device.backend import readable_bytes
 from faultwave.backends.device.memory import Device
-from faultwave.backends.device.messages import Received, Sent
+from faultwave.backends.device.messages import DeviceSource, DeviceTarget
 from faultwave.backends.device.rounding import Kernels
 from faultwave.backends.device.stencil import THREADS, StencilPlan, head, lower_launch
 from faultwave.backends.device.target import LINE
@@ -298,13 +298,15 @@ class DevicePieces:
         self.size = at
         self.numbers = runner.upload(np.arange(max([p[2] for p in self.parts], default=1), dtype=np.int32))
 
-    def outgoing(self, direct: bool, rounding: str) -> SentPieces:
+    def message_source(self, gpu_aware: bool, rounding: str) -> DeviceSource:
         """A message of what is here."""
-        return SentPieces(self, direct, rounding)
+        r, shape = self.runner, (self.size, 1)
+        return DeviceSource(r.device, r.rounding, shape, gpu_aware, rounding, lambda parity, into: self.gather(into))
 
-    def incoming(self, direct: bool, rounding: str) -> ReceivedPieces:
+    def message_target(self, gpu_aware: bool, rounding: str) -> DeviceTarget:
         """A message that is put here."""
-        return ReceivedPieces(self, direct, rounding)
+        r, shape = self.runner, (self.size, 1)
+        return DeviceTarget(r.device, r.rounding, shape, gpu_aware, rounding, self.scatter)
 
     def gather(self, into: Any) -> None:
         """Ask for all numbers side by side in memory of the device."""
@@ -315,7 +317,7 @@ class DevicePieces:
             arguments = [self.runner.memory[group], where, self.numbers, into, *numbers]
             device.launch(functions["record"], -(-count // THREADS), THREADS, arguments)
 
-    def spread(self, values: Any) -> None:
+    def scatter(self, values: Any) -> None:
         """The reverse."""
         device, functions = self.runner.device, self.runner.points
         for group, where, count, at in self.parts:
@@ -323,26 +325,6 @@ class DevicePieces:
             arguments = [self.runner.memory[group], where, values, np.int32(count), np.int32(at)]
             device.launch(functions["place"], -(-count // THREADS), THREADS, arguments)
             self.runner.newer[group] = "device"
-
-
-class SentPieces(Sent):
-    def __init__(self, pieces: DevicePieces, direct: bool, rounding: str):
-        runner = pieces.runner
-        super().__init__(runner.device, runner.rounding, (pieces.size, 1), direct, rounding, None)
-        self.pieces = pieces
-
-    def _gather(self, turn: int, into: Any) -> None:
-        self.pieces.gather(into)
-
-
-class ReceivedPieces(Received):
-    def __init__(self, pieces: DevicePieces, direct: bool, rounding: str):
-        runner = pieces.runner
-        super().__init__(runner.device, runner.rounding, (pieces.size, 1), direct, rounding)
-        self.pieces = pieces
-
-    def _spread(self, values: Any) -> None:
-        self.pieces.spread(values)
 
 
 __all__ = ["DeviceStencilRunner"]

@@ -1,9 +1,9 @@
-"""Whether MPI can be given memory of a device.
+"""Whether MPI is GPU-aware: whether it can send from and receive into memory of a device.
 
-An MPI that cannot ends the process that tries. So it is asked first, as far as it tells (Open MPI and MPICH answer
-``MPIX_Query_...``, Cray's MPICH goes by an environment variable); then a child process, which nobody misses, sends itself a message; only
-then do the processes of the run send some to those they will exchange messages with, by the same calls. All come to the same answer:
-none sends before all are ready, and whatever goes wrong on one is a no of all.
+An MPI that cannot ends the process that tries. So the library is asked first, as far as it tells (Open MPI and MPICH answer
+``MPIX_Query_...``, Cray's MPICH goes by an environment variable); then a child process, whose end harms nobody, sends itself a message;
+only then do the processes of the run send some to those they will exchange messages with, by the same calls as the run. All come to the
+same answer: none sends before all are ready, and whatever goes wrong on one process is a no for all.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import ctypes
 import functools
 import os
 import subprocess
-import time as clock
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -20,7 +19,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from faultwave.base.children import without_launcher
-from faultwave.base.errors import InputError, Problem
+from faultwave.base.errors import InputError, Problem, RunError
+from faultwave.comm.messages import Receive, Send, free, wait_all
 from faultwave.comm.world import World
 
 QUERIES = {"cuda": ("MPIX_Query_cuda_support",), "hip": ("MPIX_Query_rocm_support", "MPIX_Query_hip_support")}
@@ -33,10 +33,10 @@ SIZES = (1 << 10, 1 << 21)
 """Bytes of test messages: one that MPI sends at once, and one of which it asks first whether it is awaited."""
 
 PATIENCE = 120.0
-"""Seconds for a child process, and for a message."""
+"""Seconds for a child process, and for a test message."""
 
 BEGUN, PASSED = "begun", "passed"
-"""What a child says: it has a device and an MPI; the message came as it was sent."""
+"""What a child prints: it has a device and an MPI; the message came as it was sent."""
 
 
 class Lending(Protocol):
@@ -54,33 +54,33 @@ class Lending(Protocol):
 
 
 @dataclass(frozen=True)
-class Way:
-    """How messages between devices go, and why."""
+class HaloPath:
+    """How messages between devices travel, and why: ``gpu_aware``, MPI is given memory of the device, else pinned memory of the host."""
 
-    direct: bool
-    why: str
+    gpu_aware: bool
+    reason: str
 
     def __str__(self) -> str:
-        return f"{'direct' if self.direct else 'host'} ({self.why})"
+        return f"{'direct' if self.gpu_aware else 'host'} ({self.reason})"
 
 
-def find(world: World, asked: str, device: Lending, command: Sequence[str], partners: Sequence[int]) -> Way:
+def find(world: World, asked: str, device: Lending, command: Sequence[str], partners: Sequence[int]) -> HaloPath:
     """``asked``: auto, direct or host; ``command``: that of a child process which calls ``try_alone``; ``partners``: processes
     that this one will exchange messages with. All processes must ask. Raises InputError where direct is asked for and cannot be."""
     if asked == "host":
-        return Way(False, "as asked")
-    looks = (
-        lambda: _told(world, device),
-        lambda: _tried(world, device, command),
-        lambda: _met(world, device, partners),
+        return HaloPath(False, "as asked")
+    checks = (
+        lambda: _library_can(world, device),
+        lambda: _child_can(world, device, command),
+        lambda: _partners_can(world, device, partners),
     )
-    for look in looks:
-        good, why = look()
+    for check in checks:
+        good, why = check()
         if not good:
             break
     if asked == "direct" and not good:
-        raise world.everyones(InputError(Problem("numerics.halo", f"direct cannot be: {why}", "auto, host")))
-    return Way(good, why)
+        raise world.raised_by_all(InputError(Problem("numerics.halo", f"direct cannot be: {why}", "auto, host")))
+    return HaloPath(good, why)
 
 
 def _all(world: World, good: bool, why: str) -> tuple[bool, str]:
@@ -97,14 +97,14 @@ def _why_not(action: Callable[[], str]) -> str:
         return f"{type(error).__name__}: {error}"
 
 
-def _told(world: World, device: Lending) -> tuple[bool, str]:
+def _library_can(world: World, device: Lending) -> tuple[bool, str]:
     if why := _why_not(device.why_not_lend):
         return _all(world, False, why)
-    answer, words = says(device.target.dialect)
+    answer, words = library_says(device.target.dialect)
     return _all(world, answer is not False, words)
 
 
-def says(kind: str) -> tuple[bool | None, str]:
+def library_says(kind: str) -> tuple[bool | None, str]:
     """What the MPI library tells of itself, None where that is nothing."""
     from mpi4py import MPI
 
@@ -122,16 +122,16 @@ def says(kind: str) -> tuple[bool | None, str]:
     return bool(yes), f"{name}: {(yes or asked)[0]}() is {int(bool(yes))}"
 
 
-def _tried(world: World, device: Lending, command: Sequence[str]) -> tuple[bool, str]:
+def _child_can(world: World, device: Lending, command: Sequence[str]) -> tuple[bool, str]:
     """A child of one process of each machine. Where it cannot even begin, as under some launchers, the library's word counts."""
-    good, why = _alone_once(tuple(command)) if world.place == 0 else (True, "")
+    good, why = _ask_child_once(tuple(command)) if world.local_rank == 0 else (True, "")
     if good is None:
         kind = device.target.dialect
-        good = kind not in QUERIES or bool(says(kind)[0])
+        good = kind not in QUERIES or bool(library_says(kind)[0])
     return _all(world, good, why)
 
 
-def alone(command: Sequence[str]) -> tuple[bool | None, str]:
+def ask_child(command: Sequence[str]) -> tuple[bool | None, str]:
     """Whether the child's message came; None where it did not come to send one."""
     try:
         child = subprocess.run(command, env=without_launcher(), capture_output=True, text=True, timeout=PATIENCE)
@@ -143,16 +143,16 @@ def alone(command: Sequence[str]) -> tuple[bool | None, str]:
     if BEGUN not in lines:
         return (
             None,
-            "the library does not say that it takes memory of devices, and no child process could be started to try it",
+            "the library does not say that it takes memory of devices, and no child process could be started to try",
         )
     end = f"signal {-child.returncode}" if child.returncode < 0 else f"exit code {child.returncode}"
     return False, f"a test message in a child process did not arrive (it ended with {end})"
 
 
 @functools.cache
-def _alone_once(command: tuple[str, ...]) -> tuple[bool | None, str]:
+def _ask_child_once(command: tuple[str, ...]) -> tuple[bool | None, str]:
     """What is found once holds for later runs of this process."""
-    return alone(command)
+    return ask_child(command)
 
 
 def try_alone(device: Lending) -> bool:
@@ -161,12 +161,12 @@ def try_alone(device: Lending) -> bool:
 
     print(BEGUN, flush=True)
     trials = prepared(MPI.COMM_SELF, device, (0,))
-    good = not arrived(trials, device)
+    good = not why_not_arrived(trials)
     print(PASSED if good else "failed", flush=True)
     return good
 
 
-def _met(world: World, device: Lending, partners: Sequence[int]) -> tuple[bool, str]:
+def _partners_can(world: World, device: Lending, partners: Sequence[int]) -> tuple[bool, str]:
     """Messages between those who will exchange them. None is sent before all are ready to receive."""
     mpi, trials = world.mpi.Dup(), list[Trial]()
 
@@ -177,77 +177,98 @@ def _met(world: World, device: Lending, partners: Sequence[int]) -> tuple[bool, 
     why = _why_not(ready)
     good, why = _all(world, not why, why)
     if good:
-        why = _why_not(lambda: arrived(trials, device))
-        answer, words = says(device.target.dialect)
-        told = words if answer else f"a test message between devices arrived; {words}"
-        good, why = _all(world, not why, why or told)
+        why = _why_not(lambda: why_not_arrived(trials))
+        answer, words = library_says(device.target.dialect)
+        words = words if answer else f"a test message between devices arrived; {words}"
+        good, why = _all(world, not why, why or words)
     if good:  # else MPI may still be about to write there
         for trial in trials:
-            trial.free()
+            free(trial.messages)
         mpi.Free()
     else:
-        _LOST.append((mpi, trials))
+        _KEPT.append((mpi, trials))
     return good, why
 
 
-_LOST: list[Any] = []
+_KEPT: list[Any] = []
 """Messages that did not come: their memory stays."""
+
+
+class PatternSource:
+    """A pattern of bytes of this process in memory of the device, another one in odd steps."""
+
+    packed = False
+
+    def __init__(self, device: Lending, rank: int, nbytes: int):
+        self.device, self.rank, self.nbytes, self.memory = device, rank, nbytes, device.lend(nbytes)
+        self.buffer = self.memory.buffer
+
+    def pack(self, parity: int) -> None:
+        self.memory.take(False)
+        self.device.upload(self.memory.memory, pattern(self.rank + parity, self.nbytes))
+        self.crossing = self.memory.give(True)
+
+    def finish(self) -> None:
+        self.crossing.wait()
+
+
+class PatternTarget:
+    """Memory of the device that the pattern of a ``partner`` comes to; ``found``: its bytes."""
+
+    def __init__(self, device: Lending, partner: int, nbytes: int):
+        self.device, self.partner, self.memory = device, partner, device.lend(nbytes)
+        self.buffer, self.found = self.memory.buffer, np.zeros(nbytes, np.uint8)
+
+    def ready(self) -> None:
+        self.memory.take(False)
+        self.device.upload(self.memory.memory, np.full(len(self.found), 255, np.uint8))
+        self.memory.give(False).wait()
+
+    def unpack(self) -> None:
+        self.memory.take(True)
+        self.device.download(self.memory.memory, self.found)
+
+    def sound(self, parity: int) -> bool:
+        """Whether it is what was sent."""
+        return bool(np.array_equal(self.found, pattern(self.partner + parity, len(self.found))))
 
 
 @dataclass
 class Trial:
-    """Messages of ``nbytes`` to and from a process, as the run sends them: requests that are started again and again."""
+    """Messages to and from a process, as the run sends them: requests that are started again and again."""
 
-    rank: int  # of this process
-    partner: int
-    nbytes: int
-    out: Any
-    into: Any
-    requests: list[Any]
+    send: Send
+    receive: Receive
+    target: PatternTarget
 
-    def start(self, device: Lending, turn: int) -> None:
-        device.upload(self.out.memory, pattern(self.rank + turn, self.nbytes))
-        device.upload(self.into.memory, np.full(self.nbytes, 255, np.uint8))
-        for memory, sent in ((self.out, True), (self.into, False)):
-            memory.give(sent).wait()
-        for request in self.requests:
-            request.Start()
-
-    def sound(self, device: Lending, turn: int) -> bool:
-        """Once it is here: whether it is what was sent."""
-        self.into.take(True)
-        self.out.take(False)
-        found = np.zeros(self.nbytes, np.uint8)
-        device.download(self.into.memory, found)
-        return bool(np.array_equal(found, pattern(self.partner + turn, self.nbytes)))
-
-    def free(self) -> None:
-        for request in self.requests:
-            request.Free()
+    @property
+    def messages(self) -> tuple[Send | Receive, ...]:
+        return self.send, self.receive
 
 
 def prepared(mpi: Any, device: Lending, partners: Sequence[int]) -> list[Trial]:
     """Messages of each size with each partner, from memory of the device to memory of the device. Nothing is sent."""
-    made = []
+    made, what = [], "a test message between devices"
     for partner in partners:
         for tag, nbytes in enumerate(SIZES):
-            out, into = device.lend(nbytes), device.lend(nbytes)
-            requests = [mpi.Recv_init(into.buffer, partner, tag), mpi.Send_init(out.buffer, partner, tag)]
-            made.append(Trial(mpi.Get_rank(), partner, nbytes, out, into, requests))
+            source, target = PatternSource(device, mpi.Get_rank(), nbytes), PatternTarget(device, partner, nbytes)
+            receive = Receive(mpi, partner, tag, target, what)
+            made.append(Trial(Send(mpi, partner, tag, source, what), receive, target))
     return made
 
 
-def arrived(trials: Sequence[Trial], device: Lending) -> str:
+def why_not_arrived(trials: Sequence[Trial]) -> str:
     """Send each twice; why not, where one does not arrive as it was sent."""
-    for turn in range(2):
+    for parity in range(2):
         for trial in trials:
-            trial.start(device, turn)
-        waiting, deadline = list(trials), clock.perf_counter() + PATIENCE
-        while waiting := [t for t in waiting if not all(r.Test() for r in t.requests)]:
-            if clock.perf_counter() > deadline:
-                return f"a test message between devices did not arrive within {PATIENCE:.0f} s"
-            clock.sleep(0)
-        if not all(t.sound(device, turn) for t in trials):
+            trial.receive.start()
+            trial.send.pack(parity)
+            trial.send.start()
+        try:
+            wait_all([m for t in trials for m in t.messages], PATIENCE)
+        except RunError:
+            return f"a test message between devices did not arrive within {PATIENCE:g} s"
+        if not all(t.target.sound(parity) for t in trials):
             return "a test message between devices arrived, but not as it was sent"
     return ""
 
@@ -257,4 +278,4 @@ def pattern(rank: int, nbytes: int) -> np.ndarray:
     return ((np.arange(nbytes) * 7 + 31 * rank) % 251).astype(np.uint8)
 
 
-__all__ = ["Way", "alone", "arrived", "find", "prepared", "says", "try_alone"]
+__all__ = ["HaloPath", "ask_child", "find", "library_says", "prepared", "try_alone", "why_not_arrived"]

@@ -1,4 +1,4 @@
-"""Whether MPI takes memory of a device is found out, not hoped: each way in which it may turn out not to."""
+"""Whether MPI is GPU-aware is found out before a run: each way in which it may turn out not to be."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 from faultwave.base.errors import BackendError, InputError
 from faultwave.cli.launch import mpiexec
-from faultwave.comm import World, aware
+from faultwave.comm import World, gpu_aware
 
 
 def child(body: str) -> list[str]:
@@ -31,16 +31,18 @@ def child(body: str) -> list[str]:
         ("import os; print('begun' if 'PMI_RANK' in os.environ else 'begun passed')", True, ""),  # it stands alone
     ],
 )
-def test_a_child_tells(monkeypatch: pytest.MonkeyPatch, body: str, good: Any, words: str) -> None:
+def test_a_child_process_tells_whether_mpi_takes_memory_of_the_device(
+    monkeypatch: pytest.MonkeyPatch, body: str, good: Any, words: str
+) -> None:
     monkeypatch.setenv("PMI_RANK", "3")
     monkeypatch.setenv("UCX_TLS", "all")  # how the user wants it to be
-    found, why = aware.alone(child(f"import os; assert os.environ['UCX_TLS'] == 'all'; {body}"))
+    found, why = gpu_aware.ask_child(child(f"import os; assert os.environ['UCX_TLS'] == 'all'; {body}"))
     assert found == good and words in why
 
 
 def test_a_child_that_hangs_is_a_no(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(aware, "PATIENCE", 0.5)
-    good, why = aware.alone(child("import time; print('begun', flush=True); time.sleep(60)"))
+    monkeypatch.setattr(gpu_aware, "PATIENCE", 0.5)
+    good, why = gpu_aware.ask_child(child("import time; print('begun', flush=True); time.sleep(60)"))
     assert not good and "TimeoutExpired" in why
 
 
@@ -49,16 +51,16 @@ def test_without_a_child_the_library_must_have_said_yes(
     monkeypatch: pytest.MonkeyPatch, kind: str, says: Any, good: bool
 ) -> None:
     """But where memory has an address on the host no process can end by it."""
-    monkeypatch.setattr(aware, "says", lambda kind: (says, ""))
+    monkeypatch.setattr(gpu_aware, "library_says", lambda kind: (says, ""))
     device: Any = SimpleNamespace(target=SimpleNamespace(dialect=kind))
-    found, why = aware._tried(Everyone({}), device, child("raise SystemExit(1)"))
+    found, why = gpu_aware._child_can(Everyone({}), device, child("raise SystemExit(1)"))
     assert found == good and (good or "no child process" in why)
 
 
 class Everyone(World):
     """Two processes, of which the other has its own answers."""
 
-    place = 0
+    local_rank = 0
 
     def __init__(self, other: dict[int, tuple[bool, str]]):
         super().__init__()
@@ -78,20 +80,20 @@ def test_all_come_to_one_answer(monkeypatch: pytest.MonkeyPatch, at: int, words:
     def look(name: str) -> Any:
         def found(world: Any, *rest: Any) -> tuple[bool, str]:
             looks.append(name)
-            return aware._all(world, True, "says yes")
+            return gpu_aware._all(world, True, "says yes")
 
         return found
 
-    for name in ("_told", "_tried", "_met"):
-        monkeypatch.setattr(aware, name, look(name))
+    for name in ("_library_can", "_child_can", "_partners_can"):
+        monkeypatch.setattr(gpu_aware, name, look(name))
     device: Any = SimpleNamespace()
-    way = aware.find(Everyone({at: (False, words)}), "auto", device, [], [])
-    assert way.direct == (at == 0) and words in str(way) and len(looks) == (at or 3)
+    way = gpu_aware.find(Everyone({at: (False, words)}), "auto", device, [], [])
+    assert way.gpu_aware == (at == 0) and words in str(way) and len(looks) == (at or 3)
     if at:
         with pytest.raises(InputError, match=f"direct cannot be: .*{words}"):
-            aware.find(Everyone({at: (False, words)}), "direct", device, [], [])
+            gpu_aware.find(Everyone({at: (False, words)}), "direct", device, [], [])
     looks.clear()
-    assert not aware.find(Everyone({}), "host", device, [], []).direct and not looks
+    assert not gpu_aware.find(Everyone({}), "host", device, [], []).gpu_aware and not looks
 
 
 @pytest.mark.parametrize(
@@ -117,11 +119,11 @@ def test_what_a_library_tells(
         SimpleNamespace(MPI=SimpleNamespace(__file__="MPI.so", Get_library_version=lambda: name)),
     )
     monkeypatch.setattr(
-        aware.ctypes, "CDLL", lambda path: SimpleNamespace(**{k: lambda v=v: v for k, v in library.items()})
+        gpu_aware.ctypes, "CDLL", lambda path: SimpleNamespace(**{k: lambda v=v: v for k, v in library.items()})
     )
     for key, value in environment.items():
         monkeypatch.setenv(key, value)
-    found, told = aware.says(kind)
+    found, told = gpu_aware.library_says(kind)
     assert found is answer and words in told and "\n" not in told
 
 
@@ -129,7 +131,7 @@ MEMORY = """
     import sys
     import numpy as np
     from mpi4py import MPI
-    from faultwave.comm import aware
+    from faultwave.comm import gpu_aware
 
     class Lent:
         take = lambda self, received: None
@@ -165,7 +167,7 @@ MEMORY = """
 
     def met(device, partners):
         device.target = SimpleNamespace(dialect="opencl")
-        return aware._met(world(), device, partners)
+        return gpu_aware._partners_can(world(), device, partners)
 
 """
 
@@ -208,7 +210,7 @@ def test_a_process_that_fails_is_a_no_of_all() -> None:
     """Before it sends, and instead of sending: the others do not wait for it without end."""
     body = """
     assert met(Broken(), [1 - world().rank]) == (False, "MemoryError: no more memory")
-    aware.PATIENCE = 0.5
+    gpu_aware.PATIENCE = 0.5
     good, why = met(Silent(), [1 - world().rank])
     assert not good and "did not arrive within" in why, why  # the words of the first process
     """
@@ -220,11 +222,11 @@ def test_an_mpi_that_cannot_ends_the_child_only() -> None:
     """It reads where the host has no memory, as one that is not aware of devices does."""
     pytest.importorskip("mpi4py")
     body = textwrap.dedent(MEMORY).replace("(self.memory.ctypes.data, False)", "(4096, False)")
-    good, why = aware.alone(child(textwrap.dedent(HEAD) + body + "aware.try_alone(Device())"))
+    good, why = gpu_aware.ask_child(child(textwrap.dedent(HEAD) + body + "gpu_aware.try_alone(Device())"))
     assert good is False and "a test message in a child process did not arrive (it ended with" in why
 
 
 def test_patterns_tell_senders_and_places_apart() -> None:
-    seen = [aware.pattern(rank, 251) for rank in range(8)]
+    seen = [gpu_aware.pattern(rank, 251) for rank in range(8)]
     assert all(len(np.unique(x)) == 251 for x in seen)
     assert all((a != b).all() for i, a in enumerate(seen) for b in seen[:i])

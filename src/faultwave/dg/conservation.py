@@ -1,9 +1,9 @@
-"""What a cell owes itself when its neighbour reads a rounded wave.
+"""Conservation where messages are rounded: a cell corrects itself by what its neighbour on another process got of its wave.
 
-The state on a face follows from the waves of both sides. Where the other side reads w + e instead of w, that state is another
-one, and conservation wants the same on this side: its jumps change by dv = -e/(Z + Z_R) and dT = Z_R e/(Z + Z_R), which leave
-u = T + Z_R v alone and make T - Z v of the trace w + e. For every mode of a face the change of the dofs is one small matrix times e,
-lifted into the cell: messages leave their errors in a store, and one kernel after each correction does the rest where the dofs are.
+The state on a face follows from the waves of both sides. Where the other side reads w + e instead of w, its state on the face is another
+one, and conservation needs the same on this side: the jumps here change by dv = -e/(Z + Z_R) and dT = Z_R e/(Z + Z_R), which leave
+u = T + Z_R v as it is and make T - Z v of the trace w + e. For every mode of a face the change of the dofs is one small matrix times e,
+lifted into the cell. Messages leave their rounding errors in a store; after each correction one kernel adds the changes where the dofs are.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from faultwave.kernels.language import Kernel
 from faultwave.physics.waves.law import dot
 
 
-def owed(operator: Operator, cells: np.ndarray, faces: np.ndarray) -> np.ndarray:
+def correction_matrices(operator: Operator, cells: np.ndarray, faces: np.ndarray) -> np.ndarray:
     """Matrices (n, Q, channels) by which errors of the waves through faces of cells (n,), integrated over the step in the operator's
     unit of time, change the dofs, in the form's own quantities."""
     law, form, c = operator.law, operator.form, operator.cells
@@ -46,29 +46,30 @@ def owed(operator: Operator, cells: np.ndarray, faces: np.ndarray) -> np.ndarray
     return operator.working(np.stack(columns, 1), cells).transpose(0, 2, 1)
 
 
-def mend(form: Form) -> Kernel:
-    """Add what is owed for the errors of the four faces to q, and clear the errors. Slot 0 of both stores holds zeros."""
-    k, m = Kernel("mend"), form.faced
+def conserve(form: Form) -> Kernel:
+    """Add the corrections for the rounding errors of the four faces to q, and clear the errors. Row 0 of both stores holds zeros, for faces
+    whose waves are not sent."""
+    k, m = Kernel("conserve"), form.faced
     q, faces = k.batch("q", form.b3, form.Q, "inout"), k.index("faces", 4)
-    errors, owed = k.store("errors", form.b2, m, "inout"), k.store("owed", 1, form.Q * m)
+    errors, matrices = k.store("errors", form.b2, m, "inout"), k.store("matrices", 1, form.Q * m)
     error, matrix = k.temp("error", form.b2, m), k.temp("matrix", 1, form.Q * m)
-    lifted, nothing = k.temp("lifted", form.b3, m), k.temp("nothing", form.b2, m)
-    k.pointwise(lambda q: [[0.0 * q[0] for _ in range(m)]], [q.view(0, 1)], [nothing], form.b2)
+    lifted, zeros = k.temp("lifted", form.b3, m), k.temp("zeros", form.b2, m)
+    k.pointwise(lambda q: [[0.0 * q[0] for _ in range(m)]], [q.view(0, 1)], [zeros], form.b2)
 
     def add(x: Any, matrix: Any, q: Any) -> Any:
         return [[y + dot(matrix[m * i : m * (i + 1)], x) for i, y in enumerate(q)]]
 
     for face in range(4):
         k.gather(error, errors, faces, face)
-        k.gather(matrix, owed, faces, face)
+        k.gather(matrix, matrices, faces, face)
         k.contract(lifted, form.trace[face][: form.b2, : form.b3].T, error)
         k.pointwise(add, [lifted, matrix, q], [q])
-        k.scatter(nothing, errors, faces, face)
+        k.scatter(zeros, errors, faces, face)
     return k
 
 
-class Mending:
-    """What the cells of a process owe themselves for the waves sent through ``channels``."""
+class Conservation:
+    """Corrections of the cells of a process for the rounding of the waves sent through ``channels``."""
 
     def __init__(self, operator: Operator, channels: Sequence[Channel]):
         lay, form, b = operator.layout, operator.form, operator.backend
@@ -77,25 +78,27 @@ class Mending:
         none = np.zeros(0, np.int64)
         cells, faces = (np.concatenate([none, *(getattr(c, n) for c in self.channels)]) for n in ("cells", "faces"))
         cluster = np.concatenate([none, *(np.full(c.count, c.cluster) for c in self.channels)])
-        late = np.concatenate([none, *(np.full(c.count, c.send == "series") for c in self.channels)]).astype(bool)
-        slots, derivatives = 1 + np.arange(len(cells)), 1 + np.arange(late.sum())
+        series = np.concatenate([none, *(np.full(c.count, c.send == "series") for c in self.channels)]).astype(bool)
+        rows, derivatives = 1 + np.arange(len(cells)), 1 + np.arange(series.sum())
         index = np.zeros((len(lay.cell_at), 4), np.int64)
-        index[lay.position[cells], faces] = slots
-        trash = 1 + len(cells)
-        self.errors = b.store(trash + 1, form.b2 * form.faced)
-        self.series = b.store(1 + int(late.sum()), sum(form.predictor.face_rows) * form.faced)
-        matrices = b.store(trash, form.Q * form.faced)
-        matrices.put(owed(operator, cells, faces).reshape(len(cells), form.Q * form.faced), slots)
+        index[lay.position[cells], faces] = rows
+        unused = 1 + len(cells)  # row that padding writes to
+        self.errors = b.store(unused + 1, form.b2 * form.faced)
+        self.series = b.store(1 + int(series.sum()), sum(form.predictor.face_rows) * form.faced)
+        matrices = b.store(unused, form.Q * form.faced)
+        matrices.put(correction_matrices(operator, cells, faces).reshape(len(cells), form.Q * form.faced), rows)
         lanes = max(b.lanes, b.fixed_lanes)
-        rows = np.stack([slots[late], np.zeros_like(derivatives), derivatives], 1)  # as ``kernels.integrate`` has them
-        self.sums = ranged(rows, cluster[late], lay.clusters, lanes, np.array([trash, 0, 0]))
-        made = b.compile([mend(form), kernels.integrate(form)])
-        self.launch = made["mend"]({"q": operator.q, "faces": b.index(index), "errors": self.errors, "owed": matrices})
+        sums = np.stack([rows[series], np.zeros_like(derivatives), derivatives], 1)  # as ``kernels.integrate`` has them
+        self.sums = ranged(sums, cluster[series], lay.clusters, lanes, np.array([unused, 0, 0]))
+        made = b.compile([conserve(form), kernels.integrate(form)])
+        self.launch = made["conserve"](
+            {"q": operator.q, "faces": b.index(index), "errors": self.errors, "matrices": matrices}
+        )
         given = {"slots": b.index(self.sums.rows), "slow": self.series, "waves": self.errors}
         self.integrate = made["integrate"](given)
 
     def place(self, channel: Channel) -> tuple[Any, int]:
-        """The store in which the errors of a channel's messages are to be left, and the first slot of their faces."""
+        """The store in which the rounding errors of a channel's messages are left, and the first row of their faces."""
         before = self.channels[: self.channels.index(channel)]
         series = channel.send == "series"
         store = self.series if series else self.errors
@@ -111,4 +114,4 @@ class Mending:
             self.launch(begin, end)
 
 
-__all__ = ["Mending", "mend", "owed"]
+__all__ = ["Conservation", "conserve", "correction_matrices"]

@@ -1,4 +1,4 @@
-"""What cells owe themselves for rounded waves: the change of the state on their faces, mode by mode, lifted; on every backend."""
+"""Corrections for rounded waves: the change of the state on their faces, mode by mode, lifted; on every backend."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from faultwave import backends
 from faultwave.comm.exchange import Channel
-from faultwave.dg.rounded import Mending
+from faultwave.dg.conservation import Conservation
 from tests.backends.here import present
 
 from .driver import Waves, cube
@@ -43,7 +43,7 @@ def wanted(op: Any, cells: np.ndarray, faces: np.ndarray, error: np.ndarray) -> 
 
 @pytest.mark.parametrize("backend", present(backends.names()))
 @pytest.mark.parametrize("law, fast", [("elastic", True), ("elastic", False), ("acoustic", True)])
-def test_what_is_owed_is_added_once(backend: str, law: str, fast: bool) -> None:
+def test_corrections_are_added_once(backend: str, law: str, fast: bool) -> None:
     material = ROCK if law == "elastic" else {"rho": 2.0, "lambda": 3.0}
     waves = Waves(cube(2), law, 3, backend, material=material, fast=fast, time_unit=0.7)
     op, rng = waves.operator, np.random.default_rng(4)
@@ -56,11 +56,11 @@ def test_what_is_owed_is_added_once(backend: str, law: str, fast: bool) -> None:
         Channel(1, 0, 0, "fault", nothing[:, :2], "fault", 0),
         Channel(2, 0, 0, "series", nothing, "wave", 0, cells[5:], faces[5:]),
     ]
-    mending, step = Mending(op, channels), 0.3
+    corrections, step = Conservation(op, channels), 0.3
     m, rows = op.form.faced, op.predictor.face_rows
     wave, series = rng.normal(size=(5, op.b2, m)), rng.normal(size=(7, sum(rows), m))
     for channel, values in ((channels[0], wave), (channels[2], series)):
-        store, first = mending.place(channel)
+        store, first = corrections.place(channel)
         store.put(values.reshape(len(values), -1), np.arange(first, first + len(values)))
     summed = np.zeros((7, op.b2, m))
     for weight, part in zip(
@@ -69,11 +69,11 @@ def test_what_is_owed_is_added_once(backend: str, law: str, fast: bool) -> None:
         summed[:, : part.shape[1]] += weight * part
     start = rng.normal(size=(len(waves.mesh.cells), op.b3, len(op.law.quantities)))
     op.set_dofs(start)
-    mending(0, step)
+    corrections(0, step)
     change = op.dofs() - start
     expected = wanted(op, cells, faces, np.concatenate([wave, summed]))
     np.testing.assert_allclose(change, expected, rtol=0, atol=1e-12 * np.abs(expected).max() + 1e-14)
-    Mending(op, channels[1:2])(0, step)  # of faults alone nothing is owed
-    mending.series.put(0.0)
-    mending(0, step)  # what was owed is paid
+    Conservation(op, channels[1:2])(0, step)  # waves at faults are not rounded
+    corrections.series.put(0.0)
+    corrections(0, step)  # errors are cleared once used
     np.testing.assert_array_equal(op.dofs() - start, change)
