@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Iterator
 from contextlib import contextmanager
-from types import SimpleNamespace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -82,16 +82,18 @@ FADING_MEMORY, PORE_PRESSURE, DRAINAGE = FadingMemory(), PorePressure(), Drainag
 
 
 @contextmanager
-def installed(**offers: Sequence[Any]) -> Iterator[None]:
-    """As if a distribution had entry points: package name with _ for . -> objects."""
-    real = importlib.metadata.entry_points
-
-    def entries(*, group: str) -> list[Any]:
-        found = offers.get(group.replace(".", "_"), ())
-        return [*real(group=group), *[SimpleNamespace(load=lambda x=x: x) for x in found]]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(registry.importlib.metadata, "entry_points", entries)
+def installed(**groups: str) -> Iterator[None]:
+    """As if a distribution were installed with entry points: groups, with _ for the dots, and the objects of each, 'module:name ...'."""
+    text = ""
+    for group, objects in groups.items():
+        lines = [f"x{i} = {target}" for i, target in enumerate(objects.split())]
+        text += "\n".join([f"[{group.replace('_', '.')}]", *lines, ""])
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        info = Path(folder) / "plug_ins-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: plug-ins\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text(text)
+        patch.syspath_prepend(folder)
         registry._scan.cache_clear()
         yield
     registry._scan.cache_clear()
@@ -100,7 +102,7 @@ def installed(**offers: Sequence[Any]) -> Iterator[None]:
 @contextmanager
 def friction_plug_ins() -> Iterator[None]:
     with installed(
-        faultwave_physics_friction=[FADING_MEMORY],
-        faultwave_physics_friction_modifiers=[PORE_PRESSURE, DRAINAGE],
+        faultwave_physics_friction=f"{__name__}:FADING_MEMORY",
+        faultwave_physics_friction_modifiers=f"{__name__}:PORE_PRESSURE {__name__}:DRAINAGE",
     ):
         yield
