@@ -114,6 +114,13 @@ def _case(path: Path) -> None:
             _finite(name, value)
 
 
+def _cases(folder: Path) -> list[Path]:
+    """The examples; their geometries lie beside the inputs that are made of them."""
+    for geometry in EXAMPLES.glob("*.geo"):
+        shutil.copy(geometry, folder.parent)
+    return sorted(EXAMPLES.glob("*.yaml"))
+
+
 def _numbers(node: Any, name: str) -> Iterable[tuple[str, float]]:
     below = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
     for key, value in below:
@@ -296,7 +303,7 @@ GEO = 'SetFactory("OpenCASCADE"); // a box\nBox(1) = {0, 0, 0, 1, 1, 1};\nPhysic
 
 READERS: dict[str, Reader] = {
     "units": Reader(_text("5 km", "70 MPa", "1e3", "-2.5e-3 g/cm^3"), _units),
-    "case": Reader(lambda folder: sorted(EXAMPLES.glob("*.yaml")), _case, ".yaml"),
+    "case": Reader(_cases, _case, ".yaml"),
     "deck": Reader(_corpus("deck"), _case, ".par"),
     "easi": Reader(_text(EASI), _easi, ".yaml"),
     "asagi": Reader(_by(_write_grid), _grid),
