@@ -118,7 +118,7 @@ def test_arrays_larger_than_their_file(tmp_path: Path) -> None:
     folder = written(tmp_path)
     with h5py.File(folder / "part-000000.h5", "a") as file:
         del file["cells/dofs"]
-        file.create_dataset("cells/dofs", (10**9, 10, 9), chunks=(1000, 10, 9))
+        file.create_dataset("cells/dofs", (10**9, 10, 9), "f8", chunks=(1000, 10, 9))
     resigned(folder, parts={"part-000000.h5": container.hash_file(folder / "part-000000.h5")})
     with pytest.raises(InputError, match="cells/dofs' says it has shape .* can hold"):
         read(folder)
