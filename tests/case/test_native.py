@@ -294,3 +294,11 @@ def test_what_never_happens_may_be_infinite(tmp_path):
     assert parameter_to_si("Qp", "inf") == math.inf
     with pytest.raises(ValueError, match="not a number"):
         parameter_to_si("mu_s", "inf")
+
+
+def test_negative_numbers_as_keys_are_told(tmp_path):
+    (tmp_path / "case.yaml").write_text(
+        MINIMAL + "sources: {-1: 3}\nnumerics: {-7: 1}\noutput: {-1: {-2: 1}}\n-1: [1]\n"
+    )
+    case, problems = load_native(tmp_path / "case.yaml")
+    assert case is None and len(problems.errors) >= 3

@@ -48,7 +48,7 @@ def _step(node: Node, part: str | int) -> list[Node]:
         tag = choice.get("properties", {}).get("shape", {}).get("const")
         if isinstance(part, int):
             prefix = choice.get("prefixItems", [])
-            item = prefix[part] if part < len(prefix) else choice.get("items")
+            item = prefix[part] if 0 <= part < len(prefix) else choice.get("items")
         elif tag is not None and part == tag:
             item = choice
         else:

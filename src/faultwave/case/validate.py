@@ -120,7 +120,7 @@ def _written(location: Location, data: Any, kind: str) -> Location:
         if isinstance(data, Mapping):
             inside = part in data
         else:
-            inside = isinstance(part, int) and isinstance(data, list | tuple) and part < len(data)
+            inside = isinstance(part, int) and isinstance(data, list | tuple) and 0 <= part < len(data)
         if inside:
             parts.append(part)
             data = data[part]
