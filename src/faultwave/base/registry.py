@@ -32,8 +32,9 @@ def _modules(package: str) -> Iterator[Any]:
 
 @functools.cache
 def installed(group: str) -> tuple[EntryPoint, ...]:
-    """The entry points of a group, by name; the same one may be seen twice where a folder stands twice on the path."""
-    return tuple(sorted(set(importlib.metadata.entry_points(group=group)), key=lambda e: e.name))
+    """The entry points of a group, by name; one that is seen twice, as where a folder stands twice on the path, counts once."""
+    found = {(entry.name, entry.value): entry for entry in importlib.metadata.entry_points(group=group)}
+    return tuple(found[key] for key in sorted(found))
 
 
 def _entries(group: str) -> Iterator[Any]:
@@ -84,6 +85,12 @@ def _scan(package: str, kind: Any, subclasses: bool) -> dict[str, Any]:
         if found.setdefault(item.name, item) is not item:
             raise ValueError(f"two entries of {package} are called '{item.name}'")
     return found
+
+
+def forget() -> None:
+    """Look through folders and entry points again when next asked."""
+    for remembered in (installed, entries, _scan):
+        remembered.cache_clear()
 
 
 def scan(package: str, kind: type[T]) -> dict[str, T]:

@@ -13,7 +13,12 @@ from faultwave.base.errors import suggest
 from faultwave.base.quantities import declared
 from faultwave.base.units import to_si
 
-DECLARE = ("faultwave.physics.waves", "faultwave.physics.friction", "faultwave.physics.friction.modifiers")
+DECLARE = (
+    "faultwave.physics.waves",
+    "faultwave.physics.friction",
+    "faultwave.physics.friction.modifiers",
+    "faultwave.physics.rheology",
+)
 """Rooms, and groups of entry points, whose laws declare parameters with their units."""
 
 _UNITS: dict[str, str] = {

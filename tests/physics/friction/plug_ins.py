@@ -88,13 +88,14 @@ def installed(**offers: Sequence[Any]) -> Iterator[None]:
 
     def entries(*, group: str) -> list[Any]:
         found = offers.get(group.replace(".", "_"), ())
-        return [*real(group=group), *[SimpleNamespace(load=lambda x=x: x) for x in found]]
+        made = [SimpleNamespace(name=x.name, value=x.name, load=lambda x=x: x) for x in found]
+        return [*real(group=group), *made]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(registry.importlib.metadata, "entry_points", entries)
-        registry._scan.cache_clear()
+        registry.forget()
         yield
-    registry._scan.cache_clear()
+    registry.forget()
 
 
 @contextmanager
