@@ -12,8 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.tri import Triangulation
 
-from faultwave.output.convert import rupture_times
 from faultwave.output.faultplane import fit_plane
+from faultwave.output.formats.scec_folder import rupture_times
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.output.results import Results
 from faultwave.plot import style
