@@ -22,7 +22,9 @@ def convert(
     """
     known = converters()
     if kind not in known:
-        raise InputError(Problem("convert", f"'{kind}' is no known format", ", ".join(known), suggest(kind, known)))
+        raise InputError(
+            Problem("convert", f"'{kind}' is no known format", ", ".join(sorted(known)), suggest(kind, known))
+        )
     results = load_results(folder, prefix)
     target = Path(out) if out is not None else results.folder
     with explaining(target):
