@@ -290,7 +290,10 @@ class Numerics(Settings):
 
     order: int = Field(4, ge=2, le=8, description="Convergence order; polynomial degree + 1.")
     precision: Literal["double", "single"] = Field("double", description="Precision of the wave field.")
-    backend: str = Field("cpu", description="Where kernels run: cpu, cuda, hip, opencl, numpy or auto (the fastest).")
+    backend: str = Field(
+        "cpu",
+        description="Where kernels run: cpu, cuda, hip, opencl, numpy, one that a package adds, or auto (the fastest).",
+    )
     threads: int | None = Field(None, ge=1, description="OpenMP threads; default all cores.")
     progress: Literal["polling", "thread"] = Field(
         "polling",
