@@ -11,6 +11,7 @@ import functools
 import importlib
 import importlib.metadata
 import pkgutil
+import sys
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -31,10 +32,15 @@ def _modules(package: str) -> Iterator[Any]:
 
 
 @functools.cache
-def installed(group: str) -> tuple[EntryPoint, ...]:
+def _everything(path: tuple[str, ...]) -> Any:
+    """All entry points on ``path``, for which every installed package is looked at."""
+    return importlib.metadata.entry_points()
+
+
+def installed(group: str) -> list[EntryPoint]:
     """The entry points of a group, by name; one that is seen twice, as where a folder stands twice on the path, counts once."""
-    found = {(entry.name, entry.value): entry for entry in importlib.metadata.entry_points(group=group)}
-    return tuple(found[key] for key in sorted(found))
+    found = {(entry.name, entry.value): entry for entry in _everything(tuple(sys.path)).select(group=group)}
+    return [found[key] for key in sorted(found)]
 
 
 def _entries(group: str) -> Iterator[Any]:
@@ -89,7 +95,7 @@ def _scan(package: str, kind: Any, subclasses: bool) -> dict[str, Any]:
 
 def forget() -> None:
     """Look through folders and entry points again when next asked."""
-    for remembered in (installed, entries, _scan):
+    for remembered in (_everything, entries, _scan):
         remembered.cache_clear()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -84,15 +83,14 @@ FADING_MEMORY, PORE_PRESSURE, DRAINAGE = FadingMemory(), PorePressure(), Drainag
 @contextmanager
 def installed(**offers: Sequence[Any]) -> Iterator[None]:
     """As if a distribution had entry points: package name with _ for . -> objects."""
-    real = importlib.metadata.entry_points
+    real = registry.installed
 
-    def entries(*, group: str) -> list[Any]:
+    def entries(group: str) -> list[Any]:
         found = offers.get(group.replace(".", "_"), ())
-        made = [SimpleNamespace(name=x.name, value=x.name, load=lambda x=x: x) for x in found]
-        return [*real(group=group), *made]
+        return [*real(group), *(SimpleNamespace(name=x.name, load=lambda x=x: x) for x in found)]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(registry.importlib.metadata, "entry_points", entries)
+        patch.setattr(registry, "installed", entries)
         registry.forget()
         yield
     registry.forget()
