@@ -14,7 +14,7 @@ Location = tuple[str | int, ...]
 
 def one_of(*names: str) -> Any:
     """The annotation of a setting that takes one of names found by scanning."""
-    return Literal[names]  # type: ignore[valid-type]
+    return Literal[names]
 
 
 def only(engine: str, why: str = "") -> dict[str, Any]:

@@ -37,7 +37,8 @@ def described(schema: dict[str, Any]) -> dict[str, Any]:
     """The JSON schema of a case with the settings of all installed parts in it."""
     engines = entries("faultwave", "engine", "faultwave.engines")
     settings = {name: kind for engine in engines for name, kind in declared(engine).items()}
-    groups, places = {}, {}
+    groups: dict[str, Any] = {}
+    places: dict[str, Any] = {}
     for name, kind in settings.items():
         own = kind.model_json_schema(ref_template=f"#/$defs/{name}.{{model}}")
         nested = {f"{name}.{group}": node for group, node in own.pop("$defs", {}).items()} | {name: own}

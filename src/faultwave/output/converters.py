@@ -12,8 +12,7 @@ from typing import Any
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.registry import scan
-from faultwave.output.results import Results
-from faultwave.output.trace import Kind, Trace
+from faultwave.output.trace import Kind, Results, Trace
 
 
 @dataclass(frozen=True)

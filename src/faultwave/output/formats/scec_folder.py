@@ -19,7 +19,7 @@ from faultwave.output.formats.scec import (
 )
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.output.manifest import read_manifest
-from faultwave.output.results import Results
+from faultwave.output.trace import Results
 
 _THRESHOLD = 1e-3  # [m/s], of the rupture time
 

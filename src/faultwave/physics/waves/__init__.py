@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from faultwave.base.errors import InputError, Problem, suggest
 from faultwave.base.registry import scan
 from faultwave.physics.waves.law import Law, PlainLaw
@@ -11,7 +13,8 @@ __all__ = ["Law", "law", "laws"]
 
 def laws() -> dict[str, Law]:
     """Every law by name: this package's and those of the entry points 'faultwave.physics.waves'."""
-    return dict(sorted(scan(__name__, PlainLaw).items()))
+    found = scan(__name__, PlainLaw)
+    return {name: cast(Law, found[name]) for name in sorted(found)}
 
 
 def law(name: str) -> Law:
