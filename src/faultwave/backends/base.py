@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import pkgutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from pathlib import Path
+from importlib.metadata import EntryPoint
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,6 +15,7 @@ from faultwave.backends.awaited import Awaited
 from faultwave.backends.copier import Part
 from faultwave.backends.injector import Points
 from faultwave.base.errors import BackendError, suggest
+from faultwave.base.registry import entries
 from faultwave.kernels.language import Kernel
 from faultwave.kernels.stencil import Program, Runner
 
@@ -143,46 +143,42 @@ class Backend(Protocol):
 
 
 def names() -> list[str]:
-    """Backends found in this package: the folders with a runtime."""
-    folders = [Path(p) for p in importlib.import_module("faultwave.backends").__path__]
-    return sorted(
-        m.name
-        for m in pkgutil.iter_modules(map(str, folders))
-        if any((f / m.name / "runtime.py").exists() for f in folders)
-    )
+    """Backends: the folders of this package with a runtime, and the entry points 'faultwave.backends'."""
+    return sorted(_found())
+
+
+def _found() -> dict[str, EntryPoint]:
+    return entries("faultwave.backends", holding="runtime")
 
 
 def missing(name: str) -> str:
     """Why the backend ``name`` cannot run here, and what to install; empty where it can."""
-    module = importlib.import_module(f"faultwave.backends.{name}")
+    module = _found()[name].load()
     return str(module.missing()) if hasattr(module, "missing") else ""
 
 
 def runs_stencils(name: str) -> bool:
     """Whether the backend ``name`` can run stencils, as the fd engine needs."""
-    return importlib.util.find_spec(f"faultwave.backends.{name}.stencil") is not None
+    module = _found()[name].load()
+    return hasattr(module, "__path__") and importlib.util.find_spec(f"{module.__name__}.stencil") is not None
 
 
 def on_host(name: str) -> bool:
     """Whether the backend ``name`` computes in the host's memory."""
-    return hasattr(importlib.import_module(f"faultwave.backends.{name}"), "ON_HOST")
+    return hasattr(_found()[name].load(), "ON_HOST")
 
 
 def best(stencils: bool = False) -> str:
     """The fastest backend that can run here, by what each says of itself (``rank``; 0: only when asked for)."""
-    found = {n: importlib.import_module(f"faultwave.backends.{n}") for n in names() if not stencils or runs_stencils(n)}
-    ranks = {n: module.rank() for n, module in found.items()}
+    ranks = {n: _found()[n].load().rank() for n in names() if not stencils or runs_stencils(n)}
     return max(ranks, key=lambda n: ranks[n])
 
 
 def make(name: str, precision: str = "double", threads: int | None = None, place: int = 0) -> Backend:
     """The backend called ``name``, or the best for 'auto'; ``place``: number of this process among those on the machine, which
     share its devices out. Raises BackendError naming what exists or what to install."""
-    name = best() if name == "auto" else name
-    if name not in names():
-        raise BackendError(f"backend '{name}' does not exist (allowed: {', '.join(names())}) {suggest(name, names())}")
-    module = importlib.import_module(f"faultwave.backends.{name}")
-    return module.backend(precision, threads, place)
+    backend: Backend = _load(best() if name == "auto" else name).backend(precision, threads, place)
+    return backend
 
 
 def make_stencils(
@@ -190,10 +186,16 @@ def make_stencils(
 ) -> Runner:
     """A stencil program on the backend called ``name``; ``place`` as for ``make``. Raises BackendError where it cannot run those."""
     name = best(stencils=True) if name == "auto" else name
-    if name not in names():
-        raise BackendError(f"backend '{name}' does not exist (allowed: {', '.join(names())}) {suggest(name, names())}")
+    module = _load(name)
     if not runs_stencils(name):
         raise BackendError(f"the backend '{name}' cannot run stencils, and so not the fd engine")
-    module = importlib.import_module(f"faultwave.backends.{name}.stencil")
-    runner: Runner = module.StencilRunner(program, precision, threads, place)
+    stencil = importlib.import_module(f"{module.__name__}.stencil")
+    runner: Runner = stencil.StencilRunner(program, precision, threads, place)
     return runner
+
+
+def _load(name: str) -> Any:
+    """The package of the backend called ``name``."""
+    if name not in _found():
+        raise BackendError(f"backend '{name}' does not exist (allowed: {', '.join(names())}) {suggest(name, names())}")
+    return _found()[name].load()

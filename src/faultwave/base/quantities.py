@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from math import inf
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.columns import Columns
+from faultwave.base.registry import offers
 
 
 @dataclass(frozen=True)
@@ -70,4 +71,13 @@ def state_columns(states: Iterable[State]) -> Columns:
     return Columns(**{s.name: s.size for s in listed})
 
 
-__all__ = ["Output", "Parameter", "State", "state_columns"]
+def declared(packages: Iterable[str]) -> Iterator[Parameter]:
+    """Every parameter and constant that something in the packages, or in entry points named like them, declares."""
+    for package in packages:
+        for item in offers(package):
+            for listed in (getattr(item, "parameters", ()), getattr(item, "constants", ())):
+                if isinstance(listed, tuple):
+                    yield from (p for p in listed if isinstance(p, Parameter))
+
+
+__all__ = ["declared", "Output", "Parameter", "State", "state_columns"]

@@ -1,8 +1,8 @@
 """Plug-ins: what a room's folder and the installed entry points offer, without a central list to edit.
 
-A room calls ``scan('faultwave.physics.waves', Law)`` and gets every module-level instance of ``Law`` in the package's modules,
-by its ``name``. A third party adds to it from an own distribution with an entry point in the group named like the
-package.
+``scan('faultwave.physics.friction', FrictionLaw)`` gives every module-level instance of ``FrictionLaw`` in the package's modules, by
+its ``name``. ``entries('faultwave.backends')`` gives names alone, so that only what a case asks for is imported. Another distribution adds
+to a room by an entry point in the group that is named like the room's package: see docs/extending.md.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ import importlib.metadata
 import pkgutil
 import sys
 from collections.abc import Iterator
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar
 
 from faultwave.base.errors import InputError, Problem, suggest
@@ -29,14 +32,50 @@ def _modules(package: str) -> Iterator[Any]:
 
 
 @functools.cache
-def _installed(path: tuple[str, ...]) -> Any:
+def _everything(path: tuple[str, ...]) -> Any:
     """All entry points on ``path``, for which every installed package is looked at."""
     return importlib.metadata.entry_points()
 
 
+def installed(group: str) -> list[EntryPoint]:
+    """The entry points of a group, by name; one that is seen twice, as where a folder stands twice on the path, counts once."""
+    found = {(entry.name, entry.value): entry for entry in _everything(tuple(sys.path)).select(group=group)}
+    return [found[key] for key in sorted(found)]
+
+
 def _entries(group: str) -> Iterator[Any]:
-    for entry in _installed(tuple(sys.path)).select(group=group):
+    for entry in installed(group):
         yield entry.load()
+
+
+@functools.cache
+def entries(package: str, holding: str = "", group: str = "") -> dict[str, EntryPoint]:
+    """What a package and the entry points of ``group`` (default: named like it) offer, found without importing any of it.
+
+    Of the package: its modules, or with ``holding`` its folders that have a module of that name. Names have hyphens where files have
+    underscores. Raises ValueError when two have one name.
+    """
+    root, *below = package.split(".")
+    folders = [str(Path(path, *below)) for path in importlib.import_module(root).__path__]
+    own = [m.name for m in pkgutil.iter_modules(folders) if not m.name.startswith("_")]
+    if holding:
+        own = [n for n in own if any(Path(folder, n, f"{holding}.py").exists() for folder in folders)]
+    group = group or package
+    found: dict[str, EntryPoint] = {}
+    for entry in (*(EntryPoint(n.replace("_", "-"), f"{package}.{n}", group) for n in sorted(own)), *installed(group)):
+        if entry.name in found:
+            raise ValueError(f"two entries of {group} are called '{entry.name}'")
+        found[entry.name] = entry
+    return found
+
+
+def offers(package: str) -> Iterator[Any]:
+    """All that stands at the top of the package's modules and of those that entry points name, and other objects that these name."""
+    for found in (*_modules(package), *_entries(package)):
+        if isinstance(found, ModuleType):
+            yield from vars(found).values()
+        else:
+            yield found
 
 
 @functools.cache
@@ -46,14 +85,18 @@ def _scan(package: str, kind: Any, subclasses: bool) -> dict[str, Any]:
             return isinstance(item, type) and issubclass(item, kind) and item is not kind and "name" in vars(item)
         return isinstance(item, kind)
 
-    offers = [item for module in _modules(package) for item in vars(module).values() if fits(item)]
-    offers += [item for item in _entries(package) if fits(item)]
     found: dict[str, Any] = {}
-    for item in offers:
+    for item in filter(fits, offers(package)):
         # The same object may be seen in several modules that import it; two objects of one name are a mistake.
         if found.setdefault(item.name, item) is not item:
             raise ValueError(f"two entries of {package} are called '{item.name}'")
     return found
+
+
+def forget() -> None:
+    """Look through folders and entry points again when next asked."""
+    for remembered in (_everything, entries, _scan):
+        remembered.cache_clear()
 
 
 def scan(package: str, kind: type[T]) -> dict[str, T]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from faultwave.case.model import Case
+from faultwave.case.plugins import described
 
 Node = dict[str, Any]
 _BOUNDS = (("exclusiveMinimum", ">"), ("minimum", ">="), ("exclusiveMaximum", "<"), ("maximum", "<="))
@@ -17,8 +18,8 @@ _BOUNDS = (("exclusiveMinimum", ">"), ("minimum", ">="), ("exclusiveMaximum", "<
 
 @functools.cache
 def schema() -> Node:
-    """JSON schema of a whole case."""
-    return Case.model_json_schema()
+    """JSON schema of a whole case, with the settings of installed parts of other packages."""
+    return described(Case.model_json_schema())
 
 
 def resolve(node: Node) -> Node:

@@ -6,7 +6,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from faultwave.base.registry import entries
 from faultwave.base.units import Quantity
+from faultwave.case.belongs import one_of
 from faultwave.case.common import InputFile, Settings, Vector, need
 
 Count = Annotated[int, Field(ge=1)]
@@ -16,7 +18,7 @@ Name = Literal["rho", "vp", "vs", "Qp", "Qs"]
 class GroundModel(Settings):
     """A gridded model of density, wave speeds and quality factors."""
 
-    kind: Literal["geomodelgrids", "rfile", "sfile", "awp-mesh", "netcdf"] = Field(description="Format of the file.")
+    kind: one_of(*entries("faultwave.media.models.formats")) = Field(description="Format of the file.")
     file: InputFile = Field(description="The model.")
     vertical: Literal["sea-level", "ground"] = Field(
         "sea-level",

@@ -9,14 +9,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, WrapValidator, field_validator, model_validator
+from pydantic import Field, ValidationInfo, WrapValidator, field_validator, model_validator
 
+from faultwave.base.registry import entries
 from faultwave.base.units import Quantity
+from faultwave.case.belongs import WrongSettings, misplaced, one_of, only
 from faultwave.case.common import InputFile, Parameters, Scaling, Settings, Vector, need
 from faultwave.case.grid import Attenuation, Grid, Projection, Side
 from faultwave.case.ground import GroundModel
 from faultwave.case.measures import Ports
 from faultwave.case.outputs import Output
+from faultwave.case.plugins import part_settings
 from faultwave.case.sources import Current, Incident, MatchedLayer, Source
 
 
@@ -287,7 +290,10 @@ class Numerics(Settings):
 
     order: int = Field(4, ge=2, le=8, description="Convergence order; polynomial degree + 1.")
     precision: Literal["double", "single"] = Field("double", description="Precision of the wave field.")
-    backend: str = Field("cpu", description="Where kernels run: cpu, cuda, hip, opencl, numpy or auto (the fastest).")
+    backend: str = Field(
+        "cpu",
+        description="Where kernels run: cpu, cuda, hip, opencl, numpy, one that a package adds, or auto (the fastest).",
+    )
     threads: int | None = Field(None, ge=1, description="OpenMP threads; default all cores.")
     progress: Literal["polling", "thread"] = Field(
         "polling",
@@ -370,7 +376,11 @@ class Stop(Settings):
     moment_rate_below: Quantity("N*m/s", gt=0) | None = Field(None, description="Quiet: moment rate below this.")
 
     energy_below: float | None = Field(
-        None, gt=0, lt=1, description="Stop when all energy is below this share of the largest so far."
+        None,
+        gt=0,
+        lt=1,
+        description="Stop when all energy is below this share of the largest so far.",
+        json_schema_extra=only("dg"),
     )
 
     @model_validator(mode="after")
@@ -393,30 +403,46 @@ class Case(Settings):
     """A whole case as asked; every path absolute, every value SI."""
 
     title: str = Field("", description="One line on what this is.")
-    engine: Literal["dg", "fd"] = Field(
+    engine: one_of(*entries("faultwave", "engine", "faultwave.engines")) = Field(
         "dg", description="Numerical engine: dg on a mesh of tetrahedra, fd on a regular grid."
     )
-    law: str = Field("elastic", description="Wave physics: elastic, acoustic, maxwell.")
+    law: str = Field("elastic", description="Wave physics: name of a law; `faultwave laws` lists them.")
     end_time: Quantity("s", gt=0) = Field(description="Simulated time.")
     mesh: OnlyForTets = Field(description="Mesh; the engine fd needs none.")
     grid: Grid | None = Field(None, description="Regular grid; the engine fd needs one.")
     material: FieldSetting = Field(description="rho, mu, lambda (or rho, vp, vs); relative_permittivity, ...")
-    attenuation: Attenuation | None = Field(None, description="Attenuation (engine fd); absent: elastic.")
+    attenuation: Attenuation | None = Field(
+        None,
+        description="Attenuation; absent: elastic.",
+        json_schema_extra=only("fd", "is simulated on grids only"),
+    )
     impedances: dict[str | int, float] = Field(
         default_factory=dict,
         description="Faces of kind impedance, by surface name or tag: impedance of the wall (SI: ohm, or Pa s/m for fluids).",
+        json_schema_extra=only("dg"),
     )
     fault: Fault | None = Field(None, description="Dynamic rupture; absent: fault faces are welded.")
     sources: list[Source] = Field(default_factory=list, description="Point and finite sources.")
-    matched_layer: MatchedLayer | None = Field(None, description="Perfectly matched layer inside the mesh's sides.")
-    ports: Ports | None = Field(None, description="Waveguide ports.")
-    currents: list[Current] = Field(default_factory=list, description="Electric currents that act as sources.")
-    incident: list[Incident] = Field(default_factory=list, description="Plane waves that come in from outside.")
+    matched_layer: MatchedLayer | None = Field(
+        None, description="Perfectly matched layer inside the mesh's sides.", json_schema_extra=only("dg")
+    )
+    ports: Ports | None = Field(None, description="Waveguide ports.", json_schema_extra=only("dg"))
+    currents: list[Current] = Field(
+        default_factory=list, description="Electric currents that act as sources.", json_schema_extra=only("dg")
+    )
+    incident: list[Incident] = Field(
+        default_factory=list, description="Plane waves that come in from outside.", json_schema_extra=only("dg")
+    )
     projection: Projection | None = Field(None, description="Map projection, for longitudes and latitudes.")
     initial: Initial = Field(default_factory=Initial, description="Initial state.")
     numerics: Numerics = Field(default_factory=Numerics, description="Order, precision, time stepping, backend.")
     output: Output = Field(default_factory=Output, description="What is written.")
     stop: Stop = Field(default_factory=Stop, description="Early stop.")
+    parts: dict[str, Any] = Field(
+        default_factory=dict,
+        description="Settings of parts that other installed packages bring, by the part's name.",
+        json_schema_extra={"words": "name: settings"},
+    )
     source_files: Annotated[tuple[Path, ...], Field(description="Files this case was read from.")] = ()
 
     @model_validator(mode="before")
@@ -429,25 +455,17 @@ class Case(Settings):
         defaults = {"numerics": {"precision": "single", **numerics}} if isinstance(numerics, dict) else {}
         return {"mesh": None, **data, **defaults}
 
+    @field_validator("parts", mode="before")
+    @classmethod
+    def _parts(cls, given: Any, info: ValidationInfo) -> Any:
+        return part_settings(given, info.data.get("engine", "dg"), info.context)
+
     @model_validator(mode="after")
     def _complete(self) -> Self:
+        wrong = dict(misplaced(self, self.engine))
+        if wrong:
+            raise WrongSettings(wrong)
         need(
-            (
-                self.engine != "fd"
-                or not (
-                    self.matched_layer
-                    or self.ports
-                    or self.currents
-                    or self.incident
-                    or self.impedances
-                    or self.output.flux
-                    or self.output.spectrum
-                    or self.output.far_field
-                ),
-                "matched_layer, ports, currents, incident, impedances, output.flux, output.spectrum and output.far_field "
-                "need the engine dg",
-            ),
-            (self.engine != "fd" or self.stop.energy_below is None, "stop.energy_below needs the engine dg"),
             (self.engine != "dg" or self.mesh is not None, "'mesh' is missing: the engine dg needs one"),
             (self.engine != "fd" or self.grid is not None, "'grid' is missing: the engine fd needs one"),
         )

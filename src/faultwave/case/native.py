@@ -13,7 +13,7 @@ from ruamel.yaml.error import MarkedYAMLError
 
 from faultwave.base.errors import Problems
 from faultwave.case.model import Case
-from faultwave.case.parameters import nearest, unit_of
+from faultwave.case.parameters import known, nearest
 from faultwave.case.validate import Location, build, dotted
 
 
@@ -152,7 +152,7 @@ def _unknown_parameters(data: Mapping[str, Any]) -> Iterator[tuple[Location, str
             tables += [(("regions", region), names) for region, names in regions.items()]
         for path, names in tables:
             for name in names if isinstance(names, Mapping) else ():
-                if unit_of(str(name)) is None:
+                if not known(str(name)):
                     yield (*location, *path, name), str(name)
 
 

@@ -8,6 +8,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from faultwave.base.units import Quantity
+from faultwave.case.belongs import only
 from faultwave.case.common import Geographic, InputFile, OutputFolder, Settings, Vector, need
 from faultwave.case.grid import IntensityOutput
 from faultwave.case.measures import Checkpoints, FarField, Flux, Spectrum
@@ -114,12 +115,20 @@ class Output(Settings):
     fault_receivers: FaultReceivers | None = Field(None, description="Histories at points on the fault.")
     fault: FieldOutput | None = Field(None, description="Snapshots of the whole fault.")
     surface: FieldOutput | None = Field(None, description="Snapshots of the free surface.")
-    intensity: IntensityOutput | None = Field(None, description="Maps of ground motion intensity.")
+    intensity: IntensityOutput | None = Field(
+        None,
+        description="Maps of ground motion intensity.",
+        json_schema_extra=only("fd", "maps of intensity exist on grids only"),
+    )
     volume: VolumeOutput | None = Field(None, description="Snapshots of the wave field.")
     energies: EnergyOutput | None = Field(None, description="Energies, work and moment.")
-    flux: list[Flux] = Field(default_factory=list, description="Energy flow through surfaces.")
-    far_field: FarField | None = Field(None, description="Radar cross section.")
-    spectrum: Spectrum | None = Field(None, description="Resonances of the receivers' records.")
+    flux: list[Flux] = Field(
+        default_factory=list, description="Energy flow through surfaces.", json_schema_extra=only("dg")
+    )
+    far_field: FarField | None = Field(None, description="Radar cross section.", json_schema_extra=only("dg"))
+    spectrum: Spectrum | None = Field(
+        None, description="Resonances of the receivers' records.", json_schema_extra=only("dg")
+    )
     checkpoint: Checkpoints | None = Field(None, description="Checkpoints, for `faultwave resume`.")
     precision: Literal["single", "double"] = Field("single", description="Precision of field files.")
     shared_files: Literal["auto", "mpi", "posix"] = Field(

@@ -5,32 +5,35 @@ easi models, SeisSol's decks for the SCEC problems and this package share the na
 
 from __future__ import annotations
 
+import functools
 import re
 from math import inf
 
 from faultwave.base.errors import suggest
+from faultwave.base.quantities import declared
 from faultwave.base.units import to_si
 
+DECLARE = (
+    "faultwave.physics.waves",
+    "faultwave.physics.friction",
+    "faultwave.physics.friction.modifiers",
+    "faultwave.physics.rheology",
+)
+"""Rooms, and groups of entry points, whose laws declare parameters with their units."""
+
 _UNITS: dict[str, str] = {
-    # volume
-    "rho": "kg/m^3", "mu": "Pa", "lambda": "Pa", "vp": "m/s", "vs": "m/s", "Qp": "", "Qs": "",
-    "plastCo": "Pa", "bulkFriction": "",
-    "v1": "m/s", "v2": "m/s", "v3": "m/s", "sigma": "Pa", "pprime": "Pa", "p": "Pa",
-    "permittivity": "F/m", "permeability": "H/m", "conductivity": "S/m",
+    # other ways to give a material
+    "vp": "m/s", "vs": "m/s", "Qp": "", "Qs": "", "plastCo": "Pa", "bulkFriction": "",
     "relative_permittivity": "", "relative_permeability": "",
+    # initial fields
+    "v1": "m/s", "v2": "m/s", "v3": "m/s", "sigma": "Pa", "pprime": "Pa", "p": "Pa",
     **{f"E{i}": "V/m" for i in (1, 2, 3)}, **{f"H{i}": "A/m" for i in (1, 2, 3)},
     # initial stress on the fault as tractions, old and new names
     "T_n": "Pa", "T_s": "Pa", "T_d": "Pa", "Pn0": "Pa", "Ts0": "Pa", "Td0": "Pa",
-    # slip weakening
-    "mu_s": "", "mu_d": "", "d_c": "m", "cohesion": "Pa", "forced_rupture_time": "s",
-    # rate and state
-    "rs_a": "", "rs_b": "", "rs_f0": "", "rs_muw": "", "rs_sl0": "m", "RS_sl0": "m", "rs_srW": "m/s", "rs_sr0": "m/s",
-    "rs_ini_slip_rate": "m/s", "rs_slip_rate_tolerance": "m/s", "rs_state_tolerance": "m/s",
-    # thermal pressurisation
-    "tp_halfWidthShearZone": "m", "tp_hydraulicDiffusivity": "m^2/s",
-    # imposed slip
-    "strike_slip": "m", "dip_slip": "m", "rupture_onset": "s", "tau_S": "s", "tau_R": "s", "rupture_rise_time": "s",
+    # laws of other programs' decks that are not built
+    "rs_srW": "m/s", "tp_halfWidthShearZone": "m", "tp_hydraulicDiffusivity": "m^2/s",
 }  # fmt: skip
+"""What no law declares."""
 
 _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"[sb]_(xx|yy|zz|xy|yz|xz)"), "Pa"),
@@ -40,17 +43,42 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
 )
 
 
+@functools.cache
+def _declared() -> dict[str, frozenset[str]]:
+    """Units that laws declare for each parameter or alias."""
+    units: dict[str, set[str]] = {}
+    for parameter in declared(DECLARE):
+        for name in (parameter.name, *parameter.aliases):
+            units.setdefault(name, set()).add(parameter.unit)
+    return {name: frozenset(found) for name, found in units.items()}
+
+
+def known(name: str) -> bool:
+    """Whether the table or a law knows a parameter of this name."""
+    return name in _UNITS or any(pattern.fullmatch(name) for pattern, _ in _PATTERNS) or name in _declared()
+
+
 def unit_of(name: str) -> str | None:
-    """SI unit of a parameter ('' for a pure number), None for a name this table does not know."""
+    """SI unit of a parameter ('' for a pure number), None for a name that neither this table nor a law knows.
+
+    Raises ValueError where two laws declare it with different units.
+    """
     if name in _UNITS:
         return _UNITS[name]
-    return next((unit for pattern, unit in _PATTERNS if pattern.fullmatch(name)), None)
+    pattern = next((unit for pattern, unit in _PATTERNS if pattern.fullmatch(name)), None)
+    if pattern is not None:
+        return pattern
+    found = sorted(_declared().get(name, ()))
+    if len(found) > 1:
+        given = " and ".join(f"[{unit or 'none'}]" for unit in found)
+        raise ValueError(f"laws declare '{name}' with different units, {given}: write the number in SI")
+    return found[0] if found else None
 
 
 def nearest(name: str) -> str:
     """'did you mean ...?' for a parameter name, or an empty string."""
     tensor = [f"{kind}_{ij}" for kind in ("s", "nuc") for ij in ("xx", "yy", "zz", "xy", "yz", "xz")]
-    return suggest(name, [*_UNITS, *tensor, "Tnuc_n", "Tnuc_s", "Tnuc_d"])
+    return suggest(name, [*_UNITS, *_declared(), *tensor, "Tnuc_n", "Tnuc_s", "Tnuc_d"])
 
 
 _POSITIVE = (

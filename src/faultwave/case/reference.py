@@ -56,6 +56,8 @@ def _row(name: str, item: dict[str, Any], needed: bool) -> str:
     units = dict.fromkeys(leaf["unit"] for leaf in _leaves(item) if leaf.get("unit"))
     default = "**required**" if needed else _default(item)
     help_text = " ".join(str(describe.resolve(item).get("description", "")).split())
+    if "engine" in item:
+        help_text += f" Engine {item['engine']} only."
     cells = [f"`{name}`", " or ".join(kinds), default, ", ".join(units), "; ".join(limits), help_text]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 

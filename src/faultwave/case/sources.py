@@ -6,7 +6,9 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from faultwave.base.registry import entries
 from faultwave.base.units import Quantity
+from faultwave.case.belongs import one_of
 from faultwave.case.common import Geographic, InputFile, Settings, Vector, need
 
 
@@ -45,7 +47,7 @@ class AwpNodes(Settings):
 class Source(Settings):
     """A point source, or a file of them."""
 
-    kind: Literal["moment-tensor", "force", "plane-wave", "nrf", "fsrm", "srf", "cmtsolution", "awp"] = Field(
+    kind: one_of("moment-tensor", "force", "plane-wave", *entries("faultwave.physics.sources.readers")) = Field(
         description="What acts, or the file's format."
     )
     location: Vector = Field((0.0, 0.0, 0.0), description="Where.")

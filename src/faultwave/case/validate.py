@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from faultwave.base.errors import Problem, Problems, suggest
 from faultwave.case import describe
+from faultwave.case.belongs import WrongSettings
 from faultwave.case.common import ParameterErrors
 from faultwave.case.model import Case
 
@@ -103,6 +104,10 @@ def _translate(
             continue
         seen.add(location)
         cause = item.get("ctx", {}).get("error")
+        if isinstance(cause, WrongSettings):
+            for there, found in cause.wrong.items():
+                problems.error(place(there), f"{spell(there)}: {found.what}", found.allowed, found.advice)
+            continue
         if isinstance(cause, ParameterErrors):
             for name, text in cause.wrong.items():
                 problems.error(place((*location, name)), f"{dotted((*location, name))}: {text}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Annotated, Protocol
+from typing import Annotated, Any, Protocol
 
 import typer
 
@@ -32,23 +32,33 @@ def examples(
 
 
 def laws() -> None:
-    """List wave laws and friction laws with their parameters, units and defaults."""
+    """List wave laws, friction laws, what modifies friction, and rheologies, with their parameters, units and defaults."""
     for title, header, rows in law_tables():
         screen.out().print(screen.table(title, rows, header), "")
 
 
 def law_tables() -> Iterator[Table]:
     """A table a law, wave laws first: every parameter with its unit, default, where it is given, and meaning."""
-    from faultwave.base.registry import scan
-    from faultwave.physics.friction.law import FrictionLaw
+    from faultwave.physics.friction import laws as friction_laws
+    from faultwave.physics.friction.modifiers import modifiers
+    from faultwave.physics.rheology import rheologies
     from faultwave.physics.waves import laws as wave_laws
 
     for wave in wave_laws().values():
         yield f"{wave.name} (waves): {wave.title}", HEADER, [_row(p, "in every cell") for p in wave.parameters]
-    for friction in scan("faultwave.physics.friction", FrictionLaw).values():
-        rows = [_row(p, "at every point") for p in friction.parameters]
-        rows += [_row(p, "once, in constants") for p in friction.constants]
-        yield f"{friction.name} (friction, FL = {friction.deck_number}): {friction.title}", HEADER, rows
+    for law in friction_laws().values():
+        number = f", FL = {law.deck_number}" if law.deck_number > 0 else ""
+        yield f"{law.name} (friction{number}): {law.title}", HEADER, _rows(law)
+    for modifier in modifiers().values():
+        yield f"{modifier.name} (modifies friction): {modifier.title}", HEADER, _rows(modifier)
+    for rheology in rheologies().values():
+        yield f"{rheology.name} (rheology): {rheology.title}", HEADER, _rows(rheology)
+
+
+def _rows(law: Any) -> list[tuple[str, ...]]:
+    """Of a law with parameters at points and constants."""
+    rows = [_row(p, "at every point") for p in law.parameters]
+    return rows + [_row(p, "once, in constants") for p in law.constants]
 
 
 class Described(Protocol):

@@ -26,7 +26,9 @@ def plot(folder: Folder) -> None:
 
 def convert(
     folder: Folder,
-    kind: Annotated[str, typer.Argument(metavar="FORMAT", help="csv, sac, mseed or scec.")],
+    kind: Annotated[
+        str, typer.Argument(metavar="FORMAT", help="csv, sac, mseed, scec, or what an installed package adds.")
+    ],
     output: Annotated[
         Path | None, typer.Option("--output", metavar="DIR", help="Folder for the files; default DIR itself.")
     ] = None,

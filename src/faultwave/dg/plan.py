@@ -297,10 +297,6 @@ def stable_steps(
 
 
 def _not_built(case: Case, law: Law, topology: tets.Topology, problems: Problems) -> None:
-    if case.output.intensity is not None:
-        problems.error("output.intensity", "maps of intensity exist on grids only", "engine: fd")
-    if case.attenuation is not None:
-        problems.error("attenuation", "is simulated on grids only", "engine: fd")
     for kind in (tets.BoundaryKind.GRAVITY, tets.BoundaryKind.DIRICHLET, tets.BoundaryKind.ANALYTIC):
         count = int((topology.kinds == kind).sum())
         if count:

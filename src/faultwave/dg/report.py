@@ -169,7 +169,7 @@ def _resolution(plan: Plan) -> Rows:
         shear = np.sqrt(material["mu"] / material["rho"])
         slow = np.where(shear > 0, shear, slow)
     frequency = slow * order / edge / 10.0  # edge / order = a tenth of the wavelength
-    asked = highest_frequency(plan.case)
+    asked = highest_frequency(plan)
     rows: Rows = [
         ("waves cross the mesh", _crossings(plan, asked)),
         ("edge length", f"{edge.min():.4g} to {edge.max():.4g} m"),
@@ -183,12 +183,10 @@ def _resolution(plan: Plan) -> Rows:
     return rows + _of_parts(plan, "resolution")
 
 
-def highest_frequency(case: Case) -> float | None:
-    """The highest frequency [Hz] that a case's outputs, ports, currents and incident waves name; None where none does."""
-    out = case.output
-    found = [out.spectrum.band[1]] if out.spectrum else []
-    found += [case.ports.band[1]] if case.ports else []
-    found += out.far_field.frequencies if out.far_field else []
+def highest_frequency(plan: Plan) -> float | None:
+    """The highest frequency [Hz] that a case's parts, currents and incident waves name; None where none does."""
+    case = plan.case
+    found = [p.demand.frequency for p in plan.parts if p.demand.frequency is not None]
     for function in [c.time_function for c in case.currents] + [w.time_function for w in case.incident]:
         if function.kind == "burst":
             found.append(function.frequency + 0.5 / function.duration)

@@ -122,7 +122,7 @@ class Demand:
     ``derivatives`` (k,): cells whose time derivatives it reads during a step. ``between`` (k,): cells that it reads or changes between
     correction and prediction. ``faces`` (k, 2): cells and local faces whose incoming wave it gives. ``disk`` [bytes] written until
     the end; ``lossless``: (what, cells) that must lie outside of absorbing layers. ``face_work``: of each face with friction, in
-    updates of a cell.
+    updates of a cell. ``frequency`` [Hz]: the highest that it is asked for, None where it is asked for none.
     """
 
     derivatives: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -131,6 +131,7 @@ class Demand:
     disk: int = 0
     lossless: tuple[tuple[str, np.ndarray], ...] = ()
     face_work: float = 0.0
+    frequency: float | None = None
 
 
 class Part(Protocol):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -13,20 +11,10 @@ from faultwave.output.folder import find_prefix
 from faultwave.output.formats.energies_csv import read_energies
 from faultwave.output.formats.receivers_hdf5 import read_receivers
 from faultwave.output.formats.seissol_dat import find_files, read_dat
-from faultwave.output.trace import Kind, Trace
+from faultwave.output.trace import Kind, Results, Trace
 
 KINDS: tuple[Kind, ...] = ("receiver", "faultreceiver")
 _GROUPS: dict[Kind, str] = {"receiver": "receivers", "faultreceiver": "fault_receivers"}
-
-
-@dataclass(frozen=True)
-class Results:
-    """Traces by kind and number (from 1) and the energies, if any, of the run ``prefix`` in ``folder``."""
-
-    folder: Path
-    prefix: str
-    traces: Mapping[Kind, dict[int, Trace]]
-    energies: Dataset | None
 
 
 def load_results(folder: str | Path, prefix: str | None = None) -> Results:
@@ -69,3 +57,6 @@ def _ascii(folder: Path, prefix: str, kind: Kind) -> dict[int, Trace]:
         vectors = {"initial_traction": file.initial_traction} if known else {}
         traces[number] = Trace(kind, number, file.columns["Time"], columns, file.location, vectors)
     return traces
+
+
+__all__ = ["KINDS", "Results", "load_results"]

@@ -1,11 +1,15 @@
-"""What one receiver recorded, whatever file it stands in."""
+"""What receivers recorded, whatever files they stand in."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
+
+from faultwave.observe.dataset import Dataset
 
 Kind = Literal["receiver", "faultreceiver"]
 
@@ -25,3 +29,13 @@ class Trace:
     location: np.ndarray
     vectors: dict[str, np.ndarray] = field(default_factory=dict)
     geographic: tuple[float, float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Results:
+    """Traces by kind and number (from 1) and the energies, if any, of the run ``prefix`` in ``folder``."""
+
+    folder: Path
+    prefix: str
+    traces: Mapping[Kind, dict[int, Trace]]
+    energies: Dataset | None

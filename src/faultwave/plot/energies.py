@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
 
 from faultwave.observe.dataset import Dataset
+from faultwave.output.results import Results
 from faultwave.plot import style
 
 _ENERGIES = {
@@ -60,3 +62,9 @@ def _magnitude(ax: Axes, energies: Dataset) -> None:
     if final > 0:
         magnitude = 2.0 / 3.0 * np.log10(final) - 6.07
         ax.set_title(f"moment magnitude at the end: $M_w$ {magnitude:.2f}")
+
+
+def pictures(results: Results, stem: str) -> Iterator[Path | None]:
+    """PREFIX-energies."""
+    if results.energies is not None:
+        yield plot_energies(results.energies, Path(f"{stem}-energies.png"))

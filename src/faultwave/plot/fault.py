@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,9 +12,10 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.tri import Triangulation
 
-from faultwave.output.convert import rupture_times
 from faultwave.output.faultplane import fit_plane
+from faultwave.output.formats.scec_folder import rupture_times
 from faultwave.output.formats.vtkhdf import VtkHdfReader
+from faultwave.output.results import Results
 from faultwave.plot import style
 
 CONTOUR_STEP = 0.5
@@ -142,3 +144,12 @@ def _at_points(fault: FaultMap, values: np.ndarray) -> np.ndarray:
         missing = given - points[cells].mean(axis=1)
         points += np.bincount(cells.reshape(-1), np.repeat(missing, 3), minlength=len(points)) / count
     return points
+
+
+def pictures(results: Results, stem: str) -> Iterator[Path | None]:
+    """PREFIX-rupture (slip and rupture-time contours) and PREFIX-peak-slip-rate."""
+    file = results.folder / f"{results.prefix}-fault.vtkhdf"
+    if file.exists():
+        maps = read_fault_maps(file)
+        yield plot_rupture(maps, Path(f"{stem}-rupture.png"))
+        yield plot_peak_slip_rate(maps, Path(f"{stem}-peak-slip-rate.png"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from scipy.spatial import ConvexHull
 from faultwave.observe.dataset import Dataset
 from faultwave.output.formats.maps_netcdf import read_maps
 from faultwave.output.formats.shakemap import instrumental_intensity
+from faultwave.output.results import Results
 from faultwave.plot import style
 
 MERCALLI = (
@@ -161,3 +163,11 @@ def _image(ax: Axes, x: np.ndarray, y: np.ndarray, values: np.ndarray, norm: Nor
     mesh = ax.pcolormesh(x, y, values, norm=norm, cmap=style.colours(cmap), shading="nearest", rasterized=True)
     ax.set_aspect("equal")
     return mesh
+
+
+def pictures(results: Results, stem: str) -> Iterator[Path | None]:
+    """PREFIX-intensity."""
+    maps = results.folder / f"{results.prefix}-intensity.nc"
+    if maps.exists():
+        places = [style.KM * t.location[:2] for t in results.traces["receiver"].values()]
+        yield plot_intensity(maps, np.array(places).reshape(-1, 2), Path(f"{stem}-intensity.png"))

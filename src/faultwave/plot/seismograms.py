@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
 
+from faultwave.output.results import Results
 from faultwave.output.trace import Trace
 from faultwave.plot import style
 
@@ -145,3 +146,9 @@ def _bar(ax: Axes, scale: float, unit: str) -> None:
     ax.plot([1.02, 1.02], [0, -height], transform=place, color=style.INK, lw=2, clip_on=False, solid_capstyle="butt")
     text = f"{length:g} {unit}"
     ax.text(1.035, -0.5 * height, text, transform=place, va="center", ha="left", fontsize=7.5, rotation=90)
+
+
+def pictures(results: Results, stem: str) -> Iterator[Path | None]:
+    """PREFIX-receivers and PREFIX-fault-receivers."""
+    yield plot_receivers(list(results.traces["receiver"].values()), Path(f"{stem}-receivers.png"))
+    yield plot_fault_receivers(list(results.traces["faultreceiver"].values()), Path(f"{stem}-fault-receivers.png"))

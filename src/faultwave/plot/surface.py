@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,8 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import Normalize
 
-from faultwave.output.formats.image import PlaneReader
+from faultwave.output.formats.image import PlaneReader, is_image
 from faultwave.output.formats.vtkhdf import VtkHdfReader
+from faultwave.output.results import Results
 from faultwave.output.trace import Trace
 from faultwave.plot import style
 
@@ -154,3 +156,15 @@ def _draw(
     ax.set_xlim(*frame.limits[:, 0])
     ax.set_ylim(*frame.limits[:, 1])
     return patches
+
+
+def pictures(results: Results, stem: str) -> Iterator[Path | None]:
+    """PREFIX-surface-peak-velocity and PREFIX-surface-snapshots."""
+    fault, surface = (results.folder / f"{results.prefix}-{name}.vtkhdf" for name in ("fault", "surface"))
+    if not surface.exists():
+        return
+    with PlaneReader(surface) if is_image(surface) else VtkHdfReader(surface) as file:
+        if len(file.cells) and len(file.times):
+            frame = map_frame(file, fault if fault.exists() else None, list(results.traces["receiver"].values()))
+            yield plot_peak_velocity(file, frame, Path(f"{stem}-surface-peak-velocity.png"))
+            yield plot_snapshots(file, frame, Path(f"{stem}-surface-snapshots.png"))

@@ -1,4 +1,8 @@
-"""The engines a case can run on: each makes a plan of a case, a solver of a plan and a report of both."""
+"""The engines a case can run on: each makes a plan of a case, a solver of a plan and a report of both.
+
+Folders of the package with a file ``engine.py`` that has ``ENGINE``, and packages of that shape that the entry points 'faultwave.engines'
+name.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from faultwave.base.errors import InputError, NotBuiltError
+from faultwave.base.registry import entries
 from faultwave.case.locate import located
 from faultwave.case.model import Case
 from faultwave.engine.solver import Engine
@@ -15,7 +20,8 @@ from faultwave.engine.solver import Engine
 
 def engine_of(case: Case) -> Engine:
     """The engine a case asks for; only that one is imported. What is wrong with a case is told with file and line."""
-    found: Engine = importlib.import_module(f"faultwave.{case.engine}.engine").ENGINE
+    package = entries("faultwave", "engine", "faultwave.engines")[case.engine].value
+    found: Engine = importlib.import_module(f"{package}.engine").ENGINE
     return replace(found, plan=_telling(found.plan), share=_telling(found.share))
 
 

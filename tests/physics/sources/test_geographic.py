@@ -5,7 +5,7 @@ import pytest
 
 from faultwave.base.errors import InputError, Problems
 from faultwave.base.projection import Projection
-from faultwave.physics.sources.readers.cmt import read_cmt
+from faultwave.physics.sources.readers.cmtsolution import read_cmt
 from faultwave.physics.sources.readers.srf import read_srf
 
 HERE = Projection("EPSG:32611", (-117.0, 34.0))  # on the central meridian: grid north is true north

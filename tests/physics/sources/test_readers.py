@@ -78,7 +78,7 @@ def test_nrf_refusals(tmp_path):
     (tmp_path / "text").write_text("no")
     with pytest.raises(InputError, match="is no sound NRF file"):
         read_nrf(tmp_path / "text")
-    with pytest.raises(InputError, match="is no sound NRF file"):
+    with pytest.raises(InputError, match="absent: cannot be read: No such file"):
         read_nrf(tmp_path / "absent")
     with h5py.File(tmp_path / "other", "w") as f:
         f["centres"] = [1.0]

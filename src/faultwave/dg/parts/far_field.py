@@ -48,7 +48,8 @@ class FarField(Planned):
 
     @property
     def demand(self) -> Demand:
-        return Demand(derivatives=self.cells, lossless=(("far field", self.cells),))
+        highest = max(self.setting.frequencies)
+        return Demand(derivatives=self.cells, lossless=(("far field", self.cells),), frequency=highest)
 
     def on(self, cut: Cut) -> FarField:
         mine = cut.mine(self.cells)

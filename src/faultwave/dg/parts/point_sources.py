@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.base.registry import entries
 from faultwave.case.model import Case
 from faultwave.dg.planning import Cut, Planning
 from faultwave.dg.solver import Solver
@@ -82,13 +83,15 @@ def _point_currents(case: Case) -> list[PointSource]:
 def _check_kinds(planning: Planning) -> None:
     """Whether the law has such sources."""
     law, problems = planning.law, planning.problems
+    files = entries("faultwave.physics.sources.readers") if "moment-tensor" in law.point_sources else ()
+    known = (*law.point_sources, *files)
     for i, source in enumerate(planning.case.sources):
         where = f"sources[{i}].kind"
         if source.kind == "plane-wave":
-            problems.error(where, "'plane-wave' needs the engine fd", ", ".join(law.point_sources))
-        elif source.kind not in law.point_sources:
+            problems.error(where, "'plane-wave' needs the engine fd", ", ".join(known))
+        elif source.kind not in known:
             what = f"a {source.kind} does not act on the {law.name} law"
-            problems.error(where, what, ", ".join(law.point_sources), "Give electric ones as 'currents'.")
+            problems.error(where, what, ", ".join(known), "Give electric ones as 'currents'.")
 
 
 class AttachedSources(Attached):

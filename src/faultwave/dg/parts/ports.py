@@ -138,7 +138,8 @@ class Ports(Planned):
         none = np.zeros((0, 2), np.int64)
         driven = [np.stack([p.surface.cells, p.surface.faces], 1) for p in self.ports if p.function is not None]
         cells = [p.surface.cells for p in self.ports]
-        return Demand(derivatives=np.concatenate([none[:, 0], *cells]), faces=np.concatenate([none, *driven]))
+        cells_read, faces = np.concatenate([none[:, 0], *cells]), np.concatenate([none, *driven])
+        return Demand(derivatives=cells_read, faces=faces, frequency=self.setting.band[1])
 
     def on(self, cut: Cut) -> Ports:
         return replace(self, ports=tuple(replace(p, surface=p.surface.on(cut)) for p in self.ports))

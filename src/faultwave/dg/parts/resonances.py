@@ -12,7 +12,7 @@ from faultwave.base.log import get_logger
 from faultwave.comm.gather import collect
 from faultwave.dg.planning import Planning
 from faultwave.dg.solver import Solver
-from faultwave.engine.part import Attached, Planned
+from faultwave.engine.part import Attached, Demand, Planned
 from faultwave.observe.dataset import Dataset
 from faultwave.observe.resonances import Resonance, dataset, resonances
 from faultwave.observe.result import Result
@@ -26,6 +26,10 @@ AFTER = ("receivers",)
 class Resonances(Planned):
     setting: Any
     name: str = name
+
+    @property
+    def demand(self) -> Demand:
+        return Demand(frequency=self.setting.band[1])
 
     def attach(self, solver: Solver) -> AttachedResonances:
         return AttachedResonances(self, solver)

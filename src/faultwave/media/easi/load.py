@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -14,6 +12,7 @@ import numpy as np
 from faultwave.base.errors import InputError, Problem, suggest
 from faultwave.base.log import get_logger, warn_once
 from faultwave.base.paths import is_file, shown
+from faultwave.base.registry import modules
 from faultwave.media.easi import components
 from faultwave.media.easi.component import REGISTRY, Batch, Component, Roots, enter, gather
 from faultwave.media.easi.source import Block, Source
@@ -29,9 +28,8 @@ MAXIMUM_COUNT = 100_000
 
 @cache
 def _registry() -> dict[str, type[Component]]:
-    """Components by tag, from every module of the folder ``components``."""
-    for module in pkgutil.iter_modules(components.__path__):
-        importlib.import_module(f"{components.__name__}.{module.name}")
+    """Components by tag, from every module of the folder ``components`` and of the entry points named like it."""
+    modules(components.__name__, components.__name__)
     return REGISTRY
 
 

@@ -1,8 +1,7 @@
-"""From settings to models: one reader a kind, found by its file's name."""
+"""From settings to models: one reader a kind, found by the name of its file in ``formats``."""
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -10,17 +9,10 @@ from typing import Any
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.projection import Projection
+from faultwave.base.registry import entries
 from faultwave.media.easi.component import gather
 from faultwave.media.field import Field
 from faultwave.media.models.model import Model, Priority
-
-KINDS = {
-    "geomodelgrids": "geomodelgrids",
-    "rfile": "rfile",
-    "sfile": "sfile",
-    "awp-mesh": "awp_mesh",
-    "netcdf": "netcdf",
-}
 
 
 def open_models(settings: Sequence[Any], where: str, projection: Any = None) -> Field:
@@ -34,12 +26,11 @@ def open_models(settings: Sequence[Any], where: str, projection: Any = None) -> 
     def opened(number: int) -> Model:
         setting = settings[number]
         path = Path(setting.file)
-        if setting.kind not in KINDS:
-            raise InputError(Problem(f"{where}[{number}].kind", f"'{setting.kind}' does not exist", ", ".join(KINDS)))
+        known = entries("faultwave.media.models.formats")
+        if setting.kind not in known:
+            raise InputError(Problem(f"{where}[{number}].kind", f"'{setting.kind}' does not exist", ", ".join(known)))
         try:
-            model: Model = importlib.import_module(f"faultwave.media.models.{KINDS[setting.kind]}").read(
-                path, setting, mapped
-            )
+            model: Model = known[setting.kind].load().read(path, setting, mapped)
         except OSError as error:
             raise InputError(Problem(str(path), f"cannot be read: {error.strerror or error}")) from None
         return model

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import math
 import re
 from collections.abc import Sequence
@@ -72,9 +73,14 @@ def _write(results: Sequence[Result], folder: Path, prefix: str) -> list[Path]:
 
 
 def _write_flux(results: Sequence[Result], folder: Path, prefix: str) -> list[Path]:
-    """One table a surface, called by it."""
-    names = [re.sub(r"[^\w.-]+", "-", r.name) for r in results]
-    return [write_energies(folder / f"{prefix}-flux-{n}.csv", r.data) for n, r in zip(names, results, strict=True)]
+    """One table a surface, called by it; a number is added where a name is there already."""
+    files: list[Path] = []
+    for result in results:
+        name = re.sub(r"[^\w.-]+", "-", result.name)
+        names = itertools.chain([name], (f"{name}-{n}" for n in itertools.count(2)))
+        paths = (folder / f"{prefix}-flux-{n}.csv" for n in names)
+        files.append(write_energies(next(path for path in paths if path not in files), result.data))
+    return files
 
 
 RESULTS = [Writer(("energies",), _write, ("native",)), Writer(("flux",), _write_flux)]

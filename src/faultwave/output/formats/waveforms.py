@@ -16,6 +16,7 @@ import numpy as np
 from faultwave.base.errors import InputError, Problem
 from faultwave.observe.dataset import QUANTITIES
 from faultwave.output.atomic import atomic_path, atomic_text
+from faultwave.output.converters import Conversion, Converter
 from faultwave.output.trace import Trace
 
 ORIGIN = datetime(1970, 1, 1, tzinfo=UTC)
@@ -141,3 +142,13 @@ def _velocity(trace: Trace, name: str) -> np.ndarray:
     if name not in trace.columns:
         raise InputError(Problem(f"{trace.kind} {trace.number}", f"has no {name}", advice="Convert to csv instead"))
     return np.asarray(trace.columns[name], dtype=np.float64)
+
+
+def _mseed(conversion: Conversion) -> list[Path]:
+    path = conversion.folder / f"{conversion.results.prefix}-receivers.mseed"
+    return [write_mseed(path, conversion.traces("receiver", what="off-fault receivers"))]
+
+
+CSV = Converter("csv", lambda c: write_csv(c.folder, c.results.prefix, c.traces("receiver", "faultreceiver")))
+SAC = Converter("sac", lambda c: write_sac(c.folder, c.traces("receiver", what="off-fault receivers")))
+MSEED = Converter("mseed", _mseed)

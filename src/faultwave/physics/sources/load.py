@@ -11,19 +11,13 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.projection import Projection, needed
+from faultwave.base.registry import entries
 from faultwave.base.units import LARGEST
 from faultwave.physics.sources.point import PointSource
-from faultwave.physics.sources.readers.awp import read_awp
-from faultwave.physics.sources.readers.cmt import read_cmt
-from faultwave.physics.sources.readers.fsrm import read_fsrm
-from faultwave.physics.sources.readers.nrf import read_nrf
-from faultwave.physics.sources.readers.srf import read_srf
 from faultwave.physics.sources.time_functions import time_function
 
 SHOWN = 5
 _ORDER = ("xx", "yy", "zz", "xy", "yz", "xz")
-_READERS = {"nrf": read_nrf, "fsrm": read_fsrm}
-_GEOGRAPHIC = {"cmtsolution": read_cmt}
 
 
 def load_sources(
@@ -54,18 +48,14 @@ def load_sources(
 
 def _load(setting: Any, where: str, projection: Projection | None, warned: Problems | None) -> list[PointSource]:
     problems = Problems()
-    if setting.kind in (*_READERS, *_GEOGRAPHIC, "srf", "awp"):
+    files = entries("faultwave.physics.sources.readers")
+    if setting.kind in files:
         if setting.file is None:
             problems.error(f"{where}.file", f"missing: kind '{setting.kind}' reads a file")
             problems.raise_errors()
-        file, kind = Path(setting.file), setting.kind
+        file = Path(setting.file)
         with np.errstate(all="ignore"):  # numbers too large for a product are told below
-            if kind == "awp":
-                records = read_awp(file, setting.nodes)
-            elif kind == "srf":
-                records = read_srf(file, projection, warned)
-            else:
-                records = _GEOGRAPHIC[kind](file, projection) if kind in _GEOGRAPHIC else _READERS[kind](file)
+            records = files[setting.kind].load().read(file, setting, projection, warned)
         return [_shifted(r, setting.onset) for r in sound(records, file)]
     if setting.kind == "plane-wave":  # no point source: the engine that has them makes them itself
         return []
@@ -73,7 +63,7 @@ def _load(setting: Any, where: str, projection: Projection | None, warned: Probl
         problems.error(
             f"{where}.kind",
             f"'{setting.kind}' does not exist",
-            "moment-tensor, force, plane-wave, nrf, fsrm, srf, cmtsolution, awp",
+            ", ".join(("moment-tensor", "force", "plane-wave", *files)),
         )
     if setting.time_function is None:
         problems.error(f"{where}.time_function", f"missing: kind '{setting.kind}' needs one")

@@ -1,21 +1,20 @@
-"""Wave physics as data, one file each. ``law(name)`` finds one; every module here that defines ``LAW`` is one."""
+"""Wave physics as data, one file each. ``law(name)`` finds one; every instance of PlainLaw in a module here is one."""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
+from typing import cast
 
 from faultwave.base.errors import InputError, Problem, suggest
-from faultwave.physics.waves.law import Law
+from faultwave.base.registry import scan
+from faultwave.physics.waves.law import Law, PlainLaw
 
 __all__ = ["Law", "law", "laws"]
 
 
 def laws() -> dict[str, Law]:
-    """Every law in this package by name."""
-    modules = (importlib.import_module(f"{__name__}.{m.name}") for m in pkgutil.iter_modules(__path__))
-    found = [m.LAW for m in modules if hasattr(m, "LAW")]
-    return {law.name: law for law in sorted(found, key=lambda law: law.name)}
+    """Every law by name: this package's and those of the entry points 'faultwave.physics.waves'."""
+    found = scan(__name__, PlainLaw)
+    return {name: cast(Law, found[name]) for name in sorted(found)}
 
 
 def law(name: str) -> Law:

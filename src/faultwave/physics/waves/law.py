@@ -55,7 +55,7 @@ class Law(Protocol):
     traction_is_flux: bool
     stability: float  # largest stable steps as a share of those of elastic solids
     boundaries: dict[str, Boundary]
-    point_sources: tuple[str, ...]  # kinds of sources that act on it
+    point_sources: tuple[str, ...]  # kinds of sources that act on it; those of files are moment tensors
     visible: int  # the first so many quantities are the field; others are memories of its own
     layered: bool  # whether a matched layer is part of ``adapted`` (parameters LAYER)
 
@@ -121,7 +121,7 @@ class PlainLaw:
     roles: Mapping[str, tuple[str, ...]]
     channels: int
     layered = False
-    point_sources: tuple[str, ...] = ("moment-tensor", "force", "nrf", "fsrm", "srf", "cmtsolution", "awp")
+    point_sources: tuple[str, ...] = ("moment-tensor", "force")
 
     @property
     def face_channels(self) -> int:

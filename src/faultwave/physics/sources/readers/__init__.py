@@ -1,1 +1,5 @@
-"""Source files: each reader turns a path into a list of PointSource."""
+"""Source files, one format each, named by the file.
+
+A module has ``read(path, setting, projection, warned) -> list[PointSource]``: ``projection`` is the case's, or None; ``warned`` takes
+warnings. Those of other packages register by the entry point group ``faultwave.physics.sources.readers``.
+"""

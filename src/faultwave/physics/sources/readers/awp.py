@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.base.projection import Projection
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.time_functions import Samples
 
@@ -30,6 +31,10 @@ LARGEST_RATE = 1e38
 
 Record = tuple[str, np.ndarray, np.ndarray]
 """Where it stands, the node (3,), the rates (steps, 6) as in the file."""
+
+
+def read(path: Path, setting: Any, projection: Projection | None, warned: Problems | None = None) -> list[PointSource]:
+    return read_awp(path, setting.nodes)
 
 
 def read_awp(path: Path, nodes: Any) -> list[PointSource]:

@@ -7,11 +7,13 @@ physical. M and forces are given in a frame turned by strike, dip and rake (radi
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from faultwave.base.errors import InputError, NotBuiltError, Problem
+from faultwave.base.errors import InputError, NotBuiltError, Problem, Problems
 from faultwave.base.paths import shown
+from faultwave.base.projection import Projection
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.time_functions import Samples
 
@@ -55,6 +57,10 @@ class _Lines:
         if value != int(value) or value < least:
             raise InputError(Problem(f"{self.path}:{self.at}", f"{what} is {value:g}", f"a whole number >= {least}"))
         return int(value)
+
+
+def read(path: Path, setting: Any, projection: Projection | None, warned: Problems | None = None) -> list[PointSource]:
+    return read_fsrm(path)
 
 
 def read_fsrm(path: Path) -> list[PointSource]:

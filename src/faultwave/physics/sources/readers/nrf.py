@@ -11,13 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.errors import InputError, Problem
+from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.base.projection import Projection
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.time_functions import Samples
 
 _DIRECTIONS = ("tan1", "tan2", "normal")
 _SCALARS = ("area", "timestep", "mu", "tinit")
 _TABLES = ("centres", "subfaults", "sroffsets")
+
+
+def read(path: Path, setting: Any, projection: Projection | None, warned: Problems | None = None) -> list[PointSource]:
+    return read_nrf(path)
 
 
 def read_nrf(path: Path) -> list[PointSource]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -133,6 +134,10 @@ class _Tokens:
         if value != int(value) or value < 0:
             raise InputError(Problem(place, f"{what} is {value:g}", "a whole number, not negative"))
         return int(value)
+
+
+def read(path: Path, setting: Any, projection: Projection | None, warned: Problems | None = None) -> list[PointSource]:
+    return read_srf(path, projection, warned)
 
 
 def read_srf(path: Path, projection: Projection | None, warned: Problems | None = None) -> list[PointSource]:

@@ -1,22 +1,17 @@
-"""Spectra with their resonances, and radar cross sections, from the files of a run."""
+"""Spectra with their resonances, from the files of a run."""
 
 from __future__ import annotations
 
-import csv
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
+from faultwave.output.columns import read_columns
+from faultwave.output.results import Results
 from faultwave.output.trace import Trace
 from faultwave.plot import style
 from faultwave.plot.scattering import frequency_unit
-
-
-def read_columns(path: Path) -> dict[str, np.ndarray]:
-    """Columns of a CSV file of numbers by name."""
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    return {name: np.array([float(row[name]) for row in rows]) for name in (rows[0] if rows else {})}
 
 
 def clustered(values: np.ndarray, apart: float) -> list[np.ndarray]:
@@ -62,36 +57,11 @@ def plot_resonances(traces: list[Trace], found: Path, path: Path) -> Path | None
     return style.save(fig, path)
 
 
-@style.house()
-def plot_far_field(table: Path, path: Path, exact: np.ndarray | None = None) -> Path | None:
-    """Radar cross section of the first frequency against theta, a line for each phi; ``exact``, one value a row, as dots."""
-    columns = read_columns(table)
-    if not columns:
-        return None
-    first = columns["frequency"] == columns["frequency"][0]
-    fig = style.figure(height=3.6)
-    ax = style.mosaic(fig, 1, 1)[0, 0]
-    for colour, phi in zip(style.COLOURS, np.unique(columns["phi"]), strict=False):
-        mine = first & (columns["phi"] == phi)
-        ax.plot(
-            columns["theta"][mine],
-            10 * np.log10(columns["cross_section"][mine]),
-            color=colour,
-            label=f"$\\phi$ = {phi:g}°",
-        )
-        if exact is not None:
-            ax.plot(
-                columns["theta"][mine], 10 * np.log10(exact[mine]), "o", ms=3, color=colour, mfc="none", label="exact"
-            )
-    unit, name = frequency_unit(columns["frequency"])
-    ax.set_title(f"{columns['frequency'][0] / unit:.4g} {name}")
-    ax.set_xlabel(r"$\theta$ [degrees]")
-    ax.set_ylabel("radar cross section [dB m$^2$]")
-    ax.set_xlim(columns["theta"].min(), columns["theta"].max())
-    ax.grid(color="#e4e4e4", lw=0.5)
-    ax.set_axisbelow(True)
-    ax.legend()
-    return style.save(fig, path)
+def pictures(results: Results, stem: str) -> Iterator[Path | None]:
+    """PREFIX-resonances."""
+    found = results.folder / f"{results.prefix}-resonances.csv"
+    if found.exists():
+        yield plot_resonances(list(results.traces["receiver"].values()), found, Path(f"{stem}-resonances.png"))
 
 
-__all__ = ["plot_far_field", "plot_resonances", "read_columns"]
+__all__ = ["clustered", "pictures", "plot_resonances"]

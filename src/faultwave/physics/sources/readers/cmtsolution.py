@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +23,10 @@ RANGES = {
 GAUSSIAN = 1.628  # half duration over the width of the Gaussian that has about the spectrum of that triangle
 DELAY = 1.5  # half durations from onset to centroid
 SHORTEST = 1e-3  # half duration [s]: 0 means a point in time
+
+
+def read(path: Path, setting: Any, projection: Projection | None, warned: Problems | None = None) -> list[PointSource]:
+    return read_cmt(path, projection)
 
 
 def read_cmt(path: Path, projection: Projection | None) -> list[PointSource]:

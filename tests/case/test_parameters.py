@@ -1,0 +1,57 @@
+"""Units of parameters follow from what laws declare; settings say once which engine they belong to."""
+
+import pytest
+
+from faultwave.base.quantities import Parameter, declared
+from faultwave.case import parameters
+from faultwave.case.load import load_case
+from faultwave.case.reference import settings_markdown
+
+CASE = """
+end_time: 1
+mesh: { generate: { shape: box, cells: [1, 1, 1], lower: [0, 0, 0], upper: [1, 1, 1] } }
+material: { constant: { rho: 1, lambda: 1, mu: 1 } }
+"""
+GRID = "engine: fd\nend_time: 1\ngrid: { lower: [0, 0, 0], upper: [1, 1, 1], spacing: 1 }\nmaterial: { constant: { rho: 1 } }\n"
+
+
+def test_every_declared_parameter_has_its_unit():
+    found = list(declared(parameters.DECLARE))
+    assert {"rho", "conductivity", "d_c", "rs_sl0", "healing_threshold"} <= {p.name for p in found}
+    for parameter in found:
+        for name in (parameter.name, *parameter.aliases):
+            assert parameters.known(name) and parameters.unit_of(name) == parameter.unit, name
+
+
+def test_two_laws_may_disagree_on_a_unit(monkeypatch):
+    made = [Parameter("depth_of_it", "m", "one"), Parameter("depth_of_it", "Pa", "other")]
+    monkeypatch.setattr(parameters, "declared", lambda packages: made)
+    parameters._declared.cache_clear()
+    try:
+        assert parameters.known("depth_of_it")
+        with pytest.raises(ValueError, match=r"different units, \[Pa\] and \[m\]: write the number in SI"):
+            parameters.unit_of("depth_of_it")
+    finally:
+        parameters._declared.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (CASE + "attenuation: { low: 1, high: 2 }\n", "attenuation: is simulated on grids only (allowed: engine: fd)"),
+        (CASE + "output: { intensity: { damping: 0.1 } }\n", "output.intensity: maps of intensity exist on grids only"),
+        (GRID + "output: { flux: [{ surface: 1, interval: 1 }] }\n", "output.flux: needs the engine dg"),
+        (GRID + "stop: { energy_below: 0.1 }\n", "stop.energy_below: needs the engine dg"),
+        (GRID + "impedances: { wall: 3 }\n", "impedances: needs the engine dg"),
+    ],
+)
+def test_settings_of_another_engine_are_told_at_their_line(tmp_path, text, told):
+    path = tmp_path / "case.yaml"
+    path.write_text(text)
+    _, problems = load_case(path)
+    line = next(n for n, line in enumerate(text.splitlines(), 1) if line.startswith(told.split(":")[0].split(".")[0]))
+    assert any(str(p).startswith(f"{path}:{line}: {told}") for p in problems.errors), list(map(str, problems.errors))
+
+
+def test_the_reference_names_the_engine():
+    assert "Radar cross section. Engine dg only." in settings_markdown()

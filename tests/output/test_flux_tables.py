@@ -1,0 +1,14 @@
+"""Tables of energy flow: a file for each entry, whatever it is called."""
+
+from faultwave.observe.dataset import energies_from_arrays
+from faultwave.observe.result import Result
+from faultwave.output.formats.energies_csv import read_energies
+from faultwave.output.writers import write_results
+
+
+def test_surfaces_of_one_name_get_files_of_their_own(tmp_path):
+    names = ["wall", "wall", "upper wall", "wall-2"]
+    results = [Result("flux", energies_from_arrays([0.0], {"flux": [float(i)]}), name) for i, name in enumerate(names)]
+    paths = write_results(results, tmp_path, "run")
+    assert [p.name for p in paths] == [f"run-flux-{name}.csv" for name in ("wall", "wall-2", "upper-wall", "wall-2-2")]
+    assert [read_energies(p)["flux"][0] for p in paths] == [0.0, 1.0, 2.0, 3.0]
