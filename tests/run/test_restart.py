@@ -353,3 +353,13 @@ def test_a_checkpoint_holds_plain_arrays(tmp_path):
     with h5py.File(found.folder / found.parts[0]) as file:
         assert set(file) >= {"cells", "energies", "receivers", "rupture"}
     assert os.path.getsize(found.folder / found.parts[0]) > part["cells/dofs"].nbytes
+
+
+def test_rows_that_are_no_rows_of_this_run_are_refused():
+    from faultwave.run.checkpoints import _check_shape
+
+    _check_shape("here", np.zeros((4, 20, 9)), np.zeros((4, 10, 9)))  # of another order
+    _check_shape("here", np.zeros((4, 5)), np.zeros((4, 0)))  # of a run that has gone on
+    for found, now in (((4, 10, 8), (4, 10, 9)), ((4, 10, 9, 1), (4, 10, 9)), ((4,), (4, 3))):
+        with pytest.raises(InputError, match="has the shape"):
+            _check_shape("here", np.zeros(found), np.zeros(now))

@@ -182,6 +182,8 @@ def _restore(solver: Solver, checkpoint: Checkpoint) -> dict[str, tuple[int, lis
             if isinstance(state, BlockState):
                 continue
             if name in arrays:
+                if state.rows is not None:
+                    _check_shape(f"{where}: '{group}/{name}'", arrays[name], state.read())
                 state.write(arrays[name], origin)
             elif not state.optional:
                 raise InputError(
@@ -189,6 +191,15 @@ def _restore(solver: Solver, checkpoint: Checkpoint) -> dict[str, tuple[int, lis
                 )
     solver.restored(notes)
     return {kind: (int(file["next"]), file["times"]) for kind, file in notes["files"].items()}
+
+
+def _check_shape(where: str, found: np.ndarray, now: np.ndarray) -> None:
+    """Raise InputError where rows are no rows of this run: lengths along inner axes follow from the order and from how long it has
+    run, the number of axes and of quantities (the last axis of three or more) do not."""
+    known = now.ndim < 3 or not now.size or not found.size or found.shape[-1] == now.shape[-1]
+    if found.ndim != now.ndim or not known:
+        what = f"has the shape {found.shape}, and this run keeps {now.shape}"
+        raise InputError(Problem(where, what, advice="It is damaged, or of a run with other outputs or physics."))
 
 
 def _read(checkpoint: Checkpoint, groups: Mapping[str, Group]) -> dict[str, dict[str, np.ndarray]]:
