@@ -155,3 +155,9 @@ def test_dg_has_no_such_formats():
     made, found = load_case(settings)
     text = "\n".join(map(str, found.errors if made is None else check(made).errors))
     assert "output.surface.formats: only grids have others" in text and "output.surface.every" in text
+
+
+def test_an_unknown_format_is_told_with_what_there_is():
+    text = problems(output__volume={"interval": 0.1, "formats": ["netcfd"]})
+    assert "output.volume.formats[0]: unknown format 'netcfd' (allowed: awp, netcdf, vtkhdf)" in text
+    assert "did you mean 'netcdf'?" in text

@@ -56,11 +56,11 @@ class FieldOutput(Settings):
 
     interval: Quantity("s", gt=0) = Field(description="Time between snapshots.")
     fields: list[str] | None = Field(None, description="Quantities; default the common ones.")
-    formats: list[Literal["vtkhdf", "netcdf", "awp"]] = Field(
+    formats: list[str] = Field(
         default_factory=lambda: ["vtkhdf"],
         min_length=1,
         description="Engine fd: vtkhdf (ParaView; the file is NetCDF-4, too), netcdf (the same, named .nc), awp (flat float32 files "
-        "as AWP-ODC writes).",
+        "as AWP-ODC writes), or what an installed package adds.",
     )
     every: int = Field(1, ge=1, description="Engine fd: every n-th point along each axis.")
     refinement: int = Field(

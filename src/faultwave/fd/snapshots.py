@@ -7,22 +7,25 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.errors import Problems
+from faultwave.base.errors import Problems, suggest
 from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.engine.part import Files, LatticeFiles, LatticeSeries
 from faultwave.fd.part import AfterSteps, FdPlan, GridAttached, Running
 from faultwave.observe.lattice import Lattice
-
-FLAT = {"awp": 4 * 3}
-"""Bytes of a point in formats that write the three velocities in single precision, whatever the fields."""
+from faultwave.observe.series_formats import series_formats
 
 Values = Callable[[Sequence[str]], Mapping[str, np.ndarray]]
 """Fields now, arrays of the lattice's shape; all processes ask together, the first one gets them."""
 
 
 def check_setting(name: str, setting: Any, problems: Problems) -> None:
-    """Settings of snapshots that a grid cannot have."""
+    """Settings of snapshots that a grid cannot have, and formats that do not exist."""
+    known = series_formats()
+    for number, form in enumerate(setting.formats):
+        if form not in known:
+            where = f"output.{name}.formats[{number}]"
+            problems.error(where, f"unknown format '{form}'", ", ".join(sorted(known)), suggest(form, known))
     if setting.refinement:
         problems.error(f"output.{name}.refinement", "a grid is not refined", "0")
 
@@ -41,9 +44,9 @@ def number_bytes(case: Case) -> int:
 def disk_bytes(case: Case, setting: Any, points: int, fields: int) -> int:
     """Of a series of snapshots of so many points and fields."""
     snapshots = int(case.end_time / setting.interval + 1e-9) + 1
-    images = len([f for f in setting.formats if f not in FLAT])
-    flat = sum(FLAT[f] for f in set(setting.formats) & set(FLAT))
-    return snapshots * points * (images * number_bytes(case) * fields + flat)
+    known = series_formats()
+    written = [known[name] for name in dict.fromkeys(setting.formats) if name in known]
+    return snapshots * points * sum((f.number_bytes or number_bytes(case)) * (len(f.fields) or fields) for f in written)
 
 
 class Snapshots(GridAttached):

@@ -13,11 +13,8 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from faultwave.engine.part import LatticeSeries
-from faultwave.output.formats.awp_series import COMPONENTS, AwpWriter
-from faultwave.output.formats.image import ImageWriter
+from faultwave.observe.series_formats import series_formats
 from faultwave.output.formats.xdmf import XdmfWriter
-
-SUFFIX = {"vtkhdf": "vtkhdf", "netcdf": "nc"}
 
 
 @dataclass(frozen=True)
@@ -44,7 +41,8 @@ class LatticeFiles:
 
     def __init__(self, series: LatticeSeries, opening: Opening):
         self.series, self.opening = series, opening
-        flat = tuple(COMPONENTS) if "awp" in series.formats else ()
+        self.formats = [series_formats()[name] for name in dict.fromkeys(series.formats)]
+        flat = [name for form in self.formats for name in form.fields]
         self.fields = tuple(dict.fromkeys([*series.fields, *flat]))
         self.writers: list[Any] = []
         self._stack = ExitStack()
@@ -56,13 +54,8 @@ class LatticeFiles:
 
     def _opened(self) -> Any:
         series, (stem, done) = self.series, (self.opening.stem, self.opening.done)
-        for form in series.formats:
-            if form == "awp":
-                yield AwpWriter(f"{stem}-S", series.lattice, done)
-            else:
-                path = f"{stem}.{SUFFIX[form]}"
-                dtype, title = self.opening.dtype, self.opening.title
-                yield ImageWriter(path, series.lattice, series.fields, dtype, series.count, done, title)
+        for form in self.formats:
+            yield form.open(series, self.opening)
         if series.mesh is not None:
             count = series.count if done else 0
             yield Triangles(f"{stem}.xdmf", *series.mesh, {}, series.fields, self.opening.dtype, count, done)

@@ -15,6 +15,7 @@ import numpy as np
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.log import get_logger
 from faultwave.observe.lattice import Lattice
+from faultwave.observe.series_formats import SeriesFormat
 from faultwave.output.atomic import WholeOrNothing, atomic_text, explaining, remove, replace
 
 COMPONENTS = {"v1": "X", "v2": "Y", "v3": "Z"}
@@ -122,3 +123,11 @@ def read_awp(stem: str | Path) -> tuple[dict[str, np.ndarray], dict[str, object]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(Problem(str(path), f"cannot be read with its files: {error}")) from None
     return found, about
+
+
+AWP = SeriesFormat(
+    "awp",
+    lambda series, opening: AwpWriter(f"{opening.stem}-S", series.lattice, opening.done),
+    tuple(COMPONENTS),
+    number_bytes=4,
+)

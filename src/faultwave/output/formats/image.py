@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
@@ -18,6 +19,7 @@ from faultwave.base.hdf5 import dataset, opened, telling
 from faultwave.base.probe import probe
 from faultwave.observe.dataset import QUANTITIES
 from faultwave.observe.lattice import Lattice
+from faultwave.observe.series_formats import SeriesFormat
 from faultwave.output.fields import TIME, FieldWriter, Mesh, contiguous, place
 from faultwave.output.hdf5 import OpenedHdf5
 
@@ -163,3 +165,12 @@ def is_image(path: str | Path) -> bool:
             return bytes(file["VTKHDF"].attrs["Type"]) == b"ImageData"
     except InputError:
         return False
+
+
+def _open(series: Any, opening: Any, suffix: str) -> ImageWriter:
+    path = f"{opening.stem}.{suffix}"
+    return ImageWriter(path, series.lattice, series.fields, opening.dtype, series.count, opening.done, opening.title)
+
+
+VTKHDF = SeriesFormat("vtkhdf", lambda series, opening: _open(series, opening, "vtkhdf"))
+NETCDF = SeriesFormat("netcdf", lambda series, opening: _open(series, opening, "nc"))
