@@ -153,7 +153,8 @@ class IntensityOutput(Settings):
         default_factory=lambda: [0.3, 1.0, 3.0], description="Periods of the spectral accelerations."
     )
     damping: float = Field(0.05, ge=0, lt=1, description="Damping of the oscillators, part of critical.")
-    formats: list[Literal["netcdf", "geotiff", "shakemap"]] = Field(
+    formats: list[str] = Field(
         default_factory=lambda: ["netcdf"],
-        description="Besides NetCDF, which is always written: geotiff and shakemap (grid.xml) need a projection.",
+        description="Besides NetCDF, which is always written: geotiff and shakemap (grid.xml), which need a projection, or what an "
+        "installed package adds.",
     )

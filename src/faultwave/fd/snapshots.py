@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.errors import Problems, suggest
+from faultwave.base.errors import Problems
 from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.engine.part import Files, LatticeFiles, LatticeSeries
 from faultwave.fd.part import AfterSteps, FdPlan, GridAttached, Running
+from faultwave.observe.grid_formats import check_formats, series_formats
 from faultwave.observe.lattice import Lattice
-from faultwave.observe.series_formats import series_formats
 
 Values = Callable[[Sequence[str]], Mapping[str, np.ndarray]]
 """Fields now, arrays of the lattice's shape; all processes ask together, the first one gets them."""
@@ -21,11 +21,7 @@ Values = Callable[[Sequence[str]], Mapping[str, np.ndarray]]
 
 def check_setting(name: str, setting: Any, problems: Problems) -> None:
     """Settings of snapshots that a grid cannot have, and formats that do not exist."""
-    known = series_formats()
-    for number, form in enumerate(setting.formats):
-        if form not in known:
-            where = f"output.{name}.formats[{number}]"
-            problems.error(where, f"unknown format '{form}'", ", ".join(sorted(known)), suggest(form, known))
+    check_formats(f"output.{name}", setting.formats, series_formats(), problems)
     if setting.refinement:
         problems.error(f"output.{name}.refinement", "a grid is not refined", "0")
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from faultwave.engine.part import LatticeSeries
-from faultwave.observe.series_formats import series_formats
+from faultwave.observe.grid_formats import series_formats
 from faultwave.output.formats.xdmf import XdmfWriter
 
 

@@ -25,6 +25,7 @@ from faultwave.fd.surface import BEHIND, COMPONENTS, SurfaceView
 from faultwave.kernels import math
 from faultwave.kernels.stencil import Box, Launch, Layout, Point, Stencil
 from faultwave.observe.dataset import Dataset, Variable
+from faultwave.observe.grid_formats import check_formats, map_formats
 from faultwave.observe.result import Result
 from faultwave.physics.sources.released import magnitude, moment_of
 
@@ -48,15 +49,18 @@ def plan(planning: Planning) -> Intensity | None:
         problems.error("output.intensity", "the grid has no free surface", "grid.boundaries: {z+: free-surface}")
     if len({f"{p:g}" for p in setting.periods}) != len(setting.periods):  # as the maps are called
         problems.error("output.intensity.periods", "a period stands twice, to the six digits of the maps' names")
-    wanted = [f for f in setting.formats if f != "netcdf"]
+    known = map_formats()
+    check_formats("output.intensity", setting.formats, known, problems)
+    wanted = [f for f in setting.formats if f in known and known[f].projected]
     if wanted and case.projection is None:
         what = f"{', '.join(wanted)} need longitude and latitude"
         problems.error("output.intensity.formats", what, "a case with a projection")
-    if "geotiff" in wanted and case.projection is not None:
+    if wanted and case.projection is not None:
         with collected(Problems()):  # what is wrong with the projection is told with it
-            if Projection(case.projection.crs, case.projection.origin, case.projection.azimuth).epsg() is None:
-                what = "geotiff needs a projection with an EPSG number"
-                problems.error("output.intensity.formats", what, "crs: EPSG:...")
+            projection = Projection(case.projection.crs, case.projection.origin, case.projection.azimuth)
+            for what, allowed in (known[f].refused(projection) for f in wanted):
+                if what:
+                    problems.error("output.intensity.formats", what, allowed)
     return Intensity(case, tuple(setting.periods), setting.damping)
 
 

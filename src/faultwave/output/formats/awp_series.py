@@ -14,8 +14,8 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.log import get_logger
+from faultwave.observe.grid_formats import SeriesFormat
 from faultwave.observe.lattice import Lattice
-from faultwave.observe.series_formats import SeriesFormat
 from faultwave.output.atomic import WholeOrNothing, atomic_text, explaining, remove, replace
 
 COMPONENTS = {"v1": "X", "v2": "Y", "v3": "Z"}

@@ -8,7 +8,9 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
+from faultwave.base.projection import Projection
 from faultwave.observe.dataset import Dataset
+from faultwave.observe.grid_formats import MapFormat
 from faultwave.observe.result import Result
 from faultwave.output.atomic import atomic_path
 from faultwave.output.formats.maps_netcdf import without_degrees
@@ -80,4 +82,13 @@ def _metadata(maps: Dataset, names: list[str]) -> str:
     return f"<GDALMetadata>{''.join(items)}</GDALMetadata>"
 
 
+def _refused(projection: Projection) -> tuple[str, str]:
+    return (
+        ("", "")
+        if projection.epsg() is not None
+        else ("geotiff needs a projection with an EPSG number", "crs: EPSG:...")
+    )
+
+
 RESULTS = [Writer(("intensity",), _write_intensity)]
+GEOTIFF = MapFormat("geotiff", True, _refused)

@@ -18,8 +18,8 @@ from faultwave.base.errors import InputError, Problem
 from faultwave.base.hdf5 import dataset, opened, telling
 from faultwave.base.probe import probe
 from faultwave.observe.dataset import QUANTITIES
+from faultwave.observe.grid_formats import SeriesFormat
 from faultwave.observe.lattice import Lattice
-from faultwave.observe.series_formats import SeriesFormat
 from faultwave.output.fields import TIME, FieldWriter, Mesh, contiguous, place
 from faultwave.output.hdf5 import OpenedHdf5
 

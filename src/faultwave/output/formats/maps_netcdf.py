@@ -10,6 +10,7 @@ import numpy as np
 from faultwave.base.hdf5 import telling
 from faultwave.base.probe import probe
 from faultwave.observe.dataset import Dataset, Variable
+from faultwave.observe.grid_formats import MapFormat
 from faultwave.observe.result import Result
 from faultwave.output.atomic import atomic_path
 from faultwave.output.writers import Writer
@@ -69,3 +70,4 @@ def read_maps(path: str | Path) -> Dataset:
 
 
 RESULTS = [Writer(("intensity",), _write_intensity)]
+NETCDF = MapFormat("netcdf")

@@ -13,6 +13,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from faultwave.observe.dataset import Dataset
+from faultwave.observe.grid_formats import MapFormat
 from faultwave.observe.result import Result
 from faultwave.output.atomic import atomic_text
 from faultwave.output.formats.maps_netcdf import without_degrees
@@ -121,3 +122,4 @@ def _sample(maps: Dataset, name: str, xy: np.ndarray) -> np.ndarray:
 
 
 RESULTS = [Writer(("intensity",), _write_intensity)]
+SHAKEMAP = MapFormat("shakemap", True)
