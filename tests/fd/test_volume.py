@@ -113,7 +113,7 @@ def test_flat_files_cut_short(run, tmp_path):
         (tmp_path / f"run-surface-{name}").write_bytes(data[:-4] if name == "SY" else data)
     with pytest.raises(InputError, match=r"run-surface-S\.json"):
         read_awp(tmp_path / "run-surface-S")
-    with pytest.raises(InputError, match="is no series of images"):
+    with pytest.raises(InputError, match="is no sound series of images"):
         ImageReader(tmp_path / "run-surface-SX")
 
 
