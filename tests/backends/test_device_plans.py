@@ -110,7 +110,7 @@ def check_phases(made: Plan) -> None:
 
 def test_what_does_not_fit_is_told_with_numbers() -> None:
     tiny = Target("tiny", "opencl", 2048, 4096)
-    with pytest.raises(BackendError, match=r"turn needs \d+ bytes .* has 2048; .*cpu backend"):
+    with pytest.raises(BackendError, match=r"correct_and_predict needs \d+ bytes .* has 2048; .*cpu backend"):
         plan(wave_kernels(4)[2], tiny, False)
 
 
