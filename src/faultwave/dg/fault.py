@@ -285,7 +285,7 @@ class Fault:
         self.far.finish()
 
     def rewind(self) -> None:
-        """The next reading of every probe is the first on its tape."""
+        """The next reading of every probe is the first in its sample buffer."""
         for probe in self.reading:
             probe.bring()
 

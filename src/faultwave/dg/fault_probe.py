@@ -21,7 +21,7 @@ from faultwave.dg.basis import face_points, inner, tet_basis, triangle_basis, tr
 from faultwave.dg.fault import Fault
 from faultwave.dg.fault_points import PERMUTATIONS
 from faultwave.dg.operator import turned
-from faultwave.dg.tape import Brought, Source, Tape
+from faultwave.dg.sample_buffer import Brought, SampleBuffer, Source
 from faultwave.physics.friction.law import FrictionLaw, Load
 from faultwave.physics.friction.modifiers import composed
 
@@ -110,7 +110,7 @@ class FaultProbe:
         edges = np.stack([corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]], 1)
         self.metric = np.linalg.inv(edges @ edges.transpose(0, 2, 1))
         self.parameters = self._parameters()
-        self.tape = Tape(fault.operator.backend, self._sources())
+        self.sample_buffer = SampleBuffer(fault.operator.backend, self._sources())
         self.asked: list[Asked] = []
         self.brought: deque[tuple[list[Asked], Brought]] = deque()
         self._tiled: tuple[int, FaultProbe] = (1, self)
@@ -171,16 +171,16 @@ class FaultProbe:
         """Hand the quantities (n, q) of now, or where ``Fault.predicted`` of before the cells predicted, to ``then`` when the readings are
         worked out: many at once, at a ``Fault.settle`` that waits for them at the latest, and in their order. Faces owned elsewhere
         are only seen for their owner."""
-        if self.tape.full:
+        if self.sample_buffer.full:
             self.settle(wait=not self.fault.operator.backend.ahead)
-        self.tape.take(int(self.fault.predicted), self.fault.replayed)
+        self.sample_buffer.take(int(self.fault.predicted), self.fault.replayed)
         self.asked.append((tuple(names), then))
         self.fault.reading[self] = None
 
     def bring(self) -> None:
-        """Begin to bring what was asked for; the next reading is the first of a new tape."""
+        """Begin to bring what was asked for; the next reading is the first of a new sample buffer."""
         if self.asked:
-            self.brought.append((self.asked, self.tape.bring()))
+            self.brought.append((self.asked, self.sample_buffer.bring()))
             self.asked = []
 
     def settle(self, wait: bool = True) -> bool:
@@ -197,7 +197,7 @@ class FaultProbe:
         return not self.brought
 
     def _shaped(self, values: list[np.ndarray]) -> Seen:
-        """What a tape brought of each source, (readings, n, ...), nothing where a side is not here."""
+        """What a sample buffer brought of each source, (readings, n, ...), nothing where a side is not here."""
         op, points, n = self.fault.operator, len(self.fault.rule.weights), len(values[0])
         record, stress, state = (v.reshape(n, v.shape[1], points, -1) for v in values[:3])
         sides = iter(values[3:])

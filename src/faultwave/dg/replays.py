@@ -132,7 +132,7 @@ class Replays:
         op.parity[:], op.sums[:] = known.parity, known.sums
 
     def _tables(self, known: Recorded, due: set[int]) -> list[Mapping[str, Any]]:
-        """What changes, launch by launch. What is on the tapes afterwards is told to those who wait for it."""
+        """What changes, launch by launch. Afterwards parts that wait for samples read them from the sample buffers."""
         tables: list[Mapping[str, Any]] = []
         for call, cluster, ticks, step in known.events:
             if id(call) in due and call.on_device is not None:

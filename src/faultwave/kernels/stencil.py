@@ -117,7 +117,7 @@ class Injection:
 
 
 @dataclass(frozen=True)
-class Tape:
+class SampleBuffer:
     """After ``level``, every step: the values of an array at points (n, 3), which may lie in its halo."""
 
     level: int
@@ -135,13 +135,13 @@ class Program:
     levels: Sequence[Sequence[Launch]]
     scalars: Mapping[str, float]
     injections: Sequence[Injection] = ()
-    tapes: Sequence[Tape] = ()
+    sample_buffers: Sequence[SampleBuffer] = ()
     periodic: frozenset[Axis] = frozenset()
 
 
 Work = Sequence[Sequence[Sequence[Box]]]
 """Disjoint boxes to work on, by half-step (level after level, step after step) and slot: the launches of the level in their order, then
-its injections, then its tapes."""
+its injections, then its sample buffers."""
 
 
 def whole_work(program: Program, level: int) -> list[list[Box]]:
@@ -187,9 +187,9 @@ class Runner(Protocol):
         """Get ready for about so many steps, on a state of zeros: measure what is fastest where that pays."""
 
     def run(self, steps: int, amplitudes: np.ndarray, work: Work | None = None) -> list[np.ndarray]:
-        """Advance by ``steps``; amplitudes (levels, steps, sources). Returns the tapes, each (steps, points).
+        """Advance by ``steps``; amplitudes (levels, steps, sources). Returns the sample buffers, each (steps, points).
 
-        ``work``: only that part of the steps, within the boxes of the launches; tapes not taken are zeros.
+        ``work``: only that part of the steps, within the boxes of the launches; sample buffers not taken are zeros.
         """
 
     @property
@@ -250,9 +250,9 @@ def check(program: Program) -> None:
                 inside = abs(key[2]) < launch.box.shape[0]
                 if inside and key[2:] != (0, 0, 0):
                     raise ValueError(f"{who}: {key[1]} is read at {key[2:]} (z, y, x) and written in one launch")
-    late = [i.level for i in program.injections] + [t.level for t in program.tapes]
+    late = [i.level for i in program.injections] + [t.level for t in program.sample_buffers]
     if any(not 0 <= level < len(program.levels) for level in late):
-        raise ValueError(f"{program.name}: an injection or tape after a level that is not there")
+        raise ValueError(f"{program.name}: an injection or sample buffer after a level that is not there")
 
 
 def cost(stencil: Stencil) -> tuple[int, int]:

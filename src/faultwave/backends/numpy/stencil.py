@@ -78,7 +78,7 @@ class StencilRunner:
 
     def run(self, steps: int, amplitudes: np.ndarray, work: Work | None = None) -> list[np.ndarray]:
         program = self.program
-        tapes = [np.zeros((steps, len(t.points)), self.arrays.dtype) for t in program.tapes]
+        sample_buffers = [np.zeros((steps, len(t.points)), self.arrays.dtype) for t in program.sample_buffers]
         every = [whole_work(program, number) for number in range(len(program.levels))]
         for step in range(steps):
             for number, level in enumerate(program.levels):
@@ -92,11 +92,11 @@ class StencilRunner:
                         self._inject(number, amplitudes[number, step], boxes[-2])
                     for axis in program.periodic:
                         self._wrap(level, axis)
-                for tape, listed in zip(tapes, program.tapes, strict=True):
+                for buffer, listed in zip(sample_buffers, program.sample_buffers, strict=True):
                     if listed.level == number:
                         view, taken = self.view(listed.array, REACH), inside(listed.points, boxes[-1])
-                        tape[step, taken] = view[offsets(program.arrays, listed.array, listed.points[taken], view)]
-        return tapes
+                        buffer[step, taken] = view[offsets(program.arrays, listed.array, listed.points[taken], view)]
+        return sample_buffers
 
     def _launch(self, launch: Launch) -> None:
         if not launch.box.points:

@@ -211,7 +211,7 @@ def _nothing(values: np.ndarray, origin: Origin) -> None:
 
 @dataclass(frozen=True)
 class ReadingsOnDevice:
-    """Readings of the fault lie on tapes on the device, each at its place of the recording."""
+    """Readings of the fault lie in sample buffers on the device, each at its place of the recording."""
 
     recorder: FaultRecorder
     fault: Any
@@ -223,7 +223,7 @@ class ReadingsOnDevice:
         return 0
 
     def begin(self, due: bool) -> None:
-        pass  # friction rewinds the tapes
+        pass  # friction rewinds the sample buffers
 
     def tables(self, cluster: int, time: float, step: float) -> Sequence[Mapping[str, Any]]:
         self.fault.replayed = True
