@@ -172,7 +172,7 @@ class FaultProbe:
         worked out: many at once, at a ``Fault.settle`` that waits for them at the latest, and in their order. Faces owned elsewhere
         are only seen for their owner."""
         if self.sample_buffer.full:
-            self.settle(wait=not self.fault.operator.backend.ahead)
+            self.settle(wait=not self.fault.operator.backend.asynchronous)
         self.sample_buffer.take(int(self.fault.predicted), self.fault.replayed)
         self.asked.append((tuple(names), then))
         self.fault.reading[self] = None

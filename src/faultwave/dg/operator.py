@@ -74,7 +74,9 @@ class Operator:
         self.sums_at_arrival = alone
         self.pending_sums: list[tuple[int, bool] | None] = [None] * layout.clusters
         # Clusters of which all cells leave more than waves, in one launch, where they are few and launches cost.
-        few = [end - begin <= FEW and self.sums_at_arrival and backend.ahead for begin, end in layout.plain_ranges]
+        few = [
+            end - begin <= FEW and self.sums_at_arrival and backend.asynchronous for begin, end in layout.plain_ranges
+        ]
         self.joined = [f and end > begin for f, (begin, end) in zip(few, layout.keep_ranges, strict=True)]
         # Once all but plain cells have, those at the border to other processes among them.
         self.border_corrected: Callable[[int], None] = _nothing

@@ -42,7 +42,7 @@ class SampleBuffer:
         own = np.dtype(backend.dtype).itemsize
         self.nbytes = sum(len(s.items) * s.numbers * (8 if s.fixed else own) for s in self.sources)
         self.length = min(MOST, ROOM // max(1, self.nbytes))
-        self.worthwhile = backend.ahead and self.length >= LEAST
+        self.worthwhile = backend.asynchronous and self.length >= LEAST
         self.stores: list[Any] = []
         if self.worthwhile:
             self.stores = [backend.store(self.length * len(s.items), s.numbers, s.fixed) for s in self.sources]

@@ -288,7 +288,7 @@ class Solver:
         piece when it has worked off those before; whether there is more."""
         started = clock.perf_counter()
         begin, end = self.layout.plain_ranges[cluster]
-        far = self.backend.ahead
+        far = self.backend.asynchronous
         while self.queued and self.queued[0].done:
             self.queued.popleft()
         more = True

@@ -113,7 +113,7 @@ class Loop:
     def _checked(self, must: bool) -> bool:
         """``check``, where that is cheap or much has been computed since the last one."""
         solver = self.solver
-        if solver.backend.ahead and not must:
+        if solver.backend.asynchronous and not must:
             whole = solver.plan.clustering
             done = (solver.time - self.looked) * float((whole.histogram / whole.steps).sum())  # the same on all
             if 0.0 <= done < LOOK:

@@ -40,7 +40,7 @@ def piece_of(room: int) -> int:
 class DeviceBackend:
     """Kernels and buffers on one device."""
 
-    ahead = True
+    asynchronous = True
 
     def __init__(self, name: str, device: Device, precision: str = "double"):
         self.name, self.device, self.threads = name, device, 1

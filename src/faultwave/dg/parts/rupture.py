@@ -258,7 +258,7 @@ class AttachedRupture(Attached):
     def settle(self, wait: bool = True) -> None:
         """Put together what was read at the fault."""
         if self.fault is not None:
-            self.fault.settle(wait or not self.solver.backend.ahead or self.solver.exchange is not None)
+            self.fault.settle(wait or not self.solver.backend.asynchronous or self.solver.exchange is not None)
 
     def energies(self) -> Mapping[str, float]:
         return self.fault.energies(*self.energy_options) if self.fault is not None else {}
