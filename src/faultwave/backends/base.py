@@ -97,7 +97,7 @@ class Backend(Protocol):
         """The backend and what it runs on."""
         ...
 
-    def settle(self, buffers: Sequence[Any], ranges: Iterable[tuple[int, int]]) -> None:
+    def first_touch(self, buffers: Sequence[Any], ranges: Iterable[tuple[int, int]]) -> None:
         """Place fresh ``buffers``, whose items are worked on in ``ranges``, near the threads that will."""
         ...
 

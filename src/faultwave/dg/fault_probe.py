@@ -169,10 +169,10 @@ class FaultProbe:
 
     def ask(self, names: Sequence[str], then: Then) -> None:
         """Hand the quantities (n, q) of now, or where ``Fault.predicted`` of before the cells predicted, to ``then`` when the readings are
-        worked out: many at once, at a ``Fault.settle`` that waits for them at the latest, and in their order. Faces owned elsewhere
+        worked out: many at once, at a ``Fault.finish_reads`` that waits for them at the latest, and in their order. Faces owned elsewhere
         are only seen for their owner."""
         if self.sample_buffer.full:
-            self.settle(wait=not self.fault.operator.backend.asynchronous)
+            self.finish_reads(wait=not self.fault.operator.backend.asynchronous)
         self.sample_buffer.take(int(self.fault.predicted), self.fault.replayed)
         self.asked.append((tuple(names), then))
         self.fault.reading[self] = None
@@ -183,7 +183,7 @@ class FaultProbe:
             self.brought.append((self.asked, self.sample_buffer.bring()))
             self.asked = []
 
-    def settle(self, wait: bool = True) -> bool:
+    def finish_reads(self, wait: bool = True) -> bool:
         """Work out what was asked for, without ``wait`` what of it is here; whether that was all."""
         self.bring()
         while self.brought and (wait or self.brought[0][1].here):

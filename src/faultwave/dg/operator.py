@@ -94,7 +94,7 @@ class Operator:
         self.friction = b.store(lay.friction_slots, sum(self.predictor.face_rows) * 2 * form.faced)
         self.cell = b.batch(size, 1, form.cell_size)
         self.face = b.batch(size, 4, form.face_size)
-        b.settle(
+        b.first_touch(
             [self.q, self.kept, self.waves, self.cell, self.face],
             [*lay.watched_ranges, *lay.keep_ranges, *lay.plain_ranges],
         )

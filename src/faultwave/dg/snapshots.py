@@ -48,7 +48,7 @@ class Snapshots:
         return self.next[min(self.active, default=0)]
 
     @property
-    def settled(self) -> bool:
+    def samples_complete(self) -> bool:
         """Whether every cluster has delivered the same snapshots."""
         return not self.pending and len({self.next[c] for c in self.watched}) <= 1
 

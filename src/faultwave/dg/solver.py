@@ -192,10 +192,10 @@ class Solver:
     def halo(self) -> str | None:
         return None if self.way is None else str(self.way)
 
-    def settle(self, wait: bool = True) -> None:
-        """Where all clusters have met: parts put together what was read on the way."""
+    def finish_reads(self, wait: bool = True) -> None:
+        """Where all clusters have met: parts process the values that they have read since."""
         for part in self.parts.values():
-            part.settle(wait)
+            part.finish_reads(wait)
 
     def added(self, here: Mapping[str, float]) -> dict[str, float]:
         """Sums over all processes, on the first; what is here on the others."""

@@ -98,7 +98,7 @@ class ReceiverRecorder:
         return any(len(items) for items in self.clusters)
 
     @property
-    def settled(self) -> bool:
+    def samples_complete(self) -> bool:
         """Whether all receivers have the same samples."""
         return len({n for n, items in zip(self.next, self.clusters, strict=True) if len(items)}) <= 1
 

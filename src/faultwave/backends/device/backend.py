@@ -67,7 +67,7 @@ class DeviceBackend:
     def described(self) -> str:
         return f"{self.name} on {self.device.name}"
 
-    def settle(self, buffers: Any, ranges: Any) -> None:
+    def first_touch(self, buffers: Any, ranges: Any) -> None:
         """Nothing to do: there is one memory."""
 
     def finish(self) -> None:

@@ -60,8 +60,8 @@ class AttachedSnapshots(Attached):
         self.shots: Snapshots | None = None
 
     @property
-    def settled(self) -> bool:
-        return self.shots is None or self.shots.settled
+    def samples_complete(self) -> bool:
+        return self.shots is None or self.shots.samples_complete
 
     def open(self, files: Files) -> None:
         setting, solver, rupture = self.part.setting, self.solver, self.solver.parts.get("rupture")

@@ -136,7 +136,7 @@ class AttachedFaultReceivers(Attached):
             def fill(found: dict[str, np.ndarray]) -> None:
                 values[:] = np.stack([found[name][:, 0] for name in names], 1)
 
-            probes[cluster].ask(names, fill)  # it is filled later, at the latest when everything is settled
+            probes[cluster].ask(names, fill)  # it is filled later, at the latest when all reads are finished
             return values
 
         fastest = plan.share.fault_cluster if plan.share else int(plan.clustering.cluster[fault.faces.cells].min())
@@ -172,7 +172,7 @@ class AttachedFaultReceivers(Attached):
         """NaN where a slower cluster has fewer samples."""
         part, plan, listed = self.part, self.solver.plan, self.part.listed
         if self.rupture is not None:
-            self.rupture.settle()
+            self.rupture.finish_reads()
         columns = len(part.fields)
         rows = [np.zeros((0, *shape)) for shape in ((0,), (0, columns), (3,), (3,), (3,), (3,))]
         if self.recorder is not None:

@@ -73,8 +73,8 @@ class AttachedVolume(Attached):
         self.shots: Snapshots | None = None
 
     @property
-    def settled(self) -> bool:
-        return self.shots is None or self.shots.settled
+    def samples_complete(self) -> bool:
+        return self.shots is None or self.shots.samples_complete
 
     def _sampler(self) -> Sampler:
         """Of its cells, sub-cells and quantities."""
