@@ -14,7 +14,7 @@ from faultwave.backends.awaited import Awaited, Here
 from faultwave.backends.device.calls import Call
 from faultwave.backends.device.lower import prelude
 from faultwave.backends.device.messages import DeviceSource, DeviceTarget, Passage
-from faultwave.backends.device.pinned import Crossing, Piece, Pieces
+from faultwave.backends.device.pinned import BufferPool, Crossing, PooledBuffer
 from faultwave.backends.device.rounding import Kernels
 from faultwave.backends.device.target import Target
 from faultwave.base.errors import BackendError
@@ -25,7 +25,7 @@ PIECE = 64 << 20
 """Bytes that cross between device and host at once, at most."""
 
 AHEAD = 4
-"""Pieces of one request that cross while the first is looked at."""
+"""Parts of one request that cross while the first is looked at."""
 
 SUMMED = 1 << 16  # threads that sum at once
 
@@ -103,7 +103,7 @@ class Host:
     """Pinned pieces of the host beside a device. Numbers cross in pieces of ``piece`` bytes at most."""
 
     def __init__(self, device: Device, piece: int):
-        self.device, self.piece, self.pieces = device, piece, Pieces(device.pinned, 2 * AHEAD * piece)
+        self.device, self.piece, self.pieces = device, piece, BufferPool(device.pinned, 2 * AHEAD * piece)
 
     def send(self, memory: Any, values: np.ndarray) -> None:
         """Contiguous ``values`` to the start of ``memory`` in turn; they may be changed when this returns, which is at once."""
@@ -116,7 +116,9 @@ class Host:
 class Arriving:
     """Numbers packed in ``scratch``, on their way to a pinned piece: see ``Awaited``."""
 
-    def __init__(self, host: Host, scratches: Pieces, scratch: Piece, shape: tuple[int, ...], dtype: np.dtype):
+    def __init__(
+        self, host: Host, scratches: BufferPool, scratch: PooledBuffer, shape: tuple[int, ...], dtype: np.dtype
+    ):
         self.shape, self.dtype, self.host = shape, dtype, host
         self.size = int(np.prod(shape)) * dtype.itemsize
         self.piece = host.pieces.take(self.size)
@@ -167,7 +169,7 @@ class Beside:
 
     def __init__(self, device: Device, take: Callable[[int], None], piece: int):
         self.device, self.take = device, take
-        self.scratches = Pieces(self.allocate, AHEAD * piece)
+        self.scratches = BufferPool(self.allocate, AHEAD * piece)
 
     def allocate(self, size: int) -> Any:
         self.take(size)
