@@ -103,8 +103,8 @@ def step_in_parts(backend, of, counts, ahead):
     pairs = [
         {
             (other, direction): (
-                box_source(r.pieces(out), np.dtype(np.float32), "exact", Loss(), False),
-                box_target(r.pieces(into), np.dtype(np.float32), "exact", False),
+                box_source(r.halo_buffer(out), np.dtype(np.float32), "exact", Loss(), False),
+                box_target(r.halo_buffer(into), np.dtype(np.float32), "exact", False),
             )
             for other, direction, out, into in p.told(r.program, found.depth)
         }

@@ -116,7 +116,7 @@ class GridArrays:
         return sum(s.nbytes for s in self.storage.values())
 
 
-class HostPieces:
+class HostHaloBuffer:
     """Boxes of arrays in host memory."""
 
     def __init__(self, arrays: GridArrays, listed: Sequence[tuple[str, Box]]):

@@ -68,7 +68,7 @@ class Overlap:
         for rank, direction, out, into in shared.subdomain.told(program, shared.reach.depth):
             if out or into:
                 opposite = len(DIRECTIONS) - 1 - direction
-                listed.append(Neighbour(rank, direction, opposite, runner.pieces(out), runner.pieces(into)))
+                listed.append(Neighbour(rank, direction, opposite, runner.halo_buffer(out), runner.halo_buffer(into)))
         dtype = np.float32 if precision == "single" else np.float64
         self.way = shared.way(getattr(runner, "device", None), [n.rank for n in listed])
         gpu_aware = self.way is not None and self.way.gpu_aware

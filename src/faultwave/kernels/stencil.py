@@ -159,8 +159,8 @@ def inside(points: np.ndarray, boxes: Sequence[Box]) -> np.ndarray:
     return found
 
 
-class Pieces(Protocol):
-    """Boxes of arrays, whose numbers travel together: whoever sends them packs and unpacks those of the host, ``pack(into)`` and
+class HaloBuffer(Protocol):
+    """Boxes of arrays that are sent in one message. The sender packs and unpacks those of the host, ``pack(into)`` and
     ``unpack(values)`` (size,); a device's make messages of themselves, ``outgoing`` and ``incoming``."""
 
     size: int
@@ -180,7 +180,7 @@ class Runner(Protocol):
     def finite(self, names: Iterable[str]) -> bool:
         """Whether the numbers of arrays are finite, as far as a quick look tells; one that is not spreads to all of them soon."""
 
-    def pieces(self, listed: Sequence[tuple[str, Box]]) -> Pieces:
+    def halo_buffer(self, listed: Sequence[tuple[str, Box]]) -> HaloBuffer:
         """Boxes of arrays, which may lie in their halos."""
 
     def prepare(self, steps: int) -> None:

@@ -23,7 +23,7 @@ import numpy as np
 from faultwave.backends.cpu.blocking import Blocking, candidates, default_blocking
 from faultwave.backends.cpu.compile import build, cache_folder, load, vector_bytes
 from faultwave.backends.cpu.rows import RowFunction, rows_of
-from faultwave.backends.grid import GridArrays, HostPieces, ends, offsets
+from faultwave.backends.grid import GridArrays, HostHaloBuffer, ends, offsets
 from faultwave.backends.numpy.stencil import written
 from faultwave.base import cores
 from faultwave.base.log import get_logger
@@ -134,8 +134,8 @@ class StencilRunner:
     def values(self, name: str, halo: int = 0) -> np.ndarray:
         return self.arrays.view(name, halo)
 
-    def pieces(self, listed: Sequence[tuple[str, Box]]) -> HostPieces:
-        return HostPieces(self.arrays, listed)
+    def halo_buffer(self, listed: Sequence[tuple[str, Box]]) -> HostHaloBuffer:
+        return HostHaloBuffer(self.arrays, listed)
 
     def finite(self, names: Iterable[str]) -> bool:
         return self.arrays.finite(names)

@@ -156,8 +156,8 @@ class DeviceStencilRunner:
         self.device.download(flag, told)
         return not told[0]
 
-    def pieces(self, listed: Sequence[tuple[str, Box]]) -> DevicePieces:
-        return DevicePieces(self, listed)
+    def halo_buffer(self, listed: Sequence[tuple[str, Box]]) -> DeviceHaloBuffer:
+        return DeviceHaloBuffer(self, listed)
 
     @property
     def nbytes(self) -> int:
@@ -282,7 +282,7 @@ def _runs(points: np.ndarray, boxes: Sequence[Box]) -> list[tuple[int, int]]:
     return runs
 
 
-class DevicePieces:
+class DeviceHaloBuffer:
     """Boxes of arrays on a device: listed there once, gathered there, and only they cross over."""
 
     def __init__(self, runner: DeviceStencilRunner, listed: Sequence[tuple[str, Box]]):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.backends.grid import GridArrays, HostPieces, offsets, wrap_axis
+from faultwave.backends.grid import GridArrays, HostHaloBuffer, offsets, wrap_axis
 from faultwave.kernels.stencil import REACH, Axis, Box, Launch, Layout, Program, Work, check, inside, record, whole_work
 
 
@@ -63,8 +63,8 @@ class StencilRunner:
     def values(self, name: str, halo: int = 0) -> np.ndarray:
         return self.arrays.view(name, halo)
 
-    def pieces(self, listed: Sequence[tuple[str, Box]]) -> HostPieces:
-        return HostPieces(self.arrays, listed)
+    def halo_buffer(self, listed: Sequence[tuple[str, Box]]) -> HostHaloBuffer:
+        return HostHaloBuffer(self.arrays, listed)
 
     def finite(self, names: Iterable[str]) -> bool:
         return self.arrays.finite(names)
