@@ -17,7 +17,7 @@ from faultwave.dg import integrators
 from faultwave.dg.integrators import check_integrator
 from faultwave.dg.layers import check_outside, layer_damping
 from faultwave.dg.layout import Border
-from faultwave.dg.pieces import Whole
+from faultwave.dg.mesh_part import WholeMesh
 from faultwave.dg.planning import Planning
 from faultwave.dg.registry import part_modules
 from faultwave.domain import tets
@@ -140,13 +140,13 @@ def as_text(found: np.ndarray) -> str:
     return "-".join(f"{int(x):016x}" for x in found)
 
 
-def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: Whole | None = None) -> Plan:
+def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: WholeMesh | None = None) -> Plan:
     """Read and check everything. Raises InputError with all problems that can be known at once.
 
     ``mesh``: taken instead of the one the case names; ``whole``: knows the rest of it where it is a piece, and points in
     other pieces then have cell -2.
     """
-    physics, whole = law(case.law), whole or Whole()
+    physics, whole = law(case.law), whole or WholeMesh()
     mesh, topology = whole.prepared(tets.load_mesh(case.mesh) if mesh is None else mesh, case)
     shape = tets.geometry(mesh, topology)
     problems = Problems()
