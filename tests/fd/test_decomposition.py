@@ -11,7 +11,7 @@ from faultwave.comm.packing import box_source, box_target
 from faultwave.comm.world import World
 from faultwave.domain.grids.cut import Cut
 from faultwave.fd.decomposition import Subdomain, whole
-from faultwave.fd.halves import Units
+from faultwave.fd.half_precision import Units
 from faultwave.fd.media import Medium
 from faultwave.fd.operator import Machine, Operator, Shared
 from faultwave.fd.program import build_program, fields, profiles

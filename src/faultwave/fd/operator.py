@@ -16,7 +16,7 @@ from faultwave.comm.gpu_aware import HaloPath
 from faultwave.comm.halo import HaloExchange, Neighbour
 from faultwave.fd.decomposition import DIRECTIONS, Subdomain, whole
 from faultwave.fd.drives import Drive, Drives
-from faultwave.fd.halves import Units, spread_rounding
+from faultwave.fd.half_precision import Units, spread_rounding
 from faultwave.fd.media import Medium
 from faultwave.fd.points import RECORDED, Sampler, held, readings
 from faultwave.fd.program import Observer, Scheme, build_program, profiles

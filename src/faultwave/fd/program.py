@@ -11,7 +11,7 @@ import numpy as np
 from faultwave.fd import stencils
 from faultwave.fd.absorbing import Absorber, along, cpml, depths, sponge
 from faultwave.fd.grid import Grid, SideKind
-from faultwave.fd.halves import SI, Units
+from faultwave.fd.half_precision import SI, Units
 from faultwave.kernels.stencil import Axis, Box, Injection, Launch, Layout, Program, SampleBuffer
 
 ELASTIC = ("b_x", "b_y", "b_z", "lam", "mu2", "mu_xy", "mu_xz", "mu_yz")

@@ -55,7 +55,11 @@ def lower(program: Program, arrays: GridArrays, lanes: int) -> str:
         "typedef V U __attribute__((aligned(4), may_alias));\n"
         "#define LOAD(p) (*(const U *)(p))\n#define STORE(p, v) (*(U *)(p) = (v))\n"
         f"{resources.files('faultwave.backends.cpu').joinpath('tail.h').read_text()}\n"
-        + (f"{resources.files('faultwave.backends.cpu').joinpath('half.h').read_text()}\n" if arrays.halves else "")
+        + (
+            f"{resources.files('faultwave.backends.cpu').joinpath('half.h').read_text()}\n"
+            if arrays.half_precision
+            else ""
+        )
         + "\n".join(bodies)
         + "\ntypedef void (*row_function)(R *const *, const R *, long, long, long, const long (*)[2]);\n"
         "static const struct entry {\n  row_function row;\n  int lag, array[MOST_ARRAYS];\n} entries[] = {\n"

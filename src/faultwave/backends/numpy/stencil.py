@@ -25,7 +25,7 @@ class _Slices:
         name = self._name(name)
         layout = self.program.arrays[name]
         part = _part(self.arrays.view(name, layout.halo), layout, self.launch.box, (z, y, x))
-        return part.astype(self.arrays.dtype) if name in self.arrays.halves else part
+        return part.astype(self.arrays.dtype) if name in self.arrays.half_precision else part
 
     def line(self, name: str, axis: Axis) -> np.ndarray:
         name, k = self._name(name), "zyx".index(axis)

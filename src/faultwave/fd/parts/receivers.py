@@ -16,7 +16,7 @@ from faultwave.engine.part import Demand, Origin, State
 from faultwave.fd.part import FdPlan, GridAttached, GridPart, Placing, Planning, Running, Solution
 from faultwave.fd.points import RECORDED, Sampler, readings
 from faultwave.fd.program import STRESS_LEVEL, VELOCITY_LEVEL, Scheme
-from faultwave.fd.room import Memory, number_bytes
+from faultwave.fd.resources import Memory, number_bytes
 from faultwave.fd.shared import sampler_of
 from faultwave.fd.stencils import VELOCITY
 from faultwave.kernels.stencil import SampleBuffer
