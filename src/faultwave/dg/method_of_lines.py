@@ -216,7 +216,7 @@ class MethodOfLines(Operator):
         compiled = self.backend.compile([*self.stages(), publish(form), history(form)])
         common = {
             "q": self.q, "cell": self.cell, "star": self.star, "own": self.backend.index(lay.own),
-            "incoming": self.backend.index(np.where(lay.aside != lay.own, lay.aside, lay.incoming[1])),
+            "incoming": self.backend.index(np.where(lay.second_slots != lay.own, lay.second_slots, lay.incoming[1])),
             "traces": self.traces, "history": self.history, "slot": self.history_slot, **self.extra(),
         }  # fmt: skip
         for name in compiled:
@@ -258,13 +258,13 @@ class MethodOfLines(Operator):
 
     def predict(self, cluster: int, step: float, restart: bool) -> None:
         self.steps[cluster] = step
-        self._run("history_of", self.layout.watched_ranges[cluster])
-        self._run("history_of", self.layout.keep_ranges[cluster])
+        self._run("history_of", self.layout.observed_ranges[cluster])
+        self._run("history_of", self.layout.storing_ranges[cluster])
 
     def arrive(self, cluster: int, step: float, offset: float) -> None:
         """There is one cluster only."""
 
-    def correct_watched(self, cluster: int, step: float) -> None:
+    def correct_observed(self, cluster: int, step: float) -> None:
         self.correct(cluster, step)
 
     def correct_and_predict(self, cluster: int, step: float, restart: bool) -> None:
@@ -282,13 +282,13 @@ class MethodOfLines(Operator):
         other.send()
         self._run(name, lay.plain_ranges[0], **scalars)
         other.wait()
-        for part in (lay.watched_ranges[0], lay.keep_ranges[0]):
+        for part in (lay.observed_ranges[0], lay.storing_ranges[0]):
             self._run(name, part, **scalars)
         other.receive_next()
 
     def _everywhere(self, name: str, **scalars: Any) -> None:
         lay = self.layout
-        for part in (lay.watched_ranges[0], lay.keep_ranges[0], lay.plain_ranges[0]):
+        for part in (lay.observed_ranges[0], lay.storing_ranges[0], lay.plain_ranges[0]):
             self._run(name, part, **scalars)
 
 

@@ -101,12 +101,12 @@ class Plan:
         return self.share.mesh_identity if self.share else as_text(fingerprint(self.mesh, np.arange(self.cells)))
 
     @property
-    def keep(self) -> np.ndarray:
+    def stored_derivatives(self) -> np.ndarray:
         """Cells (nc,) whose derivatives parts read."""
         return self._marked([p.demand.derivatives for p in self.parts])
 
     @property
-    def watched(self) -> np.ndarray:
+    def observed(self) -> np.ndarray:
         """Cells (nc,) that parts read or change between correction and prediction."""
         return self._marked([p.demand.between for p in self.parts])
 

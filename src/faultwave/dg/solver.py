@@ -89,7 +89,7 @@ class Solver:
             top.neighbour_faces,
             plan.clustering.cluster,
             plan.frictional,
-            plan.keep,
+            plan.stored_derivatives,
             self._apart(),
             driven,
         )
@@ -109,10 +109,10 @@ class Solver:
         """(nc,) cells that correct and predict apart, for others to look at or to change in between."""
         plan = self.plan
         if plan.share is None or plan.case.numerics.halo_compression == "exact":
-            return plan.watched
-        watched = plan.watched.copy()
-        watched[plan.share.border.cell] = True
-        return watched
+            return plan.observed
+        observed = plan.observed.copy()
+        observed[plan.share.border.cell] = True
+        return observed
 
     def _driven(self) -> Driven | None:
         """What parts give on the faces that they drive."""
@@ -336,7 +336,7 @@ class Solver:
             self.predict(cluster, then, following, restart)
             return
         solved = self._arrive(cluster, time, step, offset)
-        self.operator.correct_watched(cluster, step)
+        self.operator.correct_observed(cluster, step)
         self._corrected(cluster, time, step, solved)
         op = self.operator
         both = op.begin_correct_and_predict if self.march.overlap else op.correct_and_predict
