@@ -101,7 +101,7 @@ class FaultProbe:
         self.impedance = fault.impedance[self.items][..., [0, 1, 1]]  # (n, side, 3) along n, s1, s2
         far = faces.far[self.items]
         self.owned = np.flatnonzero(here[:, 0])
-        self.lent = {int(r): np.flatnonzero((far == r) & ~here[:, 0]) for r in np.unique(far[~here[:, 0]])}
+        self.read_for_others = {int(r): np.flatnonzero((far == r) & ~here[:, 0]) for r in np.unique(far[~here[:, 0]])}
         self.missing = {int(r): np.flatnonzero((far == r) & here[:, 0]) for r in np.unique(far[here[:, 0]]) if r >= 0}
         rule = fault.rule.points
         slopes = triangle_basis_gradient(rule.reshape(-1, 2), order - 1)[1]
@@ -189,7 +189,7 @@ class FaultProbe:
         while self.brought and (wait or self.brought[0][1].here):
             asked, brought = self.brought.popleft()
             seen = self._shaped(brought.values())
-            if self.lent or self.missing:
+            if self.read_for_others or self.missing:
                 for i, (names, then) in enumerate(asked):
                     self._share(names, then, tuple(v[i] for v in seen))
             else:
@@ -210,7 +210,7 @@ class FaultProbe:
     def _share(self, names: Sequence[str], then: Then, seen: Seen) -> None:
         """One reading of faces whose other side another process sees."""
         sides = [self._side(side, seen[3 + side]) for side in range(2)]
-        for rank, rows in self.lent.items():
+        for rank, rows in self.read_for_others.items():
             self.fault.far.send(rank, self.tag, np.stack(sides[1])[:, :, rows])
 
         def finish() -> None:
