@@ -13,7 +13,7 @@ import numpy as np
 from faultwave.backends.awaited import Awaited, Here
 from faultwave.backends.device.calls import Call
 from faultwave.backends.device.lower import prelude
-from faultwave.backends.device.messages import DeviceSource, DeviceTarget, Passage
+from faultwave.backends.device.messages import DeviceSource, DeviceTarget, MessageBuffer
 from faultwave.backends.device.pinned import BufferPool, Crossing, PooledBuffer
 from faultwave.backends.device.rounding import Kernels
 from faultwave.backends.device.target import Target
@@ -66,12 +66,12 @@ class Device(Protocol):
         """Begin to copy pinned ``values`` to the start of ``memory``, in turn with all other work."""
         ...
 
-    def why_not_lend(self) -> str:
-        """Why it cannot ``lend``; empty where it can."""
+    def why_not_gpu_aware(self) -> str:
+        """Why MPI cannot use its memory directly (``gpu_aware_buffer``); empty where it can."""
         ...
 
-    def lend(self, size: int) -> Passage:
-        """So many bytes for messages, which MPI is given as they are."""
+    def gpu_aware_buffer(self, size: int) -> MessageBuffer:
+        """So many bytes of the device for messages, which GPU-aware MPI sends and receives in place."""
         ...
 
     def attach(self) -> None:
