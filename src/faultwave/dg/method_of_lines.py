@@ -51,7 +51,7 @@ def halves(law: Law) -> tuple[list[int], list[int]]:
     by_flux = np.array([float(np.asarray(x).squeeze()) for x in law.rate(divergence, [zero] * 3, material)])
     by_potential = np.array([float(np.asarray(x).squeeze()) for x in law.rate(zero, gradient, material)])
     if ((by_flux != 0) & (by_potential != 0)).any():
-        raise ValueError(f"the {law.name} law has no two halves")
+        raise ValueError(f"the {law.name} law does not split into two groups of quantities that drive each other")
     first = [i for i in range(size) if by_flux[i] != 0]
     return first, [i for i in range(size) if i not in first]
 
@@ -200,7 +200,7 @@ class MethodOfLines(Operator):
         self.flux = flux
         self.stages_exchanged: StageExchange | None = None  # with other processes
         if layout.clusters != 1:
-            raise ValueError("only the predictor of ADER knows local time steps")
+            raise ValueError("local time steps need the integrator ader")
         super().__init__(form, backend, layout, cells)
 
     def _allocate(self) -> None:
@@ -320,7 +320,7 @@ class Leapfrog(MethodOfLines):
 
     def stages(self) -> Sequence[Kernel]:
         if couples(self.law):
-            raise ValueError("leapfrog knows decay, but no reaction between quantities")
+            raise ValueError("leapfrog supports decay, but no reaction between quantities")
         return [leap(self.form, "divergence"), leap(self.form, "gradient")]
 
     def half_step(self, step: float) -> None:

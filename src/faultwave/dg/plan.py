@@ -229,7 +229,7 @@ def _check_names(physics: Law, field: Field, problems: Problems) -> None:
         return
     known = ways_to_give(p.name for p in physics.parameters)
     for name in sorted(field.parameters - known):
-        what = f"'{name}' is no parameter of the {physics.name} law"
+        what = f"'{name}' is not a parameter of the {physics.name} law"
         problems.error(source_of(field), what, ", ".join(sorted(known)), suggest(name, known))
 
 
@@ -265,7 +265,7 @@ def _walls(case: Case, mesh: tets.Mesh, topology: tets.Topology, problems: Probl
     lost = (topology.kinds == tets.BoundaryKind.IMPEDANCE) & np.isnan(wall)
     if lost.any():
         tags = ", ".join(map(str, np.unique(topology.tags[lost])))
-        problems.error("impedances", f"nothing is said of the faces of kind impedance with tag {tags}")
+        problems.error("impedances", f"no impedance is given for the faces of kind impedance with tag {tags}")
     return wall
 
 

@@ -252,7 +252,7 @@ def check(program: Program) -> None:
                     raise ValueError(f"{who}: {key[1]} is read at {key[2:]} (z, y, x) and written in one launch")
     late = [i.level for i in program.injections] + [t.level for t in program.sample_buffers]
     if any(not 0 <= level < len(program.levels) for level in late):
-        raise ValueError(f"{program.name}: an injection or sample buffer after a level that is not there")
+        raise ValueError(f"{program.name}: an injection or sample buffer names a level that does not exist")
 
 
 def cost(stencil: Stencil) -> tuple[int, int]:

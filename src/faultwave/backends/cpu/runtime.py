@@ -45,7 +45,7 @@ class LaneBuffer:
 
     def __init__(self, items: int, rows: int, cols: int, lanes: int, dtype: Any):
         if items % lanes:
-            raise ValueError(f"{items} items are no multiple of {lanes} lanes")
+            raise ValueError(f"{items} items are not a multiple of {lanes} lanes")
         self.items, self.lanes = items, lanes
         self.storage = _aligned((items // lanes, rows, cols, lanes), dtype)
         self._shape = (rows, cols)
@@ -197,7 +197,7 @@ class CpuBackend(Immediate):
     def index(self, values: np.ndarray, fixed: bool = False) -> LaneBuffer:
         values = np.asarray(values)
         if values.size and values.max() > np.iinfo(np.int32).max:
-            raise BackendError(f"{values.max()} slots are more than 32-bit numbers count; run on more ranks")
+            raise BackendError(f"{values.max()} slots exceed 32-bit indices; run on more ranks")
         values = values.reshape(len(values), 1, values.size // max(1, len(values)))
         lanes = self.fixed_lanes if fixed else self.lanes
         buffer = LaneBuffer(len(values), 1, values.shape[2], lanes, np.int32)

@@ -219,7 +219,9 @@ class Access:
         ``listed`` memory."""
         count *= taken
         if count > np.iinfo(np.int32).max:
-            raise BackendError(f"{count} numbers at once are more than a device's lists count; ask for fewer items")
+            raise BackendError(
+                f"{count} numbers in one copy exceed the 32-bit indices of a device; ask for fewer items"
+            )
         numbers = [np.int32(n) for n in (count, first, taken, buffer.size, buffer.lanes)]
         memory = [buffer.memory_on_device, items, listed]
         groups = -(-count // GROUP)
@@ -306,7 +308,7 @@ class DeviceBuffer:
 
     def __init__(self, access: Access, items: int, shape: tuple[int, ...], lanes: int):
         if items % lanes:
-            raise ValueError(f"{items} items are no multiple of {lanes} lanes")
+            raise ValueError(f"{items} items are not a multiple of {lanes} lanes")
         self.access, self.items, self.shape, self.lanes = access, items, shape, lanes
         self.size = int(np.prod(shape))
         self.nbytes = items * self.size * access.dtype.itemsize
@@ -335,7 +337,7 @@ class DeviceBuffer:
         chosen = self._select(items)
         first, end, step = rows.indices(self.shape[0])
         if step != 1:
-            raise ValueError("rows one after the other only")
+            raise ValueError("only contiguous rows can be copied")
         chosen = np.arange(self.items) if chosen is None else chosen
         inner = self.size // self.shape[0]
         return self.access.fetch(self, chosen, first * inner, (end - first, *self.shape[1:]))

@@ -52,7 +52,7 @@ def plan(planning: Planning) -> Volume | None:
     fields = volume_fields(setting, planning.law)
     cells = cells_in(setting, planning.geometry.centroids, planning.mesh.groups)
     if not planning.whole.any(len(cells) > 0):
-        problems.error("output.volume", "the region and groups hold no cell")
+        problems.error("output.volume", "the region and groups contain no cell")
     return Volume(setting, tuple(fields), cells)
 
 
