@@ -29,7 +29,7 @@ from faultwave.fd.parts.point_sources import PointSources
 from faultwave.fd.parts.receivers import Receivers
 from faultwave.fd.parts.strain_green_tensors import BLOCK, COMPONENTS, Strain
 from faultwave.fd.points import outside
-from faultwave.fd.room import main_memory
+from faultwave.fd.resources import main_memory
 from faultwave.observe.dataset import Dataset, Variable
 from faultwave.observe.points import point_lines
 from faultwave.output.atomic import atomic_path

@@ -218,8 +218,8 @@ def test_report_tells_what_a_kernel_takes_and_could_reach() -> None:
     assert (moved, flops) == (3 * 9 * 8 + 3 * 4, 2 * 9)
     assert rate == pytest.approx(4.8e12 / moved / 1e6, rel=0.01)
     assert 0 < model <= rate and rows[0][-1] in ("memory", "waiting")
-    with pytest.raises(InputError, match="kernel: 'predct' does not exist.*did you mean 'predict'"):
-        kernel_report("sm_90", ["predct"])
+    with pytest.raises(InputError, match="kernel: 'corect' does not exist.*did you mean 'correct'"):
+        kernel_report("sm_90", ["corect"])
 
 
 def test_roof_is_the_slower_of_memory_and_arithmetic() -> None:

@@ -61,5 +61,5 @@ def test_memory_near_its_threads_is_memory_all_the_same(monkeypatch: pytest.Monk
     assert isinstance(backend, CpuBackend)
     monkeypatch.setattr(backend, "numa", True)
     batch, store = backend.batch(24 * backend.lanes, 3, 2), backend.store(4 * 24 * backend.lanes + 3, 5)
-    backend.settle([batch, store], [(0, 8 * backend.lanes), (8 * backend.lanes, 24 * backend.lanes)])
+    backend.first_touch([batch, store], [(0, 8 * backend.lanes), (8 * backend.lanes, 24 * backend.lanes)])
     assert not batch.get().any() and not store.get().any()

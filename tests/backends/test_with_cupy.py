@@ -281,10 +281,10 @@ def test_a_message_is_received_again_when_it_has_been_unpacked(cupy: Any, direct
     cupy.functions["unpack"].does = lambda buffer, items, given, *rest: found.append(
         given.bytes[:64].view(float).copy()
     )
-    near = message.passage.memory.bytes if direct else message.buffer
+    near = message.message_buffer.memory.bytes if direct else message.buffer
     near[:64] = np.arange(8.0).view(np.uint8)
     message.unpack()
-    assert not found and not message.lent.done
+    assert not found and not message.borrowed.done
     message.ready()
     assert len(found) == direct, "pinned memory is free once it is copied, the device's once it is unpacked"
     device.finish()

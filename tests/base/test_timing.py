@@ -30,7 +30,7 @@ def test_stops_when_the_body_raises():
     with pytest.raises(KeyError), timers("a"):
         raise KeyError
     assert timers["a"].calls == 1
-    with pytest.raises(RuntimeError, match="does not run"):
+    with pytest.raises(RuntimeError, match="is not running"):
         timers["a"].stop()
 
 

@@ -76,5 +76,5 @@ def test_everything_wrong_is_told_before(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         room.check(room.Plan("cpu", orders=(3,)), tmp_path / "none.md")
     told = str(caught.value)
-    assert "'cpu' is no graphics processor" in told and "4 among them" in told and "none.md" in told
+    assert "'cpu' is not a backend of graphics processors" in told and "4 among them" in told and "none.md" in told
     room.check(room.Plan("cuda"), None)

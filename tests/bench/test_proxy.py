@@ -148,7 +148,7 @@ def test_the_mesh_has_about_the_cells_asked_for():
         ({"law": "elsatic"}, "did you mean 'elastic'?"),
         ({"faults": 1.5}, "--faults: is 1.5"),
         ({"faults": float("nan")}, "--faults"),
-        ({"faults": 0.1, "law": "acoustic"}, "knows no friction"),
+        ({"faults": 0.1, "law": "acoustic"}, "has no friction"),
         ({"order": 9}, "--order: is 9"),
         ({"precision": "half"}, "--precision"),
         ({"backend": "abacus"}, "--backend"),

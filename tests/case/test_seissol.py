@@ -89,7 +89,7 @@ def test_computed_the_way_of_seissol(deck):
 def test_the_order_is_asked_for(deck):
     _, problems = deck(order=None)
     (warning,) = problems.warnings
-    assert "order is chosen with --order" in str(warning)
+    assert "a deck does not state the order" in str(warning)
 
 
 def test_output_and_until(deck):

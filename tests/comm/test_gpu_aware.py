@@ -133,7 +133,7 @@ MEMORY = """
     from mpi4py import MPI
     from faultwave.comm import gpu_aware
 
-    class Lent:
+    class GpuAwareBuffer:
         take = lambda self, received: None
         give = lambda self, sent: self
         wait = lambda self: None
@@ -144,7 +144,7 @@ MEMORY = """
             self.__cuda_array_interface__ = {"shape": (size,), "typestr": "|u1", "data": place, "version": 3}
 
     class Device:
-        lend = Lent
+        gpu_aware_buffer = GpuAwareBuffer
 
         def upload(self, memory, values):
             memory[:] = values
@@ -154,10 +154,10 @@ MEMORY = """
             values[-1] ^= int(sys.argv[1])
 
     class Broken(Device):
-        def lend(self, size):
+        def gpu_aware_buffer(self, size):
             if MPI.COMM_WORLD.Get_rank() == 1:
                 raise MemoryError("no more memory")
-            return Lent(size)
+            return GpuAwareBuffer(size)
 
     class Silent(Device):
         def upload(self, memory, values):

@@ -76,7 +76,7 @@ class Waves:
         self, cluster: int, time: float, step: float, offset: float, following: float, restart: bool
     ) -> None:
         self.operator.arrive(cluster, step, offset)
-        self.operator.correct_watched(cluster, step)
+        self.operator.correct_observed(cluster, step)
         self.operator.correct_and_predict(cluster, following, restart)
         for hook in self.predicted:
             hook(cluster, time + step, following)

@@ -64,8 +64,8 @@ def dg_kernels(form: Form) -> list[Kernel]:
     ]
     return made + [
         kernels.correct(form), kernels.sample(form, points), kernels.accumulate(form), kernels.integrate(form),
-        kernels.accumulate_and_integrate(form),
-        kernels.surface(form, 1, points), kernels.samples(form, 4), kernels.energies(form),
+        kernels.accumulate_and_integrate(form), kernels.samples(form, 4), kernels.energies(form),
+        *([kernels.surface(form, 1, points)] if "velocity" in form.law.roles else []),
     ]  # fmt: skip
 
 

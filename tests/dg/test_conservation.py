@@ -47,7 +47,7 @@ def test_corrections_are_added_once(backend: str, law: str, fast: bool) -> None:
     material = ROCK if law == "elastic" else {"rho": 2.0, "lambda": 3.0}
     waves = Waves(cube(2), law, 3, backend, material=material, fast=fast, time_unit=0.7)
     op, rng = waves.operator, np.random.default_rng(4)
-    op.layout = replace(op.layout, watched_ranges=((0, len(op.layout.cell_at)),), keep_ranges=((0, 0),))
+    op.layout = replace(op.layout, observed_ranges=((0, len(op.layout.cell_at)),), storing_ranges=((0, 0),))
     near = np.argwhere(waves.topology.neighbours >= 0)
     cells, faces = near[rng.permutation(len(near))[:12]].T
     nothing = np.zeros((2, 7), np.int64)

@@ -50,8 +50,8 @@ def setup(
     cluster = normalised(top.neighbours, fault, np.where(rng.random(cells) < 0.5, wanted, clusters - 1))
     cluster = np.unique(cluster, return_inverse=True)[1].reshape(-1)
     kept = rng.random(cells) < keep
-    watched = rng.random(cells) < keep
-    connections = Connections(top.neighbours, top.neighbour_faces, cluster, fault, kept, watched)
+    observed = rng.random(cells) < keep
+    connections = Connections(top.neighbours, top.neighbour_faces, cluster, fault, kept, observed)
     lay = build_layout(connections, rng.permutation(cells), lanes)
     return lay, {
         "neighbours": top.neighbours,
@@ -59,7 +59,7 @@ def setup(
         "cluster": cluster,
         "fault": fault,
         "keep": kept,
-        "watched": watched,
+        "observed": observed,
     }
 
 
@@ -78,12 +78,12 @@ def test_every_face_reads_its_neighbour(
 ) -> None:
     lay, given = setup(seed, clusters, lanes, periodic, with_fault, keep)
     neighbours, faces, cluster, fault = (given[k] for k in ("neighbours", "faces", "cluster", "fault"))
-    check_positions(lay, cluster, given["keep"], given["watched"], fault, lanes)
+    check_positions(lay, cluster, given["keep"], given["observed"], fault, lanes)
     slower = [members(lay.slower, 2 * c) | members(lay.slower, 2 * c + 1) for c in range(lay.clusters)]
     for c in range(lay.clusters):
         (begin, middle), (again, end) = lay.sums(c)
         assert middle == again and lay.slower_range(c) == (begin, end)
-        parts = lay.watched_ranges[c], lay.keep_ranges[c], lay.plain_ranges[c]
+        parts = lay.observed_ranges[c], lay.storing_ranges[c], lay.plain_ranges[c]
         assert [a[1] == b[0] for a, b in zip(parts, parts[1:], strict=False)] == [True, True]
         assert lay.cells_range(c) == (parts[0][0], parts[2][1]) and lay.cells_range(c, False) == (
             parts[1][0],
@@ -123,7 +123,7 @@ def test_every_face_reads_its_neighbour(
         assert len(touched) == lay.own.size + counted["sums"] == len(set(touched))
         assert lay.incoming[turn].max() < lay.wave_slots - 1
         assert len(np.unique(lay.incoming[turn])) == lay.own.size
-    extra, first = lay.aside[lay.aside != lay.own], lay.own.size + 2 * counted["sums"]
+    extra, first = lay.second_slots[lay.second_slots != lay.own], lay.own.size + 2 * counted["sums"]
     assert len(np.unique(extra)) == len(extra) == fault.sum() and (extra >= first).all()
     assert (
         lay.own.size + 2 * counted["sums"] + len(extra) + 1 == lay.wave_slots and lay.slow_slots == counted["slow"] + 1
@@ -132,7 +132,7 @@ def test_every_face_reads_its_neighbour(
 
 
 def check_positions(
-    lay: Layout, cluster: np.ndarray, keep: np.ndarray, watched: np.ndarray, fault: np.ndarray, lanes: int
+    lay: Layout, cluster: np.ndarray, keep: np.ndarray, observed: np.ndarray, fault: np.ndarray, lanes: int
 ) -> None:
     cells = len(cluster)
     np.testing.assert_array_equal(lay.cell_at[lay.position], np.arange(cells))
@@ -140,9 +140,9 @@ def check_positions(
     assert len(np.unique(lay.own)) == lay.own.size
     leaves = ((lay.slow > 0).any(1) | (lay.friction > 0).any(1) | (lay.history > 0))[lay.position]
     assert leaves[fault.any(1)].all() and ((lay.history > 0)[lay.position] == keep).all()
-    kinds = np.where(watched, 0, np.where(leaves, 1, 2))
+    kinds = np.where(observed, 0, np.where(leaves, 1, 2))
     covered = 0
-    for kind, ranges in enumerate((lay.watched_ranges, lay.keep_ranges, lay.plain_ranges)):
+    for kind, ranges in enumerate((lay.observed_ranges, lay.storing_ranges, lay.plain_ranges)):
         for c, (begin, end) in enumerate(ranges):
             assert begin % lanes == end % lanes == 0
             inside = lay.cell_at[begin:end]

@@ -173,7 +173,7 @@ def test_box_mistakes_are_all_reported():
     with pytest.raises(InputError) as caught:
         box_mesh(Box((0, 1, 1), (0, 0, 0), (1, 0, 1), {"x-": "periodic", "w": "rigid", "y": "absorbin"}, 0.7))
     text = str(caught.value)
-    for part in ("at least one brick", "lower below upper", "one side is periodic", "'w' is no side",
+    for part in ("at least one brick", "lower below upper", "one side is periodic", "'w' is not a side",
                  "did you mean 'absorbing'?", "0 to below 0.5"):  # fmt: skip
         assert part in text
     with pytest.raises(InputError, match="no plane between bricks"):

@@ -5,7 +5,7 @@ import numpy as np
 from faultwave.backends import make_stencils
 from faultwave.fd.absorbing import Absorber
 from faultwave.fd.grid import SIDES, Grid
-from faultwave.fd.halves import Units
+from faultwave.fd.half_precision import Units
 from faultwave.fd.program import Scheme, build_program, fields, profiles
 
 RHO, VP, VS = 2700.0, 6000.0, 3464.0

@@ -11,7 +11,7 @@ from faultwave.comm.packing import box_source, box_target
 from faultwave.comm.world import World
 from faultwave.domain.grids.cut import Cut
 from faultwave.fd.decomposition import Subdomain, whole
-from faultwave.fd.halves import Units
+from faultwave.fd.half_precision import Units
 from faultwave.fd.media import Medium
 from faultwave.fd.operator import Machine, Operator, Shared
 from faultwave.fd.program import build_program, fields, profiles
@@ -103,8 +103,8 @@ def step_in_parts(backend, of, counts, ahead):
     pairs = [
         {
             (other, direction): (
-                box_source(r.pieces(out), np.dtype(np.float32), "exact", Loss(), False),
-                box_target(r.pieces(into), np.dtype(np.float32), "exact", False),
+                box_source(r.halo_buffer(out), np.dtype(np.float32), "exact", Loss(), False),
+                box_target(r.halo_buffer(into), np.dtype(np.float32), "exact", False),
             )
             for other, direction, out, into in p.told(r.program, found.depth)
         }

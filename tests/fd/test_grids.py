@@ -183,7 +183,7 @@ def test_boxes_that_are_too_small_grow_and_say_so():
         ({"initial": {"kind": "easi", "field": {"constant": {"v1": 1}}}}, ["'easi' cannot start a grid"]),
     ],
 )  # fmt: skip
-def test_told_before_the_run(changes, words):
+def test_reported_before_the_run(changes, words):
     text = problems(**changes)
     for word in words:
         assert word in text, text
@@ -229,12 +229,12 @@ def test_what_does_not_fit_on_the_disk_is_told_before(output, monkeypatch, tmp_p
 )  # fmt: skip
 def test_what_does_not_fit_beside_the_grid_is_told_before(changes, words, monkeypatch):
     """With as much memory as the grid needs and 128 KiB."""
-    from faultwave.fd import room
+    from faultwave.fd import resources
 
     assert problems() == ""
     plan = simulate(case()).plan
-    held = room.grid_bytes(plan.case, plan.scheme.grid, plan.world)
-    monkeypatch.setattr("faultwave.fd.room.main_memory", lambda: held + 2.0**17)
+    held = resources.grid_bytes(plan.case, plan.scheme.grid, plan.world)
+    monkeypatch.setattr("faultwave.fd.resources.main_memory", lambda: held + 2.0**17)
     assert problems() == ""
     assert words in (found := problems(**changes)), found
 

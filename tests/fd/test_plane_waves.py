@@ -119,7 +119,7 @@ def told(changes, **more):
         ({"time_function": {"kind": "ricker", "duration": 0.05}}, {}, "radiate above"),
     ],
 )
-def test_told_before_the_run(changes, more, words):
+def test_reported_before_the_run(changes, more, words):
     assert words in told(changes, **more)
 
 

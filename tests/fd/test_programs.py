@@ -6,7 +6,7 @@ import pytest
 from faultwave.backends import missing
 from faultwave.backends.cpu.stencil import Blocking
 from faultwave.fd.program import STRESS_LEVEL, VELOCITY_LEVEL
-from faultwave.kernels.stencil import Injection, Tape
+from faultwave.kernels.stencil import Injection, SampleBuffer
 
 from .setups import everything, runner, scheme
 
@@ -21,7 +21,7 @@ VARIANTS = {
 
 
 def shaken(of):
-    """Injections and tapes all over, at tile edges, at the surface and on its far side."""
+    """Injections and sample buffers all over, at tile edges, at the surface and on its far side."""
     nz, ny, nx = of.grid.shape
     points = np.array([(nz - 1, j, nx // 2) for j in range(5, ny - 5)] + [(nz // 2, ny // 2, i) for i in range(nx)])
     numbers = np.arange(len(points)) % 3
@@ -29,8 +29,11 @@ def shaken(of):
         Injection(VELOCITY_LEVEL, "w", points, np.linspace(0.5, 1.0, len(points)), numbers),
         Injection(STRESS_LEVEL, "sxy", points, np.linspace(1e6, 2e6, len(points)), numbers),
     ]
-    tapes = [Tape(VELOCITY_LEVEL, "u", points + [of.free_surface, 0, 0]), Tape(STRESS_LEVEL, "szz", points)]
-    return {"injections": injections, "tapes": tapes}
+    sample_buffers = [
+        SampleBuffer(VELOCITY_LEVEL, "u", points + [of.free_surface, 0, 0]),
+        SampleBuffer(STRESS_LEVEL, "szz", points),
+    ]
+    return {"injections": injections, "sample_buffers": sample_buffers}
 
 
 def run(variant, backend, precision="single", blocking=None, threads=1):
@@ -38,8 +41,12 @@ def run(variant, backend, precision="single", blocking=None, threads=1):
     made = runner(of, backend, precision, threads, **shaken(of))
     if blocking:
         made.blocking = blocking
-    tapes = made.run(STEPS, np.random.default_rng(1).normal(size=(2, STEPS, 3)))
-    return {**everything(made, of.attenuation), "tape u": tapes[0], "tape szz": tapes[1]}
+    sample_buffers = made.run(STEPS, np.random.default_rng(1).normal(size=(2, STEPS, 3)))
+    return {
+        **everything(made, of.attenuation),
+        "sample buffer u": sample_buffers[0],
+        "sample buffer szz": sample_buffers[1],
+    }
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

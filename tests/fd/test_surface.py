@@ -307,7 +307,7 @@ def test_intensity_of_worden():
         ({"output__intensity": {"periods": [0.5, 1.0000001, 1.0]}}, "a period stands twice"),
     ],
 )
-def test_told_before_the_run(changes, words):
+def test_reported_before_the_run(changes, words):
     assert words in problems(**changes)
 
 

@@ -4,7 +4,18 @@ import numpy as np
 import pytest
 
 from faultwave.backends import make_stencils
-from faultwave.kernels.stencil import Box, Injection, Launch, Layout, Program, Stencil, Tape, check, cost, record
+from faultwave.kernels.stencil import (
+    Box,
+    Injection,
+    Launch,
+    Layout,
+    Program,
+    SampleBuffer,
+    Stencil,
+    check,
+    cost,
+    record,
+)
 
 BOX = Box((0, 0, 0), (6, 7, 9))
 
@@ -43,19 +54,19 @@ def test_what_a_launch_may_not_do(function, what):
 
 
 def test_points_outside_are_told():
-    tape = Tape(0, "a", np.array([[6 + 2, 0, 0]]))
+    sample_buffer = SampleBuffer(0, "a", np.array([[6 + 2, 0, 0]]))
     with pytest.raises(ValueError, match="outside the array"):
-        make_stencils("cpu", program(lambda p: {"a": p.at("b")}, tapes=[tape]))
+        make_stencils("cpu", program(lambda p: {"a": p.at("b")}, sample_buffers=[sample_buffer]))
 
 
 def test_order_within_a_level():
-    """Launches, then injections, then launches with a lag, then the tape; each step again."""
+    """Launches, then injections, then launches with a lag, then the sample buffer; each step again."""
     first = Launch(Stencil("first", lambda p: {"a": 1.0 + p.at("b")}), BOX)
     second = Launch(Stencil("second", lambda p: {"b": p.at("a", y=-1) + p.line("l", "y")}), BOX, lag=1)
     points = np.array([[2, 3, 4]])
     p = program(
         None, [[first, second]], injections=[Injection(0, "a", points, np.array([0.5]), np.array([0]))],
-        tapes=[Tape(0, "a", points), Tape(0, "b", points + [0, 1, 0])],
+        sample_buffers=[SampleBuffer(0, "a", points), SampleBuffer(0, "b", points + [0, 1, 0])],
     )  # fmt: skip
     for backend in ("numpy", "cpu"):
         runner = make_stencils(backend, p, "double")

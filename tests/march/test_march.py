@@ -186,7 +186,7 @@ def test_moments_are_the_same_to_the_last_bit_however_many_steps_are_taken_at_on
         recorder = Steps()
         march = March(0.1, rates, recorder, 0.3)
         for _ in range(28 // at_once):
-            march.advance(march.ahead(at_once))
+            march.advance(march.time_after(at_once))
         begun.append(sorted(recorder.begun))
         assert march.moment(0) == march.time
     assert begun[0] == begun[1] == begun[2]
@@ -201,7 +201,7 @@ def test_late_steps_are_as_many_as_early_ones(tick: float) -> None:
     march = March(float(tick), [1, 2], recorder, 4e6 * float(tick))
     for at_once in (1, 64):
         recorder.begun.clear()
-        march.advance(march.ahead(at_once))
+        march.advance(march.time_after(at_once))
         assert Counter(c for c, _ in recorder.begun) == {0: 2 * at_once, 1: at_once}
     assert recorder.lengths == {tick, 2 * tick}
 

@@ -38,7 +38,7 @@ def write(start):
 threads = [threading.Thread(target=write, args=(start,)) for start in (0, 1)]
 [t.start() for t in threads]
 [t.join() for t in threads]
-file.settle()
+file.sync()
 file.close()
 tell(file.way)
 """

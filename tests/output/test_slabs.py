@@ -35,7 +35,7 @@ def write(name, kind, mine, done, room, steps):
     with SlabWriter(world(), make, points, cells, {"global-id": numbers}, goes_on=bool(done)) as writer:
         for k in range(len(done), steps):
             writer.append(0.5 * k, {"v1": 100.0 * k + numbers})
-        writer.settle()
+        writer.sync_for_checkpoint()
 for name, kind in (("a.vtkhdf", VtkHdfWriter), ("b.xdmf", XdmfWriter)):
     write(name, kind, [[], [2, 0, 1]][world().rank], [], 4, 2)  # with more room than is needed: it is copied at the end
     if name == "a.vtkhdf" and sys.argv[2] == "again":

@@ -92,7 +92,12 @@ def _channels(plan):
 
     top = plan.topology
     connections = Connections(
-        top.neighbours, top.neighbour_faces, plan.clustering.cluster, plan.frictional, plan.keep, plan.watched
+        top.neighbours,
+        top.neighbour_faces,
+        plan.clustering.cluster,
+        plan.frictional,
+        plan.stored_derivatives,
+        plan.observed,
     )
     curve, clusters = tets.hilbert_order(plan.geometry.centroids), len(plan.clustering.steps)
     return build_layout(connections, curve, 4, plan.share.border, clusters).channels

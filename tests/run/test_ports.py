@@ -93,7 +93,7 @@ def test_a_run_that_is_cut_short_is_told(tmp_path: Path, caplog: pytest.LogCaptu
 def test_waves_that_tell_nothing_are_an_error() -> None:
     same = np.ones((2, 2, 3), complex)
     for into in (same, 0 * same, same * np.nan):
-        with pytest.raises(RunError, match="do not tell the ports apart"):
+        with pytest.raises(RunError, match="do not distinguish the ports"):
             _solved(into, same)
     rng = np.random.default_rng(0)
     s, into = rng.normal(size=(3, 2, 2)), rng.normal(size=(2, 2, 3)) * np.array([1.0, 1e-12])[:, None, None]
@@ -161,7 +161,7 @@ def test_patterns_are_those_of_a_metal_guide() -> None:
             "TM10 does not exist in a rectangular guide",
         ),
         ({"surfaces": [{"surface": 21, "mode": "TE00"}], "band": [0.6, 0.9]}, "TE00 does not exist"),
-        ({"surfaces": [{"surface": 21, "mode": "TX1"}], "band": [0.6, 0.9]}, "is no mode"),
+        ({"surfaces": [{"surface": 21, "mode": "TX1"}], "band": [0.6, 0.9]}, "is not a mode"),
         ({"surfaces": [{"surface": 21}], "band": [0.4, 0.9]}, "cutoff of TE10 at 0.5 Hz"),
         ({"surfaces": [{"surface": 11}], "band": [0.6, 0.9]}, "does not absorb"),
         ({"surfaces": [{"surface": 33}], "band": [0.6, 0.9]}, "no surface '33'"),

@@ -103,7 +103,7 @@ def test_processes_that_were_given_different_options_are_told_so(
 
 @pytest.mark.skipif(DEVICE != "opencl", reason="of OpenCL")
 def test_direct_where_the_device_does_not_lend_is_an_error_before_the_run(tmp_path: Any) -> None:
-    without = "import faultwave.backends.opencl.runtime as r; r.OpenClDevice.why_not_lend = lambda self: 'it keeps its memory'"
+    without = "import faultwave.backends.opencl.runtime as r; r.OpenClDevice.why_not_gpu_aware = lambda self: 'it keeps its memory'"
     case = asked(tmp_path, "out", numerics={"halo": "direct", "order": 2, "backend": DEVICE}, end_time=0.01)
     done = launch(2, case, setup=without)
     assert done.returncode != 0 and "direct cannot be: it keeps its memory" in done.stderr

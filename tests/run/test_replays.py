@@ -152,7 +152,7 @@ def test_a_plan_tells_the_launches_of_a_largest_step(tmp_path: Any, monkeypatch:
     )
     launched = [
         name for name, *_ in written.lines if name != "pack"
-    ]  # which brings what an empty tape holds to the host
+    ]  # which brings what an empty sample buffer holds to the host
     assert int(launches) == len(launched) and int(updates.replace(",", "")) == engine.updates
     assert {"samples", "readings"} <= set(launched)
     steps = sum(engine.replays.each)
@@ -309,7 +309,7 @@ def test_observers_are_heeded(tmp_path: Any) -> None:
 @needs_device
 @pytest.mark.parametrize("every, layout", [(1, False), (3, False), (1, True)])
 def test_fault_receivers_are_read_by_replayed_steps(tmp_path: Any, every: int, layout: bool) -> None:
-    """They are on tapes on the device: the same histories as step by step, to the last bit, and those of the processor."""
+    """They are in sample buffers on the device: the same histories as step by step, to the last bit, and those of the processor."""
     histories: dict[str, Any] = {}
     for name, most in (("replayed", 1), ("direct", 0), ("cpu", 0)):
         sim = made(tmp_path / name, "cpu" if name == "cpu" else DEVICE, every, seissol_layout=layout)
@@ -336,11 +336,11 @@ def test_fault_receivers_are_read_by_replayed_steps(tmp_path: Any, every: int, l
 def test_a_tape_that_is_full_is_brought_and_breaks_the_recording(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from faultwave.dg import tape
+    from faultwave.dg import sample_buffer
 
     want = made(tmp_path / "long", every=1)
-    monkeypatch.setattr(tape, "MOST", 3)
-    monkeypatch.setattr(tape, "LEAST", 3)
+    monkeypatch.setattr(sample_buffer, "MOST", 3)
+    monkeypatch.setattr(sample_buffer, "LEAST", 3)
     short = made(tmp_path / "short", every=1)
     short.solver.replays.most = 4
     for sim in (want, short):

@@ -115,7 +115,7 @@ def test_a_run_stops_when_its_energy_has_left() -> None:
 def test_mistakes_are_told(tmp_path: Path) -> None:
     for output, said in (
         ({"flux": [{"surface": "lid", "interval": 0.1}]}, "no surface 'lid'"),
-        ({"spectrum": {"band": [1.0, 2.0]}}, "there are none"),
+        ({"spectrum": {"band": [1.0, 2.0]}}, "needs receivers"),
         ({"spectrum": {"band": [2.0, 1.0]}}, "lowest, highest"),
         (
             {"spectrum": {"band": [1.0, 200.0]}, "receivers": {"points": [[0.5, 0.5, 0.5]], "interval": 0.05}},

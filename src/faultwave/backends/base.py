@@ -82,14 +82,14 @@ class Recording(Protocol):
 
 
 class Backend(Protocol):
-    """One place to run. ``lanes``: items are padded to multiples of it (``fixed_lanes`` for double-only kernels). ``ahead``:
-    whether launches go into a queue, so that whoever looks at their results waits."""
+    """One place to run. ``lanes``: items are padded to multiples of it (``fixed_lanes`` for double-only kernels). ``asynchronous``:
+    whether launches go into a queue, so that reading their results waits for them."""
 
     name: str
     dtype: type
     lanes: int
     fixed_lanes: int
-    ahead: bool
+    asynchronous: bool
     failures: tuple[type[Exception], ...]  # what is raised where a device fails
 
     @property
@@ -97,7 +97,7 @@ class Backend(Protocol):
         """The backend and what it runs on."""
         ...
 
-    def settle(self, buffers: Sequence[Any], ranges: Iterable[tuple[int, int]]) -> None:
+    def first_touch(self, buffers: Sequence[Any], ranges: Iterable[tuple[int, int]]) -> None:
         """Place fresh ``buffers``, whose items are worked on in ``ranges``, near the threads that will."""
         ...
 

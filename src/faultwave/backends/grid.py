@@ -107,7 +107,7 @@ class GridArrays:
             return all(bool(np.isfinite(self.view(name).sum(dtype=np.float64))) for name in names)
 
     @property
-    def halves(self) -> frozenset[str]:
+    def half_precision(self) -> frozenset[str]:
         """Names of the arrays kept in sixteen bits."""
         return frozenset(n for n, group in self.group.items() if self.storage[group].dtype == np.float16)
 
@@ -116,7 +116,7 @@ class GridArrays:
         return sum(s.nbytes for s in self.storage.values())
 
 
-class HostPieces:
+class HostHaloBuffer:
     """Boxes of arrays in host memory."""
 
     def __init__(self, arrays: GridArrays, listed: Sequence[tuple[str, Box]]):

@@ -16,7 +16,7 @@ from faultwave.backends.injector import Points, injected
 class Immediate:
     """The part of ``Backend`` that has to do with order."""
 
-    ahead = False
+    asynchronous = False
 
     def finish(self) -> None:
         """Nothing is left to do when a launch returns."""

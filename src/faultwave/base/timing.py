@@ -24,7 +24,7 @@ class Timer:
 
     def stop(self) -> None:
         if self._depth == 0:
-            raise RuntimeError("a timer was stopped that does not run")
+            raise RuntimeError("a timer was stopped that is not running")
         self._depth -= 1
         if self._depth == 0:
             self.seconds += time.perf_counter() - self._start

@@ -56,7 +56,7 @@ def check(plan: Plan, target: Path | None) -> None:
     """Raises InputError with everything wrong, before anything is measured."""
     problems = Problems()
     if plan.backend in ("cpu", "numpy"):
-        problems.error("--backend", f"'{plan.backend}' is no graphics processor", "cuda, hip, opencl")
+        problems.error("--backend", f"'{plan.backend}' is not a backend of graphics processors", "cuda, hip, opencl")
     if plan.orders is not None and 4 not in plan.orders:
         problems.error("--order", f"{', '.join(map(str, plan.orders))}", "4 among them: others are set beside it")
     if target is not None:

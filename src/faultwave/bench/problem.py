@@ -63,7 +63,7 @@ def check(s: Setting) -> None:
     if not 0.0 <= s.faults <= 1.0:
         problems.error("--faults", f"is {s.faults}", "0 to 1: a share of the faces between cells")
     elif s.faults and s.law in laws() and "stress" not in laws()[s.law].roles:
-        problems.error("--faults", f"the {s.law} law knows no friction", "--law elastic")
+        problems.error("--faults", f"the {s.law} law has no friction", "--law elastic")
     problems.raise_errors()
 
 

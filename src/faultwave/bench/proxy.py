@@ -137,7 +137,7 @@ def _compiled() -> dict[str, Any]:
 def _advance(solver: Solver, steps: int, replay: bool = True) -> None:
     """``replay``: as a run does, where launches go into a queue."""
     end = solver.march.time + (steps - 0.5) * solver.march.tick
-    if replay and solver.backend.ahead:
+    if replay and solver.backend.asynchronous:
         while solver.march.time < end:
             solver.replays.advance(round((end - solver.march.time) / solver.march.tick + 0.5))
     else:

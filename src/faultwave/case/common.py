@@ -51,7 +51,7 @@ def _locate(path: Path, info: ValidationInfo) -> Path:
         folder = any(candidate.is_dir() for candidate in tried)
     except (OSError, ValueError, RuntimeError) as error:  # too long a name, a null character, an unknown user's home
         what = getattr(error, "strerror", None) or error
-        raise ValueError(f"'{shown(path)}' is no name of a file: {what}") from None
+        raise ValueError(f"'{shown(path)}' is not the name of a file: {what}") from None
     if folder:
         raise ValueError(f"'{path}' is a folder, not a file")
     raise ValueError(f"no such file: {' nor '.join(map(str, dict.fromkeys(tried)))}")

@@ -39,7 +39,7 @@ class Spectrum(Settings):
 
 def _mode(text: str) -> str:
     if not re.fullmatch(r"T[EM][0-9][0-9]", text):
-        raise ValueError(f"'{text}' is no mode; TEmn or TMmn with two digits, such as TE10")
+        raise ValueError(f"'{text}' is not a mode; TEmn or TMmn with two digits, such as TE10")
     low = min(text[2:])
     if text[2:] == "00" or (text[1] == "M" and low == "0"):
         raise ValueError(f"{text} does not exist in a rectangular guide: {'TM' if text[1] == 'M' else 'TE'} modes have "

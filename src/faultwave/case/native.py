@@ -44,7 +44,9 @@ def load_native(path: str | Path, overrides: Mapping[str, Any] | None = None) ->
             problems.warn(where(location), f"'{dotted(location)}' is empty: it has no effect")
     for location, name in _unknown_parameters(data):
         if where(location) not in wrong:
-            problems.error(where(location), f"'{name}' is no parameter", "names of the parameter tables", nearest(name))
+            problems.error(
+                where(location), f"'{name}' is not a parameter", "names of the parameter tables", nearest(name)
+            )
     problems.items.sort(key=lambda problem: _number(problem.where))
     return case, problems
 

@@ -43,7 +43,7 @@ def apply_overrides(data: dict[str, Any], overrides: Mapping[str, Any] | None, p
     data = dict(data)
     for name, value in (overrides or {}).items():
         if name not in OVERRIDES:
-            problems.error(f"--{name}", "is no override", ", ".join(OVERRIDES), suggest(name, OVERRIDES))
+            problems.error(f"--{name}", "is not an option", ", ".join(OVERRIDES), suggest(name, OVERRIDES))
             continue
         if value is None:
             continue

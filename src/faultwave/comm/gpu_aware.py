@@ -24,7 +24,7 @@ from faultwave.comm.messages import Receive, Send, free, wait_all
 from faultwave.comm.world import World
 
 QUERIES = {"cuda": ("MPIX_Query_cuda_support",), "hip": ("MPIX_Query_rocm_support", "MPIX_Query_hip_support")}
-"""What libraries answer, by kind of device; other kinds lend memory that has an address on the host, of which MPI need know nothing."""
+"""What libraries answer, by kind of device; other kinds share memory that has an address on the host, which any MPI can use."""
 
 CRAY = "MPICH_GPU_SUPPORT_ENABLED"
 """Of the environment: 1 where Cray's MPICH takes memory of devices."""
@@ -44,9 +44,9 @@ class Lending(Protocol):
 
     target: Any
 
-    def why_not_lend(self) -> str: ...
+    def why_not_gpu_aware(self) -> str: ...
 
-    def lend(self, size: int) -> Any: ...
+    def gpu_aware_buffer(self, size: int) -> Any: ...
 
     def upload(self, memory: Any, values: np.ndarray) -> None: ...
 
@@ -98,7 +98,7 @@ def _why_not(action: Callable[[], str]) -> str:
 
 
 def _library_can(world: World, device: Lending) -> tuple[bool, str]:
-    if why := _why_not(device.why_not_lend):
+    if why := _why_not(device.why_not_gpu_aware):
         return _all(world, False, why)
     answer, words = library_says(device.target.dialect)
     return _all(world, answer is not False, words)
@@ -200,7 +200,7 @@ class PatternSource:
     packed = False
 
     def __init__(self, device: Lending, rank: int, nbytes: int):
-        self.device, self.rank, self.nbytes, self.memory = device, rank, nbytes, device.lend(nbytes)
+        self.device, self.rank, self.nbytes, self.memory = device, rank, nbytes, device.gpu_aware_buffer(nbytes)
         self.buffer = self.memory.buffer
 
     def pack(self, parity: int) -> None:
@@ -216,7 +216,7 @@ class PatternTarget:
     """Memory of the device that the pattern of a ``partner`` comes to; ``found``: its bytes."""
 
     def __init__(self, device: Lending, partner: int, nbytes: int):
-        self.device, self.partner, self.memory = device, partner, device.lend(nbytes)
+        self.device, self.partner, self.memory = device, partner, device.gpu_aware_buffer(nbytes)
         self.buffer, self.found = self.memory.buffer, np.zeros(nbytes, np.uint8)
 
     def ready(self) -> None:

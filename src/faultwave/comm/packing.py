@@ -96,7 +96,7 @@ class StoreRows:
 
 
 def box_source(boxes: Any, dtype: np.dtype, rounding: str, loss: Loss, gpu_aware: bool) -> Source:
-    """The numbers of boxes of arrays, of a stencil program of any backend (``Runner.pieces``)."""
+    """The numbers of boxes of arrays, of a stencil program of any backend (``Runner.halo_buffer``)."""
     rounding = _effective(rounding, dtype)
     if hasattr(boxes, "message_source"):
         made: Source = _counted(boxes.message_source(gpu_aware, rounding), loss)

@@ -109,7 +109,7 @@ class Conservation:
         begin, end = self.sums.ranges[cluster]
         if end > begin:
             self.integrate(begin, end, weight=self.operator.predictor.integral(0.0, step, step))
-        begin, end = self.operator.layout.watched_ranges[cluster]
+        begin, end = self.operator.layout.observed_ranges[cluster]
         if end > begin:
             self.launch(begin, end)
 

@@ -150,7 +150,7 @@ class Driven:
         self.operator, self.faces, self.drives = operator, faces, list(drives)
         lay, law, c = operator.layout, operator.law, operator.cells
         at = lay.position[faces.cells]
-        self.slots = (lay.aside if isinstance(operator, MethodOfLines) else lay.own)[at, faces.faces]
+        self.slots = (lay.second_slots if isinstance(operator, MethodOfLines) else lay.own)[at, faces.faces]
         near, near_face = c.neighbours[faces.cells, faces.faces], c.neighbour_faces(faces.cells, faces.faces)
         wall = near < 0
         self.sources = np.where(

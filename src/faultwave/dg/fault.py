@@ -279,13 +279,13 @@ class Fault:
         found |= {name: stress[..., i] for i, name in enumerate(("stress_n", "stress1", "stress2"))}
         return found | self.state_columns.split(state)
 
-    def settle(self, wait: bool = True) -> None:
+    def finish_reads(self, wait: bool = True) -> None:
         """Where all clusters have met: finish the readings asked for, without ``wait`` those that are here."""
-        self.reading = {probe: None for probe in list(self.reading) if not probe.settle(wait)}
+        self.reading = {probe: None for probe in list(self.reading) if not probe.finish_reads(wait)}
         self.far.finish()
 
     def rewind(self) -> None:
-        """The next reading of every probe is the first on its tape."""
+        """The next reading of every probe is the first in its sample buffer."""
         for probe in self.reading:
             probe.bring()
 

@@ -21,7 +21,7 @@ from faultwave.dg.basis import face_points, inner, tet_basis, triangle_basis, tr
 from faultwave.dg.fault import Fault
 from faultwave.dg.fault_points import PERMUTATIONS
 from faultwave.dg.operator import turned
-from faultwave.dg.tape import Brought, Source, Tape
+from faultwave.dg.sample_buffer import Brought, SampleBuffer, Source
 from faultwave.physics.friction.law import FrictionLaw, Load
 from faultwave.physics.friction.modifiers import composed
 
@@ -101,7 +101,7 @@ class FaultProbe:
         self.impedance = fault.impedance[self.items][..., [0, 1, 1]]  # (n, side, 3) along n, s1, s2
         far = faces.far[self.items]
         self.owned = np.flatnonzero(here[:, 0])
-        self.lent = {int(r): np.flatnonzero((far == r) & ~here[:, 0]) for r in np.unique(far[~here[:, 0]])}
+        self.read_for_others = {int(r): np.flatnonzero((far == r) & ~here[:, 0]) for r in np.unique(far[~here[:, 0]])}
         self.missing = {int(r): np.flatnonzero((far == r) & here[:, 0]) for r in np.unique(far[here[:, 0]]) if r >= 0}
         rule = fault.rule.points
         slopes = triangle_basis_gradient(rule.reshape(-1, 2), order - 1)[1]
@@ -110,7 +110,7 @@ class FaultProbe:
         edges = np.stack([corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]], 1)
         self.metric = np.linalg.inv(edges @ edges.transpose(0, 2, 1))
         self.parameters = self._parameters()
-        self.tape = Tape(fault.operator.backend, self._sources())
+        self.sample_buffer = SampleBuffer(fault.operator.backend, self._sources())
         self.asked: list[Asked] = []
         self.brought: deque[tuple[list[Asked], Brought]] = deque()
         self._tiled: tuple[int, FaultProbe] = (1, self)
@@ -169,27 +169,27 @@ class FaultProbe:
 
     def ask(self, names: Sequence[str], then: Then) -> None:
         """Hand the quantities (n, q) of now, or where ``Fault.predicted`` of before the cells predicted, to ``then`` when the readings are
-        worked out: many at once, at a ``Fault.settle`` that waits for them at the latest, and in their order. Faces owned elsewhere
+        worked out: many at once, at a ``Fault.finish_reads`` that waits for them at the latest, and in their order. Faces owned elsewhere
         are only seen for their owner."""
-        if self.tape.full:
-            self.settle(wait=not self.fault.operator.backend.ahead)
-        self.tape.take(int(self.fault.predicted), self.fault.replayed)
+        if self.sample_buffer.full:
+            self.finish_reads(wait=not self.fault.operator.backend.asynchronous)
+        self.sample_buffer.take(int(self.fault.predicted), self.fault.replayed)
         self.asked.append((tuple(names), then))
         self.fault.reading[self] = None
 
     def bring(self) -> None:
-        """Begin to bring what was asked for; the next reading is the first of a new tape."""
+        """Begin to bring what was asked for; the next reading is the first of a new sample buffer."""
         if self.asked:
-            self.brought.append((self.asked, self.tape.bring()))
+            self.brought.append((self.asked, self.sample_buffer.bring()))
             self.asked = []
 
-    def settle(self, wait: bool = True) -> bool:
+    def finish_reads(self, wait: bool = True) -> bool:
         """Work out what was asked for, without ``wait`` what of it is here; whether that was all."""
         self.bring()
         while self.brought and (wait or self.brought[0][1].here):
             asked, brought = self.brought.popleft()
             seen = self._shaped(brought.values())
-            if self.lent or self.missing:
+            if self.read_for_others or self.missing:
                 for i, (names, then) in enumerate(asked):
                     self._share(names, then, tuple(v[i] for v in seen))
             else:
@@ -197,7 +197,7 @@ class FaultProbe:
         return not self.brought
 
     def _shaped(self, values: list[np.ndarray]) -> Seen:
-        """What a tape brought of each source, (readings, n, ...), nothing where a side is not here."""
+        """What a sample buffer brought of each source, (readings, n, ...), nothing where a side is not here."""
         op, points, n = self.fault.operator, len(self.fault.rule.weights), len(values[0])
         record, stress, state = (v.reshape(n, v.shape[1], points, -1) for v in values[:3])
         sides = iter(values[3:])
@@ -210,7 +210,7 @@ class FaultProbe:
     def _share(self, names: Sequence[str], then: Then, seen: Seen) -> None:
         """One reading of faces whose other side another process sees."""
         sides = [self._side(side, seen[3 + side]) for side in range(2)]
-        for rank, rows in self.lent.items():
+        for rank, rows in self.read_for_others.items():
             self.fault.far.send(rank, self.tag, np.stack(sides[1])[:, :, rows])
 
         def finish() -> None:

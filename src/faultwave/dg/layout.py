@@ -11,10 +11,10 @@ integrated into its own; a fault face finds in its slot the reply of the frictio
 Towards a faster neighbour a cell reads that neighbour's sum. Sums are kept for two steps of the slower side, so
 that the faster may go on first.
 
-The cells of a cluster come in three kinds, one after the other: those somebody looks at between a step's correction and
-the next prediction, others that leave more than waves, and plain ones. The first two kinds are sorted by what each
-leaves, so that most batches do the same work. Slot 0 of what they leave stands for none: it may be written and is never read
-(``kernels.language.When``).
+The cells of a cluster come in three kinds, one after the other: *observed* cells, which are read or changed between a step's
+correction and the next prediction; *storing* cells, which store derivatives or their traces besides waves; and plain ones. The
+first two kinds are sorted by what they store, so that most batches do the same work. Slot 0 of each of these stores is a dummy
+for cells that store nothing: it may be written and is never read (``kernels.language.When``).
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class Layout:
 
     cell_at: np.ndarray
     position: np.ndarray  # (cells,)
-    watched_ranges: tuple[tuple[int, int], ...]
-    keep_ranges: tuple[tuple[int, int], ...]
+    observed_ranges: tuple[tuple[int, int], ...]
+    storing_ranges: tuple[tuple[int, int], ...]
     plain_ranges: tuple[tuple[int, int], ...]
     history: np.ndarray  # (positions,) slot of the stored derivatives; 0 where none
     histories: int
@@ -76,14 +76,14 @@ class Layout:
     own: np.ndarray  # (positions, 4) a cell's own slots
     incoming: np.ndarray  # (2, positions, 4) where the neighbours' waves are, in even and odd steps
     outgoing: np.ndarray  # (2, positions, 4) where the waves of the next step go; ``incoming`` but for kept cells
-    aside: np.ndarray  # (positions, 4) a second slot for faces with friction; ``own`` elsewhere
+    second_slots: np.ndarray  # (positions, 4) a second slot for faces with friction; ``own`` elsewhere
     wave_slots: int
     slower: Ranged  # faces to slower cells: own slot, sums of even and of odd steps of the slower side, its derivatives' traces
     channels: tuple[Channel, ...] = ()  # to other processes
 
     @property
     def clusters(self) -> int:
-        return len(self.keep_ranges)
+        return len(self.storing_ranges)
 
     def sums(self, cluster: int) -> tuple[tuple[int, int], tuple[int, int]]:
         """Ranges of ``slower``: of a cluster's special cells, those at the border among them, and of its plain ones."""
@@ -94,9 +94,9 @@ class Layout:
         special, plain = self.sums(cluster)
         return special[0], plain[1]
 
-    def cells_range(self, cluster: int, watched: bool = True) -> tuple[int, int]:
-        """All of a cluster's cells, or all but those that are looked at."""
-        first = self.watched_ranges if watched else self.keep_ranges
+    def cells_range(self, cluster: int, observed: bool = True) -> tuple[int, int]:
+        """All of a cluster's cells, or all but the observed ones."""
+        first = self.observed_ranges if observed else self.storing_ranges
         return first[cluster][0], self.plain_ranges[cluster][1]
 
 
@@ -122,11 +122,11 @@ def ranged(rows: np.ndarray, cluster: np.ndarray, clusters: int, lanes: int, pad
 
 @dataclass(frozen=True)
 class Connections:
-    """How cells (nc,) hang together and what is asked of them, to be laid out.
+    """How cells (nc,) are connected and which of them store derivatives or are observed: the input of a layout.
 
     ``neighbours`` (nc, 4): -1 at boundaries and where another process has the cell; ``neighbour_faces`` their local faces; ``cluster``:
-    neighbours at most one apart; ``fault`` (nc, 4): faces with friction; ``keep``: cells whose coefficients in time are wanted
-    (receivers, surfaces); ``watched``: cells whose dofs are read or changed between a correction and the next prediction;
+    neighbours at most one apart; ``fault`` (nc, 4): faces with friction; ``stored_derivatives``: cells whose time derivatives are read
+    (receivers, surfaces); ``observed``: cells whose dofs are read or changed between a correction and the next prediction;
     ``driven`` (nc, 4): faces with a field of their own.
     """
 
@@ -134,8 +134,8 @@ class Connections:
     neighbour_faces: np.ndarray
     cluster: np.ndarray
     fault: np.ndarray
-    keep: np.ndarray
-    watched: np.ndarray | None = None
+    stored_derivatives: np.ndarray
+    observed: np.ndarray | None = None
     driven: np.ndarray | None = None
 
 
@@ -160,33 +160,35 @@ class _Builder:
         self._number_waves()
 
     def _kinds_of_faces(self) -> None:
-        """Masks (nc, 4): faces to cells elsewhere, of faster and of slower clusters, and apart from the others."""
+        """Masks (nc, 4): faces to cells of other processes, of faster and of slower clusters, and with friction or driven."""
         x, border, cluster = self.cells, self.border, self.cells.cluster[:, None]
         self.inner = x.neighbours >= 0
         self.remote = np.zeros(x.neighbours.shape, bool)
         self.remote[border.cell, border.face] = True
         other = np.where(self.inner, x.cluster[x.neighbours], cluster)
         other[border.cell, border.face] = border.cluster
-        self.apart = x.fault if x.driven is None else x.fault | x.driven
-        regular = (self.inner | self.remote) & ~self.apart
+        self.fault_or_driven = x.fault if x.driven is None else x.fault | x.driven
+        regular = (self.inner | self.remote) & ~self.fault_or_driven
         if (np.abs(other - cluster)[regular] > 1).any():
             raise ValueError("neighbours more than one cluster apart")
-        if (other != cluster)[self.apart & self.inner].any():
+        if (other != cluster)[self.fault_or_driven & self.inner].any():
             raise ValueError("the two cells of a fault face must be in one cluster")
         self.faster, self.slower = regular & (other < cluster), regular & (other > cluster)
         self.equal = regular & ~self.faster & ~self.slower & ~self.remote
 
     def _place_cells(self, curve: np.ndarray) -> None:
-        """Order of the cells: by cluster and kind, then by what they leave, then along the curve."""
+        """Order of the cells: by cluster and kind, then by what they store, then along the curve."""
         x = self.cells
         count = len(x.cluster)
-        watched = np.zeros(count, bool) if x.watched is None else x.watched
-        leaves = x.keep | self.faster.any(1) | x.fault.any(1) | self.remote.any(1)
+        observed = np.zeros(count, bool) if x.observed is None else x.observed
+        stores = x.stored_derivatives | self.faster.any(1) | x.fault.any(1) | self.remote.any(1)
         rank = np.empty(count, np.int64)
         rank[curve] = np.arange(count)
-        self.group = 3 * x.cluster + np.where(watched, 0, np.where(leaves, 1, 2))
-        # Traces of the first faces cost most (dense matrices): cells that leave those stay together first.
-        left = np.stack([x.keep, *[made[:, f] for f in (3, 2, 1, 0) for made in (x.fault, self.faster)]], 1)
+        self.group = 3 * x.cluster + np.where(observed, 0, np.where(stores, 1, 2))
+        # Traces of the first faces cost most (dense matrices): cells that store those come first, together.
+        left = np.stack(
+            [x.stored_derivatives, *[made[:, f] for f in (3, 2, 1, 0) for made in (x.fault, self.faster)]], 1
+        )
         amount = left @ (1 << np.arange(9))
         order = np.lexsort((rank, amount, self.group))
         placed = ranged(order[:, None], self.group[order], 3 * self.clusters, self.lanes, np.array([-1]))
@@ -196,17 +198,22 @@ class _Builder:
         self.position[self.placement] = np.flatnonzero(self.cell_at >= 0)
 
     def _number_waves(self) -> None:
-        """Slots of waves: each cell's own, sums for slower cells twice, a second one where a face stands apart, arrivals."""
+        """Slots of waves: each cell's own, sums for slower cells twice, a second one for faces with friction or driven, arrivals."""
         border, size = self.border, len(self.cell_at)
         self.own = np.arange(4 * size).reshape(size, 4)
         self.inside = self.own[self.position]
         self.sums = 4 * size, int(self.slower.sum())  # first, how many
         self.summed = _numbers(self.slower, 0, self.placement)
-        first_apart = 4 * size + 2 * self.sums[1]
-        self.aside = self.own.copy()
-        self.aside[self.position] = np.where(self.apart, _numbers(self.apart, first_apart, self.placement), self.inside)
+        first_second = 4 * size + 2 * self.sums[1]
+        self.second_slots = self.own.copy()
+        self.second_slots[self.position] = np.where(
+            self.fault_or_driven, _numbers(self.fault_or_driven, first_second, self.placement), self.inside
+        )
         self.late = self.slower[border.cell, border.face]
-        self.waves_end, self.series_end = first_apart + int(self.apart.sum()), 1 + int(self.faster.sum())
+        self.waves_end, self.series_end = (
+            first_second + int(self.fault_or_driven.sum()),
+            1 + int(self.faster.sum()),
+        )
         self.arrive = np.zeros(self.inner.shape, np.int64)
         here = self.cells.cluster[border.cell]
         self.arrive[border.cell, border.face] = _received(border, here, self.late, self.waves_end, self.series_end)
@@ -243,16 +250,17 @@ class _Builder:
         x, size = self.cells, len(self.cell_at)
         incoming, outgoing = self._places()
         history, slow, friction = np.zeros(size, np.int64), np.zeros((size, 4), np.int64), np.zeros((size, 4), np.int64)
-        history[self.position] = _numbers(x.keep, 1, self.placement)
+        history[self.position] = _numbers(x.stored_derivatives, 1, self.placement)
         slow_number = _numbers(self.faster, 1, self.placement)
         slow[self.position], friction[self.position] = slow_number, _numbers(x.fault, 1, self.placement)
         mine = 1 + int(x.fault.sum())
         summed = self.sums[0] + self.summed + np.array([0, self.sums[1]])[:, None, None]
         here = x.cluster[self.border.cell]
         return Layout(
-            self.cell_at, self.position, self.ranges[0::3], self.ranges[1::3], self.ranges[2::3], history, 1 + int(x.keep.sum()),
-            slow, self.series_end + int(self.late.sum()), friction, mine, mine + int((x.fault & ~self.inner).sum()) + 1,
-            self.own, incoming, outgoing, self.aside, self.trash + 1, self._to_slower(slow_number),
+            self.cell_at, self.position, self.ranges[0::3], self.ranges[1::3], self.ranges[2::3],
+            history, 1 + int(x.stored_derivatives.sum()), slow, self.series_end + int(self.late.sum()),
+            friction, mine, mine + int((x.fault & ~self.inner).sum()) + 1,
+            self.own, incoming, outgoing, self.second_slots, self.trash + 1, self._to_slower(slow_number),
             _channels(self.border, here, self.arrive, self.inside, summed, slow_number),
         )  # fmt: skip
 

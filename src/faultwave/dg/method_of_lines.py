@@ -51,7 +51,7 @@ def halves(law: Law) -> tuple[list[int], list[int]]:
     by_flux = np.array([float(np.asarray(x).squeeze()) for x in law.rate(divergence, [zero] * 3, material)])
     by_potential = np.array([float(np.asarray(x).squeeze()) for x in law.rate(zero, gradient, material)])
     if ((by_flux != 0) & (by_potential != 0)).any():
-        raise ValueError(f"the {law.name} law has no two halves")
+        raise ValueError(f"the {law.name} law does not split into two groups of quantities that drive each other")
     first = [i for i in range(size) if by_flux[i] != 0]
     return first, [i for i in range(size) if i not in first]
 
@@ -200,7 +200,7 @@ class MethodOfLines(Operator):
         self.flux = flux
         self.stages_exchanged: StageExchange | None = None  # with other processes
         if layout.clusters != 1:
-            raise ValueError("only the predictor of ADER knows local time steps")
+            raise ValueError("local time steps need the integrator ader")
         super().__init__(form, backend, layout, cells)
 
     def _allocate(self) -> None:
@@ -216,7 +216,7 @@ class MethodOfLines(Operator):
         compiled = self.backend.compile([*self.stages(), publish(form), history(form)])
         common = {
             "q": self.q, "cell": self.cell, "star": self.star, "own": self.backend.index(lay.own),
-            "incoming": self.backend.index(np.where(lay.aside != lay.own, lay.aside, lay.incoming[1])),
+            "incoming": self.backend.index(np.where(lay.second_slots != lay.own, lay.second_slots, lay.incoming[1])),
             "traces": self.traces, "history": self.history, "slot": self.history_slot, **self.extra(),
         }  # fmt: skip
         for name in compiled:
@@ -258,13 +258,13 @@ class MethodOfLines(Operator):
 
     def predict(self, cluster: int, step: float, restart: bool) -> None:
         self.steps[cluster] = step
-        self._run("history_of", self.layout.watched_ranges[cluster])
-        self._run("history_of", self.layout.keep_ranges[cluster])
+        self._run("history_of", self.layout.observed_ranges[cluster])
+        self._run("history_of", self.layout.storing_ranges[cluster])
 
     def arrive(self, cluster: int, step: float, offset: float) -> None:
         """There is one cluster only."""
 
-    def correct_watched(self, cluster: int, step: float) -> None:
+    def correct_observed(self, cluster: int, step: float) -> None:
         self.correct(cluster, step)
 
     def correct_and_predict(self, cluster: int, step: float, restart: bool) -> None:
@@ -282,13 +282,13 @@ class MethodOfLines(Operator):
         other.send()
         self._run(name, lay.plain_ranges[0], **scalars)
         other.wait()
-        for part in (lay.watched_ranges[0], lay.keep_ranges[0]):
+        for part in (lay.observed_ranges[0], lay.storing_ranges[0]):
             self._run(name, part, **scalars)
         other.receive_next()
 
     def _everywhere(self, name: str, **scalars: Any) -> None:
         lay = self.layout
-        for part in (lay.watched_ranges[0], lay.keep_ranges[0], lay.plain_ranges[0]):
+        for part in (lay.observed_ranges[0], lay.storing_ranges[0], lay.plain_ranges[0]):
             self._run(name, part, **scalars)
 
 
@@ -320,7 +320,7 @@ class Leapfrog(MethodOfLines):
 
     def stages(self) -> Sequence[Kernel]:
         if couples(self.law):
-            raise ValueError("leapfrog knows decay, but no reaction between quantities")
+            raise ValueError("leapfrog supports decay, but no reaction between quantities")
         return [leap(self.form, "divergence"), leap(self.form, "gradient")]
 
     def half_step(self, step: float) -> None:

@@ -74,8 +74,10 @@ class Operator:
         self.sums_at_arrival = alone
         self.pending_sums: list[tuple[int, bool] | None] = [None] * layout.clusters
         # Clusters of which all cells leave more than waves, in one launch, where they are few and launches cost.
-        few = [end - begin <= FEW and self.sums_at_arrival and backend.ahead for begin, end in layout.plain_ranges]
-        self.joined = [f and end > begin for f, (begin, end) in zip(few, layout.keep_ranges, strict=True)]
+        few = [
+            end - begin <= FEW and self.sums_at_arrival and backend.asynchronous for begin, end in layout.plain_ranges
+        ]
+        self.joined = [f and end > begin for f, (begin, end) in zip(few, layout.storing_ranges, strict=True)]
         # Once all but plain cells have, those at the border to other processes among them.
         self.border_corrected: Callable[[int], None] = _nothing
         self.border_predicted: Callable[[int], None] = _nothing
@@ -92,9 +94,9 @@ class Operator:
         self.friction = b.store(lay.friction_slots, sum(self.predictor.face_rows) * 2 * form.faced)
         self.cell = b.batch(size, 1, form.cell_size)
         self.face = b.batch(size, 4, form.face_size)
-        b.settle(
+        b.first_touch(
             [self.q, self.kept, self.waves, self.cell, self.face],
-            [*lay.watched_ranges, *lay.keep_ranges, *lay.plain_ranges],
+            [*lay.observed_ranges, *lay.storing_ranges, *lay.plain_ranges],
         )
         self._fill(self.cell, form.cell_constants(self.cells)[:, None])
         self._fill(self.face, form.face_constants(self.cells))
@@ -120,7 +122,7 @@ class Operator:
     def _bind(self) -> None:
         form, lay = self.form, self.layout
         kept = kernels.Kept(bool((lay.friction > 0).any()))
-        special = any(end > begin for begin, end in (*lay.watched_ranges, *lay.keep_ranges))
+        special = any(end > begin for begin, end in (*lay.observed_ranges, *lay.storing_ranges))
         variants = (None, kept) if special else (None,)
         wanted = [make(form, which) for make in (kernels.predict, kernels.correct_and_predict) for which in variants]
         wanted.append(kernels.correct(form))
@@ -157,14 +159,14 @@ class Operator:
         """``predict`` of special cells: all that other clusters' traces, other processes and observers see; ``finish``
         does the rest."""
         weights = self._weights(cluster, step)
-        self._run("predict_keep", self.layout.watched_ranges[cluster], self.parity[cluster], **weights)
+        self._run("predict_keep", self.layout.observed_ranges[cluster], self.parity[cluster], **weights)
         self._run("predict_keep", self._special(cluster), self.parity[cluster], **weights)
         self._begun(cluster, "predict", weights, restart)
 
     def _special(self, cluster: int) -> tuple[int, int]:
         """Cells that leave more than waves, and with them those that do as if."""
         lay = self.layout
-        return lay.cells_range(cluster, watched=False) if self.joined[cluster] else lay.keep_ranges[cluster]
+        return lay.cells_range(cluster, observed=False) if self.joined[cluster] else lay.storing_ranges[cluster]
 
     def correct(self, cluster: int, step: float) -> None:
         """After ``arrive``."""
@@ -172,7 +174,7 @@ class Operator:
         if self.sums_at_arrival:
             self._run("correct", lay.cells_range(cluster), parity)
             return
-        self._run("correct", (lay.watched_ranges[cluster][0], lay.keep_ranges[cluster][1]), parity)
+        self._run("correct", (lay.observed_ranges[cluster][0], lay.storing_ranges[cluster][1]), parity)
         self.border_corrected(cluster)
         self._run("correct", lay.plain_ranges[cluster], parity)
 
@@ -194,12 +196,12 @@ class Operator:
             self._run("accumulate_and_integrate", part, pending[0], weight=weight, keep=0.0 if pending[1] else 1.0)
             self.pending_sums[cluster] = None
 
-    def correct_watched(self, cluster: int, step: float) -> None:
+    def correct_observed(self, cluster: int, step: float) -> None:
         """The part of ``correct`` whose result others look at before the next step; ``correct_and_predict`` does the rest."""
-        self._run("correct", self.layout.watched_ranges[cluster], self.parity[cluster])
+        self._run("correct", self.layout.observed_ranges[cluster], self.parity[cluster])
 
     def correct_and_predict(self, cluster: int, step: float, restart: bool) -> None:
-        """After ``correct_watched``: correct the other cells and predict all, in one pass where that can be."""
+        """After ``correct_observed``: correct the other cells and predict all, in one pass where that can be."""
         with self.backend.independent() if self.sums_at_arrival else nullcontext():
             self.begin_correct_and_predict(cluster, step, restart)
             self.finish(cluster)
@@ -207,7 +209,7 @@ class Operator:
     def begin_correct_and_predict(self, cluster: int, step: float, restart: bool) -> None:
         """``correct_and_predict`` of special cells, as ``begin``."""
         weights = self._weights(cluster, step)
-        self._run("predict_keep", self.layout.watched_ranges[cluster], self.parity[cluster], **weights)
+        self._run("predict_keep", self.layout.observed_ranges[cluster], self.parity[cluster], **weights)
         self._run("correct_and_predict_keep", self._special(cluster), self.parity[cluster], **weights)
         self.border_corrected(cluster)
         self._begun(cluster, "correct_and_predict", weights, restart)
@@ -369,7 +371,7 @@ class Sampler:
             self.own = [self.q, cell, jacobian]
         else:
             size = len(lay.cell_at)
-            parts = (lay.watched_ranges, lay.keep_ranges, lay.plain_ranges)
+            parts = (lay.observed_ranges, lay.storing_ranges, lay.plain_ranges)
             self.ranges = [[kind[c] for kind in parts] for c in range(lay.clusters)]
             self.q, cell, jacobian = operator.q, operator.cell, operator.per_cell(jacobians)
             self.own = [jacobian]

@@ -17,7 +17,7 @@ from faultwave.dg import integrators
 from faultwave.dg.integrators import check_integrator
 from faultwave.dg.layers import check_outside, layer_damping
 from faultwave.dg.layout import Border
-from faultwave.dg.pieces import Whole
+from faultwave.dg.mesh_part import WholeMesh
 from faultwave.dg.planning import Planning
 from faultwave.dg.registry import part_modules
 from faultwave.domain import tets
@@ -101,12 +101,12 @@ class Plan:
         return self.share.mesh_identity if self.share else as_text(fingerprint(self.mesh, np.arange(self.cells)))
 
     @property
-    def keep(self) -> np.ndarray:
+    def stored_derivatives(self) -> np.ndarray:
         """Cells (nc,) whose derivatives parts read."""
         return self._marked([p.demand.derivatives for p in self.parts])
 
     @property
-    def watched(self) -> np.ndarray:
+    def observed(self) -> np.ndarray:
         """Cells (nc,) that parts read or change between correction and prediction."""
         return self._marked([p.demand.between for p in self.parts])
 
@@ -140,13 +140,13 @@ def as_text(found: np.ndarray) -> str:
     return "-".join(f"{int(x):016x}" for x in found)
 
 
-def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: Whole | None = None) -> Plan:
+def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: WholeMesh | None = None) -> Plan:
     """Read and check everything. Raises InputError with all problems that can be known at once.
 
     ``mesh``: taken instead of the one the case names; ``whole``: knows the rest of it where it is a piece, and points in
     other pieces then have cell -2.
     """
-    physics, whole = law(case.law), whole or Whole()
+    physics, whole = law(case.law), whole or WholeMesh()
     mesh, topology = whole.prepared(tets.load_mesh(case.mesh) if mesh is None else mesh, case)
     shape = tets.geometry(mesh, topology)
     problems = Problems()
@@ -229,7 +229,7 @@ def _check_names(physics: Law, field: Field, problems: Problems) -> None:
         return
     known = ways_to_give(p.name for p in physics.parameters)
     for name in sorted(field.parameters - known):
-        what = f"'{name}' is no parameter of the {physics.name} law"
+        what = f"'{name}' is not a parameter of the {physics.name} law"
         problems.error(source_of(field), what, ", ".join(sorted(known)), suggest(name, known))
 
 
@@ -265,7 +265,7 @@ def _walls(case: Case, mesh: tets.Mesh, topology: tets.Topology, problems: Probl
     lost = (topology.kinds == tets.BoundaryKind.IMPEDANCE) & np.isnan(wall)
     if lost.any():
         tags = ", ".join(map(str, np.unique(topology.tags[lost])))
-        problems.error("impedances", f"nothing is said of the faces of kind impedance with tag {tags}")
+        problems.error("impedances", f"no impedance is given for the faces of kind impedance with tag {tags}")
     return wall
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from faultwave.base.errors import Problems
 from faultwave.case.model import Case
 from faultwave.comm import World
-from faultwave.dg.pieces import Whole
+from faultwave.dg.mesh_part import WholeMesh
 from faultwave.domain import tets
 from faultwave.engine.part import Part
 from faultwave.physics.waves import Law
@@ -31,7 +31,7 @@ class Planning:
     geometry: tets.Geometry
     material: dict[str, np.ndarray]
     frictional: np.ndarray
-    whole: Whole
+    whole: WholeMesh
     problems: Problems
     parts: dict[str, Part] = field(default_factory=dict)
 

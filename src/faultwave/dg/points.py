@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.dg.pieces import Whole
+from faultwave.dg.mesh_part import WholeMesh
 from faultwave.domain import tets
 from faultwave.observe.points import read_points
 
@@ -29,7 +29,12 @@ class Points:
 
 
 def place_receivers(
-    setting: Any, mesh: tets.Mesh, topology: tets.Topology, shape: tets.Geometry, whole: Whole, projection: Any = None
+    setting: Any,
+    mesh: tets.Mesh,
+    topology: tets.Topology,
+    shape: tets.Geometry,
+    whole: WholeMesh,
+    projection: Any = None,
 ) -> Points | None:
     """Cells of the receivers, -2 in other processes' pieces; a point outside the mesh is an error with its distance."""
     if setting is None:
@@ -47,7 +52,7 @@ def place_receivers(
     return Points(points, points, found.cells, found.xi) if len(points) else None
 
 
-def place_fault_receivers(setting: Any, fault: Any, whole: Whole, problems: Problems) -> Points | None:
+def place_fault_receivers(setting: Any, fault: Any, whole: WholeMesh, problems: Problems) -> Points | None:
     """Fault faces nearest to the points, -2 where other processes have them, with the coordinates of the projection on
     the face."""
     if setting is None:

@@ -54,8 +54,8 @@ class Replays:
     def advance(self, most: int = 1) -> None:
         """One largest step, or several up to ``most`` where they can be replayed."""
         solver, march, op = self.solver, self.solver.march, self.solver.operator
-        steps = 0 if isinstance(op, MethodOfLines) or not solver.backend.ahead else self._at_once(most)
-        until = march.ahead(steps)
+        steps = 0 if isinstance(op, MethodOfLines) or not solver.backend.asynchronous else self._at_once(most)
+        until = march.time_after(steps)
         if not steps or not self.on_device(until):
             march.advance(march.time + march.longest)
             return
@@ -94,7 +94,7 @@ class Replays:
         return steps
 
     def _table_bytes(self, steps: int) -> int:
-        until, each = self.solver.march.ahead(steps), [steps * n for n in self.each]
+        until, each = self.solver.march.time_after(steps), [steps * n for n in self.each]
         return sum(device.table_bytes(each) for call, device in self.device_calls() if call.due(until))
 
     def _wanted(self, key: tuple) -> bool:
@@ -132,7 +132,7 @@ class Replays:
         op.parity[:], op.sums[:] = known.parity, known.sums
 
     def _tables(self, known: Recorded, due: set[int]) -> list[Mapping[str, Any]]:
-        """What changes, launch by launch. What is on the tapes afterwards is told to those who wait for it."""
+        """What changes, launch by launch. Afterwards parts that wait for samples read them from the sample buffers."""
         tables: list[Mapping[str, Any]] = []
         for call, cluster, ticks, step in known.events:
             if id(call) in due and call.on_device is not None:

@@ -41,7 +41,7 @@ def _of_parts(plan: Plan, section: str) -> Rows:
 
 def _launches(solver: Solver) -> Rows:
     """Of a largest step on a device, recorded as a run does it."""
-    if not solver.backend.ahead or solver.plan.case.numerics.integrator != "ader":
+    if not solver.backend.asynchronous or solver.plan.case.numerics.integrator != "ader":
         return []
     replays = Replays(solver)
     replays.most = 1

@@ -23,7 +23,7 @@ log = get_logger(__name__)
 def state(solver: Any) -> Mapping[str, Mapping[str, State]]:
     """The dofs in the law's quantities and, where these are not undone to the last bit, as the kernels have them."""
     op, plan = solver.operator, solver.plan
-    solver.settle()
+    solver.finish_reads()
     exact = op.form.to_physical(op.cells, np.arange(1)) is not None
 
     def dofs() -> np.ndarray:

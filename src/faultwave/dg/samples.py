@@ -31,27 +31,28 @@ class Samples:
         self.replayed = False  # whether what is taken now has been by steps that are replayed
         self.moments: list[dict[str, list[float]]] = []  # the moments of these, for the launches that took them
         kernel = operator.backend.compile([kernels.samples(operator.form, self.count)])["samples"]
-        self.tapes = [
-            _Tape(self, c, cells[m], number.reshape(-1)[m], kernel) if len(m) else None for c, m in enumerate(members)
+        self.sample_buffers = [
+            _SampleBuffer(self, c, cells[m], number.reshape(-1)[m], kernel) if len(m) else None
+            for c, m in enumerate(members)
         ]
 
     def take(self, cluster: int, tau: float) -> Taken:
         """Values (n, C, Q) of the cluster's cells, ``tau`` after the begin of the step they predicted last."""
-        tape = self.tapes[cluster]
-        assert tape is not None, "nobody samples this cluster"
-        return tape.take(tau)
+        buffer = self.sample_buffers[cluster]
+        assert buffer is not None, "no sample points in this cluster"
+        return buffer.take(tau)
 
     def rewind(self) -> None:
-        """The next sample of every cluster is the first on its tape."""
-        for tape in self.tapes:
-            if tape is not None and tape.stretch.count:
-                tape.stretch.bring()
+        """The next sample of every cluster is the first in its sample buffer."""
+        for buffer in self.sample_buffers:
+            if buffer is not None and buffer.stretch.count:
+                buffer.stretch.bring()
 
     def nbytes(self) -> int:
-        return self.weights.nbytes + sum(t.values.nbytes + t.slots.nbytes for t in self.tapes if t)
+        return self.weights.nbytes + sum(t.values.nbytes + t.slots.nbytes for t in self.sample_buffers if t)
 
 
-class _Tape:
+class _SampleBuffer:
     """Room for some samples of a cluster, one after the other: each is a range of items of its own."""
 
     def __init__(self, samples: Samples, cluster: int, cells: np.ndarray, number: np.ndarray, kernel: object):
@@ -88,24 +89,24 @@ class _Tape:
 class Stretch:
     """Samples that are brought together."""
 
-    def __init__(self, tape: _Tape):
-        self.tape, self.count = tape, 0
+    def __init__(self, buffer: _SampleBuffer):
+        self.buffer, self.count = buffer, 0
         self.awaited: Awaited | None = None
         self.got: np.ndarray | None = None
 
     def bring(self) -> Awaited:
         """Begin to; what is taken later belongs to another."""
         if self.awaited is None:
-            self.awaited = self.tape.values.fetch(slice(0, self.count * self.tape.padded))
-            self.tape.stretch = Stretch(self.tape)
+            self.awaited = self.buffer.values.fetch(slice(0, self.count * self.buffer.padded))
+            self.buffer.stretch = Stretch(self.buffer)
         return self.awaited
 
     def values(self) -> np.ndarray:
         """(samples, n, C, Q) in the law's quantities."""
         if self.got is None:
             raw = self.bring().values()
-            raw = raw.reshape(self.count, self.tape.padded, *raw.shape[1:])[:, : len(self.tape.cells)]
-            self.got = np.stack([turned(r, self.tape.turn) for r in raw]).astype(float)
+            raw = raw.reshape(self.count, self.buffer.padded, *raw.shape[1:])[:, : len(self.buffer.cells)]
+            self.got = np.stack([turned(r, self.buffer.turn) for r in raw]).astype(float)
         return self.got
 
 

@@ -28,7 +28,7 @@ class SamplesOnDevice:
 
     def begin(self, due: bool) -> None:
         self.samples.rewind()
-        self.recorder.paced = due
+        self.recorder.fixed_count = due
 
     def tables(self, cluster: int, time: float, step: float) -> Sequence[Mapping[str, Any]]:
         self.samples.replayed = True
@@ -38,7 +38,7 @@ class SamplesOnDevice:
         return taken
 
     def end(self) -> None:
-        self.recorder.paced = False
+        self.recorder.fixed_count = False
 
 
 def sampling(recorder: ReceiverRecorder, samples: Samples) -> Call:

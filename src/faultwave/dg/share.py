@@ -10,7 +10,7 @@ from faultwave.base.errors import FaultwaveError, InputError, Problem
 from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.dg.layout import Border
-from faultwave.dg.pieces import Parted, Piece, stored_in_parts
+from faultwave.dg.mesh_part import MeshPart, NeedsWholeMesh, stored_in_parts
 from faultwave.dg.plan import Plan, Share, as_text, make_plan
 from faultwave.dg.planning import Cut, chosen
 from faultwave.dg.registry import part_modules
@@ -32,7 +32,7 @@ def cut(plan: Plan, parts: int) -> np.ndarray:
 
 
 def plan_for(case: Case, world: World) -> Plan:
-    """This process's share of the plan: planned on its piece of the mesh where that is stored in parts, else cut from the whole."""
+    """This process's share of the plan: planned on its part of the mesh where that is stored in parts, else cut from the whole."""
     if stored_in_parts(case, world) and not _needs_whole_mesh(case):
         return plan_share(case, world)
     return share(make_plan(case), world)
@@ -45,29 +45,29 @@ def _needs_whole_mesh(case: Case) -> bool:
 
 
 def plan_share(case: Case, world: World) -> Plan:
-    """The plan of this process's part of a mesh stored in parts: nobody sees the whole mesh. Raises InputError.
+    """The plan of this process's part of a mesh stored in parts: no process reads the whole mesh. Raises InputError.
 
     Where parts meet along a fault with friction, all processes plan the whole instead.
     """
-    piece = Piece(world, case)
+    mesh_part = MeshPart(world, case)
     try:
-        plan = make_plan(case, piece.loaded, piece)
-    except Parted:
+        plan = make_plan(case, mesh_part.loaded, mesh_part)
+    except NeedsWholeMesh:
         return share(make_plan(case), world)
     except FaultwaveError as error:
-        if not piece.agreed:  # the others do not know of it
+        if not mesh_part.agreed:  # the others do not know of it
             world.abort(error)
         raise
-    cell, face = piece.border.T
+    cell, face = mesh_part.border.T
     impedance = np.stack(plan.law.impedance({k: v[cell] for k, v in plan.material.items()}), 1)
     beyond = np.full((*plan.topology.neighbours.shape, impedance.shape[1]), np.nan)
-    beyond[cell, face] = piece.neighbours.swap(impedance)
-    cluster = piece.neighbours.swap(plan.clustering.cluster[cell])
-    border = Border(cell, face, piece.numbers[cell], piece.rank, cluster, *piece.theirs.T)
+    beyond[cell, face] = mesh_part.neighbours.swap(impedance)
+    cluster = mesh_part.neighbours.swap(plan.clustering.cluster[cell])
+    border = Border(cell, face, mesh_part.numbers[cell], mesh_part.rank, cluster, *mesh_part.theirs.T)
     at_fault = plan.clustering.cluster[plan.frictional.any(1)]
-    fastest = piece.least(float(at_fault.min()) if len(at_fault) else np.inf)
+    fastest = mesh_part.least(float(at_fault.min()) if len(at_fault) else np.inf)
     made = Share(
-        world, piece.numbers, border, beyond, piece.least(float(plan.step.min())), as_text(piece.fingerprint()),
+        world, mesh_part.numbers, border, beyond, mesh_part.least(float(plan.step.min())), as_text(mesh_part.fingerprint()),
         int(fastest) if np.isfinite(fastest) else 0,
     )  # fmt: skip
     return replace(plan, share=made)

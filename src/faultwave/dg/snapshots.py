@@ -38,7 +38,7 @@ class Snapshots:
             writers,
         )
         self.active = {c for c, items in enumerate(clusters) if len(items)}
-        self.watched = set(self.active)  # those whose snapshots are due; of some only others have items
+        self.due_clusters = set(self.active)  # those whose snapshots are due; of some only others have items
         self.next = [math.ceil(start / interval - 1e-9)] * len(clusters)
         self.pending: dict[int, tuple[set[int], dict[str, np.ndarray]]] = {}
 
@@ -48,9 +48,9 @@ class Snapshots:
         return self.next[min(self.active, default=0)]
 
     @property
-    def settled(self) -> bool:
+    def samples_complete(self) -> bool:
         """Whether every cluster has delivered the same snapshots."""
-        return not self.pending and len({self.next[c] for c in self.watched}) <= 1
+        return not self.pending and len({self.next[c] for c in self.due_clusters}) <= 1
 
     def go_on(self, number: int) -> None:
         """Snapshots before ``number`` are there already."""
@@ -58,7 +58,7 @@ class Snapshots:
 
     def due(self, cluster: int, start: float, end: float) -> list[tuple[int, float]]:
         """(number, time) of the snapshots with start <= time < end this cluster has not delivered."""
-        if cluster not in self.watched:
+        if cluster not in self.due_clusters:
             return []
         last = math.ceil(end / self.interval - 1e-9)
         numbers = range(self.next[cluster], max(last, self.next[cluster]))
@@ -72,11 +72,11 @@ class Snapshots:
 
     def waiting(self, cluster: int, end: float) -> bool:
         """Whether a snapshot before ``end`` is due, without taking it."""
-        return cluster in self.watched and math.ceil(end / self.interval - 1e-9) > self.next[cluster]
+        return cluster in self.due_clusters and math.ceil(end / self.interval - 1e-9) > self.next[cluster]
 
     def idle(self, until: float) -> bool:
         """Whether no snapshot is due in steps that end before a time."""
-        return not any(self.waiting(c, until * (1 + 1e-9) + 1e-9 * self.interval) for c in self.watched)
+        return not any(self.waiting(c, until * (1 + 1e-9) + 1e-9 * self.interval) for c in self.due_clusters)
 
     def deliver(self, number: int, cluster: int, items: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
         """``values`` (items, rows) of one cluster; writes the snapshot if it is the last."""

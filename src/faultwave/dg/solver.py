@@ -89,7 +89,7 @@ class Solver:
             top.neighbour_faces,
             plan.clustering.cluster,
             plan.frictional,
-            plan.keep,
+            plan.stored_derivatives,
             self._apart(),
             driven,
         )
@@ -109,10 +109,10 @@ class Solver:
         """(nc,) cells that correct and predict apart, for others to look at or to change in between."""
         plan = self.plan
         if plan.share is None or plan.case.numerics.halo_compression == "exact":
-            return plan.watched
-        watched = plan.watched.copy()
-        watched[plan.share.border.cell] = True
-        return watched
+            return plan.observed
+        observed = plan.observed.copy()
+        observed[plan.share.border.cell] = True
+        return observed
 
     def _driven(self) -> Driven | None:
         """What parts give on the faces that they drive."""
@@ -192,10 +192,10 @@ class Solver:
     def halo(self) -> str | None:
         return None if self.way is None else str(self.way)
 
-    def settle(self, wait: bool = True) -> None:
-        """Where all clusters have met: parts put together what was read on the way."""
+    def finish_reads(self, wait: bool = True) -> None:
+        """Where all clusters have met: parts process the values that they have read since."""
         for part in self.parts.values():
-            part.settle(wait)
+            part.finish_reads(wait)
 
     def added(self, here: Mapping[str, float]) -> dict[str, float]:
         """Sums over all processes, on the first; what is here on the others."""
@@ -288,7 +288,7 @@ class Solver:
         piece when it has worked off those before; whether there is more."""
         started = clock.perf_counter()
         begin, end = self.layout.plain_ranges[cluster]
-        far = self.backend.ahead
+        far = self.backend.asynchronous
         while self.queued and self.queued[0].done:
             self.queued.popleft()
         more = True
@@ -336,7 +336,7 @@ class Solver:
             self.predict(cluster, then, following, restart)
             return
         solved = self._arrive(cluster, time, step, offset)
-        self.operator.correct_watched(cluster, step)
+        self.operator.correct_observed(cluster, step)
         self._corrected(cluster, time, step, solved)
         op = self.operator
         both = op.begin_correct_and_predict if self.march.overlap else op.correct_and_predict

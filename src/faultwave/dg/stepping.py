@@ -34,7 +34,7 @@ class Loop:
     def run(self) -> None:
         solver, march, control = self.solver, self.solver.march, self.control
         self.started, self.first, self.spent_before = clock.perf_counter(), solver.updates, solver.wall["stepping"]
-        solver.settle()
+        solver.finish_reads()
         for part in self.parts:
             part.begin()
         stops, stopping = self._sync_times(), False
@@ -44,7 +44,7 @@ class Loop:
                 march.advance(stop)
             else:
                 solver.replays.advance(self._free(stop))
-            solver.settle(wait=False)
+            solver.finish_reads(wait=False)
             checked = self._checked(march.time >= stop * (1 - 1e-12))
             for call in solver.calls["end of largest step"]:
                 call.act(0, march.time, march.longest)
@@ -62,7 +62,7 @@ class Loop:
                     control.checkpoint()
                 break
         control.stopped = stopping  # a signal that comes later finds a finished run
-        solver.settle()
+        solver.finish_reads()
 
     def _tell(self) -> None:
         solver = self.solver
@@ -106,14 +106,14 @@ class Loop:
 
     def _settled(self) -> bool:
         """Whether nothing is half recorded, on any process."""
-        return not self.solver.world.largest([not all(part.settled for part in self.parts)])[0]
+        return not self.solver.world.largest([not all(part.samples_complete for part in self.parts)])[0]
 
     # ---- finite numbers -------------------------------------------------------------------------------------------
 
     def _checked(self, must: bool) -> bool:
         """``check``, where that is cheap or much has been computed since the last one."""
         solver = self.solver
-        if solver.backend.ahead and not must:
+        if solver.backend.asynchronous and not must:
             whole = solver.plan.clustering
             done = (solver.time - self.looked) * float((whole.histogram / whole.steps).sum())  # the same on all
             if 0.0 <= done < LOOK:

@@ -188,15 +188,15 @@ class Attached:
         return {}
 
     @property
-    def settled(self) -> bool:
-        """Whether nothing is half recorded, so that a checkpoint can be taken."""
+    def samples_complete(self) -> bool:
+        """Whether all clusters have delivered the same samples, so that a checkpoint can be taken."""
         return True
 
     def begin(self) -> None:
         """A run starts, or goes on."""
 
-    def settle(self, wait: bool = True) -> None:
-        """Where all clusters have met: take in what was read and is on its way; without ``wait`` only what is here."""
+    def finish_reads(self, wait: bool = True) -> None:
+        """Where all clusters have met: process values read from buffers; without ``wait`` only those that have arrived."""
 
     def open(self, files: Files) -> None:
         """Open what is written while the run goes on."""

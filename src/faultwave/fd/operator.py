@@ -16,7 +16,7 @@ from faultwave.comm.gpu_aware import HaloPath
 from faultwave.comm.halo import HaloExchange, Neighbour
 from faultwave.fd.decomposition import DIRECTIONS, Subdomain, whole
 from faultwave.fd.drives import Drive, Drives
-from faultwave.fd.halves import Units, spread_rounding
+from faultwave.fd.half_precision import Units, spread_rounding
 from faultwave.fd.media import Medium
 from faultwave.fd.points import RECORDED, Sampler, held, readings
 from faultwave.fd.program import Observer, Scheme, build_program, profiles
@@ -68,7 +68,7 @@ class Overlap:
         for rank, direction, out, into in shared.subdomain.told(program, shared.reach.depth):
             if out or into:
                 opposite = len(DIRECTIONS) - 1 - direction
-                listed.append(Neighbour(rank, direction, opposite, runner.pieces(out), runner.pieces(into)))
+                listed.append(Neighbour(rank, direction, opposite, runner.halo_buffer(out), runner.halo_buffer(into)))
         dtype = np.float32 if precision == "single" else np.float64
         self.way = shared.way(getattr(runner, "device", None), [n.rank for n in listed])
         gpu_aware = self.way is not None and self.way.gpu_aware
@@ -83,9 +83,9 @@ class Overlap:
             self.halo.start()
             ahead = self.runner.run(count, given, before) if before is not None else None
             self.halo.finish()
-            tapes = self.runner.run(count, given, after)
-            parts.append([a + b for a, b in zip(ahead, tapes, strict=True)] if ahead else tapes)
-        return [np.concatenate(tape) for tape in zip(*parts, strict=True)]
+            sample_buffers = self.runner.run(count, given, after)
+            parts.append([a + b for a, b in zip(ahead, sample_buffers, strict=True)] if ahead else sample_buffers)
+        return [np.concatenate(buffer) for buffer in zip(*parts, strict=True)]
 
     def _works(self, count: int) -> tuple[Work | None, Work]:
         if count not in self.works:
@@ -107,9 +107,9 @@ class Operator:
         self.shared, self.subdomain = shared, shared.subdomain if shared else whole(scheme.grid)
         self.box, precision = self.subdomain.box, machine.precision
         self.units = kept_units(medium, precision, shared) or Units()
-        tapes = [tape for sampler in self.samplers for tape in sampler.tapes]
+        sample_buffers = [buffer for sampler in self.samplers for buffer in sampler.sample_buffers]
         part = self.box if shared else None
-        program = build_program(scheme, self.drives.injections, tapes, observers, self.units, part)
+        program = build_program(scheme, self.drives.injections, sample_buffers, observers, self.units, part)
         place = shared.world.local_rank if shared else 0  # processes of a machine take a device each
         self.runner = backends.make_stencils(machine.backend, program, precision, machine.threads, place)
         for number, (name, values) in enumerate(medium.coefficients.items()):
@@ -172,12 +172,12 @@ class Operator:
         """
         amplitudes = self.drives.amplitudes(self.steps, steps)
         self.given = self.given + np.abs(amplitudes).sum(1)
-        tapes = self.overlap.run(steps, amplitudes) if self.overlap else self.runner.run(steps, amplitudes)
+        sample_buffers = self.overlap.run(steps, amplitudes) if self.overlap else self.runner.run(steps, amplitudes)
         self.steps += steps
         found, first = [], 0
         for sampler in self.samplers:
-            found.append(sampler.values(tapes[first : first + len(sampler.tapes)]))
-            first += len(sampler.tapes)
+            found.append(sampler.values(sample_buffers[first : first + len(sampler.sample_buffers)]))
+            first += len(sampler.sample_buffers)
         return found
 
     def places(self, name: str) -> np.ndarray:

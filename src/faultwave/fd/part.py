@@ -24,7 +24,7 @@ from faultwave.fd.media import Medium
 from faultwave.fd.operator import Machine, Operator, Shared
 from faultwave.fd.points import Sampler, outside
 from faultwave.fd.program import Observer, Scheme
-from faultwave.fd.room import Memory
+from faultwave.fd.resources import Memory
 from faultwave.kernels.stencil import Box
 from faultwave.media.attenuation import Relaxation
 from faultwave.media.field import Field

@@ -23,14 +23,14 @@ from faultwave.fd.decomposition import Subdomain
 from faultwave.fd.fluids import check_fluids, fluid_beside_rock
 from faultwave.fd.grid import SIDES, Grid, SideKind
 from faultwave.fd.ground import check_relief, counted
-from faultwave.fd.idle import check_idle
 from faultwave.fd.media import Medium, effective_medium
 from faultwave.fd.part import Checking, FdPlan, GridPart, Placing, Planning, surface_needed
 from faultwave.fd.program import Scheme
 from faultwave.fd.quality import check_quality, spectrum_of
 from faultwave.fd.registry import part_modules
-from faultwave.fd.room import check_disk, check_kept, check_memory
+from faultwave.fd.resources import check_disk, check_kept, check_memory
 from faultwave.fd.share import cut_up, share, shared_medium
+from faultwave.fd.unused_settings import check_unused
 from faultwave.media import load_field
 from faultwave.media.attenuation import Relaxation, relaxation
 from faultwave.media.field import Field, axes_of, limits_told
@@ -107,7 +107,7 @@ def _read(case: Case, problems: Problems) -> _Read:
     with collected(problems):
         field = load_field(case.material, "material", projection=case.projection)
         _check_parameters(case, field)
-        check_idle(case, field, sides, problems)
+        check_unused(case, field, sides, problems)
     if case.projection is not None:
         with collected(problems):
             projection = Projection(case.projection.crs, case.projection.origin, case.projection.azimuth)

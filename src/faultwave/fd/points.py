@@ -11,7 +11,7 @@ import numpy as np
 from faultwave.fd.grid import HALF, Grid
 from faultwave.fd.program import Scheme
 from faultwave.fd.stencils import AXES, SURFACE, VELOCITY
-from faultwave.kernels.stencil import Axis, Box, Tape
+from faultwave.kernels.stencil import Axis, Box, SampleBuffer
 
 ACROSS = ("sxz", "syz")  # zero on a free surface
 POINTS = 4  # of a stencil along an axis
@@ -147,7 +147,7 @@ def _beside_surface(scheme: Scheme, points: np.ndarray, z: _Axis) -> tuple[_Axis
 
     The surface counts above the second plane of u and v, 1.5 spacings deep: between the first and the second, four points of u all from
     0.5 down lie to one side, and err twice as much. At 0.5 and 1.5 both are the value there, so that nothing jumps. Points further
-    down have a part of w too, of no weight, 16 numbers beside 64, so that all receivers have tapes of one shape.
+    down have a part of w too, of no weight, 16 numbers beside 64, so that all receivers have sample buffers of one shape.
     """
     grid, h = scheme.grid, scheme.grid.spacing
     depth = (grid.upper[2] - points[:, 2]) / h
@@ -209,10 +209,10 @@ def images(scheme: Scheme, box: Box, points: np.ndarray) -> tuple[np.ndarray, np
 
 
 class Sampler(Protocol):
-    """Tapes of the grid points around places, and what a block of tapes says about each."""
+    """Sample buffers of the grid points around places, and what a block of sample buffers says about each."""
 
     @property
-    def tapes(self) -> Sequence[Tape]: ...
+    def sample_buffers(self) -> Sequence[SampleBuffer]: ...
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -222,7 +222,7 @@ class Sampler(Protocol):
     def mine(self) -> np.ndarray:
         """Numbers of the places whose values this process gets."""
 
-    def values(self, tapes: Sequence[np.ndarray]) -> np.ndarray:
+    def values(self, sample_buffers: Sequence[np.ndarray]) -> np.ndarray:
         """(steps, places, *shape)."""
 
 

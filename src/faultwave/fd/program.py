@@ -11,8 +11,8 @@ import numpy as np
 from faultwave.fd import stencils
 from faultwave.fd.absorbing import Absorber, along, cpml, depths, sponge
 from faultwave.fd.grid import Grid, SideKind
-from faultwave.fd.halves import SI, Units
-from faultwave.kernels.stencil import Axis, Box, Injection, Launch, Layout, Program, Tape
+from faultwave.fd.half_precision import SI, Units
+from faultwave.kernels.stencil import Axis, Box, Injection, Launch, Layout, Program, SampleBuffer
 
 ELASTIC = ("b_x", "b_y", "b_z", "lam", "mu2", "mu_xy", "mu_xz", "mu_yz")
 DEFECTS = ("defect_p", "defect_s")
@@ -58,7 +58,7 @@ class Scheme:
 
 
 def build_program(
-    scheme: Scheme, injections: Sequence[Injection] = (), tapes: Sequence[Tape] = (), observers: Sequence[Observer] = (),
+    scheme: Scheme, injections: Sequence[Injection] = (), sample_buffers: Sequence[SampleBuffer] = (), observers: Sequence[Observer] = (),
     units: Units = SI, part: Box | None = None,
 ) -> Program:  # fmt: skip
     """The program, and nothing allocated yet; coefficients will be given in ``units``. ``part``: of this box only, which may go beyond
@@ -88,7 +88,9 @@ def build_program(
         scalars |= observer.scalars
         for level, launch in observer.launches:
             levels[level].append(launch)
-    return Program("fd_step", box, arrays, levels, scalars, injections, tapes, frozenset() if part else scheme.periodic)
+    return Program(
+        "fd_step", box, arrays, levels, scalars, injections, sample_buffers, frozenset() if part else scheme.periodic
+    )
 
 
 def fields(attenuation: bool) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from faultwave.engine.halo import halo_path
 from faultwave.fd.absorbing import Absorber
 from faultwave.fd.decomposition import FUSED, WORTH, Subdomain
 from faultwave.fd.grid import Grid, SideKind
-from faultwave.fd.halves import Units, largest
+from faultwave.fd.half_precision import Units, largest
 from faultwave.fd.media import Medium, farthest
 from faultwave.fd.operator import Shared
 from faultwave.fd.part import GridPart, surface_needed

@@ -14,7 +14,7 @@ from faultwave.fd.decomposition import Subdomain
 from faultwave.fd.operator import Shared
 from faultwave.fd.points import Sampler, near
 from faultwave.fd.program import Scheme
-from faultwave.kernels.stencil import Tape
+from faultwave.kernels.stencil import SampleBuffer
 
 Make = Callable[[np.ndarray], Sampler]
 """A sampler of places (n, 3) [m] of one process."""
@@ -29,14 +29,14 @@ def sampler_of(shared: Shared | None, scheme: Scheme, places: np.ndarray, make: 
 
 @dataclass(frozen=True)
 class _Column:
-    """Of one tape: which numbers of a step are recorded here, and where those of our own receivers come from."""
+    """Of one sample buffer: which numbers of a step are recorded here, and where those of our own receivers come from."""
 
-    kept: np.ndarray  # on the tape here -> number among our receivers' points, -1 for others'
+    kept: np.ndarray  # in the sample buffer here -> number among our receivers' points, -1 for others'
     count: int  # points of our receivers
 
 
 class SharedSampler:
-    """Of places (n, 3) [m], ``mine`` are those whose values this process gets. Tapes are those of its own points."""
+    """Of places (n, 3) [m], ``mine`` are those whose values this process gets. Sample buffers are those of its own points."""
 
     def __init__(self, world: World, subdomain: Subdomain, scheme: Scheme, places: np.ndarray, make: Make):
         self.world = world
@@ -46,34 +46,39 @@ class SharedSampler:
         self.shape = self.sampler.shape
         close = np.flatnonzero(near(scheme, subdomain.owned.box, places))
         around = make(places[close])
-        self.tapes: list[Tape] = []
+        self.sample_buffers: list[SampleBuffer] = []
         self.columns: list[_Column] = []
-        self.out: dict[int, list[tuple[int, np.ndarray]]] = {}  # rank -> tape and its columns that it is sent
-        self.into: dict[int, list[tuple[int, np.ndarray]]] = {}  # rank -> tape and the points of ours that it sends
-        for number, tape in enumerate(around.tapes):
-            each = len(tape.points) // max(1, len(close))
+        self.out: dict[int, list[tuple[int, np.ndarray]]] = {}  # rank -> sample buffer and its columns that it is sent
+        self.into: dict[
+            int, list[tuple[int, np.ndarray]]
+        ] = {}  # rank -> sample buffer and the points of ours that it sends
+        for number, buffer in enumerate(around.sample_buffers):
+            each = len(buffer.points) // max(1, len(close))
             receiver = np.repeat(close, each)
-            here, asked = subdomain.cut.rank_of(tape.points) == subdomain.rank, owner[receiver] == subdomain.rank
-            self.tapes.append(Tape(tape.level, tape.array, tape.points[here]))
+            here, asked = (
+                subdomain.cut.rank_of(buffer.points) == subdomain.rank,
+                owner[receiver] == subdomain.rank,
+            )
+            self.sample_buffers.append(SampleBuffer(buffer.level, buffer.array, buffer.points[here]))
             place = np.full(len(receiver), -1)
             place[asked] = np.arange(asked.sum())
             self.columns.append(_Column(place[here], int(asked.sum())))
             for rank in np.unique(owner[receiver[here & ~asked]]):
                 columns = np.flatnonzero(owner[receiver[here]] == rank)
                 self.out.setdefault(int(rank), []).append((number, columns))
-            elsewhere = subdomain.cut.rank_of(tape.points)
+            elsewhere = subdomain.cut.rank_of(buffer.points)
             for rank in np.unique(elsewhere[asked & ~here]):
                 self.into.setdefault(int(rank), []).append((number, place[asked & (elsewhere == rank)]))
 
-    def values(self, tapes: Sequence[np.ndarray]) -> np.ndarray:
+    def values(self, sample_buffers: Sequence[np.ndarray]) -> np.ndarray:
         """What ``mine`` saw; all processes ask for it at once, for as many steps."""
-        steps = len(tapes[0])
-        full = [np.zeros((steps, c.count), t.dtype) for c, t in zip(self.columns, tapes, strict=True)]
-        for to, tape, column in zip(full, tapes, self.columns, strict=True):
+        steps = len(sample_buffers[0])
+        full = [np.zeros((steps, c.count), t.dtype) for c, t in zip(self.columns, sample_buffers, strict=True)]
+        for to, buffer, column in zip(full, sample_buffers, self.columns, strict=True):
             ours = column.kept >= 0
-            to[:, column.kept[ours]] = tape[:, ours]
+            to[:, column.kept[ours]] = buffer[:, ours]
         out = {
-            rank: np.concatenate([tapes[number][:, columns] for number, columns in listed], 1)
+            rank: np.concatenate([sample_buffers[number][:, columns] for number, columns in listed], 1)
             for rank, listed in self.out.items()
         }
         found = {

@@ -20,8 +20,8 @@ Place = tuple[str, bool]
 """An array, and whether on planes outside the grid: those above a free surface."""
 Points3 = tuple[int, int, int]
 Key = tuple[str, ...]
-"""A launch: its stencil and the arrays behind it; or injections, or tapes."""
-INJECTIONS, TAPES = ("injections",), ("tapes",)
+"""A launch: its stencil and the arrays behind it; or injections, or sample buffers."""
+INJECTIONS, SAMPLES = ("injections",), ("sample buffers",)
 
 
 @dataclass(frozen=True)
@@ -103,13 +103,13 @@ def _key(launch: Launch) -> Key:
 
 
 def _accesses(program: Program, level: Sequence[Launch]) -> list[_Access]:
-    """In the order in which a level is done: launches, injections, launches that lag, tapes."""
+    """In the order in which a level is done: launches, injections, launches that lag, sample buffers."""
     early, late = ([_access(program, x) for x in level if bool(x.lag) == lags] for lags in (False, True))
     here = np.zeros(3, int)
     pushed = {p: here for a in early for p in a.writes if program.arrays[p[0]].halo}
     seen = pushed | {p: here for a in late for p in a.writes if program.arrays[p[0]].halo}
     injected = _Access(INJECTIONS, dict(pushed), frozenset(pushed))
-    return [*early, injected, *late, _Access(TAPES, dict(seen), frozenset())]
+    return [*early, injected, *late, _Access(SAMPLES, dict(seen), frozenset())]
 
 
 def _access(program: Program, launch: Launch) -> _Access:
@@ -169,7 +169,7 @@ def works(program: Program, owned: Owned, found: Reach) -> tuple[Work | None, Wo
     everything = owned.grown(found.margin)
     for half, (outward, inward) in enumerate(zip(found.outward, found.inward, strict=True)):
         level = program.levels[half % len(program.levels)]
-        slots = [*((_key(x), x.box) for x in level), (INJECTIONS, everything), (TAPES, everything)]
+        slots = [*((_key(x), x.box) for x in level), (INJECTIONS, everything), (SAMPLES, everything)]
         before.append([])
         after.append([])
         for key, box in slots:

@@ -117,7 +117,7 @@ class Injection:
 
 
 @dataclass(frozen=True)
-class Tape:
+class SampleBuffer:
     """After ``level``, every step: the values of an array at points (n, 3), which may lie in its halo."""
 
     level: int
@@ -135,13 +135,13 @@ class Program:
     levels: Sequence[Sequence[Launch]]
     scalars: Mapping[str, float]
     injections: Sequence[Injection] = ()
-    tapes: Sequence[Tape] = ()
+    sample_buffers: Sequence[SampleBuffer] = ()
     periodic: frozenset[Axis] = frozenset()
 
 
 Work = Sequence[Sequence[Sequence[Box]]]
 """Disjoint boxes to work on, by half-step (level after level, step after step) and slot: the launches of the level in their order, then
-its injections, then its tapes."""
+its injections, then its sample buffers."""
 
 
 def whole_work(program: Program, level: int) -> list[list[Box]]:
@@ -159,8 +159,8 @@ def inside(points: np.ndarray, boxes: Sequence[Box]) -> np.ndarray:
     return found
 
 
-class Pieces(Protocol):
-    """Boxes of arrays, whose numbers travel together: whoever sends them packs and unpacks those of the host, ``pack(into)`` and
+class HaloBuffer(Protocol):
+    """Boxes of arrays that are sent in one message. The sender packs and unpacks those of the host, ``pack(into)`` and
     ``unpack(values)`` (size,); a device's make messages of themselves, ``outgoing`` and ``incoming``."""
 
     size: int
@@ -180,16 +180,16 @@ class Runner(Protocol):
     def finite(self, names: Iterable[str]) -> bool:
         """Whether the numbers of arrays are finite, as far as a quick look tells; one that is not spreads to all of them soon."""
 
-    def pieces(self, listed: Sequence[tuple[str, Box]]) -> Pieces:
+    def halo_buffer(self, listed: Sequence[tuple[str, Box]]) -> HaloBuffer:
         """Boxes of arrays, which may lie in their halos."""
 
     def prepare(self, steps: int) -> None:
         """Get ready for about so many steps, on a state of zeros: measure what is fastest where that pays."""
 
     def run(self, steps: int, amplitudes: np.ndarray, work: Work | None = None) -> list[np.ndarray]:
-        """Advance by ``steps``; amplitudes (levels, steps, sources). Returns the tapes, each (steps, points).
+        """Advance by ``steps``; amplitudes (levels, steps, sources). Returns the sample buffers, each (steps, points).
 
-        ``work``: only that part of the steps, within the boxes of the launches; tapes not taken are zeros.
+        ``work``: only that part of the steps, within the boxes of the launches; sample buffers not taken are zeros.
         """
 
     @property
@@ -250,9 +250,9 @@ def check(program: Program) -> None:
                 inside = abs(key[2]) < launch.box.shape[0]
                 if inside and key[2:] != (0, 0, 0):
                     raise ValueError(f"{who}: {key[1]} is read at {key[2:]} (z, y, x) and written in one launch")
-    late = [i.level for i in program.injections] + [t.level for t in program.tapes]
+    late = [i.level for i in program.injections] + [t.level for t in program.sample_buffers]
     if any(not 0 <= level < len(program.levels) for level in late):
-        raise ValueError(f"{program.name}: an injection or tape after a level that is not there")
+        raise ValueError(f"{program.name}: an injection or sample buffer names a level that does not exist")
 
 
 def cost(stencil: Stencil) -> tuple[int, int]:

@@ -80,7 +80,7 @@ class March:
         """Step of the slowest cluster: all clusters meet every so often without shortening a step."""
         return self.tick * self._largest
 
-    def ahead(self, steps: int) -> float:
+    def time_after(self, steps: int) -> float:
         """The time after so many largest steps, added one by one: where ``advance`` is then called with it, every moment is the same to
         the last bit as if they had been taken one by one."""
         self._ends = list(accumulate(repeat(self.longest, steps), initial=self.time))

@@ -45,7 +45,7 @@ class ReceiverRecorder:
     ):
         self.interval, self.clusters, self.points, self.take = interval, clusters, points, take
         self.next = [0] * len(clusters)
-        self.paced = False  # whether steps of one length take as many samples each, some of which are nobody's
+        self.fixed_count = False  # whether all steps take equally many samples; those that are not due are padding
         self.samples: dict[int, np.ndarray] = {}  # sample number -> (nr, C, Q)
         self.coming: deque[tuple[int, np.ndarray, Taken]] = deque()  # number, receivers
 
@@ -58,7 +58,7 @@ class ReceiverRecorder:
         for number in range(first, last):
             self.coming.append((number, items, self.take(cluster, number * self.interval - time)))
             self.next[cluster] = number + 1
-        if self.paced:
+        if self.fixed_count:
             due = max(0, last - first)
             for _ in range(due, max(due, math.floor(step / self.interval + 1e-6) + 1)):
                 self.take(cluster, 0.0)
@@ -98,7 +98,7 @@ class ReceiverRecorder:
         return any(len(items) for items in self.clusters)
 
     @property
-    def settled(self) -> bool:
+    def samples_complete(self) -> bool:
         """Whether all receivers have the same samples."""
         return len({n for n, items in zip(self.next, self.clusters, strict=True) if len(items)}) <= 1
 

@@ -48,7 +48,7 @@ class FieldWriter(WholeOrNothing):
     says so where they are not found); fills: whether the mesh's numbers are written, too. Else only shapes matter, and, where
     snapshots are there, the numbers of its cells.
 
-    The file has a temporary name until ``close``; ``abort`` removes it, unless ``settle`` promised it to a checkpoint.
+    The file has a temporary name until ``close``; ``abort`` removes it, unless ``sync_for_checkpoint`` promised it to a checkpoint.
     As a context manager it closes at the end and aborts on any error. Raises InputError where the path cannot be
     written, RunError when the disk fills.
     """
@@ -106,7 +106,7 @@ class FieldWriter(WholeOrNothing):
             raise
         self.times.append(float(time))
 
-    def settle(self) -> list[float]:
+    def sync_for_checkpoint(self) -> list[float]:
         """Bring every snapshot to the disk and promise to keep the file: a checkpoint relies on it. Returns the
         times."""
         with explaining(self.path):

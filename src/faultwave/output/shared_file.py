@@ -60,7 +60,7 @@ class SharedFile:
             if status.Get_count(MPI.BYTE) != len(piece):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    def settle(self) -> None:
+    def sync(self) -> None:
         """Bring what this process has written to the disk. Independent writes are not held back in MPI: the system has them."""
         os.fsync(self.descriptor)
 

@@ -75,13 +75,13 @@ class SlabWriter(WholeOrNothing):
                 self.file.put(data, int(self.places[name][step]) + self.start * self.dtype.itemsize)
         self.times.append(float(time))
 
-    def settle(self) -> list[float]:
-        """As ``CellFieldWriter.settle``."""
+    def sync_for_checkpoint(self) -> list[float]:
+        """As ``CellFieldWriter.sync_for_checkpoint``."""
         if self.file is not None:
             with explaining(self.path):
-                self.file.settle()
+                self.file.sync()
         if self.whole is not None:
-            self.whole.settle()
+            self.whole.sync_for_checkpoint()
         return list(self.times)
 
     def close(self) -> None:

@@ -100,7 +100,7 @@ class Keeper:
         if not failure:
             try:
                 if self.session.written is not None:
-                    self.session.written.settle(notes)
+                    self.session.written.sync_for_checkpoint(notes)
                 parts = dict([writer.write_part(writer.target(), world.rank, arrays)])
             except FaultwaveError as error:
                 failure = str(error)

@@ -88,11 +88,11 @@ class RunFiles:
         """What a checkpoint tells of each series."""
         return {kind: {"next": series.next_number} for kind, series in self.series.items()}
 
-    def settle(self, notes: dict[str, Any]) -> None:
+    def sync_for_checkpoint(self, notes: dict[str, Any]) -> None:
         """Bring what was handed over before to the disk and note how far the files go."""
         for kind, writers in self.writers.items():
             if kind in notes["files"]:
-                notes["files"][kind]["times"] = min((w.settle() for w in writers), key=len, default=[])
+                notes["files"][kind]["times"] = min((w.sync_for_checkpoint() for w in writers), key=len, default=[])
 
 
 def _opened(

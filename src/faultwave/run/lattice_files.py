@@ -73,9 +73,9 @@ class LatticeFiles:
     def go_on(self, number: int) -> None:
         """The files were opened with what there is already."""
 
-    def settle(self) -> list[float]:
+    def sync_for_checkpoint(self) -> list[float]:
         """Bring all snapshots to the disk, for a checkpoint; the times that all files have."""
-        return min((writer.settle() for writer in self.writers), key=len, default=[])
+        return min((writer.sync_for_checkpoint() for writer in self.writers), key=len, default=[])
 
     @property
     def paths(self) -> list[Path]:

@@ -20,7 +20,7 @@ from faultwave.run.start import start
 LEFT = 1e-4
 """Share of a run's energy: where more is left at its end, a hundredth of the amplitude may be missing in its echoes."""
 WORST = 1e8
-"""Condition of the incoming waves above which the runs do not tell the ports apart."""
+"""Condition of the incoming waves above which the runs do not distinguish the ports."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def _solved(into: np.ndarray, out: np.ndarray) -> np.ndarray:
         or np.linalg.cond(a / largest).max() > WORST
     ):
         raise RunError(
-            "the runs do not tell the ports apart, so there are no scattering parameters: either they ended before the waves arrived "
+            "the runs do not distinguish the ports, so there are no scattering parameters: either they ended before the waves arrived "
             "(raise end_time), or the ports overlap"
         )
     return np.asarray(np.linalg.solve(a, b).transpose(0, 2, 1))

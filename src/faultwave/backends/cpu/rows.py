@@ -162,7 +162,7 @@ class RowFunction:
         if group not in self.groups:
             self.groups[group] = n = len(self.groups)
             self.pointers.append(self.names.index(self.first[group]))
-            if name in self.arrays.halves:
+            if name in self.arrays.half_precision:
                 declared = f"const H *const g{n} = (const H *)base[{n}] + k * {s.plane}L + j * {s.row}L;"
             elif layout.kind == "grid":
                 declared = f"R *const g{n} = base[{n}] + k * {s.plane}L + j * {s.row}L;"
@@ -178,7 +178,7 @@ class RowFunction:
         kind, formal = key[:2]
         if kind == "at":
             name = launch.names.get(formal, formal)
-            s, load = self.arrays.strides[name], "LOAD_HALF" if name in self.arrays.halves else "LOAD"
+            s, load = self.arrays.strides[name], "LOAD_HALF" if name in self.arrays.half_precision else "LOAD"
             z, y, x = key[2:]
             return f"{load}({self._place(launch, formal)} + ({z * s.plane + y * s.row + x}L) + i)", True
         if kind == "line" and key[2] != "x":

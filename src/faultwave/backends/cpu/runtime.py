@@ -45,7 +45,7 @@ class LaneBuffer:
 
     def __init__(self, items: int, rows: int, cols: int, lanes: int, dtype: Any):
         if items % lanes:
-            raise ValueError(f"{items} items are no multiple of {lanes} lanes")
+            raise ValueError(f"{items} items are not a multiple of {lanes} lanes")
         self.items, self.lanes = items, lanes
         self.storage = _aligned((items // lanes, rows, cols, lanes), dtype)
         self._shape = (rows, cols)
@@ -143,8 +143,8 @@ def _openmp(threads: int) -> Iterator[None]:
             del os.environ[name]
 
 
-_SETTLE = """#include <string.h>
-void settle(char *p, long share, long begin, long end) {
+_FIRST_TOUCH = """#include <string.h>
+void first_touch(char *p, long share, long begin, long end) {
   #pragma omp parallel for schedule(static)
   for (long i = begin; i < end; ++i) memset(p + i * share, 0, share);
 }
@@ -171,21 +171,21 @@ class CpuBackend(Immediate):
     def described(self) -> str:
         return f"{self.name}, {self.threads} thread{'s' if self.threads > 1 else ''}"
 
-    def settle(self, buffers: Sequence[Any], ranges: Iterable[tuple[int, int]]) -> None:
+    def first_touch(self, buffers: Sequence[Any], ranges: Iterable[tuple[int, int]]) -> None:
         """Let each thread touch first what it will work on, so that its pages lie in memory near it.
 
         ``buffers``: fresh ones, all zero; the parts of a store are those of the items in turn.
         """
         if not self.numa:
             return
-        library = load(str(build([("settle", _SETTLE)])["settle"]))
+        library = load(str(build([("first_touch", _FIRST_TOUCH)])["first_touch"]))
         library.omp_set_num_threads(self.threads)
         for buffer in buffers:
             batches = max(1, max((end for _, end in ranges), default=0) // self.lanes)
             share = buffer.storage.nbytes // batches
             for begin, end in ranges:
                 start = ctypes.c_void_p(buffer.storage.ctypes.data)
-                library.settle(start, *(ctypes.c_long(n) for n in (share, begin // self.lanes, end // self.lanes)))
+                library.first_touch(start, *(ctypes.c_long(n) for n in (share, begin // self.lanes, end // self.lanes)))
 
     def batch(self, items: int, rows: int, cols: int, fixed: bool = False) -> LaneBuffer:
         dtype, lanes = (np.float64, self.fixed_lanes) if fixed else (self.dtype, self.lanes)
@@ -197,7 +197,7 @@ class CpuBackend(Immediate):
     def index(self, values: np.ndarray, fixed: bool = False) -> LaneBuffer:
         values = np.asarray(values)
         if values.size and values.max() > np.iinfo(np.int32).max:
-            raise BackendError(f"{values.max()} slots are more than 32-bit numbers count; run on more ranks")
+            raise BackendError(f"{values.max()} slots exceed 32-bit indices; run on more ranks")
         values = values.reshape(len(values), 1, values.size // max(1, len(values)))
         lanes = self.fixed_lanes if fixed else self.lanes
         buffer = LaneBuffer(len(values), 1, values.shape[2], lanes, np.int32)

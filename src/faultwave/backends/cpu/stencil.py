@@ -23,7 +23,7 @@ import numpy as np
 from faultwave.backends.cpu.blocking import Blocking, candidates, default_blocking
 from faultwave.backends.cpu.compile import build, cache_folder, load, vector_bytes
 from faultwave.backends.cpu.rows import RowFunction, rows_of
-from faultwave.backends.grid import GridArrays, HostPieces, ends, offsets
+from faultwave.backends.grid import GridArrays, HostHaloBuffer, ends, offsets
 from faultwave.backends.numpy.stencil import written
 from faultwave.base import cores
 from faultwave.base.log import get_logger
@@ -55,7 +55,11 @@ def lower(program: Program, arrays: GridArrays, lanes: int) -> str:
         "typedef V U __attribute__((aligned(4), may_alias));\n"
         "#define LOAD(p) (*(const U *)(p))\n#define STORE(p, v) (*(U *)(p) = (v))\n"
         f"{resources.files('faultwave.backends.cpu').joinpath('tail.h').read_text()}\n"
-        + (f"{resources.files('faultwave.backends.cpu').joinpath('half.h').read_text()}\n" if arrays.halves else "")
+        + (
+            f"{resources.files('faultwave.backends.cpu').joinpath('half.h').read_text()}\n"
+            if arrays.half_precision
+            else ""
+        )
         + "\n".join(bodies)
         + "\ntypedef void (*row_function)(R *const *, const R *, long, long, long, const long (*)[2]);\n"
         "static const struct entry {\n  row_function row;\n  int lag, array[MOST_ARRAYS];\n} entries[] = {\n"
@@ -134,8 +138,8 @@ class StencilRunner:
     def values(self, name: str, halo: int = 0) -> np.ndarray:
         return self.arrays.view(name, halo)
 
-    def pieces(self, listed: Sequence[tuple[str, Box]]) -> HostPieces:
-        return HostPieces(self.arrays, listed)
+    def halo_buffer(self, listed: Sequence[tuple[str, Box]]) -> HostHaloBuffer:
+        return HostHaloBuffer(self.arrays, listed)
 
     def finite(self, names: Iterable[str]) -> bool:
         return self.arrays.finite(names)
@@ -143,10 +147,10 @@ class StencilRunner:
     def run(self, steps: int, amplitudes: np.ndarray, work: Work | None = None) -> list[np.ndarray]:
         real = self.arrays.dtype
         values = np.ascontiguousarray(amplitudes, real)
-        tapes = np.zeros((steps, max(1, self._points.taped)), real)
+        sample_buffers = np.zeros((steps, max(1, self._points.taped)), real)
         parts = None if work is None else [self._calls.of(n % self._levels, w) for n, w in enumerate(work)]
         if self.program.periodic:
-            self._level_by_level(steps, values, tapes, parts)
+            self._level_by_level(steps, values, sample_buffers, parts)
         else:
             for start in range(0, steps, self.blocking.steps):
                 count = min(self.blocking.steps, steps - start)
@@ -154,8 +158,10 @@ class StencilRunner:
                     half_steps = self._whole * count
                 else:
                     half_steps = parts[start * self._levels : (start + count) * self._levels]
-                self._call(self._run, start, count, values, tapes, half_steps, self.blocking.rows, self.threads)
-        return [tapes[:, a:b] for a, b in self._points.parts]
+                self._call(
+                    self._run, start, count, values, sample_buffers, half_steps, self.blocking.rows, self.threads
+                )
+        return [sample_buffers[:, a:b] for a, b in self._points.parts]
 
     @property
     def _levels(self) -> int:
@@ -167,7 +173,7 @@ class StencilRunner:
         start: int,
         count: int,
         values: np.ndarray,
-        tapes: np.ndarray,
+        sample_buffers: np.ndarray,
         work: Sequence[np.ndarray],
         *more: int,
     ) -> None:
@@ -178,17 +184,17 @@ class StencilRunner:
             _pointer(p.rows), _pointer(p.where), _pointer(p.weight), _pointer(p.source),
             _pointer(p.tape_rows), _pointer(p.tape_where), _pointer(p.tape_number),
             _pointer(p.columns), _pointer(p.tape_columns),
-            _pointer(tapes), ctypes.c_long(tapes.shape[1]), _pointer(calls), _pointer(first), *map(ctypes.c_long, more),
+            _pointer(sample_buffers), ctypes.c_long(sample_buffers.shape[1]), _pointer(calls), _pointer(first), *map(ctypes.c_long, more),
         )  # fmt: skip
 
     def _level_by_level(
-        self, steps: int, values: np.ndarray, tapes: np.ndarray, parts: list[np.ndarray] | None
+        self, steps: int, values: np.ndarray, sample_buffers: np.ndarray, parts: list[np.ndarray] | None
     ) -> None:
         for step in range(steps):
             for number in range(self._levels):
                 work = self._whole[number] if parts is None else parts[step * self._levels + number]
                 for turn in range(3):
-                    self._call(self._level, step, 1, values, tapes, [work], number, turn)
+                    self._call(self._level, step, 1, values, sample_buffers, [work], number, turn)
                     for axis in self.program.periodic if turn < 2 else ():
                         self._wrap(number, axis)
 
@@ -256,7 +262,7 @@ def _pointer(array: np.ndarray) -> ctypes.c_void_p:
 
 
 class _PointLists:
-    """Injections and tapes sorted by level and row: ``rows`` (levels * rows + 1,) are where each row's points begin.
+    """Injections and sample buffers sorted by level and row: ``rows`` (levels * rows + 1,) are where each row's points begin.
 
     A point is the element of memory it stands for, counted from the address zero. Rows run over the program's box with
     its halo.
@@ -278,7 +284,7 @@ class _PointLists:
         self.source = _joined(source, np.int64)[order]
         self.columns = _joined(columns, np.int64)[order]
         where, row, parts, at = [], [], [], 0
-        for t in program.tapes:
+        for t in program.sample_buffers:
             where.append(self._elements(t.array, t.points))
             row.append(self._row(t.level, t.points))
             parts.append((at, at + len(t.points)))
@@ -287,7 +293,7 @@ class _PointLists:
         self.tape_rows, order = self._sorted(row)
         self.tape_where = (_joined(where, np.int64) * item)[order] + 0
         self.tape_number = order.astype(np.int64)
-        self.tape_columns = _joined([t.points[:, 2] for t in program.tapes], np.int64)[order]
+        self.tape_columns = _joined([t.points[:, 2] for t in program.sample_buffers], np.int64)[order]
 
     def _elements(self, name: str, points: np.ndarray) -> np.ndarray:
         offsets(self.program.arrays, name, points, self.arrays.view(name, REACH))  # checks them

@@ -50,10 +50,10 @@ class AbsentDevice:
     def send(self, memory: Any, values: np.ndarray) -> Done:
         return Done()
 
-    def why_not_lend(self) -> str:
+    def why_not_gpu_aware(self) -> str:
         return f"{self.name} is not here"
 
-    def lend(self, size: int) -> Staged:
+    def gpu_aware_buffer(self, size: int) -> Staged:
         return Staged(self, size)
 
     def attach(self) -> None: ...

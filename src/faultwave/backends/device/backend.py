@@ -40,7 +40,7 @@ def piece_of(room: int) -> int:
 class DeviceBackend:
     """Kernels and buffers on one device."""
 
-    ahead = True
+    asynchronous = True
 
     def __init__(self, name: str, device: Device, precision: str = "double"):
         self.name, self.device, self.threads = name, device, 1
@@ -67,7 +67,7 @@ class DeviceBackend:
     def described(self) -> str:
         return f"{self.name} on {self.device.name}"
 
-    def settle(self, buffers: Any, ranges: Any) -> None:
+    def first_touch(self, buffers: Any, ranges: Any) -> None:
         """Nothing to do: there is one memory."""
 
     def finish(self) -> None:
@@ -165,7 +165,7 @@ class IndexBuffer:
 
     def __init__(self, device: Device, values: np.ndarray, lanes: int):
         if values.size and values.max() > np.iinfo(np.int32).max:
-            raise BackendError(f"{values.max()} slots are more than 32-bit numbers count; run on more ranks")
+            raise BackendError(f"{values.max()} slots exceed 32-bit indices; run on more ranks")
         self.device, self.items, self.lanes = device, len(values), lanes
         self.columns = values.size // max(1, self.items)
         lined = values.reshape(self.items // lanes, lanes, self.columns).transpose(0, 2, 1)

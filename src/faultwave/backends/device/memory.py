@@ -13,8 +13,8 @@ import numpy as np
 from faultwave.backends.awaited import Awaited, Here
 from faultwave.backends.device.calls import Call
 from faultwave.backends.device.lower import prelude
-from faultwave.backends.device.messages import DeviceSource, DeviceTarget, Passage
-from faultwave.backends.device.pinned import Crossing, Piece, Pieces
+from faultwave.backends.device.messages import DeviceSource, DeviceTarget, MessageBuffer
+from faultwave.backends.device.pinned import BufferPool, Crossing, PooledBuffer
 from faultwave.backends.device.rounding import Kernels
 from faultwave.backends.device.target import Target
 from faultwave.base.errors import BackendError
@@ -25,7 +25,7 @@ PIECE = 64 << 20
 """Bytes that cross between device and host at once, at most."""
 
 AHEAD = 4
-"""Pieces of one request that cross while the first is looked at."""
+"""Parts of one request that cross while the first is looked at."""
 
 SUMMED = 1 << 16  # threads that sum at once
 
@@ -66,12 +66,12 @@ class Device(Protocol):
         """Begin to copy pinned ``values`` to the start of ``memory``, in turn with all other work."""
         ...
 
-    def why_not_lend(self) -> str:
-        """Why it cannot ``lend``; empty where it can."""
+    def why_not_gpu_aware(self) -> str:
+        """Why MPI cannot use its memory directly (``gpu_aware_buffer``); empty where it can."""
         ...
 
-    def lend(self, size: int) -> Passage:
-        """So many bytes for messages, which MPI is given as they are."""
+    def gpu_aware_buffer(self, size: int) -> MessageBuffer:
+        """So many bytes of the device for messages, which GPU-aware MPI sends and receives in place."""
         ...
 
     def attach(self) -> None:
@@ -103,7 +103,7 @@ class Host:
     """Pinned pieces of the host beside a device. Numbers cross in pieces of ``piece`` bytes at most."""
 
     def __init__(self, device: Device, piece: int):
-        self.device, self.piece, self.pieces = device, piece, Pieces(device.pinned, 2 * AHEAD * piece)
+        self.device, self.piece, self.pieces = device, piece, BufferPool(device.pinned, 2 * AHEAD * piece)
 
     def send(self, memory: Any, values: np.ndarray) -> None:
         """Contiguous ``values`` to the start of ``memory`` in turn; they may be changed when this returns, which is at once."""
@@ -116,7 +116,9 @@ class Host:
 class Arriving:
     """Numbers packed in ``scratch``, on their way to a pinned piece: see ``Awaited``."""
 
-    def __init__(self, host: Host, scratches: Pieces, scratch: Piece, shape: tuple[int, ...], dtype: np.dtype):
+    def __init__(
+        self, host: Host, scratches: BufferPool, scratch: PooledBuffer, shape: tuple[int, ...], dtype: np.dtype
+    ):
         self.shape, self.dtype, self.host = shape, dtype, host
         self.size = int(np.prod(shape)) * dtype.itemsize
         self.piece = host.pieces.take(self.size)
@@ -167,7 +169,7 @@ class Beside:
 
     def __init__(self, device: Device, take: Callable[[int], None], piece: int):
         self.device, self.take = device, take
-        self.scratches = Pieces(self.allocate, AHEAD * piece)
+        self.scratches = BufferPool(self.allocate, AHEAD * piece)
 
     def allocate(self, size: int) -> Any:
         self.take(size)
@@ -217,7 +219,9 @@ class Access:
         ``listed`` memory."""
         count *= taken
         if count > np.iinfo(np.int32).max:
-            raise BackendError(f"{count} numbers at once are more than a device's lists count; ask for fewer items")
+            raise BackendError(
+                f"{count} numbers in one copy exceed the 32-bit indices of a device; ask for fewer items"
+            )
         numbers = [np.int32(n) for n in (count, first, taken, buffer.size, buffer.lanes)]
         memory = [buffer.memory_on_device, items, listed]
         groups = -(-count // GROUP)
@@ -304,7 +308,7 @@ class DeviceBuffer:
 
     def __init__(self, access: Access, items: int, shape: tuple[int, ...], lanes: int):
         if items % lanes:
-            raise ValueError(f"{items} items are no multiple of {lanes} lanes")
+            raise ValueError(f"{items} items are not a multiple of {lanes} lanes")
         self.access, self.items, self.shape, self.lanes = access, items, shape, lanes
         self.size = int(np.prod(shape))
         self.nbytes = items * self.size * access.dtype.itemsize
@@ -333,7 +337,7 @@ class DeviceBuffer:
         chosen = self._select(items)
         first, end, step = rows.indices(self.shape[0])
         if step != 1:
-            raise ValueError("rows one after the other only")
+            raise ValueError("only contiguous rows can be copied")
         chosen = np.arange(self.items) if chosen is None else chosen
         inner = self.size // self.shape[0]
         return self.access.fetch(self, chosen, first * inner, (end - first, *self.shape[1:]))

@@ -1,8 +1,8 @@
-"""Messages of a device's buffers: packed there into memory of their own, which MPI is given where it is GPU-aware, else copied to pinned
-memory of the host.
+"""Messages of a device's buffers. Kernels pack them into a message buffer on the device. GPU-aware MPI sends from it; else the numbers are
+copied to pinned memory of the host.
 
-Who may touch a message changes: kernels fill it, MPI sends it; MPI receives it, kernels read it. ``Passage`` says when. Kernels are done in
-turn, so that what they are asked for needs no waiting; MPI is no part of the queue and waits for a ``Crossing``.
+Kernels fill a message buffer, then MPI sends it; MPI receives it, then kernels read it. ``MessageBuffer`` says which of them may touch it.
+Kernels run in the order of the device's queue and need not wait; MPI is no part of the queue and waits for a ``Crossing``.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ class Queue(Protocol):
 
     def send(self, memory: Any, values: np.ndarray) -> Crossing: ...
 
-    def lend(self, size: int) -> Passage: ...
+    def gpu_aware_buffer(self, size: int) -> MessageBuffer: ...
 
     def mark(self) -> Crossing: ...
 
 
-class Passage(Protocol):
+class MessageBuffer(Protocol):
     """Memory between kernels and MPI. ``memory``: as kernels are given it; ``buffer``: as MPI is."""
 
     memory: Any
@@ -49,7 +49,7 @@ class Passage(Protocol):
 
 
 class Staged:
-    """Through pinned memory of the host, which any MPI can send."""
+    """A message buffer copied through pinned memory of the host, which any MPI can send."""
 
     def __init__(self, device: Queue, size: int):
         self.device = device
@@ -73,9 +73,9 @@ class DeviceMessage:
         self.rounding = None if rounding == "exact" else Rounding(kernels, rounding, *shape)
         self.nbytes = self.rounding.size if self.rounding else exact
         size = max(1, self.nbytes)
-        self.passage: Passage = device.lend(size) if gpu_aware else Staged(device, size)
-        self.buffer = self.passage.buffer
-        self.values = device.allocate(max(1, exact)) if self.rounding else self.passage.memory
+        self.message_buffer: MessageBuffer = device.gpu_aware_buffer(size) if gpu_aware else Staged(device, size)
+        self.buffer = self.message_buffer.buffer
+        self.values = device.allocate(max(1, exact)) if self.rounding else self.message_buffer.memory
         self.held = exact + self.rounding.size + self.rounding.nbytes if self.rounding else exact
 
 
@@ -94,11 +94,11 @@ class DeviceSource(DeviceMessage):
         self.crossing: Crossing | None = None
 
     def pack(self, parity: int) -> None:
-        self.passage.take(False)
+        self.message_buffer.take(False)
         self.gather(parity, self.values)
         if self.rounding:
-            self.rounding.pack(self.values, self.passage.memory, *self.error)
-        self.crossing = self.passage.give(True)
+            self.rounding.pack(self.values, self.message_buffer.memory, *self.error)
+        self.crossing = self.message_buffer.give(True)
 
     @property
     def packed(self) -> bool:
@@ -117,17 +117,17 @@ class DeviceTarget(DeviceMessage):
         scatter: Callable[[Any], None],
     ):  # fmt: skip
         super().__init__(device, kernels, shape, gpu_aware, rounding)
-        self.scatter, self.lent = scatter, self.passage.give(False)
+        self.scatter, self.borrowed = scatter, self.message_buffer.give(False)
 
     def ready(self) -> None:
-        self.lent.wait()
+        self.borrowed.wait()
 
     def unpack(self) -> None:
-        self.passage.take(True)
+        self.message_buffer.take(True)
         if self.rounding:
-            self.rounding.unpack(self.passage.memory, self.values)
+            self.rounding.unpack(self.message_buffer.memory, self.values)
         self.scatter(self.values)
-        self.lent = self.passage.give(False)
+        self.borrowed = self.message_buffer.give(False)
 
 
-__all__ = ["DeviceSource", "DeviceTarget", "Passage", "Staged"]
+__all__ = ["DeviceSource", "DeviceTarget", "MessageBuffer", "Staged"]

@@ -1,5 +1,5 @@
-"""Pieces of memory that are used again and again: the host's that a device copies from and to by itself, and a device's own where
-numbers are packed for that."""
+"""Buffers that are reused: pinned memory of the host, from and to which a device copies by itself, and memory of a device where numbers
+are packed for such copies."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-SMALLEST = 1 << 12  # bytes of a piece
+SMALLEST = 1 << 12  # bytes of a buffer
 
 
 class Crossing(Protocol):
@@ -20,24 +20,24 @@ class Crossing(Protocol):
 
 
 @dataclass
-class Piece:
-    """So many bytes, and the last copy from or to them."""
+class PooledBuffer:
+    """``size`` bytes of memory, and the last copy from or to them."""
 
     memory: Any
     size: int
     crossing: Crossing | None = None
 
 
-class Pieces:
-    """Pieces by size, each a power of two; ``make(bytes)`` gives the memory of a new one. ``nbytes``: of all there are; beyond ``most`` one
-    waits for the copies of a piece that was given back rather than make another of its size."""
+class BufferPool:
+    """Buffers by size, each a power of two; ``make(bytes)`` allocates a new one. ``nbytes``: of all; beyond ``most`` a request waits for
+    the copies of a buffer that was given back rather than allocate another of its size."""
 
     def __init__(self, make: Callable[[int], Any], most: int):
         self.make, self.most, self.nbytes = make, most, 0
-        self.free: dict[int, list[Piece]] = {}
+        self.free: dict[int, list[PooledBuffer]] = {}
 
-    def take(self, size: int) -> Piece:
-        """A piece of so many bytes at least that nobody uses and no copy touches any more."""
+    def take(self, size: int) -> PooledBuffer:
+        """A buffer of at least so many bytes that is unused and that no copy touches any more."""
         wanted = SMALLEST
         while wanted < size:
             wanted *= 2
@@ -50,14 +50,14 @@ class Pieces:
             assert oldest.crossing is not None
             oldest.crossing.wait()
             return oldest
-        made = Piece(self.make(wanted), wanted)
+        made = PooledBuffer(self.make(wanted), wanted)
         self.nbytes += wanted
         return made
 
-    def give(self, piece: Piece, crossing: Crossing | None = None) -> None:
+    def give(self, piece: PooledBuffer, crossing: Crossing | None = None) -> None:
         """To be taken again, once ``crossing`` is done."""
         piece.crossing = crossing
         self.free[piece.size].append(piece)
 
 
-__all__ = ["Crossing", "Piece", "Pieces"]
+__all__ = ["Crossing", "PooledBuffer", "BufferPool"]

@@ -97,7 +97,7 @@ class _Writer:
         return f"p{number} + ({z * s.plane + y * s.row + x + self.arrays.origin[name]}L)"
 
     def load(self, formal: str, z: int, y: int, x: int) -> str:
-        half = self.launch.names.get(formal, formal) in self.arrays.halves
+        half = self.launch.names.get(formal, formal) in self.arrays.half_precision
         place = self.place(formal, z, y, x)
         return f"LOAD_HALF({place})" if half else f"*({place})"
 

@@ -21,7 +21,7 @@ from faultwave.base.errors import BackendError
 from faultwave.kernels.stencil import REACH, Axis, Box, Launch, Program, Work, check, inside, whole_work
 
 TAPE_STEPS = 256
-"""Steps whose tapes wait on the device for the host."""
+"""Steps whose sample buffers wait on the device for the host."""
 
 
 class DeviceStencilRunner:
@@ -47,7 +47,7 @@ class DeviceStencilRunner:
         self.rounding = Kernels(device, np.dtype(dtype))
         self._scalars = np.array([*program.scalars.values()] or [0.0], dtype).tobytes()
         self._injected = [self._injections(level) for level in range(len(program.levels))]
-        self._tapes, self._taped, self._parts = self._tape_lists()
+        self._sample_points, self._sampled, self._parts = self._sample_lists()
 
     # ---- making it ready ------------------------------------------------------------------------------------------
 
@@ -103,10 +103,10 @@ class DeviceStencilRunner:
             )  # fmt: skip
         return result
 
-    def _tape_lists(self) -> tuple[list[dict[str, _Taped]], int, list[tuple[int, int]]]:
-        """By level and group: points and their places on the tape; numbers of a step; parts of the tape that belong to each."""
+    def _sample_lists(self) -> tuple[list[dict[str, _Taped]], int, list[tuple[int, int]]]:
+        """By level and group: points and their places in the buffer; numbers of a step; parts of the buffer that belong to each."""
         at, parts, levels = 0, [], [dict[str, list[tuple[np.ndarray, ...]]]() for _ in self.program.levels]
-        for t in self.program.tapes:
+        for t in self.program.sample_buffers:
             numbers = at + np.arange(len(t.points))
             parts.append((at, at + len(t.points)))
             at += len(t.points)
@@ -156,8 +156,8 @@ class DeviceStencilRunner:
         self.device.download(flag, told)
         return not told[0]
 
-    def pieces(self, listed: Sequence[tuple[str, Box]]) -> DevicePieces:
-        return DevicePieces(self, listed)
+    def halo_buffer(self, listed: Sequence[tuple[str, Box]]) -> DeviceHaloBuffer:
+        return DeviceHaloBuffer(self, listed)
 
     @property
     def nbytes(self) -> int:
@@ -169,17 +169,17 @@ class DeviceStencilRunner:
         """Nothing to choose."""
 
     def run(self, steps: int, amplitudes: np.ndarray, work: Work | None = None) -> list[np.ndarray]:
-        tape = np.zeros((steps, self._taped), self.arrays.dtype)
+        sample_buffer = np.zeros((steps, self._sampled), self.arrays.dtype)
         for group in self.memory:
             self.send(group)
         for first in range(0, steps, TAPE_STEPS):
             count = min(TAPE_STEPS, steps - first)
-            self._run(amplitudes[:, first : first + count], tape[first : first + count], work)
+            self._run(amplitudes[:, first : first + count], sample_buffer[first : first + count], work)
         for level in self.program.levels:
             for launch in level:
                 for name in written([launch], self.program, False):
                     self.newer[self.arrays.group[name]] = "device"
-        return [tape[:, a:b] for a, b in self._parts]
+        return [sample_buffer[:, a:b] for a, b in self._parts]
 
     def send(self, group: str) -> None:
         """Bring the device's copy of a group of arrays up to date."""
@@ -187,11 +187,11 @@ class DeviceStencilRunner:
             self.device.upload(self.memory[group], self.arrays.storage[group])
             self.newer[group] = ""
 
-    def _run(self, amplitudes: np.ndarray, tape: np.ndarray, work: Work | None) -> None:
-        """Some steps, whose tapes come back together."""
+    def _run(self, amplitudes: np.ndarray, sample_buffer: np.ndarray, work: Work | None) -> None:
+        """Some steps, whose sample buffers come back together."""
         steps = amplitudes.shape[1]
         given = self.upload(amplitudes.astype(self.arrays.dtype))
-        taken = self.upload(tape) if tape.size else None
+        taken = self.upload(sample_buffer) if sample_buffer.size else None
         every = [whole_work(self.program, level) for level in range(len(self.program.levels))]
         for step in range(steps):
             for number, level in enumerate(self.program.levels):
@@ -209,7 +209,7 @@ class DeviceStencilRunner:
                 if taken is not None:
                     self._record(number, taken, step, boxes[-1] if work else None)
         if taken is not None:
-            self.device.download(taken, tape)
+            self.device.download(taken, sample_buffer)
         else:
             self.device.finish()
 
@@ -233,11 +233,11 @@ class DeviceStencilRunner:
                     self.points["inject"], groups, THREADS, [self.memory[group], *lists, amplitudes, *numbers]
                 )
 
-    def _record(self, level: int, tape: Any, step: int, boxes: Sequence[Box] | None) -> None:
-        for group, x in self._tapes[level].items():
+    def _record(self, level: int, sample_buffer: Any, step: int, boxes: Sequence[Box] | None) -> None:
+        for group, x in self._sample_points[level].items():
             for begin, end in [(0, len(x.points))] if boxes is None else _runs(x.points, boxes):
-                numbers = [np.int32(begin), np.int32(end), np.int64(step * self._taped)]
-                arguments = [self.memory[group], x.where, x.number, tape, *numbers]
+                numbers = [np.int32(begin), np.int32(end), np.int64(step * self._sampled)]
+                arguments = [self.memory[group], x.where, x.number, sample_buffer, *numbers]
                 self.device.launch(self.points["record"], -(-(end - begin) // THREADS), THREADS, arguments)
 
     def _wrap(self, level: Sequence[Launch], axis: Axis) -> None:
@@ -282,7 +282,7 @@ def _runs(points: np.ndarray, boxes: Sequence[Box]) -> list[tuple[int, int]]:
     return runs
 
 
-class DevicePieces:
+class DeviceHaloBuffer:
     """Boxes of arrays on a device: listed there once, gathered there, and only they cross over."""
 
     def __init__(self, runner: DeviceStencilRunner, listed: Sequence[tuple[str, Box]]):

@@ -84,7 +84,7 @@ class Copied:
         self.event.synchronize()
 
 
-class Lent:
+class GpuAwareBuffer:
     """Memory of the device as it is: whoever takes arrays by CUDA's interface takes its address, an MPI for HIP too."""
 
     def __init__(self, device: CupyDevice, size: int):
@@ -178,11 +178,11 @@ class CupyDevice:
         memory.copy_to_host_async(ctypes.c_void_p(values.ctypes.data), values.nbytes, self.stream)
         self.finish()
 
-    def why_not_lend(self) -> str:
+    def why_not_gpu_aware(self) -> str:
         return ""
 
-    def lend(self, size: int) -> Lent:
-        return Lent(self, size)
+    def gpu_aware_buffer(self, size: int) -> GpuAwareBuffer:
+        return GpuAwareBuffer(self, size)
 
     def attach(self) -> None:
         self._here()

@@ -59,7 +59,7 @@ class NumpyBackend(Immediate):
     def described(self) -> str:
         return self.name
 
-    def settle(self, buffers: Any, ranges: Any) -> None:
+    def first_touch(self, buffers: Any, ranges: Any) -> None:
         """Nothing to do for one thread."""
 
     def batch(self, items: int, rows: int, cols: int, fixed: bool = False) -> ArrayBuffer:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.backends.grid import GridArrays, HostPieces, offsets, wrap_axis
+from faultwave.backends.grid import GridArrays, HostHaloBuffer, offsets, wrap_axis
 from faultwave.kernels.stencil import REACH, Axis, Box, Launch, Layout, Program, Work, check, inside, record, whole_work
 
 
@@ -25,7 +25,7 @@ class _Slices:
         name = self._name(name)
         layout = self.program.arrays[name]
         part = _part(self.arrays.view(name, layout.halo), layout, self.launch.box, (z, y, x))
-        return part.astype(self.arrays.dtype) if name in self.arrays.halves else part
+        return part.astype(self.arrays.dtype) if name in self.arrays.half_precision else part
 
     def line(self, name: str, axis: Axis) -> np.ndarray:
         name, k = self._name(name), "zyx".index(axis)
@@ -63,8 +63,8 @@ class StencilRunner:
     def values(self, name: str, halo: int = 0) -> np.ndarray:
         return self.arrays.view(name, halo)
 
-    def pieces(self, listed: Sequence[tuple[str, Box]]) -> HostPieces:
-        return HostPieces(self.arrays, listed)
+    def halo_buffer(self, listed: Sequence[tuple[str, Box]]) -> HostHaloBuffer:
+        return HostHaloBuffer(self.arrays, listed)
 
     def finite(self, names: Iterable[str]) -> bool:
         return self.arrays.finite(names)
@@ -78,7 +78,7 @@ class StencilRunner:
 
     def run(self, steps: int, amplitudes: np.ndarray, work: Work | None = None) -> list[np.ndarray]:
         program = self.program
-        tapes = [np.zeros((steps, len(t.points)), self.arrays.dtype) for t in program.tapes]
+        sample_buffers = [np.zeros((steps, len(t.points)), self.arrays.dtype) for t in program.sample_buffers]
         every = [whole_work(program, number) for number in range(len(program.levels))]
         for step in range(steps):
             for number, level in enumerate(program.levels):
@@ -92,11 +92,11 @@ class StencilRunner:
                         self._inject(number, amplitudes[number, step], boxes[-2])
                     for axis in program.periodic:
                         self._wrap(level, axis)
-                for tape, listed in zip(tapes, program.tapes, strict=True):
+                for buffer, listed in zip(sample_buffers, program.sample_buffers, strict=True):
                     if listed.level == number:
                         view, taken = self.view(listed.array, REACH), inside(listed.points, boxes[-1])
-                        tape[step, taken] = view[offsets(program.arrays, listed.array, listed.points[taken], view)]
-        return tapes
+                        buffer[step, taken] = view[offsets(program.arrays, listed.array, listed.points[taken], view)]
+        return sample_buffers
 
     def _launch(self, launch: Launch) -> None:
         if not launch.box.points:

@@ -81,7 +81,7 @@ class Copied:
         self.event.wait()
 
 
-class Lent:
+class GpuAwareBuffer:
     """Shared virtual memory, which has one address on the device and on the host: mapped for whoever is not a kernel (OpenCL 2.0,
     section 5.6.1)."""
 
@@ -89,7 +89,7 @@ class Lent:
 
     def __init__(self, device: OpenClDevice, size: int):
         cl = device.cl
-        if why := device.why_not_lend():
+        if why := device.why_not_gpu_aware():
             raise BackendError(why)
         self.device, self.mapped = device, None
         try:
@@ -163,7 +163,7 @@ class OpenClDevice:
         event = self.cl.enqueue_copy(self.queue, memory, values, is_blocking=False)
         return Copied(event, self.cl.command_execution_status.COMPLETE)
 
-    def why_not_lend(self) -> str:
+    def why_not_gpu_aware(self) -> str:
         """OpenCL before 2.0 knows nothing of shared virtual memory, and 3.0 leaves it to the device."""
         try:
             able = self.device.svm_capabilities & self.cl.device_svm_capabilities.COARSE_GRAIN_BUFFER
@@ -171,8 +171,8 @@ class OpenClDevice:
             able = 0
         return "" if able else f"{self.name} has no memory that the host may address, so none that MPI can be given"
 
-    def lend(self, size: int) -> Lent:
-        return Lent(self, size)
+    def gpu_aware_buffer(self, size: int) -> GpuAwareBuffer:
+        return GpuAwareBuffer(self, size)
 
     def attach(self) -> None:
         """Nothing: threads have no device."""

@@ -132,8 +132,8 @@ class AttachedFarField(Attached):
         self.calls = (sampling(self.recorder, taken),)
 
     @property
-    def settled(self) -> bool:
-        return self.recorder.settled
+    def samples_complete(self) -> bool:
+        return self.recorder.samples_complete
 
     @property
     def samples(self) -> int:

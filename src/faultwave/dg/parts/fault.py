@@ -60,8 +60,8 @@ class AttachedSnapshots(Attached):
         self.shots: Snapshots | None = None
 
     @property
-    def settled(self) -> bool:
-        return self.shots is None or self.shots.settled
+    def samples_complete(self) -> bool:
+        return self.shots is None or self.shots.samples_complete
 
     def open(self, files: Files) -> None:
         setting, solver, rupture = self.part.setting, self.solver, self.solver.parts.get("rupture")
@@ -94,7 +94,7 @@ class AttachedSnapshots(Attached):
         exact = of_case is not None and of_case.points == "symmetric"
         clusters, late = solver.layout.clusters, 1e-9 * setting.interval
         probes = [FaultProbe(fault, items, centres, exact, from_velocity, clusters + i) for i, items in enumerate(seen)]
-        shots.watched |= {c for c, items in enumerate(seen) if len(items)}
+        shots.due_clusters |= {c for c, items in enumerate(seen) if len(items)}
 
         def deliver(number: int, cluster: int) -> None:
             mine = members[cluster]
@@ -112,7 +112,7 @@ class AttachedSnapshots(Attached):
         def splits(cluster: int, end: float, step: float) -> bool:
             return shots.waiting(cluster, end * (1 + 1e-9) + late)
 
-        for cluster in sorted(shots.watched):
+        for cluster in sorted(shots.due_clusters):
             for number, _ in shots.due(cluster, 0.0, 1e-6 * setting.interval):
                 deliver(number, cluster)
         self.calls = (Call("after correct", corrected, lambda until: not shots.idle(until), splits=splits),)

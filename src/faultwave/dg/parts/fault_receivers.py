@@ -56,9 +56,9 @@ class FaultReceivers(Planned):
         local[rows] = np.arange(len(rows))
         at = local[self.listed.cells]
         items, seen = np.flatnonzero((at >= 0) & (at < len(own))), np.flatnonzero(at >= len(own))
-        lent = self.listed.of(seen, local) if len(seen) else None
+        for_others = self.listed.of(seen, local) if len(seen) else None
         return replace(
-            self, points=self.listed.of(items, local), items=items, sides=cut.here[self.sides[rows]], seen=lent
+            self, points=self.listed.of(items, local), items=items, sides=cut.here[self.sides[rows]], seen=for_others
         )
 
     def attach(self, solver: Solver) -> AttachedFaultReceivers:
@@ -95,14 +95,14 @@ def _fields(fault: Any, setting: Any) -> list[str]:
 
 
 class AttachedFaultReceivers(Attached):
-    """``recorder``: of the points here; ``lent``: of those that are seen from here for their owners; None where there are none."""
+    """``recorder``: of the points here; ``for_others``: of those that are seen from here for their owners; None where there are none."""
 
     def __init__(self, part: FaultReceivers, solver: Solver):
         self.part, self.solver, self.rupture = part, solver, solver.parts.get("rupture")
         fault = self.rupture.fault if self.rupture is not None else None
         self.recorder = self._record(fault, part.points if len(part.items) else None)
-        self.lent = self._record(fault, part.seen)
-        found = [r for r in (self.recorder, self.lent) if r is not None]
+        self.for_others = self._record(fault, part.seen)
+        found = [r for r in (self.recorder, self.for_others) if r is not None]
         self.calls = tuple(
             Call("after step", self._reading(r, fault), on_device=ReadingsOnDevice(r, fault)) for r in found
         )
@@ -136,7 +136,7 @@ class AttachedFaultReceivers(Attached):
             def fill(found: dict[str, np.ndarray]) -> None:
                 values[:] = np.stack([found[name][:, 0] for name in names], 1)
 
-            probes[cluster].ask(names, fill)  # it is filled later, at the latest when everything is settled
+            probes[cluster].ask(names, fill)  # it is filled later, at the latest when all reads are finished
             return values
 
         fastest = plan.share.fault_cluster if plan.share else int(plan.clustering.cluster[fault.faces.cells].min())
@@ -146,7 +146,7 @@ class AttachedFaultReceivers(Attached):
 
     def state(self) -> Mapping[str, State]:
         """Rows are receivers: the recorder has them along the second axis of its histories."""
-        recorder, counting, width = self.recorder, self.recorder or self.lent, len(self.part.fields)
+        recorder, counting, width = self.recorder, self.recorder or self.for_others, len(self.part.fields)
         if counting is None:
             return {}
         found: dict[str, State] = {"count": State(None, lambda: np.array(counting.count), self._restore)}
@@ -165,14 +165,14 @@ class AttachedFaultReceivers(Attached):
             state = {"time": found["times"].swapaxes(0, 1), "values": found["values"].swapaxes(0, 1), "count": count}
             state |= {"recent_time": found["recent_times"], "recent": found["recent"], "lengths": found["lengths"]}
             self.recorder.restore(state, origin.same_clusters)
-        if self.lent is not None and origin.same_clusters:
-            self.lent.count = count.tolist()
+        if self.for_others is not None and origin.same_clusters:
+            self.for_others.count = count.tolist()
 
     def results(self) -> Iterable[Result]:
         """NaN where a slower cluster has fewer samples."""
         part, plan, listed = self.part, self.solver.plan, self.part.listed
         if self.rupture is not None:
-            self.rupture.settle()
+            self.rupture.finish_reads()
         columns = len(part.fields)
         rows = [np.zeros((0, *shape)) for shape in ((0,), (0, columns), (3,), (3,), (3,), (3,))]
         if self.recorder is not None:
@@ -211,7 +211,7 @@ def _nothing(values: np.ndarray, origin: Origin) -> None:
 
 @dataclass(frozen=True)
 class ReadingsOnDevice:
-    """Readings of the fault lie on tapes on the device, each at its place of the recording."""
+    """Readings of the fault lie in sample buffers on the device, each at its place of the recording."""
 
     recorder: FaultRecorder
     fault: Any
@@ -223,7 +223,7 @@ class ReadingsOnDevice:
         return 0
 
     def begin(self, due: bool) -> None:
-        pass  # friction rewinds the tapes
+        pass  # friction rewinds the sample buffers
 
     def tables(self, cluster: int, time: float, step: float) -> Sequence[Mapping[str, Any]]:
         self.fault.replayed = True

@@ -83,8 +83,8 @@ class AttachedFlux(Attached):
         self.calls = tuple(s.call for s in self.sums)
 
     @property
-    def settled(self) -> bool:
-        return all(s.recorder.settled for s in self.sums)
+    def samples_complete(self) -> bool:
+        return all(s.recorder.samples_complete for s in self.sums)
 
     def finish(self, time: float) -> None:
         for one in self.sums:

@@ -288,8 +288,8 @@ class AttachedPorts(Attached):
         self.calls = tuple(s.call for s in self.sums)
 
     @property
-    def settled(self) -> bool:
-        return all(s.recorder.settled for s in self.sums)
+    def samples_complete(self) -> bool:
+        return all(s.recorder.samples_complete for s in self.sums)
 
     def drives(self, faces: Faces, points: np.ndarray, project: np.ndarray) -> Sequence[Drive]:
         law = self.solver.plan.law

@@ -97,8 +97,8 @@ class AttachedReceivers(Attached):
         self.calls = (sampling(self.recorder, taken),)
 
     @property
-    def settled(self) -> bool:
-        return self.recorder is None or self.recorder.settled
+    def samples_complete(self) -> bool:
+        return self.recorder is None or self.recorder.samples_complete
 
     def finish(self, time: float) -> None:
         if self.recorder is not None:

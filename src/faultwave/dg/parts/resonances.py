@@ -40,7 +40,7 @@ def plan(planning: Planning) -> Resonances | None:
     if out.spectrum is None:
         return None
     if out.receivers is None:
-        problems.error("output.spectrum", "looks at what receivers record, and there are none", "output.receivers")
+        problems.error("output.spectrum", "needs receivers, and the case has none", "output.receivers")
         return None
     nyquist = 0.5 / out.receivers.interval
     if out.spectrum.band[1] > nyquist:

@@ -255,10 +255,10 @@ class AttachedRupture(Attached):
         )  # fmt: skip
         return Fault(self.solver.operator, part, options, plan.clustering.cluster, FarSides(plan.world))
 
-    def settle(self, wait: bool = True) -> None:
+    def finish_reads(self, wait: bool = True) -> None:
         """Put together what was read at the fault."""
         if self.fault is not None:
-            self.fault.settle(wait or not self.solver.backend.ahead or self.solver.exchange is not None)
+            self.fault.finish_reads(wait or not self.solver.backend.asynchronous or self.solver.exchange is not None)
 
     def energies(self) -> Mapping[str, float]:
         return self.fault.energies(*self.energy_options) if self.fault is not None else {}

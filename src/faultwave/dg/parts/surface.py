@@ -116,8 +116,8 @@ class AttachedSurface(Attached):
                 launch(begin, end, integral=integral, advance=advance)
 
     @property
-    def settled(self) -> bool:
-        return self.shots is None or self.shots.settled
+    def samples_complete(self) -> bool:
+        return self.shots is None or self.shots.samples_complete
 
     def open(self, files: Files) -> None:
         plan, setting, fields = self.solver.plan, self.part.setting, list(self.part.fields)

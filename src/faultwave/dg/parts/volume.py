@@ -52,7 +52,7 @@ def plan(planning: Planning) -> Volume | None:
     fields = volume_fields(setting, planning.law)
     cells = cells_in(setting, planning.geometry.centroids, planning.mesh.groups)
     if not planning.whole.any(len(cells) > 0):
-        problems.error("output.volume", "the region and groups hold no cell")
+        problems.error("output.volume", "the region and groups contain no cell")
     return Volume(setting, tuple(fields), cells)
 
 
@@ -73,8 +73,8 @@ class AttachedVolume(Attached):
         self.shots: Snapshots | None = None
 
     @property
-    def settled(self) -> bool:
-        return self.shots is None or self.shots.settled
+    def samples_complete(self) -> bool:
+        return self.shots is None or self.shots.samples_complete
 
     def _sampler(self) -> Sampler:
         """Of its cells, sub-cells and quantities."""

@@ -75,7 +75,7 @@ def _sides(box: Box) -> dict[str, str]:
     allowed = [*"xyz", *_SIDES]
     for side, kind in box.boundaries.items():
         if side not in allowed:
-            problems.error(f"{where}.boundaries", f"'{side}' is no side", ", ".join(allowed), suggest(side, allowed))
+            problems.error(f"{where}.boundaries", f"'{side}' is not a side", ", ".join(allowed), suggest(side, allowed))
         if kind not in SIDE_TAGS:
             problems.error(
                 f"{where}.boundaries.{side}", f"'{kind}'", ", ".join(SIDE_TAGS), suggest(str(kind), SIDE_TAGS)

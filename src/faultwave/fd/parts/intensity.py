@@ -20,7 +20,7 @@ from faultwave.comm import World
 from faultwave.engine.part import Origin, State
 from faultwave.fd.part import AfterSteps, Checking, FdPlan, GridAttached, GridPart, Placing, Planning, Running
 from faultwave.fd.program import VELOCITY_LEVEL, Observer, above
-from faultwave.fd.room import Memory, number_bytes
+from faultwave.fd.resources import Memory, number_bytes
 from faultwave.fd.surface import BEHIND, COMPONENTS, SurfaceView
 from faultwave.kernels import math
 from faultwave.kernels.stencil import Box, Launch, Layout, Point, Stencil

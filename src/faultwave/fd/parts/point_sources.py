@@ -10,7 +10,7 @@ import numpy as np
 
 from faultwave.base.collect import collected
 from faultwave.case.model import Case
-from faultwave.fd.halves import Units, rounded_at
+from faultwave.fd.half_precision import Units, rounded_at
 from faultwave.fd.operator import kept_units
 from faultwave.fd.part import Checking, FdPlan, GridPart, Placing, Planning
 from faultwave.fd.points import MOMENT, held, images, near, readings

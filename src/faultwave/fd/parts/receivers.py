@@ -16,10 +16,10 @@ from faultwave.engine.part import Demand, Origin, State
 from faultwave.fd.part import FdPlan, GridAttached, GridPart, Placing, Planning, Running, Solution
 from faultwave.fd.points import RECORDED, Sampler, readings
 from faultwave.fd.program import STRESS_LEVEL, VELOCITY_LEVEL, Scheme
-from faultwave.fd.room import Memory, number_bytes
+from faultwave.fd.resources import Memory, number_bytes
 from faultwave.fd.shared import sampler_of
 from faultwave.fd.stencils import VELOCITY
-from faultwave.kernels.stencil import Tape
+from faultwave.kernels.stencil import SampleBuffer
 from faultwave.observe.dataset import receivers_from_arrays
 from faultwave.observe.points import read_points, with_degrees
 from faultwave.observe.receivers import with_gradients
@@ -101,16 +101,16 @@ class PointSampler:
         self.around = [
             (column, of, s) for column, name in enumerate(RECORDED) for of, s in readings(scheme, name, points)
         ]
-        self.tapes = [
-            Tape(VELOCITY_LEVEL if of in VELOCITY else STRESS_LEVEL, of, s.points.reshape(-1, 3))
+        self.sample_buffers = [
+            SampleBuffer(VELOCITY_LEVEL if of in VELOCITY else STRESS_LEVEL, of, s.points.reshape(-1, 3))
             for _, of, s in self.around
         ]
 
-    def values(self, tapes: Sequence[np.ndarray]) -> np.ndarray:
+    def values(self, sample_buffers: Sequence[np.ndarray]) -> np.ndarray:
         """(steps, points, 1 or 4, 9): quantities and, if wanted, their derivatives along x, y, z."""
-        result = np.zeros((len(tapes[0]), len(self.points), *self.shape))
-        for tape, (column, _, s) in zip(tapes, self.around, strict=True):
-            block = tape.reshape(len(tape), len(self.points), -1).astype(float)
+        result = np.zeros((len(sample_buffers[0]), len(self.points), *self.shape))
+        for buffer, (column, _, s) in zip(sample_buffers, self.around, strict=True):
+            block = buffer.reshape(len(buffer), len(self.points), -1).astype(float)
             functionals = np.concatenate([s.value[:, None], s.slope], 1) if self.gradients else s.value[:, None]
             result[..., column] += np.einsum("tnp,ncp->tnc", block, functionals)
         return result

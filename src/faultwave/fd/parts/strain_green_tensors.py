@@ -16,7 +16,7 @@ from faultwave.fd.points import MOMENT, Sampler, readings
 from faultwave.fd.program import VELOCITY_LEVEL, Scheme
 from faultwave.fd.shared import sampler_of
 from faultwave.fd.stencils import C1, C2, NORMAL, STRAINS, VELOCITY
-from faultwave.kernels.stencil import Tape
+from faultwave.kernels.stencil import SampleBuffer
 from faultwave.observe.dataset import Dataset, Variable
 from faultwave.observe.result import Result
 from faultwave.observe.series import SeriesRecorder
@@ -95,7 +95,7 @@ class StrainSampler:
         self.count, self.parts = len(points), list[tuple[int, np.ndarray]]()
         self.mine = np.arange(len(points))
         self.shape = (len(MOMENT),)
-        self.tapes: list[Tape] = []
+        self.sample_buffers: list[SampleBuffer] = []
         for column, name in enumerate(MOMENT):
             ((_, s),) = readings(scheme, name, points)
             normal = name in NORMAL
@@ -116,14 +116,14 @@ class StrainSampler:
                 moved[..., k] %= scheme.grid.shape[k]
             places.append(moved)
             weights.append(weight / scheme.grid.spacing * value)
-        self.tapes.append(Tape(VELOCITY_LEVEL, of, np.concatenate(places, 1).reshape(-1, 3)))
+        self.sample_buffers.append(SampleBuffer(VELOCITY_LEVEL, of, np.concatenate(places, 1).reshape(-1, 3)))
         self.parts.append((column, np.concatenate(weights, 1)))
 
-    def values(self, tapes: Sequence[np.ndarray]) -> np.ndarray:
+    def values(self, sample_buffers: Sequence[np.ndarray]) -> np.ndarray:
         """(steps, points, 6), half a step before the end of each step."""
-        result = np.zeros((len(tapes[0]), self.count, len(MOMENT)))
-        for tape, (column, weights) in zip(tapes, self.parts, strict=True):
-            block = tape.reshape(len(tape), self.count, -1).astype(float)
+        result = np.zeros((len(sample_buffers[0]), self.count, len(MOMENT)))
+        for buffer, (column, weights) in zip(sample_buffers, self.parts, strict=True):
+            block = buffer.reshape(len(buffer), self.count, -1).astype(float)
             result[..., column] += np.einsum("tnp,np->tn", block, weights)
         return result
 

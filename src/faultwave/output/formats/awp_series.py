@@ -24,7 +24,7 @@ COMPONENTS = {"v1": "X", "v2": "Y", "v3": "Z"}
 class AwpWriter(WholeOrNothing):
     """Files STEM followed by X, Y, Z, and STEM.json; velocities [m/s], vertical positive up.
 
-    ``append``, ``settle``, ``close`` and ``abort`` are those of ``FieldWriter``.
+    ``append``, ``sync_for_checkpoint``, ``close`` and ``abort`` are those of ``FieldWriter``.
     """
 
     def __init__(self, stem: str | Path, lattice: Lattice, done: Sequence[float] = ()) -> None:
@@ -71,7 +71,7 @@ class AwpWriter(WholeOrNothing):
             raise
         self.times.append(float(time))
 
-    def settle(self) -> list[float]:
+    def sync_for_checkpoint(self) -> list[float]:
         with explaining(self.path):
             for descriptor in self._open.values():
                 os.fsync(descriptor)

@@ -15,10 +15,10 @@ import numpy as np
 from faultwave.backends import Awaited, Backend, Part
 
 ROOM = 16 << 20
-"""Bytes of a tape at most."""
+"""Bytes of a sample buffer at most."""
 
 MOST, LEAST = 512, 8
-"""Readings of a tape at most, and so many that one is worth its memory."""
+"""Readings of a sample buffer at most, and so many that one is worth its memory."""
 
 
 @dataclass(frozen=True)
@@ -32,17 +32,17 @@ class Source:
     fixed: bool = False
 
 
-class Tape:
+class SampleBuffer:
     """``ways``: lists of sources of the same numbers, one of which a reading takes. ``nbytes``: of one reading."""
 
     def __init__(self, backend: Backend, ways: Sequence[Sequence[Source]]):
         self.backend, self.ways = backend, [[s for s in sources if len(s.items)] for sources in ways]
         self.sources = self.ways[0]
-        self.count = 0  # readings on the tape
+        self.count = 0  # readings in the sample buffer
         own = np.dtype(backend.dtype).itemsize
         self.nbytes = sum(len(s.items) * s.numbers * (8 if s.fixed else own) for s in self.sources)
         self.length = min(MOST, ROOM // max(1, self.nbytes))
-        self.worthwhile = backend.ahead and self.length >= LEAST
+        self.worthwhile = backend.asynchronous and self.length >= LEAST
         self.stores: list[Any] = []
         if self.worthwhile:
             self.stores = [backend.store(self.length * len(s.items), s.numbers, s.fixed) for s in self.sources]
@@ -75,7 +75,7 @@ class Tape:
 
 
 class Brought:
-    """``count`` readings of one tape, on their way."""
+    """``count`` readings of one sample buffer, on their way."""
 
     def __init__(self, parts: list[list[Awaited]], count: int, lengths: list[int]):
         self.parts, self.count, self.lengths = parts, count, lengths
@@ -92,4 +92,4 @@ class Brought:
         return [v.reshape(self.count, n, -1) for v, n in zip(values, self.lengths, strict=True)]
 
 
-__all__ = ["Brought", "Source", "Tape"]
+__all__ = ["Brought", "SampleBuffer", "Source"]

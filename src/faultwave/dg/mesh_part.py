@@ -1,4 +1,4 @@
-"""Planning on a piece of the mesh: what a process finds in its own cells, and what it has to ask the others for.
+"""Planning on one part of the mesh: what a process finds in its own cells, and what it needs from other processes.
 
 A mesh stored in parts is opened by every process in its own part only. Everything that is planned cell by cell needs no
 more; time steps and clusters, the cells that hold points, and what is wrong are agreed upon with messages whose size is
@@ -21,15 +21,15 @@ from faultwave.domain.tets.load import transform
 from faultwave.domain.tets.mesh import fingerprint
 from faultwave.domain.tets.parts import Slice, read_slice, slice_topology, stored_parts
 
-HERE_NOT = -2
+ELSEWHERE = -2
 """Cell or fault face of a point that another process has."""
 
 
-class Parted(FaultwaveError):
-    """Pieces meet along a fault with friction, which only the whole mesh knows both sides of."""
+class NeedsWholeMesh(FaultwaveError):
+    """Parts of the mesh meet along a fault with friction, which needs both sides: the whole mesh must be read."""
 
 
-class Whole(Nowhere):
+class WholeMesh(Nowhere):
     """The whole mesh is here."""
 
     elsewhere = False
@@ -79,7 +79,7 @@ def _nearest(points: np.ndarray, fault: Any) -> tuple[np.ndarray, np.ndarray, np
     return items, found.points, found.distance
 
 
-class Piece(Whole):
+class MeshPart(WholeMesh):
     """One process's part of a mesh stored in parts. What is asked for is asked for by all processes together.
 
     border (k, 2): cells and faces whose neighbour another process has; rank (k,) and theirs (k, 2): that process, the
@@ -111,7 +111,7 @@ class Piece(Whole):
         cell, face = self.border.T
         if case.fault is not None and self.any(bool((topology.kinds[cell, face] == tets.BoundaryKind.FAULT).any())):
             self.agreed = True
-            raise Parted
+            raise NeedsWholeMesh
         return mesh, topology
 
     def fingerprint(self) -> np.ndarray:
@@ -167,7 +167,7 @@ class Piece(Whole):
         best = self._least(number)
         distance = self._least(found.distance)
         mine = inside & (number == best)
-        cells = np.where(mine, found.cells, np.where(np.isinf(best), -1, HERE_NOT))
+        cells = np.where(mine, found.cells, np.where(np.isinf(best), -1, ELSEWHERE))
         return tets.Located(cells, np.where(mine[:, None], found.xi, np.nan), distance)
 
     def nearest_fault(self, points: np.ndarray, fault: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -184,7 +184,7 @@ class Piece(Whole):
         mine = near & (lowest == self._least(lowest))
         # One process has each: sums of its values and zeros.
         nearest = np.stack([self.total(np.where(mine, x, 0.0)) for x in nearest.T], 1)
-        return np.where(mine, items, HERE_NOT), nearest, least
+        return np.where(mine, items, ELSEWHERE), nearest, least
 
 
 def stored_in_parts(case: Case, world: World) -> bool:

@@ -1,4 +1,4 @@
-"""Settings that a grid accepts and that do nothing there, told in warnings."""
+"""Settings that a grid accepts and that do nothing there, reported as warnings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TETRAHEDRA_ONLY = {
 """Settings of the engine dg alone."""
 
 
-def check_idle(case: Case, field: Field, sides: Mapping[str, SideKind], problems: Problems) -> None:
+def check_unused(case: Case, field: Field, sides: Mapping[str, SideKind], problems: Problems) -> None:
     """Warnings of what does nothing; that of the engine dg only where the case has no mesh, so that it is not for both engines."""
     for path in _of_tetrahedra(case):
         problems.warn(path, "does nothing on a grid: it is a setting of the engine dg")
@@ -43,4 +43,4 @@ def _of_tetrahedra(case: Case) -> Iterator[str]:
         yield from (f"{path}.{name}" for name in names if group is not None and name in group.model_fields_set)
 
 
-__all__ = ["check_idle"]
+__all__ = ["check_unused"]

@@ -17,7 +17,7 @@ from faultwave.fd.program import bytes_a_point, coefficients, fields
 
 @dataclass(frozen=True)
 class Memory:
-    """``what`` needs so many bytes on the first process; told at the setting ``where``."""
+    """``what`` needs so many bytes on the first process; reported at the setting ``where``."""
 
     nbytes: float
     where: str
@@ -59,7 +59,7 @@ def check_memory(case: Case, grid: Grid, world: World, problems: Problems) -> bo
 
 
 def check_kept(case: Case, grid: Grid, world: World, kept: Sequence[Memory], problems: Problems) -> None:
-    """An error where what parts keep during a run does not fit beside the grid; told is the largest."""
+    """An error where what parts keep during a run does not fit beside the grid; the largest is reported."""
     memory, held = main_memory(), grid_bytes(case, grid, world)
     if not kept or held + sum(part.nbytes for part in kept) <= memory:
         return
