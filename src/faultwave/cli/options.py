@@ -80,7 +80,7 @@ def expanded(command: Callable[..., None]) -> Callable[..., None]:
     TypeError where two options have the same name.
     """
     hints = get_type_hints(command, include_extras=True)
-    records = {name: hint for name, hint in hints.items() if dataclasses.is_dataclass(hint)}
+    records: dict[str, Any] = {name: hint for name, hint in hints.items() if dataclasses.is_dataclass(hint)}
     options: list[tuple[str, Any, Any]] = []
     for name, parameter in inspect.signature(command).parameters.items():
         options += _fields(records[name]) if name in records else [(name, hints[name], parameter.default)]

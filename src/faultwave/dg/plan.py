@@ -199,7 +199,7 @@ def _clusters(planning: Planning, parts: tuple[Part, ...], step: np.ndarray) -> 
     together = planning.frictional | (driven_faces(parts, near.shape) & (near >= 0))
     rates = setting.rates if planning.case.numerics.integrator == "ader" else (1,)
     return tets.assign_clusters(
-        step, near, together, rates, setting.wiggle_minimum, setting.wiggle_step, setting.maximum, elsewhere=planning.whole
+        step, near, together, rates, tets.Wiggle(setting.wiggle_minimum, setting.wiggle_step), setting.maximum, elsewhere=planning.whole
     )  # fmt: skip
 
 
