@@ -10,12 +10,11 @@ from typing import Annotated, Any
 import typer
 
 from faultwave.base.errors import InputError, Problem
+from faultwave.base.progress import rate
 from faultwave.cli import screen
 from faultwave.cli.options import expanded
 
-app = typer.Typer(
-    cls=screen.Commands, help="Measure how fast this machine is, and how fast Faultwave is on it.", no_args_is_help=True
-)
+app = typer.Typer(cls=screen.Commands, help="Measure how fast this machine is, and how fast Faultwave is on it.")
 
 Threads = Annotated[int | None, typer.Option("--threads", help="Threads; default all cores.")]
 Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Also write everything measured here.")]
@@ -174,7 +173,7 @@ def _exchanged(found: dict[str, Any], delay: float) -> None:
         ("stepping", f"{last['wall_s']:.3f} s"),
         ("waiting for messages (the longest)", f"{last['exposed_s']:.3f} s"),
         ("packing and sending (the longest)", f"{last['packing_s']:.3f} s"),
-        ("rate", screen.rate(found["rate"])),
+        ("rate", rate(found["rate"])),
     ]
     screen.out().print(screen.table("one repeat", rows), "")
 
