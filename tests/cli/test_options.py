@@ -1,5 +1,6 @@
 """Records of options: a command takes a record, its command line has an option a field."""
 
+import json
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -7,7 +8,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from faultwave.cli.options import expanded, given
+from faultwave.base.errors import InputError
+from faultwave.cli.options import expanded, given, seconds
 
 
 @dataclass(frozen=True)
@@ -60,3 +62,41 @@ def test_two_options_of_one_name_are_refused():
 
 def test_given_leaves_out_what_is_not():
     assert given(order=4, threads=None, force=False) == {"order": 4, "force": False}
+
+
+def test_an_end_time_reaches_every_command_that_runs_a_case(cli, room, tmp_path):
+    asked = []
+
+    def save(case, *places, **changes):
+        asked.append(changes["until"])
+        return tmp_path / "file"
+
+    room("faultwave.run.scattering", save_scattering=save)
+    room("faultwave.plot.scattering", plot_scattering=lambda path: path)
+    room("faultwave.green_tensors", save_green_tensors=save)
+    assert cli("scatter", "guide.yaml", "--until", "5 ns").exit_code == 0
+    assert cli("sgt", "basin.yaml", "--until", "20 s").exit_code == 0
+    assert asked == ["5 ns", "20 s"]
+    case, script = tmp_path / "case.yaml", tmp_path / "case.sbatch"
+    case.touch()
+    assert cli("submit", case, "--nodes", 2, "--until", "90 s", "--script", script).exit_code == 0
+    assert "--force --until '90 s'\n" in script.read_text()
+
+
+@pytest.mark.parametrize(("given", "name"), [("new/folder", "new/folder/tuned.json"), ("best.json", "best.json")])
+def test_tune_writes_into_a_folder(cli, monkeypatch, tmp_path, given, name):
+    best = {"processes": 1, "threads": 2, "progress": "polling", "rate": 1e6}
+    monkeypatch.setattr("faultwave.bench.scaling.tune", lambda *settings: [best])
+    monkeypatch.setattr("faultwave.bench.scaling.scaling", lambda found: ([("1", "2")], ("a", "b")))
+    monkeypatch.setattr("faultwave.cli.launch.mpiexec", lambda: "mpiexec")
+    monkeypatch.chdir(tmp_path)
+    assert cli("tune", "tpv5", "--cores", 2, "--output", given).exit_code == 0
+    assert json.loads((tmp_path / name).read_text())["threads"] == 2
+
+
+def test_seconds_take_a_unit():
+    assert seconds("500 ms") == 0.5
+    assert seconds("3") == 3.0
+    assert seconds(None) is None
+    with pytest.raises(InputError, match="--until"):
+        seconds("3 m")

@@ -222,18 +222,18 @@ def tune(
     cores: Annotated[int | None, typer.Option("--cores", min=1, help="Cores to fill; default all.")] = None,
     seconds: Annotated[float, typer.Option("--seconds", help="Stepping in each of three repeats.")] = 2.0,
     output: Annotated[
-        Path, typer.Option("--output", metavar="FILE", help="Where the best goes, for run --tuned.")
-    ] = Path("tuned.json"),
+        Path, typer.Option("--output", metavar="DIR", help="Folder for everything written, or a file NAME.json.")
+    ] = Path("."),
 ) -> None:
     """Find out how many processes and threads, and which progress mode, make a case fastest on this machine.
 
     Steps the case for a while with every number of processes that fills the cores, polling for messages or with a thread for
-    them, shows the rates and writes the best
-    into a file that `faultwave run CASE --tuned FILE` takes.
+    them, shows the rates and writes the best into DIR/tuned.json, which `faultwave run CASE --tuned FILE` takes.
     """
     from faultwave.base import cores as available
     from faultwave.bench import scaling as bench
     from faultwave.cli.launch import mpiexec
+    from faultwave.output.atomic import explaining
 
     number = cores or available.count()
     with screen.status(case) as say:
@@ -243,7 +243,10 @@ def tune(
         "ranks": found[0]["processes"], "threads": found[0]["threads"], "progress": found[0]["progress"],
         "updates_per_second": found[0]["rate"],
     }  # fmt: skip
-    screen.files([bench.write_json(output, best)])
+    target = output if output.suffix == ".json" else output / "tuned.json"
+    with explaining(target.parent):
+        target.parent.mkdir(parents=True, exist_ok=True)
+    screen.files([bench.write_json(target, best)])
 
 
 @dataclass(frozen=True)
@@ -263,6 +266,7 @@ class Allocation:
 def submit(
     case: Annotated[Path, typer.Argument(metavar="CASE", help="A case file.")],
     allocation: Allocation,
+    until: Until = None,
     output: Annotated[Path, typer.Option("--output", metavar="DIR", help="Folder for everything written.")] = Path(
         "output"
     ),
@@ -283,7 +287,7 @@ def submit(
     target = script or Path(f"{case.stem}.sbatch")
     if target.exists() and not force:
         raise InputError(Problem(str(target), "is there already", advice="Use --force to replace it"))
-    job = Job(case.absolute(), output.absolute(), **vars(allocation))
+    job = Job(case.absolute(), output.absolute(), **vars(allocation), arguments=("--until", until) if until else ())
     with atomic_text(target) as file:
         file.write(text(job))
     screen.files([target])
@@ -297,7 +301,7 @@ def add_commands(app: typer.Typer) -> None:
         (resume, "Example: faultwave resume results --threads 8"),
         (check, "Example: faultwave check parameters.par"),
         (plan, "Example: faultwave plan tpv5 --order 6"),
-        (tune, "Example: faultwave tune parameters.par --output tuned.json"),
+        (tune, "Example: faultwave tune parameters.par --output results"),
         (submit, "Example: faultwave submit case.yaml --nodes 16 --tasks 8 --cores 16"),
     )
     for command, example in commands:

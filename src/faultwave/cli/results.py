@@ -10,6 +10,7 @@ import typer
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.cli import screen
+from faultwave.cli.options import seconds
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run.")]
 
@@ -48,7 +49,8 @@ def compare(
     ] = None,
     rupture_time: Annotated[float, typer.Option("--rupture-time", help="Difference allowed in seconds.")] = 0.012,
     until: Annotated[
-        float | None, typer.Option("--until", metavar="TIME", help="Leave later times out in seconds.")
+        str | None,
+        typer.Option("--until", metavar="TIME", help="Leave later times out, in seconds or with a unit."),
     ] = None,
     json: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Also write the misfits here.")] = None,
 ) -> None:
@@ -61,7 +63,7 @@ def compare(
     from faultwave.verify.table import render
 
     limits = dict(_group_limit(text) for text in group or ())
-    comparison = compare_runs(run, reference, limit, limits=limits, rupture_time=rupture_time, until=until)
+    comparison = compare_runs(run, reference, limit, limits=limits, rupture_time=rupture_time, until=seconds(until))
     screen.out().print(render(comparison))
     if json is not None:
         import json as writer
