@@ -8,8 +8,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from faultwave.base.errors import InputError
-from faultwave.cli.options import expanded, given, seconds
+from faultwave.cli.options import expanded, given
 
 
 @dataclass(frozen=True)
@@ -92,11 +91,3 @@ def test_tune_writes_into_a_folder(cli, monkeypatch, tmp_path, given, name):
     monkeypatch.chdir(tmp_path)
     assert cli("tune", "tpv5", "--cores", 2, "--output", given).exit_code == 0
     assert json.loads((tmp_path / name).read_text())["threads"] == 2
-
-
-def test_seconds_take_a_unit():
-    assert seconds("500 ms") == 0.5
-    assert seconds("3") == 3.0
-    assert seconds(None) is None
-    with pytest.raises(InputError, match="--until"):
-        seconds("3 m")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 import time as clock
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -117,6 +117,23 @@ class Bar(Report):
             "left": f"{duration(step.eta)} left",
         }
         self.bar.update(self.task, completed=_share(step), **fields)
+
+
+@contextmanager
+def reporting(
+    progress: Callable[..., None] | bool | None, speaking: bool = True
+) -> Iterator[Callable[..., None] | None]:
+    """What to call as a run goes on: ``progress`` itself; where it is True, or None and somebody types at IPython, what shows a bar,
+    if this process is the one that speaks; else None."""
+    if callable(progress):
+        yield progress
+    elif speaking and (progress or (progress is None and interactive())):
+        from rich.console import Console
+
+        with shown(Console(stderr=True, highlight=False)) as report:
+            yield report
+    else:
+        yield None
 
 
 @contextmanager

@@ -71,7 +71,7 @@ def load_deck(path: str | Path, overrides: Mapping[str, Any] | None = None) -> t
     _end(reader, frictional)
     read_outputs(reader, frictional)
     if not (overrides or {}).get("order"):
-        problems.warn(str(path), "order is chosen with --order, a deck does not state it; 4 is taken")
+        problems.warn(str(path), "order is chosen with --order, in Python order=, a deck does not state it; 4 is taken")
     reader.data["title"] = f"SeisSol deck {path.absolute().parent.name}/{path.name}"
     reader.data["source_files"] = (path.absolute(),)
     case = build(reader.data, folders, reader.place, problems, overrides, reader.spell)

@@ -12,8 +12,6 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from faultwave.base.errors import InputError, Problem
-
 CaseName = Annotated[
     str,
     typer.Argument(metavar="CASE", help="A native YAML file, a SeisSol parameters.par, or the name of an example."),
@@ -73,16 +71,6 @@ class Processes:
 def given(**options: Any) -> dict[str, Any]:
     """What was given on the command line."""
     return {name: value for name, value in options.items() if value is not None}
-
-
-def seconds(until: str | None) -> float | None:
-    """A time given as --until. Raises InputError for what is none."""
-    from faultwave.base.units import to_si
-
-    try:
-        return None if until is None else to_si(until, "s")
-    except ValueError as error:
-        raise InputError(Problem("--until", str(error), "seconds, or a time with a unit like '500 ms'")) from None
 
 
 def expanded(command: Callable[..., None]) -> Callable[..., None]:

@@ -10,7 +10,6 @@ import typer
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.cli import screen
-from faultwave.cli.options import seconds
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run.")]
 
@@ -63,7 +62,7 @@ def compare(
     from faultwave.verify.table import render
 
     limits = dict(_group_limit(text) for text in group or ())
-    comparison = compare_runs(run, reference, limit, limits=limits, rupture_time=rupture_time, until=seconds(until))
+    comparison = compare_runs(run, reference, limit, limits=limits, rupture_time=rupture_time, until=until)
     screen.out().print(render(comparison))
     if json is not None:
         import json as writer

@@ -69,6 +69,11 @@ class Plan:
     share: Share | None = None  # of several processes; None: all is here
     warnings: tuple[Problem, ...] = ()
 
+    def __repr__(self) -> str:
+        name = self.case.title or self.case.output.prefix
+        order, clusters = self.case.numerics.order, len(self.clustering.steps)
+        return f"<Plan '{name}': {self.cells:,} cells at order {order}, time steps: {clusters}>"
+
     def part(self, name: str) -> Any:
         """The part of that name, None where the case has none."""
         return next((p for p in self.parts if p.name == name), None)

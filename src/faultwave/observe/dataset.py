@@ -80,6 +80,10 @@ class Variable:
         if self.data.ndim != len(self.dims):
             raise ValueError(f"array of shape {self.data.shape} cannot have the dimensions {self.dims}")
 
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{dim}: {size}" for dim, size in zip(self.dims, self.data.shape, strict=True))
+        return f"({sizes}){' [' + self.unit + ']' if self.unit else ''}"
+
 
 @dataclass(frozen=True)
 class Dataset:
@@ -95,6 +99,10 @@ class Dataset:
             for dim, size in zip(variable.dims, variable.data.shape, strict=True):
                 if sizes.setdefault(dim, size) != size:
                     raise ValueError(f"{self.name}: '{name}' has {size} entries along '{dim}', others {sizes[dim]}")
+
+    def __repr__(self) -> str:
+        found = ", ".join(f"{name} {variable!r}" for name, variable in self.variables.items())
+        return f"<Dataset {self.name}: {found}{'; quantities ' if self.quantities else ''}{', '.join(self.quantities)}>"
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self.variables[name].data
