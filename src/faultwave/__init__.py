@@ -1,15 +1,44 @@
-"""Faultwave: earthquakes, rupture and waves, from a laptop to many nodes."""
+"""Faultwave: earthquakes, rupture and waves, from a laptop to many nodes.
 
+    import faultwave as fw
+
+    fw.check("quake.yaml")                  # everything that is wrong with a case
+    fw.plan("quake.yaml")                   # what a run would cost and resolve
+    sim = fw.run("quake.yaml", order=4)     # run it, write its outputs; sim.receivers, sim.energies, ...
+    fw.plot(sim.folder)                     # pictures
+    results = fw.load(sim.folder)           # read it back, now or later
+
+``simulate`` prepares a run and writes nothing until its ``run``; ``resume`` goes on from a checkpoint; ``compare`` judges one
+run against another; ``convert`` writes receivers in another format. help(fw.check) and so on tell arguments, units and errors.
+"""
+
+import importlib
 from typing import Any
 
 from faultwave.base.version import __version__
 
-__all__ = ["__version__", "resume", "simulate"]
+PUBLIC = {
+    "check": "faultwave.run.check",
+    "compare": "faultwave.verify.compare",
+    "convert": "faultwave.output.convert",
+    "load": "faultwave.output.results",
+    "plan": "faultwave.run.planned",
+    "plot": "faultwave.plot",
+    "resume": "faultwave.run",
+    "run": "faultwave.run",
+    "simulate": "faultwave.run",
+}
+"""Where each function is. They are imported on first use, so that the command line stays quick."""
+
+__all__ = ["__version__", *PUBLIC]
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("resume", "simulate"):  # imported on first use: the command line stays quick
-        from faultwave import run
+    if name not in PUBLIC:
+        raise AttributeError(f"module 'faultwave' has no attribute '{name}'")
+    module = importlib.import_module(PUBLIC[name])
+    return module if PUBLIC[name] == f"faultwave.{name}" else getattr(module, name)  # rooms that are called
 
-        return getattr(run, name)
-    raise AttributeError(f"module 'faultwave' has no attribute '{name}'")
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

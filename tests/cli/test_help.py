@@ -1,5 +1,6 @@
 """Help is there for every command, fast, with an example that works as it stands."""
 
+import os
 import shlex
 import subprocess
 import sys
@@ -63,10 +64,54 @@ def test_every_option_says_what_it_does(path):
             assert parameter.help, f"{' '.join(path)} {parameter.name}"
 
 
-def test_without_arguments_the_program_shows_its_commands(cli):
-    result = cli()
-    assert "Usage" in result.stdout + result.stderr
-    assert "convert" in result.stdout + result.stderr
+@pytest.mark.parametrize(
+    ("path", "command"), [((), "convert"), (("mesh",), "info"), (("bench",), "proxy"), (("kernels",), "show")]
+)
+def test_without_arguments_the_program_shows_its_commands(cli, path, command):
+    result = cli(*path)
+    assert result.exit_code == 0
+    assert "Usage" in result.stdout
+    assert f"  {command} " in result.stdout
+
+
+@pytest.mark.parametrize("path", [(), ("run",), ("mesh",), ("bench", "proxy")], ids=" ".join)
+def test_help_of_a_command_is_that_of_its_option(cli, path):
+    result = cli("help", *path)
+    assert result.exit_code == 0
+    assert result.stdout == cli(*path, "--help").stdout
+
+
+def test_help_of_what_is_no_command_says_what_was_meant(cli):
+    result = cli("help", "complare")
+    assert result.exit_code == 2
+    assert "Did you mean 'compare'?" in result.stderr
+    result = cli("help", "run", "fast")
+    assert result.exit_code == 2
+    assert "'faultwave run' has no commands of its own" in result.stderr
+
+
+def test_words_are_completed():
+    environment = os.environ | {
+        "_FAULTWAVE_COMPLETE": "complete_bash",
+        "COMP_WORDS": "faultwave compar",
+        "COMP_CWORD": "1",
+    }
+    command = [sys.executable, "-m", "faultwave"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.stdout.split() == ["compare"]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_shown_and_installed(shell, tmp_path):
+    """In a home of its own."""
+    environment = os.environ | {"HOME": str(tmp_path), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    command = [sys.executable, "-m", "faultwave"]
+    shown = subprocess.run(
+        [*command, "--show-completion", shell], capture_output=True, text=True, env=environment, check=True
+    )
+    assert "_FAULTWAVE_COMPLETE" in shown.stdout
+    subprocess.run([*command, "--install-completion", shell], capture_output=True, env=environment, check=True)
+    assert any("_FAULTWAVE_COMPLETE" in p.read_text() for p in tmp_path.rglob("*") if p.is_file())
 
 
 def test_version(cli):

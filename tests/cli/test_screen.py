@@ -1,9 +1,11 @@
+import contextlib
 import io
 import types
 
 import pytest
 from rich.console import Console
 
+from faultwave.base import progress
 from faultwave.cli import screen
 
 
@@ -21,7 +23,7 @@ from faultwave.cli import screen
     ],
 )
 def test_duration(seconds, text):
-    assert screen.duration(seconds) == text
+    assert progress.duration(seconds) == text
 
 
 @pytest.mark.parametrize(
@@ -29,7 +31,7 @@ def test_duration(seconds, text):
     [(999, "999 updates/s"), (1234, "1.23 k updates/s"), (2.5e6, "2.5 M updates/s"), (3e9, "3 G updates/s")],
 )
 def test_rate(rate, text):
-    assert screen.rate(rate) == text
+    assert progress.rate(rate) == text
 
 
 def step(time, end=10.0):
@@ -38,7 +40,7 @@ def step(time, end=10.0):
 
 def test_progress_without_a_terminal_prints_few_lines():
     console = Console(file=io.StringIO(), width=40)
-    report = screen.Lines(console)
+    report = progress.Lines(console)
     for i in range(1, 1001):
         report(step(0.01 * i))
     lines = console.file.getvalue().splitlines()
@@ -51,7 +53,7 @@ def test_progress_without_a_terminal_prints_few_lines():
 
 def test_slow_progress_prints_now_and_then():
     console = Console(file=io.StringIO())
-    report = screen.Lines(console, seconds=0.0)
+    report = progress.Lines(console, seconds=0.0)
     for _ in range(3):
         report(step(0.1))
     assert len(console.file.getvalue().splitlines()) == 3
@@ -73,3 +75,28 @@ def test_tables_show_brackets_and_uneven_rows():
     text = console.file.getvalue()
     for part in ("[red]", "[b]", "[three]", "2"):
         assert part in text
+
+
+def test_a_bar_claims_no_times_before_the_first_step(monkeypatch):
+    console = Console(file=io.StringIO(), force_terminal=True, width=120)
+    monkeypatch.setattr(screen, "err", lambda: console)
+    with screen.progress():
+        pass
+    text = console.file.getvalue()
+    assert "before the first step" in text
+    assert "nan" not in text
+
+
+def test_a_notebook_without_widgets_gets_lines(monkeypatch):
+    console = Console(file=io.StringIO(), force_jupyter=True, width=80)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with progress.shown(console) as report:
+        assert isinstance(report, progress.Lines)
+
+
+def test_a_notebook_with_widgets_gets_a_bar(monkeypatch):
+    console = Console(file=io.StringIO(), force_jupyter=True, width=80)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: types.SimpleNamespace(name=name))
+    monkeypatch.setattr("faultwave.base.progress._bar", lambda console: contextlib.nullcontext("bar"))
+    with progress.shown(console) as report:
+        assert report == "bar"

@@ -62,12 +62,12 @@ def test_wiggle_takes_the_cheapest(topology):
     fault = np.zeros((len(dt), 4), bool)
     plain = tets.assign_clusters(dt, topology.neighbours, fault)
     assert plain.wiggle == 1 and plain.histogram.tolist() == [len(dt)] and plain.speedup == 1
-    found = tets.assign_clusters(dt, topology.neighbours, fault, wiggle_minimum=0.51)
+    found = tets.assign_clusters(dt, topology.neighbours, fault, wiggle=tets.Wiggle(0.51))
     assert found.wiggle == pytest.approx(0.95) and len(found.steps) == 2
     assert found.speedup == pytest.approx(len(dt) / (6 / 0.95 + (len(dt) - 6) / 1.9), rel=1e-12)
     # A cost on the fast cells that outweighs all others makes the longest base step best.
     cost = np.where(dt == 1, 1e6, 1.0)
-    assert tets.assign_clusters(dt, topology.neighbours, fault, wiggle_minimum=0.51, cost=cost).wiggle == 1
+    assert tets.assign_clusters(dt, topology.neighbours, fault, wiggle=tets.Wiggle(0.51), cost=cost).wiggle == 1
 
 
 def test_real_mesh_at_order_4(tpv5_file):
@@ -89,8 +89,8 @@ def test_real_mesh_at_order_4(tpv5_file):
     ("wrong", "text"),
     [
         ({"rates": ()}, "rates"), ({"rates": (2, 1, 2)}, "rates"), ({"rates": (0,)}, "rates"),
-        ({"wiggle_minimum": 0.5}, "more than 1/2"), ({"rates": (1,), "wiggle_minimum": 0.9}, "wiggle_minimum"),
-        ({"wiggle_step": 0.0}, "wiggle_step"), ({"maximum": 0}, "at least 1 cluster"),
+        ({"wiggle": tets.Wiggle(0.5)}, "more than 1/2"), ({"rates": (1,), "wiggle": tets.Wiggle(0.9)}, "wiggle_minimum"),
+        ({"wiggle": tets.Wiggle(step=0.0)}, "wiggle_step"), ({"maximum": 0}, "at least 1 cluster"),
     ],
 )  # fmt: skip
 def test_impossible_settings(topology, wrong, text):

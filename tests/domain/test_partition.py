@@ -22,7 +22,7 @@ def prepared(n=6, **more):
     shape = tets.geometry(mesh, topology)
     fault = (topology.kinds == tets.BoundaryKind.FAULT) & (topology.neighbours >= 0)
     step = shape.inradius * (1 + 8 * (shape.centroids[:, 0] > 0.3))
-    clustering = tets.assign_clusters(step, topology.neighbours, fault, (2,), 1.0, 0.01, None)
+    clustering = tets.assign_clusters(step, topology.neighbours, fault)
     rates = np.cumprod([1, *clustering.ratios[:-1]])
     return mesh, topology, shape, fault, weights(clustering.cluster, rates, topology.neighbours, fault, 4)
 

@@ -9,6 +9,7 @@ import pytest
 
 from faultwave.observe.dataset import (
     Dataset,
+    FaultFrame,
     Variable,
     energies_from_arrays,
     fault_receivers_from_arrays,
@@ -45,7 +46,9 @@ def test_shapes_must_fit() -> None:
 
 def test_fault_receivers() -> None:
     frame = {name: np.eye(3)[:2] for name in ("normal", "strike", "dip", "initial_traction")}
-    data = fault_receivers_from_arrays(np.zeros((4, 2)), VALUES, ["SRs", "SRd", "Mud"], np.zeros((2, 3)), **frame)
+    data = fault_receivers_from_arrays(
+        np.zeros((4, 2)), VALUES, ["SRs", "SRd", "Mud"], np.zeros((2, 3)), frame=FaultFrame(**frame)
+    )
     assert data.variables["time"].dims == ("time", "receiver")
     assert data.variables["initial_traction"].unit == "Pa"
     assert data.attrs["units"] == ["m/s", "m/s", ""]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.integrate import trapezoid
 
-from faultwave.observe.far_field import FourierRecorder, cross_section
+from faultwave.observe.far_field import ClosedSurface, FourierRecorder, cross_section
 from faultwave.verify.exact.mie import bistatic, efficiencies
 
 
@@ -33,7 +33,8 @@ def test_a_dipole_radiates_as_sine_squared() -> None:
     magnetic = np.cross(along, n) * ((1j * k + 1 / r) * wave)[:, None]
     spectra = np.concatenate([electric, magnetic], 1)[:, None, None, :]
     theta, phi = np.array([0.3, 1.0, np.pi / 2, 2.5]), np.array([0.0, 1.0, -2.0, 3.0])
-    found = cross_section(spectra, x[:, None], normal, weights[:, None], np.array([k]), z, np.array([1.0]), theta, phi)
+    surface = ClosedSurface(x[:, None], normal, weights[:, None])
+    found = cross_section(spectra, surface, np.array([k]), z, np.array([1.0]), theta, phi)
     np.testing.assert_allclose(found[0], (k * z * moment) ** 2 / (4 * np.pi) * np.sin(theta) ** 2, rtol=1e-6)
 
 

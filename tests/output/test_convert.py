@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from faultwave.base.errors import InputError
-from faultwave.observe.dataset import fault_receivers_from_arrays, receivers_from_arrays
+from faultwave.observe.dataset import FaultFrame, fault_receivers_from_arrays, receivers_from_arrays
 from faultwave.output.convert import convert
 from faultwave.output.faultplane import fit_plane, plane_of_normal
 from faultwave.output.formats.receivers_hdf5 import write_receivers
@@ -29,10 +29,7 @@ def make_run(folder: Path, normal: float = 1.0, state: float = 0.0, friction: st
     slip = np.stack([np.full(101, x) for x in (1.0, 2.0, 70e6, 3e6, -120e6, 4.0, 5.0, state)], axis=-1)[:, None]
     on = fault_receivers_from_arrays(
         *(TIME[:, None], slip, FAULT, [[-2e3, 0.0, -5.5e3]]),
-        normal=[[0.0, normal, 0.0]],
-        strike=[[normal, 0.0, 0.0]],
-        dip=[[0.0, 0.0, -1.0]],
-        initial_traction=[[-120e6, 70e6, 0.0]],
+        frame=FaultFrame([[0.0, normal, 0.0]], [[normal, 0.0, 0.0]], [[0.0, 0.0, -1.0]], [[-120e6, 70e6, 0.0]]),
     )
     write_receivers(folder / "run-receivers.h5", [off, on])
     case = {"title": "TPV5", "fault": {"friction": friction}}

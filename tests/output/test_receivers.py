@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from faultwave.base.errors import InputError, RunError
 from faultwave.observe.dataset import (
     Dataset,
+    FaultFrame,
     energies_from_arrays,
     fault_receivers_from_arrays,
     receivers_from_arrays,
@@ -38,7 +39,9 @@ def on_fault() -> Dataset:
     values = rng.normal(size=(6, 2, 3))
     time[4:, 1], values[4:, 1] = np.nan, np.nan
     frame = {name: rng.normal(size=(2, 3)) for name in ("normal", "strike", "dip", "initial_traction")}
-    return fault_receivers_from_arrays(time, values, ["SRs", "Ts0", "RT"], rng.normal(size=(2, 3)), **frame)
+    return fault_receivers_from_arrays(
+        time, values, ["SRs", "Ts0", "RT"], rng.normal(size=(2, 3)), frame=FaultFrame(**frame)
+    )
 
 
 def assert_same(found: Dataset, expected: Dataset) -> None:
@@ -123,10 +126,7 @@ def test_fault_receiver_files_equal_the_reference_byte_for_byte(tmp_path: Path, 
     unit = np.tile([1.0, 0.0, 0.0], (number, 1))
     data = fault_receivers_from_arrays(
         *(time, values, list(columns), np.tile(file.location, (number, 1))),
-        normal=unit,
-        strike=unit,
-        dip=unit,
-        initial_traction=np.tile(file.initial_traction, (number, 1)),
+        frame=FaultFrame(unit, unit, unit, np.tile(file.initial_traction, (number, 1))),
     )
     paths = seissol_dat.write_fault_receivers(tmp_path, "tpv", data)
     assert paths[-1].name == source.name

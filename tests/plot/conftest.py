@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from faultwave.observe.dataset import (
+    FaultFrame,
     energies_from_arrays,
     fault_receivers_from_arrays,
     receivers_from_arrays,
@@ -105,7 +106,7 @@ def receivers() -> tuple[object, object]:
         "dip": np.tile([0.0, 0.0, -1.0], (len(spots), 1)),
         "initial_traction": np.tile([-120e6, 70e6, 0.0], (len(spots), 1)),
     }
-    return off, fault_receivers_from_arrays(times, table, names, spots, **axes)
+    return off, fault_receivers_from_arrays(times, table, names, spots, frame=FaultFrame(**axes))
 
 
 @pytest.fixture(scope="session")

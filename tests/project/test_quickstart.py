@@ -51,6 +51,18 @@ def test_the_python_code_runs(folder, monkeypatch, capsys):
     assert session["v1"].shape == (len(session["time"]), 2)
 
 
+def test_the_page_on_python_runs(folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    session: dict[str, object] = {}
+    for code in blocks("docs/guide/python.md", "python"):
+        exec(compile(code, "docs/guide/python.md", "exec"), session)
+    printed = capsys.readouterr().out
+    (shown,) = re.findall(r"print\(sim\) +# (.*)", (ROOT / "docs/guide/python.md").read_text())
+    assert shown in printed.splitlines()
+    assert "0.100 of 0.1 s" in printed and "already holds a run" in printed
+    assert all(picture.exists() for picture in session["pictures"])
+
+
 def test_what_is_misspelt_is_found(folder):
     from faultwave.cli.main import app
 

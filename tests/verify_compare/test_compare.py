@@ -14,6 +14,7 @@ from rich.console import Console
 from faultwave.base.errors import InputError
 from faultwave.observe.dataset import (
     Dataset,
+    FaultFrame,
     energies_from_arrays,
     fault_receivers_from_arrays,
     receivers_from_arrays,
@@ -90,10 +91,7 @@ def on_fault(rupture: float = 0.7, shift: float = 0.0) -> Dataset:
     unit = [[1.0, 0.0, 0.0]]
     return fault_receivers_from_arrays(
         *(TIME[:, None], np.stack(columns, axis=-1)[:, None], names, [[0.0, 0, -5e3]]),
-        normal=unit,
-        strike=unit,
-        dip=unit,
-        initial_traction=unit,
+        frame=FaultFrame(unit, unit, unit, unit),
     )
 
 

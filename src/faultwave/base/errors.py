@@ -83,6 +83,9 @@ class Problems:
     def extend(self, problems: Iterable[Problem]) -> None:
         self.items.extend(problems)
 
+    def __repr__(self) -> str:
+        return "\n".join(f"{p.severity}: {p}" for p in self.items) or "no problems: this case can run"
+
     @property
     def errors(self) -> tuple[Problem, ...]:
         return tuple(p for p in self.items if p.severity == "error")

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from faultwave.base.errors import suggest
+from faultwave.base.errors import InputError, Problem, suggest
 
 # The number is split off before pint sees the text: pint reads '5 3 m' as 15 m and '1 000 m' as 0 m.
 _NUMBER_UNIT = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*?)\s*", re.DOTALL)
@@ -114,6 +114,14 @@ def to_si(value: Any, unit: str) -> float:
         raise ValueError(f"{shown if text else value} is not a number: it must be finite")
     size = "small" if abs(number) < 1 else "large"
     raise ValueError(f"{shown} is too {size} a number of {unit or '1'}, beyond {SMALLEST:g} to {LARGEST:g}")
+
+
+def seconds(value: float | str | None, where: str) -> float | None:
+    """A time in seconds from a number or a text with a unit, None from None. Raises InputError at ``where`` for anything else."""
+    try:
+        return None if value is None else to_si(value, "s")
+    except ValueError as error:
+        raise InputError(Problem(where, str(error), "seconds, or a time with a unit like '500 ms'")) from None
 
 
 def Quantity(unit: str, **bounds: Any) -> Any:

@@ -66,6 +66,16 @@ def load_case(
     return None, problems
 
 
+def load_sound(
+    case: str | Path | Mapping[str, Any] | Case, overrides: Mapping[str, Any] | None = None
+) -> tuple[Case, Problems]:
+    """``load_case`` of a case without errors, and its warnings. Raises InputError with all errors at once."""
+    settings, problems = load_case(case, overrides)
+    problems.raise_errors()
+    assert settings is not None  # it is None only where there are errors
+    return settings, problems
+
+
 def _from_data(data: dict[str, Any], overrides: Mapping[str, Any] | None) -> tuple[Case | None, Problems]:
     problems = Problems()
     return build(data, (Path.cwd(),), dotted, problems, overrides), problems

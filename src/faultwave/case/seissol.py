@@ -71,7 +71,8 @@ def load_deck(path: str | Path, overrides: Mapping[str, Any] | None = None) -> t
     _end(reader, frictional)
     read_outputs(reader, frictional)
     if not (overrides or {}).get("order"):
-        problems.warn(str(path), "a deck does not state the order: 4 is used, --order chooses another")
+        what = "a deck does not state the order: 4 is used, --order (in Python order=) chooses another"
+        problems.warn(str(path), what)
     reader.data["title"] = f"SeisSol deck {path.absolute().parent.name}/{path.name}"
     reader.data["source_files"] = (path.absolute(),)
     case = build(reader.data, folders, reader.place, problems, overrides, reader.spell)

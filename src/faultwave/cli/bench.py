@@ -3,43 +3,49 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from faultwave.base.errors import InputError, Problem
+from faultwave.base.progress import rate
 from faultwave.cli import screen
+from faultwave.cli.options import expanded
 
-app = typer.Typer(
-    cls=screen.Commands, help="Measure how fast this machine is, and how fast Faultwave is on it.", no_args_is_help=True
-)
+app = typer.Typer(cls=screen.Commands, help="Measure how fast this machine is, and how fast Faultwave is on it.")
 
 Threads = Annotated[int | None, typer.Option("--threads", help="Threads; default all cores.")]
 Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Also write everything measured here.")]
 
 
-@app.command(epilog="Example: faultwave bench proxy --order 4 --threads 1 --json proxy.json")
-def proxy(
-    law: Annotated[str, typer.Option("--law", help="Wave physics; see faultwave laws.")] = "elastic",
-    order: Annotated[int, typer.Option("--order", help="Convergence order, 2 to 8.")] = 4,
-    precision: Annotated[str, typer.Option("--precision", help="double or single.")] = "double",
-    cells: Annotated[
-        int, typer.Option("--cells", help="About so many; below some 5000 they fit into caches.")
-    ] = 100_000,
+@dataclass(frozen=True)
+class ProxyOptions:
+    """What the proxy runs, and how it is measured: the fields of ``bench.proxy.Setting``."""
+
+    law: Annotated[str, typer.Option("--law", help="Wave physics; see faultwave laws.")] = "elastic"
+    order: Annotated[int, typer.Option("--order", help="Convergence order, 2 to 8.")] = 4
+    precision: Annotated[str, typer.Option("--precision", help="double or single.")] = "double"
+    cells: Annotated[int, typer.Option("--cells", help="About so many; below some 5000 they fit into caches.")] = (
+        100_000
+    )
     steps: Annotated[
         int | None, typer.Option("--steps", help="Time steps a repeat; default what takes half a second.")
-    ] = None,
-    threads: Threads = None,
+    ] = None
+    threads: Threads = None
     faults: Annotated[
         float, typer.Option("--faults", metavar="SHARE", help="Share of the faces between cells with friction, 0 to 1.")
-    ] = 0.0,
+    ] = 0.0
     backend: Annotated[
         str, typer.Option("--backend", help="Where kernels run: cpu, cuda, hip, opencl, numpy or auto.")
-    ] = "cpu",
-    repeats: Annotated[int, typer.Option("--repeats", help="How often everything is measured; medians are shown.")] = 5,
-    json: Json = None,
-) -> None:
+    ] = "cpu"
+    repeats: Annotated[int, typer.Option("--repeats", help="How often everything is measured; medians are shown.")] = 5
+
+
+@app.command(epilog="Example: faultwave bench proxy --order 4 --threads 1 --json proxy.json")
+@expanded
+def proxy(options: ProxyOptions, json: Json = None) -> None:
     """Run the engine on a synthetic mesh without output and set its rate beside the machine's peaks.
 
     The mesh is unstructured and periodic, all cells share one time step; kernels, memory and threads are those of a run.
@@ -48,9 +54,8 @@ def proxy(
     from faultwave.bench.proxy import Setting, write
     from faultwave.bench.proxy import proxy as measure
 
-    setting = Setting(law, order, precision, cells, steps, threads, faults, backend, repeats)
     with screen.status("proxy") as say:
-        result = measure(setting, say)
+        result = measure(Setting(**vars(options)), say)
     for title, header, rows in report.proxy_sections(result):
         screen.out().print(screen.table(title, rows, header), "")
     if json is not None:
@@ -61,14 +66,20 @@ Case = Annotated[str, typer.Argument(metavar="CASE", help="A case, as for run.")
 Seconds = Annotated[float, typer.Option("--seconds", help="Stepping in each repeat.")]
 
 
+@dataclass(frozen=True)
+class Several:
+    """Numbers of processes and threads to go through."""
+
+    ranks: Annotated[list[int] | None, typer.Option("--ranks", min=1, help="Processes; repeat for several.")] = None
+    threads: Annotated[list[int] | None, typer.Option("--threads", min=1, help="Threads; repeat for several.")] = None
+    progress: Annotated[list[str] | None, typer.Option("--progress", help="polling or thread; repeat for both.")] = None
+
+
 @app.command(epilog="Example: faultwave bench scaling tpv5 --ranks 1 --ranks 2 --ranks 4 --threads 1")
+@expanded
 def scaling(
     case: Case,
-    ranks: Annotated[list[int] | None, typer.Option("--ranks", min=1, help="Processes; repeat for several.")] = None,
-    threads: Annotated[list[int] | None, typer.Option("--threads", min=1, help="Threads; repeat for several.")] = None,
-    progress: Annotated[
-        list[str] | None, typer.Option("--progress", help="polling or thread; repeat for both.")
-    ] = None,
+    several: Several,
     weak: Annotated[
         bool, typer.Option("--weak", help="A box that grows with the processes, instead of one mesh.")
     ] = False,
@@ -87,8 +98,9 @@ def scaling(
 
     found = []
     with screen.status(case) as say:
-        for each, mode, number in itertools.product(threads or [1], progress or ["polling"], ranks or [1, 2]):
-            if number == 1 and mode != (progress or ["polling"])[0]:
+        modes = several.progress or ["polling"]
+        for each, mode, number in itertools.product(several.threads or [1], modes, several.ranks or [1, 2]):
+            if number == 1 and mode != modes[0]:
                 continue  # one process sends nothing
             say(f"{number} processes of {each} threads, {mode}")
             asked = {"progress": mode} | ({} if order is None else {"order": order})
@@ -102,12 +114,20 @@ def scaling(
         screen.files([bench.draw(found, picture)])
 
 
+@dataclass(frozen=True)
+class Together:
+    """The processes that exchange messages."""
+
+    ranks: Annotated[int, typer.Option("--ranks", min=2, help="Processes.")] = 2
+    threads: Annotated[int, typer.Option("--threads", min=1, help="Threads of each.")] = 1
+    progress: Annotated[str, typer.Option("--progress", help="polling or thread.")] = "polling"
+
+
 @app.command(epilog="Example: faultwave bench comm tpv5 --ranks 4")
+@expanded
 def comm(
     case: Case,
-    ranks: Annotated[int, typer.Option("--ranks", min=2, help="Processes.")] = 2,
-    threads: Annotated[int, typer.Option("--threads", min=1, help="Threads of each.")] = 1,
-    progress: Annotated[str, typer.Option("--progress", help="polling or thread.")] = "polling",
+    together: Together,
     backend: Annotated[str | None, typer.Option("--backend", help="Where kernels run, as for run.")] = None,
     halo: Annotated[
         list[str] | None,
@@ -124,11 +144,11 @@ def comm(
     from faultwave.bench import scaling as bench
     from faultwave.cli.launch import mpiexec
 
-    measured = []
+    measured, ranks, threads = [], together.ranks, together.threads
     with screen.status(case) as say:
         for way in halo or [""]:
             say(f"{ranks} processes of {threads} threads" + (f", halo {way}" if way else ""))
-            asked = {n: v for n, v in (("progress", progress), ("backend", backend), ("halo", way)) if v}
+            asked = {n: v for n, v in (("progress", together.progress), ("backend", backend), ("halo", way)) if v}
             measured.append(bench.run(mpiexec(), case, ranks, threads, asked, seconds, 10 if delay else 3, delay))
     for found in measured:
         _exchanged(found, delay)
@@ -153,7 +173,7 @@ def _exchanged(found: dict[str, Any], delay: float) -> None:
         ("stepping", f"{last['wall_s']:.3f} s"),
         ("waiting for messages (the longest)", f"{last['exposed_s']:.3f} s"),
         ("packing and sending (the longest)", f"{last['packing_s']:.3f} s"),
-        ("rate", screen.rate(found["rate"])),
+        ("rate", rate(found["rate"])),
     ]
     screen.out().print(screen.table("one repeat", rows), "")
 
@@ -221,17 +241,25 @@ def roofline(
     screen.files([draw([read(path) for path in results], output)])
 
 
+@dataclass(frozen=True)
+class DeviceOptions:
+    """What is measured on a graphics processor."""
+
+    backend: Annotated[str, typer.Option("--backend", help="cuda, hip or opencl.")]
+    cells: Annotated[int, typer.Option("--cells", help="Of the proxies.")] = 524_288
+    few: Annotated[int, typer.Option("--few", help="Cells of the small proxy.")] = 4_096
+    size: Annotated[float, typer.Option("--size", help="Edge of elements on TPV5's fault [m].")] = 160.0
+    steps: Annotated[int | None, typer.Option("--steps", help="Time steps a repeat; default half a second's.")] = None
+    repeats: Annotated[int, typer.Option("--repeats", min=1, help="How often it is measured.")] = 5
+    order: Annotated[list[int] | None, typer.Option("--order", help="Only this; repeat for several, 4 among them.")] = (
+        None
+    )
+
+
 @app.command(epilog="Example: faultwave bench device --backend cuda --write docs/performance.md --json device.json")
+@expanded
 def device(
-    backend: Annotated[str, typer.Option("--backend", help="cuda, hip or opencl.")],
-    cells: Annotated[int, typer.Option("--cells", help="Of the proxies.")] = 524_288,
-    few: Annotated[int, typer.Option("--few", help="Cells of the small proxy.")] = 4_096,
-    size: Annotated[float, typer.Option("--size", help="Edge of elements on TPV5's fault [m].")] = 160.0,
-    steps: Annotated[int | None, typer.Option("--steps", help="Time steps a repeat; default half a second's.")] = None,
-    repeats: Annotated[int, typer.Option("--repeats", min=1, help="How often it is measured.")] = 5,
-    order: Annotated[
-        list[int] | None, typer.Option("--order", help="Only this; repeat for several, 4 among them.")
-    ] = None,
+    options: DeviceOptions,
     write: Annotated[
         Path | None, typer.Option("--write", metavar="FILE", help="Put the table between the markers of this file.")
     ] = None,
@@ -242,7 +270,9 @@ def device(
     from faultwave.bench import proxy as proxies
     from faultwave.bench import table as tables
 
-    plan = room.Plan(backend, cells, few, size, steps, repeats, tuple(order) if order else None)
+    asked = dict(vars(options))
+    orders = asked.pop("order")
+    plan = room.Plan(**asked, orders=tuple(orders) if orders else None)
     room.check(plan, write)
     with screen.status("device") as say:
         found = room.measure(plan, say)

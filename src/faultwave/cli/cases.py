@@ -3,51 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from faultwave.cli import screen
-from faultwave.cli.launch import Progress, Ranks, from_tuned, heeding, relaunch
+from faultwave.cli.launch import from_tuned, heeding, relaunch
+from faultwave.cli.options import (
+    Backend,
+    CaseName,
+    Changes,
+    Every,
+    Force,
+    Order,
+    Precision,
+    Processes,
+    Threads,
+    Until,
+    expanded,
+    given,
+)
 
 if TYPE_CHECKING:
     from faultwave.base.errors import Problem, Problems
     from faultwave.case.model import Case
-
-CaseName = Annotated[
-    str,
-    typer.Argument(metavar="CASE", help="A native YAML file, a SeisSol parameters.par, or the name of an example."),
-]
-EngineName = Annotated[str | None, typer.Option("--engine", help="dg or fd.")]
-Order = Annotated[int | None, typer.Option("--order", help="Convergence order, 2 to 8.")]
-Precision = Annotated[str | None, typer.Option("--precision", help="double or single.")]
-Backend = Annotated[
-    str | None, typer.Option("--backend", help="Where kernels run: cpu, cuda, hip, opencl, numpy or auto.")
-]
-Until = Annotated[
-    str | None, typer.Option("--until", metavar="TIME", help="Simulated time in seconds, or with a unit.")
-]
-Output = Annotated[Path | None, typer.Option("--output", metavar="DIR", help="Folder for everything written.")]
-Threads = Annotated[int | None, typer.Option("--threads", help="Threads; default all cores.")]
-Halo = Annotated[
-    str | None,
-    typer.Option("--halo", help="Messages between devices: direct, host (through its pinned memory) or auto."),
-]
-Force = Annotated[bool, typer.Option("--force", help="Replace the results of an earlier run in the folder.")]
-
-
-Every = Annotated[
-    str | None,
-    typer.Option(
-        "--checkpoint-every", metavar="TIME", help="Simulated time between checkpoints in seconds, or with a unit."
-    ),
-]
-
-
-def given(**options: Any) -> dict[str, Any]:
-    """What was given on the command line."""
-    return {name: value for name, value in options.items() if value is not None}
 
 
 def load(name: str, overrides: dict[str, Any]) -> tuple[Case, Problems]:
@@ -68,16 +49,8 @@ def warn(warnings: Sequence[Problem]) -> None:
 
 def run(
     case: CaseName,
-    engine: EngineName = None,
-    order: Order = None,
-    precision: Precision = None,
-    backend: Backend = None,
-    until: Until = None,
-    output: Output = None,
-    threads: Threads = None,
-    ranks: Ranks = None,
-    progress: Progress = None,
-    halo: Halo = None,
+    changes: Changes,
+    processes: Processes,
     tuned: Annotated[
         Path | None, typer.Option("--tuned", metavar="FILE", help="Processes, threads and mode from tune.")
     ] = None,
@@ -90,20 +63,10 @@ def run(
     """
     from faultwave.run import simulate
 
-    ranks, threads, progress = from_tuned(tuned, ranks, threads, progress)
+    ranks, threads, progress = from_tuned(tuned, processes.ranks, changes.threads, processes.progress)
     relaunch(ranks, threads, progress)
-    asked = given(
-        engine=engine,
-        order=order,
-        precision=precision,
-        backend=backend,
-        until=until,
-        output=output,
-        threads=threads,
-        progress=progress,
-        halo=halo,
-        checkpoint_every=checkpoint_every,
-    )
+    changes = replace(changes, threads=threads)
+    asked = given(**vars(changes), progress=progress, halo=processes.halo, checkpoint_every=checkpoint_every)
     with heeding(), screen.status(case) as say:
         say("reading and preparing")
         simulation = simulate(case, force=force, **asked)
@@ -112,14 +75,13 @@ def run(
 
 def resume(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run that was interrupted.")],
+    *,
     order: Order = None,
     precision: Precision = None,
     backend: Backend = None,
     until: Until = None,
     threads: Threads = None,
-    ranks: Ranks = None,
-    progress: Progress = None,
-    halo: Halo = None,
+    processes: Processes,
     checkpoint_every: Every = None,
 ) -> None:
     """Go on with a run from its last checkpoint, as if it had never stopped.
@@ -129,17 +91,11 @@ def resume(
     """
     from faultwave.run import resume as resume_run
 
-    relaunch(ranks, threads, progress)
+    relaunch(processes.ranks, threads, processes.progress)
     asked = given(
-        order=order,
-        precision=precision,
-        backend=backend,
-        until=until,
-        threads=threads,
-        progress=progress,
-        halo=halo,
-        checkpoint_every=checkpoint_every,
-    )
+        order=order, precision=precision, backend=backend, until=until, threads=threads, progress=processes.progress,
+        halo=processes.halo, checkpoint_every=checkpoint_every,
+    )  # fmt: skip
     with heeding(), screen.status(str(folder)) as say:
         say("reading and preparing")
         simulation = resume_run(folder, **asked)
@@ -160,24 +116,12 @@ def advance(simulation: Any) -> None:
     screen.out().print(f"see it with: faultwave plot {simulation.case.output.folder}", soft_wrap=True)
 
 
-def check(
-    case: CaseName,
-    engine: EngineName = None,
-    order: Order = None,
-    precision: Precision = None,
-    backend: Backend = None,
-    until: Until = None,
-    output: Output = None,
-    threads: Threads = None,
-) -> None:
+def check(case: CaseName, changes: Changes) -> None:
     """Say everything that is wrong with a case, at once; run and write nothing.
 
     Reads the settings, the mesh, the models at every cell and fault point, and places sources and receivers.
     """
-    overrides = given(
-        engine=engine, order=order, precision=precision, backend=backend, until=until, output=output, threads=threads
-    )
-    asked, problems = load(case, overrides)
+    asked, problems = load(case, given(**vars(changes)))
     from faultwave.run.check import check as check_case
 
     with screen.status(case) as say:
@@ -191,25 +135,22 @@ def check(
     screen.out().print(f"{case}: this case can run")
 
 
-def plan(
-    case: CaseName,
-    engine: EngineName = None,
-    order: Order = None,
-    precision: Precision = None,
-    backend: Backend = None,
-    until: Until = None,
-    output: Output = None,
-    threads: Threads = None,
+@dataclass(frozen=True)
+class Elsewhere:
+    """Machines that need not be here, for which a plan is asked."""
+
     nodes: Annotated[
         int | None, typer.Option("--nodes", min=1, max=8192, help="Also how it would scale up to so many nodes.")
-    ] = None,
+    ] = None
     arch: Annotated[
         str | None, typer.Option("--arch", help="Also what it takes of a graphics processor that need not be here.")
-    ] = None,
-    tasks: Annotated[int, typer.Option("--tasks", min=1, help="Processes a node, of --threads threads.")] = 1,
-    latency: Annotated[float, typer.Option("--latency", min=0.0, help="Of a message between nodes in seconds.")] = 2e-6,
-    bandwidth: Annotated[float, typer.Option("--bandwidth", min=1.0, help="Of a node's network [bytes/s].")] = 1.2e10,
-) -> None:
+    ] = None
+    tasks: Annotated[int, typer.Option("--tasks", min=1, help="Processes a node, of --threads threads.")] = 1
+    latency: Annotated[float, typer.Option("--latency", min=0.0, help="Of a message between nodes in seconds.")] = 2e-6
+    bandwidth: Annotated[float, typer.Option("--bandwidth", min=1.0, help="Of a node's network [bytes/s].")] = 1.2e10
+
+
+def plan(case: CaseName, changes: Changes, elsewhere: Elsewhere) -> None:
     """Show what a run would cost and resolve, without running it.
 
     Cells, memory, time steps and clusters, an estimate of the run time from a few seconds' measurement, output size,
@@ -218,16 +159,14 @@ def plan(
     are measured here.
     """
     target = None
-    if arch is not None:
+    if elsewhere.arch is not None:
         from faultwave.bench.kernel_report import architecture
 
-        far = backend in ("cuda", "hip")
-        target = architecture(backend if far and backend else "", arch)
-        backend = backend if backend and not far else "auto"
-    overrides = given(
-        engine=engine, order=order, precision=precision, backend=backend, until=until, output=output, threads=threads
-    )
-    asked, problems = load(case, overrides)
+        wanted = changes.backend or ""
+        far = wanted in ("cuda", "hip")
+        target = architecture(wanted if far else "", elsewhere.arch)
+        changes = replace(changes, backend=wanted if wanted and not far else "auto")
+    asked, problems = load(case, given(**vars(changes)))
     warn(problems.warnings)
     from faultwave.run.engines import engine_of
 
@@ -239,11 +178,12 @@ def plan(
         sections = chosen.report(made, asked)
         if target is not None:
             sections.append(_absent(made, asked, target))
-        scaling = _forecast(made, asked, nodes, (tasks, latency, bandwidth), say) if nodes is not None else None
+        scaling = _forecast(made, asked, elsewhere, say) if elsewhere.nodes is not None else None
     for section, rows in sections:
         screen.out().print(screen.table(section, rows), "")
     if scaling is not None:
-        title = f"{nodes} nodes of {tasks} processes; {1e6 * latency:g} us and {1e-9 * bandwidth:g} GB/s between nodes"
+        network = f"{1e6 * elsewhere.latency:g} us and {1e-9 * elsewhere.bandwidth:g} GB/s between nodes"
+        title = f"{elsewhere.nodes} nodes of {elsewhere.tasks} processes; {network}"
         screen.out().print(screen.table(title, *scaling))
 
 
@@ -260,7 +200,7 @@ def _absent(made: Any, case: Case, target: Any) -> Any:
     return absent_room(made, target)
 
 
-def _forecast(made: Any, case: Case, nodes: int, machine: tuple[int, float, float], say: Callable[[str], None]) -> Any:
+def _forecast(made: Any, case: Case, elsewhere: Elsewhere, say: Callable[[str], None]) -> Any:
     """Rows and header of the table of scaling."""
     from faultwave.base.errors import NotBuiltError, Problem
 
@@ -273,7 +213,8 @@ def _forecast(made: Any, case: Case, nodes: int, machine: tuple[int, float, floa
 
     say("measuring kernels, cutting the mesh")
     costs = forecast.measure(made, Solver(made), 5.0)
-    return forecast.table(made, costs, forecast.Machine(*machine), nodes), forecast.HEADER
+    machine = forecast.Machine(elsewhere.tasks, elsewhere.latency, elsewhere.bandwidth)
+    return forecast.table(made, costs, machine, elsewhere.nodes or 1), forecast.HEADER
 
 
 def tune(
@@ -281,18 +222,18 @@ def tune(
     cores: Annotated[int | None, typer.Option("--cores", min=1, help="Cores to fill; default all.")] = None,
     seconds: Annotated[float, typer.Option("--seconds", help="Stepping in each of three repeats.")] = 2.0,
     output: Annotated[
-        Path, typer.Option("--output", metavar="FILE", help="Where the best goes, for run --tuned.")
-    ] = Path("tuned.json"),
+        Path, typer.Option("--output", metavar="DIR", help="Folder for everything written, or a file NAME.json.")
+    ] = Path("."),
 ) -> None:
     """Find out how many processes and threads, and which progress mode, make a case fastest on this machine.
 
     Steps the case for a while with every number of processes that fills the cores, polling for messages or with a thread for
-    them, shows the rates and writes the best
-    into a file that `faultwave run CASE --tuned FILE` takes.
+    them, shows the rates and writes the best into DIR/tuned.json, which `faultwave run CASE --tuned FILE` takes.
     """
     from faultwave.base import cores as available
     from faultwave.bench import scaling as bench
     from faultwave.cli.launch import mpiexec
+    from faultwave.output.atomic import explaining
 
     number = cores or available.count()
     with screen.status(case) as say:
@@ -302,19 +243,30 @@ def tune(
         "ranks": found[0]["processes"], "threads": found[0]["threads"], "progress": found[0]["progress"],
         "updates_per_second": found[0]["rate"],
     }  # fmt: skip
-    screen.files([bench.write_json(output, best)])
+    target = output if output.suffix == ".json" else output / "tuned.json"
+    with explaining(target.parent):
+        target.parent.mkdir(parents=True, exist_ok=True)
+    screen.files([bench.write_json(target, best)])
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """What to ask Slurm for."""
+
+    nodes: Annotated[int, typer.Option("--nodes", min=1, help="Nodes.")]
+    tasks: Annotated[
+        int, typer.Option("--tasks", min=1, help="Processes a node; one a NUMA domain is a good start.")
+    ] = 2
+    cores: Annotated[int, typer.Option("--cores", min=1, help="Cores of each process, one thread a core.")] = 16
+    time: Annotated[str, typer.Option("--time", help="Time limit, as Slurm writes it.")] = "24:00:00"
+    partition: Annotated[str, typer.Option("--partition", help="Slurm's partition.")] = ""
+    account: Annotated[str, typer.Option("--account", help="Slurm's account.")] = ""
 
 
 def submit(
     case: Annotated[Path, typer.Argument(metavar="CASE", help="A case file.")],
-    nodes: Annotated[int, typer.Option("--nodes", min=1, help="Nodes.")],
-    tasks: Annotated[
-        int, typer.Option("--tasks", min=1, help="Processes a node; one a NUMA domain is a good start.")
-    ] = 2,
-    cores: Annotated[int, typer.Option("--cores", min=1, help="Cores of each process, one thread a core.")] = 16,
-    time: Annotated[str, typer.Option("--time", help="Time limit, as Slurm writes it.")] = "24:00:00",
-    partition: Annotated[str, typer.Option("--partition", help="Slurm's partition.")] = "",
-    account: Annotated[str, typer.Option("--account", help="Slurm's account.")] = "",
+    allocation: Allocation,
+    until: Until = None,
     output: Annotated[Path, typer.Option("--output", metavar="DIR", help="Folder for everything written.")] = Path(
         "output"
     ),
@@ -335,7 +287,7 @@ def submit(
     target = script or Path(f"{case.stem}.sbatch")
     if target.exists() and not force:
         raise InputError(Problem(str(target), "is there already", advice="Use --force to replace it"))
-    job = Job(case.absolute(), output.absolute(), nodes, tasks, cores, time, partition, account)
+    job = Job(case.absolute(), output.absolute(), **vars(allocation), arguments=("--until", until) if until else ())
     with atomic_text(target) as file:
         file.write(text(job))
     screen.files([target])
@@ -349,8 +301,8 @@ def add_commands(app: typer.Typer) -> None:
         (resume, "Example: faultwave resume results --threads 8"),
         (check, "Example: faultwave check parameters.par"),
         (plan, "Example: faultwave plan tpv5 --order 6"),
-        (tune, "Example: faultwave tune parameters.par --output tuned.json"),
+        (tune, "Example: faultwave tune parameters.par --output results"),
         (submit, "Example: faultwave submit case.yaml --nodes 16 --tasks 8 --cores 16"),
     )
     for command, example in commands:
-        app.command(epilog=example)(command)
+        app.command(epilog=example)(expanded(command))

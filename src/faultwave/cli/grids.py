@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from faultwave.cli import screen
+from faultwave.cli.options import Until, given
 
 
 def sgt(
@@ -22,7 +23,8 @@ def sgt(
             "--duration", help="Standard deviation of the forces' Gaussian in seconds; default what is resolved."
         ),
     ] = None,
-    output: Annotated[Path, typer.Option("--output", metavar="DIR", help="Folder for the file; created.")] = Path("."),
+    until: Until = None,
+    output: Annotated[Path, typer.Option("--output", metavar="DIR", help="Folder for everything written.")] = Path("."),
     backend: Annotated[str | None, typer.Option("--backend", help="Replaces numerics.backend.")] = None,
     precision: Annotated[str | None, typer.Option("--precision", help="double or single.")] = None,
     threads: Annotated[int | None, typer.Option("--threads", help="Replaces numerics.threads.")] = None,
@@ -33,9 +35,8 @@ def sgt(
     """
     from faultwave.green_tensors import save_green_tensors
 
-    path = save_green_tensors(
-        case, output, points, duration, screen.out().print, backend=backend, precision=precision, threads=threads
-    )
+    changes = given(until=until, backend=backend, precision=precision, threads=threads)
+    path = save_green_tensors(case, output, points, duration, screen.out().print, **changes)
     screen.files([path])
 
 

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -21,10 +21,6 @@ from faultwave.base import cores
 from faultwave.base.children import PYTHON
 from faultwave.base.errors import BackendError, FaultwaveError, InputError, Interrupted, Problem
 from faultwave.comm.world import launched, world
-
-Ranks = Annotated[
-    int | None, typer.Option("--ranks", min=1, help="Processes; starts mpiexec itself. Under a launcher leave it out.")
-]
 
 LEAST, EACH = 16, 4
 """So many processes are started on any machine, and so many a core."""
@@ -39,11 +35,6 @@ PR_SET_PDEATHSIG = 1
 def first() -> bool:
     """Whether this process speaks for all."""
     return not launched() or world().first
-
-
-Progress = Annotated[
-    str | None, typer.Option("--progress", help="polling, or thread: a core of each process keeps messages moving.")
-]
 
 
 def relaunch(ranks: int | None, threads: int | None, progress: str | None = None) -> None:

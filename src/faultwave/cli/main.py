@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from faultwave.base.errors import FaultwaveError
+from faultwave.base.errors import FaultwaveError, InputError, Problem
 from faultwave.cli import bench, cases, grids, kernels, launch, lists, mesh, ports, results, screen
 
 
@@ -27,8 +27,6 @@ app = typer.Typer(
     name="faultwave",
     help="Simulate spontaneous earthquake rupture and the waves that follow.",
     epilog="Example: faultwave run tpv5 --output demo",
-    no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,  # plain help takes half the time
     pretty_exceptions_show_locals=False,
 )
@@ -64,6 +62,27 @@ def options(
     screen.speaking = launch.first()
     if not screen.speaking:
         configure("ERROR")
+
+
+@app.command("help", epilog="Example: faultwave help run")
+def help_of(
+    ctx: typer.Context,
+    names: Annotated[list[str] | None, typer.Argument(metavar="COMMAND", help="A command; default all.")] = None,
+) -> None:
+    """Explain a command, as its --help does; without one list them."""
+    assert ctx.parent is not None  # the program
+    context, command = ctx.parent, ctx.parent.command
+    for position, name in enumerate(names or ()):
+        if not isinstance(command, screen.Commands):
+            path = " ".join(["faultwave", *(names or ())[:position]])
+            raise InputError(
+                Problem("help", f"'{path}' has no commands of its own", advice=f"faultwave help {path[10:]}")
+            )
+        _, found, _ = command.resolve_command(context, [name])  # says what was meant where there is none
+        assert found is not None
+        command = found
+        context = typer.Context(command, info_name=name, parent=context)
+    typer.echo(command.get_help(context))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from faultwave.cli import screen
 if TYPE_CHECKING:
     from faultwave.domain.tets import Mesh
 
-app = typer.Typer(cls=screen.Commands, help="Look at meshes, convert and make them.", no_args_is_help=True)
+app = typer.Typer(cls=screen.Commands, help="Look at meshes, convert and make them.")
 
 MeshFile = Annotated[Path, typer.Argument(metavar="MESH", help="PUML HDF5 or Gmsh file.")]
 Target = Annotated[Path, typer.Argument(metavar="FILE", help="PUML HDF5 file to write.")]

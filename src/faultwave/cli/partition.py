@@ -63,7 +63,7 @@ def _of_mesh(mesh: tets.Mesh, topology: tets.Topology, order: int) -> Weights:
     """Time steps proportional to the inscribed sphere, clusters of rate 2."""
     shape = tets.geometry(mesh, topology)
     fault = (topology.kinds == tets.BoundaryKind.FAULT) & (topology.neighbours >= 0)
-    clustering = tets.assign_clusters(shape.inradius, topology.neighbours, fault, (2,), 1.0, 0.01, None)
+    clustering = tets.assign_clusters(shape.inradius, topology.neighbours, fault)
     rates = np.cumprod([1, *clustering.ratios[:-1]])
     return weights(clustering.cluster, rates, topology.neighbours, fault, order)
 

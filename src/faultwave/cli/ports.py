@@ -8,11 +8,13 @@ from typing import Annotated
 import typer
 
 from faultwave.cli import screen
+from faultwave.cli.options import Until
 
 
 def scatter(
     case: Annotated[str, typer.Argument(metavar="CASE", help="Case file with ports, or name of an example.")],
-    output: Annotated[Path, typer.Option("--output", metavar="DIR", help="Folder for the files; created.")] = Path("."),
+    until: Until = None,
+    output: Annotated[Path, typer.Option("--output", metavar="DIR", help="Folder for everything written.")] = Path("."),
     order: Annotated[int | None, typer.Option("--order", help="Replaces numerics.order.")] = None,
     backend: Annotated[str | None, typer.Option("--backend", help="Replaces numerics.backend.")] = None,
     threads: Annotated[int | None, typer.Option("--threads", help="Replaces numerics.threads.")] = None,
@@ -24,7 +26,7 @@ def scatter(
     from faultwave.plot.scattering import plot_scattering
     from faultwave.run.scattering import save_scattering
 
-    path = save_scattering(case, output, screen.out().print, order=order, backend=backend, threads=threads)
+    path = save_scattering(case, output, screen.out().print, until=until, order=order, backend=backend, threads=threads)
     screen.files([path, plot_scattering(path)])
 
 

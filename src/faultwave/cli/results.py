@@ -48,7 +48,8 @@ def compare(
     ] = None,
     rupture_time: Annotated[float, typer.Option("--rupture-time", help="Difference allowed in seconds.")] = 0.012,
     until: Annotated[
-        float | None, typer.Option("--until", metavar="TIME", help="Leave later times out in seconds.")
+        str | None,
+        typer.Option("--until", metavar="TIME", help="Leave later times out, in seconds or with a unit."),
     ] = None,
     json: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Also write the misfits here.")] = None,
 ) -> None:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import time as clock
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Any
 
+from typer import echo
 from typer.core import TyperGroup
 
 from faultwave.base.errors import FaultwaveError, InputError, Problem, RunError
+from faultwave.base.progress import Report, shown
 
 if TYPE_CHECKING:  # rich is imported when something is shown: help needs none of it
     from rich.console import Console, Group
-    from rich.progress import Progress
 
 EXIT_RUN, EXIT_INPUT = 1, 2
 
@@ -24,36 +24,20 @@ speaking = True
 class Commands(TyperGroup):
     """Commands whose help says of each what it does, however long the line."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Without arguments: the help, which is no mistake."""
+        if not args and not ctx.resilient_parsing:
+            echo(ctx.get_help())
+            ctx.exit()
+        parsed: list[str] = super().parse_args(ctx, args)
+        return parsed
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Names and the first sentence of every command, wrapped."""
         commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         rows = [(n, " ".join((c.help or "").split("\n\n")[0].split())) for n, c in commands if c and not c.hidden]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
-
-
-class StepProgress(Protocol):
-    """What a simulation reports while it runs."""
-
-    @property
-    def time(self) -> float:
-        """Simulated so far [s]."""
-
-    @property
-    def end_time(self) -> float:
-        """To be simulated [s]."""
-
-    @property
-    def updates(self) -> int:
-        """Element updates so far."""
-
-    @property
-    def rate(self) -> float:
-        """Element updates a second."""
-
-    @property
-    def eta(self) -> float:
-        """Wall-clock seconds left."""
 
 
 def out() -> Console:
@@ -139,116 +123,9 @@ def files(paths: Iterable[Any]) -> None:
         out().print(Text(str(path)), soft_wrap=True)
 
 
-def rate(updates: float) -> str:
-    """'1.23 M updates/s'."""
-    for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if updates >= factor:
-            return f"{updates / factor:.3g} {prefix} updates/s"
-    return f"{updates:.3g} updates/s"
-
-
-def duration(seconds: float) -> str:
-    """'42 s', '3 min 05 s', '2 h 07 min', or '?' where it is not known yet."""
-    if not seconds < 1e9:  # NaN and infinity too
-        return "?"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{seconds:.1f} s" if seconds < 10 else f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
-
-
-@contextmanager
-def progress() -> Iterator[Report]:
+def progress() -> AbstractContextManager[Report]:
     """A callback for a simulation: a live bar on a terminal, now and then a line elsewhere."""
-    console = err()
-    if console.is_terminal:
-        with _bar(console) as report:
-            yield report
-    else:
-        yield Lines(console)
-
-
-class Report:
-    """Callback of a simulation; remembers the last step."""
-
-    def __init__(self) -> None:
-        self.step: StepProgress | None = None
-        self.start = clock.monotonic()
-
-    def __call__(self, step: StepProgress) -> None:
-        self.step = step
-        self.show(step)
-
-    def show(self, step: StepProgress) -> None:
-        """Put a step on the screen."""
-        raise NotImplementedError
-
-    def summary(self) -> str:
-        """'2 s simulated in 17 s: 5830000 element updates, 343 k updates/s'."""
-        if self.step is None:
-            return "nothing was left to simulate"
-        spent = duration(clock.monotonic() - self.start)
-        step = self.step
-        return f"{step.time:.6g} s simulated in {spent}: {step.updates} element updates, {rate(step.rate)}"
-
-
-class Bar(Report):
-    """A live bar."""
-
-    def __init__(self, bar: Progress):
-        super().__init__()
-        self.bar = bar
-        self.task = bar.add_task("", total=1.0, time=0.0, end=float("nan"), rate="", left="?")
-
-    def show(self, step: StepProgress) -> None:
-        fields: dict[str, Any] = {
-            "time": step.time,
-            "end": step.end_time,
-            "rate": rate(step.rate),
-            "left": duration(step.eta),
-        }
-        self.bar.update(self.task, completed=_share(step), **fields)
-
-
-@contextmanager
-def _bar(console: Console) -> Iterator[Report]:
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
-
-    columns = (
-        TextColumn("t = {task.fields[time]:.4g} of {task.fields[end]:.4g} s"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TextColumn("{task.fields[left]} left"),
-    )
-    with Progress(*columns, console=console) as bar:
-        yield Bar(bar)
-
-
-class Lines(Report):
-    """Progress in a log file: a line at every tenth of the way and at least every half minute."""
-
-    def __init__(self, console: Console, seconds: float = 30.0):
-        super().__init__()
-        self.console, self.seconds = console, seconds
-        self.tenth, self.last = -1, clock.monotonic()
-
-    def show(self, step: StepProgress) -> None:
-        from rich.text import Text
-
-        tenth, now = int(10 * _share(step) + 1e-9), clock.monotonic()
-        if tenth == self.tenth and now - self.last < self.seconds:
-            return
-        self.tenth, self.last = tenth, now
-        share = f"{100 * _share(step):3.0f} %"
-        text = f"{share}  t = {step.time:.4g} of {step.end_time:.4g} s  {rate(step.rate)}  {duration(step.eta)} left"
-        self.console.print(Text(text), soft_wrap=True)
-
-
-def _share(step: StepProgress) -> float:
-    return min(step.time / step.end_time, 1.0) if step.end_time > 0 else 1.0
+    return shown(err())
 
 
 @contextmanager

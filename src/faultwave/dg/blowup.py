@@ -49,7 +49,7 @@ def _causes(plan: Any, of_parts: list[str]) -> list[str]:
         causes.append(f"the CFL number {cfl:g} is close to the limit {limit:g} of order {order}: lower numerics.cfl")
     causes += of_parts
     if plan.case.numerics.precision == "single":
-        causes.append("single precision: try --precision double")
+        causes.append("single precision: try double (--precision double, in Python precision='double')")
     causes.append("a sliver: the worst cells are listed by 'faultwave plan'; remesh there")
     causes.append("sources or initial values far larger than meant: check their units")
     return causes

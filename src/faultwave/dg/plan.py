@@ -69,6 +69,11 @@ class Plan:
     share: Share | None = None  # of several processes; None: all is here
     warnings: tuple[Problem, ...] = ()
 
+    def __repr__(self) -> str:
+        name = self.case.title or self.case.output.prefix
+        order, clusters = self.case.numerics.order, len(self.clustering.steps)
+        return f"<Plan '{name}': {self.cells:,} cells at order {order}, time steps: {clusters}>"
+
     def part(self, name: str) -> Any:
         """The part of that name, None where the case has none."""
         return next((p for p in self.parts if p.name == name), None)
@@ -199,7 +204,7 @@ def _clusters(planning: Planning, parts: tuple[Part, ...], step: np.ndarray) -> 
     together = planning.frictional | (driven_faces(parts, near.shape) & (near >= 0))
     rates = setting.rates if planning.case.numerics.integrator == "ader" else (1,)
     return tets.assign_clusters(
-        step, near, together, rates, setting.wiggle_minimum, setting.wiggle_step, setting.maximum, elsewhere=planning.whole
+        step, near, together, rates, tets.Wiggle(setting.wiggle_minimum, setting.wiggle_step), setting.maximum, elsewhere=planning.whole
     )  # fmt: skip
 
 

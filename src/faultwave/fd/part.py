@@ -118,6 +118,10 @@ class FdPlan:
     material: Field  # as the case gives it
     shared: Shared | None = None  # where other processes have the rest of the grid
 
+    def __repr__(self) -> str:
+        name = self.case.title or self.case.output.prefix
+        return f"<Plan '{name}': {self.points:,} grid points, {self.steps:,} steps>"
+
     @property
     def machine(self) -> Machine:
         """What computes."""

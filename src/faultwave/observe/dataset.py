@@ -80,6 +80,10 @@ class Variable:
         if self.data.ndim != len(self.dims):
             raise ValueError(f"array of shape {self.data.shape} cannot have the dimensions {self.dims}")
 
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{dim}: {size}" for dim, size in zip(self.dims, self.data.shape, strict=True))
+        return f"({sizes}){' [' + self.unit + ']' if self.unit else ''}"
+
 
 @dataclass(frozen=True)
 class Dataset:
@@ -95,6 +99,10 @@ class Dataset:
             for dim, size in zip(variable.dims, variable.data.shape, strict=True):
                 if sizes.setdefault(dim, size) != size:
                     raise ValueError(f"{self.name}: '{name}' has {size} entries along '{dim}', others {sizes[dim]}")
+
+    def __repr__(self) -> str:
+        found = ", ".join(f"{name} {variable!r}" for name, variable in self.variables.items())
+        return f"<Dataset {self.name}: {found}{'; quantities ' if self.quantities else ''}{', '.join(self.quantities)}>"
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self.variables[name].data
@@ -189,6 +197,17 @@ def with_places(receivers: Dataset, geographic: ArrayLike) -> Dataset:
     return Dataset(receivers.name, {**receivers.variables, **added}, receivers.attrs)
 
 
+@dataclass(frozen=True)
+class FaultFrame:
+    """How the fault lies and is loaded at each receiver: unit vectors normal, strike, dip (nr, 3), and initial_traction
+    (nr, 3) = (P_0, T_s, T_d) [Pa]."""
+
+    normal: ArrayLike
+    strike: ArrayLike
+    dip: ArrayLike
+    initial_traction: ArrayLike
+
+
 def fault_receivers_from_arrays(
     time: ArrayLike,
     values: ArrayLike,
@@ -196,16 +215,12 @@ def fault_receivers_from_arrays(
     location: ArrayLike,
     requested: ArrayLike | None = None,
     *,
-    normal: ArrayLike,
-    strike: ArrayLike,
-    dip: ArrayLike,
-    initial_traction: ArrayLike,
+    frame: FaultFrame,
     attrs: Mapping[str, Any] | None = None,
 ) -> Dataset:
     """Fault receivers from time (nt, nr) [s] and values (nt, nr, nq), both padded with NaN at the end.
 
-    normal, strike, dip are unit vectors (nr, 3), initial_traction (nr, 3) = (P_0, T_s, T_d) [Pa]. ``units`` in attrs: by name, those
-    of quantities that QUANTITIES does not list.
+    ``units`` in attrs: by name, those of quantities that QUANTITIES does not list.
     Raises ValueError if the shapes do not fit together.
     """
     data = np.asarray(values, dtype=np.float64)
@@ -214,10 +229,12 @@ def fault_receivers_from_arrays(
         "time": _variable(time, ("time", "receiver"), "s", "time of each sample; NaN: no sample"),
         "values": Variable(data, ("time", "receiver", "quantity"), "", "recorded quantities; NaN: no sample"),
         **_points(location, requested),
-        "normal": _variable(normal, dims, "", "unit normal, from the plus to the minus side"),
-        "strike": _variable(strike, dims, "", "unit strike vector"),
-        "dip": _variable(dip, dims, "", "unit dip vector, pointing down"),
-        "initial_traction": _variable(initial_traction, ("receiver", "traction"), "Pa", "P_0, T_s, T_d at the start"),
+        "normal": _variable(frame.normal, dims, "", "unit normal, from the plus to the minus side"),
+        "strike": _variable(frame.strike, dims, "", "unit strike vector"),
+        "dip": _variable(frame.dip, dims, "", "unit dip vector, pointing down"),
+        "initial_traction": _variable(
+            frame.initial_traction, ("receiver", "traction"), "Pa", "P_0, T_s, T_d at the start"
+        ),
     }
     return Dataset("fault_receivers", variables, _attrs(quantities, data, attrs))
 

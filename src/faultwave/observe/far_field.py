@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -53,21 +54,31 @@ def directions(theta: np.ndarray, phi: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return r, t, np.stack([-sp, cp, np.zeros_like(sp)], -1)
 
 
+@dataclass(frozen=True)
+class ClosedSurface:
+    """Points of a surface around a scatterer: positions (faces, points, 3) [m]; normals (faces, 3) outward; weights
+    (faces, points) of the surface integral [m^2]."""
+
+    positions: np.ndarray
+    normals: np.ndarray
+    weights: np.ndarray
+
+
 def cross_section(
-    spectra: np.ndarray, positions: np.ndarray, normals: np.ndarray, weights: np.ndarray, wavenumbers: np.ndarray,
-    impedance: float, incident: np.ndarray, theta: np.ndarray, phi: np.ndarray,
+    spectra: np.ndarray, surface: ClosedSurface, wavenumbers: np.ndarray, impedance: float, incident: np.ndarray,
+    theta: np.ndarray, phi: np.ndarray,
 ) -> np.ndarray:  # fmt: skip
     """Radar cross section (nf, n) [m^2], lim 4 pi r^2 |E_s|^2/|E_i|^2.
 
-    spectra (faces, points, nf, 6) of the scattered E and H; positions (faces, points, 3); normals (faces, 3) outward; weights
-    (faces, points) of the surface integral; wavenumbers (nf,) [1/m]; incident (nf,) spectrum of |E_i|; angles (n,) [rad].
+    spectra (faces, points, nf, 6) of the scattered E and H; wavenumbers (nf,) [1/m]; incident (nf,) spectrum of |E_i|; angles
+    (n,) [rad].
     """
     r, t, p = directions(theta, phi)
-    n = normals[:, None, None, :]
+    n = surface.normals[:, None, None, :]
     electric, magnetic = np.cross(n, spectra[..., 3:6]), -np.cross(n, spectra[..., :3])  # surface currents J and M
     result = np.empty((len(wavenumbers), len(theta)))
     for i, k in enumerate(wavenumbers):
-        turn = np.exp(1j * k * np.einsum("fpx,nx->nfp", positions, r)) * weights
+        turn = np.exp(1j * k * np.einsum("fpx,nx->nfp", surface.positions, r)) * surface.weights
         big_n = np.einsum("nfp,fpx->nx", turn, electric[:, :, i])
         big_l = np.einsum("nfp,fpx->nx", turn, magnetic[:, :, i])
         along_theta = (big_l * p).sum(1) + impedance * (big_n * t).sum(1)
@@ -76,4 +87,4 @@ def cross_section(
     return result
 
 
-__all__ = ["FourierRecorder", "cross_section", "directions"]
+__all__ = ["ClosedSurface", "FourierRecorder", "cross_section", "directions"]

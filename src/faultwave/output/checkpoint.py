@@ -212,7 +212,9 @@ def latest(folder: Path, world: World | None = None) -> Checkpoint:
             damaged += 1
             get_logger(__name__).warning("%s; an older checkpoint is looked for", error)
     what = f"none of its {damaged} checkpoints is whole" if damaged else "there is no checkpoint"
-    advice = "Write some with --checkpoint-every, or start the case anew with 'faultwave run'."
+    advice = (
+        "Write some with --checkpoint-every, in Python checkpoint_every, or start the case anew with 'faultwave run'."
+    )
     raise InputError(Problem(str(folder), what, advice=advice))
 
 

@@ -11,6 +11,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 import h5py
@@ -39,14 +40,22 @@ def blank(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
     return np.broadcast_to(np.zeros((), dtype), shape)
 
 
+@dataclass(frozen=True)
+class WrittenElsewhere:
+    """What of a file is not its writer's: ``done``, times of the snapshots that an earlier run has left, finished or not, under
+    this path, and which the file goes on from (a warning says so where they are not found); ``mesh``: whether others write the
+    numbers of the mesh, too."""
+
+    done: Sequence[float] = ()
+    mesh: bool = False
+
+
 class FieldWriter(WholeOrNothing):
     """Writes fields of ``count`` numbers each, one snapshot after the other.
 
     mesh: what the format lays out once; fields: names of the arrays that every ``append`` brings, ``shape`` each;
-    dtype: their precision on disk; steps: how many snapshots are expected (a wrong guess costs a copy); done: times of
-    snapshots that an earlier run has left, finished or not, under this path, and which this file goes on from (a warning
-    says so where they are not found); fills: whether the mesh's numbers are written, too. Else only shapes matter, and, where
-    snapshots are there, the numbers of its cells.
+    dtype: their precision on disk; steps: how many snapshots are expected (a wrong guess costs a copy). Where the mesh's
+    numbers are written elsewhere only its shapes matter, and, where snapshots are there, the numbers of its cells.
 
     The file has a temporary name until ``close``; ``abort`` removes it, unless ``sync_for_checkpoint`` promised it to a checkpoint.
     As a context manager it closes at the end and aborts on any error. Raises InputError where the path cannot be
@@ -61,8 +70,7 @@ class FieldWriter(WholeOrNothing):
         fields: Sequence[str],
         dtype: DTypeLike,
         steps: int = 0,
-        done: Sequence[float] = (),
-        fills: bool = True,
+        elsewhere: WrittenElsewhere = WrittenElsewhere(),
     ) -> None:
         self.path = Path(path)
         self.fields = tuple(fields)
@@ -71,11 +79,11 @@ class FieldWriter(WholeOrNothing):
         self.shape, self.cell_count = shape, int(np.prod(shape))
         self._descriptor = -1
         self._promised = False
-        self._fills = fills
+        self._fills = not elsewhere.mesh
         self._room, self._places = 0, dict[str, np.ndarray]()
         try:
             with explaining(self.path):
-                if not (done and self._go_on(done, mesh, steps)):
+                if not (elsewhere.done and self._go_on(elsewhere.done, mesh, steps)):
                     self._create(self._working, mesh, max(steps, 1), self._fills)
                 if self._room < steps:
                     self._resize(steps)
@@ -320,8 +328,7 @@ class CellFieldWriter(FieldWriter):
         fields: Sequence[str] = (),
         dtype: DTypeLike = np.float32,
         steps: int = 0,
-        done: Sequence[float] = (),
-        fills: bool = True,
+        elsewhere: WrittenElsewhere = WrittenElsewhere(),
     ) -> None:
         self.path = Path(path)
         points, cells = np.asarray(points, dtype=np.float64), np.asarray(cells)
@@ -333,7 +340,7 @@ class CellFieldWriter(FieldWriter):
         static = {name: self._checked(name, values) for name, values in (static or {}).items()}
         if repeated := set(static) & set(fields):
             raise ValueError(f"fields both static and in time: {', '.join(sorted(repeated))}")
-        super().__init__(path, (points, cells, static), self.shape, fields, dtype, steps, done, fills)
+        super().__init__(path, (points, cells, static), self.shape, fields, dtype, steps, elsewhere)
 
     GEOMETRY: tuple[str, ...]
     """Datasets that the mesh fills."""

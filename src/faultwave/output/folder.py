@@ -29,7 +29,7 @@ def prepare_folder(path: str | Path, force: bool = False, prefix: str | None = N
         raise InputError(Problem(str(path), "is a file, but a folder for output is needed"))
     found = manifests(path)
     if found and not force:
-        advice = "choose another folder, or use --force to overwrite"
+        advice = "choose another folder, or replace its results with --force, in Python force=True"
         raise InputError(Problem(str(path), f"already holds a run ({found[0].name})", advice=advice))
     with explaining(path):
         path.mkdir(parents=True, exist_ok=True)
@@ -85,7 +85,9 @@ def find_checkpoints(folder: str | Path) -> Path:
     folder = Path(folder)
     found = sorted(p for p in folder.glob("*-checkpoints") if p.is_dir())
     if not found:
-        advice = "Write some with --checkpoint-every; a run that is told to stop leaves one too."
+        advice = (
+            "Write some with --checkpoint-every, in Python checkpoint_every; a run that is told to stop leaves one too."
+        )
         raise InputError(Problem(str(folder), "holds no checkpoints of a run", advice=advice))
     if len(found) > 1:
         raise InputError(Problem(str(folder), "holds checkpoints of several runs", ", ".join(p.name for p in found)))

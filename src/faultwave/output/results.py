@@ -59,4 +59,7 @@ def _ascii(folder: Path, prefix: str, kind: Kind) -> dict[int, Trace]:
     return traces
 
 
-__all__ = ["KINDS", "Results", "load_results"]
+load = load_results
+"""As `faultwave.load`."""
+
+__all__ = ["KINDS", "Results", "load", "load_results"]

@@ -30,6 +30,9 @@ class Trace:
     vectors: dict[str, np.ndarray] = field(default_factory=dict)
     geographic: tuple[float, float, float] | None = None
 
+    def __repr__(self) -> str:
+        return f"<Trace {self.kind} {self.number}: {len(self.time)} samples of {', '.join(self.columns)}>"
+
 
 @dataclass(frozen=True)
 class Results:
@@ -39,3 +42,7 @@ class Results:
     prefix: str
     traces: Mapping[Kind, dict[int, Trace]]
     energies: Dataset | None
+
+    def __repr__(self) -> str:
+        counts = [f"{len(found)} {kind}{'s' * (len(found) != 1)}" for kind, found in self.traces.items()]
+        return f"<Results {self.folder / self.prefix}: {', '.join([*counts, *['energies'] * (self.energies is not None)])}>"

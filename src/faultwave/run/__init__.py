@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.case.load import load_case
+from faultwave.base.callable_module import make_callable
+from faultwave.base.errors import InputError, Problem
+from faultwave.case.load import load_case, load_sound
 from faultwave.case.model import Case
 from faultwave.comm import world
+from faultwave.engine.progress import Progress
 from faultwave.output.checkpoint import Checkpoint, latest
 from faultwave.output.folder import find_checkpoints
 from faultwave.output.manifest import plain, read_manifest
 from faultwave.run.session import Session
 from faultwave.run.start import start
 
-__all__ = ["resume", "simulate"]
+__all__ = ["resume", "run", "simulate"]
 
 MAY_CHANGE = ("title", "numerics", "output", "end_time")
 """Settings that a run may go on with in another way."""
@@ -23,13 +26,26 @@ MAY_CHANGE = ("title", "numerics", "output", "end_time")
 
 def simulate(case: Case | dict[str, Any] | str | Path, force: bool = False, **overrides: Any) -> Session:
     """A simulation of ``case``: a Case, a dict of settings, a file or an example's name; nothing is written before
-    ``run``.
+    its ``run``.
 
-    overrides: order, precision, backend, until, output, threads, progress, halo, checkpoint_every. Raises InputError with every problem
-    found.
+    force: results of an earlier run in the folder may be replaced. overrides replace settings of the case: engine ("dg" or "fd"),
+    order (2 to 8), precision ("double" or "single"), backend, threads, until and checkpoint_every (simulated time: seconds, or a text
+    with a unit like "500 ms"), output (a folder), progress ("polling" or "thread"), halo. Raises InputError with every problem found.
     """
-    settings, problems = world().agree(lambda: _sound(load_case(case, overrides)))
+    settings, problems = world().agree(lambda: load_sound(case, overrides))
     return start(settings, force, problems.warnings)
+
+
+def run(
+    case: Case | dict[str, Any] | str | Path, force: bool = False, report: Callable[[Progress], None] | bool | None = None,
+    **overrides: Any,
+) -> Session:  # fmt: skip
+    """Run a case to its end and write its outputs; returns the session with the results.
+
+    case, overrides: as for ``simulate``; force: replace the results of an earlier run in the folder; report: as ``progress`` of
+    ``Session.run``. Raises InputError with every problem found before anything is written, RunError where the run fails.
+    """
+    return simulate(case, force, **overrides).run(progress=report)
 
 
 def resume(folder: str | Path, **overrides: Any) -> Session:
@@ -41,7 +57,7 @@ def resume(folder: str | Path, **overrides: Any) -> Session:
     asked = {**overrides, "output": Path(folder).absolute()}
     where = world().agree(lambda: find_checkpoints(folder))
     found = latest(where, world())
-    settings, problems = world().agree(lambda: _sound(load_case(found.notes["case"], asked)))
+    settings, problems = world().agree(lambda: load_sound(found.notes["case"], asked))
     world().agree(lambda: _belongs(found, settings))
     if overrides.get("until") is not None:
         world().agree(lambda: _beyond(settings, Path(folder), found.notes["time"]))
@@ -49,13 +65,6 @@ def resume(folder: str | Path, **overrides: Any) -> Session:
     world().agree(lambda: simulation.restore(found))
     simulation.came_from = found.number
     return simulation
-
-
-def _sound(loaded: tuple[Case | None, Problems]) -> tuple[Case, Problems]:
-    settings, problems = loaded
-    problems.raise_errors()
-    assert settings is not None  # it is None only where there are errors
-    return settings, problems
 
 
 def _beyond(case: Case, folder: Path, reached: float) -> None:
@@ -91,3 +100,6 @@ def _given(settings: Any) -> Any:
     if isinstance(settings, dict):
         return {name: _given(value) for name, value in settings.items() if value is not None}
     return [_given(value) for value in settings] if isinstance(settings, list) else settings
+
+
+make_callable(__name__, run)

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 from faultwave.base.errors import FaultwaveError, InputError, Problems
+from faultwave.case.load import load_case
 from faultwave.case.model import Case
 from faultwave.run.engines import engine_of
 
 
-def check(case: Case) -> Problems:
-    """Problems found by reading every input: mesh, material, fault, points, sources. Nothing is written."""
+def check(case: Case | dict[str, Any] | str | Path, **overrides: Any) -> Problems:
+    """Everything wrong with a case, found by reading every input: mesh, material, fault, points, sources. Nothing is written.
+
+    case, overrides: as for ``faultwave.simulate``. Returns the problems, errors and warnings, none where the case can run; each
+    says where, what, what is allowed and what to do.
+    """
     problems = Problems()
+    if overrides or not isinstance(case, Case):
+        found, problems = load_case(case, overrides)
+        if found is None:
+            return problems
+        case = found
     try:
         problems.extend(engine_of(case).plan(case).warnings)
     except InputError as error:

@@ -12,7 +12,7 @@ import numpy as np
 
 from faultwave.engine.part import LatticeSeries, Snapshots
 from faultwave.output.background import Behind
-from faultwave.output.fields import CellFieldWriter
+from faultwave.output.fields import CellFieldWriter, WrittenElsewhere
 from faultwave.output.formats.vtkhdf import VtkHdfWriter
 from faultwave.output.formats.xdmf import XdmfWriter
 from faultwave.output.slabs import SlabWriter
@@ -44,7 +44,9 @@ class RunFiles:
                 continue
             several = session.world.size > 1
             path = Path(f"{self.folder / out.prefix}-{kind}.{suffix}")
-            new = functools.partial(_opened, make, (path, list(fields), dtype, steps, done, not several))
+            new = functools.partial(
+                _opened, make, (path, list(fields), dtype, steps, WrittenElsewhere(done, mesh=several))
+            )
             writers.append(
                 SlabWriter(session.world, new, points, cells, static, out.shared_files, bool(done))
                 if several
@@ -96,11 +98,11 @@ class RunFiles:
 
 
 def _opened(
-    make: Callable[..., CellFieldWriter], how: tuple[Path, list[str], Any, int, list[float], bool], points: np.ndarray,
+    make: Callable[..., CellFieldWriter], how: tuple[Path, list[str], Any, int, WrittenElsewhere], points: np.ndarray,
     cells: np.ndarray, static: Mapping[str, np.ndarray],
 ) -> CellFieldWriter:  # fmt: skip
-    path, names, dtype, steps, done, fills = how
-    return make(path, points, cells, static, names, dtype, steps, done, fills)
+    path, names, dtype, steps, elsewhere = how
+    return make(path, points, cells, static, names, dtype, steps, elsewhere)
 
 
 __all__ = ["RunFiles"]

@@ -14,6 +14,7 @@ from numpy.typing import DTypeLike
 
 from faultwave.engine.part import LatticeSeries
 from faultwave.observe.grid_formats import series_formats
+from faultwave.output.fields import WrittenElsewhere
 from faultwave.output.formats.xdmf import XdmfWriter
 
 
@@ -58,7 +59,9 @@ class LatticeFiles:
             yield form.open(series, self.opening)
         if series.mesh is not None:
             count = series.count if done else 0
-            yield Triangles(f"{stem}.xdmf", *series.mesh, {}, series.fields, self.opening.dtype, count, done)
+            yield Triangles(
+                f"{stem}.xdmf", *series.mesh, {}, series.fields, self.opening.dtype, count, WrittenElsewhere(done)
+            )
 
     def append(self, time: float, values: Mapping[str, np.ndarray]) -> None:
         """Write a snapshot."""

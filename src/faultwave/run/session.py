@@ -11,6 +11,8 @@ from typing import Any, Literal, Self, cast
 import numpy as np
 
 from faultwave.base.errors import Interrupted, Problem, RunError
+from faultwave.base.progress import reporting
+from faultwave.base.units import seconds
 from faultwave.case.model import Case
 from faultwave.engine.progress import Progress
 from faultwave.engine.solver import BlowUp, Solver
@@ -50,6 +52,10 @@ class Session:
         self.files: list[Path] = []
         self.inputs: dict[str, dict[str, Any]] = {}  # what the manifest says of the files that are read
         self.written: RunFiles | None = None  # snapshot files while the run goes on
+
+    def __repr__(self) -> str:
+        name = self.case.title or self.case.output.prefix
+        return f"<Session '{name}': engine {self.case.engine}, t = {self.time:.6g} of {self.end:.6g} s>"
 
     @property
     def time(self) -> float:
@@ -102,10 +108,19 @@ class Session:
     # ---- running --------------------------------------------------------------------------------------------------
 
     def run(
-        self, progress: Callable[[Progress], None] | None = None, until: float | None = None, write: bool = True
+        self,
+        progress: Callable[[Progress], None] | bool | None = None,
+        until: float | str | None = None,
+        write: bool = True,
     ) -> Self:
-        """Advance to ``until`` or the case's end time; ``write=False`` leaves the disk alone."""
-        self.end = until if until is not None else self.case.end_time
+        """Advance to ``until``, seconds or a text with a unit, or the case's end time; ``write=False`` leaves the disk alone.
+
+        progress is called as the run goes on; True shows a bar, or lines where the screen has none; None shows one to whom types at
+        IPython or a notebook only. Raises InputError for a time that is none, RunError where the run fails, Interrupted (a RunError)
+        where somebody stopped it and a checkpoint is left.
+        """
+        end = seconds(until, "until")
+        self.end = end if end is not None else self.case.end_time
         self.files, self.folder, failure = [], None, None
         self.interrupted, self.advancing = False, True
         with self._interruptible():
@@ -115,7 +130,8 @@ class Session:
                     digests = Digests(self.world, inputs(self))
                     self.inputs = digests.before()
                     self.world.together(lambda: write_run_manifest(self, cast(Path, self.folder), "running"))
-                failure = self._advance(progress)
+                with reporting(progress, self.world.first) as report:
+                    failure = self._advance(report)
                 if self.folder:
                     self.inputs = digests.found()
                     self._write(self.folder, "failed" if failure else None)

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, suggest
+from faultwave.base.units import seconds
 from faultwave.observe.dataset import Dataset
 from faultwave.output.results import KINDS, Results, load_results
 from faultwave.output.trace import Kind, Trace
@@ -122,17 +123,19 @@ def compare(
     *,
     limits: Mapping[str, float] | None = None,
     rupture_time: float = 0.012,
-    until: float | None = None,
+    until: float | str | None = None,
     prefix: str | None = None,
     reference_prefix: str | None = None,
 ) -> Comparison:
     """Compare the run in one folder with the reference in another; each native HDF5 or SeisSol's text files.
 
     limit holds for every group, ``limits`` for single ones by name ('slip rate', 'velocity', 'energy', ...);
-    rupture_time is in seconds; until [s] leaves later times out. Raises InputError for folders without results and
+    rupture_time is in seconds; until (seconds, or a text with a unit)
+    leaves later times out. Raises InputError for folders without results and
     unknown group names.
     """
     chosen = _limits(limit, limits or {}, rupture_time)
+    last = seconds(until, "until")
     a, b = load_results(run, prefix), load_results(reference, reference_prefix)
     misfits: list[Misfit] = []
     missing: list[str] = []
@@ -143,12 +146,12 @@ def compare(
                 missing.append(f"{kind} {number}")
                 continue
             notes += _place(a.traces[kind][number], trace)
-        misfits += _receivers(kind, a, b, chosen, until)
+        misfits += _receivers(kind, a, b, chosen, last)
     if b.energies is not None:
         if a.energies is None:
             missing.append("energies")
         else:
-            misfits += _energies(a.energies, b.energies, chosen["energy"], until)
+            misfits += _energies(a.energies, b.energies, chosen["energy"], last)
     return Comparison(Path(run), Path(reference), tuple(misfits), tuple(missing), tuple(notes))
 
 

@@ -23,7 +23,7 @@ from faultwave.dg.solver import Solver
 from faultwave.dg.surfaces import face_functionals
 from faultwave.engine.part import Attached, Demand, Origin, Planned, State
 from faultwave.observe.dataset import Dataset, Variable
-from faultwave.observe.far_field import FourierRecorder, cross_section
+from faultwave.observe.far_field import ClosedSurface, FourierRecorder, cross_section
 from faultwave.observe.result import Result
 from faultwave.physics.waves.law import role
 
@@ -194,8 +194,8 @@ class AttachedFarField(Attached):
         self._judge(*strength.sum(0))
         f = self.recorder.frequencies
         sigma = cross_section(
-            spectra, positions, normals, weights, 2 * np.pi * f / self.part.speed, self.part.impedance, incident,
-            np.deg2rad(theta), np.deg2rad(phi),
+            spectra, ClosedSurface(positions, normals, weights), 2 * np.pi * f / self.part.speed, self.part.impedance,
+            incident, np.deg2rad(theta), np.deg2rad(phi),
         )  # fmt: skip
         return np.array(
             [(x, t, p, s) for x, row in zip(f, sigma, strict=True) for t, p, s in zip(theta, phi, row, strict=True)]

@@ -17,7 +17,7 @@ from faultwave.dg.points import Points, place_fault_receivers
 from faultwave.dg.sampling import by_cluster
 from faultwave.dg.solver import Solver
 from faultwave.engine.part import Attached, Call, Demand, Origin, Planned, State
-from faultwave.observe.dataset import fault_receivers_from_arrays
+from faultwave.observe.dataset import FaultFrame, fault_receivers_from_arrays
 from faultwave.observe.fault_receivers import FaultRecorder
 from faultwave.observe.fields import known_fields
 from faultwave.observe.result import Result
@@ -189,8 +189,8 @@ class AttachedFaultReceivers(Attached):
             rows = found
         time, values, normal, strike, dip, traction = rows
         yield Result(name, fault_receivers_from_arrays(
-            time.T, values.swapaxes(0, 1), list(part.fields), listed.located, listed.requested, normal=normal, strike=strike,
-            dip=dip, initial_traction=traction, attrs={"units": part.units},
+            time.T, values.swapaxes(0, 1), list(part.fields), listed.located, listed.requested,
+            frame=FaultFrame(normal, strike, dip, traction), attrs={"units": part.units},
         ))  # fmt: skip
 
     def _frame(self, points: Points) -> tuple[np.ndarray, ...]:

@@ -1,7 +1,7 @@
 """Tetrahedral meshes: read or generate, check, number, measure, search and cluster them."""
 
 from faultwave.domain.tets.checks import check_mesh
-from faultwave.domain.tets.clusters import Clustering, assign_clusters
+from faultwave.domain.tets.clusters import Clustering, Wiggle, assign_clusters
 from faultwave.domain.tets.curve import hilbert_order
 from faultwave.domain.tets.geometry import geometry
 from faultwave.domain.tets.load import load_mesh
@@ -22,6 +22,7 @@ __all__ = [
     "Located",
     "Mesh",
     "Topology",
+    "Wiggle",
     "assign_clusters",
     "build_topology",
     "check_mesh",

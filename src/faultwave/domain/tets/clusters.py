@@ -29,6 +29,14 @@ class Clustering:
     ratios: Integers
 
 
+@dataclass(frozen=True)
+class Wiggle:
+    """Factors tried on the smallest stable step: from 1 down to ``minimum`` by ``step``."""
+
+    minimum: float = 1.0
+    step: float = 0.01
+
+
 class Elsewhere(Protocol):
     """The cells that other processes have of the mesh."""
 
@@ -65,8 +73,7 @@ def assign_clusters(
     neighbours: Integers,
     fault: NDArray[np.bool_],
     rates: tuple[int, ...] = (2,),
-    wiggle_minimum: float = 1.0,
-    wiggle_step: float = 0.01,
+    wiggle: Wiggle = Wiggle(),
     maximum: int | None = None,
     cost: Floats | None = None,
     elsewhere: Elsewhere | None = None,
@@ -75,38 +82,38 @@ def assign_clusters(
 
     Neighbours (nc, 4) are at most one cluster apart, the two cells of a fault face (fault (nc, 4)) in the same one.
     rates: ratios between neighbouring clusters, the last repeats, a final 1 ends the ladder; (1,) is global time
-    stepping. The base step is wiggle * min dt with the wiggle of least cost from ``wiggle_minimum`` to 1. maximum:
+    stepping. The base step is wiggle * min dt with the factor of least cost of ``wiggle``. maximum:
     largest number of clusters. cost (nc,): cost of one update of each cell, default equal, whole numbers where some cells
     are ``elsewhere``: histogram and speedup are of all cells. Raises InputError for impossible settings.
     """
-    _check(dt, rates, wiggle_minimum, wiggle_step, maximum)
+    _check(dt, rates, wiggle, maximum)
     elsewhere = elsewhere or Nowhere()
     weights = np.ones(len(dt)) if cost is None else np.asarray(cost, float)
     smallest, largest = elsewhere.least(float(dt.min())), elsewhere.most(float(dt.max()))
     whole = float(elsewhere.total(np.array([weights.sum()]))[0])
     best: Clustering | None = None
-    for wiggle in _wiggles(wiggle_minimum, wiggle_step):
-        trial = _assign(dt, neighbours, fault, rates, wiggle * smallest, largest, maximum, elsewhere)
-        steps, ratios = _ladder(rates, wiggle * smallest, int(elsewhere.most(float(trial.max()))) + 1)
+    for factor in _factors(wiggle):
+        trial = _assign(dt, neighbours, fault, rates, factor * smallest, largest, maximum, elsewhere)
+        steps, ratios = _ladder(rates, factor * smallest, int(elsewhere.most(float(trial.max()))) + 1)
         histogram = elsewhere.total(np.bincount(trial, minlength=len(steps)))
         load = elsewhere.total(np.bincount(trial, weights, minlength=len(steps)))
         speedup = float(whole / smallest / (load / steps).sum())
         if best is None or speedup > best.speedup:
-            best = Clustering(trial, steps, float(wiggle), histogram, speedup, ratios)
+            best = Clustering(trial, steps, float(factor), histogram, speedup, ratios)
     assert best is not None
     return best
 
 
-def _check(dt: Floats, rates: tuple[int, ...], minimum: float, step: float, maximum: int | None) -> None:
+def _check(dt: Floats, rates: tuple[int, ...], wiggle: Wiggle, maximum: int | None) -> None:
     problems = Problems()
     where = "numerics.clustering"
     if not rates or any(r < 1 for r in rates) or any(r == 1 for r in rates[:-1]):
         problems.error(f"{where}.rates", f"{list(rates)}", "whole numbers of at least 2; a last 1 ends the ladder")
-    elif not 0 < minimum <= 1 or (minimum < 1 and minimum * rates[0] <= 1):
+    elif not 0 < wiggle.minimum <= 1 or (wiggle.minimum < 1 and wiggle.minimum * rates[0] <= 1):
         bound = "1" if rates[0] == 1 else f"more than 1/{rates[0]}, at most 1"
-        problems.error(f"{where}.wiggle_minimum", f"{minimum}", bound)
-    if step <= 0:
-        problems.error(f"{where}.wiggle_step", f"{step}", "a positive number")
+        problems.error(f"{where}.wiggle_minimum", f"{wiggle.minimum}", bound)
+    if wiggle.step <= 0:
+        problems.error(f"{where}.wiggle_step", f"{wiggle.step}", "a positive number")
     if maximum is not None and maximum < 1:
         problems.error(f"{where}.maximum", f"{maximum}", "at least 1 cluster")
     if len(dt) == 0 or not (np.isfinite(dt) & (dt > 0)).all():
@@ -116,10 +123,10 @@ def _check(dt: Floats, rates: tuple[int, ...], minimum: float, step: float, maxi
         raise InputError(problems.errors)
 
 
-def _wiggles(minimum: float, step: float) -> Floats:
+def _factors(wiggle: Wiggle) -> Floats:
     """Candidates from 1 downwards: of equal ones the largest base step wins."""
-    count = int(np.floor((1 - minimum) / step + 1e-9))
-    return np.asarray(1 - step * np.arange(count + 1), np.float64)
+    count = int(np.floor((1 - wiggle.minimum) / wiggle.step + 1e-9))
+    return np.asarray(1 - wiggle.step * np.arange(count + 1), np.float64)
 
 
 def _ladder(rates: tuple[int, ...], base: float, count: int) -> tuple[Floats, Integers]:

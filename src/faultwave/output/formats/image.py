@@ -20,7 +20,7 @@ from faultwave.base.probe import probe
 from faultwave.observe.dataset import QUANTITIES
 from faultwave.observe.grid_formats import SeriesFormat
 from faultwave.observe.lattice import Lattice
-from faultwave.output.fields import TIME, FieldWriter, Mesh, contiguous, place
+from faultwave.output.fields import TIME, FieldWriter, Mesh, WrittenElsewhere, contiguous, place
 from faultwave.output.hdf5 import OpenedHdf5
 
 AXES = ("z", "y", "x")
@@ -36,7 +36,7 @@ class ImageWriter(FieldWriter):
     ) -> None:  # fmt: skip
         self.lattice, self.title = lattice, title
         nothing = np.empty((int(np.prod(lattice.shape)), 0))
-        super().__init__(path, (nothing, nothing, {}), lattice.shape, fields, dtype, steps, done)
+        super().__init__(path, (nothing, nothing, {}), lattice.shape, fields, dtype, steps, WrittenElsewhere(done))
 
     def _write_mesh(self, file: h5py.File, mesh: Mesh, steps: int) -> None:
         lattice, dims = self.lattice, AXES[-len(self.lattice.shape) :]

@@ -1,0 +1,175 @@
+"""Progress of a run: a live bar on a terminal or in a notebook, lines in a log."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import time as clock
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:  # rich is imported when something is shown: help needs none of it
+    from rich.console import Console
+    from rich.progress import Progress
+
+
+class StepProgress(Protocol):
+    """What a simulation reports while it runs."""
+
+    @property
+    def time(self) -> float:
+        """Simulated so far [s]."""
+
+    @property
+    def end_time(self) -> float:
+        """To be simulated [s]."""
+
+    @property
+    def updates(self) -> int:
+        """Element updates so far."""
+
+    @property
+    def rate(self) -> float:
+        """Element updates a second."""
+
+    @property
+    def eta(self) -> float:
+        """Wall-clock seconds left."""
+
+
+def rate(updates: float) -> str:
+    """'1.23 M updates/s'."""
+    for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if updates >= factor:
+            return f"{updates / factor:.3g} {prefix} updates/s"
+    return f"{updates:.3g} updates/s"
+
+
+def duration(seconds: float) -> str:
+    """'42 s', '3 min 05 s', '2 h 07 min', or '?' where it is not known yet."""
+    if not seconds < 1e9:  # NaN and infinity too
+        return "?"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def interactive() -> bool:
+    """Whether somebody types at IPython or in a notebook."""
+    ipython = sys.modules.get("IPython")
+    return ipython is not None and ipython.get_ipython() is not None
+
+
+@contextmanager
+def shown(console: Console) -> Iterator[Report]:
+    """A callback for a simulation: a live bar on a terminal and in a notebook, now and then a line elsewhere.
+
+    A live bar in a notebook takes the package ipywidgets; without it there are lines.
+    """
+    live = importlib.util.find_spec("ipywidgets") is not None if console.is_jupyter else console.is_terminal
+    if live:
+        with _bar(console) as report:
+            yield report
+    else:
+        yield Lines(console)
+
+
+class Report:
+    """Callback of a simulation; remembers the last step."""
+
+    def __init__(self) -> None:
+        self.step: StepProgress | None = None
+        self.start = clock.monotonic()
+
+    def __call__(self, step: StepProgress) -> None:
+        self.step = step
+        self.show(step)
+
+    def show(self, step: StepProgress) -> None:
+        """Put a step on the screen."""
+        raise NotImplementedError
+
+    def summary(self) -> str:
+        """'2 s simulated in 17 s: 5830000 element updates, 343 k updates/s'."""
+        if self.step is None:
+            return "nothing was left to simulate"
+        spent = duration(clock.monotonic() - self.start)
+        step = self.step
+        return f"{step.time:.6g} s simulated in {spent}: {step.updates} element updates, {rate(step.rate)}"
+
+
+class Bar(Report):
+    """A live bar."""
+
+    def __init__(self, bar: Progress):
+        super().__init__()
+        self.bar = bar
+        self.task = bar.add_task("", total=1.0, at="before the first step", rate="", left="")
+
+    def show(self, step: StepProgress) -> None:
+        fields: dict[str, Any] = {
+            "at": f"t = {step.time:.4g} of {step.end_time:.4g} s",
+            "rate": rate(step.rate),
+            "left": f"{duration(step.eta)} left",
+        }
+        self.bar.update(self.task, completed=_share(step), **fields)
+
+
+@contextmanager
+def reporting(
+    progress: Callable[..., None] | bool | None, speaking: bool = True
+) -> Iterator[Callable[..., None] | None]:
+    """What to call as a run goes on: ``progress`` itself; where it is True, or None and somebody types at IPython, what shows a bar,
+    if this process is the one that speaks; else None."""
+    if callable(progress):
+        yield progress
+    elif speaking and (progress or (progress is None and interactive())):
+        from rich.console import Console
+
+        with shown(Console(stderr=True, highlight=False)) as report:
+            yield report
+    else:
+        yield None
+
+
+@contextmanager
+def _bar(console: Console) -> Iterator[Report]:
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+
+    columns = (
+        TextColumn("{task.fields[at]}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TextColumn("{task.fields[left]}"),
+    )
+    with Progress(*columns, console=console) as bar:
+        yield Bar(bar)
+
+
+class Lines(Report):
+    """Progress in a log file: a line at every tenth of the way and at least every half minute."""
+
+    def __init__(self, console: Console, seconds: float = 30.0):
+        super().__init__()
+        self.console, self.seconds = console, seconds
+        self.tenth, self.last = -1, clock.monotonic()
+
+    def show(self, step: StepProgress) -> None:
+        from rich.text import Text
+
+        tenth, now = int(10 * _share(step) + 1e-9), clock.monotonic()
+        if tenth == self.tenth and now - self.last < self.seconds:
+            return
+        self.tenth, self.last = tenth, now
+        share = f"{100 * _share(step):3.0f} %"
+        text = f"{share}  t = {step.time:.4g} of {step.end_time:.4g} s  {rate(step.rate)}  {duration(step.eta)} left"
+        self.console.print(Text(text), soft_wrap=True)
+
+
+def _share(step: StepProgress) -> float:
+    return min(step.time / step.end_time, 1.0) if step.end_time > 0 else 1.0

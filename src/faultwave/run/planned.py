@@ -1,0 +1,52 @@
+"""What a run would cost and resolve, without running it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from faultwave.base.errors import Problem
+from faultwave.case.load import load_sound
+from faultwave.case.model import Case
+from faultwave.run.engines import engine_of
+
+
+@dataclass(frozen=True)
+class PlannedCase:
+    """A case and what exactly will be computed.
+
+    sections: by title, rows (what, value) as ``faultwave plan`` shows them, texts with units; plan: the engine's plan with the mesh
+    or the grid, the material and the time steps as arrays; warnings: what may be wrong.
+    """
+
+    case: Case
+    plan: Any
+    sections: dict[str, list[tuple[str, ...]]]
+    warnings: tuple[Problem, ...] = ()
+
+    def __str__(self) -> str:
+        lines = []
+        for title, rows in self.sections.items():
+            width = max((len(row[0]) for row in rows), default=0)
+            lines += [title, *(f"  {row[0]:{width}}  {' '.join(row[1:])}" for row in rows)]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<PlannedCase {self.plan!r}: {', '.join(self.sections)}; print it to see them>"
+
+
+def plan(case: Case | dict[str, Any] | str | Path, **overrides: Any) -> PlannedCase:
+    """Show what a run would cost and resolve: memory, time steps, an estimate of the run time from a few seconds' measurement,
+    size of outputs, points per wavelength, worst cells. Nothing is written.
+
+    case, overrides: as for ``faultwave.simulate``. print() shows the tables. Raises InputError with every problem found.
+    """
+    settings, problems = load_sound(case, overrides)
+    engine = engine_of(settings)
+    made = engine.plan(settings)
+    found = {title: [tuple(map(str, row)) for row in rows] for title, rows in engine.report(made, settings)}
+    return PlannedCase(settings, made, found, (*problems.warnings, *made.warnings))
+
+
+__all__ = ["PlannedCase", "plan"]

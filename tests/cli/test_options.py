@@ -1,0 +1,93 @@
+"""Records of options: a command takes a record, its command line has an option a field."""
+
+import json
+from dataclasses import dataclass
+from typing import Annotated
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from faultwave.cli.options import expanded, given
+
+
+@dataclass(frozen=True)
+class Size:
+    width: Annotated[int, typer.Option("--width", min=1, help="Across.")]
+    height: Annotated[int, typer.Option("--tall", help="Up.")] = 3
+
+
+def called(*arguments):
+    """What a command with a record got, and the result of calling it."""
+    got = []
+    app = typer.Typer()
+
+    @app.command()
+    @expanded
+    def draw(name: str, size: Size, colour: Annotated[str, typer.Option("--colour")] = "red") -> None:
+        """Draw a box."""
+        got.append((name, size, colour))
+
+    return got, CliRunner().invoke(app, list(arguments))
+
+
+def test_fields_are_options_with_their_names_and_defaults():
+    got, result = called("box", "--width", "7")
+    assert result.exit_code == 0
+    assert got == [("box", Size(7, 3), "red")]
+    got, _ = called("box", "--tall", "9", "--colour", "blue", "--width", "1")
+    assert got == [("box", Size(1, 9), "blue")]
+
+
+def test_options_stand_where_the_record_stands_and_keep_their_help():
+    _, result = called("--help")
+    places = [result.stdout.index(text) for text in ("Draw a box.", "--width", "Across.", "--tall", "Up.", "--colour")]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize("arguments", [("box",), ("box", "--width", "0"), ("box", "--width", "wide")])
+def test_a_field_is_required_and_checked_like_any_option(arguments):
+    got, result = called(*arguments)
+    assert (result.exit_code, got) == (2, [])
+
+
+def test_two_options_of_one_name_are_refused():
+    def twice(width: int, size: Size) -> None: ...
+
+    twice.__annotations__ = {"width": int, "size": Size}
+    with pytest.raises(TypeError, match="twice: options of the same name"):
+        expanded(twice)
+
+
+def test_given_leaves_out_what_is_not():
+    assert given(order=4, threads=None, force=False) == {"order": 4, "force": False}
+
+
+def test_an_end_time_reaches_every_command_that_runs_a_case(cli, room, tmp_path):
+    asked = []
+
+    def save(case, *places, **changes):
+        asked.append(changes["until"])
+        return tmp_path / "file"
+
+    room("faultwave.run.scattering", save_scattering=save)
+    room("faultwave.plot.scattering", plot_scattering=lambda path: path)
+    room("faultwave.green_tensors", save_green_tensors=save)
+    assert cli("scatter", "guide.yaml", "--until", "5 ns").exit_code == 0
+    assert cli("sgt", "basin.yaml", "--until", "20 s").exit_code == 0
+    assert asked == ["5 ns", "20 s"]
+    case, script = tmp_path / "case.yaml", tmp_path / "case.sbatch"
+    case.touch()
+    assert cli("submit", case, "--nodes", 2, "--until", "90 s", "--script", script).exit_code == 0
+    assert "--force --until '90 s'\n" in script.read_text()
+
+
+@pytest.mark.parametrize(("given", "name"), [("new/folder", "new/folder/tuned.json"), ("best.json", "best.json")])
+def test_tune_writes_into_a_folder(cli, monkeypatch, tmp_path, given, name):
+    best = {"processes": 1, "threads": 2, "progress": "polling", "rate": 1e6}
+    monkeypatch.setattr("faultwave.bench.scaling.tune", lambda *settings: [best])
+    monkeypatch.setattr("faultwave.bench.scaling.scaling", lambda found: ([("1", "2")], ("a", "b")))
+    monkeypatch.setattr("faultwave.cli.launch.mpiexec", lambda: "mpiexec")
+    monkeypatch.chdir(tmp_path)
+    assert cli("tune", "tpv5", "--cores", 2, "--output", given).exit_code == 0
+    assert json.loads((tmp_path / name).read_text())["threads"] == 2

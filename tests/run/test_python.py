@@ -1,0 +1,147 @@
+"""The functions of `import faultwave as fw`."""
+
+import inspect
+import subprocess
+import sys
+import types
+
+import numpy as np
+import pytest
+
+import faultwave as fw
+from faultwave.base import progress
+from faultwave.base.errors import InputError
+
+CASE = {
+    "title": "Small",
+    "end_time": 0.02,
+    "mesh": {"generate": {"shape": "box", "cells": [2, 2, 2], "lower": [-1e3, -1e3, -2e3], "upper": [1e3, 1e3, 0.0]}},
+    "material": {"constant": {"rho": 2700.0, "vp": 6000.0, "vs": 3464.0}},
+    "sources": [
+        {
+            "kind": "moment-tensor",
+            "location": [100.0, 50.0, -500.0],
+            "tensor": {"xy": 1e15},
+            "time_function": {"kind": "brune", "duration": 0.001},
+        },
+    ],
+    "numerics": {"order": 2, "backend": "numpy", "threads": 1},
+    "output": {"receivers": {"points": [[100.0, 50.0, -300.0]], "interval": 0.005}, "energies": {"interval": 0.01}},
+}
+NAMES = ["check", "compare", "convert", "load", "plan", "plot", "resume", "run", "simulate"]
+
+
+def test_functions_are_listed_and_explained():
+    assert set(NAMES) <= set(dir(fw))
+    for name in NAMES:
+        function = getattr(fw, name)
+        assert callable(function)
+        assert len(inspect.signature(function).parameters) >= 1
+        assert next(iter(inspect.signature(function).parameters)) in ("case", "folder", "run")
+        assert len(function.__doc__) > 20
+    with pytest.raises(AttributeError, match="simulat"):
+        fw.simulat  # noqa: B018
+
+
+def test_importing_takes_no_package_that_is_long_to_import():
+    code = "import sys, faultwave as fw; dir(fw); print(*(sys.modules.keys() & {'numpy', 'pydantic', 'rich', 'h5py'}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+def test_a_room_called_like_a_function_is_still_a_room():
+    import faultwave.plot
+    import faultwave.run
+
+    assert fw.run is faultwave.run and inspect.ismodule(fw.run)
+    assert faultwave.run.simulate is fw.simulate
+    assert callable(faultwave.plot.plot_run)
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory):
+    return fw.run(CASE, output=tmp_path_factory.mktemp("python") / "run")
+
+
+def test_run_writes_and_returns_results(session):
+    assert session.time == pytest.approx(0.02)
+    assert session.receivers["time"][-1] == pytest.approx(0.02)
+    assert (session.folder / "run-manifest.json").exists()
+
+
+def test_what_is_shown_is_short(session):
+    results = fw.load(session.folder)
+    assert repr(session) == "<Session 'Small': engine dg, t = 0.02 of 0.02 s>"
+    assert repr(session.plan) == "<Plan 'Small': 48 cells at order 2, time steps: 1>"
+    assert repr(results) == f"<Results {session.folder / 'run'}: 1 receiver, 0 faultreceivers, energies>"
+    text = repr(session.receivers)
+    assert "values (time: 5, receiver: 1, quantity: " in text and "location (receiver: 1, component: 3) [m]" in text
+    for shown in (session.results(), results.traces, results.energies, fw.compare(session.folder, session.folder)):
+        assert len(repr(shown)) < 6000
+
+
+def test_end_times_take_a_unit(session, tmp_path):
+    sim = fw.simulate(CASE, output=tmp_path / "other")
+    sim.run(until="5 ms", write=False)
+    assert sim.time == pytest.approx(0.005)
+    with pytest.raises(InputError, match="until.*'soon' is not a number"):
+        sim.run(until="soon", write=False)
+    assert sim.time == pytest.approx(0.005)
+
+
+def test_a_comparison_ends_where_it_is_told(session):
+    whole, early = (fw.compare(session.folder, session.folder, until=end) for end in (None, "15 ms"))
+    assert early == fw.compare(session.folder, session.folder, until=0.015)
+    assert (len(whole.misfits), len(early.misfits)) == (4, 3)
+    with pytest.raises(InputError, match="until"):
+        fw.compare(session.folder, session.folder, until="15 m")
+
+
+def test_check_tells_everything_and_raises_nothing():
+    assert repr(fw.check(CASE)) == "no problems: this case can run"
+    found = fw.check(CASE, order=99, precision="half")
+    assert len(found.errors) == 2
+    assert repr(found).count("error: ") == 2
+
+
+def test_plan_shows_tables():
+    planned = fw.plan(CASE)
+    assert "cells" in str(planned) and "48" in str(planned)
+    assert planned.plan.cells == 48
+    assert len(repr(planned)) < 300
+
+
+def test_errors_advise_arguments(session):
+    with pytest.raises(InputError, match="force=True"):
+        fw.run(CASE, output=session.folder)
+    assert fw.run(CASE, output=session.folder, force=True).time == pytest.approx(0.02)
+
+
+class Console:
+    def __init__(self, **settings):
+        self.is_jupyter, self.is_terminal, self.lines = False, False, []
+        Console.last = self
+
+    def print(self, text, **settings):
+        self.lines.append(str(text))
+
+
+@pytest.mark.parametrize(("asked", "at_ipython", "shows"), [
+    (None, True, True), (None, False, False), (False, True, False), (True, False, True),
+])  # fmt: skip
+def test_who_types_at_ipython_sees_progress(monkeypatch, asked, at_ipython, shows):
+    shell = types.SimpleNamespace(get_ipython=lambda: object() if at_ipython else None)
+    monkeypatch.setitem(sys.modules, "IPython", shell)
+    monkeypatch.setattr("rich.console.Console", Console)
+    Console.last = None
+    fw.simulate(CASE).run(progress=asked, write=False)
+    assert (Console.last is not None and "t = 0.02 of 0.02 s" in Console.last.lines[-1]) == shows
+
+
+def test_a_function_is_called_with_the_progress():
+    steps = []
+    fw.simulate(CASE).run(progress=steps.append, write=False)
+    assert np.all(np.diff([step.time for step in steps]) > 0)
+    assert steps[-1].time == pytest.approx(0.02)
+    with progress.reporting(True, speaking=False) as report:
+        assert report is None
