@@ -128,8 +128,8 @@ def test_materials_and_walls_by_physical_name(tmp_path: Path) -> None:
     [
         ({"left": {"relative_permittivity": 1.0}}, ["walls"], "nothing is said of volume 'right'"),
         ({"left": {"permittivity": 1.0}, "rihgt": {"permittivity": 1.0}}, ["walls"], "did you mean 'right'"),
-        ({"left": {"permittivity": 1.0}, "right": {"permittivity": 0.0}}, ["walls"], "permittivity is 0 at"),
-        ({"left": {"permittivity": 1.0}, "right": {"conductivity": -1.0}}, ["walls"], "conductivity is -1 at"),
+        ({"left": {"permittivity": 1.0}, "right": {"permittivity": 0.0}}, ["walls"], "permittivity: 0 is not above 0"),
+        ({"left": {"permittivity": 1.0}, "right": {"conductivity": -1.0}}, ["walls"], "conductivity: -1 is negative"),
         ({"left": {}, "right": {}}, ["wals"], "did you mean 'walls'"),
         ({"left": {"relative_permitivity": 4}, "right": {}}, ["walls"], "did you mean 'relative_permittivity'"),
         ({"left": {"vp": 4.0}, "right": {}}, ["walls"], "'vp' is not a parameter of the maxwell law"),

@@ -416,7 +416,7 @@ class Case(Settings):
         description="Attenuation; absent: elastic.",
         json_schema_extra=only("fd", "is simulated on grids only"),
     )
-    impedances: dict[str | int, float] = Field(
+    impedances: dict[str | int, Annotated[float, Field(allow_inf_nan=True)]] = Field(
         default_factory=dict,
         description="Faces of kind impedance, by surface name or tag: impedance of the wall (SI: ohm, or Pa s/m for fluids).",
         json_schema_extra=only("dg"),

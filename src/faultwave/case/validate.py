@@ -162,6 +162,8 @@ def _words(item: Any, location: Location, spell: Callable[[Location], str]) -> t
         whole = not isinstance(item["input"], str | int | float) or "path" in allowed
         advice = re.search(r",? did you mean .*\?$", text)
         return f"{name}: {text[: advice.start()] if advice else text}", "" if whole else allowed, _tidy(advice)
+    if kind == "finite_number":
+        return f"{name} is {_show(item['input'])}", allowed or "a finite number", ""
     if kind == "literal_error":
         options = allowed.split(", ")
         return f"{name} is {_show(item['input'])}", allowed, suggest(str(item["input"]), options)
