@@ -15,9 +15,12 @@ from faultwave.base.errors import InputError
 from faultwave.observe.dataset import energies_from_arrays
 from faultwave.output.formats.energies_csv import write_energies
 from faultwave.output.formats.vtkhdf import VtkHdfReader, VtkHdfWriter
+from faultwave.output.trace import Trace
 from faultwave.plot import plot_run, style
+from faultwave.plot.energies import plot_energies
 from faultwave.plot.fault import FaultMap, _at_points, plot_rupture, read_fault_maps
 from faultwave.plot.resonances import clustered
+from faultwave.plot.seismograms import plot_receivers
 from faultwave.plot.surface import map_frame, peak_velocity
 
 PICTURES = [
@@ -158,3 +161,26 @@ def test_lines_too_close_for_labels_of_their_own_share_one() -> None:
     found = clustered(np.array([4.760, 2.6, 4.759, 5.5]), 0.06)
     assert [group.tolist() for group in found] == [[2.6], [4.759, 4.760], [5.5]]
     assert clustered(np.zeros(0), 0.1) == []
+
+
+def test_energies_of_nanoseconds_below_their_legend(tmp_path: Path, drawn: dict[str, Figure]) -> None:
+    time = np.linspace(0.0, 4e-9, 50)
+    values = np.stack([np.cos(1e10 * time) ** 2, np.sin(1e10 * time) ** 2])
+    energies = energies_from_arrays(time, {"electric_energy": values[0], "magnetic_energy": values[1]})
+    plot_energies(energies, tmp_path / "energies.png")
+    ax = drawn["energies"].axes[0]
+    assert ax.get_xlabel() == "time [ns]" and ax.get_xlim() == pytest.approx((0, 4))
+    legend = ax.transData.inverted().transform(ax.get_legend().get_window_extent())
+    assert legend[0, 1] > values.max()
+
+
+@pytest.mark.parametrize("places, unit", [([[0.1, 0.2, 0.3]], "m"), ([[0, 0, 0], [3000, 0, 0]], "km")])
+def test_places_of_receivers_have_a_unit_that_shows_them(
+    tmp_path: Path, drawn: dict[str, Figure], places: list[list[float]], unit: str
+) -> None:
+    time = np.linspace(0.0, 1.0, 20)
+    traces = [Trace("receiver", 1 + i, time, {"v1": np.sin(time)}, np.array(place)) for i, place in enumerate(places)]
+    plot_receivers(traces, tmp_path / "receivers.png")
+    labels = [text.get_text().splitlines()[0] for text in drawn["receivers"].axes[0].get_yticklabels()]
+    assert all(label.endswith(f") {unit}") for label in labels)
+    assert labels[-1] == ("1  (0.1, 0.2, 0.3) m" if unit == "m" else "2  (3, 0, 0) km")

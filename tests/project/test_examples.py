@@ -1,7 +1,11 @@
-"""The examples of grids: their inputs are what their texts say, and they run to the picture."""
+"""The examples: every one is checked and runs, shortened; their inputs are what their texts say."""
 
+import os
 import re
 import runpy
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,12 +13,84 @@ import pytest
 from typer.testing import CliRunner
 
 from faultwave.base.projection import Projection
-from faultwave.case.load import example_text, load_case
+from faultwave.case.load import example_text, examples, load_case
 from faultwave.cli.main import app
 from faultwave.output.formats.maps_netcdf import read_maps
 from faultwave.physics.sources.readers.srf import read_srf
 
-BASIN = Path(__file__).parents[2] / "examples" / "basin" / "basin.py"
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+FOLDERS = sorted(folder for folder in EXAMPLES.iterdir() if folder.is_dir())
+BASIN = EXAMPLES / "basin" / "basin.py"
+PICTURE = re.compile(r"!\[([^\]]+)\]\(([^)]+\.png)\)")
+
+
+def case_of(folder: Path) -> str | None:
+    """The case of an example: a file in its folder, or the built-in one of the folder's name; None for scripts."""
+    if (folder / "case.yaml").exists():
+        return str(folder / "case.yaml")
+    return folder.name if folder.name in examples() else None
+
+
+CASES = {folder.name: case for folder in FOLDERS if (case := case_of(folder)) is not None}
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_an_example_runs(tmp_path, name):
+    """Checked without a warning, run for a hundredth of its time and, where that is a choice, at a low order."""
+    case, problems = load_case(CASES[name])
+    assert case is not None and not problems.items, problems.items
+    if case.mesh is not None and str(case.mesh.file or "").endswith(".geo"):
+        pytest.importorskip("gmsh")
+    order = ["--order", "2"] if case.engine == "dg" else []
+    until = f"{(0.15 if case.ports or case.output.spectrum else 0.01) * case.end_time}"  # bursts take their time
+    for command in (
+        ["check", CASES[name]],
+        ["run", CASES[name], "--threads", "1", "--until", until, "--output", str(tmp_path), *order],
+    ):
+        done = CliRunner().invoke(app, command)
+        assert done.exit_code == 0, done.output
+        assert "warning" not in done.output or command[0] == "run", done.output  # so short, it misses its sources
+    made = {path.name.removeprefix(case.output.prefix) for path in tmp_path.iterdir()}
+    asked = {"receivers": "-receivers.h5", "surface": "-surface.vtkhdf", "fault": "-fault.vtkhdf"}
+    assert {file for output, file in asked.items() if getattr(case.output, output)} <= made
+
+
+def test_every_example_is_in_the_gallery_with_its_picture():
+    gallery = (ROOT / "docs" / "gallery.md").read_text()
+    built_in = set(examples()) - {folder.name for folder in FOLDERS}
+    assert not built_in, f"examples/ has no folder for the built-in {built_in}"
+    for folder in FOLDERS:
+        text = (folder / "README.md").read_text()
+        assert f"examples/{folder.name}" in gallery, folder.name
+        shown = PICTURE.findall(text)
+        assert shown or folder.name == "restart", f"{folder.name}: README.md shows no picture"
+        for _, picture in shown:
+            assert (folder / picture).is_file(), f"{folder.name}: {picture}"
+            assert (folder / picture).stat().st_size < 150_000 or folder.name in ("basin", "tpv5")
+            assert f"(images/{Path(picture).name})" in gallery, picture
+    for _, picture in PICTURE.findall(gallery):
+        assert (ROOT / "docs" / picture).is_file(), picture
+
+
+def test_green_tensors_are_reciprocal(tmp_path):
+    script = runpy.run_path(str(EXAMPLES / "green-tensors" / "green_tensors.py"))
+    assert script["main"]([str(tmp_path / "green.png"), "--until", "1.5"]) < 1e-4
+    assert (tmp_path / "green.png").stat().st_size > 10_000
+
+
+@pytest.mark.mpi
+def test_a_run_goes_on_with_another_number_of_processes(tmp_path):
+    """As the script shows; it ends with a comparison of both runs."""
+    pytest.importorskip("mpi4py")
+    beside = os.path.dirname(sys.executable)
+    env = os.environ | {"FAULTWAVE": f"{sys.executable} -m faultwave", "PATH": f"{beside}:{os.environ['PATH']}"}
+    if shutil.which("mpiexec", path=env["PATH"]) is None:
+        pytest.skip("mpiexec is not there")
+    script = str(EXAMPLES / "restart" / "restart.sh")
+    done = subprocess.run(["sh", script, str(tmp_path)], env=env, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "within all limits" in done.stdout
 
 
 def test_the_inputs_of_the_basin(tmp_path):
@@ -71,6 +147,8 @@ def test_two_engines(tmp_path, monkeypatch, small):
         done = CliRunner().invoke(app, ["run", "case.yaml", "--engine", engine, "--output", engine])
         assert done.exit_code == 0, done.output
     done = CliRunner().invoke(app, ["compare", "fd", "dg"])
+    runpy.run_path(str(EXAMPLES / "two-engines" / "draw.py"))["draw"](Path("fd"), Path("dg"), Path("both.png"))
+    assert Path("both.png").stat().st_size > 10_000
     misfit = float(re.search(r"velocity\D+([\d.]+)", done.output)[1])
     assert misfit < (0.2 if small else 0.03), done.output
     assert small or done.exit_code == 0, done.output

@@ -33,20 +33,24 @@ def plot_energies(energies: Dataset, path: Path) -> Path | None:
     panels = [(drawn, label) for names, label in panels if (drawn := _moving(energies, names))]
     if not panels or len(energies["time"]) < 2:
         return None
+    scale, unit = style.time_unit(float(energies["time"][-1]))
+    time = energies["time"] / scale
     fig = style.figure(height=3.1, width=style.WIDTH if len(panels) == 2 else 0.6 * style.WIDTH)
     for ax, (names, label) in zip(style.mosaic(fig, 1, len(panels))[0], panels, strict=True):
         for colour, (name, text) in zip(style.COLOURS * 2, names.items(), strict=False):
             known = np.isfinite(energies[name])
             few = {"marker": "o", "ms": 3} if known.sum() <= 25 else {}
-            ax.plot(energies["time"][known], energies[name][known], color=colour, label=text, **few)
-        ax.set_xlabel("time [s]")
+            ax.plot(time[known], energies[name][known], color=colour, label=text, **few)
+        ax.set_xlabel(f"time [{unit}]")
         ax.set_ylabel(label)
-        ax.set_xlim(energies["time"][0], energies["time"][-1])
+        ax.set_xlim(time[0], time[-1])
         lowest = min(float(np.nanmin(energies[name])) for name in names)
-        ax.set_ylim(bottom=min(0.0, 1.05 * lowest))
+        highest = max(float(np.nanmax(energies[name])) for name in names)
+        rows = -(-len(names) // 2)  # of the legend, which stands above the curves
+        ax.set_ylim(min(0.0, 1.05 * lowest), max((1.03 + 0.09 * rows) * highest, 0.0) or None)
         ax.grid(color="#e4e4e4", lw=0.5)
         ax.set_axisbelow(True)
-        ax.legend(loc="upper left")
+        ax.legend(loc="upper left", ncols=2)
         if "seismic_moment" in names:
             _magnitude(ax, energies)
     return style.save(fig, path)

@@ -47,7 +47,7 @@ def plot_receivers(traces: Sequence[Trace], path: Path) -> Path | None:
         return None
     chosen = _choose(traces)
     peaks = {t.number: _peak(t) for t in chosen}
-    labels = [f"{_label(t)}\npeak {peaks[t.number]:.3g} m/s" for t in chosen]
+    labels = [f"{label}\npeak {peaks[t.number]:.3g} m/s" for t, label in zip(chosen, _labels(chosen), strict=True)]
     scales = [[_range([t], VELOCITY) for t in chosen]] * 3
     title = _title("Receivers: particle velocity, each receiver on its own scale", traces, chosen)
     return _section(chosen, VELOCITY, scales, labels, title, path, bars=False)
@@ -62,7 +62,7 @@ def plot_fault_receivers(traces: Sequence[Trace], path: Path) -> Path | None:
     chosen = _choose(traces)
     scales = [[_range(chosen, [column])] * len(chosen) for column in columns]
     title = _title("Fault receivers: along strike (blue) and down dip (orange)", traces, chosen)
-    return _section(chosen, columns, scales, [_label(t) for t in chosen], title, path, bars=True)
+    return _section(chosen, columns, scales, _labels(chosen), title, path, bars=True)
 
 
 def _choose(traces: Sequence[Trace]) -> list[Trace]:
@@ -75,11 +75,19 @@ def _title(text: str, traces: Sequence[Trace], chosen: Sequence[Trace]) -> str:
     return text if len(chosen) == len(traces) else f"{text} ({len(chosen)} of {len(traces)})"
 
 
-def _label(trace: Trace) -> str:
+def _labels(traces: Sequence[Trace]) -> list[str]:
+    """Number and place of each, in metres where a model is so small that kilometres would show zeros."""
+    places = np.array([t.location for t in traces])
+    small = np.nanmax(np.abs(places), initial=0.0) < 100.0 and np.any(places)
+    return [_label(t, 1.0 if small else style.KM, "m" if small else "km") for t in traces]
+
+
+def _label(trace: Trace, scale: float, unit: str) -> str:
     if not np.isfinite(trace.location).all():
         return f"{trace.number}"
-    place = ", ".join(f"{round(style.KM * x, 2) + 0.0:g}" for x in trace.location)
-    return f"{trace.number}  ({place}) km"
+    digits = 4 if unit == "m" else 2
+    place = ", ".join(f"{round(scale * x, digits) + 0.0:g}" for x in trace.location)
+    return f"{trace.number}  ({place}) {unit}"
 
 
 def _series(trace: Trace, column: Column, name: str) -> np.ndarray:

@@ -119,3 +119,9 @@ def beyond(values: np.ndarray, top: float) -> str:
 def nice_step(span: float, most: int, steps: Sequence[float]) -> float:
     """The first of ``steps`` that divides the span into at most ``most`` pieces, else the last."""
     return next((step for step in steps if span / step <= most), steps[-1])
+
+
+def time_unit(end: float) -> tuple[float, str]:
+    """A unit that gives times up to ``end`` [s] few digits: its size [s] and name."""
+    units = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
+    return next((unit for unit in units if end >= unit[0]), units[-1] if 0 < end else units[0])

@@ -85,7 +85,7 @@ def plot_peak_velocity(surface: Surface, frame: MapFrame, path: Path) -> Path | 
     peak = peak_velocity(surface)
     if peak is None:
         return None
-    fig = style.figure(height=_height(frame, 5.9) + 0.8)
+    fig = style.figure(height=_height(frame, 5.2) + 0.8)  # leaves room beside the map for the colour bar's label
     ax = style.mosaic(fig, 1, 1)[0, 0]
     visible = peak[_visible(surface, frame)]
     # points next to the fault trace move with the slip rate: they may saturate, or the rest of the map would be dark
@@ -109,13 +109,17 @@ def plot_snapshots(surface: Surface, frame: MapFrame, path: Path) -> Path | None
     if not len(later):
         return None
     count = min(_SNAPSHOTS, len(later))
+    visible = _visible(surface, frame)
+    peak = peak_velocity(surface)
+    moving = 0.0 if peak is None else 0.05 * float(np.nanmax(peak[visible]))
+    while len(later) > count and _speed(surface, int(later[0]))[visible].max() < moving:
+        later = later[1:]
     # evenly spread to the last, not from the first: just after the start there is nothing to see
     steps = later[np.round(np.arange(1, count + 1) * len(later) / count).astype(int) - 1]
     columns = min(3, count)
     rows = -(-count // columns)
     fig = style.figure(height=rows * (_height(frame, 5.8 / columns) + 0.3) + 0.5)
     axes = style.mosaic(fig, rows, columns, sharex=True, sharey=True)
-    visible = _visible(surface, frame)
     speeds = [_speed(surface, int(step)) for step in steps]
     shown = np.concatenate([speed[visible] for speed in speeds])
     top = style.top_value(shown, 99.5)
@@ -150,7 +154,8 @@ def _draw(
 ) -> PolyCollection:
     xy = style.KM * surface.points[:, :2]
     patches = style.draw_cells(ax, xy, surface.cells, values, style.colours("inferno"), norm)
-    ax.add_collection(LineCollection(list(frame.outline), colors="#7fd6ff", linewidths=1.0, label="fault"))
+    if len(frame.outline):
+        ax.add_collection(LineCollection(list(frame.outline), colors="#7fd6ff", linewidths=1.0, label="fault"))
     if stations and len(frame.stations):
         ax.plot(*frame.stations.T, "^", ms=5, mfc="white", mec=style.INK, mew=0.6, ls="none", label="receivers")
     ax.set_xlim(*frame.limits[:, 0])
