@@ -57,15 +57,10 @@ class Ticks(GridAttached):
 
 def test_another_distribution_brings_a_part(monkeypatch):
     brought = SimpleNamespace(plan=lambda planning: Clock())
-    entry = SimpleNamespace(load=lambda: brought)
-    found = {"faultwave.fd.parts": [entry]}
-    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: found.get(group, []))
-    registry.part_modules.cache_clear()
-    try:
-        solver = FdSolver(plan())
-        solver.run(solver.plan.case.end_time, Unattended())
-    finally:
-        registry.part_modules.cache_clear()
+    modules = registry.part_modules()
+    monkeypatch.setattr("faultwave.fd.plan.part_modules", lambda: (*modules, brought))
+    solver = FdSolver(plan())
+    solver.run(solver.plan.case.end_time, Unattended())
     step = solver.plan.scheme.step
     assert solver.parts["clock"].times == pytest.approx([0.0, 3 * step, 7 * step])
     assert solver.time == pytest.approx(0.3)

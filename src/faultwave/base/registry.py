@@ -79,14 +79,9 @@ def offers(package: str) -> Iterator[Any]:
 
 
 @functools.cache
-def _scan(package: str, kind: Any, subclasses: bool) -> dict[str, Any]:
-    def fits(item: Any) -> bool:
-        if subclasses:
-            return isinstance(item, type) and issubclass(item, kind) and item is not kind and "name" in vars(item)
-        return isinstance(item, kind)
-
+def _scan(package: str, kind: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for item in filter(fits, offers(package)):
+    for item in (offer for offer in offers(package) if isinstance(offer, kind)):
         # The same object may be seen in several modules that import it; two objects of one name are a mistake.
         if found.setdefault(item.name, item) is not item:
             raise ValueError(f"two entries of {package} are called '{item.name}'")
@@ -104,12 +99,7 @@ def scan(package: str, kind: type[T]) -> dict[str, T]:
 
     Raises ValueError when two different objects share a name.
     """
-    return dict(_scan(package, kind, False))  # type: ignore[arg-type]  # mypy: types are no Hashable
-
-
-def scan_classes(package: str, kind: type[T]) -> dict[str, type[T]]:
-    """All subclasses of ``kind`` with an own ``name`` attribute in the package's modules and entry points."""
-    return dict(_scan(package, kind, True))  # type: ignore[arg-type]
+    return dict(_scan(package, kind))  # type: ignore[arg-type]  # mypy: types are no Hashable
 
 
 def modules(package: str, group: str) -> list[Any]:

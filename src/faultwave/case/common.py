@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationInfo
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
 
 from faultwave.base.paths import shown
 from faultwave.base.units import Quantity
@@ -89,7 +89,7 @@ InputFile = Annotated[Path, AfterValidator(_locate)]
 """A file that must exist once the loaders say where to look."""
 
 OutputFolder = Annotated[Path, AfterValidator(_from_here)]
-Parameters = Annotated[dict[str, float], BeforeValidator(_convert)]
+Parameters = Annotated[dict[str, Annotated[float, Field(allow_inf_nan=True)]], BeforeValidator(_convert)]
 
 
 def need(*conditions: tuple[object, str]) -> None:

@@ -15,13 +15,16 @@ RINGS = 3  # of cells around the first suspect that are shown
 def diagnose(solver: Any) -> Diagnosis:
     """Of the first process that holds numbers that are not finite; the others get its text. All processes ask together."""
     world = solver.world
+    with np.errstate(invalid="ignore", over="ignore"):
+        broken = int((~np.isfinite(solver.operator.dofs())).any((1, 2)).sum())
+    broken = int(world.total(np.array([broken]))[0])
     mine = np.inf if solver.operator.finite() else world.rank
     told = -world.largest([-mine])[0]
-    found = _here(solver) if world.rank == told else None
+    found = _here(solver, broken) if world.rank == told else None
     return next(d for d in world.share(world.gather(found)) if d is not None)
 
 
-def _here(solver: Any) -> Diagnosis:
+def _here(solver: Any, broken: int) -> Diagnosis:
     """Name the worst cell, its quality, material and step, the states of parts near it, and likely causes in order."""
     plan = solver.plan
     with np.errstate(invalid="ignore", over="ignore"):
@@ -31,8 +34,8 @@ def _here(solver: Any) -> Diagnosis:
     x, step = plan.geometry.centroids[cell], plan.clustering.steps[plan.clustering.cluster[cell]]
     material = ", ".join(f"{k} = {v[cell]:.6g}" for k, v in plan.material.items())
     lines = [
-        f"the run blew up before t = {solver.time:g} s: {len(bad)} cells hold no finite numbers",
-        f"first suspect: cell {cell} at ({x[0]:g}, {x[1]:g}, {x[2]:g}), inradius {plan.geometry.inradius[cell]:.4g} m, "
+        f"the run blew up before t = {solver.time:g} s: {broken} cells hold no finite numbers",
+        f"first suspect: cell {plan.numbers[cell]} at ({x[0]:g}, {x[1]:g}, {x[2]:g}), inradius {plan.geometry.inradius[cell]:.4g} m, "
         f"time step {step:.4g} s (stable: {plan.step[cell]:.4g} s), {material}",
     ]
     told = [part.diagnosis(x, bad) for part in solver.parts.values()]
@@ -65,7 +68,7 @@ def _with_neighbourhood(solver: Any, text: str, cell: int) -> Diagnosis:
         around = plan.topology.neighbours[near]
         near = np.unique(np.concatenate([near, around[around >= 0]]))
     vertices, cells = np.unique(plan.topology.cells[near], return_inverse=True)
-    static = {"global-id": near, "step": plan.step[near], "inradius": plan.geometry.inradius[near]}
+    static = {"global-id": plan.numbers[near], "step": plan.step[near], "inradius": plan.geometry.inradius[near]}
     static |= {k: v[near] for k, v in plan.material.items()}
     means = solver.operator.restored(raw)
     fields = {name: means[near, i] for i, name in enumerate(plan.law.quantities)}

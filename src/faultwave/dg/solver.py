@@ -208,14 +208,16 @@ class Solver:
     def energies(self) -> dict[str, float]:
         """Every energy that the law and the parts can give, now."""
         mechanical = "force" in self.plan.law.point_sources
-        total: dict[str, float] = {"gravitational_energy": 0.0} if mechanical else {}
+        total: dict[str, float] = {"gravitational_energy": 0.0} if mechanical else {}  # unless a part tells more
         if self._energies is None:
             self._energies = Energies(self.operator)
         with np.errstate(over="ignore", invalid="ignore"):  # a run that blows up is told of elsewhere
             total |= self._energies()
         for part in self.parts.values():
             total |= part.energies()
-        return self.added(total | ({"plastic_moment": 0.0} if mechanical else {}))
+        if mechanical:
+            total.setdefault("plastic_moment", 0.0)
+        return self.added(total)
 
     @property
     def updates_share(self) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import time as clock
 from typing import Any
 
@@ -39,7 +40,8 @@ class Loop:
             part.begin()
         stops, stopping = self._sync_times(), False
         while march.time < self.end * (1 - 1e-12):
-            stop = next((s for s in stops if s > march.time * (1 + 1e-12) + 1e-300), self.end)
+            later = bisect.bisect_right(stops, march.time * (1 + 1e-12) + 1e-300)
+            stop = stops[later] if later < len(stops) else self.end
             if march.time + march.longest > stop * (1 - 1e-12):
                 march.advance(stop)
             else:
@@ -53,8 +55,8 @@ class Loop:
             if any(over):
                 break
             stopping = bool(solver.world.largest([control.stop_asked])[0])  # all heed a signal to one process
-            if march.time < self.end * (1 - 1e-12) and control.keeps and not stopping and checked:
-                self._keep()
+            if march.time < self.end * (1 - 1e-12) and control.keeps and not stopping:
+                self._keep(checked)
             if stopping and (not control.keeps or self._settled()):
                 if control.keeps:
                     if not checked:
@@ -76,7 +78,8 @@ class Loop:
     def _free(self, stop: float) -> int:
         """Largest steps that nobody wants to look between."""
         solver = self.solver
-        until = min([stop, *(call.next() for call in solver.calls["end of largest step"])])
+        kept = [self.checkpoint_due] if self.control.keeps else []
+        until = min([stop, *kept, *(call.next() for call in solver.calls["end of largest step"])])
         if until <= solver.time:
             return 1
         return max(1, int((until - solver.time) / solver.march.longest + 1e-9))
@@ -97,10 +100,12 @@ class Loop:
         interval = self.control.checkpoint_interval
         return float((np.floor(self.solver.time / interval + 1e-9) + 1) * interval)
 
-    def _keep(self) -> None:
-        """Take a checkpoint if one is due and nothing is half recorded."""
+    def _keep(self, checked: bool) -> None:
+        """Take a checkpoint if one is due and nothing is half recorded; its numbers are finite, which a device is asked for now."""
         overdue = self.control.overdue()
         if (self.solver.time >= self.checkpoint_due * (1 - 1e-9) or overdue) and self._settled():
+            if not checked:
+                check(self.solver)
             self.checkpoint_due = self._next_checkpoint()
             self.control.checkpoint()
 

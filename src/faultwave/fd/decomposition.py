@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from faultwave.domain.grids.cut import Cut, Triple
 from faultwave.fd.grid import Grid
@@ -45,15 +46,15 @@ class Subdomain:
     steps: int
     margin: Triple
 
-    @property
+    @cached_property
     def coordinates(self) -> Triple:
         return self.cut.coordinates(self.rank)
 
-    @property
+    @cached_property
     def owned(self) -> Owned:
         return owned_of(self.cut, self.coordinates)
 
-    @property
+    @cached_property
     def box(self) -> Box:
         """What it computes on: what it owns and the overlap."""
         found = self.owned.grown(self.margin)
@@ -63,7 +64,7 @@ class Subdomain:
         hi = [a if i else b for a, b, i in zip(hi, self.owned.box.hi, self.owned.inner[1], strict=True)]
         return Box((lo[0], lo[1], lo[2]), (hi[0], hi[1], hi[2]))
 
-    @property
+    @cached_property
     def own(self) -> tuple[slice, slice, slice]:
         """What it owns, in arrays over ``box``."""
         z, y, x = (

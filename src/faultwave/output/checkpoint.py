@@ -99,7 +99,7 @@ class Checkpoint:
                 problems.error(str(self.folder / INDEX), f"says nothing of '{name}'", advice=DAMAGED)
             elif not isinstance(value, kinds) or (isinstance(value, float) and not math.isfinite(value)):
                 problems.error(str(self.folder / INDEX), f"says '{name}' is {value!r:.60}", advice=DAMAGED)
-        for number, part in enumerate(self.parts):
+        for number, part in enumerate(self.parts if arrays else ()):
             with self.opened(number) as found:
                 _compare(str(self.folder / part), found, arrays, problems)
         problems.raise_errors()

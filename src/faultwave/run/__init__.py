@@ -20,7 +20,7 @@ from faultwave.run.start import start
 
 __all__ = ["resume", "run", "simulate"]
 
-MAY_CHANGE = ("title", "numerics", "output", "end_time")
+MAY_CHANGE = ("title", "numerics", "output", "end_time", "source_files")
 """Settings that a run may go on with in another way."""
 
 

@@ -90,6 +90,12 @@ class RunFiles:
         """What a checkpoint tells of each series."""
         return {kind: {"next": series.next_number} for kind, series in self.series.items()}
 
+    def reached(self) -> dict[str, tuple[int, list[float]]]:
+        """Next number and times of the snapshots that there are, of every series."""
+        notes: dict[str, Any] = {"files": self.notes()}
+        self.sync_for_checkpoint(notes)
+        return {kind: (int(file["next"]), file.get("times", [])) for kind, file in notes["files"].items()}
+
     def sync_for_checkpoint(self, notes: dict[str, Any]) -> None:
         """Bring what was handed over before to the disk and note how far the files go."""
         for kind, writers in self.writers.items():

@@ -96,10 +96,14 @@ def save_scattering(
     settings, problems = load_case(case, overrides)
     problems.raise_errors()
     assert settings is not None
-    found = scattering(case, progress, **overrides)
     folder = Path(folder)
-    with explaining(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+
+    def prepare() -> None:
+        with explaining(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+
+    world().together(prepare)  # before hours of runs
+    found = scattering(case, progress, **overrides)
     assert settings.ports is not None
     remarks = [
         *([settings.title] if settings.title else []),

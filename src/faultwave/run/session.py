@@ -10,7 +10,7 @@ from typing import Any, Literal, Self, cast
 
 import numpy as np
 
-from faultwave.base.errors import Interrupted, Problem, RunError
+from faultwave.base.errors import InputError, Interrupted, Problem, RunError
 from faultwave.base.progress import reporting
 from faultwave.base.units import seconds
 from faultwave.case.model import Case
@@ -52,6 +52,7 @@ class Session:
         self.files: list[Path] = []
         self.inputs: dict[str, dict[str, Any]] = {}  # what the manifest says of the files that are read
         self.written: RunFiles | None = None  # snapshot files while the run goes on
+        self.reached: dict[str, tuple[int, list[float]]] = {}  # by the last run of this session, as ``resumed``
 
     def __repr__(self) -> str:
         name = self.case.title or self.case.output.prefix
@@ -120,6 +121,9 @@ class Session:
         where somebody stopped it and a checkpoint is left.
         """
         end = seconds(until, "until")
+        if end is not None and not end >= self.time * (1 - 1e-9):
+            what = f"{end:g} s, and the run has reached {self.time:g} s"
+            raise InputError(Problem("until", what, f"at least {self.time:g} s"))
         self.end = end if end is not None else self.case.end_time
         self.files, self.folder, failure = [], None, None
         self.interrupted, self.advancing = False, True
@@ -135,6 +139,7 @@ class Session:
                 if self.folder:
                     self.inputs = digests.found()
                     self._write(self.folder, "failed" if failure else None)
+                    self.resumed = self.reached  # a later run of this session goes on with the same files
             except BaseException as error:
                 self._fail(error)
                 raise
@@ -169,6 +174,8 @@ class Session:
                 for part in parts:
                     part.finish(self.time)
             self.background.wait()
+            if self.written is not None:
+                self.reached = self.written.reached()
             self.wall["write"] = self.wall.get("write", 0.0) + self.background.busy
             self.wall["held_up"] = self.wall.get("held_up", 0.0) + self.background.waited
         return failure

@@ -43,6 +43,11 @@ class Receivers(Planned):
         items = cut.mine(self.listed.cells)
         return replace(self, points=self.listed.of(items, cut.here), items=items)
 
+    def identity(self) -> Mapping[str, tuple[np.ndarray, np.ndarray]]:
+        interval = np.full((len(self.items), 1), self.setting.interval)
+        more = np.full((len(self.items), 1), float(self.setting.rotation or self.setting.strain_rate))
+        return {"places and samples of receivers": (np.hstack([self.points.located, interval, more]), self.items)}
+
     def attach(self, solver: Solver) -> AttachedReceivers:
         return AttachedReceivers(self, solver)
 
