@@ -291,7 +291,11 @@ class Fault:
 
     def state(self) -> dict[str, np.ndarray]:
         """All that changes in time, (faces, points, columns) each; ``put_state`` puts it back."""
-        return {name: self.buffers[name].get(self.item) for name in CHANGING}
+        return {name: self.state_of(name) for name in CHANGING}
+
+    def state_of(self, name: str) -> np.ndarray:
+        """One of the arrays of ``state``."""
+        return np.asarray(self.buffers[name].get(self.item))
 
     def put_state(self, name: str, values: np.ndarray) -> None:
         """Put what ``state`` gave under ``name``."""

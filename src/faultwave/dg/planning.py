@@ -66,6 +66,14 @@ class Cut:
         """Which (k,) of the items in ``cells`` (n,) are here."""
         return np.flatnonzero(self.part[cells] == self.world.rank)
 
+    def fault_rows(self, sides: np.ndarray) -> tuple[np.ndarray, int]:
+        """Fault faces (k,) that are solved here, of those between the cells ``sides`` (n, 2), and how many of them are this process's
+        own: those with the plus cell, which come first."""
+        part, rank = self.part[sides], self.world.rank
+        own = np.flatnonzero(part[:, 0] == rank)
+        guests = np.flatnonzero((part[:, 0] != rank) & (part[:, 1] == rank))
+        return np.concatenate([own, guests]), len(own)
+
 
 def chosen(record: Any, rows: np.ndarray) -> Any:
     """A frozen record of arrays with only its ``rows``."""

@@ -38,7 +38,6 @@ class FaultReceivers(Planned):
     items: np.ndarray
     listed: Points
     sides: np.ndarray
-    fastest: int | None = None
     seen: Points | None = None
     name: str = name
 
@@ -48,14 +47,11 @@ class FaultReceivers(Planned):
         return Demand(derivatives=self.sides[read].reshape(-1))
 
     def on(self, cut: Cut) -> FaultReceivers:
-        part = cut.part[self.sides]
-        own = np.flatnonzero(part[:, 0] == cut.world.rank)
-        guests = np.flatnonzero((part[:, 0] != cut.world.rank) & (part[:, 1] == cut.world.rank))
-        rows = np.concatenate([own, guests])
+        rows, own = cut.fault_rows(self.sides)
         local = np.full(len(self.sides), -1)
         local[rows] = np.arange(len(rows))
         at = local[self.listed.cells]
-        items, seen = np.flatnonzero((at >= 0) & (at < len(own))), np.flatnonzero(at >= len(own))
+        items, seen = np.flatnonzero((at >= 0) & (at < own)), np.flatnonzero(at >= own)
         for_others = self.listed.of(seen, local) if len(seen) else None
         return replace(
             self, points=self.listed.of(items, local), items=items, sides=cut.here[self.sides[rows]], seen=for_others

@@ -30,8 +30,7 @@ JUMPS = ("ruptured", "weakened")
 
 @dataclass(frozen=True)
 class Rupture(Planned):
-    """Arrays (n faces, p points, ...) of the faces that are here. ``setting``: the case's fault; ``fastest``: cluster of the fastest
-    cell of the whole fault, known once the mesh is cut (None: all is here); ``elsewhere``: whether other processes have faces."""
+    """Arrays (n faces, p points, ...) of the faces that are here. ``setting``: the case's fault."""
 
     setting: Any
     faces: FaultFaces
@@ -48,8 +47,6 @@ class Rupture(Planned):
     geometry: tets.Geometry
     vertices: np.ndarray
     order: int
-    fastest: int | None = None
-    elsewhere: bool = False
     name: str = name
 
     @property
@@ -62,11 +59,8 @@ class Rupture(Planned):
         return self.faces.number[: self.faces.owned]
 
     def on(self, cut: Cut) -> Rupture:
-        sides = cut.part[self.faces.cells]
-        own = np.flatnonzero(sides[:, 0] == cut.world.rank)
-        guests = np.flatnonzero((sides[:, 0] != cut.world.rank) & (sides[:, 1] == cut.world.rank))
-        rows = np.concatenate([own, guests])
-        return self._of(rows, cut.here, sides[rows])
+        rows, _ = cut.fault_rows(self.faces.cells)
+        return self._of(rows, cut.here, cut.part[self.faces.cells[rows]])
 
     def _of(self, rows: np.ndarray, here: np.ndarray, sides: np.ndarray) -> Rupture:
         """The faces ``rows`` (n,); ``sides`` (n, 2): the processes of their cells."""
@@ -81,7 +75,6 @@ class Rupture(Planned):
             stress=self.stress[rows],
             episodes=tuple(replace(e, traction=e.traction[rows]) for e in self.episodes),
             positions=self.positions[rows],
-            elsewhere=True,
         )
 
     def attach(self, solver: Solver) -> AttachedRupture:
@@ -120,7 +113,7 @@ def plan(planning: Planning) -> Rupture | None:
     problems.raise_errors()
     if made is None:
         return None
-    return replace(made, faces=replace(made.faces, number=made.faces.number + first), elsewhere=whole.elsewhere)
+    return replace(made, faces=replace(made.faces, number=made.faces.number + first))
 
 
 def _plan_fault(planning: Planning) -> Rupture:
@@ -271,7 +264,7 @@ class AttachedRupture(Attached):
         told = as_numbers([f"{k}: {' '.join(v)}" for k, v in columns.items()])
         states = {"columns": State(None, lambda: told, self._same_columns)}
         return states | {
-            k: State(fault.faces.number, lambda k=k: fault.state()[k], lambda v, origin, k=k: self._put(k, v, origin))  # type: ignore[misc]
+            k: State(fault.faces.number, lambda k=k: fault.state_of(k), lambda v, origin, k=k: self._put(k, v, origin))  # type: ignore[misc]
             for k in columns
         }
 
