@@ -1,8 +1,7 @@
-"""Rate-and-state friction with the ageing and the slip law (Dieterich 1979; Ruina 1983; Rice et al. 2001).
+"""What rate-and-state laws share (Dieterich 1979; Ruina 1983; Rice et al. 2001); each law has a module of its own.
 
-mu = a asinh( V/(2 V0) exp((f0 + b ln(V0 psi/L))/a) ), psi the state variable [s]; ageing: psi' = 1 - V psi/L;
-slip: psi' = -(V psi/L) ln(V psi/L). Both advance by their exact solution at constant V (decks' 3 and 4;
-docs/theory/friction.md, "Rate and state").
+mu = a asinh( V/(2 V0) exp((f0 + b ln(V0 psi/L))/a) ), psi the state variable [s]. The laws differ in how psi evolves; all advance it
+by its exact solution at constant V (docs/theory/friction.md, "Rate and state").
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _UNIFORM = (
 
 
 class RateAndState(FrictionLaw):
-    """What both laws share; subclasses state how the state relaxes."""
+    """Base of the laws: subclasses state how psi evolves."""
 
     parameters = _POINT
     constants = _UNIFORM
@@ -95,26 +94,3 @@ class RateAndState(FrictionLaw):
     def relax(self, p: Values, c: Values, psi: Any, v: Any, dt: Any) -> Any:
         """State after ``dt`` at constant slip rate v."""
         raise NotImplementedError
-
-
-class Ageing(RateAndState):
-    name = "rate-and-state-ageing"
-    title = "Rate and state, ageing law"
-    deck_number = 3
-
-    def relax(self, p: Values, c: Values, psi: Any, v: Any, dt: Any) -> Any:
-        x = v * dt / p["rs_sl0"]
-        return psi * m.exp(-x) - m.expm1(-x) * (p["rs_sl0"] / v)
-
-
-class Slip(RateAndState):
-    name = "rate-and-state-slip"
-    title = "Rate and state, slip law"
-    deck_number = 4
-
-    def relax(self, p: Values, c: Values, psi: Any, v: Any, dt: Any) -> Any:
-        # ln(V psi/L) decays exponentially; as a factor on psi it keeps all digits when V dt/L is tiny.
-        return psi * m.exp(m.expm1(-v * dt / p["rs_sl0"]) * m.log(v * psi / p["rs_sl0"]))
-
-
-AGEING, SLIP = Ageing(), Slip()
