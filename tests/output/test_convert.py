@@ -11,7 +11,7 @@ import pytest
 from faultwave.base.errors import InputError
 from faultwave.observe.dataset import FaultFrame, fault_receivers_from_arrays, receivers_from_arrays
 from faultwave.output.convert import convert
-from faultwave.output.faultplane import fit_plane, plane_of_normal
+from faultwave.output.faultplane import fit_plane, hanging_wall_left, plane_of_normal, plane_through
 from faultwave.output.formats.receivers_hdf5 import write_receivers
 from faultwave.output.formats.scec import NEVER, body_station_name, fault_station_name, read_table
 from faultwave.output.formats.vtkhdf import VtkHdfWriter
@@ -22,17 +22,33 @@ TIME = 0.01 * np.arange(101)
 FAULT = ["SRs", "SRd", "Ts0", "Td0", "Pn0", "Sls", "Sld", "StV"]
 
 
-def make_run(folder: Path, normal: float = 1.0, state: float = 0.0, friction: str = "") -> None:
+EAST_WEST = np.eye(3)
+NORTH_SOUTH = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])  # x becomes y, y becomes -x
+
+
+def make_run(
+    folder: Path,
+    normal: float = 1.0,
+    state: float = 0.0,
+    unit: str = "",
+    turn: np.ndarray = EAST_WEST,
+    shift: float = 0.0,
+) -> None:
+    """Receivers on and off a vertical fault along x, turned and then moved by ``shift`` [m] across itself."""
+    away = shift * turn @ [0.0, 1.0, 0.0]
     velocity = np.stack([np.sin(TIME), TIME**2, np.cos(3 * TIME)], axis=-1)
-    values = np.stack([velocity, -velocity], axis=1)
-    off = receivers_from_arrays(TIME, values, ["v1", "v2", "v3"], [[-12e3, -3e3, 0.0], [0.0, 2e3, -7.5e3]])
+    values = np.stack([velocity, -velocity], axis=1) @ turn.T
+    places = np.array([[-12e3, -3e3, 0.0], [0.0, 2e3, -7.5e3]]) @ turn.T + away
+    off = receivers_from_arrays(TIME, values, ["v1", "v2", "v3"], places)
     slip = np.stack([np.full(101, x) for x in (1.0, 2.0, 70e6, 3e6, -120e6, 4.0, 5.0, state)], axis=-1)[:, None]
+    frame = (normal * turn[:, 1], normal * turn[:, 0], np.array([0.0, 0.0, -1.0]), np.array([-120e6, 70e6, 0.0]))
     on = fault_receivers_from_arrays(
-        *(TIME[:, None], slip, FAULT, [[-2e3, 0.0, -5.5e3]]),
-        frame=FaultFrame([[0.0, normal, 0.0]], [[normal, 0.0, 0.0]], [[0.0, 0.0, -1.0]], [[-120e6, 70e6, 0.0]]),
+        *(TIME[:, None], slip, FAULT, np.array([[-2e3, 0.0, -5.5e3]]) @ turn.T + away),
+        frame=FaultFrame(*[vector[None] for vector in frame]),
+        attrs={"units": {"StV": unit}},
     )
     write_receivers(folder / "run-receivers.h5", [off, on])
-    case = {"title": "TPV5", "fault": {"friction": friction}}
+    case = {"title": "SCEC TPV5: a fault", "numerics": {"order": 4}}
     write_manifest(folder / "run-manifest.json", build_manifest(case))
 
 
@@ -52,6 +68,7 @@ def test_scec_stations(tmp_path: Path) -> None:
     assert [p.name for p in paths] == ["faultst-020dp055", "body-030st-120dp000", "body020st000dp075"]
     text = paths[0].read_text()
     assert text.startswith("# problem=TPV5\n")
+    assert "# element_size=order 4\n" in text
     assert "# location= on fault, -2 km along strike, 5.5 km down-dip\n" in text
     on = read_table(paths[0])
     assert list(on) == [
@@ -74,15 +91,46 @@ def test_scec_does_not_depend_on_the_names_of_the_sides(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("friction", ["rate-and-state-ageing", "rate-and-state-slip"])
-def test_scec_state(tmp_path: Path, friction: str) -> None:
-    make_run(tmp_path, state=1e9, friction=friction)
+@pytest.mark.parametrize(("shift", "normal"), [(0.0, 1.0), (40e3, -1.0)])
+def test_scec_takes_the_strike_from_the_fault(tmp_path: Path, shift: float, normal: float) -> None:
+    """A north-south fault gives the files of the same fault along x, wherever it lies across itself."""
+    for name, turn, moved in (("along-x", EAST_WEST, 0.0), ("along-y", NORTH_SOUTH, shift)):
+        (tmp_path / name).mkdir()
+        make_run(tmp_path / name, normal=normal, turn=turn, shift=moved)
+        convert(tmp_path / name, "scec", tmp_path / name / "out")
+    expected, found = (sorted((tmp_path / name / "out").iterdir()) for name in ("along-x", "along-y"))
+    assert [p.name for p in found] == [p.name for p in expected]
+    for one, other in zip(expected, found, strict=True):
+        heads = [[line for line in path.read_text().splitlines() if line.startswith("#")] for path in (one, other)]
+        assert heads[0] == heads[1]
+        tables = [read_table(path) for path in (one, other)]
+        assert list(tables[0]) == list(tables[1])
+        np.testing.assert_allclose(list(tables[1].values()), list(tables[0].values()), atol=1e-12)
+
+
+def test_scec_needs_to_know_the_strike(tmp_path: Path) -> None:
+    """SeisSol's text files state no directions: places of fault receivers tell the strike, none does not."""
+    body = 'TITLE = "x"\nVARIABLES = "Time","v1","v2","v3"\n# x1 -3000\n# x2 12000\n# x3 0\n0 1 2 3\n1 1 2 3\n'
+    (tmp_path / "run-receiver-00001.dat").write_text(body)
+    with pytest.raises(InputError, match=r"say how it strikes.*at least two fault receivers"):
+        convert(tmp_path, "scec", prefix="run")
+    names = '"SRs" ,"SRd" ,"Ts0" ,"Td0" ,"Pn0" ,"Sls" ,"Sld"'
+    for number, y in enumerate((0.0, 5e3), start=1):
+        text = f'TITLE = "x"\nVARIABLES = "Time" ,{names}\n# x1 0\n# x2 {y}\n# x3 -1000\n0 1 2 3 4 5 6 7\n1 1 2 3 4 5 6 7\n'
+        (tmp_path / f"run-faultreceiver-{number:05d}.dat").write_text(text)
+    paths = convert(tmp_path, "scec", prefix="run")
+    assert [p.name for p in paths] == ["faultst000dp010", "faultst050dp010", "body030st120dp000"]
+    off = read_table(paths[-1])
+    np.testing.assert_allclose([off["h-vel"][0], off["n-vel"][0], off["v-vel"][0]], [2.0, -1.0, -3.0], atol=1e-12)
+
+
+@pytest.mark.parametrize(("unit", "column", "value"), [("s", "log-theta", 9.0), ("", "psi", 1e9)])
+def test_scec_state(tmp_path: Path, unit: str, column: str, value: float) -> None:
+    """The unit of the friction law's state variable tells what it is."""
+    make_run(tmp_path, state=1e9, unit=unit)
     table = read_table(convert(tmp_path, "scec", tmp_path / "out")[0])
-    np.testing.assert_allclose(table["log-theta"], 9.0)
+    np.testing.assert_allclose(table[column], value)
     assert "psi" in read_table(convert(tmp_path, "scec", tmp_path / "psi", state="psi")[0])
-    make_run(tmp_path, state=0.4)
-    with pytest.raises(InputError, match=r"state variable of unknown kind.*'log-theta'.*'psi'"):
-        convert(tmp_path, "scec", tmp_path / "out")
     make_run(tmp_path, state=-1.0)
     with pytest.raises(InputError, match="no logarithm"):
         convert(tmp_path, "scec", tmp_path / "out", state="log-theta")
@@ -130,6 +178,32 @@ def test_fault_plane(normal: list[float]) -> None:
     corners = np.array([plane.strike, plane.dip, -plane.strike - plane.dip, np.zeros(3)]) * 1e3
     fitted = fit_plane(corners, np.array([[0, 1, 2], [1, 0, 3]]))
     np.testing.assert_allclose(np.abs([fitted.strike @ plane.strike, fitted.dip @ plane.dip]), 1.0)
+
+
+def test_the_far_side_of_a_dipping_fault_is_its_hanging_wall() -> None:
+    for down in ([0.0, 0.5, -0.8], [0.0, -0.5, -0.8], [0.5, 0.0, -0.8]):
+        along = [1.0, 0.0, 0.0] if down[0] == 0 else [0.0, 1.0, 0.0]
+        plane = hanging_wall_left(plane_of_normal(np.cross(along, down)))
+        assert plane.left @ down > 0
+        np.testing.assert_allclose(np.cross([0.0, 0.0, 1.0], plane.strike), plane.left, atol=1e-12)
+        # below the trace of a fault through (0, 0, -1 km)
+        moved = plane_of_normal(np.cross(along, down), np.array([0.0, 0.0, -1e3]))
+        expected = 1e3 * np.hypot(*down[:2]) / 0.8
+        assert hanging_wall_left(moved).off_trace(np.zeros(3)) == pytest.approx(expected)
+    steep = plane_of_normal(np.array([0.0, -1.0, 0.01]))
+    assert hanging_wall_left(steep) is steep
+
+
+def test_plane_through_places() -> None:
+    places = np.array([[0.0, 1.0, -2.0], [3.0, 1.0, -1.0], [0.0, 1.0, -7.0]])
+    plane = plane_through(places)
+    assert plane is not None
+    np.testing.assert_allclose(np.abs(plane.normal), [0.0, 1.0, 0.0], atol=1e-12)
+    line = plane_through(np.array([[5.0, 0.0, 0.0], [5.0, 9.0, 0.0]]))
+    assert line is not None
+    np.testing.assert_allclose(line.strike, [0.0, 1.0, 0.0], atol=1e-12)
+    assert plane_through(np.array([[5.0, 0.0, 0.0], [5.0, 0.0, -9.0]])) is None
+    assert plane_through(np.array([[5.0, 0.0, 0.0]])) is None
 
 
 def test_csv(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def quantities(law: FrictionLaw) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Readable:
-    """``names`` of what can be read, ``default``: what is read unless a case says otherwise, ``units`` of what only the law knows."""
+    """``names`` of what can be read, ``default``: what is read unless a case says otherwise, ``units`` of what the law itself gives."""
 
     names: tuple[str, ...]
     default: tuple[str, ...]
@@ -65,7 +65,7 @@ def readable(setting: Any) -> Readable:
         law = FrictionLaw()
     names, own = quantities(law), {output.name: output.unit for output in law.outputs}
     default = tuple(name for name in names if name in own or name not in ("P_f", "Tmp"))
-    return Readable(names, default, {name: unit for name, unit in own.items() if name not in QUANTITIES})
+    return Readable(names, default, own)
 
 
 class FaultProbe:

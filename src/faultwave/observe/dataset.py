@@ -163,7 +163,7 @@ def _attrs(quantities: Sequence[str], values: np.ndarray, attrs: Mapping[str, An
     if values.ndim != 3 or values.shape[2] != len(quantities):
         raise ValueError(f"values of shape {values.shape} do not hold (time, receiver, {len(quantities)} quantities)")
     own = (attrs or {}).get("units", {})
-    units = [QUANTITIES[q][0] if q in QUANTITIES else own.get(q, "") for q in quantities]
+    units = [own.get(q, QUANTITIES.get(q, ("",))[0]) for q in quantities]
     return {**(attrs or {}), "quantities": list(quantities), "units": units}
 
 
@@ -220,7 +220,7 @@ def fault_receivers_from_arrays(
 ) -> Dataset:
     """Fault receivers from time (nt, nr) [s] and values (nt, nr, nq), both padded with NaN at the end.
 
-    ``units`` in attrs: by name, those of quantities that QUANTITIES does not list.
+    ``units`` in attrs: by name, those of quantities that QUANTITIES does not list, or lists with another unit.
     Raises ValueError if the shapes do not fit together.
     """
     data = np.asarray(values, dtype=np.float64)

@@ -38,13 +38,15 @@ def _native(path: Path) -> dict[Kind, dict[int, Trace]]:
 def _from_dataset(kind: Kind, dataset: Dataset) -> dict[int, Trace]:
     vectors = [name for name in ("normal", "strike", "dip", "initial_traction") if name in dataset]
     degrees = [dataset[name] for name in ("longitude", "latitude", "y_azimuth") if name in dataset]
+    units = dict(zip(dataset.quantities, dataset.attrs.get("units", []), strict=False))
     traces = {}
     for i, location in enumerate(dataset["location"]):
         time = dataset["time"] if dataset["time"].ndim == 1 else dataset["time"][:, i]
         keep = np.isfinite(time)  # padding of points with fewer samples
         columns = {name: dataset["values"][keep, i, q] for q, name in enumerate(dataset.quantities)}
         place = (float(degrees[0][i]), float(degrees[1][i]), float(degrees[2][i])) if len(degrees) == 3 else None
-        traces[i + 1] = Trace(kind, i + 1, time[keep], columns, location, {n: dataset[n][i] for n in vectors}, place)
+        directions = {n: dataset[n][i] for n in vectors}
+        traces[i + 1] = Trace(kind, i + 1, time[keep], columns, location, directions, place, units)
     return traces
 
 

@@ -19,7 +19,7 @@ class Trace:
     """What one receiver recorded: time (ns,) [s], columns (ns,) by quantity name, location (3,) [m].
 
     vectors holds 'normal', 'strike', 'dip' and 'initial_traction' (3,) where the file states them, geographic longitude,
-    latitude and the direction of the y axis, clockwise from true north [deg].
+    latitude and the direction of the y axis, clockwise from true north [deg]. units: of the columns, where the file states them.
     """
 
     kind: Kind
@@ -29,6 +29,7 @@ class Trace:
     location: np.ndarray
     vectors: dict[str, np.ndarray] = field(default_factory=dict)
     geographic: tuple[float, float, float] | None = None
+    units: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<Trace {self.kind} {self.number}: {len(self.time)} samples of {', '.join(self.columns)}>"

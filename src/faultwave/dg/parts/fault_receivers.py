@@ -33,7 +33,7 @@ class FaultReceivers(Planned):
 
     setting: Any
     fields: tuple[str, ...]
-    units: dict[str, str]  # of fields that only the friction law knows
+    units: dict[str, str]  # of fields that the friction law itself gives
     points: Points
     items: np.ndarray
     listed: Points

@@ -1,7 +1,9 @@
-"""Files of the SCEC/USGS dynamic rupture code comparison: station histories and the rupture-time contour file.
+"""Text files of the SCEC/USGS comparison of dynamic rupture codes: station histories and contours of rupture time.
 
-Conventions (https://strike.scec.org/cvws): h along strike, slip positive right-lateral; v positive down; n positive
-away from the viewer, who looks along +y at a fault along x. Normal stress is written positive in extension.
+Conventions (https://strike.scec.org/cvws; Harris et al. 2018): a viewer looks across the fault, strike to the right. h is along
+strike, slip positive right-lateral; v is down dip, slip positive where the far side moves down; n points away from the viewer, to the
+far side, which is the hanging wall of a dipping fault. Stresses are in MPa, normal stress positive in extension. Distances along
+strike count from the coordinates' origin, those across the fault from its trace at z = 0.
 """
 
 from __future__ import annotations
@@ -16,23 +18,28 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.output.atomic import atomic_text
-from faultwave.output.faultplane import FaultPlane, plane_of_normal
+from faultwave.output.faultplane import FaultPlane
 from faultwave.output.trace import Trace
 
 State = Literal["none", "log-theta", "psi"]
+Columns = dict[str, tuple[str, np.ndarray]]
+"""What a column is and its values, by the name in the file."""
+
 NEVER = 1.0e9
 """Rupture time of points that never ruptured."""
+
+_ON_FAULT = ("Sls", "SRs", "Ts0", "Sld", "SRd", "Td0", "Pn0")
 
 
 @dataclass(frozen=True)
 class ScecHeader:
-    """What the head of every file says; element_size in metres as text, ``more`` further key=value lines."""
+    """What the head of every file says; element_size as text with its unit, ``more`` further key=value lines."""
 
     problem: str = "unnamed"
     author: str = "unnamed"
     version: str = ""
     element_size: str = ""
-    date: str = field(default_factory=lambda: date.today().isoformat())
+    date: str = field(default_factory=lambda: date.today().strftime("%Y/%m/%d"))
     more: Mapping[str, str] = field(default_factory=dict)
 
     def lines(self) -> list[str]:
@@ -41,7 +48,7 @@ class ScecHeader:
             "author": self.author,
             "date": self.date,
             "code": "Faultwave",
-            "version": self.version,
+            "code_version": self.version,
             "element_size": self.element_size,
             **self.more,
         }
@@ -68,39 +75,46 @@ def body_station_name(across: float, along: float, depth: float) -> str:
 
 
 def write_fault_stations(
-    folder: str | Path, traces: Sequence[Trace], header: ScecHeader, state: State | None = None
+    folder: str | Path, traces: Sequence[Trace], plane: FaultPlane, header: ScecHeader, state: State | None = None
 ) -> list[Path]:
     """Write one file a fault receiver. Needs slip, slip rate and total traction among the columns.
 
-    ``state`` says how the state variable is called ('log-theta' writes its logarithm); it must be given when the
-    friction law has one. Traces without vectors (SeisSol's text files) are taken as on a vertical fault along x.
-    Raises InputError for missing columns and an undecided state.
+    ``plane``: the fault's mean plane, by which stations are named; components follow the strike and dip of each receiver.
+    ``state`` says how the state variable is called ('log-theta' writes its logarithm); it must be given where files do not state
+    its unit, as SeisSol's. Raises InputError for missing columns and an undecided state.
     """
     used: set[str] = set()
-    return [_fault_station(Path(folder), trace, header, state, used) for trace in traces]
+    return [_fault_station(Path(folder), trace, plane, header, state, used) for trace in traces]
 
 
-def _fault_station(folder: Path, trace: Trace, header: ScecHeader, state: State | None, used: set[str]) -> Path:
-    needed = ("Sls", "SRs", "Ts0", "Sld", "SRd", "Td0", "Pn0")
-    missing = [name for name in needed if name not in trace.columns]
+def _fault_station(
+    folder: Path, trace: Trace, plane: FaultPlane, header: ScecHeader, state: State | None, used: set[str]
+) -> Path:  # fmt: skip
+    missing = [name for name in _ON_FAULT if name not in trace.columns]
     if missing:
-        raise InputError(Problem(f"fault receiver {trace.number}", f"lacks {', '.join(missing)}", ", ".join(needed)))
+        raise InputError(Problem(f"fault receiver {trace.number}", f"lacks {', '.join(missing)}", ", ".join(_ON_FAULT)))
     _placed(trace)
-    plane = plane_of_normal(trace.vectors.get("normal", np.array([0.0, 1.0, 0.0])))
     # naming the other side plus flips the normal: strike components keep their sign, dip components change it
-    side = -1.0 if "normal" in trace.vectors and trace.vectors["normal"] @ plane.normal < 0 else 1.0
+    side = -1.0 if "normal" in trace.vectors and trace.vectors["normal"] @ plane.left < 0 else 1.0
     c = trace.columns
-    columns = {
-        "t": ("s", trace.time),
-        "h-slip": ("m", c["Sls"]),
-        "h-slip-rate": ("m/s", c["SRs"]),
-        "h-shear-stress": ("MPa", 1e-6 * c["Ts0"]),
-        "v-slip": ("m", side * c["Sld"]),
-        "v-slip-rate": ("m/s", side * c["SRd"]),
-        "v-shear-stress": ("MPa", side * 1e-6 * c["Td0"]),
-        "n-stress": ("MPa, positive in extension", 1e-6 * c["Pn0"]),
+    columns: Columns = {
+        "t": ("Time (s)", trace.time),
+        "h-slip": ("horizontal slip (m), right-lateral is positive", c["Sls"]),
+        "h-slip-rate": ("horizontal slip rate (m/s)", c["SRs"]),
+        "h-shear-stress": ("horizontal shear stress (MPa)", 1e-6 * c["Ts0"]),
+        "v-slip": ("slip down dip (m), positive where the far side moves down", side * c["Sld"]),
+        "v-slip-rate": ("slip rate down dip (m/s)", side * c["SRd"]),
+        "v-shear-stress": ("shear stress down dip (MPa)", side * 1e-6 * c["Td0"]),
+        "n-stress": ("normal stress (MPa), extension is positive", 1e-6 * c["Pn0"]),
         **_state(trace, state),
     }
+    if np.any(c.get("Tmp", 0.0)):
+        columns["temperature"] = ("temperature (K)", c["Tmp"])
+    if np.any(c.get("P_f", 0.0)):
+        columns["pressure"] = (
+            "pore pressure (MPa)",
+            -1e-6 * c["P_f"],
+        )  # P_f counts as stress does: tension is positive
     strike, dip = float(plane.along_strike(trace.location)), float(plane.down_dip(trace.location))
     name = _unique(fault_station_name(strike, dip), used)
     location = f"on fault, {_km(strike)} km along strike, {_km(dip)} km down-dip"
@@ -113,25 +127,30 @@ def _placed(trace: Trace) -> None:
         raise InputError(Problem(f"{trace.kind} {trace.number}", "has no location, by which its file would be named"))
 
 
-def _state(trace: Trace, state: State | None) -> dict[str, tuple[str, np.ndarray]]:
+def _state(trace: Trace, state: State | None) -> Columns:
     values = trace.columns.get("StV")
     if state == "none" or values is None or (state is None and not np.any(values)):
         return {}
+    if state is None and "StV" in trace.units:
+        state = "log-theta" if trace.units["StV"] == "s" else "psi"
     if state is None:
         advice = "use state='log-theta' for ageing and slip laws, 'psi' for fast velocity weakening, or 'none'"
         where = f"fault receiver {trace.number}"
         raise InputError(Problem(where, "has a state variable of unknown kind", advice=advice))
     if state == "psi":
-        return {"psi": ("-", values)}
+        return {"psi": ("state variable psi (dimensionless)", values)}
     if np.any(values <= 0):
         raise InputError(Problem(f"fault receiver {trace.number}", "has a state <= 0, which has no logarithm"))
-    return {"log-theta": ("log10 of seconds", np.log10(values))}
+    return {"log-theta": ("logarithm to base 10 of the state variable theta (log-seconds)", np.log10(values))}
 
 
-def write_body_stations(folder: str | Path, traces: Sequence[Trace], header: ScecHeader) -> list[Path]:
-    """Write one file an off-fault receiver, for a fault along x and z up; displacement is the integral of velocity.
+def write_body_stations(
+    folder: str | Path, traces: Sequence[Trace], plane: FaultPlane, header: ScecHeader
+) -> list[Path]:
+    """Write one file an off-fault receiver; displacement is the integral of velocity.
 
-    Raises InputError for receivers without v1, v2, v3.
+    ``plane``: the fault's mean plane, to which components and names refer; z points up. Raises InputError for receivers without
+    v1, v2, v3.
     """
     used: set[str] = set()
     paths = []
@@ -140,16 +159,24 @@ def write_body_stations(folder: str | Path, traces: Sequence[Trace], header: Sce
         if missing:
             raise InputError(Problem(f"receiver {trace.number}", f"lacks {', '.join(missing)}"))
         _placed(trace)
-        columns: dict[str, tuple[str, np.ndarray]] = {"t": ("s", trace.time)}
-        for letter, name, sign in (("h", "v1", 1.0), ("v", "v3", -1.0), ("n", "v2", 1.0)):
-            velocity = sign * trace.columns[name]
-            columns[f"{letter}-disp"] = ("m", _integrated(velocity, trace.time))
-            columns[f"{letter}-vel"] = ("m/s", velocity)
-        x, y, z = map(float, trace.location)
-        name = _unique(body_station_name(y, x, -z), used)
-        location = f"{_km(y)} km off fault, {_km(x)} km along strike, {_km(-z)} km depth"
+        moving = np.stack([trace.columns[f"v{i}"] for i in (1, 2, 3)], axis=-1)
+        columns: Columns = {"t": ("Time (s)", trace.time)}
+        directions = {"h": plane.strike, "v": np.array([0.0, 0.0, -1.0]), "n": plane.left}
+        words = {"h": "horizontal", "v": "vertical, down is positive:", "n": "normal"}
+        for letter, direction in directions.items():
+            velocity = moving @ direction
+            columns[f"{letter}-disp"] = (f"{words[letter]} displacement (m)", _integrated(velocity, trace.time))
+            columns[f"{letter}-vel"] = (f"{words[letter]} velocity (m/s)", velocity)
+        across, along, depth = body_place(plane, trace.location)
+        name = _unique(body_station_name(across, along, depth), used)
+        location = f"{_km(across)} km off fault, {_km(along)} km along strike, {_km(depth)} km depth"
         paths.append(_write_station(Path(folder) / name, location, columns, header))
     return paths
+
+
+def body_place(plane: FaultPlane, location: np.ndarray) -> tuple[float, float, float]:
+    """Distances [m] across the fault (far side positive) and along strike, and depth of a place (3,)."""
+    return float(plane.off_trace(location)), float(plane.along_strike(location)), -float(location[2])
 
 
 def _integrated(values: np.ndarray, time: np.ndarray) -> np.ndarray:
@@ -166,17 +193,15 @@ def _unique(name: str, used: set[str]) -> str:
     return found
 
 
-def _write_station(
-    path: Path, location: str, columns: Mapping[str, tuple[str, np.ndarray]], header: ScecHeader
-) -> Path:
+def _write_station(path: Path, location: str, columns: Columns, header: ScecHeader) -> Path:
     time = columns["t"][1]
     step = float(np.median(np.diff(time))) if len(time) > 1 else 0.0
     with atomic_text(path) as file:
         file.writelines(header.lines())
         file.write(f"# time_step={step:.6g}\n# num_time_steps={len(time)}\n# location= {location}\n")
-        for number, (name, (unit, _)) in enumerate(columns.items(), start=1):
-            file.write(f"# Column #{number} = {name} ({unit})\n")
-        file.write(" ".join(columns) + "\n")
+        for number, (text, _) in enumerate(columns.values(), start=1):
+            file.write(f"# Column #{number} = {text}\n")
+        file.write("#\n# The line below lists the names of the data fields:\n" + " ".join(columns) + "\n#\n")
         table = np.column_stack([values for _, values in columns.values()])
         np.savetxt(file, table, fmt="%20.10E" + " %17.9E" * (table.shape[1] - 1))
     return path
@@ -195,8 +220,8 @@ def write_contour(
         file.writelines(header.lines())
         file.write("# Column #1 = horizontal coordinate, distance along strike (m)\n")
         file.write("# Column #2 = vertical coordinate, distance down-dip (m)\n")
-        file.write("# Column #3 = rupture time (s), slip rate first above 0.001 m/s\n")
-        file.write("j k t\n")
+        file.write("# Column #3 = rupture time (s), slip rate first above 0.001 m/s; 1.0E+09 where never\n")
+        file.write("#\n# The line below lists the names of the data fields:\nj k t\n#\n")
         rows = np.column_stack([plane.along_strike(points), plane.down_dip(points), time])
         np.savetxt(file, rows, fmt="%15.7E")
     return path

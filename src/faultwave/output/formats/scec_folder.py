@@ -2,59 +2,113 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from faultwave.base.errors import InputError, Problem
 from faultwave.output.converters import Conversion, Converter
-from faultwave.output.faultplane import fit_plane
+from faultwave.output.faultplane import FaultPlane, fit_plane, hanging_wall_left, mean_plane, plane_through
 from faultwave.output.folder import MANIFEST
 from faultwave.output.formats.scec import (
     ScecHeader,
-    State,
     write_body_stations,
     write_contour,
     write_fault_stations,
 )
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.output.manifest import read_manifest
-from faultwave.output.trace import Results
+from faultwave.output.trace import Results, Trace
 
 _THRESHOLD = 1e-3  # [m/s], of the rupture time
 
 
+@dataclass(frozen=True)
+class _Fault:
+    """One of a file's faults: its tag, the triangles that it has, its mean plane."""
+
+    tag: int
+    cells: np.ndarray
+    plane: FaultPlane
+    area: float
+
+
 def _write(conversion: Conversion) -> list[Path]:
-    """Options ``header`` and ``state``; they follow from the manifest where there is one."""
+    """Options ``header`` and ``state``; they follow from the manifest and the receivers' files where these tell."""
     results, target, options = conversion.results, conversion.folder, conversion.options
-    manifest = _manifest(results)
-    header = options.get("header") or _header(results, manifest)
-    state = options.get("state") or _state(manifest)
-    fault = results.folder / f"{results.prefix}-fault.vtkhdf"
+    path = results.folder / f"{results.prefix}-fault.vtkhdf"
     conversion.traces(
-        "receiver", "faultreceiver", what="receivers, nor snapshots of a fault,", needed=not fault.exists()
+        "receiver", "faultreceiver", what="receivers, nor snapshots of a fault,", needed=not path.exists()
     )
     on, off = (conversion.traces(kind, needed=False) for kind in ("faultreceiver", "receiver"))
-    paths = write_fault_stations(target, on, header, state) + write_body_stations(target, off, header)
-    return paths + (_contours(fault, target, header) if fault.exists() else [])
+    with ExitStack() as stack:
+        file = stack.enter_context(VtkHdfReader(path)) if path.exists() else None
+        faults = _faults(file) if file is not None else []
+        header = options.get("header") or _header(results, file)
+        paths = []
+        if on or off:
+            plane = max(faults, key=lambda fault: fault.area).plane if faults else _plane_of_receivers(results, on)
+            paths += write_fault_stations(target, on, plane, header, options.get("state"))
+            paths += write_body_stations(target, off, plane, header)
+        return paths + (_contours(file, faults, target, header) if file is not None else [])
 
 
-def _manifest(results: Results) -> dict[str, Any]:
+def _faults(file: VtkHdfReader) -> list[_Fault]:
+    """The faults of a file of snapshots, one a fault tag, each seen with its hanging wall on the far side."""
+    if not len(file.cells):
+        return []
+    tags = file.field("fault-tag") if "fault-tag" in file else np.zeros(len(file.cells), dtype=int)
+    found = []
+    for tag in np.unique(tags):
+        chosen = np.flatnonzero(tags == tag)
+        corners = file.points[file.cells[chosen]]
+        sides = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+        plane = hanging_wall_left(fit_plane(file.points, file.cells[chosen]))
+        found.append(_Fault(int(tag), chosen, plane, float(np.linalg.norm(sides, axis=1).sum()) / 2))
+    return found
+
+
+def _plane_of_receivers(results: Results, on: Sequence[Trace]) -> FaultPlane:
+    """The fault's plane from its receivers: their normals, or where these are not stated, their places. InputError where they tell
+    none."""
+    places = np.array([trace.location for trace in on if np.isfinite(trace.location).all()]).reshape(-1, 3)
+    normals = [trace.vectors["normal"] for trace in on if "normal" in trace.vectors]
+    if len(normals) == len(places) > 0:
+        return hanging_wall_left(mean_plane(np.array(normals), places))
+    plane = plane_through(places) if len(places) else None
+    if plane is None:
+        what = "neither snapshots nor receivers of the fault say how it strikes"
+        advice = "Let the run write output.fault, or at least two fault receivers, not one above the other."
+        raise InputError(Problem(str(results.folder), what, advice=advice))
+    return hanging_wall_left(plane)
+
+
+def _header(results: Results, file: VtkHdfReader | None) -> ScecHeader:
     path = results.folder / f"{results.prefix}{MANIFEST}"
-    return read_manifest(path) if path.exists() else {}
+    manifest: dict[str, Any] = read_manifest(path) if path.exists() else {}
+    case = manifest.get("case", {})
+    title = str(case.get("title") or results.prefix)
+    named = re.search(r"\bTPV\d+(-\w+)?\b", title)
+    order = (case.get("numerics") or {}).get("order")
+    size = _element_size(file)
+    words = [f"{size:.4g} m on the fault" if size else "", f"order {order}" if order else ""]
+    version = str(manifest.get("versions", {}).get("faultwave", ""))
+    return ScecHeader(named.group() if named else title, version=version, element_size=", ".join(filter(None, words)))
 
 
-def _header(results: Results, manifest: dict[str, Any]) -> ScecHeader:
-    title = str(manifest.get("case", {}).get("title") or results.prefix)
-    return ScecHeader(problem=title, version=str(manifest.get("versions", {}).get("faultwave", "")))
-
-
-def _state(manifest: dict[str, Any]) -> State | None:
-    """What the state variable of the run's friction law is called; None if the manifest does not tell."""
-    friction = str((manifest.get("case", {}).get("fault") or {}).get("friction", ""))
-    if "ageing" in friction or friction.endswith("-slip"):  # both evolve a state time
-        return "log-theta"
-    return "none" if "slip-weakening" in friction or "imposed" in friction else None
+def _element_size(file: VtkHdfReader | None) -> float:
+    """Median edge length of the fault's triangles [m]; 0 where there is no file of them."""
+    if file is None or not len(file.cells):
+        return 0.0
+    corners = file.points[file.cells]
+    faces = len(np.unique(file.field("global-id"))) if "global-id" in file else len(file.cells)
+    refined = np.sqrt(len(file.cells) / faces)  # triangles that stand for one face
+    return float(refined * np.median(np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2)))
 
 
 def rupture_times(file: VtkHdfReader) -> np.ndarray:
@@ -70,21 +124,13 @@ def rupture_times(file: VtkHdfReader) -> np.ndarray:
     return np.where(ruptured, time, np.nan)
 
 
-def _contours(path: Path, target: Path, header: ScecHeader) -> list[Path]:
+def _contours(file: VtkHdfReader, faults: Sequence[_Fault], target: Path, header: ScecHeader) -> list[Path]:
     """One contour file a fault; several if faces carry different fault tags."""
-    with VtkHdfReader(path) as file:
-        if "RT" not in file or not len(file.times):
-            return []
-        time = rupture_times(file)
-        tags = file.field("fault-tag") if "fault-tag" in file else np.zeros(len(time), dtype=int)
-        centroids = file.points[file.cells].mean(axis=1)
-        paths = []
-        for tag in np.unique(tags):
-            chosen = tags == tag
-            name = "cplot" if chosen.all() else f"cplot-{int(tag)}"
-            plane = fit_plane(file.points, file.cells[chosen])
-            paths.append(write_contour(target / name, centroids[chosen], time[chosen], plane, header))
-    return paths
+    if "RT" not in file or not len(file.times):
+        return []
+    time, centroids = rupture_times(file), file.points[file.cells].mean(axis=1)
+    names = {fault.tag: "cplot" if len(faults) == 1 else f"cplot-{fault.tag}" for fault in faults}
+    return [write_contour(target / names[f.tag], centroids[f.cells], time[f.cells], f.plane, header) for f in faults]
 
 
 SCEC = Converter("scec", _write)
