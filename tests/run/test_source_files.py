@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from faultwave.run import simulate
+from faultwave.base.errors import InputError
+from faultwave.run import resume, simulate
 from tests.physics.sources.test_geographic import CMT
 
 PLACE = {"crs": "EPSG:32611", "origin": [-117.0, 34.0]}
@@ -50,7 +51,7 @@ def write(folder, kind):
     return {"nodes": nodes}, (tensor, 0.0, samples)
 
 
-def seismograms(engine, source):
+def case_of(engine, source):
     case = {
         "engine": engine, "end_time": 0.6, "projection": PLACE, "sources": [source],
         "material": {"constant": {"rho": 2700.0, "vp": 3464.0, "vs": 2000.0}},
@@ -62,7 +63,11 @@ def seismograms(engine, source):
     else:
         case["mesh"] = {"generate": {"shape": "box", "cells": [3, 3, 3], **box, "boundaries": {"z+": "free-surface"}}}
         case["numerics"] = {"order": 3}
-    sim = simulate(case)
+    return case
+
+
+def seismograms(engine, source):
+    sim = simulate(case_of(engine, source))
     sim.run(write=False)
     return np.asarray(sim.receivers["values"])
 
@@ -78,3 +83,19 @@ def test_the_waves_of_a_file(tmp_path, kind, engine):
     assert scale[6:].min() > 0
     for group in (slice(0, 6), slice(6, 9)):  # stresses, velocities
         assert error[group].max() < 3e-3 * scale[group].max()
+
+
+@pytest.mark.parametrize("engine", ["dg", "fd"])
+def test_a_changed_file_ends_a_resume(tmp_path, engine):
+    """Half of a run with one source and half with another would be neither."""
+    more, _ = write(tmp_path, "srf")
+    file = tmp_path / "srf"
+    case = case_of(engine, {"kind": "srf", "file": str(file), **more})
+    case["output"] |= {"folder": str(tmp_path / "out"), "checkpoint": {"interval": 0.2}}
+    simulate(case).run()
+    text = file.read_text()
+    file.write_text(text.replace(" 0.1 ", " 0.15 ", 1))
+    with pytest.raises(InputError, match="sources"):
+        resume(tmp_path / "out")
+    file.write_text(text)
+    resume(tmp_path / "out")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from faultwave.fd.share import observers
 from faultwave.kernels.overlap import meet
 from faultwave.kernels.stencil import Box, Program, record
 
-SCHEME = "surface by parts, sampled seismograms, state by parts"
+SCHEME = "surface by parts, sampled seismograms, state by parts, sources told apart"
 """What a step does and a checkpoint holds: another text where one of them changes, so that what an earlier version left is refused."""
 WEIGHTS = (2654435761, 40503, 2246822519)
 """Odd numbers that make the sums of a material's bits depend on where they are."""
@@ -37,8 +38,14 @@ def identity(plan: FdPlan, operator: Operator) -> dict[str, Any]:
     return {
         "scheme": SCHEME,
         "points": list(scheme.grid.shape), "corner": list(scheme.grid.lower), "spacing": scheme.grid.spacing, "step": scheme.step,
-        "precision": plan.case.numerics.precision, "material": material(plan, operator), "arrays": sorted(arrays), **parts,
+        "precision": plan.case.numerics.precision, "material": material(plan, operator), "arrays": sorted(arrays),
+        "sources": sources(plan), **parts,
     }  # fmt: skip
+
+
+def sources(plan: FdPlan) -> str:
+    """A digest of all that radiates: what files of sources hold is no part of the case."""
+    return sha256(b"".join(source.identity().tobytes() for source in plan.radiating)).hexdigest()
 
 
 def material(plan: FdPlan, operator: Operator) -> dict[str, int]:

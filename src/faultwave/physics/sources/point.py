@@ -42,6 +42,14 @@ class PointSource:
         volume = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0]) * self.potency[:3].sum()
         return self.moment + lam * volume + 2.0 * own * self.potency
 
+    def identity(self) -> np.ndarray:
+        """(23,) numbers by which one source is told from another: place, strengths, modulus, times, and what S has released by half of
+        its time and by its end."""
+        end = self.onset + float(min(self.function.end, 1e9))
+        released = [float(self.integral(self.onset, t)) for t in (0.5 * (self.onset + end), end)]
+        own = -1.0 if self.shear_modulus is None else self.shear_modulus
+        return np.array([*self.location, *self.moment, *self.force, *self.potency, own, self.onset, end, *released])
+
     def value(self, t: Any) -> np.ndarray:
         """S at simulation time t [s]."""
         return self.function.value(np.asarray(t, float) - self.onset)
