@@ -1,5 +1,8 @@
 #include <math.h>
 #include <omp.h>
+#ifdef __AVX__
+#include <immintrin.h>
+#endif
 /* Each thread its own part where memory has a place; else whoever is free takes some batches: few enough that all end
    together, many enough that what a thread fetches ahead is mostly its own. */
 int placed;
@@ -24,7 +27,13 @@ typedef R VU __attribute__((vector_size(LANES * sizeof(R)), aligned(sizeof(R))))
 #define FETCH_ALL(p, bytes) for (const char *a = (const char *)(p), *e = a + (bytes); a < e + 63; a += 64) FETCH(a)
 #define F static inline __attribute__((always_inline, unused))
 
+#if defined(__AVX__) && R_IS_DOUBLE && LANES == 4
+F int v_any(VM m) { return _mm256_movemask_pd((__m256d)m) != 0; }
+#elif defined(__AVX512F__) && R_IS_DOUBLE && LANES == 8
+F int v_any(VM m) { return _mm512_test_epi64_mask((__m512i)m, (__m512i)m) != 0; }
+#else
 F int v_any(VM m) { I any = 0; for (int i = 0; i < LANES; ++i) any |= m[i]; return any != 0; }
+#endif
 /* A NaN on either side stays a NaN, as in NumPy. */
 F V v_minimum(V a, V b) { return SELECT((a < b) | (a != a), a, b); }
 F V v_maximum(V a, V b) { return SELECT((a > b) | (a != a), a, b); }
@@ -32,11 +41,11 @@ F V v_maximum(V a, V b) { return SELECT((a > b) | (a != a), a, b); }
 #define MAGNITUDE 0x7fffffffffffffffL
 #define BIAS 1023
 #define MANTISSA 52
-#define EXP_TERMS 13
-#define LOG_TERMS 12
 #define EXP_TOP 709.782712893383973096
 #define EXP_LOW -745.13321910194122
 #define EXP_HALF 700.0
+#define EXPM1_LOW -40.0
+#define EXPM1_FINE 1000.0
 #define SMALLEST_NORMAL 2.2250738585072014e-308
 #define LN2_HI 6.93147180369123816490e-01
 #define LN2_LO 1.90821492927058770002e-10
@@ -44,37 +53,74 @@ F V v_maximum(V a, V b) { return SELECT((a > b) | (a != a), a, b); }
 #define MAGNITUDE 0x7fffffff
 #define BIAS 127
 #define MANTISSA 23
-#define EXP_TERMS 8
-#define LOG_TERMS 6
 #define EXP_TOP 88.7228317f
 #define EXP_LOW -103.972076f
 #define EXP_HALF 80.0f
+#define EXPM1_LOW -20.0f
+#define EXPM1_FINE 100.0f
 #define SMALLEST_NORMAL 1.17549435e-38f
 #define LN2_HI 6.9313812256e-01f
 #define LN2_LO 9.0580006145e-06f
 #endif
 F V v_abs(V a) { return (V)((VM)a & ((VM){0} + MAGNITUDE)); }
+#if defined(__AVX__) && R_IS_DOUBLE && LANES == 4
+F V v_sqrt(V a) { return (V)_mm256_sqrt_pd((__m256d)a); }
+#elif defined(__AVX512F__) && R_IS_DOUBLE && LANES == 8
+F V v_sqrt(V a) { return (V)_mm512_sqrt_pd((__m512d)a); }
+#else
 F V v_sqrt(V a) {
   V r;
   for (int i = 0; i < LANES; ++i) r[i] = R_IS_DOUBLE ? sqrt(a[i]) : sqrtf(a[i]);
   return r;
 }
+#endif
 /* 2^k for |k| within the exponents of normal numbers. */
 F V v_power_of_two(VM k) { return (V)((k + BIAS) << MANTISSA); }
-/* exp: x = k ln2 + r, |r| <= ln2/2, Taylor series of r, then 2^k in two factors: both ends of the range, denormal numbers
-   included, come out as those of the scalar function. */
-F V v_exp(V x) {
-  const V c = v_minimum(v_maximum(x, SPLAT(EXP_LOW)), SPLAT(EXP_TOP));
+/* c[0] + c[1] x + ... as the sum of its even and its odd part, which the processor computes side by side. */
+#define SERIES(c, x) v_series(c, (int)(sizeof(c) / sizeof(R)), x)
+F V v_series(const R *c, int terms, V x) {
+  const V square = x * x;
+  V even = SPLAT(0.0), odd = SPLAT(0.0);
+  for (int i = (terms - 1) & ~1; i >= 0; i -= 2) even = even * square + c[i];
+  for (int i = (terms - 2) | 1; i >= 1; i -= 2) odd = odd * square + c[i];
+  return even + x * odd;
+}
+#if R_IS_DOUBLE
+/* Of (e^r - 1 - r)/r^2: 1/2!, 1/3!, ... */
+static const R EXP_SERIES[] = {1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320, 1.0 / 362880,
+                               1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800.0};
+/* Of (atanh(s)/s - 1)/s^2 in s^2. */
+static const R LOG_SERIES[] = {1.0 / 3, 1.0 / 5, 1.0 / 7, 1.0 / 9, 1.0 / 11, 1.0 / 13, 1.0 / 15, 1.0 / 17, 1.0 / 19, 1.0 / 21};
+#else
+static const R EXP_SERIES[] = {1.0f / 2, 1.0f / 6, 1.0f / 24, 1.0f / 120, 1.0f / 720, 1.0f / 5040, 1.0f / 40320};
+static const R LOG_SERIES[] = {1.0f / 3, 1.0f / 5, 1.0f / 7, 1.0f / 9, 1.0f / 11, 1.0f / 13};
+#endif
+/* x = k ln2 + r, |r| <= ln2/2: k, and e^r - 1 by its Taylor series. */
+F V v_reduced(V x, V *k) {
   const V shift = SPLAT(R_IS_DOUBLE ? 6755399441055744.0 : 12582912.0);
-  const V k = (c * (R)1.44269504088896340736 + shift) - shift;
-  const V r = (c - k * (R)LN2_HI) - k * (R)LN2_LO;
-  V p = SPLAT(1.0);
-  for (int i = EXP_TERMS; i >= 1; --i) p = (R)1.0 + p * r / (R)i;
+  *k = (x * (R)1.44269504088896340736 + shift) - shift;
+  const V r = (x - *k * (R)LN2_HI) - *k * (R)LN2_LO;
+  return r + r * r * SERIES(EXP_SERIES, r);
+}
+/* y 2^k in two factors: both ends of the range, denormal numbers included, come out as those of the scalar function. */
+F V v_scaled(V y, V k) {
   const VM whole = __builtin_convertvector(k, VM), half = whole >> 1;
-  V y = p * v_power_of_two(half) * v_power_of_two(whole - half);
+  return y * v_power_of_two(half) * v_power_of_two(whole - half);
+}
+F V v_exp(V x) {
+  V k, small = v_reduced(v_minimum(v_maximum(x, SPLAT(EXP_LOW)), SPLAT(EXP_TOP)), &k);
+  V y = v_scaled((R)1.0 + small, k);
   y = SELECT(x < SPLAT(EXP_LOW), SPLAT(0.0), y);
   y = SELECT(x > SPLAT(EXP_TOP), SPLAT(INFINITY), y);
   return SELECT(x != x, x, y);
+}
+/* e^x - 1 = 2^k (e^r - 1 + (1 - 2^-k)): without a difference of nearly equal numbers. */
+F V v_expm1(V x) {
+  V k, small = v_reduced(v_minimum(v_maximum(x, SPLAT(EXPM1_LOW)), SPLAT(EXP_TOP)), &k);
+  const V one = (R)1.0 - v_power_of_two(-__builtin_convertvector(v_minimum(k, SPLAT(EXPM1_FINE)), VM));
+  V y = v_scaled(small + one, k);
+  y = SELECT(x > SPLAT(EXP_TOP), SPLAT(INFINITY), y);
+  return SELECT((x == SPLAT(0.0)) | (x != x), x, y);
 }
 /* log: x = 2^k m with m in [sqrt(1/2), sqrt(2)); log m = 2 atanh((m - 1)/(m + 1)). Denormal numbers are scaled up first. */
 F V v_log(V x) {
@@ -86,10 +132,8 @@ F V v_log(V x) {
   m = SELECT(big, m * (R)0.5, m);
   k -= big;
   const V s = (m - (R)1.0) / (m + (R)1.0), z = s * s;
-  V p = SPLAT(0.0);
-  for (int i = LOG_TERMS; i >= 1; --i) p = p * z + (R)(1.0 / (2 * i + 1));
   const V kf = __builtin_convertvector(k, V);
-  V y = kf * (R)LN2_HI + ((R)2.0 * s + ((R)2.0 * s * z * p + kf * (R)LN2_LO));
+  V y = kf * (R)LN2_HI + ((R)2.0 * s + ((R)2.0 * s * z * SERIES(LOG_SERIES, z) + kf * (R)LN2_LO));
   y = SELECT(x == SPLAT(INFINITY), x, y);
   y = SELECT(x == SPLAT(0.0), SPLAT(-INFINITY), y);
   return SELECT((x < SPLAT(0.0)) | (x != x), SPLAT(NAN), y);
@@ -98,11 +142,6 @@ F V v_log1p(V y) {
   const V u = (R)1.0 + y, d = u - (R)1.0;
   const VM tiny = d == SPLAT(0.0);
   return SELECT(tiny | (u == SPLAT(INFINITY)), SELECT(tiny, y, u), v_log(u) * (y / SELECT(tiny, SPLAT(1.0), d)));
-}
-F V v_expm1(V x) {
-  const V u = v_exp(x), d = u - (R)1.0, l = v_log(u);
-  const VM same = u == SPLAT(1.0), low = d == SPLAT(-1.0), top = u == SPLAT(INFINITY);
-  return SELECT(same, x, SELECT(low | top, d, d * (x / SELECT(l == SPLAT(0.0), SPLAT(1.0), l))));
 }
 F V v_sign(V magnitude, V of) { return (V)(((VM)magnitude & ((VM){0} + MAGNITUDE)) | ((VM)of & ~((VM){0} + MAGNITUDE))); }
 F V v_asinh(V x) {
