@@ -127,6 +127,13 @@ def test_iterate_stops_after_the_maximum() -> None:
     np.testing.assert_array_equal(m.iterate(halve, (np.array([1e9, 2.0]),), 2)[0], [2.5e8, 1.0])
 
 
+def test_iterate_can_keep_the_last_round() -> None:
+    """Values of the round that ends an item; a bound on the rounds leaves both forms alike."""
+    x = np.array([0.5, 1.0, 3.0, 100.0])
+    np.testing.assert_array_equal(m.iterate(halve, (x,), 50, keep_last=True)[0], [0.25, 0.5, 0.375, 50 / 128])
+    np.testing.assert_array_equal(m.iterate(halve, (np.array([1e9, 2.0]),), 2, keep_last=True)[0], [2.5e8, 0.5])
+
+
 def test_iterate_does_not_wake_an_item_again() -> None:
     """An item that was not active stays out, even where the condition would hold later."""
 

@@ -121,9 +121,9 @@ class Formula:
         self.scopes = outside
         home.lines += [f"V {name} = {value};" for name, value in zip(names, initial, strict=True)]
         home.lines += [f"VM {running} = ALL;", f"for (int it = 0; it < {loop.maximum}; ++it) {{", *body.lines]
-        home.lines += [f"{running} &= {active};", f"if (!v_any({running})) break;"]
-        home.lines += [f"{n} = SELECT({running}, {value}, {n});" for n, value in zip(names, values, strict=True)]
-        home.lines.append("}")
+        change = [f"{n} = SELECT({running}, {value}, {n});" for n, value in zip(names, values, strict=True)]
+        leave = [f"{running} &= {active};", f"if (!v_any({running})) break;"]
+        home.lines += [*change, *leave, "}"] if loop.keep_last else [*leave, *change, "}"]
         home.names.update(zip(loop.results, names, strict=True))
 
 

@@ -80,8 +80,8 @@ class Expr:
 class Loop:
     """A bounded iteration recorded by ``math.iterate``: body over fresh variables, outputs read by 'result' nodes."""
 
-    def __init__(self, initial: tuple[Expr, ...], maximum: int, step: Callable[..., Any]):
-        self.initial, self.maximum, self.id = initial, maximum, next(_ids)
+    def __init__(self, initial: tuple[Expr, ...], maximum: int, step: Callable[..., Any], keep_last: bool = False):
+        self.initial, self.maximum, self.keep_last, self.id = initial, maximum, keep_last, next(_ids)
         self.variables = tuple(Expr("variable", value=(self.id, i)) for i in range(len(initial)))
         values, active = step(*self.variables)
         self.values = tuple(wrap(v) for v in values)

@@ -109,21 +109,25 @@ def where(condition: Any, x: Any, y: Any) -> Any:
     return np.where(condition, x, y)
 
 
-def iterate(step: Callable[..., Any], initial: tuple[Any, ...], maximum: int) -> tuple[Any, ...]:
+def iterate(
+    step: Callable[..., Any], initial: tuple[Any, ...], maximum: int, keep_last: bool = False
+) -> tuple[Any, ...]:
     """Repeat ``values, active = step(*values)`` at most ``maximum`` times, item by item.
 
-    An item's values change only in rounds where it is active, and it stays out once it was not; the loop ends when no
-    item is active.
+    An item's values change only in rounds where it is active, with ``keep_last`` also in the round that ends it; it stays out once it
+    was not active. The loop ends when no item is active.
     """
     if any(isinstance(a, Expr) for a in initial):
-        return Loop(tuple(wrap(a) for a in initial), maximum, step).results()
+        return Loop(tuple(wrap(a) for a in initial), maximum, step, keep_last).results()
     values = tuple(np.asarray(v) for v in initial)
     running: Any = True
     for _ in range(maximum):
         with np.errstate(all="ignore"):
             new, active = step(*values)
-        running = running & active
-        values = tuple(np.where(running, n, v) for n, v in zip(new, values, strict=True))
+        after = running & active
+        changing = running if keep_last else after
+        values = tuple(np.where(changing, n, v) for n, v in zip(new, values, strict=True))
+        running = after
         if not np.any(running):
             break
     return values

@@ -50,6 +50,7 @@ class NumberedLoop:
     values: tuple[int, ...]
     active: int
     results: tuple[int, ...]
+    keep_last: bool
 
 
 class Numbering:
@@ -131,7 +132,9 @@ class Numbering:
             positions = range(len(initial))
             variables = tuple(self._variable(loop.id, i) for i in positions)
             results = tuple(self._entry("result", initial, (at, i), (at, i), depends) for i in positions)
-            self.loops.append(NumberedLoop(loop.id, loop.maximum, initial, variables, values, active, results))
+            self.loops.append(
+                NumberedLoop(loop.id, loop.maximum, initial, variables, values, active, results, loop.keep_last)
+            )
         return self.loops[self._loop_numbers[key]]
 
 
