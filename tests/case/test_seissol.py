@@ -124,9 +124,9 @@ def test_missing_files_name_key_and_line(deck):
         ("EndTime = 2.0", "EndTime = 0", "EndTime is 0.0 (allowed: number > 0 [s])"),
         ("EndTime = 2.0", "EndTime = -1", "> 0"),
         ("EndTime = 2.0", "EndTime = soon", "'soon' is not a number"),
-        ("FL = 16", "FL = 103", "fast velocity weakening is not built yet"),
+        ("FL = 16", "FL = 101", "(FL 101) is not built yet"),
         ("FL = 16", "FL = 6", "Prakash-Clifton"),
-        ("FL = 16", "FL = 12", "allowed: 0, 2, 3, 4, 16, 33, 34"),
+        ("FL = 16", "FL = 12", "allowed: 0, 2, 3, 4, 7, 16, 33, 34, 103"),
         ("FL = 16", "FL = 16.5", "not a whole number"),
         ("t_0 = 0.5", "thermalPress = 1", "thermal pressurisation is not built yet"),
         ("t_0 = 0.5", "refPointMethod = 2", "0 (point), 1 (direction)"),
@@ -164,7 +164,7 @@ def test_errors_name_key_and_line(deck, old, new, words):
 
 
 def test_everything_at_once(deck):
-    case, problems = deck(("FL = 16", "FL = 103"), ("EndTime = 2.0", "EndTime = -2.0"), ("'mesh.h5'", "'no.h5'"))
+    case, problems = deck(("FL = 16", "FL = 101"), ("EndTime = 2.0", "EndTime = -2.0"), ("'mesh.h5'", "'no.h5'"))
     assert case is None
     assert len(problems.errors) == 3
 
@@ -184,17 +184,35 @@ def test_required_keys(deck):
 
 
 def test_rate_and_state(deck):
-    case, problems = deck(("FL = 16", RS + "\nRSStateUpdates = 5"))
+    case, problems = deck(("FL = 16", RS + "\nRSStateUpdates = 5\nRSMaxSlipRateUpdates = 40"))
     assert not problems.items
     assert case.fault.friction == "rate-and-state-ageing"
     assert case.fault.constants == pytest.approx(
-        {"rs_f0": 0.6, "rs_b": 0.012, "rs_sr0": 1e-6, "rs_ini_slip_rate": 5e-12, "rs_state_updates": 5, "rs_average": 1}
+        {
+            "rs_f0": 0.6,
+            "rs_b": 0.012,
+            "rs_sr0": 1e-6,
+            "rs_ini_slip_rate": 5e-12,
+            "rs_slip_rate_updates": 40,
+            "rs_average": 1,
+        }
     )
-    assert deck(("FL = 16", RS.replace("FL = 3", "FL = 4")))[0].fault.friction == "rate-and-state-slip"
+    for number, name in ((4, "rate-and-state-slip"), (7, "severe-velocity-weakening")):
+        assert deck(("FL = 16", RS.replace("FL = 3", f"FL = {number}")))[0].fault.friction == name
     case, problems = deck(("FL = 16", "FL = 4\nRS_f0 = 0.6"))
     assert case is None
     assert len(problems.errors) == 4
     assert "'RS_sr0' is missing" in " ".join(map(str, problems.errors))
+
+
+def test_strong_velocity_weakening(deck):
+    strong = RS.replace("FL = 3", "FL = 103")
+    for key in ("RS_muW", "rs_muw", "mu_w"):
+        case, problems = deck(("FL = 16", f"{strong}\n{key} = 0.2"))
+        assert not problems.items
+        assert (case.fault.friction, case.fault.constants["rs_muw"]) == ("strong-velocity-weakening", 0.2)
+    case, problems = deck(("FL = 16", strong))
+    assert case is None and ["'RS_muW' is missing" in str(e) for e in problems.errors] == [True]
 
 
 @pytest.mark.parametrize(("number", "name"), [(33, "imposed-yoffe"), (34, "imposed-gaussian")])
@@ -374,7 +392,7 @@ def test_real_decks(name):
     ("name", "features"),
     [
         ("tpv13", ["plasticity is not built"]),
-        ("tpv105", ["thermal pressurisation is not built", "fast velocity weakening is not built"]),
+        ("tpv105", ["thermal pressurisation is not built"]),
     ],
 )
 def test_real_decks_that_ask_for_more(name, features):

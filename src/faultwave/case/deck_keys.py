@@ -28,7 +28,7 @@ equations: MaterialFileName P, BoundaryFileName P, Plasticity B, UseCellHomogeni
 inicondition: cICType S, filename P, hastime B, avoidic B
 dynamicrupture: enabled B, FL I, ModelFileName P, XRef R, YRef R, ZRef R, refPointMethod I, OutputPointType I,
   SlipRateOutputType I, NucleationCount I, RS_f0 R, RS_b R, RS_sr0 R, RS_iniSlipRate1 R, RS_iniSlipRate2 R, RS_muW R,
-  RSMaxSlipRateUpdates I, RSStateUpdates I, RSSlipRateTolerance R, RSStateTolerance R, thermalPress B,
+  RSMaxSlipRateUpdates I, RSSlipRateTolerance R, thermalPress B,
   LSW_healingThreshold R, etaDamp R, etaDampEnd R
 elementwise: printtimeinterval_sec R, OutputMask M12, refinement_strategy I, refinement I, vtkorder I
 pickpoint: printtimeinterval I, OutputMask M12, PPFileName P
@@ -50,7 +50,7 @@ equations: Tv R, PlasticityFileName P, PlasticityPointwise B, PlasticityDisabled
   ITMVelocityScalingFactor R, ITMReflectionType I
 inicondition: origin V3, kVec V3, ampField S, magnitude R, width R, k R
 dynamicrupture: tp_thermalDiffusivity R, tp_heatCapacity R, tp_undrainedTPResponse R, tp_iniTemp R, tp_iniPressure R,
-  pc_vStar R, pc_prakashLength R, TpProxyExponent R
+  pc_vStar R, pc_prakashLength R, TpProxyExponent R, RSStateUpdates I, RSStateTolerance R
 pickpoint: outputinterval R, aggregateperrank B, receivercollectiveio B
 meshnml: partitioninglib S, showedgecutstatistics B
 cubegenerator: cubex I, cubey I, cubez I, cubeminx I, cubemaxx I, cubeminy I, cubemaxy I, cubeminz I, cubemaxz I,

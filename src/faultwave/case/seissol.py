@@ -25,6 +25,8 @@ LAWS: dict[int, str] = {
     2: "linear-slip-weakening",
     3: "rate-and-state-ageing",
     4: "rate-and-state-slip",
+    7: "severe-velocity-weakening",
+    103: "strong-velocity-weakening",
     33: "imposed-yoffe",
     34: "imposed-gaussian",
 }
@@ -32,20 +34,16 @@ LAWS: dict[int, str] = {
 
 _NOT_BUILT = {
     6: "slip weakening with Prakash-Clifton regularisation",
-    7: "rate and state with severe velocity weakening",
     35: "imposed slip as a delta in time",
     101: "rate and state (FL 101)",
-    103: "rate and state with fast velocity weakening",
     1058: "slip weakening as a proxy of thermal pressurisation",
 }
-_RATE_AND_STATE, _IMPOSED = (3, 4), (33, 34)
+_RATE_AND_STATE, _IMPOSED = (3, 4, 7, 103), (33, 34)
 
 _RS_OPTIONS = {
     "RS_muW": "rs_muw",
     "RSMaxSlipRateUpdates": "rs_slip_rate_updates",
-    "RSStateUpdates": "rs_state_updates",
     "RSSlipRateTolerance": "rs_slip_rate_tolerance",
-    "RSStateTolerance": "rs_state_tolerance",
 }
 
 
@@ -295,10 +293,10 @@ def _friction(r: Reader, number: int) -> None:
         r.put(("fault", "forced_rupture_ramp"), max(r.get(block, "t_0", 0.0), 0.0), block, "t_0")
         r.copy(("fault", "healing_threshold"), block, "LSW_healingThreshold")
     if number in _RATE_AND_STATE:
-        _rate_and_state(r)
+        _rate_and_state(r, number)
 
 
-def _rate_and_state(r: Reader) -> None:
+def _rate_and_state(r: Reader, number: int) -> None:
     block = "dynamicrupture"
     needed = {
         "RS_f0": "reference friction",
@@ -307,6 +305,8 @@ def _rate_and_state(r: Reader) -> None:
         "RS_iniSlipRate1": "initial slip rate [m/s]",
         "RS_iniSlipRate2": "initial slip rate [m/s]",
     }
+    if number == 103:
+        needed["RS_muW"] = "fully weakened friction"
     for key, what in needed.items():
         if (block, key.lower()) not in r.entries:
             r.missing(block, key, what)

@@ -119,7 +119,10 @@ class _Rupture:
         sides = [self.plus, self.minus, self.frame, self.impedance, self.damping]
         k.pointwise(lambda *a: [_locked(*a)[:width]], sides, [self.locked])
         k.pointwise(lambda x: [[0.0 * x[0]] * 3], [self.record.view(0, points, 0, 1)], [self.mean])
+        starts = [self._resampled_start(name) for name in self.law.resampled]
         k.repeat("sub", self.sizes.times, self._substep)
+        for name, start in zip(self.law.resampled, starts, strict=True):
+            self._resample(name, start)
         k.contract(self.modes, self.back, self.mean)
         self._reply()
         return k
@@ -144,6 +147,22 @@ class _Rupture:
             "record": self.record, "mean": self.mean,
         }  # fmt: skip
         k.pointwise(_named(self._advance, list(given)), list(given.values()), [self.state, self.record, self.mean])
+
+    def _state_of(self, name: str) -> View:
+        return self.state.view(0, self.sizes.points, self.state_columns.places[name].start, 1)
+
+    def _resampled_start(self, name: str) -> Array:
+        """A copy of a number of the state at the start of the step."""
+        start = self.k.temp(f"start_of_{name}", self.sizes.points, 1)
+        self.k.pointwise(lambda x: [list(x)], [self._state_of(name)], [start])
+        return start
+
+    def _resample(self, name: str, start: Array) -> None:
+        """Project what the step has changed on the polynomials of the face: point values drift apart without it."""
+        change = self.k.temp(f"change_of_{name}", self.sizes.points, 1)
+        self.k.pointwise(lambda new, old: [[new[0] - old[0]]], [self._state_of(name), start], [change])
+        self.k.contract(self.smooth, self.project, change)
+        self.k.pointwise(lambda old, x: [[old[0] + x[0]]], [start, self.smooth], [self._state_of(name)])
 
     def _reply(self) -> None:
         k, rows = self.k, self.sizes.rows[0]

@@ -17,7 +17,7 @@ from .plug_ins import DRAINAGE, PORE_PRESSURE, friction_plug_ins
 
 ETA, N = 4.6e6, 7
 GIVEN = {
-    "mu_s": 0.677, "mu_d": 0.525, "d_c": 0.4, "cohesion": -1e5, "rs_a": 0.01, "rs_sl0": 0.02, "strike_slip": 1.0, "dip_slip": 0.0,
+    "mu_s": 0.677, "mu_d": 0.525, "d_c": 0.4, "cohesion": -1e5, "rs_a": 0.01, "rs_sl0": 0.02, "rs_srW": 0.1, "strike_slip": 1.0, "dip_slip": 0.0,
     "rupture_onset": 0.0, "tau_S": 0.1, "tau_R": 0.3, "rupture_rise_time": 0.2,
 }  # fmt: skip
 
@@ -26,7 +26,8 @@ def started(law: Any, shear: np.ndarray, sigma: np.ndarray, **given: float) -> t
     """Parameters, constants and state of N points."""
     values = {name: np.asarray(v) for name, v in (GIVEN | given).items()}
     names = {n for q in law.parameters for n in (q.name, *q.aliases)}
-    c = law.settings({})
+    severe = "severe-velocity-weakening" in law.name
+    c = law.settings({"rs_sr0": 0.1, "rs_b": 0.6} if severe else {})
     directions = faults.Directions(np.ones(N), np.zeros(N), np.zeros(N), np.ones(N))
     p = law.prepare(law.given({k: v for k, v in values.items() if k in names}, N), c, directions)
     return p, c, {name: np.zeros(N) for name in law.state_columns} | law.initial(p, c, shear, sigma)

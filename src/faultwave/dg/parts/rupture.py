@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -137,6 +137,7 @@ def _plan_fault(planning: Planning) -> Rupture:
     positions = faces.positions(rule.points[faces.group])
     points, tags = positions.reshape(-1, 3), np.repeat(faces.tags, positions.shape[1])
     field = load_field(setting.parameters)
+    _check_spelling(law, field.parameters)
     wanted = [n for q in law.parameters for n in (q.name, *q.aliases) if n in field.parameters]
     values = law.given(field.evaluate(points, tags, wanted), len(points))
     stress = np.zeros((len(points), 3))
@@ -146,6 +147,7 @@ def _plan_fault(planning: Planning) -> Rupture:
     prepared = law.prepare(values, constants, frame.directions(*[np.repeat(v, positions.shape[1], 0) for v in vectors]))
     problems.extend(law.check(values, constants, np.hypot(stress[:, 1], stress[:, 2]), stress[:, 0], points).items)
     problems.raise_errors()
+    planning.problems.extend(problems.warnings)
     state = _initial_state(law, prepared, constants, stress)
     episodes = _episodes(setting, points, tags, faces, positions)
     sides = {k: v[faces.cells] for k, v in material.items()}
@@ -154,6 +156,18 @@ def _plan_fault(planning: Planning) -> Rupture:
         stress.reshape(positions.shape), episodes, positions, planning.topology, planning.geometry, planning.mesh.vertices,
         case.numerics.order,
     )  # fmt: skip
+
+
+def _check_spelling(law: FrictionLaw, given: Iterable[str]) -> None:
+    """InputError for names that differ from the law's only by upper and lower case: they would not be read."""
+    known = {n for q in law.parameters for n in (q.name, *q.aliases)}
+    meant = {n.lower(): n for n in known}
+    problems = Problems()
+    for wrong in sorted(n for n in set(given) - known if n.lower() in meant):
+        problems.error(
+            "fault.parameters", f"'{law.name}' does not read '{wrong}'", advice=f"Write {meant[wrong.lower()]}"
+        )
+    problems.raise_errors()
 
 
 def _check_solid(material: dict[str, np.ndarray], faces: FaultFaces, problems: Problems) -> None:
@@ -292,6 +306,21 @@ class AttachedRupture(Attached):
         broken = bool(self.solver.plan.frictional[cells].any())
         cause = "cells at the fault: look at initial stress and friction parameters there (faultwave check)"
         return [_nearest_state(self.fault, self.part.positions, place)], [cause] if broken else []
+
+    def remarks(self) -> list[Problem]:
+        """What the law counted at points that are shown here, of all processes."""
+        counted = self.part.law.counted
+        here = np.zeros(len(counted))
+        if self.fault is not None and counted:
+            record = self.fault.record(np.arange(self.part.faces.owned))
+            here = np.array([record[name].sum() for name in counted])
+        total = self.solver.plan.world.total(here) if counted else here
+        advice = "look at rs_* parameters and initial stress, or shorten the step (numerics.largest_step)"
+        return [
+            Problem("fault", f"{count:,.0f} {what}", advice=advice, severity="warning")
+            for what, count in zip(counted.values(), total, strict=True)
+            if count
+        ]
 
     @property
     def nbytes(self) -> int:

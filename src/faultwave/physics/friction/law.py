@@ -70,6 +70,8 @@ class FrictionLaw:
     * ``state`` what a point remembers between sub-steps beyond COMMON_STATE: numbers and vectors, read by name;
     * ``solver`` one of ``solvers.SOLVERS``; ``needs_stress`` whether initial stress is read;
     * ``project`` whether |V| is projected on the face polynomials before ``evolve``;
+    * ``resampled`` own state, numbers only, whose change over a whole step is projected on the face polynomials;
+    * ``counted`` own state that counts what went wrong at a point, with the words for it;
     * ``work`` of a face's friction in updates of a cell at order 4, as measured: processes are given equal work by it;
     * ``double`` whether its formulas need double precision whatever the run's;
     * ``outputs`` quantities beside slip, traction and times that can be written out.
@@ -85,6 +87,8 @@ class FrictionLaw:
     solver: str
     needs_stress: bool = True
     project: bool = False
+    resampled: tuple[str, ...] = ()
+    counted: Mapping[str, str] = {}
     work: float = 3.0
     double: bool = False
     outputs: tuple[Output, ...] = (Output("Mud", "", "friction coefficient", lambda p, c, s: s["friction"]),)

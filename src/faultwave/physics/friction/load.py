@@ -31,6 +31,23 @@ class Load:
 
 
 @dataclass(frozen=True)
+class Trial:
+    """A slip rate tried for the end of a sub-step, and what it has to balance.
+
+    ``mean`` slip rate [m/s] of the sub-step, with which the state evolves from its start, ``share`` = d ln mean / d ln rate; shear load
+    ``tau`` and compression ``normal`` > 0 [Pa], ``eta`` and ``dt`` as in ``Load``.
+    """
+
+    rate: Any
+    mean: Any
+    share: Any
+    tau: Any
+    normal: Any
+    eta: Any
+    dt: Any
+
+
+@dataclass(frozen=True)
 class Solved:
     """Slip rate [m/s] along the face tangents and its magnitude, strength [Pa], friction coefficient, new own state."""
 

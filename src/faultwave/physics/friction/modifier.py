@@ -69,6 +69,7 @@ class Modified(FrictionLaw):
         self.outputs = tuple(x for part in parts for x in part.outputs)
         self._check_names()
         self.deck_number, self.solver, self.project = law.deck_number, law.solver, law.project
+        self.resampled, self.counted = law.resampled, law.counted
         self.needs_stress, self.work, self.double = law.needs_stress, law.work, law.double
 
     def _check_names(self) -> None:

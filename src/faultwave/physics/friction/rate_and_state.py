@@ -1,7 +1,7 @@
 """What rate-and-state laws share (Dieterich 1979; Ruina 1983; Rice et al. 2001); each law has a module of its own.
 
-mu = a asinh( V/(2 V0) exp((f0 + b ln(V0 psi/L))/a) ), psi the state variable [s]. The laws differ in how psi evolves; all advance it
-by its exact solution at constant V (docs/theory/friction.md, "Rate and state").
+Friction depends on the slip rate V and on a state psi that remembers the last slip over the distance L. In a sub-step psi advances by
+the exact solution of its equation at constant V (docs/theory/friction.md, "Rate and state").
 """
 
 from __future__ import annotations
@@ -14,83 +14,130 @@ from faultwave.base.errors import Problems
 from faultwave.base.quantities import Output, Parameter, State
 from faultwave.kernels import math as m
 from faultwave.physics.friction.law import Directions, FrictionLaw, Values, report
+from faultwave.physics.friction.load import Trial
 
-_POINT = (
-    Parameter("rs_a", "", "direct effect a", positive=True),
+POINT = (
+    Parameter("rs_a", "", "direct effect a", positive=True, aliases=("RS_a",)),
     Parameter("rs_sl0", "m", "state evolution distance L", positive=True, aliases=("RS_sl0",)),
     Parameter("rs_f0", "", "friction at the reference slip rate; absent: the constant", np.nan, aliases=("RS_f0",)),
     Parameter("rs_b", "", "evolution effect b; absent: the constant", np.nan, aliases=("RS_b",)),
 )
-_UNIFORM = (
+MUW_NAMES = ("RS_muW", "RS_muw", "rs_muW", "muW", "mu_w")
+UNIFORM = (
     Parameter("rs_f0", "", "friction at the reference slip rate", 0.6, lower=0.0, aliases=("RS_f0",)),
     Parameter("rs_b", "", "evolution effect b", 0.012, lower=0.0, aliases=("RS_b",)),
     Parameter("rs_sr0", "m/s", "reference slip rate V0", 1e-6, positive=True, aliases=("RS_sr0",)),
     Parameter("rs_ini_slip_rate", "m/s", "initial slip rate (magnitude)", 1e-12, positive=True),
-    Parameter("rs_muw", "", "fully weakened friction, for output DS only", 0.0, lower=0.0, aliases=("RS_muW", "mu_w")),
+    Parameter("rs_muw", "", "fully weakened friction, for output DS only", 0.0, lower=0.0, aliases=MUW_NAMES),
     Parameter("rs_slip_rate_updates", "", "most Newton steps", 60, 1, 10000, ("RSMaxSlipRateUpdates",)),
-    Parameter("rs_state_updates", "", "most fixed-point steps of the state", 10, 1, 1000, ("RSStateUpdates",)),
-    Parameter("rs_slip_rate_tolerance", "m/s", "Newton's tolerance", 1e-8, 0.0, 1.0, ("RSSlipRateTolerance",)),
-    Parameter("rs_state_tolerance", "m/s", "tolerance on the mean slip rate", 1e-8, 0.0, 1.0, ("RSStateTolerance",)),
-    Parameter("rs_average", "", "mean rate that ages the state: 0 start and end, 1 last two iterates", 0, 0, 1),
+    Parameter("rs_slip_rate_tolerance", "", "relative error of the slip rate at which Newton stops", 1e-8, 0.0, 1.0,
+              ("RSSlipRateTolerance",)),
+    Parameter("rs_average", "", "rate with which the state evolves: 0 mean of start and end, 1 end", 0, 0, 1),
 )  # fmt: skip
 
 
 class RateAndState(FrictionLaw):
-    """Base of the laws: subclasses state how psi evolves."""
+    """Base of the laws: subclasses state how psi evolves, and what friction makes of it."""
 
-    parameters = _POINT
-    constants = _UNIFORM
-    kernel_parameters = ("rs_a", "rs_sl0", "rs_f0", "rs_b")
-    state = (
-        State("state", "s", "state variable psi"),
-        State("unconverged", "", "sub-steps that ended with the balance of forces violated"),
-    )
+    parameters = POINT
+    constants = UNIFORM
+    kernel_parameters: tuple[str, ...] = ("rs_a", "rs_sl0", "rs_f0", "rs_b")
+    uniform: tuple[str, ...] = ("rs_f0", "rs_b")  # per point where the fault file has it, else the constant
+    state_unit = "s"
     solver = "newton"
     work = 22.0
     double = True  # exponents reach 60 and psi 1e9 s: single precision loses the balance of forces
-    outputs = (
-        *FrictionLaw.outputs,
-        Output("StV", "s", "state variable of the friction law", lambda p, c, s: s["state"]),
-    )
+    counted = {"unconverged": "sub-steps of rate and state ended without balance of load, friction and damping"}
+
+    def __init__(self) -> None:
+        self.state = (
+            State("state", self.state_unit, "state variable psi"),
+            State("unconverged", "", "sub-steps that ended with the balance of forces violated"),
+        )
+        self.outputs = (
+            *FrictionLaw.outputs,
+            Output("StV", self.state_unit, "state variable of the friction law", lambda p, c, s: s["state"]),
+        )
+
+    def filled(self, p: Values, c: Values) -> dict[str, np.ndarray]:
+        """All parameters per point, those that are absent from the constants."""
+        return dict(p) | {name: np.where(np.isnan(p[name]), c[name], p[name]) for name in self.uniform}
 
     def prepare(self, p: Values, c: Values, directions: Directions | None) -> dict[str, np.ndarray]:
-        result = {name: np.array(p[name], float) for name in self.kernel_parameters}
-        for name in ("rs_f0", "rs_b"):  # per point where the fault file has it, else the constant
-            result[name] = np.where(np.isnan(result[name]), c[name], result[name])
-        return result
+        filled = self.filled(p, c)
+        return {name: np.array(filled[name], float) for name in self.kernel_parameters}
 
     def check(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray, points: np.ndarray) -> Problems:
-        filled = dict(p) | {name: np.where(np.isnan(p[name]), c[name], p[name]) for name in ("rs_f0", "rs_b")}
+        filled = self.filled(p, c)
         problems = super().check(filled, c, tau, sigma, points)
         report(problems, ~(sigma < 0), points, "initial normal traction is", sigma, "< 0 Pa (compression)")
         report(problems, ~(filled["rs_b"] > 0), points, "rs_b is", filled["rs_b"], "> 0")
+        free = np.flatnonzero(tau == 0.0)
+        if len(free):
+            place = "({:g}, {:g}, {:g})".format(*points[free[0]])
+            what = f"no initial shear traction (at {len(free)} points): in balance with it, friction starts at zero"
+            problems.warn(f"fault point {place}", what)
         return problems
 
     def initial(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray) -> dict[str, np.ndarray]:
         """The state at which the initial stress drives exactly the initial slip rate: mu(V_ini, psi) = |tau/sigma|."""
-        a, b, v0, v = p["rs_a"], p["rs_b"], c["rs_sr0"], c["rs_ini_slip_rate"]
         mu = np.abs(tau / sigma)
-        x = np.maximum(mu / a, 1e-300)  # no load: a state so young that the fault has no strength
-        log_sinh2 = x + np.log(-np.expm1(-2.0 * x))  # ln(2 sinh x) without overflow
-        exponent = (a * log_sinh2 - p["rs_f0"] - a * np.log(v / v0)) / b
-        psi = p["rs_sl0"] / v0 * np.exp(np.clip(exponent, -600.0, 600.0))
-        return {"state": psi, "friction": mu, "slip_rate": np.full_like(psi, v), "unconverged": np.zeros_like(psi)}
+        psi = self.balanced_state(p, c, mu)
+        rate = np.full_like(psi, c["rs_ini_slip_rate"])
+        return {"state": psi, "friction": mu, "slip_rate": rate, "unconverged": np.zeros_like(psi)}
 
-    def coefficient(self, p: Values, c: Values, v: Any, psi: Any) -> tuple[Any, Any]:
-        """mu and dmu/dV, with the argument of asinh kept as its logarithm, so that nothing overflows."""
-        a, v0 = p["rs_a"], c["rs_sr0"]
-        y = m.log(v / (2.0 * v0)) + (p["rs_f0"] + p["rs_b"] * m.log(v0 * psi / p["rs_sl0"])) / a
-        decay = m.exp(-2.0 * m.abs(y))
-        large = y + m.log(1.0 + m.sqrt(1.0 + decay))
-        mu = a * m.where(y > 0.0, large, m.asinh(m.exp(m.minimum(y, 0.0))))
-        # dmu/dV = (a/V) e^y / sqrt(1 + e^2y); decay is e^-2|y|.
-        slope = a / v * m.exp(m.minimum(y, 0.0)) / m.sqrt(1.0 + decay)
-        return mu, slope
+    def balanced_state(self, p: Values, c: Values, mu: np.ndarray) -> np.ndarray:
+        """The state at which friction is ``mu`` at the initial slip rate."""
+        raise NotImplementedError
+
+    def balance(self, p: Values, c: Values, s: Values, trial: Trial) -> tuple[Any, Any]:
+        """Excess of the load over friction and damping, in whatever measure, and minus its derivative by the logarithm of the slip rate
+        (kernel); ``s`` holds the state at the start of the sub-step."""
+        raise NotImplementedError
+
+    def relax(self, p: Values, c: Values, psi: Any, v: Any, dt: Any) -> Any:
+        """State after ``dt`` at constant slip rate v (kernel)."""
+        raise NotImplementedError
 
     def dynamic_stress_reached(self, p: Values, c: Values, s: Values, mu: Any) -> Any:
         """Friction within 5 % of fully weakened; only meaningful after rupture."""
-        return mu <= c["rs_muw"] + 0.05 * (p["rs_f0"] - c["rs_muw"])
+        weak = p["rs_muw"] if "rs_muw" in self.kernel_parameters else c["rs_muw"]
+        return mu <= weak + 0.05 * (p["rs_f0"] - weak)
 
-    def relax(self, p: Values, c: Values, psi: Any, v: Any, dt: Any) -> Any:
-        """State after ``dt`` at constant slip rate v."""
+
+class Regularised(RateAndState):
+    """Friction mu = a asinh( V/(2 V0) e^E ), regular at rest (Rice et al. 2001); the exponent E depends on the state.
+
+    Load and damping balance it where V = 2 V0 sinh(m) e^-E with m = (|tau| - eta V)/(a |sigma|). Both sides are compared by their
+    logarithms, so that nothing overflows and small slip rates keep all digits.
+    """
+
+    def balance(self, p: Values, c: Values, s: Values, trial: Trial) -> tuple[Any, Any]:
+        per_rate = trial.eta / (p["rs_a"] * trial.normal)
+        driving = m.maximum((trial.tau - trial.eta * trial.rate) / (p["rs_a"] * trial.normal), 1e-60)
+        decay = m.expm1(-2.0 * driving)  # ln(2 sinh m) = m + ln(1 - e^-2m)
+        exponent, change = self.exponent(p, c, s, trial)
+        excess = driving + m.log(-decay * (c["rs_sr0"] / trial.rate)) - exponent
+        fall = 1.0 - per_rate * trial.rate * (2.0 + decay) / decay + trial.share * change
+        return excess, fall
+
+    def exponent(self, p: Values, c: Values, s: Values, trial: Trial) -> tuple[Any, Any]:
+        """E after the sub-step, and its derivative by the logarithm of the mean slip rate (kernel)."""
         raise NotImplementedError
+
+    def state_of(self, p: Values, c: Values, exponent: np.ndarray) -> np.ndarray:
+        """The state of which E is the exponent."""
+        raise NotImplementedError
+
+    def balanced_state(self, p: Values, c: Values, mu: np.ndarray) -> np.ndarray:
+        x = np.maximum(mu / p["rs_a"], 1e-300)
+        log_sinh2 = x + np.log(-np.expm1(-2.0 * x))
+        return self.state_of(p, c, log_sinh2 - np.log(c["rs_ini_slip_rate"] / c["rs_sr0"]))
+
+
+class Classical(Regularised):
+    """E = (f0 + b ln(V0 psi/L))/a with psi in seconds (Dieterich 1979; Ruina 1983)."""
+
+    def state_of(self, p: Values, c: Values, exponent: np.ndarray) -> np.ndarray:
+        log_psi = (p["rs_a"] * exponent - p["rs_f0"]) / p["rs_b"]
+        return np.asarray(p["rs_sl0"] / c["rs_sr0"] * np.exp(np.clip(log_psi, -600.0, 600.0)))

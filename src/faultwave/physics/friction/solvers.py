@@ -1,7 +1,6 @@
 """The solvers friction laws name: how the slip rate follows from a load (all *kernel* functions).
 
-A solver calls what the law states: ``strength`` (closed form), ``coefficient`` and ``relax`` (Newton), ``rates``
-(imposed).
+A solver calls what the law states: ``strength`` (closed form), ``balance`` and ``relax`` (Newton), ``rates`` (imposed).
 """
 
 from __future__ import annotations
@@ -10,11 +9,12 @@ from collections.abc import Callable
 from typing import Any
 
 from faultwave.kernels import math as m
-from faultwave.physics.friction.load import Load, Solved, Values
+from faultwave.physics.friction.load import Load, Solved, Trial, Values
 
 # Slip rates below this are as good as none; keeps logarithms and L/V finite in double precision.
 SMALLEST_RATE = 1e-45
-_ROUNDING = 2.3e-16
+# Compression below this share of the shear load does not change the slip rate in double precision: the fault is open.
+_OPEN = 1e-13
 
 
 def closed_form(law: Any, p: Values, c: Values, s: Values, load: Load) -> Solved:
@@ -34,87 +34,95 @@ def imposed(law: Any, p: Values, c: Values, s: Values, load: Load) -> Solved:
 
 
 def newton(law: Any, p: Values, c: Values, s: Values, load: Load) -> Solved:
-    """Slip rate and state together: fixed point in the state, Newton in the rate (Kaneko et al. 2008, section 2.3).
+    """Slip rate and state at the end of a sub-step, together: Newton's method in brackets, each point for itself.
 
-    The state is always advanced from its value at the start of the sub-step, with a mean slip rate of the sub-step; by
-    ``rs_average`` 0 the mean of the rates at its start and end, by 1 the mean of the last two iterates (which
-    tends to the rate at the end). ``s['unconverged']`` counts sub-steps that end with the balance of forces violated.
+    The state evolves from its value at the start of the sub-step with a mean slip rate of the sub-step: by ``rs_average`` 0 the mean of
+    the rates at its start and end, by 1 the rate at its end (to which the iteration of Kaneko et al. 2008, section 2.3, tends). The law's
+    ``balance`` says by how much the load at a rate exceeds friction and damping, and how that falls with the logarithm of the rate.
+    ``s['unconverged']`` counts sub-steps that end without balance.
     """
-    psi0, start = s["state"], m.maximum(s["slip_rate"], SMALLEST_RATE)
-    tau, unmodified = load.shear(), m.maximum(-load.sigma, 0.0)
+    start, tau = m.maximum(s["slip_rate"], SMALLEST_RATE), load.shear()
+    at_end = bool(c["rs_average"])
+    changing = law.modified(p, c, s, start, load)
 
-    def modified(rate: Any) -> tuple[dict[str, Any], Any]:
-        """State of modifiers after the sub-step at a slip rate, and the compression it leaves."""
-        later = law.modified(p, c, s, rate, load)
-        sigma = law.pressed(p, c, {**s, **later}, load).sigma
-        return later, unmodified if sigma is load.sigma else m.maximum(-sigma, 0.0)
+    def mean(v: Any) -> Any:
+        return v if at_end else 0.5 * (start + v)
 
-    def inner(psi: Any, guess: Any, normal: Any) -> Any:
-        return newton_rate(
-            lambda v: law.coefficient(p, c, v, psi),
-            tau, normal, load.eta, guess, c["rs_slip_rate_tolerance"], int(c["rs_slip_rate_updates"]),
-        )  # fmt: skip
+    def normal(v: Any) -> Any:
+        later = law.modified(p, c, s, mean(v), load) if changing else {}
+        return m.maximum(-law.pressed(p, c, {**s, **later}, load).sigma, 0.0)
 
-    def outer(rate: Any, mean: Any, open_: Any) -> tuple[tuple[Any, Any, Any], Any]:
-        new = inner(law.relax(p, c, psi0, mean, load.dt), rate, modified(mean)[1])
-        new_mean = 0.5 * ((rate if c["rs_average"] else start) + new)
-        moves = m.abs(new_mean - mean) > c["rs_state_tolerance"]
-        # A change below the tolerance ends the iteration but still counts: creep is slower than any such tolerance.
-        return (new, new_mean, m.where(moves, open_, 0.0 * open_)), open_ > 0.5
+    def balance(v: Any) -> tuple[Any, Any]:
+        average = mean(v)
+        share = 1.0 if at_end else 0.5 * v / average
+        # Less compression than this is none; it must not be zero.
+        held = m.maximum(normal(v), _OPEN * tau + SMALLEST_RATE)
+        return law.balance(p, c, s, Trial(v, average, share, tau, held, load.eta, load.dt))
 
-    rate, mean, _ = m.iterate(outer, (start, start, 0.0 * start + 1.0), int(c["rs_state_updates"]))
-    psi = law.relax(p, c, psi0, mean, load.dt)
-    mu, _ = law.coefficient(p, c, rate, psi)
-    later, normal = modified(mean)
-    residual = m.abs((tau - normal * mu) / load.eta - rate)
-    # Written so that a NaN counts as not converged; at the smallest rate the fault is at rest whatever its strength.
-    balanced = (residual <= 10.0 * c["rs_slip_rate_tolerance"] + 1e-6 * tau / load.eta) | (rate <= 2.0 * SMALLEST_RATE)
-    unconverged = s["unconverged"] + m.where(balanced, 0.0 * rate, 0.0 * rate + 1.0)
+    root, unbalanced = newton_rate(
+        balance,
+        tau / load.eta,
+        start,
+        max(c["rs_slip_rate_tolerance"], 1e-14),
+        int(c["rs_slip_rate_updates"]),
+        not changing,
+    )
+    compression = normal(root)
+    open_ = compression <= _OPEN * tau
+    rate = m.where(open_, m.maximum(tau / load.eta, SMALLEST_RATE), root)
+    held = m.maximum(tau - load.eta * rate, 0.0)
+    mu = m.where(open_, s["friction"], held / m.where(open_, 0.0 * tau + 1.0, compression))
+    later = law.modified(p, c, s, mean(rate), load) if changing else {}
+    psi = law.relax(p, c, s["state"], mean(rate), load.dt)
+    unconverged = s["unconverged"] + m.where(open_, 0.0 * tau, unbalanced)
     rate1, rate2 = along(load, tau, rate)
-    return Solved(rate1, rate2, rate, mu * normal, mu, {"state": psi, "unconverged": unconverged, **later})
+    return Solved(rate1, rate2, rate, mu * compression, mu, {"state": psi, "unconverged": unconverged, **later})
 
 
 def newton_rate(
-    coefficient: Callable[[Any], tuple[Any, Any]],
-    tau: Any,
-    normal: Any,
-    eta: Any,
+    balance: Callable[[Any], tuple[Any, Any]],
+    top: Any,
     guess: Any,
     tolerance: float,
     maximum: int,
-) -> Any:
-    """Root V of g(V) = (tau - normal mu(V))/eta - V, |g| <= tolerance [m/s] or what rounding allows.
+    exact_slope: bool = True,
+) -> tuple[Any, Any]:
+    """Root V < ``top`` of an excess that falls with V, to a relative error of ``tolerance``; and 1 where it was not found, else 0.
 
-    ``coefficient(V)`` gives mu and dmu/dV. g falls with V from g(0) = tau/eta > 0 to g(tau/eta) <= 0: the bracket.
-    The resistance eta V + normal mu(V) is concave in V and convex in ln V, so that a Newton step in V never passes the
-    root from below and one in ln V never from above: one of the two is always inside the bracket. Where friction
-    alone would let the slip rate pass tau/eta, damping governs and half of that is the better guess; where rounding
-    spoils all of them, the step halves the decades of the bracket.
+    ``balance(V)`` gives the excess and minus its derivative by ln V. A Newton step that changes V by the share d leaves an error of the
+    order d times the excess; without ``exact_slope`` one of the order d. Where load balances friction alone the excess is nearly linear
+    in ln V, where it balances damping in V: for an excess of the form C - ln V - k V, a step in V never passes the root from below and
+    one in ln V never from above. So one of the two is always inside the bracket. Where the state makes another form of it and neither
+    is, the step halves the bracket's decades.
     """
-    top = m.maximum(tau / eta, SMALLEST_RATE)
-    limit = m.maximum(8.0 * _ROUNDING * top, tolerance)
+    top = m.maximum(top, SMALLEST_RATE)
 
-    def step(v: Any, low: Any, high: Any) -> tuple[tuple[Any, Any, Any], Any]:
-        mu, slope = coefficient(v)
-        g = (tau - normal * mu) / eta - v
-        decrease = normal * slope / eta + 1.0
-        below = g > 0.0
+    def step(v: Any, low: Any, high: Any, open_: Any) -> tuple[tuple[Any, Any, Any, Any], Any]:
+        excess, fall = balance(v)
+        change = excess / fall
+        below = excess > 0.0
         low, high = m.where(below, v, low), m.where(below, high, v)
-        straight = v + g / decrease
-        relative = g / (decrease * v)
-        logarithmic = v * m.exp(m.maximum(m.minimum(relative, 200.0), -200.0))
+        straight = v + v * change
+        logarithmic = v * m.exp(m.maximum(m.minimum(change, 200.0), -200.0))
         new = m.where(
             below,
             m.where(logarithmic < high, logarithmic, m.maximum(straight, m.where(high < top, straight, 0.5 * top))),
             m.where(straight > low, straight, logarithmic),
         )
-        inside = (new > low) & (new < high)
+        inside = (new > low) & (new < high) & (fall > 0.0)
+        error = m.abs(change * excess) if exact_slope else m.abs(change)
         # At the smallest rate friction may still exceed the load: the fault is at rest.
-        active = (m.abs(g) > limit) & (below | (v > 2.0 * SMALLEST_RATE))
-        return (m.where(inside, new, m.sqrt(low) * m.sqrt(high)), low, high), active
+        rest = ((excess <= 0.0) & (v <= 2.0 * SMALLEST_RATE)) | (top <= SMALLEST_RATE)
+        done = ((error <= tolerance) & (fall > 0.0)) | rest
+        # Near the top what is left of the load counts: nearly all of the way, as the excess ends there steeply.
+        elsewhere = m.where(below & (high >= top), v + 0.98 * (top - v), m.sqrt(low) * m.sqrt(high))
+        new = m.where(inside, new, m.where(done, v, elsewhere))
+        return (new, low, high, m.where(done, 0.0 * v, 0.0 * v + 1.0)), ~done
 
-    first = m.minimum(m.maximum(guess, SMALLEST_RATE), top)
-    return m.iterate(step, (first, 0.0 * top + SMALLEST_RATE, top), maximum)[0]
+    first = m.maximum(m.minimum(guess, 0.9 * top), SMALLEST_RATE)
+    begin = (first, 0.0 * top + SMALLEST_RATE, top, 0.0 * top + 1.0)
+    root, _, _, unbalanced = m.iterate(step, begin, maximum, keep_last=True)
+    return root, unbalanced
 
 
 def along(load: Load, tau: Any, rate: Any) -> tuple[Any, Any]:

@@ -1,0 +1,62 @@
+"""Severe velocity weakening (Ampuero & Ben-Zion 2008; deck number 7).
+
+mu = f0 + a V/(V + V0) - b psi/(psi + L), psi' = (V L/V0 - psi) V0/L with psi in metres. V0 is no tiny reference rate here but the slip
+rate at which friction weakens. Friction does not depend on ln V: where it holds the load the fault is at rest.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.errors import Problems
+from faultwave.kernels import math as m
+from faultwave.physics.friction.law import Values, report
+from faultwave.physics.friction.load import Trial
+from faultwave.physics.friction.rate_and_state import RateAndState
+
+
+class SevereVelocityWeakening(RateAndState):
+    name = "severe-velocity-weakening"
+    title = "Severe velocity weakening"
+    deck_number = 7
+    state_unit = "m"
+
+    def check(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray, points: np.ndarray) -> Problems:
+        problems = super().check(p, c, tau, sigma, points)
+        with np.errstate(all="ignore"):
+            weakened = self.weakened(self.filled(p, c), c, np.abs(tau / sigma))
+        bad = np.isfinite(weakened) & ~((weakened >= 0) & (weakened < 1))
+        what = "no state balances the initial stress: (rs_f0 + rs_a V/(V + rs_sr0) - tau/|sigma_n|)/rs_b at the initial slip rate is"
+        report(problems, bad, points, what, weakened, "0 to below 1")
+        return problems
+
+    @staticmethod
+    def weakened(p: Values, c: Values, mu: np.ndarray) -> np.ndarray:
+        """psi/(psi + L) at which friction is ``mu`` at the initial slip rate."""
+        v = c["rs_ini_slip_rate"]
+        return np.asarray((p["rs_f0"] + p["rs_a"] * v / (v + c["rs_sr0"]) - mu) / p["rs_b"])
+
+    def balanced_state(self, p: Values, c: Values, mu: np.ndarray) -> np.ndarray:
+        weakened = self.weakened(p, c, mu)
+        return np.asarray(p["rs_sl0"] * weakened / (1.0 - weakened))
+
+    def balance(self, p: Values, c: Values, s: Values, trial: Trial) -> tuple[Any, Any]:
+        v, normal, v0, length = trial.rate, trial.normal, c["rs_sr0"], p["rs_sl0"]
+        psi, direct = self.relax(p, c, s["state"], trial.mean, trial.dt), 1.0 / (v + v0)
+        weakening = 1.0 / (psi + length)
+        mu = p["rs_f0"] + p["rs_a"] * v * direct - p["rs_b"] * psi * weakening
+        # Of psi by ln mean, which is linear in the mean.
+        change = -m.expm1(-v0 * (trial.dt / length)) * (trial.mean * length / v0)
+        resisting = v * (trial.eta + normal * p["rs_a"] * v0 * direct * direct)
+        losing = normal * p["rs_b"] * length * weakening * weakening * trial.share * change
+        scale = 1.0 / resisting
+        return (trial.tau - trial.eta * v - normal * mu) * scale, 1.0 - losing * scale
+
+    def relax(self, p: Values, c: Values, psi: Any, v: Any, dt: Any) -> Any:
+        v0 = c["rs_sr0"]
+        return psi + m.expm1(-v0 * (dt / p["rs_sl0"])) * (psi - v * p["rs_sl0"] / v0)
+
+
+SEVERE_VELOCITY_WEAKENING = SevereVelocityWeakening()

@@ -1,0 +1,74 @@
+"""Strong (also called fast) velocity weakening by flash heating, with a slip law (Noda et al. 2009; Dunham et al. 2011; deck number 103).
+
+mu = a asinh( V/(2 V0) e^(psi/a) ), psi' = -(V/L)(psi - psi_ss(V)). The steady state psi_ss is that of the steady friction
+mu_ss = mu_w + (mu_LV - mu_w)/(1 + (V/V_w)^8)^(1/8), which falls from mu_LV = f0 - (b - a) ln(V/V0) to mu_w above the rate V_w.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.quantities import Parameter
+from faultwave.kernels import math as m
+from faultwave.physics.friction.load import Trial, Values
+from faultwave.physics.friction.rate_and_state import MUW_NAMES, POINT, UNIFORM, Regularised
+
+LEAST_STEADY_FRICTION = 1e-3
+"""mu_LV falls below zero at the tiniest slip rates where a > b, and friction has a steady state only while it is positive."""
+
+
+class StrongVelocityWeakening(Regularised):
+    name = "strong-velocity-weakening"
+    title = "Strong velocity weakening (flash heating), slip law"
+    deck_number = 103
+    parameters = (
+        *POINT,
+        Parameter(
+            "rs_srW", "m/s", "slip rate V_w above which friction weakens", positive=True, aliases=("RS_srW", "rs_srw")
+        ),
+        Parameter(
+            "rs_muw", "", "fully weakened friction mu_w; absent: the constant", np.nan, lower=0.0, aliases=MUW_NAMES
+        ),
+    )
+    constants = tuple(
+        Parameter("rs_muw", "", "fully weakened friction mu_w", 0.2, lower=0.0, aliases=MUW_NAMES)
+        if q.name == "rs_muw"
+        else q
+        for q in UNIFORM
+    )
+    kernel_parameters = ("rs_a", "rs_sl0", "rs_f0", "rs_b", "rs_srW", "rs_muw")
+    uniform = ("rs_f0", "rs_b", "rs_muw")
+    state_unit = ""
+    resampled = ("state",)
+
+    def steady(self, p: Values, c: Values, v: Any) -> tuple[Any, Any]:
+        """psi_ss at a slip rate, and its derivative by ln V (kernel)."""
+        a, slope, log_v = p["rs_a"], p["rs_b"] - p["rs_a"], m.log(v * (1.0 / c["rs_sr0"]))
+        low_rate = p["rs_f0"] - slope * log_v
+        above = m.maximum(low_rate, 0.0) - p["rs_muw"]
+        w = m.minimum(v / p["rs_srW"], 1e30)
+        w8 = (w * w) * (w * w) * ((w * w) * (w * w))
+        weakening = 1.0 / m.sqrt(m.sqrt(m.sqrt(1.0 + w8)))
+        mu = p["rs_muw"] + above * weakening
+        change = -(m.where(low_rate > 0.0, slope, 0.0 * slope) + above * (w8 / (1.0 + w8))) * weakening
+        change = m.where(mu > LEAST_STEADY_FRICTION, change, 0.0 * change)
+        mu = m.maximum(mu, LEAST_STEADY_FRICTION)
+        decay = m.expm1(-2.0 * mu / a)
+        return mu + a * (m.log(-decay) - log_v), -change * (2.0 + decay) / decay - a
+
+    def exponent(self, p: Values, c: Values, s: Values, trial: Trial) -> tuple[Any, Any]:
+        x, (steady, change) = trial.mean * (trial.dt / p["rs_sl0"]), self.steady(p, c, trial.mean)
+        lost, off_steady = m.expm1(-x), s["state"] - steady
+        psi = s["state"] + lost * off_steady
+        return psi / p["rs_a"], -(x * (1.0 + lost) * off_steady + lost * change) / p["rs_a"]
+
+    def relax(self, p: Values, c: Values, psi: Any, v: Any, dt: Any) -> Any:
+        return psi + m.expm1(-v * (dt / p["rs_sl0"])) * (psi - self.steady(p, c, v)[0])
+
+    def state_of(self, p: Values, c: Values, exponent: np.ndarray) -> np.ndarray:
+        return np.asarray(p["rs_a"] * exponent)
+
+
+STRONG_VELOCITY_WEAKENING = StrongVelocityWeakening()
