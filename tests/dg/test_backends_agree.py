@@ -205,7 +205,8 @@ FRICTION = [
 ]
 USUAL_FRICTION = {("linear-slip-weakening", 2, "double"), ("linear-slip-weakening", 5, "single"), ("rate-and-state-ageing", 3, "double"),
                   ("rate-and-state-slip", 4, "single"), ("severe-velocity-weakening", 2, "double"),
-                  ("strong-velocity-weakening", 3, "double"), ("imposed-yoffe", 3, "double"), ("imposed-gaussian", 2, "double")}  # fmt: skip
+                  ("strong-velocity-weakening", 3, "double"), ("imposed-yoffe", 3, "double"),
+                  ("imposed-gaussian", 2, "double")}  # fmt: skip
 USUAL_FRICTION_ELSEWHERE = {
     ("linear-slip-weakening", 2, "double"),
     ("rate-and-state-slip", 3, "single"),
@@ -215,7 +216,8 @@ USUAL_FRICTION_ELSEWHERE = {
 STEP, ETA = 0.01, 4.6e6
 MADE = {  # per point: lowest and highest
     "mu_s": (0.55, 0.7), "mu_d": (0.3, 0.5), "d_c": (0.05, 0.4), "cohesion": (-1e6, 0.0), "forced_rupture_time": (0.0, 3.0),
-    "rs_a": (0.006, 0.02), "rs_sl0": (0.01, 0.05), "rs_f0": (0.55, 0.65), "rs_b": (0.010, 0.014), "rs_srW": (0.1, 0.3), "rs_muw": (0.1, 0.3),
+    "rs_a": (0.006, 0.02), "rs_sl0": (0.01, 0.05), "rs_f0": (0.55, 0.65), "rs_b": (0.010, 0.014),
+    "rs_srW": (0.1, 0.3), "rs_muw": (0.1, 0.3),
     "strike_slip": (-2.0, 2.0), "dip_slip": (-1.0, 1.0), "rupture_onset": (0.0, 1.2), "tau_S": (0.1, 0.3), "tau_R": (0.7, 2.0),
     "rupture_rise_time": (0.3, 1.0),
 }  # fmt: skip

@@ -17,7 +17,8 @@ from .plug_ins import DRAINAGE, PORE_PRESSURE, friction_plug_ins
 
 ETA, N = 4.6e6, 7
 GIVEN = {
-    "mu_s": 0.677, "mu_d": 0.525, "d_c": 0.4, "cohesion": -1e5, "rs_a": 0.01, "rs_sl0": 0.02, "rs_srW": 0.1, "strike_slip": 1.0, "dip_slip": 0.0,
+    "mu_s": 0.677, "mu_d": 0.525, "d_c": 0.4, "cohesion": -1e5, "rs_a": 0.01, "rs_sl0": 0.02, "rs_srW": 0.1,
+    "strike_slip": 1.0, "dip_slip": 0.0,
     "rupture_onset": 0.0, "tau_S": 0.1, "tau_R": 0.3, "rupture_rise_time": 0.2,
 }  # fmt: skip
 
