@@ -161,7 +161,7 @@ def _plan_fault(planning: Planning) -> Rupture:
 def _check_spelling(law: FrictionLaw, given: Iterable[str]) -> None:
     """InputError for names that differ from the law's only by upper and lower case: they would not be read."""
     known = {n for q in law.parameters for n in (q.name, *q.aliases)}
-    meant = {n.lower(): n for n in known}
+    meant = {n.lower(): q.name for q in law.parameters for n in (*q.aliases, q.name)}
     problems = Problems()
     for wrong in sorted(n for n in set(given) - known if n.lower() in meant):
         problems.error(
