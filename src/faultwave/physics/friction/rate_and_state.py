@@ -13,7 +13,7 @@ import numpy as np
 from faultwave.base.errors import Problems
 from faultwave.base.quantities import Output, Parameter, State
 from faultwave.kernels import math as m
-from faultwave.physics.friction.law import Directions, FrictionLaw, Values, report
+from faultwave.physics.friction.law import Directions, FrictionLaw, Values, Weakening, report
 
 _POINT = (
     Parameter("rs_a", "", "direct effect a", positive=True),
@@ -33,6 +33,10 @@ _UNIFORM = (
     Parameter("rs_state_tolerance", "m/s", "tolerance on the mean slip rate", 1e-8, 0.0, 1.0, ("RSStateTolerance",)),
     Parameter("rs_average", "", "mean rate that ages the state: 0 start and end, 1 last two iterates", 0, 0, 1),
 )  # fmt: skip
+
+
+SEISMIC_RATE = 1.0
+"""Slip rate [m/s] in a rupture, for forecasts."""
 
 
 class RateAndState(FrictionLaw):
@@ -75,6 +79,14 @@ class RateAndState(FrictionLaw):
         exponent = (a * log_sinh2 - p["rs_f0"] - a * np.log(v / v0)) / b
         psi = p["rs_sl0"] / v0 * np.exp(np.clip(exponent, -600.0, 600.0))
         return {"state": psi, "friction": mu, "slip_rate": np.full_like(psi, v), "unconverged": np.zeros_like(psi)}
+
+    def weakening(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray) -> Weakening:
+        """Friction at the rate of a rupture before and after the state has evolved (Cocco & Bizzarri 2002)."""
+        pressed, rate = np.maximum(-sigma, 0.0), np.full_like(sigma, SEISMIC_RATE)
+        state, steady = self.initial(p, c, tau, sigma)["state"], p["rs_sl0"] / rate
+        peak, dynamic = (pressed * self.coefficient(p, c, rate, psi)[0] for psi in (state, steady))
+        age = np.maximum(np.log(np.maximum(state / steady, 1.0)), 1.0)
+        return Weakening(peak, dynamic, p["rs_sl0"] * age, threshold=False)
 
     def coefficient(self, p: Values, c: Values, v: Any, psi: Any) -> tuple[Any, Any]:
         """mu and dmu/dV, with the argument of asinh kept as its logarithm, so that nothing overflows."""
