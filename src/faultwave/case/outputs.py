@@ -43,6 +43,9 @@ class FaultReceivers(Settings):
     position: Literal["exact", "nearest"] = Field(
         "exact", description="Interpolate at the point, or take the nearest quadrature point as SeisSol does."
     )
+    maximum_distance: Quantity("m", gt=0) | None = Field(
+        None, description="Points farther from the fault are an error; by default they are moved, with a warning."
+    )
     fields: list[str] | None = Field(None, description="Quantities; default all.")
 
     @model_validator(mode="after")
