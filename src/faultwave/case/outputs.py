@@ -100,6 +100,14 @@ class EnergyOutput(Settings):
     plain_mean: bool = Field(False, description="Average slip over points unweighted, as SeisSol does.")
 
 
+class RuptureOutput(Settings):
+    """Maps of the finished rupture, moment rate and its spectrum, source parameters."""
+
+    interval: Quantity("s", gt=0) = Field(
+        0.01, description="Time between rows of the moment rate, rounded up to a number of largest time steps."
+    )
+
+
 class Output(Settings):
     """Every file that a run writes."""
 
@@ -117,6 +125,11 @@ class Output(Settings):
     receivers: Receivers | None = Field(None, description="Seismograms at points in the volume.")
     fault_receivers: FaultReceivers | None = Field(None, description="Histories at points on the fault.")
     fault: FieldOutput | None = Field(None, description="Snapshots of the whole fault.")
+    rupture: RuptureOutput | None = Field(
+        None,
+        description="Maps of the finished rupture, moment rate and its spectrum, source parameters.",
+        json_schema_extra=only("dg"),
+    )
     surface: FieldOutput | None = Field(None, description="Snapshots of the free surface.")
     intensity: IntensityOutput | None = Field(
         None,

@@ -26,8 +26,8 @@ from faultwave.physics.friction.plausibility import ENOUGH, LoadedFault, cohesiv
 
 name = "rupture"
 
-JUMPS = ("ruptured", "weakened")
-"""What jumps on a fault: times, which are never interpolated."""
+JUMPS = ("ruptured", "weakened", "least", "breakdown")
+"""What jumps on a fault and is never interpolated: times, and what was reached at a time."""
 
 
 @dataclass(frozen=True)
@@ -247,7 +247,7 @@ class AttachedRupture(Attached):
         options = Options(
             setting.time_points or plan.case.numerics.order, setting.points == "conical", setting.damping,
             setting.damping_end if setting.damping_end is not None else np.inf,
-            energies is not None and energies.slip_from_velocity,
+            energies is not None and energies.slip_from_velocity, plan.case.output.rupture is not None,
         )  # fmt: skip
         return Fault(self.solver.operator, part, options, plan.clustering.cluster, FarSides(plan.world))
 
