@@ -59,5 +59,5 @@ def pictures(results: Results, stem: str) -> Iterator[Path | None]:
     start = results.folder / results.prefix
     files = [Path(f"{start}-{name}") for name in ("moment-rate.csv", "moment-spectrum.csv", "rupture.json")]
     if all(file.exists() for file in files):
-        tables = [read_columns(file) for file in files[:2]]
-        yield plot_moment_rate(*tables, read_parameters(files[2]), Path(f"{stem}-moment-rate.png"))
+        rate, spectrum = (read_columns(file) for file in files[:2])
+        yield plot_moment_rate(rate, spectrum, read_parameters(files[2]), Path(f"{stem}-moment-rate.png"))

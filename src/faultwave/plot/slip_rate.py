@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 
 from faultwave.output.formats.vtkhdf import VtkHdfReader
@@ -59,24 +60,29 @@ def _draw(maps: list[FaultMap], names: list[str], times: np.ndarray, scale: tupl
     axes = style.mosaic(
         fig, rows * len(maps), columns, sharex=alone, sharey=alone, gridspec_kw={"height_ratios": ratios}
     )
-    norm = Normalize(0.0, scale[0])
-    patches = None
+    norm, colours = Normalize(0.0, scale[0]), style.colours("magma_r")
     for i, fault in enumerate(maps):
         for k in range(rows * columns):
             ax = axes[i * rows + k // columns, k % columns]
             if k >= len(names):
                 ax.set_visible(False)
                 continue
-            patches = style.draw_cells(
-                ax, fault.xy, fault.cells, fault.values[names[k]], style.colours("magma_r"), norm
-            )
+            style.draw_cells(ax, fault.xy, fault.cells, fault.values[names[k]], colours, norm)
             frame_fault(ax, fault)
             ax.set_title(f"{fault.title}, t = {times[k]:.4g} s" if fault.title else f"t = {times[k]:.4g} s")
     for ax in axes[:, 0]:
         ax.set_ylabel("down dip [km]")
     for ax in axes[-1]:
         ax.set_xlabel("along strike [km]")
-    fig.colorbar(patches, ax=axes, label="slip rate [m/s]", extend=scale[1], shrink=0.8, aspect=30, pad=0.015)
+    fig.colorbar(
+        ScalarMappable(norm, colours),
+        ax=axes,
+        label="slip rate [m/s]",
+        extend=scale[1],
+        shrink=0.8,
+        aspect=30,
+        pad=0.015,
+    )
     return style.save(fig, target)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from faultwave.base.errors import Problem
 from faultwave.comm.gather import collect
+from faultwave.dg.basis import inner
 from faultwave.dg.fault import Fault
 from faultwave.dg.fault_points import PointRule
 from faultwave.dg.planning import Planning
@@ -132,7 +133,7 @@ def face_values(fault: Fault, rupture: Any, items: np.ndarray) -> dict[str, np.n
     f, record, weights = fault.faces, fault.record(items), 2.0 * fault.rule.weights
 
     def mean(values: np.ndarray) -> np.ndarray:
-        return np.asarray(values @ weights)
+        return inner(values, weights[None])  # the same however many faces are here
 
     one, two = record["slip1"], record["slip2"]
     along = [np.stack([(d * t)[items].sum(1) for t in (f.tangent1, f.tangent2)], 1) for d in (f.strike, f.dip)]
@@ -140,14 +141,14 @@ def face_values(fault: Fault, rupture: Any, items: np.ndarray) -> dict[str, np.n
     drop = -(record["traction1"] * one + record["traction2"] * two)  # stress drop along the slip, times slip
     ruptured = (record["ruptured"] > 0) | (record["peak_slip_rate"] > RUPTURE_RATE)
     times = np.where(ruptured, record["ruptured"], np.nan)
-    inner = np.stack([_at_inner(fault.rule, g) for g in range(len(fault.rule.points))])
+    to_inner = np.stack([_at_inner(fault.rule, g) for g in range(len(fault.rule.points))])
     weak = np.where(record["weakened"] > 0, record["weakened"], np.nan)
     rho, mu = rupture.material["rho"][items], rupture.material["mu"][items]
     return {
         "corners": f.corners[items], "tag": f.tags[items].astype(float), "area": f.area[items],
         "spacing": np.sqrt(4.0 * f.area[items] / np.sqrt(3.0)) / rupture.order,
         "share": mean(ruptured.astype(float)), "weakened": mean(weak),
-        "rupture_time": np.maximum(np.einsum("nip,np->ni", inner[f.group[items]], times), 0.0),
+        "rupture_time": np.maximum(inner(to_inner[f.group[items]], times[:, None]), 0.0),
         "slip_strike": mean(slip[0]), "slip_dip": mean(slip[1]), "slip": mean(np.hypot(one, two)),
         "path": mean(record["accumulated_slip"]), "peak_slip_rate": record["peak_slip_rate"].max(1), "slip_rate": mean(record["slip_rate"]),
         "drop_times_slip": mean(drop), "breakdown": mean(record["breakdown"]), "dissipated": mean(record["dissipated"]),
