@@ -36,6 +36,31 @@ def test_clusters_without_points_are_not_read() -> None:
     np.testing.assert_array_equal(recorder.arrays(1)[0], [[2.0]])
 
 
+def test_times_of_the_fastest_cluster() -> None:
+    """As in SeisSol's files: a slower point gives at each time of the fastest cluster what the end of its own step leaves."""
+    for slow_first in (False, True):
+        now = {0: 0.0, 1: 0.0}
+        recorder = FaultRecorder([np.array([0]), np.array([1])], 1, lambda c, now=now: np.array([[now[c]]]), leader=0)
+        recorder.begin(0.0)
+
+        def step(cluster: int, begin: float, length: float, now=now, recorder=recorder) -> None:
+            now[cluster] = begin + length
+            recorder.record(cluster, begin, length)
+
+        for begin in (0.0, 0.2, 0.4):
+            step(0, begin, 0.1)
+            calls = [(0, begin + 0.1, 0.1), (1, begin, 0.2)]
+            for call in reversed(calls) if slow_first else calls:
+                step(*call)
+        time, values = recorder.arrays(1)
+        np.testing.assert_allclose(time, np.array([[t, t] for t in (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)]), atol=1e-12)
+        np.testing.assert_allclose(values[:, 0, 0], [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6], atol=1e-12)
+        np.testing.assert_allclose(values[:, 1, 0], [0.0, 0.2, 0.2, 0.4, 0.4, 0.6, 0.6], atol=1e-12)
+        again = FaultRecorder([np.array([0]), np.array([1])], 1, lambda c: np.ones((1, 1)), leader=0)
+        again.restore(recorder.state(1), True)
+        np.testing.assert_array_equal(again.arrays(1)[1], values)
+
+
 def test_which_steps_will_be_read() -> None:
     """As told before, so they are read; steps alike in that are alike, whatever has been counted."""
     read: list[int] = []

@@ -13,10 +13,13 @@ from faultwave.observe.dataset import (
     fault_receivers_from_arrays,
     receivers_from_arrays,
 )
+from faultwave.observe.rupture import INNER
+from faultwave.observe.source_parameters import FaultHistory, FinishedRupture, rupture_results
 from faultwave.output.formats.energies_csv import write_energies
 from faultwave.output.formats.receivers_hdf5 import write_receivers
 from faultwave.output.formats.vtkhdf import VtkHdfWriter
 from faultwave.output.manifest import build_manifest, write_manifest
+from faultwave.output.writers import write_results
 
 SPEED = 2800.0  # [m/s] of the rupture front
 END = 6.0
@@ -76,6 +79,28 @@ def write_fault(path: Path) -> None:
             writer.append(time, fault_values(centres, time))
 
 
+def finished_rupture() -> FinishedRupture:
+    """The same crack at its end, with a moment rate of a Brune source."""
+    xy, cells = grid(np.linspace(-15e3, 15e3, 61), np.linspace(0.0, 15e3, 31))
+    corners = np.column_stack([xy[:, 0], np.zeros(len(xy)), -xy[:, 1]])[cells]
+    centres, edge = corners.mean(axis=1), corners[:, 1:] - corners[:, :1]
+    inner = corners[:, :1] + INNER[None, :, :1] * edge[:, :1] + INNER[None, :, 1:] * edge[:, 1:]
+    times = fault_values(inner.reshape(-1, 3), END)["RT"].reshape(-1, 3)
+    times[centres[:, 0] > 13e3] = np.nan
+    now = fault_values(centres, END)
+    broken, slip = np.isfinite(times).all(axis=1).astype(float), np.hypot(now["Sls"], now["Sld"])
+    full = np.ones(len(corners))
+    faces = {
+        "corners": corners, "tag": 3 * full, "area": 125e3 * full, "spacing": 170 * full, "share": broken, "rupture_time": times,
+        "weakened": times.mean(axis=1) + 0.2 + 0.1 * slip, "slip_strike": now["Sls"], "slip_dip": now["Sld"], "slip": slip,
+        "path": slip, "peak_slip_rate": now["PSR"], "slip_rate": now["SRs"], "drop_times_slip": (7e6 - 3 * -centres[:, 2]) * slip,
+        "breakdown": 3e6 + 0.5e6 * slip, "dissipated": 63e6 * slip, "rigidity": 32e9 * full, "shear_speed": 3464 * full,
+    }  # fmt: skip
+    time = np.linspace(0.0, 12.0, 601)
+    potency = float(slip @ faces["area"]) * (1 - (1 + 2 * time) * np.exp(-2 * time))
+    return FinishedRupture(faces, FaultHistory(time, 6e6 * potency, 3.5e6 * potency, 32e9 * potency, potency))
+
+
 def write_surface(path: Path) -> None:
     side = np.sinh(np.linspace(-2.6, 2.6, 90)) / np.sinh(2.6) * 60e3
     xy, cells = grid(side, side)
@@ -132,5 +157,6 @@ def build_run(folder: Path) -> None:
         "plastic_moment": np.where(np.arange(61) % 2, np.nan, 0.0),
     }
     write_energies(folder / "demo-energy.csv", energies_from_arrays(time, columns))
+    write_results(list(rupture_results(finished_rupture())), folder, "demo")
     manifest = build_manifest({"title": "A crack on a vertical fault"}, outputs=folder.glob("demo-*"))
     write_manifest(folder / "demo-manifest.json", manifest)

@@ -21,11 +21,12 @@ from faultwave.plot.energies import plot_energies
 from faultwave.plot.fault import FaultMap, _at_points, plot_rupture, read_fault_maps
 from faultwave.plot.resonances import clustered
 from faultwave.plot.seismograms import plot_receivers
+from faultwave.plot.slip_rate import chosen_steps
 from faultwave.plot.surface import map_frame, peak_velocity
 
 PICTURES = [
     *("rupture", "peak-slip-rate", "surface-peak-velocity", "surface-snapshots"),
-    *("receivers", "fault-receivers", "energies"),
+    *("receivers", "fault-receivers", "energies", "rupture-maps", "moment-rate", "slip-rate"),
 ]
 
 
@@ -184,3 +185,34 @@ def test_places_of_receivers_have_a_unit_that_shows_them(
     labels = [text.get_text().splitlines()[0] for text in drawn["receivers"].axes[0].get_yticklabels()]
     assert all(label.endswith(f") {unit}") for label in labels)
     assert labels[-1] == ("1  (0.1, 0.2, 0.3) m" if unit == "m" else "2  (3, 0, 0) km")
+
+
+def test_snapshots_of_slip_rate_share_a_scale(run_folder: Path, tmp_path: Path, drawn: dict[str, Figure]) -> None:
+    plot_run(run_folder, tmp_path)
+    shown = [ax for ax in drawn["demo-slip-rate"].axes if ax.collections and ax.get_title(loc="left").startswith("t =")]
+    assert len(shown) >= 2
+    scales = {(ax.collections[0].norm.vmin, ax.collections[0].norm.vmax) for ax in shown}
+    assert len(scales) == 1 and scales.pop()[0] == 0.0
+
+
+def test_chosen_snapshots() -> None:
+    assert chosen_steps(np.array([0.0, 0.001, 1.0, 2.0, 0.5])).tolist() == [2, 3, 4]
+    assert chosen_steps(np.zeros(0)).tolist() == [] and chosen_steps(np.zeros(5)).tolist() == []
+    many = chosen_steps(np.ones(30))
+    assert len(many) == 8 and many[0] == 0 and many[-1] == 29
+
+
+def test_maps_and_moment_rate_show_what_the_files_hold(
+    run_folder: Path, tmp_path: Path, drawn: dict[str, Figure]
+) -> None:
+    plot_run(run_folder, tmp_path)
+    titles = [ax.get_title(loc="left") for ax in drawn["demo-rupture-maps"].axes]
+    for wanted in (
+        "rupture speed [km/s]",
+        "stress drop [MPa]",
+        "points in the cohesive zone",
+        "fracture energy [MJ/m²]",
+    ):
+        assert wanted in titles
+    left, right = drawn["demo-moment-rate"].axes
+    assert "$M_w$" in left.get_title(loc="left") and "corner frequency 0.32 Hz" in right.get_title(loc="left")

@@ -12,6 +12,7 @@ import pytest
 from ruamel.yaml import YAML
 from typer.testing import CliRunner
 
+from faultwave.base.errors import InputError
 from faultwave.cli.main import app
 from faultwave.domain import tets
 
@@ -213,3 +214,10 @@ def test_far_fault_receiver_is_told(tmp_path, caplog):
     told = [str(w) for w in plan.warnings if "off the fault" in str(w)]
     assert len(told) == 1 and "fault receiver 2" in told[0] and "20000 m" in told[0]
     assert np.allclose(plan.part("fault_receivers").listed.located[:, 1], 0.0)
+    asked["output"]["fault_receivers"]["maximum_distance"] = "50 m"
+    case, problems = load_case(asked)
+    problems.raise_errors()
+    with pytest.raises(InputError) as caught:
+        make_plan(case)
+    told = [str(p) for p in caught.value.problems if "off the fault" in str(p)]
+    assert len(told) == 2 and "at most 50 m, output.fault_receivers.maximum_distance" in told[0]

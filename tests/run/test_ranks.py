@@ -23,6 +23,7 @@ from faultwave.cli.launch import mpiexec
 from faultwave.domain import tets
 from faultwave.domain.tets.graded import Tpv5, graded_mesh
 from faultwave.domain.tets.parts import write_parts
+from faultwave.output.formats.rupture_files import read_parameters
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.output.results import load_results
 from tests.run.rupture.setup import small_mesh
@@ -106,6 +107,26 @@ def test_any_number_of_processes_gives_the_same(tmp_path, alone, ranks, threads)
     mesh = case["mesh"]["file"]
     assert manifest["inputs"][mesh]["sha256"] == hashlib.sha256(Path(mesh).read_bytes()).hexdigest()
     assert not [p for p in (tmp_path / "out").rglob("*partial*") if p.is_file()]
+
+
+def test_maps_of_a_rupture_are_the_same_on_two_processes(tmp_path):
+    """Bit for bit but for sums over the fault, whose order is the partition's."""
+    rupture = {"rupture": {"interval": 0.05}}
+    fw.simulate(asked(tmp_path, "one", end_time=END, output=rupture)).run()
+    done = launch(2, asked(tmp_path, "two", end_time=END, output=rupture))
+    assert done.returncode == 0, done.stderr
+    one, two = tmp_path / "one", tmp_path / "two"
+    with VtkHdfReader(one / "run-rupture.vtkhdf") as a, VtkHdfReader(two / "run-rupture.vtkhdf") as b:
+        assert a.fields == b.fields and a.static == b.static
+        np.testing.assert_array_equal(a.points, b.points)
+        assert np.isfinite(a.field("rupture_time")).any()
+        for field in (*a.fields, *a.static):
+            np.testing.assert_array_equal(a.field(field), b.field(field), err_msg=field)
+    for name in ("run-moment-rate.csv", "run-moment-spectrum.csv"):
+        tables = [np.loadtxt(folder / name, delimiter=",", skiprows=1) for folder in (one, two)]
+        np.testing.assert_allclose(tables[1], tables[0], rtol=1e-7)
+    numbers = [read_parameters(folder / "run-rupture.json") for folder in (one, two)]
+    assert numbers[1] == pytest.approx(numbers[0], rel=1e-9, nan_ok=True)
 
 
 LATE = """

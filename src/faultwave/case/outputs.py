@@ -43,6 +43,9 @@ class FaultReceivers(Settings):
     position: Literal["exact", "nearest"] = Field(
         "exact", description="Interpolate at the point, or take the nearest quadrature point as SeisSol does."
     )
+    maximum_distance: Quantity("m", gt=0) | None = Field(
+        None, description="Points farther from the fault are an error; by default they are moved, with a warning."
+    )
     fields: list[str] | None = Field(None, description="Quantities; default all.")
 
     @model_validator(mode="after")
@@ -97,6 +100,14 @@ class EnergyOutput(Settings):
     plain_mean: bool = Field(False, description="Average slip over points unweighted, as SeisSol does.")
 
 
+class RuptureOutput(Settings):
+    """Maps of the finished rupture, moment rate and its spectrum, source parameters."""
+
+    interval: Quantity("s", gt=0) = Field(
+        0.01, description="Time between rows of the moment rate, rounded up to a number of largest time steps."
+    )
+
+
 class Output(Settings):
     """Every file that a run writes."""
 
@@ -114,6 +125,11 @@ class Output(Settings):
     receivers: Receivers | None = Field(None, description="Seismograms at points in the volume.")
     fault_receivers: FaultReceivers | None = Field(None, description="Histories at points on the fault.")
     fault: FieldOutput | None = Field(None, description="Snapshots of the whole fault.")
+    rupture: RuptureOutput | None = Field(
+        None,
+        description="Maps of the finished rupture, moment rate and its spectrum, source parameters.",
+        json_schema_extra=only("dg"),
+    )
     surface: FieldOutput | None = Field(None, description="Snapshots of the free surface.")
     intensity: IntensityOutput | None = Field(
         None,

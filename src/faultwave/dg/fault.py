@@ -15,7 +15,7 @@ from faultwave.dg.far_sides import FarSides
 from faultwave.dg.fault_points import PointRule, vertex_permutation
 from faultwave.dg.layout import ranged
 from faultwave.dg.operator import Operator
-from faultwave.dg.rupture import CLOCK, FAULT_ENERGIES, FRAME, IMPEDANCE, Sizes, fault_energies, recorded, rupture
+from faultwave.dg.rupture import CLOCK, FAULT_ENERGIES, FRAME, HUGE, IMPEDANCE, Sizes, fault_energies, recorded, rupture
 from faultwave.domain.tets.mesh import FILE_FACES, SORTED_FACES, Geometry, Mesh, Topology
 from faultwave.kernels.language import Kernel
 from faultwave.physics.friction import frame
@@ -135,13 +135,14 @@ class Model(Protocol):
 @dataclass(frozen=True)
 class Options:
     """``times`` sub-steps of a step; ``deck_times``: mark ruptures as SeisSol does; ``damping`` of the locked normal traction until
-    ``damping_end`` [s]; ``moved``: also remember what the velocity jump says."""
+    ``damping_end`` [s]; ``moved``: also remember what the velocity jump says; ``breakdown``: and what the breakdown work is."""
 
     times: int
     deck_times: bool = False
     damping: float = 1.0
     damping_end: float = np.inf
     moved: bool = False
+    breakdown: bool = False
 
 
 class Fault:
@@ -152,7 +153,11 @@ class Fault:
         self.operator, self.faces, self.rule, self.law = operator, model.faces, model.rule, model.law
         self.constants, self.episodes, self.options, self.far = model.constants, list(model.episodes), options, far
         self.times = time_points(options.times)
-        self.initial, self.columns, self.state_columns = model.stress, recorded(options.moved), model.law.state_columns
+        self.initial, self.columns, self.state_columns = (
+            model.stress,
+            recorded(options.moved, options.breakdown),
+            model.law.state_columns,
+        )
         self.reading: dict[Any, None] = {}  # probes with readings to finish, in their order
         self.predicted = False  # whether what is asked for now is of before the last prediction
         self.replayed = False  # whether what is asked for now has been read by steps that were replayed
@@ -162,7 +167,7 @@ class Fault:
         self._trace_rows(cluster)
         self._list_faces(cluster)
         rows, points = tuple(operator.predictor.face_rows), len(self.rule.weights)
-        sizes = Sizes(rows, points, options.times, len(self.episodes), options.moved)
+        sizes = Sizes(rows, points, options.times, len(self.episodes), options.moved, options.breakdown)
         kernel = rupture(self.law, self.constants, sizes)
         self._buffers(kernel, model)
         b, rule = operator.backend, self.rule
@@ -211,6 +216,8 @@ class Fault:
             "stress": model.stress,
             "state": self._first_state(model),
         }
+        if self.options.breakdown:
+            values["record"] = self._first_record(model.stress.shape[:2])
         if self.law.kernel_parameters:
             values["parameter"] = np.stack([model.parameters[name] for name in self.law.kernel_parameters], -1)
         if self.episodes:
@@ -228,6 +235,11 @@ class Fault:
                     buffer.put(np.broadcast_to(default, (size, a.rows, a.cols)))
                     buffer.put(values[a.name][item], real)
                 self.buffers[a.name] = buffer
+
+    def _first_record(self, shape: tuple[int, ...]) -> np.ndarray:
+        """What points (faces, points) remember at the start."""
+        nothing = {name: np.zeros(shape) for name in self.columns.widths}
+        return self.columns.join(nothing | {"least": np.full(shape, HUGE)})
 
     def _first_state(self, model: Model) -> np.ndarray:
         """State at the start (faces, points, columns): zero where the model says nothing."""

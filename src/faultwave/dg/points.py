@@ -71,10 +71,14 @@ def place_fault_receivers(setting: Any, fault: Any, whole: WholeMesh, problems: 
     edges = np.stack([corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]], 1)
     offset = nearest[mine] - corners[:, 0]
     edge = np.sqrt((edges**2).sum(2)).max(1)
-    for i in mine[distance[mine] > edge]:
+    limit = np.inf if setting.maximum_distance is None else setting.maximum_distance
+    for i in mine[distance[mine] > np.minimum(edge, limit)]:
         x = ", ".join(f"{v:g}" for v in points[i])
-        where, what = f"fault receiver {i + 1} at ({x})", f"lies {distance[i]:.6g} m off the fault and is moved onto it"
-        problems.warn(where, what, advice="Give a point of the fault, or leave it out.")
+        where, what = f"fault receiver {i + 1} at ({x})", f"lies {distance[i]:.6g} m off the fault"
+        if distance[i] > limit:
+            problems.error(where, what, f"at most {limit:g} m, output.fault_receivers.maximum_distance")
+        else:
+            problems.warn(where, f"{what} and is moved onto it", advice="Give a point of the fault, or leave it out.")
     solved = np.linalg.solve(edges @ edges.transpose(0, 2, 1), np.einsum("nij,nj->ni", edges, offset)[..., None])
     local[mine] = solved[..., 0]
     return Points(points, nearest, items, local)

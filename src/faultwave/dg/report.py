@@ -30,6 +30,7 @@ def plan_report(plan: Plan, case: Case, measure_seconds: float = 3.0) -> list[tu
         ("cost", _cost(plan, solver, measure_seconds)),
         ("output", [("folder", str(plan.case.output.folder)), *_of_parts(plan, "output")]),
         ("resolution", _resolution(plan)),
+        *[("fault", rows) for rows in [_of_parts(plan, "fault")] if rows],
         ("worst cells", _worst(plan)),
     ]
 

@@ -31,6 +31,13 @@ MOVED = ("work_moved", "moved1", "moved2", "moved")
 """The same from the traces of both sides instead of the friction solve: work, slip along the tangents, path length of
 the jump."""
 
+BREAKDOWN = ("dissipated", "path", "least", "breakdown")
+"""Work against friction [J/m^2] and path length [m] since the start, the least shear traction while slipping [Pa], and the work above
+it that was done until it was reached, or until the law's dynamic stress was (Tinti, Spudich & Cocco 2005)."""
+
+HUGE = 1e30
+"""The least shear traction before there was any."""
+
 FRAME = Columns(normal=3, tangent1=3, tangent2=3)
 """Columns of a face's directions; the normal points from plus to minus."""
 
@@ -43,21 +50,22 @@ CLOCK = Columns(**dict.fromkeys(("duration", "end", "mark", "share")))
 """Columns of a sub-step's times [s]: its length and end, the time to mark a rupture with, the share of the sub-step to add to it."""
 
 
-def recorded(moved: bool) -> Columns:
+def recorded(moved: bool, breakdown: bool = False) -> Columns:
     """Columns of ``record``."""
-    return Columns(**dict.fromkeys(RECORD + MOVED if moved else RECORD))
+    return Columns(**dict.fromkeys(RECORD + MOVED * moved + BREAKDOWN * breakdown))
 
 
 @dataclass(frozen=True)
 class Sizes:
     """``rows`` of the face traces of each coefficient in time, ``points`` of a face, sub-steps (``times``) of a step, ``episodes`` of
-    nucleation; ``moved``: also remember what the velocity jump says."""
+    nucleation; ``moved``: also remember what the velocity jump says; ``breakdown``: and what the breakdown work is."""
 
     rows: tuple[int, ...]
     points: int
     times: int
     episodes: int
     moved: bool = False
+    breakdown: bool = False
 
 
 def rupture(law: FrictionLaw, constants: dict[str, float], sizes: Sizes) -> Kernel:
@@ -75,7 +83,7 @@ class _Rupture:
 
     def __init__(self, law: FrictionLaw, constants: dict[str, float], sizes: Sizes):
         self.law, self.constants, self.sizes = law, constants, sizes
-        self.columns, self.state_columns = recorded(sizes.moved), law.state_columns
+        self.columns, self.state_columns = recorded(sizes.moved, sizes.breakdown), law.state_columns
         self.locked_columns = Columns(traction=3, jump=3 if sizes.moved else 0)
         solved = dict.fromkeys(("slip_rate1", "slip_rate2", "slip_rate", "strength", "friction"))
         self.solved_columns = Columns(**solved, **{s.name: s.size for s in law.state})
@@ -206,12 +214,16 @@ class _Rupture:
         new = s | self.law.advance(p, self.constants, s, x, given.amount[0], load)
         change = here.traction
         traction = [change[0], change[1] - load.eta * x.slip_rate1, change[2] - load.eta * x.slip_rate2]
-        notes = _note(self.columns.row(given.record), s["slip_rate"], x, traction, clock, w)
+        before = self.columns.row(given.record)
+        notes = _note(before, s["slip_rate"], x, traction, clock, w)
         reached = self.law.dynamic_stress_reached(p, self.constants, new, x.friction)
         weak = reached & (notes["weakened"] <= 0.0) & (notes["ruptured"] > 0.0)
         notes["weakened"] = m.where(weak, clock.mark, notes["weakened"])
         if self.sizes.moved:
             notes |= _note_jump(notes, here.jump, _averaged(change, here.jump, given.impedance), w)
+        if self.sizes.breakdown:
+            total = [given.stress[c] + traction[c] for c in (1, 2)]
+            notes |= _note_breakdown(before, x, total, w)
         mean = [x + w[0] * y for x, y in zip(given.mean, traction, strict=True)]
         return [self.state_columns.flat(new), self.columns.flat(notes), mean]
 
@@ -277,6 +289,20 @@ def _note(old: dict[str, Any], last: Any, x: Solved, traction: Any, clock: Row, 
     }
 
 
+def _note_breakdown(old: dict[str, Any], x: Solved, total: Any, w: Any) -> dict[str, Any]:
+    """BREAKDOWN after a sub-step that ends with the shear traction ``total``."""
+    size = m.sqrt(dot(total, total))
+    dissipated = old["dissipated"] + w[0] * (total[0] * x.slip_rate1 + total[1] * x.slip_rate2)
+    path = old["path"] + w[0] * x.slip_rate
+    falls = (x.slip_rate > 0.0) & (size < old["least"]) & (old["weakened"] <= 0.0)
+    return {
+        "dissipated": dissipated,
+        "path": path,
+        "least": m.where(falls, size, old["least"]),
+        "breakdown": m.where(falls, dissipated - size * path, old["breakdown"]),
+    }
+
+
 def _note_jump(old: dict[str, Any], jump: Any, traction: Any, w: Any) -> dict[str, Any]:
     """Work, slip and its path length by the jump of the velocity traces."""
     return {
@@ -302,9 +328,11 @@ def _locked(plus: Any, minus: Any, frame: Any, impedance: Any, damping: Any) -> 
 
 
 __all__ = [
+    "BREAKDOWN",
     "CLOCK",
     "FAULT_ENERGIES",
     "FRAME",
+    "HUGE",
     "IMPEDANCE",
     "MOVED",
     "RECORD",

@@ -154,7 +154,7 @@ class Part(Protocol):
         """Values (n, ...) and numbers (n,) of items by which a checkpoint tells whether it is of the same run."""
 
     def report(self, plan: Any) -> Mapping[str, Sequence[tuple[str, ...]]]:
-        """Rows for ``faultwave plan`` by section: 'size', 'output', 'resolution'."""
+        """Rows for ``faultwave plan`` by section: 'size', 'output', 'resolution', 'fault'."""
 
 
 class Planned:

@@ -29,7 +29,7 @@ QUANTITIES: dict[str, tuple[str, str]] = {
     "magnetic_energy": ("J", "energy of the magnetic field"),
     "sigma": ("Pa", "minus acoustic pressure"),
     "pprime": ("Pa", "acoustic pressure"),
-    "PGV": ("m/s", "peak ground velocity"),
+    "PGV": ("m/s", "largest horizontal ground speed so far"),
     "SRs": ("m/s", "slip rate along strike"),
     "SRd": ("m/s", "slip rate along dip"),
     "T_s": ("Pa", "change of shear traction along strike"),

@@ -10,8 +10,8 @@ import numpy as np
 class FaultRecorder:
     """Every ``every``-th step of each cluster; ``read(cluster)`` gives values (n, quantities) of its receivers.
 
-    With a ``leader`` all points share the times of that cluster, as in SeisSol's files: points of slower clusters repeat their
-    last value from before the time.
+    Without a ``leader`` a sample's time is the end of the step of its own cluster. With one all points share the times of that cluster,
+    as in SeisSol's files: a point of a slower cluster gives at each of them its value at the end of its own step that contains the time.
     """
 
     def __init__(
@@ -22,29 +22,37 @@ class FaultRecorder:
         total = sum(len(c) for c in clusters)
         self.times: list[list[float]] = [[] for _ in range(total)]
         self.values: list[list[np.ndarray]] = [[] for _ in range(total)]
-        self.recent: dict[int, list[tuple[float, np.ndarray]]] = {
-            c: [] for c in range(len(clusters)) if len(clusters[c])
-        }
+        occupied = [c for c, items in enumerate(clusters) if len(items)]
+        self.recent: dict[int, tuple[float, np.ndarray]] = {c: (-np.inf, np.zeros((0, 0))) for c in occupied}
+        self.waiting: dict[int, list[float]] = {
+            c: [] for c in occupied
+        }  # the leader's times that a cluster has not reached
 
     def begin(self, time: float) -> None:
         """Sample every point at the start."""
         for c in self.recent:
-            self.recent[c] = [(time, self.read(c))]
-            self._append(c, time, self.recent[c][-1][1])
+            self.recent[c] = (time, self.read(c))
+            self._append(c, time, self.recent[c][1])
 
     def record(self, cluster: int, time: float, step: float) -> None:
         """After the step from ``time`` of a cluster."""
         self.count[cluster] += 1
         end, due = time + step, self.count[cluster] % self.every == 0
         if cluster in self.recent and (due or self.leader is not None):
-            self.recent[cluster] = [*self.recent[cluster][-1:], (end, self.read(cluster))]
-        if self.leader is None:
-            if due and cluster in self.recent:
-                self._append(cluster, end, self.recent[cluster][-1][1])
-        elif cluster == self.leader and due:
-            for c, recent in self.recent.items():
-                before = [row for moment, row in recent if moment < end or c == cluster]
-                self._append(c, end, before[-1])
+            self.recent[cluster] = (end, self.read(cluster))
+            if self.leader is None:
+                self._append(cluster, end, self.recent[cluster][1])
+        if self.leader is not None:
+            self._share(cluster, end if due else None)
+
+    def _share(self, cluster: int, end: float | None) -> None:
+        """Give the leader's times, ``end`` is perhaps a new one, to the clusters that have reached them."""
+        for c, (moment, values) in self.recent.items():
+            waiting = self.waiting[c]
+            if cluster == self.leader and end is not None:
+                waiting.append(end)
+            while waiting and waiting[0] <= moment * (1 + 1e-9):
+                self._append(c, waiting.pop(0), values)
 
     def reads(self, ahead: Sequence[int]) -> tuple[tuple[int, ...], ...]:
         """Which of the next steps are read, of every cluster with points those among its next ``ahead``."""
@@ -72,8 +80,8 @@ class FaultRecorder:
         """Everything recorded, and where each cluster stands: what ``restore`` takes."""
         time, values = self.arrays(quantities)
         recent_time, recent = np.zeros(len(self.times)), np.zeros((len(self.times), quantities))
-        for c, entries in self.recent.items():
-            recent_time[self.clusters[c]], recent[self.clusters[c]] = entries[-1]
+        for c, last in self.recent.items():
+            recent_time[self.clusters[c]], recent[self.clusters[c]] = last
         lengths = np.array([len(t) for t in self.times], np.int64)
         return {
             "time": time, "values": values, "lengths": lengths, "count": np.array(self.count), "recent_time": recent_time,
@@ -88,4 +96,4 @@ class FaultRecorder:
         self.count = state["count"].tolist() if same_clusters else [0] * len(self.clusters)
         for c in self.recent:
             items = self.clusters[c]
-            self.recent[c] = [(float(state["recent_time"][items[0]]), state["recent"][items])]
+            self.recent[c] = (float(state["recent_time"][items[0]]), state["recent"][items])

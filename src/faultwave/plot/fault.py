@@ -46,9 +46,13 @@ def read_fault_maps(path: Path) -> list[FaultMap]:
             values["slip"] = file.field("ASl")
         if "PSR" in file:
             values["peak slip rate"] = file.field("PSR")
-        rupture = rupture_times(file) if "RT" in file else None
-        tags = file.field("fault-tag") if "fault-tag" in file else np.zeros(len(file.cells), dtype=int)
-        return [_map(file, values, rupture, tags == tag, int(tag)) for tag in np.unique(tags)]
+        return fault_maps(file, values, rupture_times(file) if "RT" in file else None)
+
+
+def fault_maps(file: VtkHdfReader, values: dict[str, np.ndarray], rupture: np.ndarray | None) -> list[FaultMap]:
+    """``values`` and rupture times of a file's cells (nc,) by name, one map a fault tag."""
+    tags = file.field("fault-tag") if "fault-tag" in file else np.zeros(len(file.cells), dtype=int)
+    return [_map(file, values, rupture, tags == tag, int(tag)) for tag in np.unique(tags)]
 
 
 def _map(
@@ -99,9 +103,8 @@ def _plot(maps: list[FaultMap], name: str, label: str, title: str, path: Path, c
         colours = style.light() if contours else style.colours("viridis")
         patches = style.draw_cells(ax, fault.xy, fault.cells, fault.values[name], colours, norm)
         if contours:
-            _contours(ax, fault)
-        ax.set_xlim(fault.xy[:, 0].min(), fault.xy[:, 0].max())
-        ax.set_ylim(fault.xy[:, 1].max(), fault.xy[:, 1].min())  # depth grows downwards
+            draw_contours(ax, fault)
+        frame_fault(ax, fault)
         ax.set_ylabel("down dip [km]")
         ax.set_title(f"{fault.title or title}, t = {fault.time:.4g} s")
         style.colour_bar(ax, patches, label, extend)
@@ -109,7 +112,14 @@ def _plot(maps: list[FaultMap], name: str, label: str, title: str, path: Path, c
     return style.save(fig, path)
 
 
-def _contours(ax: Axes, fault: FaultMap) -> None:
+def frame_fault(ax: Axes, fault: FaultMap) -> None:
+    """Limits of the axes: the whole fault, depth growing downwards."""
+    ax.set_xlim(fault.xy[:, 0].min(), fault.xy[:, 0].max())
+    ax.set_ylim(fault.xy[:, 1].max(), fault.xy[:, 1].min())
+
+
+def draw_contours(ax: Axes, fault: FaultMap) -> None:
+    """Contours of rupture time, labelled [s], and a star where rupture starts."""
     time = fault.rupture_time
     if time is None or not np.isfinite(time).any():
         return

@@ -48,7 +48,7 @@ def plot_intensity(source: Path, stations: np.ndarray, path: Path) -> Path:
     _graticule(axes[0, 0], maps, x, y)
     if len(stations):
         axes[0, 0].plot(*stations.T, "^", ms=4, mfc="white", mec=style.INK, mew=0.6, ls="none", label="receivers")
-    _logarithmic(axes[0, 1], x, y, 100 * maps["PGV"], "peak ground velocity [cm/s]", "magma_r")
+    _logarithmic(axes[0, 1], x, y, 100 * maps["PGV"], "peak ground velocity, RotD50 [cm/s]", "magma_r")
     spectra = [name for name in maps.variables if name.startswith("SA_")]
     name = min(spectra, key=lambda n: abs(float(n[3:-1]) - 1.0)) if spectra else "PGA"
     text = f"spectral acceleration at {name[3:-1]} s [m/s²]" if spectra else "peak ground acceleration [m/s²]"

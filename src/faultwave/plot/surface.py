@@ -1,4 +1,4 @@
-"""Pictures of the free surface: peak ground velocity, and the waves at several times."""
+"""Pictures of the free surface: peak horizontal ground speed, and the horizontal ground speed at several times."""
 
 from __future__ import annotations
 
@@ -60,15 +60,16 @@ def _outline(fault: Path) -> np.ndarray:
 
 
 def _speed(surface: Surface, step: int) -> np.ndarray:
-    return np.sqrt(sum(np.square(surface.field(f"v{i}", step), dtype=np.float64) for i in (1, 2, 3)))
+    """Horizontal, as peak ground velocity is."""
+    return np.sqrt(sum(np.square(surface.field(f"v{i}", step), dtype=np.float64) for i in (1, 2)))
 
 
 def _has_velocity(surface: Surface) -> bool:
-    return all(f"v{i}" in surface for i in (1, 2, 3)) and len(surface.times) > 0
+    return all(f"v{i}" in surface for i in (1, 2)) and len(surface.times) > 0
 
 
 def peak_velocity(surface: Surface) -> np.ndarray | None:
-    """Peak ground velocity (nc,) [m/s]: as written, else the largest of the snapshots; None without velocities."""
+    """Peak horizontal ground speed (nc,) [m/s]: as written, else the largest of the snapshots; None without velocities."""
     if "PGV" in surface and len(surface.times):
         return np.asarray(surface.field("PGV"), dtype=np.float64)
     if not _has_velocity(surface):
@@ -81,7 +82,7 @@ def peak_velocity(surface: Surface) -> np.ndarray | None:
 
 @style.house()
 def plot_peak_velocity(surface: Surface, frame: MapFrame, path: Path) -> Path | None:
-    """Map of peak ground velocity; None if the file holds no velocity."""
+    """Map of the peak horizontal ground speed; None if the file holds no velocity."""
     peak = peak_velocity(surface)
     if peak is None:
         return None
@@ -92,19 +93,19 @@ def plot_peak_velocity(surface: Surface, frame: MapFrame, path: Path) -> Path | 
     top = style.top_value(visible, 99.5)
     norm = Normalize(0.0, top)
     patches = _draw(ax, surface, peak, frame, norm, stations=True)
-    ax.set_title(f"Peak ground velocity until t = {surface.times[-1]:.4g} s")
+    ax.set_title(f"Peak horizontal ground speed until t = {surface.times[-1]:.4g} s")
     ax.set_xlabel("x [km]")
     ax.set_ylabel("y [km]")
     if len(frame.outline) or len(frame.stations):
         legend = ax.legend(loc="upper right", labelcolor="white", handlelength=1.4)
         legend.set_zorder(6)
-    style.colour_bar(ax, patches, "peak velocity [m/s]", style.beyond(visible, top))
+    style.colour_bar(ax, patches, "peak horizontal speed [m/s]", style.beyond(visible, top))
     return style.save(fig, path)
 
 
 @style.house()
 def plot_snapshots(surface: Surface, frame: MapFrame, path: Path) -> Path | None:
-    """Ground speed at up to six times after the first; None if the file holds fewer than two velocities."""
+    """Horizontal ground speed at up to six times after the first; None if the file holds fewer than two velocities."""
     later = np.flatnonzero(surface.times > surface.times.min()) if _has_velocity(surface) else np.zeros(0, dtype=int)
     if not len(later):
         return None
@@ -133,7 +134,7 @@ def plot_snapshots(surface: Surface, frame: MapFrame, path: Path) -> Path | None
         ax.set_xlabel("x [km]")
     for ax in axes[:, 0]:
         ax.set_ylabel("y [km]")
-    label, extend = "ground speed [m/s]", style.beyond(shown, top)
+    label, extend = "horizontal ground speed [m/s]", style.beyond(shown, top)
     fig.colorbar(patches, ax=axes, label=label, extend=extend, shrink=0.8, aspect=30, pad=0.015)
     return style.save(fig, path)
 

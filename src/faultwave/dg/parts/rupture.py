@@ -11,21 +11,23 @@ import numpy as np
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.dg.far_sides import FarSides
 from faultwave.dg.fault import Episode, Fault, FaultFaces, Options, fault_faces
+from faultwave.dg.fault_forecast import largest_patch, loaded_fault
 from faultwave.dg.fault_points import PointRule, point_rule, transfer
 from faultwave.dg.planning import Cut, Planning, chosen
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
 from faultwave.engine.part import Attached, Call, Demand, Origin, Planned, State, as_numbers, as_words
 from faultwave.media import Field, load_field
-from faultwave.physics.friction import frame
+from faultwave.physics.friction import frame, plausibility
 from faultwave.physics.friction.initial import choose_stress, initial_traction, prefix_of
 from faultwave.physics.friction.law import FrictionLaw
 from faultwave.physics.friction.modifiers import composed
+from faultwave.physics.friction.plausibility import ENOUGH, LoadedFault, cohesive_points
 
 name = "rupture"
 
-JUMPS = ("ruptured", "weakened")
-"""What jumps on a fault: times, which are never interpolated."""
+JUMPS = ("ruptured", "weakened", "least", "breakdown")
+"""What jumps on a fault and is never interpolated: times, and what was reached at a time."""
 
 
 @dataclass(frozen=True)
@@ -91,8 +93,11 @@ class Rupture(Planned):
     def report(self, plan: Any) -> dict[str, list[tuple[str, ...]]]:
         points = f" with {self.positions.shape[1]} points each"
         found: dict[str, list[tuple[str, ...]]] = {"size": [("fault faces", f"{len(self.faces.area):,}{points}")]}
-        if {"mu_s", "mu_d", "d_c"} <= set(self.parameters):
-            found["resolution"] = [("points in the cohesive zone", _cohesive_zone(self, plan))]
+        fault = loaded_fault(self, plan.case.numerics.order, plan.case.end_time)
+        if fault.weakening is not None:
+            found["resolution"] = [("points in the cohesive zone", _cohesive_zone(fault))]
+        if self.law.needs_stress:
+            found["fault"] = list(plausibility.rows(fault, largest_patch(self.faces, fault)))
         return found
 
 
@@ -113,6 +118,10 @@ def plan(planning: Planning) -> Rupture | None:
     problems.raise_errors()
     if made is None:
         return None
+    if not whole.elsewhere and made.law.needs_stress:
+        fault = loaded_fault(made, case.numerics.order, case.end_time)
+        planning.problems.extend(plausibility.doubts(fault, largest_patch(made.faces, fault)).items)
+        plausibility.doubt_resolution(fault, planning.problems)
     return replace(made, faces=replace(made.faces, number=made.faces.number + first))
 
 
@@ -224,20 +233,13 @@ def _traction(
     return initial_traction(values, n, s1, s2, strike, dip, prefix)
 
 
-def _cohesive_zone(rupture: Rupture, plan: Any) -> str:
-    """Static cohesive zone 9 pi / 32 mu/(1 - nu) d_c / (strength drop) over edge / order (Day et al. 2005, eq. 30)."""
-    p, cell = rupture.parameters, rupture.faces.cells[:, 0]
-    mu, lam = plan.material["mu"][cell], plan.material["lambda"][cell]
-    drop = (p["mu_s"] - p["mu_d"]) * np.maximum(-rupture.stress[..., 0], 0.0)
-    weak = np.where((drop > 0) & (p["mu_s"] < 10), drop, np.nan)
-    nu = lam / (2 * (lam + mu))
-    with np.errstate(all="ignore"):
-        zone = 9 * np.pi / 32 * (mu / (1 - nu))[:, None] * p["d_c"] / weak
-        points = zone / (np.sqrt(4 * rupture.faces.area / np.sqrt(3))[:, None] / plan.case.numerics.order)
-    if not np.isfinite(points).any():
+def _cohesive_zone(fault: LoadedFault) -> str:
+    points = cohesive_points(fault)
+    if not len(points):
         return "no weakening"
-    worst = np.nanmin(points)
-    return f"{worst:.1f} at least, {np.nanmedian(points):.1f} in the median ({'enough' if worst >= 2 else 'too few'}: 2 to 3 are needed)"
+    worst = float(points.min())
+    enough = "enough" if worst >= ENOUGH else "too few"
+    return f"{worst:.1f} at least, {np.median(points):.1f} in the median ({enough}: 2 to 3 are needed)"
 
 
 class AttachedRupture(Attached):
@@ -258,7 +260,7 @@ class AttachedRupture(Attached):
         options = Options(
             setting.time_points or plan.case.numerics.order, setting.points == "conical", setting.damping,
             setting.damping_end if setting.damping_end is not None else np.inf,
-            energies is not None and energies.slip_from_velocity,
+            energies is not None and energies.slip_from_velocity, plan.case.output.rupture is not None,
         )  # fmt: skip
         return Fault(self.solver.operator, part, options, plan.clustering.cluster, FarSides(plan.world))
 

@@ -162,10 +162,14 @@ def write_body_stations(
         moving = np.stack([trace.columns[f"v{i}"] for i in (1, 2, 3)], axis=-1)
         columns: Columns = {"t": ("Time (s)", trace.time)}
         directions = {"h": plane.strike, "v": np.array([0.0, 0.0, -1.0]), "n": plane.left}
-        words = {"h": "horizontal", "v": "vertical, down is positive:", "n": "normal"}
+        words = {"h": "horizontal", "v": "vertical", "n": "normal"}
+        signs = {"h": "along strike", "v": "down", "n": "away from the viewer"}
         for letter, direction in directions.items():
             velocity = moving @ direction
-            columns[f"{letter}-disp"] = (f"{words[letter]} displacement (m)", _integrated(velocity, trace.time))
+            columns[f"{letter}-disp"] = (
+                f"{words[letter]} displacement (m), positive {signs[letter]}",
+                _integrated(velocity, trace.time),
+            )
             columns[f"{letter}-vel"] = (f"{words[letter]} velocity (m/s)", velocity)
         across, along, depth = body_place(plane, trace.location)
         name = _unique(body_station_name(across, along, depth), used)

@@ -60,6 +60,22 @@ class Directions:
     dip2: np.ndarray
 
 
+@dataclass(frozen=True)
+class Weakening:
+    """What a rupture meets at points (n,), for forecasts: the shear strength [Pa] that it must overcome (``peak``) and the one that it
+    leaves (``dynamic``), and the slip [m] over which a linear fall would dissipate as much (``distance``).
+
+    ``threshold``: whether points rest until the load exceeds the peak. ``forced`` (n,) [s]: when points break whatever the load;
+    infinite: never.
+    """
+
+    peak: np.ndarray
+    dynamic: np.ndarray
+    distance: np.ndarray
+    threshold: bool = True
+    forced: np.ndarray | None = None
+
+
 class FrictionLaw:
     """Base of all laws; a law is one instance of a subclass at the top of a module of this package.
 
@@ -166,6 +182,10 @@ class FrictionLaw:
         """
         raise NotImplementedError
 
+    def weakening(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray) -> Weakening | None:
+        """What a rupture meets under the initial stress, for forecasts before a run; ``p`` of ``prepare``. None: the law cannot tell."""
+        return None
+
     # ---- kernel side ---------------------------------------------------------------------------------------------
 
     def solve(self, p: Values, c: Values, s: Values, load: Load) -> Solved:
@@ -224,6 +244,15 @@ def report(problems: Problems, bad: np.ndarray, points: np.ndarray, what: str, v
         more = f" (and at {len(where) - 1} more points)" if len(where) > 1 else ""
         place = f"fault point ({x[0]:g}, {x[1]:g}, {x[2]:g})"
         problems.error(place, f"{what} {value:g}{more}", allowed)
+
+
+def doubt(problems: Problems, bad: np.ndarray, points: np.ndarray, what: str, advice: str) -> None:
+    """One warning for all points where ``bad``, told by the first of them and by how many they are."""
+    where = np.flatnonzero(bad)
+    if len(where):
+        x = points[where[0]]
+        share = f"at {len(where):,} of {len(bad):,} fault points, first at ({x[0]:g}, {x[1]:g}, {x[2]:g})"
+        problems.warn("fault.parameters", f"{what} {share}", advice=advice)
 
 
 def refuse(what: str, allowed: str = "", advice: str = "") -> InputError:

@@ -15,7 +15,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.quantities import Output, Parameter, State
-from faultwave.physics.friction.law import Directions, FrictionLaw, Load, Solved, Values, report
+from faultwave.physics.friction.law import Directions, FrictionLaw, Load, Solved, Values, Weakening, report
 
 
 class Modifier:
@@ -104,6 +104,13 @@ class Modified(FrictionLaw):
 
     def initial(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray) -> dict[str, np.ndarray]:
         """Modifiers first: the law starts from the normal traction that they leave."""
+        own, sigma = self._modified_at_start(p, c, tau, sigma)
+        return self.law.initial(p, c, tau, sigma) | own
+
+    def _modified_at_start(
+        self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray
+    ) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        """The modifiers' state at t = 0, and the normal traction that they leave of ``sigma``."""
         own: dict[str, np.ndarray] = {}
         for modifier in self.modifiers:
             zero = {x.name: np.zeros(sigma.shape if x.size is None else (*sigma.shape, x.size)) for x in modifier.state}
@@ -114,7 +121,10 @@ class Modified(FrictionLaw):
             }
             sigma = np.asarray(modifier.normal_traction(p, c, rows, sigma))
             own |= made
-        return self.law.initial(p, c, tau, sigma) | own
+        return own, sigma
+
+    def weakening(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray) -> Weakening | None:
+        return self.law.weakening(p, c, tau, self._modified_at_start(p, c, tau, sigma)[1])
 
     def pressed(self, p: Values, c: Values, s: Values, load: Load) -> Load:
         sigma = load.sigma

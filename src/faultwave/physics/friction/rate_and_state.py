@@ -13,7 +13,7 @@ import numpy as np
 from faultwave.base.errors import Problems
 from faultwave.base.quantities import Output, Parameter, State
 from faultwave.kernels import math as m
-from faultwave.physics.friction.law import Directions, FrictionLaw, Values, report
+from faultwave.physics.friction.law import Directions, FrictionLaw, Values, Weakening, report
 from faultwave.physics.friction.load import Trial
 
 POINT = (
@@ -34,6 +34,12 @@ UNIFORM = (
               ("RSSlipRateTolerance",)),
     Parameter("rs_average", "", "rate with which the state evolves: 0 mean of start and end, 1 end", 0, 0, 1),
 )  # fmt: skip
+
+
+SEISMIC_RATE = 1.0
+"""Slip rate [m/s] in a rupture, for forecasts."""
+LONG = 1e30
+"""A time [s] in which every state has evolved."""
 
 
 class RateAndState(FrictionLaw):
@@ -129,6 +135,30 @@ class Regularised(RateAndState):
         """The state of which E is the exponent."""
         raise NotImplementedError
 
+    def weakening(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray) -> Weakening:
+        """Friction at the rate of a rupture before and after the state has evolved (Cocco & Bizzarri 2002)."""
+        pressed, psi = np.maximum(-sigma, 0.0), self.initial(p, c, tau, sigma)["state"]
+
+        def strength(time: float) -> tuple[np.ndarray, np.ndarray]:
+            """After so long at that rate; and the exponent."""
+            rate = np.full_like(psi, SEISMIC_RATE)
+            trial = Trial(rate, rate, 1.0, tau, pressed, 1.0, time)
+            exponent = self.exponent(p, c, {"state": psi}, trial)[0]
+            x = exponent + np.log(rate / (2.0 * c["rs_sr0"]))
+            large = np.maximum(x, 0.0)  # asinh(e^x) without overflow
+            arc = np.where(
+                x > 0.0, large + np.log1p(np.sqrt(1.0 + np.exp(-2.0 * large))), np.arcsinh(np.exp(x - large))
+            )
+            return pressed * p["rs_a"] * arc, exponent
+
+        (peak, young), (dynamic, old) = strength(0.0), strength(LONG)
+        return Weakening(peak, dynamic, self.evolution(p, young - old), threshold=False)
+
+    def evolution(self, p: Values, fall: np.ndarray) -> np.ndarray:
+        """Slip [m] of a linear weakening that dissipates as much, where the exponent falls by ``fall``; here of a fall that decays with
+        slip over L."""
+        return 2.0 * np.array(p["rs_sl0"], float)
+
     def balanced_state(self, p: Values, c: Values, mu: np.ndarray) -> np.ndarray:
         x = np.maximum(mu / p["rs_a"], 1e-300)
         log_sinh2 = x + np.log(-np.expm1(-2.0 * x))
@@ -141,3 +171,7 @@ class Classical(Regularised):
     def state_of(self, p: Values, c: Values, exponent: np.ndarray) -> np.ndarray:
         log_psi = (p["rs_a"] * exponent - p["rs_f0"]) / p["rs_b"]
         return np.asarray(p["rs_sl0"] / c["rs_sr0"] * np.exp(np.clip(log_psi, -600.0, 600.0)))
+
+    def evolution(self, p: Values, fall: np.ndarray) -> np.ndarray:
+        """At a constant rate, friction of the ageing law falls linearly by b for each L of slip (Cocco & Bizzarri 2002)."""
+        return np.asarray(p["rs_sl0"] * np.maximum(fall * p["rs_a"] / p["rs_b"], 1.0))

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.base.errors import Problems
 from faultwave.base.quantities import Parameter
 from faultwave.kernels import math as m
-from faultwave.physics.friction.law import FrictionLaw, Load, Solved, Values
+from faultwave.physics.friction.law import FrictionLaw, Load, Solved, Values, Weakening, doubt
 
 
 class SlipWeakening(FrictionLaw):
@@ -36,6 +37,17 @@ class SlipWeakening(FrictionLaw):
     kernel_parameters = ("mu_s", "mu_d", "d_c", "cohesion", "forced_rupture_time")
     solver = "closed-form"
     project = True
+
+    def check(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray, points: np.ndarray) -> Problems:
+        problems = super().check(p, c, tau, sigma, points)
+        advice = "Friction then grows with slip, and no rupture runs there; are the two exchanged?"
+        doubt(problems, p["mu_d"] > p["mu_s"], points, "mu_d is larger than mu_s", advice)
+        return problems
+
+    def weakening(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray) -> Weakening:
+        pressed = np.maximum(-sigma, 0.0)
+        peak, dynamic = (p[name] * pressed - p["cohesion"] for name in ("mu_s", "mu_d"))
+        return Weakening(peak, dynamic, np.array(p["d_c"], float), forced=np.array(p["forced_rupture_time"], float))
 
     def initial(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray) -> dict[str, np.ndarray]:
         return {"friction": np.array(p["mu_s"], float)}

@@ -1,0 +1,52 @@
+"""A planned fault as ``physics.friction.plausibility`` looks at it: its points with loads, strengths and elastic constants."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from faultwave.physics.friction.plausibility import LoadedFault
+
+
+def loaded_fault(rupture: Any, order: int, end: float) -> LoadedFault:
+    """Points of a planned rupture before it starts; the softer side's elastic constants."""
+    faces, rule, material = rupture.faces, rupture.rule, rupture.material
+    count = len(rule.weights)
+    stress = rupture.stress.reshape(-1, 3)
+    added = stress + sum(e.traction.reshape(-1, 3) for e in rupture.episodes)
+    tau, nucleated = (np.hypot(s[:, 1], s[:, 2]) for s in (stress, added))
+    modulus, first = material["mu"], material["lambda"]
+    softer = np.argmin(modulus, axis=1)[:, None]
+    mu, lam = (np.take_along_axis(v, softer, 1)[:, 0] for v in (modulus, first))
+    p = {name: v.reshape(-1, *v.shape[2:]) for name, v in rupture.parameters.items()}
+    with np.errstate(all="ignore"):  # tension and absent loads are told of, not computed with
+        weakening = rupture.law.weakening(p, rupture.constants, tau, stress[:, 0]) if rupture.law.needs_stress else None
+    edge = np.sqrt(4.0 * faces.area / np.sqrt(3.0))
+    return LoadedFault(
+        (2.0 * faces.area[:, None] * rule.weights).reshape(-1), tau, nucleated, stress[:, 0], np.repeat(mu, count),
+        np.repeat(lam / (2.0 * (lam + mu)), count), np.repeat(edge / order, count), weakening, end,
+    )  # fmt: skip
+
+
+def largest_patch(faces: Any, fault: LoadedFault) -> np.ndarray:
+    """Points (k,) of the largest connected piece of those that break by themselves; faces that share a vertex are connected."""
+    starts = np.flatnonzero(fault.starts)
+    if not len(starts):
+        return starts
+    each = len(fault.tau) // len(faces.area)
+    grain = 1e-6 * max(float(np.ptp(faces.corners.reshape(-1, 3), axis=0).max()), 1.0)
+    _, vertex = np.unique(np.round(faces.corners.reshape(-1, 3) / grain), axis=0, return_inverse=True)
+    broken = np.unique(starts // each)
+    rows, columns = np.repeat(broken, 3), vertex.reshape(-1, 3)[broken].reshape(-1)
+    shape = (len(faces.area), int(vertex.max()) + 1)
+    touches = coo_array((np.ones(len(rows)), (rows, columns)), shape=shape).tocsr()
+    _, label = connected_components(touches @ touches.T, directed=False)
+    piece = label[starts // each]
+    area = np.bincount(piece, fault.area[starts])
+    return np.asarray(starts[piece == int(np.argmax(area))])
+
+
+__all__ = ["largest_patch", "loaded_fault"]

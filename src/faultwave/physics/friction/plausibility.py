@@ -1,0 +1,224 @@
+"""Whether a fault can do what is asked of it, before it runs: loads against strengths, lengths against the elements.
+
+Pure functions of arrays over fault points. References: Andrews (1976), Uenishi & Rice (2003), Day et al. (2005).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from faultwave.base.errors import Problems
+from faultwave.physics.friction.law import Weakening
+
+BARRIER = 10.0
+"""Points whose strength is so many times their normal stress are meant never to slip."""
+ENOUGH = 2.0
+"""Points in the cohesive zone below which rupture is not resolved (Day et al. 2005 advise 3 and more in the median)."""
+LEAST_PRESSURE, MOST_PRESSURE = 1e4, 1e10  # [Pa]: of normal stress, beyond which units are doubted
+WHERE = "fault.parameters"
+
+
+@dataclass(frozen=True)
+class LoadedFault:
+    """Points (n,) of a fault before the run: area [m^2] that each stands for, shear traction ``tau``, the same with all that nucleation
+    adds (``nucleated``), normal traction ``sigma`` [Pa], shear modulus [Pa] and Poisson's ratio of the softer side, ``spacing`` of the
+    solution's points [m], and what the friction law says of its weakening. ``end`` [s]
+    of the run."""
+
+    area: np.ndarray
+    tau: np.ndarray
+    nucleated: np.ndarray
+    sigma: np.ndarray
+    modulus: np.ndarray
+    poisson: np.ndarray
+    spacing: np.ndarray
+    weakening: Weakening | None
+    end: float
+
+    @property
+    def starts(self) -> np.ndarray:
+        """Points (n,) that break by themselves: above their strength now or after nucleation, or forced."""
+        w = self.weakening
+        if w is None or not w.threshold:
+            return np.zeros(len(self.tau), bool)
+        found = (self.tau > w.peak) | (self.nucleated > w.peak)
+        return found if w.forced is None else found | (w.forced < self.end)
+
+    @property
+    def may_slip(self) -> np.ndarray:
+        """Points (n,) that are no barriers and are pressed together."""
+        w, pressed = self.weakening, self.sigma < 0
+        return pressed if w is None else pressed & (w.peak < BARRIER * np.maximum(-self.sigma, 1.0))
+
+    @property
+    def s_ratio(self) -> np.ndarray:
+        """(peak - tau) / (tau - dynamic) (n,), NaN where the load is not above the dynamic strength or the point is a barrier."""
+        w = self.weakening
+        if w is None:
+            return np.full(len(self.tau), np.nan)
+        drop = self.tau - w.dynamic
+        return np.where(self.may_slip & (drop > 0), (w.peak - self.tau) / np.where(drop > 0, drop, 1.0), np.nan)
+
+    @property
+    def cohesive_zone(self) -> np.ndarray:
+        """Static length (n,) [m]: 9 pi / 32 mu/(1 - nu) d / (peak - dynamic) (Day et al. 2005, equation 30); NaN where nothing weakens."""
+        return 9.0 * np.pi / 32.0 * self._weakening_length
+
+    @property
+    def critical_half_length(self) -> np.ndarray:
+        """0.579 mu/(1 - nu) d / (peak - dynamic) (n,) [m], half of a patch that slips on by itself (Uenishi & Rice 2003)."""
+        return 0.579 * self._weakening_length
+
+    @property
+    def _weakening_length(self) -> np.ndarray:
+        w = self.weakening
+        if w is None:
+            return np.full(len(self.tau), np.nan)
+        drop = w.peak - w.dynamic
+        length = self.modulus / (1.0 - self.poisson) * w.distance / np.where(drop > 0, drop, 1.0)
+        return np.where(self.may_slip & (drop > 0), length, np.nan)
+
+    def griffith_half_length(self, patch: np.ndarray) -> float:
+        """Half length [m] of a crack that grows with the mean stress drop of the points in ``patch``:
+        mu/(1 - nu) (peak - dynamic) d / (pi (tau - dynamic)^2) (Andrews 1976); infinite where the stress does not drop."""
+        w = self.weakening
+        assert w is not None
+        share = self.area[patch] / self.area[patch].sum()
+        drop = float(share @ (np.maximum(self.tau, self.nucleated) - w.dynamic)[patch])
+        energy = (w.peak - w.dynamic) * w.distance * self.modulus / (1.0 - self.poisson)
+        return float(share @ energy[patch]) / (np.pi * drop**2) if drop > 0 else np.inf
+
+    def share(self, mask: np.ndarray) -> float:
+        """Of the area."""
+        return float(self.area[mask].sum() / self.area.sum())
+
+
+def rows(fault: LoadedFault, patch: np.ndarray) -> list[tuple[str, str]]:
+    """What ``faultwave plan`` tells of a fault; ``patch``: the largest connected piece (k,) of points that break by themselves."""
+    pressure = fault.sigma / 1e6
+    found = [
+        ("normal stress on the fault", f"{pressure.min():.4g} to {pressure.max():.4g} MPa, negative in compression")
+    ]
+    w = fault.weakening
+    if w is None:
+        return found
+    slips = fault.may_slip
+    if slips.any():
+        found.append(("shear stress on the fault", f"{_span(fault.tau[slips] / 1e6)} MPa"))
+        found.append(
+            (
+                "strength before and after weakening",
+                f"{_span(w.peak[slips] / 1e6)} and {_span(w.dynamic[slips] / 1e6)} MPa",
+            )
+        )
+    ratio = fault.s_ratio
+    if np.isfinite(ratio).any():
+        found.append(
+            (
+                "S ratio, strength excess over stress drop",
+                f"{np.nanmedian(ratio):.3g} in the median, from {np.nanmin(ratio):.3g}",
+            )
+        )
+    if w.threshold:
+        found.append(("above strength at the start", f"{100 * fault.share(fault.tau > w.peak):.3g} % of the area"))
+    if len(patch):
+        half, griffith = _critical(fault, patch)
+        text = f"{_radius(fault, patch):.4g} m in radius; critical half length {half:.4g} m (Uenishi & Rice 2003), "
+        found.append(("patch that breaks by itself", f"{text}{griffith:.4g} m (Andrews 1976)"))
+    return found
+
+
+def doubts(fault: LoadedFault, patch: np.ndarray) -> Problems:
+    """Warnings in plain words about what will probably not run as meant."""
+    problems = Problems()
+    _doubt_normal_stress(fault, problems)
+    w = fault.weakening
+    if w is None:
+        return problems
+    if w.threshold:
+        _doubt_start(fault, patch, problems)
+    slips = fault.may_slip
+    low = slips & (fault.tau <= w.dynamic)
+    if slips.any() and fault.share(low) > 0.95 * fault.share(slips):
+        what = f"the shear stress is below the dynamic strength on {100 * fault.share(low):.3g} % of the fault"
+        problems.warn(
+            WHERE,
+            what,
+            advice="Rupture gains no energy there and will die out. Check the stress and the friction parameters.",
+        )
+    return problems
+
+
+def doubt_resolution(fault: LoadedFault, problems: Problems) -> None:
+    """Warn where elements are too large for the cohesive zone."""
+    points = cohesive_points(fault)
+    if len(points) and np.median(points) < ENOUGH:
+        what = f"the cohesive zone is forecast to hold {np.median(points):.2g} points in the median"
+        advice = "Rupture speed and slip rate will depend on the mesh: take smaller elements on the fault, or a higher order."
+        problems.warn("fault", what, f"{ENOUGH:g} to 3 at least (Day et al. 2005)", advice)
+
+
+def cohesive_points(fault: LoadedFault) -> np.ndarray:
+    """Points of the solution in the cohesive zone, where something weakens."""
+    points = fault.cohesive_zone / fault.spacing
+    return np.asarray(points[np.isfinite(points)])
+
+
+def _doubt_normal_stress(fault: LoadedFault, problems: Problems) -> None:
+    pulled = fault.sigma >= 0
+    if pulled.any():
+        advice = "Friction needs compression, which is negative: only cohesion holds there."
+        what = f"the normal stress is no compression on {100 * fault.share(pulled):.3g} % of the fault"
+        problems.warn(WHERE, what, "T_n < 0", advice)
+    size = float(np.median(np.abs(fault.sigma)))
+    if 0 < size < LEAST_PRESSURE or size > MOST_PRESSURE:
+        problems.warn(
+            WHERE,
+            f"the normal stress is {size:.3g} Pa in the median",
+            advice="Are stresses given in Pa? Texts may carry units.",
+        )
+
+
+def _doubt_start(fault: LoadedFault, patch: np.ndarray, problems: Problems) -> None:
+    w = fault.weakening
+    assert w is not None
+    above = fault.share(fault.tau > w.peak)
+    if above > 0.5:
+        many = "all of the fault is" if above > 0.999 else f"{100 * above:.3g} % of the fault are"
+        advice = (
+            "It breaks at once, without a rupture front. Check the units and signs of stress and friction parameters."
+        )
+        problems.warn(WHERE, f"{many} above its strength at the start", advice=advice)
+    elif not fault.starts.any():
+        lack = float(np.min((w.peak - np.maximum(fault.tau, fault.nucleated))[fault.may_slip], initial=np.inf))
+        nearest = f"; the nearest point lacks {lack / 1e6:.3g} MPa" if np.isfinite(lack) else ""
+        advice = "Nothing will break unless waves from elsewhere load it: overstress a patch, or give fault.nucleation."
+        problems.warn(WHERE, f"no point of the fault is above its strength{nearest}", advice=advice)
+    elif len(patch):
+        radius, needed = _radius(fault, patch), max(_critical(fault, patch))
+        if radius < needed:
+            what = f"the patch that breaks by itself is {radius:.3g} m in radius, less than the critical half length {needed:.3g} m"
+            advice = "Rupture may die out: enlarge the patch or its stress (Andrews 1976; Uenishi & Rice 2003)."
+            problems.warn(WHERE, what, advice=advice)
+
+
+def _critical(fault: LoadedFault, patch: np.ndarray) -> tuple[float, float]:
+    """Half lengths [m] by Uenishi & Rice (2003) and Andrews (1976); 0 by the first where nothing weakens."""
+    half = fault.critical_half_length[patch]
+    half = half[np.isfinite(half)]
+    return float(np.median(half)) if len(half) else 0.0, fault.griffith_half_length(patch)
+
+
+def _radius(fault: LoadedFault, patch: np.ndarray) -> float:
+    """Of a disc of the patch's area [m]."""
+    return float(np.sqrt(fault.area[patch].sum() / np.pi))
+
+
+def _span(values: np.ndarray) -> str:
+    low, high = f"{values.min():.4g}", f"{values.max():.4g}"
+    return low if low == high else f"{low} to {high}"
+
+
+__all__ = ["LoadedFault", "cohesive_points", "doubt_resolution", "doubts", "rows"]

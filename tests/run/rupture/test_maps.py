@@ -1,0 +1,114 @@
+"""Maps, moment rate and source parameters of a rupture: against the run's other outputs, and on any number of processes."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from faultwave.base.errors import InputError
+from faultwave.output.formats.rupture_files import read_parameters
+from faultwave.output.formats.vtkhdf import VtkHdfReader
+from faultwave.run import resume, simulate
+
+from .setup import MU, settings, slip_weakening
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A rupture of 1.2 s with all its files."""
+    path = tmp_path_factory.mktemp("maps")
+    output = {"rupture": {"interval": 0.02}, "energies": {"interval": 0.1}, "fault": {"interval": 0.4}}
+    return simulate(settings(path, slip_weakening(), end_time=1.2, output=output), force=True).run()
+
+
+def test_moment_rate_integrates_to_the_moment(finished) -> None:
+    table = np.loadtxt(finished.folder / "run-moment-rate.csv", delimiter=",", skiprows=1)
+    head = (finished.folder / "run-moment-rate.csv").read_text().splitlines()[0]
+    assert head == "time [s],moment_rate [N*m/s],potency_rate [m^3/s],seismic_moment [N*m]"
+    steps = np.zeros(len(table))
+    for i, middle in enumerate(table[:, 0]):
+        steps[i] = 2 * (middle - steps.sum())
+    assert steps[:-1].min() >= 0.02 and np.ptp(steps[:-1]) < 1e-6
+    moment = finished.energies["seismic_moment"][-1]
+    assert (table[:, 1] * steps).sum() == pytest.approx(moment, rel=1e-6)
+    assert table[-1, 3] == pytest.approx(moment, rel=1e-9)
+    np.testing.assert_allclose(table[:, 1], MU * table[:, 2], rtol=1e-9)
+    spectrum = np.loadtxt(finished.folder / "run-moment-spectrum.csv", delimiter=",", skiprows=1)
+    assert spectrum[0, 1] == pytest.approx(moment, rel=0.2) and (spectrum[:, 1] <= moment * 1.001).all()
+
+
+def test_source_parameters(finished) -> None:
+    found = read_parameters(finished.folder / "run-rupture.json")
+    energies = finished.energies
+    last = {name: energies[name][-1] for name in energies.variables}
+    assert found["seismic_moment"] == pytest.approx(last["seismic_moment"], rel=1e-12)
+    assert found["radiated_energy"] == pytest.approx(
+        last["total_frictional_work"] - last["static_frictional_work"], rel=1e-9
+    )
+    assert found["radiated_energy"] > 0
+    # a slow rupture takes half of the mean stress drop times slip
+    slip = found["mean_slip"] * found["ruptured_area"]
+    assert 0.5 * found["stress_drop"] * slip == pytest.approx(last["static_frictional_work"], rel=1e-9)
+    assert found["apparent_stress"] == pytest.approx(found["radiated_energy"] / found["potency"])
+    content = json.loads((finished.folder / "run-rupture.json").read_text())
+    assert content["stress_drop"]["unit"] == "Pa" and content["corner_frequency"]["unit"] == "Hz"
+    with VtkHdfReader(finished.folder / "run-rupture.vtkhdf") as file:
+        told = content["fields of run-rupture.vtkhdf"]
+        assert set(told) == {*file.fields, *file.static}
+
+
+def test_maps_of_a_slip_weakening_fault(finished) -> None:
+    """Breakdown work is half the strength drop times d_c where the fault has weakened; the stress drop is that to dynamic strength."""
+    fault, record = finished.solver.parts["rupture"].fault, finished.solver.parts["rupture"].fault.record()
+    with VtkHdfReader(finished.folder / "run-rupture.vtkhdf") as file:
+        found = {name: file.field(name) for name in (*file.fields, *file.static)}
+        times = file.times
+    assert times.tolist() == [pytest.approx(finished.time)]
+    whole = (record["weakened"] > 0).all(1)
+    assert whole.sum() > 5
+    # normal stress hardly changes on this fault; sub-steps make the fall of strength a staircase
+    expected = 0.5 * (0.677 - 0.525) * 120e6 * 0.4
+    np.testing.assert_allclose(found["fracture_energy"][whole], expected, rtol=0.15)
+    assert np.median(found["fracture_energy"][whole]) == pytest.approx(expected, rel=0.05)
+    inside = whole & (np.abs(fault.faces.corners.mean(1) - [0, 0, -2250.0]).max(1) < 1200.0)
+    assert inside.any()
+    drop = found["stress_drop"][inside]
+    assert (drop > 10e6).all() and (drop < 30e6).all()  # 81.6 - 63 MPa and the patch's surroundings
+    np.testing.assert_allclose(found["slip"], np.hypot(found["slip_strike"], found["slip_dip"]), rtol=0.05, atol=1e-3)
+    outside = ~np.isfinite(found["rupture_time"])
+    assert np.isnan(found["stress_drop"][outside]).all() and np.isnan(found["rupture_speed"][outside]).all()
+
+
+def test_a_run_that_ends_too_early_says_so(finished) -> None:
+    assert any("goes on at the end" in str(w) for w in finished.warnings)
+
+
+def test_maps_of_a_resumed_run_are_the_same(tmp_path, finished) -> None:
+    case = settings(
+        tmp_path, slip_weakening(), end_time=1.2,
+        output={"rupture": {"interval": 0.02}, "energies": {"interval": 0.1}, "checkpoint": {"interval": 0.5}},
+    )  # fmt: skip
+    simulate(case, force=True).run(until=0.7)
+    resume(tmp_path / "out", until=1.2).run()
+    for name in ("run-rupture.json", "run-moment-rate.csv", "run-moment-spectrum.csv"):
+        again = (tmp_path / "out" / name).read_text()
+        if name.endswith("json"):
+            assert json.loads(again) == json.loads((finished.folder / name).read_text())
+
+
+def test_maps_change_nothing_else(tmp_path) -> None:
+    """Bit for bit: what is remembered besides does not reach friction."""
+    plain = simulate(settings(tmp_path, slip_weakening(), end_time=0.3), force=True).run(write=False)
+    mapped = simulate(settings(tmp_path, slip_weakening(), end_time=0.3, output={"rupture": {}}), force=True).run(
+        write=False
+    )
+    assert np.array_equal(plain.fault_receivers["values"], mapped.fault_receivers["values"], equal_nan=True)
+
+
+def test_maps_need_a_fault(tmp_path) -> None:
+    case = settings(tmp_path, slip_weakening(), output={"rupture": {}})
+    del case["fault"], case["output"]["fault_receivers"]
+    with pytest.raises(InputError, match=r"output\.rupture: the case has no fault"):
+        simulate(case, force=True)
