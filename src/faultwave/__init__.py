@@ -24,9 +24,9 @@ PUBLIC = {
     "load": "faultwave.output.results",
     "plan": "faultwave.run.planned",
     "plot": "faultwave.plot",
-    "resume": "faultwave.run",
+    "resume": "faultwave.run.simulation",
     "run": "faultwave.run",
-    "simulate": "faultwave.run",
+    "simulate": "faultwave.run.simulation",
 }
 """Where each function is. They are imported on first use, so that the command line stays quick."""
 

@@ -13,10 +13,13 @@ import pytest
 
 from faultwave import backends
 from faultwave.backends.cpu import compile as compilation
+from faultwave.backends.cpu import runtime
+from faultwave.base import cache
 from faultwave.base.errors import BackendError
+from faultwave.kernels.language import Kernel
 
 SOURCE = "long run(void) { return 42; }\n"
-CACHED = (compilation.compiler, compilation._identity, compilation._macros)
+CACHED = (compilation.compiler, compilation._identity, compilation._macros, compilation._version_text)
 
 
 @pytest.fixture(autouse=True)
@@ -51,6 +54,62 @@ def test_second_build_compiles_nothing(tmp_path: Path, monkeypatch: pytest.Monke
     other = compilation.build([("answer", SOURCE.replace("42", "43"))])["answer"]
     assert other != first and ctypes.CDLL(str(other)).run() == 43
     assert notes.read_text().count("x") == 2
+
+
+def doubling(factor: float) -> Kernel:
+    kernel = Kernel("doubling")
+    x, y = kernel.batch("x", 3, 1), kernel.batch("y", 3, 1, "out")
+    kernel.pointwise(lambda a: [[factor * a[0]]], [x], [y])
+    return kernel
+
+
+def made(kernel: Kernel) -> float:
+    backend = backends.make("cpu", threads=1)
+    x, y = backend.batch(8, 3, 1), backend.batch(8, 3, 1)
+    x.put(1.5)
+    backend.compile([kernel])["doubling"]({"x": x, "y": y})(0, 8)
+    return float(y.get()[0, 0, 0])
+
+
+def test_kernels_compiled_before_are_not_lowered_again(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert made(doubling(2.0)) == 3.0 and made(doubling(4.0)) == 6.0
+    monkeypatch.setattr(runtime, "lower", lambda *_: pytest.fail("lowered again"))
+    assert made(doubling(2.0)) == 3.0 and made(doubling(4.0)) == 6.0
+    monkeypatch.undo()
+    monkeypatch.setenv("FAULTWAVE_CACHE", str(own_cache.parent))
+    for library in own_cache.glob("*.so"):
+        library.unlink()
+    assert made(doubling(2.0)) == 3.0, "what was thrown away is made anew"
+
+
+def test_another_version_of_the_generator_makes_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    made(doubling(2.0))
+    monkeypatch.setattr(compilation, "_generator", lambda: "another")
+    monkeypatch.setattr(runtime, "lower", lambda *_: pytest.fail("lowered"))
+    with pytest.raises(pytest.fail.Exception, match="lowered"):
+        made(doubling(2.0))
+
+
+def test_a_compiler_is_asked_once_and_a_script_every_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[list[str]] = []
+    plain = compilation.subprocess.run
+    monkeypatch.setattr(
+        compilation.subprocess, "run", lambda command, **how: asked.append(command) or plain(command, **how)
+    )
+    monkeypatch.setenv("CC", "gcc")
+    forget()
+    told = compilation._identity()
+    assert len(asked) == 2
+    forget()
+    assert compilation._identity() == told and len(asked) == 2
+    script = tmp_path / "cc-script"
+    script.write_text('#!/bin/sh\nexec gcc "$@"\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("CC", str(script))
+    for times in (2, 4):
+        forget()
+        compilation._identity()
+        assert len(asked) == 2 + times
 
 
 def test_another_compiler_is_another_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,7 +205,7 @@ def test_code_that_others_may_have_put_there_is_not_loaded(monkeypatch, tmp_path
         compilation.build([("mine", "int one(void) { return 1; }")])
     library.parent.chmod(0o755)
     monkeypatch.setattr(compilation.os, "geteuid", lambda: 12345)
-    monkeypatch.setattr(compilation, "_own_groups", frozenset)
+    monkeypatch.setattr(cache, "_own_groups", frozenset)
     if library.stat().st_uid != 0:  # root may write everywhere anyway
         with pytest.raises(BackendError, match="belongs to user"):
             compilation.build([("mine", "int one(void) { return 1; }")])

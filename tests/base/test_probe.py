@@ -39,6 +39,39 @@ def test_sound_files_pass_and_are_probed_once(tmp_path: Path, monkeypatch: pytes
     probe(path, "model")
 
 
+def test_sound_files_are_remembered_between_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAULTWAVE_CACHE", str(tmp_path / "cache"))
+    path, asked = written(tmp_path / "a.h5", x=np.arange(10.0)), []
+    plain = probing._CHILD.ask
+    monkeypatch.setattr(probing._CHILD, "ask", lambda *of: asked.append(of) or plain(*of))
+
+    def run() -> int:
+        probing._probed.cache_clear()
+        probe(path, "model")
+        return len(asked)
+
+    assert [run(), run()] == [1, 2], "a file that has just been written may change again within one tick of the clock"
+    monkeypatch.setattr(probing, "SETTLED", -(10**9))
+    assert [run(), run(), run()] == [3, 3, 3]
+    about = path.stat()
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))  # who hides a change cannot hide that of the file's state
+    assert run() == 4
+    os.chmod(tmp_path / "cache" / "sound-files", 0o777)
+    assert [run(), run()] == [5, 6], "what others may have written is not believed"
+
+
+def test_unsound_files_are_not_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAULTWAVE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(probing, "SETTLED", -(10**9))
+    path = written(tmp_path / "a.h5", x=np.arange(10.0))
+    path.write_bytes(path.read_bytes()[:-20])
+    for _ in range(2):
+        probing._probed.cache_clear()
+        refused(path, "truncated")
+
+
 def test_a_changed_file_is_probed_again(tmp_path: Path) -> None:
     path = written(tmp_path / "a.h5", x=np.arange(10.0))
     probe(path, "model")

@@ -176,14 +176,44 @@ def test_what_never_passes(tmp_path: Path) -> None:
     broken["values"][100, 0, 0] = np.nan
     assert worst(judged("nan", broken, on_fault(), energy=energies()))["velocity"] == np.inf
     short = receivers_from_arrays(TIME[:200], off_fault()["values"][:200], ["v1", "v2", "v3"], off_fault()["location"])
-    assert worst(judged("short", short, on_fault(), energy=energies()))["velocity"] == np.inf
+    assert judged("short", short, on_fault(), energy=energies()).missing == ("receivers after 0.995 s",)
     fewer = receivers_from_arrays(TIME, off_fault()["values"][:, :, :2], ["v1", "v2"], off_fault()["location"])
     assert worst(judged("column", fewer, on_fault(), energy=energies()))["velocity"] == np.inf
     assert judged("kind", off_fault(), energy=energies()).missing == ("faultreceiver 1",)
     assert judged("energy", off_fault(), on_fault()).missing == ("energies",)
-    other = energies_from_arrays([0.0, 1.0, 1.9], {"seismic_moment": [0.0, 1.0, 4.0]})
-    assert worst(judged("times", off_fault(), on_fault(), energy=other))["seismic_moment"] == np.inf
+    late = energies_from_arrays([9.0, 10.0], {"seismic_moment": [4.0, 4.0]})
+    apart = judged("apart", off_fault(), on_fault(), energy=late)
+    assert worst(apart)["seismic_moment"] == np.inf
+    assert "energies: no times in common, so nothing can be compared" in apart.notes[0]
     json.dumps(judged("nan", broken, on_fault(), energy=energies()).as_dict(), allow_nan=False)
+
+
+def test_times_that_differ_by_a_step_are_interpolated(tmp_path: Path) -> None:
+    """As those of runs at two orders do: energies are written after the step that passes each time."""
+    t = np.linspace(0.0, 2.0, 21)
+    a = energies_from_arrays(np.append(0.0, t[1:] - 0.013), {"seismic_moment": np.append(0.0, 2.0 * (t[1:] - 0.013))})
+    b = energies_from_arrays(t, {"seismic_moment": 2.0 * t})
+    found = compare(save(tmp_path / "a", energy=a), save(tmp_path / "b", energy=b))
+    assert found.passed and worst(found)["seismic_moment"] == pytest.approx(0.0, abs=1e-9)
+    assert found.notes == ()
+
+
+def test_runs_of_other_lengths_are_compared_where_both_are(tmp_path: Path) -> None:
+    whole = save(tmp_path / "whole", off_fault(), energy=energies())
+    short = receivers_from_arrays(
+        TIME[:200], off_fault(0.01)["values"][:200], ["v1", "v2", "v3"], off_fault()["location"]
+    )
+    half = save(tmp_path / "half", short, energy=energies_from_arrays([0.0, 1.0], {"seismic_moment": [0.0, 1.1]}))
+    cut = compare(half, whole)
+    assert worst(cut)["velocity"] == pytest.approx(0.01, rel=0.01)
+    assert worst(cut)["seismic_moment"] == pytest.approx(0.1)
+    assert cut.notes[0].startswith(
+        "receivers are compared until 0.995 s: the run's are from 0 to 0.995 s, the reference's from 0 to 2 s"
+    )
+    assert cut.exit_code == 1 and cut.missing == ("receivers after 0.995 s",)
+    assert compare(half, whole, 0.2, until=0.99).passed
+    longer = compare(whole, half, 0.2)
+    assert longer.passed and "are compared until 0.995 s" in longer.notes[0]
 
 
 def test_places_are_noted(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -47,6 +49,18 @@ def warn(warnings: Sequence[Problem]) -> None:
         screen.show_problems(warnings)
 
 
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """While modules are imported and a case is read nothing is thrown away: looking for it would take a tenth of the time."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
 def run(
     case: CaseName,
     changes: Changes,
@@ -61,13 +75,13 @@ def run(
 
     Ctrl-C and SIGTERM finish the step, close the outputs, write a checkpoint and say how far the run got.
     """
-    from faultwave.run import simulate
-
     ranks, threads, progress = from_tuned(tuned, processes.ranks, changes.threads, processes.progress)
     relaunch(ranks, threads, progress)
     changes = replace(changes, threads=threads)
     asked = given(**vars(changes), progress=progress, halo=processes.halo, checkpoint_every=checkpoint_every)
-    with heeding(), screen.status(case) as say:
+    with heeding(), screen.status(case) as say, uncollected():
+        from faultwave.run import simulate
+
         say("reading and preparing")
         simulation = simulate(case, force=force, **asked)
     advance(simulation)
@@ -89,14 +103,14 @@ def resume(
     Threads, backend, precision and order may change; at another order the state is projected. A damaged checkpoint is
     told and the one before it taken.
     """
-    from faultwave.run import resume as resume_run
-
     relaunch(processes.ranks, threads, processes.progress)
     asked = given(
         order=order, precision=precision, backend=backend, until=until, threads=threads, progress=processes.progress,
         halo=processes.halo, checkpoint_every=checkpoint_every,
     )  # fmt: skip
-    with heeding(), screen.status(str(folder)) as say:
+    with heeding(), screen.status(str(folder)) as say, uncollected():
+        from faultwave.run import resume as resume_run
+
         say("reading and preparing")
         simulation = resume_run(folder, **asked)
     screen.out().print(f"going on from t = {simulation.time:.6g} s", soft_wrap=True)
@@ -121,11 +135,11 @@ def check(case: CaseName, changes: Changes) -> None:
 
     Reads the settings, the mesh, the models at every cell and fault point, and places sources and receivers.
     """
-    asked, problems = load(case, given(**vars(changes)))
-    from faultwave.run.check import check as check_case
-
-    with screen.status(case) as say:
+    with screen.status(case) as say, uncollected():
         say("reading everything")
+        asked, problems = load(case, given(**vars(changes)))
+        from faultwave.run.check import check as check_case
+
         found = check_case(asked)
     problems.extend(p for p in found.items if p not in problems.items)
     if problems.items:

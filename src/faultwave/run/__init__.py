@@ -1,39 +1,24 @@
-"""A run: case -> plan -> solver -> results."""
+"""A run: case -> plan -> solver -> results.
+
+The room itself is called, ``faultwave.run(case)``. What a run needs is imported when there is one: looking at a case needs less.
+"""
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from faultwave.base.callable_module import make_callable
-from faultwave.base.errors import InputError, Problem
-from faultwave.case.load import load_case, load_sound
-from faultwave.case.model import Case
-from faultwave.comm import world
-from faultwave.engine.progress import Progress
-from faultwave.output.checkpoint import Checkpoint, latest
-from faultwave.output.folder import find_checkpoints
-from faultwave.output.manifest import plain, read_manifest
-from faultwave.run.session import Session
-from faultwave.run.start import start
+
+if TYPE_CHECKING:
+    from faultwave.case.model import Case
+    from faultwave.engine.progress import Progress
+    from faultwave.run.session import Session
+    from faultwave.run.simulation import resume, simulate
 
 __all__ = ["resume", "run", "simulate"]
-
-MAY_CHANGE = ("title", "numerics", "output", "end_time", "source_files")
-"""Settings that a run may go on with in another way."""
-
-
-def simulate(case: Case | dict[str, Any] | str | Path, force: bool = False, **overrides: Any) -> Session:
-    """A simulation of ``case``: a Case, a dict of settings, a file or an example's name; nothing is written before
-    its ``run``.
-
-    force: results of an earlier run in the folder may be replaced. overrides replace settings of the case: engine ("dg" or "fd"),
-    order (2 to 8), precision ("double" or "single"), backend, threads, until and checkpoint_every (simulated time: seconds, or a text
-    with a unit like "500 ms"), output (a folder), progress ("polling" or "thread"), halo. Raises InputError with every problem found.
-    """
-    settings, problems = world().agree(lambda: load_sound(case, overrides))
-    return start(settings, force, problems.warnings)
 
 
 def run(
@@ -45,61 +30,15 @@ def run(
     case, overrides: as for ``simulate``; force: replace the results of an earlier run in the folder; report: as ``progress`` of
     ``Session.run``. Raises InputError with every problem found before anything is written, RunError where the run fails.
     """
+    from faultwave.run.simulation import simulate
+
     return simulate(case, force, **overrides).run(progress=report)
 
 
-def resume(folder: str | Path, **overrides: Any) -> Session:
-    """The simulation of ``folder`` where its last whole checkpoint was taken; ``run`` goes on to the end.
-
-    overrides: threads, progress, halo, backend, precision, order (the state is projected), until, checkpoint_every; what is not given is
-    as in the first run. Raises InputError where no checkpoint is whole or the mesh is another.
-    """
-    asked = {**overrides, "output": Path(folder).absolute()}
-    where = world().agree(lambda: find_checkpoints(folder))
-    found = latest(where, world())
-    settings, problems = world().agree(lambda: load_sound(found.notes["case"], asked))
-    world().agree(lambda: _belongs(found, settings))
-    if overrides.get("until") is not None:
-        world().agree(lambda: _beyond(settings, Path(folder), found.notes["time"]))
-    simulation = start(settings, True, problems.warnings)
-    world().agree(lambda: simulation.restore(found))
-    simulation.came_from = found.number
-    return simulation
-
-
-def _beyond(case: Case, folder: Path, reached: float) -> None:
-    """Raises InputError where results that are there would be lost to an end before them."""
-    manifest = folder / f"{case.output.prefix}-manifest.json"
-    if manifest.is_file():
-        reached = max(reached, read_manifest(manifest).get("time_reached", 0.0))
-    if case.end_time < reached * (1 - 1e-9):
-        what = f"the run has already reached {reached:.6g} s, and its results up to there would be lost"
-        raise InputError(Problem(f"until {case.end_time:g} s", what, f"at least {reached:.6g} s"))
-
-
-def _belongs(checkpoint: Checkpoint, settings: Case) -> None:
-    """Whether a checkpoint is of the run whose manifest lies beside it; InputError where that was of another case."""
-    prefix = checkpoint.folder.parent.name.removesuffix("-checkpoints")
-    manifest = checkpoint.folder.parent.parent / f"{prefix}-manifest.json"
-    try:
-        known, _ = load_case(_given(read_manifest(manifest)["case"]))
-    except (InputError, KeyError):
-        return  # there is no manifest to compare with
-    if known is None:
-        return
-    mine, theirs = (plain(case.model_dump(mode="json")) for case in (settings, known))
-    other = [name for name in mine if name not in MAY_CHANGE and mine[name] != theirs[name]]
-    if other:
-        what = f"is of another case than {manifest.name}: {', '.join(other)} {'differ' if other[1:] else 'differs'}"
-        advice = f"Go on in the folder it was written to, or remove it if {manifest.name} is right."
-        raise InputError(Problem(str(checkpoint.folder), what, advice=advice))
-
-
-def _given(settings: Any) -> Any:
-    """Settings as somebody would write them, without those that are not there."""
-    if isinstance(settings, dict):
-        return {name: _given(value) for name, value in settings.items() if value is not None}
-    return [_given(value) for value in settings] if isinstance(settings, list) else settings
+def __getattr__(name: str) -> Any:
+    if name not in ("resume", "simulate"):
+        raise AttributeError(f"module 'faultwave.run' has no attribute '{name}'")
+    return getattr(importlib.import_module("faultwave.run.simulation"), name)
 
 
 make_callable(__name__, run)

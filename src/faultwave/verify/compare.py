@@ -4,10 +4,11 @@ The misfit of a group of columns (the components of one vector are judged togeth
 
     sqrt( sum_c int (a_c - b_c)^2 dt / sum_c int b_c^2 dt ),
 
-a being the run interpolated linearly to the times of the reference b, integrals by the trapezoidal rule. The norm of b
-is taken as at least 1 % of that of the strongest receiver, so that a point that hardly moves is not judged on its
-noise. Tractions are judged as change from the reference's first sample. Rupture times are compared in seconds, energies
-by the largest difference over the peak. What is missing or not finite never passes.
+a being the run interpolated linearly to the times of the reference b, integrals by the trapezoidal rule. Where one of
+them ends earlier, the times that both have are compared, and a note says so. The norm of b is taken as at least 1 % of
+that of the strongest receiver, so that a point that hardly moves is not judged on its noise. Tractions are judged as
+change from the reference's first sample. Rupture times are compared in seconds, energies by the largest difference over
+the peak, interpolated too. What is missing or not finite never passes.
 """
 
 from __future__ import annotations
@@ -146,13 +147,19 @@ def compare(
                 missing.append(f"{kind} {number}")
                 continue
             notes += _place(a.traces[kind][number], trace)
+        both = [(a.traces[kind][n].time, t.time) for n, t in b.traces[kind].items() if n in a.traces[kind]]
+        for times in both:
+            _span(f"{kind}s", *times, last, notes, missing)
         misfits += _receivers(kind, a, b, chosen, last)
     if b.energies is not None:
         if a.energies is None:
             missing.append("energies")
         else:
+            _span("energies", a.energies["time"], b.energies["time"], last, notes, missing)
             misfits += _energies(a.energies, b.energies, chosen["energy"], last)
-    return Comparison(Path(run), Path(reference), tuple(misfits), tuple(missing), tuple(notes))
+    return Comparison(
+        Path(run), Path(reference), tuple(misfits), tuple(dict.fromkeys(missing)), tuple(dict.fromkeys(notes))
+    )
 
 
 def _limits(limit: float, given: Mapping[str, float], rupture_time: float) -> dict[str, float]:
@@ -168,6 +175,40 @@ def _place(run: Trace, reference: Trace) -> list[str]:
     if np.isfinite(distance) and distance > _SAME_PLACE:
         return [f"{run.kind} {run.number}: the two locations are {distance:.0f} m apart"]
     return []
+
+
+def _span(
+    what: str, run: np.ndarray, reference: np.ndarray, until: float | None, notes: list[str], missing: list[str]
+) -> None:
+    """Note which times are compared where the two do not end together. What the reference has and the run has not is missing."""
+    if not len(run) or not len(reference):
+        notes.append(
+            f"{what}: {'the run' if not len(run) else 'the reference'} has no samples, so nothing can be compared"
+        )
+        return
+    ends = (
+        f"the run's are from {run[0]:g} to {run[-1]:g} s, the reference's from {reference[0]:g} to {reference[-1]:g} s"
+    )
+    if not _shared(run, reference).any():
+        notes.append(f"{what}: no times in common, so nothing can be compared: {ends}")
+        return
+    wanted, slack = np.inf if until is None else until, _slack(reference)
+    mine, theirs = min(run[-1], wanted), min(reference[-1], wanted)
+    if abs(mine - theirs) > slack:
+        notes.append(f"{what} are compared until {min(mine, theirs):g} s: {ends}")
+    if mine < theirs - slack:
+        missing.append(f"{what} after {mine:g} s")
+
+
+def _slack(time: np.ndarray) -> float:
+    """How far two series may end apart and still end together."""
+    return 1.5 * float(np.max(np.diff(time), initial=0.0))
+
+
+def _shared(run: np.ndarray, time: np.ndarray) -> np.ndarray:
+    """Mask of the times of the reference at which there is a run."""
+    slack = _slack(time)
+    return np.asarray((time >= run[0] - slack) & (time <= run[-1] + slack))
 
 
 def _receivers(
@@ -222,11 +263,12 @@ def _misfit(run: Trace, reference: Trace, columns: tuple[str, ...], floor: float
     keep = _judged(reference, until)
     if not any(np.any(reference.columns[name]) for name in names) or keep.sum() < 2:
         return None
-    time = reference.time[keep]
-    slack = 1.5 * float(np.max(np.diff(time)))
-    covered = run.time[0] <= time[0] + slack and run.time[-1] >= time[-1] - slack
-    if not covered or any(name not in run.columns for name in names):
+    if not len(run.time) or any(name not in run.columns for name in names):
         return float("inf")
+    keep &= _shared(run.time, reference.time)
+    if keep.sum() < 2:
+        return float("inf")
+    time = reference.time[keep]
     difference = norm = 0.0
     for name in names:
         b = reference.columns[name][keep]
@@ -242,11 +284,13 @@ def _misfit(run: Trace, reference: Trace, columns: tuple[str, ...], floor: float
 
 
 def _rupture_time(run: Trace, reference: Trace, until: float | None) -> float:
-    """Difference of the rupture times [s]; inf if the point ruptured on one side only."""
+    """Difference of the rupture times [s]; inf if the point ruptured on one side only while both were watched."""
+    until = min(run.time[-1], reference.time[-1], np.inf if until is None else until) if len(run.time) else until
 
     def final(trace: Trace) -> float:
         series = trace.columns["RT"] if until is None else trace.columns["RT"][trace.time <= until]
-        return float(series[-1]) if len(series) else 0.0
+        broke = float(series[-1]) if len(series) else 0.0
+        return broke if until is None or broke <= until else 0.0
 
     a, b = final(run), final(reference)
     return abs(a - b) if (a > 0) == (b > 0) else float("inf")
@@ -269,9 +313,13 @@ def _energies(run: Dataset, reference: Dataset, limit: float, until: float | Non
 def _energy(run: Dataset, name: str, time: np.ndarray, b: np.ndarray) -> float:
     if name not in run or not len(run["time"]):
         return float("inf")
+    keep = (time >= run["time"][0] - 1e-6) & (time <= run["time"][-1] + 1e-6)
+    if not keep.any():
+        return float("inf")
+    time, b = time[keep], b[keep]
     near = np.argmin(np.abs(run["time"][:, None] - time), axis=0)
-    a = run[name][near]
-    # a time without a row is no agreement: energies are not interpolated
-    if not np.all(np.isfinite(a)) or np.any(np.abs(run["time"][near] - time) > 1e-6):
+    same = np.abs(run["time"][near] - time) <= 1e-6
+    a = np.where(same, run[name][near], np.interp(time, run["time"], run[name]))
+    if not np.all(np.isfinite(a)):
         return float("inf")
     return float(np.max(np.abs(a - b)) / np.max(np.abs(b)))

@@ -209,6 +209,32 @@ def test_water(tmp_path):
     np.testing.assert_allclose(found["vp"], truth(*at.T)["vp"], rtol=2e-2)
 
 
+@pytest.mark.parametrize("water", ["error", "fluid"])
+def test_a_hole_in_rock_is_no_water(tmp_path, water):
+    def spoil(name, data):
+        if name == "vs":
+            data[8, 4, 3] = np.nan
+
+    made = files.netcdf(tmp_path / "m", spoil=spoil)
+    made.water = water
+    told = r"a hole in the model \(no vs, around it vs is 22\d\d to 23\d\d[.\d]* m/s.*at 1 point.*\(601, 1001, -1201\)"
+    with pytest.raises(InputError, match=told) as error:
+        values(made, [[601.0, 1001.0, -1201.0]], ["vs"])
+    assert "water: fluid" not in str(error.value)
+
+
+def test_water_is_zero_or_missing_from_the_top_down(tmp_path):
+    def spoil(name, data):
+        if name == "vs":
+            data[8, 4, 3] = 0.0
+            data[-4:] = np.nan
+
+    made = files.netcdf(tmp_path / "m", spoil=spoil)
+    made.water = "fluid"
+    found = values(made, [[600.0, 1000.0, -1200.0], [600.0, 1000.0, -100.0], [600.0, 1000.0, -500.0]], ["vs"])["vs"]
+    assert found[:2].tolist() == [0.0, 0.0] and found[2] > 2000
+
+
 def test_first_model_that_reaches_a_point(tmp_path):
     fine, wide = files.awp_mesh(tmp_path / "a", spoil=lambda d: d.__imul__(2)), files.netcdf(tmp_path / "b")
     field = open_models([fine, wide], "m", None)

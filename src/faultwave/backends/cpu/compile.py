@@ -9,9 +9,9 @@ import functools
 import hashlib
 import os
 import platform
+import re
 import shlex
 import shutil
-import stat
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -19,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from faultwave.base import cores
+from faultwave.base.cache import cache_root, keep, owned_by_others, recall
 from faultwave.base.errors import BackendError
 
 # Vectors and redundant loads are the generator's business: what is turned off takes a fifth of the compile time and gains nothing.
@@ -63,7 +64,47 @@ def missing() -> str:
 
 @functools.cache
 def _version_text() -> str:
-    return subprocess.run([*compiler(), "--version"], capture_output=True, text=True, check=False).stdout
+    return _answer("--version").stdout
+
+
+def _answer(*options: str) -> subprocess.CompletedProcess[str]:
+    """What the compiler says to ``options``, remembered between runs by the program itself and the processor that it works for."""
+    key = (*compiler(), *options, *_program(), _processor())
+    known = recall("compilers", *key) if all(key) else None
+    if known is not None:
+        return subprocess.CompletedProcess((), 0, known, "")
+    result = subprocess.run([*compiler(), *options], capture_output=True, text=True, check=False)
+    if all(key) and result.returncode == 0 and result.stdout:
+        keep(result.stdout, "compilers", *key)
+    return result
+
+
+def _program() -> tuple[str, ...]:
+    """Which file the compiler is and when it changed, and what may lead it elsewhere; an empty text for one that starts another program,
+    as scripts and ccache do: then nothing says when its answer changes."""
+    path = os.path.realpath(shutil.which(compiler()[0]) or "")
+    try:
+        with open(path, "rb") as file:
+            binary = file.read(4) == b"\x7fELF"
+        about = os.stat(path)
+    except OSError:
+        return ("",)
+    if not binary or any(word in os.path.basename(path) for word in ("ccache", "distcc", "icecc")):
+        return ("",)
+    led = [f"{name}={os.environ[name]}" for name in ("GCC_EXEC_PREFIX", "COMPILER_PATH") if name in os.environ]
+    return (path, str(about.st_size), str(about.st_mtime_ns), str(about.st_ctime_ns), *led)
+
+
+@functools.cache
+def _processor() -> str:
+    """What the system says of the first processor; empty where it says nothing."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(errors="replace").split("\n\n")[0]
+    except OSError:
+        return ""
+    changing = ("processor", "cpu MHz", "bogomips", "physical id", "core id", "apicid", "initial apicid", "BogoMIPS")
+    lines = [line for line in text.splitlines() if line.partition(":")[0].strip() not in changing]
+    return platform.machine() + "\n" + "\n".join(lines)
 
 
 def version() -> str:
@@ -78,8 +119,7 @@ def _identity() -> str:
 
 @functools.cache
 def _macros() -> str:
-    command = [*compiler(), flags()[0], "-dM", "-E", "-x", "c", os.devnull]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    result = _answer(flags()[0], "-dM", "-E", "-x", "c", os.devnull)
     if result.returncode or "__STDC__" not in result.stdout:
         march = f" with FAULTWAVE_MARCH={os.environ['FAULTWAVE_MARCH']}" if "FAULTWAVE_MARCH" in os.environ else ""
         said = result.stderr.strip()[:500] or "it compiles nothing; set CC to a C compiler, or unset it"
@@ -102,40 +142,17 @@ def vector_registers() -> int:
 
 
 def cache_folder() -> Path:
-    root = (
-        os.environ.get("FAULTWAVE_CACHE")
-        or Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "faultwave"
-    )
-    return Path(root) / "kernels"
+    return cache_root() / "kernels"
 
 
 def _owned(path: Path) -> None:
     """Raise BackendError where others than this user and root could have put code into a folder or library of the cache."""
-    about = path.stat()
-    if about.st_uid not in (os.geteuid(), 0):
-        whose = f"belongs to user {about.st_uid}"
-    elif about.st_mode & stat.S_IWOTH or (about.st_mode & stat.S_IWGRP and about.st_gid not in _own_groups()):
-        whose = "can be written by others"
-    else:
-        return
-    raise BackendError(
-        f"the kernel cache {path} {whose}, whose code would run as yours: set FAULTWAVE_CACHE to a folder of your own, "
-        f"or take that right away (chmod go-w)"
-    )
-
-
-@functools.cache
-def _own_groups() -> frozenset[int]:
-    """Groups that hold nobody but this user, as many systems make one for each."""
-    try:
-        import grp
-        import pwd
-
-        me = pwd.getpwuid(os.geteuid())
-        alone = set(grp.getgrgid(me.pw_gid).gr_mem) <= {me.pw_name}
-        return frozenset({me.pw_gid}) if alone and grp.getgrgid(me.pw_gid).gr_name == me.pw_name else frozenset()
-    except (ImportError, KeyError):
-        return frozenset()
+    whose = owned_by_others(path)
+    if whose:
+        raise BackendError(
+            f"the kernel cache {path} {whose}, whose code would run as yours: set FAULTWAVE_CACHE to a folder of your own, "
+            f"or take that right away (chmod go-w)"
+        )
 
 
 def build(sources: Iterable[tuple[str, str]]) -> dict[str, Path]:
@@ -143,6 +160,35 @@ def build(sources: Iterable[tuple[str, str]]) -> dict[str, Path]:
     jobs = list(sources)
     with ThreadPoolExecutor(cores.count(), initializer=cores.roam) as pool:
         return dict(zip([n for n, _ in jobs], pool.map(lambda job: _build_one(*job), jobs), strict=True))
+
+
+def known(name: str, content: str) -> Path | None:
+    """The library that was made of ``content``, what a kernel is made of, by this version of the program and this compiler; None where
+    there is none any more."""
+    found = recall("lowered", name, content, _generator(), _identity(), *flags())
+    if found is None or not re.fullmatch(r"[\w.-]+\.so", found):
+        return None
+    target = cache_folder() / found
+    try:
+        _owned(target.parent)
+        _owned(target)
+    except OSError:
+        return None
+    return target
+
+
+def remember(name: str, content: str, library: Path) -> None:
+    """Let ``known`` find the library next time."""
+    keep(library.name, "lowered", name, content, _generator(), _identity(), *flags())
+
+
+@functools.cache
+def _generator() -> str:
+    """The files that make C of kernels, as one hash: another version may make another text."""
+    cpu = Path(__file__).parent
+    files = [*cpu.iterdir(), *cpu.parent.glob("*.py"), *(cpu.parents[1] / "kernels").glob("*.py")]
+    content = [f"{path.name}\n".encode() + path.read_bytes() for path in sorted(files) if path.suffix in (".py", ".h")]
+    return hashlib.sha256(b"\0".join(content)).hexdigest()
 
 
 def load(library: str) -> ctypes.CDLL:

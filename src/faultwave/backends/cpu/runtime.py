@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from faultwave.backends.awaited import Here
-from faultwave.backends.cpu.compile import build, load, vector_bytes, vector_registers
+from faultwave.backends.cpu.compile import build, known, load, remember, vector_bytes, vector_registers
 from faultwave.backends.cpu.lower import lower
 from faultwave.backends.immediate import Immediate
 from faultwave.base import cores
 from faultwave.base.errors import BackendError
+from faultwave.kernels.fingerprint import fingerprint
 from faultwave.kernels.language import Kernel
 
 _HUGE = 2 << 20
@@ -215,8 +216,16 @@ class CpuBackend(Immediate):
         return lower(kernel, self._real, self.fixed_lanes if kernel.fixed else self.lanes, vector_registers())
 
     def compile(self, kernels: Iterable[Kernel]) -> Mapping[str, Callable[[Mapping[str, Any]], Any]]:
+        """Kernels that were compiled before are not even lowered."""
         kernels = list(kernels)
-        libraries = build((k.name, self.source(k)) for k in kernels)
+        contents = {
+            k.name: f"{fingerprint(k)} {self._real} {self.fixed_lanes if k.fixed else self.lanes}" for k in kernels
+        }
+        libraries = {name: found for name, content in contents.items() if (found := known(name, content)) is not None}
+        made = build((k.name, self.source(k)) for k in kernels if k.name not in libraries)
+        for name, library in made.items():
+            remember(name, contents[name], library)
+        libraries |= made
         return {k.name: _Compiled(k, str(libraries[k.name]), self) for k in kernels}
 
 

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from faultwave.media.points import Floats, Integers
 
-ROCK, WATER, AIR, POISON = 0, 1, 2, 3
-"""What stands at a point of a lattice: POISON is a point inside the model without sound numbers."""
+ROCK, WATER, AIR, POISON, HOLE = 0, 1, 2, 3, 4
+"""What stands at a point of a lattice: POISON is a point inside the model without sound numbers, HOLE one below rock that lacks its
+S speed only."""
 
 GROWTH = 0.25
 """By how much more than asked for the columns in memory grow, so that a scan across the model reads it a few times only."""
@@ -102,7 +103,10 @@ class Lattice:
 
 
 def _kinds(columns: Columns, air: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    """What stands at each point. Values that cannot be those of rock are no values: zero, negative or not finite."""
+    """What stands at each point. Values that cannot be those of rock are no values: zero, negative or not finite.
+
+    No S speed is that of water where it is zero, and where it is missing from the top down; missing below rock it is a hole.
+    """
     good = {name: np.isfinite(v) & (v > 0) for name, v in columns.items()}
     main = [good[name] for name in ("rho", "vp") if name in good]
     sound = np.logical_and.reduce(main) if main else np.ones(air.shape, bool)
@@ -111,9 +115,11 @@ def _kinds(columns: Columns, air: NDArray[np.bool_]) -> NDArray[np.uint8]:
     for name in ("Qp", "Qs"):
         if name in good:
             rock &= good[name]
-    water = sound & ~solid
+    fluid = sound & ~solid
     kinds = np.full(air.shape, POISON, np.uint8)
     kinds[rock] = ROCK
-    kinds[water] = WATER
+    kinds[fluid] = HOLE
     kinds[air & ~sound] = AIR
+    from_top = np.logical_and.accumulate((kinds == HOLE) | (kinds == AIR), axis=2)
+    kinds[fluid & (from_top | (columns["vs"] == 0 if "vs" in columns else False))] = WATER
     return kinds

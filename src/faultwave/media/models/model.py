@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, suggest
-from faultwave.media.models.lattice import AIR, POISON, WATER, Lattice, position, within
+from faultwave.media.models.lattice import AIR, HOLE, POISON, ROCK, WATER, Between, Lattice, position, within
 from faultwave.media.points import Floats, Integers, PointError
 
 Map = Callable[[Floats], Floats]
@@ -108,7 +108,7 @@ class Model:
         place = lattice.between((position(x, block.x), position(y, block.y), block.vertical(x, y, z)))
         kinds = lattice.kinds.reshape(-1)[place.corners]
         felt = place.weights > 1e-9
-        poisoned = (felt & (kinds == POISON)).any(0)
+        poisoned, holes = ((felt & (kinds == what)).any(0) for what in (POISON, HOLE))
         shares = np.where(felt & (kinds != AIR) & (kinds != POISON), place.weights, 0.0)
         fluid = _sum(np.where(kinds == WATER, shares, 0.0)) > 0.5 * _sum(shares)
         shares = np.where((kinds == WATER) == fluid, shares, 0.0)
@@ -117,6 +117,7 @@ class Model:
         self._complain(
             poisoned, "no sound value of the model (missing, not finite, zero or negative)", points, groups, rows
         )
+        self._complain(holes, _told_hole(lattice, place, kinds, holes), points, groups, rows)
         self._complain(
             ~poisoned & (total <= 0),
             f"in the air, above the ground of the model{self._hanging()}",
@@ -151,6 +152,16 @@ class Model:
     def _extent(self) -> str:
         block = self.blocks[0]
         return f"which spans {block.x[0]:g} to {block.x[-1]:g} and {block.y[0]:g} to {block.y[-1]:g} in its own coordinates"
+
+
+def _told_hole(lattice: Lattice, place: Between, kinds: np.ndarray, holes: np.ndarray) -> str:
+    """What is missing at the first of the points (n,) in ``holes``, and what the rock around it has."""
+    if not holes.any():
+        return ""
+    first = int(np.flatnonzero(holes)[0])
+    around = lattice.columns["vs"].reshape(-1)[place.corners[:, first]][kinds[:, first] == ROCK]
+    near = f" around it vs is {around.min():g} to {around.max():g} m/s," if len(around) else ""
+    return f"a hole in the model (no vs,{near} density and vp are there; water would have a vs of 0, or reach the top)"
 
 
 def _sum(corners: Floats) -> Floats:
