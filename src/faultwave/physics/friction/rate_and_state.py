@@ -45,8 +45,8 @@ LONG = 1e30
 class RateAndState(FrictionLaw):
     """Base of the laws: subclasses state how psi evolves, and what friction makes of it."""
 
-    parameters = POINT
-    constants = UNIFORM
+    parameters: tuple[Parameter, ...] = POINT
+    constants: tuple[Parameter, ...] = UNIFORM
     kernel_parameters: tuple[str, ...] = ("rs_a", "rs_sl0", "rs_f0", "rs_b")
     uniform: tuple[str, ...] = ("rs_f0", "rs_b")  # per point where the fault file has it, else the constant
     state_unit = "s"
