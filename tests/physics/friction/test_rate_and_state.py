@@ -129,7 +129,7 @@ def test_state_and_slip_rate_are_the_fixed_point_of_outer_passes(
     q = {k: float(x[0]) for k, x in p.items()}
     v = start
     for _ in range(60):
-        new = float(law.relax(p, c, np.array([psi]), np.array([v]), 1e-3)[0])
+        new = float(law.relaxed(p, c, np.array([psi]), np.array([v]), 1e-3)[0][0])
         v = brentq(
             lambda x, s=new: (tau - 120e6 * friction(law, q, c, x, s)) / ETA - x,
             1e-30,
@@ -261,7 +261,10 @@ def test_state_evolution_against_ode(law: Any, v: float, dt: float) -> None:
     for psi0 in {SEVERE: (1e-4, 0.3), STRONG: (0.2, 0.56)}.get(law, (1e-3, 0.5, 1.6e9)):
         rhs = lambda t, y: rate_of_state(law, p, c, v, y)  # noqa: E731
         exact = solve_ivp(rhs, (0, dt), [psi0], rtol=1e-11, atol=1e-14, method="LSODA").y[0, -1]
-        assert law.relax(p, c, np.array([psi0]), np.array([v]), dt) == pytest.approx(exact, rel=2e-7)
+        found, slope = law.relaxed(p, c, np.array([psi0]), np.array([v]), dt)
+        assert found == pytest.approx(exact, rel=2e-7)
+        up, down = (law.relaxed(p, c, np.array([psi0]), np.array([v * f]), dt)[0] for f in (1 + 1e-5, 1 - 1e-5))
+        assert slope == pytest.approx((up - down) / 2e-5, rel=1e-4, abs=1e-10 * abs(exact))
 
 
 @LAWS
@@ -270,15 +273,15 @@ def test_state_of_steady_slip_is_reached(law: Any) -> None:
         p, c = made(law)
         long = 60 * p["rs_sl0"] / (c["rs_sr0"] if law is SEVERE else v)
         wanted = steady(law, p, c, np.array([v]))
-        assert law.relax(p, c, 0.7 * wanted, np.array([v]), long) == pytest.approx(wanted, rel=1e-12)
+        assert law.relaxed(p, c, 0.7 * wanted, np.array([v]), long)[0] == pytest.approx(wanted, rel=1e-12)
 
 
 def test_at_rest_the_ageing_law_ages_only() -> None:
     (p, c), rest = made(AGEING), np.array([SMALLEST_RATE])
-    assert AGEING.relax(p, c, np.array([2.0]), rest, 0.25) == pytest.approx(2.25, rel=1e-15)
-    assert SLIP.relax(p, c, np.array([2.0]), rest, 0.25) == pytest.approx(2.0, rel=1e-15)
+    assert AGEING.relaxed(p, c, np.array([2.0]), rest, 0.25)[0] == pytest.approx(2.25, rel=1e-15)
+    assert SLIP.relaxed(p, c, np.array([2.0]), rest, 0.25)[0] == pytest.approx(2.0, rel=1e-15)
     p, c = made(STRONG)
-    assert STRONG.relax(p, c, np.array([0.5]), rest, 0.25) == pytest.approx(0.5, rel=1e-15)
+    assert STRONG.relaxed(p, c, np.array([0.5]), rest, 0.25)[0] == pytest.approx(0.5, rel=1e-15)
 
 
 def test_steady_friction_of_strong_weakening_never_vanishes() -> None:
@@ -315,7 +318,7 @@ def test_forces_balance_everywhere(law: Any, data: Any) -> None:
     assert (v >= SMALLEST_RATE).all() and x.state["unconverged"].tolist() == [0] * n
     assert tau - ETA * v == pytest.approx(x.strength, rel=1e-9, abs=1e-6 + 1e-12 * tau.max())
     mean = v if c["rs_average"] else 0.5 * (np.maximum(start, SMALLEST_RATE) + v)
-    psi_end = law.relax(p, c, psi, mean, dt)
+    psi_end = law.relaxed(p, c, psi, mean, dt)[0]
     assert x.state["state"] == pytest.approx(psi_end, rel=1e-12)
     wanted = normal * friction(law, p, c, v, psi_end)
     moving = v > 2 * SMALLEST_RATE

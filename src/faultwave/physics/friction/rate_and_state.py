@@ -96,13 +96,13 @@ class RateAndState(FrictionLaw):
         """The state at which friction is ``mu`` at the initial slip rate."""
         raise NotImplementedError
 
-    def balance(self, p: Values, c: Values, s: Values, trial: Trial) -> tuple[Any, Any]:
-        """Excess of the load over friction and damping, in whatever measure, and minus its derivative by the logarithm of the slip rate
-        (kernel); ``s`` holds the state at the start of the sub-step."""
+    def balance(self, p: Values, c: Values, s: Values, trial: Trial) -> tuple[Any, Any, Any, Any]:
+        """Excess of the load over friction and damping, in whatever measure, and minus its derivative by the logarithm of the slip rate;
+        the state at the end of the sub-step, and its derivative (kernel). ``s`` holds the state at the start."""
         raise NotImplementedError
 
-    def relax(self, p: Values, c: Values, psi: Any, v: Any, dt: Any) -> Any:
-        """State after ``dt`` at constant slip rate v (kernel)."""
+    def relaxed(self, p: Values, c: Values, psi: Any, v: Any, dt: Any) -> tuple[Any, Any]:
+        """State after ``dt`` at constant slip rate v, and its derivative by ln v (kernel)."""
         raise NotImplementedError
 
     def dynamic_stress_reached(self, p: Values, c: Values, s: Values, mu: Any) -> Any:
@@ -118,17 +118,20 @@ class Regularised(RateAndState):
     logarithms, so that nothing overflows and small slip rates keep all digits.
     """
 
-    def balance(self, p: Values, c: Values, s: Values, trial: Trial) -> tuple[Any, Any]:
-        per_rate = trial.eta / (p["rs_a"] * trial.normal)
-        driving = m.maximum((trial.tau - trial.eta * trial.rate) / (p["rs_a"] * trial.normal), 1e-60)
+    def balance(self, p: Values, c: Values, s: Values, trial: Trial) -> tuple[Any, Any, Any, Any]:
+        psi, by_mean = self.relaxed(p, c, s["state"], trial.mean, trial.dt)
+        change = trial.share * by_mean
+        exponent, slope = self.exponent(p, c, psi)
+        softness = 1.0 / (p["rs_a"] * trial.normal)
+        damping = trial.eta * trial.rate
+        driving = m.maximum((trial.tau - damping) * softness, 1e-60)
         decay = m.expm1(-2.0 * driving)  # ln(2 sinh m) = m + ln(1 - e^-2m)
-        exponent, change = self.exponent(p, c, s, trial)
         excess = driving + m.log(-decay * (c["rs_sr0"] / trial.rate)) - exponent
-        fall = 1.0 - per_rate * trial.rate * (2.0 + decay) / decay + trial.share * change
-        return excess, fall
+        fall = 1.0 - damping * softness * (2.0 + decay) / decay + slope * change
+        return excess, fall, psi, change
 
-    def exponent(self, p: Values, c: Values, s: Values, trial: Trial) -> tuple[Any, Any]:
-        """E after the sub-step, and its derivative by the logarithm of the mean slip rate (kernel)."""
+    def exponent(self, p: Values, c: Values, psi: Any) -> tuple[Any, Any]:
+        """E and its derivative by psi (kernel)."""
         raise NotImplementedError
 
     def state_of(self, p: Values, c: Values, exponent: np.ndarray) -> np.ndarray:
@@ -167,6 +170,11 @@ class Regularised(RateAndState):
 
 class Classical(Regularised):
     """E = (f0 + b ln(V0 psi/L))/a with psi in seconds (Dieterich 1979; Ruina 1983)."""
+
+    def exponent(self, p: Values, c: Values, psi: Any) -> tuple[Any, Any]:
+        inverse = 1.0 / p["rs_a"]
+        scale = p["rs_b"] * inverse
+        return p["rs_f0"] * inverse + scale * m.log(psi * (c["rs_sr0"] / p["rs_sl0"])), scale / psi
 
     def state_of(self, p: Values, c: Values, exponent: np.ndarray) -> np.ndarray:
         log_psi = (p["rs_a"] * exponent - p["rs_f0"]) / p["rs_b"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from faultwave.kernels import math as m
-from faultwave.physics.friction.load import Trial, Values
+from faultwave.physics.friction.load import Values
 from faultwave.physics.friction.rate_and_state import Classical
 
 
@@ -14,17 +14,11 @@ class Ageing(Classical):
     title = "Rate and state, ageing law"
     deck_number = 3
 
-    def exponent(self, p: Values, c: Values, s: Values, trial: Trial) -> tuple[Any, Any]:
-        x, steady = trial.mean * (trial.dt / p["rs_sl0"]), p["rs_sl0"] / trial.mean
+    def relaxed(self, p: Values, c: Values, psi: Any, v: Any, dt: Any) -> tuple[Any, Any]:
+        x, steady = v * (dt / p["rs_sl0"]), p["rs_sl0"] / v
         lost = m.expm1(-x)
-        psi = s["state"] * (1.0 + lost) - lost * steady
-        change = (lost * steady - x * (1.0 + lost) * (s["state"] - steady)) / psi
-        scale = p["rs_b"] / p["rs_a"]
-        return p["rs_f0"] / p["rs_a"] + scale * m.log(psi * (c["rs_sr0"] / p["rs_sl0"])), scale * change
-
-    def relax(self, p: Values, c: Values, psi: Any, v: Any, dt: Any) -> Any:
-        lost = m.expm1(-v * (dt / p["rs_sl0"]))
-        return psi * (1.0 + lost) - lost * (p["rs_sl0"] / v)
+        left = 1.0 + lost
+        return psi * left - lost * steady, lost * steady - x * left * (psi - steady)
 
 
 AGEING = Ageing()

@@ -42,21 +42,21 @@ class SevereVelocityWeakening(RateAndState):
         weakened = self.weakened(p, c, mu)
         return np.asarray(p["rs_sl0"] * weakened / (1.0 - weakened))
 
-    def balance(self, p: Values, c: Values, s: Values, trial: Trial) -> tuple[Any, Any]:
+    def balance(self, p: Values, c: Values, s: Values, trial: Trial) -> tuple[Any, Any, Any, Any]:
         v, normal, v0, length = trial.rate, trial.normal, c["rs_sr0"], p["rs_sl0"]
-        psi, direct = self.relax(p, c, s["state"], trial.mean, trial.dt), 1.0 / (v + v0)
-        weakening = 1.0 / (psi + length)
+        psi, by_mean = self.relaxed(p, c, s["state"], trial.mean, trial.dt)
+        change = trial.share * by_mean
+        direct, weakening = 1.0 / (v + v0), 1.0 / (psi + length)
         mu = p["rs_f0"] + p["rs_a"] * v * direct - p["rs_b"] * psi * weakening
-        # Of psi by ln mean, which is linear in the mean.
-        change = -m.expm1(-v0 * (trial.dt / length)) * (trial.mean * length / v0)
         resisting = v * (trial.eta + normal * p["rs_a"] * v0 * direct * direct)
-        losing = normal * p["rs_b"] * length * weakening * weakening * trial.share * change
         scale = 1.0 / resisting
-        return (trial.tau - trial.eta * v - normal * mu) * scale, 1.0 - losing * scale
+        fall = 1.0 - normal * p["rs_b"] * length * weakening * weakening * change * scale
+        return (trial.tau - trial.eta * v - normal * mu) * scale, fall, psi, change
 
-    def relax(self, p: Values, c: Values, psi: Any, v: Any, dt: Any) -> Any:
-        v0 = c["rs_sr0"]
-        return psi + m.expm1(-v0 * (dt / p["rs_sl0"])) * (psi - v * p["rs_sl0"] / v0)
+    def relaxed(self, p: Values, c: Values, psi: Any, v: Any, dt: Any) -> tuple[Any, Any]:
+        lost = m.expm1(-c["rs_sr0"] * (dt / p["rs_sl0"]))
+        steady = v * (p["rs_sl0"] * (1.0 / c["rs_sr0"]))
+        return psi + lost * (psi - steady), -lost * steady
 
 
 SEVERE_VELOCITY_WEAKENING = SevereVelocityWeakening()

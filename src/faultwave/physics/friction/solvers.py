@@ -1,6 +1,6 @@
 """The solvers friction laws name: how the slip rate follows from a load (all *kernel* functions).
 
-A solver calls what the law states: ``strength`` (closed form), ``balance`` and ``relax`` (Newton), ``rates`` (imposed).
+A solver calls what the law states: ``strength`` (closed form), ``balance`` (Newton), ``rates`` (imposed).
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ def newton(law: Any, p: Values, c: Values, s: Values, load: Load) -> Solved:
 
     The state evolves from its value at the start of the sub-step with a mean slip rate of the sub-step: by ``rs_average`` 0 the mean of
     the rates at its start and end, by 1 the rate at its end (to which the iteration of Kaneko et al. 2008, section 2.3, tends). The law's
-    ``balance`` says by how much the load at a rate exceeds friction and damping, and how that falls with the logarithm of the rate.
+    ``balance`` says by how much the load at a rate exceeds friction and damping, how that falls with the logarithm of the rate, and
+    where the state is by then.
     ``s['unconverged']`` counts sub-steps that end without balance.
     """
     start, tau = m.maximum(s["slip_rate"], SMALLEST_RATE), load.shear()
@@ -52,53 +53,44 @@ def newton(law: Any, p: Values, c: Values, s: Values, load: Load) -> Solved:
         later = law.modified(p, c, s, mean(v), load) if changing else {}
         return m.maximum(-law.pressed(p, c, {**s, **later}, load).sigma, 0.0)
 
-    def balance(v: Any) -> tuple[Any, Any]:
+    def balance(v: Any) -> tuple[Any, Any, Any, Any]:
         average = mean(v)
         share = 1.0 if at_end else 0.5 * v / average
         # Less compression than this is none; it must not be zero.
         held = m.maximum(normal(v), _OPEN * tau + SMALLEST_RATE)
         return law.balance(p, c, s, Trial(v, average, share, tau, held, load.eta, load.dt))
 
-    root, unbalanced = newton_rate(
-        balance,
-        tau / load.eta,
-        start,
-        max(c["rs_slip_rate_tolerance"], 1e-14),
-        int(c["rs_slip_rate_updates"]),
-        not changing,
-    )
+    top = m.maximum(tau / load.eta, SMALLEST_RATE)
+    root, psi, unbalanced = newton_rate(
+        balance, top, (start, s["state"]), max(c["rs_slip_rate_tolerance"], 1e-14), int(c["rs_slip_rate_updates"]), not changing
+    )  # fmt: skip
     compression = normal(root)
     open_ = compression <= _OPEN * tau
-    rate = m.where(open_, m.maximum(tau / load.eta, SMALLEST_RATE), root)
+    rate = m.where(open_, top, root)
     held = m.maximum(tau - load.eta * rate, 0.0)
     mu = m.where(open_, s["friction"], held / m.where(open_, 0.0 * tau + 1.0, compression))
     later = law.modified(p, c, s, mean(rate), load) if changing else {}
-    psi = law.relax(p, c, s["state"], mean(rate), load.dt)
     unconverged = s["unconverged"] + m.where(open_, 0.0 * tau, unbalanced)
     rate1, rate2 = along(load, tau, rate)
     return Solved(rate1, rate2, rate, mu * compression, mu, {"state": psi, "unconverged": unconverged, **later})
 
 
 def newton_rate(
-    balance: Callable[[Any], tuple[Any, Any]],
-    top: Any,
-    guess: Any,
-    tolerance: float,
-    maximum: int,
+    balance: Callable[[Any], tuple[Any, Any, Any, Any]], top: Any, begin: tuple[Any, Any], tolerance: float, maximum: int,
     exact_slope: bool = True,
-) -> tuple[Any, Any]:
-    """Root V < ``top`` of an excess that falls with V, to a relative error of ``tolerance``; and 1 where it was not found, else 0.
+) -> tuple[Any, Any, Any]:  # fmt: skip
+    """Root V < ``top`` of an excess that falls with V, to a relative error of ``tolerance``, the state at V, and 1 where there is no root
+    yet, else 0; ``begin``: a rate to start from, and any state.
 
-    ``balance(V)`` gives the excess and minus its derivative by ln V. A Newton step that changes V by the share d leaves an error of the
-    order d times the excess; without ``exact_slope`` one of the order d. Where load balances friction alone the excess is nearly linear
-    in ln V, where it balances damping in V: for an excess of the form C - ln V - k V, a step in V never passes the root from below and
-    one in ln V never from above. So one of the two is always inside the bracket. Where the state makes another form of it and neither
-    is, the step halves the bracket's decades.
+    ``balance(V)`` gives the excess and minus its derivative by ln V, the state and its derivative by ln V. A Newton step that changes V
+    by the share d leaves an error of the order d times the excess; without ``exact_slope`` one of the order d. The state goes along
+    with the last step. Where load balances friction alone the excess is nearly linear in ln V, where it balances damping in V: for an
+    excess of the form C - ln V - k V, a step in V never passes the root from below and one in ln V never from above. So one of the two
+    is always inside the bracket. Where the state makes another form of it and neither is, the step halves the bracket's decades.
     """
-    top = m.maximum(top, SMALLEST_RATE)
 
-    def step(v: Any, low: Any, high: Any, open_: Any) -> tuple[tuple[Any, Any, Any, Any], Any]:
-        excess, fall = balance(v)
+    def step(v: Any, low: Any, high: Any, _: Any, open_: Any) -> tuple[tuple[Any, ...], Any]:
+        excess, fall, psi, slope = balance(v)
         change = excess / fall
         below = excess > 0.0
         low, high = m.where(below, v, low), m.where(below, high, v)
@@ -117,12 +109,13 @@ def newton_rate(
         # Near the top what is left of the load counts: nearly all of the way, as the excess ends there steeply.
         elsewhere = m.where(below & (high >= top), v + 0.98 * (top - v), m.sqrt(low) * m.sqrt(high))
         new = m.where(inside, new, m.where(done, v, elsewhere))
-        return (new, low, high, m.where(done, 0.0 * v, 0.0 * v + 1.0)), ~done
+        psi = m.where(inside, psi + slope * change, psi)
+        return (new, low, high, psi, m.where(done, 0.0 * v, 0.0 * v + 1.0)), ~done
 
-    first = m.maximum(m.minimum(guess, 0.9 * top), SMALLEST_RATE)
-    begin = (first, 0.0 * top + SMALLEST_RATE, top, 0.0 * top + 1.0)
-    root, _, _, unbalanced = m.iterate(step, begin, maximum, keep_last=True)
-    return root, unbalanced
+    first = m.maximum(m.minimum(begin[0], 0.9 * top), SMALLEST_RATE)
+    initial = (first, 0.0 * top + SMALLEST_RATE, top, begin[1], 0.0 * top + 1.0)
+    root, _, _, psi, unbalanced = m.iterate(step, initial, maximum, keep_last=True)
+    return root, psi, unbalanced
 
 
 def along(load: Load, tau: Any, rate: Any) -> tuple[Any, Any]:

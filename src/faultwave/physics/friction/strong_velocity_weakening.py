@@ -12,7 +12,7 @@ import numpy as np
 
 from faultwave.base.quantities import Parameter
 from faultwave.kernels import math as m
-from faultwave.physics.friction.load import Trial, Values
+from faultwave.physics.friction.load import Values
 from faultwave.physics.friction.rate_and_state import MUW_NAMES, POINT, UNIFORM, Regularised
 
 LEAST_STEADY_FRICTION = 1e-3
@@ -48,24 +48,25 @@ class StrongVelocityWeakening(Regularised):
         a, slope, log_v = p["rs_a"], p["rs_b"] - p["rs_a"], m.log(v * (1.0 / c["rs_sr0"]))
         low_rate = p["rs_f0"] - slope * log_v
         above = m.maximum(low_rate, 0.0) - p["rs_muw"]
-        w = m.minimum(v / p["rs_srW"], 1e30)
+        w = m.minimum(v * (1.0 / p["rs_srW"]), 1e30)
         w8 = (w * w) * (w * w) * ((w * w) * (w * w))
         weakening = 1.0 / m.sqrt(m.sqrt(m.sqrt(1.0 + w8)))
+        w4 = (weakening * weakening) * (weakening * weakening)  # to the eighth it is 1/(1 + w8)
         mu = p["rs_muw"] + above * weakening
-        change = -(m.where(low_rate > 0.0, slope, 0.0 * slope) + above * (w8 / (1.0 + w8))) * weakening
+        change = -(m.where(low_rate > 0.0, slope, 0.0 * slope) + above * (1.0 - w4 * w4)) * weakening
         change = m.where(mu > LEAST_STEADY_FRICTION, change, 0.0 * change)
         mu = m.maximum(mu, LEAST_STEADY_FRICTION)
-        decay = m.expm1(-2.0 * mu / a)
+        decay = m.expm1(mu * (-2.0 / a))
         return mu + a * (m.log(-decay) - log_v), -change * (2.0 + decay) / decay - a
 
-    def exponent(self, p: Values, c: Values, s: Values, trial: Trial) -> tuple[Any, Any]:
-        x, (steady, change) = trial.mean * (trial.dt / p["rs_sl0"]), self.steady(p, c, trial.mean)
-        lost, off_steady = m.expm1(-x), s["state"] - steady
-        psi = s["state"] + lost * off_steady
-        return psi / p["rs_a"], -(x * (1.0 + lost) * off_steady + lost * change) / p["rs_a"]
+    def relaxed(self, p: Values, c: Values, psi: Any, v: Any, dt: Any) -> tuple[Any, Any]:
+        x, (steady, change) = v * (dt / p["rs_sl0"]), self.steady(p, c, v)
+        lost, off_steady = m.expm1(-x), psi - steady
+        return psi + lost * off_steady, -(x * (1.0 + lost) * off_steady + lost * change)
 
-    def relax(self, p: Values, c: Values, psi: Any, v: Any, dt: Any) -> Any:
-        return psi + m.expm1(-v * (dt / p["rs_sl0"])) * (psi - self.steady(p, c, v)[0])
+    def exponent(self, p: Values, c: Values, psi: Any) -> tuple[Any, Any]:
+        inverse = 1.0 / p["rs_a"]
+        return psi * inverse, inverse
 
     def state_of(self, p: Values, c: Values, exponent: np.ndarray) -> np.ndarray:
         return np.asarray(p["rs_a"] * exponent)
