@@ -39,7 +39,7 @@ class Kinds(Settings):
         unused = sorted(name for name in given if not self._uses(name))
         if unused:
             used = ", ".join(n for n in type(self).model_fields if n != "kind" and self._uses(n))
-            raise ParameterErrors({n: f"does nothing with kind {chosen}, which uses {used}" for n in unused})
+            raise ParameterErrors(dict.fromkeys(unused, f"does nothing with kind {chosen}, which uses {used}"))
         return self
 
     def _uses(self, name: str) -> bool:
