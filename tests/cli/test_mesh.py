@@ -21,7 +21,7 @@ def test_info(cli, box):
     result = cli("mesh", "info", box)
     assert result.exit_code == 0
     lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
-    for line in ("cells 48", "vertices 27", "x 0 to 2 m", "1 8 free surface", "3 16 fault"):
+    for line in ("cells 48", "vertices 27", "x 0 to 2 m", "1 8 4 free surface", "3 8 4 fault"):
         assert line in lines
     assert "smallest cells" in result.stdout
 
@@ -37,6 +37,46 @@ def test_info_of_a_broken_mesh_says_what_is_wrong(cli, box, tmp_path):
     assert result.exit_code == 2
     assert "volume" in result.stderr
     assert "cells" in result.stdout
+
+
+def test_info_of_named_parts(cli, tmp_path):
+    (tmp_path / "named.msh").write_text(NAMED)
+    result = cli("mesh", "info", tmp_path / "named.msh")
+    lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    assert "7 rock 1 0.166667" in lines
+    assert "1 absorbing 3 1.5 absorbing" in lines
+    assert "105 slope 1 0.866025 absorbing" in lines
+    assert result.exit_code == 0, result.stderr
+    (tmp_path / "named.msh").write_text(NAMED.replace("absorbing", "sides"))
+    result = cli("mesh", "info", tmp_path / "named.msh")
+    assert result.exit_code == 2 and "'sides'" in result.stderr and "mesh.boundaries" in result.stderr
+
+
+NAMED = """$MeshFormat
+2.2 0 8
+$EndMeshFormat
+$PhysicalNames
+3
+2 1 "absorbing"
+2 105 "slope"
+3 7 "rock"
+$EndPhysicalNames
+$Nodes
+4
+1 0 0 0
+2 1 0 0
+3 0 1 0
+4 0 0 1
+$EndNodes
+$Elements
+5
+1 2 2 1 1 1 2 3
+2 2 2 1 1 1 2 4
+3 2 2 1 1 1 3 4
+4 2 2 105 2 2 3 4
+5 4 2 7 1 1 2 3 4
+$EndElements
+"""
 
 
 def test_convert(cli, box, tmp_path):

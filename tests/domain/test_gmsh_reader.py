@@ -113,6 +113,14 @@ def test_versions(tmp_path, version):
     assert (topology.tags == 0).sum() == 4
 
 
+def test_numbers_of_the_file_are_known_and_kept_apart(tmp_path):
+    mesh = read(tmp_path, V2)
+    assert mesh.written == {101: 1, 103: 3}
+    assert mesh.surface(103) == mesh.surface("3") == mesh.surface("the fault") == 3
+    with pytest.raises(InputError, match="103 and 3 would get the same face tag"):
+        read(tmp_path, V2.replace("22 2 2 5 ", "22 2 2 3 "))
+
+
 def test_second_order_is_refused(tmp_path):
     text = V2.replace("30 4 2 3 1 10 30 20 40", "30 11 2 3 1 10 30 20 40 1 2 3 4 5 6")
     with pytest.raises(InputError, match="second-order tetrahedra.*ElementOrder = 1"):

@@ -166,7 +166,7 @@ def test_location_or_geographic():
         {"kind": "awp", "file": __file__, "geographic": [0, 0, 0], "nodes": {"spacing": 1, "interval": 1, "steps": 1}}
     ]
     made, found = load_case(settings)
-    assert made is None and "geographic does nothing with kind awp" in str(found.errors[0])
+    assert made is None and "geographic: does nothing with kind awp" in str(found.errors[0])
 
 
 @pytest.mark.parametrize("engine", ["fd", "dg"])

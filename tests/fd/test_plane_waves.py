@@ -40,7 +40,7 @@ def incident(t, speed, depth):
 
     from faultwave.physics.sources.time_functions import time_function
 
-    made = time_function(SimpleNamespace(kind="ricker", duration=T), "t")
+    made = time_function(SimpleNamespace(kind="ricker", duration=T, frequency=None), "t")
     return made.value(t - BEGIN - depth / speed)
 
 
@@ -114,8 +114,8 @@ def told(changes, **more):
         ({}, {"boundaries": {"z+": "free-surface"}}, "is diffracted where it meets absorbing sides"),
         ({"velocity": [0, 0, 0]}, {}, "needs a velocity that is not zero"),
         ({"z": None}, {}, "needs z"),
-        ({"location": [0, 0, 0]}, {}, "a plane wave has no location but z"),
-        ({"kind": "force", "force": [1, 0, 0]}, {}, "velocity does nothing with kind force"),
+        ({"location": [0, 0, 0]}, {}, "location: does nothing with kind plane-wave, which uses z, velocity"),
+        ({"kind": "force", "force": [1, 0, 0]}, {}, "velocity: does nothing with kind force"),
         ({"time_function": {"kind": "ricker", "duration": 0.05}}, {}, "radiate above"),
     ],
 )

@@ -1,13 +1,15 @@
-"""Which engine a setting belongs to: said once where it is declared, as ``json_schema_extra=only('fd')``."""
+"""Which engine, or which kind of its group, a setting belongs to: said once where it is declared, as
+``json_schema_extra=only('fd')`` or ``of_kind('ricker', 'burst')``."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from faultwave.base.errors import Problem
+from faultwave.case.common import ParameterErrors, Settings
 
 Location = tuple[str | int, ...]
 
@@ -20,6 +22,35 @@ def one_of(*names: str) -> Any:
 def only(engine: str, why: str = "") -> dict[str, Any]:
     """Of a setting that one engine has; ``why`` is what a case on another engine is told."""
     return {"engine": engine, "why": why or f"needs the engine {engine}"}
+
+
+def of_kind(*kinds: str) -> dict[str, Any]:
+    """Of a setting that only these kinds of its group use; ``Kinds`` refuses it with any other."""
+    return {"kinds": kinds}
+
+
+class Kinds(Settings):
+    """Base of groups that have a ``kind``: a setting that the chosen one does not use is an error, not ignored."""
+
+    @model_validator(mode="after")
+    def _used_by_the_kind(self) -> Any:
+        chosen: str = self.kind  # type: ignore[attr-defined]
+        given = [n for n in self.model_fields_set if getattr(self, n) not in (None, [], {})]  # those say nothing
+        unused = sorted(name for name in given if not self._uses(name))
+        if unused:
+            used = ", ".join(n for n in type(self).model_fields if n != "kind" and self._uses(n))
+            raise ParameterErrors(dict.fromkeys(unused, f"does nothing with kind {chosen}, which uses {used}"))
+        return self
+
+    def _uses(self, name: str) -> bool:
+        extra = type(self).model_fields[name].json_schema_extra
+        kinds = extra.get("kinds") if isinstance(extra, dict) else None
+        return not isinstance(kinds, tuple) or self.kind in kinds  # type: ignore[attr-defined]
+
+    @model_serializer(mode="wrap")
+    def _without_unused(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """A case that is written down can be read again: defaults of settings of other kinds are not told."""
+        return {name: value for name, value in plain(self).items() if self._uses(name)}
 
 
 class WrongSettings(ValueError):
@@ -41,4 +72,4 @@ def misplaced(settings: BaseModel, engine: str, at: Location = ()) -> Iterator[t
             yield from misplaced(value, engine, here)
 
 
-__all__ = ["WrongSettings", "misplaced", "one_of", "only"]
+__all__ = ["Kinds", "WrongSettings", "misplaced", "of_kind", "one_of", "only"]

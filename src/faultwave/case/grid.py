@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from faultwave.base.units import Quantity
+from faultwave.case.belongs import Kinds, of_kind
 from faultwave.case.common import Settings, Vector, need
 
 Side = Literal["x", "y", "z", "x-", "x+", "y-", "y+", "z-", "z+"]
@@ -17,7 +18,7 @@ LONGEST_SIDE = 1e7
 """Points along an axis; beyond, a single plane of the grid fits into no machine."""
 
 
-class AbsorbingLayer(Settings):
+class AbsorbingLayer(Kinds):
     """What swallows waves at absorbing sides; it lies outside the box."""
 
     kind: Literal["cpml", "sponge"] = Field(
@@ -25,21 +26,18 @@ class AbsorbingLayer(Settings):
     )
     width: int | None = Field(None, ge=4, description="Points; default 10 for cpml, 20 for sponge.")
     frequency: Quantity("Hz", gt=0) | None = Field(
-        None, description="Dominant frequency of the waves (cpml); default the resolved one."
+        None,
+        description="Dominant frequency of the waves; default the resolved one.",
+        json_schema_extra=of_kind("cpml"),
     )
     along: float | None = Field(
         None,
         ge=0,
         le=1,
-        description="cpml: damping of all motion in the layer over that across it, which keeps soft layers at the sides stable. "
+        description="Damping of all motion in the layer over that across it, which keeps soft layers at the sides stable. "
         "Default 0 where the fastest P wave is at most 3 times the slowest S wave, 0.02 where it is 6 times that or more.",
+        json_schema_extra=of_kind("cpml"),
     )
-
-    @model_validator(mode="after")
-    def _sound(self) -> Self:
-        given = [name for name in ("along", "frequency") if getattr(self, name) is not None]  # null says nothing
-        need((self.kind == "cpml" or not given, f"{', '.join(given)}: of kind cpml, and this is a sponge"))
-        return self
 
 
 class Grid(Settings):

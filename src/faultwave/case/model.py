@@ -13,7 +13,7 @@ from pydantic import Field, ValidationInfo, WrapValidator, field_validator, mode
 
 from faultwave.base.registry import entries
 from faultwave.base.units import Quantity
-from faultwave.case.belongs import WrongSettings, misplaced, one_of, only
+from faultwave.case.belongs import Kinds, WrongSettings, misplaced, of_kind, one_of, only
 from faultwave.case.common import InputFile, Parameters, Scaling, Settings, Vector, need
 from faultwave.case.grid import Attenuation, Grid, Projection, Side
 from faultwave.case.ground import GroundModel
@@ -97,6 +97,10 @@ class GenerateBox(Settings):
             (all(a < b for a, b in corners), "lower must be below upper on every axis"),
             (not half, f"periodic is for a whole axis: write '{half[0][0] if half else ''}: periodic'"),
             (not mixed, f"axis {', '.join(mixed)} is periodic, so its sides cannot be anything else"),
+            (
+                not self.seed or self.perturb or self.shuffle,
+                "seed does nothing without perturb or shuffle",
+            ),
         )
         return self
 
@@ -166,7 +170,13 @@ class Mesh(Settings):
     @model_validator(mode="after")
     def _one_mesh(self) -> Self:
         (a, b, c), (d, e, f), (g, h, i) = self.scaling
+        of_files = [
+            n
+            for n in ("size", "format", "boundary_format", "topology_format")
+            if getattr(self, n) not in (None, "auto")
+        ]
         need(
+            (self.generate is None or not of_files, f"{', '.join(of_files)}: of files, and this mesh is generated"),
             ((self.file is None) != (self.generate is None), "give either file or generate"),
             (a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g) != 0, "scaling must be invertible"),
         )
@@ -242,20 +252,22 @@ class PlaneWave(Settings):
         return self
 
 
-class Initial(Settings):
+class Initial(Kinds):
     """State at time zero."""
 
     kind: Literal["zero", "plane-wave", "easi"] = Field("zero", description="Initial state.")
-    wave: list[PlaneWave] = Field(default_factory=list, description="Superposed plane waves (kind plane-wave).")
-    field: FieldSetting | None = Field(None, description="Initial quantities by name (kind easi).")
+    wave: list[PlaneWave] = Field(
+        default_factory=list, description="Superposed plane waves.", json_schema_extra=of_kind("plane-wave")
+    )
+    field: FieldSetting | None = Field(
+        None, description="Initial quantities by name.", json_schema_extra=of_kind("easi")
+    )
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
         need(
             (self.kind != "plane-wave" or self.wave, "kind plane-wave needs at least one wave"),
-            (self.kind == "plane-wave" or not self.wave, f"wave does nothing with kind {self.kind}"),
             (self.kind != "easi" or self.field, "kind easi needs a field"),
-            (self.kind == "easi" or not self.field, f"field does nothing with kind {self.kind}"),
         )
         return self
 

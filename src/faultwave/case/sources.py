@@ -8,29 +8,47 @@ from pydantic import Field, model_validator
 
 from faultwave.base.registry import entries
 from faultwave.base.units import Quantity
-from faultwave.case.belongs import one_of
+from faultwave.case.belongs import Kinds, of_kind, one_of
 from faultwave.case.common import Geographic, InputFile, Settings, Vector, need
 
 
-class TimeFunction(Settings):
+class TimeFunction(Kinds):
     """Source time function S(t). For a moment tensor it is the moment RATE with unit integral."""
 
     kind: Literal["brune", "ricker", "gaussian", "triangle", "yoffe", "error-function", "burst", "samples"] = Field(
         description="Shape: brune t/T^2 exp(-t/T), ricker, gaussian, triangle, yoffe, error-function, burst "
         "exp(-((t - 4 T)/T)^2) sin(2 pi f (t - 4 T)), samples."
     )
-    duration: Quantity("s", gt=0) = Field(1.0, description="T of the shape; for ricker 1/frequency.")
-    frequency: Quantity("Hz", gt=0) = Field(1.0, description="f of the burst.")
-    acceleration: Quantity("s", ge=0) = Field(0.0, description="tau_S of the Yoffe function.")
-    samples: list[float] = Field(default_factory=list, description="Values at multiples of the interval.")
-    interval: Quantity("s", gt=0) = Field(1.0, description="Spacing of the samples.")
+    duration: Quantity("s", gt=0) = Field(
+        1.0,
+        description="T of the shape: of a gaussian its standard deviation, of a ricker 1/frequency.",
+        json_schema_extra=of_kind("brune", "ricker", "gaussian", "triangle", "yoffe", "error-function", "burst"),
+    )
+    frequency: Quantity("Hz", gt=0) | None = Field(
+        None,
+        description="f of the burst; of a ricker instead of its duration.",
+        json_schema_extra=of_kind("ricker", "burst"),
+    )
+    acceleration: Quantity("s", ge=0) = Field(
+        0.0, description="tau_S of the Yoffe function.", json_schema_extra=of_kind("yoffe")
+    )
+    samples: list[float] = Field(
+        default_factory=list, description="Values at multiples of the interval.", json_schema_extra=of_kind("samples")
+    )
+    interval: Quantity("s", gt=0) = Field(
+        1.0, description="Spacing of the samples.", json_schema_extra=of_kind("samples")
+    )
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
         need(
             (self.kind != "samples" or len(self.samples) >= 2, "kind samples needs at least two samples"),
-            (self.kind == "samples" or not self.samples, f"samples do nothing with kind {self.kind}"),
             (self.kind != "yoffe" or self.acceleration > 0, "kind yoffe needs acceleration (tau_S) > 0"),
+            (self.kind != "burst" or self.frequency, "kind burst needs a frequency"),
+            (
+                self.kind != "ricker" or not {"duration", "frequency"} <= self.model_fields_set or not self.frequency,
+                "give a ricker its frequency or its duration (1/frequency), not both",
+            ),
         )
         return self
 
@@ -44,52 +62,60 @@ class AwpNodes(Settings):
     steps: int = Field(ge=1, description="Rates of each component of a subfault.")
 
 
-class Source(Settings):
+FILES = tuple(entries("faultwave.physics.sources.readers"))
+
+
+class Source(Kinds):
     """A point source, or a file of them."""
 
-    kind: one_of("moment-tensor", "force", "plane-wave", *entries("faultwave.physics.sources.readers")) = Field(
-        description="What acts, or the file's format."
-    )
-    location: Vector = Field((0.0, 0.0, 0.0), description="Where.")
+    kind: one_of("moment-tensor", "force", "plane-wave", *FILES) = Field(description="What acts, or the file's format.")
+    location: Vector = Field((0.0, 0.0, 0.0), description="Where.", json_schema_extra=of_kind("moment-tensor", "force"))
     geographic: Geographic | None = Field(
         None,
         description="Where by longitude, latitude and z; the case needs a projection. Tensor and force stay along x, y, z.",
+        json_schema_extra=of_kind("moment-tensor", "force"),
     )
     tensor: dict[Literal["xx", "yy", "zz", "xy", "yz", "xz"], Quantity("N*m")] = Field(
-        default_factory=dict, description="Moment tensor (physical sign), missing components are zero."
+        default_factory=dict,
+        description="Moment tensor (physical sign), missing components are zero.",
+        json_schema_extra=of_kind("moment-tensor"),
     )
-    force: tuple[Quantity("N"), Quantity("N"), Quantity("N")] = Field((0.0, 0.0, 0.0), description="Force.")
-    z: Quantity("m") | None = Field(None, description="kind plane-wave: height of the plane that the wave rises from.")
+    force: tuple[Quantity("N"), Quantity("N"), Quantity("N")] = Field(
+        (0.0, 0.0, 0.0), description="Force.", json_schema_extra=of_kind("force")
+    )
+    z: Quantity("m") | None = Field(
+        None, description="Height of the plane that the wave rises from.", json_schema_extra=of_kind("plane-wave")
+    )
     velocity: tuple[Quantity("m/s"), Quantity("m/s"), Quantity("m/s")] = Field(
         (0.0, 0.0, 0.0),
-        description="kind plane-wave (engine fd): velocity of the rising wave, times S(t): along x and y an S, along z a P wave.",
+        description="Velocity of the rising wave (engine fd), times S(t): along x and y an S, along z a P wave.",
+        json_schema_extra=of_kind("plane-wave"),
     )
-    onset: Quantity("s") = Field(0.0, description="Start of the time function.")
-    time_function: TimeFunction | None = Field(None, description="S(t); needed unless a file brings it.")
+    onset: Quantity("s") = Field(0.0, description="Start of the time function; added to the times of a file.")
+    time_function: TimeFunction | None = Field(
+        None,
+        description="S(t); files bring their own.",
+        json_schema_extra=of_kind("moment-tensor", "force", "plane-wave"),
+    )
     file: InputFile | None = Field(
-        None, description="Source file: NRF (NetCDF), FSRM, SRF, CMTSOLUTION (text), AWP's moment rates."
+        None,
+        description="Source file: NRF (NetCDF), FSRM, SRF, CMTSOLUTION (text), AWP's moment rates.",
+        json_schema_extra=of_kind(*FILES),
     )
-    nodes: AwpNodes | None = Field(None, description="Nodes and steps of kind awp.")
+    nodes: AwpNodes | None = Field(
+        None, description="Where the nodes and steps of the file are.", json_schema_extra=of_kind("awp")
+    )
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
-        need(
-            (self.kind != "awp" or self.nodes, "kind awp needs nodes: spacing, interval, steps"),
-            (self.kind == "awp" or self.nodes is None, f"nodes do nothing with kind {self.kind}"),
-        )
+        need((self.kind != "awp" or self.nodes, "kind awp needs nodes: spacing, interval, steps"))
         plane = self.kind == "plane-wave"
         need(
             (not plane or self.z is not None, "kind plane-wave needs z, the height that it rises from"),
             (not plane or any(self.velocity), "kind plane-wave needs a velocity that is not zero"),
-            (plane or self.z is None, f"z does nothing with kind {self.kind}"),
-            (plane or not any(self.velocity), f"velocity does nothing with kind {self.kind}"),
-            (not plane or not {"location", "geographic"} & self.model_fields_set, "a plane wave has no location but z"),
         )
-        if self.kind not in ("moment-tensor", "force", "plane-wave"):
-            need(
-                (self.file, f"kind {self.kind} needs a file"),
-                (self.geographic is None, f"geographic does nothing with kind {self.kind}"),
-            )
+        if self.kind in FILES:
+            need((self.file, f"kind {self.kind} needs a file"))
             return self
         need((not {"location", "geographic"} <= self.model_fields_set, "give location or geographic, not both"))
         need(
@@ -99,22 +125,33 @@ class Source(Settings):
                 "kind moment-tensor needs a tensor that is not zero",
             ),
             (self.kind != "force" or any(self.force), "kind force needs a force that is not zero"),
-            (self.file is None, f"a file does nothing with kind {self.kind}"),
         )
         return self
 
 
-class Current(Settings):
+class Current(Kinds):
     """An electric current density that acts in a volume, on a surface or at a point."""
 
     kind: Literal["point", "sheet", "volume"] = Field(description="Where it flows.")
-    moment: tuple[float, float, float] = Field((0.0, 0.0, 0.0), description="Current times length at a point [A m].")
-    density: tuple[float, float, float] = Field(
-        (0.0, 0.0, 0.0), description="Current density: [A/m] of a sheet, [A/m^2] in a volume."
+    moment: tuple[float, float, float] = Field(
+        (0.0, 0.0, 0.0), description="Current times length at a point [A m].", json_schema_extra=of_kind("point")
     )
-    location: Vector = Field((0.0, 0.0, 0.0), description="Where a point current flows.")
-    surface: str | int | None = Field(None, description="Physical surface inside the mesh that carries the sheet.")
-    volumes: list[str | int] = Field(default_factory=list, description="Physical volumes in which the current flows.")
+    density: tuple[float, float, float] = Field(
+        (0.0, 0.0, 0.0),
+        description="Current density: [A/m] of a sheet, [A/m^2] in a volume.",
+        json_schema_extra=of_kind("sheet", "volume"),
+    )
+    location: Vector = Field(
+        (0.0, 0.0, 0.0), description="Where a point current flows.", json_schema_extra=of_kind("point")
+    )
+    surface: str | int | None = Field(
+        None, description="Physical surface inside the mesh that carries the sheet.", json_schema_extra=of_kind("sheet")
+    )
+    volumes: list[str | int] = Field(
+        default_factory=list,
+        description="Physical volumes in which the current flows.",
+        json_schema_extra=of_kind("volume"),
+    )
     onset: Quantity("s") = Field(0.0, description="Start of the time function.")
     time_function: TimeFunction = Field(description="S(t), times the vector.")
 

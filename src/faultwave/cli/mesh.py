@@ -23,14 +23,21 @@ Force = Annotated[bool, typer.Option("--force", help="Replace the file if it is 
 
 @app.command(epilog="Example: faultwave mesh info model.msh")
 def info(mesh: MeshFile, boundary_format: Packing = "auto") -> None:
-    """Show sizes, groups, face tags and the worst cells of a mesh, and everything wrong with it."""
+    """Show sizes, volumes, surfaces and the worst cells of a mesh, and everything wrong with it."""
+    from faultwave.base.collect import collected
     from faultwave.domain import tets
+    from faultwave.domain.tets.checks import check_numbers
     from faultwave.domain.tets.load import read_mesh
 
     read = read_mesh(mesh, boundary_format=boundary_format)
-    problems = tets.check_mesh(read)
-    for title, rows, header in (_sizes(read), _groups(read), _tags(read)):
+    problems = Problems()
+    check_numbers(read, problems)
+    sections = (_sizes, _volumes, _surfaces) if not problems.errors else (_sizes,)
+    for title, rows, header in (section(read) for section in sections):
         screen.out().print(screen.table(title, rows, header), "")
+    if not problems.errors:
+        with collected(problems):
+            problems.extend(tets.check_mesh(read).items)
     if problems.items:
         screen.show_problems(problems.items)
     if problems.errors:
@@ -56,25 +63,48 @@ def _sizes(mesh: Mesh) -> Section:
     return str(mesh.name), rows, ()
 
 
-def _groups(mesh: Mesh) -> Section:
+def _volumes(mesh: Mesh) -> Section:
     import numpy as np
 
-    numbers, counts = np.unique(mesh.groups, return_counts=True)
-    return "groups", list(zip(numbers.tolist(), counts.tolist(), strict=True)), ("group", "cells")
+    from faultwave.domain.tets.mesh import signed_volumes
 
-
-def _tags(mesh: Mesh) -> Section:
-    import numpy as np
-
-    from faultwave.domain.tets.tags import UNKNOWN, tag_table
-
-    numbers, counts = np.unique(mesh.tags, return_counts=True)
-    kinds = tag_table(None).kinds(numbers.astype(np.int32))
+    numbers, which, counts = np.unique(mesh.groups, return_inverse=True, return_counts=True)
+    sizes = np.bincount(which.ravel(), np.abs(signed_volumes(mesh)))
+    names = {number: name for name, number in mesh.named(3).items()}
     rows: list[tuple[Any, ...]] = [
-        (tag, count, "unknown" if kind == UNKNOWN else _kind_name(kind))
-        for tag, count, kind in zip(numbers.tolist(), counts.tolist(), kinds.tolist(), strict=True)
+        (number, names.get(number, ""), count, f"{size:.6g}")
+        for number, count, size in zip(numbers.tolist(), counts.tolist(), sizes.tolist(), strict=True)
     ]
-    return "face tags (inner faces count twice)", rows, ("tag", "faces", "by default")
+    rows += [(number, name, 0, "0") for number, name in names.items() if number not in numbers]
+    return "volumes", rows, ("number", "name", "cells", "volume [m^3]")
+
+
+def _surfaces(mesh: Mesh) -> Section:
+    """Faces between two cells that both carry a tag are one face."""
+    import numpy as np
+
+    from faultwave.domain.tets.mesh import FILE_FACES
+    from faultwave.domain.tets.tags import UNKNOWN, TagTable, tag_table
+
+    tagged = mesh.tags != 0
+    corners = np.sort(mesh.cells[:, FILE_FACES][tagged], axis=1)
+    faces, first = np.unique(np.column_stack([mesh.tags[tagged], corners]), axis=0, return_index=True)
+    x = mesh.vertices[corners[first]]
+    areas = 0.5 * np.linalg.norm(np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]), axis=1)
+    try:
+        table = tag_table(None, mesh)
+    except InputError:  # told below
+        usual, names = tag_table(None), {number: name for name, number in mesh.named(2).items()}
+        table = TagTable(
+            tuple(r for r in usual.ranges if not any(r[0] <= n <= r[1] for n in names)), names, mesh.written
+        )
+    rows: list[tuple[Any, ...]] = []
+    for tag in np.unique(faces[:, 0]).tolist():
+        here, kind = faces[:, 0] == tag, int(table.kinds(np.array([tag], np.int32))[0])
+        number = table.called(tag).split()[0]
+        said = "say it in mesh.boundaries" if kind == UNKNOWN else _kind_name(kind)
+        rows.append((number, table.names.get(tag, ""), int(here.sum()), f"{areas[here].sum():.6g}", said))
+    return "surfaces", rows, ("number", "name", "faces", "area [m^2]", "kind without mesh.boundaries")
 
 
 def _kind_name(kind: int) -> str:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from faultwave.base.errors import InputError, Problem
+from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.case.model import Case, FieldSetting
 from faultwave.media import load_field
+from faultwave.media.field import check_used
 from faultwave.physics.waves import Law
 from faultwave.physics.waves.plane_waves import plane_waves
 
@@ -24,10 +25,13 @@ def initial_state(case: Case, law: Law, material: Mapping[str, np.ndarray]) -> S
 
 
 def _field(setting: FieldSetting, law: Law) -> State:
-    field = load_field(setting)
+    field = load_field(setting, "initial.field")
     given = [n for n in law.quantities if n in field.parameters]
     if not given:
         raise InputError(Problem("initial.field", "gives none of the quantities", ", ".join(law.quantities)))
+    problems = Problems()
+    check_used(field, law.quantities, "the initial state", problems)
+    problems.raise_errors()
 
     def state(points: np.ndarray) -> np.ndarray:
         values = field.evaluate(points, np.ones(len(points), int), given, 0.0)

@@ -12,8 +12,7 @@ from faultwave.domain import tets
 
 def surface_tag(key: str | int, mesh: tets.Mesh, topology: tets.Topology, where: str, problems: Problems) -> int | None:
     """Tag of a surface by name or number; a problem where the mesh has none of it."""
-    names = mesh.named(2)
-    tag = names.get(str(key), int(key) if str(key).isdigit() else None)
+    names, tag = mesh.named(2), mesh.surface(key)
     if tag is None or not (topology.tags == tag).any():
         allowed = ", ".join(names) or ", ".join(map(str, np.unique(topology.tags[topology.tags > 0])))
         problems.error(where, f"the mesh has no surface '{key}'", allowed, suggest(str(key), names))

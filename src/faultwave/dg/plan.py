@@ -25,8 +25,9 @@ from faultwave.domain.tets.mesh import fingerprint
 from faultwave.engine.backend import check_backend
 from faultwave.engine.part import Part
 from faultwave.media import homogenise, load_field
-from faultwave.media.field import Field, limits_told, source_of, ways_to_give
+from faultwave.media.field import Field, check_used, limits_told, source_of, ways_to_give
 from faultwave.observe.points import projected
+from faultwave.physics.rheology import STRESS, rheologies
 from faultwave.physics.waves import Law, law
 
 DEFAULT_CFL = {7: 0.4, 8: 0.3}
@@ -162,7 +163,9 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: WholeMesh | None
     physics = physics.adapted({k: np.array([whole.most(float(v.max()))]) for k, v in material.items()})
     frictional = topology.kinds == tets.BoundaryKind.FAULT
     frictional = frictional & whole.across(topology.neighbours) & (case.fault is not None)
+    _check_regions(case, mesh, whole, problems)
     walls = _walls(case, mesh, topology, problems)
+    _check_walls(case, mesh, topology, whole, problems)
     step = stable_steps(case, physics, shape, material, problems)
     check_integrator(case, physics, problems)
     planning = Planning(case, physics, mesh, topology, shape, material, frictional, whole, problems)
@@ -229,10 +232,14 @@ def _material(
 
 
 def _check_names(physics: Law, field: Field, problems: Problems) -> None:
-    """Where a law has defaults a name it does not know would leave one of them in place, unseen."""
-    if all(p.default is None for p in physics.parameters):
-        return
+    """What the case states and the law does not read; of files, too, where the law has defaults that a slip would leave in place."""
     known = ways_to_give(p.name for p in physics.parameters)
+    if all(p.default is None for p in physics.parameters):
+        yielding = {p.name for r in rheologies().values() for p in r.parameters} | {"plastCo", "bulkFriction", *STRESS}
+        check_used(field, known | yielding | {"Qp", "Qs"}, f"the {physics.name} law", problems)
+        if {"Qp", "Qs"} & field.parameters:
+            problems.warn("material", "gives Qp and Qs, and the engine dg is elastic: nothing attenuates")
+        return
     for name in sorted(field.parameters - known):
         what = f"'{name}' is not a parameter of the {physics.name} law"
         problems.error(source_of(field), what, ", ".join(sorted(known)), suggest(name, known))
@@ -256,8 +263,7 @@ def _walls(case: Case, mesh: tets.Mesh, topology: tets.Topology, problems: Probl
     wall = np.full(topology.tags.shape, np.nan)
     names = mesh.named(2)
     for key, value in case.impedances.items():
-        tag = names.get(str(key), int(key) if str(key).isdigit() else None)
-        where = f"impedances.{key}"
+        tag, where = mesh.surface(key), f"impedances.{key}"
         if tag is None:
             problems.error(where, f"the mesh has no surface '{key}'", ", ".join(names) or "face tags")
         elif not 0 <= value < np.inf:
@@ -272,6 +278,27 @@ def _walls(case: Case, mesh: tets.Mesh, topology: tets.Topology, problems: Probl
         tags = ", ".join(map(str, np.unique(topology.tags[lost])))
         problems.error("impedances", f"no impedance is given for the faces of kind impedance with tag {tags}")
     return wall
+
+
+def _check_walls(case: Case, mesh: tets.Mesh, topology: tets.Topology, whole: WholeMesh, problems: Problems) -> None:
+    """Impedances of faces that there are not, or that are of another kind."""
+    for key in case.impedances:
+        here = topology.kinds[topology.tags == mesh.surface(key)] if mesh.surface(key) is not None else np.zeros(0)
+        if mesh.surface(key) is not None and not whole.any(bool((here == tets.BoundaryKind.IMPEDANCE).any())):
+            problems.error(
+                f"impedances.{key}", "the mesh has no such face of kind impedance", advice="See mesh.boundaries."
+            )
+
+
+def _check_regions(case: Case, mesh: tets.Mesh, whole: WholeMesh, problems: Problems) -> None:
+    """Regions of the material that no cell is in; names that the mesh does not know are told with the material."""
+    names = mesh.named(3)
+    for key in case.material.regions:
+        number = names.get(str(key), int(key) if str(key).isdigit() else None)
+        if number is not None and not whole.any(bool((mesh.groups == number).any())):
+            known = {n: name for name, n in names.items()}
+            there = ", ".join(known.get(n, str(n)) for n in np.unique(mesh.groups).tolist())
+            problems.error(f"material.regions.{key}", f"no cell of the mesh is in volume {key}", there)
 
 
 def cfl_number(case: Case) -> float:

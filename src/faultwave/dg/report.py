@@ -17,6 +17,7 @@ from faultwave.dg.plan import Plan, cfl_number
 from faultwave.dg.replays import Replays
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
+from faultwave.physics.sources.time_functions import ricker_duration
 
 Rows = list[tuple[str, ...]]
 
@@ -192,7 +193,7 @@ def highest_frequency(plan: Plan) -> float | None:
         if function.kind == "burst":
             found.append(function.frequency + 0.5 / function.duration)
         elif function.kind == "ricker":
-            found.append(2.5 / function.duration)
+            found.append(2.5 / ricker_duration(function))
     return max(found, default=None)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from faultwave.base.errors import InputError, Problem, suggest
+from faultwave.base.errors import InputError, Problem, Problems, suggest
 from faultwave.media.easi.compile import Mask, compile_program
 from faultwave.media.easi.component import gather
 from faultwave.media.easi.language import parse, parse_expression
@@ -409,7 +409,20 @@ def limits_told(field: Field) -> list[str]:
 
 def leaves(field: Field) -> list[Any]:
     """What a field is put together from: constants, expressions, models and so on."""
-    inner = getattr(field, "fields", None) or getattr(field, "models", None)
     if isinstance(field, Converted | Limited):
         return leaves(field.field)
+    if isinstance(field, Regions):
+        return [leaf for part in field.fields.values() for leaf in leaves(part)]
+    inner = getattr(field, "fields", None) or getattr(field, "models", None)
     return [leaf for part in inner for leaf in leaves(part)] if inner is not None else [field]
+
+
+def check_used(field: Field, known: Collection[str], user: str, problems: Problems) -> None:
+    """An error for every parameter that a case states by itself, in constants, expressions or regions, and ``user`` does not read.
+
+    Files, which may serve several programs, may hold more than is ``known``.
+    """
+    stated = [leaf for leaf in leaves(field) if isinstance(leaf, Constant | Expression)]
+    for source, name in sorted({(leaf.source, name) for leaf in stated for name in leaf.parameters - set(known)}):
+        what = f"'{name}' is not a parameter of {user}, so it would do nothing"
+        problems.error(f"{source}.{name}", what, ", ".join(sorted(known)), suggest(name, known))

@@ -58,6 +58,9 @@ def point_lines(path: Path, form: str) -> tuple[list[int], np.ndarray]:
             point = ()
         if len(point) != 3 or not np.isfinite(point).all():
             problems.error(f"{path}:{number}", f"'{line.strip()}' is no point", form)
+        elif len(words) > 3:
+            what = f"'{' '.join(words[3:])}' after the third number would do nothing"
+            problems.error(f"{path}:{number}", what, form, "Put names and remarks behind a #.")
         else:
             numbers.append(number)
             points.append(point)

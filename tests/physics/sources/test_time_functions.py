@@ -80,7 +80,7 @@ def test_yoffe_equals_the_fault_law_and_its_singular_limit():
 
 
 def setting(**values):
-    values = {"duration": 1.0, "acceleration": 0.0, "samples": [], "interval": 1.0} | values
+    values = {"duration": 1.0, "frequency": None, "acceleration": 0.0, "samples": [], "interval": 1.0} | values
     return SimpleNamespace(**values)
 
 
@@ -90,6 +90,7 @@ def test_settings_make_functions():
         made = time_function(setting(kind=kind, duration=0.6))
         assert made.integral(60.0) == pytest.approx(0.0 if kind == "ricker" else 1.0, abs=1e-7)
     assert time_function(setting(kind="samples", samples=[0, 1, 0], interval=2.0)).integral(9.0) == 2.0
+    assert time_function(setting(kind="ricker", frequency=2.0)) == time_function(setting(kind="ricker", duration=0.5))
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,10 @@ from faultwave.dg.solver import Solver
 from faultwave.domain import tets
 from faultwave.engine.part import Attached, Call, Demand, Origin, Planned, State, as_numbers, as_words
 from faultwave.media import Field, load_field
+from faultwave.media.field import Constant, Expression, check_used, leaves
 from faultwave.physics.friction import frame, plausibility
-from faultwave.physics.friction.initial import choose_stress, initial_traction, prefix_of
+from faultwave.physics.friction import laws as friction_laws
+from faultwave.physics.friction.initial import choose_stress, initial_traction, prefix_of, stress_sets
 from faultwave.physics.friction.law import FrictionLaw
 from faultwave.physics.friction.modifiers import composed
 from faultwave.physics.friction.plausibility import ENOUGH, LoadedFault, cohesive_points
@@ -133,6 +135,7 @@ def _plan_fault(planning: Planning) -> Rupture:
     law = composed(setting.friction, setting.modifiers)
     own = {"forced_rupture_ramp": setting.forced_rupture_ramp, "healing_threshold": setting.healing_threshold}
     declared = {c.name for c in law.constants}
+    _check_used(setting, law, declared, planning.problems)
     constants = law.settings({k: v for k, v in own.items() if k in declared} | setting.constants)
     if not frictional.any():
         advice = "Tag them 3 or from 65 on, or see mesh.boundaries."
@@ -145,8 +148,9 @@ def _plan_fault(planning: Planning) -> Rupture:
     _check_solid(material, faces, problems)
     positions = faces.positions(rule.points[faces.group])
     points, tags = positions.reshape(-1, 3), np.repeat(faces.tags, positions.shape[1])
-    field = load_field(setting.parameters)
+    field = load_field(setting.parameters, "fault.parameters")
     _check_spelling(law, field.parameters)
+    _check_parameters(field, law, problems)
     wanted = [n for q in law.parameters for n in (q.name, *q.aliases) if n in field.parameters]
     values = law.given(field.evaluate(points, tags, wanted), len(points))
     stress = np.zeros((len(points), 3))
@@ -156,9 +160,10 @@ def _plan_fault(planning: Planning) -> Rupture:
     prepared = law.prepare(values, constants, frame.directions(*[np.repeat(v, positions.shape[1], 0) for v in vectors]))
     problems.extend(law.check(values, constants, np.hypot(stress[:, 1], stress[:, 2]), stress[:, 0], points).items)
     problems.raise_errors()
-    planning.problems.extend(problems.warnings)
     state = _initial_state(law, prepared, constants, stress)
-    episodes = _episodes(setting, points, tags, faces, positions)
+    episodes = _episodes(setting, points, tags, faces, positions, problems)
+    problems.raise_errors()
+    planning.problems.extend(problems.warnings)
     sides = {k: v[faces.cells] for k, v in material.items()}
     return Rupture(
         setting, faces, sides, rule, law, constants, _shaped(prepared, positions), _shaped(state, positions),
@@ -177,6 +182,37 @@ def _check_spelling(law: FrictionLaw, given: Iterable[str]) -> None:
             "fault.parameters", f"'{law.name}' does not read '{wrong}'", advice=f"Write {meant[wrong.lower()]}"
         )
     problems.raise_errors()
+
+
+def _check_used(setting: Any, law: FrictionLaw, declared: set[str], problems: Problems) -> None:
+    """Settings of the fault that the friction law does not read."""
+    for name in ("forced_rupture_ramp", "healing_threshold"):
+        if name in setting.model_fields_set and name not in declared:
+            problems.error(
+                f"fault.{name}", f"does nothing with friction {law.name}", "friction laws that weaken with slip"
+            )
+    if setting.nucleation and not law.needs_stress:
+        problems.error("fault.nucleation", f"adds stress, which friction {law.name} does not read")
+    if setting.damping_end is not None and setting.damping == 1.0:
+        problems.warn("fault.damping_end", "does nothing while fault.damping is 1")
+
+
+def _check_parameters(field: Field, law: FrictionLaw, problems: Problems) -> None:
+    """Parameters on the fault that the friction law does not read; of files, those that other laws would."""
+    known = {name for p in law.parameters for name in (p.name, *p.aliases)}
+    if law.needs_stress:
+        known |= _all_names(stress_sets(""))
+    check_used(field, known, f"friction {law.name}", problems)
+    stated = {n for leaf in leaves(field) if isinstance(leaf, Constant | Expression) for n in leaf.parameters}
+    others = {n for one in friction_laws().values() for p in one.parameters for n in (p.name, *p.aliases)}
+    unread = sorted((field.parameters & others) - known - stated)
+    if unread:
+        these = "it" if len(unread) == 1 else "them"
+        problems.warn("fault.parameters", f"{', '.join(unread)}: friction {law.name} does not read {these}")
+
+
+def _all_names(sets: Sequence[Sequence[str]]) -> set[str]:
+    return {name for names in sets for name in names}
 
 
 def _check_solid(material: dict[str, np.ndarray], faces: FaultFaces, problems: Problems) -> None:
@@ -201,13 +237,15 @@ def _initial_state(
 
 
 def _episodes(
-    setting: Any, points: np.ndarray, tags: np.ndarray, faces: FaultFaces, positions: np.ndarray
+    setting: Any, points: np.ndarray, tags: np.ndarray, faces: FaultFaces, positions: np.ndarray, problems: Problems
 ) -> tuple[Episode, ...]:
     """Those of nucleation that add anything here."""
     episodes = []
     for i, e in enumerate(setting.nucleation):
         where = f"fault.nucleation[{i}].stress"
-        traction = _traction(load_field(e.stress), e.number, where, points, tags, faces)
+        field = load_field(e.stress, where)
+        check_used(field, _all_names(stress_sets(prefix_of(e.number))), "an episode of nucleation", problems)
+        traction = _traction(field, e.number, where, points, tags, faces)
         episodes.append(Episode(e.start, e.duration, traction.reshape(positions.shape)))
     return tuple(e for e in episodes if np.any(e.traction))
 

@@ -14,7 +14,7 @@ from faultwave.domain.tets.mesh import FILE_FACES, Floats, Integers, Mesh, make_
 @dataclass(frozen=True)
 class Parts:
     """Node ids (n,) and coordinates (n, 3); tetrahedra (m, 4) of node ids with groups (m,); triangles (k, 3) of node
-    ids with face tags (k,); periodic (p, 2) node pairs that are one; names as ``Mesh.names``."""
+    ids with face tags (k,); periodic (p, 2) node pairs that are one; names and written as in ``Mesh``."""
 
     ids: Integers
     coordinates: Floats
@@ -24,6 +24,7 @@ class Parts:
     face_tags: Integers
     periodic: Integers = field(default_factory=lambda: np.empty((0, 2), np.int64))
     names: Mapping[tuple[int, str], int] = field(default_factory=dict)
+    written: Mapping[int, int] = field(default_factory=dict)
 
 
 def assemble(parts: Parts, name: str) -> Mesh:
@@ -48,7 +49,8 @@ def assemble(parts: Parts, name: str) -> Mesh:
     tags = _face_tags(cells, used, parts, name, problems)
     problems.raise_errors()
     identify = _identify(used, parts.periodic)
-    return replace(orient(make_mesh(vertices, cells, parts.groups, tags, identify, name)), names=dict(parts.names))
+    made = orient(make_mesh(vertices, cells, parts.groups, tags, identify, name))
+    return replace(made, names=dict(parts.names), written=dict(parts.written))
 
 
 def _face_tags(cells: Integers, used: Integers, parts: Parts, name: str, problems: Problems) -> Integers:

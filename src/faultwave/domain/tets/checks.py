@@ -26,7 +26,7 @@ def check_mesh(mesh: Mesh, boundaries: Mapping[str, Sequence[int | str]] | None 
     boundaries: kind -> tags as for ``build_topology``; a mistake in it raises InputError. Each kind of problem is one
     entry that counts its cells and shows at most ten, with coordinates in metres.
     """
-    table = tag_table(boundaries, mesh.named(2))
+    table = tag_table(boundaries, mesh)
     problems = Problems()
     check_numbers(mesh, problems)
     if problems.errors:

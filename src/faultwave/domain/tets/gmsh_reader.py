@@ -14,6 +14,8 @@ from faultwave.domain.tets.gmsh_streams import BinaryStream, Stream, TextStream,
 from faultwave.domain.tets.mesh import Floats, Integers, Mesh
 
 TRIANGLE, TETRAHEDRON = 2, 4
+SHIFT = 100
+"""What physical surfaces are numbered above the community's face tags."""
 
 # Nodes of each element type of the format's first order, and of the orders and shapes we must at least step over.
 NODES = {1: 2, 2: 3, 3: 4, 4: 4, 5: 8, 6: 6, 7: 5, 8: 3, 9: 6, 10: 9, 11: 10, 12: 27, 13: 18, 14: 14, 15: 1, 16: 8,
@@ -113,8 +115,8 @@ class _Reader:
         found: dict[tuple[int, str], int] = {}
         for dimension, number, name in re.findall(rb'(\d)\s+(\d+)\s+"([^"]*)"', section[1] if section else b""):
             key, tag = (int(dimension), name.decode(errors="replace")), int(number)
-            if key[0] == 2 and tag >= 100:
-                tag -= 100
+            if key[0] == 2 and tag >= SHIFT:
+                tag -= SHIFT
             same = [n for (d, n), t in found.items() if d == key[0] and t == tag]
             if same:
                 raise InputError(
@@ -126,7 +128,14 @@ class _Reader:
     def parts(self) -> Parts:
         triangles, tags = self.joined(TRIANGLE)
         tetrahedra, groups = self.joined(TETRAHEDRON)
-        tags = np.where(tags >= 100, tags - 100, tags)
+        shifted = {int(t): int(t) - SHIFT for t in np.unique(tags) if t >= SHIFT}
+        both = [f"{t} and {s}" for t, s in shifted.items() if (tags == s).any()]
+        if both:
+            what = f"physical surfaces {', '.join(both)} would get the same face tag"
+            raise InputError(
+                Problem(self.name, what, f"numbers of {SHIFT} and more are taken {SHIFT} less: tags apart")
+            )
+        tags = np.where(tags >= SHIFT, tags - SHIFT, tags)
         pairs = np.concatenate([np.empty((0, 2), np.int64), *self.periodic])
         return Parts(
             np.concatenate(self.ids),
@@ -137,6 +146,7 @@ class _Reader:
             tags,
             pairs,
             self.names(),
+            shifted,
         )
 
     def joined(self, kind: int) -> tuple[Integers, Integers]:

@@ -64,6 +64,11 @@ def read_mesh(
     if format == "puml":
         return read_puml(path, boundary_format, topology_format)
     if format == "gmsh":
+        for name, value in (("boundary_format", boundary_format), ("topology_format", topology_format)):
+            if value != "auto":
+                raise InputError(
+                    Problem(f"mesh.{name}", f"'{value}' does nothing with a Gmsh mesh", "PUML files have one")
+                )
         return read_gmsh(path)
     raise InputError(Problem("mesh.format", f"'{format}'", "auto, puml, gmsh"))
 

@@ -54,7 +54,8 @@ class Mesh:
     vertices (nv, 3) [m]; cells (nc, 4) vertex ids, positively oriented; groups (nc,) region ids; tags (nc, 4) face tags
     in the order of ``FILE_FACES``; identify (nv,) topological vertex of each vertex where several vertices are one
     (periodic meshes), else None; name of the mesh for messages; names: (dimension, name) -> number of the named
-    surfaces (2, as in tags) and volumes (3, as in groups).
+    surfaces (2, as in tags) and volumes (3, as in groups); written: numbers that surfaces have in the file -> tag, where
+    that is another.
     """
 
     vertices: Floats
@@ -64,6 +65,14 @@ class Mesh:
     identify: Integers | None = None
     name: str = "mesh"
     names: Mapping[tuple[int, str], int] = field(default_factory=dict)
+    written: Mapping[int, int] = field(default_factory=dict)
+
+    def surface(self, key: str | int) -> int | None:
+        """Tag of a surface by its name or number; None for a name that there is not."""
+        tag = self.named(2).get(str(key))
+        if tag is None and str(key).isdigit():
+            return self.written.get(int(key), int(key))
+        return tag
 
     def named(self, dimension: int) -> dict[str, int]:
         """Names of this dimension's surfaces (2) or volumes (3)."""

@@ -152,7 +152,7 @@ def slice_topology(
 ) -> Topology | None:
     """As ``build_topology`` and ``check_mesh`` of ``mesh``, the slice's, perhaps moved; neighbours are cells of the slice,
     -1 also where another part has them. None where something is wrong."""
-    table = tag_table(boundaries, mesh.named(2))
+    table = tag_table(boundaries, mesh)
     check_numbers(mesh, problems)
     if problems.errors:
         return None

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faultwave.base.errors import Problems, suggest
-from faultwave.domain.tets.mesh import BoundaryKind
+from faultwave.domain.tets.mesh import BoundaryKind, Mesh
 
 KINDS: dict[str, BoundaryKind] = {
     "regular": BoundaryKind.REGULAR,
@@ -63,14 +63,16 @@ _LAST = np.iinfo(np.int32).max
 
 @dataclass(frozen=True)
 class TagTable:
-    """Tag ranges (first, last, kind), both ends included, and what the mesh calls its tags."""
+    """Tag ranges (first, last, kind), both ends included, and what the mesh calls its tags: names, and numbers in its file."""
 
     ranges: tuple[tuple[int, int, BoundaryKind], ...]
     names: Mapping[int, str] = field(default_factory=dict)
+    written: Mapping[int, int] = field(default_factory=dict)
 
     def called(self, tag: int) -> str:
-        """The tag for messages, with the name of its surface."""
-        return f"{tag} '{self.names[tag]}'" if tag in self.names else f"{tag}"
+        """The tag for messages, as the file numbers it, with the name of its surface."""
+        number = next((number for number, stored in self.written.items() if stored == tag), tag)
+        return f"{number} '{self.names[tag]}'" if tag in self.names else f"{number}"
 
     def kinds(self, tags: NDArray[np.int32]) -> NDArray[np.int8]:
         """Kind of each tag, ``UNKNOWN`` where the table has none."""
@@ -93,28 +95,30 @@ class TagTable:
         )
 
 
-def tag_table(boundaries: Mapping[str, Sequence[int | str]] | None, names: Mapping[str, int] | None = None) -> TagTable:
+def tag_table(boundaries: Mapping[str, Sequence[int | str]] | None, mesh: Mesh | None = None) -> TagTable:
     """The meaning of face tags; None is the community's table, anything else replaces it.
 
-    ``names``: tags of the mesh's named surfaces, which may stand for them. Tag 0 stays regular unless it is named. Raises
-    InputError for unknown kinds and names, ranges that do not parse and tags given two meanings.
+    Names of the mesh's surfaces and the numbers in its file may stand for tags. Without ``boundaries`` surfaces whose name is a
+    kind's are of that kind. Tag 0 stays regular unless it is named. Raises InputError for unknown kinds and names, ranges that do not
+    parse, tags given two meanings, and named surfaces of which nothing says what they are.
     """
-    names = names or {}
+    names, written = ({}, {}) if mesh is None else (mesh.named(2), mesh.written)
     problems = Problems()
     ranges: list[tuple[int, int, BoundaryKind]] = []
     for word, entries in (DEFAULT if boundaries is None else boundaries).items():
-        name = _SYNONYMS.get(word, word)
-        where = f"mesh.boundaries.{word}"
-        if name not in KINDS:
+        kind, where = kind_of(word), f"mesh.boundaries.{word}"
+        if kind is None:
             problems.error(where, f"'{word}' is no kind of boundary", ", ".join(KINDS), suggest(word, KINDS))
             continue
         for entry in entries:
-            span = (names[entry], names[entry]) if entry in names else _span(entry)  # type: ignore[index]
+            span = _tags(entry, names, written)
             if span is None:
                 allowed = "a number, or a range such as 65-70 or '65-'" + "".join(f", {name}" for name in names)
                 problems.error(where, f"{entry!r} is no tag", allowed, suggest(str(entry), names))
                 continue
-            ranges += [(*span, KINDS[name])]
+            ranges.append((*span, kind))
+    if boundaries is None and mesh is not None:
+        ranges = _by_name(mesh, ranges, problems)
     ranges.sort()
     for (a, b, kind), (c, d, other) in zip(ranges, ranges[1:], strict=False):
         if c <= b and kind != other:
@@ -124,7 +128,54 @@ def tag_table(boundaries: Mapping[str, Sequence[int | str]] | None, names: Mappi
     problems.raise_errors()
     if not any(a <= 0 <= b for a, b, _ in ranges):
         ranges.insert(0, (0, 0, BoundaryKind.REGULAR))
-    return TagTable(tuple(ranges), {tag: name for name, tag in names.items()})
+    return TagTable(tuple(ranges), {tag: name for name, tag in names.items()}, written)
+
+
+def kind_of(word: str) -> BoundaryKind | None:
+    """The kind that a word means: free-surface, "Free surface", freeSurface, ...; None for one that means none."""
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", _SYNONYMS.get(word, word))
+    return KINDS.get(re.sub(r"[\s_-]+", "-", spaced.strip()).lower())
+
+
+def _tags(entry: int | str, names: Mapping[str, int], written: Mapping[int, int]) -> tuple[int, int] | None:
+    """First and last tag of a name, a number or a range; numbers as in the file or as tags."""
+    if entry in names:
+        return names[entry], names[entry]  # type: ignore[index]
+    span = _span(entry)
+    shift = next((number - tag for number, tag in written.items()), 0)
+    if span is None or span[0] < shift or span[0] in written.values():
+        return span
+    return span[0] - shift, span[1] - (0 if span[1] == _LAST else shift)
+
+
+def _by_name(
+    mesh: Mesh, ranges: list[tuple[int, int, BoundaryKind]], problems: Problems
+) -> list[tuple[int, int, BoundaryKind]]:
+    """The ranges of the community's table with the mesh's named surfaces as their names say."""
+    table = TagTable(tuple(ranges), {tag: name for name, tag in mesh.named(2).items()}, mesh.written)
+    numbered = set(mesh.written.values())
+    for name, tag in mesh.named(2).items():
+        kind, usual = kind_of(name), int(table.kinds(np.array([tag], np.int32))[0])
+        if kind is None and (tag in numbered or usual == UNKNOWN):
+            continue  # by its number, as the community numbers surfaces, or told with the faces that have it
+        by_number = "" if usual == UNKNOWN else BoundaryKind(usual).name.lower().replace("_", "-")
+        if kind is None:
+            what = f"nothing says what the surface '{name}' is: its number {table.called(tag).split()[0]} may mean {by_number}, or nothing"
+            advice = f"Say it in mesh.boundaries, as in boundaries: {{absorbing: [{name}]}}, for every named surface."
+            problems.error(mesh.name, what, ", ".join(KINDS), advice)
+        elif tag in numbered and kind != usual:
+            what = f"the surface '{name}' has the number {table.called(tag).split()[0]}, which is that of {by_number or 'no'} faces"
+            problems.error(mesh.name, what, advice="Say which is right in mesh.boundaries.")
+        else:
+            ranges = [part for a, b, k in ranges for part in _without(tag, a, b, k)] + [(tag, tag, kind)]
+    return ranges
+
+
+def _without(tag: int, first: int, last: int, kind: BoundaryKind) -> list[tuple[int, int, BoundaryKind]]:
+    """A range without one tag."""
+    if not first <= tag <= last:
+        return [(first, last, kind)]
+    return [(a, b, kind) for a, b in ((first, tag - 1), (tag + 1, last)) if a <= b]
 
 
 def _span(entry: int | str) -> tuple[int, int] | None:

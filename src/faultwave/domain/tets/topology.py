@@ -22,7 +22,7 @@ def build_topology(
     cells and coordinates where the connectivity is broken, with ``volumes`` also cells of no or negative volume: all that
     ``checks.check_mesh`` finds.
     """
-    table = tag_table(boundaries, mesh.named(2))
+    table = tag_table(boundaries, mesh)
     problems = Problems()
     check_numbers(mesh, problems)
     problems.raise_errors()

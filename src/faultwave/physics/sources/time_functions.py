@@ -244,13 +244,18 @@ class Burst:
         return antiderivative(np.clip(np.asarray(t, float) / self.duration - 4.0, -4.0, 30.0)) - antiderivative(-4.0)
 
 
+def ricker_duration(setting: Any) -> float:
+    """1/frequency of a Ricker wavelet [s], given as either."""
+    return 1.0 / setting.frequency if setting.frequency else float(setting.duration)
+
+
 def time_function(setting: Any, where: str = "time_function") -> TimeFunction:
-    """The function of a setting (kind, duration, acceleration, samples, interval); InputError at ``where``."""
+    """The function of a setting (kind, duration, frequency, acceleration, samples, interval); InputError at ``where``."""
     match setting.kind:
         case "brune":
             return Brune(setting.duration)
         case "ricker":
-            return Ricker(setting.duration)
+            return Ricker(ricker_duration(setting))
         case "gaussian":
             return gaussian(setting.duration)
         case "error-function":

@@ -1,0 +1,106 @@
+"""What a case says and its physics does not read is told by its name, not ignored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from faultwave.base.errors import Problems
+from faultwave.run.check import check
+from tests.run.rupture.setup import ROCK, settings, slip_weakening
+from tests.run.rupture.test_laws import rate_and_state
+
+BOX = {"shape": "box", "cells": [2, 2, 2], "lower": [0, 0, 0], "upper": [1e3, 1e3, 1e3]}
+
+
+def case(**more: Any) -> dict[str, Any]:
+    return {"end_time": 0.1, "mesh": {"generate": BOX}, "material": {"constant": ROCK}, "numerics": {"order": 2}} | more
+
+
+def told(found: Problems, where: str, *words: str, severity: str = "error") -> None:
+    """There is one such problem, and it says all words."""
+    named = [p for p in found.items if p.where == where and p.severity == severity]
+    assert len([p for p in named if all(word in str(p) for word in words)]) == 1, found
+
+
+def test_sound_cases_have_no_problems(tmp_path: Path) -> None:
+    assert not check(case()).items
+    found = check(settings(tmp_path, slip_weakening(forced_rupture_ramp=0.1, healing_threshold=0.01)))
+    assert not found.errors and "nothing" not in repr(found)
+
+
+def test_parameters_of_another_friction_law(tmp_path: Path) -> None:
+    fault = slip_weakening(values={"rs_a": 0.01}, expression={"rs_sl0": "0.02"})
+    found = check(settings(tmp_path, fault))
+    told(found, "fault.parameters.constant.rs_a", "'rs_a' is not a parameter of friction linear-slip-weakening", "mu_s")
+    told(found, "fault.parameters.expression.rs_sl0", "'rs_sl0'")
+    file = tmp_path / "fault.yaml"
+    file.write_text(
+        "!ConstantMap\nmap: {mu_s: 0.7, mu_d: 0.5, d_c: 0.4, cohesion: 0, T_n: -1.2e8, T_s: 7e7, T_d: 0, rs_a: 0.01, nuc_xx: 1}\n"
+    )
+    found = check(settings(tmp_path, fault | {"parameters": {"easi": str(file)}}))
+    assert not found.errors  # a file may serve several programs
+    told(found, "fault.parameters", "rs_a: friction linear-slip-weakening does not read it", severity="warning")
+
+
+def test_settings_of_another_friction_law(tmp_path: Path) -> None:
+    fault = rate_and_state("ageing", 1e-9, 75e6, healing_threshold=0.01, forced_rupture_ramp=0.1)
+    found = check(settings(tmp_path, fault))
+    told(found, "fault.healing_threshold", "does nothing with friction rate-and-state-ageing")
+    told(found, "fault.forced_rupture_ramp", "does nothing")
+    found = check(settings(tmp_path, slip_weakening(damping_end=1.0)))
+    told(found, "fault.damping_end", "does nothing while fault.damping is 1", severity="warning")
+
+
+def test_parameters_of_another_material() -> None:
+    found = check(case(material={"constant": ROCK | {"rs_a": 0.01}}))
+    told(found, "material.constant.rs_a", "'rs_a' is not a parameter of the elastic law", "vp")
+    found = check(case(material={"constant": ROCK | {"Qp": 100.0, "Qs": 50.0}}))
+    told(found, "material", "gives Qp and Qs", "elastic", severity="warning")
+    grid = {"lower": [0, 0, -1e3], "upper": [1e3, 1e3, 0], "spacing": 100.0}
+    found = check({"engine": "fd", "grid": grid, "end_time": 0.1, "material": {"constant": ROCK | {"rs_a": 0.01}}})
+    told(found, "material.constant.rs_a", "'rs_a' is not a parameter of the elastic law on a grid")
+
+
+def test_regions_that_no_cell_is_in() -> None:
+    found = check(case(material={"regions": {"1": ROCK, "7": ROCK}}))
+    told(found, "material.regions.7", "no cell of the mesh is in volume 7", "allowed: 1")
+
+
+def test_impedances_of_faces_that_there_are_not() -> None:
+    sound = BOX | {"boundaries": {"x": "impedance"}}
+    walls = {"law": "acoustic", "material": {"constant": {"rho": 1.2, "vp": 340.0}}, "mesh": {"generate": sound}}
+    assert not check(case(**walls, impedances={"10": 400.0})).errors
+    told(check(case(**walls, impedances={"10": 400.0, "5": 1.0})), "impedances.5", "no such face of kind impedance")
+    told(check(case(**walls, impedances={"10": 400.0, "77": 1.0})), "impedances.77", "no such face")
+
+
+def test_quantities_that_the_initial_state_has_not() -> None:
+    initial = {"kind": "easi", "field": {"constant": {"v1": 1.0, "rho": 2.0}}}
+    told(
+        check(case(initial=initial)),
+        "initial.field.constant.rho",
+        "'rho' is not a parameter of the initial state",
+        "v2",
+    )
+
+
+@pytest.mark.parametrize(
+    ("mesh", "words"),
+    [
+        ({"generate": BOX | {"seed": 3}}, "seed does nothing without perturb or shuffle"),
+        ({"generate": BOX, "size": 10.0}, "size: of files, and this mesh is generated"),
+        ({"generate": BOX, "boundary_format": "i32"}, "boundary_format: of files"),
+    ],
+)
+def test_settings_of_another_kind_of_mesh(mesh: dict[str, Any], words: str) -> None:
+    assert any(words in str(p) for p in check(case(mesh=mesh)).errors)
+
+
+def test_a_fourth_column_of_stations(tmp_path: Path) -> None:
+    file = tmp_path / "stations.txt"
+    file.write_text("500 500 500 # the middle\n250 250 250 PASC\n")
+    found = check(case(output={"receivers": {"file": str(file)}}))
+    told(found, f"{file}:2", "'PASC' after the third number would do nothing", "behind a #")
