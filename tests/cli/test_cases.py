@@ -12,8 +12,8 @@ from faultwave.comm.gpu_aware import HaloPath
 class Simulation:
     """Takes two steps and reports each."""
 
-    def __init__(self, error=None, warnings=()):
-        self.error, self.warnings, self.ran = error, warnings, False
+    def __init__(self, error=None, warnings=(), remarks=()):
+        self.error, self.warnings, self.remarks, self.ran = error, warnings, remarks, False
         self.solver = types.SimpleNamespace(halo=None, runs_on="cpu")
         self.case = types.SimpleNamespace(
             output=types.SimpleNamespace(folder="results"), numerics=types.SimpleNamespace(backend="cpu", halo="auto")
@@ -24,7 +24,7 @@ class Simulation:
             progress(types.SimpleNamespace(time=0.5 * step, end_time=1.0, updates=10 * step, rate=2.5e6, eta=1.0))
         if self.error:
             raise self.error
-        self.ran = True
+        self.ran, self.warnings = True, (*self.warnings, *self.remarks)
 
 
 @pytest.fixture
@@ -78,6 +78,14 @@ def test_run_shows_warnings_once_and_goes_on(cli, simulate):
     assert result.stderr.count("unknown key 'rotation'") == 1
     assert "1 warning" in result.stderr
     assert simulate.simulation.ran
+
+
+def test_run_shows_what_its_results_make_doubtful(cli, simulate):
+    early, late = (Problem("fault", text, severity="warning") for text in ("is coarse", "goes on at the end"))
+    simulate.simulation = Simulation(warnings=(early,), remarks=(late,))
+    result = cli("run", "tpv5")
+    assert result.stderr.count("is coarse") == 1 and result.stderr.count("goes on at the end") == 1
+    assert result.stderr.index("is coarse") < result.stderr.index("50 %") < result.stderr.index("goes on at the end")
 
 
 def test_every_error_is_shown_and_nothing_runs(cli, simulate):

@@ -15,7 +15,7 @@ from faultwave.dg.fault_points import point_rule
 from faultwave.dg.forms import FORMS, Cells, Form
 from faultwave.dg.forms import form as find_form
 from faultwave.dg.predictors.taylor import face_rows, powers
-from faultwave.dg.rupture import Sizes, recorded, rupture
+from faultwave.dg.rupture import HUGE, Sizes, recorded, rupture
 from faultwave.domain.tets.mesh import BoundaryKind
 from faultwave.kernels.language import Array, Kernel
 from faultwave.physics import friction as faults
@@ -247,7 +247,8 @@ def friction_arguments(
     traces = rng.normal(size=(ITEMS * 8, len(rows), 6)) * size * decay[:, None]
     frames = np.linalg.qr(rng.normal(size=(ITEMS, 3, 3)))[0]
     z = np.broadcast_to([2 * ETA * 1.7, 2 * ETA, 2 * ETA * 1.6, 2.1 * ETA], (ITEMS, 1, 4))
-    columns = recorded(True)
+    columns = recorded(True, True)
+    record = {name: np.zeros((ITEMS, points)) for name in columns} | {"least": np.full((ITEMS, points), HUGE)}
     values = {
         "slots": rng.permutation(ITEMS * 8)[: ITEMS * 4].reshape(ITEMS, 4),
         "traces": traces.reshape(ITEMS * 8, -1),
@@ -257,7 +258,7 @@ def friction_arguments(
         "state": law.state_columns.join(state).reshape(ITEMS, points, -1),
         "parameter": np.stack([p[n] for n in law.kernel_parameters], -1).reshape(ITEMS, points, -1),
         "nucleation": rng.normal(size=(ITEMS, points, 6)) * 1e6,
-        "record": np.zeros((ITEMS, points, columns.size)),
+        "record": columns.join(record),
         "group": np.repeat([[1], [0]], ITEMS // 2, 0),  # the same points in two orders
         "phi": np.stack([rule.phi[0], rule.phi[0][::-1]]), "back": np.stack([rule.back[0], rule.back[0][:, ::-1]]),
         "project": rule.project,
@@ -279,7 +280,7 @@ def friction_case(
     c = law.settings(UNIFORM.get(law.name, {}) | constants)
     times = order
     points = len(point_rule("symmetric", order - 1).weights)
-    kernel = rupture(law, c, Sizes(tuple(face_rows(order)), points, times, 2, moved=True))
+    kernel = rupture(law, c, Sizes(tuple(face_rows(order)), points, times, 2, moved=True, breakdown=True))
     data = friction_arguments(law, c, kernel, order, 10 + order)
     tables = friction_scalars(order, times)
     (want,) = launch("numpy", precision, [kernel], [data], [tables])

@@ -155,6 +155,19 @@ def test_scec_contours(tmp_path: Path) -> None:
     np.testing.assert_allclose(table["t"], [NEVER, 1.5, 0.0])  # the last one ruptured in the first step
 
 
+def test_scec_contours_of_maps(tmp_path: Path) -> None:
+    """Where no snapshots were written the map of the finished rupture tells the times."""
+    make_run(tmp_path)
+    points = np.array([[0.0, 0, 0], [0, 1e3, 0], [0, 0, -1e3], [0, 1e3, -1e3]])
+    cells = np.array([[0, 1, 2], [1, 3, 2]])
+    with VtkHdfWriter(tmp_path / "run-rupture.vtkhdf", points, cells, {}, ["rupture_time"], np.float64) as file:
+        file.append(4.0, {"rupture_time": np.array([0.5, np.nan])})
+    paths = convert(tmp_path, "scec", tmp_path / "out")
+    table = read_table(paths[-1])
+    np.testing.assert_allclose(table["t"], [0.5, NEVER])
+    np.testing.assert_allclose(table["j"], [1e3 / 3, 2e3 / 3], rtol=1e-6)  # along y, as this fault strikes
+
+
 def test_scec_contours_of_several_faults(tmp_path: Path) -> None:
     make_run(tmp_path)
     points = np.array([[0.0, 0, 0], [1e3, 0, 0], [0, 0, -1e3], [0, 1e3, 0]])

@@ -119,7 +119,8 @@ def resume(
 
 def advance(simulation: Any) -> None:
     """Run a simulation, with its warnings and progress on the screen."""
-    warn(simulation.warnings)
+    before = tuple(simulation.warnings)
+    warn(before)
     if simulation.case.numerics.backend == "auto":
         screen.out().print(f"backend auto: {simulation.solver.runs_on}", soft_wrap=True)
     if simulation.solver.halo is not None:
@@ -127,6 +128,7 @@ def advance(simulation: Any) -> None:
     with screen.progress() as report:
         simulation.run(progress=report)
     screen.out().print(report.summary(), soft_wrap=True)
+    warn([told for told in simulation.warnings if told not in before])  # about the results
     screen.out().print(f"see it with: faultwave plot {simulation.case.output.folder}", soft_wrap=True)
 
 

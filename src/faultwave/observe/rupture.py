@@ -10,8 +10,6 @@ from scipy.sparse import coo_array
 
 INNER = np.array([[1.0, 1.0], [4.0, 1.0], [1.0, 4.0]]) / 6.0
 """Points (3, 2) of a triangle's own coordinates at which linear functions stand for it."""
-FITTED = 10.0
-"""A Brune spectrum is fitted to frequencies below so many times one over the duration: above, the mesh has its say."""
 _CURVED = 1e-3
 """Weight that keeps the curvature of a front small where few faces tell it."""
 _ROWS = 200_000
@@ -72,8 +70,8 @@ def _neighbours(corners: np.ndarray, ruptured: np.ndarray, tags: np.ndarray) -> 
 @dataclass(frozen=True)
 class MomentSpectrum:
     """Amplitudes (n,) [N m] of the moment rate at frequencies (n,) [Hz], and the corner frequency [Hz] of the Brune spectrum
-    M0 / (1 + (f/fc)^2) that is nearest to their logarithms below FITTED over the duration; ``misfit``: root mean square of the difference
-    of the decimal logarithms there.
+    M0 / (1 + (f/fc)^2) that is nearest to their logarithms, weighted with the amplitudes, so that plateau and corner count; ``misfit``:
+    root mean square of the difference of the decimal logarithms, weighted so.
     """
 
     frequency: np.ndarray
@@ -119,11 +117,10 @@ def moment_spectrum(time: np.ndarray, moment: np.ndarray, points: int = 100) -> 
     )  # less what means over intervals lose
     logarithm = np.log10(np.maximum(amplitude, 1e-12 * total))
 
-    fitted = frequency <= max(FITTED / released_within(time, moment), frequency[points // 2])
+    weight = amplitude / amplitude.sum()
 
     def misfit(log_corner: float) -> float:
-        difference = np.log10(brune_spectrum(frequency, total, 10.0**log_corner)) - logarithm
-        return float(np.mean(difference[fitted] ** 2))
+        return float(weight @ (np.log10(brune_spectrum(frequency, total, 10.0**log_corner)) - logarithm) ** 2)
 
     bounds = (float(np.log10(frequency[0])) - 1.0, float(np.log10(frequency[-1])))
     found = minimize_scalar(misfit, bounds=bounds, method="bounded", options={"xatol": 1e-6})
@@ -140,5 +137,5 @@ def released_within(time: np.ndarray, moment: np.ndarray, low: float = 0.05, hig
 
 
 __all__ = [
-    "FITTED", "INNER", "MomentSpectrum", "brune_spectrum", "moment_rate", "moment_spectrum", "released_within", "rupture_speed",
+    "INNER", "MomentSpectrum", "brune_spectrum", "moment_rate", "moment_spectrum", "released_within", "rupture_speed",
 ]  # fmt: skip

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import Normalize, TwoSlopeNorm
+from matplotlib.colors import Normalize
 
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.output.results import Results
@@ -21,7 +21,7 @@ UNKNOWN = "#e8e8e8"
 
 @dataclass(frozen=True)
 class Panel:
-    """One quantity: its field, title with unit, factor from SI, colour map and scale: from 'zero', 'signed' or over the values' 'range'."""
+    """One quantity: its field, title with unit, factor from SI, colour map and scale: from 'zero' or 'signed'."""
 
     field: str
     title: str
@@ -35,7 +35,7 @@ PANELS = (
     Panel("rupture_speed", "rupture speed [km/s]", 1e-3, "viridis", "zero", contours=True),
     Panel("stress_drop", "stress drop [MPa]", 1e-6, "RdBu_r", "signed"),
     Panel("cohesive_zone_points", "points in the cohesive zone", 1.0, "cividis", "zero"),
-    Panel("fracture_energy", "fracture energy [MJ/m²]", 1e-6, "viridis", "range"),
+    Panel("fracture_energy", "fracture energy [MJ/m²]", 1e-6, "viridis", "zero"),
 )
 
 
@@ -97,10 +97,7 @@ def _scale(values: np.ndarray, scale: str) -> tuple[Normalize, str]:
     low, high = (float(np.percentile(known, p)) for p in (2.0, 98.0))
     if scale == "signed":
         size = max(abs(low), abs(high)) or 1.0
-        return TwoSlopeNorm(0.0, -size, size), "both" if np.abs(known).max() > size else "neither"
-    if scale == "range":
-        high = max(high, low + 1e-9 + 1e-3 * abs(low))
-        return Normalize(low, high), "both" if known.min() < low or known.max() > high else "neither"
+        return Normalize(-size, size), "both" if np.abs(known).max() > size else "neither"
     top = high if high > 0 else 1.0
     return Normalize(0.0, top), style.beyond(known, top)
 

@@ -15,17 +15,17 @@ from faultwave.plot import style
 from faultwave.plot.fault import FaultMap, fault_maps, frame_fault
 
 _SNAPSHOTS = 8
-_MOVES = 0.02
-"""Share of the largest slip rate that a snapshot must reach to be shown."""
+_MOVES = 0.03
+"""Share of the largest mean slip rate that a snapshot must reach to be shown."""
 
 
 def _rate(file: VtkHdfReader, step: int) -> np.ndarray:
     return np.asarray(np.hypot(file.field("SRs", step), file.field("SRd", step)), dtype=np.float64)
 
 
-def chosen_steps(tops: np.ndarray, count: int = _SNAPSHOTS) -> np.ndarray:
-    """Numbers of at most ``count`` snapshots, evenly spread over those whose largest slip rates ``tops`` (n,) are worth a look."""
-    moving = np.flatnonzero(tops > _MOVES * tops.max(initial=0.0)) if len(tops) else np.zeros(0, int)
+def chosen_steps(means: np.ndarray, count: int = _SNAPSHOTS) -> np.ndarray:
+    """Numbers of at most ``count`` snapshots, evenly spread over those whose mean slip rates ``means`` (n,) are worth a look."""
+    moving = np.flatnonzero(means > _MOVES * means.max(initial=0.0)) if len(means) else np.zeros(0, int)
     if len(moving) <= count:
         return moving
     return np.asarray(moving[np.round(np.linspace(0, len(moving) - 1, count)).astype(int)])
@@ -37,8 +37,7 @@ def plot_slip_rate(path: Path, target: Path) -> Path | None:
     with VtkHdfReader(path) as file:
         if not len(file.cells) or "SRs" not in file or "SRd" not in file:
             return None
-        tops = np.array([_rate(file, step).max() for step in range(len(file.times))])
-        steps = chosen_steps(tops)
+        steps = chosen_steps(np.array([_rate(file, step).mean() for step in range(len(file.times))]))
         times = file.times[steps]
         rates = {f"{step}": _rate(file, int(step)) for step in steps}
         maps = fault_maps(file, rates, None)

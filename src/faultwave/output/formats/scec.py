@@ -138,7 +138,8 @@ def _state(trace: Trace, state: State | None) -> Columns:
         where = f"fault receiver {trace.number}"
         raise InputError(Problem(where, "has a state variable of unknown kind", advice=advice))
     if state == "psi":
-        return {"psi": ("state variable psi (dimensionless)", values)}
+        unit = trace.units.get("StV") or "dimensionless"
+        return {"psi": (f"state variable psi ({unit})", values)}
     if np.any(values <= 0):
         raise InputError(Problem(f"fault receiver {trace.number}", "has a state <= 0, which has no logarithm"))
     return {"log-theta": ("logarithm to base 10 of the state variable theta (log-seconds)", np.log10(values))}

@@ -25,6 +25,9 @@ from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.output.manifest import read_manifest
 from faultwave.output.trace import Results, Trace
 
+FAULT_FILES = ("fault", "rupture")
+"""Files of a run that know its fault: snapshots, and maps of the finished rupture."""
+
 _THRESHOLD = 1e-3  # [m/s], of the rupture time
 
 
@@ -41,13 +44,12 @@ class _Fault:
 def _write(conversion: Conversion) -> list[Path]:
     """Options ``header`` and ``state``; they follow from the manifest and the receivers' files where these tell."""
     results, target, options = conversion.results, conversion.folder, conversion.options
-    path = results.folder / f"{results.prefix}-fault.vtkhdf"
-    conversion.traces(
-        "receiver", "faultreceiver", what="receivers, nor snapshots of a fault,", needed=not path.exists()
-    )
+    files = (results.folder / f"{results.prefix}-{kind}.vtkhdf" for kind in FAULT_FILES)
+    path = next((file for file in files if file.exists()), None)
+    conversion.traces("receiver", "faultreceiver", what="receivers, nor snapshots of a fault,", needed=path is None)
     on, off = (conversion.traces(kind, needed=False) for kind in ("faultreceiver", "receiver"))
     with ExitStack() as stack:
-        file = stack.enter_context(VtkHdfReader(path)) if path.exists() else None
+        file = stack.enter_context(VtkHdfReader(path)) if path is not None else None
         faults = _faults(file) if file is not None else []
         header = options.get("header") or _header(results, file)
         paths = []
@@ -83,7 +85,7 @@ def _plane_of_receivers(results: Results, on: Sequence[Trace]) -> FaultPlane:
     plane = plane_through(places) if len(places) else None
     if plane is None:
         what = "neither snapshots nor receivers of the fault say how it strikes"
-        advice = "Let the run write output.fault, or at least two fault receivers, not one above the other."
+        advice = "Let the run write output.rupture or output.fault, or at least two fault receivers, not one above the other."
         raise InputError(Problem(str(results.folder), what, advice=advice))
     return hanging_wall_left(plane)
 
@@ -112,11 +114,13 @@ def _element_size(file: VtkHdfReader | None) -> float:
 
 
 def rupture_times(file: VtkHdfReader) -> np.ndarray:
-    """Rupture time (nc,) [s] at the last snapshot of a fault file; NaN where the fault never ruptured.
+    """Rupture time (nc,) [s] at the last snapshot of a fault file, or of a map; NaN where the fault never ruptured.
 
     A time of 0 stands for 'not yet' in the file, but also for rupture in the very first step: the peak slip rate, where
     it was written, tells them apart.
     """
+    if "rupture_time" in file:
+        return np.asarray(file.field("rupture_time"), dtype=np.float64)
     time = np.asarray(file.field("RT"), dtype=np.float64)
     ruptured = time > 0
     if "PSR" in file:
@@ -126,7 +130,7 @@ def rupture_times(file: VtkHdfReader) -> np.ndarray:
 
 def _contours(file: VtkHdfReader, faults: Sequence[_Fault], target: Path, header: ScecHeader) -> list[Path]:
     """One contour file a fault; several if faces carry different fault tags."""
-    if "RT" not in file or not len(file.times):
+    if not ("RT" in file or "rupture_time" in file) or not len(file.times):
         return []
     time, centroids = rupture_times(file), file.points[file.cells].mean(axis=1)
     names = {fault.tag: "cplot" if len(faults) == 1 else f"cplot-{fault.tag}" for fault in faults}

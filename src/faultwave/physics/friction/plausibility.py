@@ -98,9 +98,7 @@ class LoadedFault:
 def rows(fault: LoadedFault, patch: np.ndarray) -> list[tuple[str, str]]:
     """What ``faultwave plan`` tells of a fault; ``patch``: the largest connected piece (k,) of points that break by themselves."""
     pressure = fault.sigma / 1e6
-    found = [
-        ("normal stress on the fault", f"{pressure.min():.4g} to {pressure.max():.4g} MPa, negative in compression")
-    ]
+    found = [("normal stress on the fault", f"{_span(pressure)} MPa, negative in compression")]
     w = fault.weakening
     if w is None:
         return found
