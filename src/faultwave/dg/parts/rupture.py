@@ -8,18 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.base.errors import InputError, Problem, Problems, suggest
 from faultwave.dg.far_sides import FarSides
 from faultwave.dg.fault import Episode, Fault, FaultFaces, Options, fault_faces
 from faultwave.dg.fault_forecast import largest_patch, loaded_fault
 from faultwave.dg.fault_points import PointRule, point_rule, transfer
+from faultwave.dg.fault_stress import FaultPoints
 from faultwave.dg.planning import Cut, Planning, chosen
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
 from faultwave.engine.part import Attached, Call, Demand, Origin, Planned, State, as_numbers, as_words
-from faultwave.media import Field, load_field
+from faultwave.media import load_field
 from faultwave.physics.friction import frame, plausibility
-from faultwave.physics.friction.initial import choose_stress, initial_traction, prefix_of
+from faultwave.physics.friction.initial import is_initial
 from faultwave.physics.friction.law import FrictionLaw
 from faultwave.physics.friction.modifiers import composed
 from faultwave.physics.friction.plausibility import ENOUGH, LoadedFault, cohesive_points
@@ -143,22 +144,24 @@ def _plan_fault(planning: Planning) -> Rupture:
     )  # fmt: skip
     problems = Problems()
     _check_solid(material, faces, problems)
+    _check_settings(setting, law, problems)
     positions = faces.positions(rule.points[faces.group])
     points, tags = positions.reshape(-1, 3), np.repeat(faces.tags, positions.shape[1])
     field = load_field(setting.parameters)
     _check_spelling(law, field.parameters)
     wanted = [n for q in law.parameters for n in (q.name, *q.aliases) if n in field.parameters]
     values = law.given(field.evaluate(points, tags, wanted), len(points))
+    places = FaultPoints(points, tags, faces, setting.pore_pressure)
     stress = np.zeros((len(points), 3))
     if law.needs_stress:
-        stress = _traction(field, 0, "fault.parameters", points, tags, faces)
+        stress = places.traction(field, 0, "fault.parameters", problems)
+    episodes = places.episodes(setting.nucleation, problems)
     vectors = (faces.tangent1, faces.tangent2, faces.strike, faces.dip)
     prepared = law.prepare(values, constants, frame.directions(*[np.repeat(v, positions.shape[1], 0) for v in vectors]))
     problems.extend(law.check(values, constants, np.hypot(stress[:, 1], stress[:, 2]), stress[:, 0], points).items)
     problems.raise_errors()
     planning.problems.extend(problems.warnings)
     state = _initial_state(law, prepared, constants, stress)
-    episodes = _episodes(setting, points, tags, faces, positions)
     sides = {k: v[faces.cells] for k, v in material.items()}
     return Rupture(
         setting, faces, sides, rule, law, constants, _shaped(prepared, positions), _shaped(state, positions),
@@ -177,6 +180,22 @@ def _check_spelling(law: FrictionLaw, given: Iterable[str]) -> None:
             "fault.parameters", f"'{law.name}' does not read '{wrong}'", advice=f"Write {meant[wrong.lower()]}"
         )
     problems.raise_errors()
+
+
+def _check_settings(setting: Any, law: FrictionLaw, problems: Problems) -> None:
+    """Tell of settings that this law has no use for; a model in a file may serve several laws."""
+    declared = {c.name for c in law.constants}
+    for name in ("forced_rupture_ramp", "healing_threshold"):
+        if name in setting.model_fields_set and name not in declared:
+            problems.error(f"fault.{name}", f"'{law.name}' has no use for it", "laws of slip weakening")
+    if setting.nucleation and not law.needs_stress:
+        problems.error("fault.nucleation", f"'{law.name}' has no use for it: it reads no stress", "none")
+    known = sorted({n for q in law.parameters for n in (q.name, *q.aliases)})
+    for way in ("constant", "expression"):
+        for name in getattr(setting.parameters, way):
+            if name not in known and not (law.needs_stress and is_initial(name)):
+                place = f"fault.parameters.{way}.{name}"
+                problems.error(place, f"'{law.name}' has no such parameter", ", ".join(known), suggest(name, known))
 
 
 def _check_solid(material: dict[str, np.ndarray], faces: FaultFaces, problems: Problems) -> None:
@@ -200,37 +219,10 @@ def _initial_state(
     return state
 
 
-def _episodes(
-    setting: Any, points: np.ndarray, tags: np.ndarray, faces: FaultFaces, positions: np.ndarray
-) -> tuple[Episode, ...]:
-    """Those of nucleation that add anything here."""
-    episodes = []
-    for i, e in enumerate(setting.nucleation):
-        where = f"fault.nucleation[{i}].stress"
-        traction = _traction(load_field(e.stress), e.number, where, points, tags, faces)
-        episodes.append(Episode(e.start, e.duration, traction.reshape(positions.shape)))
-    return tuple(e for e in episodes if np.any(e.traction))
-
-
 def _shaped(values: dict[str, np.ndarray], positions: np.ndarray) -> dict[str, np.ndarray]:
     """Values (points,) or (points, size) by face."""
     arrays = {name: np.asarray(v, float) for name, v in values.items()}
     return {name: v.reshape(*positions.shape[:2], *v.shape[1:]) for name, v in arrays.items()}
-
-
-def _traction(
-    field: Field, episode: int, where: str, points: np.ndarray, tags: np.ndarray, faces: FaultFaces
-) -> np.ndarray:
-    """(points, 3) along n, s1, s2 from Cartesian stress or tractions, whichever the field supplies.
-
-    ``episode`` 0 is the initial stress, else which set of nucleation names; ``where`` the setting, for messages.
-    """
-    prefix = prefix_of(episode)
-    values = field.evaluate(points, tags, choose_stress(field.parameters, prefix, where))
-    each = len(points) // len(faces.area)
-    n, s1, s2 = (np.repeat(v, each, 0) for v in (faces.normal, faces.tangent1, faces.tangent2))
-    strike, dip = np.repeat(faces.strike, each, 0), np.repeat(faces.dip, each, 0)
-    return initial_traction(values, n, s1, s2, strike, dip, prefix)
 
 
 def _cohesive_zone(fault: LoadedFault) -> str:
