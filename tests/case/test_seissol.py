@@ -125,10 +125,10 @@ def test_missing_files_name_key_and_line(deck):
         ("EndTime = 2.0", "EndTime = -1", "> 0"),
         ("EndTime = 2.0", "EndTime = soon", "'soon' is not a number"),
         ("FL = 16", "FL = 101", "(FL 101) is not built yet"),
-        ("FL = 16", "FL = 6", "Prakash-Clifton"),
-        ("FL = 16", "FL = 12", "allowed: 0, 2, 3, 4, 7, 16, 33, 34, 103"),
+        ("FL = 16", "FL = 6\npc_vStar = 1", "'pc_prakashLength' is missing in '&dynamicrupture'"),
+        ("FL = 16", "FL = 6\npc_prakashLength = 1", "'pc_vStar' is missing"),
+        ("FL = 16", "FL = 12", "allowed: 0, 2, 3, 4, 6, 7, 16, 33, 34, 35, 103, 1058"),
         ("FL = 16", "FL = 16.5", "not a whole number"),
-        ("t_0 = 0.5", "thermalPress = 1", "thermal pressurisation is not built yet"),
         ("t_0 = 0.5", "refPointMethod = 2", "0 (point), 1 (direction)"),
         ("t_0 = 0.5", "NucleationCount = 17", "0 to 16"),
         ("t_0 = 0.5", "etaDamp = 1.5", "<= 1"),
@@ -215,13 +215,73 @@ def test_strong_velocity_weakening(deck):
     assert case is None and ["'RS_muW' is missing" in str(e) for e in problems.errors] == [True]
 
 
-@pytest.mark.parametrize(("number", "name"), [(33, "imposed-yoffe"), (34, "imposed-gaussian")])
+TP = "tp_thermalDiffusivity = 1d-6\ntp_heatCapacity = 2.7d6\ntp_undrainedTPResponse = 1d5\ntp_iniTemp = 483.15\ntp_iniPressure = -8d7"
+OLDER_TP = TP.replace("tp_thermalDiffusivity", "alpha_th").replace("tp_heatCapacity", "rho_c").replace(
+    "tp_undrainedTPResponse", "TP_lambda").replace("tp_iniTemp", "IniTemp").replace("tp_iniPressure", "IniPressure")  # fmt: skip
+
+
+@pytest.mark.parametrize("keys", [TP, OLDER_TP], ids=["names", "older names"])
+@pytest.mark.parametrize("law", [3, 4, 7, 103])
+def test_thermal_pressurisation(deck, law, keys):
+    rs = RS.replace("FL = 3", f"FL = {law}") + "\nRS_muW = 0.2"
+    case, problems = deck(("FL = 16", f"{rs}\nthermalPress = 1\n{keys}"))
+    assert not problems.errors and all("older name" in str(w) for w in problems.warnings)
+    assert case.fault.modifiers == ["thermal-pressurisation"] and not case.fault.pore_pressure
+    expected = {"tp_thermal_diffusivity": 1e-6, "tp_heat_capacity": 2.7e6, "tp_undrained_response": 1e5,
+                "tp_initial_temperature": 483.15, "tp_initial_pressure": -8e7}  # fmt: skip
+    assert {k: v for k, v in case.fault.constants.items() if k.startswith("tp_")} == expected
+    assert deck(("FL = 16", f"{rs}\nthermalPress = 0\n{keys}"))[0].fault.modifiers == []
+
+
+def test_thermal_pressurisation_lacks_a_key(deck):
+    for line in TP.splitlines():
+        case, problems = deck(("FL = 16", f"{RS}\nthermalPress = 1\n{TP.replace(line, '')}"))
+        assert case is None and f"'{line.split(' ')[0]}' is missing" in str(problems.errors[0])
+
+
+@pytest.mark.parametrize("law", ["16", "33", "34", "35", "1058", "6\npc_vStar = 1\npc_prakashLength = 0.1"])
+def test_thermal_pressurisation_with_a_law_that_has_none_is_told(deck, law):
+    """SeisSol ignores the key without a word."""
+    case, problems = deck(("FL = 16", f"FL = {law}\nthermalPress = 1"))
+    assert "thermal-pressurisation" not in case.fault.modifiers and not problems.errors
+    (warning,) = problems.warnings
+    assert "thermalPress: has no effect, as in SeisSol" in str(warning) and "parameters.par:" in str(warning)
+
+
+@pytest.mark.parametrize(
+    "keys", ["pc_vStar = 1\npc_prakashLength = 0.01", "v_star = 1\nL = 0.01"], ids=["names", "older names"]
+)
+def test_bimaterial(deck, keys):
+    """Law 6 is linear slip weakening with delayed strength; forced rupture and nucleation work as with 16."""
+    case, problems = deck(("FL = 16", f"FL = 6\n{keys}\nLSW_healingThreshold = 0.2"))
+    assert not problems.errors
+    f = case.fault
+    assert (f.friction, f.modifiers) == ("linear-slip-weakening", ["prakash-clifton"])
+    assert f.constants == {"pc_reference_rate": 1.0, "pc_length": 0.01}
+    assert (f.forced_rupture_ramp, f.healing_threshold, len(f.nucleation)) == (0.5, 0.2, 1)
+
+
+def test_bimaterial_wrong(deck):
+    case, problems = deck(("FL = 16", "FL = 6\npc_vStar = fast\npc_prakashLength = 1"))
+    assert case is None and "'fast' is not a number" in str(problems.errors[0])
+
+
+def test_power_law(deck):
+    case, problems = deck(("FL = 16", "FL = 1058\nTpProxyExponent = 0.25"))
+    assert not problems.items
+    assert (case.fault.friction, case.fault.constants) == ("power-law-slip-weakening", {"weakening_exponent": 0.25})
+    assert (case.fault.forced_rupture_ramp, len(case.fault.nucleation)) == (0.5, 1)
+    assert deck(("FL = 16", "FL = 1058"))[0].fault.constants == {}
+
+
+@pytest.mark.parametrize(("number", "name"), [(33, "imposed-yoffe"), (34, "imposed-gaussian"), (35, "imposed-delta")])
 def test_imposed_slip(deck, number, name):
     case, problems = deck(("FL = 16", f"FL = {number}\nrefPointMethod = 1\nSlipRateOutputType = 1"))
     assert not problems.items
     assert (case.fault.friction, case.fault.slip_rate_output) == (name, "velocity")
     assert case.fault.reference_method == "direction"
     assert case.fault.nucleation == []
+    assert case.fault.constants == ({"rate_at_end": 1.0} if number == 33 else {})
 
 
 def test_nucleation_episodes(deck):
@@ -230,6 +290,10 @@ def test_nucleation_episodes(deck):
     found = [(e.number, e.start, e.duration) for e in case.fault.nucleation]
     assert found == [(1, 1, 0.5), (2, 3, 2), (3, 0, 0)]
     assert deck(("t_0 = 0.5", "NucleationCount = 0"))[0].fault.nucleation == []
+    times = "\n".join(f"t{i}_0 = {i}\ns{i}_0 = {i / 8}" for i in range(2, 17))
+    case, problems = deck(("t_0 = 0.5", f"t_0 = 1\ns_0 = 0.125\nNucleationCount = 16\n{times}"))
+    assert not problems.items
+    assert [(e.number, e.start, e.duration) for e in case.fault.nucleation] == [(i, i / 8, i) for i in range(1, 17)]
 
 
 @pytest.mark.parametrize("change", [("ModelFileName = 'fault.yaml'\n", ""), ("FL = 16", "enabled = 0\nFL = 16")])
@@ -377,7 +441,7 @@ needs_cases = pytest.mark.skipif(not CASES.is_dir(), reason="the reference decks
 
 
 @needs_cases
-@pytest.mark.parametrize("name", ["tpv5", "tpv5-nuc", "tpv101", "tpvyoffe"])
+@pytest.mark.parametrize("name", ["tpv5", "tpv5-nuc", "tpv101", "tpv105", "tpvyoffe"])
 def test_real_decks(name):
     case, problems = load_deck(CASES / name / "parameters.par", {"order": 6})
     assert not problems.items, [str(p) for p in problems.items]
@@ -392,7 +456,6 @@ def test_real_decks(name):
     ("name", "features"),
     [
         ("tpv13", ["plasticity is not built"]),
-        ("tpv105", ["thermal pressurisation is not built"]),
     ],
 )
 def test_real_decks_that_ask_for_more(name, features):

@@ -45,7 +45,7 @@ class Kinds(Settings):
     def _uses(self, name: str) -> bool:
         extra = type(self).model_fields[name].json_schema_extra
         kinds = extra.get("kinds") if isinstance(extra, dict) else None
-        return not isinstance(kinds, tuple) or self.kind in kinds  # type: ignore[attr-defined]
+        return not isinstance(kinds, tuple) or self.kind in kinds  # type: ignore[unreachable]
 
     @model_serializer(mode="wrap")
     def _without_unused(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:

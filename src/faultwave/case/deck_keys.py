@@ -29,7 +29,8 @@ inicondition: cICType S, filename P, hastime B, avoidic B
 dynamicrupture: enabled B, FL I, ModelFileName P, XRef R, YRef R, ZRef R, refPointMethod I, OutputPointType I,
   SlipRateOutputType I, NucleationCount I, RS_f0 R, RS_b R, RS_sr0 R, RS_iniSlipRate1 R, RS_iniSlipRate2 R, RS_muW R,
   RSMaxSlipRateUpdates I, RSSlipRateTolerance R, thermalPress B,
-  LSW_healingThreshold R, etaDamp R, etaDampEnd R
+  LSW_healingThreshold R, etaDamp R, etaDampEnd R, tp_thermalDiffusivity R, tp_heatCapacity R, tp_undrainedTPResponse R,
+  tp_iniTemp R, tp_iniPressure R, pc_vStar R, pc_prakashLength R, TpProxyExponent R
 elementwise: printtimeinterval_sec R, OutputMask M12, refinement_strategy I, refinement I, vtkorder I
 pickpoint: printtimeinterval I, OutputMask M12, PPFileName P
 sourcetype: Type I, FileName P
@@ -49,8 +50,7 @@ _QUIET = """
 equations: Tv R, PlasticityFileName P, PlasticityPointwise B, PlasticityDisabledGroups S, ITMStartingTime R, ITMTime R,
   ITMVelocityScalingFactor R, ITMReflectionType I
 inicondition: origin V3, kVec V3, ampField S, magnitude R, width R, k R
-dynamicrupture: tp_thermalDiffusivity R, tp_heatCapacity R, tp_undrainedTPResponse R, tp_iniTemp R, tp_iniPressure R,
-  pc_vStar R, pc_prakashLength R, TpProxyExponent R, RSStateUpdates I, RSStateTolerance R
+dynamicrupture: RSStateUpdates I, RSStateTolerance R
 pickpoint: outputinterval R, aggregateperrank B, receivercollectiveio B
 meshnml: partitioninglib S, showedgecutstatistics B
 cubegenerator: cubex I, cubey I, cubez I, cubeminx I, cubemaxx I, cubeminy I, cubemaxy I, cubeminz I, cubemaxz I,

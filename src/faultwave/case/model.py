@@ -188,7 +188,9 @@ class Nucleation(Settings):
 
     start: Quantity("s") = Field(0.0, description="Start time of the episode.")
     duration: Quantity("s", ge=0) = Field(0.0, description="Duration of the smooth ramp; 0 applies it at once.")
-    stress: FieldSetting = Field(description="nuc_xx..nuc_xz (Cartesian) or Tnuc_n, Tnuc_s, Tnuc_d (tractions).")
+    stress: FieldSetting = Field(
+        description="nuc_xx..nuc_xz (Cartesian) or Tnuc_n, Tnuc_s, Tnuc_d (tractions), and pore pressure nuc_p."
+    )
     number: int = Field(
         1,
         ge=1,
@@ -202,10 +204,15 @@ class Fault(Settings):
 
     friction: str = Field(description="Name of a friction law; `faultwave laws` lists them.")
     modifiers: list[str] = Field(
-        default_factory=list, description="What changes the normal traction that counts for friction, from plug-ins."
+        default_factory=list,
+        description="What acts on the law's normal traction or strength, as thermal-pressurisation; `faultwave laws` lists all.",
     )
     parameters: FieldSetting = Field(description="Friction parameters and initial stress on the fault.")
     constants: Parameters = Field(default_factory=dict, description="Constants of the law, e.g. rs_f0, rs_sr0.")
+    pore_pressure: bool = Field(
+        True,
+        description="Whether pore pressure is read, `p` and in nucleation `nuc_p`: positive, it relieves normal traction.",
+    )
     reference: Vector = Field((0.0, 0.0, 0.0), description="Reference point or direction that names the plus side.")
     reference_method: Literal["point", "direction"] = Field(
         "point", description="point: plus is the side of the point; direction: the plus side's outward normal."

@@ -31,7 +31,7 @@ _UNITS: dict[str, str] = {
     # initial stress on the fault as tractions, old and new names
     "T_n": "Pa", "T_s": "Pa", "T_d": "Pa", "Pn0": "Pa", "Ts0": "Pa", "Td0": "Pa",
     # laws of other programs' decks that are not built
-    "rs_srW": "m/s", "tp_halfWidthShearZone": "m", "tp_hydraulicDiffusivity": "m^2/s",
+    "rs_srW": "m/s",
 }  # fmt: skip
 """What no law declares."""
 
@@ -39,6 +39,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"[sb]_(xx|yy|zz|xy|yz|xz)"), "Pa"),
     (re.compile(r"nuc\d*_(xx|yy|zz|xy|yz|xz)"), "Pa"),
     (re.compile(r"Tnuc\d*_[nsd]"), "Pa"),
+    (re.compile(r"nuc\d*_p"), "Pa"),
     (re.compile(r"c[1-6][1-6]"), "Pa"),
 )
 

@@ -25,20 +25,34 @@ LAWS: dict[int, str] = {
     2: "linear-slip-weakening",
     3: "rate-and-state-ageing",
     4: "rate-and-state-slip",
+    6: "linear-slip-weakening",
     7: "severe-velocity-weakening",
-    103: "strong-velocity-weakening",
     33: "imposed-yoffe",
     34: "imposed-gaussian",
+    35: "imposed-delta",
+    103: "strong-velocity-weakening",
+    1058: "power-law-slip-weakening",
 }
 """FL number -> friction law."""
 
 _NOT_BUILT = {
-    6: "slip weakening with Prakash-Clifton regularisation",
-    35: "imposed slip as a delta in time",
     101: "rate and state (FL 101)",
-    1058: "slip weakening as a proxy of thermal pressurisation",
 }
-_RATE_AND_STATE, _IMPOSED = (3, 4, 7, 103), (33, 34)
+_SLIP_WEAKENING, _BIMATERIAL, _POWER_LAW = (2, 6, 16, 1058), 6, 1058
+_RATE_AND_STATE, _IMPOSED, _YOFFE = (3, 4, 7, 103), (33, 34, 35), 33
+
+_THERMAL = {
+    "tp_thermalDiffusivity": ("tp_thermal_diffusivity", "thermal diffusivity [m^2/s]"),
+    "tp_heatCapacity": ("tp_heat_capacity", "heat capacity by volume [Pa/K]"),
+    "tp_undrainedTPResponse": ("tp_undrained_response", "growth of pressure with temperature [Pa/K]"),
+    "tp_iniTemp": ("tp_initial_temperature", "temperature at the start [K]"),
+    "tp_iniPressure": ("tp_initial_pressure", "pore pressure at the start, with the sign of stress [Pa]"),
+}
+_PRAKASH_CLIFTON = {
+    "pc_vStar": ("pc_reference_rate", "reference slip rate V* [m/s]"),
+    "pc_prakashLength": ("pc_length", "slip over which strength follows [m]"),
+}
+"""Keys of a modifier, all of them needed -> its constant, and what it is."""
 
 _RS_OPTIONS = {
     "RS_muW": "rs_muw",
@@ -244,8 +258,6 @@ def _fault(r: Reader) -> bool:
     number = r.get(block, "FL", 0)
     if not r.get(block, "enabled", True) or not r.given(block, "ModelFileName"):
         return False
-    if r.get(block, "thermalPress"):
-        r.not_built(block, "thermalPress", "thermal pressurisation", "0")
     if number == 0:
         what = "0 is a welded fault, so ModelFileName and the fault's outputs have no effect"
         r.problems.warn(r.where(block, "FL" if r.given(block, "FL") else "ModelFileName"), f"FL: {what}")
@@ -260,8 +272,10 @@ def _fault(r: Reader) -> bool:
     r.put(("fault", "friction"), LAWS[number], block, "FL")
     r.put(("fault", "parameters", "easi"), r.get(block, "ModelFileName"), block, "ModelFileName")
     r.put(("fault", "points"), "conical")
+    r.put(("fault", "pore_pressure"), False)  # SeisSol reads p in poroelastic media only
     _sides(r)
     _friction(r, number)
+    _modifiers(r, number)
     if number not in _IMPOSED:
         _nucleation(r)
     return True
@@ -289,11 +303,43 @@ def _friction(r: Reader, number: int) -> None:
     r.copy(("fault", "damping"), block, "etaDamp")
     if isfinite(r.get(block, "etaDampEnd", inf)):
         r.copy(("fault", "damping_end"), block, "etaDampEnd")
-    if number in (2, 16):
+    if number in _SLIP_WEAKENING:
         r.put(("fault", "forced_rupture_ramp"), max(r.get(block, "t_0", 0.0), 0.0), block, "t_0")
         r.copy(("fault", "healing_threshold"), block, "LSW_healingThreshold")
     if number in _RATE_AND_STATE:
         _rate_and_state(r, number)
+    if number == _POWER_LAW:
+        r.copy(("fault", "constants", "weakening_exponent"), block, "TpProxyExponent")
+    if number == _YOFFE:
+        r.put(("fault", "constants", "rate_at_end"), 1.0, block, "FL")  # where SeisSol samples the slip rate
+
+
+def _modifiers(r: Reader, number: int) -> None:
+    """Prakash-Clifton regularisation is a friction law of its own in decks; thermal pressurisation is a key."""
+    block, used = "dynamicrupture", []
+    if number == _BIMATERIAL:
+        used.append("prakash-clifton")
+        _all_needed(r, _PRAKASH_CLIFTON)
+    if r.get(block, "thermalPress") and number in _RATE_AND_STATE:
+        used.append("thermal-pressurisation")
+        _all_needed(r, _THERMAL)
+    elif r.get(block, "thermalPress"):
+        laws = ", ".join(map(str, _RATE_AND_STATE))
+        r.warn(
+            block,
+            "thermalPress",
+            f"has no effect, as in SeisSol: thermal pressurisation needs FL = {laws}, not {number}",
+        )
+    if used:
+        r.put(("fault", "modifiers"), used, block, "FL")
+
+
+def _all_needed(r: Reader, keys: Mapping[str, tuple[str, str]]) -> None:
+    block = "dynamicrupture"
+    for key, (name, what) in keys.items():
+        if not r.given(block, key):
+            r.missing(block, key, what)
+        r.copy(("fault", "constants", name), block, key)
 
 
 def _rate_and_state(r: Reader, number: int) -> None:

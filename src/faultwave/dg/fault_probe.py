@@ -292,30 +292,33 @@ class FaultProbe:
         total = za + zb
         locked = (zb * waves[0] + za * waves[1]) / total
         eta = (za * zb / total)[1]
-        sigma = locked[0] + self._at(r["stress_n"], False)
+        sigma = total_sigma = locked[0] + self._at(r["stress_n"], False)
         tau = [locked[c] + self._at(r[f"stress{c}"], False) for c in (1, 2)]
         if fault.law.needs_stress:
             load = np.hypot(*tau)
-            strength = self._strength(state, Load(tau[0], tau[1], sigma, eta, 0.0, 0.0))
+            strength, sigma = self._strength(state, Load(tau[0], tau[1], sigma, eta, 0.0, 0.0))
             share = np.where(load > strength, strength / np.where(load > 0, load, 1.0), 1.0)
             limited = [t * share - t + locked[c] for c, t in zip((1, 2), tau, strict=True)]
         else:
             limited = [locked[c] - eta * self._at(r[f"slip_rate{c}"]) for c in (1, 2)]
         jump = speeds[1] - speeds[0]
+        # What counts for friction: without modifiers, to the last bit, the traction of the waves.
+        normal = locked[0] if sigma is total_sigma else locked[0] + (sigma - total_sigma)
         return {
-            "n": locked[0], "1": limited[0], "2": limited[1], "normal": (waves[1] - waves[0])[0] / total[0], "jump1": jump[1],
+            "n": normal, "1": limited[0], "2": limited[1], "normal": (waves[1] - waves[0])[0] / total[0], "jump1": jump[1],
             "jump2": jump[2], "rate1": (locked[1] - limited[0]) / eta, "rate2": (locked[2] - limited[1]) / eta,
         }  # fmt: skip
 
-    def _strength(self, state: Row, load: Load) -> np.ndarray:
-        """Strength under a load, with parameters and state of the nearest friction points."""
+    def _strength(self, state: Row, load: Load) -> tuple[np.ndarray, Any]:
+        """Strength under a load and the normal traction that counts for it, with parameters and state of the nearest friction points."""
         law, c = self.fault.law, self.fault.constants
         p = {name: self._at(values, False) for name, values in self.parameters.items()}
         s = {
             name: [self._at(v, False) for v in values] if isinstance(values, list) else self._at(values, False)
             for name, values in state.items()
         }
-        return np.asarray(law.strength(p, c, s, law.pressed(p, c, s, load)))
+        pressed = law.pressed(p, c, s, load)
+        return np.asarray(law.strength(p, c, s, pressed)), pressed.sigma
 
     def _table(
         self, r: dict[str, np.ndarray], state: Row, now: dict[str, np.ndarray]

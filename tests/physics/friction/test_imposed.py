@@ -6,7 +6,7 @@ from scipy.integrate import quad
 
 from faultwave.physics import friction as faults
 from faultwave.physics.friction.frame import directions, strike_dip, tangents
-from faultwave.physics.friction.imposed import yoffe_rate
+from faultwave.physics.friction.imposed_yoffe import yoffe_rate, yoffe_slip
 from faultwave.physics.friction.law import COMMON_STATE, Directions, Load
 from faultwave.physics.friction.nucleation import increment, smooth_step
 
@@ -110,14 +110,30 @@ def turned(angle, n=1):
     return Directions(c, s, -s, c)
 
 
-def run(law, p, dts):
+@RATIOS
+def test_yoffe_slip_is_the_integral_of_its_rate(rise):
+    t = np.linspace(-0.1, rise + 2.2 * TAU_S, 400)
+    x, w = np.polynomial.legendre.leggauss(40)
+    done = yoffe_slip(t, TAU_S, rise)
+    for a, b, share in zip(t, t[1:], np.diff(done), strict=False):
+        corners = [k * TAU_S + r for k in range(3) for r in (0.0, rise)]
+        if not any(a - 1e-9 < corner < b + 1e-9 for corner in corners):  # where the rate is smooth
+            middle, half = (a + b) / 2, (b - a) / 2
+            assert share == pytest.approx(half * (w * yoffe_rate(middle + half * x, TAU_S, rise)).sum(), abs=1e-11)
+    end = rise + 2 * TAU_S
+    assert yoffe_slip(np.array([-1.0, 0.0, end, end + 1.0]), TAU_S, rise).tolist() == [0.0, 0.0, 1.0, 1.0]
+    assert yoffe_slip(np.array(end * (1 - 1e-12)), TAU_S, rise) == pytest.approx(1.0, abs=1e-11)
+
+
+def run(law, p, dts, c=None):
+    c = law.settings(c or {})
     s = {name: np.zeros(len(p["slip1"])) for name in STATE} | law.initial(p, {}, np.zeros(1), np.zeros(1))
     t = 0.0
     for dt in dts:
         t += dt
         forces = Load(np.array([1e6]), np.array([0.0]), np.array([-1e6]), 4e6, dt, t)
-        solved = law.solve(p, {}, s, forces)
-        s = law.advance(p, {}, s, solved, solved.slip_rate, forces)
+        solved = law.solve(p, c, s, forces)
+        s = law.advance(p, c, s, solved, solved.slip_rate, forces)
     return s, solved
 
 
@@ -140,13 +156,51 @@ def test_gaussian_without_rise_time_slips_in_one_step():
     assert s["slip1"] == pytest.approx(1.0) and s["peak_slip_rate"] == pytest.approx(10.0)
 
 
-def test_yoffe_law_slips_by_its_rate_at_the_end_of_the_step():
+def test_yoffe_total_slip_is_exact_for_any_steps():
+    law = faults.law("imposed-yoffe")
+    p = given(law, strike_slip=-2.0, dip_slip=1.5, rupture_onset=0.33, tau_S=0.05, tau_R=1.1)
+    dts = np.random.default_rng(2).uniform(0.01, 0.2, 40)
+    s, _ = run(law, law.prepare(p, {}, turned(0.4)), dts)
+    expected = np.array([-2.0 * np.cos(0.4) - 1.5 * np.sin(0.4), -2.0 * np.sin(0.4) + 1.5 * np.cos(0.4)])
+    assert np.array([s["slip1"][0], s["slip2"][0]]) == pytest.approx(expected, rel=1e-12)
+
+
+def test_yoffe_law_slips_by_its_rate_at_the_end_of_the_step_where_asked():
     law = faults.law("imposed-yoffe")
     p = law.prepare(given(law, strike_slip=0.0, dip_slip=3.0, rupture_onset=0.1, tau_S=0.2, tau_R=0.8), {}, turned(0.0))
-    s, _ = run(law, p, np.full(4, 0.1))
+    s, _ = run(law, p, np.full(4, 0.1), {"rate_at_end": 1})
     assert s["slip_rate2"] == pytest.approx(3.0 * convolution(0.3, 0.2, 0.8), rel=1e-9)
-    s, _ = run(law, p, np.full(4000, 4e-4))
+    s, _ = run(law, p, np.full(4000, 4e-4), {"rate_at_end": 1})
     assert s["slip2"] == pytest.approx(3.0, rel=1e-5) and s["slip1"] == 0
+
+
+STEPS = {
+    "between steps": (0.25, np.full(8, 0.1)), "at the start": (0.0, np.full(8, 0.1)), "where steps meet": (0.3, np.full(8, 0.1)),
+    "where short steps meet": (0.7, np.full(9, 0.7 / 7)), "in the last step": (0.79, np.full(8, 0.1)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("onset, dts", STEPS.values(), ids=list(STEPS))
+@pytest.mark.parametrize("name", ["imposed-delta", "imposed-gaussian"])
+def test_slip_at_once_happens_in_one_sub_step(name, onset, dts):
+    """However the ends of sub-steps are rounded: each step starts where a sum of others ends."""
+    law = faults.law(name)
+    rise = {"rupture_rise_time": 0.0} if name == "imposed-gaussian" else {}
+    p = law.prepare(given(law, strike_slip=1.5, dip_slip=-2.0, rupture_onset=onset, **rise), {}, turned(0.0))
+    for shift in (0, 1, -1):  # an ulp
+        moved = np.nextafter(dts, shift) if shift else dts
+        s, _ = run(law, p, moved)
+        assert s["slip1"] == pytest.approx(1.5, rel=1e-14) and s["slip2"] == pytest.approx(-2.0, rel=1e-14)
+        assert s["peak_slip_rate"] == pytest.approx(2.5 / dts[0])
+
+
+@pytest.mark.parametrize("name", ["imposed-delta", "imposed-gaussian"])
+def test_slip_at_once_before_the_start_is_told(name):
+    law = faults.law(name)
+    rise = {"rupture_rise_time": 0.0} if name == "imposed-gaussian" else {}
+    p = given(law, strike_slip=[1.0, 0.0], dip_slip=0.0, rupture_onset=[-0.1, -0.1], **rise)
+    found = law.check(p, {}, np.zeros(2), np.zeros(2), np.arange(6.0).reshape(2, 3)).errors
+    assert len(found) == 1 and "fault point (0, 1, 2): rupture_onset is -0.1 (" in str(found[0])
 
 
 def test_yoffe_times_are_made_usable_or_refused():
@@ -180,3 +234,14 @@ def test_smooth_step_values_and_increments():
     assert sum(parts) == pytest.approx(1.0, rel=1e-14) and min(parts) >= 0
     jump = [increment(a, b, 0.0, 0.0) for a, b in zip(times, times[1:], strict=False)]
     assert jump[0] == 1.0 and sum(jump) == 1.0
+
+
+@pytest.mark.parametrize("start", [0.0, 0.1, 0.3, 1.1, 7.7])
+def test_a_jump_is_added_once_however_steps_are_rounded(start):
+    """Where one step ends an ulp off the start of the next."""
+    for gap in (-1.0, 1.0):
+        ends = np.arange(0.0, 100.0) * 0.1
+        begins = np.nextafter(ends, gap * np.inf)
+        begins[0] = 0.0
+        parts = [increment(a, b, start, 0.0) for a, b in zip(begins, ends[1:], strict=False)]
+        assert sum(parts) == 1.0 and set(parts) == {0.0, 1.0}

@@ -13,6 +13,7 @@ from faultwave.dg.far_sides import FarSides
 from faultwave.dg.fault import Episode, Fault, FaultFaces, Options, fault_faces
 from faultwave.dg.fault_forecast import largest_patch, loaded_fault
 from faultwave.dg.fault_points import PointRule, point_rule, transfer
+from faultwave.dg.fault_stress import FaultPoints
 from faultwave.dg.planning import Cut, Planning, chosen
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
@@ -21,7 +22,7 @@ from faultwave.media import Field, load_field
 from faultwave.media.field import Constant, Expression, check_used, leaves
 from faultwave.physics.friction import frame, plausibility
 from faultwave.physics.friction import laws as friction_laws
-from faultwave.physics.friction.initial import choose_stress, initial_traction, prefix_of, stress_sets
+from faultwave.physics.friction.initial import initial_names
 from faultwave.physics.friction.law import FrictionLaw
 from faultwave.physics.friction.modifiers import composed
 from faultwave.physics.friction.plausibility import ENOUGH, LoadedFault, cohesive_points
@@ -153,16 +154,16 @@ def _plan_fault(planning: Planning) -> Rupture:
     _check_parameters(field, law, problems)
     wanted = [n for q in law.parameters for n in (q.name, *q.aliases) if n in field.parameters]
     values = law.given(field.evaluate(points, tags, wanted), len(points))
+    places = FaultPoints(points, tags, faces, setting.pore_pressure)
     stress = np.zeros((len(points), 3))
     if law.needs_stress:
-        stress = _traction(field, 0, "fault.parameters", points, tags, faces)
+        stress = places.traction(field, 0, "fault.parameters", problems)
+    episodes = places.episodes(setting.nucleation, problems)
     vectors = (faces.tangent1, faces.tangent2, faces.strike, faces.dip)
     prepared = law.prepare(values, constants, frame.directions(*[np.repeat(v, positions.shape[1], 0) for v in vectors]))
     problems.extend(law.check(values, constants, np.hypot(stress[:, 1], stress[:, 2]), stress[:, 0], points).items)
     problems.raise_errors()
     state = _initial_state(law, prepared, constants, stress)
-    episodes = _episodes(setting, points, tags, faces, positions, problems)
-    problems.raise_errors()
     planning.problems.extend(problems.warnings)
     sides = {k: v[faces.cells] for k, v in material.items()}
     return Rupture(
@@ -201,7 +202,7 @@ def _check_parameters(field: Field, law: FrictionLaw, problems: Problems) -> Non
     """Parameters on the fault that the friction law does not read; of files, those that other laws would."""
     known = {name for p in law.parameters for name in (p.name, *p.aliases)}
     if law.needs_stress:
-        known |= _all_names(stress_sets(""))
+        known |= initial_names("")
     check_used(field, known, f"friction {law.name}", problems)
     stated = {n for leaf in leaves(field) if isinstance(leaf, Constant | Expression) for n in leaf.parameters}
     others = {n for one in friction_laws().values() for p in one.parameters for n in (p.name, *p.aliases)}
@@ -209,10 +210,6 @@ def _check_parameters(field: Field, law: FrictionLaw, problems: Problems) -> Non
     if unread:
         these = "it" if len(unread) == 1 else "them"
         problems.warn("fault.parameters", f"{', '.join(unread)}: friction {law.name} does not read {these}")
-
-
-def _all_names(sets: Sequence[Sequence[str]]) -> set[str]:
-    return {name for names in sets for name in names}
 
 
 def _check_solid(material: dict[str, np.ndarray], faces: FaultFaces, problems: Problems) -> None:
@@ -236,39 +233,10 @@ def _initial_state(
     return state
 
 
-def _episodes(
-    setting: Any, points: np.ndarray, tags: np.ndarray, faces: FaultFaces, positions: np.ndarray, problems: Problems
-) -> tuple[Episode, ...]:
-    """Those of nucleation that add anything here."""
-    episodes = []
-    for i, e in enumerate(setting.nucleation):
-        where = f"fault.nucleation[{i}].stress"
-        field = load_field(e.stress, where)
-        check_used(field, _all_names(stress_sets(prefix_of(e.number))), "an episode of nucleation", problems)
-        traction = _traction(field, e.number, where, points, tags, faces)
-        episodes.append(Episode(e.start, e.duration, traction.reshape(positions.shape)))
-    return tuple(e for e in episodes if np.any(e.traction))
-
-
 def _shaped(values: dict[str, np.ndarray], positions: np.ndarray) -> dict[str, np.ndarray]:
     """Values (points,) or (points, size) by face."""
     arrays = {name: np.asarray(v, float) for name, v in values.items()}
     return {name: v.reshape(*positions.shape[:2], *v.shape[1:]) for name, v in arrays.items()}
-
-
-def _traction(
-    field: Field, episode: int, where: str, points: np.ndarray, tags: np.ndarray, faces: FaultFaces
-) -> np.ndarray:
-    """(points, 3) along n, s1, s2 from Cartesian stress or tractions, whichever the field supplies.
-
-    ``episode`` 0 is the initial stress, else which set of nucleation names; ``where`` the setting, for messages.
-    """
-    prefix = prefix_of(episode)
-    values = field.evaluate(points, tags, choose_stress(field.parameters, prefix, where))
-    each = len(points) // len(faces.area)
-    n, s1, s2 = (np.repeat(v, each, 0) for v in (faces.normal, faces.tangent1, faces.tangent2))
-    strike, dip = np.repeat(faces.strike, each, 0), np.repeat(faces.dip, each, 0)
-    return initial_traction(values, n, s1, s2, strike, dip, prefix)
 
 
 def _cohesive_zone(fault: LoadedFault) -> str:

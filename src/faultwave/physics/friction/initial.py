@@ -1,8 +1,8 @@
-"""Initial and nucleation stress on the fault: which names a model may use, and their rotation."""
+"""Initial and nucleation stress and pore pressure on the fault: which names a model may use, and the rotation of stress."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -22,6 +22,16 @@ def stress_sets(prefix: str) -> tuple[tuple[str, ...], ...]:
     if not prefix:
         return (tuple(f"s_{c}" for c in _COMPONENTS), ("T_n", "T_s", "T_d"), ("Pn0", "Ts0", "Td0"))
     return (tuple(f"{prefix}_{c}" for c in _COMPONENTS), tuple(f"T{prefix}_{c}" for c in "nsd"))
+
+
+def pressure_name(prefix: str) -> str:
+    """Name of the pore pressure beside a set of ``stress_sets``: p, nuc_p, nuc2_p, ..."""
+    return f"{prefix}_p" if prefix else "p"
+
+
+def initial_names(prefix: str) -> set[str]:
+    """All names by which stress and pore pressure may be stated."""
+    return {pressure_name(prefix)}.union(*stress_sets(prefix))
 
 
 def choose_stress(parameters: Collection[str], prefix: str = "", where: str = "fault.parameters") -> tuple[str, ...]:
@@ -44,6 +54,15 @@ def choose_stress(parameters: Collection[str], prefix: str = "", where: str = "f
     return begun[0]
 
 
+def stress_names(parameters: Collection[str], prefix: str, pressure: bool, where: str) -> tuple[str, ...]:
+    """The names to ask a field for: ``choose_stress`` and, with ``pressure``, the pore pressure where the field supplies it."""
+    name = pressure_name(prefix)
+    pore = (name,) if pressure and name in parameters else ()
+    if prefix and pore and not any(n in parameters for names in stress_sets(prefix) for n in names):
+        return pore
+    return choose_stress(parameters, prefix, where) + pore
+
+
 def initial_traction(
     values: Mapping[str, np.ndarray],
     normal: np.ndarray,
@@ -53,9 +72,30 @@ def initial_traction(
     dip: np.ndarray,
     prefix: str = "",
 ) -> np.ndarray:
-    """Traction (normal, s1, s2) (n,3) [Pa], tension positive, from one evaluated set of names; vectors are (n,3)."""
-    names = choose_stress(values, prefix)
+    """Traction (normal, s1, s2) (n,3) [Pa], tension positive, from one evaluated set of names; vectors are (n,3).
+
+    With a pore pressure, which is positive, the normal component is the effective one: total normal stress plus pressure. Nucleation may be
+    by pressure alone.
+    """
+    name = pressure_name(prefix)
+    if prefix and set(values) == {name}:
+        total = np.zeros((len(normal), 3))
+    else:
+        total = _rotated(values, choose_stress(values, prefix), (normal, s1, s2), (strike, dip))
+    if name in values:
+        total[:, 0] += values[name]
+    return total
+
+
+def _rotated(
+    values: Mapping[str, np.ndarray],
+    names: Sequence[str],
+    axes: tuple[np.ndarray, np.ndarray, np.ndarray],
+    along: tuple[np.ndarray, np.ndarray],
+) -> np.ndarray:
+    """Traction along the axes (normal, s1, s2) of a tensor's six components, or of three tractions along normal, strike and dip."""
+    normal, s1, s2 = axes
     stress = np.stack([np.broadcast_to(np.asarray(values[n], float), (len(normal),)) for n in names], axis=1)
     if len(names) == 6:
         return traction(stress, normal, s1, s2)
-    return to_tangents(stress, directions(s1, s2, strike, dip))
+    return to_tangents(stress, directions(s1, s2, *along))

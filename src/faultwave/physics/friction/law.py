@@ -150,10 +150,11 @@ class FrictionLaw:
             if name not in known:
                 problems.error(f"fault.constants.{name}", f"'{self.name}' has no such constant", ", ".join(known))
         for q in self.constants:
-            value = next((values[n] for n in (q.name, *q.aliases) if n in values), q.default)
+            given = next((values[n] for n in (q.name, *q.aliases) if n in values), None)
+            value = q.default if given is None else given
             if value is None:
                 problems.error(f"fault.constants.{q.name}", f"missing: {q.description}", q.allowed())
-            elif not q.accepts(value):
+            elif given is not None and not q.accepts(given):  # a default may stand for 'not given'
                 problems.error(f"fault.constants.{q.name}", f"is {value:g}", q.allowed())
             else:
                 result[q.name] = float(value)

@@ -1,8 +1,9 @@
-"""What changes the normal traction that counts for friction, such as pore pressure, and how it is composed with a friction law.
+"""What changes the normal traction that counts for friction, such as pore pressure, or the strength that a law finds, and how it is
+composed with a friction law.
 
 A modifier is one instance of a subclass of ``Modifier`` at the top of a module of ``physics.friction.modifiers``, or an entry point of
-that name. It works with every friction law: ``with_modifiers(law, modifiers)`` is a friction law again, with the parameters, state
-and outputs of all of them.
+that name. It works with every friction law, or with those whose solver it names: ``with_modifiers(law, modifiers)`` is a friction law
+again, with the parameters, state and outputs of all of them.
 """
 
 from __future__ import annotations
@@ -15,12 +16,28 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.quantities import Output, Parameter, State
-from faultwave.physics.friction.law import Directions, FrictionLaw, Load, Solved, Values, Weakening, report
+from faultwave.physics.friction.law import (
+    COMMON_STATE,
+    Directions,
+    FrictionLaw,
+    Load,
+    Solved,
+    Values,
+    Weakening,
+    report,
+)
+
+_KINDS = {"closed-form": "slip weakening", "newton": "rate and state", "imposed": "imposed slip"}
+"""Friction laws by the solver that they name."""
 
 
 class Modifier:
     """Base of all modifiers. Its attributes are as those of ``FrictionLaw``; functions marked *kernel* are written with
-    ``kernels.math``."""
+    ``kernels.math``.
+
+    ``solvers`` of the laws it works with, none: of all; ``project`` False: with it no law's slip is projected on the face's polynomials;
+    ``work`` that it adds to the law's.
+    """
 
     name: str
     title: str
@@ -29,6 +46,9 @@ class Modifier:
     kernel_parameters: tuple[str, ...] = ()
     state: tuple[State, ...] = ()
     outputs: tuple[Output, ...] = ()
+    solvers: tuple[str, ...] = ()
+    project: bool = True
+    work: float = 0.0
 
     def prepare(self, p: Values, c: Values) -> dict[str, np.ndarray]:
         """Per-point numbers kernels get, (n,) each, named by ``kernel_parameters``."""
@@ -47,11 +67,20 @@ class Modifier:
 
     def normal_traction(self, p: Values, c: Values, s: Values, sigma: Any) -> Any:
         """Normal traction that counts for friction where the total is ``sigma`` (kernel); compression is negative."""
-        raise NotImplementedError
+        return sigma
+
+    def strength(self, p: Values, c: Values, s: Values, strength: Any, load: Load) -> Any:
+        """Strength at the end of the sub-step of ``load`` where the law has ``strength`` (kernel); ``s`` is the state before it. With
+        ``load.dt`` 0: the strength in the state ``s``. Only where the law's strength is known before slip: solver 'closed-form'."""
+        return strength
 
     def evolve(self, p: Values, c: Values, s: Values, slip_rate: Any, load: Load) -> dict[str, Any]:
         """Own state after a sub-step in which the fault slips at ``slip_rate`` (kernel). Its shear traction is then
         ``load.shear() - load.eta * slip_rate``. Solvers that iterate call it with each of their slip rates, from the same ``s``."""
+        return {}
+
+    def keep(self, p: Values, c: Values, strength: Any) -> dict[str, Any]:
+        """Own state that follows from the strength that a sub-step, or the start of the run, ends with (kernel)."""
         return {}
 
 
@@ -68,9 +97,12 @@ class Modified(FrictionLaw):
         self.state = tuple(x for part in parts for x in part.state)
         self.outputs = tuple(x for part in parts for x in part.outputs)
         self._check_names()
-        self.deck_number, self.solver, self.project = law.deck_number, law.solver, law.project
+        self._check_solver()
+        self.deck_number, self.solver = law.deck_number, law.solver
+        self.project = law.project and all(modifier.project for modifier in self.modifiers)
         self.resampled, self.counted = law.resampled, law.counted
-        self.needs_stress, self.work, self.double = law.needs_stress, law.work, law.double
+        self.work = law.work + sum(modifier.work for modifier in self.modifiers)
+        self.needs_stress, self.double = law.needs_stress, law.double
 
     def _check_names(self) -> None:
         """InputError where two of them use one name for different things."""
@@ -83,6 +115,14 @@ class Modified(FrictionLaw):
                 raise InputError(
                     Problem("fault.modifiers", f"two {what} of '{self.name}' are called {', '.join(twice)}")
                 )
+
+    def _check_solver(self) -> None:
+        """InputError where one of the modifiers does not work with such a law."""
+        for modifier in self.modifiers:
+            if modifier.solvers and self.law.solver not in modifier.solvers:
+                allowed = " and ".join(_KINDS.get(solver, solver) for solver in modifier.solvers)
+                what = f"'{modifier.name}' does not work with '{self.law.name}'"
+                raise InputError(Problem("fault.modifiers", what, f"laws of {allowed}"))
 
     def __getattr__(self, name: str) -> Any:
         """What the solver of the law asks it, such as ``coefficient``."""
@@ -97,34 +137,47 @@ class Modified(FrictionLaw):
         return result
 
     def check(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray, points: np.ndarray) -> Problems:
-        problems = self.law.check(p, c, tau, sigma, points)
+        """The law's check sees the normal traction that modifiers leave, where they find nothing wrong with their own parameters."""
+        found = Problems()
         for modifier in self.modifiers:
-            problems.extend(modifier.check(p, c, points).items)
+            found.extend(modifier.check(p, c, points).items)
+        if not found.errors:
+            ready = {**p, **{k: v for modifier in self.modifiers for k, v in modifier.prepare(p, c).items()}}
+            sigma = self._first(ready, c, tau, sigma)[1]
+        problems = self.law.check(p, c, tau, sigma, points)
+        problems.extend(found.items)
         return problems
 
     def initial(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray) -> dict[str, np.ndarray]:
         """Modifiers first: the law starts from the normal traction that they leave."""
-        own, sigma = self._modified_at_start(p, c, tau, sigma)
-        return self.law.initial(p, c, tau, sigma) | own
+        own, sigma = self._first(p, c, tau, sigma)
+        start = self.law.initial(p, c, tau, sigma) | own
+        return start | self._kept(p, c, self._first_strength(p, c, start, tau, sigma))
 
-    def _modified_at_start(
+    def _first(
         self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray
     ) -> tuple[dict[str, np.ndarray], np.ndarray]:
-        """The modifiers' state at t = 0, and the normal traction that they leave of ``sigma``."""
+        """State of modifiers at t = 0, and the normal traction that they leave."""
         own: dict[str, np.ndarray] = {}
         for modifier in self.modifiers:
             zero = {x.name: np.zeros(sigma.shape if x.size is None else (*sigma.shape, x.size)) for x in modifier.state}
             made = zero | modifier.initial(p, c, tau, sigma)
-            rows = {
-                x.name: made[x.name] if x.size is None else list(np.moveaxis(made[x.name], -1, 0))
-                for x in modifier.state
-            }
-            sigma = np.asarray(modifier.normal_traction(p, c, rows, sigma))
+            sigma = np.asarray(modifier.normal_traction(p, c, _rows(modifier.state, made), sigma))
             own |= made
         return own, sigma
 
     def weakening(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray) -> Weakening | None:
-        return self.law.weakening(p, c, tau, self._modified_at_start(p, c, tau, sigma)[1])
+        return self.law.weakening(p, c, tau, self._first(p, c, tau, sigma)[1])
+
+    def _first_strength(self, p: Values, c: Values, start: Values, tau: np.ndarray, sigma: np.ndarray) -> Any:
+        """Strength (n,) of the law at t = 0."""
+        zero = {x.name: np.zeros(sigma.shape) for x in COMMON_STATE}
+        none = np.zeros(sigma.shape)
+        state = {**zero, **start, **_rows([x for x in self.state if x.name in start], start)}
+        return self.law.strength(p, c, state, Load(tau, none, sigma, none + 1.0, none, none))
+
+    def _kept(self, p: Values, c: Values, strength: Any) -> dict[str, Any]:
+        return {k: v for modifier in self.modifiers for k, v in modifier.keep(p, c, strength).items()}
 
     def pressed(self, p: Values, c: Values, s: Values, load: Load) -> Load:
         sigma = load.sigma
@@ -136,16 +189,24 @@ class Modified(FrictionLaw):
         return {k: v for modifier in self.modifiers for k, v in modifier.evolve(p, c, s, slip_rate, load).items()}
 
     def strength(self, p: Values, c: Values, s: Values, load: Load) -> Any:
-        return self.law.strength(p, c, s, load)
+        strength = self.law.strength(p, c, s, load)
+        for modifier in self.modifiers:
+            strength = modifier.strength(p, c, s, strength, load)
+        return strength
 
     def evolve(
         self, p: Values, c: Values, s: Values, solved: Solved, projected_rate: Any, load: Load
     ) -> dict[str, Any]:
         own = {x.name: solved.state[x.name] for mod in self.modifiers for x in mod.state if x.name in solved.state}
-        return self.law.evolve(p, c, s, solved, projected_rate, load) | own
+        return self.law.evolve(p, c, s, solved, projected_rate, load) | own | self._kept(p, c, solved.strength)
 
     def dynamic_stress_reached(self, p: Values, c: Values, s: Values, mu: Any) -> Any:
         return self.law.dynamic_stress_reached(p, c, s, mu)
+
+
+def _rows(states: Sequence[State], values: Values) -> dict[str, Any]:
+    """Values (n,) or (n, size) as formulas take them: vectors as lists of numbers."""
+    return {x.name: values[x.name] if x.size is None else list(np.moveaxis(values[x.name], -1, 0)) for x in states}
 
 
 def with_modifiers(law: FrictionLaw, modifiers: Sequence[Modifier]) -> FrictionLaw:

@@ -22,8 +22,16 @@ def smooth_step(t: Any, duration: Any) -> Any:
     return m.where(ramps, m.where(x > 0.0, ramp, 0.0 * x), m.where(x > 0.0, 0.0 * x + 1.0, 0.0 * x))
 
 
+def unmistakable(onset: Any) -> np.ndarray:
+    """The time of a jump (host), moved by no more than rounding does: intervals that meet within rounding of it all find it on the same
+    side, so that exactly one contains it."""
+    return np.asarray(onset, float) * (1.0 + 1e-12)
+
+
 def increment(t0: float, t1: float, start: float, duration: float) -> float:
     """Share of an episode's stress added between ``t0`` and ``t1`` [s] (host); increments add up to 1 exactly once."""
+    if duration <= 0:
+        start = float(unmistakable(start))
     before, after = np.asarray(t0 - start, float), np.asarray(t1 - start, float)
     length = np.asarray(duration, float)
     return float(smooth_step(after, length) - smooth_step(before, length))

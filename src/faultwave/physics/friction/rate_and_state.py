@@ -140,22 +140,20 @@ class Regularised(RateAndState):
 
     def weakening(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray) -> Weakening:
         """Friction at the rate of a rupture before and after the state has evolved (Cocco & Bizzarri 2002)."""
-        pressed, psi = np.maximum(-sigma, 0.0), self.initial(p, c, tau, sigma)["state"]
+        young = self.initial(p, c, tau, sigma)["state"]
+        rate = np.full_like(young, SEISMIC_RATE)
+        old = self.relaxed(p, c, young, rate, LONG)[0]
 
-        def strength(time: float) -> tuple[np.ndarray, np.ndarray]:
-            """After so long at that rate; and the exponent."""
-            rate = np.full_like(psi, SEISMIC_RATE)
-            trial = Trial(rate, rate, 1.0, tau, pressed, 1.0, time)
-            exponent = self.exponent(p, c, {"state": psi}, trial)[0]
+        def strength(exponent: np.ndarray) -> np.ndarray:
             x = exponent + np.log(rate / (2.0 * c["rs_sr0"]))
-            large = np.maximum(x, 0.0)  # asinh(e^x) without overflow
-            arc = np.where(
-                x > 0.0, large + np.log1p(np.sqrt(1.0 + np.exp(-2.0 * large))), np.arcsinh(np.exp(x - large))
+            large = np.maximum(x, 0.0)
+            above = large + np.log1p(np.sqrt(1.0 + np.exp(-2.0 * large)))  # asinh(e^x) without overflow
+            return np.asarray(
+                np.maximum(-sigma, 0.0) * p["rs_a"] * np.where(x > 0.0, above, np.arcsinh(np.exp(x - large)))
             )
-            return pressed * p["rs_a"] * arc, exponent
 
-        (peak, young), (dynamic, old) = strength(0.0), strength(LONG)
-        return Weakening(peak, dynamic, self.evolution(p, young - old), threshold=False)
+        before, after = (self.exponent(p, c, psi)[0] for psi in (young, old))
+        return Weakening(strength(before), strength(after), self.evolution(p, before - after), threshold=False)
 
     def evolution(self, p: Values, fall: np.ndarray) -> np.ndarray:
         """Slip [m] of a linear weakening that dissipates as much, where the exponent falls by ``fall``; here of a fall that decays with

@@ -1,7 +1,7 @@
 """Linear slip weakening: friction falls from static to dynamic over a slip distance (Ida 1972; Andrews 1976).
 
 Cohesion, forced rupture at a given time (SCEC TPV16) and instantaneous healing are options of the same law
-(docs/theory/friction.md, "Linear slip weakening"; deck number 16).
+(docs/theory/friction.md, "Linear slip weakening"; deck number 16). Laws of another shape override ``weakened``.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ class SlipWeakening(FrictionLaw):
     name = "linear-slip-weakening"
     title = "Linear slip weakening"
     deck_number = 16
-    parameters = (
+    parameters: tuple[Parameter, ...] = (
         Parameter("mu_s", "", "static friction coefficient", lower=0.0),
         Parameter("mu_d", "", "dynamic friction coefficient", lower=0.0),
         Parameter("d_c", "m", "slip over which friction falls to dynamic", positive=True),
         Parameter("cohesion", "Pa", "cohesion, negative or zero: adds -cohesion to the strength", upper=0.0),
         Parameter("forced_rupture_time", "s", "when the point is weakened whatever its slip; absent: never", inf),
     )
-    constants = (
+    constants: tuple[Parameter, ...] = (
         Parameter("forced_rupture_ramp", "s", "time over which forced weakening acts; 0: at once", 0.0, lower=0.0,
                   aliases=("t_0",)),
         Parameter("healing_threshold", "m/s", "slip rate below which friction heals at once; < 0: never", -1.0,
                   aliases=("LSW_healingThreshold",)),
     )  # fmt: skip
-    kernel_parameters = ("mu_s", "mu_d", "d_c", "cohesion", "forced_rupture_time")
+    kernel_parameters: tuple[str, ...] = ("mu_s", "mu_d", "d_c", "cohesion", "forced_rupture_time")
     solver = "closed-form"
     project = True
 
@@ -61,13 +61,17 @@ class SlipWeakening(FrictionLaw):
     ) -> dict[str, Any]:
         # Projected slip can fall below zero ahead of the front; its magnitude weakens, as in the reference code.
         slip = m.abs(s["accumulated_slip"] + projected_rate * load.dt)
-        weakening = m.maximum(m.minimum(slip / p["d_c"], 1.0), self.forced(p, c, load.t))
+        weakening = m.maximum(self.weakened(p, c, slip), self.forced(p, c, load.t))
         friction = p["mu_s"] - (p["mu_s"] - p["mu_d"]) * weakening
         threshold = c["healing_threshold"]
         if threshold > 0.0:
             peak = m.maximum(s["peak_slip_rate"], solved.slip_rate)
             friction = m.where((peak > threshold) & (solved.slip_rate < threshold), p["mu_s"], friction)
         return {"friction": friction}
+
+    def weakened(self, p: Values, c: Values, slip: Any) -> Any:
+        """Share of the way from static to dynamic friction after so much slip (kernel)."""
+        return m.minimum(slip / p["d_c"], 1.0)
 
     @staticmethod
     def forced(p: Values, c: Values, t: Any) -> Any:

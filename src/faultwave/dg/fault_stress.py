@@ -1,0 +1,58 @@
+"""Initial stress, nucleation stress and pore pressure at the points of a fault, read from the fields of a case."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.errors import Problems
+from faultwave.dg.fault import Episode, FaultFaces
+from faultwave.media import Field, load_field
+from faultwave.media.field import check_used
+from faultwave.physics.friction.initial import initial_names, initial_traction, prefix_of, pressure_name, stress_names
+from faultwave.physics.friction.law import report
+
+
+@dataclass(frozen=True)
+class FaultPoints:
+    """All friction points of the faces, face by face: ``at`` (n, 3), ``tags`` (n,). ``pressure``: whether pore pressure is read."""
+
+    at: np.ndarray
+    tags: np.ndarray
+    faces: FaultFaces
+    pressure: bool
+
+    def traction(self, field: Field, episode: int, where: str, problems: Problems) -> np.ndarray:
+        """(n, 3) along n, s1, s2 from Cartesian stress or tractions, whichever the field supplies, with the pore pressure.
+
+        ``episode`` 0 is the initial stress, else which set of nucleation names; ``where`` the setting, for messages.
+        """
+        prefix = prefix_of(episode)
+        values = field.evaluate(self.at, self.tags, stress_names(field.parameters, prefix, self.pressure, where))
+        name = pressure_name(prefix)
+        if name in values and not prefix:
+            allowed = ">= 0 Pa: pore pressure is positive and relieves compression"
+            report(problems, ~(values[name] >= 0), self.at, f"{name} is", values[name], allowed)
+        each = len(self.at) // len(self.faces.area)
+        n, s1, s2 = (np.repeat(v, each, 0) for v in (self.faces.normal, self.faces.tangent1, self.faces.tangent2))
+        strike, dip = np.repeat(self.faces.strike, each, 0), np.repeat(self.faces.dip, each, 0)
+        return initial_traction(values, n, s1, s2, strike, dip, prefix)
+
+    def episodes(self, nucleation: Any, problems: Problems) -> tuple[Episode, ...]:
+        """Those of nucleation that add anything here."""
+        found, faces = [], len(self.faces.area)
+        for i, e in enumerate(nucleation):
+            where = f"fault.nucleation[{i}].stress"
+            field = load_field(e.stress, where)
+            check_used(field, initial_names(prefix_of(e.number)), "an episode of nucleation", problems)
+            traction = self.traction(field, e.number, where, problems)
+            bad = ~np.isfinite(traction).all(1)
+            size = np.abs(traction).max(1, initial=0.0)
+            report(problems, bad, self.at, f"nucleation stress of episode {i + 1} is", size, "finite numbers")
+            found.append(Episode(e.start, e.duration, traction.reshape(faces, -1, 3)))
+        return tuple(e for e in found if np.any(e.traction))
+
+
+__all__ = ["FaultPoints"]

@@ -1,0 +1,55 @@
+"""Strength that follows its causes with a delay (Prakash & Clifton 1993; Rubin & Ampuero 2007): it makes slip between different rocks,
+whose normal traction changes with slip, a well-posed problem.
+
+S_p' = -(|V| + V*)/L (S_p - S), S the strength of the friction law. Over a sub-step V is that of the sub-step before.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.errors import Problems
+from faultwave.base.quantities import State
+from faultwave.kernels import math as m
+from faultwave.physics.friction.load import Load, Values
+from faultwave.physics.friction.modifier import Modifier
+from faultwave.physics.friction.uniform import check_filled, filled, point_or_uniform
+
+_UNIFORM = (
+    point_or_uniform("pc_reference_rate", "m/s", "slip rate V* that is added to that of the fault", lower=0.0,
+                     aliases=("pc_vStar", "v_star")),
+    point_or_uniform("pc_length", "m", "slip L over which strength follows", positive=True, aliases=("pc_prakashLength",)),
+)  # fmt: skip
+
+
+class PrakashClifton(Modifier):
+    name = "prakash-clifton"
+    title = "Strength that follows with a delay (Prakash & Clifton)"
+    parameters = tuple(q.point for q in _UNIFORM)
+    constants = tuple(q.uniform for q in _UNIFORM)
+    kernel_parameters = tuple(q.point.name for q in _UNIFORM)
+    state = (State("regularised_strength", "Pa", "strength that follows the law's"),)
+    solvers = ("closed-form",)
+    project = False  # of projected slip the delayed strength is unstable
+
+    def prepare(self, p: Values, c: Values) -> dict[str, np.ndarray]:
+        return filled(p, c, _UNIFORM)
+
+    def check(self, p: Values, c: Values, points: np.ndarray) -> Problems:
+        problems = Problems()
+        known = {**p, **check_filled(p, c, _UNIFORM, points, problems)}
+        problems.extend(super().check(known, c, points).items)
+        return problems
+
+    def strength(self, p: Values, c: Values, s: Values, strength: Any, load: Load) -> Any:
+        delayed = s["regularised_strength"]
+        slip = (m.maximum(s["slip_rate"], 0.0) + p["pc_reference_rate"]) * load.dt
+        return delayed - m.expm1(-slip / p["pc_length"]) * (strength - delayed)
+
+    def keep(self, p: Values, c: Values, strength: Any) -> dict[str, Any]:
+        return {"regularised_strength": strength}
+
+
+PRAKASH_CLIFTON = PrakashClifton()

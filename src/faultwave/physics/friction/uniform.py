@@ -1,0 +1,59 @@
+"""Parameters that a case gives at every point, in ``fault.parameters``, or once for all points, in ``fault.constants``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import nan
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.errors import Problems
+from faultwave.base.quantities import Parameter
+from faultwave.physics.friction.load import Values
+
+
+@dataclass(frozen=True)
+class PointOrUniform:
+    """The parameter at a point, NaN where it is not given, and the constant that then counts, NaN where that is not given either."""
+
+    point: Parameter
+    uniform: Parameter
+
+
+def point_or_uniform(name: str, unit: str, description: str, default: float = nan, **bounds: Any) -> PointOrUniform:
+    """``default`` NaN: a case must give one of the two. ``bounds`` and ``aliases`` as of ``Parameter``."""
+    at_points = Parameter(name, unit, f"{description}; absent: the constant", nan, **bounds)
+    return PointOrUniform(at_points, Parameter(name, unit, description, default, **bounds))
+
+
+def filled(p: Values, c: Values, quantities: Iterable[PointOrUniform]) -> dict[str, np.ndarray]:
+    """Values (n,) by name: those of the points, else the constant."""
+    names = [q.point.name for q in quantities]
+    return {name: np.asarray(np.where(np.isnan(p[name]), c[name], p[name])) for name in names}
+
+
+def check_filled(
+    p: Values, c: Values, quantities: Iterable[PointOrUniform], points: np.ndarray, problems: Problems
+) -> dict[str, np.ndarray]:
+    """``filled``; where nothing is given, a value that no check complains of once more. What is missing is told, with its first
+    place where only some points lack it."""
+    found = {}
+    for q in quantities:
+        name, values = q.point.name, filled(p, c, [q])[q.point.name]
+        absent = np.isnan(values)
+        if absent.any():
+            x = points[int(np.argmax(absent))]
+            place = (
+                "" if absent.all() else f" at fault point ({x[0]:g}, {x[1]:g}, {x[2]:g}) and {absent.sum() - 1} more"
+            )
+            advice = f"give it in fault.parameters or as fault.constants.{name}"
+            problems.error(
+                f"fault parameter {name}", f"missing{place}: {q.uniform.description}", q.point.allowed(), advice
+            )
+        found[name] = np.where(absent, 1.0, values)
+    return found
+
+
+__all__ = ["PointOrUniform", "check_filled", "filled", "point_or_uniform"]
