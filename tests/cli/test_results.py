@@ -141,3 +141,31 @@ def test_verify_knows_its_names(cli, known):
     result = cli("verify", "goood")
     assert result.exit_code == 2
     assert "did you mean 'good'" in result.stderr
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """What the runs of SCEC benchmarks are asked for; none is made."""
+    plans = []
+
+    def run_all(progress, plan):
+        plans.append(plan)
+        return Result((at_most("tpv5: difference [s]", 0.01, 0.02),))
+
+    monkeypatch.setattr("faultwave.verify.scec.drive.run_all", run_all)
+    return plans
+
+
+def test_verify_scec_takes_benchmarks_and_a_resolution(cli, asked, tmp_path):
+    result = cli("verify", "scec", "tpv5", "tpv10", "--quick", "--output", str(tmp_path))
+    assert result.exit_code == 0, result.output
+    assert asked[0].names == ("tpv5", "tpv10") and asked[0].quick and asked[0].folder == tmp_path
+    assert "difference [s]" in result.stdout
+    assert cli("verify", "scec").exit_code == 0 and not asked[1].quick and asked[1].names == ()
+
+
+def test_options_of_scec_belong_to_it(cli, asked, known):
+    for wrong in (["good", "tpv5"], ["good", "--quick"], ["--all", "--output", "x"], ["scec", "--write", "page.md"]):
+        result = cli("verify", *wrong)
+        assert result.exit_code == 2, result.output
+    assert asked == [] and known == []

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.cli import screen
+
+if TYPE_CHECKING:
+    from faultwave.verify.case import Result
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run.")]
 
@@ -85,26 +89,66 @@ def _group_limit(text: str) -> tuple[str, float]:
 
 def verify(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="A case; without one they are listed.")] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[BENCHMARK]...", help="Of 'scec': benchmarks such as tpv5; default all."),
+    ] = None,
     every: Annotated[bool, typer.Option("--all", help="Run them all, the quick ones first.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Of 'scec': coarse elements, less than a minute each.")
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", metavar="DIR", help="Of 'scec': keep cases, meshes, results and pictures here."),
+    ] = None,
+    write: Annotated[
+        Path | None,
+        typer.Option("--write", metavar="FILE", help="Of 'scec': put all results in --output on this page."),
+    ] = None,
 ) -> None:
-    """Run a case whose answer is known and print measured against expected; exits with 1 where it falls short."""
-    from faultwave.verify.case import cases, find
+    """Run a case whose answer is known and print measured against expected; exits with 1 where it falls short.
+
+    'scec' is all benchmarks of the SCEC/USGS rupture code comparison, or those that are named after it.
+    """
+    from faultwave.verify.case import VerificationCase, cases, find
     from faultwave.verify.report import render_list, render_result
 
     if name is None and not every:
         screen.out().print(render_list(cases()))
         return
+    plan = _scec_plan(name, only or [], quick, output, write)
+    chosen: list[VerificationCase]
     chosen = sorted(cases().values(), key=lambda case: case.minutes) if every else [find(str(name))]
     fell_short = []
     for case in chosen:
         with screen.status(case.name) as say:
-            result = case.run(say)
+            result = case.run(say) if plan is None else plan(say)
         screen.out().print(render_result(case, result), "")
         if result.exit_code:
             fell_short.append(case.name)
+    if write is not None and output is not None:
+        from faultwave.verify.scec.page import write as write_page
+
+        screen.files(write_page(write, output))
     if fell_short:
         screen.err().print(f"fell short: {', '.join(fell_short)}", style="bold red", soft_wrap=True)
         raise typer.Exit(screen.EXIT_RUN)
+
+
+def _scec_plan(
+    name: str | None, only: list[str], quick: bool, output: Path | None, write: Path | None
+) -> Callable[[Callable[[str], None]], Result] | None:
+    """How 'scec' runs; None for all other cases, which have none of its options."""
+    if name != "scec":
+        given = {"BENCHMARK": only, "--quick": quick, "--output": output, "--write": write}
+        if wrong := [option for option, value in given.items() if value]:
+            raise InputError(Problem(wrong[0], "is only known to 'faultwave verify scec'", "--all"))
+        return None
+    if write is not None and output is None:
+        raise InputError(Problem("--write", "needs the results of a folder", "--output DIR beside it"))
+    from faultwave.verify.scec.drive import Plan, run_all
+
+    return partial(run_all, plan=Plan(tuple(only), quick, output))
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -113,7 +157,7 @@ def add_commands(app: typer.Typer) -> None:
         (plot, "Example: faultwave plot demo"),
         (convert, "Example: faultwave convert demo csv --output tables"),
         (compare, "Example: faultwave compare results reference --limit 0.08 --group 'slip rate=0.04'"),
-        (verify, "Example: faultwave verify plane-wave"),
+        (verify, "Example: faultwave verify plane-wave, or faultwave verify scec tpv5 tpv10 --quick --output scec"),
     )
     for command, example in commands:
         app.command(epilog=example)(command)

@@ -24,7 +24,7 @@ def render_result(case: VerificationCase, result: Result) -> RenderableType:
     table.add_column("")
     for row in result.rows:
         verdict = Text("ok", style="green") if row.ok else Text("FAILED", style="bold red")
-        table.add_row(row.quantity, _number(row.measured), _number(row.expected), _number(row.limit), verdict)
+        table.add_row(Text(row.quantity), _number(row.measured), _number(row.expected), _number(row.limit), verdict)
     lines = [Text(f"note: {note}", style="yellow") for note in result.notes]
     verdict = Text(result.status + (f": {result.skipped}" if result.skipped else ""), style=_STYLE[result.status])
     return Group(*([table] if result.rows else []), *lines, verdict)

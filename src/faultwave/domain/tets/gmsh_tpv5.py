@@ -21,7 +21,7 @@ def gmsh_mesh(setting: Tpv5) -> Mesh:
     Raises InputError when Gmsh gives up.
     """
     setting.check()
-    with _session():
+    with session("faultwave-tpv5"):
         try:
             surfaces = _geometry(setting)
             _sizes(setting, surfaces["fault"])
@@ -40,8 +40,8 @@ def gmsh_mesh(setting: Tpv5) -> Mesh:
 
 
 @contextmanager
-def _session() -> Iterator[None]:
-    """A Gmsh model of our own; a session the caller has open is left as it was."""
+def session(name: str) -> Iterator[None]:
+    """A Gmsh model of our own, called ``name``; a session the caller has open is left as it was."""
     ours = not gmsh.isInitialized()
     if ours:
         # Gmsh would take over Ctrl-C, and read options and files from the user's command line.
@@ -62,7 +62,7 @@ def _session() -> Iterator[None]:
     try:
         for name, value in options.items():
             gmsh.option.setNumber(name, value)
-        gmsh.model.add("faultwave-tpv5")
+        gmsh.model.add(name)
         yield
     finally:
         gmsh.model.remove()
@@ -108,12 +108,12 @@ def _sizes(setting: Tpv5, fault: list[int]) -> None:
 
 def _parts(surfaces: dict[str, list[int]]) -> Parts:
     ids, coordinates, _ = gmsh.model.mesh.getNodes()
-    tetrahedra = _elements(4, -1, 4)
+    tetrahedra = elements(4, -1, 4)
     triangles: list[Integers] = []
     tags: list[int] = []
     for name, tag in (("fault", FAULT), ("top", FREE_SURFACE), ("other", ABSORBING)):
         for surface in surfaces[name]:
-            nodes = _elements(2, surface, 3)
+            nodes = elements(2, surface, 3)
             triangles.append(nodes)
             tags += [tag] * len(nodes)
     points: Floats = np.asarray(coordinates, float).reshape(-1, 3)
@@ -127,5 +127,6 @@ def _parts(surfaces: dict[str, list[int]]) -> Parts:
     )
 
 
-def _elements(kind: int, entity: int, width: int) -> Any:
+def elements(kind: int, entity: int, width: int) -> Any:
+    """Node ids (n, width) of the elements of a type on an entity (-1: all) of the current model."""
     return np.asarray(gmsh.model.mesh.getElementsByType(kind, entity)[1], np.int64).reshape(-1, width)

@@ -8,26 +8,16 @@ by up to 7 % themselves, hence the wider limit against the older.
 
 from __future__ import annotations
 
-import os
 import tempfile
 from functools import partial
-from pathlib import Path
 
 from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
 from faultwave.verify.compare import RUPTURE_TIME, Comparison, compare
+from faultwave.verify.decks import VARIABLE, cases_folder
 
-VARIABLE = "FAULTWAVE_CASES"
 ORDER = 6
 NEW_LIMITS = {"slip rate": 0.04, "peak slip rate": 0.04, "traction": 0.04}
-
-
-def cases_folder() -> Path | None:
-    """Where the decks are, or None."""
-    named = os.environ.get(VARIABLE)
-    checkout = Path(__file__).resolve().parents[4]
-    candidates = [Path(named)] if named else [checkout.parent / "shared" / "cases", Path("../shared/cases")]
-    return next((path.resolve() for path in candidates if path.is_dir()), None)
 
 
 def _rows(comparison: Comparison, label: str) -> list[Row]:

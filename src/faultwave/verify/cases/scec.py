@@ -1,0 +1,17 @@
+"""Benchmarks of the SCEC/USGS dynamic rupture code comparison, at quick resolutions (docs/scec.md).
+
+`faultwave verify scec` has options of its own: benchmarks by name, the full resolutions, a folder to keep, a page to write.
+"""
+
+from __future__ import annotations
+
+from faultwave.verify.case import Progress, Result, VerificationCase
+from faultwave.verify.scec.drive import Plan, run_all
+
+
+def run(progress: Progress) -> Result:
+    """All of them, quick."""
+    return run_all(progress, Plan(quick=True))
+
+
+SCEC = VerificationCase("scec", "benchmarks of the SCEC/USGS rupture code comparison", run, 25.0)

@@ -1,0 +1,40 @@
+"""What the benchmarks with rate and state share: a region that weakens with slip rate, which ends over 3 km, and a smooth start."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from faultwave.verify.scec.benchmark import Fault
+from faultwave.verify.scec.texts import box, smooth_patch
+
+FULL_SPACE = Fault("main", (-18e3, 18e3), (-3e3, 18e3))
+HALF_SPACE = Fault("main", (-18e3, 18e3), (0.0, 18e3))
+STATIONS = {"main": ((0, 7.5e3), (9e3, 7.5e3), (12e3, 3e3), (0, 3e3), (0, 12e3), (12e3, 12e3), (15e3, 7.5e3))}
+
+
+def outside(inner: str, change: str) -> str:
+    """Inside |x| < 15 km and |z + 7.5 km| < 7.5 km the first value, 3 km further out the sum of both."""
+    return "\n".join(
+        [box("x", 15e3, 3e3, "bx"), box("z + 7500.0", 7.5e3, 3e3, "bz"), f"return {inner} + {change}*(1.0 - bx*bz);"]
+    )
+
+
+def nucleation(amplitude: float) -> list[Mapping[str, Any]]:
+    """A stress that rises within a second, 3 km around the hypocentre at 7.5 km depth."""
+    stress = {
+        "constant": {"Tnuc_n": 0.0, "Tnuc_d": 0.0},
+        "expression": {"Tnuc_s": smooth_patch(amplitude, 0, 7500, 3000)},
+    }
+    return [{"start": 0.0, "duration": 1.0, "stress": stress}]
+
+
+def ageing() -> dict[str, Any]:
+    """The group ``fault`` of TPV101 and TPV102."""
+    return {
+        "friction": "rate-and-state-ageing",
+        "constants": {"rs_f0": 0.6, "rs_b": 0.012, "rs_sr0": 1e-6, "rs_ini_slip_rate": 1e-12},
+        "parameters": {
+            "constant": {"rs_sl0": 0.02, "T_n": -120e6, "T_s": 75e6, "T_d": 0.0},
+            "expression": {"rs_a": outside("0.008", "0.008")},
+        },
+        "nucleation": nucleation(25e6),
+    }

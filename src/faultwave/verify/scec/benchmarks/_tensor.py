@@ -1,0 +1,42 @@
+"""What TPV24 to 27 and 29 share: a stress tensor that grows with depth by hydrostatic pore pressure, weak friction, forced start."""
+
+from typing import Any
+
+from faultwave.verify.scec.texts import forced, number
+
+GRADIENT = (2670.0 - 1000.0) * 9.8
+"""Effective vertical stress [Pa/m]."""
+
+FRICTION: dict[str, Any] = {"mu_s": 0.18, "mu_d": 0.12, "d_c": 0.3}
+CRITICAL = 4e3
+"""Radius within which rupture is forced [m]."""
+
+VS = 3464.0
+
+
+def stress(parallel: float, normal: float, shear: float, taper: tuple[float, float] | None = None) -> dict[str, str]:
+    """Expressions of the effective tensor: factors on the vertical stress along the main fault, across it, and of its shear;
+    all become isotropic between two depths."""
+    o = "1.0" if taper is None else f"min(1.0, max(0.0, ({number(taper[1])} + z)/{number(taper[1] - taper[0])}))"
+
+    def text(factor: str) -> str:
+        return f"o = {o};\nreturn {number(GRADIENT)}*z*({factor});"
+
+    return {
+        "s_xx": text(f"o*{number(parallel)} + 1.0 - o"),
+        "s_yy": text(f"o*{number(normal)} + 1.0 - o"),
+        "s_zz": f"return {number(GRADIENT)}*z;",
+        "s_xy": text(f"o*{number(shear)}"),
+    }
+
+
+def fault_settings(tensor: dict[str, str], cohesion: str, start: tuple[float, float]) -> dict[str, Any]:
+    """The case's group ``fault``; ``cohesion`` is an expression, rupture is forced about ``start`` (s, d)."""
+    return {
+        "friction": "linear-slip-weakening",
+        "forced_rupture_ramp": 0.5,
+        "parameters": {
+            "constant": {**FRICTION, "s_yz": 0.0, "s_xz": 0.0},
+            "expression": {**tensor, "cohesion": cohesion, "forced_rupture_time": forced(*start, CRITICAL, VS)},
+        },
+    }

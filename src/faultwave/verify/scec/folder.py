@@ -1,0 +1,79 @@
+"""A benchmark at one resolution as a folder that anybody can run: a native case and its mesh."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from ruamel.yaml import YAML
+from ruamel.yaml.scalarstring import LiteralScalarString
+
+from faultwave.domain.tets import write_puml
+from faultwave.output.atomic import atomic_text
+from faultwave.verify.scec.benchmark import Benchmark, Resolution
+
+CASE, MESH, RESULTS, PREFIX = "case.yaml", "mesh.h5", "results", "run"
+
+
+def write_case(benchmark: Benchmark, resolution: Resolution, folder: Path) -> Path:
+    """Mesh and case of a benchmark in ``folder``; the case's path. Needs Gmsh."""
+    from faultwave.verify.scec.mesh import build
+
+    folder.mkdir(parents=True, exist_ok=True)
+    write_puml(folder / MESH, build(benchmark, resolution.size))
+    writer = YAML(typ="rt")
+    writer.width = 120
+    writer.indent(mapping=2, sequence=4, offset=2)
+    with atomic_text(folder / CASE) as file:
+        file.writelines(f"# {line}\n" for line in _head(benchmark, resolution))
+        writer.dump(_plain(settings(benchmark, resolution)), file)
+    return folder / CASE
+
+
+def _head(benchmark: Benchmark, resolution: Resolution) -> list[str]:
+    return [
+        f"SCEC/USGS benchmark {benchmark.name.upper()}: {benchmark.title}.",
+        *([f"Description: {benchmark.source}"] if benchmark.source else []),
+        *[f"Note: {note}" for note in benchmark.notes],
+        f"Edges of {resolution.size:g} m on the fault. Run it with: faultwave run {CASE}",
+    ]
+
+
+def settings(benchmark: Benchmark, resolution: Resolution) -> dict[str, Any]:
+    """The case as a dictionary; the mesh stands beside the case file."""
+    points = [
+        [round(float(x), 6) for x in benchmark.fault(name).point(s, d)]
+        for name, places in benchmark.stations.items()
+        for s, d in places
+    ]
+    relief = benchmark.domain.relief
+    if relief is not None:
+        points = [[x, round(float(relief(np.array(x), np.array(z))), 3), z] for x, _, z in points]
+    return {
+        "title": f"SCEC {benchmark.name.upper()}: {benchmark.title}",
+        "end_time": resolution.end_time,
+        "mesh": {"file": MESH},
+        "material": benchmark.material,
+        "fault": {"reference": [0.0, 1.0, 0.0], "reference_method": "direction", **benchmark.fault_settings},
+        "numerics": {"order": resolution.order, "precision": resolution.precision},
+        "output": {
+            "folder": RESULTS,
+            "prefix": PREFIX,
+            "fault": {"interval": resolution.end_time, "fields": ["RT", "ASl", "PSR", "Sls", "Sld"], "refinement": 1},
+            "fault_receivers": {"points": points},
+            "energies": {"interval": 0.1},
+        },
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Lists, dictionaries and numbers as YAML shows them best: texts of several lines as blocks."""
+    if isinstance(value, Mapping):
+        return {name: _plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, str) and "\n" in value:
+        return LiteralScalarString(value + "\n")
+    return value

@@ -1,0 +1,130 @@
+"""What a run of a benchmark shows, read from its files: rupture times and slip on every fault, stations, energies, cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from scipy.interpolate import LinearNDInterpolator
+
+from faultwave.observe.dataset import Dataset
+from faultwave.output.formats.scec_folder import rupture_times
+from faultwave.output.formats.vtkhdf import VtkHdfReader
+from faultwave.output.results import load_results
+from faultwave.output.trace import Trace
+from faultwave.verify.scec.benchmark import Array, Benchmark, Fault, Resolution
+from faultwave.verify.scec.folder import PREFIX, RESULTS
+
+FIRST_TAG, MORE_TAGS = 3, 65
+_DENSITY = 4.0
+"""Points of a map on the length of an element."""
+
+
+@dataclass(frozen=True)
+class Rupture:
+    """One fault at the end: places (n, 2) of the centres of triangles, their areas [m^2], rupture times [s], NaN where it never
+    ruptured, slip [m] and peak slip rate [m/s]; ``corners`` (n, 3, 2) of the triangles."""
+
+    fault: Fault
+    places: Array
+    corners: Array
+    area: Array
+    time: Array
+    slip: Array
+    peak: Array
+
+    @property
+    def ruptured(self) -> float:
+        """Share of the area that has ruptured."""
+        return float(self.area[np.isfinite(self.time)].sum() / self.area.sum())
+
+    @property
+    def mean_slip(self) -> float:
+        return float(np.average(self.slip, weights=self.area))
+
+    @cached_property
+    def _interpolate(self) -> LinearNDInterpolator:
+        return LinearNDInterpolator(self.places, self.time)
+
+    def at(self, s: float, d: float) -> float:
+        """Rupture time at a place, NaN where the fault never ruptured; at an edge that of the nearest triangle."""
+        found = float(self._interpolate(s, d))
+        if np.isfinite(found):
+            return found
+        return float(self.time[np.argmin(np.hypot(*(self.places - (s, d)).T))])
+
+    def on(self, s: Array, d: Array) -> Array:
+        """Rupture times (len(d), len(s)) on a lattice; NaN where never, and beyond the outermost centres."""
+        return np.asarray(self._interpolate(*np.meshgrid(s, d)))
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a benchmark. ``core_seconds`` of set-up and time stepping, without making the mesh."""
+
+    resolution: Resolution
+    ruptures: Mapping[str, Rupture]
+    stations: Mapping[tuple[str, float, float], Trace]
+    energies: Dataset
+    core_seconds: float
+    cells: int
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A benchmark at two resolutions, ``fine`` the one that is judged."""
+
+    benchmark: Benchmark
+    fine: Run
+    coarse: Run
+    quick: bool
+
+
+def lattice(fault: Fault, size: float) -> tuple[Array, Array]:
+    """Places s and d of a regular map of a fault, finer than its elements and inside of its edges."""
+    step = size / _DENSITY
+    (a, b), (c, e) = fault.along, fault.down
+    s, d = (np.linspace(lo + step, hi - step, max(int((hi - lo) / step) - 1, 2)) for lo, hi in ((a, b), (c, e)))
+    return s, d
+
+
+def read_run(benchmark: Benchmark, resolution: Resolution, folder: Path, core_seconds: float, cells: int) -> Run:
+    """What the run in ``folder`` left."""
+    results = load_results(folder / RESULTS, PREFIX)
+    names = [(name, s, d) for name, places in benchmark.stations.items() for s, d in places]
+    traces = results.traces["faultreceiver"]
+    assert results.energies is not None
+    with VtkHdfReader(folder / RESULTS / f"{PREFIX}-fault.vtkhdf") as file:
+        ruptures = {fault.name: _rupture(file, fault, number) for number, fault in enumerate(benchmark.faults)}
+    stations = {name: traces[i] for i, name in enumerate(names, 1)}
+    return Run(resolution, ruptures, stations, results.energies, core_seconds, cells)
+
+
+def _rupture(file: VtkHdfReader, fault: Fault, number: int) -> Rupture:
+    tag = FIRST_TAG if number == 0 else MORE_TAGS + number - 1
+    chosen = file.field("fault-tag") == tag
+    corners = file.points[file.cells[chosen]]
+    across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    flat = fault.places(corners.reshape(-1, 3)).reshape(-1, 3, 2)
+    return Rupture(
+        fault,
+        flat.mean(1),
+        flat,
+        0.5 * np.linalg.norm(across, axis=1),
+        rupture_times(file)[chosen],
+        np.hypot(file.field("Sls"), file.field("Sld"))[chosen],
+        file.field("PSR")[chosen],
+    )
+
+
+def differences(a: Rupture, b: Rupture, size: float) -> tuple[float, float]:
+    """RMS difference [s] of two rupture times where both ruptured, and their mean."""
+    s, d = lattice(a.fault, size)
+    first, second = a.on(s, d), b.on(s, d)
+    both = np.isfinite(first) & np.isfinite(second)
+    if not both.any():
+        return float("nan"), float("nan")
+    return float(np.sqrt(np.mean((first - second)[both] ** 2))), float(second[both].mean())

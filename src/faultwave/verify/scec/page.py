@@ -1,0 +1,98 @@
+"""The page of the documentation that shows every benchmark: a picture, figures, checks."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from faultwave.output.atomic import atomic_text
+from faultwave.verify.case import Row
+from faultwave.verify.scec.benchmark import Benchmark, find
+from faultwave.verify.scec.drive import PICTURE, Summary, read_summaries
+
+IMAGES = "images"
+BEGIN, END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"
+
+
+def write(page: Path, folder: Path) -> list[Path]:
+    """Put every result kept in ``folder`` between the marked lines of the page, pictures beside it; the files written."""
+    summaries = read_summaries(folder)
+    text = page.read_text(encoding="utf-8")
+    before, _, rest = text.partition(BEGIN)
+    _, marked, after = rest.partition(END)
+    after = after if marked else "\n"
+    images = page.parent / IMAGES
+    images.mkdir(exist_ok=True)
+    written = [page]
+    for summary in summaries:
+        target = images / f"scec-{summary.name}.png"
+        shutil.copyfile(folder / summary.name / PICTURE, target)
+        written.append(target)
+    with atomic_text(page) as file:
+        file.write(f"{before}{BEGIN}\n{_body(summaries)}{END}{after}")
+    return written
+
+
+def _body(summaries: Sequence[Summary]) -> str:
+    return "\n".join([*_table(summaries), "", *[line for summary in summaries for line in _section(summary)]]) + "\n"
+
+
+def _table(summaries: Sequence[Summary]) -> list[str]:
+    lines = [
+        "| benchmark | what it is | edge [m], order | cells | core s | moment [N m] | Mw | radiated [J] | mean slip [m] | ruptured "
+        "| two resolutions [ms] | checks |",
+        "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
+    ]
+    for s in summaries:
+        good = sum(row.ok for row in s.rows)
+        verdict = f"{good} of {len(s.rows)}" if not s.passed else f"all {len(s.rows)}"
+        lines.append(
+            f"| [{s.name.upper()}](#{s.name}) | {find(s.name).title} | {s.sizes[0]:g}, {s.order} | {s.cells:,} "
+            f"| {s.core_seconds[0]:.0f} | {s.moments[0]:.3g} | {magnitude(s.moments[0]):.2f} | {s.radiated:.3g} "
+            f"| {s.mean_slip:.2f} | {100 * s.ruptured:.0f} % | {1e3 * s.difference:.0f} | {verdict} |"
+        )
+    return lines
+
+
+def magnitude(moment: float) -> float:
+    """Moment magnitude (Hanks & Kanamori 1979)."""
+    return (2 / 3) * (np.log10(moment) - 9.1) if moment > 0 else float("nan")
+
+
+def _section(summary: Summary) -> list[str]:
+    benchmark = find(summary.name)
+    title = f"{summary.name.upper()}: {benchmark.title}"
+    return [
+        f"## {title} {{ #{summary.name} }}",
+        "",
+        *([f"Described by {benchmark.source}.", ""] if benchmark.source else []),
+        *[f"{note}\n" for note in benchmark.notes],
+        f"![{title}]({IMAGES}/scec-{summary.name}.png)",
+        "",
+        f"{summary.end_time:g} s of simulated time, {summary.cells:,} cells, {summary.core_seconds[0]:.0f} core seconds; the run that is "
+        f"compared with, edges of {summary.sizes[1]:g} m, took {summary.core_seconds[1]:.0f} and has a moment of {summary.moments[1]:.4g} "
+        f"against {summary.moments[0]:.4g} N m.",
+        "",
+        *_stations(summary, benchmark),
+        "| check | measured | limit | |",
+        "| --- | ---: | ---: | --- |",
+        *[_row(row) for row in summary.rows],
+        "",
+    ]
+
+
+def _stations(summary: Summary, benchmark: Benchmark) -> list[str]:
+    several = len(benchmark.faults) > 1
+    texts = []
+    for name, s, d, time in summary.stations:
+        place = f"({s / 1e3:g}, {d / 1e3:g})" + (f" on {name}" if several else "")
+        texts.append(f"{place} {time:.3f}" if np.isfinite(time) else f"{place} never")
+    return [f"Rupture times [s] at (along strike, down dip) in km: {'; '.join(texts)}.", ""] if texts else []
+
+
+def _row(row: Row) -> str:
+    limit = "" if row.limit is None else f"{row.limit:.4g}"
+    return f"| {row.quantity.replace('|', chr(92) + '|')} | {row.measured:.4g} | {limit} | {'ok' if row.ok else '**failed**'} |"

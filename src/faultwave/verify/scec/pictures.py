@@ -1,0 +1,102 @@
+"""A benchmark in one picture: slip and rupture front on every fault, of both resolutions, and slip rates at stations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import Normalize
+
+from faultwave.plot import style
+from faultwave.verify.scec.measure import Measured, Rupture, lattice
+
+STEPS = (0.5, 1.0, 2.0)
+MOST_CONTOURS = 20
+MOST_STATIONS = 3
+
+
+@style.house()
+def draw(measured: Measured, path: Path) -> Path:
+    """Write the picture."""
+    fine = measured.fine
+    extents = [(np.ptp(r.fault.along), np.ptp(r.fault.down)) for r in fine.ruptures.values()]
+    longest = max(along for along, _ in extents)
+    heights = [max(5.7 * down / longest, 1.0) for _, down in extents]
+    fig = style.figure(height=sum(heights) + 0.8 * len(heights) + 2.1)
+    axes = style.mosaic(fig, len(heights) + 1, 1, gridspec_kw={"height_ratios": [*heights, 1.5]})[:, 0]
+    top = style.top_value(np.concatenate([r.slip for r in fine.ruptures.values()]), 99.8)
+    for ax, (name, rupture) in zip(axes, fine.ruptures.items(), strict=False):
+        _map(ax, rupture, measured.coarse.ruptures[name], measured, top)
+        ax.set_xlim(*(style.KM * x for x in _centred(rupture.fault.along, longest)))
+    _histories(axes[-1], measured)
+    return style.save(fig, path)
+
+
+def _centred(along: tuple[float, float], longest: float) -> tuple[float, float]:
+    """Limits so that all faults have one scale."""
+    middle = 0.5 * sum(along)
+    return middle - 0.5 * longest, middle + 0.5 * longest
+
+
+def _map(ax: Axes, fine: Rupture, coarse: Rupture, measured: Measured, top: float) -> None:
+    corners = style.KM * fine.corners
+    cells = np.arange(3 * len(corners)).reshape(-1, 3)
+    slip = style.draw_cells(ax, corners.reshape(-1, 2), cells, fine.slip, style.light(), Normalize(0.0, top))
+    style.colour_bar(ax, slip, "slip [m]", style.beyond(fine.slip, top))
+    latest = float(np.nanmax(fine.time)) if np.isfinite(fine.time).any() else 0.0
+    step = style.nice_step(latest, MOST_CONTOURS, STEPS)
+    levels = np.arange(step, latest, step)
+    looks = (
+        (fine, measured.fine.resolution.size, "solid", 0.9),
+        (coarse, measured.coarse.resolution.size, "dashed", 0.7),
+    )
+    for rupture, size, lines, width in looks:
+        s, d = lattice(rupture.fault, size)
+        time = rupture.on(s, d)
+        if len(levels) and np.isfinite(time).sum() > 3:
+            found = ax.contour(
+                style.KM * s, style.KM * d, time, levels, colors=style.INK, linestyles=lines, linewidths=width
+            )
+            if rupture is fine:
+                ax.clabel(found, levels[1::2], fmt=lambda level: f"{level:g}", fontsize=7)
+    start = measured.benchmark.start
+    if start.fault == fine.fault.name:
+        ax.plot(*(style.KM * x for x in start.place), marker="*", ms=11, mfc="white", mec=style.INK, mew=0.8, zorder=5)
+    stations = measured.benchmark.stations.get(fine.fault.name, ())[:MOST_STATIONS]
+    for (along, down), colour in zip(stations, style.COLOURS, strict=False):
+        ax.plot(
+            style.KM * along,
+            style.KM * down,
+            marker="o",
+            ms=5,
+            mfc=colour,
+            mec="white",
+            mew=0.8,
+            zorder=5,
+            clip_on=False,
+        )
+    ax.set_ylim(style.KM * fine.fault.down[1], style.KM * fine.fault.down[0])
+    ax.set_ylabel("down dip [km]")
+    ax.set_xlabel("along strike [km]")
+    ax.set_title(f"{measured.benchmark.name.upper()}, {fine.fault.name} fault: slip, rupture front every {step:g} s")
+
+
+def _histories(ax: Axes, measured: Measured) -> None:
+    """Slip rates at the first stations of the first fault that has some, of both runs."""
+    name = next(iter(measured.benchmark.stations))
+    for (s, d), colour in zip(measured.benchmark.stations[name][:MOST_STATIONS], style.COLOURS, strict=False):
+        for run, lines in ((measured.fine, "solid"), (measured.coarse, "dashed")):
+            trace = run.stations[name, s, d]
+            rate = np.hypot(trace.columns["SRs"], trace.columns["SRd"])
+            label = f"({s / 1e3:g}, {d / 1e3:g}) km" if lines == "solid" else None
+            ax.plot(trace.time, rate, color=colour, linestyle=lines, label=label, lw=1.1 if lines == "solid" else 0.8)
+    sizes = measured.fine.resolution.size, measured.coarse.resolution.size
+    ax.set_title(
+        f"slip rate; elements of {sizes[0]:g} m (solid) and {sizes[1]:g} m (dashed), order {measured.fine.resolution.order}"
+    )
+    ax.set_xlabel("time [s]")
+    ax.set_ylabel("slip rate [m/s]")
+    ax.set_xlim(0.0, measured.fine.resolution.end_time)
+    ax.set_ylim(bottom=0.0)
+    ax.legend(loc="upper right", title="(along strike, down dip)", title_fontsize=7.5)

@@ -1,0 +1,227 @@
+"""Benchmarks of the SCEC/USGS comparison: their texts, meshes, cases, what is measured, and one whole run."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from faultwave.base.errors import InputError
+from faultwave.case.load import load_case
+from faultwave.media.load import load_field
+from faultwave.verify.scec import checks, drive, page, texts
+from faultwave.verify.scec.benchmark import Fault, Resolution, benchmarks, find
+from faultwave.verify.scec.box import undisturbed
+from faultwave.verify.scec.folder import settings, write_case
+from faultwave.verify.scec.measure import Measured, Rupture, differences
+
+WANTED = {3, 5, 8, 10, 11, 12, 14, 15, 24, 25, 26, 28, 31, 32, 33, 36, 37, 101, 102}
+
+
+def value(text, *points):
+    """An expression of the case files at points (x, y, z)."""
+    setting = SimpleNamespace(constant={}, expression={"f": text}, easi=None, layers=None, regions=None, models=None)
+    found = load_field(setting).evaluate(np.array(points, float), np.zeros(len(points), int), ["f"])
+    return found["f"]
+
+
+def test_every_benchmark_is_found_and_makes_a_sound_case():
+    found = benchmarks()
+    assert {f"tpv{n}" for n in WANTED} <= set(found)
+    assert list(found) == sorted(found, key=lambda name: int(name[3:]))
+    for benchmark in found.values():
+        for resolution in (benchmark.quick, benchmark.full):
+            case = {**settings(benchmark, resolution), "mesh": {"generate": {"shape": "tpv5"}}}
+            loaded, problems = load_case(case)
+            assert loaded is not None and not problems.items, (benchmark.name, problems.items)
+        assert benchmark.source and undisturbed(benchmark) > 1.0
+        assert benchmark.full.size / benchmark.full.order == pytest.approx(benchmark.recommended)
+
+
+def test_an_unknown_benchmark_is_told():
+    with pytest.raises(InputError, match="unknown benchmark 'tpv4'"):
+        find("tpv4")
+
+
+def test_numbers_have_no_exponents():
+    assert texts.number(-120e6) == "(-120000000.0)"
+    assert value("return " + texts.number(1e-6) + "*x;", (2e6, 0, 0)) == pytest.approx(2.0)
+
+
+def test_squares_follow_the_distance_down_dip():
+    text = texts.squares("0.1*d", [(0, 12000, 3000, "7.0")], dip=60.0)
+    on = Fault("main", (-15e3, 15e3), (0, 15e3), dip=60.0)
+    found = value(text, on.point(0, 12e3), on.point(1499, 13499), on.point(1501, 12e3), on.point(0, 9e3))
+    np.testing.assert_allclose(found, [7.0, 7.0, 1200.0, 900.0], rtol=1e-9)
+
+
+def test_forced_rupture_slows_down_to_nothing():
+    """Harris et al. (2018): r/(0.7 Vs) + (0.081 rc/(0.7 Vs)) (1/(1 - (r/rc)^2) - 1)."""
+    r, rc, v = 2000.0, 4000.0, 0.7 * 3464.0
+    expected = r / v + 0.081 * rc / v * (1 / (1 - (r / rc) ** 2) - 1)
+    found = value(texts.forced(-5e3, 10e3, rc, 3464.0), (-3e3, 0, -10e3), (-5e3, 0, -10e3), (0, 0, -10e3))
+    np.testing.assert_allclose(found, [expected, 0.0, texts.NEVER])
+
+
+def test_profiles_jump_where_a_depth_stands_twice():
+    text = texts.profile((0.0, 1000.0, 1000.0, 3000.0), (1.0, 2.0, 4.0, 8.0))
+    found = value(text, *[(0, 0, -d) for d in (0, 500, 999, 1001, 2000, 5000)])
+    np.testing.assert_allclose(found, [1.0, 1.5, 1.999, 4.002, 6.0, 8.0])
+
+
+def test_stress_of_tpv26_and_of_the_branches():
+    """Values worked out by hand from the descriptions' tensors."""
+    point = (-5e3, 0.0, -10e3)
+    fields = find("tpv26").fault_settings["parameters"]["expression"]
+    normal, shear = (float(value(fields[name], point)[0]) for name in ("s_yy", "s_xy"))
+    assert normal == pytest.approx(-175.641e6, rel=1e-5) and shear == pytest.approx(27.663e6, rel=1e-4)
+    for name, across, along in (("tpv24", 0.8902098, -0.1479345), ("tpv25", 1.0604563, 0.1726990)):
+        benchmark = find(name)
+        fields = benchmark.fault_settings["parameters"]["expression"]
+        xx, yy, xy = (float(value(fields[n], (4e3, -2e3, -10e3))[0]) for n in ("s_xx", "s_yy", "s_xy"))
+        strike, down = benchmark.fault("branch").axes
+        n = np.cross(strike, down)[:2]
+        tensor = np.array([[xx, xy], [xy, yy]])
+        vertical = -16366.0 * 10e3
+        assert n @ tensor @ n == pytest.approx(across * vertical, rel=2e-5)
+        assert abs(strike[:2] @ tensor @ n) == pytest.approx(abs(along * vertical), rel=2e-4)
+
+
+def test_places_on_a_fault_go_there_and_back():
+    fault = Fault("a", (-5e3, 5e3), (0, 9e3), origin=(1e3, -2e3), strike=-30.0, dip=60.0)
+    point = fault.point(1200.0, 3400.0)
+    np.testing.assert_allclose(fault.places(point[None])[0], [1200.0, 3400.0])
+    assert point[2] == pytest.approx(-3400 * np.sin(np.radians(60)))
+    np.testing.assert_allclose(fault.point(0, 0), [1e3, -2e3, 0.0])
+
+
+def rupture(time, fault=None, slip=1.0):
+    """A fault of 30 x 15 km cut into right triangles, with rupture times of a function of s and d."""
+    fault = fault or Fault("main", (-15e3, 15e3), (0.0, 15e3))
+    s, d = np.meshgrid(np.arange(-15e3, 15e3, 500), np.arange(0, 15e3, 500))
+    base = np.stack([s.ravel(), d.ravel()], 1)
+    lower = base[:, None] + np.array([[0, 0], [500, 0], [0, 500]])
+    upper = base[:, None] + np.array([[500, 500], [0, 500], [500, 0]])
+    corners = np.concatenate([lower, upper])
+    places = corners.mean(1)
+    area = np.full(len(places), 125e3)
+    return Rupture(fault, places, corners, area, time(*places.T), np.full(len(places), slip), np.ones(len(places)))
+
+
+def measured(time, coarse=None, energy=1.0, name="tpv3"):
+    benchmark = find(name)
+
+    def run(function, size):
+        energies = {
+            "time": np.arange(0.0, 8.1, 0.1), "elastic_energy": np.full(81, 0.8 * energy), "seismic_moment": np.ones(81),
+            "elastic_kinetic_energy": np.full(81, 0.2 * energy), "total_frictional_work": np.ones(81),
+        }  # fmt: skip
+        return SimpleNamespace(
+            ruptures={"main": rupture(function)}, energies=energies, resolution=Resolution(size, 4, 8.0), stations={}
+        )
+
+    return Measured(benchmark, run(time, 800.0), run(coarse or time, 1200.0), True)
+
+
+def front(speed):
+    return lambda s, d: np.hypot(s, d - 7.5e3) / speed
+
+
+def test_a_sound_rupture_passes_and_times_are_measured():
+    good = measured(front(2800.0), lambda s, d: front(2800.0)(s, d) + 0.1)
+    difference, mean = differences(good.fine.ruptures["main"], good.coarse.ruptures["main"], 1200.0)
+    assert difference == pytest.approx(0.1, abs=0.01) and 2.0 < mean < 4.5
+    assert all(row.ok for row in checks.general(good)), checks.general(good)
+    assert checks.symmetric()(good).ok and checks.symmetric_down_dip(7.5e3)(good).ok
+    assert checks.ruptures("main", 0.99)(good).ok and not checks.stays("main", 0.9)(good).ok
+    assert checks.speed_between(good, "main", (3e3, 7.5e3), (12e3, 7.5e3)) == pytest.approx(2800.0, rel=1e-2)
+
+
+@pytest.mark.parametrize(
+    "check, wrong",
+    [
+        (lambda m: checks.converged(m)[0], measured(front(2800.0), front(2200.0))),
+        (lambda m: checks.converged(m)[1], measured(front(2800.0), lambda s, d: np.where(s > 5e3, np.nan, front(2800.0)(s, d)))),
+        (checks.budget, measured(front(2800.0), energy=0.8)),
+        (checks.causal, measured(front(8000.0))),
+        (checks.symmetric(), measured(lambda s, d: front(2800.0)(s - 500, d))),
+        (checks.symmetric_down_dip(7.5e3), measured(lambda s, d: front(2800.0)(s, d - 500))),
+        (checks.earlier("main", (6e3, 7.5e3), (3e3, 7.5e3), ""), measured(front(2800.0))),
+        (checks.slower("main", (3e3, 7.5e3), (12e3, 7.5e3), ""), measured(front(5000.0))),
+        (checks.faster("main", (3e3, 7.5e3), (12e3, 7.5e3), ""), measured(front(2800.0))),
+        (checks.ruptures("main", 0.97), measured(lambda s, d: np.where(s > 5e3, np.nan, front(2800.0)(s, d)))),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_fails(check, wrong):
+    assert not check(wrong).ok
+
+
+def areas(mesh, tag):
+    from faultwave.domain.tets.mesh import FILE_FACES
+
+    corners = mesh.vertices[mesh.cells[:, FILE_FACES]][mesh.tags == tag]
+    return 0.25 * np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
+
+
+@pytest.mark.parametrize("name", ["tpv3", "tpv10", "tpv24", "tpv31", "tpv36"])
+def test_meshes_hold_the_whole_faults(name):
+    """Every triangle of a fault has two cells, hence a quarter; the free surface is the top of the box."""
+    pytest.importorskip("gmsh", exc_type=(ImportError, OSError))
+    from faultwave.domain.tets import check_mesh
+    from faultwave.verify.scec.box import box_of
+    from faultwave.verify.scec.mesh import build
+
+    benchmark = find(name)
+    mesh = build(benchmark, 2500.0)
+    for number, fault in enumerate(benchmark.faults):
+        area = np.ptp(fault.along) * np.ptp(fault.down)
+        assert areas(mesh, 3 if number == 0 else 64 + number).sum() == pytest.approx(area, rel=1e-9)
+    box = box_of(benchmark)
+    top = np.prod((box.upper - box.lower)[:2]) if benchmark.domain.free_surface else 0.0
+    assert 2 * areas(mesh, 1).sum() == pytest.approx(top, rel=1e-9)
+    check_mesh(mesh)
+
+
+def test_hills_stand_out_of_the_fault():
+    pytest.importorskip("gmsh", exc_type=(ImportError, OSError))
+    from faultwave.domain.tets.mesh import FILE_FACES
+    from faultwave.verify.scec.mesh import build
+
+    mesh = build(find("tpv28"), 1500.0)
+    on = np.unique(mesh.cells[:, FILE_FACES][mesh.tags == 3])
+    x, y, z = mesh.vertices[on].T
+    relief = find("tpv28").domain.relief
+    np.testing.assert_allclose(y, relief(x, z), atol=1e-6)
+    assert relief(np.array([10.5e3]), np.array([-7.5e3])) == pytest.approx(-600.0)
+    assert np.abs(y[np.abs(x) < 7e3]).max() < 1e-6 < 300 < np.abs(y).max()
+
+
+def test_a_folder_holds_a_case_that_runs_by_itself(tmp_path):
+    pytest.importorskip("gmsh", exc_type=(ImportError, OSError))
+    path = write_case(find("tpv24"), Resolution(4000.0, 2, 0.1), tmp_path)
+    case, problems = load_case(str(path))
+    assert case is not None and not problems.items, problems.items
+    assert "https://strike.scec.org" in path.read_text() and case.mesh.file == tmp_path / "mesh.h5"
+
+
+def test_one_benchmark_from_mesh_to_page(tmp_path):
+    """TPV5 on large elements until the stronger patch breaks: rows, a picture, a summary that is read back, the page."""
+    pytest.importorskip("gmsh", exc_type=(ImportError, OSError))
+    benchmark = replace(
+        find("tpv5"), quick=Resolution(1200.0, 4, 3.6, "single"), checks=find("tpv5").checks[1:2], reference=""
+    )
+    summary = drive.run_one(lambda text: None, benchmark, True, tmp_path / "scec" / "tpv5")
+    rows = {row.quantity: row for row in summary.rows}
+    assert rows["earlier through the stronger patch than through the weaker, by [s]"].ok
+    assert next(row for name, row in rows.items() if name.startswith("fastest")).ok
+    assert next(row for name, row in rows.items() if name.startswith("energy")).measured < 0.2
+    assert 0.2 < summary.ruptured < 1.0 and summary.cells > 1000 and summary.moments[0] > 1e18
+    assert repr(drive.read_summaries(tmp_path / "scec")) == repr([summary])  # places that never ruptured are NaN
+    target = tmp_path / "scec.md"
+    target.write_text(f"# Benchmarks\n{page.BEGIN}\nold\n{page.END}\nthe end\n")
+    written = page.write(target, tmp_path / "scec")
+    text = target.read_text()
+    assert "old" not in text and text.endswith("the end\n") and "| [TPV5](#tpv5) |" in text
+    assert (tmp_path / "images" / "scec-tpv5.png") in written and (
+        tmp_path / "images" / "scec-tpv5.png"
+    ).stat().st_size > 1e4
