@@ -152,6 +152,28 @@ def test_closed_rock_never_gains_energy(tmp_path: Path) -> None:
     assert work[-1] <= (total[0] - total[-1]) * 1.02
 
 
+@pytest.mark.mpi
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_any_number_of_processes_gives_the_same(tmp_path: Path, yielded: Any, ranks: int) -> None:
+    """Fields and plastic strain, cell by cell; energies but for the order of sums."""
+    pytest.importorskip("mpi4py")
+    from tests.run.test_ranks import launch
+
+    done = launch(ranks, asked(tmp_path, "out", rock()))
+    assert done.returncode == 0, done.stderr
+    found = []
+    for folder in (yielded[0] / "out", tmp_path / "out"):
+        with VtkHdfReader(folder / "run-volume.vtkhdf") as file:
+            order = np.argsort(file.field("global-id"))
+            found.append([file.field(n, i)[order] for n in file.fields for i in range(len(file.times))])
+    for one, several in zip(*found, strict=True):
+        np.testing.assert_array_equal(several, one)
+    rows = [
+        np.loadtxt(f / "run-energy.csv", delimiter=",", skiprows=1)[-1] for f in (yielded[0] / "out", tmp_path / "out")
+    ]
+    np.testing.assert_allclose(rows[1], rows[0], rtol=1e-9, atol=1e-9 * np.abs(rows[0]).max())
+
+
 # ---- what is asked for, and refused -------------------------------------------------------------------------------
 
 
