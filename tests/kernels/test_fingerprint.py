@@ -37,7 +37,20 @@ def iterated(factor, most):
     return formula
 
 
+def conditional(threshold, inside):
+    """One statement under a flag, and one that is there or outside."""
+    made = Kernel("k")
+    x, y, flag = made.batch("x", 1, 2), made.batch("y", 1, 2, "inout"), made.temp("flag", 1, 1)
+    made.pointwise(lambda a: [[m.where(a[0] > threshold, 1.0, 0.0)]], [x], [flag])
+    add = lambda: made.pointwise(lambda a, b: [[b[0] + a[0], b[1]]], [x, y], [y])  # noqa: E731
+    made.when_any(flag, lambda: (made.contract(y, np.eye(1), x), add() if inside else None))
+    if not inside:
+        add()
+    return made
+
+
 CASES = [
+    conditional(0.0, True), conditional(1.0, True), conditional(0.0, False),
     kernel(), kernel(lambda a, s: [[a[0] * s[0], a[1] + 2.0]]), kernel(lambda a, s: [[a[0] * s[0], a[1] - 1.0]]),
     kernel(lambda a, s: [[s[0] * a[0], a[1] + 1.0]]), kernel(lambda a, s: [[a[1] * s[0], a[0] + 1.0]]),
     kernel(lambda a, s: [[a[0] * s[0], m.where(a[1] < 0.0, a[1], -0.0 * s[0])]]),

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from faultwave import backends
 from faultwave.kernels import math as m
 from faultwave.kernels.count import cost
 from faultwave.kernels.expr import Expr
 from faultwave.kernels.language import Kernel, sparse
 from faultwave.kernels.reference import execute
+from tests.backends.here import present
 
 RNG = np.random.default_rng(3)
 
@@ -259,3 +261,50 @@ def test_bytes_by_precision() -> None:
     q, index, store = fixed.batch("q_in", 3, 2), fixed.index("index", 2), fixed.store("store", 3, 2, "out")
     fixed.scatter(q, store, index, 0)
     assert cost(fixed).bytes(4, 4) == 8 * 6 + 4 * 2 + 4 * 6  # a store keeps the run's precision
+
+
+def conditional() -> Kernel:
+    """y += 1 where x > 0, and the state only then."""
+    k = Kernel("k")
+    x, y, held = k.batch("x", 1, 1), k.batch("y", 2, 1, "inout"), k.batch("held", 2, 1, "inout")
+    flag = k.temp("flag", 1, 1)
+    k.pointwise(lambda x: [[m.where(x[0] > 0.0, 1.0, 0.0)]], [x], [flag])
+
+    def add(y: Any, held: Any, flag: Any) -> Any:
+        yes = flag[0] > 0.0
+        return [[m.where(yes, y[0] + 1.0, y[0])], [m.where(yes, held[0] + y[0], held[0])]]
+
+    k.when_any(flag, lambda: k.pointwise(add, [y, held, flag], [y, held]))
+    k.pointwise(lambda y: [[2.0 * y[0]]], [y], [y])
+    return k
+
+
+@pytest.mark.parametrize("name", present(backends.names()))
+def test_when_any_does_it_for_items_with_a_flag(name: str) -> None:
+    x, y, held = RNG.normal(size=(64, 1, 1)), RNG.normal(size=(64, 2, 1)), RNG.normal(size=(64, 2, 1))
+    x[16:48] = -1.0  # whole batches without
+    backend: Any = backends.make(name, "double", 2)
+    kernel, buffers = conditional(), {}
+    for argument, values in (("x", x), ("y", y), ("held", held)):
+        buffers[argument] = backend.batch(64, *values.shape[1:])
+        buffers[argument].put(values)
+    backend.compile([kernel])["k"](buffers)(0, 64)
+    np.testing.assert_array_equal(buffers["y"].get(), 2.0 * (y + (x > 0)))
+    np.testing.assert_array_equal(buffers["held"].get(), np.where(x > 0, held + y, held))
+
+
+def test_what_is_under_when_any_is_counted_by_its_share() -> None:
+    kernel = conditional()
+    assert kernel.occasional == {"held"}
+    full, none = cost(kernel), cost(kernel, lambda s: 0.0)
+    assert full.numbers - none.numbers == 4 and full.flops - none.flops == 4
+
+
+def test_when_any_refuses_what_it_cannot_do() -> None:
+    k = Kernel("k")
+    x, flag = k.batch("x", 1, 1), k.temp("flag", 1, 1)
+    store, index = k.store("store", 1, 1, "out"), k.index("index")
+    with pytest.raises(ValueError, match="can contract and compute"):
+        k.when_any(flag, lambda: k.scatter(x, store, index))
+    with pytest.raises(ValueError, match="no temporary of one number"):
+        Kernel("other").when_any(x, lambda: None)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.backends import Backend
-from faultwave.kernels.language import Kernel, When
+from faultwave.kernels.language import Kernel, When, WhenAny
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Entry:
     end: int
     seconds: float
     again: Callable[[], None]
-    share: Callable[[When], float]  # of the batches for which it is done
+    share: Callable[[When | WhenAny], float]  # of the batches for which it is done
 
     @property
     def items(self) -> int:
@@ -41,6 +41,7 @@ class Book:
         self.inner = inner
         self.entries: list[Entry] = []
         self.open = False
+        self.occasion = 1.0  # of batches, the part that does what is under ``Kernel.when_any``
         self._buffers: list[Callable[[], Any]] = []
 
     def __getattr__(self, name: str) -> Any:
@@ -117,8 +118,10 @@ class _Noted:
             )
         )
 
-    def _share(self, s: When, begin: int, end: int) -> float:
-        """A batch does what one of its items has a slot for."""
+    def _share(self, s: When | WhenAny, begin: int, end: int) -> float:
+        """A batch does what one of its items has a slot for. What depends on values is the book's ``occasion``."""
+        if isinstance(s, WhenAny):
+            return self.book.occasion
         slots = np.asarray(self.buffers[s.index.name].get())
         asked = slots.reshape(len(slots), -1)[begin:end, s.column] > 0
         return float(asked.reshape(-1, self.book.inner.lanes).any(1).mean())

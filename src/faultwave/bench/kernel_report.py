@@ -17,7 +17,18 @@ from faultwave.dg.fault_points import point_rule
 from faultwave.dg.forms import form as find_form
 from faultwave.dg.rupture import Sizes, rupture
 from faultwave.kernels.count import cost
-from faultwave.kernels.language import Array, Barrier, Contract, Gather, Kernel, Pointwise, Repeat, Scatter, When
+from faultwave.kernels.language import (
+    Array,
+    Barrier,
+    Contract,
+    Gather,
+    Kernel,
+    Pointwise,
+    Repeat,
+    Scatter,
+    When,
+    WhenAny,
+)
 from faultwave.physics.friction import laws as friction_laws
 from faultwave.physics.waves import law as find_law
 
@@ -136,6 +147,8 @@ def _describe(statements: Any, indent: str) -> list[str]:
                 lines.append(f"{indent}barrier")
             case When():
                 lines += [f"{indent}where there is {s.index.name}[{s.column}]:", *_describe(s.body, indent + "  ")]
+            case WhenAny():
+                lines += [f"{indent}where any {s.flag.array.name} is not 0:", *_describe(s.body, indent + "  ")]
             case Repeat():
                 lines += [f"{indent}repeat {s.count} times ({s.index.name}):", *_describe(s.body, indent + "  ")]
     return lines

@@ -30,7 +30,8 @@ FRICTION = {"mu_s": 0.677, "mu_d": 0.525, "d_c": 0.4, "cohesion": 0.0, "T_n": -1
 @dataclass(frozen=True)
 class Setting:
     """What a proxy runs. ``cells``: wanted, the box rounds; ``steps`` a repeat, None: about half a second; ``faults``:
-    share of the faces between cells with friction; ``threads`` None: all cores."""
+    share of the faces between cells with friction; ``plasticity``: share of the cells that yield in every step, of rock that could
+    everywhere, None: elastic; ``threads`` None: all cores."""
 
     law: str = "elastic"
     order: int = 4
@@ -39,6 +40,7 @@ class Setting:
     steps: int | None = None
     threads: int | None = None
     faults: float = 0.0
+    plasticity: float | None = None
     backend: str = "cpu"
     repeats: int = 5
 
@@ -64,6 +66,10 @@ def check(s: Setting) -> None:
         problems.error("--faults", f"is {s.faults}", "0 to 1: a share of the faces between cells")
     elif s.faults and s.law in laws() and "stress" not in laws()[s.law].roles:
         problems.error("--faults", f"the {s.law} law has no friction", "--law elastic")
+    if s.plasticity is not None and not 0.0 <= s.plasticity <= 1.0:
+        problems.error("--plasticity", f"is {s.plasticity}", "0 to 1: a share of the cells")
+    elif s.plasticity is not None and s.law in laws() and "stress" not in laws()[s.law].roles:
+        problems.error("--plasticity", f"the {s.law} law does not yield", "--law elastic")
     problems.raise_errors()
 
 
@@ -136,15 +142,29 @@ def solver(s: Setting) -> Solver:
             "reference": [0.31, 1.0, 0.17],  # no face of the mesh is along it
             "reference_method": "direction",
         }
+    if s.plasticity is not None:
+        settings["plasticity"] = _plasticity(s.plasticity, count)
     case, problems = load_case(settings)
     problems.raise_errors()
     assert case is not None
     plan = make_plan(case, made)
     numerics = case.numerics
     book = Book(backends.make(numerics.backend, numerics.precision, numerics.threads))
+    book.occasion = s.plasticity or 0.0
     result = Solver(plan, book)
     _set_wave(result, np.array(count) * EDGE)
     return result
+
+
+def _plasticity(share: float, count: tuple[int, int, int]) -> dict[str, Any]:
+    """Rock that yields at any stress in a share of the cells, on one side, and nowhere else; slowly, so that stress stays."""
+    strength = f"if (x < {share * count[0] * EDGE}) {{ return 1; }} else {{ return 1000000000000000; }}"
+    at_rest = dict.fromkeys(("s_xx", "s_yy", "s_zz", "s_xy", "s_yz", "s_xz"), 0.0)
+    return {
+        "parameters": {"constant": {"bulk_friction": 0.0, **at_rest}, "expression": {"plastic_cohesion": strength}},
+        "constants": {"relaxation_time": 1e9},
+        "sampled": "centre",
+    }
 
 
 def _default(parameter: Parameter) -> float:

@@ -24,7 +24,8 @@ class Key:
 
 _USED = """
 equations: MaterialFileName P, BoundaryFileName P, Plasticity B, UseCellHomogenizedMaterial B, FreqCentral R,
-  FreqRatio R, GravitationalAcceleration R, NumFlux S, NumFluxNearFault S, ITMEnable B
+  FreqRatio R, GravitationalAcceleration R, NumFlux S, NumFluxNearFault S, ITMEnable B, Tv R, PlasticityFileName P,
+  PlasticityPointwise B, PlasticityDisabledGroups S
 inicondition: cICType S, filename P, hastime B, avoidic B
 dynamicrupture: enabled B, FL I, ModelFileName P, XRef R, YRef R, ZRef R, refPointMethod I, OutputPointType I,
   SlipRateOutputType I, NucleationCount I, RS_f0 R, RS_b R, RS_sr0 R, RS_iniSlipRate1 R, RS_iniSlipRate2 R, RS_muW R,
@@ -38,7 +39,7 @@ meshnml: MeshFile P, meshgenerator S, pumlboundaryformat S, pumltopologyformat S
   scalingmatrixy V3, scalingmatrixz V3, facemapfile P
 discretization: CFL R, FixTimeStep R, ClusteredLTS L, LtsWiggleFactorMin R, LtsWiggleFactorStepsize R,
   LtsMaxNumberOfClusters R
-output: OutputFile S, Format I, WavefieldOutput B, TimeInterval R, iOutputMask M9, IntegrationMask M9, refinement I,
+output: OutputFile S, Format I, WavefieldOutput B, TimeInterval R, iOutputMask M9, iPlasticityMask M7, IntegrationMask M9, refinement I,
   OutputRegionBounds V6, OutputGroups L, WavefieldVtkOrder I, xdmfWriterBackend S, ReceiverOutput B, RFileName P,
   pickdt R, ReceiverComputeRotation B, ReceiverComputeStrainRate B, SurfaceOutput B, SurfaceOutputInterval R,
   SurfaceOutputRefinement I, SurfaceVtkOrder I, EnergyOutput B, EnergyOutputInterval R,
@@ -47,8 +48,7 @@ abortcriteria: EndTime R, terminatorMaxTimePostRupture R, terminatorSlipRateThre
 """
 
 _QUIET = """
-equations: Tv R, PlasticityFileName P, PlasticityPointwise B, PlasticityDisabledGroups S, ITMStartingTime R, ITMTime R,
-  ITMVelocityScalingFactor R, ITMReflectionType I
+equations: ITMStartingTime R, ITMTime R, ITMVelocityScalingFactor R, ITMReflectionType I
 inicondition: origin V3, kVec V3, ampField S, magnitude R, width R, k R
 dynamicrupture: RSStateUpdates I, RSStateTolerance R
 pickpoint: outputinterval R, aggregateperrank B, receivercollectiveio B
@@ -59,7 +59,7 @@ discretization: LtsWiggleFactorEnforceMaximumDifference B, LtsAutoMergeClusters 
   LtsAllowedRelativePerformanceLossAutoMerge R, LtsAutoMergeCostBaseline S, LtsWeightTypeId I, LtsClusteringSearch S,
   LtsCostUpdate R, LtsCostLaunch R, LtsCostFill R, LtsMaxRate I, vertexWeightElement I, vertexWeightDynamicRupture I,
   vertexWeightFreeSurfaceWithGravity I
-output: iPlasticityMask M7, ReceiverOutputInterval R, ReceiverFormat S, ReceiverCollectiveIO B, EnergyTerminalOutput B,
+output: ReceiverOutputInterval R, ReceiverFormat S, ReceiverCollectiveIO B, EnergyTerminalOutput B,
   EnergyTerminalPrecision I, ComputeVolumeEnergiesEveryOutput I, LoopStatisticsNetcdfOutput B
 """
 

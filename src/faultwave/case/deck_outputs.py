@@ -8,6 +8,7 @@ from typing import Any
 
 from faultwave.case.deck_reader import Reader
 
+STRAIN_NAMES = ("ep_xx", "ep_yy", "ep_zz", "ep_xy", "ep_yz", "ep_xz", "eta")
 VOLUME_NAMES = ("s_xx", "s_yy", "s_zz", "s_xy", "s_yz", "s_xz", "v1", "v2", "v3")
 FAULT_NAMES: tuple[tuple[str, ...], ...] = (
     ("SRs", "SRd"),
@@ -96,6 +97,9 @@ def _volume(r: Reader) -> None:
         r.problems.warn(r.where(block, "iOutputMask"), "'iOutputMask' is missing, all quantities are written")
     chosen = r.get(block, "iOutputMask", [True] * len(VOLUME_NAMES))
     fields = [name for name, asked in zip(VOLUME_NAMES, chosen, strict=True) if asked]
+    if r.get("equations", "Plasticity"):
+        strains = r.get(block, "iPlasticityMask", [name == "eta" for name in STRAIN_NAMES])
+        fields += [name for name, asked in zip(STRAIN_NAMES, strains, strict=True) if asked]
     if not fields:
         return
     region = r.get(block, "OutputRegionBounds")

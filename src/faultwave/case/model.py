@@ -15,51 +15,13 @@ from faultwave.base.registry import entries
 from faultwave.base.units import Quantity
 from faultwave.case.belongs import Kinds, WrongSettings, misplaced, of_kind, one_of, only
 from faultwave.case.common import InputFile, Parameters, Scaling, Settings, Vector, need
+from faultwave.case.fields import FieldSetting
 from faultwave.case.grid import Attenuation, Grid, Projection, Side
-from faultwave.case.ground import GroundModel
 from faultwave.case.measures import Ports
 from faultwave.case.outputs import Output
+from faultwave.case.plasticity import Plasticity
 from faultwave.case.plugins import part_settings
 from faultwave.case.sources import Current, Incident, MatchedLayer, Source
-
-
-class FieldSetting(Settings):
-    """A set of named parameters in space, given in one or several of these ways; each parameter once."""
-
-    easi: InputFile | None = Field(None, description="easi YAML model file.")
-    constant: Parameters = Field(
-        default_factory=dict, description="Parameter: value, the same everywhere; text may carry a unit."
-    )
-    expression: dict[str, str] = Field(
-        default_factory=dict, description="Parameter: body in the easi function language, inputs x, y, z (and t)."
-    )
-    layers: InputFile | None = Field(
-        None, description="Text table of layers: header 'depth vp vs rho [Qp Qs]', SI, depth of layer top below z = 0."
-    )
-
-    models: list[GroundModel] = Field(
-        default_factory=list,
-        description="Gridded models of the ground from files; of several that reach a point the first counts.",
-    )
-    regions: dict[str | int, Parameters] = Field(
-        default_factory=dict,
-        description="Physical volume, by name or number: parameters there. Every volume of the mesh must have some.",
-    )
-    minimum: Parameters = Field(default_factory=dict, description="Parameter: values below this are raised to it.")
-    maximum: Parameters = Field(default_factory=dict, description="Parameter: values above this are lowered to it.")
-
-    @model_validator(mode="after")
-    def _given_once(self) -> Self:
-        twice = sorted(set(self.constant) & set(self.expression))
-        ways = self.easi or self.constant or self.expression or self.layers or self.models or self.regions
-        crossed = sorted(n for n in set(self.minimum) & set(self.maximum) if self.minimum[n] > self.maximum[n])
-        need(
-            (ways, "give easi, constant, expression, layers, models or regions"),
-            (not crossed, f"minimum is above maximum: {', '.join(crossed)}"),
-            (not twice, f"given twice, as constant and as expression: {', '.join(twice)}"),
-        )
-        return self
-
 
 SideKind = Literal["periodic", "absorbing", "free-surface", "rigid", "symmetry", "impedance", "pec", "pmc"]
 
@@ -441,6 +403,11 @@ class Case(Settings):
         json_schema_extra=only("dg"),
     )
     fault: Fault | None = Field(None, description="Dynamic rupture; absent: fault faces are welded.")
+    plasticity: Plasticity | None = Field(
+        None,
+        description="What rock does when it yields; absent: it never does.",
+        json_schema_extra=only("dg", "is simulated on tetrahedra only"),
+    )
     sources: list[Source] = Field(default_factory=list, description="Point and finite sources.")
     matched_layer: MatchedLayer | None = Field(
         None, description="Perfectly matched layer inside the mesh's sides.", json_schema_extra=only("dg")

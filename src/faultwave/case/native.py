@@ -163,9 +163,12 @@ def _fields(data: Mapping[str, Any]) -> Iterator[tuple[Location, Mapping[str, An
     fault = fault if isinstance(fault, Mapping) else {}
     episodes = fault.get("nucleation")
     initial = data.get("initial")
+    rock = data.get("plasticity")
+    rock = rock if isinstance(rock, Mapping) else {}
     candidates: list[tuple[Location, Any]] = [
         (("material",), data.get("material")),
         (("fault", "parameters"), fault.get("parameters")),
+        *((("plasticity", name), rock.get(name)) for name in ("parameters", "initial_stress")),
         (("initial", "field"), initial.get("field") if isinstance(initial, Mapping) else None),
     ]
     for number, episode in enumerate(episodes if isinstance(episodes, list) else ()):

@@ -23,7 +23,7 @@ DECLARE = (
 
 _UNITS: dict[str, str] = {
     # other ways to give a material
-    "vp": "m/s", "vs": "m/s", "Qp": "", "Qs": "", "plastCo": "Pa", "bulkFriction": "",
+    "vp": "m/s", "vs": "m/s", "Qp": "", "Qs": "",
     "relative_permittivity": "", "relative_permeability": "",
     # initial fields
     "v1": "m/s", "v2": "m/s", "v3": "m/s", "sigma": "Pa", "pprime": "Pa", "p": "Pa",
@@ -98,7 +98,9 @@ _NOT_NEGATIVE = (
     "mu",
     "conductivity",
     "plastCo",
+    "plastic_cohesion",
     "bulkFriction",
+    "bulk_friction",
     "mu_s",
     "mu_d",
     "tau_S",

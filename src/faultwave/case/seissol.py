@@ -100,7 +100,7 @@ def _material(r: Reader) -> None:
         r.data["material"] = {"constant": {"rho": 1.0}}  # keeps validation from telling the same once more
     r.copy(("numerics", "homogenise"), block, "UseCellHomogenizedMaterial")
     if r.get(block, "Plasticity"):
-        r.not_built(block, "Plasticity", "off-fault plasticity", "0")
+        _plasticity(r)
     if r.get(block, "ITMEnable"):
         r.not_built(block, "ITMEnable", "the instantaneous time mirror", "0")
     for key in ("FreqCentral", "FreqRatio"):
@@ -115,6 +115,30 @@ def _material(r: Reader) -> None:
         )
     if r.given(block, "BoundaryFileName"):
         r.warn(block, "BoundaryFileName", "Dirichlet faces are not built; a mesh with such faces is refused")
+
+
+def _plasticity(r: Reader) -> None:
+    """Rock that yields, at the points and with the plastic strain of SeisSol."""
+    block, key = "equations", "PlasticityFileName"
+    for entry in r.numbered(block, "plasticityfilename"):
+        r.not_built(block, entry.key, "several simulations in one run")
+    key = key if r.given(block, key) else "MaterialFileName"
+    if r.given(block, key):
+        r.put(("plasticity", "parameters", "easi"), r.get(block, key), block, key)
+    else:
+        r.put(
+            ("plasticity", "parameters", "constant"), {"plastCo": 0.0}
+        )  # the material's file is missing: told already
+    r.put(("plasticity", "rheology"), "drucker-prager", block, "Plasticity")
+    r.put(("plasticity", "points"), "lattice")
+    r.put(("plasticity", "sampled"), "points" if r.get(block, "PlasticityPointwise", True) else "centre")
+    r.put(("plasticity", "constants", "relaxation_time"), max(r.get(block, "Tv", 0.1), 0.0), block, "Tv")
+    r.put(("plasticity", "constants", "seissol_strain"), 1.0, block, "Plasticity")
+    groups = r.get(block, "PlasticityDisabledGroups", "").replace(",", " ").split()
+    if not all(g.isdigit() for g in groups):
+        r.wrong(block, "PlasticityDisabledGroups", "numbers of mesh groups, with commas between them")
+    elif groups:
+        r.put(("plasticity", "elastic"), [int(g) for g in groups], block, "PlasticityDisabledGroups")
 
 
 def _initial(r: Reader) -> None:

@@ -37,6 +37,10 @@ class ProxyOptions:
     faults: Annotated[
         float, typer.Option("--faults", metavar="SHARE", help="Share of the faces between cells with friction, 0 to 1.")
     ] = 0.0
+    plasticity: Annotated[
+        float | None,
+        typer.Option("--plasticity", metavar="SHARE", help="Rock that can yield, of which so many cells do, 0 to 1."),
+    ] = None
     backend: Annotated[
         str, typer.Option("--backend", help="Where kernels run: cpu, cuda, hip, opencl, numpy or auto.")
     ] = "cpu"

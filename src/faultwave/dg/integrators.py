@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from faultwave.backends import Backend
 from faultwave.base.errors import Problems
 from faultwave.case.model import Case, Numerics
-from faultwave.dg.forms import form
+from faultwave.dg.forms import Form, form
 from faultwave.dg.layout import Layout
 from faultwave.dg.method_of_lines import Leapfrog, RungeKutta, couples, halves
-from faultwave.dg.operator import Cells, Operator
+from faultwave.dg.operator import Cells, CellWork, Operator
 from faultwave.physics.waves import Law
 
 # Largest CFL numbers in which white noise does not grow, elastic, for orders 2 to 8; other laws times their ``stability``
@@ -57,16 +58,28 @@ def check_integrator(case: Case, law: Law, problems: Problems) -> None:
             )
 
 
+BY_LINES: dict[str, Any] = {"rk4": RungeKutta, "leapfrog": Leapfrog}
+
+
+def make_form(numerics: Numerics, law: Law, unit: float, fast: bool) -> Form:
+    """The form of a law that the case's integrator advances; ``unit`` of time, ``fast`` as in ``forms.form``."""
+    return form(law, numerics.order, unit, fast and numerics.integrator not in BY_LINES)
+
+
 def make_operator(
-    numerics: Numerics, law: Law, backend: Backend, layout: Layout, cells: Cells, unit: float, fast: bool, alone: bool
+    numerics: Numerics,
+    chosen: Form,
+    backend: Backend,
+    layout: Layout,
+    cells: Cells,
+    alone: bool,
+    between: Sequence[CellWork] = (),
 ) -> Operator:
-    """The operator of the case's integrator; ``unit`` of time, ``fast`` and ``alone`` as there."""
-    kinds: dict[str, Any] = {"rk4": RungeKutta, "leapfrog": Leapfrog}
-    if numerics.integrator in kinds:
-        plain = form(law, numerics.order, unit, fast=False)
-        made: Operator = kinds[numerics.integrator](plain, backend, layout, cells, flux(numerics))
+    """The operator of the case's integrator; ``alone`` and ``between`` as there."""
+    if numerics.integrator in BY_LINES:
+        made: Operator = BY_LINES[numerics.integrator](chosen, backend, layout, cells, flux(numerics))
         return made
-    return Operator(form(law, numerics.order, unit, fast), backend, layout, cells, alone)
+    return Operator(chosen, backend, layout, cells, alone, between)
 
 
-__all__ = ["DEFAULT_SHARE", "LIMITS", "check_integrator", "flux", "limit", "make_operator"]
+__all__ = ["DEFAULT_SHARE", "LIMITS", "check_integrator", "flux", "limit", "make_form", "make_operator"]

@@ -91,9 +91,9 @@ def correct(form: Form) -> Kernel:
     return k
 
 
-def correct_and_predict(form: Form, kept: Kept | None = None) -> Kernel:
-    """``correct`` of one step and ``predict`` of the next in one pass through memory."""
-    return fuse("correct_and_predict" + ("_keep" if kept else ""), correct(form), predict(form, kept))
+def correct_and_predict(form: Form, kept: Kept | None = None, between: Sequence[Kernel] = ()) -> Kernel:
+    """``correct`` of one step, what comes ``between``, and ``predict`` of the next in one pass through memory."""
+    return fuse("correct_and_predict" + ("_keep" if kept else ""), correct(form), *between, predict(form, kept))
 
 
 def sample(form: Form, points: np.ndarray, columns: Sequence[int] | None = None) -> Kernel:

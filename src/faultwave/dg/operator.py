@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from faultwave.backends import Backend
 from faultwave.dg import kernels
 from faultwave.dg.forms import Cells, Form
 from faultwave.dg.layout import Layout, ranged
+from faultwave.kernels.language import Kernel, fuse
 
 FEW = 4096
 """Plain cells of a cluster that are fewer than a large device works on at once: a launch of their own would not be done any sooner."""
@@ -51,6 +52,19 @@ class Remaining:
     restart: bool
 
 
+class CellWork(Protocol):
+    """What a part does to every cell between the correction of a step and the next prediction, inside the kernel of both."""
+
+    def kernel(self, form: Form) -> Kernel:
+        """Its statements; arguments are the operator's own (q, cell) and those of ``buffers`` and ``scalars``."""
+
+    def buffers(self, operator: Operator) -> Mapping[str, Any]:
+        """Its arrays on the backend, by the kernel's names."""
+
+    def scalars(self, step: float) -> Mapping[str, Any]:
+        """Its numbers after a step of this length [s]."""
+
+
 class Operator:
     """Advances dofs cluster by cluster. ``q`` holds them in the components of ``form``; ``dofs`` gives the law's own.
 
@@ -58,8 +72,17 @@ class Operator:
     the range of single precision where steps are tiny. Every other method takes seconds.
     """
 
-    def __init__(self, form: Form, backend: Backend, layout: Layout, cells: Cells, alone: bool = True):
-        """``alone``: no other process has part of the mesh."""
+    def __init__(
+        self,
+        form: Form,
+        backend: Backend,
+        layout: Layout,
+        cells: Cells,
+        alone: bool = True,
+        between: Sequence[CellWork] = (),
+    ):
+        """``alone``: no other process has part of the mesh; ``between``: what is done between correction and prediction."""
+        self.between = tuple(between)
         self.form, self.backend, self.layout, self.cells = form, backend, layout, cells
         self.law, self.order, self.time_unit = form.law, form.order, form.unit
         self.drive: Callable[[float], None] | None = None  # fills driven faces at a share of the step, where asked
@@ -78,6 +101,7 @@ class Operator:
             end - begin <= FEW and self.sums_at_arrival and backend.asynchronous for begin, end in layout.plain_ranges
         ]
         self.joined = [f and end > begin for f, (begin, end) in zip(few, layout.storing_ranges, strict=True)]
+        self.own: dict[str, Any] = {}  # arrays of what is done between correction and prediction
         # Once all but plain cells have, those at the border to other processes among them.
         self.border_corrected: Callable[[int], None] = _nothing
         self.border_predicted: Callable[[int], None] = _nothing
@@ -98,8 +122,8 @@ class Operator:
             [self.q, self.kept, self.waves, self.cell, self.face],
             [*lay.observed_ranges, *lay.storing_ranges, *lay.plain_ranges],
         )
-        self._fill(self.cell, form.cell_constants(self.cells)[:, None])
-        self._fill(self.face, form.face_constants(self.cells))
+        self.fill(self.cell, form.cell_constants(self.cells)[:, None])
+        self.fill(self.face, form.face_constants(self.cells))
         self.mixing = form.mix(self.cells)
         self.incoming = [b.index(slots) for slots in lay.incoming]
         same = np.array_equal(lay.incoming, lay.outgoing)
@@ -107,7 +131,7 @@ class Operator:
         self.history_slot = b.index(lay.history[:, None])
         self.slow_slots, self.friction_slots = b.index(lay.slow), b.index(lay.friction)
 
-    def _fill(self, buffer: Any, values: np.ndarray) -> None:
+    def fill(self, buffer: Any, values: np.ndarray) -> None:
         """Values (nc, rows, columns) of the mesh's cells; padding repeats a real cell: its numbers stay finite."""
         real = self.layout.cell_at >= 0
         buffer.put(values[:1])
@@ -116,7 +140,7 @@ class Operator:
     def per_cell(self, values: np.ndarray) -> Any:
         """A batch of constants (nc, columns)."""
         made = self.backend.batch(len(self.layout.cell_at), 1, values.shape[1])
-        self._fill(made, values[:, None])
+        self.fill(made, values[:, None])
         return made
 
     def _bind(self) -> None:
@@ -124,8 +148,10 @@ class Operator:
         kept = kernels.Kept(bool((lay.friction > 0).any()))
         special = any(end > begin for begin, end in (*lay.observed_ranges, *lay.storing_ranges))
         variants = (None, kept) if special else (None,)
-        wanted = [make(form, which) for make in (kernels.predict, kernels.correct_and_predict) for which in variants]
-        wanted.append(kernels.correct(form))
+        between = [work.kernel(form) for work in self.between]
+        wanted = [kernels.predict(form, which) for which in variants]
+        wanted += [kernels.correct_and_predict(form, which, between) for which in variants]
+        wanted += [kernels.correct(form), *([fuse("between", *between)] if between else [])]
         if len(lay.slower.rows):
             wanted += [
                 kernels.accumulate(form),
@@ -138,6 +164,9 @@ class Operator:
             "slot": self.history_slot, "slow": self.slow, "slow_slots": self.slow_slots, "friction": self.friction,
             "friction_slots": self.friction_slots,
         }  # fmt: skip
+        for work in self.between:
+            self.own.update(work.buffers(self))
+        common |= self.own
         for i in range(2):
             slots = common | {"incoming": self.incoming[i], "outgoing": self.outgoing[i]}
             own = slots | (
@@ -200,6 +229,16 @@ class Operator:
         """The part of ``correct`` whose result others look at before the next step; ``correct_and_predict`` does the rest."""
         self._run("correct", self.layout.observed_ranges[cluster], self.parity[cluster])
 
+    def change_corrected(self, cluster: int, observed: bool = False) -> None:
+        """What is done between correction and prediction, in all cells of a cluster that has corrected, or in the observed ones."""
+        if self.between:
+            lay, scalars = self.layout, self._own_scalars(self.steps[cluster])
+            part = lay.observed_ranges[cluster] if observed else lay.cells_range(cluster)
+            self._run("between", part, **scalars)
+
+    def _own_scalars(self, step: float) -> dict[str, Any]:
+        return {name: value for work in self.between for name, value in work.scalars(step).items()}
+
     def correct_and_predict(self, cluster: int, step: float, restart: bool) -> None:
         """After ``correct_observed``: correct the other cells and predict all, in one pass where that can be."""
         with self.backend.independent() if self.sums_at_arrival else nullcontext():
@@ -208,11 +247,12 @@ class Operator:
 
     def begin_correct_and_predict(self, cluster: int, step: float, restart: bool) -> None:
         """``correct_and_predict`` of special cells, as ``begin``."""
+        ended = self._own_scalars(self.steps[cluster])
         weights = self._weights(cluster, step)
         self._run("predict_keep", self.layout.observed_ranges[cluster], self.parity[cluster], **weights)
-        self._run("correct_and_predict_keep", self._special(cluster), self.parity[cluster], **weights)
+        self._run("correct_and_predict_keep", self._special(cluster), self.parity[cluster], **weights, **ended)
         self.border_corrected(cluster)
-        self._begun(cluster, "correct_and_predict", weights, restart)
+        self._begun(cluster, "correct_and_predict", weights | ended, restart)
 
     def _weights(self, cluster: int, step: float) -> dict[str, Any]:
         """Arguments of the kernels that predict a step."""
@@ -321,7 +361,7 @@ class Operator:
     def nbytes(self) -> int:
         buffers: Iterable[Any] = (
             self.q, self.kept, self.waves, self.history, self.slow, self.friction, self.cell, self.face, *self.incoming,
-            *([] if self.outgoing is self.incoming else self.outgoing),
+            *([] if self.outgoing is self.incoming else self.outgoing), *self.own.values(),
         )  # fmt: skip
         return sum(b.nbytes for b in buffers)
 
@@ -411,4 +451,4 @@ class Sampler:
         return sum(b.nbytes for b in (*self.own, self.values))
 
 
-__all__ = ["Cells", "Operator", "Sampler", "turned"]
+__all__ = ["CellWork", "Cells", "Operator", "Sampler", "turned"]

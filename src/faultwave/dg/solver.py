@@ -20,7 +20,7 @@ from faultwave.dg import blowup, field_access, restart, stepping
 from faultwave.dg.conservation import Conservation
 from faultwave.dg.driven import Driven, faces_of, projection
 from faultwave.dg.energies import Energies
-from faultwave.dg.integrators import make_operator
+from faultwave.dg.integrators import make_form, make_operator
 from faultwave.dg.layout import Connections, build_layout
 from faultwave.dg.method_of_lines import MethodOfLines
 from faultwave.dg.operator import Cells, shapely, worst_shape
@@ -101,9 +101,9 @@ class Solver:
             driven, top.neighbour_faces, plan.share.beyond if plan.share else None,
         )  # fmt: skip
         (worst,) = plan.world.largest([worst_shape(geo.inverse, self.backend.dtype)])  # one form for all processes
-        self.operator = make_operator(
-            numerics, plan.law, self.backend, self.layout, cells, plan.time_unit, shapely(worst), plan.share is None
-        )
+        form = make_form(numerics, plan.law, plan.time_unit, shapely(worst))
+        between = [part.cell_work for part in plan.parts if part.cell_work is not None]
+        self.operator = make_operator(numerics, form, self.backend, self.layout, cells, plan.share is None, between)
 
     def _apart(self) -> np.ndarray:
         """(nc,) cells that correct and predict apart, for others to look at or to change in between."""
@@ -325,7 +325,7 @@ class Solver:
     def correct(self, cluster: int, time: float, step: float, offset: float) -> None:
         solved = self._arrive(cluster, time, step, offset)
         self.operator.correct(cluster, step)
-        self._corrected(cluster, time, step, solved)
+        self._corrected(cluster, time, step, solved, False)
         self._stepped(cluster, time, step, False)
 
     def correct_and_predict(
@@ -339,7 +339,7 @@ class Solver:
             return
         solved = self._arrive(cluster, time, step, offset)
         self.operator.correct_observed(cluster, step)
-        self._corrected(cluster, time, step, solved)
+        self._corrected(cluster, time, step, solved, True)
         op = self.operator
         both = op.begin_correct_and_predict if self.march.overlap else op.correct_and_predict
         self._predict(cluster, then, following, lambda: both(cluster, following, restart))
@@ -379,11 +379,13 @@ class Solver:
         self.seconds["fault"] += solved - start
         return solved
 
-    def _corrected(self, cluster: int, time: float, step: float, since: float) -> None:
+    def _corrected(self, cluster: int, time: float, step: float, since: float, observed: bool) -> None:
+        """All cells of a cluster have corrected, or those that are ``observed``."""
         self._call("inject", cluster, time, step)
         if self.conservation is not None and self.cluster_exchange is not None:
             self.cluster_exchange.finish_sending(cluster)
             self.conservation(cluster, step)
+        self.operator.change_corrected(cluster, observed)
         done = clock.perf_counter()
         self._call("after correct", cluster, time, step)
         self.updates += int(self.sizes[cluster])

@@ -144,6 +144,14 @@ class Part(Protocol):
     @property
     def demand(self) -> Demand: ...
 
+    @property
+    def cell_work(self) -> Any:
+        """What it does to every cell inside the engine's own kernels (``dg.operator.CellWork``); None for most."""
+
+    @property
+    def volume_fields(self) -> Sequence[str]:
+        """Fields in the volume that its living half knows beside the law's quantities."""
+
     def on(self, cut: Any) -> Part:
         """What of it belongs to one process; ``cut``: the engine's record of how the domain is cut."""
 
@@ -163,6 +171,14 @@ class Planned:
     @property
     def demand(self) -> Demand:
         return Demand()
+
+    @property
+    def cell_work(self) -> Any:
+        return None
+
+    @property
+    def volume_fields(self) -> Sequence[str]:
+        return ()
 
     def on(self, cut: Any) -> Any:
         return self
@@ -214,6 +230,10 @@ class Attached:
     def results(self) -> Iterable[Result]:
         """What it found so far. Of several processes all ask; the first gets them."""
         return ()
+
+    def sample(self, points: np.ndarray, cells: np.ndarray, fields: Sequence[str]) -> np.ndarray:
+        """Its ``fields`` (n, points, fields) now in cells (n,) of this process at ``points`` (m, 3) of the reference cell."""
+        raise NotImplementedError
 
     def remarks(self) -> Iterable[Problem]:
         """Warnings about the results that are only known at the end."""

@@ -9,7 +9,18 @@ from typing import Any
 import numpy as np
 
 from faultwave.kernels import values
-from faultwave.kernels.language import Array, Contract, Gather, Kernel, Pointwise, Repeat, Scatter, When
+from faultwave.kernels.language import (
+    Array,
+    Contract,
+    Gather,
+    Kernel,
+    Pointwise,
+    Repeat,
+    Scatter,
+    When,
+    WhenAny,
+    touched,
+)
 from faultwave.kernels.values import Numbering
 
 
@@ -29,21 +40,32 @@ class Cost:
         return index * self.indices + 8 * self.fixed + real * (self.numbers - self.indices - self.fixed)
 
 
-Share = Callable[[When], float]
+Share = Callable[[When | WhenAny], float]
 """The part of the items for which such a statement is done."""
 
 
-def _always(statement: When) -> float:
+def _always(statement: When | WhenAny) -> float:
     return 1.0
 
 
 def cost(kernel: Kernel, share: Share = _always) -> Cost:
     """Count a kernel's statements."""
-    batches = sum(_moved(a) for a in kernel.arguments if a.space == "batch")
+    shares = _shares(kernel, share)
+    batches = round(sum(shares.get(a.name, 1.0) * _moved(a) for a in kernel.arguments if a.space == "batch"))
     stores = round(_slots(kernel.statements, share))
     indices = sum(_moved(a) for a in kernel.arguments if a.space == "index")
     fixed = batches if kernel.fixed else 0
     return Cost(round(flops(kernel.statements, share)), batches + indices + stores, indices, fixed)
+
+
+def _shares(kernel: Kernel, share: Share) -> dict[str, float]:
+    """The part of the items for which batch arguments are moved that are not moved for all."""
+    found: dict[str, float] = {}
+    for s in kernel.statements:
+        for name in touched(s) if isinstance(s, WhenAny) else ():
+            if name in kernel.occasional:
+                found[name] = max(found.get(name, 0.0), share(s))
+    return found
 
 
 def _moved(a: Array) -> int:
@@ -60,7 +82,7 @@ def _slots(statements: Any, share: Share) -> float:
             total += twice * s.store.rows * s.store.cols
         elif isinstance(s, Repeat):
             total += s.count * _slots(s.body, share)
-        elif isinstance(s, When):
+        elif isinstance(s, When | WhenAny):
             total += share(s) * _slots(s.body, share)
     return total
 
@@ -77,7 +99,7 @@ def flops(statements: Any, share: Share = _always) -> float:
             total += once + s.rows * each
         elif isinstance(s, Repeat):
             total += s.count * flops(s.body, share)
-        elif isinstance(s, When):
+        elif isinstance(s, When | WhenAny):
             total += share(s) * flops(s.body, share)
     return total
 

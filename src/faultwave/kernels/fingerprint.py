@@ -24,6 +24,7 @@ from faultwave.kernels.language import (
     Scatter,
     View,
     When,
+    WhenAny,
 )
 
 
@@ -73,6 +74,9 @@ class _Written:
                 self.statements(s.body)
             case When():
                 self.put("when", s.index.name, s.column, len(s.body))
+                self.statements(s.body)
+            case WhenAny():
+                self.put("when any", _view(s.flag), len(s.body))
                 self.statements(s.body)
             case Barrier():
                 self.put("barrier")

@@ -164,11 +164,20 @@ class When:
 
 
 @dataclass(frozen=True)
+class WhenAny:
+    """The body, where ``flag``, a number of each item, is not 0. A backend may execute it for other items too: the body must leave
+    every bit of theirs as it was. Batch arguments that no other statement touches are read and written only then."""
+
+    flag: View
+    body: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
 class Barrier:
     """Between the parts of a fused kernel: what comes before rounds as if it stood alone."""
 
 
-Statement = Barrier | Contract | Pointwise | Gather | Scatter | Repeat | When
+Statement = Barrier | Contract | Pointwise | Gather | Scatter | Repeat | When | WhenAny
 
 
 @dataclass
@@ -282,6 +291,28 @@ class Kernel:
         outer.append(When(index, column, tuple(self.statements)))
         self.statements = outer
 
+    def when_any(self, flag: Array | View, body: Callable[[], None]) -> None:
+        """Record ``body()``, done for batches in which an item's ``flag`` (a temporary of one number) is not 0. It stands for
+        itself: not inside another statement, and without scatters."""
+        view = as_view(flag)
+        if (view.rows, view.cols, view.array.space) != (1, 1, "temp"):
+            raise ValueError(f"kernel {self.name}: {view.array.name} is no temporary of one number")
+        outer, self.statements = self.statements, []
+        body()
+        for s in self.statements:
+            if not isinstance(s, Contract | Pointwise):
+                raise ValueError(
+                    f"kernel {self.name}: what depends on {view.array.name} can contract and compute, no more"
+                )
+        outer.append(WhenAny(view, tuple(self.statements)))
+        self.statements = outer
+
+    @property
+    def occasional(self) -> frozenset[str]:
+        """Names of batch arguments that only statements under ``when_any`` touch."""
+        often = {n for s in self.statements if not isinstance(s, WhenAny) for n in touched(s)}
+        return frozenset(a.name for a in self.arguments if a.space == "batch") - often
+
     @property
     def arguments(self) -> list[Array]:
         return [a for a in self.arrays.values() if a.space in ("batch", "store", "index", "matrix")]
@@ -317,6 +348,22 @@ def fuse(name: str, *parts: Kernel) -> Kernel:
             fused.barrier()
         fused.statements += part.statements
     return fused
+
+
+def touched(s: Any) -> list[str]:
+    """Names of the arrays that a statement and those inside it work on."""
+    match s:
+        case Contract():
+            return [s.inp.array.name, s.out.array.name]
+        case Pointwise():
+            return [v.array.name for v in (*s.ins, *s.outs)]
+        case Gather():
+            return [s.out.array.name]
+        case Scatter():
+            return [s.inp.array.name]
+        case Repeat() | When() | WhenAny():
+            return [name for inner in s.body for name in touched(inner)]
+    return []
 
 
 def as_view(array: Array | View) -> View:

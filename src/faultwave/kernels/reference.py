@@ -22,6 +22,7 @@ from faultwave.kernels.language import (
     Scatter,
     View,
     When,
+    WhenAny,
 )
 
 
@@ -61,6 +62,9 @@ class _Run:
                         self.statements(s.body)
                 case When():
                     self.statements(s.body)
+                case WhenAny():
+                    if np.any(self.slice(s.flag)):
+                        self.statements(s.body)
                 case Barrier():
                     pass
                 case _:

@@ -63,6 +63,7 @@ QUANTITIES: dict[str, tuple[str, str]] = {
     "potency": ("m^3", "seismic potency"),
     "seismic_moment": ("N*m", "seismic moment"),
     "plastic_moment": ("N*m", "moment of plastic strain"),
+    "plastic_work": ("J", "energy dissipated by yielding rock"),
 }
 """Quantity name: (SI unit, description); names as in receiver, fault, surface and energy files."""
 

@@ -13,10 +13,10 @@ WRITE_BUFFER = 1 << 28
 SURFACE_FIELDS = ("v1", "v2", "v3", "u1", "u2", "u3", "PGV")
 
 
-def volume_fields(setting: Any, law: Any) -> list[str]:
-    """Quantities of the volume's snapshots; velocities unless the case says otherwise."""
+def volume_fields(setting: Any, law: Any, more: Sequence[str] = ()) -> list[str]:
+    """Fields of the volume's snapshots, of the law's quantities and ``more``; velocities unless the case says otherwise."""
     default = law.roles.get("velocity", law.quantities[: law.visible])
-    return known_fields(setting.fields, law.quantities, default, "output.volume.fields")
+    return known_fields(setting.fields, [*law.quantities, *more], default, "output.volume.fields")
 
 
 def surface_fields(setting: Any) -> list[str]:

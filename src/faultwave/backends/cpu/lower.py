@@ -5,6 +5,7 @@ Layout: batch arrays [batch][row][col][lane]; stores [slot][row][col]; indices [
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib import resources
 
 from faultwave.backends.cpu.names import c_name
@@ -25,6 +26,7 @@ from faultwave.kernels.language import (
     Statement,
     View,
     When,
+    WhenAny,
 )
 
 
@@ -48,10 +50,8 @@ class _Lowering:
             offset += table.rows * table.cols
 
     def source(self) -> str:
-        prefetch = Prefetch(self.kernel, self.lanes)
-        for statement in self.kernel.statements:
-            self.lines += prefetch.before(statement)
-            self.statement(statement)
+        self.prefetch = Prefetch(self.kernel, self.lanes)
+        self.all(self.kernel.statements, self.prefetch)
         head = resources.files(__package__).joinpath("vector.h").read_text()
         body = "\n".join("    " + line for line in self.declarations() + self.lines)
         return (
@@ -64,6 +64,11 @@ class _Lowering:
             f"  #pragma omp parallel for schedule(runtime) if (end - begin > 1)\n"
             f"  for (long batch = begin; batch < end; ++batch) {{\n    const int next = batch + 1 < end;\n{body}\n  }}\n}}\n"
         )
+
+    def all(self, statements: Iterable[Statement], prefetch: Prefetch) -> None:
+        for s in statements:
+            self.lines += prefetch.before(s)
+            self.statement(s)
 
     def declarations(self) -> list[str]:
         lines, tables = [], []
@@ -107,6 +112,11 @@ class _Lowering:
                 self.lines.append(f"if (any({c_name(s.index.name)} + {s.column * self.lanes})) {{")
                 for inner in s.body:
                     self.statement(inner)
+                self.lines.append("}")
+            case WhenAny():
+                flag = f"{c_name(s.flag.array.name)}[{self.position(s.flag)}]"
+                self.lines.append(f"if (v_any({flag} != SPLAT(0.0))) {{")
+                self.all(s.body, self.prefetch.inside(s))
                 self.lines.append("}")
             case Barrier():
                 self.lines.append('__asm__ volatile("" ::: "memory");')

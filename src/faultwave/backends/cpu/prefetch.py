@@ -7,22 +7,40 @@ proportion to the work between; too many at once would stall what computes.
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Sequence
+
 from faultwave.backends.cpu.names import c_name
 from faultwave.kernels.count import flops
-from faultwave.kernels.language import Array, Contract, Gather, Kernel, Pointwise, Repeat, Scatter, Statement, When
+from faultwave.kernels.language import Array, Gather, Kernel, Statement, When, WhenAny, touched
 
 
 class Prefetch:
     """The fetches of a kernel, statement by statement."""
 
     def __init__(self, kernel: Kernel, lanes: int):
+        usual = [a for a in kernel.arguments if a.space == "batch" and a.name not in kernel.occasional]
         self.lanes = lanes
-        batches = [a for a in kernel.arguments if a.space == "batch" and a.rows * a.cols > 1]
-        first = {name: i for i, s in reversed(list(enumerate(kernel.statements))) for name in _touched(s)}
-        batches.sort(key=lambda a: first.get(a.name, 0))  # what is needed first is fetched first
-        self.streams = [(a, a.rows * a.cols) for a in batches]
+        self.kernel, self.fetched = kernel, set[str]()
+        self._spread(usual, kernel.statements)
+
+    def inside(self, statement: WhenAny) -> Prefetch:
+        """Of the body of a statement: what only such bodies touch, unless one before does. The next batch will most often need it,
+        where this one does."""
+        inner = copy.copy(self)
+        names = (set(touched(statement)) & self.kernel.occasional) - self.fetched
+        self.fetched |= names
+        inner._spread([a for a in self.kernel.arguments if a.name in names], statement.body)
+        return inner
+
+    def _spread(self, batches: Sequence[Array], statements: Sequence[Statement]) -> None:
+        """Fetch ``batches`` while ``statements`` are done."""
+        first = {name: i for i, s in reversed(list(enumerate(statements))) for name in touched(s)}
+        # What is needed first is fetched first.
+        needed = sorted((a for a in batches if a.rows * a.cols > 1), key=lambda a: first.get(a.name, 0))
+        self.streams = [(a, a.rows * a.cols) for a in needed]
         self.vectors = sum(n for _, n in self.streams)
-        self.flops = {id(s): _flops_of_all(s) for s in kernel.statements}
+        self.flops = {id(s): _flops_of_all(s) for s in statements}
         self.work = max(1, sum(self.flops.values()))
         self.done = 0
 
@@ -55,20 +73,4 @@ class Prefetch:
 
 def _flops_of_all(s: Statement) -> int:
     """Flops of a statement that every batch executes."""
-    return 0 if isinstance(s, When) else round(flops([s]))
-
-
-def _touched(s: Statement) -> list[str]:
-    """Names of the arrays of a statement."""
-    match s:
-        case Contract():
-            return [s.inp.array.name, s.out.array.name]
-        case Pointwise():
-            return [v.array.name for v in (*s.ins, *s.outs)]
-        case Gather():
-            return [s.out.array.name]
-        case Scatter():
-            return [s.inp.array.name]
-        case Repeat() | When():
-            return [name for inner in s.body for name in _touched(inner)]
-    return []
+    return 0 if isinstance(s, When | WhenAny) else round(flops([s]))

@@ -27,6 +27,7 @@ from faultwave.kernels.language import (
     Scatter,
     View,
     When,
+    WhenAny,
 )
 from faultwave.kernels.values import Value
 
@@ -149,13 +150,15 @@ class _Writer:
                 case Repeat() as s:
                     self.repeat(s, placed)
                 case When() as s:
-                    self.when(s, placed)
+                    slot = f"{name(s.index.name)}[{s.column * self.plan.lanes} + i]"
+                    self.when(slot, placed)
+                case WhenAny() as s:
+                    self.when(f"{self.at(s.flag, 0)[:-1]} - lane + i] != 0", placed)
 
-    def when(self, s: When, placed: Placed) -> None:
-        """All threads of a group look at all its slots and so agree; where there is none, every loop starts behind its end. A
-        condition around them would do, but some compilers copy all that follows it for each way round a barrier."""
-        slot = f"{name(s.index.name)}[{s.column * self.plan.lanes} + i]"
-        self.lines += ["{ int any = 0;", f"for (int i = 0; i < {self.plan.share}; ++i) any |= {slot};"]
+    def when(self, asked: str, placed: Placed) -> None:
+        """All threads of a group look at what is ``asked`` of all its items i and so agree; where it is 0, every loop starts behind
+        its end. A condition around them would do, but some compilers copy all that follows it for each way round a barrier."""
+        self.lines += ["{ int any = 0;", f"for (int i = 0; i < {self.plan.share}; ++i) any |= {asked};"]
         self.lines.append("const int skip = any ? 0 : 1 << 24;")
         self.skip = " + skip"
         for i, phase in enumerate(placed.phases):

@@ -131,7 +131,7 @@ def _worth_staging(kernel: Kernel, tasks: Sequence[Task]) -> list[Array]:
             for w in t.writes:
                 if w.name in batches:
                     seen[w.name].append(w)
-    chosen = [a for n, a in batches.items() if n in again]
+    chosen = [a for n, a in batches.items() if n in again and n not in kernel.occasional]
     return sorted(chosen, key=lambda a: -traffic[a.name] / (a.rows * a.cols))
 
 

@@ -25,6 +25,7 @@ from faultwave.kernels.language import (
     Scatter,
     View,
     When,
+    WhenAny,
 )
 
 
@@ -97,7 +98,7 @@ class Copy:
     inward: bool
 
 
-Work = Product | Dense | Pointwise | Gather | Scatter | Repeat | When | Copy
+Work = Product | Dense | Pointwise | Gather | Scatter | Repeat | When | WhenAny | Copy
 
 
 @dataclass
@@ -200,13 +201,17 @@ def _task(s: Any) -> Task:
             return Task(s, [_region(s.inp, s.inp.rows)], [], slot_writes=[slots])
         case Repeat() | When():
             return _enclosing(s, _tasks(s.body))
+        case WhenAny():
+            return _enclosing(s, _tasks(s.body))
     raise TypeError(f"unknown statement {s}")
 
 
-def _enclosing(work: Repeat | When, body: list[Task]) -> Task:
+def _enclosing(work: Repeat | When | WhenAny, body: list[Task]) -> Task:
     """A body as one task. What is repeated may be touched again in the next round: as a whole."""
+    own = [_region(work.flag, 1)] if isinstance(work, WhenAny) else []
+    reads = [*own, *[replace(r, spread=None) for t in body for r in t.reads]]
     return Task(
-        work, [replace(r, spread=None) for t in body for r in t.reads], [replace(r, spread=None) for t in body for r in t.writes],
+        work, reads, [replace(r, spread=None) for t in body for r in t.writes],
         [r for t in body for r in t.slot_reads], [r for t in body for r in t.slot_writes], body,
     )  # fmt: skip
 
@@ -277,7 +282,8 @@ class _Webs:
 
 
 def split_temporaries(kernel: Kernel, tasks: list[Task]) -> tuple[list[Task], dict[str, Array]]:
-    """Tasks with one temporary for each web, and these by name. What a repetition touches stays as it is."""
+    """Tasks with one temporary for each web, and these by name. What a repetition touches, or
+    what is done for some batches only, stays as it is."""
     repeated = {r.name for t in _unrepeated(tasks) if t.body for r in (*t.reads, *t.writes)}
     temps = {a.name: a for a in kernel.temps}
     webs = _Webs(a for n, a in temps.items() if n not in repeated)
@@ -349,7 +355,7 @@ def replaced(task: Task, arrays: dict[str, Array]) -> Task:
     def change(view: View) -> View:
         return replace(view, array=arrays[view.array.name]) if view.array.name in arrays else view
 
-    if isinstance(task.work, Repeat | When):
+    if isinstance(task.work, Repeat | When | WhenAny):
         return _enclosing(task.work, [replaced(t, arrays) for t in task.body])
     return _renamed(task, change, change)
 

@@ -46,6 +46,13 @@ for _x, _y in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2)):
 _TENSORS = _PRODUCTS.reshape(81, 36)
 
 
+def _both_sides(tensor: Any, rows: Any) -> list[Any]:
+    """A s A^T of a symmetric tensor, six components, and a matrix of three ``rows``."""
+    once = [[dot(row, [tensor[PAIR[a][b]] for a in range(3)]) for b in range(3)] for row in rows]
+    pairs = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))
+    return [dot(once[x], rows[y]) for x, y in pairs]
+
+
 STATE = Columns(stress=6, velocity=3)
 TRACE = Columns(stress=3, velocity=3)
 """Columns of a face's trace: s g and v'."""
@@ -88,10 +95,37 @@ class ContravariantElastic(ComponentForm):
     def physical(self, q: Any, cell: Any, jacobian: Any) -> list[Any]:
         rows = [jacobian[3 * x : 3 * x + 3] for x in range(3)]
         state, rho = STATE.row(q), self.cell_columns.row(cell).rho
-        turned_once = [[dot(row, [state.stress[PAIR[a][b]] for a in range(3)]) for b in range(3)] for row in rows]
-        pairs = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))
-        stress = [rho * dot(turned_once[x], rows[y]) for x, y in pairs]
+        stress = [rho * x for x in _both_sides(state.stress, rows)]
         return [*stress, *[dot(row, state.velocity) for row in rows]]
+
+    @property
+    def stress_columns(self) -> slice:
+        return STATE.places["stress"]
+
+    def stress(self, own: Any, cell: Any) -> list[Any]:
+        mine = self.cell_columns.row(cell)
+        rows = [mine.jacobian[3 * x : 3 * x + 3] for x in range(3)]
+        return [mine.rho * x for x in _both_sides(own, rows)]
+
+    def from_stress(self, stress: Any, cell: Any) -> list[Any]:
+        mine = self.cell_columns.row(cell)
+        j = [mine.jacobian[3 * x : 3 * x + 3] for x in range(3)]
+        cofactors = [
+            [
+                j[(b + 1) % 3][(a + 1) % 3] * j[(b + 2) % 3][(a + 2) % 3]
+                - j[(b + 1) % 3][(a + 2) % 3] * j[(b + 2) % 3][(a + 1) % 3]
+                for b in range(3)
+            ]
+            for a in range(3)
+        ]  # of J transposed: J^-1 times det J
+        share = 1.0 / dot(cofactors[0], [j[x][0] for x in range(3)])
+        back = [[share * x for x in row] for row in cofactors]
+        return [mine.inverse_rho * x for x in _both_sides(stress, back)]
+
+    def stress_scale(self, cells: Cells) -> np.ndarray:
+        jacobian = np.linalg.inv(directed(cells.inverse))
+        longest = np.linalg.svd(jacobian, compute_uv=False).max(1)
+        return np.asarray(cells.material["rho"] / self.unit * longest**2)
 
     # The cell.
 

@@ -21,7 +21,7 @@ from faultwave.dg.predictors import CellTerms, Predictor, Taylor
 from faultwave.domain.tets.mesh import BoundaryKind
 from faultwave.kernels.language import Array, Kernel, View
 from faultwave.physics.waves import Law
-from faultwave.physics.waves.law import LAYER, dot
+from faultwave.physics.waves.law import LAYER, dot, role
 
 DIRECTIONS = np.array([[1.0, 0.0, 0.0], [-0.5, 1.0, 0.0], [0.0, -1.0, 1.0]])
 """Directions of differentiation in the reference cell, row by row: chosen for the sparsest derivative matrices."""
@@ -198,6 +198,23 @@ class Form:
     def physical(self, q: Any, cell: Any, jacobian: Any) -> list[Any]:
         """The law's quantities from the form's, as ``to_physical``; ``jacobian``: nine numbers as ``jacobians`` gives them."""
         return list(q)
+
+    @property
+    def stress_columns(self) -> slice:
+        """Those of the form's quantities of which stress is made."""
+        return role(self.law, "stress")
+
+    def stress(self, own: Any, cell: Any) -> list[Any]:
+        """The law's stress, six components, from the form's columns of it."""
+        return list(own)
+
+    def from_stress(self, stress: Any, cell: Any) -> list[Any]:
+        """The reverse of ``stress``."""
+        return list(stress)
+
+    def stress_scale(self, cells: Cells) -> np.ndarray:
+        """(nc,) the largest factor by which ``stress`` makes the Frobenius norm of a tensor grow."""
+        return np.ones(len(cells.volume))
 
     def jacobians(self, cells: Cells) -> np.ndarray:
         """(nc, 9) d x / d xi' row by row, of the coordinates along ``DIRECTIONS``."""

@@ -22,14 +22,18 @@ from faultwave.observe.fields import WRITE_BUFFER, check_snapshots, snapshot_row
 from faultwave.observe.refine import refine_tet
 
 name = "volume"
+AFTER = ("plasticity",)
+"""Parts with fields of their own."""
 
 
 @dataclass(frozen=True)
 class Volume(Planned):
-    """``cells`` (n,): those in the setting's region and groups."""
+    """``cells`` (n,): those in the setting's region and groups; ``sources``: of each field, the part that knows it, '' for the law's
+    quantities."""
 
     setting: Any
     fields: tuple[str, ...]
+    sources: tuple[str, ...]
     cells: np.ndarray
     name: str = name
 
@@ -49,11 +53,12 @@ def plan(planning: Planning) -> Volume | None:
     if setting is None:
         return None
     check_snapshots("output.volume", setting, problems)
-    fields = volume_fields(setting, planning.law)
+    known = {field: part.name for part in planning.parts.values() for field in part.volume_fields}
+    fields = volume_fields(setting, planning.law, list(known))
     cells = cells_in(setting, planning.geometry.centroids, planning.mesh.groups)
     if not planning.whole.any(len(cells) > 0):
         problems.error("output.volume", "the region and groups contain no cell")
-    return Volume(setting, tuple(fields), cells)
+    return Volume(setting, tuple(fields), tuple(known.get(f, "") for f in fields), cells)
 
 
 def cells_in(setting: Any, centroids: np.ndarray, groups: np.ndarray) -> np.ndarray:
@@ -80,7 +85,10 @@ class AttachedVolume(Attached):
         """Of its cells, sub-cells and quantities."""
         op, names = self.solver.operator, list(self.solver.plan.law.quantities)
         psi = tet_basis(refine_tet(self.part.setting.refinement)[1], op.order - 1)
-        return op.sampler(psi, self.part.cells, [names.index(f) for f in self.part.fields])
+        return op.sampler(psi, self.part.cells, [names.index(f) for f in self._fields_of("")])
+
+    def _fields_of(self, source: str) -> list[str]:
+        return [f for f, s in zip(self.part.fields, self.part.sources, strict=True) if s == source]
 
     def report(self) -> Mapping[str, Sequence[tuple[str, ...]]]:
         """What is held besides: where it is sampled, and snapshots that wait for slower clusters."""
@@ -120,9 +128,18 @@ class AttachedVolume(Attached):
     def _deliver(self, number: int, cluster: int, tau: float) -> None:
         assert self.shots is not None
         items = self.shots.clusters[cluster]
-        self._sample(cluster, tau)
-        values = self._sample.get(self.part.cells[items])
-        self.shots.deliver(number, cluster, items, {f: values[:, :, i] for i, f in enumerate(self.part.fields)})
+        cells = self.part.cells[items]
+        found: dict[str, np.ndarray] = {}
+        for source in dict.fromkeys(self.part.sources):
+            fields = self._fields_of(source)
+            if source:
+                centres = refine_tet(self.part.setting.refinement)[1]
+                values = self.solver.parts[source].sample(centres, cells, fields)
+            else:
+                self._sample(cluster, tau)
+                values = self._sample.get(cells)
+            found |= {f: values[:, :, i] for i, f in enumerate(fields)}
+        self.shots.deliver(number, cluster, items, found)
 
     def finish(self, time: float) -> None:
         if self.shots is not None:

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.columns import Columns
+from faultwave.base.errors import Problems
 from faultwave.base.quantities import Output, Parameter, State, state_columns
+from faultwave.kernels import math as m
 
 Values = Mapping[str, Any]
 
@@ -30,7 +32,7 @@ class Rheology:
 
     ``parameters`` are given at every point, ``constants`` once; ``kernel_parameters`` name the per-point numbers that ``prepare``
     makes of the parameters and of the medium's, and that formulas get as ``p``; ``state``: what a point remembers; ``outputs`` are made
-    of it.
+    of it; ``keeps_mean``: the mean stress never changes.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Rheology:
     kernel_parameters: tuple[str, ...] = ()
     state: tuple[State, ...] = ()
     outputs: tuple[Output, ...] = ()
+    keeps_mean: bool = False
 
     @property
     def state_columns(self) -> Columns:
@@ -54,6 +57,37 @@ class Rheology:
         """Per-point numbers kernels get, (n,) each, from the parameters and those of the elastic medium (rho, mu, lambda)."""
         return {name: np.array(p[name], float) for name in self.kernel_parameters}
 
+    def given(self, values: Values, count: int, where: str, problems: Problems) -> dict[str, np.ndarray]:
+        """Parameters (count,) by name from user values by name or alias; absent ones get their default. ``where``: the setting."""
+        found: dict[str, np.ndarray] = {}
+        for q in self.parameters:
+            names = [n for n in (q.name, *q.aliases) if n in values]
+            if len(names) > 1:
+                problems.error(where, f"{q.name} is given twice, as {' and '.join(names)}")
+            if names:
+                found[q.name] = np.broadcast_to(np.asarray(values[names[0]], float), (count,))
+            elif q.default is None:
+                problems.error(where, f"{q.name} is missing: {q.description}", q.allowed())
+            else:
+                found[q.name] = np.full(count, q.default)
+        return found
+
+    def settings(self, values: Mapping[str, float], where: str, problems: Problems) -> dict[str, float]:
+        """Constants by name from user values by name or alias. ``where``: the setting."""
+        known, found = {n: q for q in self.constants for n in (q.name, *q.aliases)}, {}
+        for name in values:
+            if name not in known:
+                problems.error(f"{where}.{name}", f"'{self.name}' has no such constant", ", ".join(known))
+        for q in self.constants:
+            value = next((values[n] for n in (q.name, *q.aliases) if n in values), q.default)
+            if value is None:
+                problems.error(f"{where}.{q.name}", f"missing: {q.description}", q.allowed())
+            elif not q.accepts(value):
+                problems.error(f"{where}.{q.name}", f"is {value:g}", q.allowed())
+            else:
+                found[q.name] = float(value)
+        return found
+
     def initial(self, p: Values, c: Values, stress: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Own state at t = 0, (n,) or (n, size) each; what is left out starts at zero."""
         return {}
@@ -62,6 +96,25 @@ class Rheology:
         """The stress that the medium carries after a step of ``step`` [s] to the elastic ``stress`` (kernel). Points that do not yield
         keep every bit of theirs."""
         raise NotImplementedError
+
+    def yields(self, p: Values, c: Values, stress: Values, s: Values, step: Any) -> Any:
+        """Mask of points whose stress or state ``return_map`` changes (kernel). One with fewer operations saves time."""
+        found = self.return_map(p, c, stress, s, step)
+        pairs = [(found.stress[n], stress[n]) for n in STRESS] + [
+            pair
+            for n, v in found.state.items()
+            for pair in (zip(v, s[n], strict=True) if isinstance(v, list) else [(v, s[n])])
+        ]
+        changed = [m.abs(new - old) > 0.0 for new, old in pairs]
+        any_changed = changed[0]
+        for other in changed[1:]:
+            any_changed = any_changed | other
+        return any_changed
+
+    def distance(self, p: Values, c: Values, stress: Mapping[str, np.ndarray]) -> np.ndarray | None:
+        """How far from yielding points are, (n,) [Pa]: no change of ``stress`` whose Frobenius norm sqrt(ds : ds) is at most this
+        makes them yield. Whole cells then need no look at their points. None: not known, and every point is looked at."""
+        return None
 
 
 def statement(rheology: Rheology, constants: Values) -> Callable[..., list[Any]]:

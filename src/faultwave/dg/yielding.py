@@ -1,0 +1,153 @@
+"""Yielding in cells: a rheology's return map at points of every cell, as a kernel between a correction and the next prediction.
+
+Most cells do not yield, and are told so cheaply: no point of theirs can where the largest stress that the modes may add up to is less
+than the distance to yield of the stress at rest (``Rheology.distance``). In the others the stress is found at the points, and where one of
+them yields the change that the return map makes there is taken back to the modes. Cells in which nothing yields keep every bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from faultwave.dg.forms import Form
+from faultwave.dg.yield_points import YieldPoints
+from faultwave.kernels import math as mth
+from faultwave.kernels.language import Array, Kernel, View
+from faultwave.physics.rheology import STRESS, Rheology, statement
+
+PARAMETERS, INITIAL, STATE, DISTANCE, STEP = (
+    "yield_parameters",
+    "initial_stress",
+    "yield_state",
+    "yield_distance",
+    "yield_step",
+)
+"""Names of the kernel's own arguments."""
+
+
+@dataclass(frozen=True)
+class Medium:
+    """A rheology with its constants and points. ``parameter_rows``, ``initial_rows``: as many as points, or 1 where values are the same at
+    all points of a cell; ``bounded``: whether the rheology tells its distance to yield."""
+
+    rheology: Rheology
+    constants: Mapping[str, float]
+    points: YieldPoints
+    parameter_rows: int
+    initial_rows: int
+    bounded: bool
+
+
+def yielding(form: Form, medium: Medium) -> Kernel:
+    """The stress of q after a step of length ``yield_step`` [s]."""
+    k, rheology, points = Kernel("yielding"), medium.rheology, medium.points
+    count = len(points.points)
+    q, cell = k.batch("q", form.b3, form.Q, "inout"), form.cell(k)
+    columns = form.stress_columns
+    own = q.view(0, form.b3, columns.start, 6)
+    parameters = k.batch(PARAMETERS, medium.parameter_rows, rheology.parameter_columns.size)
+    initial = k.batch(INITIAL, medium.initial_rows, STRESS.size)
+    held = [k.batch(STATE, count, rheology.state_columns.size, "inout")] if rheology.state else []
+    step = k.scalar(STEP)
+    may, yields = k.temp("may_yield", 1, 1), k.temp("yields", 1, 1)
+    at, flags = k.temp("stress_at_points", count, 6), k.temp("yielding_points", count, 1)
+    delta = k.temp("lost_stress", form.b3, 6)
+    _suspect(k, form, medium, own, cell, [may, yields])
+    there = [parameters, at, *held, step]
+
+    values, back = points.halves
+
+    def look() -> None:
+        k.contract(at, values, own)
+        _sum_and_difference(k, points.pairs, at)
+        k.pointwise(_asks(form, medium), [may, cell, initial, *there], [at, flags])
+        k.contract(yields, np.ones((1, count)), flags, accumulate=True)
+
+    def give_way() -> None:
+        k.pointwise(_lost(rheology, medium.constants), [yields, *there], [at, *held])
+        _sum_and_difference(k, points.pairs, at)
+        k.contract(delta, back, at, [(i, i) for i in range(6) if i != 2 or not rheology.keeps_mean])
+
+        def change(s: Any, lost: Any, cell: Any, yields: Any) -> Any:
+            xx, yy, zz, *shear = lost
+            less = form.from_stress([xx, yy, -(xx + yy) if rheology.keeps_mean else zz, *shear], cell)
+            return [[mth.where(yields[0] > 0.0, x + d, x) for x, d in zip(s, less, strict=True)]]
+
+        k.pointwise(change, [own, delta, cell, yields], [own])
+
+    k.when_any(may, look)
+    k.when_any(yields, give_way)
+    return k
+
+
+def _sum_and_difference(k: Kernel, pairs: int, at: Array) -> None:
+    """Of the first ``pairs`` rows and the next as many, in their places."""
+    if pairs:
+        a, b = at.view(0, pairs), at.view(pairs, pairs)
+        both = lambda x, y: [[p + q for p, q in zip(x, y, strict=True)], [p - q for p, q in zip(x, y, strict=True)]]  # noqa: E731
+        k.pointwise(both, [a, b], [a, b])
+
+
+def _suspect(k: Kernel, form: Form, medium: Medium, own: View, cell: Array, out: list[Array]) -> None:
+    """The first of ``out`` is 1 where the cell may yield, the second 0."""
+    if not medium.bounded:
+        k.pointwise(lambda x: [[1.0], [0.0]], [own.array.view(0, 1)], out)
+        return
+    known, amplification = k.batch(DISTANCE, 1, 2), medium.points.amplification
+    squares, sums = k.temp("mode_squares", form.b3, 1), k.temp("degree_squares", len(amplification), 1)
+    k.pointwise(lambda s: [[_square(s)]], [own], [squares])
+    k.contract(sums, amplification, squares)
+    mean = own.array.view(0, 1, own.col, 6)  # mode 0 is the constant sqrt(6)
+
+    def decide(s: Any, cell: Any, known: Any, *degrees: Any) -> Any:
+        distance, scale = known
+        size = mth.sqrt(6.0 * _square(form.stress(s, cell)))
+        rest = mth.sqrt(degrees[0][0])
+        for d in degrees[1:]:
+            rest = rest + mth.sqrt(d[0])
+        return [[mth.where(size + scale * rest <= distance, 0.0, 1.0)], [0.0]]
+
+    k.pointwise(decide, [mean, cell, known, *[sums.view(d, 1) for d in range(len(amplification))]], out)
+
+
+def _square(s: Any) -> Any:
+    """s : s of a symmetric tensor."""
+    off = s[3] * s[3] + s[4] * s[4] + s[5] * s[5]
+    return (s[0] * s[0] + s[1] * s[1] + s[2] * s[2]) + (off + off)
+
+
+def _asks(form: Form, medium: Medium) -> Any:
+    """The whole stress at a point, and 1 where it yields, of a cell that may."""
+    rheology, constants = medium.rheology, medium.constants
+    parameters, states = rheology.parameter_columns, rheology.state_columns
+
+    def function(may: Any, cell: Any, initial: Any, p: Any, own: Any, *rest: Any) -> Any:
+        state, step = rest if states.size else ([], rest[0])
+        whole = [x + y for x, y in zip(form.stress(own, cell), initial, strict=True)]
+        s = states.row(state)
+        found = rheology.yields(parameters.row(p), constants, STRESS.row(whole), s, step[0])
+        return [whole, [mth.where(found & (may[0] > 0.0), 1.0, 0.0)]]
+
+    return function
+
+
+def _lost(rheology: Rheology, constants: Mapping[str, float]) -> Any:
+    """What the return map changes in the stress, and the state after it; of cells that do not yield nothing and the state as it was."""
+    mapped = statement(rheology, constants)
+
+    def function(yields: Any, p: Any, stress: Any, *rest: Any) -> Any:
+        new, *states = mapped(p, stress, *rest)
+        kept = [
+            [mth.where(yields[0] > 0.0, x, old) for x, old in zip(state, was, strict=True)]
+            for state, was in zip(states, rest, strict=False)
+        ]
+        return [[x - y for x, y in zip(new, stress, strict=True)], *kept]
+
+    return function
+
+
+__all__ = ["DISTANCE", "INITIAL", "PARAMETERS", "STATE", "STEP", "Medium", "yielding"]

@@ -1,0 +1,109 @@
+"""Drucker-Prager plasticity with viscoplastic relaxation (Drucker & Prager 1952; Duvaut & Lions 1972; Andrews 2005).
+
+With m the mean stress, s its deviator and tau = sqrt(s : s / 2), rock yields where tau > tau_c = max(0, c cos phi - m sin phi), phi
+the angle of internal friction. The deviator then relaxes towards the yield surface within the relaxation time T,
+
+    s(t + dt) = s (1 + y),   y = (tau_c / tau - 1) (1 - exp(-dt / T)),
+
+and at once for T = 0; the mean stress stays (docs/theory/plasticity.md). The plastic strain is what the stress has lost, -y s / 2 mu.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.quantities import Output, Parameter, State
+from faultwave.kernels import math as m
+from faultwave.physics.rheology.rheology import STRESS, Returned, Rheology, Values
+
+STRAINS = ("ep_xx", "ep_yy", "ep_zz", "ep_xy", "ep_yz", "ep_xz")
+
+
+def _output(name: str, unit: str, what: str) -> Output:
+    return Output(name, unit, what, lambda p, c, s: s[name])
+
+
+class DruckerPrager(Rheology):
+    """Constant ``seissol_strain`` 1: the strain of a step is its rate at the start, held over the step, and ``eta`` counts each of the
+    six components once, as SeisSol does; 0: it is the strain that the stress lost, and ``eta`` is an invariant of it."""
+
+    name = "drucker-prager"
+    title = "Drucker-Prager plasticity with viscoplastic relaxation"
+    parameters = (
+        Parameter("plastic_cohesion", "Pa", "cohesion of the rock", lower=0.0, aliases=("plastCo",)),
+        Parameter("bulk_friction", "", "tan of the angle of internal friction", lower=0.0, aliases=("bulkFriction",)),
+    )
+    constants = (
+        Parameter("relaxation_time", "s", "time within which stress above yield relaxes; 0: at once", 0.0, lower=0.0),
+        Parameter("seissol_strain", "", "1: plastic strain as SeisSol adds it up", 0.0, lower=0.0, upper=1.0),
+    )
+    keeps_mean = True
+    kernel_parameters = ("strength", "slope", "compliance")
+    state = (
+        *(State(name, "", f"plastic strain {name[3:]}") for name in STRAINS),
+        State("eta", "", "accumulated plastic shear strain"),
+        State("plastic_work", "J/m^3", "energy dissipated by yielding"),
+    )
+    outputs = (
+        *(_output(name, "", f"plastic strain {name[3:]}") for name in STRAINS),
+        _output("eta", "", "accumulated plastic shear strain"),
+        _output("plastic_work", "J/m^3", "energy dissipated by yielding"),
+    )
+
+    def prepare(self, p: Values, c: Values, medium: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """c cos phi, sin phi and 1 / 2 mu."""
+        phi = np.arctan(np.asarray(p["bulk_friction"], float))
+        mu = np.asarray(medium["mu"], float)
+        with np.errstate(divide="ignore"):
+            compliance = np.where(mu > 0, 0.5 / np.where(mu > 0, mu, 1.0), 0.0)
+        return {"strength": p["plastic_cohesion"] * np.cos(phi), "slope": np.sin(phi), "compliance": compliance}
+
+    def yields(self, p: Values, c: Values, stress: Values, s: Values, step: Any) -> Any:
+        _, _, square, limit = _invariants(p, stress)
+        return square > limit * limit
+
+    def distance(self, p: Values, c: Values, stress: Mapping[str, np.ndarray]) -> np.ndarray:
+        """A change ds moves tau - tau_c by at most |dev ds| / sqrt 2 + sin phi |tr ds| / 3, and this by at most sqrt(1/2 + sin^2 phi / 3)
+        |ds| (Cauchy-Schwarz: both parts of ds are orthogonal)."""
+        mean, _, square, _ = _invariants(p, stress)
+        room = p["strength"] - p["slope"] * mean - np.sqrt(square)
+        return np.maximum(room, 0.0) / np.sqrt(0.5 + p["slope"] ** 2 / 3.0)
+
+    def return_map(self, p: Values, c: Values, stress: Values, s: Values, step: Any) -> Returned:
+        _, deviator, square, limit = _invariants(p, stress)
+        yields = square > limit * limit
+        tau = m.sqrt(m.where(yields, square, 1.0))
+        relaxed = 1.0 if c["relaxation_time"] <= 0.0 else -m.expm1(-step / c["relaxation_time"])
+        lost = m.where(yields, (1.0 - limit / tau) * relaxed, 0.0)  # share of the deviator
+        new = {name: m.where(yields, x - lost * d, x) for (name, x), d in zip(stress.items(), deviator, strict=True)}
+        return Returned(new, self._strain(p, c, s, (deviator, square, lost, tau), (step, relaxed)))
+
+    def _strain(self, p: Values, c: Values, s: Values, found: Any, time: Any) -> dict[str, Any]:
+        """Plastic strain and work after the step."""
+        deviator, square, lost, tau = found
+        step, relaxed = time
+        factor = lost * p["compliance"]
+        if c["seissol_strain"] and c["relaxation_time"] > 0.0:
+            factor = factor * (step / (c["relaxation_time"] * relaxed))
+            once = sum(d * d for d in deviator[1:]) + deviator[0] * deviator[0]
+            size = m.sqrt(0.5 * once)
+        else:
+            size = tau
+        strain = {name: s[name] + factor * d for name, d in zip(STRAINS, deviator, strict=True)}
+        work = square * (lost * (2.0 - lost)) * p["compliance"]  # (tau^2 before - tau^2 after) / 2 mu
+        return {**strain, "eta": s["eta"] + factor * size, "plastic_work": s["plastic_work"] + work}
+
+
+def _invariants(p: Values, stress: Values) -> tuple[Any, list[Any], Any, Any]:
+    """Mean, deviator, square of its size tau, and the tau at which the point yields."""
+    xx, yy, zz, xy, yz, xz = (stress[name] for name in STRESS)
+    mean = (xx + yy + zz) * (1.0 / 3.0)
+    a, b, d = xx - mean, yy - mean, zz - mean
+    square = 0.5 * (a * a + b * b + d * d) + (xy * xy + yz * yz + xz * xz)
+    return mean, [a, b, d, xy, yz, xz], square, m.maximum(p["strength"] - p["slope"] * mean, 0.0)
+
+
+DRUCKER_PRAGER = DruckerPrager()

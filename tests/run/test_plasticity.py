@@ -1,0 +1,242 @@
+"""Runs with rock that yields: against elastic runs, on processes, over checkpoints, what is written, what is refused."""
+
+from __future__ import annotations
+
+import re
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import faultwave as fw
+from faultwave.base.errors import InputError, Interrupted
+from faultwave.case.load import load_case
+from faultwave.output.formats.vtkhdf import VtkHdfReader
+from tests.backends.here import DEVICE, needs_device
+from tests.run.rupture.setup import settings, slip_weakening
+
+REST = {"s_xx": -60e6, "s_yy": -70e6, "s_zz": -65e6, "s_xy": 21e6, "s_yz": 0.0, "s_xz": 0.0}
+STRAINS = ["ep_xx", "ep_xy", "eta"]
+WEAK = 0.3e6
+
+
+def rock(cohesion: float = WEAK, **more: Any) -> dict[str, Any]:
+    constant = {"plastic_cohesion": cohesion, "bulk_friction": 0.35, **REST}
+    return {"parameters": {"constant": constant}, "constants": {"relaxation_time": 0.05}, **more}
+
+
+def asked(path: Path, name: str, plasticity: dict[str, Any] | None, **more: Any) -> dict[str, Any]:
+    """A small rupture in rock that yields, order 3."""
+    made = settings(path, slip_weakening(), end_time=more.pop("end_time", 0.4), **more)
+    fields = ["v1", "s_xy", *(STRAINS if plasticity else [])]
+    made["output"] |= {
+        "folder": str(path / name), "volume": {"interval": 0.2, "fields": fields}, "energies": {"interval": 0.2},
+        "receivers": {"points": [[100.0, 900.0, -300.0]], "interval": 0.01}, "checkpoint": {"interval": 0.15},
+    }  # fmt: skip
+    made["numerics"] |= {"threads": 1}
+    return made | ({"plasticity": plasticity} if plasticity else {})
+
+
+def run(case: dict[str, Any]) -> Any:
+    return fw.simulate(case, force=True).run()
+
+
+def stopped(case: dict[str, Any]) -> Any:
+    """By a signal at half the time."""
+    half = fw.simulate(case, force=True)
+    with pytest.raises(Interrupted):
+        half.run(progress=lambda p: signal.raise_signal(signal.SIGTERM) if p.time > 0.2 else None)
+    return half
+
+
+def last(folder: Path, field: str) -> np.ndarray:
+    with VtkHdfReader(folder / "run-volume.vtkhdf") as file:
+        return np.array(file.field(field, len(file.times) - 1))
+
+
+@pytest.fixture(scope="module")
+def yielded(tmp_path_factory: Any) -> Any:
+    folder = tmp_path_factory.mktemp("yielded")
+    return folder, run(asked(folder, "out", rock()))
+
+
+def test_strong_rock_is_elastic_to_the_bit(tmp_path: Path) -> None:
+    """With local time stepping, a fault, a free surface and absorbing sides."""
+    found = [
+        run(asked(tmp_path, name, plasticity)).solver.operator.state()
+        for name, plasticity in (("elastic", None), ("strong", rock(1e15)))
+    ]
+    np.testing.assert_array_equal(found[1].view(np.uint64), found[0].view(np.uint64))
+
+
+def test_what_yields_is_written(yielded: Any) -> None:
+    folder, sim = yielded
+    energies = sim.energy_now()
+    solver = sim.solver
+    eta = last(folder / "out", "eta")
+    assert (eta > 1e-7).any() and (eta > -1e-5).all()
+    assert (np.abs(last(folder / "out", "ep_xy")) > 1e-7).any()
+    assert energies["plastic_moment"] > 1e13 and energies["plastic_work"] > 1e8
+    held = solver.operator.own["yield_state"].get(solver.layout.position)
+    weight = solver.parts["plasticity"].medium.points.weights
+    moment = (held[..., 6] @ weight * solver.plan.geometry.volume * solver.plan.material["mu"]).sum()
+    assert energies["plastic_moment"] == pytest.approx(moment, rel=1e-12)
+    trace = held[..., :3].sum(-1)
+    assert np.abs(trace).max() < 1e-12 * np.abs(held[..., :6]).max() + 1e-18
+    table = (folder / "out" / "run-energy.csv").read_text().splitlines()
+    assert "plastic_moment" in table[0] and "plastic_work" in table[0]
+
+
+def test_stopped_and_resumed_to_the_bit(tmp_path: Path, yielded: Any) -> None:
+    case = asked(tmp_path, "out", rock())
+    stopped(case)
+    again = fw.resume(tmp_path / "out").run()
+    for name in ("v1", "s_xy", *STRAINS):
+        np.testing.assert_array_equal(last(tmp_path / "out", name), last(yielded[0] / "out", name))
+    np.testing.assert_array_equal(again.solver.operator.state(), yielded[1].solver.operator.state())
+
+
+def test_going_on_at_another_order(tmp_path: Path) -> None:
+    """Plastic strain is taken along: its moment stays nearly the same."""
+    half = stopped(asked(tmp_path, "out", rock()))
+    before = half.energy_now()["plastic_moment"]
+    again = fw.resume(tmp_path / "out", order=4)
+    assert again.energy_now()["plastic_moment"] == pytest.approx(before, rel=1e-9)
+
+
+@pytest.mark.parametrize("changes", [{"precision": "single"}, {"order": 2}, {"order": 5}])
+def test_precisions_and_orders(tmp_path: Path, changes: dict[str, Any]) -> None:
+    """Strong rock is elastic to the bit there, too, and weak rock yields."""
+    found = [
+        run(asked(tmp_path, f"out{i}", p, end_time=0.35, numerics=changes))
+        for i, p in enumerate((None, rock(1e15), rock()))
+    ]
+    states = [sim.solver.operator.state() for sim in found]
+    np.testing.assert_array_equal(states[1], states[0])
+    assert found[2].energy_now()["plastic_moment"] > 0 and np.abs(states[2] - states[0]).max() > 0
+
+
+@needs_device
+def test_on_a_device(tmp_path: Path, yielded: Any) -> None:
+    sim = run(asked(tmp_path, "out", rock(), numerics={"backend": DEVICE}))
+    want = yielded[1].energy_now()
+    got = sim.energy_now()
+    assert got["plastic_moment"] == pytest.approx(want["plastic_moment"], rel=1e-6)
+    scale = np.abs(last(yielded[0] / "out", "v1")).max()
+    np.testing.assert_allclose(last(tmp_path / "out", "v1"), last(yielded[0] / "out", "v1"), atol=1e-6 * scale)
+
+
+def test_closed_rock_never_gains_energy(tmp_path: Path) -> None:
+    """A closed box of rock without stress at rest, thrown out of it: what the waves lose and yielding dissipates only grows; what
+    both tell is the same but for what the upwind flux takes."""
+    quiet = dict.fromkeys(REST, 0.0)
+    case = {
+        "end_time": 0.2, "law": "elastic",
+        "mesh": {"generate": {"shape": "box", "cells": [3, 3, 3], "lower": [0, 0, 0], "upper": [900, 900, 900],
+                              "boundaries": dict.fromkeys("xyz", "free-surface"), "perturb": 0.1}},
+        "material": {"constant": {"rho": 2700.0, "vp": 6000.0, "vs": 3464.0}},
+        "initial": {"kind": "easi", "field": {"expression": {"v1": "3 * sin(0.007 * y)", "v2": "0 * x", "v3": "0 * x",
+                                                               **dict.fromkeys(REST, "0 * x")}}},
+        "numerics": {"order": 4, "threads": 1},
+        "plasticity": {"parameters": {"constant": {"plastic_cohesion": 4e6, "bulk_friction": 0.0, **quiet}}},
+        "output": {"folder": str(tmp_path / "out"), "energies": {"interval": 0.01}},
+    }  # fmt: skip
+    sim = run(case)
+    table = sim.energies
+    total = table["elastic_energy"] + table["elastic_kinetic_energy"]
+    assert (np.diff(total) <= 1e-9 * total[0]).all() and total[-1] < 0.9 * total[0]
+    work = table["plastic_work"]
+    assert (np.diff(work) >= 0).all() and work[-1] > 0.1 * total[0]
+    assert work[-1] <= (total[0] - total[-1]) * 1.02
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_any_number_of_processes_gives_the_same(tmp_path: Path, yielded: Any, ranks: int) -> None:
+    """Fields and plastic strain, cell by cell; energies but for the order of sums."""
+    pytest.importorskip("mpi4py")
+    from tests.run.test_ranks import launch
+
+    done = launch(ranks, asked(tmp_path, "out", rock()))
+    assert done.returncode == 0, done.stderr
+    found = []
+    for folder in (yielded[0] / "out", tmp_path / "out"):
+        with VtkHdfReader(folder / "run-volume.vtkhdf") as file:
+            order = np.argsort(file.field("global-id"))
+            found.append([file.field(n, i)[order] for n in file.fields for i in range(len(file.times))])
+    for one, several in zip(*found, strict=True):
+        np.testing.assert_array_equal(several, one)
+    rows = [
+        np.loadtxt(f / "run-energy.csv", delimiter=",", skiprows=1)[-1] for f in (yielded[0] / "out", tmp_path / "out")
+    ]
+    np.testing.assert_allclose(rows[1], rows[0], rtol=1e-9, atol=1e-9 * np.abs(rows[0]).max())
+
+
+# ---- what is asked for, and refused -------------------------------------------------------------------------------
+
+
+def problems(tmp_path: Path, plasticity: dict[str, Any], **more: Any) -> str:
+    case, found = load_case(asked(tmp_path, "out", plasticity, **more))
+    if case is None:
+        return str(found)
+    from faultwave.dg.plan import make_plan
+
+    try:
+        plan = make_plan(case)
+    except InputError as error:
+        return str(error)
+    return "\n".join(map(str, plan.warnings))
+
+
+def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
+    constant = {"plastic_cohesion": 5e6, **{n: v for n, v in REST.items() if n != "s_zz"}}
+    bad = {"parameters": {"constant": constant}, "constants": {"relaxation": 1.0}, "elastic": ["sea"]}
+    text = problems(tmp_path, bad)
+    for part in ("no such constant", "no volume 'sea'", "bulk_friction is missing", "no initial stress: s_zz missing"):
+        assert part in text
+
+
+@pytest.mark.parametrize(
+    ("plasticity", "more", "told"),
+    [
+        (rock(rheology="drucker-proger"), {}, "did you mean 'drucker-prager'"),
+        (rock(), {"material": {"constant": {"rho": 1000.0, "vp": 1500.0, "vs": 0.0}}}, "water cannot yield"),
+        (rock(initial_stress="fault"), {}, "no initial stress: s_xx"),
+        (rock(1e3), {}, r"100 % of \d[\d,]* points are beyond yield, the first at \("),
+        (rock(elastic=[99]), {}, "no volume '99'"),
+    ],
+)  # fmt: skip
+def test_what_is_refused_or_warned_of(tmp_path: Path, plasticity: Any, more: Any, told: str) -> None:
+    if "water" in told:
+        more = {**more, "numerics": {"order": 2}}
+    assert re.search(told, problems(tmp_path, plasticity, **more))
+
+
+def test_only_ader_and_solids(tmp_path: Path) -> None:
+    case = asked(tmp_path, "out", rock(), numerics={"integrator": "rk4"})
+    del case["fault"], case["output"]["fault_receivers"]
+    found, told = load_case(case)
+    assert found is not None, told
+    from faultwave.dg.plan import make_plan
+
+    with pytest.raises(InputError, match="plasticity: needs integrator ader"):
+        make_plan(found)
+
+
+def test_volumes_that_stay_elastic(tmp_path: Path) -> None:
+    """All of the rock named: elastic to the bit; its parameters are not even asked for."""
+    group = int(load_group(tmp_path))
+    found = [
+        run(asked(tmp_path, n, p)).solver.operator.state() for n, p in (("a", None), ("b", rock(1.0, elastic=[group])))
+    ]
+    np.testing.assert_array_equal(found[1], found[0])
+
+
+def load_group(tmp_path: Path) -> int:
+    from faultwave.dg.plan import make_plan
+
+    case, _ = load_case(asked(tmp_path, "group", None))
+    assert case is not None
+    return int(make_plan(case).mesh.groups[0])
