@@ -12,7 +12,7 @@ from faultwave.base.errors import InputError
 from faultwave.observe.dataset import FaultFrame, fault_receivers_from_arrays, receivers_from_arrays
 from faultwave.output.convert import convert
 from faultwave.output.faultplane import fit_plane, hanging_wall_left, plane_of_normal, plane_through
-from faultwave.output.formats.receivers_hdf5 import write_receivers
+from faultwave.output.formats.receivers_hdf5 import read_receivers, write_receivers
 from faultwave.output.formats.scec import NEVER, body_station_name, fault_station_name, read_table
 from faultwave.output.formats.vtkhdf import VtkHdfWriter
 from faultwave.output.formats.waveforms import channel
@@ -178,6 +178,38 @@ def test_scec_contours_of_several_faults(tmp_path: Path) -> None:
     paths = convert(tmp_path, "scec", tmp_path / "out")[-2:]
     assert [p.name for p in paths] == ["cplot-3", "cplot-65"]
     np.testing.assert_allclose(read_table(paths[1])["j"], 1e3 / 3, rtol=1e-6)
+
+
+def test_scec_stations_of_a_branch(tmp_path: Path) -> None:
+    """Each station is named and turned by the fault that it is nearest to; those off the fault by the largest."""
+    make_run(tmp_path)
+    turn = np.array([[np.cos(0.5), np.sin(0.5), 0], [-np.sin(0.5), np.cos(0.5), 0], [0, 0, 1]])  # a branch towards -y
+    main = np.array([[-9e3, 0, 0], [0, 0, 0], [-9e3, 0, -9e3], [0, 0, -9e3]])
+    branch = np.array([[0.0, 0, 0], [5e3, 0, 0], [0, 0, -9e3], [5e3, 0, -9e3]]) @ turn.T
+    cells = np.array([[4, 5, 6], [7, 6, 5], [0, 1, 2], [3, 2, 1]])
+    tags = {"fault-tag": np.array([65, 65, 66, 66])}
+    with VtkHdfWriter(tmp_path / "run-fault.vtkhdf", np.concatenate([main, branch]), cells, tags, ["RT"]) as file:
+        file.append(1.0, {"RT": np.full(4, 0.5)})
+    on = read_receivers(tmp_path / "run-receivers.h5")
+    places = np.array([[-2e3, 0, -5.5e3], turn @ [3e3, 0, -4e3]])
+    frame = [np.stack([v, turn @ v]) for v in np.array([[0.0, 1, 0], [1, 0, 0], [0, 0, -1]])]
+    both = fault_receivers_from_arrays(
+        *(
+            np.repeat(on["fault_receivers"]["time"], 2, 1),
+            np.repeat(on["fault_receivers"]["values"], 2, 1),
+            FAULT,
+            places,
+        ),
+        frame=FaultFrame(*frame, np.zeros((2, 3))),
+    )
+    write_receivers(tmp_path / "run-receivers.h5", [on["receivers"], both])
+    paths = convert(tmp_path, "scec", tmp_path / "out")
+    assert [p.name for p in paths] == [
+        *("faultst-020dp055", "branchst030dp040", "body-030st-120dp000", "body020st000dp075", "cplot-66", "cplot-65")
+    ]
+    assert "# location= on branch, 3 km along strike, 4 km down-dip\n" in paths[1].read_text()
+    for column, values in read_table(paths[0]).items():
+        np.testing.assert_allclose(read_table(paths[1])[column], values)
 
 
 @pytest.mark.parametrize("normal", [[0, 1, 0], [0, -2, 0], [1, 0, 0], [1, 1, 0.5], [-1, 0.3, -0.2], [0, 0, 1]])

@@ -112,3 +112,28 @@ def test_maps_need_a_fault(tmp_path) -> None:
     del case["fault"], case["output"]["fault_receivers"]
     with pytest.raises(InputError, match=r"output\.rupture: the case has no fault"):
         simulate(case, force=True)
+
+
+def test_maps_of_imposed_slip_and_of_rate_and_state(tmp_path) -> None:
+    """Imposed slip has no stress drop nor fracture energy; both have a moment, and imposed slip its own speed."""
+    imposed = {
+        "friction": "imposed-gaussian", "reference": (0.0, -1000.0, 0.0),
+        "parameters": {"constant": {"strike_slip": 1.0, "dip_slip": 0.0, "rupture_rise_time": 0.2},
+                       "expression": {"rupture_onset": "return (x + 3000.0) / 6000.0;"}},
+    }  # fmt: skip
+    output = {"rupture": {"interval": 0.02}}
+    sim = simulate(settings(tmp_path, imposed, end_time=1.6, output=output), force=True).run(write=False)
+    found = sim.result("source_parameters")
+    assert "stress_drop" not in found and "fracture_energy" not in sim.result("rupture_map")
+    assert float(found["mean_slip"]) == pytest.approx(1.0, rel=1e-6)
+    assert float(found["seismic_moment"]) == pytest.approx(MU * 6000.0 * 4500.0, rel=1e-6)
+    speed = sim.result("rupture_map")["rupture_speed"]
+    np.testing.assert_allclose(speed, 6000.0, rtol=0.02)
+    creeping = {
+        "friction": "rate-and-state-ageing", "reference": (0.0, -1000.0, 0.0),
+        "parameters": {"constant": {"rs_a": 0.008, "rs_sl0": 0.02, "T_n": -120e6, "T_s": 75e6, "T_d": 0.0}},
+        "constants": {"rs_b": 0.012, "rs_ini_slip_rate": 1e-12},
+    }  # fmt: skip
+    sim = simulate(settings(tmp_path, creeping, end_time=0.3, output=output), force=True).run(write=False)
+    found = sim.result("source_parameters")
+    assert float(found["ruptured_area"]) == 0.0 and np.isnan(found["rupture_speed"])

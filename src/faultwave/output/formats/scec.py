@@ -64,9 +64,9 @@ def _km(metres: float) -> str:
     return f"{round(metres) / 1e3:g}"  # to the metre: projections leave rounding errors
 
 
-def fault_station_name(along_strike: float, down_dip: float) -> str:
-    """Name of an on-fault station from its coordinates on the fault [m], e.g. faultst-020dp055."""
-    return f"faultst{_hundreds(along_strike)}dp{_hundreds(down_dip)}"
+def fault_station_name(along_strike: float, down_dip: float, fault: str = "fault") -> str:
+    """Name of an on-fault station from its coordinates on the fault [m], e.g. faultst-020dp055, branchst020dp075."""
+    return f"{fault}st{_hundreds(along_strike)}dp{_hundreds(down_dip)}"
 
 
 def body_station_name(across: float, along: float, depth: float) -> str:
@@ -75,21 +75,31 @@ def body_station_name(across: float, along: float, depth: float) -> str:
 
 
 def write_fault_stations(
-    folder: str | Path, traces: Sequence[Trace], plane: FaultPlane, header: ScecHeader, state: State | None = None
+    folder: str | Path,
+    traces: Sequence[Trace],
+    plane: FaultPlane,
+    header: ScecHeader,
+    state: State | None = None,
+    fault: str = "fault",
 ) -> list[Path]:
     """Write one file a fault receiver. Needs slip, slip rate and total traction among the columns.
 
-    ``plane``: the fault's mean plane, by which stations are named; components follow the strike and dip of each receiver.
-    ``state`` says how the state variable is called ('log-theta' writes its logarithm); it must be given where files do not state
-    its unit, as SeisSol's. Raises InputError for missing columns and an undecided state.
+    ``plane``: the fault's mean plane, by which stations are named after ``fault``, the main one or a branch; components follow the
+    strike and dip of each receiver. ``state`` says how the state variable is called ('log-theta' writes its logarithm); it must be
+    given where files do not state its unit, as SeisSol's. Raises InputError for missing columns and an undecided state.
     """
     used: set[str] = set()
-    return [_fault_station(Path(folder), trace, plane, header, state, used) for trace in traces]
+    paths = []
+    for trace in traces:
+        columns = _fault_columns(trace, plane, state)
+        strike, dip = float(plane.along_strike(trace.location)), float(plane.down_dip(trace.location))
+        name = _unique(fault_station_name(strike, dip, fault), used)
+        location = f"on {fault}, {_km(strike)} km along strike, {_km(dip)} km down-dip"
+        paths.append(_write_station(Path(folder) / name, location, columns, header))
+    return paths
 
 
-def _fault_station(
-    folder: Path, trace: Trace, plane: FaultPlane, header: ScecHeader, state: State | None, used: set[str]
-) -> Path:  # fmt: skip
+def _fault_columns(trace: Trace, plane: FaultPlane, state: State | None) -> Columns:  # fmt: skip
     missing = [name for name in _ON_FAULT if name not in trace.columns]
     if missing:
         raise InputError(Problem(f"fault receiver {trace.number}", f"lacks {', '.join(missing)}", ", ".join(_ON_FAULT)))
@@ -115,10 +125,7 @@ def _fault_station(
             "pore pressure (MPa)",
             -1e-6 * c["P_f"],
         )  # P_f counts as stress does: tension is positive
-    strike, dip = float(plane.along_strike(trace.location)), float(plane.down_dip(trace.location))
-    name = _unique(fault_station_name(strike, dip), used)
-    location = f"on fault, {_km(strike)} km along strike, {_km(dip)} km down-dip"
-    return _write_station(folder / name, location, columns, header)
+    return columns
 
 
 def _placed(trace: Trace) -> None:

@@ -28,6 +28,9 @@ from faultwave.output.trace import Results, Trace
 FAULT_FILES = ("fault", "rupture")
 """Files of a run that know its fault: snapshots, and maps of the finished rupture."""
 
+NAMES = ("fault", *("branch" + (str(i) if i > 1 else "") for i in range(1, 100)))
+"""What stations on the largest fault and on the others are called after."""
+
 _THRESHOLD = 1e-3  # [m/s], of the rupture time
 
 
@@ -54,14 +57,26 @@ def _write(conversion: Conversion) -> list[Path]:
         header = options.get("header") or _header(results, file)
         paths = []
         if on or off:
-            plane = max(faults, key=lambda fault: fault.area).plane if faults else _plane_of_receivers(results, on)
-            paths += write_fault_stations(target, on, plane, header, options.get("state"))
-            paths += write_body_stations(target, off, plane, header)
+            planes = [fault.plane for fault in faults] or [_plane_of_receivers(results, on)]
+            for traces, plane, name in zip(_by_fault(on, file, faults), planes, NAMES, strict=False):
+                paths += write_fault_stations(target, traces, plane, header, options.get("state"), name)
+            paths += write_body_stations(target, off, planes[0], header)
         return paths + (_contours(file, faults, target, header) if file is not None else [])
 
 
+def _by_fault(on: Sequence[Trace], file: VtkHdfReader | None, faults: Sequence[_Fault]) -> list[list[Trace]]:
+    """Receivers by the fault that they are nearest to."""
+    if file is None or len(faults) < 2:
+        return [list(on)]
+    centres = [file.points[file.cells[fault.cells]].mean(axis=1) for fault in faults]
+    away = [[float(np.linalg.norm(c - trace.location, axis=1).min()) for c in centres] for trace in on]
+    return [
+        [trace for trace, far in zip(on, away, strict=True) if far.index(min(far)) == i] for i in range(len(faults))
+    ]
+
+
 def _faults(file: VtkHdfReader) -> list[_Fault]:
-    """The faults of a file of snapshots, one a fault tag, each seen with its hanging wall on the far side."""
+    """The faults of a file of snapshots, one a fault tag, the largest first, each seen with its hanging wall on the far side."""
     if not len(file.cells):
         return []
     tags = file.field("fault-tag") if "fault-tag" in file else np.zeros(len(file.cells), dtype=int)
@@ -72,7 +87,7 @@ def _faults(file: VtkHdfReader) -> list[_Fault]:
         sides = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
         plane = hanging_wall_left(fit_plane(file.points, file.cells[chosen]))
         found.append(_Fault(int(tag), chosen, plane, float(np.linalg.norm(sides, axis=1).sum()) / 2))
-    return found
+    return sorted(found, key=lambda fault: -fault.area)
 
 
 def _plane_of_receivers(results: Results, on: Sequence[Trace]) -> FaultPlane:
