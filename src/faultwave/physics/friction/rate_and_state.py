@@ -51,7 +51,7 @@ class RateAndState(FrictionLaw):
     uniform: tuple[str, ...] = ("rs_f0", "rs_b")  # per point where the fault file has it, else the constant
     state_unit = "s"
     solver = "newton"
-    work = 4.5
+    work = 6.5
     double = True  # exponents reach 60 and psi 1e9 s: single precision loses the balance of forces
     counted = {"unconverged": "sub-steps of rate and state ended without balance of load, friction and damping"}
 

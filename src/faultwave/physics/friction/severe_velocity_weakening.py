@@ -21,7 +21,7 @@ class SevereVelocityWeakening(RateAndState):
     name = "severe-velocity-weakening"
     title = "Severe velocity weakening"
     deck_number = 7
-    work = 3.5
+    work = 5.0
     state_unit = "m"
 
     def check(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray, points: np.ndarray) -> Problems:

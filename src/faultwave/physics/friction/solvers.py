@@ -83,9 +83,10 @@ def newton_rate(
     yet, else 0; ``begin``: a rate to start from, and any state.
 
     ``balance(V)`` gives the excess and Newton's step in ln V, the state and its derivative by ln V. A Newton step d leaves an error of the
-    order d times the excess; without ``exact_slope`` one of the order d. The state goes along with the last step. Where load balances friction alone the excess is nearly linear in ln V, where it balances damping in V: for an
-    excess of the form C - ln V - k V, a step in V never passes the root from below and one in ln V never from above. So one of the two
-    is always inside the bracket. Where the state makes another form of it and neither is, the step halves the bracket's decades.
+    order d times the excess; without ``exact_slope`` one of the order d. The state goes along with the last step. Where load
+    balances friction alone the excess is nearly linear in ln V, where it balances damping in V: for an excess of the form
+    C - ln V - k V, a step in V never passes the root from below and one in ln V never from above. So one of the two is always inside
+    the bracket. Where the state makes another form of it and neither is, the step halves the bracket's decades.
     """
 
     def step(v: Any, low: Any, high: Any, _: Any, open_: Any) -> tuple[tuple[Any, ...], Any]:

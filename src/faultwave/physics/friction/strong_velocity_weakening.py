@@ -23,7 +23,7 @@ class StrongVelocityWeakening(Regularised):
     name = "strong-velocity-weakening"
     title = "Strong velocity weakening (flash heating), slip law"
     deck_number = 103
-    work = 5.5
+    work = 8.0
     parameters = (
         *POINT,
         Parameter(
