@@ -69,7 +69,7 @@ def newton(law: Any, p: Values, c: Values, s: Values, load: Load) -> Solved:
     rate = m.where(open_, top, root)
     held = m.maximum(tau - load.eta * rate, 0.0)
     mu = m.where(open_, s["friction"], held / m.where(open_, 0.0 * tau + 1.0, compression))
-    later = law.modified(p, c, s, mean(rate), load) if changing else {}
+    later = law.modified(p, c, s, mean(root), load) if changing else {}  # as in ``normal``: computed once
     unconverged = s["unconverged"] + m.where(open_, 0.0 * tau, unbalanced)
     rate1, rate2 = along(load, tau, rate)
     return Solved(rate1, rate2, rate, mu * compression, mu, {"state": psi, "unconverged": unconverged, **later})
