@@ -336,6 +336,10 @@ def test_iterated_friction_to_rounding_when_asked(name: str, law: str) -> None:
         "rs_slip_rate_updates": 100,
     }
     kernel, _, got, want = friction_case(faults.law(law), 3, "double", name, **tight)
+    columns = recorded(True, True).places
+    work, breakdown = columns["dissipated"], columns["breakdown"]
+    for found in (got, want):  # breakdown work is what little is left of the work: its rounding is that of the work
+        found["record"][..., breakdown] += found["record"][..., work]
     for argument in ("stress", "record", "waves", "state"):
         assert_same(kernel, {argument: got[argument]}, {argument: want[argument]}, 1e-11)
 

@@ -51,7 +51,7 @@ class RateAndState(FrictionLaw):
     uniform: tuple[str, ...] = ("rs_f0", "rs_b")  # per point where the fault file has it, else the constant
     state_unit = "s"
     solver = "newton"
-    work = 22.0
+    work = 6.5
     double = True  # exponents reach 60 and psi 1e9 s: single precision loses the balance of forces
     counted = {"unconverged": "sub-steps of rate and state ended without balance of load, friction and damping"}
 
@@ -97,8 +97,9 @@ class RateAndState(FrictionLaw):
         raise NotImplementedError
 
     def balance(self, p: Values, c: Values, s: Values, trial: Trial) -> tuple[Any, Any, Any, Any]:
-        """Excess of the load over friction and damping, in whatever measure, and minus its derivative by the logarithm of the slip rate;
-        the state at the end of the sub-step, and its derivative (kernel). ``s`` holds the state at the start."""
+        """Excess of the load over friction and damping, in whatever measure that has no unit, and Newton's step in the logarithm of the
+        slip rate; the state at the end of the sub-step, and its derivative by that logarithm (kernel). ``s`` holds the state at the
+        start."""
         raise NotImplementedError
 
     def relaxed(self, p: Values, c: Values, psi: Any, v: Any, dt: Any) -> tuple[Any, Any]:
@@ -126,9 +127,10 @@ class Regularised(RateAndState):
         damping = trial.eta * trial.rate
         driving = m.maximum((trial.tau - damping) * softness, 1e-60)
         decay = m.expm1(-2.0 * driving)  # ln(2 sinh m) = m + ln(1 - e^-2m)
-        excess = driving + m.log(-decay * (c["rs_sr0"] / trial.rate)) - exponent
-        fall = 1.0 - damping * softness * (2.0 + decay) / decay + slope * change
-        return excess, fall, psi, change
+        excess = driving + m.log(-decay * (c["rs_sr0"] * (1.0 / trial.rate))) - exponent
+        # The excess falls by 1 + damping coth(m) / (a |sigma|) + slope change, coth(m) = -(2 + decay)/decay.
+        fall = decay * (1.0 + slope * change) - damping * softness * (2.0 + decay)
+        return excess, excess * decay / fall, psi, change
 
     def exponent(self, p: Values, c: Values, psi: Any) -> tuple[Any, Any]:
         """E and its derivative by psi (kernel)."""
@@ -172,7 +174,7 @@ class Classical(Regularised):
     def exponent(self, p: Values, c: Values, psi: Any) -> tuple[Any, Any]:
         inverse = 1.0 / p["rs_a"]
         scale = p["rs_b"] * inverse
-        return p["rs_f0"] * inverse + scale * m.log(psi * (c["rs_sr0"] / p["rs_sl0"])), scale / psi
+        return p["rs_f0"] * inverse + scale * m.log(psi * (c["rs_sr0"] * (1.0 / p["rs_sl0"]))), scale / psi
 
     def state_of(self, p: Values, c: Values, exponent: np.ndarray) -> np.ndarray:
         log_psi = (p["rs_a"] * exponent - p["rs_f0"]) / p["rs_b"]

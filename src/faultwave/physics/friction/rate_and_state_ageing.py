@@ -15,7 +15,7 @@ class Ageing(Classical):
     deck_number = 3
 
     def relaxed(self, p: Values, c: Values, psi: Any, v: Any, dt: Any) -> tuple[Any, Any]:
-        x, steady = v * (dt / p["rs_sl0"]), p["rs_sl0"] / v
+        x, steady = v * (dt * (1.0 / p["rs_sl0"])), p["rs_sl0"] * (1.0 / v)
         lost = m.expm1(-x)
         left = 1.0 + lost
         return psi * left - lost * steady, lost * steady - x * left * (psi - steady)

@@ -21,6 +21,7 @@ class SevereVelocityWeakening(RateAndState):
     name = "severe-velocity-weakening"
     title = "Severe velocity weakening"
     deck_number = 7
+    work = 5.0
     state_unit = "m"
 
     def check(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray, points: np.ndarray) -> Problems:
@@ -49,9 +50,9 @@ class SevereVelocityWeakening(RateAndState):
         direct, weakening = 1.0 / (v + v0), 1.0 / (psi + length)
         mu = p["rs_f0"] + p["rs_a"] * v * direct - p["rs_b"] * psi * weakening
         resisting = v * (trial.eta + normal * p["rs_a"] * v0 * direct * direct)
-        scale = 1.0 / resisting
-        fall = 1.0 - normal * p["rs_b"] * length * weakening * weakening * change * scale
-        return (trial.tau - trial.eta * v - normal * mu) * scale, fall, psi, change
+        losing = normal * p["rs_b"] * length * weakening * weakening * change
+        excess = trial.tau - trial.eta * v - normal * mu
+        return excess / resisting, excess / (resisting - losing), psi, change
 
     def relaxed(self, p: Values, c: Values, psi: Any, v: Any, dt: Any) -> tuple[Any, Any]:
         lost = m.expm1(-c["rs_sr0"] * (dt / p["rs_sl0"]))

@@ -38,8 +38,8 @@ def newton(law: Any, p: Values, c: Values, s: Values, load: Load) -> Solved:
 
     The state evolves from its value at the start of the sub-step with a mean slip rate of the sub-step: by ``rs_average`` 0 the mean of
     the rates at its start and end, by 1 the rate at its end (to which the iteration of Kaneko et al. 2008, section 2.3, tends). The law's
-    ``balance`` says by how much the load at a rate exceeds friction and damping, how that falls with the logarithm of the rate, and
-    where the state is by then.
+    ``balance`` says by how much the load at a rate exceeds friction and damping, by how much the logarithm of the rate should change,
+    and where the state is by then.
     ``s['unconverged']`` counts sub-steps that end without balance.
     """
     start, tau = m.maximum(s["slip_rate"], SMALLEST_RATE), load.shear()
@@ -69,7 +69,7 @@ def newton(law: Any, p: Values, c: Values, s: Values, load: Load) -> Solved:
     rate = m.where(open_, top, root)
     held = m.maximum(tau - load.eta * rate, 0.0)
     mu = m.where(open_, s["friction"], held / m.where(open_, 0.0 * tau + 1.0, compression))
-    later = law.modified(p, c, s, mean(rate), load) if changing else {}
+    later = law.modified(p, c, s, mean(root), load) if changing else {}  # as in ``normal``: computed once
     unconverged = s["unconverged"] + m.where(open_, 0.0 * tau, unbalanced)
     rate1, rate2 = along(load, tau, rate)
     return Solved(rate1, rate2, rate, mu * compression, mu, {"state": psi, "unconverged": unconverged, **later})
@@ -82,32 +82,33 @@ def newton_rate(
     """Root V < ``top`` of an excess that falls with V, to a relative error of ``tolerance``, the state at V, and 1 where there is no root
     yet, else 0; ``begin``: a rate to start from, and any state.
 
-    ``balance(V)`` gives the excess and minus its derivative by ln V, the state and its derivative by ln V. A Newton step that changes V
-    by the share d leaves an error of the order d times the excess; without ``exact_slope`` one of the order d. The state goes along
-    with the last step. Where load balances friction alone the excess is nearly linear in ln V, where it balances damping in V: for an
-    excess of the form C - ln V - k V, a step in V never passes the root from below and one in ln V never from above. So one of the two
-    is always inside the bracket. Where the state makes another form of it and neither is, the step halves the bracket's decades.
+    ``balance(V)`` gives the excess and Newton's step in ln V, the state and its derivative by ln V. A Newton step d leaves an error of the
+    order d times the excess; without ``exact_slope`` one of the order d. The state goes along with the last step. Where load
+    balances friction alone the excess is nearly linear in ln V, where it balances damping in V: for an excess of the form
+    C - ln V - k V, a step in V never passes the root from below and one in ln V never from above. So one of the two is always inside
+    the bracket. Where the state makes another form of it and neither is, the step halves the bracket's decades.
     """
 
     def step(v: Any, low: Any, high: Any, _: Any, open_: Any) -> tuple[tuple[Any, ...], Any]:
-        excess, fall, psi, slope = balance(v)
-        change = excess / fall
+        excess, change, psi, slope = balance(v)
         below = excess > 0.0
         low, high = m.where(below, v, low), m.where(below, high, v)
         straight = v + v * change
-        logarithmic = v * m.exp(m.maximum(m.minimum(change, 200.0), -200.0))
+        logarithmic = v * _growth(change)
         new = m.where(
             below,
             m.where(logarithmic < high, logarithmic, m.maximum(straight, m.where(high < top, straight, 0.5 * top))),
             m.where(straight > low, straight, logarithmic),
         )
-        inside = (new > low) & (new < high) & (fall > 0.0)
-        error = m.abs(change * excess) if exact_slope else m.abs(change)
+        error = change * excess  # negative where the excess rises with the rate
+        falls = error >= 0.0
+        inside = (new > low) & (new < high) & falls
+        small = error <= tolerance if exact_slope else m.abs(change) <= tolerance
         # At the smallest rate friction may still exceed the load: the fault is at rest.
         rest = ((excess <= 0.0) & (v <= 2.0 * SMALLEST_RATE)) | (top <= SMALLEST_RATE)
-        done = ((error <= tolerance) & (fall > 0.0)) | rest
+        done = (small & falls) | rest
         # Near the top what is left of the load counts: nearly all of the way, as the excess ends there steeply.
-        elsewhere = m.where(below & (high >= top), v + 0.98 * (top - v), m.sqrt(low) * m.sqrt(high))
+        elsewhere = m.where(below & (high >= top), v + 0.98 * (top - v), m.sqrt(low * high))
         new = m.where(inside, new, m.where(done, v, elsewhere))
         psi = m.where(inside, psi + slope * change, psi)
         return (new, low, high, psi, m.where(done, 0.0 * v, 0.0 * v + 1.0)), ~done
@@ -116,6 +117,16 @@ def newton_rate(
     initial = (first, 0.0 * top + SMALLEST_RATE, top, begin[1], 0.0 * top + 1.0)
     root, _, _, psi, unbalanced = m.iterate(step, initial, maximum, keep_last=True)
     return root, psi, unbalanced
+
+
+def _growth(x: Any) -> Any:
+    """e^x to the third order, which is all that a Newton step can use, with the bounds [-16, 60]; it is positive and grows with x."""
+    d = m.maximum(m.minimum(x, 60.0), -16.0) * (1.0 / 16.0)
+    g = 1.0 + d * (1.0 + d * (0.5 + d * (1.0 / 6.0)))
+    g = g * g
+    g = g * g
+    g = g * g
+    return g * g
 
 
 def along(load: Load, tau: Any, rate: Any) -> tuple[Any, Any]:

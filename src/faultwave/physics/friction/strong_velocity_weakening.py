@@ -23,6 +23,7 @@ class StrongVelocityWeakening(Regularised):
     name = "strong-velocity-weakening"
     title = "Strong velocity weakening (flash heating), slip law"
     deck_number = 103
+    work = 8.0
     parameters = (
         *POINT,
         Parameter(
@@ -56,11 +57,11 @@ class StrongVelocityWeakening(Regularised):
         change = -(m.where(low_rate > 0.0, slope, 0.0 * slope) + above * (1.0 - w4 * w4)) * weakening
         change = m.where(mu > LEAST_STEADY_FRICTION, change, 0.0 * change)
         mu = m.maximum(mu, LEAST_STEADY_FRICTION)
-        decay = m.expm1(mu * (-2.0 / a))
+        decay = m.expm1(mu * (-2.0 * (1.0 / a)))
         return mu + a * (m.log(-decay) - log_v), -change * (2.0 + decay) / decay - a
 
     def relaxed(self, p: Values, c: Values, psi: Any, v: Any, dt: Any) -> tuple[Any, Any]:
-        x, (steady, change) = v * (dt / p["rs_sl0"]), self.steady(p, c, v)
+        x, (steady, change) = v * (dt * (1.0 / p["rs_sl0"])), self.steady(p, c, v)
         lost, off_steady = m.expm1(-x), psi - steady
         return psi + lost * off_steady, -(x * (1.0 + lost) * off_steady + lost * change)
 
