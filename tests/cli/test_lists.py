@@ -5,6 +5,7 @@ from faultwave.case.load import load_case
 from faultwave.cli.lists import law_tables
 from faultwave.physics.friction.law import FrictionLaw
 from faultwave.physics.friction.modifiers import modifiers
+from faultwave.physics.rheology import rheologies
 from faultwave.physics.waves import laws as wave_laws
 
 
@@ -15,8 +16,8 @@ def test_every_law_is_listed_with_every_parameter(cli):
     expected = {law.name: law.parameters for law in wave_laws().values()}
     for law in scan("faultwave.physics.friction", FrictionLaw).values():
         expected[law.name] = (*law.parameters, *law.constants)
-    for modifier in modifiers().values():
-        expected[modifier.name] = (*modifier.parameters, *modifier.constants)
+    for other in (*modifiers().values(), *rheologies().values()):
+        expected[other.name] = (*other.parameters, *other.constants)
     assert {name: [row[0] for row in rows] for name, rows in tables.items()} == {
         name: [p.name for p in parameters] for name, parameters in expected.items()
     }

@@ -26,6 +26,7 @@ from faultwave.domain.tets.parts import write_parts
 from faultwave.output.formats.rupture_files import read_parameters
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.output.results import load_results
+from tests.run.rupture import fluids
 from tests.run.rupture.setup import small_mesh
 from tests.run.test_restart import asked
 
@@ -297,6 +298,25 @@ def test_nothing_but_a_fault_between_processes(tmp_path):
     assert done.returncode == 0, done.stderr
     fw.simulate(dict(case, output={**case["output"], "folder": str(tmp_path / "one")})).run()
     same(tmp_path / "out", contents(tmp_path / "one"))
+
+
+@pytest.mark.parametrize("kind", list(fluids.FAULTS))
+def test_fluids_in_the_fault_on_any_number_of_processes(tmp_path, kind):
+    asked = [
+        fluids.case(tmp_path, fluids.FAULTS[kind](), end_time=0.25, output={"folder": str(tmp_path / f"on{n}")})
+        for n in (1, 2, 3)
+    ]
+    fw.simulate(asked[0], force=True).run()
+    whole = load_results(tmp_path / "on1").traces["faultreceiver"]
+    for ranks in (2, 3):
+        done = launch(ranks, asked[ranks - 1])
+        assert done.returncode == 0, done.stderr
+        found = load_results(tmp_path / f"on{ranks}").traces["faultreceiver"]
+        assert found.keys() == whole.keys()
+        for number, trace in whole.items():
+            for name, values in trace.columns.items():
+                np.testing.assert_array_equal(found[number].columns[name], values, err_msg=name)
+    assert any(trace.columns["P_f"].min() < -1e4 for trace in whole.values())
 
 
 def test_what_travels(tmp_path):

@@ -98,8 +98,8 @@ def imposed(law: str, **times) -> dict:
 
 
 @pytest.mark.parametrize("law, times, tolerance", [
-    ("yoffe", {"tau_S": 0.06, "tau_R": 0.25}, 1e-3),
-    ("yoffe", {"tau_S": 0.1, "tau_R": 0.1}, 1e-3),
+    ("yoffe", {"tau_S": 0.06, "tau_R": 0.25}, 1e-12),
+    ("yoffe", {"tau_S": 0.1, "tau_R": 0.1}, 1e-12),
     ("gaussian", {"rupture_rise_time": 0.3}, 1e-12),
 ])  # fmt: skip
 def test_imposed_slip(tmp_path, law: str, times: dict, tolerance: float) -> None:
@@ -127,6 +127,19 @@ def test_imposed_slip(tmp_path, law: str, times: dict, tolerance: float) -> None
     t = h.time[:, 0]
     total = np.trapezoid(h["SRs"], t, axis=0)
     assert np.abs(total - 0.8).max() < 0.05 * 0.8
+
+
+def test_slip_all_at_once(tmp_path) -> None:
+    """The whole slip, at every point in the one sub-step that contains its onset, whatever the step of the cell."""
+    case = settings(tmp_path, imposed("delta"), end_time=0.6, numerics={"order": 2})
+    h = run(case)
+    plan, record = h.sim.plan.part("rupture"), h.sim.solver.parts["rupture"].fault.record()
+    assert len(h.sim.plan.clustering.steps) > 1
+    onset = np.hypot(plan.positions[..., 0], plan.positions[..., 2] + 2250.0) / 8000.0
+    assert (np.abs(record["accumulated_slip"] - np.hypot(0.8, 0.3)) < 1e-13)[onset < 0.59].all()
+    assert (record["accumulated_slip"][onset > 0.61] == 0).all()
+    assert np.abs(record["ruptured"] - onset)[onset < 0.59].max() <= h.sim.plan.clustering.steps[-1]
+    assert h.sim.energy_now()["seismic_moment"] > 0 and np.isfinite(h["SRs"]).all()
 
 
 def test_imposed_slip_from_the_velocity_jump(tmp_path) -> None:

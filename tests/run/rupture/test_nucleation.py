@@ -47,6 +47,28 @@ def test_episodes_are_added_once(tmp_path, rates: list[int]) -> None:
     assert np.abs(record["slip_rate"]).max() == 0 and np.abs(record["traction1"]).max() == 0
 
 
+def test_sixteen_episodes(tmp_path) -> None:
+    """Sets 1 to 16 of names, at once or in time, as tensors and tractions by turns."""
+    episodes = []
+    for i in range(1, 17):
+        prefix = f"nuc{i}" if i > 1 else "nuc"
+        names = (
+            [f"{prefix}_{c}" for c in ("xx", "yy", "zz", "xy", "yz", "xz")]
+            if i % 2
+            else [f"T{prefix}_{c}" for c in "nsd"]
+        )
+        along = 3 if i % 2 else 1
+        constant = {name: 1e5 * i if at == along else 0.0 for at, name in enumerate(names)}
+        episodes.append({"start": 0.01 * i, "duration": 0.01 * (i % 3), "stress": {"constant": constant}, "number": i})
+    h = run(
+        settings(tmp_path, slip_weakening(values=STRONG, nucleation=episodes), end_time=0.25, numerics={"order": 2})
+    )
+    # on this fault, n = +y, right-lateral shear is s_xy
+    steps = [smooth_step(h.time - 0.01 * i, 0.01 * (i % 3)) for i in range(1, 17)]
+    assert difference(h["Ts0"] - h["Ts0"][0], sum(1e5 * i * g for i, g in enumerate(steps, 1))) < 1e-11
+    assert np.allclose(h["Ts0"][-1] - h["Ts0"][0], 1e5 * 136, rtol=1e-12)
+
+
 def test_episodes_with_the_same_names(tmp_path) -> None:
     """`number` says which names an episode reads; two may read the same."""
     stress = {"constant": {"Tnuc_n": 0.0, "Tnuc_s": 5e6, "Tnuc_d": 0.0}}
@@ -55,11 +77,18 @@ def test_episodes_with_the_same_names(tmp_path) -> None:
     assert np.abs(h["Ts0"][-1] - h["Ts0"][0] - 10e6).max() < 1e-4
 
 
-@pytest.mark.parametrize("ramp", [0.0, 0.1])
-def test_forced_rupture(tmp_path, ramp: float) -> None:
+LAWS = {  # the last two with next to no delay, and a slip that hardly weakens
+    "linear": {},
+    "delayed": {"modifiers": ["prakash-clifton"], "constants": {"pc_reference_rate": 1.0, "pc_length": 1e-4}},
+    "power law": {"friction": "power-law-slip-weakening", "constants": {"weakening_exponent": 0.1}},
+}
+
+
+@pytest.mark.parametrize("ramp, law", [(0.0, "linear"), (0.1, "linear"), (0.1, "delayed"), (0.1, "power law")])
+def test_forced_rupture(tmp_path, ramp: float, law: str) -> None:
     """Points weaken at the forced time whatever their slip: a front at 5 km/s from x = -3 km (as SCEC TPV16)."""
     forced = {"forced_rupture_time": "return (x + 3000.0)/5000.0;", "T_s": "return 70000000.0;"}
-    fault = slip_weakening(values={"mu_s": 0.677}, expression=forced, forced_rupture_ramp=ramp)
+    fault = slip_weakening(values={"mu_s": 0.677}, expression=forced, forced_rupture_ramp=ramp) | LAWS[law]
     h = run(settings(tmp_path, fault, end_time=0.9, numerics={"order": 4}))
     plan, record = h.sim.plan.part("rupture"), h.sim.solver.parts["rupture"].fault.record()
     due = (plan.positions[..., 0] + 3000.0) / 5000.0
