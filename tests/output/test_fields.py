@@ -8,6 +8,7 @@ import sys
 import textwrap
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
@@ -207,6 +208,52 @@ def test_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writer: type
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("copy", [True, False], ids=["a copy fits", "no copy fits"])
+@pytest.mark.parametrize("writer", WRITERS)
+def test_snapshots_before_a_full_disk_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writer: type, copy: bool
+) -> None:
+    path, points, cells = tmp_path / f"a{suffix(writer)}", np.zeros((3, 3)), np.array([[0, 1, 2]])
+    put, resize = writer._write_step, writer._resize
+
+    def write_step(self: Any, step: int, *more: Any) -> None:
+        if step == 3:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        put(self, step, *more)
+
+    def copied(self: Any, steps: int) -> None:
+        if not copy:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        resize(self, steps)
+
+    monkeypatch.setattr(writer, "_write_step", write_step)
+    monkeypatch.setattr(writer, "_resize", copied)
+    with pytest.raises(RunError, match=r"disk is full; the snapshot at 3 s is not complete, the 3 before it are kept"):
+        with writer(path, points, cells, {}, ["v1"], np.float64, 10) as file:
+            for step in range(10):
+                file.append(float(step), {"v1": np.array([10.0 + step])})
+    assert not list(tmp_path.glob(".*"))
+    if writer is VtkHdfWriter:
+        with VtkHdfReader(path) as read:
+            assert read.times.tolist() == [0.0, 1.0, 2.0]
+            assert [read.field("v1", n)[0] for n in range(3)] == [10.0, 11.0, 12.0]
+    else:
+        assert path.read_text().count("<Time ") == 3
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_another_file_of_a_run_whose_disk_is_full_is_kept(tmp_path: Path, writer: type) -> None:
+    path, points, cells = tmp_path / f"a{suffix(writer)}", np.zeros((3, 3)), np.array([[0, 1, 2]])
+    with pytest.raises(RunError), writer(path, points, cells, {}, ["v1"], np.float64, 10) as file:
+        file.append(0.0, {"v1": np.array([1.0])})
+        raise RunError("the disk is full elsewhere")
+    assert path.exists()
+    with pytest.raises(KeyError), writer(tmp_path / "b", points, cells, {}, ["v1"], np.float64, 10) as file:
+        file.append(0.0, {"v1": np.array([1.0])})
+        raise KeyError("a mistake of the program")
+    assert not (tmp_path / "b").exists()
+
+
 @pytest.mark.parametrize("writer", WRITERS)
 def test_file_size_limit_of_the_system(tmp_path: Path, writer: type) -> None:
     """A true failure of write(2) deep in HDF5, in a process of its own whose files may not grow beyond 200 kB."""
@@ -233,8 +280,15 @@ def test_file_size_limit_of_the_system(tmp_path: Path, writer: type) -> None:
     command = [sys.executable, "-c", textwrap.dedent(script), str(path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
-    assert "exceeds the size limit" in done.stdout
-    assert list(tmp_path.iterdir()) == []
+    assert "exceeds the size limit" in done.stdout and "before it are kept" in done.stdout
+    count = int(done.stdout.split(" before it are kept")[0].rsplit("the ", 1)[1])
+    assert 0 < count < 100 and not list(tmp_path.glob(".*"))
+    if writer is VtkHdfWriter:
+        with VtkHdfReader(path) as file:
+            assert file.times.tolist() == list(range(count))
+            assert np.array_equal(file.field("v1", count - 1), np.arange(1000.0))
+    else:
+        assert path.read_text().count("<Time ") == count
 
 
 @pytest.mark.parametrize("writer", WRITERS)

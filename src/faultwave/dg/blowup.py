@@ -1,4 +1,4 @@
-"""A run whose numbers are no longer finite: say where it began and why that may be."""
+"""A run whose numbers are no longer finite, or grow as those of no waves do: say where it began and why that may be."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ RINGS = 3  # of cells around the first suspect that are shown
 
 
 def diagnose(solver: Any) -> Diagnosis:
-    """Of the first process that holds numbers that are not finite; the others get its text. All processes ask together."""
+    """Of the first process that holds numbers that are not finite, where all are of that with the largest; the others get its text. All
+    processes ask together."""
     world = solver.world
     with np.errstate(invalid="ignore", over="ignore"):
-        broken = int((~np.isfinite(solver.operator.dofs())).any((1, 2)).sum())
+        dofs = solver.operator.dofs()
+        broken = int((~np.isfinite(dofs)).any((1, 2)).sum())
+        size = float(np.abs(dofs).max(initial=0.0))
     broken = int(world.total(np.array([broken]))[0])
-    mine = np.inf if solver.operator.finite() else world.rank
-    told = -world.largest([-mine])[0]
+    worst = not solver.operator.finite() if broken else size == world.largest([size])[0]
+    told = -world.largest([-(world.rank if worst else np.inf)])[0]
     found = _here(solver, broken) if world.rank == told else None
     return next(d for d in world.share(world.gather(found)) if d is not None)
 
@@ -34,7 +37,7 @@ def _here(solver: Any, broken: int) -> Diagnosis:
     x, step = plan.geometry.centroids[cell], plan.clustering.steps[plan.clustering.cluster[cell]]
     material = ", ".join(f"{k} = {v[cell]:.6g}" for k, v in plan.material.items())
     lines = [
-        f"the run blew up before t = {solver.time:g} s: {broken} cells hold no finite numbers",
+        f"the run blew up before t = {solver.time:g} s: {solver.wrong or f'{broken} cells hold no finite numbers'}",
         f"first suspect: cell {plan.numbers[cell]} at ({x[0]:g}, {x[1]:g}, {x[2]:g}), inradius {plan.geometry.inradius[cell]:.4g} m, "
         f"time step {step:.4g} s (stable: {plan.step[cell]:.4g} s), {material}",
     ]

@@ -14,6 +14,8 @@ from faultwave.base.projection import check_lengths
 from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.dg import integrators
+from faultwave.dg.basis import tet_size
+from faultwave.dg.costly import warn_costly
 from faultwave.dg.integrators import check_integrator
 from faultwave.dg.layers import check_outside, layer_damping
 from faultwave.dg.layout import Border
@@ -23,6 +25,7 @@ from faultwave.dg.registry import part_modules
 from faultwave.domain import tets
 from faultwave.domain.tets.mesh import fingerprint
 from faultwave.engine.backend import check_backend
+from faultwave.engine.disk import check_disk
 from faultwave.engine.part import Part
 from faultwave.media import homogenise, load_field
 from faultwave.media.field import Field, check_used, limits_told, source_of, ways_to_give
@@ -172,6 +175,7 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: WholeMesh | None
     parts = _parts(planning)
     _check(planning, parts)
     clustering = _clusters(planning, parts, step)
+    warn_costly(planning, step, lambda steps: _clusters(planning, parts, steps))
     return Plan(
         case, physics, mesh, topology, shape, material, step, clustering, frictional, walls, parts, warnings=problems.warnings
     )  # fmt: skip
@@ -196,9 +200,19 @@ def _check(planning: Planning, parts: tuple[Part, ...]) -> None:
         with collected(problems):
             vertices = planning.mesh.vertices
             check_lengths(projected(case.projection, "projection"), vertices.min(0), vertices.max(0), problems)
+    if not planning.whole.elsewhere:  # who knows a part of a mesh only does not know how much all write
+        check_disk(case.output.folder, _written(planning, parts), problems)
     _not_built(case, planning.law, planning.topology, problems)
     check_outside(planning.material, [found for p in parts for found in p.demand.lossless], problems)
     planning.whole.agree(problems)
+
+
+def _written(planning: Planning, parts: tuple[Part, ...]) -> float:
+    """Bytes of what parts write until the end, and of checkpoints."""
+    case, kept = planning.case, planning.case.output.checkpoint
+    numbers = len(planning.mesh.cells) * tet_size(case.numerics.order - 1) * len(planning.law.quantities)
+    state = numbers * (4 if case.numerics.precision == "single" else 8)
+    return float(sum(part.demand.disk for part in parts)) + (0.0 if kept is None else (kept.keep + 1.0) * state)
 
 
 def _clusters(planning: Planning, parts: tuple[Part, ...], step: np.ndarray) -> tets.Clustering:

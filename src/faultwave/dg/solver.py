@@ -76,6 +76,7 @@ class Solver:
         self.progress = ProgressThread(plan.world, cores, attach) if threaded else None
         self.replays = Replays(self)
         self._energies: Energies | None = None  # made when they are first asked for
+        self.wrong = ""  # with the numbers of a run that blows up, while they are finite
         self.wall = {"setup": clock.perf_counter() - started, "stepping": 0.0}
 
     def _build(self) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from faultwave.base.errors import Problems
 from faultwave.case.model import Case
 from faultwave.comm import World
+from faultwave.engine import disk
 from faultwave.fd.grid import Grid
 from faultwave.fd.program import bytes_a_point, coefficients, fields
 
@@ -75,15 +74,7 @@ def check_disk(case: Case, grid: Grid, written: float, problems: Problems) -> No
     if out.checkpoint is not None:
         numbers = len(fields(case.attenuation is not None)) * grid.box.points
         needed += (out.checkpoint.keep + 1.0) * numbers * number_bytes(case)
-    place = Path(out.folder).absolute()
-    while not place.exists():
-        place = place.parent
-    free = shutil.disk_usage(place).free
-    if needed > free:
-        problems.error(
-            "output", f"snapshots, seismograms and checkpoints need {needed / 2**30:.3g} GiB, {place} has {free / 2**30:.3g} free",
-            advice="Raise the intervals, keep fewer checkpoints, write fewer fields, or choose another folder.",
-        )  # fmt: skip
+    disk.check_disk(out.folder, needed, problems)
 
 
 __all__ = ["Memory", "check_disk", "check_kept", "check_memory", "grid_bytes", "main_memory", "number_bytes"]

@@ -41,8 +41,18 @@ def check_snapshots(where: str, setting: Any, problems: Problems) -> None:
         problems.error(f"{where}.every", "thins out grids only", "1 with engine: dg")
 
 
+def snapshot_count(setting: Any, case: Any) -> int:
+    """Snapshots until the end of a run."""
+    return int(case.end_time / setting.interval + 1e-9) + 1
+
+
+def snapshot_bytes(setting: Any, case: Any, cells: int, fields: int) -> int:
+    """What snapshots of so many cells take on the disk, in each of their files."""
+    files = 2 if case.output.xdmf else 1
+    return files * snapshot_count(setting, case) * cells * fields * (4 if case.output.precision == "single" else 8)
+
+
 def snapshot_row(name: str, setting: Any, case: Any, cells: int, fields: int) -> tuple[str, str]:
     """What snapshots of so many cells will take, for ``faultwave plan``."""
-    steps = int(case.end_time / setting.interval + 1e-9) + 1
-    size = steps * cells * fields * (4 if case.output.precision == "single" else 8)
+    steps, size = snapshot_count(setting, case), snapshot_bytes(setting, case, cells, fields)
     return name, f"{steps} snapshots of {cells:,} cells, {fields} fields: {size / 2**20:,.1f} MiB"

@@ -13,11 +13,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 
 import h5py
 import numpy as np
 from numpy.typing import DTypeLike
 
+from faultwave.base.errors import RunError
 from faultwave.base.log import get_logger
 from faultwave.output.atomic import WholeOrNothing, explaining, remove, replace
 from faultwave.output.hdf5 import PatientFile
@@ -58,8 +60,8 @@ class FieldWriter(WholeOrNothing):
     numbers are written elsewhere only its shapes matter, and, where snapshots are there, the numbers of its cells.
 
     The file has a temporary name until ``close``; ``abort`` removes it, unless ``sync_for_checkpoint`` promised it to a checkpoint.
-    As a context manager it closes at the end and aborts on any error. Raises InputError where the path cannot be
-    written, RunError when the disk fills.
+    As a context manager it closes at the end, keeps the snapshots that are complete where a RunError ends the run, and aborts on any
+    other error. Raises InputError where the path cannot be written, RunError when the disk fills.
     """
 
     def __init__(
@@ -95,7 +97,7 @@ class FieldWriter(WholeOrNothing):
         """Add the snapshot of one time [s]; ``values`` holds every field, SI.
 
         Raises ValueError for missing or unknown fields, times that do not increase and wrong shapes; RunError if
-        writing fails, in which case the file is gone.
+        writing fails, in which case the file is closed with the snapshots before, or gone where there are none.
         """
         if self._descriptor < 0:
             raise ValueError(f"{self.path.name} is closed")
@@ -104,11 +106,16 @@ class FieldWriter(WholeOrNothing):
         if set(values) != set(self.fields):
             raise ValueError(f"{self.path.name}: got fields {sorted(values)}, expected {sorted(self.fields)}")
         arrays = {name: self._checked(name, values[name]).astype(self.dtype, copy=False) for name in self.fields}
+        count = len(self.times)
+        kept = f"the snapshot at {time:g} s is not complete, the {count} before it are kept" if count else ""
         try:
-            with explaining(self.path):
-                if len(self.times) == self._room:
+            with explaining(self.path, kept):
+                if count == self._room:
                     self._resize(2 * self._room)
-                self._write_step(len(self.times), float(time), arrays)
+                self._write_step(count, float(time), arrays)
+        except RunError:
+            self.keep_complete()
+            raise
         except BaseException:
             self.abort()
             raise
@@ -137,6 +144,38 @@ class FieldWriter(WholeOrNothing):
         self._shut()
         for path in self._paths():  # the data file first: what refers to it appears last
             replace(self._temporary(path), path)
+
+    def keep_complete(self) -> None:
+        """Close the file with the snapshots that are complete, on a disk that may be full: where a copy without the room for more does
+        not fit, that room stays in it. Without any snapshot the file goes."""
+        if self._descriptor < 0:
+            return
+        if not self.times:
+            self.abort()
+            return
+        try:
+            self._open(self._working)  # and not a copy that was begun
+            try:
+                if len(self.times) < self._room:
+                    self._resize(len(self.times))
+            except (OSError, RuntimeError):
+                self._open(self._working)
+                self._shorten()
+            remove(self._copy)
+            self._finish()
+            self._shut()
+            for path in self._paths():
+                os.replace(self._temporary(path), path)
+        except (OSError, RuntimeError):
+            self.abort()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is not None and issubclass(kind, RunError):
+            self.keep_complete()
+        else:
+            super().__exit__(kind, error, trace)
 
     def abort(self) -> None:
         """Drop everything written so far, unless a checkpoint relies on it; finished files of earlier runs are not
@@ -191,6 +230,10 @@ class FieldWriter(WholeOrNothing):
 
     def _finish(self) -> None:
         """What can only be written once all snapshots are there."""
+        return
+
+    def _shorten(self) -> None:
+        """Tell in the file that it holds no more snapshots than are complete, where the format counts them; in place."""
         return
 
     def _data_path(self) -> Path:

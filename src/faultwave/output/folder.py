@@ -41,6 +41,27 @@ def prepare_folder(path: str | Path, force: bool = False, prefix: str | None = N
     return path
 
 
+def check_folder(path: str | Path) -> list[Problem]:
+    """What keeps a run from writing into a folder, found without touching it; a run that it holds is a warning."""
+    path = Path(path).absolute()
+    place = path
+    while not os.path.lexists(place):
+        place = place.parent
+    if not place.is_dir():
+        what = "is a file" if place.is_file() else "is no folder"
+        return [
+            Problem(str(place), f"{what}, but a folder for output is needed", advice="Choose another output.folder.")
+        ]
+    if not os.access(place, os.W_OK | os.X_OK):
+        advice = "Choose another output.folder or change its permissions."
+        return [Problem(str(place), "cannot be written: permission denied", advice=advice)]
+    found = manifests(path)
+    if not found:
+        return []
+    what = f"already holds a run ({found[0].name}): a run needs --force to replace its results, in Python force=True"
+    return [Problem(str(path), what, severity="warning")]
+
+
 def _remove_outputs(folder: Path, manifest: Path) -> None:
     if not manifest.exists():
         return

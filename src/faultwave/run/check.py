@@ -8,6 +8,7 @@ from typing import Any
 from faultwave.base.errors import FaultwaveError, InputError, Problems
 from faultwave.case.load import load_case
 from faultwave.case.model import Case
+from faultwave.output.folder import check_folder
 from faultwave.run.engines import engine_of
 
 
@@ -23,6 +24,7 @@ def check(case: Case | dict[str, Any] | str | Path, **overrides: Any) -> Problem
         if found is None:
             return problems
         case = found
+    problems.extend(check_folder(case.output.folder))
     try:
         problems.extend(engine_of(case).plan(case).warnings)
     except InputError as error:

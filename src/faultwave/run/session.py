@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, Literal, Self, cast
 
@@ -141,6 +141,8 @@ class Session:
                     self._write(self.folder, "failed" if failure else None)
                     self.resumed = self.reached  # a later run of this session goes on with the same files
             except BaseException as error:
+                if isinstance(error, RunError) and self.folder and self.world.size == 1:
+                    self._save()
                 self._fail(error)
                 raise
         if failure:
@@ -223,6 +225,12 @@ class Session:
         finally:
             self.world.abort(error)
 
+    def _save(self) -> None:
+        """What was recorded until a run failed, as far as the disk takes it."""
+        assert self.folder is not None
+        with suppress(Exception):  # the run's own error is on its way
+            self.files += write_results(self.results(), self.folder, self.case.output.prefix, self._layout)
+
     def restore(self, checkpoint: Checkpoint) -> None:
         """Go on where the checkpoint was taken. Raises InputError where that cannot be."""
         self.resumed = checkpoints.restore(self.solver, checkpoint)
@@ -233,14 +241,16 @@ class Session:
         found = self.results()
         remarks = [remark for part in self.solver.parts.values() for remark in part.remarks()]
         self.warnings = (*self.warnings, *remarks)
-        out = self.case.output
-        layout = "seissol" if out.seissol_layout else "native"
 
         def write() -> None:
-            self.files += write_results(found, folder, out.prefix, layout)
+            self.files += write_results(found, folder, self.case.output.prefix, self._layout)
             write_run_manifest(self, folder, status)
 
         self.world.together(write)
+
+    @property
+    def _layout(self) -> Literal["native", "seissol"]:
+        return "seissol" if self.case.output.seissol_layout else "native"
 
     def _prepare(self) -> Path:
         """The folder for the outputs; an earlier run's are removed unless this run goes on from it."""

@@ -16,8 +16,8 @@ from faultwave.dg.planning import Planning
 from faultwave.dg.sampling import by_cluster
 from faultwave.dg.snapshots import Snapshots, written_as
 from faultwave.dg.solver import Solver
-from faultwave.engine.part import Attached, Call, Files, Planned
-from faultwave.observe.fields import check_snapshots, known_fields, snapshot_row
+from faultwave.engine.part import Attached, Call, Demand, Files, Planned
+from faultwave.observe.fields import check_snapshots, known_fields, snapshot_bytes, snapshot_row
 from faultwave.observe.refine import refine_triangle
 
 name = "fault"
@@ -29,7 +29,12 @@ class FaultSnapshots(Planned):
     setting: Any
     fields: tuple[str, ...]
     faces: int
+    disk: int
     name: str = name
+
+    @property
+    def demand(self) -> Demand:
+        return Demand(disk=self.disk)
 
     def attach(self, solver: Solver) -> AttachedSnapshots:
         return AttachedSnapshots(self, solver)
@@ -51,7 +56,8 @@ def plan(planning: Planning) -> FaultSnapshots | None:
     known = readable(planning.case.fault)
     fields = known_fields(setting.fields, known.names, known.default, "output.fault.fields")
     faces = 0 if rupture is None else len(rupture.faces.area)  # type: ignore[attr-defined]
-    return FaultSnapshots(setting, tuple(fields), faces)
+    disk = snapshot_bytes(setting, planning.case, faces * 4**setting.refinement, len(fields))
+    return FaultSnapshots(setting, tuple(fields), faces, disk)
 
 
 class AttachedSnapshots(Attached):

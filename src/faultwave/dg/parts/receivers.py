@@ -33,11 +33,12 @@ class Receivers(Planned):
     points: Points
     items: np.ndarray
     listed: Points
+    disk: int
     name: str = name
 
     @property
     def demand(self) -> Demand:
-        return Demand(derivatives=self.points.cells)
+        return Demand(derivatives=self.points.cells, disk=self.disk)
 
     def on(self, cut: Cut) -> Receivers:
         items = cut.mine(self.listed.cells)
@@ -65,7 +66,10 @@ def plan(planning: Planning) -> Receivers | None:
         return None
     _tell_damped(planning.material, placed, planning.problems)
     items = np.flatnonzero(placed.cells >= 0)
-    return Receivers(case.output.receivers, placed.of(items), items, placed)
+    setting = case.output.receivers
+    columns = planning.law.visible + 3 * setting.rotation + 6 * setting.strain_rate
+    disk = 8 * columns * len(placed.cells) * (int(case.end_time / setting.interval) + 1)
+    return Receivers(setting, placed.of(items), items, placed, disk)
 
 
 def _tell_damped(material: dict[str, np.ndarray], points: Points, problems: Problems) -> None:

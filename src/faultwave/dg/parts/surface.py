@@ -17,7 +17,7 @@ from faultwave.dg.snapshots import Snapshots, written_as
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
 from faultwave.engine.part import Attached, Call, Demand, Files, Origin, Planned, State
-from faultwave.observe.fields import SURFACE_FIELDS, check_snapshots, snapshot_row, surface_fields
+from faultwave.observe.fields import SURFACE_FIELDS, check_snapshots, snapshot_bytes, snapshot_row, surface_fields
 from faultwave.observe.refine import refine_triangle
 from faultwave.physics.waves.law import role
 
@@ -32,11 +32,12 @@ class Surface(Planned):
     fields: tuple[str, ...]
     cells: np.ndarray
     faces: np.ndarray
+    disk: int
     name: str = name
 
     @property
     def demand(self) -> Demand:
-        return Demand(derivatives=self.cells)
+        return Demand(derivatives=self.cells, disk=self.disk)
 
     def on(self, cut: Cut) -> Surface:
         mine = cut.mine(self.cells)
@@ -62,7 +63,8 @@ def plan(planning: Planning) -> Surface | None:
         problems.error("output.surface", what, advice="Ask for output.volume.")
     elif not planning.whole.any(len(cells) > 0):
         problems.error("output.surface", "the mesh has no free surface", advice="Free surfaces carry tag 1.")
-    return Surface(setting, tuple(fields), cells, faces)
+    disk = snapshot_bytes(setting, planning.case, len(cells) * 4**setting.refinement, len(fields))
+    return Surface(setting, tuple(fields), cells, faces, disk)
 
 
 class AttachedSurface(Attached):

@@ -17,8 +17,8 @@ from faultwave.dg.planning import Cut, Planning
 from faultwave.dg.sampling import by_cluster
 from faultwave.dg.snapshots import Snapshots, written_as
 from faultwave.dg.solver import Solver
-from faultwave.engine.part import Attached, Call, Files, Planned
-from faultwave.observe.fields import WRITE_BUFFER, check_snapshots, snapshot_row, volume_fields
+from faultwave.engine.part import Attached, Call, Demand, Files, Planned
+from faultwave.observe.fields import WRITE_BUFFER, check_snapshots, snapshot_bytes, snapshot_row, volume_fields
 from faultwave.observe.refine import refine_tet
 
 name = "volume"
@@ -35,7 +35,12 @@ class Volume(Planned):
     fields: tuple[str, ...]
     sources: tuple[str, ...]
     cells: np.ndarray
+    disk: int
     name: str = name
+
+    @property
+    def demand(self) -> Demand:
+        return Demand(disk=self.disk)
 
     def on(self, cut: Cut) -> Volume:
         return replace(self, cells=cut.here[self.cells[cut.mine(self.cells)]])
@@ -58,7 +63,9 @@ def plan(planning: Planning) -> Volume | None:
     cells = cells_in(setting, planning.geometry.centroids, planning.mesh.groups)
     if not planning.whole.any(len(cells) > 0):
         problems.error("output.volume", "the region and groups contain no cell")
-    return Volume(setting, tuple(fields), tuple(known.get(f, "") for f in fields), cells)
+    inside = len(cells) * len(refine_tet(setting.refinement)[1])
+    disk = snapshot_bytes(setting, planning.case, inside, len(fields))
+    return Volume(setting, tuple(fields), tuple(known.get(f, "") for f in fields), cells, disk)
 
 
 def cells_in(setting: Any, centroids: np.ndarray, groups: np.ndarray) -> np.ndarray:

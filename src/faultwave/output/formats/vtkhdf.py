@@ -88,6 +88,10 @@ class VtkHdfWriter(CellFieldWriter):
         found = {name: contiguous(root["CellData"][name], size, count) for name in data}
         return count, found | {TIME: contiguous(root["Steps/Values"], 8, count)}
 
+    def _shorten(self) -> None:
+        with h5py.File(self._working, "r+") as file:
+            file["VTKHDF/Steps"].attrs.modify("NSteps", np.int64(len(self.times)))
+
 
 class VtkHdfReader(OpenedHdf5):
     """Reads what ``VtkHdfWriter`` wrote, one field of one step at a time.
@@ -122,9 +126,16 @@ class VtkHdfReader(OpenedHdf5):
         self.cells: np.ndarray = connected.reshape(count, int(corners[0]) if count else 3)
         if self.points.shape[1] != 3 or (count and not 0 <= self.cells.min() <= self.cells.max() < len(self.points)):
             raise ValueError(f"its cells are not made of its {len(self.points)} points")
-        self.times: np.ndarray = self._read("Steps/Values", 1, "f")
+        steps = int(
+            self._file["VTKHDF/Steps"].attrs.get("NSteps", -1)
+        )  # a disk that was full may have left room for more
+        whole: np.ndarray = self._read("Steps/Values", 1, "f")
+        steps = steps if 0 <= steps <= len(whole) else len(whole)
+        self.times = whole[:steps]
         names = tuple(self._file["VTKHDF/CellData"])
-        self._offsets = {name: self._read(f"Steps/CellDataOffsets/{name}", 1).astype(np.int64) for name in names}
+        self._offsets = {
+            name: self._read(f"Steps/CellDataOffsets/{name}", 1).astype(np.int64)[:steps] for name in names
+        }
         data = {name: dataset(self.path, self._file, f"VTKHDF/CellData/{name}", None, empty=True) for name in names}
         lengths = {name: values.shape[0] for name, values in data.items()}
         for name, first in self._offsets.items():

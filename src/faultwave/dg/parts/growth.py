@@ -1,0 +1,129 @@
+"""Whether the energy of the waves grows where nothing can make it grow: an unstable run ends as one without finite numbers does.
+
+No medium gives energy to waves. What a fault gives is at most its slip times the shear traction that was there before, initial and of
+nucleation, as friction takes its share; what there was before, the initial state or what sources have given by the time they are silent,
+only becomes less. More than MARGIN times that is an instability, told long before numbers overflow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from faultwave.dg.planning import Planning
+from faultwave.dg.solver import Solver
+from faultwave.engine.part import Attached, Call, Origin, Planned, State
+from faultwave.engine.solver import BlowUp
+from faultwave.physics.friction import laws
+
+name = "growth"
+AFTER = ("rupture", "point_sources")
+
+LOOKS, APART = 40, 60
+"""Looks in a run, and the least number of largest steps between two: a look costs about as much as such a step."""
+
+MARGIN = 10.0
+"""Times the energy there can be: integrals over the fault and the energies of coarse cells are no better than some per cent."""
+
+CREEP = 1e-9
+"""Slip [m] everywhere on a fault whose work is not yet worth a word: waves of rounding errors hold less."""
+
+SILENT, PARTS = 1e-6, 256
+"""Share of the largest strength below which a source is silent; parts of the run in which strength is looked at."""
+
+
+@dataclass(frozen=True)
+class Growth(Planned):
+    """``silent``: time [s] from which only faults give energy."""
+
+    silent: float
+    name: str = name
+
+    def attach(self, solver: Solver) -> AttachedGrowth:
+        return AttachedGrowth(self, solver)
+
+
+def plan(planning: Planning) -> Growth | None:
+    """None where waves come in through boundaries or currents, or where slip is imposed: nothing bounds what those give."""
+    case = planning.case
+    if case.currents or case.incident or case.ports is not None:
+        return None
+    friction = laws().get(case.fault.friction) if case.fault is not None else None
+    if case.fault is not None and (friction is None or not friction.needs_stress):
+        return None
+    sources = planning.parts.get("point_sources")
+    here = silent_after(sources.sources, case.end_time) if sources is not None else 0.0  # type: ignore[attr-defined]
+    silent = planning.whole.most(here)
+    return Growth(silent) if silent < case.end_time else None
+
+
+def silent_after(sources: Any, end: float) -> float:
+    """Time [s] after which no source does anything until ``end``."""
+    edges, acting = np.linspace(0.0, end, PARTS + 1), np.zeros(PARTS, bool)
+    for source in sources:
+        strength = np.abs(source.integral(edges[:-1], edges[1:]))
+        acting |= strength > SILENT * strength.max()
+    return float(edges[1:][acting].max(initial=0.0))
+
+
+class AttachedGrowth(Attached):
+    """``before``: energy [J] of the waves when the sources were silent, NaN until then, or before the fault has done its work."""
+
+    def __init__(self, part: Growth, solver: Solver):
+        self.part, self.solver, self.before = part, solver, np.nan
+        self.end = solver.plan.case.end_time
+        self.apart = max(self.end / LOOKS, APART * solver.march.longest)
+        self.due = max(self.apart, part.silent)
+        self.calls = (Call("end of largest step", self._look, next=lambda: self.due),)
+        rupture = solver.parts.get("rupture")
+        self.fault, self.loads = None, np.zeros(0)
+        if rupture is not None and rupture.fault is not None:
+            self.fault, planned = rupture.fault, rupture.part
+            loads = np.linalg.norm(planned.stress[..., 1:], axis=-1)
+            for episode in planned.episodes:
+                loads = loads + np.linalg.norm(episode.traction[..., 1:], axis=-1)
+            owned, area = planned.faces.owned, planned.faces.area
+            self.loads = (2.0 * planned.rule.weights * area[:, None] * loads)[:owned]
+
+    def begin(self) -> None:
+        if np.isnan(self.before) and self.part.silent == 0.0 and self.solver.time == 0.0:
+            (moves,) = self.solver.world.largest([bool(np.any(self.solver.operator.q.total()))])
+            self.before = self._energy() if moves else 0.0
+
+    def _look(self, cluster: int, time: float, step: float) -> None:
+        if time < min(self.due, self.end) * (1 - 1e-9):
+            return
+        self.due = time + self.apart
+        energy, (given, least) = self._energy(), self._given()
+        if np.isnan(self.before):
+            self.before = energy  # of the sources, which have just fallen silent
+            return
+        bound = self.before + given
+        if energy > MARGIN * max(bound, least):
+            since = "when the sources fell silent" if self.part.silent else "at the start"
+            fault = f", and the fault has given {given:.3g} J at most" if "rupture" in self.solver.parts else ""
+            self.solver.wrong = f"the waves hold {energy:.3g} J; there were {self.before:.3g} J {since}{fault}"
+            raise BlowUp
+
+    def _energy(self) -> float:
+        """All processes together, the same on each."""
+        found = self.solver.plan.world.share(self.solver.energies())
+        return float(sum(value for key, value in found.items() if key.endswith("energy")))
+
+    def _given(self) -> tuple[float, float]:
+        """What the fault has given [J] at most, and what is too little to be told from nothing; the same on each process."""
+        here = {"given": 0.0, "least": 0.0}
+        if self.fault is not None:
+            slip = self.fault.record()["accumulated_slip"][: len(self.loads)]
+            here = {"given": float((self.loads * slip).sum()), "least": float(self.loads.sum()) * CREEP}
+        found = self.solver.plan.world.share(self.solver.added(here))
+        return found["given"], found["least"]
+
+    def state(self) -> Mapping[str, State]:
+        def write(values: np.ndarray, origin: Origin) -> None:
+            self.before, self.due = float(values[0]), float(values[1])
+
+        return {"so far": State(None, lambda: np.array([self.before, self.due]), write)}

@@ -1,0 +1,118 @@
+"""Where a run is going to write is looked at before it starts: by `check`, and by the plan of either engine."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from faultwave.base.errors import RunError
+from faultwave.output.folder import check_folder
+from faultwave.output.formats.vtkhdf import VtkHdfReader, VtkHdfWriter
+from faultwave.output.results import load_results
+from faultwave.run import simulate
+from faultwave.run.check import check
+from tests.run.test_unused_settings import ROCK, case
+
+
+def into(folder: Path, **more: Any) -> dict[str, Any]:
+    return case(output={"folder": str(folder)} | more)
+
+
+def test_a_file_in_the_place_of_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("mine")
+    for folder in (tmp_path / "taken", tmp_path / "taken" / "below" / "it"):
+        (told,) = check(into(folder)).errors
+        assert told.where == str(tmp_path / "taken") and "is a file, but a folder for output is needed" in told.what
+    assert (tmp_path / "taken").read_text() == "mine"
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "theirs").mkdir(mode=0o555)
+    monkeypatch.setattr(
+        os, "access", lambda path, how: str(path) != str(tmp_path / "theirs")
+    )  # root may write everywhere
+    (told,) = check(into(tmp_path / "theirs" / "new")).errors
+    assert told.where == str(tmp_path / "theirs") and "permission denied" in told.what
+    assert not check(into(tmp_path / "new")).items and not (tmp_path / "new").exists()
+
+
+def test_a_run_that_is_there_is_told(tmp_path: Path) -> None:
+    (tmp_path / "run-manifest.json").write_text("{}")
+    (told,) = check(into(tmp_path)).items
+    assert told.severity == "warning" and "--force" in told.what and "run-manifest.json" in told.what
+    assert check_folder(tmp_path / "another") == []
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        {"volume": {"interval": 1e-4}},
+        {"surface": {"interval": 1e-4}},
+        {"receivers": {"points": [[500, 500, 500]] * 60, "interval": 1e-5}},
+        {"checkpoint": {"interval": 0.01, "keep": 200}},
+    ],
+    ids=lambda x: next(iter(x)),
+)
+def test_a_disk_that_is_too_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output: dict[str, Any]) -> None:
+    box = {
+        "shape": "box",
+        "cells": [4, 4, 4],
+        "lower": [0, 0, 0],
+        "upper": [1e3, 1e3, 1e3],
+        "boundaries": {"z+": "free-surface"},
+    }
+    asked = into(tmp_path / "out", **output) | {"mesh": {"generate": box}, "material": {"constant": ROCK}}
+    assert not check(asked).errors
+    small = shutil.disk_usage(tmp_path)._replace(free=100_000)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: small)
+    (told,) = check(asked).errors
+    assert told.where == "output" and "snapshots, seismograms and checkpoints need" in told.what and "GiB" in told.what
+
+
+def test_what_was_complete_stays_when_the_disk_fills(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    box = {
+        "shape": "box",
+        "cells": [2, 2, 2],
+        "lower": [0, 0, 0],
+        "upper": [1e3, 1e3, 1e3],
+        "boundaries": {"z+": "free-surface"},
+    }
+    output = {
+        "volume": {"interval": 0.02},
+        "surface": {"interval": 0.02},
+        "receivers": {"points": [[500, 500, 500]], "interval": 0.01},
+    }
+    force = {
+        "kind": "force",
+        "location": [450, 500, 550],
+        "force": [1e12, 0, 0],
+        "time_function": {"kind": "brune", "duration": 0.02},
+    }
+    asked = into(tmp_path / "out", **output) | {"mesh": {"generate": box}, "end_time": 0.2, "sources": [force]}
+    plain = VtkHdfWriter._write_step
+
+    def full(self: VtkHdfWriter, step: int, *more: Any) -> None:
+        if step == 4 and "volume" in self.path.name:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        plain(self, step, *more)
+
+    monkeypatch.setattr(VtkHdfWriter, "_write_step", full)
+    with pytest.raises(RunError, match="run-volume.vtkhdf: the disk is full; the snapshot at 0.08 s is not complete"):
+        simulate(asked).run()
+    with (
+        VtkHdfReader(tmp_path / "out" / "run-volume.vtkhdf") as volume,
+        VtkHdfReader(tmp_path / "out" / "run-surface.vtkhdf") as surface,
+    ):
+        assert volume.times == pytest.approx([0.0, 0.02, 0.04, 0.06]) and len(surface.times) >= 4
+        assert np.abs(volume.field("v1", 3)).max() > 0
+    manifest = json.loads((tmp_path / "out" / "run-manifest.json").read_text())
+    assert manifest["status"] == "failed" and "the disk is full" in manifest["error"]
+    recorded = load_results(tmp_path / "out").traces["receiver"][1]
+    assert recorded.time[-1] >= 0.06 and "run-receivers.h5" in manifest["outputs"]
