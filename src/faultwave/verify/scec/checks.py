@@ -57,8 +57,11 @@ def balance(measured: Measured) -> tuple[float, float]:
     energies, until = measured.fine.energies, undisturbed(measured.benchmark)
     time = energies["time"]
     at = int(np.flatnonzero(time <= max(until, time[1]))[-1])
-    waves = energies["elastic_energy"][at] + energies["elastic_kinetic_energy"][at]
-    return float(waves / energies["total_frictional_work"][at]), float(time[at])
+    waves, work = (
+        energies["elastic_energy"][at] + energies["elastic_kinetic_energy"][at],
+        energies["total_frictional_work"][at],
+    )
+    return float(waves / work) if work > 0 else float("nan"), float(time[at])
 
 
 def budget(measured: Measured) -> Row:
