@@ -107,11 +107,12 @@ def earlier(fault: str, first: Place, second: Place, why: str) -> Check:
     return check
 
 
-def symmetric(fault: str = "main", centre: float = 0.0) -> Check:
-    """Rupture times are those of the mirror image along strike."""
+def symmetric(fault: str = "main", centre: float = 0.0, above: float = np.inf) -> Check:
+    """Rupture times are those of the mirror image along strike; ``above`` this distance down dip."""
 
     def check(m: Measured) -> Row:
         s, d = lattice(m.fine.ruptures[fault].fault, m.fine.resolution.size)
+        d = d[d < above]
         return _mirrored(m, fault, (s, d), (2 * centre - s, d), "along strike")
 
     return check

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from faultwave.base.version import __version__
 from faultwave.output.atomic import atomic_path, atomic_text
 from faultwave.verify.case import Row
 from faultwave.verify.scec.benchmark import Benchmark, find
@@ -53,6 +54,8 @@ def _body(summaries: Sequence[Summary]) -> str:
 
 def _table(summaries: Sequence[Summary]) -> list[str]:
     lines = [
+        f"Faultwave {__version__}, core seconds on one core without making the mesh.",
+        "",
         "| benchmark | what it is | edge [m], order | cells | core s | moment [N m] | Mw | radiated [J] | mean slip [m] | ruptured "
         "| two resolutions [ms] | checks |",
         "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
