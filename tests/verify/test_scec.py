@@ -44,6 +44,7 @@ def test_an_unknown_benchmark_is_told():
 
 
 def test_numbers_have_no_exponents():
+    assert float(texts.number(1 / 32.03812032e9)) == 1 / 32.03812032e9
     assert texts.number(-120e6) == "(-120000000.0)"
     assert value("return " + texts.number(1e-6) + "*x;", (2e6, 0, 0)) == pytest.approx(2.0)
 
@@ -85,6 +86,17 @@ def test_stress_of_tpv26_and_of_the_branches():
         vertical = -16366.0 * 10e3
         assert n @ tensor @ n == pytest.approx(across * vertical, rel=2e-5)
         assert abs(strike[:2] @ tensor @ n) == pytest.approx(abs(along * vertical), rel=2e-4)
+
+
+def test_stress_of_layers_is_that_of_their_rigidity():
+    """At the hypocentre of TPV31 34.95 MPa of shear against a strength of 0.58 times 60 MPa, times the rigidity over TPV5's."""
+    for name, rigidity in (("tpv31", 2720 * 3450.0**2), ("tpv32", 2693.75 * 3375.0**2)):
+        fields = find(name).fault_settings["parameters"]["expression"]
+        ratio = rigidity / 32.03812032e9
+        normal, shear = (value(fields[n], (0, 0, -7500), (6e3, 0, -7500), (0, 0, -500)) for n in ("T_n", "T_s"))
+        np.testing.assert_allclose(normal[:2], -60e6 * ratio, rtol=1e-12)
+        np.testing.assert_allclose(shear[:2], [34.95e6 * ratio, 30e6 * ratio], rtol=1e-12)
+        assert value(fields["cohesion"], (0, 0, -400)) == pytest.approx(-425 * 2000.0)
 
 
 def test_places_on_a_fault_go_there_and_back():

@@ -7,6 +7,7 @@ strike is right-lateral and positive slip along dip is normal faulting.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -138,9 +139,14 @@ class Benchmark:
 
 
 def benchmarks() -> dict[str, Benchmark]:
-    """Every benchmark by name, in the order of their numbers."""
+    """Every benchmark by name, in the order of their numbers; those without one come last."""
+
+    def order(name: str) -> tuple[float, str]:
+        number = re.search(r"\d+", name)
+        return float(number[0]) if number else np.inf, name
+
     found = scan("faultwave.verify.scec.benchmarks", Benchmark)
-    return dict(sorted(found.items(), key=lambda item: int(item[0].removeprefix("tpv"))))
+    return {name: found[name] for name in sorted(found, key=order)}
 
 
 def find(name: str) -> Benchmark:

@@ -57,8 +57,11 @@ def balance(measured: Measured) -> tuple[float, float]:
     energies, until = measured.fine.energies, undisturbed(measured.benchmark)
     time = energies["time"]
     at = int(np.flatnonzero(time <= max(until, time[1]))[-1])
-    waves = energies["elastic_energy"][at] + energies["elastic_kinetic_energy"][at]
-    return float(waves / energies["total_frictional_work"][at]), float(time[at])
+    waves, work = (
+        energies["elastic_energy"][at] + energies["elastic_kinetic_energy"][at],
+        energies["total_frictional_work"][at],
+    )
+    return float(waves / work) if work > 0 else float("nan"), float(time[at])
 
 
 def budget(measured: Measured) -> Row:
@@ -104,11 +107,12 @@ def earlier(fault: str, first: Place, second: Place, why: str) -> Check:
     return check
 
 
-def symmetric(fault: str = "main", centre: float = 0.0) -> Check:
-    """Rupture times are those of the mirror image along strike."""
+def symmetric(fault: str = "main", centre: float = 0.0, above: float = np.inf) -> Check:
+    """Rupture times are those of the mirror image along strike; ``above`` this distance down dip."""
 
     def check(m: Measured) -> Row:
         s, d = lattice(m.fine.ruptures[fault].fault, m.fine.resolution.size)
+        d = d[d < above]
         return _mirrored(m, fault, (s, d), (2 * centre - s, d), "along strike")
 
     return check

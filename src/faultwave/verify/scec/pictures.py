@@ -14,29 +14,25 @@ from faultwave.verify.scec.measure import Measured, Rupture, lattice
 STEPS = (0.5, 1.0, 2.0)
 MOST_CONTOURS = 20
 MOST_STATIONS = 3
+TALLEST = 4.2
+"""Of a fault on paper [inch]."""
 
 
 @style.house()
 def draw(measured: Measured, path: Path) -> Path:
     """Write the picture."""
     fine = measured.fine
-    extents = [(np.ptp(r.fault.along), np.ptp(r.fault.down)) for r in fine.ruptures.values()]
-    longest = max(along for along, _ in extents)
-    heights = [max(5.7 * down / longest, 1.0) for _, down in extents]
+    faults = [rupture.fault for rupture in fine.ruptures.values()]
+    start, end = min(f.along[0] for f in faults), max(f.along[1] for f in faults)  # one scale for all
+    heights = [float(np.clip(5.7 * (f.down[1] - f.down[0]) / (end - start), 1.0, TALLEST)) for f in faults]
     fig = style.figure(height=sum(heights) + 0.8 * len(heights) + 2.1)
     axes = style.mosaic(fig, len(heights) + 1, 1, gridspec_kw={"height_ratios": [*heights, 1.5]})[:, 0]
     top = style.top_value(np.concatenate([r.slip for r in fine.ruptures.values()]), 99.8)
     for ax, (name, rupture) in zip(axes, fine.ruptures.items(), strict=False):
         _map(ax, rupture, measured.coarse.ruptures[name], measured, top)
-        ax.set_xlim(*(style.KM * x for x in _centred(rupture.fault.along, longest)))
+        ax.set_xlim(*(style.KM * x for x in (start, end)))
     _histories(axes[-1], measured)
     return style.save(fig, path)
-
-
-def _centred(along: tuple[float, float], longest: float) -> tuple[float, float]:
-    """Limits so that all faults have one scale."""
-    middle = 0.5 * sum(along)
-    return middle - 0.5 * longest, middle + 0.5 * longest
 
 
 def _map(ax: Axes, fine: Rupture, coarse: Rupture, measured: Measured, top: float) -> None:
@@ -63,19 +59,11 @@ def _map(ax: Axes, fine: Rupture, coarse: Rupture, measured: Measured, top: floa
     start = measured.benchmark.start
     if start.fault == fine.fault.name:
         ax.plot(*(style.KM * x for x in start.place), marker="*", ms=11, mfc="white", mec=style.INK, mew=0.8, zorder=5)
-    stations = measured.benchmark.stations.get(fine.fault.name, ())[:MOST_STATIONS]
+    drawn, places = next(iter(measured.benchmark.stations.items()))
+    stations = places[:MOST_STATIONS] if drawn == fine.fault.name else ()
     for (along, down), colour in zip(stations, style.COLOURS, strict=False):
-        ax.plot(
-            style.KM * along,
-            style.KM * down,
-            marker="o",
-            ms=5,
-            mfc=colour,
-            mec="white",
-            mew=0.8,
-            zorder=5,
-            clip_on=False,
-        )
+        look = {"marker": "o", "ms": 5, "mfc": colour, "mec": "white", "mew": 0.8, "zorder": 5, "clip_on": False}
+        ax.plot(style.KM * along, style.KM * down, **look)
     ax.set_ylim(style.KM * fine.fault.down[1], style.KM * fine.fault.down[0])
     ax.set_ylabel("down dip [km]")
     ax.set_xlabel("along strike [km]")

@@ -12,7 +12,7 @@ NEVER = 1e9
 
 def number(value: float) -> str:
     """A number as the language reads it: it has no exponents; in brackets where negative."""
-    text = np.format_float_positional(float(value), trim="0", precision=12)
+    text = np.format_float_positional(float(value), trim="0")
     return f"({text})" if value < 0 else text
 
 

@@ -16,4 +16,5 @@ TPV102 = Benchmark(
     quick=quick(1000.0, 8.0),
     checks=(checks.symmetric(), checks.ruptures("main", 0.7)),
     source="Harris et al. (2009), https://strike.scec.org/cvws/tpv101_102docs.html",
+    reference="tpv101",
 )

@@ -40,7 +40,7 @@ TPV33 = Benchmark(
     recommended=25.0,
     quick=quick(550.0, 7.0),
     domain=Domain(planes=(-800.0, 800.0), margin=15e3),
-    checks=(checks.ruptures("main", 0.7),),
+    # 62 % of the fault has more stress than dynamic strength; beyond, the front must come to rest before the edges
+    checks=(checks.ruptures("main", 0.6), checks.stays("main", 0.8)),
     source="SCEC/USGS, https://strike.scec.org/cvws/tpv33docs.html; Harris et al. (2018)",
-    reference="tpv33",
 )
