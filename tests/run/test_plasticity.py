@@ -71,6 +71,14 @@ def test_strong_rock_is_elastic_to_the_bit(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found[1].view(np.uint64), found[0].view(np.uint64))
 
 
+def test_plastic_strain_alone_is_written(tmp_path: Path) -> None:
+    case = asked(tmp_path, "out", rock(), end_time=0.05)
+    case["output"]["volume"]["fields"] = ["eta"]
+    run(case)
+    with VtkHdfReader(tmp_path / "out" / "run-volume.vtkhdf") as file:
+        assert "eta" in file.fields and "v1" not in file.fields
+
+
 def test_what_yields_is_written(yielded: Any) -> None:
     folder, sim = yielded
     energies = sim.energy_now()

@@ -88,8 +88,10 @@ class AttachedVolume(Attached):
     def samples_complete(self) -> bool:
         return self.shots is None or self.shots.samples_complete
 
-    def _sampler(self) -> Sampler:
-        """Of its cells, sub-cells and quantities."""
+    def _sampler(self) -> Sampler | None:
+        """Of its cells, sub-cells and the law's quantities; None where it has none of these."""
+        if "" not in self.part.sources:
+            return None
         op, names = self.solver.operator, list(self.solver.plan.law.quantities)
         psi = tet_basis(refine_tet(self.part.setting.refinement)[1], op.order - 1)
         return op.sampler(psi, self.part.cells, [names.index(f) for f in self._fields_of("")])
@@ -102,7 +104,8 @@ class AttachedVolume(Attached):
         part, plan = self.part, self.solver.plan
         one = len(part.cells) * len(refine_tet(part.setting.refinement)[1]) * len(part.fields)
         waiting = 1 + int(plan.clustering.steps.max() / part.setting.interval)
-        held = self._sampler().nbytes() + waiting * one * np.dtype(written_as(plan.case)).itemsize
+        sampler = self._sampler()
+        held = (sampler.nbytes() if sampler else 0) + waiting * one * np.dtype(written_as(plan.case)).itemsize
         text = f"{held / 2**20:,.1f} MiB, and at most {WRITE_BUFFER / 2**20:,.0f} MiB to be written"
         return {"size": [("memory of volume snapshots", text)]}
 
@@ -143,6 +146,7 @@ class AttachedVolume(Attached):
                 centres = refine_tet(self.part.setting.refinement)[1]
                 values = self.solver.parts[source].sample(centres, cells, fields)
             else:
+                assert self._sample is not None
                 self._sample(cluster, tau)
                 values = self._sample.get(cells)
             found |= {f: values[:, :, i] for i, f in enumerate(fields)}
