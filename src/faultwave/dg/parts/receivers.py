@@ -58,15 +58,14 @@ class Receivers(Planned):
 
 
 def plan(planning: Planning) -> Receivers | None:
-    case = planning.case
+    case, setting = planning.case, planning.case.output.receivers
     placed = place_receivers(
-        case.output.receivers, planning.mesh, planning.topology, planning.geometry, planning.whole, case.projection
+        setting, planning.mesh, planning.topology, planning.geometry, planning.whole, case.projection
     )
-    if placed is None:
+    if placed is None or setting is None:
         return None
     _tell_damped(planning.material, placed, planning.problems)
     items = np.flatnonzero(placed.cells >= 0)
-    setting = case.output.receivers
     columns = planning.law.visible + 3 * setting.rotation + 6 * setting.strain_rate
     disk = 8 * columns * len(placed.cells) * (int(case.end_time / setting.interval) + 1)
     return Receivers(setting, placed.of(items), items, placed, disk)

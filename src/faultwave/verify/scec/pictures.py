@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -62,7 +63,15 @@ def _map(ax: Axes, fine: Rupture, coarse: Rupture, measured: Measured, top: floa
     drawn, places = next(iter(measured.benchmark.stations.items()))
     stations = places[:MOST_STATIONS] if drawn == fine.fault.name else ()
     for (along, down), colour in zip(stations, style.COLOURS, strict=False):
-        look = {"marker": "o", "ms": 5, "mfc": colour, "mec": "white", "mew": 0.8, "zorder": 5, "clip_on": False}
+        look: dict[str, Any] = {
+            "marker": "o",
+            "ms": 5,
+            "mfc": colour,
+            "mec": "white",
+            "mew": 0.8,
+            "zorder": 5,
+            "clip_on": False,
+        }
         ax.plot(style.KM * along, style.KM * down, **look)
     ax.set_ylim(style.KM * fine.fault.down[1], style.KM * fine.fault.down[0])
     ax.set_ylabel("down dip [km]")
