@@ -239,8 +239,7 @@ def test_parameters_out_of_bounds(law: Any) -> None:
             continue
         p = law.given({k: v for k, v in TYPICAL[law].items() if k != "rs_sr0"} | {name: -1.0}, 1)
         texts = [str(e) for e in law.check(p, c, np.array([7e7]), np.array([-1.2e8]), np.zeros((1, 3))).errors]
-        if name != "rs_f0":  # any number is a friction coefficient at some rate
-            assert any(f"{name} is -1" in t for t in texts), texts
+        assert any(f"{name} is -1" in t for t in texts), texts
 
 
 def test_dynamic_stress_threshold() -> None:

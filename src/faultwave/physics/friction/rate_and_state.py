@@ -15,17 +15,20 @@ from faultwave.base.quantities import Output, Parameter, State
 from faultwave.kernels import math as m
 from faultwave.physics.friction.law import Directions, FrictionLaw, Values, Weakening, report
 from faultwave.physics.friction.load import Trial
+from faultwave.physics.friction.uniform import PointOrUniform, filled, point_or_uniform
 
+F0 = point_or_uniform("rs_f0", "", "friction at the reference slip rate", 0.6, lower=0.0, aliases=("RS_f0",))
+B = point_or_uniform("rs_b", "", "evolution effect b", 0.012, lower=0.0, aliases=("RS_b",))
 POINT = (
     Parameter("rs_a", "", "direct effect a", positive=True, aliases=("RS_a",)),
     Parameter("rs_sl0", "m", "state evolution distance L", positive=True, aliases=("RS_sl0",)),
-    Parameter("rs_f0", "", "friction at the reference slip rate; absent: the constant", np.nan, aliases=("RS_f0",)),
-    Parameter("rs_b", "", "evolution effect b; absent: the constant", np.nan, aliases=("RS_b",)),
+    F0.point,
+    B.point,
 )
 MUW_NAMES = ("RS_muW", "RS_muw", "rs_muW", "muW", "mu_w")
 UNIFORM = (
-    Parameter("rs_f0", "", "friction at the reference slip rate", 0.6, lower=0.0, aliases=("RS_f0",)),
-    Parameter("rs_b", "", "evolution effect b", 0.012, lower=0.0, aliases=("RS_b",)),
+    F0.uniform,
+    B.uniform,
     Parameter("rs_sr0", "m/s", "reference slip rate V0", 1e-6, positive=True, aliases=("RS_sr0",)),
     Parameter("rs_ini_slip_rate", "m/s", "initial slip rate (magnitude)", 1e-12, positive=True),
     Parameter("rs_muw", "", "fully weakened friction, for output DS only", 0.0, lower=0.0, aliases=MUW_NAMES),
@@ -48,7 +51,7 @@ class RateAndState(FrictionLaw):
     parameters: tuple[Parameter, ...] = POINT
     constants: tuple[Parameter, ...] = UNIFORM
     kernel_parameters: tuple[str, ...] = ("rs_a", "rs_sl0", "rs_f0", "rs_b")
-    uniform: tuple[str, ...] = ("rs_f0", "rs_b")  # per point where the fault file has it, else the constant
+    either: tuple[PointOrUniform, ...] = (F0, B)
     state_unit = "s"
     solver = "newton"
     work = 6.5
@@ -67,17 +70,19 @@ class RateAndState(FrictionLaw):
 
     def filled(self, p: Values, c: Values) -> dict[str, np.ndarray]:
         """All parameters per point, those that are absent from the constants."""
-        return dict(p) | {name: np.where(np.isnan(p[name]), c[name], p[name]) for name in self.uniform}
+        return dict(p) | filled(p, c, self.either)
 
     def prepare(self, p: Values, c: Values, directions: Directions | None) -> dict[str, np.ndarray]:
-        filled = self.filled(p, c)
-        return {name: np.array(filled[name], float) for name in self.kernel_parameters}
+        values = self.filled(p, c)
+        return {name: np.array(values[name], float) for name in self.kernel_parameters}
 
     def check(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray, points: np.ndarray) -> Problems:
-        filled = self.filled(p, c)
-        problems = super().check(filled, c, tau, sigma, points)
+        values = self.filled(p, c)
+        problems = super().check(values, c, tau, sigma, points)
+        report(
+            problems, values["rs_b"] == 0.0, points, "rs_b is", values["rs_b"], "> 0"
+        )  # of the constant it may stay unused
         report(problems, ~(sigma < 0), points, "initial normal traction is", sigma, "< 0 Pa (compression)")
-        report(problems, ~(filled["rs_b"] > 0), points, "rs_b is", filled["rs_b"], "> 0")
         free = np.flatnonzero(tau == 0.0)
         if len(free):
             place = "({:g}, {:g}, {:g})".format(*points[free[0]])

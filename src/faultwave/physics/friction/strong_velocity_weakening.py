@@ -13,8 +13,10 @@ import numpy as np
 from faultwave.base.quantities import Parameter
 from faultwave.kernels import math as m
 from faultwave.physics.friction.load import Values
-from faultwave.physics.friction.rate_and_state import MUW_NAMES, POINT, UNIFORM, Regularised
+from faultwave.physics.friction.rate_and_state import F0, MUW_NAMES, POINT, UNIFORM, B, Regularised
+from faultwave.physics.friction.uniform import point_or_uniform
 
+MUW = point_or_uniform("rs_muw", "", "fully weakened friction mu_w", 0.2, lower=0.0, aliases=MUW_NAMES)
 LEAST_STEADY_FRICTION = 1e-3
 """mu_LV falls below zero at the tiniest slip rates where a > b, and friction has a steady state only while it is positive."""
 
@@ -26,21 +28,12 @@ class StrongVelocityWeakening(Regularised):
     work = 8.0
     parameters = (
         *POINT,
-        Parameter(
-            "rs_srW", "m/s", "slip rate V_w above which friction weakens", positive=True, aliases=("RS_srW", "rs_srw")
-        ),
-        Parameter(
-            "rs_muw", "", "fully weakened friction mu_w; absent: the constant", np.nan, lower=0.0, aliases=MUW_NAMES
-        ),
-    )
-    constants = tuple(
-        Parameter("rs_muw", "", "fully weakened friction mu_w", 0.2, lower=0.0, aliases=MUW_NAMES)
-        if q.name == "rs_muw"
-        else q
-        for q in UNIFORM
-    )
+        Parameter("rs_srW", "m/s", "slip rate V_w above which friction weakens", positive=True, aliases=("RS_srW", "rs_srw")),
+        MUW.point,
+    )  # fmt: skip
+    constants = tuple(MUW.uniform if q.name == MUW.uniform.name else q for q in UNIFORM)
     kernel_parameters = ("rs_a", "rs_sl0", "rs_f0", "rs_b", "rs_srW", "rs_muw")
-    uniform = ("rs_f0", "rs_b", "rs_muw")
+    either = (F0, B, MUW)
     state_unit = ""
     resampled = ("state",)
 
