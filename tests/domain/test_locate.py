@@ -106,6 +106,13 @@ def test_equally_near_fault_faces_choose_the_lower_cell(box):
         assert found.cells[0] == cell[(triangles == vertex).any(axis=1)].min()
 
 
+def test_a_receiver_on_an_edge_belongs_to_the_face_that_it_lies_in(cases):
+    """The edge passes the second receiver of this deck a picometre away; SeisSol takes the same face."""
+    mesh = tets.read_puml(cases / "tpv5" / "tpv5-20k.h5")
+    found = tets.nearest_fault_face(np.loadtxt(cases / "tpv105" / "FaultReceivers.dat"), *prepared(mesh))
+    assert found.cells.tolist() == [5088, 7679, 18654, 195] and found.distance.max() < 1e-12
+
+
 def test_nearest_point_of_a_triangle():
     """Against a fine scan of the triangle, for points above, beside edges and beyond corners."""
     rng = np.random.default_rng(3)

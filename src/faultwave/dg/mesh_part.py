@@ -179,7 +179,7 @@ class MeshPart(WholeMesh):
             scale = np.abs(corners - points[:, None]).max((1, 2))
             lowest = np.asarray(self.slice.first + fault.faces.cells[items].min(1), float)
         least, scale = self._least(distance), -self._least(-scale)
-        near = distance <= least + 1e-9 * scale  # as where the whole fault is searched
+        near = tets.as_near(distance, least, scale)
         lowest = np.where(near, lowest, np.inf)
         mine = near & (lowest == self._least(lowest))
         # One process has each: sums of its values and zeros.

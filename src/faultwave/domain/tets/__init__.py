@@ -5,7 +5,7 @@ from faultwave.domain.tets.clusters import Clustering, Wiggle, assign_clusters
 from faultwave.domain.tets.curve import hilbert_order
 from faultwave.domain.tets.geometry import geometry
 from faultwave.domain.tets.load import load_mesh
-from faultwave.domain.tets.locate import FaultPoints, Located, locate, nearest_fault_face
+from faultwave.domain.tets.locate import FaultPoints, Located, as_near, locate, nearest_fault_face
 from faultwave.domain.tets.mesh import FILE_FACES, SORTED_FACES, BoundaryKind, Geometry, Mesh, Topology
 from faultwave.domain.tets.puml import read_puml, write_puml
 from faultwave.domain.tets.quality import BadCell, worst_cells
@@ -23,6 +23,7 @@ __all__ = [
     "Mesh",
     "Topology",
     "Wiggle",
+    "as_near",
     "assign_clusters",
     "build_topology",
     "check_mesh",

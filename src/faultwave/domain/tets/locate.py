@@ -72,7 +72,7 @@ def locate(
 def nearest_fault_face(points: Floats, topology: Topology, geometry: Geometry, vertices: Floats) -> FaultPoints:
     """Project points (n, 3) onto the nearest fault face.
 
-    Of equally near faces the one of the lowest cell id is taken. Raises InputError when the mesh has no fault face.
+    Of equally near faces (``as_near``) the one of the lowest cell id is taken. Raises InputError when the mesh has no fault face.
     """
     points = _points(points)
     cell, face = np.nonzero(topology.kinds == BoundaryKind.FAULT)
@@ -90,11 +90,19 @@ def nearest_fault_face(points: Floats, topology: Topology, geometry: Geometry, v
     for i, point in enumerate(points):
         candidates, distances, nearest = _nearest(point, corners)
         scale = np.abs(corners[candidates] - point).max()
-        tied = np.flatnonzero(distances <= distances.min() + 1e-9 * scale)
+        tied = np.flatnonzero(as_near(distances, distances.min(), scale))
         chosen = tied[0]  # faces were listed by ascending cell
         cells[i], faces[i] = cell[candidates[chosen]], face[candidates[chosen]]
         projected[i], distance[i] = nearest[chosen], distances[chosen]
     return FaultPoints(cells, faces, projected, distance)
+
+
+def as_near(distance: Floats, least: Floats, scale: Floats) -> np.ndarray:
+    """Whether distances are the least one but for rounding; ``scale`` of the coordinates that they are differences of.
+
+    A point on an edge of the fault belongs to the face that it lies in by the last digits of the mesh, as in other programs.
+    """
+    return np.asarray(distance <= (1.0 + 1e-9) * least + 4e-16 * scale)
 
 
 def _points(points: Floats) -> Floats:

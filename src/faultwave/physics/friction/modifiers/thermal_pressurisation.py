@@ -74,7 +74,7 @@ class ThermalPressurisation(Modifier):
         Output("Tmp", "K", "temperature", lambda p, c, s: s["temperature"]),
     )
     solvers = ("closed-form", "newton")
-    work = 3.0
+    work = 10.0
 
     def prepare(self, p: Values, c: Values) -> dict[str, np.ndarray]:
         return {name: np.array(p[name], float) for name in self.kernel_parameters[:2]} | filled(p, c, _UNIFORM)
