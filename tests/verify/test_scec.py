@@ -15,7 +15,7 @@ from faultwave.verify.scec.box import undisturbed
 from faultwave.verify.scec.folder import settings, write_case
 from faultwave.verify.scec.measure import Measured, Rupture, differences
 
-WANTED = {3, 5, 8, 10, 11, 12, 14, 15, 24, 25, 26, 28, 31, 32, 33, 36, 37, 101, 102}
+WANTED = {3, 5, 6, 7, 8, 10, 11, 12, 14, 15, 24, 25, 26, 28, 31, 32, 33, 36, 37, 101, 102}
 
 
 def value(text, *points):
@@ -237,3 +237,16 @@ def test_one_benchmark_from_mesh_to_page(tmp_path):
     assert (tmp_path / "images" / "scec-tpv5.png") in written and (
         tmp_path / "images" / "scec-tpv5.png"
     ).stat().st_size > 1e4
+
+
+def test_rupture_is_forced_beside_a_branch(tmp_path):
+    """TPV24 for a second: rupture starts where the forced front has weakened friction, not before it comes, and nowhere else."""
+    pytest.importorskip("gmsh", exc_type=(ImportError, OSError))
+    benchmark = find("tpv24")
+    run = drive.run_at(lambda text: None, benchmark, Resolution(1600.0, 3, 1.2, "single"), tmp_path)
+    main, branch = run.ruptures["main"], run.ruptures["branch"]
+    front = value(benchmark.fault_settings["parameters"]["expression"]["forced_rupture_time"], (-7e3, 0, -10e3))
+    assert float(front[0]) < main.at(-7e3, 10e3) < float(front[0]) + 0.5
+    assert main.at(-7.8e3, 10e3) < main.at(-7e3, 10e3)
+    assert 0.0 < main.ruptured < 0.1 and branch.ruptured == 0.0
+    assert ("branch", 2e3, 7.5e3) in run.stations and run.core_seconds > 0.0

@@ -164,15 +164,3 @@ def faster(fault: str, first: Place, second: Place, why: str) -> Check:
         )
 
     return check
-
-
-def asymmetric(fault: str, first: Place, second: Place, least: float = 0.02) -> Check:
-    """Rupture times at two places, mirror images of each other, differ by more than this part of them."""
-
-    def check(m: Measured) -> Row:
-        a, b = (m.fine.ruptures[fault].at(*place) for place in (first, second))
-        return at_least(
-            "difference of rupture times at mirror images, over their mean", 2 * abs(a - b) / (a + b), least
-        )
-
-    return check

@@ -50,11 +50,15 @@ class Rupture:
         return LinearNDInterpolator(self.places, self.time)
 
     def at(self, s: float, d: float) -> float:
-        """Rupture time at a place, NaN where the fault never ruptured; at an edge that of the nearest triangle."""
+        """Rupture time at a place, NaN where the fault never ruptured; at an edge, and beside single points that are stuck, that of
+        the nearest triangle that ruptured, if it is a neighbour."""
         found = float(self._interpolate(s, d))
-        if np.isfinite(found):
+        ruptured = np.isfinite(self.time)
+        if np.isfinite(found) or not ruptured.any():
             return found
-        return float(self.time[np.argmin(np.hypot(*(self.places - (s, d)).T))])
+        away = np.where(ruptured, np.hypot(*(self.places - (s, d)).T), np.inf)
+        nearest = int(np.argmin(away))
+        return float(self.time[nearest]) if away[nearest] < 2 * np.sqrt(2 * self.area[nearest]) else float("nan")
 
     def on(self, s: Array, d: Array) -> Array:
         """Rupture times (len(d), len(s)) on a lattice; NaN where never, and beyond the outermost centres."""

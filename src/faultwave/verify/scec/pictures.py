@@ -27,6 +27,8 @@ def draw(measured: Measured, path: Path) -> Path:
     start, end = min(f.along[0] for f in faults), max(f.along[1] for f in faults)  # one scale for all
     heights = [float(np.clip(5.7 * (f.down[1] - f.down[0]) / (end - start), 1.0, TALLEST)) for f in faults]
     fig = style.figure(height=sum(heights) + 0.8 * len(heights) + 2.1)
+    layout: Any = fig.get_layout_engine()
+    layout.set(rect=(0.0, 0.0, 0.96, 1.0))  # room for the colour bars, which the layout does not see
     axes = style.mosaic(fig, len(heights) + 1, 1, gridspec_kw={"height_ratios": [*heights, 1.5]})[:, 0]
     top = style.top_value(np.concatenate([r.slip for r in fine.ruptures.values()]), 99.8)
     for ax, (name, rupture) in zip(axes, fine.ruptures.items(), strict=False):
