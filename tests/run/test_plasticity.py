@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,13 @@ import pytest
 import faultwave as fw
 from faultwave.base.errors import InputError, Interrupted
 from faultwave.case.load import load_case
+from faultwave.domain import tets
+from faultwave.domain.tets.parts import write_parts
+from faultwave.output.formats.energies_csv import read_energies
 from faultwave.output.formats.vtkhdf import VtkHdfReader
+from faultwave.verify.compare import compare
 from tests.backends.here import DEVICE, needs_device
-from tests.run.rupture.setup import settings, slip_weakening
+from tests.run.rupture.setup import settings, slip_weakening, small_mesh
 
 REST = {"s_xx": -60e6, "s_yy": -70e6, "s_zz": -65e6, "s_xy": 21e6, "s_yz": 0.0, "s_xz": 0.0}
 STRAINS = ["ep_xx", "ep_xy", "eta"]
@@ -136,6 +141,27 @@ def test_on_a_device(tmp_path: Path, yielded: Any) -> None:
     np.testing.assert_allclose(last(tmp_path / "out", "v1"), last(yielded[0] / "out", "v1"), atol=1e-6 * scale)
 
 
+def test_the_stress_at_rest_pays_for_what_yielding_dissipates(tmp_path: Path) -> None:
+    """A shaken periodic box under stress at rest: waves and dissipation hold what waves had and the stress at rest gave, but for the
+    little that the upwind flux takes."""
+    moving = {"v1": "1.5 * sin(0.0069813 * y)", "v2": "0 * x", "v3": "0 * x", **dict.fromkeys(REST, "0 * x")}
+    case = {
+        "end_time": 0.15,
+        "mesh": {"generate": {"shape": "box", "cells": [3, 3, 3], "lower": [0, 0, 0], "upper": [900, 900, 900],
+                              "boundaries": dict.fromkeys("xyz", "periodic"), "perturb": 0.1}},
+        "material": {"constant": {"rho": 2700.0, "vp": 6000.0, "vs": 3464.0}},
+        "initial": {"kind": "easi", "field": {"expression": moving}},
+        "numerics": {"order": 5, "threads": 1}, "plasticity": rock(),
+        "output": {"folder": str(tmp_path / "out"), "energies": {"interval": 0.05}},
+    }  # fmt: skip
+    table = run(case).energies
+    waves = table["elastic_energy"] + table["elastic_kinetic_energy"]
+    taken, given = table["plastic_work"][-1], table["initial_stress_work"][-1]
+    assert min(taken, given) > waves[0]  # both are much more than the waves
+    missing = waves[0] + given - waves[-1] - taken
+    assert -0.005 * waves[0] < missing < 0.05 * waves[0]
+
+
 def test_closed_rock_never_gains_energy(tmp_path: Path) -> None:
     """A closed box of rock without stress at rest, thrown out of it: what the waves lose and yielding dissipates only grows; what
     both tell is the same but for what the upwind flux takes."""
@@ -248,3 +274,56 @@ def load_group(tmp_path: Path) -> int:
     case, _ = load_case(asked(tmp_path, "group", None))
     assert case is not None
     return int(make_plan(case).mesh.groups[0])
+
+
+@pytest.mark.mpi
+def test_a_mesh_stored_in_parts_with_volumes_that_stay_elastic(tmp_path: Path) -> None:
+    """No process sees the whole mesh; parameters that differ from place to place, stress from the fault's field; stopped on three
+    processes, going on alone."""
+    pytest.importorskip("mpi4py")
+    from tests.run.test_ranks import launch
+
+    mesh = small_mesh()
+    side = (mesh.vertices[mesh.cells].mean(1)[:, 0] > 2500.0).astype(np.int32)
+    mesh = replace(mesh, groups=1 + side)
+    part = np.argsort(np.argsort(mesh.vertices[mesh.cells].mean(1)[:, 0], kind="stable")) * 3 // len(mesh.cells)
+    constant = {"bulk_friction": 0.35, **REST}
+    weak = {
+        "parameters": {"constant": constant, "expression": {"plastic_cohesion": "return 300000.0 + 2.0 * abs(y);"}},
+        "elastic": [2],
+    }
+    case = asked(tmp_path, "out", weak | {"constants": {"relaxation_time": 0.05}})
+    topology = tets.build_topology(mesh)
+    near = topology.neighbours
+    parted = (near >= 0) & (part[near] != part[:, None]) & (topology.kinds == tets.BoundaryKind.FAULT)
+    part[np.nonzero(parted)[0]] = 1  # no part ends along the fault
+    write_parts(case["mesh"]["file"], mesh, topology, part, [3], np.arange(len(part)))
+    halt = "progress=lambda p: signal.raise_signal(signal.SIGTERM) if p.time > 0.2 else None"
+    done = launch(3, case, run=halt)
+    assert "interrupted at t" in done.stderr, done.stderr
+    again = fw.resume(tmp_path / "out").run()
+    alone = fw.simulate(dict(case, output={**case["output"], "folder": str(tmp_path / "one")})).run()
+    np.testing.assert_array_equal(again.solver.operator.state(), alone.solver.operator.state())
+    eta = again.solver.operator.own["yield_state"].get(again.solver.layout.position)[..., 6]
+    groups = again.solver.plan.mesh.groups
+    assert (eta[groups == 1] > 0).any() and (eta[groups == 2] == 0).all()
+
+
+CASES = Path(__file__).resolve().parents[3] / "shared" / "cases"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not CASES.is_dir(), reason="the reference decks are not here")
+def test_tpv13_as_seissol_computes_it(tmp_path: Path) -> None:
+    """The deck at order 6 for a second: velocities, and the moment of the plastic strain."""
+    asked = {"order": 6, "until": 1.0, "output": str(tmp_path)}
+    case, told = load_case(CASES / "tpv13" / "parameters.par", asked)
+    assert case is not None, told
+    sim = fw.simulate(case, force=True).run()
+    reference = CASES / "tpv13" / "reference-head"
+    wanted = read_energies(reference / "tpv-energy.csv")
+    at = int(np.flatnonzero(wanted["time"] == 1.0)[0])
+    assert sim.energy_now()["plastic_moment"] == pytest.approx(float(wanted["plastic_moment"][at]), rel=1e-8)
+    found = compare(tmp_path, reference, limit=0.02, until=1.0)
+    misfits = [m.value for m in found.misfits if m.group == "velocity"]
+    assert misfits and max(misfits) < 1e-3

@@ -15,7 +15,7 @@ from faultwave.verify.scec.box import undisturbed
 from faultwave.verify.scec.folder import settings, write_case
 from faultwave.verify.scec.measure import Measured, Rupture, differences
 
-WANTED = {3, 5, 6, 7, 8, 10, 11, 12, 14, 15, 24, 25, 26, 28, 31, 32, 33, 36, 37, 101, 102}
+WANTED = {3, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 31, 32, 33, 36, 37, 101, 102}
 
 
 def value(text, *points):
@@ -97,6 +97,26 @@ def test_stress_of_layers_is_that_of_their_rigidity():
         np.testing.assert_allclose(normal[:2], -60e6 * ratio, rtol=1e-12)
         np.testing.assert_allclose(shear[:2], [34.95e6 * ratio, 30e6 * ratio], rtol=1e-12)
         assert value(fields["cohesion"], (0, 0, -400)) == pytest.approx(-425 * 2000.0)
+
+
+def test_rock_of_tpv13_and_tpv27_is_near_yield():
+    """Stress at 10 km depth worked out by hand (TPV27: 0.93 of yield), and stress on the fault that of TPV12's tractions."""
+    point = (2e3, 3e3, -10e3)
+    for name, ratio in (("tpv13", None), ("tpv27", 0.9301)):
+        rock = find(name).plasticity["parameters"]
+        s = [float(value(rock["expression"][n], point)[0]) for n in ("s_xx", "s_yy", "s_zz")]
+        shear = float(value(rock["expression"]["s_xy"], point)[0]) if "s_xy" in rock["expression"] else 0.0
+        dev = np.array(s) - np.mean(s)
+        phi = np.arctan(rock["constant"]["bulk_friction"])
+        limit = rock["constant"]["plastic_cohesion"] * np.cos(phi) - np.mean(s) * np.sin(phi)
+        tau = np.sqrt(0.5 * (dev**2).sum() + shear**2)
+        assert tau < limit and (ratio is None or tau / limit == pytest.approx(ratio, abs=1e-4))
+    benchmark, n = find("tpv13"), np.array([0.0, np.sin(np.pi / 3), np.cos(np.pi / 3)])
+    on = benchmark.faults[0].point(1e3, 8e3)
+    rock = benchmark.plasticity["parameters"]["expression"]
+    tensor = np.diag([float(value(rock[c], on)[0]) for c in ("s_xx", "s_yy", "s_zz")])
+    normal = float(value(benchmark.fault_settings["parameters"]["expression"]["T_n"], on)[0])
+    assert n @ tensor @ n == pytest.approx(normal, rel=1e-3)
 
 
 def test_places_on_a_fault_go_there_and_back():

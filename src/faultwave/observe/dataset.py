@@ -64,6 +64,7 @@ QUANTITIES: dict[str, tuple[str, str]] = {
     "seismic_moment": ("N*m", "seismic moment"),
     "plastic_moment": ("N*m", "moment of plastic strain"),
     "plastic_work": ("J", "energy dissipated by yielding rock"),
+    "initial_stress_work": ("J", "work of the stress at rest on plastic strain"),
 }
 """Quantity name: (SI unit, description); names as in receiver, fault, surface and energy files."""
 

@@ -142,17 +142,14 @@ class AttachedPlasticity(Attached):
         return np.stack([values @ table.T for values in found], -1)
 
     def energies(self) -> Mapping[str, float]:
-        """Moment of the plastic strain, int mu eta dV, and what yielding has dissipated, of states of these names."""
+        """Integrals of the rheology's densities."""
         if self.states is None:
             return {}
-        volume = self.solver.plan.geometry.volume
-        sums = {"eta": ("plastic_moment", self.part.mu * volume), "plastic_work": ("plastic_work", volume)}
-        here = self.columns.split(self._held(self._all()).astype(float))
-        return {
-            told: float((weight * (here[n] @ self.medium.points.weights)).sum())
-            for n, (told, weight) in sums.items()
-            if n in self.columns.widths
-        }
+        part, volume = self.part, self.solver.plan.geometry.volume[:, None] * self.medium.points.weights
+        s = self.columns.split(self._held(self._all()).astype(float))
+        at_rest, medium = STRESS.split(part.stress), {"mu": part.mu[:, None]}
+        found = self.medium.rheology.energies(self.medium.constants, s, at_rest, medium)
+        return {n: float((density * volume).sum()) for n, density in found.items()}
 
 
 def plan(planning: Planning) -> Plasticity | None:

@@ -72,6 +72,23 @@ class DruckerPrager(Rheology):
         room = p["strength"] - p["slope"] * mean - np.sqrt(square)
         return np.maximum(room, 0.0) / np.sqrt(0.5 + p["slope"] ** 2 / 3.0)
 
+    def energies(
+        self,
+        c: Values,
+        s: Mapping[str, np.ndarray],
+        at_rest: Mapping[str, np.ndarray],
+        medium: Mapping[str, np.ndarray],
+    ) -> dict[str, np.ndarray]:
+        """Moment, dissipation, and what of it the stress at rest has given: the work that it does on the plastic strain, unless that
+        is added up as SeisSol does."""
+        found = {"plastic_moment": medium["mu"] * s["eta"], "plastic_work": s["plastic_work"]}
+        if not c["seissol_strain"]:
+            pairs = [
+                (at_rest[n], s[strain], 1.0 if n[2] == n[3] else 2.0) for n, strain in zip(STRESS, STRAINS, strict=True)
+            ]
+            found["initial_stress_work"] = sum(twice * (a * b) for a, b, twice in pairs)
+        return found
+
     def return_map(self, p: Values, c: Values, stress: Values, s: Values, step: Any) -> Returned:
         _, deviator, square, limit = _invariants(p, stress)
         yields = square > limit * limit

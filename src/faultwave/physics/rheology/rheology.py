@@ -92,6 +92,16 @@ class Rheology:
         """Own state at t = 0, (n,) or (n, size) each; what is left out starts at zero."""
         return {}
 
+    def energies(
+        self,
+        c: Values,
+        s: Mapping[str, np.ndarray],
+        at_rest: Mapping[str, np.ndarray],
+        medium: Mapping[str, np.ndarray],
+    ) -> dict[str, np.ndarray]:
+        """Densities [J/m^3, N m/m^3] by name, of points with the state ``s`` and the stress ``at_rest``."""
+        return {}
+
     def return_map(self, p: Values, c: Values, stress: Values, s: Values, step: Any) -> Returned:
         """The stress that the medium carries after a step of ``step`` [s] to the elastic ``stress`` (kernel). Points that do not yield
         keep every bit of theirs."""

@@ -108,9 +108,10 @@ Check = Callable[[Any], Any]
 @dataclass(frozen=True)
 class Benchmark:
     """``fault_settings`` is the case's group ``fault`` without reference. ``speeds``: the largest P and the S speed by which rupture is
-    judged [m/s]. ``stations`` are places (s, d) by fault. ``source``: who describes it, and where; ``notes``: what is
-    not confirmed or differs. ``reference``: a deck with results of another code, if somebody has it. ``recommended``: the spacing of
-    nodes that the description asks for [m]."""
+    judged [m/s]. ``stations`` are places (s, d) by fault. ``source``: who describes it, and where; ``notes``: what is not confirmed
+    or differs. ``plasticity``: the case's group, None where rock never yields. ``reference``: a deck with results of another code, if
+    somebody has it. ``recommended``: the spacing of nodes that the description asks for [m].
+    """
 
     name: str
     title: str
@@ -128,6 +129,7 @@ class Benchmark:
     source: str = ""
     notes: tuple[str, ...] = ()
     reference: str = ""
+    plasticity: Mapping[str, Any] | None = None
 
     @property
     def full(self) -> Resolution:

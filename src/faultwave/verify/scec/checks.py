@@ -53,7 +53,8 @@ def moment(run: Run) -> float:
 
 
 def balance(measured: Measured) -> tuple[float, float]:
-    """Energy of the waves over the work that drove them, and the time: the last before waves reach an absorbing side."""
+    """Energy of the waves over the work that drove them, and the time: the last before waves reach an absorbing side. What yielding
+    rock dissipates, less what the stress at rest gives to it, has left the waves."""
     energies, until = measured.fine.energies, undisturbed(measured.benchmark)
     time = energies["time"]
     at = int(np.flatnonzero(time <= max(until, time[1]))[-1])
@@ -61,11 +62,13 @@ def balance(measured: Measured) -> tuple[float, float]:
         energies["elastic_energy"][at] + energies["elastic_kinetic_energy"][at],
         energies["total_frictional_work"][at],
     )
+    if "plastic_work" in energies:
+        waves = waves + energies["plastic_work"][at] - energies["initial_stress_work"][at]
     return float(waves / work) if work > 0 else float("nan"), float(time[at])
 
 
 def budget(measured: Measured) -> Row:
-    """Waves hold all the work done on the fault, as long as none has left the box."""
+    """Waves hold all the work done on the fault, but for what yielding took, as long as none has left the box."""
     share, time = balance(measured)
     limit = BUDGET[0 if measured.quick else 1]
     return at_most(f"energy budget at {time:.1f} s, |waves/work - 1|", abs(share - 1), limit)

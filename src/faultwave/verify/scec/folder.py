@@ -57,6 +57,7 @@ def settings(benchmark: Benchmark, resolution: Resolution) -> dict[str, Any]:
         "mesh": {"file": MESH},
         "material": benchmark.material,
         "fault": {"reference": [0.0, 1.0, 0.0], "reference_method": "direction", **benchmark.fault_settings},
+        **({"plasticity": benchmark.plasticity} if benchmark.plasticity else {}),
         "numerics": {"order": resolution.order, "precision": resolution.precision},
         "output": {
             "folder": RESULTS,
