@@ -6,6 +6,8 @@ import errno
 import json
 import os
 import shutil
+import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -116,3 +118,16 @@ def test_what_was_complete_stays_when_the_disk_fills(tmp_path: Path, monkeypatch
     assert manifest["status"] == "failed" and "the disk is full" in manifest["error"]
     recorded = load_results(tmp_path / "out").traces["receiver"][1]
     assert recorded.time[-1] >= 0.06 and "run-receivers.h5" in manifest["outputs"]
+
+
+def test_the_manifest_says_when_the_run_began(tmp_path: Path) -> None:
+    sim = simulate(into(tmp_path / "out") | {"end_time": 0.02})
+    before = datetime.now(UTC)
+
+    def wait(progress: Any) -> None:
+        time.sleep(max(0.0, 1.1 - (datetime.now(UTC) - before).total_seconds()))
+
+    sim.run(progress=wait)
+    manifest = json.loads((tmp_path / "out" / "run-manifest.json").read_text())
+    began, ended = (datetime.fromisoformat(manifest[name]) for name in ("started", "written"))
+    assert before.replace(microsecond=0) <= began < ended

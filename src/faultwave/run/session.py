@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, Self, cast
 
@@ -51,6 +52,7 @@ class Session:
         self.wall = solver.wall
         self.files: list[Path] = []
         self.inputs: dict[str, dict[str, Any]] = {}  # what the manifest says of the files that are read
+        self.started = datetime.now(UTC)  # the run, for the manifest
         self.written: RunFiles | None = None  # snapshot files while the run goes on
         self.reached: dict[str, tuple[int, list[float]]] = {}  # by the last run of this session, as ``resumed``
 
@@ -126,6 +128,7 @@ class Session:
             raise InputError(Problem("until", what, f"at least {self.time:g} s"))
         self.end = end if end is not None else self.case.end_time
         self.files, self.folder, failure = [], None, None
+        self.started = datetime.now(UTC)
         self.interrupted, self.advancing = False, True
         with self._interruptible():
             try:  # whatever fails here, on whichever process: none may be left waiting for it
