@@ -61,3 +61,10 @@ def test_file_names_that_are_nearly_right(tmp_path: Path, name: str) -> None:
     _, problems = load_case(path)
     (told,) = problems.errors
     assert "no such file" in told.what and told.advice == "did you mean 'tpv29-receivers.dat'?"
+
+
+def test_names_of_files_in_easi_files(tmp_path: Path) -> None:
+    (tmp_path / "rock-model.yaml").write_text("!ConstantMap\nmap: {rho: 2700, mu: 3e10, lambda: 3e10}\n")
+    (tmp_path / "material.yaml").write_text("!Include rock_model.yaml\n")
+    (told,) = check(case(material={"easi": str(tmp_path / "material.yaml")})).errors
+    assert "'rock_model.yaml' does not exist" in told.what and "did you mean 'rock-model.yaml'?" in told.advice

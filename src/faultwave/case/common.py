@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-import os
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
 
-from faultwave.base.errors import suggest
-from faultwave.base.paths import shown
+from faultwave.base.paths import shown, similar
 from faultwave.base.units import Quantity
 from faultwave.case.parameters import parameter_to_si
 
@@ -57,26 +54,8 @@ def _locate(path: Path, info: ValidationInfo) -> Path:
         raise ValueError(f"'{shown(path)}' is not the name of a file: {what}") from None
     if folder:
         raise ValueError(f"'{path}' is a folder, not a file")
-    near = _similar(tried)
+    near = similar(tried)
     raise ValueError(f"no such file: {' nor '.join(map(str, dict.fromkeys(tried)))}" + (f", {near}" if near else ""))
-
-
-def _similar(tried: list[Path]) -> str:
-    """'did you mean ...?' for a file beside those that are not there."""
-    for path in tried:
-        try:
-            with os.scandir(path.parent) as found:
-                names = [entry.name for entry in itertools.islice(found, MOST_FILES) if entry.is_file()]
-        except OSError:
-            continue
-        near = suggest(path.name, names)
-        if near:
-            return near
-    return ""
-
-
-MOST_FILES = 5000
-"""Of a folder that are looked through for a similar name."""
 
 
 class ParameterErrors(ValueError):
