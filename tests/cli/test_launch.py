@@ -13,7 +13,7 @@ import time
 import pytest
 
 from faultwave.base import cores
-from faultwave.base.errors import InputError, Interrupted
+from faultwave.base.errors import BackendError, InputError, Interrupted
 from faultwave.cli import launch
 
 HEARS = """
@@ -134,3 +134,11 @@ def test_a_tuned_file_with_numbers_that_cannot_be(tmp_path, name, value):
     file.write_text(json.dumps({"ranks": 2, "threads": 1, "progress": "polling", name: value}))
     with pytest.raises(InputError, match=f"{name}: is {json.dumps(value)}"):
         launch.from_tuned(file, None, None)
+
+
+def test_without_mpi4py_nothing_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`tune` starts processes too, whose own complaints would be those of another program."""
+    monkeypatch.setattr(launch.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(launch.shutil, "which", lambda *_, **__: "/usr/bin/mpiexec")
+    with pytest.raises(BackendError, match=r"several processes need mpi4py: pip install 'faultwave\[mpi\]'"):
+        launch.mpiexec()

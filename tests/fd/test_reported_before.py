@@ -182,6 +182,8 @@ def test_lowpass_ends_the_warning_of_what_is_not_resolved():
     found = re.search(r"grid\.lowpass: ([\d.]+) Hz", warned(**loud))
     assert found
     assert "radiate above" not in warned(**loud, grid__lowpass=float(found[1]))
+    better = re.search(r"Lower grid\.lowpass from 6 to ([\d.]+) Hz", warned(**loud, grid__lowpass=6.0))
+    assert better and better[1] == found[1], "the advice counts the low-pass that is there"
     wave = {
         "kind": "plane-wave",
         "z": -1000,

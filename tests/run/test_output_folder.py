@@ -6,13 +6,15 @@ import errno
 import json
 import os
 import shutil
+import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from faultwave.base.errors import RunError
+from faultwave.base.errors import InputError, RunError
 from faultwave.output.folder import check_folder
 from faultwave.output.formats.vtkhdf import VtkHdfReader, VtkHdfWriter
 from faultwave.output.results import load_results
@@ -116,3 +118,33 @@ def test_what_was_complete_stays_when_the_disk_fills(tmp_path: Path, monkeypatch
     assert manifest["status"] == "failed" and "the disk is full" in manifest["error"]
     recorded = load_results(tmp_path / "out").traces["receiver"][1]
     assert recorded.time[-1] >= 0.06 and "run-receivers.h5" in manifest["outputs"]
+
+
+def test_the_manifest_says_when_the_run_began(tmp_path: Path) -> None:
+    sim = simulate(into(tmp_path / "out") | {"end_time": 0.02})
+    before = datetime.now(UTC)
+
+    def wait(progress: Any) -> None:
+        time.sleep(max(0.0, 1.1 - (datetime.now(UTC) - before).total_seconds()))
+
+    sim.run(progress=wait)
+    manifest = json.loads((tmp_path / "out" / "run-manifest.json").read_text())
+    began, ended = (datetime.fromisoformat(manifest[name]) for name in ("started", "written"))
+    assert before.replace(microsecond=0) <= began < ended
+
+
+def test_two_runs_do_not_write_one_folder_at_once(tmp_path: Path) -> None:
+    told: list[str] = []
+
+    def second(progress: Any) -> None:
+        if not told:
+            with pytest.raises(InputError) as caught:
+                simulate(into(tmp_path / "out"), force=True).run()
+            told.append(str(caught.value))
+
+    first = simulate(into(tmp_path / "out")).run(progress=second)
+    assert f"another run is writing there, process {os.getpid()} on" in told[0]
+    assert json.loads((tmp_path / "out" / "run-manifest.json").read_text())["status"] == "finished"
+    assert first.time == pytest.approx(0.1) and not list((tmp_path / "out").glob(".*"))
+    (tmp_path / "out" / ".faultwave-running").write_text("4711 on a machine whose run was killed")
+    assert simulate(into(tmp_path / "out"), force=True).run().time == pytest.approx(0.1)

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+import os
+from collections.abc import Sequence
 from pathlib import Path
+
+from faultwave.base.errors import suggest
+
+MOST_FILES = 5000
+"""Of a folder that are looked through for a similar name."""
 
 
 def is_file(path: Path) -> bool:
@@ -17,3 +25,26 @@ def shown(name: object, most: int = 60) -> str:
     """A name for messages, cut where it is too long to read."""
     text = str(name)
     return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def similar(tried: Sequence[Path]) -> str:
+    """'did you mean ...?' for a file beside those that are not there; empty where none is called alike."""
+    for path in tried:
+        try:
+            with os.scandir(path.parent) as found:
+                names = [entry.name for entry in itertools.islice(found, MOST_FILES) if entry.is_file()]
+        except (OSError, ValueError):
+            continue
+        near = suggest(path.name, names)
+        if near:
+            return near
+    return ""
+
+
+def looked_for(tried: Sequence[Path]) -> str:
+    """Advice where a file was found in no folder."""
+    near = similar(tried)
+    return "Looked for " + " and ".join(shown(path, 500) for path in tried) + (f"; {near}" if near else "")
+
+
+__all__ = ["is_file", "looked_for", "shown", "similar"]

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
 
-from faultwave.base.paths import shown
+from faultwave.base.paths import shown, similar
 from faultwave.base.units import Quantity
 from faultwave.case.parameters import parameter_to_si
 
@@ -54,7 +54,8 @@ def _locate(path: Path, info: ValidationInfo) -> Path:
         raise ValueError(f"'{shown(path)}' is not the name of a file: {what}") from None
     if folder:
         raise ValueError(f"'{path}' is a folder, not a file")
-    raise ValueError(f"no such file: {' nor '.join(map(str, dict.fromkeys(tried)))}")
+    near = similar(tried)
+    raise ValueError(f"no such file: {' nor '.join(map(str, dict.fromkeys(tried)))}" + (f", {near}" if near else ""))
 
 
 class ParameterErrors(ValueError):

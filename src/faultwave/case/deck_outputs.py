@@ -138,6 +138,7 @@ def _receivers(r: Reader) -> None:
     setting = {
         "file": r.get(block, "RFileName"),
         "interval": interval,
+        "outside": "skip",
         "rotation": r.get(block, "ReceiverComputeRotation"),
         "strain_rate": r.get(block, "ReceiverComputeStrainRate"),
     }

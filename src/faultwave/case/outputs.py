@@ -24,6 +24,12 @@ class Receivers(Settings):
     file: InputFile | None = Field(None, description="Text file, one 'x y z' a line.")
     geographic_file: InputFile | None = Field(None, description="Text file, one 'longitude latitude z' a line.")
     interval: Quantity("s", gt=0) = Field(0.005, description="Sampling interval.")
+    outside: Literal["error", "skip"] | None = Field(
+        None,
+        description="Receivers outside of the mesh: an error (the default), or skip: a warning, and they record nothing (NaN), as decks "
+        "have it.",
+        json_schema_extra=only("dg"),
+    )
     rotation: bool = Field(False, description="Also write the rotation rate.")
     strain_rate: bool = Field(False, description="Also write the strain rate.")
 

@@ -49,8 +49,7 @@ def relaunch(ranks: int | None, threads: int | None, progress: str | None = None
         return
     if ranks == 1:
         return
-    if importlib.util.find_spec("mpi4py") is None:
-        raise BackendError("several processes need mpi4py: pip install 'faultwave[mpi]'")
+    _need_mpi4py()
     _affordable(ranks)
     command = [mpiexec(), "-n", str(ranks), *PYTHON, "-m", "faultwave.cli.main", *_without_ranks(sys.argv[1:])]
     environment = dict(os.environ)
@@ -172,8 +171,15 @@ def _tuned(file: Path, numbers: list[Any], mode: Any) -> None:
         raise InputError(problems)
 
 
+def _need_mpi4py() -> None:
+    if importlib.util.find_spec("mpi4py") is None:
+        raise BackendError("several processes need mpi4py: pip install 'faultwave[mpi]'")
+
+
 def mpiexec() -> str:
-    """The launcher: that of this Python environment, else the system's. Raises BackendError where there is none."""
+    """The launcher: that of this Python environment, else the system's. Raises BackendError where there is none, or no mpi4py, of which
+    each of its processes would complain in its own words."""
+    _need_mpi4py()
     found = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
     if found is None:
         raise BackendError("no mpiexec was found: pip install 'faultwave[mpi]', or load your cluster's MPI")

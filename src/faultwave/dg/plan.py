@@ -9,7 +9,7 @@ import numpy as np
 
 from faultwave import backends
 from faultwave.base.collect import collected
-from faultwave.base.errors import Problem, Problems, suggest
+from faultwave.base.errors import InputError, Problem, Problems, suggest
 from faultwave.base.projection import check_lengths
 from faultwave.case.model import Case
 from faultwave.comm import World
@@ -21,6 +21,7 @@ from faultwave.dg.layers import check_outside, layer_damping
 from faultwave.dg.layout import Border
 from faultwave.dg.mesh_part import WholeMesh
 from faultwave.dg.planning import Planning
+from faultwave.dg.readable import with_other_inputs
 from faultwave.dg.registry import part_modules
 from faultwave.domain import tets
 from faultwave.domain.tets.mesh import fingerprint
@@ -155,7 +156,17 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: WholeMesh | None
     ``mesh``: taken instead of the one the case names; ``whole``: knows the rest of it where it is a piece, and points in
     other pieces then have cell -2.
     """
-    physics, whole = law(case.law), whole or WholeMesh()
+    whole = whole or WholeMesh()
+    if whole.elsewhere:
+        return _make_plan(case, mesh, whole)
+    try:
+        return _make_plan(case, mesh, whole)
+    except InputError as error:
+        raise with_other_inputs(case, error) from error
+
+
+def _make_plan(case: Case, mesh: tets.Mesh | None, whole: WholeMesh) -> Plan:
+    physics = law(case.law)
     mesh, topology = whole.prepared(tets.load_mesh(case.mesh) if mesh is None else mesh, case)
     shape = tets.geometry(mesh, topology)
     problems = Problems()

@@ -63,8 +63,8 @@ class Cut:
         return cls(world, part, cells, here)
 
     def mine(self, cells: np.ndarray) -> np.ndarray:
-        """Which (k,) of the items in ``cells`` (n,) are here."""
-        return np.flatnonzero(self.part[cells] == self.world.rank)
+        """Which (k,) of the items in ``cells`` (n,) are here; those in no cell, -1, are nowhere."""
+        return np.flatnonzero((self.part[cells] == self.world.rank) & (cells >= 0))
 
     def fault_rows(self, sides: np.ndarray) -> tuple[np.ndarray, int]:
         """Fault faces (k,) that are solved here, of those between the cells ``sides`` (n, 2), and how many of them are this process's

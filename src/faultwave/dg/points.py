@@ -28,21 +28,34 @@ class Points:
         return Points(self.requested[items], self.located[items], cells, self.local[items])
 
 
+SHOWN = 10
+"""Receivers that are named of those that lie outside."""
+
+
 def place_receivers(
-    setting: Any,
     mesh: tets.Mesh,
     topology: tets.Topology,
     shape: tets.Geometry,
     whole: WholeMesh,
-    projection: Any = None,
+    case: Any,
+    warned: Problems,
 ) -> Points | None:
-    """Cells of the receivers, -2 in other processes' pieces; a point outside the mesh is an error with its distance."""
+    """Cells of the receivers, -2 in other processes' pieces; a point outside the mesh is an error with its distance, or a warning where
+    the case skips those: their cell is -1."""
+    setting, projection = case.output.receivers, case.projection
     if setting is None:
         return None
     points = read_points(setting, projection)
     found = whole.locate(points, topology, shape, mesh)
     problems = Problems()
-    for i in np.flatnonzero(found.cells == -1):
+    out = np.flatnonzero(found.cells == -1)
+    if setting.outside == "skip" and len(out):
+        far, more = int(out[found.distance[out].argmax()]), ", ..." if len(out) > SHOWN else ""
+        numbers = ", ".join(map(str, (out[:SHOWN] + 1).tolist())) + more
+        what = f"outside the mesh, by up to {found.distance[far]:.6g} m (receiver {far + 1}): they record nothing: {numbers}"
+        warned.warn("output.receivers", what)
+        out = out[:0]
+    for i in out:
         x = ", ".join(f"{v:g}" for v in points[i])
         problems.error(
             f"receiver {i + 1} at ({x})", f"lies {found.distance[i]:.6g} m outside the mesh", "a point inside",

@@ -11,6 +11,7 @@ import numpy as np
 from faultwave.backends.device import absent
 from faultwave.backends.device.backend import SPARE, readable_bytes
 from faultwave.backends.device.target import TARGETS, Target
+from faultwave.base.memory import whole_memory_rows
 from faultwave.case.model import Case
 from faultwave.dg.basis import tet_size
 from faultwave.dg.plan import Plan, cfl_number
@@ -69,6 +70,7 @@ def _size(plan: Plan, solver: Solver) -> Rows:
         ("degrees of freedom", f"{plan.cells * tet_size(order - 1) * quantities:,}"),
         *_of_parts(plan, "size"),
         ("memory of the operator", f"{memory / 2**20:,.0f} MiB, {memory / plan.cells / 1024:.1f} KiB a cell"),
+        *whole_memory_rows(),
         *[row for part in solver.parts.values() for row in part.report().get("size", ())],
         *_room(solver.backend, memory),
     ]

@@ -33,9 +33,15 @@ def spectrum(sources: Sequence[PointSource], step: float, end_time: float) -> tu
 
 
 def check_band(
-    sources: Sequence[PointSource], resolved: float, step: float, end_time: float, problems: Problems
+    sources: Sequence[PointSource],
+    resolved: float,
+    step: float,
+    end_time: float,
+    problems: Problems,
+    lowpass: float | None = None,
 ) -> None:
-    """A warning where the sources radiate above the frequency that is resolved everywhere."""
+    """A warning where the sources, gone through a ``lowpass`` [Hz] if there is one, radiate above the frequency that is resolved
+    everywhere."""
     if not sources or not np.isfinite(resolved):
         return
     frequencies, amplitudes = spectrum(sources, step, end_time)
@@ -45,8 +51,12 @@ def check_band(
         return
     share = float(amplitudes[above].max() / loudest)
     if share > QUIET:
-        corner = smoothing(frequencies, amplitudes, resolved)
-        smooth = f"Smooth the sources (grid.lowpass: {corner:.3g} Hz), raise" if corner else "Raise"
+        corner = smoothing(frequencies, amplitudes, resolved, lowpass)
+        smooth = "Raise"
+        if corner and lowpass:
+            smooth = f"Lower grid.lowpass from {lowpass:.3g} to {corner:.3g} Hz, raise"
+        elif corner:
+            smooth = f"Smooth the sources (grid.lowpass: {corner:.3g} Hz), raise"
         problems.warn(
             "sources",
             f"radiate above the {resolved:.3g} Hz that are resolved everywhere: up to {100 * share:.0f} % of their largest amplitude",
@@ -54,10 +64,16 @@ def check_band(
         )
 
 
-def smoothing(frequencies: np.ndarray, amplitudes: np.ndarray, resolved: float) -> float | None:
-    """Corner of the low-pass that leaves a spectrum over above ``resolved``; None where none does that."""
+def smoothing(
+    frequencies: np.ndarray, amplitudes: np.ndarray, resolved: float, lowpass: float | None = None
+) -> float | None:
+    """Corner of the low-pass that leaves a spectrum over above ``resolved``, instead of the ``lowpass`` that it has gone through; None
+    where none does that."""
+    passed = (
+        np.ones(len(frequencies)) if lowpass is None else 1.0 / np.sqrt(1.0 + (frequencies / lowpass) ** (2 * POLES))
+    )
     for corner in resolved * CORNERS:
-        left = amplitudes / np.sqrt(1.0 + (frequencies / corner) ** (2 * POLES))
+        left = amplitudes / passed / np.sqrt(1.0 + (frequencies / corner) ** (2 * POLES))
         if left[frequencies > resolved].max() < 0.9 * QUIET * left.max():
             return float(f"{corner:.3g}")
     return None

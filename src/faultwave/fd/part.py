@@ -66,15 +66,20 @@ class Placing:
 
     def check_inside(self, named: Sequence[tuple[str, np.ndarray]]) -> None:
         """Errors of what (name, place) lies outside of the box."""
-        if not named:
-            return
-        far = outside(self.grid, self.lower, self.upper, np.array([p for _, p in named]).reshape(-1, 3))
-        for (name, p), distance in zip(named, far, strict=True):
+        for (name, p), distance in zip(named, self.outside(np.array([p for _, p in named])), strict=True):
             if distance > 0:
-                box = " x ".join(f"[{a:g}, {b:g}]" for a, b in zip(self.lower, self.upper, strict=True))
                 x = ", ".join(f"{v:g}" for v in p)
                 what = f"lies {distance:.6g} m outside the box"
-                self.problems.error(f"{name} at ({x})", what, f"a point in {box} m")
+                self.problems.error(f"{name} at ({x})", what, f"a point in {self.box} m")
+
+    def outside(self, points: np.ndarray) -> np.ndarray:
+        """How far (n,) [m] points (n, 3) lie outside of the box."""
+        return np.asarray(outside(self.grid, self.lower, self.upper, points.reshape(-1, 3)))
+
+    @property
+    def box(self) -> str:
+        """Its extent, for messages."""
+        return " x ".join(f"[{a:g}, {b:g}]" for a, b in zip(self.lower, self.upper, strict=True))
 
 
 @dataclass(frozen=True)

@@ -195,7 +195,7 @@ def _check(read: _Read, placing: Placing, filled: _Filled, parts: Mapping[str, G
     radiating = [source for part in parts.values() for source in part.radiating]
     with collected(problems):
         check_time(radiating, case.end_time, problems)
-        check_band(radiating, highest, step, case.end_time, problems)
+        check_band(radiating, highest, step, case.end_time, problems, setting.lowpass)
     return _Stepped(frequency, step, steps, parts)
 
 

@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 
+from faultwave.base.memory import whole_memory_rows
 from faultwave.case.model import Case
 from faultwave.fd.grid import SIDES
 from faultwave.fd.part import FdPlan
@@ -41,7 +42,8 @@ def _size(plan: FdPlan, solver: FdSolver) -> Rows:
         ("spacing", f"{grid.spacing:g} m, {plan.case.numerics.precision} precision"),
         ("box", f"{corners} m"),
         ("sides", sides + f"; {plan.scheme.absorber.kind} of {plan.scheme.absorber.width} points"),
-        ("memory", f"{memory / 2**20:,.0f} MiB, {memory / plan.points:.0f} bytes a point"),
+        ("memory of the grid", f"{memory / 2**20:,.0f} MiB, {memory / plan.points:.0f} bytes a point"),
+        *whole_memory_rows(),
     ]
 
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import platform
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.output.atomic import explaining, remove
 
 MANIFEST = "-manifest.json"
+RUNNING = ".faultwave-running"
+"""A file in the folder of a run that is going on."""
 
 
 def manifests(path: Path) -> list[Path]:
@@ -17,12 +23,14 @@ def manifests(path: Path) -> list[Path]:
     return sorted(path.glob(f"*{MANIFEST}")) if path.is_dir() else []
 
 
-def prepare_folder(path: str | Path, force: bool = False, prefix: str | None = None) -> Path:
+def prepare_folder(
+    path: str | Path, force: bool = False, prefix: str | None = None, held: ExitStack | None = None
+) -> Path:
     """Create the output folder if needed and make sure a run may write there; returns it absolute.
 
     A folder that already holds a run's manifest is refused unless ``force``. With ``force`` and the ``prefix`` of the
     new run, files that the manifest of that prefix lists as its outputs are removed, so that old and new results never
-    mix; nothing else is ever deleted. Raises InputError.
+    mix; nothing else is ever deleted. Until ``held`` is closed no other run can take the folder. Raises InputError.
     """
     path = Path(path).absolute()
     if path.exists() and not path.is_dir():
@@ -36,9 +44,38 @@ def prepare_folder(path: str | Path, force: bool = False, prefix: str | None = N
         probe = path / f".writable-{os.getpid()}"
         probe.touch()
         probe.unlink()
+    if held is not None:
+        held.enter_context(_taken(path))
     if prefix is not None:
         _remove_outputs(path, path / f"{prefix}{MANIFEST}")
     return path
+
+
+@contextmanager
+def _taken(folder: Path) -> Iterator[None]:
+    """Hold the folder against other runs; a run that was killed holds nothing. File systems without locks hold nothing either."""
+    path = folder / RUNNING
+    with explaining(folder):
+        file = path.open("a+")
+    try:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            other = file.read(100).strip()
+            what = "another run is writing there" + (f", process {other}" if other else "")
+            raise InputError(Problem(str(folder), what, advice="Choose another folder, or wait for its end.")) from None
+        except OSError:
+            pass
+        file.truncate(0)
+        file.write(f"{os.getpid()} on {platform.node()}")
+        file.flush()
+        try:
+            yield
+        finally:
+            remove(path)
+    finally:
+        file.close()
 
 
 def check_folder(path: str | Path) -> list[Problem]:

@@ -39,7 +39,7 @@ def write_run_manifest(
     manifest = build_manifest(
         case.model_dump(mode="json"), sim.inputs, status=status or ("interrupted" if sim.interrupted else "finished"),
         timings=solver.timings(), rates=solver.rates(), outputs=[p.name for p in sim.files],
-        extra=halo | {"cells": solver.size, "runs_on": solver.runs_on, "time_reached": sim.time,
+        started=sim.started, extra=halo | {"cells": solver.size, "runs_on": solver.runs_on, "time_reached": sim.time,
                       "warnings": [str(w) for w in sim.warnings]},
     )  # fmt: skip
     return write_manifest(_path(sim, folder), manifest)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, Self, cast
 
@@ -51,6 +52,8 @@ class Session:
         self.wall = solver.wall
         self.files: list[Path] = []
         self.inputs: dict[str, dict[str, Any]] = {}  # what the manifest says of the files that are read
+        self.started = datetime.now(UTC)  # the run, for the manifest
+        self.held = ExitStack()  # the folder, while the run goes on
         self.written: RunFiles | None = None  # snapshot files while the run goes on
         self.reached: dict[str, tuple[int, list[float]]] = {}  # by the last run of this session, as ``resumed``
 
@@ -126,8 +129,9 @@ class Session:
             raise InputError(Problem("until", what, f"at least {self.time:g} s"))
         self.end = end if end is not None else self.case.end_time
         self.files, self.folder, failure = [], None, None
+        self.started = datetime.now(UTC)
         self.interrupted, self.advancing = False, True
-        with self._interruptible():
+        with self._interruptible(), ExitStack() as self.held:
             try:  # whatever fails here, on whichever process: none may be left waiting for it
                 if write:
                     self.folder = self.world.share(self.world.together(self._prepare))
@@ -256,8 +260,8 @@ class Session:
         """The folder for the outputs; an earlier run's are removed unless this run goes on from it."""
         out = self.case.output
         if self.resumed is not None:
-            return prepare_folder(out.folder, True)
-        folder = prepare_folder(out.folder, self.force, out.prefix)
+            return prepare_folder(out.folder, True, held=self.held)
+        folder = prepare_folder(out.folder, self.force, out.prefix, self.held)
         remove_all(checkpoints_folder(folder, out.prefix))
         return folder
 

@@ -15,6 +15,7 @@ from faultwave.dg.solver import Solver
 from faultwave.dg.source_terms import SourceTerms
 from faultwave.engine.part import Attached, Call, Demand, Origin, Planned, State
 from faultwave.physics.sources.load import load_sources
+from faultwave.physics.sources.outside import tell_outside
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.released import check_time
 from faultwave.physics.sources.time_functions import time_function
@@ -64,10 +65,7 @@ def plan(planning: Planning) -> PointSources | None:
         return None
     places = np.array([s.location for s in sources], float)
     found = whole.locate(places, planning.topology, planning.geometry, planning.mesh)
-    for s, cell, far in zip(sources, found.cells, found.distance, strict=True):
-        if cell == -1:
-            where = f"source at {tuple(map(float, s.location))}"
-            problems.error(where, f"lies {far:.6g} m outside the mesh")
+    tell_outside(sources, np.where(found.cells == -1, found.distance, 0.0), "mesh", problems)
     part = PointSources(sources, found.cells, found.xi, np.arange(len(sources)))
     mine = np.flatnonzero(found.cells >= 0)
     return part._of(mine, found.cells[mine])

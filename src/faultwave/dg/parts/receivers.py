@@ -60,7 +60,7 @@ class Receivers(Planned):
 def plan(planning: Planning) -> Receivers | None:
     case, setting = planning.case, planning.case.output.receivers
     placed = place_receivers(
-        setting, planning.mesh, planning.topology, planning.geometry, planning.whole, case.projection
+        planning.mesh, planning.topology, planning.geometry, planning.whole, case, planning.problems
     )
     if placed is None or setting is None:
         return None
@@ -127,11 +127,13 @@ class AttachedReceivers(Attached):
         time, values = np.zeros(0), np.zeros((0, 0, 1, 1))
         if self.recorder is not None:
             time, values = self.recorder.arrays()
-        if plan.share is not None:
+        skipped = listed.cells == -1
+        if plan.share is not None or skipped.any():
             found = collect(plan.world, self.part.items, [values.swapaxes(0, 1)], len(listed.cells))
             if found is None:
                 return
             values = found[0].swapaxes(0, 1)
+            values[:, skipped] = np.nan
             time = np.arange(len(values)) * setting.interval
         names = plan.law.quantities[: plan.law.visible]
         made = seismograms.dataset(

@@ -20,6 +20,7 @@ from faultwave.kernels.stencil import Box, Injection
 from faultwave.media.homogenise import at_points
 from faultwave.physics.sources.load import load_sources
 from faultwave.physics.sources.lowpass import lowpassed
+from faultwave.physics.sources.outside import tell_outside
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.released import magnitude, moment_of
 
@@ -54,7 +55,8 @@ class PointSources(GridPart):
         return self.sources
 
     def placed(self, placing: Placing) -> Self:
-        placing.check_inside([(f"source {s.name}", np.asarray(s.location, float)) for s in self.sources])
+        distance = placing.outside(np.array([s.location for s in self.sources], float))
+        tell_outside(self.sources, distance, "box", placing.problems, f"a point in {placing.box} m")
         return self
 
     def checked(self, checking: Checking) -> Self:

@@ -11,7 +11,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem, suggest
 from faultwave.base.log import get_logger, warn_once
-from faultwave.base.paths import is_file, shown
+from faultwave.base.paths import is_file, looked_for, shown
 from faultwave.base.registry import modules
 from faultwave.media.easi import components
 from faultwave.media.easi.component import REGISTRY, Batch, Component, Roots, enter, gather
@@ -99,8 +99,7 @@ class TreeBuilder:
                 if candidate.resolve() in self.open_files:
                     raise block.error(f"'{name}' includes itself")
                 return self.file(candidate)
-        advice = "Looked for " + " and ".join(shown(c, 500) for c in candidates)
-        raise block.error(f"'{shown(name)}' does not exist", advice=advice)
+        raise block.error(f"'{shown(name)}' does not exist", advice=looked_for(candidates))
 
     def warn(self, where: str, what: str, advice: str = "") -> None:
         self.warnings[where, what] = Problem(where, what, advice=advice, severity="warning")

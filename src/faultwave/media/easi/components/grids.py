@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from faultwave.base.errors import InputError, NotBuiltError, Problem, suggest
 from faultwave.base.hdf5 import BROKEN
-from faultwave.base.paths import is_file, shown
+from faultwave.base.paths import is_file, looked_for, shown
 from faultwave.base.probe import probe
 from faultwave.media.easi.component import Batch, Builder, Component, Mask, Values, tag
 from faultwave.media.easi.source import Block
@@ -83,8 +83,7 @@ def _beside(block: Block) -> Path:
     for candidate in candidates:
         if is_file(candidate):
             return candidate
-    advice = "Looked for " + " and ".join(shown(c, 500) for c in candidates)
-    raise block.error(f"'{shown(name)}' does not exist", advice=advice)
+    raise block.error(f"'{shown(name)}' does not exist", advice=looked_for(candidates))
 
 
 @dataclass(frozen=True, kw_only=True)

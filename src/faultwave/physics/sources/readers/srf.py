@@ -38,6 +38,19 @@ class _Slips:
     told: list[float] = field(default_factory=list)
     summed: list[float] = field(default_factory=list)
     area: float = 0.0  # of all subfaults [cm^2]
+    wrong: dict[tuple[str, str], list[tuple[str, int, str]]] = field(default_factory=dict)
+    """Of subfaults that cannot be, by kind: where, number and what."""
+
+    def tell_wrong(self, problems: Problems) -> None:
+        """One error for all subfaults that are wrong in the same way."""
+        for (word, allowed), found in self.wrong.items():
+            place, number, what = found[0]
+            more = (
+                f"; so is the {word} of {len(found) - 1} more, the last of them subfault {found[-1][1]}"
+                if found[1:]
+                else ""
+            )
+            problems.error(place, f"subfault {number} has {what}{more}", allowed)
 
     def check(self, problems: Problems, warned: Problems) -> None:
         """An error where slip has no rates, a warning where the two differ."""
@@ -181,6 +194,7 @@ def _read(tokens: _Tokens, projection: Projection, warned: Problems) -> list[Poi
     elif announced and announced != subfaults:
         what = f"holds {subfaults} subfaults, its segments have {announced}"
         problems.error(planes, what, advice="Is a segment missing, or was the file cut short?")
+    slips.tell_wrong(problems)
     slips.check(problems, warned)
     if planes and not problems.errors and not 0.5 <= slips.area / extent <= 2.0:
         what = f"subfaults have {slips.area:.4g} cm^2 together, the segments {extent:.4g} cm^2"
@@ -229,7 +243,7 @@ def _subfault(
         (density > 0 and not DENSITIES[0] <= density <= DENSITIES[1], f"density {density:g} g/cm^3", "0.5 to 10 g/cm^3, not kg/m^3"),
     ):  # fmt: skip
         if wrong:
-            problems.error(place, f"subfault {number} has {what}", allowed)
+            told.wrong.setdefault((what.split(" ")[0], allowed), []).append((place, number, what))
             return []
     told.area += area
     x, y = projection.to_local(lon, lat)[0]

@@ -1,0 +1,34 @@
+"""Sources that lie outside of the domain, told once for each file: a wrong projection moves all its subfaults."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from faultwave.base.errors import Problems
+from faultwave.physics.sources.point import PointSource
+
+_OF_FILE = re.compile(r"(.+?) (subfault|source) \d+.*")
+
+
+def tell_outside(
+    sources: Sequence[PointSource], distance: np.ndarray, domain: str, problems: Problems, allowed: str = ""
+) -> None:
+    """An error for each setting or file with sources that lie ``distance`` (n,) [m] outside, > 0, of ``domain``."""
+    groups: dict[str, list[int]] = {}
+    for n in np.flatnonzero(distance > 0).tolist():
+        found = _OF_FILE.fullmatch(sources[n].name)
+        groups.setdefault(found[1] if found else sources[n].name, []).append(n)
+    for group, rows in groups.items():
+        farthest = max(rows, key=lambda n: distance[n])
+        x = ", ".join(f"{v:g}" for v in sources[farthest].location)
+        what = f"lies {distance[farthest]:.6g} m outside the {domain}"
+        if len(rows) > 1:
+            of = sum(1 for s in sources if s.name == group or s.name.startswith(f"{group} "))
+            what += f", the farthest of {len(rows)} that do, of {of} in {group}"
+        problems.error(f"source {sources[farthest].name} at ({x})", what, allowed)
+
+
+__all__ = ["tell_outside"]
