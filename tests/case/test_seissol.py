@@ -68,6 +68,7 @@ def test_computed_the_way_of_seissol(deck):
     f, n, o = case.fault, case.numerics, case.output
     assert (f.friction, f.points, f.slip_rate_output) == ("linear-slip-weakening", "conical", "friction")
     assert (f.reference, f.reference_method, f.forced_rupture_ramp) == ((0, -1, 0), "point", 0.5)
+    assert (n.flux, n.flux_near_faults, f.normal_traction) == ("godunov", "godunov", "full")
     assert (n.order, n.source_window, n.clustering.rates, n.homogenise) == (6, "end", (2,), True)
     assert (o.sync, o.seissol_layout, o.energies.plain_mean, o.energies.interval) == (True, True, True, 1.0)
     assert (o.folder, o.prefix) == (Path.cwd() / "output", "tpv")
@@ -84,6 +85,14 @@ def test_computed_the_way_of_seissol(deck):
     (episode,) = f.nucleation
     assert (episode.start, episode.duration, episode.number) == (0, 0.5, 1)
     assert episode.stress.easi == deck.folder / "fault.yaml"
+
+
+def test_fluxes(deck):
+    case, problems = deck(("'material.yaml'", "'material.yaml'\nNumFlux = 'Rusanov'\nNumFluxNearFault = 'godunov'"))
+    assert not problems.items
+    assert (case.numerics.flux, case.numerics.flux_near_faults) == ("rusanov", "godunov")
+    case, problems = deck(("'material.yaml'", "'material.yaml'\nNumFluxNearFault = 'rusanov'"), ("FL = 16", "FL = 0"))
+    assert case.numerics.flux_near_faults is None  # no fault
 
 
 def test_the_order_is_asked_for(deck):
@@ -148,7 +157,7 @@ def test_missing_files_name_key_and_line(deck):
         ("'material.yaml'", "'material.yaml'\nFreqCentral = 2.5", "viscoelastic attenuation is not built"),
         ("'material.yaml'", "'material.yaml'\nFreqRatio = 100", "viscoelastic attenuation is not built"),
         ("'material.yaml'", "'material.yaml'\nITMEnable = 1", "time mirror"),
-        ("'material.yaml'", "'material.yaml'\nNumFlux = 'rusanov'", "allowed: godunov"),
+        ("'material.yaml'", "'material.yaml'\nNumFlux = 'upwind'", "allowed: godunov, rusanov"),
         ("&IniCondition", "&IniCondition\ncICType = 'Travelling'", "initial condition is not built"),
         ("&IniCondition", "&IniCondition\ncICType = easi", "'filename' is missing"),
         ("'PUML'", "'cubegenerator'", "mesh.generate with shape box"),

@@ -9,7 +9,7 @@ import numpy as np
 
 from faultwave import backends
 from faultwave.dg import basis
-from faultwave.dg.forms import form
+from faultwave.dg.forms import PenalisedFaces, form
 from faultwave.dg.layout import Connections, build_layout
 from faultwave.dg.operator import Cells, Operator, shapely, worst_shape
 from faultwave.dg.predictors import Taylor
@@ -31,7 +31,7 @@ class Waves:
     def __init__(self, mesh: Mesh, law: str = "elastic", order: int = 3, backend: str = "cpu", precision: str = "double",
                  rates: tuple[int, ...] = (1,), cfl: float = 0.5, material: Mapping[str, Any] = ROCK, keep: tuple[int, ...] = (),
                  quadrature: int = 0, time_unit: float = 1.0, fast: bool | None = None, wall: float | None = None,
-                 predictor: Any = Taylor):  # fmt: skip
+                 predictor: Any = Taylor, penalty: str = ""):  # fmt: skip
         self.order, self.mesh = order, mesh
         self.topology = build_topology(mesh, None)
         self.geometry = geometry(mesh, self.topology)
@@ -46,12 +46,17 @@ class Waves:
         kept[list(keep)] = True
         self.backend: Any = backends.make(backend, precision, 2)
         near, near_faces = self.topology.neighbours, self.topology.neighbour_faces
-        connections = Connections(near, near_faces, self.clustering.cluster, fault, kept)
+        mu = self.material.get("mu", np.zeros(cells))
+        solid = (near >= 0) & (mu[:, None] > 0) & (mu[near] > 0)
+        across = {name: values[near] for name, values in self.material.items()}
+        penalised = PenalisedFaces(penalty, solid, across) if penalty else None
+        beside = solid if penalty else None
+        connections = Connections(near, near_faces, self.clustering.cluster, fault, kept, penalised=beside)
         self.layout = build_layout(connections, np.arange(cells), self.backend.lanes)
         g = self.geometry
         self.cells = Cells(
             g.inverse, g.volume, g.areas, g.normals, self.topology.neighbours, self.topology.kinds, fault, self.material,
-            None if wall is None else np.full((cells, 4), wall),
+            None if wall is None else np.full((cells, 4), wall), penalised=penalised,
         )  # fmt: skip
         fast = shapely(worst_shape(g.inverse, self.backend.dtype)) if fast is None else fast
         made = form(self.law, order, time_unit, fast, predictor)

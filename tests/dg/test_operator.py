@@ -11,7 +11,7 @@ import pytest
 from faultwave.backends.awaited import Here
 from faultwave.base.errors import NotBuiltError
 from faultwave.dg import basis
-from faultwave.dg.operator import Operator
+from faultwave.dg.sums import Sums
 from faultwave.dg.samples import Samples
 from faultwave.domain.tets.box import Box, box_mesh
 from faultwave.domain.tets.mesh import Mesh, make_mesh
@@ -88,13 +88,13 @@ def as_beside_others(waves: Waves) -> None:
 def test_sums_for_slower_clusters_are_the_same_whenever_they_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the wave that arrives in their place, right after the prediction, or when the slower one needs them."""
     names: list[list[str]] = []
-    run = Operator._run
+    run = Sums.run
 
-    def noted(self: Operator, name: str, *rest: Any, **scalars: Any) -> None:
+    def noted(self: Sums, name: str, *rest: Any, **scalars: Any) -> None:
         names[-1].append(name)
         run(self, name, *rest, **scalars)
 
-    monkeypatch.setattr(Operator, "_run", noted)
+    monkeypatch.setattr(Sums, "run", noted)
     found = []
     for change in (lambda waves: None, as_beside_others, backwards):
         names.append([])

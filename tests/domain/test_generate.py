@@ -70,6 +70,39 @@ def test_size_of_the_built_in_mesh():
     assert len(graded_mesh(Tpv5(size=2000.0)).cells) < len(mesh.cells) / 5
 
 
+PATCHES = [(-1500.0, 1500.0, 6000.0, 9000.0), (6000.0, 9000.0, 6000.0, 9000.0)]
+
+
+def follows(mesh, topology, patches, dip):
+    """No fault triangle lies on both sides of a patch's border."""
+    corners = mesh.vertices[topology.cells[:, SORTED_FACES][topology.kinds == tets.BoundaryKind.FAULT]]
+    x, down = corners[..., 0], np.linalg.norm(corners[..., 1:], axis=-1)
+    for a, b, c, d in patches:
+        inside = (np.maximum(np.abs(x - (a + b) / 2) - (b - a) / 2, np.abs(down - (c + d) / 2) - (d - c) / 2)) <= 1e-6
+        within = inside.all(1)
+        centre_x, centre_down = x.mean(1), down.mean(1)
+        assert within.any()
+        expected = (centre_x > a) & (centre_x < b) & (centre_down > c) & (centre_down < d)
+        assert np.array_equal(within, expected)
+
+
+@pytest.mark.parametrize("dip", [90.0, 60.0])
+@pytest.mark.parametrize("mesher", ["builtin", "gmsh"])
+def test_faces_follow_patches(mesher, dip):
+    if mesher == "gmsh":
+        pytest.importorskip("faultwave.domain.tets.gmsh_tpv5", exc_type=(ImportError, OSError))
+    setting = Tpv5(size=1500.0, dip=dip, mesher=mesher, patches=PATCHES)
+    mesh = generate(setting_with_shape(setting))
+    topology, _ = fault_is(mesh, setting)
+    follows(mesh, topology, PATCHES, dip)
+    assert fault_edges(mesh, topology).mean() < 1900
+
+
+def test_patches_that_no_bricks_follow():
+    with pytest.raises(InputError, match="planes along all sides of the patches"):
+        graded_mesh(Tpv5(size=1500.0, patches=[(-1501.3, 1507.7, 6000.0, 9000.0)]))
+
+
 def test_gmsh_fault_mesh():
     gmsh_tpv5 = pytest.importorskip("faultwave.domain.tets.gmsh_tpv5", exc_type=(ImportError, OSError))
     for dip in (90.0, 60.0):

@@ -207,7 +207,7 @@ QUALITY = {"constant": {"rho": 2700.0, "vp": 3464.0, "vs": 2000.0, "Qp": 50, "Qs
     ("changes", "expected"),
     [
         ({"numerics": {"order": 4}}, ["numerics.order does nothing on a grid"]),
-        ({"numerics": {"clustering": {"maximum": 2}, "flux": "upwind"}}, ["numerics.flux", "numerics.clustering"]),
+        ({"numerics": {"clustering": {"maximum": 2}, "flux": "godunov"}}, ["numerics.flux", "numerics.clustering"]),
         ({"output__sync": True}, ["output.sync"]),
         ({"output__energies": {"interval": 0.1, "plain_mean": True}}, ["output.energies.plain_mean"]),
         ({"output__xdmf": True}, ["output.xdmf without output.surface"]),

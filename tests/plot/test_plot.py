@@ -18,7 +18,7 @@ from faultwave.output.formats.vtkhdf import VtkHdfReader, VtkHdfWriter
 from faultwave.output.trace import Trace
 from faultwave.plot import plot_run, style
 from faultwave.plot.energies import plot_energies
-from faultwave.plot.fault import FaultMap, _at_points, plot_rupture, read_fault_maps
+from faultwave.plot.fault import FaultMap, _at_points, hypocentre, plot_rupture, read_fault_maps
 from faultwave.plot.resonances import clustered
 from faultwave.plot.seismograms import plot_receivers
 from faultwave.plot.slip_rate import chosen_steps
@@ -86,6 +86,21 @@ def test_rupture_contours(run_folder: Path, drawn: dict[str, Figure]) -> None:
             np.testing.assert_allclose(radius, 2.8 * (level - 0.15), atol=0.15)
     assert ax.get_ylim() == (15.0, 0.0)  # depth grows downwards
     assert ax.get_xlim() == (-15.0, 15.0)
+
+
+def test_the_star_stands_in_the_middle_of_the_patch_that_breaks_first() -> None:
+    """Triangles of a patch break one by one within a moment, the first at its edge; another breaks as early far away."""
+    x, y = np.meshgrid(np.arange(13.0), np.arange(9.0), indexing="ij")
+    index = np.arange(117).reshape(13, 9)
+    low = np.stack([index[:-1, :-1], index[1:, :-1], index[:-1, 1:]], axis=-1).reshape(-1, 3)
+    high = np.stack([index[1:, 1:], index[:-1, 1:], index[1:, :-1]], axis=-1).reshape(-1, 3)
+    xy, cells = np.column_stack([x.ravel(), y.ravel()]), np.concatenate([low, high])
+    centres = xy[cells].mean(axis=1)
+    away = np.abs(centres - [6.0, 4.0]).max(axis=1)
+    time = np.where(away < 2.0, 0.03 - 0.002 * away, 0.3 * away)
+    time[np.argmax(centres[:, 0])] = 0.03
+    time[np.argmin(centres[:, 0])] = np.nan
+    np.testing.assert_allclose(hypocentre(xy, cells, time), [6.0, 4.0], atol=1e-12)
 
 
 def test_contours_are_straight_at_the_edges() -> None:

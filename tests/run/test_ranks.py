@@ -210,6 +210,8 @@ def test_seismograms_of_all_ways_to_run(tmp_path, rates, outputs, make):
     [
         {"clustering": {"rates": [3]}, "precision": "single"},
         pytest.param({"clustering": {"rates": [1]}}, marks=pytest.mark.slow),
+        {"flux": "rusanov", "flux_near_faults": "godunov"},
+        {"flux_near_faults": "rusanov"},
     ],
 )
 def test_other_time_steps_and_precision(tmp_path, changes):
@@ -238,7 +240,7 @@ def test_odd_parts(tmp_path, opened):
         "constant": {"rho": 2670.0, "vs": 3464.0},
         "expression": {"vp": "return 6000.0 + 0.01 * x + 3.0 * sin(y);"},
     }
-    case["numerics"] |= {"clustering": {"wiggle_minimum": 0.7}}
+    case["numerics"] |= {"clustering": {"wiggle_minimum": 0.7}, "flux": "rusanov"}
     case["mesh"] |= {"scaling": (np.eye(3) + 0.01).tolist()}
     write_parts(case["mesh"]["file"], mesh, topology, part, [3], np.arange(len(part)))
     see = "import faultwave.dg.plan as p; asked = p.tets.load_mesh; seen = []\n"

@@ -87,6 +87,11 @@ class GenerateTpv5(Settings):
         "auto",
         description="gmsh, or the graded mesh of this package, which needs nothing else; auto takes gmsh if it loads.",
     )
+    patches: list[tuple[Quantity("m"), Quantity("m"), Quantity("m", ge=0), Quantity("m", ge=0)]] = Field(
+        default_factory=list,
+        description="Rectangles on the fault whose sides the faces follow, as a step of stress or strength asks for: from and to along x, "
+        "from and to down dip.",
+    )
 
     @model_validator(mode="after")
     def _sound(self) -> Self:
@@ -98,6 +103,13 @@ class GenerateTpv5(Settings):
                 "the fault must lie inside the box: raise half_width or cut fault_length",
             ),
             (self.fault_depth < self.depth, "the fault must lie inside the box: raise depth or cut fault_depth"),
+            (
+                all(
+                    -self.fault_length / 2 < a < b < self.fault_length / 2 and 0 < c < d < self.fault_depth
+                    for a, b, c, d in self.patches
+                ),
+                "each of patches is [from, to] along x and [from, to] down dip, inside the fault",
+            ),
         )
         return self
 
@@ -186,6 +198,11 @@ class Fault(Settings):
     time_points: int | None = Field(None, ge=1, description="Friction sub-steps a step; default the order.")
     slip_rate_output: Literal["friction", "velocity"] = Field(
         "friction", description="Slip rate from the friction solve or from the velocity jump."
+    )
+    normal_traction: Literal["linear", "full"] = Field(
+        "linear",
+        description="What of the change of normal traction within a face the strength follows: its linear part, which keeps slip smooth "
+        "beside steps of stress, or all of it, as SeisSol does.",
     )
     damping: float = Field(
         1.0, gt=0, le=1, description="Factor on the normal impedance of the fault until damping_end."
@@ -302,10 +319,14 @@ class Numerics(Settings):
         description="ader: order of time as of space, local steps; rk4: classical Runge-Kutta; leapfrog: second order, "
         "conserves energy. The last two take one global step.",
     )
-    flux: Literal["upwind", "centred"] | None = Field(
+    flux: Literal["godunov", "rusanov", "centred"] | None = Field(
         None,
-        description="upwind (Godunov) damps what the mesh does not resolve; centred conserves energy. Default: centred with "
-        "leapfrog, else upwind.",
+        description="Flux between cells: godunov (upwind) damps what the mesh does not resolve; rusanov damps all jumps as if they were P "
+        "waves (isotropic elasticity and ader only); centred conserves energy. Default: centred with leapfrog, else godunov.",
+    )
+    flux_near_faults: Literal["godunov", "rusanov"] | None = Field(
+        None,
+        description="Flux on the other faces of cells with a face on a fault with friction. Default: that of all cells.",
     )
     cfl: float | None = Field(
         None,
@@ -318,6 +339,11 @@ class Numerics(Settings):
     source_window: Literal["centred", "end"] = Field(
         "centred", description="Window of the source integral: centred on the step (second order) or as SeisSol does."
     )
+
+    @field_validator("flux", mode="before")
+    @classmethod
+    def _known_as(cls, value: Any) -> Any:
+        return "godunov" if value == "upwind" else value
 
     @field_validator("halo", mode="before")
     @classmethod
@@ -342,8 +368,12 @@ class Numerics(Settings):
                 "flux centred grows at any step with ader, whose predictor sees no faces: choose integrator rk4 or leapfrog",
             ),
             (
-                self.integrator != "leapfrog" or self.flux != "upwind",
-                "leapfrog cannot step the damping of an upwind flux: choose flux centred, or integrator rk4",
+                self.integrator != "leapfrog" or self.flux in (None, "centred"),
+                f"leapfrog cannot step the damping of flux {self.flux}: choose flux centred, or integrator rk4",
+            ),
+            (
+                self.integrator != "rk4" or self.flux != "rusanov",
+                "flux rusanov is built for integrator ader only; rk4 takes godunov or centred",
             ),
         )
         return self

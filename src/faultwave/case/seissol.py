@@ -106,9 +106,7 @@ def _material(r: Reader) -> None:
     for key in ("FreqCentral", "FreqRatio"):
         if r.given(block, key):
             r.not_built(block, key, "viscoelastic attenuation", "", f"Without {key} the case runs elastic")
-    for key in ("NumFlux", "NumFluxNearFault"):
-        if r.get(block, key, "godunov").lower() != "godunov":
-            r.not_built(block, key, "this flux", "godunov")
+    _flux(r, "flux", "NumFlux")
     if r.given(block, "GravitationalAcceleration"):
         r.warn(
             block, "GravitationalAcceleration", "surfaces with gravity are not built; a mesh with such faces is refused"
@@ -139,6 +137,15 @@ def _plasticity(r: Reader) -> None:
         r.wrong(block, "PlasticityDisabledGroups", "numbers of mesh groups, with commas between them")
     elif groups:
         r.put(("plasticity", "elastic"), [int(g) for g in groups], block, "PlasticityDisabledGroups")
+
+
+def _flux(r: Reader, name: str, key: str) -> None:
+    """Decks name the flux of all faces, and that of cells at faults, Godunov's where they say nothing."""
+    block, value = "equations", r.get("equations", key, "godunov").lower()
+    if value not in ("godunov", "rusanov"):
+        r.wrong(block, key, "godunov, rusanov")
+    else:
+        r.put(("numerics", name), value, block, key)
 
 
 def _initial(r: Reader) -> None:
@@ -297,6 +304,8 @@ def _fault(r: Reader) -> bool:
     r.put(("fault", "parameters", "easi"), r.get(block, "ModelFileName"), block, "ModelFileName")
     r.put(("fault", "points"), "conical")
     r.put(("fault", "pore_pressure"), False)  # SeisSol reads p in poroelastic media only
+    r.put(("fault", "normal_traction"), "full")
+    _flux(r, "flux_near_faults", "NumFluxNearFault")
     _sides(r)
     _friction(r, number)
     _modifiers(r, number)

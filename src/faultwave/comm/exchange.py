@@ -24,10 +24,17 @@ from faultwave.comm.messages import Message, Receive, Send, free, wait
 from faultwave.comm.packing import Place, StoreRows
 from faultwave.comm.world import World
 
-Kind = Literal["wave", "series", "fault"]
-"""A wave, of a step or summed over several; the Taylor series of a wave; series of traction and velocity at a fault."""
+Kind = Literal["wave", "series", "fault", "shown", "shown series"]
+"""A wave, of a step or summed over several; the Taylor series of a wave; series of traction and velocity at a fault; what a cell shows of
+its state where jumps are penalised, and the series of that."""
 
-WORDS: dict[Kind, str] = {"wave": "waves", "series": "waves", "fault": "traction and velocity at the fault"}
+WORDS: dict[Kind, str] = {
+    "wave": "waves",
+    "series": "waves",
+    "fault": "traction and velocity at the fault",
+    "shown": "states beside penalised faces",
+    "shown series": "states beside penalised faces",
+}
 """As errors name them."""
 
 
@@ -59,9 +66,10 @@ class _Line:
         self, channel: Channel, stores: dict[Kind, StoreRows], mpi: Any, rounding: str, loss: Loss, errors: Place | None
     ):
         self.channel = channel
-        rounding = "exact" if channel.send == "fault" else rounding  # friction sees every digit
+        rounding = rounding if channel.send in ("wave", "series") else "exact"  # friction sees every digit
         # Tags tell the channels of a pair of processes apart; both name the sender's cluster first.
-        tag = lambda a, b: 4 * a + (3 if channel.send == "fault" else b - a + 1)  # noqa: E731
+        group = {"fault": 3, "shown": 4, "shown series": 4}.get(channel.send, 0)
+        tag = lambda a, b: 8 * a + group + (0 if group == 3 else b - a + 1)  # noqa: E731
         rank, here, there = channel.rank, channel.cluster, channel.other
         rows = stores[channel.send]
         sources = [rows.source(channel.send_rows, rounding, loss, errors) for _ in range(2)]
@@ -116,7 +124,7 @@ class ChannelExchange:
         mpi = world.mpi.Dup()  # apart from all other messages: another run of this process may have the same tags
         self.lines: list[_Line] = []
         for c in channels:
-            place = errors(c) if errors is not None and c.send != "fault" else None
+            place = errors(c) if errors is not None and c.send in ("wave", "series") else None
             self.lines.append(_Line(c, stores, mpi, rounding, self.loss, place))
         self.sent: dict[int, list[int]] = {}  # rank -> messages, bytes
         self.seconds = 0.0  # of packing and sending

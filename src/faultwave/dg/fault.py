@@ -135,7 +135,8 @@ class Model(Protocol):
 @dataclass(frozen=True)
 class Options:
     """``times`` sub-steps of a step; ``deck_times``: mark ruptures as SeisSol does; ``damping`` of the locked normal traction until
-    ``damping_end`` [s]; ``moved``: also remember what the velocity jump says; ``breakdown``: and what the breakdown work is."""
+    ``damping_end`` [s]; ``moved``: also remember what the velocity jump says; ``breakdown``: and what the breakdown work is;
+    ``linear_normal``: strength follows the part of the normal traction that is linear on a face."""
 
     times: int
     deck_times: bool = False
@@ -143,6 +144,7 @@ class Options:
     damping_end: float = np.inf
     moved: bool = False
     breakdown: bool = False
+    linear_normal: bool = False
 
 
 class Fault:
@@ -167,7 +169,9 @@ class Fault:
         self._trace_rows(cluster)
         self._list_faces(cluster)
         rows, points = tuple(operator.predictor.face_rows), len(self.rule.weights)
-        sizes = Sizes(rows, points, options.times, len(self.episodes), options.moved, options.breakdown)
+        sizes = Sizes(
+            rows, points, options.times, len(self.episodes), options.moved, options.breakdown, options.linear_normal
+        )
         kernel = rupture(self.law, self.constants, sizes)
         self._buffers(kernel, model)
         b, rule = operator.backend, self.rule

@@ -17,7 +17,7 @@ import numpy as np
 
 from faultwave.base.columns import Columns, Row
 from faultwave.base.errors import InputError
-from faultwave.dg.basis import face_points, inner, tet_basis, triangle_basis, triangle_basis_gradient
+from faultwave.dg.basis import face_points, inner, tet_basis, triangle_basis, triangle_basis_gradient, triangle_size
 from faultwave.dg.fault import Fault
 from faultwave.dg.fault_points import PERMUTATIONS
 from faultwave.dg.operator import turned
@@ -160,6 +160,11 @@ class FaultProbe:
             return inner(self.phi, self._modes(values)[:, None])
         return np.take_along_axis(values, self.nearest, 1)
 
+    def _linear(self, values: np.ndarray) -> np.ndarray:
+        """What the strength sees of values at friction points: the part that is linear on the face."""
+        few = triangle_size(1)
+        return inner(self.phi[..., :few], self._modes(values)[:, None, :few])
+
     def _modes(self, values: np.ndarray) -> np.ndarray:
         return inner(self.fault.rule.back[self.fault.faces.group[self.items]], values[:, None])
 
@@ -292,7 +297,8 @@ class FaultProbe:
         total = za + zb
         locked = (zb * waves[0] + za * waves[1]) / total
         eta = (za * zb / total)[1]
-        sigma = total_sigma = locked[0] + self._at(r["stress_n"], False)
+        normal_seen = self._linear(r["traction_n"]) if fault.options.linear_normal else locked[0]
+        sigma = total_sigma = normal_seen + self._at(r["stress_n"], False)
         tau = [locked[c] + self._at(r[f"stress{c}"], False) for c in (1, 2)]
         if fault.law.needs_stress:
             load = np.hypot(*tau)

@@ -17,7 +17,7 @@ from faultwave.physics.waves import Law
 # Largest CFL numbers in which white noise does not grow, elastic, for orders 2 to 8; other laws times their ``stability``
 # (docs/decisions/0006). Those of ADER are in ``run.plan``.
 LIMITS: dict[tuple[str, str], tuple[float, ...]] = {
-    ("rk4", "upwind"): (0.95, 1.0, 0.95, 0.95, 0.85, 0.8, 0.75),
+    ("rk4", "godunov"): (0.95, 1.0, 0.95, 0.95, 0.85, 0.8, 0.75),
     ("rk4", "centred"): (1.5, 1.5, 1.5, 1.4, 1.3, 1.2, 1.1),
     ("leapfrog", "centred"): (1.1, 1.1, 1.1, 1.0, 0.9, 0.85, 0.8),
 }
@@ -26,7 +26,7 @@ DEFAULT_SHARE = 0.8  # of the limit
 
 def flux(numerics: Numerics) -> str:
     """The numerical flux: the case's, or the integrator's own."""
-    return numerics.flux or ("centred" if numerics.integrator == "leapfrog" else "upwind")
+    return numerics.flux or ("centred" if numerics.integrator == "leapfrog" else "godunov")
 
 
 def limit(numerics: Numerics, law: Law) -> float:

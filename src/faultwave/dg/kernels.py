@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from faultwave.dg.forms import Form
-from faultwave.dg.predictors import Sum
+from faultwave.dg.penalties import Penalised
+from faultwave.dg.predictors import Predictor, Sum
 from faultwave.kernels import math as mth
 from faultwave.kernels.language import Array, Kernel, View, fuse
 from faultwave.physics.waves.law import dot, role
@@ -21,10 +22,11 @@ def coefficient(series: Array, rows: Sequence[int], number: int, col: int = 0, c
 
 
 def series_sum(k: Kernel, target: Array, parts: Sequence[View], weight: Callable[[int], View]) -> None:
-    """target = sum_j weight(j) parts[j]; later parts may have fewer rows."""
-    k.pointwise(lambda x, c: [[c[0] * y for y in x]], [parts[0], weight(0)], [target.view(0, parts[0].rows)])
+    """target = sum_j weight(j) parts[j]; later parts may have fewer rows, and ``target`` more columns."""
+    cols = parts[0].cols
+    k.pointwise(lambda x, c: [[c[0] * y for y in x]], [parts[0], weight(0)], [target.view(0, parts[0].rows, 0, cols)])
     for j, part in enumerate(parts[1:], 1):
-        view = target.view(0, part.rows)
+        view = target.view(0, part.rows, 0, cols)
         k.pointwise(
             lambda t, x, c: [[y + c[0] * d for y, d in zip(t, x, strict=True)]], [view, part, weight(j)], [view]
         )
@@ -32,9 +34,11 @@ def series_sum(k: Kernel, target: Array, parts: Sequence[View], weight: Callable
 
 @dataclass(frozen=True)
 class Kept:
-    """Variant of a kernel for cells that leave more than waves; ``fault``: some of them lie at faults."""
+    """Variant of a kernel for cells that leave more than waves; ``fault``: some of them lie at faults; ``penalty``: of jumps on some of
+    their faces."""
 
     fault: bool = False
+    penalty: Penalised | None = None
 
 
 def predict(form: Form, kept: Kept | None = None) -> Kernel:
@@ -61,6 +65,8 @@ def predict(form: Form, kept: Kept | None = None) -> Kernel:
             _traces(
                 k, form, "friction", series, lambda s, i, out: form.face_pair(k, s, i, out, cell, face), 2 * form.faced
             )
+        if kept.penalty is not None:
+            kept.penalty.publish(k, total, cell, series)
     return k
 
 
@@ -81,19 +87,22 @@ def _traces(
         k.when(slots, face, lambda face=face: one(face))  # type: ignore[misc]
 
 
-def correct(form: Form) -> Kernel:
+def correct(form: Form, kept: Kept | None = None) -> Kernel:
     """Add the lifted jumps of the four faces to the predicted q; the neighbours' waves lie in the slots ``incoming``."""
-    k = Kernel("correct")
+    penalty = kept.penalty if kept else None
+    k = Kernel("correct_penalised" if penalty else "correct")
     q, cell, face = k.batch("q", form.b3, form.Q, "inout"), form.cell(k), form.face(k)
     incoming, waves = k.index("incoming", 4), k.store("waves", form.b2, form.faced, "in")
-    kept = k.batch("kept", 4 * form.b2, form.faced, "in")
-    form.lift(k, q, cell, face, lambda i, arrived: k.gather(arrived, waves, incoming, i), kept)
+    u = k.batch("kept", 4 * form.b2, form.faced, "in")
+    form.lift(k, q, cell, face, lambda i, arrived: k.gather(arrived, waves, incoming, i), u)
+    if penalty is not None:
+        penalty.lift(k, q, cell)
     return k
 
 
 def correct_and_predict(form: Form, kept: Kept | None = None, between: Sequence[Kernel] = ()) -> Kernel:
     """``correct`` of one step, what comes ``between``, and ``predict`` of the next in one pass through memory."""
-    return fuse("correct_and_predict" + ("_keep" if kept else ""), correct(form), *between, predict(form, kept))
+    return fuse("correct_and_predict" + ("_keep" if kept else ""), correct(form, kept), *between, predict(form, kept))
 
 
 def sample(form: Form, points: np.ndarray, columns: Sequence[int] | None = None) -> Kernel:
@@ -167,7 +176,18 @@ def energies(form: Form) -> Kernel:
     return k
 
 
-def accumulate(form: Form) -> Kernel:
+class Exchanged(Protocol):
+    """What cells exchange: ``b2`` rows of ``faced`` numbers on a face, of as many coefficients as the predictor has."""
+
+    @property
+    def b2(self) -> int: ...
+    @property
+    def faced(self) -> int: ...
+    @property
+    def predictor(self) -> Predictor: ...
+
+
+def accumulate(form: Exchanged) -> Kernel:
     """Sum a faster cell's w over the step of its slower neighbour: total = keep * total + w."""
     k = Kernel("accumulate")
     slots, waves = k.index("slots", 3), k.store("waves", form.b2, form.faced, "inout")
@@ -175,7 +195,7 @@ def accumulate(form: Form) -> Kernel:
     return k
 
 
-def _accumulate(k: Kernel, form: Form, slots: Array, waves: Array) -> None:
+def _accumulate(k: Kernel, form: Exchanged, slots: Array, waves: Array) -> None:
     """``slots``: own wave, total, the slower side's derivative traces."""
     size, m = form.b2, form.faced
     keep = k.scalar("keep")
@@ -186,7 +206,7 @@ def _accumulate(k: Kernel, form: Form, slots: Array, waves: Array) -> None:
     k.scatter(total, waves, slots, 1)
 
 
-def integrate(form: Form) -> Kernel:
+def integrate(form: Exchanged) -> Kernel:
     """w of a slower neighbour over my step from the traces of its coefficients: sum_k weight[k] w(c_k)."""
     k = Kernel("integrate")
     slots, waves = k.index("slots", 3), k.store("waves", form.b2, form.faced, "inout")
@@ -194,7 +214,7 @@ def integrate(form: Form) -> Kernel:
     return k
 
 
-def _integrate(k: Kernel, form: Form, slots: Array, waves: Array) -> None:
+def _integrate(k: Kernel, form: Exchanged, slots: Array, waves: Array) -> None:
     """``slots``: as ``_accumulate``; the incoming wave goes where the own one was."""
     rows, m = form.predictor.face_rows, form.faced
     slow, weight = k.store("slow", sum(rows), m), k.scalar("weight", len(rows))
@@ -205,7 +225,7 @@ def _integrate(k: Kernel, form: Form, slots: Array, waves: Array) -> None:
     k.scatter(arriving, waves, slots, 0)
 
 
-def accumulate_and_integrate(form: Form) -> Kernel:
+def accumulate_and_integrate(form: Exchanged) -> Kernel:
     """``accumulate`` of the step that ends, then ``integrate`` of the same, in one pass over the faces to a slower neighbour."""
     k = Kernel("accumulate_and_integrate")
     slots, waves = k.index("slots", 3), k.store("waves", form.b2, form.faced, "inout")

@@ -85,15 +85,6 @@ class Layout:
     def clusters(self) -> int:
         return len(self.storing_ranges)
 
-    def sums(self, cluster: int) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Ranges of ``slower``: of a cluster's special cells, those at the border among them, and of its plain ones."""
-        return self.slower.ranges[2 * cluster], self.slower.ranges[2 * cluster + 1]
-
-    def slower_range(self, cluster: int) -> tuple[int, int]:
-        """Both of these."""
-        special, plain = self.sums(cluster)
-        return special[0], plain[1]
-
     def cells_range(self, cluster: int, observed: bool = True) -> tuple[int, int]:
         """All of a cluster's cells, or all but the observed ones."""
         first = self.observed_ranges if observed else self.storing_ranges
@@ -127,7 +118,7 @@ class Connections:
     ``neighbours`` (nc, 4): -1 at boundaries and where another process has the cell; ``neighbour_faces`` their local faces; ``cluster``:
     neighbours at most one apart; ``fault`` (nc, 4): faces with friction; ``stored_derivatives``: cells whose time derivatives are read
     (receivers, surfaces); ``observed``: cells whose dofs are read or changed between a correction and the next prediction;
-    ``driven`` (nc, 4): faces with a field of their own.
+    ``driven`` (nc, 4): faces with a field of their own; ``penalised`` (nc, 4): faces at which jumps are penalised, from both sides.
     """
 
     neighbours: np.ndarray
@@ -137,6 +128,7 @@ class Connections:
     stored_derivatives: np.ndarray
     observed: np.ndarray | None = None
     driven: np.ndarray | None = None
+    penalised: np.ndarray | None = None
 
 
 def build_layout(
@@ -181,7 +173,8 @@ class _Builder:
         x = self.cells
         count = len(x.cluster)
         observed = np.zeros(count, bool) if x.observed is None else x.observed
-        stores = x.stored_derivatives | self.faster.any(1) | x.fault.any(1) | self.remote.any(1)
+        penalised = np.zeros_like(x.fault) if x.penalised is None else x.penalised
+        stores = x.stored_derivatives | (self.faster | x.fault | self.remote | penalised).any(1)
         rank = np.empty(count, np.int64)
         rank[curve] = np.arange(count)
         self.group = 3 * x.cluster + np.where(observed, 0, np.where(stores, 1, 2))
@@ -189,7 +182,7 @@ class _Builder:
         left = np.stack(
             [x.stored_derivatives, *[made[:, f] for f in (3, 2, 1, 0) for made in (x.fault, self.faster)]], 1
         )
-        amount = left @ (1 << np.arange(9))
+        amount = left @ (16 << np.arange(9)) + penalised @ (8 >> np.arange(4))
         order = np.lexsort((rank, amount, self.group))
         placed = ranged(order[:, None], self.group[order], 3 * self.clusters, self.lanes, np.array([-1]))
         self.ranges, self.cell_at = placed.ranges, placed.rows[:, 0]

@@ -43,6 +43,10 @@ class WholeMesh(Nowhere):
         """(nc, 4) faces with a cell beyond, wherever it is."""
         return np.asarray(neighbours >= 0)
 
+    def beyond(self, values: np.ndarray, neighbours: np.ndarray) -> np.ndarray:
+        """Values (nc,) of the cells beyond each face, (nc, 4); 0 where there is none."""
+        return np.where(neighbours >= 0, values[neighbours], 0.0)
+
     def any(self, here: bool) -> bool:
         """Whether it is so anywhere."""
         return here
@@ -120,6 +124,12 @@ class MeshPart(WholeMesh):
 
     def across(self, neighbours: np.ndarray) -> np.ndarray:
         return (neighbours >= 0) | self.remote
+
+    def beyond(self, values: np.ndarray, neighbours: np.ndarray) -> np.ndarray:
+        found = super().beyond(values, neighbours)
+        cell, face = self.border.T
+        found[cell, face] = self.neighbours.swap(values[cell])
+        return found
 
     def any(self, here: bool) -> bool:
         return self.world.any(here)

@@ -30,7 +30,7 @@ from faultwave.dg.operator import Cells, Operator
 from faultwave.kernels.language import Array, Kernel
 from faultwave.physics.waves import Law
 
-Flux = Literal["upwind", "centred"]
+Flux = Literal["godunov", "centred"]
 Half = Literal["divergence", "gradient"]
 
 

@@ -13,6 +13,8 @@ from faultwave.backends import Backend
 from faultwave.dg import kernels
 from faultwave.dg.forms import Cells, Form
 from faultwave.dg.layout import Layout, ranged
+from faultwave.dg.penalty_buffers import PenaltyBuffers
+from faultwave.dg.sums import Sums
 from faultwave.kernels.language import Kernel, fuse
 
 FEW = 4096
@@ -130,6 +132,7 @@ class Operator:
         self.outgoing = self.incoming if same else [b.index(slots) for slots in lay.outgoing]
         self.history_slot = b.index(lay.history[:, None])
         self.slow_slots, self.friction_slots = b.index(lay.slow), b.index(lay.friction)
+        self.penalty = PenaltyBuffers.make(form, b, lay, self.cells)
 
     def fill(self, buffer: Any, values: np.ndarray) -> None:
         """Values (nc, rows, columns) of the mesh's cells; padding repeats a real cell: its numbers stay finite."""
@@ -145,19 +148,14 @@ class Operator:
 
     def _bind(self) -> None:
         form, lay = self.form, self.layout
-        kept = kernels.Kept(bool((lay.friction > 0).any()))
+        kept = kernels.Kept(bool((lay.friction > 0).any()), self.penalty.penalised if self.penalty else None)
         special = any(end > begin for begin, end in (*lay.observed_ranges, *lay.storing_ranges))
         variants = (None, kept) if special else (None,)
         between = [work.kernel(form) for work in self.between]
         wanted = [kernels.predict(form, which) for which in variants]
         wanted += [kernels.correct_and_predict(form, which, between) for which in variants]
-        wanted += [kernels.correct(form), *([fuse("between", *between)] if between else [])]
-        if len(lay.slower.rows):
-            wanted += [
-                kernels.accumulate(form),
-                kernels.integrate(form),
-                *([kernels.accumulate_and_integrate(form)] if self.sums_at_arrival else []),
-            ]
+        wanted += [kernels.correct(form), *([kernels.correct(form, kept)] if self.penalty else [])]
+        wanted += [fuse("between", *between)] if between else []
         compiled = self.backend.compile(wanted)
         common = {
             "q": self.q, "cell": self.cell, "face": self.face, "waves": self.waves, "kept": self.kept, "history": self.history,
@@ -169,11 +167,13 @@ class Operator:
         common |= self.own
         for i in range(2):
             slots = common | {"incoming": self.incoming[i], "outgoing": self.outgoing[i]}
-            own = slots | (
-                {"slots": self.backend.index(lay.slower.rows[:, [0, 1 + i, 3]])} if len(lay.slower.rows) else {}
-            )
+            own = slots | (self.penalty.bound(i) if self.penalty else {})
             for name in compiled:
                 self.launches.setdefault(name, []).append(compiled[name](own))
+        at_arrival = self.sums_at_arrival
+        self.between_clusters = [Sums(self.backend, form, lay.slower, self.waves, self.slow, at_arrival)]
+        if self.penalty:
+            self.between_clusters.append(self.penalty.sums(at_arrival))
 
     def frames(self) -> np.ndarray:
         """(nc, 4, 3 or 9) normal and, where the law needs them, tangents of every face."""
@@ -200,12 +200,17 @@ class Operator:
     def correct(self, cluster: int, step: float) -> None:
         """After ``arrive``."""
         lay, parity = self.layout, self.parity[cluster]
-        if self.sums_at_arrival:
+        if self.sums_at_arrival and not self.penalty:
             self._run("correct", lay.cells_range(cluster), parity)
             return
-        self._run("correct", (lay.observed_ranges[cluster][0], lay.storing_ranges[cluster][1]), parity)
+        self._run(self._correct_kept, (lay.observed_ranges[cluster][0], lay.storing_ranges[cluster][1]), parity)
         self.border_corrected(cluster)
         self._run("correct", lay.plain_ranges[cluster], parity)
+
+    @property
+    def _correct_kept(self) -> str:
+        """The correction of cells that leave more than waves."""
+        return "correct_penalised" if self.penalty else "correct"
 
     def arrive(self, cluster: int, step: float, offset: float) -> None:
         """Before a correction: the waves of slower neighbours, and what faster ones still owe to theirs. ``offset``: start of this step
@@ -216,18 +221,21 @@ class Operator:
         if (
             late is not None and late[0] == self.parity[cluster]
         ):  # of the step that ends now: the faster have not gone on yet
-            self._accumulate(self.layout.slower_range(cluster - 1), *late)
+            for x in self.between_clusters:
+                x.accumulate(x.both(cluster - 1), *late)
             self.pending_sums[cluster - 1] = None
-        part, pending = self.layout.slower_range(cluster), self.pending_sums[cluster]
-        if pending is None:
-            self._run("integrate", part, weight=weight)
-        else:
-            self._run("accumulate_and_integrate", part, pending[0], weight=weight, keep=0.0 if pending[1] else 1.0)
-            self.pending_sums[cluster] = None
+        pending = self.pending_sums[cluster]
+        for x in self.between_clusters:
+            if pending is None:
+                x.run("integrate", x.both(cluster), weight=weight)
+            else:
+                keep = 0.0 if pending[1] else 1.0
+                x.run("accumulate_and_integrate", x.both(cluster), pending[0], weight=weight, keep=keep)
+        self.pending_sums[cluster] = None
 
     def correct_observed(self, cluster: int, step: float) -> None:
         """The part of ``correct`` whose result others look at before the next step; ``correct_and_predict`` does the rest."""
-        self._run("correct", self.layout.observed_ranges[cluster], self.parity[cluster])
+        self._run(self._correct_kept, self.layout.observed_ranges[cluster], self.parity[cluster])
 
     def change_corrected(self, cluster: int, observed: bool = False) -> None:
         """What is done between correction and prediction, in all cells of a cluster that has corrected, or in the observed ones."""
@@ -267,7 +275,8 @@ class Operator:
         if self.sums_at_arrival:
             self.pending_sums[cluster] = self.sums[cluster], restart
         else:
-            self._accumulate(self.layout.sums(cluster)[0], self.sums[cluster], restart)
+            for x in self.between_clusters:
+                x.accumulate(x.special(cluster), self.sums[cluster], restart)
         self.border_predicted(cluster)
         at = end if self.joined[cluster] else at
         self.remaining[cluster] = Remaining(name, at, end, parity, weights, self.sums[cluster], restart)
@@ -284,12 +293,10 @@ class Operator:
         if to < rest.end:
             return True
         if not self.sums_at_arrival:
-            self._accumulate(self.layout.sums(cluster)[1], rest.sums, rest.restart)
+            for x in self.between_clusters:
+                x.accumulate(x.plain(cluster), rest.sums, rest.restart)
         self.remaining[cluster] = None
         return False
-
-    def _accumulate(self, part: tuple[int, int], sums: int, restart: bool) -> None:
-        self._run("accumulate", part, sums, keep=0.0 if restart else 1.0)
 
     def _run(self, name: str, part: tuple[int, int], parity: int = 0, **scalars: Any) -> None:
         if part[1] > part[0]:
@@ -363,7 +370,7 @@ class Operator:
             self.q, self.kept, self.waves, self.history, self.slow, self.friction, self.cell, self.face, *self.incoming,
             *([] if self.outgoing is self.incoming else self.outgoing), *self.own.values(),
         )  # fmt: skip
-        return sum(b.nbytes for b in buffers)
+        return sum(b.nbytes for b in buffers) + (self.penalty.nbytes() if self.penalty else 0)
 
 
 class Reader:

@@ -16,10 +16,12 @@ from faultwave.comm import World
 from faultwave.dg import integrators
 from faultwave.dg.basis import tet_size
 from faultwave.dg.costly import warn_costly
+from faultwave.dg.forms import PenalisedFaces
 from faultwave.dg.integrators import check_integrator
 from faultwave.dg.layers import check_outside, layer_damping
 from faultwave.dg.layout import Border
 from faultwave.dg.mesh_part import WholeMesh
+from faultwave.dg.penalties.choice import penalised_faces
 from faultwave.dg.planning import Planning
 from faultwave.dg.readable import with_other_inputs
 from faultwave.dg.registry import part_modules
@@ -73,6 +75,7 @@ class Plan:
     parts: tuple[Part, ...]
     share: Share | None = None  # of several processes; None: all is here
     warnings: tuple[Problem, ...] = ()
+    penalised: PenalisedFaces | None = None  # faces with another flux than Godunov's
 
     def __repr__(self) -> str:
         name = self.case.title or self.case.output.prefix
@@ -184,11 +187,13 @@ def _make_plan(case: Case, mesh: tets.Mesh | None, whole: WholeMesh) -> Plan:
     check_integrator(case, physics, problems)
     planning = Planning(case, physics, mesh, topology, shape, material, frictional, whole, problems)
     parts = _parts(planning)
+    penalised = penalised_faces(planning, driven_faces(parts, topology.kinds.shape))
     _check(planning, parts)
     clustering = _clusters(planning, parts, step)
     warn_costly(planning, step, lambda steps: _clusters(planning, parts, steps))
     return Plan(
-        case, physics, mesh, topology, shape, material, step, clustering, frictional, walls, parts, warnings=problems.warnings
+        case, physics, mesh, topology, shape, material, step, clustering, frictional, walls, parts, warnings=problems.warnings,
+        penalised=penalised,
     )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.columns import Columns, Row
+from faultwave.dg.basis import triangle_size
 from faultwave.dg.kernels import coefficient, series_sum
 from faultwave.kernels import math as m
 from faultwave.kernels.language import Array, Kernel, LoopIndex, View
@@ -66,6 +67,7 @@ class Sizes:
     episodes: int
     moved: bool = False
     breakdown: bool = False
+    linear_normal: bool = False
 
 
 def rupture(law: FrictionLaw, constants: dict[str, float], sizes: Sizes) -> Kernel:
@@ -85,6 +87,7 @@ class _Rupture:
         self.law, self.constants, self.sizes = law, constants, sizes
         self.columns, self.state_columns = recorded(sizes.moved, sizes.breakdown), law.state_columns
         self.locked_columns = Columns(traction=3, jump=3 if sizes.moved else 0)
+        self.here_columns = Columns(**self.locked_columns.widths, linear_normal=1 if sizes.linear_normal else 0)
         solved = dict.fromkeys(("slip_rate1", "slip_rate2", "slip_rate", "strength", "friction"))
         self.solved_columns = Columns(**solved, **{s.name: s.size for s in law.state})
         self.k = Kernel("rupture", fixed=True)
@@ -115,7 +118,9 @@ class _Rupture:
         k, s, width = self.k, self.sizes, self.locked_columns.size
         self.plus, self.minus = (k.temp(side, sum(s.rows), TRACE.size) for side in ("plus", "minus"))
         self.locked = k.temp("locked", sum(s.rows), width)
-        self.now, self.here = k.temp("now", s.rows[0], width), k.temp("here", s.points, width)
+        self.now, self.here = (
+            k.temp(n, rows, self.here_columns.size) for n, rows in (("now", s.rows[0]), ("here", s.points))
+        )
         self.smooth = k.temp("smooth", s.points, 1)
         self.solved = k.temp("solved", s.points, self.solved_columns.size)
         self.mean, self.modes = k.temp("mean", s.points, 3), k.temp("modes", s.rows[0], 3)
@@ -138,7 +143,10 @@ class _Rupture:
     def _substep(self, o: LoopIndex) -> None:
         k, points, rows = self.k, self.sizes.points, self.sizes.rows
         parts = [coefficient(self.locked, rows, j) for j in range(len(rows))]
+        width = self.locked_columns.size
         series_sum(k, self.now, parts, lambda j: self.at_times.view(o, 1, j, 1))
+        if self.sizes.linear_normal:
+            self._keep_linear(width)
         k.contract(self.here, self.at_points, self.now)
         if self.sizes.episodes:
             k.pointwise(_nucleate, [self.stress, self.nucleation, self.ramp.view(o, 1)], [self.stress])
@@ -155,6 +163,16 @@ class _Rupture:
             "record": self.record, "mean": self.mean,
         }  # fmt: skip
         k.pointwise(_named(self._advance, list(given)), list(given.values()), [self.state, self.record, self.mean])
+
+    def _keep_linear(self, column: int) -> None:
+        """The part of the normal traction that is linear on the face: its first modes."""
+        k, rows, linear = self.k, self.sizes.rows[0], triangle_size(1)
+        k.pointwise(lambda t: [[t[0]]], [self.now.view(0, linear, 0, 1)], [self.now.view(0, linear, column, 1)])
+        if rows > linear:
+            rest = rows - linear
+            k.pointwise(
+                lambda t: [[0.0 * t[0]]], [self.now.view(linear, rest, 0, 1)], [self.now.view(linear, rest, column, 1)]
+            )
 
     def _state_of(self, name: str) -> View:
         return self.state.view(0, self.sizes.points, self.state_columns.places[name].start, 1)
@@ -190,7 +208,8 @@ class _Rupture:
     def _point(self, given: Row) -> tuple[dict[str, Any], Row, Load]:
         """Parameters, state and load."""
         parameters = dict(zip(self.law.kernel_parameters, given.parameter, strict=False))
-        clock, change = CLOCK.row(given.clock), self.locked_columns.row(given.here).traction
+        clock, here = CLOCK.row(given.clock), self.here_columns.row(given.here)
+        change = [*(here.linear_normal or here.traction[:1]), *here.traction[1:]]
         normal, shear1, shear2 = (s + h for s, h in zip(given.stress, change, strict=True))
         load = Load(
             tau1=shear1, tau2=shear2, sigma=normal, eta=_shear_damping(given.impedance), dt=clock.duration, t=clock.end
@@ -207,7 +226,7 @@ class _Rupture:
     def _advance(self, given: Row) -> Any:
         """State and record at the end of the sub-step, and the traction's share of the mean."""
         p, s, load = self._point(given)
-        clock, here, w = CLOCK.row(given.clock), self.locked_columns.row(given.here), given.weight
+        clock, here, w = CLOCK.row(given.clock), self.here_columns.row(given.here), given.weight
         v = self.solved_columns.row(given.solved)
         own = {state.name: v[state.name] for state in self.law.state}
         x = Solved(v.slip_rate1, v.slip_rate2, v.slip_rate, v.strength, v.friction, own)

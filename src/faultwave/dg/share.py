@@ -105,6 +105,7 @@ def share(plan: Plan, world: World, part: np.ndarray | None = None) -> Plan:
         clustering=replace(clustering, cluster=clustering.cluster[cells]),
         frictional=plan.frictional[cells],
         walls=plan.walls[cells],
+        penalised=plan.penalised.of(cells) if plan.penalised else None,
         parts=tuple(p.on(cut_here) for p in plan.parts),
         share=Share(world, cells, border, beyond, float(plan.step.min()), plan.identity, fastest),
     )

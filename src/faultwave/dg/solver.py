@@ -93,13 +93,14 @@ class Solver:
             plan.stored_derivatives,
             self._apart(),
             driven,
+            plan.penalised.faces if plan.penalised else None,
         )
         border = plan.share.border if plan.share else None
         curve = tets.hilbert_order(geo.centroids)
         self.layout = build_layout(connections, curve, lanes, border, len(plan.clustering.steps))
         cells = Cells(
             geo.inverse, geo.volume, geo.areas, geo.normals, top.neighbours, top.kinds, plan.frictional, plan.material, plan.walls,
-            driven, top.neighbour_faces, plan.share.beyond if plan.share else None,
+            driven, top.neighbour_faces, plan.share.beyond if plan.share else None, plan.penalised,
         )  # fmt: skip
         (worst,) = plan.world.largest([worst_shape(geo.inverse, self.backend.dtype)])  # one form for all processes
         form = make_form(numerics, plan.law, plan.time_unit, shapely(worst))
@@ -155,6 +156,12 @@ class Solver:
             "series": StoreRows(op.slow, gpu_aware),
         }
         channels = self.layout.channels
+        if op.penalty:
+            stores["shown"], stores["shown series"] = (
+                StoreRows(op.penalty.shown, gpu_aware),
+                StoreRows(op.penalty.slow, gpu_aware),
+            )
+            channels = (*channels, *op.penalty.places.channels)
         of_parts = [part.channels for part in self.parts.values() if part.channels]
         if of_parts:
             stores["fault"] = StoreRows(op.friction, gpu_aware)

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.tri import Triangulation
 
+from faultwave.observe.roughness import neighbours
 from faultwave.output.faultplane import fit_plane
 from faultwave.output.formats.scec_folder import rupture_times
 from faultwave.output.formats.vtkhdf import VtkHdfReader
@@ -20,6 +21,9 @@ from faultwave.plot import style
 
 CONTOUR_STEP = 0.5
 """Interval of rupture-time contours [s]; larger only where there would be more than 40 of them."""
+
+TOGETHER = 0.01
+"""Triangles break at the same time if they do so within this share of the whole rupture's duration."""
 
 
 @dataclass(frozen=True)
@@ -123,9 +127,7 @@ def draw_contours(ax: Axes, fault: FaultMap) -> None:
     time = fault.rupture_time
     if time is None or not np.isfinite(time).any():
         return
-    start = int(np.nanargmin(time))
-    centre = fault.xy[fault.cells[start]].mean(axis=0)
-    ax.plot(*centre, marker="*", ms=11, mfc="white", mec=style.INK, mew=0.8, zorder=5)
+    ax.plot(*hypocentre(fault.xy, fault.cells, time), marker="*", ms=11, mfc="white", mec=style.INK, mew=0.8, zorder=5)
     latest = float(np.nanmax(time))
     step = style.nice_step(latest, 40, (CONTOUR_STEP, 1.0, 2.0, 5.0, 10.0, 50.0))
     levels = np.arange(step, latest, step)
@@ -138,6 +140,23 @@ def draw_contours(ax: Axes, fault: FaultMap) -> None:
     halo: list[effects.AbstractPathEffect] = [effects.withStroke(linewidth=2.0, foreground="white", alpha=0.8)]
     for text in ax.clabel(lines, levels[every - 1 :: every], fmt=lambda level: f"{level:g}", fontsize=7.5):
         text.set_path_effects(halo)
+
+
+def hypocentre(xy: np.ndarray, cells: np.ndarray, time: np.ndarray) -> np.ndarray:
+    """Where rupture starts: the centre of the first patch of triangles, side by side, that break at about the same time, each on its own
+    as those of an overstressed patch do; a front takes longer to come as far."""
+    first = int(np.nanargmin(time))
+    earliest, latest = float(time[first]), float(np.nanmax(time))
+    near = time <= earliest + TOGETHER * (latest - earliest)  # false where time is NaN
+    patch, beside = {first}, neighbours(cells)
+    front = [first]
+    while front:
+        front = [int(c) for at in front for c in beside[at] if c >= 0 and near[c] and int(c) not in patch]
+        patch |= set(front)
+    corners = xy[cells[sorted(patch)]]
+    edges = corners[:, 1:] - corners[:, :1]
+    area = np.abs(edges[:, 0, 0] * edges[:, 1, 1] - edges[:, 0, 1] * edges[:, 1, 0])
+    return np.asarray((corners.mean(1) * area[:, None]).sum(0) / area.sum())
 
 
 def _at_points(fault: FaultMap, values: np.ndarray) -> np.ndarray:

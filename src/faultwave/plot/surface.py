@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
-from matplotlib.colors import Normalize
+from matplotlib.colors import Normalize, PowerNorm
 
 from faultwave.output.formats.image import PlaneReader, is_image
 from faultwave.output.formats.vtkhdf import VtkHdfReader
@@ -124,7 +124,7 @@ def plot_snapshots(surface: Surface, frame: MapFrame, path: Path) -> Path | None
     speeds = [_speed(surface, int(step)) for step in steps]
     shown = np.concatenate([speed[visible] for speed in speeds])
     top = style.top_value(shown, 99.5)
-    norm = Normalize(0.0, top)
+    norm = PowerNorm(0.5, 0.0, top)  # waves far from the fault are weak beside those at it
     for ax, step, speed in zip(axes.flat, steps, speeds, strict=False):
         patches = _draw(ax, surface, speed, frame, norm, stations=False)
         ax.set_title(f"t = {surface.times[step]:.4g} s")

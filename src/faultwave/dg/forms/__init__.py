@@ -10,7 +10,7 @@ from collections.abc import Callable
 from faultwave.dg.forms.contravariant import ContravariantElastic
 from faultwave.dg.forms.covariant import CovariantCurls
 from faultwave.dg.forms.fluid import ContravariantAcoustic
-from faultwave.dg.forms.plain import Cells, Form, onto_face
+from faultwave.dg.forms.plain import Cells, Form, PenalisedFaces, onto_face
 from faultwave.dg.predictors import CellTerms, Predictor, Taylor
 from faultwave.physics.waves import Law
 
@@ -26,4 +26,4 @@ def form(
     return found(law, order, unit, predictor)
 
 
-__all__ = ["FORMS", "Cells", "Form", "form", "onto_face"]
+__all__ = ["FORMS", "Cells", "Form", "PenalisedFaces", "form", "onto_face"]

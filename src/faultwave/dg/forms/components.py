@@ -74,6 +74,11 @@ def same_equations(law: Law, known: Any) -> bool:
 class ComponentForm(Form):
     """A form whose faces need no frames; their columns are h, the neighbour's impedances, a, b."""
 
+    def outward(self, q: Any, cell: Any) -> list[Any]:
+        raise NotImplementedError(f"no penalties in the components of {type(self).__name__}")
+
+    inward = outward
+
     def face_constants(self, cells: Cells) -> np.ndarray:
         height = 3.0 * cells.volume[:, None] / cells.areas
         return np.concatenate([height[..., None], self.both_impedances(cells)[1], self.arriving(cells)], 2)

@@ -127,6 +127,16 @@ class ContravariantElastic(ComponentForm):
         longest = np.linalg.svd(jacobian, compute_uv=False).max(1)
         return np.asarray(cells.material["rho"] / self.unit * longest**2)
 
+    def outward(self, q: Any, cell: Any) -> list[Any]:
+        return self.physical(q, cell, self.cell_columns.row(cell).jacobian)
+
+    def inward(self, q: Any, cell: Any) -> list[Any]:
+        own = self.cell_columns.row(cell)
+        rows = [own.jacobian[3 * x : 3 * x + 3] for x in range(3)]
+        # J^-1 = G J^T
+        back = [[dot([own.metric[PAIR[a][b]] for b in range(3)], rows[x]) for x in range(3)] for a in range(3)]
+        return [*(own.inverse_rho * x for x in _both_sides(q[:6], back)), *[dot(line, q[6:]) for line in back]]
+
     # The cell.
 
     @property

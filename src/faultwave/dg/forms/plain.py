@@ -32,6 +32,20 @@ TWO_STAGES = 4
 
 
 @dataclass(frozen=True)
+class PenalisedFaces:
+    """``faces`` (nc, 4) at which jumps are penalised, from both sides, and the materials (nc, 4) ``across`` them; ``name`` of the
+    penalty."""
+
+    name: str
+    faces: np.ndarray
+    across: dict[str, np.ndarray]
+
+    def of(self, cells: np.ndarray) -> PenalisedFaces:
+        """In the listed cells only."""
+        return PenalisedFaces(self.name, self.faces[cells], {k: v[cells] for k, v in self.across.items()})
+
+
+@dataclass(frozen=True)
 class Cells:
     """What the operator needs of the cells, in the mesh's cell order (nc, ...)."""
 
@@ -47,6 +61,7 @@ class Cells:
     driven: np.ndarray | None = None  # (nc, 4) faces whose arriving wave somebody fills in
     opposite: np.ndarray | None = None  # (nc, 4) the neighbour's number of the face; needed for driven ones
     beyond: np.ndarray | None = None  # (nc, 4, k) impedance of neighbours on other processes, NaN elsewhere
+    penalised: PenalisedFaces | None = None
 
     @property
     def remote(self) -> np.ndarray:
@@ -216,6 +231,14 @@ class Form:
         """(nc,) the largest factor by which ``stress`` makes the Frobenius norm of a tensor grow."""
         return np.ones(len(cells.volume))
 
+    def outward(self, q: Any, cell: Any) -> list[Any]:
+        """``physical`` from the constants of the cell alone. Only forms whose cells may have penalties offer it, and ``inward``."""
+        return list(q)
+
+    def inward(self, q: Any, cell: Any) -> list[Any]:
+        """The reverse of ``outward``."""
+        return list(q)
+
     def jacobians(self, cells: Cells) -> np.ndarray:
         """(nc, 9) d x / d xi' row by row, of the coordinates along ``DIRECTIONS``."""
         return np.linalg.inv(directed(cells.inverse)).reshape(-1, 9)
@@ -323,15 +346,17 @@ class Form:
         k.contract(middle, stages[1], source, [(i, n) for n, (i, _) in enumerate(columns)])
         k.contract(out, stages[0], middle, [(n, o) for n, (_, o) in enumerate(columns)])
 
-    def extend(self, k: Kernel, jump: View, face: int, out: View, columns: Sequence[tuple[int, int]]) -> None:
+    def extend(
+        self, k: Kernel, jump: View, face: int, out: View, columns: Sequence[tuple[int, int]], accumulate: bool = False
+    ) -> None:
         """The transpose of ``restrict``: columns of a face's modes lifted to the cell."""
         stages = [s.T for s in self._stages(face, self.order - 1)]
         if len(stages) == 1:
-            k.contract(out, stages[0], jump, columns)
+            k.contract(out, stages[0], jump, columns, accumulate)
             return
         middle = k.scratch("middle", self.b3, 2 * self.faced)
         k.contract(middle, stages[0], jump, [(i, n) for n, (i, _) in enumerate(columns)])
-        k.contract(out, stages[1], middle, [(n, o) for n, (_, o) in enumerate(columns)])
+        k.contract(out, stages[1], middle, [(n, o) for n, (_, o) in enumerate(columns)], accumulate)
 
     def _stages(self, face: int, degree: int) -> list[np.ndarray]:
         """The trace matrix of a degree, in two factors where that takes fewer operations."""

@@ -267,6 +267,7 @@ class AttachedRupture(Attached):
             setting.time_points or plan.case.numerics.order, setting.points == "conical", setting.damping,
             setting.damping_end if setting.damping_end is not None else np.inf,
             energies is not None and energies.slip_from_velocity, plan.case.output.rupture is not None,
+            setting.normal_traction == "linear",
         )  # fmt: skip
         return Fault(self.solver.operator, part, options, plan.clustering.cluster, FarSides(plan.world))
 

@@ -78,12 +78,13 @@ def _geometry(setting: Tpv5) -> dict[str, list[int]]:
     """Box and fault, cut so that they share the fault; surfaces by what they are."""
     occ = gmsh.model.occ
     wx, wy = setting.widths
-    half, (y, z) = setting.fault_length / 2, setting.bottom
+    half, width, (y, z) = setting.fault_length / 2, setting.fault_depth, setting.bottom
     box = occ.addBox(-wx, -wy, -setting.depth, 2 * wx, 2 * wy, setting.depth)
-    corners = [occ.addPoint(*p) for p in ((-half, 0, 0), (half, 0, 0), (half, y, z), (-half, y, z))]
-    lines = [occ.addLine(corners[i], corners[(i + 1) % 4]) for i in range(4)]
-    fault = occ.addPlaneSurface([occ.addCurveLoop(lines)])
-    _, images = occ.fragment([(3, box)], [(2, fault)])
+    fault, *patches = (
+        _rectangle([(x, d / width * y, d / width * z) for x, d in ((a, c), (b, c), (b, e), (a, e))])
+        for a, b, c, e in ((-half, half, 0.0, width), *setting.patches)
+    )
+    _, images = occ.fragment([(3, box)], [(2, surface) for surface in (fault, *patches)])
     occ.synchronize()
     on_fault = [tag for dimension, tag in images[1] if dimension == 2]
     found: dict[str, list[int]] = {"fault": on_fault, "top": [], "other": []}
@@ -92,6 +93,13 @@ def _geometry(setting: Tpv5) -> dict[str, list[int]]:
             low, high = gmsh.model.getBoundingBox(2, tag)[2::3]
             found["top" if max(abs(low), abs(high)) < 1e-6 * setting.depth else "other"].append(tag)
     return found
+
+
+def _rectangle(corners: list[tuple[float, float, float]]) -> int:
+    occ = gmsh.model.occ
+    points = [occ.addPoint(*p) for p in corners]
+    lines = [occ.addLine(a, b) for a, b in zip(points, points[1:] + points[:1], strict=True)]
+    return int(occ.addPlaneSurface([occ.addCurveLoop(lines)]))
 
 
 def _sizes(setting: Tpv5, fault: list[int]) -> None:

@@ -3,12 +3,13 @@ fault."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from faultwave.base.errors import Problems
+from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.domain.tets.bisect import refine
 from faultwave.domain.tets.kuhn import grid_vertices, kuhn_paths
 from faultwave.domain.tets.mesh import FILE_FACES, Floats, Mesh, make_mesh, orient
@@ -23,7 +24,7 @@ class Tpv5:
     """A rectangular fault that reaches the free surface z = 0, its trace along x through the origin.
 
     Lengths in metres, dip in degrees towards +y. fault_depth is the down-dip width; half_width the half extent of the
-    box along x and y.
+    box along x and y. Faces follow the sides of ``patches``: from and to along x, from and to down dip.
     """
 
     size: float = 500.0
@@ -34,6 +35,7 @@ class Tpv5:
     fault_depth: float = 15e3
     dip: float = 90.0
     mesher: str = "auto"
+    patches: Sequence[tuple[float, float, float, float]] = ()
 
     @property
     def widths(self) -> tuple[float, float]:
@@ -96,13 +98,39 @@ def _fault_bricks(setting: Tpv5) -> tuple[tuple[int, int], int]:
     choices = []
     for levels in range(most, -1, -1):
         brick = setting.size * 2**levels
-        nx, nz = (max(1, int(np.ceil(e / brick - 1e-9))) for e in (setting.fault_length, setting.fault_depth))
+        counts = [_count(e, brick, 2**levels, lines) for e, lines in _lines(setting)]
+        nx, nz = counts
+        if not nx or not nz:
+            continue
         bx, bz = setting.fault_length / nx, setting.fault_depth / nz
         # 27 cells grow round each square of the fault (counted), at a step that falls with the shorter edge.
         near = 27 * area * 4**levels / (bx * bz) * brick / min(bx, bz)
         far = 6 * volume / (bx * bz * (bx + bz) / 2)
         choices.append(((near + far) * (max(bx, bz) / min(bx, bz)) ** 0.5, (nx, nz), levels))
+    if not choices:
+        what = f"no bricks of {setting.size:g} m down to a quarter of that have planes along all sides of the patches"
+        raise InputError(Problem("mesh.generate.patches", what, advice="Take rounder numbers, or mesher: gmsh."))
     return min(choices)[1:]
+
+
+def _lines(setting: Tpv5) -> list[tuple[float, list[float]]]:
+    """Extent of the fault along strike and down dip, and the distances from its end at which patches begin and end."""
+    half = setting.fault_length / 2
+    return [
+        (setting.fault_length, [half + x for p in setting.patches for x in p[:2]]),
+        (setting.fault_depth, [d for p in setting.patches for d in p[2:]]),
+    ]
+
+
+def _count(extent: float, brick: float, halved: int, lines: list[float]) -> int:
+    """Bricks along an extent, none longer than ``brick``, of which some plane lies at each of the ``lines`` when they have been ``halved``;
+    0 where four times as many would not do."""
+    least = max(1, int(np.ceil(extent / brick - 1e-9)))
+    for count in range(least, 4 * least + 1):
+        at = np.array(lines) / extent * count * halved
+        if np.abs(at - np.round(at)).max(initial=0.0) < 1e-9:
+            return count
+    return 0
 
 
 def _axes(setting: Tpv5, nx: int, nz: int) -> tuple[Floats, Floats, Floats]:

@@ -1,0 +1,148 @@
+"""What a penalty on jumps between cells is, and its statements in the cells' kernels.
+
+Godunov's flux damps jumps of traction and velocity, the others not at all. A penalty adds, on the faces chosen for it, a change of the
+state in proportion to the jump of what both cells show of theirs (docs/theory/formulation.md, "Riemann problem at faces").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from faultwave.base.columns import Columns, Row
+from faultwave.dg.forms import Form
+from faultwave.kernels.language import Array, Kernel, View
+from faultwave.physics.waves import Law
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Faces (n,) as one of their cells sees them: outward normals (n, 3), tangents (n, 2, 3) that both cells agree on, material of the
+    cell (``own``) and of its neighbour, ``scale`` of a lift per unit of time in the kernels."""
+
+    law: Law
+    normal: np.ndarray
+    tangents: np.ndarray
+    own: dict[str, np.ndarray]
+    other: dict[str, np.ndarray]
+    scale: np.ndarray
+
+    @property
+    def speed(self) -> np.ndarray:
+        """The larger one of both cells [m/s]."""
+        return np.asarray(np.maximum(self.law.speed(self.own), self.law.speed(self.other)))
+
+
+class Penalty(Protocol):
+    """``channels``: numbers that a cell shows at a face point; ``quantities``: how many of the law's first ones it looks at and changes;
+    ``columns`` of the constants of a face."""
+
+    channels: int
+    quantities: int
+    columns: Columns
+
+    def constants(self, sides: Sides) -> dict[str, np.ndarray]:
+        """By the names of ``columns``, (n,) or (n, width)."""
+        ...
+
+    def shown(self, q: Any, side: Row) -> list[Any]:
+        """What a cell shows of its state, the law's quantities."""
+        ...
+
+    def change(self, jump: list[Any], side: Row) -> list[Any]:
+        """The change of the first ``quantities``, before it is lifted, by what the neighbour shows less what the cell does."""
+        ...
+
+
+class Penalised:
+    """A penalty in the cells of a form; ``b2``, ``faced`` and ``predictor`` say what is exchanged, as a form's do.
+
+    A face that is penalised has a row in ``own`` for each of its cells, others have row 0, whose constants are zeros.
+    """
+
+    def __init__(self, form: Form, penalty: Penalty):
+        self.form, self.penalty = form, penalty
+        self.b2, self.faced, self.predictor = form.b2, penalty.channels, form.predictor
+
+    def _arrays(self, k: Kernel, intent: Any) -> tuple[Array, Array, Array, Array]:
+        """Rows of the faces, their constants, what the cell itself has shown, and what is shown to others."""
+        size = self.b2, self.faced
+        rows, sides = k.index("own", 4), k.store("sides", 1, self.penalty.columns.size)
+        return rows, sides, k.store("held", *size, intent), k.store("shown", *size, intent)
+
+    def publish(self, k: Kernel, total: Array, cell: Array, series: Array) -> None:
+        """Show the trace of the time-integrated state, and leave those of the predictor's coefficients for faster neighbours."""
+        own, sides, held, shown = self._arrays(k, "out")
+        to, trace = k.index("shown_to", 4), k.temp("show", self.b2, self.faced)
+        side = k.temp("side", 1, sides.cols)
+
+        def show(i: int) -> None:
+            k.gather(side, sides, own, i)
+            self._trace(k, total.view(), i, trace.view(), cell, side)
+            k.scatter(trace, held, own, i)
+
+        for i in range(4):
+            k.when(own, i, lambda i=i: show(i))  # type: ignore[misc]
+            k.when(to, i, lambda i=i: k.scatter(trace, shown, to, i))  # type: ignore[misc]
+        self._leave(k, series, cell, sides, side)
+
+    def _leave(self, k: Kernel, series: Array, cell: Array, sides: Array, side: Array) -> None:
+        rows, out_rows = self.predictor.rows, self.predictor.face_rows
+        slots, slow = k.index("shown_slow_slots", 4), k.store("shown_slow", sum(out_rows), self.faced, "out")
+        result, own = k.temp("slow_shown", sum(out_rows), self.faced), k.arrays["own"]
+
+        def one(i: int) -> None:
+            k.gather(side, sides, own, i)
+            for j, (n, m) in enumerate(zip(rows, out_rows, strict=True)):
+                source, target = series.view(sum(rows[:j]), n), result.view(sum(out_rows[:j]), m)
+                self._trace(k, source, i, target, cell, side)
+            k.scatter(result, slow, slots, i)
+
+        for i in range(4):
+            k.when(slots, i, lambda i=i: one(i))  # type: ignore[misc]
+
+    def lift(self, k: Kernel, q: Array, cell: Array) -> None:
+        """Add the lifted penalties of the faces to q. Where a face has none, the constants make it zero."""
+        own, sides, held, shown = self._arrays(k, "in")
+        source = k.index("shown_from", 4)
+        here, there = k.temp("held_here", self.b2, self.faced), k.temp("shown_there", self.b2, self.faced)
+        side, changed = k.temp("side", 1, sides.cols), k.temp("changed", self.b2, self.penalty.quantities)
+
+        def change(a: Any, b: Any, cell: Any, side: Any) -> Any:
+            jump = [y - x for x, y in zip(a, b, strict=True)]
+            found = self.penalty.change(jump, self.penalty.columns.row(side))
+            rest = [0.0 * found[0]] * (self.form.Q - len(found))
+            return [self.form.inward([*found, *rest], cell)[: self.penalty.quantities]]
+
+        def one(i: int) -> None:
+            k.gather(here, held, own, i)
+            k.gather(there, shown, source, i)
+            k.gather(side, sides, own, i)
+            k.pointwise(change, [here, there, cell, side], [changed])
+            self._by_columns(lambda c: self.form.extend(k, changed.view(), i, q.view(), c, accumulate=True))
+
+        for i in range(4):
+            k.when(own, i, lambda i=i: one(i))  # type: ignore[misc]
+
+    def _trace(self, k: Kernel, source: View, i: int, out: View, cell: Array, side: Array) -> None:
+        """out = what the cell shows of ``source`` on the local face ``i``."""
+        local = k.scratch("seen", self.b2, self.penalty.quantities).view(0, out.rows)
+        self._by_columns(lambda c: self.form.restrict(k, source, i, local, c))
+
+        def shown(q: Any, cell: Any, side: Any) -> Any:
+            state = [*q, *[0.0 * q[0]] * (self.form.Q - len(q))]
+            return [self.penalty.shown(self.form.outward(state, cell), self.penalty.columns.row(side))]
+
+        k.pointwise(shown, [local, cell, side], [out])
+
+    def _by_columns(self, act: Callable[[list[tuple[int, int]]], None]) -> None:
+        """Some columns at a time: no more than the form's own traces have."""
+        width = 2 * self.form.faced
+        for first in range(0, self.penalty.quantities, width):
+            act([(c, c) for c in range(first, min(first + width, self.penalty.quantities))])
+
+
+__all__ = ["Penalised", "Penalty", "Sides"]
