@@ -162,8 +162,8 @@ def _derivative(
 ) -> Any:  # fmt: skip
     """A difference, stretched where it goes across a layer; its memory ``psi`` is then among the results. On half points where it
     looks forward."""
-    surface = axis == "z" and place.top is not None
-    d = beside_surface(p, of, place.top) if surface else difference(p, of, axis, forward)
+    beside = axis == "z" and place.top is not None
+    d = beside_surface(p, of, place.top or 0) if beside else difference(p, of, axis, forward)
     if axis not in place.layers:
         return d
     at = "h" if forward else "c"
