@@ -11,8 +11,8 @@ import pytest
 from faultwave.backends.awaited import Here
 from faultwave.base.errors import NotBuiltError
 from faultwave.dg import basis
-from faultwave.dg.sums import Sums
 from faultwave.dg.samples import Samples
+from faultwave.dg.sums import Sums
 from faultwave.domain.tets.box import Box, box_mesh
 from faultwave.domain.tets.mesh import Mesh, make_mesh
 from faultwave.observe.receivers import ReceiverRecorder

@@ -33,9 +33,8 @@ def runner(of, backend, precision="single", threads=1, **more):
     made = make_stencils(backend, build_program(of, units=units, **more), precision, threads)
     view = made.view
     for name, value in values.items():
-        view(name)[...] = value / units.of(name)
-    if of.free_surface:
-        view("mu_xz")[-1] = view("mu_yz")[-1] = 0
+        inside = slice(1, None) if of.free_surface and name not in ("b_z", "mu_xz", "mu_yz") else slice(1, -1)
+        view(name, 1)[inside, 1:-1, 1:-1] = value / units.of(name)
     if of.attenuation:
         view("defect_p")[...], view("defect_s")[...], view("B")[...] = 0.05, 0.1, 0.01
         view("A")[...] = np.random.default_rng(0).uniform(0.9, 1.0, (2, 2, of.grid.shape[2]))

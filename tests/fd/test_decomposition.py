@@ -53,21 +53,27 @@ def test_how_far_steps_reach():
 
 
 def made(of, backend, program, box):
-    """Coefficients that vary from point to point, the same at a point of every part."""
+    """Coefficients that vary from point to point, the same at a point of every part; the plane on the free surface among them."""
     runner = make_stencils(backend, program, "single", 1)
+    box, shape = of.filled(box), of.filled(of.grid.box).shape
     where = tuple(slice(a, b) for a, b in zip(box.lo, box.hi, strict=True))
     rng = np.random.default_rng(0)
-    values = {n: rng.uniform(0.5, 1.0, of.grid.shape) for n in program.arrays if program.arrays[n].half}
+    values = {n: rng.uniform(0.5, 1.0, shape) for n in program.arrays if program.arrays[n].half}
     for name, each in values.items():
-        runner.view(name)[...] = each[where] * 0.2
+        filled(runner.view(name, 1), box)[...] = each[where] * 0.2
     for name in ("A", "B"):
         runner.view(name)[...] = rng.uniform(0, 0.1, (2, 2, 2))[:, :, np.arange(box.lo[2], box.hi[2]) % 2]
     for name, each in profiles(of).items():
         if name in program.arrays:
             runner.view(name)[...] = each
     for name in fields(True):
-        runner.view(name)[...] = rng.normal(size=of.grid.shape)[where]
+        filled(runner.view(name, 1), box)[...] = rng.normal(size=shape)[where]
     return runner
+
+
+def filled(view, box):
+    """A box of an array with one point around."""
+    return view[1 : 1 + box.shape[0], 1:-1, 1:-1]
 
 
 @pytest.mark.parametrize("backend", ["numpy", "cpu", "opencl"])
@@ -84,6 +90,11 @@ def test_parts_step_as_the_whole(backend, ahead, monkeypatch):
 def test_a_part_without_layers_in_its_rows():
     """Points are computed there by another function than in the whole grid, where rows end in layers."""
     step_in_parts("cpu", scheme((12, 12, 96), attenuation=True), (1, 1, 3), ahead=True)
+
+
+def test_parts_one_above_the_other():
+    """The upper ones have all planes that differ beside the free surface."""
+    step_in_parts("cpu", scheme((44, 12, 42), attenuation=True), (2, 1, 2), ahead=True)
 
 
 def step_in_parts(backend, of, counts, ahead):
@@ -130,10 +141,13 @@ def step_in_parts(backend, of, counts, ahead):
         for (_, after), r in zip(split, runners, strict=True):
             r.run(steps, np.zeros((2, steps, 1)), after)
     for p, r in zip(parts, runners, strict=True):
-        own = tuple(slice(a, b) for a, b in zip(p.owned.box.lo, p.owned.box.hi, strict=True))
+        z, y, x = own = tuple(slice(a, b) for a, b in zip(p.owned.box.lo, p.owned.box.hi, strict=True))
+        top = of.surfaced(p.owned.box)
         for name in fields(True):
-            assert np.array_equal(r.values(name)[p.own], one.values(name)[own]), (p.rank, name)
-        for name in ("surface_a1", "surface_v2", "surface_peak"):
+            mine, every = (filled(v.values(name, 1), of.filled(b)) for v, b in ((r, p.box), (one, grid)))
+            (a, b, c), last = p.own, p.own[0].stop + top
+            assert np.array_equal(mine[a.start : last, b, c], every[z.start : z.stop + top, y, x]), (p.rank, name)
+        for name in ("surface_a1", "surface_v2", "surface_peak") if top else ():
             z, y, x = p.own
             assert np.array_equal(r.values(name)[0, y, x], one.values(name)[0][own[1:]]), (p.rank, name)
     assert all(len(list(itertools.chain(*p.told(r.program, found.depth)))) for p, r in zip(parts, runners, strict=True))

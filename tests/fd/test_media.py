@@ -5,6 +5,7 @@ import pytest
 
 from faultwave.fd.grid import Grid
 from faultwave.fd.media import effective_medium
+from faultwave.kernels.stencil import Box
 from faultwave.media.field import Expression
 
 UPPER, LOWER = {"rho": 2000.0, "lambda": 4e9, "mu": 2e9}, {"rho": 3000.0, "lambda": 3e10, "mu": 4e10}
@@ -55,6 +56,31 @@ def test_two_fluids_and_a_fluid_on_rock_bear_no_shear():
         c = layered(water, lower, 2, 3.5)
         assert c("mu2", 3) == 0 and c("mu2", 6) == 0
     assert c("mu2", 1) == pytest.approx(2 * LOWER["mu"])
+
+
+@pytest.mark.parametrize("upper", [UPPER, {"rho": 1000.0, "lambda": 2.2e9, "mu": 0.0}])
+def test_the_plane_on_the_surface_feels_half_a_cell(upper):
+    """Where an interface is a quarter of a spacing below it."""
+    text = {n: f"if (z > -25) {{ return {upper[n]}; }} return {LOWER[n]};" for n in upper}
+    box, corners = Box((3, 0, 0), (9, 8, 8)), (np.array(GRID.lower), np.array(GRID.upper))
+    found = effective_medium(Expression.of(text), GRID, *corners, None, np.float64, box=box).coefficients
+    inside = effective_medium(Expression.of(text), GRID, *corners, None, np.float64).coefficients
+    for name, values in found.items():
+        assert len(values) == 6 and np.array_equal(values[:-1], inside[name][3:]), name
+    assert found["mu_xy"][-1] == pytest.approx(0.5 * (LOWER["mu"] + upper["mu"]))
+    assert 1 / found["b_x"][-1] == pytest.approx(0.5 * (LOWER["rho"] + upper["rho"]))
+    bulk = [v["lambda"] + 2 / 3 * v["mu"] for v in (LOWER, upper)]
+    shear = 2 / (1 / LOWER["mu"] + 1 / upper["mu"]) if upper["mu"] else 0.0
+    assert found["lam"][-1] == pytest.approx(2 / sum(1 / k for k in bulk) - 2 / 3 * shear)
+
+
+def test_nothing_moves_along_the_surface_of_a_fluid():
+    """There is no pressure."""
+    water = {"rho": "1000", "lambda": "2200000000", "mu": "if (x > 400) { return 0; } return 1000000000;"}
+    box, corners = Box((3, 0, 0), (9, 8, 8)), (np.array(GRID.lower), np.array(GRID.upper))
+    found = effective_medium(Expression.of(water), GRID, *corners, None, np.float64, box=box).coefficients
+    moves = np.broadcast_to(found["b_x"], box.shape)[:, 4] > 0
+    assert moves[:-1].all() and moves[-1].tolist() == [True] * 4 + [False] * 4
 
 
 def test_the_slowest_wave_is_that_of_water_over_fast_rock():

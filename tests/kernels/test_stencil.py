@@ -75,3 +75,39 @@ def test_order_within_a_level():
         # a = 1 + b + 0.5 amplitude; b[y] = a[y - 1] + y
         assert a[:, 0].tolist() == [1 + 5.0, 1 + (1 + 3.0) + 10.0]
         assert b[:, 0].tolist() == [6.0 + 4, 15.0 + 4]
+
+
+def test_planes_that_are_worked_on_at_once():
+    """However far they are apart, several steps in one pass read what one step after the other does."""
+    from faultwave.backends.cpu.stencil import Blocking
+
+    box, top = Box((0, 0, 0), (12, 9, 9)), Box((7, 0, 0), (13, 9, 9))
+    below = Box((0, 0, 0), (7, 9, 9))
+    arrays = {n: Layout(box, group="g") for n in ("a", "b")}
+
+    def step(name, of):
+        def inside(p):
+            return {name: 0.9 * p.at(name) + 0.1 * (p.at(of, z=2) - p.at(of, z=-2, y=2))}
+
+        def together(p):
+            return {name: 0.9 * p.at(name) + 0.1 * (p.on(of, 12, y=-2) - p.on(of, 5, x=1))}
+
+        return [Launch(Stencil(f"{name}_in", inside), below), Launch(Stencil(f"{name}_top", together), top)]
+
+    made = Program("test", box, arrays, [step("a", "b"), step("b", "a")], {}, together=7)
+    found = []
+    for backend, blocking in (("numpy", None), ("cpu", Blocking(1, 100)), ("cpu", Blocking(4, 3))):
+        runner, rng = make_stencils(backend, made, "double"), np.random.default_rng(0)
+        for name in arrays:
+            runner.view(name)[...] = rng.normal(size=box.shape)
+        runner.blocking = blocking
+        runner.run(5, np.zeros((2, 5, 1)))
+        found.append({name: np.array(runner.values(name, 2)) for name in arrays})
+    for name, expected in found[0].items():
+        assert found[1][name] == pytest.approx(expected, abs=1e-13) and np.array_equal(found[1][name], found[2][name])
+    with pytest.raises(ValueError, match="not work on all planes at once"):
+        check(Program("test", box, arrays, [step("a", "b")], {}))
+    with pytest.raises(ValueError, match="written in one launch"):
+        check(
+            Program("test", box, arrays, [[Launch(Stencil("s", lambda p: {"a": p.on("a", 9)}), top)]], {}, together=7)
+        )

@@ -128,7 +128,9 @@ def test_a_largest_step_has_few_launches_and_stages(tmp_path: Any) -> None:
     acts = [fault_of(engine).acts(c) for c in range(clusters)]
     faulted = sum(n for n, a in zip(engine.replays.each, acts, strict=True) if a)
     assert found["rupture"] == faulted
-    relays = sum(n for c, n in enumerate(engine.replays.each) if len(set(engine.operator.between_clusters[0].both(c))) > 1)
+    relays = sum(
+        n for c, n in enumerate(engine.replays.each) if len(set(engine.operator.between_clusters[0].both(c))) > 1
+    )
     assert found["accumulate_and_integrate"] == relays
     cells = ("correct_and_predict", "correct_and_predict_keep", "predict", "predict_keep", "correct")
     assert sum(found[n] for n in cells) <= 2 * (steps + clusters)

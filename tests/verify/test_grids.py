@@ -5,7 +5,7 @@ import pytest
 
 from faultwave.fd.absorbing import stable_along
 from faultwave.run import simulate
-from faultwave.verify.cases import fd_absorbing, fd_attenuation, fd_full_space, fd_layered
+from faultwave.verify.cases import fd_absorbing, fd_attenuation, fd_full_space, fd_layered, fd_surface_waves
 from faultwave.verify.exact import surface_force
 from faultwave.verify.exact.full_space import FullSpace, tensor
 from faultwave.verify.exact.layered import Layer, LayeredHalfSpace
@@ -79,6 +79,22 @@ def test_steps_of_a_force_on_the_surface():
     rises = np.diff(surface_force.step_integral(fine)) / np.diff(fine)
     assert np.abs(rises[fine[1:] < surface_force.ARRIVAL + 0.01]).max() < 0.3  # it sets in from nothing
     assert rises[fine[1:] < surface_force.RAYLEIGH].min() < -10  # and goes to infinity at the Rayleigh wave
+
+
+def test_a_bump_of_force_leaves_nothing_behind():
+    """Nothing moves before the P wave; displacement adds up to Boussinesq's static one, and is back at rest behind the Rayleigh wave."""
+    distance = 3000.0
+    times = np.linspace(0, 4, 801)
+    found = surface_force.vertical_displacement(ROCK, distance, times)
+    assert (np.abs(found[times < distance / ROCK.cp]) < 1e-6 * np.abs(found).max()).all()
+    assert np.trapezoid(found, times) == pytest.approx(0.75 / (2 * np.pi * ROCK.mu * distance), rel=2e-3)
+    assert (
+        np.abs(found[times > surface_force.RAYLEIGH * distance / ROCK.cs + 1.01]) < 1e-4 * np.abs(found).max()
+    ).all()
+
+
+def test_rayleigh_waves_at_six_points():
+    assert fd_surface_waves.rayleigh_error(6, 3**0.5) == pytest.approx(0.0037, abs=1e-4)
 
 
 def test_layers_swallow_waves_and_stay_stable():

@@ -122,7 +122,8 @@ def bench(s: Setting, say: Say = lambda _: None, sweep: int | None = None) -> di
     rate, copies = float(np.median(rates)), np.array(roofs.samples["copy"])
     itemsize = np.dtype(runner.arrays.dtype).itemsize
     moved = bytes_per_point(s.attenuation, itemsize)
-    flops = sum(cost(f)[0] for f in (stencils.velocity(False), stencils.stress(s.attenuation, False)))
+    inside = stencils.Place()
+    flops = sum(cost(f)[0] for f in (stencils.velocity(False, inside), stencils.stress(s.attenuation, False, inside)))
     wave = runner.arrays.storage["wave"].nbytes + runner.arrays.storage["medium"].nbytes
     return {
         "format": FORMAT,

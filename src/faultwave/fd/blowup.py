@@ -71,7 +71,7 @@ def _rock(watch: Watch) -> dict[str, float]:
     index = grid.cell(np.array(watch.peak.place)) - op.subdomain.box.lo
 
     def around(name: str, by: int) -> np.ndarray:
-        values = np.broadcast_to(made[name], op.box.shape)
+        values = np.broadcast_to(made[name], watch.plan.scheme.filled(op.box).shape)
         at = tuple(slice(max(0, int(n) - by), int(n) + by + 1) for n in index)
         return np.asarray(values[at], float)
 

@@ -18,7 +18,7 @@ from faultwave.fd.share import observers
 from faultwave.kernels.overlap import meet
 from faultwave.kernels.stencil import Box, Program, record
 
-SCHEME = "surface by parts, sampled seismograms, state by parts, sources told apart"
+SCHEME = "surface of second order, sampled seismograms, state by parts, sources told apart"
 """What a step does and a checkpoint holds: another text where one of them changes, so that what an earlier version left is refused."""
 WEIGHTS = (2654435761, 40503, 2246822519)
 """Odd numbers that make the sums of a material's bits depend on where they are."""
@@ -97,8 +97,8 @@ def _kept(op: Operator, name: str) -> Box:
     """What this process keeps of an array."""
     layout = op.runner.program.arrays[name]
     room, found = _room(layout.box, layout.halo), op.subdomain.kept(layout.halo)
-    if layout.box.lo[0] >= op.scheme.grid.shape[0]:  # on the surface, above what it owns
-        found = Box((room.lo[0], *found.lo[1:]), (room.hi[0], *found.hi[1:]))
+    if layout.box.hi[0] > op.scheme.grid.shape[0]:  # of the surface, above what it owns
+        found = Box(found.lo, (room.hi[0], *found.hi[1:]))
     return meet(room, found)
 
 

@@ -13,15 +13,11 @@ def fluid_beside_rock(modulus: np.ndarray) -> bool:
     return bool(fluid.any() and not fluid.all())
 
 
-def check_fluids(surface: bool, problems: Problems) -> None:
-    """Warnings for a box of fluid beside rock; ``surface``: whether something looks at the motion of its surface. What stays in rock
-    within two points of a fluid pushes the fluid for ever."""
+def check_fluids(problems: Problems) -> None:
+    """A warning for a box of fluid beside rock. What stays in rock within two points of a fluid pushes the fluid for ever."""
     what = "holds fluid beside rock, for which grids are not verified: stress that stays in rock after a source goes on pushing the fluid"
     advice = "Do not use slow motion or displacement there; use engine: dg, or give the fluid a shear speed."
     problems.warn("material", what, advice=advice)
-    if surface:
-        what = "maps and snapshots of the surface take a fluid there for a solid: horizontal motion on it is wrong"
-        problems.warn("output", what, advice="Receivers on a fluid know it.")
 
 
 __all__ = ["check_fluids", "fluid_beside_rock"]

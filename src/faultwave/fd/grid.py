@@ -28,8 +28,9 @@ class Grid(RegularGrid):
         return Box((0, 0, 0), self.shape)
 
     def places(self, name: str, box: Box) -> np.ndarray:
-        """Places (nz, ny, nx, 3) [m] of a quantity in a box."""
+        """Places (nz, ny, nx, 3) [m] of a quantity in a box; a plane above the last one is the upper face."""
         axes = [self.line(2 - k, np.arange(box.lo[k], box.hi[k]), HALF[name]) for k in range(3)]
+        axes[0] = np.minimum(axes[0], self.upper[2])
         z, y, x = np.meshgrid(*axes, indexing="ij")
         return np.stack([x, y, z], -1)
 

@@ -90,7 +90,8 @@ class Watch:
         moduli += [3.0 * np.asarray(made["lam"]) + np.asarray(made["mu2"])]
         softest = min(float(np.min(m, where=m > 0, initial=np.inf)) for m in moduli)
         specific = [np.asarray(made[f"b_{axis}"]) for axis in "xyz"]
-        lightest, heaviest = (1.0 / max(float(b.max()) for b in specific), 1.0 / min(float(b.min()) for b in specific))
+        lightest = 1.0 / max(float(b.max()) for b in specific)
+        heaviest = 1.0 / min(float(np.min(b, where=b > 0, initial=np.inf)) for b in specific)
         top, low, soft = world.largest([heaviest, -lightest, -softest])
         self.lightest, self.heaviest, self.softest = -low, top, -soft
         self._pushes: np.ndarray | None = None

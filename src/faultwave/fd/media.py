@@ -81,16 +81,20 @@ def effective_medium(
     field: Field, grid: Grid, lower: np.ndarray, upper: np.ndarray, relaxation: Relaxation | None, dtype: type,
     limit: float = 0.0, box: Box | None = None,
 ) -> Medium:  # fmt: skip
-    """Coefficients of a grid, or of a box of it. Outside of [lower, upper] (3,) [m], in absorbing layers, the material is that of the edge.
+    """Coefficients of a grid, or of a box of it; where the box has a plane above the grid, that is on its upper face.
 
+    Outside of [lower, upper] (3,) [m], in absorbing layers, the material is that of the edge.
     ``limit``: S speeds, in fluids P speeds, below it are counted. Raises InputError as ``media.homogenise.at_points`` does: with
     coordinates, for values that are missing, not finite or not positive.
     """
     axes = axes_of(field)
     slices = axes | {"z"} if relaxation else axes  # mechanisms alternate, so that defects differ from plane to plane
     box = box or grid.box
+    top = grid.shape[0]
+    cells = Box(box.lo, (min(box.hi[0], top), *box.hi[1:]))
     lo, hi = (
-        tuple(v if a in slices else end for v, a in zip(c, "zyx", strict=True)) for end, c in ((0, box.lo), (1, box.hi))
+        tuple(v if a in slices else end for v, a in zip(c, "zyx", strict=True))
+        for end, c in ((0, cells.lo), (1, cells.hi))
     )
     whole_axes = tuple(a in slices for a in "zyx")
     samples = SAMPLES[len(axes)]
@@ -104,7 +108,10 @@ def effective_medium(
             bounds.append(_bound(lattice, points))
             _unrelax(lattice, relaxation)
         fastest.append(float(np.sqrt(((lattice["lambda"] + 2 * lattice["mu"]) / lattice["rho"]).max())))
-        parts.append(_coefficients(lattice, Box((first, *box.lo[1:]), (last, *box.hi[1:])), relaxation, dtype, samples))
+        made = Box((first, *box.lo[1:]), (last, *box.hi[1:]))
+        parts.append(_coefficients(lattice, made, relaxation, dtype, samples))
+        if last == top < box.hi[0]:
+            parts.append(_on_face(lattice, made, relaxation, dtype, samples))
     whole = {name: np.concatenate([p[name] for p in parts]) for name in parts[0]}
     gains, strong = (farthest(b) for b in zip(*bounds, strict=True)) if bounds else (Bound(), Bound())
     worst, too_slow = min(slow, key=lambda s: s.speed), sum(s.below for s in slow) / sum(s.sampled for s in slow)
@@ -144,7 +151,7 @@ def _sample(
     for k, (first, last, full) in enumerate(zip(box.lo, box.hi, grid.shape, strict=True)):
         n = 2 * samples
         steps = np.arange(n * first, n * last + samples) if varying[k] or full == 1 else np.array([samples * full])
-        steps = np.minimum(steps, n * full - 1)  # beyond the last cell: the same again
+        steps = np.minimum(steps, 2 * n * full - 1 - steps)  # beyond the last cell: mirrored
         x = grid.inside(2 - k, steps, n)
         coordinates.append(np.clip(x, lower[2 - k], upper[2 - k]))
     z, y, x = np.meshgrid(*coordinates, indexing="ij")
@@ -213,24 +220,40 @@ def _means(a: np.ndarray, half: tuple[int, int, int], samples: int, harmonic: st
     return a
 
 
-def _coefficients(
+def _on_face(
     lattice: dict[str, np.ndarray], box: Box, relaxation: Relaxation | None, dtype: type, samples: int
 ) -> dict[str, np.ndarray]:
+    """Coefficients on the upper face of a box: those of cells half an edge higher, of which half is above. On a fluid, where pressure is
+    zero all along the face, nothing moves along it."""
+    last = {name: values[-3 * samples :] for name, values in lattice.items()}
+    plane = Box((box.hi[0], *box.lo[1:]), (box.hi[0] + 1, *box.hi[1:]))
+    found = _coefficients(last, plane, relaxation, dtype, samples, 1)
+    for name in ("b_x", "b_y"):
+        rigid = _means(last["mu"], (1, *KINDS[name][1:]), samples) > 0
+        found[name] = np.where(rigid, found[name], 0.0).astype(dtype)
+    return found
+
+
+def _coefficients(
+    lattice: dict[str, np.ndarray], box: Box, relaxation: Relaxation | None, dtype: type, samples: int, higher: int = 0
+) -> dict[str, np.ndarray]:
+    """Of cells, or (``higher`` = 1) of those half an edge higher, of which only what lives at centres along z is needed."""
     rho, mu = lattice["rho"], lattice["mu"]
-    bulk = lattice["lambda"] + 2.0 / 3.0 * mu
-    result = {name: 1.0 / _means(rho, half, samples) for name, half in KINDS.items() if name[0] == "b"}
+    bulk, centre = lattice["lambda"] + 2.0 / 3.0 * mu, (higher, 0, 0)
+    kinds = {name: (min(1, half[0] + higher), *half[1:]) for name, half in KINDS.items()}
+    result = {name: 1.0 / _means(rho, half, samples) for name, half in kinds.items() if name[0] == "b"}
     # harmonic in the plane of the shear, arithmetic across it: exact for layers along any axis (Kristek et al. 2017)
-    result |= {name: _means(mu, half, samples, name[-2:]) for name, half in KINDS.items() if name[0] == "m"}
-    volume, centre = (_means(a, (0, 0, 0), samples, "xyz") for a in (bulk, mu))
-    lam = volume - 2.0 / 3.0 * centre
+    result |= {name: _means(mu, half, samples, name[-2:]) for name, half in kinds.items() if name[0] == "m"}
+    volume, shear = (_means(a, centre, samples, "xyz") for a in (bulk, mu))
+    lam = volume - 2.0 / 3.0 * shear
     # the mean over the axes of the P moduli along each: nearest to what layers are, which are stiffer along than across
-    p_modulus = sum(_means(lattice["lambda"] + 2 * mu, (0, 0, 0), samples, axis) for axis in "xyz") / 3
-    result |= {"lam": lam, "mu2": np.where(centre > 0, p_modulus - lam, 0.0)}  # mixed with a fluid: a fluid
+    p_modulus = sum(_means(lattice["lambda"] + 2 * mu, centre, samples, axis) for axis in "xyz") / 3
+    result |= {"lam": lam, "mu2": np.where(shear > 0, p_modulus - lam, 0.0)}  # mixed with a fluid: a fluid
     if relaxation:
         k, j, i = np.meshgrid(*(np.arange(a, b) % 2 for a, b in zip(box.lo, box.hi, strict=True)), indexing="ij")
         mechanism = ORDER[4 * k + 2 * j + i]
         for name, q in (("defect_p", "Qp"), ("defect_s", "Qs")):
-            mean = _means(lattice[q], (0, 0, 0), samples, "xyz")
+            mean = _means(lattice[q], centre, samples, "xyz")
             result[name] = relaxation.defect(mean, mechanism)
         # each point loses energy to compression, also where means and fits of two media or mechanisms would not
         result["defect_p"] = np.maximum(result["defect_p"], 2 / 3 * result["defect_s"] * result["mu2"] / p_modulus)

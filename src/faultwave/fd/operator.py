@@ -15,14 +15,15 @@ from faultwave.comm import World
 from faultwave.comm.gpu_aware import HaloPath
 from faultwave.comm.halo import HaloExchange, Neighbour
 from faultwave.fd.decomposition import DIRECTIONS, Subdomain, whole
+from faultwave.fd.differences import WHOLE
 from faultwave.fd.drives import Drive, Drives
 from faultwave.fd.half_precision import Units, spread_rounding
 from faultwave.fd.media import Medium
-from faultwave.fd.points import RECORDED, Sampler, held, readings
+from faultwave.fd.points import RECORDED, Sampler, held, reading
 from faultwave.fd.program import Observer, Scheme, build_program, profiles
 from faultwave.fd.stencils import FIELDS, NORMAL, SHEAR, VELOCITY
 from faultwave.kernels.overlap import Reach, works
-from faultwave.kernels.stencil import Program, Runner, Work
+from faultwave.kernels.stencil import Box, Program, Runner, Work
 from faultwave.media.attenuation import ORDER, Relaxation
 
 ENERGIES = ("elastic_energy", "elastic_kinetic_energy", "momentumX", "momentumY", "momentumZ")
@@ -94,6 +95,11 @@ class Overlap:
         return self.works[count]
 
 
+def _planes(view: np.ndarray, box: Box) -> np.ndarray:
+    """A box of an array that is given with one point of its halo around."""
+    return view[1 : 1 + box.shape[0], 1:-1, 1:-1]
+
+
 class Operator:
     """Velocities at (n - 1/2) dt and stresses at n dt after n ``steps``; of a whole grid, or of the part of one process."""
 
@@ -117,9 +123,6 @@ class Operator:
         for name, values in profiles(scheme).items():
             if name in program.arrays:
                 self.runner.view(name)[...] = values
-        if scheme.free_surface and self.box.hi[0] == scheme.grid.shape[0]:
-            for name in ("mu_xz", "mu_yz"):
-                self.runner.view(name)[-1] = 0.0  # no shear traction on the surface
         self.given = np.zeros(
             ()
         )  # sums over steps of how strongly sources pushed (levels, sources), once there were steps
@@ -128,14 +131,15 @@ class Operator:
         self.overlap = Overlap(shared, program, self.runner, precision) if shared else None
 
     def _fill(self, name: str, values: np.ndarray, number: int) -> None:
-        view, unit = self.runner.view(name), self.units.of(name)
+        box = self.scheme.filled(self.box)
+        view, unit = _planes(self.runner.view(name, 1), box), self.units.of(name)
         full = np.broadcast_to(values, view.shape)
+        if self.scheme.surfaced(self.box) and name in ("b_z", "mu_xz", "mu_yz"):  # their uppermost plane is the last
+            full = np.concatenate([full[:-1], np.zeros_like(full[:1])])
         if view.dtype != np.float16:
             view[...] = full / unit
             return
-        z, y, x = (
-            np.arange(a, b) % n for a, b, n in zip(self.box.lo, self.box.hi, self.scheme.grid.shape, strict=True)
-        )
+        z, y, x = (np.arange(a, b) % n for a, b, n in zip(box.lo, box.hi, self.scheme.grid.shape, strict=True))
         for k in range(len(full)):
             view[k] = spread_rounding(full[k : k + 1] / unit, (z[k : k + 1], y, x), number)[0]
 
@@ -148,6 +152,12 @@ class Operator:
     def values(self, name: str) -> np.ndarray:
         """What this process owns of an array, to be read only."""
         return self.runner.values(name)[self.subdomain.own]
+
+    def filled_values(self, name: str) -> np.ndarray:
+        """The same with the plane on the free surface, where this process owns that."""
+        z, y, x = self.subdomain.own
+        found = _planes(self.runner.values(name, 1), self.scheme.filled(self.box))
+        return found[z.start : z.stop + self.scheme.surfaced(self.subdomain.owned.box), y, x]
 
     def coefficient(self, name: str) -> np.ndarray:
         """A coefficient as it is computed with (nz, ny, nx), in SI units."""
@@ -188,9 +198,12 @@ class Operator:
         """Start from state(points (n, 3), time) -> (n, 9), velocities half a step before now."""
         for column, name in enumerate(RECORDED):
             when = self.time - 0.5 * self.scheme.step if name in VELOCITY else self.time
-            places = self.places(name)
-            values = state(places.reshape(-1, 3), when)[:, column]
-            self.runner.view(name)[self.subdomain.own] = values.reshape(places.shape[:3])
+            owned = self.subdomain.owned.box
+            places = self.scheme.grid.places(name, owned if name in WHOLE else self.scheme.filled(owned))
+            values = state(places.reshape(-1, 3), when)[:, column].reshape(places.shape[:3])
+            z, y, x = self.subdomain.own
+            view = _planes(self.runner.view(name, 1), self.scheme.filled(self.box))
+            view[z.start : z.start + len(values), y, x] = values
         self._wrap()
 
     def restored(self) -> None:
@@ -209,11 +222,9 @@ class Operator:
         found = np.full((len(points), len(RECORDED)), np.nan)
         here = ((points >= self.scheme.grid.lower) & (points <= self.scheme.grid.upper)).all(1)
         for column, name in enumerate(RECORDED):
-            total = np.zeros(int(here.sum()))
-            for of, s in readings(self.scheme, name, points[here]):
-                z, y, x = np.moveaxis(s.points, -1, 0)
-                total += (s.value * self.values(of)[z, y, x]).sum(1)
-            found[here, column] = total
+            s = reading(self.scheme, name, points[here])
+            z, y, x = np.moveaxis(s.points, -1, 0)
+            found[here, column] = (s.value * self.filled_values(name)[z, y, x]).sum(1)
         return found
 
     def finite(self) -> bool:
@@ -244,7 +255,8 @@ class Operator:
         in which the grid is self-adjoint.
         """
         total = np.zeros(len(ENERGIES))
-        for plane in range(self.subdomain.owned.box.shape[0]):
+        owned = self.subdomain.owned.box
+        for plane in range(self.scheme.filled(owned).shape[0]):
             kinetic, momentum = self._motion(plane)
             total += [self._normal_energy(plane) + self._shear_energy(plane), kinetic, *momentum]
         found = self._total(total * self.scheme.grid.spacing**3).tolist()
@@ -252,18 +264,21 @@ class Operator:
 
     def _plane(self, name: str, plane: int) -> np.ndarray:
         """Of a field or coefficient, one of the planes owned, in SI units."""
-        return self.values(name)[plane].astype(float) * self.units.of(name)
+        return self.filled_values(name)[plane].astype(float) * self.units.of(name)
 
     def _weight(self, name: str, plane: int) -> float:
         return float(held(self.scheme, name, self.subdomain.owned.box.lo[0] + plane))
 
     def _motion(self, plane: int) -> tuple[float, list[float]]:
-        """Kinetic energy and momentum of a plane, over h^3."""
-        energy, momentum = 0.0, list[float]()
-        for name, axis in VELOCITY.items():
-            speed, rho = self._plane(name, plane), self._weight(name, plane) / self._plane(f"b_{axis}", plane)
+        """Kinetic energy and momentum of a plane, over h^3; half planes alone have one on the surface."""
+        energy, momentum = 0.0, [0.0, 0.0, 0.0]
+        for k, (name, axis) in enumerate(VELOCITY.items()):
+            if name in WHOLE and plane == self.subdomain.owned.box.shape[0]:
+                continue
+            speed, b = self._plane(name, plane), self._plane(f"b_{axis}", plane)
+            rho = self._weight(name, plane) * np.divide(1.0, b, out=np.zeros_like(b), where=b > 0)
             energy += 0.5 * float((rho * speed * speed).sum())
-            momentum.append(float((rho * speed).sum()))
+            momentum[k] = float((rho * speed).sum())
         return energy, momentum
 
     def _normal_energy(self, plane: int) -> float:
@@ -273,7 +288,7 @@ class Operator:
         trace, square = sum(normal), sum(s * s for s in normal)
         solid = np.where(mu2 > 0, mu2, 1.0)
         in_solid = (square - lam / (3 * lam + solid) * trace**2) / (2 * solid)
-        return float(np.where(mu2 > 0, in_solid, trace**2 / (18 * lam)).sum())
+        return self._weight("szz", plane) * float(np.where(mu2 > 0, in_solid, trace**2 / (18 * lam)).sum())
 
     def _shear_energy(self, plane: int) -> float:
         """Strain energy of the shear stresses of a plane, over h^3."""

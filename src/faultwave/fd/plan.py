@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,13 +23,14 @@ from faultwave.fd.fluids import check_fluids, fluid_beside_rock
 from faultwave.fd.grid import SIDES, Grid, SideKind
 from faultwave.fd.ground import check_relief, counted
 from faultwave.fd.media import Medium, effective_medium
-from faultwave.fd.part import Checking, FdPlan, GridPart, Placing, Planning, surface_needed
+from faultwave.fd.part import Checking, FdPlan, GridPart, Placing, Planning
 from faultwave.fd.program import Scheme
 from faultwave.fd.quality import check_quality, spectrum_of
 from faultwave.fd.registry import part_modules
 from faultwave.fd.resources import check_disk, check_kept, check_memory
 from faultwave.fd.share import cut_up, share, shared_medium
 from faultwave.fd.unused_settings import check_unused
+from faultwave.kernels.stencil import Box
 from faultwave.media import load_field
 from faultwave.media.attenuation import Relaxation, relaxation
 from faultwave.media.field import Field, axes_of, limits_told
@@ -160,10 +160,14 @@ def _fill(read: _Read, placing: Placing, parts: Mapping[str, GridPart], world: W
     dtype = np.float32 if case.numerics.precision == "single" else np.float64
     needed = setting.points_per_wavelength * grid.spacing * (setting.frequency or 0.0) * (1 - 1e-6)
     medium: Medium | None = None
+    surface = read.sides["z+"] == "free-surface"
     with collected(problems):
         medium = counted(
             lambda: shared_medium(
-                lambda box: effective_medium(field, grid, lower, upper, fitted, dtype, needed, box), subdomain, world
+                lambda box: effective_medium(
+                    field, grid, lower, upper, fitted, dtype, needed, _filled(grid, box, surface)
+                ),
+                subdomain, world,
             ),
             field, names, grid, lower, upper,
         )  # fmt: skip
@@ -179,7 +183,7 @@ def _check(read: _Read, placing: Placing, filled: _Filled, parts: Mapping[str, G
     setting, grid, lower, upper = _setting(case), placing.grid, placing.lower, placing.upper
     coarse = _coarse(field, lower, upper)
     if fluid_beside_rock(coarse["mu"]):
-        check_fluids(surface_needed(parts), problems)
+        check_fluids(problems)
     check_relief(field, lower, upper, problems)
     for text in limits_told(field):
         problems.warn("material", text)
@@ -207,10 +211,7 @@ def _scheme(read: _Read, placing: Placing, filled: _Filled, stepped: _Stepped) -
         absorbing.kind, absorbing.width or WIDTH[absorbing.kind],
         absorbing.frequency or setting.frequency or min(stepped.frequency, 1.0 / stepped.step), along=along,
     )  # fmt: skip
-    fluid = partial(_fluid, filled.field, placing.grid, placing.lower, placing.upper)
-    return Scheme(
-        placing.grid, stepped.step, medium.fastest, read.sides, absorber, filled.relaxation is not None, fluid
-    )
+    return Scheme(placing.grid, stepped.step, medium.fastest, read.sides, absorber, filled.relaxation is not None)
 
 
 def _setting(case: Case) -> Setting:
@@ -344,12 +345,10 @@ def _step(case: Case, grid: Grid, medium: Medium, sides: dict[str, SideKind], pr
     return case.end_time / steps, steps
 
 
-def _fluid(field: Field, grid: Grid, lower: np.ndarray, upper: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Whether the material on top, above points (n, 3) [m], is a fluid."""
-    top = np.clip(points, lower, upper)
-    top[:, 2] = grid.upper[2] - 0.25 * grid.spacing
-    fluid: np.ndarray = at_points(field, ["mu"], top, np.ones(len(top), np.int64))["mu"] == 0
-    return fluid
+def _filled(grid: Grid, box: Box | None, surface: bool) -> Box:
+    """The grid or a box of it, with the plane on the free surface where that bounds it."""
+    box = box or grid.box
+    return Box(box.lo, (box.hi[0] + (surface and box.hi[0] == grid.shape[0]), *box.hi[1:]))
 
 
 __all__ = ["make_plan"]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from faultwave.fd import stencils
 from faultwave.fd.absorbing import Absorber, along, cpml, depths, sponge
-from faultwave.fd.grid import Grid, SideKind
+from faultwave.fd.differences import C1, C2, DEEP, lines
+from faultwave.fd.grid import SIDES, Grid, SideKind
 from faultwave.fd.half_precision import SI, Units
 from faultwave.kernels.stencil import Axis, Box, Injection, Launch, Layout, Program, SampleBuffer
 
@@ -23,7 +24,6 @@ VECTOR = 16
 """Points along x where layers may begin."""
 VELOCITY_LEVEL, STRESS_LEVEL = 0, 1
 LEVELS = 2
-LAG = 1
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,7 @@ class Observer:
 
 @dataclass(frozen=True)
 class Scheme:
-    """What the program, sources and receivers depend on. ``step`` [s]; ``speed`` is the largest P speed [m/s]; ``fluid`` says of places
-    (n, 3) [m] whether the free surface above them is that of a fluid; None where it is a solid's everywhere."""
+    """What the program, sources and receivers depend on. ``step`` [s]; ``speed`` is the largest P speed [m/s]."""
 
     grid: Grid
     step: float
@@ -46,7 +45,6 @@ class Scheme:
     sides: Mapping[str, SideKind]
     absorber: Absorber
     attenuation: bool
-    fluid: Callable[[np.ndarray], np.ndarray] | None = field(default=None, compare=False)
 
     @property
     def free_surface(self) -> bool:
@@ -55,6 +53,14 @@ class Scheme:
     @property
     def periodic(self) -> frozenset[Axis]:
         return frozenset(a for a in AXES if self.sides[f"{a}-"] == "periodic")
+
+    def surfaced(self, box: Box) -> bool:
+        """Whether a free surface bounds a box of the grid."""
+        return self.free_surface and box.hi[0] == self.grid.shape[0]
+
+    def filled(self, box: Box) -> Box:
+        """A box with the plane on the free surface, where that bounds it."""
+        return Box(box.lo, (box.hi[0] + self.surfaced(box), *box.hi[1:]))
 
 
 def build_program(
@@ -72,15 +78,17 @@ def build_program(
         table = Layout(Box((0, 0, box.lo[2]), (2, 2, box.hi[2])), "parity")
         arrays |= {"A": table, "B": table}
     if scheme.absorber.kind == "sponge" and "absorbing" in scheme.sides.values():
-        arrays |= {f"g{axis}": _line(grid, axis) for axis in AXES}
+        arrays |= {f"g{axis}": _line(scheme, axis) for axis in AXES}
+    weights = [("c1", C1), ("c2", C2)]
+    if scheme.surfaced(box):
+        arrays |= {name: _line(scheme, "z") for name in lines(grid.shape[0])}
+        weights.append(("share_", 1.0))
     _add_regions(scheme, box, arrays, velocity, stress)
-    if scheme.free_surface and box.hi[0] == grid.shape[0]:
-        _add_surface(box, velocity, stress)
     levels = [velocity, stress]
     share = scheme.step / grid.spacing
     scalars = {
         f"{c}{kind}": value * share * unit
-        for c, value in (("c1", stencils.C1), ("c2", stencils.C2))
+        for c, value in weights
         for kind, unit in (("s", units.buoyancy), ("v", units.modulus))
     }
     for observer in observers:
@@ -89,8 +97,9 @@ def build_program(
         for level, launch in observer.launches:
             levels[level].append(launch)
     return Program(
-        "fd_step", box, arrays, levels, scalars, injections, sample_buffers, frozenset() if part else scheme.periodic
-    )
+        "fd_step", box, arrays, levels, scalars, injections, sample_buffers, frozenset() if part else scheme.periodic,
+        grid.shape[0] + 1 - DEEP if scheme.surfaced(box) else None,
+    )  # fmt: skip
 
 
 def fields(attenuation: bool) -> tuple[str, ...]:
@@ -109,8 +118,8 @@ def bytes_a_point(attenuation: bool, precision: str) -> int:
     return full * len(fields(attenuation)) + half * len(coefficients(attenuation))
 
 
-def _line(grid: Grid, axis: Axis) -> Layout:
-    return Layout(grid.box, "line", axis)
+def _line(scheme: Scheme, axis: Axis) -> Layout:
+    return Layout(scheme.filled(scheme.grid.box), "line", axis)
 
 
 def segments(scheme: Scheme, axis: Axis, box: Box) -> list[tuple[int, int, str]]:
@@ -144,14 +153,17 @@ def _add_regions(
         for first, end, side in parts[axis]:
             if side:
                 arrays |= _layer_arrays(scheme, side, first, end, box, damped)
+    if scheme.surfaced(box):
+        parts["z"] = _with_surface(parts["z"], scheme.grid.shape[0])
     for (z0, z1, below), (y0, y1, aside), (x0, x1, beside) in itertools.product(parts["z"], parts["y"], parts["x"]):
-        sides = [side for side in (beside, aside, below) if side]
-        layers: stencils.Layers = tuple(axis for axis in AXES if any(side[0] == axis for side in sides))
+        sides = [side for side in (beside, aside, below) if side in SIDES]
+        layers = tuple(axis for axis in AXES if any(side[0] == axis for side in sides))
+        place = stencils.Place(layers, damped, scheme.grid.shape[0] if below == "surface" else None)
         region = Box((z0, y0, x0), (z1, y1, x1))
         names = {f"{memory}_{side[0]}": f"{memory}@{side}" for side in sides for memory in MEMORIES}
         for level, of in (
-            (velocity, stencils.velocity(sponge_layers, layers, damped)),
-            (stress, stencils.stress(scheme.attenuation, sponge_layers, layers, damped)),
+            (velocity, stencils.velocity(sponge_layers, place)),
+            (stress, stencils.stress(scheme.attenuation, sponge_layers, place)),
         ):
             level.append(Launch(of, region, names))
 
@@ -159,31 +171,31 @@ def _add_regions(
 def _layer_arrays(scheme: Scheme, side: str, first: int, end: int, box: Box, damped: bool) -> dict[str, Layout]:
     """Memories of a layer, and the profiles across it."""
     axis: Axis = side[0]  # type: ignore[assignment]
-    lo, hi, k = list(box.lo), list(box.hi), "zyx".index(axis)
+    lo, hi, k = list(box.lo), list(scheme.filled(box).hi), "zyx".index(axis)
     lo[k], hi[k] = first, end
     room = Box((lo[0], lo[1], lo[2]), (hi[0], hi[1], hi[2]))
-    lines = [*(["pml_g"] if damped else []), *(f"pml_{c}{at}" for c in "ba" for at in "ch")]
+    needed = [*(["pml_g"] if damped else []), *(f"pml_{c}{at}" for c in "ba" for at in "ch")]
     found = {f"{memory}@{side}": Layout(room, group=f"psi@{side}", halo=0) for memory in MEMORIES}
-    return found | {f"{line}@{axis}": _line(scheme.grid, axis) for line in lines}
+    return found | {f"{line}@{axis}": _line(scheme, axis) for line in needed}
 
 
-def _add_surface(box: Box, velocity: list[Launch], stress: list[Launch]) -> None:
-    first, second = above(box, 0), above(box, 1)
-    velocity.append(Launch(stencils.surface_velocity(), first, lag=LAG))
-    stress += [
-        Launch(stencils.surface_stress(), first, lag=LAG),
-        Launch(stencils.surface_stress_far(), second, lag=LAG),
-    ]
+def _with_surface(parts: list[tuple[int, int, str]], top: int) -> list[tuple[int, int, str]]:
+    """Segments along z, the uppermost cut where planes have differences of their own."""
+    *below, (first, _, side) = parts
+    lowest = top + 1 - DEEP
+    if side or first > lowest:
+        raise ValueError(f"layers of so many points leave fewer than {DEEP} of {top} planes below the free surface")
+    return [*below, *([(first, lowest, side)] if first < lowest else []), (lowest, top + 1, "surface")]
 
 
-def above(box: Box, number: int = 0) -> Box:
-    """A plane above the last one of a box: 0 is the next."""
+def above(box: Box) -> Box:
+    """The plane above the last one of a box."""
     (_, y0, x0), (nz, y1, x1) = box.lo, box.hi
-    return Box((nz + number, y0, x0), (nz + number + 1, y1, x1))
+    return Box((nz, y0, x0), (nz + 1, y1, x1))
 
 
 def profiles(scheme: Scheme) -> dict[str, np.ndarray]:
-    """Values of the lines that the absorbing sides need."""
+    """Values of the lines that the absorbing sides need, and the differences beside the free surface."""
     result: dict[str, np.ndarray] = {}
     absorber, grid = scheme.absorber, scheme.grid
     for axis in AXES:
@@ -201,4 +213,7 @@ def profiles(scheme: Scheme) -> dict[str, np.ndarray]:
             if absorber.along > 0:
                 depth, thickness = depths(count, absorber.width, low, high, False), absorber.width * grid.spacing
                 result[f"pml_g@{axis}"] = along(depth, thickness, scheme.speed, absorber.along, scheme.step)
-    return result
+    if not scheme.free_surface:
+        return result
+    of_z = [name for name in result if name == "gz" or name.endswith("@z")]
+    return result | {name: np.append(result[name], result[name][-1]) for name in of_z} | lines(grid.shape[0])

@@ -15,6 +15,7 @@ from faultwave.domain.grids.cut import best_cut
 from faultwave.engine.halo import halo_path
 from faultwave.fd.absorbing import Absorber
 from faultwave.fd.decomposition import FUSED, WORTH, Subdomain
+from faultwave.fd.differences import DEEP
 from faultwave.fd.grid import Grid, SideKind
 from faultwave.fd.half_precision import Units, largest
 from faultwave.fd.media import Medium, farthest
@@ -57,7 +58,8 @@ def cut_up(
         raise InputError(Problem("grid", what, "an even number of points", "Mechanisms alternate from point to point."))
     for steps in range(1 if case.numerics.backend in ("cuda", "hip", "opencl") else FUSED, 0, -1):
         found = reach_of(parts, trial, steps)
-        least = max(*found.margin, WORTH * steps if steps > 1 else 0)
+        deep = DEEP * trial.free_surface  # planes that no cut and no overlap of another part may come to
+        least = max(*found.margin, found.margin[0] + deep, WORTH * steps if steps > 1 else 0)
         cut = best_cut(grid.shape, world.size, around, least)
         if cut is not None:
             return Subdomain(cut, world.rank, steps, found.margin)

@@ -5,7 +5,8 @@ Point (k, j, i) of the arrays holds, in a cell of edge h with its corner at (x, 
     sxx syy szz  at the cell's centre          u  half an edge further along x, v along y, w along z
     sxy  half an edge further along x and y,   sxz along x and z,   syz along y and z
 
-so that u sits on the face x + h, and the last plane of w, sxz and syz is the upper face of the box: the free surface.
+so that u sits on the face x + h, and the last plane of w, sxz and syz is the upper face of the box: the free surface. Below one, the
+others have one plane more, which lies on it: next to the last plane of cells in the arrays (``differences``).
 Differences carry the factor dt/h and the units that coefficients are counted in; ``lam`` and ``mu2`` (twice mu) are moduli at
 centres, ``mu_xy`` ... at the edges, ``b_x`` ... one over density at the faces; all are zero outside the box. Memory variables
 are those of Day & Bradley (2001), times the step: r' = A r - B (defect of the modulus) (strain increment), stress += (modulus)
@@ -15,17 +16,13 @@ are those of Day & Bradley (2001), times the step: r' = A r - B (defect of the m
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from fractions import Fraction
+from dataclasses import dataclass
 from typing import Any
 
+from faultwave.fd.differences import grid_of, line, planes
 from faultwave.kernels.stencil import Axis, Point, Stencil
 
-C1, C2 = 9.0 / 8.0, -1.0 / 24.0
-"""Weights of the nearest and the next pair of a difference of fourth order on a staggered grid."""
-
 AXES: tuple[Axis, ...] = ("x", "y", "z")
-Layers = tuple[Axis, ...]
-"""Axes that absorbing layers at a point go across."""
 NORMAL = ("sxx", "syy", "szz")
 SHEAR = {"sxy": ("x", "y"), "sxz": ("x", "z"), "syz": ("y", "z")}
 VELOCITY: dict[str, Axis] = {"u": "x", "v": "y", "w": "z"}
@@ -45,6 +42,22 @@ STRAINS: dict[str, tuple[tuple[str, Axis], ...]] = {  # of each shear stress: th
 }
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where points lie: in absorbing ``layers`` across these axes, all their motion ``damped`` or not; beside the free surface, which is
+    plane ``top`` of the arrays, or (None) not."""
+
+    layers: tuple[Axis, ...] = ()
+    damped: bool = False
+    top: int | None = None
+
+    @property
+    def name(self) -> str:
+        """For kernels."""
+        across = f"_layer_{''.join(self.layers)}" if self.layers else ""
+        return across + "_along" * (self.damped and bool(self.layers)) + "_surface" * (self.top is not None)
+
+
 def memory(name: str) -> str:
     """Memory variable of a stress."""
     return f"r{name[1:]}"
@@ -60,47 +73,50 @@ def difference(p: Point, name: str, axis: Axis, forward: bool) -> Any:
     return p.scalar(f"c1{kind}") * near + p.scalar(f"c2{kind}") * far
 
 
+def beside_surface(p: Point, name: str, top: int) -> Any:
+    """The same along z in the planes that have differences of their own."""
+    grid, stresses = grid_of(name), name not in VELOCITY
+    terms = [p.line(line(grid, stresses, n), "z") * p.on(name, int(k)) for n, k in enumerate(planes(grid, top))]
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term
+    return p.scalar("share_s" if stresses else "share_v") * total
+
+
 def damping(p: Point) -> Any:
     """The sponge's factor (Cerjan et al. 1985): a product of profiles along the axes."""
     return p.line("gx", "x") * (p.line("gy", "y") * p.line("gz", "z"))
 
 
-def velocity(sponge: bool, layers: Layers = (), damped: bool = False) -> Stencil:
-    """One step of the velocities; in ``layers`` across these axes."""
+def velocity(sponge: bool, place: Place) -> Stencil:
+    """One step of the velocities."""
 
     def function(p: Point) -> dict[str, Any]:
         result: dict[str, Any] = {}
         total: Any = None
         for name, axis in VELOCITY.items():
             for n, (of, along, forward) in enumerate(FORCES[name]):
-                d = _derivative(p, of, along, forward, f"psi_{name}_{along}", layers, result)
+                d = _derivative(p, of, along, forward, f"psi_{name}_{along}", place, result)
                 total = total + d if n else d
             result[name] = p.at(name) + p.at(f"b_{axis}") * total
-        return _damped(p, result, VELOCITY, sponge, layers if damped else ())
+        return _damped(p, result, VELOCITY, sponge, place)
 
-    return Stencil("velocity" + _suffix(False, sponge, layers, damped), function)
+    return Stencil("velocity" + "_sponge" * sponge + place.name, function)
 
 
-def stress(attenuation: bool, sponge: bool, layers: Layers = (), damped: bool = False) -> Stencil:
-    """One step of the stresses and memory variables; in ``layers`` across these axes."""
+def stress(attenuation: bool, sponge: bool, place: Place) -> Stencil:
+    """One step of the stresses and memory variables."""
 
     def function(p: Point) -> dict[str, Any]:
         result: dict[str, Any] = {}
-        e = {
-            axis: _derivative(p, of, axis, False, f"psi_e{of}_{axis}", layers, result) for of, axis in VELOCITY.items()
-        }
+        e = {axis: _derivative(p, of, axis, False, f"psi_e{of}_{axis}", place, result) for of, axis in VELOCITY.items()}
         result |= _normal(p, e, attenuation)
         for name, parts in STRAINS.items():
-            first, second = (_derivative(p, of, axis, True, f"psi_e{of}_{axis}", layers, result) for of, axis in parts)
+            first, second = (_derivative(p, of, axis, True, f"psi_e{of}_{axis}", place, result) for of, axis in parts)
             result |= _shear(p, name, first + second, attenuation)
-        return _damped(p, result, STRESS, sponge, layers if damped else ())
+        return _damped(p, result, STRESS, sponge, place)
 
-    return Stencil("stress" + _suffix(attenuation, sponge, layers, damped), function)
-
-
-def _suffix(attenuation: bool, sponge: bool, layers: Layers, damped: bool) -> str:
-    across = f"_layer_{''.join(layers)}" if layers else ""
-    return across + "_q" * attenuation + "_sponge" * sponge + "_along" * (damped and bool(layers))
+    return Stencil("stress" + "_q" * attenuation + "_sponge" * sponge + place.name, function)
 
 
 def _normal(p: Point, e: Mapping[Axis, Any], attenuation: bool) -> dict[str, Any]:
@@ -142,75 +158,23 @@ def _shear(p: Point, name: str, e: Any, attenuation: bool) -> dict[str, Any]:
 
 
 def _derivative(
-    p: Point, of: str, axis: Axis, forward: bool, psi: str, layers: Layers, result: dict[str, Any]
+    p: Point, of: str, axis: Axis, forward: bool, psi: str, place: Place, result: dict[str, Any]
 ) -> Any:  # fmt: skip
     """A difference, stretched where it goes across a layer; its memory ``psi`` is then among the results. On half points where it
     looks forward."""
-    d = difference(p, of, axis, forward)
-    if axis not in layers:
+    beside = axis == "z" and place.top is not None
+    d = beside_surface(p, of, place.top or 0) if beside else difference(p, of, axis, forward)
+    if axis not in place.layers:
         return d
     at = "h" if forward else "c"
     result[psi] = p.line(f"pml_b{at}@{axis}", axis) * p.at(psi) + p.line(f"pml_a{at}@{axis}", axis) * d
     return d + result[psi]
 
 
-def _damped(p: Point, result: dict[str, Any], names: Iterable[str], sponge: bool, layers: Layers) -> dict[str, Any]:
+def _damped(p: Point, result: dict[str, Any], names: Iterable[str], sponge: bool, place: Place) -> dict[str, Any]:
     """Fields times the sponge's factor, or those of damped layers."""
+    layers = place.layers if place.damped else ()
     factors = [damping(p)] if sponge else [p.line(f"pml_g@{axis}", axis) for axis in reversed(layers)]
     for factor in factors:
         result |= {name: factor * result[name] for name in names}
     return result
-
-
-# ---- the free surface through w, sxz and syz, where FS2 of Gottschaemmer & Olsen (2001) has it, here by summation by parts
-# (SBP: Kreiss & Scherer 1974; on staggered grids O'Reilly et al. 2017). Let H be the diagonal norm (quadrature weights) of SURFACE for
-# planes of w, sxz and syz and of 1 for all others. What the planes above hold makes the difference of w in the uppermost cells
-# 25/24 w - 26/24 w' + 1/24 w'', and those of szz, u and v the negative adjoint of it in H, in which no traction acts on the surface.
-# So the operator of the grid is self-adjoint in the energy's norm with a surface, too ("its own mirror"): energy is kept, and
-# sources and receivers are reciprocal.
-
-_C1, _C2 = Fraction(9, 8), Fraction(-1, 24)
-_WEIGHTS = Fraction(11, 24), Fraction(25, 24)
-SURFACE = tuple(float(w) for w in _WEIGHTS)
-"""Weights in H of planes of w, sxz and syz, in cells, from the surface down; 1 further below, and everywhere for all else."""
-_ON = [-Fraction(c, 24) / _WEIGHTS[0] for c in (25, -1)]
-_UNDER = [-Fraction(c, 24) / _WEIGHTS[1] for c in (-26, 27, -1)]
-"""Differences on the surface and one spacing below it, by the planes 0.5, 1.5 and 2.5 below: minus the columns of that of w."""
-NEAR = [float((d - c) / _C2) for d, c in zip(_UNDER, (_C1, -_C1, -_C2), strict=True)]
-FAR = [float((d - c) / _C2) for d, c in zip((Fraction(0), *_ON), (_C1, -_C1, -_C2), strict=True)]
-"""What stands on the first plane above makes of the stencil's difference the one below the surface, on the second the one on it."""
-
-
-def _continued(p: Point, name: str) -> Any:
-    return NEAR[0] * p.at(name, z=-1) + NEAR[1] * p.at(name, z=-2) + NEAR[2] * p.at(name, z=-3)
-
-
-def surface_velocity() -> Stencil:
-    """Velocities on the first plane above the surface."""
-
-    def function(p: Point) -> dict[str, Any]:
-        return {
-            "u": _continued(p, "u"),
-            "v": _continued(p, "v"),
-            "w": 2.0 * p.at("w", z=-1) - p.at("w", z=-2),
-        }
-
-    return Stencil("surface_velocity", function)
-
-
-def surface_stress() -> Stencil:
-    """Stresses there; shear across the surface, zero on it, is odd about it."""
-
-    def function(p: Point) -> dict[str, Any]:
-        return {"szz": _continued(p, "szz"), "sxz": -p.at("sxz", z=-2), "syz": -p.at("syz", z=-2)}
-
-    return Stencil("surface_stress", function)
-
-
-def surface_stress_far() -> Stencil:
-    """szz on the second plane above, once the first is there."""
-
-    def function(p: Point) -> dict[str, Any]:
-        return {"szz": FAR[0] * p.at("szz", z=-1) + FAR[1] * p.at("szz", z=-2) + FAR[2] * p.at("szz", z=-3)}
-
-    return Stencil("surface_stress_far", function)

@@ -7,21 +7,12 @@ from typing import Any
 import numpy as np
 
 from faultwave.fd.part import Running
-from faultwave.fd.points import hermite
 from faultwave.fd.program import VELOCITY_LEVEL, Observer, above
 from faultwave.fd.snapshots import assembled
 from faultwave.kernels import math
 from faultwave.kernels.stencil import Axis, Box, Launch, Layout, Point, Stencil
 
 COMPONENTS = ("1", "2", "3")
-_VALUES, _SLOPE, _, _ = hermite(np.zeros(1))
-UP = tuple(enumerate(_VALUES[0, ::-1].tolist(), 1))
-"""Planes below that above the surface, and their weights, which make a horizontal velocity on it; they lie 0.5, 1.5 and 2.5 points deep."""
-LEAN = float(_SLOPE[0])
-"""Weight of its slope there: that of no shear traction, minus the slope of w along the surface."""
-ALONG = ((-2, 1.0 / 12), (-1, -8.0 / 12), (1, 8.0 / 12), (2, -1.0 / 12))
-"""Weights that make the slope at a point of those around it, fourth order."""
-
 BETWEEN = ((-2, -1.0 / 16), (-1, 9.0 / 16), (0, 9.0 / 16), (1, -1.0 / 16))
 """Weights of the points around a cell's centre, half an edge off it."""
 BEHIND = 2
@@ -34,13 +25,10 @@ def motion(points: Box, step: float) -> Observer:
     box = above(points)
 
     def function(p: Point) -> dict[str, Any]:
-        def at_surface(name: str, axis: Axis) -> Any:
-            below = sum(
-                weight * sum(share * p.at(name, z=-plane, **{axis: n}) for n, share in BETWEEN) for plane, weight in UP
-            )
-            return below - sum(LEAN * share * p.at("w", z=-1, **{axis: n}) for n, share in ALONG)
+        def between(name: str, axis: Axis) -> Any:
+            return sum(share * p.at(name, **{axis: n}) for n, share in BETWEEN)
 
-        now = (at_surface("u", "x"), at_surface("v", "y"), p.at("w", z=-1))
+        now = (between("u", "x"), between("v", "y"), p.at("w", z=-1))
         result: dict[str, Any] = {}
         for c, v in zip(COMPONENTS, now, strict=True):
             result[f"surface_a{c}"] = p.scalar("per_step") * (v - p.at(f"surface_v{c}"))

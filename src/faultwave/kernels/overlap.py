@@ -118,16 +118,19 @@ def _access(program: Program, launch: Launch) -> _Access:
     above = launch.box.lo[0] >= high
     result: dict[Place, np.ndarray] = {}
     for key in reads:
-        if key[0] != "at":
+        if key[0] not in ("at", "on"):
             continue
         name, offset = launch.names.get(key[1], key[1]), np.abs(key[2:])
         first, last = launch.box.lo[0] + key[2], launch.box.hi[0] - 1 + key[2]
+        if key[0] == "on":  # planes that are worked on at once are never cut apart
+            first, last, offset[0] = key[2], key[2], 0
         for outside in _sides(first, last, low, high):
             # Up and down nothing is cut at a surface: its neighbours there are in the same part.
             distance = offset * np.array([not (outside or above), 1, 1])
             place = (name, outside)
             result[place] = np.maximum(result.get(place, 0), distance)
-    written = {(launch.names.get(n, n), above) for n in writes}
+    sides = list(_sides(launch.box.lo[0], launch.box.hi[0] - 1, low, high))
+    written = {(launch.names.get(n, n), outside) for n in writes for outside in sides}
     return _Access(_key(launch), result, frozenset(written))
 
 

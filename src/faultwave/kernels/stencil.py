@@ -12,6 +12,8 @@ several steps in one pass through memory, because of these rules:
 
 * a level reads at most ``REACH`` points away, and a launch reads what it writes only in planes outside its own box or
   at the point itself;
+* from the plane ``together`` of a program on, a level works on all planes at once: launches there may read any plane from
+  ``REACH`` below it, ``on`` which they find what other levels wrote;
 * the launches of a level without a ``lag`` come first, then its injections, then those with one: they may read what
   their own level wrote, in planes up to their own and, staying ``lag`` rows behind, in neighbouring rows;
 * backends may work on whole vectors past the end of a box along x: there, coefficients are zero (arrays are padded
@@ -43,6 +45,9 @@ class Point(Protocol):
 
     def at(self, name: str, x: int = 0, y: int = 0, z: int = 0) -> Any:
         """Array ``name`` so many points further along each axis."""
+
+    def on(self, name: str, plane: int, x: int = 0, y: int = 0) -> Any:
+        """Array ``name`` on the plane of this number, so many points further along x and y."""
 
     def line(self, name: str, axis: Axis) -> Any:
         """A profile along one axis, at the point's own coordinate."""
@@ -127,7 +132,8 @@ class SampleBuffer:
 
 @dataclass(frozen=True)
 class Program:
-    """Levels of launches, arrays by name, numbers by name; ``periodic`` axes wrap around after each level."""
+    """Levels of launches, arrays by name, numbers by name; ``periodic`` axes wrap around after each level. From the plane ``together`` on,
+    levels work on all planes at once."""
 
     name: str
     box: Box
@@ -137,6 +143,7 @@ class Program:
     injections: Sequence[Injection] = ()
     sample_buffers: Sequence[SampleBuffer] = ()
     periodic: frozenset[Axis] = frozenset()
+    together: int | None = None
 
 
 Work = Sequence[Sequence[Sequence[Box]]]
@@ -211,6 +218,9 @@ class Recorder:
             raise ValueError(f"{name} is read ({x}, {y}, {z}) points away, farther than the halo")
         return self._input("at", name, z, y, x)
 
+    def on(self, name: str, plane: int, x: int = 0, y: int = 0) -> Expr:
+        return self._input("on", name, plane, y, x)
+
     def line(self, name: str, axis: Axis) -> Expr:
         return self._input("line", name, axis)
 
@@ -245,6 +255,8 @@ def check(program: Program) -> None:
             for key in reads:
                 if key[0] == "scalar" and key[1] not in program.scalars:
                     raise ValueError(f"{who}: no number {key[1]}")
+                if key[0] == "on":
+                    _check_plane(program, launch, key, who)
                 if key[0] != "at" or key[1] not in writes:
                     continue
                 inside = abs(key[2]) < launch.box.shape[0]
@@ -255,11 +267,21 @@ def check(program: Program) -> None:
         raise ValueError(f"{program.name}: an injection or sample buffer names a level that does not exist")
 
 
+def _check_plane(program: Program, launch: Launch, key: tuple[Any, ...], who: str) -> None:
+    """Raise ValueError where a launch reads the plane of ``key`` that it must not read."""
+    name, plane = key[1:3]
+    first = program.together
+    if first is None or launch.box.lo[0] < first or plane < first - REACH:
+        raise ValueError(f"{who}: plane {plane} is read, but levels do not work on all planes at once there")
+    if launch.names.get(name, name) in {launch.names.get(n, n) for n in record(launch.stencil)[1]}:
+        raise ValueError(f"{who}: {name} is read on plane {plane} and written in one launch")
+
+
 def cost(stencil: Stencil) -> tuple[int, int]:
     """(flops, numbers) a point: operations, equal ones once, and numbers moved with every array read or written once."""
     reads, writes = record(stencil)
     numbering = Numbering()
     for value in writes.values():
         numbering.number(value)
-    grids = {key[1] for key in reads if key[0] == "at"}
+    grids = {key[1] for key in reads if key[0] in ("at", "on")}
     return flops(numbering.values), len(grids) + len(writes)

@@ -181,6 +181,11 @@ class RowFunction:
             s, load = self.arrays.strides[name], "LOAD_HALF" if name in self.arrays.half_precision else "LOAD"
             z, y, x = key[2:]
             return f"{load}({self._place(launch, formal)} + ({z * s.plane + y * s.row + x}L) + i)", True
+        if kind == "on":
+            name = launch.names.get(formal, formal)
+            s, load = self.arrays.strides[name], "LOAD_HALF" if name in self.arrays.half_precision else "LOAD"
+            plane, y, x = key[2:]
+            return f"{load}({self._place(launch, formal)} + ({plane} - k) * {s.plane}L + ({y * s.row + x}L) + i)", True
         if kind == "line" and key[2] != "x":
             return f"SPLAT(({self._place(launch, formal)})[{'k' if key[2] == 'z' else 'j'}])", False
         if kind in ("line", "parity"):

@@ -51,6 +51,7 @@ def lower(program: Program, arrays: GridArrays, lanes: int) -> str:
         f"#define R {real}\n#define LANES {lanes}\n#define R_IS_DOUBLE {int(real == 'double')}\n{head}\n"
         f"#define LEVELS {len(program.levels)}\n#define REACH {REACH}\n#define MOST_ARRAYS {most_arrays}\n"
         f"#define MOST_SEGMENTS {most_segments(program)}\n"
+        f"#define TOGETHER {program.box.hi[0] + REACH - 1 if program.together is None else program.together}\n"
         f"#define Z0 {program.box.lo[0]}\n#define Z1 {program.box.hi[0]}\n#define Y0 {program.box.lo[1]}\n#define Y1 {program.box.hi[1]}\n"
         "typedef V U __attribute__((aligned(4), may_alias));\n"
         "#define LOAD(p) (*(const U *)(p))\n#define STORE(p, v) (*(U *)(p) = (v))\n"

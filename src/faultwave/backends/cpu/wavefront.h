@@ -2,7 +2,8 @@
 
    Half-step m of a pass (level m % LEVELS) works on plane p - REACH m when the front is at p, and in tile t on the rows
    [y_t - REACH m, y_t+1 - REACH m): every read finds its half-step, done in this tile or the one before, and nothing is
-   overwritten that is still needed. A tile may be at p once the tile before has finished p, so threads take tiles in
+   overwritten that is still needed. From the plane TOGETHER on, a half-step works on all planes at once when it gets there, so that what
+   reads several of them finds them at one time. A tile may be at p once the tile before has finished p, so threads take tiles in
    turn and follow each other. */
 #include <omp.h>
 #include <sched.h>
@@ -101,18 +102,21 @@ void run(ARGUMENTS, long tile, long threads) {
   {
     for (long t = omp_get_thread_num(); t < tiles; t += omp_get_num_threads()) {
       const long low = t ? first + t * tile : -(1L << 40), high = t + 1 < tiles ? first + (t + 1) * tile : 1L << 40;
-      for (long p = below; p < above + REACH * (halves - 1); ++p) {
+      for (long p = below; p <= TOGETHER + REACH * (halves - 1); ++p) {
         for (int spin = 0; __atomic_load_n(&done[8 * t], __ATOMIC_ACQUIRE) < p; ++spin)
           if (spin > 1000) sched_yield();
         for (long m = 0; m < halves; ++m) {
           const long k = p - REACH * m;
-          if (k < below || k >= above) continue;
+          if (k < below || k > TOGETHER) continue;
           const int level = m % LEVELS;
           const long step = start + m / LEVELS, y0 = low - REACH * m, y1 = high - REACH * m;
-          plane(base, scalar, PART(m), k, y0, y1);
-          inject(&points, PART(m), level, k, clip(y0, Y0 - REACH, Y1 + REACH), clip(y1, Y0 - REACH, Y1 + REACH), AMPLITUDE(level, step));
-          plane_lagging(base, scalar, PART(m), k, y0, y1);
-          record(&points, PART(m), level, k, clip(y0 - TAPE_LAG, Y0 - REACH, Y1 + REACH), clip(y1 - TAPE_LAG, Y0 - REACH, Y1 + REACH), tape + step * taped);
+          const long from = clip(y0, Y0 - REACH, Y1 + REACH), to = clip(y1, Y0 - REACH, Y1 + REACH);
+          const long tape_from = clip(y0 - TAPE_LAG, Y0 - REACH, Y1 + REACH), tape_to = clip(y1 - TAPE_LAG, Y0 - REACH, Y1 + REACH);
+          const long end = k < TOGETHER ? k + 1 : above;
+          for (long at = k; at < end; ++at) plane(base, scalar, PART(m), at, y0, y1);
+          for (long at = k; at < end; ++at) inject(&points, PART(m), level, at, from, to, AMPLITUDE(level, step));
+          for (long at = k; at < end; ++at) plane_lagging(base, scalar, PART(m), at, y0, y1);
+          for (long at = k; at < end; ++at) record(&points, PART(m), level, at, tape_from, tape_to, tape + step * taped);
         }
         __atomic_store_n(&done[8 * (t + 1)], p, __ATOMIC_RELEASE);
       }

@@ -101,6 +101,13 @@ class _Writer:
         place = self.place(formal, z, y, x)
         return f"LOAD_HALF({place})" if half else f"*({place})"
 
+    def on(self, formal: str, plane: int, y: int, x: int) -> str:
+        """A number on a plane, in the row and column of the point at hand or around them."""
+        name = self.launch.names.get(formal, formal)
+        s, number = self.arrays.strides[name], self.pointer(formal)
+        place = f"G{number}[{self.arrays.origin[name] + plane * s.plane + y * s.row + x}L + (long)j * {s.row} + i]"
+        return f"LOAD_HALF(&{place})" if name in self.arrays.half_precision else place
+
     def columns(self) -> dict[tuple[str, int, int], list[int]]:
         """What is read in several planes of one column: (array, y, x) -> planes, lowest first."""
         planes: dict[tuple[str, int, int], set[int]] = {}
@@ -118,6 +125,8 @@ class _Writer:
                 z, y, x = key[2:]
                 window = columns.get((formal, y, x))
                 text = _window((formal, y, x), z - window[0]) if window else self.load(formal, z, y, x)
+            elif kind == "on":
+                text, moving = self.on(formal, *key[2:]), False
             elif kind == "line":
                 origin = self.arrays.origin[self.launch.names.get(formal, formal)]
                 at = {"z": "k", "y": "j", "x": "i"}[key[2]]

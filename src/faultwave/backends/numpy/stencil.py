@@ -27,6 +27,12 @@ class _Slices:
         part = _part(self.arrays.view(name, layout.halo), layout, self.launch.box, (z, y, x))
         return part.astype(self.arrays.dtype) if name in self.arrays.half_precision else part
 
+    def on(self, name: str, plane: int, x: int = 0, y: int = 0) -> np.ndarray:
+        name, (_, y0, x0), (_, y1, x1) = self._name(name), self.launch.box.lo, self.launch.box.hi
+        layout = self.program.arrays[name]
+        part = _part(self.arrays.view(name, layout.halo), layout, Box((plane, y0, x0), (plane + 1, y1, x1)), (0, y, x))
+        return part.astype(self.arrays.dtype) if name in self.arrays.half_precision else part
+
     def line(self, name: str, axis: Axis) -> np.ndarray:
         name, k = self._name(name), "zyx".index(axis)
         first = self.program.arrays[name].box.lo[k]

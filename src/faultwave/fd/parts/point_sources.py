@@ -13,7 +13,7 @@ from faultwave.case.model import Case
 from faultwave.fd.half_precision import Units, rounded_at
 from faultwave.fd.operator import kept_units
 from faultwave.fd.part import Checking, FdPlan, GridPart, Placing, Planning
-from faultwave.fd.points import MOMENT, held, images, near, readings
+from faultwave.fd.points import MOMENT, held, images, near, reading
 from faultwave.fd.program import STRESS_LEVEL, VELOCITY_LEVEL, Scheme
 from faultwave.fd.stencils import VELOCITY
 from faultwave.kernels.stencil import Box, Injection
@@ -156,19 +156,19 @@ class PointDrive:
         acting = np.flatnonzero(strength)
         if not len(acting):
             return
-        for of, s in readings(self.scheme, name, points[acting]):
-            weights = (s.value * strength[acting, None] / held(self.scheme, of, s.points[..., 0])).reshape(-1)
-            numbers = np.repeat(acting, s.value.shape[1])
-            which, places = images(self.scheme, self.box, s.points.reshape(-1, 3))
-            weights, numbers = weights[which], numbers[which]
-            if coefficients is not None:
-                weights = weights * self._buoyancy(coefficients, f"b_{VELOCITY[of]}", places)
-            some = weights != 0
-            self.injections.append(Injection(level, of, places[some], weights[some], numbers[some]))
+        s = reading(self.scheme, name, points[acting])
+        weights = (s.value * strength[acting, None] / held(self.scheme, name, s.points[..., 0])).reshape(-1)
+        numbers = np.repeat(acting, s.value.shape[1])
+        which, places = images(self.scheme, self.box, s.points.reshape(-1, 3))
+        weights, numbers = weights[which], numbers[which]
+        if coefficients is not None:
+            weights = weights * self._buoyancy(coefficients, f"b_{VELOCITY[name]}", places)
+        some = weights != 0
+        self.injections.append(Injection(level, name, places[some], weights[some], numbers[some]))
 
     def _buoyancy(self, coefficients: Mapping[str, np.ndarray], name: str, places: np.ndarray) -> np.ndarray:
         """One over density as the grid keeps it at points (n, 3) of the box."""
-        whole = np.broadcast_to(coefficients[name], self.box.shape)
+        whole = np.broadcast_to(coefficients[name], self.scheme.filled(self.box).shape)
         values = np.asarray(whole[tuple((places - np.array(self.box.lo)).T)], float)
         if self.units is None:
             return values

@@ -14,7 +14,7 @@ from faultwave.comm import World
 from faultwave.comm.gather import collect
 from faultwave.engine.part import Demand, Origin, State
 from faultwave.fd.part import FdPlan, GridAttached, GridPart, Placing, Planning, Running, Solution
-from faultwave.fd.points import RECORDED, Sampler, readings
+from faultwave.fd.points import RECORDED, Sampler, reading
 from faultwave.fd.program import STRESS_LEVEL, VELOCITY_LEVEL, Scheme
 from faultwave.fd.resources import Memory, number_bytes
 from faultwave.fd.shared import sampler_of
@@ -98,21 +98,19 @@ class PointSampler:
         self.points, self.gradients = points, gradients
         self.mine = np.arange(len(points))
         self.shape = (4 if gradients else 1, len(RECORDED))
-        self.around = [
-            (column, of, s) for column, name in enumerate(RECORDED) for of, s in readings(scheme, name, points)
-        ]
+        self.around = [reading(scheme, name, points) for name in RECORDED]
         self.sample_buffers = [
-            SampleBuffer(VELOCITY_LEVEL if of in VELOCITY else STRESS_LEVEL, of, s.points.reshape(-1, 3))
-            for _, of, s in self.around
+            SampleBuffer(VELOCITY_LEVEL if name in VELOCITY else STRESS_LEVEL, name, s.points.reshape(-1, 3))
+            for name, s in zip(RECORDED, self.around, strict=True)
         ]
 
     def values(self, sample_buffers: Sequence[np.ndarray]) -> np.ndarray:
         """(steps, points, 1 or 4, 9): quantities and, if wanted, their derivatives along x, y, z."""
         result = np.zeros((len(sample_buffers[0]), len(self.points), *self.shape))
-        for buffer, (column, _, s) in zip(sample_buffers, self.around, strict=True):
+        for column, (buffer, s) in enumerate(zip(sample_buffers, self.around, strict=True)):
             block = buffer.reshape(len(buffer), len(self.points), -1).astype(float)
             functionals = np.concatenate([s.value[:, None], s.slope], 1) if self.gradients else s.value[:, None]
-            result[..., column] += np.einsum("tnp,ncp->tnc", block, functionals)
+            result[..., column] = np.einsum("tnp,ncp->tnc", block, functionals)
         return result
 
 

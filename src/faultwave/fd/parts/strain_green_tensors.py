@@ -11,11 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from faultwave.comm.gather import collect
+from faultwave.fd.differences import C1, C2, along_z
 from faultwave.fd.part import FdPlan, GridAttached, GridPart, Running
-from faultwave.fd.points import MOMENT, Sampler, readings
+from faultwave.fd.points import MOMENT, Sampler, reading
 from faultwave.fd.program import VELOCITY_LEVEL, Scheme
 from faultwave.fd.shared import sampler_of
-from faultwave.fd.stencils import C1, C2, NORMAL, STRAINS, VELOCITY
+from faultwave.fd.stencils import NORMAL, STRAINS, VELOCITY
 from faultwave.kernels.stencil import SampleBuffer
 from faultwave.observe.dataset import Dataset, Variable
 from faultwave.observe.result import Result
@@ -87,8 +88,7 @@ class StrainRecording(GridAttached):
 class StrainSampler:
     """Strain rates (steps, points, 6), order xx yy zz xy yz xz, where the scheme has them, weighted as sources are injected.
 
-    So a force here and a moment there see the same: reciprocity holds for the grid itself (Graves & Wald 2001). At the free
-    surface shear across it is zero.
+    So a force here and a moment there see the same: reciprocity holds for the grid itself (Graves & Wald 2001).
     """
 
     def __init__(self, scheme: Scheme, points: np.ndarray):
@@ -97,7 +97,7 @@ class StrainSampler:
         self.shape = (len(MOMENT),)
         self.sample_buffers: list[SampleBuffer] = []
         for column, name in enumerate(MOMENT):
-            ((_, s),) = readings(scheme, name, points)
+            s = reading(scheme, name, points)
             normal = name in NORMAL
             pairs = [(of, axis) for of, axis in VELOCITY.items() if name[1] == axis] if normal else STRAINS[name]
             for of, axis in pairs:
@@ -106,18 +106,19 @@ class StrainSampler:
     def _add(
         self, scheme: Scheme, of: str, axis: str, points: np.ndarray, value: np.ndarray, forward: bool, column: int
     ) -> None:
-        places, weights = [], []
-        for offset, weight in ((0, -C1), (1, C1), (-1, -C2), (2, C2)):
-            step = np.zeros(3, np.int64)
-            k = "zyx".index(axis)
-            step[k] = offset if forward else offset - 1
-            moved = points + step
-            if axis in scheme.periodic:
-                moved[..., k] %= scheme.grid.shape[k]
-            places.append(moved)
-            weights.append(weight / scheme.grid.spacing * value)
-        self.sample_buffers.append(SampleBuffer(VELOCITY_LEVEL, of, np.concatenate(places, 1).reshape(-1, 3)))
-        self.parts.append((column, np.concatenate(weights, 1)))
+        k = "zyx".index(axis)
+        if axis == "z" and scheme.free_surface:
+            planes, shares = along_z(of, points[..., 0], scheme.grid.shape[0])
+        else:
+            offsets = np.array([0, 1, -1, 2]) - (not forward)
+            planes = points[..., k, None] + offsets
+            shares = np.broadcast_to([-C1, C1, -C2, C2], planes.shape)
+        if axis in scheme.periodic:
+            planes %= scheme.grid.shape[k]
+        places = np.repeat(points[..., None, :], planes.shape[-1], -2)
+        places[..., k] = planes
+        self.sample_buffers.append(SampleBuffer(VELOCITY_LEVEL, of, places.reshape(-1, 3)))
+        self.parts.append((column, (shares / scheme.grid.spacing * value[..., None]).reshape(self.count, -1)))
 
     def values(self, sample_buffers: Sequence[np.ndarray]) -> np.ndarray:
         """(steps, points, 6), half a step before the end of each step."""

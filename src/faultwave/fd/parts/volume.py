@@ -134,7 +134,7 @@ def at_centres(
         else:
             start = np.clip(start, 0, size - 4) if len(values) and low[k] >= 0 else start
             places = [start + m - low[k] for m in range(4)]
-        weights = lagrange(at[k] - 0.5, start)[0]
+        weights = lagrange(at[k] - 0.5, start[:, None] + np.arange(4))[0]
         parts = (
             np.take(result, places[m], axis=k) * weights[:, m].reshape([-1 if d == k else 1 for d in range(3)])
             for m in range(4)

@@ -5,7 +5,7 @@ of constant Q in the reference.
 The time function is a Gaussian of 0.2 s, whose spectrum has fallen to 1 % where the spacing of 100 m has 8 points per
 wavelength. Lamb: a vertical force 200 m below the surface of a half-space and a horizontal one 10 m below it, a fifth of a spacing,
 Gaussians of 0.25 s; and a vertical one on the surface, of 0.3 s, against Pekeris' closed form. Judged is the relative L2 misfit of
-velocity.
+velocity; beside it stands SW4's own Lamb problem (``fd_surface_waves``).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from scipy.interpolate import CubicSpline
 
 from faultwave.run import simulate
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
+from faultwave.verify.cases.fd_surface_waves import lamb_rows
 from faultwave.verify.exact.layered import Layer, LayeredHalfSpace, Modulus
 from faultwave.verify.exact.medium import Array, Medium
 from faultwave.verify.exact.surface_force import vertical_velocity
@@ -146,7 +147,7 @@ def run_lamb(progress: Progress) -> Result:
     rows.append(at_most("force on the surface: misfit at 1.2 km", lamb_on_top(), LIMIT))
     for distance, m in zip(("1 km", "1.5 km"), lamb_aside(), strict=True):
         rows.append(at_most(f"horizontal force a fifth of a spacing deep: misfit at {distance}", m, 0.01))
-    return Result(tuple(rows))
+    return Result((*rows, *lamb_rows(progress)))
 
 
 def _rows(name: str, found: Array) -> tuple[Row, ...]:
@@ -158,4 +159,4 @@ def _rows(name: str, found: Array) -> tuple[Row, ...]:
 
 LOH1 = VerificationCase("fd-loh1", "grids: layer over half-space against wavenumber integration", run_loh1, 2.0)
 LOH3 = VerificationCase("fd-loh3", "grids: the same with attenuation", run_loh3, 2.0)
-LAMB = VerificationCase("fd-lamb", "grids: a force below and on a free surface against exact solutions", run_lamb, 1.0)
+LAMB = VerificationCase("fd-lamb", "grids: a force below and on a free surface against exact solutions", run_lamb, 8.0)

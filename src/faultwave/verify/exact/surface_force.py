@@ -47,4 +47,31 @@ def vertical_velocity(medium: Medium, distance: float, times: Array, sigma: floa
     return np.asarray((integral * third).sum(1) * sigma / FINE / scale)
 
 
-__all__ = ["step_integral", "vertical_velocity"]
+BUMP = 51480.0
+"""Makes the integral of ``bump`` one."""
+
+
+def bump(t: Array) -> Array:
+    """A force that acts from 0 to 1 s, smooth to the sixth derivative, of unit integral: that of SW4's Lamb problem (C6SmoothBump)."""
+    x = np.clip(np.asarray(t, float), 0.0, 1.0)
+    return np.asarray(BUMP * (x * (1 - x)) ** 7)
+
+
+def vertical_displacement(medium: Medium, distance: float, times: Array) -> Array:
+    """Displacement upwards [m] at ``distance`` [m] and ``times`` [s] of an upward force of ``bump`` newtons."""
+    if not np.isclose(medium.lam, medium.mu):
+        raise ValueError("the solution is that of Poisson's ratio 1/4")
+    count = 100 * FINE
+    s = (np.arange(count) + 0.5) / count
+    y = s * (1 - s)
+    second = BUMP * 7 * y**5 * (6 * (1 - 2 * s) ** 2 - 2 * y)  # derivative of the bump
+    shear = np.sqrt(medium.mu / medium.rho)
+    times = np.asarray(times, float)
+    found = np.zeros(len(times))
+    for first in range(0, len(times), 256):
+        ago = times[first : first + 256, None] - s
+        found[first : first + 256] = (step_integral(shear * ago / distance) * second).sum(1) / count
+    return found * distance / shear / (16 * np.pi * medium.mu * distance)
+
+
+__all__ = ["bump", "step_integral", "vertical_displacement", "vertical_velocity"]

@@ -1,0 +1,134 @@
+"""Engine fd along a free surface: how fast Rayleigh waves go, and Lamb's problem as SW4 publishes it.
+
+Rayleigh waves: a standing wave of the exact motion is let go in a box of periodic sides. Its frequency is that of the motion on the
+surface over a hundred periods, without what the time step does to it (2/dt sin(w dt / 2) in place of w).
+
+Lamb's problem (SW4 user's guide; Petersson & Sjögreen 2017): a vertical force on a half-space of Vp/Vs = sqrt 3, a bump of 1 s, S
+speed 1 km/s. Judged is the vertical displacement 1 and 10 km away, one and ten wavelengths of the dominant 1 Hz, by the largest
+error over the largest value, against Pekeris' closed form. The waves of 3 Hz, the highest that matter, have 5, 6.7 or 10 points a
+wavelength. SW4's numbers are those of its guide; its time steps are of fourth order, the ones here a third of the stable step.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+from scipy.optimize import brentq
+
+from faultwave.run import simulate
+from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_most
+from faultwave.verify.exact.medium import Array, Medium
+from faultwave.verify.exact.surface_force import bump, vertical_displacement
+
+SHEAR, RHO, SPACING = 1000.0, 1500.0, 100.0
+PERIODS = 100.0
+"""Of Rayleigh waves in which their frequency is measured."""
+RATIOS = {"1.73": 3**0.5, "3": 3.0}
+POINTS = {6: 0.4, 10: 0.2}
+"""Points a Rayleigh wavelength, and the largest error of the phase speed [%]."""
+SW4 = {15: (0.072, 0.43), 20: (0.034, 0.24), 30: (0.0093, 0.070)}
+"""Points a wavelength of 1 km, and SW4's errors 1 and 10 km away."""
+
+
+def rayleigh_speed(ratio: float) -> float:
+    """Over that of S waves, for Vp/Vs = ``ratio`` (Aki & Richards 2002, equation 5.56)."""
+    return float(
+        brentq(lambda c: (2 - c**2) ** 2 - 4 * np.sqrt(1 - c**2) * np.sqrt(1 - (c / ratio) ** 2), 0.5, 1 - 1e-12)
+    )
+
+
+def rayleigh_error(points: int, ratio: float) -> float:
+    """Relative error of the phase speed of waves along x, ``points`` a wavelength."""
+    c = rayleigh_speed(ratio)
+    k, cells = 2 * np.pi / (points * SPACING), points * -(-8 // points)
+    exact = k * c * SHEAR
+    case: dict[str, Any] = {
+        "engine": "fd", "end_time": PERIODS * 2 * np.pi / exact, "numerics": {"precision": "double", "cfl": 0.5},
+        "material": {"constant": {"rho": RHO, "vp": ratio * SHEAR, "vs": SHEAR}},
+        "grid": {"lower": [0, 0, -4 * points * SPACING], "upper": [cells * SPACING, 8 * SPACING, 0], "spacing": SPACING,
+                 "boundaries": {"x": "periodic", "y": "periodic", "z-": "rigid", "z+": "free-surface"}},
+    }  # fmt: skip
+    sim: Any = simulate(case)
+    operator, steps, dt = sim.solver.operator, sim.plan.steps, sim.plan.scheme.step
+    p, s = np.sqrt(1 - (c / ratio) ** 2), np.sqrt(1 - c**2)
+
+    def motion(places: Array, time: float) -> Array:
+        """Velocities of a standing wave as its stresses vanish."""
+        found, (x, z) = np.zeros((len(places), 9)), (places[:, 0], k * places[:, 2])
+        half = 1 - 0.5 * c**2
+        found[:, 6] = (np.exp(p * z) - half * np.exp(s * z)) * np.sin(k * x)
+        found[:, 8] = p * (np.exp(p * z) - np.exp(s * z) / half) * np.cos(k * x)
+        return found
+
+    operator.set_state(motion)
+    wave = np.cos(k * sim.plan.scheme.grid.places("w", operator.box)[-1, 0, :, 0])
+    series = np.zeros(steps)
+    for n in range(steps):
+        operator.advance(1)
+        series[n] = operator.values("w")[-1, 0] @ wave
+    times = dt * np.arange(steps)
+    window = np.hanning(steps)
+
+    def strength(w: float) -> float:
+        return float(np.abs((window * series * np.exp(-1j * w * times)).sum()))
+
+    near = exact * np.linspace(0.9, 1.1, 401)
+    best = near[int(np.argmax([strength(w) for w in near]))]
+    fine = best + exact * np.linspace(-1e-3, 1e-3, 201)
+    found = fine[int(np.argmax([strength(w) for w in fine]))]
+    return float(2 / dt * np.sin(0.5 * found * dt) / exact - 1)
+
+
+def lamb_as_sw4(points: int, far: bool = True) -> tuple[float, ...]:
+    """Largest errors of the vertical displacement over the largest values, 1 and (``far``) 10 km away."""
+    spacing, reach = 1000.0 / points, 10 if far else 1
+    rock = Medium(RHO, RHO * SHEAR**2, RHO * SHEAR**2)
+    t = np.linspace(0, 1, 2001)
+    side, shift = (
+        3000.0 if far else 2000.0,
+        0.5 * spacing,
+    )  # force and receivers on points of the grid, as in SW4's problem
+    case: dict[str, Any] = {
+        "engine": "fd", "end_time": reach / 0.9 + 1.5, "numerics": {"cfl": 0.35}, "material": {"constant": rock.parameters()},
+        "grid": {"lower": [-1500 - shift, -side - shift, -side], "upper": [1000 * reach + 1000 - shift, side - shift, 0],
+                 "spacing": spacing},
+        "sources": [{"kind": "force", "location": [0, 0, 0], "force": [0, 0, 1e12],
+                     "time_function": {"kind": "samples", "samples": bump(t).tolist(), "interval": t[1]}}],
+        "output": {"receivers": {"points": [[1000.0 * r, 0, 0] for r in (1, 10)[: 1 + far]], "interval": 0.02}},
+    }  # fmt: skip
+    data = simulate(case).run(write=False).receivers
+    assert data is not None
+    times, found = data["time"], []
+    for n, distance in enumerate((1000.0, 10000.0)[: 1 + far]):
+        moved = CubicSpline(times, data.quantity("v3")[:, n]).antiderivative()(times)
+        expected = 1e12 * vertical_displacement(rock, distance, times)
+        found.append(float(np.abs(moved - expected).max() / np.abs(expected).max()))
+    return tuple(found)
+
+
+def run_rayleigh(progress: Progress) -> Result:
+    """Phase speeds."""
+    rows: list[Row] = []
+    for points, limit in POINTS.items():
+        for name, ratio in RATIOS.items():
+            progress(f"{points} points a wavelength, Vp/Vs = {name}")
+            error = 100 * abs(rayleigh_error(points, ratio))
+            rows.append(at_most(f"error of the speed [%], {points} points, Vp/Vs = {name}", error, limit))
+    return Result(tuple(rows))
+
+
+def lamb_rows(progress: Progress) -> tuple[Row, ...]:
+    """Ours beside SW4's, which are the limits; ten wavelengths away only where that takes minutes."""
+    rows: list[Row] = []
+    for points, theirs in SW4.items():
+        progress(f"SW4's problem, {points} points a dominant wavelength")
+        found = lamb_as_sw4(points, far=points < max(SW4))
+        for away, error, limit in zip((1, 10), found, theirs, strict=False):
+            name = f"as SW4, {points / 3:.2g} points at 3 Hz: largest error {away} wavelengths away"
+            rows.append(at_most(name, error, limit))
+    return tuple(rows)
+
+
+RAYLEIGH = VerificationCase("fd-rayleigh", "grids: phase speed of Rayleigh waves", run_rayleigh, 0.5)
