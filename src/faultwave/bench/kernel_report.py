@@ -16,6 +16,8 @@ from faultwave.dg import kernels
 from faultwave.dg.fault_points import point_rule
 from faultwave.dg.forms import form as find_form
 from faultwave.dg.rupture import Sizes, rupture
+from faultwave.dg.yield_points import yield_points
+from faultwave.dg.yielding import Medium, yielding
 from faultwave.kernels.count import cost
 from faultwave.kernels.language import (
     Array,
@@ -30,11 +32,12 @@ from faultwave.kernels.language import (
     WhenAny,
 )
 from faultwave.physics.friction import laws as friction_laws
+from faultwave.physics.rheology import rheologies
 from faultwave.physics.waves import law as find_law
 
 
 def all_kernels(order: int, law_name: str) -> dict[str, Kernel]:
-    """Every kernel of a law at an order; rupture once for each friction law (elastic only)."""
+    """Every kernel of a law at an order; rupture once for each friction law, yielding once for each rheology (elastic only)."""
     law = find_law(law_name)
     form = find_form(law, order)
     faults = kernels.Kept("stress" in law.roles)
@@ -50,6 +53,12 @@ def all_kernels(order: int, law_name: str) -> dict[str, Kernel]:
             constants = {c.name: c.default if c.default is not None else 1.0 for c in friction.constants}
             sizes = Sizes(tuple(form.predictor.face_rows), points, order, 1)
             result[f"rupture-{name}"] = rupture(friction, constants, sizes)
+        nodes = yield_points("nodes", order - 1)
+        for name, rock in rheologies().items():
+            constants = {c.name: c.default if c.default is not None else 1.0 for c in rock.constants}
+            made = yielding(form, Medium(rock, constants, nodes, 1, len(nodes.points), True))
+            result[f"yielding-{name}"] = made
+            result[f"correct_and_predict-{name}"] = kernels.correct_and_predict(form, None, [made])
     return result
 
 

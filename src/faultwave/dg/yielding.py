@@ -16,7 +16,7 @@ import numpy as np
 from faultwave.dg.forms import Form
 from faultwave.dg.yield_points import YieldPoints
 from faultwave.kernels import math as mth
-from faultwave.kernels.language import Array, Kernel, View
+from faultwave.kernels.language import Array, Kernel, View, sparse
 from faultwave.physics.rheology import STRESS, Rheology, statement
 
 PARAMETERS, INITIAL, STATE, DISTANCE, STEP = (
@@ -59,7 +59,7 @@ def yielding(form: Form, medium: Medium) -> Kernel:
     _suspect(k, form, medium, own, cell, [may, yields])
     there = [parameters, at, *held, step]
 
-    values, back = points.halves
+    values, back = (sparse(matrix) for matrix in points.halves)
 
     def look() -> None:
         k.contract(at, values, own)
