@@ -76,6 +76,11 @@ def test_friction_and_samples_do_not_spill() -> None:
 
 
 @cuda
+def test_yielding_does_not_spill() -> None:
+    check(build(all_kernels(4, "elastic")["correct_and_predict-drucker-prager"], "sm_90", False))
+
+
+@cuda
 def test_tables_that_loops_index_are_read_where_they_are() -> None:
     """The scalars of friction, 48 bytes at order 2, once were copied to the private memory of every thread."""
     check(build(all_kernels(2, "elastic")["rupture-linear-slip-weakening"], "sm_80", False))
