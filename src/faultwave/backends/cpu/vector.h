@@ -76,6 +76,16 @@ F V v_sqrt(V a) {
 #endif
 /* 2^k for |k| within the exponents of normal numbers. */
 F V v_power_of_two(VM k) { return (V)((k + BIAS) << MANTISSA); }
+/* Whole numbers between -2^22 and 2^22 as integers, and back. Without AVX-512 doubles have no instruction for it: added to a
+   number so large that its last bit is 1, they stand in the last bits. */
+#if defined(__AVX512DQ__) || !R_IS_DOUBLE
+F VM v_integer(V k) { return __builtin_convertvector(k, VM); }
+F V v_real(VM k) { return __builtin_convertvector(k, V); }
+#else
+#define LAST_BIT_ONE SPLAT(6755399441055744.0)
+F VM v_integer(V k) { return (VM)(k + LAST_BIT_ONE) - (VM)LAST_BIT_ONE; }
+F V v_real(VM k) { return (V)(k + (VM)LAST_BIT_ONE) - LAST_BIT_ONE; }
+#endif
 /* c[0] + c[1] x + ... as the sum of its even and its odd part, which the processor computes side by side. */
 #define SERIES(c, x) v_series(c, (int)(sizeof(c) / sizeof(R)), x)
 F V v_series(const R *c, int terms, V x) {
@@ -104,7 +114,7 @@ F V v_reduced(V x, V *k) {
 }
 /* y 2^k in two factors: both ends of the range, denormal numbers included, come out as those of the scalar function. */
 F V v_scaled(V y, V k) {
-  const VM whole = __builtin_convertvector(k, VM), half = whole >> 1;
+  const VM whole = v_integer(k), half = whole >> 1;
   return y * v_power_of_two(half) * v_power_of_two(whole - half);
 }
 F V v_exp(V x) {
@@ -117,7 +127,7 @@ F V v_exp(V x) {
 /* e^x - 1 = 2^k (e^r - 1 + (1 - 2^-k)): without a difference of nearly equal numbers. */
 F V v_expm1(V x) {
   V k, small = v_reduced(v_minimum(v_maximum(x, SPLAT(EXPM1_LOW)), SPLAT(EXP_TOP)), &k);
-  const V one = (R)1.0 - v_power_of_two(-__builtin_convertvector(v_minimum(k, SPLAT(EXPM1_FINE)), VM));
+  const V one = (R)1.0 - v_power_of_two(-v_integer(v_minimum(k, SPLAT(EXPM1_FINE))));
   V y = v_scaled(small + one, k);
   y = SELECT(x > SPLAT(EXP_TOP), SPLAT(INFINITY), y);
   return SELECT((x == SPLAT(0.0)) | (x != x), x, y);
@@ -132,7 +142,7 @@ F V v_log(V x) {
   m = SELECT(big, m * (R)0.5, m);
   k -= big;
   const V s = (m - (R)1.0) / (m + (R)1.0), z = s * s;
-  const V kf = __builtin_convertvector(k, V);
+  const V kf = v_real(k);
   V y = kf * (R)LN2_HI + ((R)2.0 * s + ((R)2.0 * s * z * SERIES(LOG_SERIES, z) + kf * (R)LN2_LO));
   y = SELECT(x == SPLAT(INFINITY), x, y);
   y = SELECT(x == SPLAT(0.0), SPLAT(-INFINITY), y);
