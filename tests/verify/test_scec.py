@@ -15,7 +15,7 @@ from faultwave.verify.scec.box import undisturbed
 from faultwave.verify.scec.folder import settings, write_case
 from faultwave.verify.scec.measure import Measured, Rupture, differences
 
-WANTED = {3, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 31, 32, 33, 36, 37, 101, 102}
+WANTED = {3, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 16, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 36, 37, 101, 102}
 
 
 def value(text, *points):
@@ -35,6 +35,9 @@ def test_every_benchmark_is_found_and_makes_a_sound_case():
             loaded, problems = load_case(case)
             assert loaded is not None and not problems.items, (benchmark.name, problems.items)
         assert benchmark.source and undisturbed(benchmark) > 1.0
+        places = [fault.point(s, d) for fault in benchmark.faults for s in (0.0, 3e3, 9e3) for d in (100.0, 9e3)]
+        for text in benchmark.fault_settings["parameters"].get("expression", {}).values():
+            assert np.isfinite(value(text, *places)).all()
         assert benchmark.full.size / benchmark.full.order == pytest.approx(benchmark.recommended)
 
 

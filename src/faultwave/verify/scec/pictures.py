@@ -28,7 +28,7 @@ def draw(measured: Measured, path: Path) -> Path:
     heights = [float(np.clip(5.7 * (f.down[1] - f.down[0]) / (end - start), 1.0, TALLEST)) for f in faults]
     fig = style.figure(height=sum(heights) + 0.8 * len(heights) + 2.1)
     layout: Any = fig.get_layout_engine()
-    layout.set(rect=(0.0, 0.0, 0.96, 1.0))  # room for the colour bars, which the layout does not see
+    layout.set(rect=(0.02, 0.0, 0.94, 1.0))  # room for the colour bars, which the layout does not see
     axes = style.mosaic(fig, len(heights) + 1, 1, gridspec_kw={"height_ratios": [*heights, 1.5]})[:, 0]
     top = style.top_value(np.concatenate([r.slip for r in fine.ruptures.values()]), 99.8)
     for ax, (name, rupture) in zip(axes, fine.ruptures.items(), strict=False):
@@ -98,4 +98,4 @@ def _histories(ax: Axes, measured: Measured) -> None:
     ax.set_ylabel("slip rate [m/s]")
     ax.set_xlim(0.0, measured.fine.resolution.end_time)
     ax.set_ylim(bottom=0.0)
-    ax.legend(loc="upper right", title="(along strike, down dip)", title_fontsize=7.5)
+    ax.legend(loc="best", title="(along strike, down dip)", title_fontsize=7.5)
