@@ -149,6 +149,13 @@ def test_a_case_tells_the_line_and_the_word(tmp_path):
     assert "time_function.frequency: does nothing with kind brune, which uses duration" in told["12"], told
 
 
+def test_what_else_is_wrong_is_told_as_well() -> None:
+    with pytest.raises(ValidationError) as caught:
+        TimeFunction.model_validate({"kind": "yoffe", "frequency": 2.0})
+    (cause,) = [item["ctx"]["error"] for item in caught.value.errors()]
+    assert "frequency" in cause.wrong and "needs acceleration" in cause.group
+
+
 def test_what_is_written_down_can_be_read_again():
     made = TimeFunction.model_validate(RICKER)
     assert TimeFunction.model_validate(made.model_dump()) == made

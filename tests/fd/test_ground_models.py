@@ -100,8 +100,8 @@ def test_all_wrong_settings_of_a_model(tmp_path):
     for part in (
         "needs shape and spacing",
         "a model with topography",
-        "shape do nothing with",
-        "crs does nothing",
+        "shape: does nothing with kind netcdf",
+        "crs: does nothing with kind netcdf",
         "no such file",
     ):
         assert part in text, part

@@ -202,8 +202,11 @@ def test_full_disk_keeps_the_run_and_the_last_checkpoint(tmp_path, monkeypatch, 
         return write_part(target, number, arrays)
 
     monkeypatch.setattr(disk.CheckpointWriter, "write_part", staticmethod(full))
-    fw.simulate(asked(tmp_path, "out")).run()
+    sim = fw.simulate(asked(tmp_path, "out")).run()
     same(contents(tmp_path / "out"), undisturbed)
+    (told,) = (w for w in sim.warnings if w.where == "output.checkpoint")
+    assert f"{len(calls) - 2} could not be written, at t = " in told.what and "the disk is full" in told.what
+    assert str(told) in json.loads((tmp_path / "out" / "run-manifest.json").read_text())["warnings"]
     assert "the disk is full" in caplog.text and "last checkpoint is kept" in caplog.text
     names = sorted(p.name for p in (tmp_path / "out" / "run-checkpoints").iterdir())
     assert len(calls) > 2 and names == ["000001", "000002"]

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 from pydantic import BaseModel, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from faultwave.base.errors import Problem
-from faultwave.case.common import ParameterErrors, Settings
+from faultwave.case.common import ParameterErrors, Settings, need
 
 Location = tuple[str | int, ...]
 
@@ -32,14 +32,21 @@ def of_kind(*kinds: str) -> dict[str, Any]:
 class Kinds(Settings):
     """Base of groups that have a ``kind``: a setting that the chosen one does not use is an error, not ignored."""
 
+    def conditions(self) -> Iterable[tuple[object, str]]:
+        """What else must hold, each with the text of the error where it does not."""
+        return ()
+
     @model_validator(mode="after")
-    def _used_by_the_kind(self) -> Any:
+    def _sound_kind(self) -> Any:
         chosen: str = self.kind  # type: ignore[attr-defined]
         given = [n for n in self.model_fields_set if getattr(self, n) not in (None, [], {})]  # those say nothing
         unused = sorted(name for name in given if not self._uses(name))
+        failed = [text for holds, text in self.conditions() if not holds]
         if unused:
             used = ", ".join(n for n in type(self).model_fields if n != "kind" and self._uses(n))
-            raise ParameterErrors(dict.fromkeys(unused, f"does nothing with kind {chosen}, which uses {used}"))
+            what = f"does nothing with kind {chosen}, which uses {used}"
+            raise ParameterErrors(dict.fromkeys(unused, what), "; ".join(failed))
+        need(*((False, text) for text in failed))
         return self
 
     def _uses(self, name: str) -> bool:

@@ -59,11 +59,11 @@ def _locate(path: Path, info: ValidationInfo) -> Path:
 
 
 class ParameterErrors(ValueError):
-    """What is wrong with each parameter, by name."""
+    """What is wrong with each parameter or setting of a group, by name, and with the group."""
 
-    def __init__(self, wrong: dict[str, str]):
-        self.wrong = wrong
-        super().__init__("; ".join(f"{name}: {text}" for name, text in wrong.items()))
+    def __init__(self, wrong: dict[str, str], group: str = ""):
+        self.wrong, self.group = wrong, group
+        super().__init__("; ".join([*(f"{name}: {text}" for name, text in wrong.items()), *filter(None, [group])]))
 
 
 def _convert(values: object) -> object:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from collections.abc import Iterable
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from faultwave.base.registry import entries
 from faultwave.base.units import Quantity
 from faultwave.case.belongs import Kinds, of_kind, one_of
-from faultwave.case.common import InputFile, Vector, need
+from faultwave.case.common import InputFile, Vector
 
 Count = Annotated[int, Field(ge=1)]
 Name = Literal["rho", "vp", "vs", "Qp", "Qs"]
@@ -60,9 +61,8 @@ class GroundModel(Kinds):
         "little", description="Byte order.", json_schema_extra=of_kind("awp-mesh")
     )
 
-    @model_validator(mode="after")
-    def _sound(self) -> Self:
-        need(
+    def conditions(self) -> Iterable[tuple[object, str]]:
+        return (
             (
                 self.kind != "awp-mesh" or (self.shape and self.spacing),
                 "kind awp-mesh needs shape and spacing: the file says nothing of itself",
@@ -72,4 +72,3 @@ class GroundModel(Kinds):
                 f"vertical: ground needs a model with topography, which {self.kind} has not",
             ),
         )
-        return self

@@ -6,6 +6,7 @@ declarations. Values are SI; text may carry its unit ('70 MPa').
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -249,13 +250,11 @@ class Initial(Kinds):
         None, description="Initial quantities by name.", json_schema_extra=of_kind("easi")
     )
 
-    @model_validator(mode="after")
-    def _complete(self) -> Self:
-        need(
+    def conditions(self) -> Iterable[tuple[object, str]]:
+        return (
             (self.kind != "plane-wave" or self.wave, "kind plane-wave needs at least one wave"),
             (self.kind != "easi" or self.field, "kind easi needs a field"),
         )
-        return self
 
 
 class Clustering(Settings):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
@@ -39,9 +40,8 @@ class TimeFunction(Kinds):
         1.0, description="Spacing of the samples.", json_schema_extra=of_kind("samples")
     )
 
-    @model_validator(mode="after")
-    def _complete(self) -> Self:
-        need(
+    def conditions(self) -> Iterable[tuple[object, str]]:
+        return (
             (self.kind != "samples" or len(self.samples) >= 2, "kind samples needs at least two samples"),
             (self.kind != "yoffe" or self.acceleration > 0, "kind yoffe needs acceleration (tau_S) > 0"),
             (self.kind != "burst" or self.frequency, "kind burst needs a frequency"),
@@ -50,7 +50,6 @@ class TimeFunction(Kinds):
                 "give a ricker its frequency or its duration (1/frequency), not both",
             ),
         )
-        return self
 
 
 class AwpNodes(Settings):
@@ -106,27 +105,24 @@ class Source(Kinds):
         None, description="Where the nodes and steps of the file are.", json_schema_extra=of_kind("awp")
     )
 
-    @model_validator(mode="after")
-    def _complete(self) -> Self:
-        need((self.kind != "awp" or self.nodes, "kind awp needs nodes: spacing, interval, steps"))
-        plane = self.kind == "plane-wave"
-        need(
+    def conditions(self) -> Iterable[tuple[object, str]]:
+        plane, filed = self.kind == "plane-wave", self.kind in FILES
+        return (
+            (self.kind != "awp" or self.nodes, "kind awp needs nodes: spacing, interval, steps"),
+            (not filed or self.file, f"kind {self.kind} needs a file"),
             (not plane or self.z is not None, "kind plane-wave needs z, the height that it rises from"),
             (not plane or any(self.velocity), "kind plane-wave needs a velocity that is not zero"),
-        )
-        if self.kind in FILES:
-            need((self.file, f"kind {self.kind} needs a file"))
-            return self
-        need((not {"location", "geographic"} <= self.model_fields_set, "give location or geographic, not both"))
-        need(
-            (self.time_function, f"kind {self.kind} needs a time_function"),
+            (
+                plane or filed or not {"location", "geographic"} <= self.model_fields_set,
+                "give location or geographic, not both",
+            ),
+            (filed or self.time_function, f"kind {self.kind} needs a time_function"),
             (
                 self.kind != "moment-tensor" or any(self.tensor.values()),
                 "kind moment-tensor needs a tensor that is not zero",
             ),
             (self.kind != "force" or any(self.force), "kind force needs a force that is not zero"),
         )
-        return self
 
 
 class Current(Kinds):
@@ -155,15 +151,13 @@ class Current(Kinds):
     onset: Quantity("s") = Field(0.0, description="Start of the time function.")
     time_function: TimeFunction = Field(description="S(t), times the vector.")
 
-    @model_validator(mode="after")
-    def _complete(self) -> Self:
-        need(
+    def conditions(self) -> Iterable[tuple[object, str]]:
+        return (
             (self.kind != "point" or any(self.moment), "kind point needs a moment that is not zero"),
             (self.kind == "point" or any(self.density), f"kind {self.kind} needs a density that is not zero"),
             (self.kind != "sheet" or self.surface is not None, "kind sheet needs a surface"),
             (self.kind != "volume" or self.volumes, "kind volume needs volumes"),
         )
-        return self
 
 
 class Incident(Settings):

@@ -111,6 +111,8 @@ def _translate(
         if isinstance(cause, ParameterErrors):
             for name, text in cause.wrong.items():
                 problems.error(place((*location, name)), f"{dotted((*location, name))}: {text}")
+            if cause.group:
+                problems.error(place(location), f"{spell(location)}: {cause.group}")
             continue
         what, allowed, advice = _words(item, location, spell)
         problem = Problem(place(location), what, allowed, advice)

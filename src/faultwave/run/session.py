@@ -30,6 +30,8 @@ from faultwave.run.files import RunFiles
 from faultwave.run.manifest import inputs, note_failure, write_run_manifest
 
 Status = Literal["failed"] | None
+SHOWN = 10
+"""Of many times that are told."""
 
 
 class Session:
@@ -47,6 +49,7 @@ class Session:
         self.end, self.folder = self.case.end_time, cast(Path | None, None)  # of the run that goes on
         self.resumed: dict[str, tuple[int, list[float]]] | None = None  # next snapshot and times there are, by file
         self.checkpoints = 0
+        self.missing: list[tuple[float, str]] = []  # checkpoints: times [s], and why they could not be written
         self.came_from = 0  # number of the checkpoint that this run goes on from
         self.background = Background()  # what is written while the run goes on
         self.wall = solver.wall
@@ -244,13 +247,21 @@ class Session:
         """Write what was recorded, and the manifest."""
         found = self.results()
         remarks = [remark for part in self.solver.parts.values() for remark in part.remarks()]
-        self.warnings = (*self.warnings, *remarks)
+        self.warnings = (*self.warnings, *remarks, *self._lost())
 
         def write() -> None:
             self.files += write_results(found, folder, self.case.output.prefix, self._layout)
             write_run_manifest(self, folder, status)
 
         self.world.together(write)
+
+    def _lost(self) -> list[Problem]:
+        """Of checkpoints that could not be written."""
+        if not self.missing:
+            return []
+        times = ", ".join(f"{time:g}" for time, _ in self.missing[:SHOWN]) + (", ..." if self.missing[SHOWN:] else "")
+        what = f"{len(self.missing)} could not be written, at t = {times} s: {self.missing[0][1]}"
+        return [Problem("output.checkpoint", what, severity="warning")]
 
     @property
     def _layout(self) -> Literal["native", "seissol"]:
