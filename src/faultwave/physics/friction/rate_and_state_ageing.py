@@ -16,8 +16,7 @@ class Ageing(Classical):
 
     def relaxed(self, p: Values, c: Values, psi: Any, v: Any, dt: Any) -> tuple[Any, Any]:
         x, steady = v * (dt * (1.0 / p["rs_sl0"])), p["rs_sl0"] * (1.0 / v)
-        lost = m.expm1(-x)
-        left = 1.0 + lost
+        lost, left = m.expm1(-x), m.exp(-x)  # one from the other would lose digits, at one end or the other
         return psi * left - lost * steady, lost * steady - x * left * (psi - steady)
 
 

@@ -13,6 +13,7 @@ from faultwave.physics.friction.load import Load, Solved, Trial, Values
 
 # Slip rates below this are as good as none; keeps logarithms and L/V finite in double precision.
 SMALLEST_RATE = 1e-45
+_ROUNDING = 8.9e-16
 # Compression below this share of the shear load does not change the slip rate in double precision: the fault is open.
 _OPEN = 1e-13
 
@@ -106,7 +107,8 @@ def newton_rate(
         small = error <= tolerance if exact_slope else m.abs(change) <= tolerance
         # At the smallest rate friction may still exceed the load: the fault is at rest.
         rest = ((excess <= 0.0) & (v <= 2.0 * SMALLEST_RATE)) | (top <= SMALLEST_RATE)
-        done = (small & falls) | rest
+        # A fault with next to no strength slips at less than a rounding error below the top.
+        done = (small & falls) | rest | (high - low <= _ROUNDING * high)
         # Near the top what is left of the load counts: nearly all of the way, as the excess ends there steeply.
         elsewhere = m.where(below & (high >= top), v + 0.98 * (top - v), m.sqrt(low * high))
         new = m.where(inside, new, m.where(done, v, elsewhere))
