@@ -46,7 +46,7 @@ def test_state_follows_its_equation(tmp_path, law: str) -> None:
     """Along recorded histories d(psi)/dt is what the law says of (V, psi), and mu(V, psi) is what is recorded."""
     nucleation = [{"duration": 0.3, "stress": {"constant": {"Tnuc_n": 0.0, "Tnuc_d": 0.0},
                    "expression": {"Tnuc_s": patch(20e6, 0.0)}}}]  # fmt: skip
-    fault = rate_and_state(law, 1e-9, 75e6, nucleation=nucleation)
+    fault = rate_and_state(law, 1e-9, 75e6, nucleation=nucleation, normal_traction="full")
     sim = simulate(settings(tmp_path, fault, end_time=0.5, numerics={"largest_step": 1e-3}))
     face, t, psi, v, friction, strength, normal = (
         int(sim.plan.part("fault_receivers").points.cells[0]),
