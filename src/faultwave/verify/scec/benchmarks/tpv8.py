@@ -27,5 +27,5 @@ TPV8 = Benchmark(
     quick=quick(500.0, 10.0),  # it only just starts: in coarser elements rupture hesitates or dies
     speeds=(5716.0, 3300.0),
     checks=(checks.symmetric(), checks.ruptures("main", 0.9)),
-    source="Harris et al. (2009), https://strike.scec.org/cvws/tpv8docs.html",
+    source="Harris et al. (2009), https://strike.scec.org/cvws/tpv89docs.html",
 )
