@@ -14,4 +14,4 @@ def run(progress: Progress) -> Result:
     return run_all(progress, Plan(quick=True))
 
 
-SCEC = VerificationCase("scec", "benchmarks of the SCEC/USGS rupture code comparison", run, 25.0)
+SCEC = VerificationCase("scec", "benchmarks of the SCEC/USGS rupture code comparison", run, 45.0)

@@ -48,7 +48,7 @@ def bimaterial(
         quick=quick(900.0, 10.0),
         domain=Domain(planes=(0.0,)),
         checks=checks,
-        source="Harris et al. (2009), https://strike.scec.org/cvws/tpv6_7docs.html",
+        source="Harris et al. (2009), https://strike.scec.org/cvws/benchmark_descriptions.html",
         notes=(
             "Strength follows with a delay (Prakash & Clifton; V* 1 m/s, L 1 cm), which the description leaves to the codes.",
             *notes,

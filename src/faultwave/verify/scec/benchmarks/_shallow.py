@@ -44,5 +44,5 @@ def shallow(name: str, title: str, slope: float, checks: tuple[Check, ...]) -> B
         recommended=50.0,
         quick=quick(1100.0, 11.0),
         checks=checks,
-        source="SCEC/USGS, https://strike.scec.org/cvws/tpv36_37docs.html",
+        source="SCEC/USGS, https://strike.scec.org/cvws/benchmark_descriptions.html",
     )

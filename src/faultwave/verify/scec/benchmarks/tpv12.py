@@ -28,5 +28,5 @@ TPV12 = Benchmark(
     speeds=SPEEDS,
     # below 13.8 km no stress drives slip: the edge of what slips above creeps in, which no mesh makes symmetric
     checks=(checks.symmetric(above=13.5e3), checks.ruptures("main", 0.9), checks.faster("main", *UP_DIP, "up dip")),
-    source="Harris et al. (2011), https://strike.scec.org/cvws/tpv12_13docs.html",
+    source="Harris et al. (2011), https://strike.scec.org/cvws/benchmark_descriptions.html",
 )

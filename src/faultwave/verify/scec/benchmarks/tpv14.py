@@ -24,6 +24,6 @@ TPV14 = Benchmark(
     end_time=15.0,
     quick=quick(900.0, 10.0),
     checks=(checks.earlier("main", (-9.5e3, 7.5e3), (-1e3, 7.5e3), "at the nucleation than at the junction"),),
-    source="Harris et al. (2009), https://strike.scec.org/cvws/tpv14_15docs.html",
+    source="Harris et al. (2009), https://strike.scec.org/cvws/benchmark_descriptions.html",
     notes=("Stresses on main fault and branch (70 and 70 MPa) are from memory of the description and not confirmed.",),
 )

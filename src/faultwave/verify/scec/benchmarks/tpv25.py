@@ -19,5 +19,5 @@ TPV25 = Benchmark(
     end_time=12.0,
     quick=quick(900.0, 10.0),
     checks=(checks.earlier("main", (-8e3, 10e3), (-1e3, 10e3), "at the nucleation than at the junction"),),
-    source="Harris et al. (2018), https://strike.scec.org/cvws/tpv24_25docs.html",
+    source="Harris et al. (2018), https://strike.scec.org/cvws/benchmark_descriptions.html",
 )

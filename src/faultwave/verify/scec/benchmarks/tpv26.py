@@ -20,5 +20,5 @@ TPV26 = Benchmark(
     end_time=13.0,
     quick=quick(1000.0, 9.0),
     checks=(checks.ruptures("main", 0.7),),
-    source="Harris et al. (2018), https://strike.scec.org/cvws/tpv26_27docs.html",
+    source="Harris et al. (2018), https://strike.scec.org/cvws/benchmark_descriptions.html",
 )

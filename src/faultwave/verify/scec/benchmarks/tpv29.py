@@ -38,7 +38,7 @@ TPV29 = Benchmark(
     quick=quick(1000.0, 9.0),
     domain=Domain(relief=roughness),
     checks=(checks.ruptures("main", 0.3),),
-    source="Harris et al. (2018), https://strike.scec.org/cvws/tpv29_30docs.html",
+    source="Harris et al. (2018), https://strike.scec.org/cvws/benchmark_descriptions.html",
     notes=(
         "The project's surface is a data file. This one has the same statistics, 60 waves of 3 to 40 km with a slope of 5 %, and "
         "not the same hills: results cannot be compared with those of other codes.",

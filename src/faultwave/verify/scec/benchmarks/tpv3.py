@@ -29,5 +29,5 @@ TPV3 = Benchmark(
         ),
         checks.slower("main", (3e3, 7.5e3), (12e3, 7.5e3), "along strike"),
     ),
-    source="Day et al. (2005), Harris et al. (2009), https://strike.scec.org/cvws/tpv3docs.html",
+    source="Day et al. (2005), Harris et al. (2009), https://strike.scec.org/cvws/benchmark_descriptions.html",
 )

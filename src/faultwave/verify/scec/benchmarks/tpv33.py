@@ -42,5 +42,5 @@ TPV33 = Benchmark(
     domain=Domain(planes=(-800.0, 800.0), margin=15e3),
     # 62 % of the fault has more stress than dynamic strength; beyond, the front must come to rest before the edges
     checks=(checks.ruptures("main", 0.6), checks.stays("main", 0.8)),
-    source="SCEC/USGS, https://strike.scec.org/cvws/tpv33docs.html; Harris et al. (2018)",
+    source="SCEC/USGS, https://strike.scec.org/cvws/benchmark_descriptions.html; Harris et al. (2018)",
 )
