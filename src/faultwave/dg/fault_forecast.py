@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from faultwave.physics.friction.plausibility import LoadedFault
 
@@ -39,14 +37,22 @@ def largest_patch(faces: Any, fault: LoadedFault) -> np.ndarray:
     each = len(fault.tau) // len(faces.area)
     grain = 1e-6 * max(float(np.ptp(faces.corners.reshape(-1, 3), axis=0).max()), 1.0)
     _, vertex = np.unique(np.round(faces.corners.reshape(-1, 3) / grain), axis=0, return_inverse=True)
-    broken = np.unique(starts // each)
-    rows, columns = np.repeat(broken, 3), vertex.reshape(-1, 3)[broken].reshape(-1)
-    shape = (len(faces.area), int(vertex.max()) + 1)
-    touches = coo_array((np.ones(len(rows)), (rows, columns)), shape=shape).tocsr()
-    _, label = connected_components(touches @ touches.T, directed=False)
-    piece = label[starts // each]
+    broken, at = np.unique(starts // each, return_inverse=True)
+    piece = _pieces(vertex.reshape(-1, 3)[broken])[at]
     area = np.bincount(piece, fault.area[starts])
     return np.asarray(starts[piece == int(np.argmax(area))])
+
+
+def _pieces(vertices: np.ndarray) -> np.ndarray:
+    """The lowest number (n,) of a face in the piece of each of the faces with these vertices (n, 3)."""
+    label = np.arange(len(vertices))
+    while True:
+        lowest = np.full(int(vertices.max()) + 1, len(vertices))
+        np.minimum.at(lowest, vertices, label[:, None])
+        found = lowest[vertices].min(1)
+        if (found == label).all():
+            return label
+        label = found
 
 
 __all__ = ["largest_patch", "loaded_fault"]

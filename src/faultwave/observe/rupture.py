@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize_scalar
-from scipy.sparse import coo_array
 
 INNER = np.array([[1.0, 1.0], [4.0, 1.0], [1.0, 4.0]]) / 6.0
 """Points (3, 2) of a triangle's own coordinates at which linear functions stand for it."""
@@ -60,6 +58,8 @@ def _neighbours(corners: np.ndarray, ruptured: np.ndarray, tags: np.ndarray) -> 
     chosen = np.flatnonzero(ruptured)
     columns = vertex.reshape(-1, 3)[chosen].reshape(-1)
     shape = (len(corners), int(columns.max(initial=-1)) + 1)
+    from scipy.sparse import coo_array  # takes long to import, as does what else of it stands in functions here
+
     touches = coo_array((np.ones(len(columns)), (np.repeat(chosen, 3), columns)), shape=shape).tocsr()
     first, second = (touches @ touches.T).tocoo().coords
     same = tags[first] == tags[second]
@@ -123,6 +123,8 @@ def moment_spectrum(time: np.ndarray, moment: np.ndarray, points: int = 100) -> 
         return float(weight @ (np.log10(brune_spectrum(frequency, total, 10.0**log_corner)) - logarithm) ** 2)
 
     bounds = (float(np.log10(frequency[0])) - 1.0, float(np.log10(frequency[-1])))
+    from scipy.optimize import minimize_scalar
+
     found = minimize_scalar(misfit, bounds=bounds, method="bounded", options={"xatol": 1e-6})
     return MomentSpectrum(frequency, amplitude, total, float(10.0**found.x), float(np.sqrt(found.fun)))
 
