@@ -11,6 +11,7 @@ import pytest
 
 from faultwave import backends
 from faultwave.dg import kernels
+from faultwave.dg.basis import triangle_basis
 from faultwave.dg.fault_points import point_rule
 from faultwave.dg.forms import FORMS, Cells, Form
 from faultwave.dg.forms import form as find_form
@@ -330,7 +331,7 @@ def check_friction_kernel(physics: Any, order: int, precision: str, name: str) -
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_strength_under_the_linear_part_of_the_normal_traction(name: str) -> None:
-    """It is the whole at order 2. Above, strength differs, the traction that the waves carry across the fault does not."""
+    """It is the whole at order 2. Above, what a fault point remembers of it is linear on the face, and strength differs."""
     law = faults.law("linear-slip-weakening")
     for order in (2, 4):
         kernel, _, got, want = friction_case(law, order, "double", name, linear=True)
@@ -338,7 +339,11 @@ def test_strength_under_the_linear_part_of_the_normal_traction(name: str) -> Non
             assert_same(kernel, {argument: got[argument]}, {argument: want[argument]}, 1e-12)
         full = friction_case(law, order, "double", name)[3]
         old, new = (recorded(True, True).split(x["record"]) for x in (full, want))
-        assert np.array_equal(old.traction_n, new.traction_n)
+        assert np.array_equal(old.traction_n, new.traction_n) == (order == 2)
+        linear_in = triangle_basis(point_rule("symmetric", order - 1).points[0], 1)
+        for points in (new.traction_n[: ITEMS // 2, ::-1], new.traction_n[ITEMS // 2 :]):
+            fitted = linear_in @ np.linalg.lstsq(linear_in, points.T, rcond=None)[0]
+            np.testing.assert_allclose(fitted.T, points, atol=1e-9 * np.abs(points).max())
         different = np.abs(old.strength - new.strength).max() / np.abs(old.strength).max()
         assert different == 0.0 if order == 2 else different > 1e-3
 

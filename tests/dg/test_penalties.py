@@ -110,7 +110,9 @@ def test_momentum_is_kept_with_local_time_steps() -> None:
 
 
 def chosen(law: str = "elastic", fault: bool = True, **numerics: Any) -> tuple[tuple[str, str], str]:
-    case: Any = SimpleNamespace(numerics=Numerics(**numerics), fault=Fault.model_construct() if fault else None)
+    case: Any = SimpleNamespace(
+        numerics=Numerics.model_validate(numerics), fault=Fault.model_construct() if fault else None
+    )
     problems = Problems()
     found = chosen_fluxes(case, laws.law(law), problems)
     return found, " ".join(f"{p.where}: {p.what}" for p in problems.errors)
@@ -126,4 +128,4 @@ def test_what_a_case_may_ask_for() -> None:
     assert "the case has no fault" in chosen(fault=False, flux_near_faults="rusanov")[1]
     for integrator in ("rk4", "leapfrog"):
         with pytest.raises(ValueError, match="rusanov"):
-            Numerics(integrator=integrator, flux="rusanov")
+            Numerics.model_validate({"integrator": integrator, "flux": "rusanov"})

@@ -297,8 +297,9 @@ class FaultProbe:
         total = za + zb
         locked = (zb * waves[0] + za * waves[1]) / total
         eta = (za * zb / total)[1]
-        normal_seen = self._linear(r["traction_n"]) if fault.options.linear_normal else locked[0]
-        sigma = total_sigma = normal_seen + self._at(r["stress_n"], False)
+        if fault.options.linear_normal:
+            locked[0] = self._linear(r["traction_n"])
+        sigma = total_sigma = locked[0] + self._at(r["stress_n"], False)
         tau = [locked[c] + self._at(r[f"stress{c}"], False) for c in (1, 2)]
         if fault.law.needs_stress:
             load = np.hypot(*tau)

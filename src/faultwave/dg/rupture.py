@@ -234,7 +234,8 @@ class _Rupture:
         change = here.traction
         traction = [change[0], change[1] - load.eta * x.slip_rate1, change[2] - load.eta * x.slip_rate2]
         before = self.columns.row(given.record)
-        notes = _note(before, s["slip_rate"], x, traction, clock, w)
+        felt = [*(here.linear_normal or traction[:1]), *traction[1:]]
+        notes = _note(before, s["slip_rate"], x, felt, clock, w)
         reached = self.law.dynamic_stress_reached(p, self.constants, new, x.friction)
         weak = reached & (notes["weakened"] <= 0.0) & (notes["ruptured"] > 0.0)
         notes["weakened"] = m.where(weak, clock.mark, notes["weakened"])
