@@ -113,6 +113,8 @@ def effective_medium(
         if last == top < box.hi[0]:
             parts.append(_on_face(lattice, made, relaxation, dtype, samples))
     whole = {name: np.concatenate([p[name] for p in parts]) for name in parts[0]}
+    if top < box.hi[0] and "z" not in slices:
+        whole |= _still(whole, lattice["mu"], samples, box.shape[0])
     gains, strong = (farthest(b) for b in zip(*bounds, strict=True)) if bounds else (Bound(), Bound())
     worst, too_slow = min(slow, key=lambda s: s.speed), sum(s.below for s in slow) / sum(s.sampled for s in slow)
     shear = min(s.shear for s in slow)
@@ -223,15 +225,23 @@ def _means(a: np.ndarray, half: tuple[int, int, int], samples: int, harmonic: st
 def _on_face(
     lattice: dict[str, np.ndarray], box: Box, relaxation: Relaxation | None, dtype: type, samples: int
 ) -> dict[str, np.ndarray]:
-    """Coefficients on the upper face of a box: those of cells half an edge higher, of which half is above. On a fluid, where pressure is
-    zero all along the face, nothing moves along it."""
+    """Coefficients on the upper face of a box: those of cells half an edge higher, of which half is above."""
     last = {name: values[-3 * samples :] for name, values in lattice.items()}
     plane = Box((box.hi[0], *box.lo[1:]), (box.hi[0] + 1, *box.hi[1:]))
     found = _coefficients(last, plane, relaxation, dtype, samples, 1)
+    return found | _still(found, last["mu"], samples, 1)
+
+
+def _still(found: Mapping[str, np.ndarray], mu: np.ndarray, samples: int, planes: int) -> dict[str, np.ndarray]:
+    """One over density of so many planes, the last of which is on the face, where nothing moves along that as it is a fluid's: pressure is
+    zero all along it. Nothing, where it is all of rock."""
+    result = {}
     for name in ("b_x", "b_y"):
-        rigid = _means(last["mu"], (1, *KINDS[name][1:]), samples) > 0
-        found[name] = np.where(rigid, found[name], 0.0).astype(dtype)
-    return found
+        rigid = _means(mu, (1, *KINDS[name][1:]), samples)[-1:] > 0
+        if not rigid.all():
+            result[name] = np.repeat(found[name], planes // len(found[name]), 0)
+            result[name][-1:] *= rigid
+    return result
 
 
 def _coefficients(

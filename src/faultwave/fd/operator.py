@@ -134,13 +134,18 @@ class Operator:
         box = self.scheme.filled(self.box)
         view, unit = _planes(self.runner.view(name, 1), box), self.units.of(name)
         full = np.broadcast_to(values, view.shape)
-        if self.scheme.surfaced(self.box) and name in ("b_z", "mu_xz", "mu_yz"):  # their uppermost plane is the last
-            full = np.concatenate([full[:-1], np.zeros_like(full[:1])])
+        count = len(full)
+        if self.scheme.surfaced(self.box) and name in (
+            "b_z",
+            "mu_xz",
+            "mu_yz",
+        ):  # of quantities that have no plane more
+            count, view[-1] = count - 1, 0.0
         if view.dtype != np.float16:
-            view[...] = full / unit
+            view[:count] = full[:count] / unit
             return
         z, y, x = (np.arange(a, b) % n for a, b, n in zip(box.lo, box.hi, self.scheme.grid.shape, strict=True))
-        for k in range(len(full)):
+        for k in range(count):
             view[k] = spread_rounding(full[k : k + 1] / unit, (z[k : k + 1], y, x), number)[0]
 
     def refresh(self) -> None:

@@ -153,12 +153,15 @@ def _add_regions(
         for first, end, side in parts[axis]:
             if side:
                 arrays |= _layer_arrays(scheme, side, first, end, box, damped)
+    top = scheme.grid.shape[0]
+    if scheme.free_surface and top - DEEP < box.hi[0] < top:
+        raise ValueError(f"a part ends {top - box.hi[0]} planes below the free surface, within those that differ there")
     if scheme.surfaced(box):
-        parts["z"] = _with_surface(parts["z"], scheme.grid.shape[0])
+        parts["z"] = _with_surface(parts["z"], top)
     for (z0, z1, below), (y0, y1, aside), (x0, x1, beside) in itertools.product(parts["z"], parts["y"], parts["x"]):
         sides = [side for side in (beside, aside, below) if side in SIDES]
         layers = tuple(axis for axis in AXES if any(side[0] == axis for side in sides))
-        place = stencils.Place(layers, damped, scheme.grid.shape[0] if below == "surface" else None)
+        place = stencils.Place(layers, damped, top if below == "surface" else None)
         region = Box((z0, y0, x0), (z1, y1, x1))
         names = {f"{memory}_{side[0]}": f"{memory}@{side}" for side in sides for memory in MEMORIES}
         for level, of in (
