@@ -11,19 +11,27 @@ class FaultRecorder:
     """Every ``every``-th step of each cluster; ``read(cluster)`` gives values (n, quantities) of its receivers.
 
     Without a ``leader`` a sample's time is the end of the step of its own cluster. With one all points share the times of that cluster,
-    as in SeisSol's files: a point of a slower cluster gives at each of them its value at the end of its own step that contains the time.
+    as in SeisSol's files: a point of a slower cluster gives at each of them its value at the end of its own step that contains the time,
+    or of ``late`` quantities the one at the start of that step.
     """
 
     def __init__(
-        self, clusters: Sequence[np.ndarray], every: int, read: Callable[[int], np.ndarray], leader: int | None = None
+        self,
+        clusters: Sequence[np.ndarray],
+        every: int,
+        read: Callable[[int], np.ndarray],
+        leader: int | None = None,
+        late: Sequence[int] = (),
     ):
-        self.clusters, self.every, self.read, self.leader = clusters, every, read, leader
+        self.clusters, self.every, self.read, self.leader, self.late = clusters, every, read, leader, list(late)
         self.count = [0] * len(clusters)
         total = sum(len(c) for c in clusters)
         self.times: list[list[float]] = [[] for _ in range(total)]
         self.values: list[list[np.ndarray]] = [[] for _ in range(total)]
+        self.started: list[list[np.ndarray]] = [[] for _ in range(total)]  # values when the step of a sample began
         occupied = [c for c, items in enumerate(clusters) if len(items)]
         self.recent: dict[int, tuple[float, np.ndarray]] = {c: (-np.inf, np.zeros((0, 0))) for c in occupied}
+        self.before = {c: values for c, (_, values) in self.recent.items()}  # the reading before the recent one
         self.waiting: dict[int, list[float]] = {
             c: [] for c in occupied
         }  # the leader's times that a cluster has not reached
@@ -32,27 +40,30 @@ class FaultRecorder:
         """Sample every point at the start."""
         for c in self.recent:
             self.recent[c] = (time, self.read(c))
-            self._append(c, time, self.recent[c][1])
+            self.before[c] = self.recent[c][1]
+            self._append(c, time)
 
     def record(self, cluster: int, time: float, step: float) -> None:
         """After the step from ``time`` of a cluster."""
         self.count[cluster] += 1
         end, due = time + step, self.count[cluster] % self.every == 0
         if cluster in self.recent and (due or self.leader is not None):
-            self.recent[cluster] = (end, self.read(cluster))
+            last, now = self.recent[cluster][1], self.read(cluster)
+            self.before[cluster] = last if len(last) else now
+            self.recent[cluster] = (end, now)
             if self.leader is None:
-                self._append(cluster, end, self.recent[cluster][1])
+                self._append(cluster, end)
         if self.leader is not None:
             self._share(cluster, end if due else None)
 
     def _share(self, cluster: int, end: float | None) -> None:
         """Give the leader's times, ``end`` is perhaps a new one, to the clusters that have reached them."""
-        for c, (moment, values) in self.recent.items():
+        for c, (moment, _) in self.recent.items():
             waiting = self.waiting[c]
             if cluster == self.leader and end is not None:
                 waiting.append(end)
             while waiting and waiting[0] <= moment * (1 + 1e-9):
-                self._append(c, waiting.pop(0), values)
+                self._append(c, waiting.pop(0))
 
     def reads(self, ahead: Sequence[int]) -> tuple[tuple[int, ...], ...]:
         """Which of the next steps are read, of every cluster with points those among its next ``ahead``."""
@@ -61,10 +72,12 @@ class FaultRecorder:
         first = {c: self.every - self.count[c] % self.every for c in self.recent}
         return tuple(tuple(range(first[c], ahead[c] + 1, self.every)) for c in self.recent)
 
-    def _append(self, cluster: int, time: float, values: np.ndarray) -> None:
-        for i, row in zip(self.clusters[cluster], values, strict=True):
+    def _append(self, cluster: int, time: float) -> None:
+        rows = zip(self.clusters[cluster], self.recent[cluster][1], self.before[cluster], strict=True)
+        for i, row, started in rows:
             self.times[i].append(time)
             self.values[i].append(row)
+            self.started[i].append(started)
 
     def arrays(self, quantities: int) -> tuple[np.ndarray, np.ndarray]:
         """time (nt, nr) and values (nt, nr, nq), padded with NaN."""
@@ -74,6 +87,9 @@ class FaultRecorder:
         for i, (t, v) in enumerate(zip(self.times, self.values, strict=True)):
             time[: len(t), i] = t
             values[: len(t), i] = np.array(v).reshape(len(t), quantities)
+            if self.late:
+                started = np.array(self.started[i]).reshape(len(t), quantities)
+                values[: len(t), i, self.late] = started[:, self.late]
         return time, values
 
     def state(self, quantities: int) -> dict[str, np.ndarray]:
@@ -93,7 +109,9 @@ class FaultRecorder:
         for i, length in enumerate(state["lengths"]):
             self.times[i] = state["time"][:length, i].tolist()
             self.values[i] = list(state["values"][:length, i])
+            self.started[i] = list(self.values[i])
         self.count = state["count"].tolist() if same_clusters else [0] * len(self.clusters)
         for c in self.recent:
             items = self.clusters[c]
             self.recent[c] = (float(state["recent_time"][items[0]]), state["recent"][items])
+            self.before[c] = self.recent[c][1]

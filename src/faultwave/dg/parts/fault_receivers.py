@@ -120,7 +120,7 @@ class AttachedFaultReceivers(Attached):
         case, faces = plan.case, points.cells
         members = by_cluster(plan.clustering.cluster[fault.faces.inside[faces]], self.solver.layout.clusters)
         from_velocity = case.fault is not None and case.fault.slip_rate_output == "velocity"
-        exact = setting.position == "exact"
+        exact, late = setting.position == "exact", self._late(from_velocity)
         probes = {
             c: FaultProbe(fault, faces[m], points.local[m][:, None], exact, from_velocity, c)
             for c, m in enumerate(members)
@@ -136,9 +136,18 @@ class AttachedFaultReceivers(Attached):
             return values
 
         fastest = plan.share.fault_cluster if plan.share else int(plan.clustering.cluster[fault.faces.cells].min())
-        recorder = FaultRecorder(members, setting.every, read, fastest if case.output.seissol_layout else None)
+        recorder = FaultRecorder(members, setting.every, read, fastest if case.output.seissol_layout else None, late)
         recorder.begin(0.0)
         return recorder
+
+    def _late(self, from_velocity: bool) -> list[int]:
+        """Columns of decks that SeisSol reads where a step begins: those of the velocities alone, and the normal traction that no
+        pressure changes. What the friction of the step limits is read at its end."""
+        case = self.solver.plan.case
+        names = {"u_n", *(("SRs", "SRd") if from_velocity else ())}
+        if case.fault is not None and not case.fault.modifiers:
+            names.add("P_n")
+        return [i for i, name in enumerate(self.part.fields) if name in names] if case.output.seissol_layout else []
 
     def state(self) -> Mapping[str, State]:
         """Rows are receivers: the recorder has them along the second axis of its histories."""
