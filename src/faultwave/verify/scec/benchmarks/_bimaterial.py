@@ -45,7 +45,7 @@ def bimaterial(
             )
         },
         end_time=15.0,
-        quick=quick(900.0, 10.0),
+        quick=quick(700.0, 9.0),
         domain=Domain(planes=(0.0,)),
         checks=checks,
         source="Harris et al. (2009), https://strike.scec.org/cvws/benchmark_descriptions.html",
