@@ -11,11 +11,11 @@ from PIL import Image
 from faultwave.base.version import __version__
 from faultwave.output.atomic import atomic_path, atomic_text
 from faultwave.verify.case import Row
-from faultwave.verify.scec.benchmark import Benchmark, find
+from faultwave.verify.scec.benchmark import Benchmark, benchmarks, find
 from faultwave.verify.scec.drive import PICTURE, Summary, read_summaries
 
 IMAGES = "images"
-WIDTH, COLOURS = 900, 64
+WIDTH, COLOURS = 900, 192
 """Of pictures on the page: pixels, colours."""
 
 BEGIN, END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"
@@ -42,14 +42,23 @@ def _picture(drawn: Path, target: Path) -> Path:
     """A copy as wide as a page, in few colours: a third of the bytes."""
     with Image.open(drawn) as image:
         height = round(image.height * WIDTH / image.width)
-        small = image.convert("RGB").resize((WIDTH, height), Image.Resampling.LANCZOS).quantize(COLOURS)
+        small = (
+            image.convert("RGB")
+            .resize((WIDTH, height), Image.Resampling.LANCZOS)
+            .quantize(COLOURS, Image.Quantize.FASTOCTREE)
+        )
     with atomic_path(target) as temporary:
         small.save(temporary, format="png", optimize=True)
     return target
 
 
 def _body(summaries: Sequence[Summary]) -> str:
-    return "\n".join([*_table(summaries), "", *[line for summary in summaries for line in _section(summary)]]) + "\n"
+    missing = [name.upper() for name in benchmarks() if name not in {summary.name for summary in summaries}]
+    told = [f"Built in and not run for this page: {', '.join(missing)}.", ""] if missing else []
+    return (
+        "\n".join([*_table(summaries), "", *told, *[line for summary in summaries for line in _section(summary)]])
+        + "\n"
+    )
 
 
 def _table(summaries: Sequence[Summary]) -> list[str]:
