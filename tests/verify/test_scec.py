@@ -15,7 +15,37 @@ from faultwave.verify.scec.box import undisturbed
 from faultwave.verify.scec.folder import settings, write_case
 from faultwave.verify.scec.measure import Measured, Rupture, differences
 
-WANTED = {3, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 16, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 36, 37, 101, 102}
+WANTED = {
+    3,
+    5,
+    6,
+    7,
+    8,
+    10,
+    11,
+    12,
+    13,
+    14,
+    15,
+    16,
+    24,
+    25,
+    26,
+    27,
+    28,
+    29,
+    30,
+    31,
+    32,
+    33,
+    36,
+    37,
+    101,
+    102,
+    103,
+    104,
+    105,
+}
 
 
 def value(text, *points):

@@ -38,3 +38,16 @@ def ageing() -> dict[str, Any]:
         },
         "nucleation": nucleation(25e6),
     }
+
+
+def strong() -> dict[str, Any]:
+    """The group ``fault`` of TPV103 and TPV104."""
+    return {
+        "friction": "strong-velocity-weakening",
+        "constants": {"rs_f0": 0.6, "rs_b": 0.014, "rs_sr0": 1e-6, "rs_ini_slip_rate": 1e-16, "rs_muw": 0.2},
+        "parameters": {
+            "constant": {"rs_sl0": 0.4, "T_n": -120e6, "T_s": 40e6, "T_d": 0.0},
+            "expression": {"rs_a": outside("0.01", "0.01"), "rs_srW": outside("0.1", "0.9")},
+        },
+        "nucleation": nucleation(45e6),
+    }

@@ -1,0 +1,20 @@
+"""TPV103: strong velocity weakening in a full space."""
+
+from faultwave.verify.scec import checks
+from faultwave.verify.scec.benchmark import Benchmark, Domain, Start, quick
+from faultwave.verify.scec.benchmarks._rate_and_state import FULL_SPACE, STATIONS, strong
+
+TPV103 = Benchmark(
+    name="tpv103",
+    title="strong velocity weakening in a full space",
+    faults=(FULL_SPACE,),
+    material={"constant": {"rho": 2670.0, "vp": 6000.0, "vs": 3464.0}},
+    fault_settings=strong(),
+    start=Start((0.0, 7.5e3), 3e3),
+    stations=STATIONS,
+    end_time=12.0,
+    quick=quick(700.0, 8.0),
+    domain=Domain(free_surface=False),
+    checks=(checks.symmetric(), checks.symmetric_down_dip(7.5e3), checks.ruptures("main", 0.6)),
+    source="Harris et al. (2018), https://strike.scec.org/cvws/tpv103_104docs.html",
+)

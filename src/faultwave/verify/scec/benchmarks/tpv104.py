@@ -1,0 +1,19 @@
+"""TPV104: strong velocity weakening below a free surface."""
+
+from faultwave.verify.scec import checks
+from faultwave.verify.scec.benchmark import Benchmark, Start, quick
+from faultwave.verify.scec.benchmarks._rate_and_state import HALF_SPACE, STATIONS, strong
+
+TPV104 = Benchmark(
+    name="tpv104",
+    title="strong velocity weakening below a free surface",
+    faults=(HALF_SPACE,),
+    material={"constant": {"rho": 2670.0, "vp": 6000.0, "vs": 3464.0}},
+    fault_settings=strong(),
+    start=Start((0.0, 7.5e3), 3e3),
+    stations=STATIONS,
+    end_time=15.0,
+    quick=quick(700.0, 8.0),
+    checks=(checks.symmetric(), checks.ruptures("main", 0.7)),
+    source="Harris et al. (2018), https://strike.scec.org/cvws/tpv103_104docs.html",
+)
