@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from faultwave.base.collect import collected
+from faultwave.base.columns import Row
 from faultwave.base.errors import InputError, Problem, suggest
 from faultwave.dg import yielding
 from faultwave.dg.basis import tet_basis
@@ -23,6 +24,9 @@ from faultwave.media import Field, load_field
 from faultwave.physics.rheology import STRESS, rheology
 
 name = "plasticity"
+
+BLOCK = 1 << 14
+"""Cells of which the state is brought to the host at once: some hundred MiB at high order."""
 
 
 @dataclass(frozen=True)
@@ -145,11 +149,34 @@ class AttachedPlasticity(Attached):
         """Integrals of the rheology's densities."""
         if self.states is None:
             return {}
-        part, volume = self.part, self.solver.plan.geometry.volume[:, None] * self.medium.points.weights
-        s = self.columns.split(self._held(self._all()).astype(float))
-        at_rest, medium = STRESS.split(part.stress), {"mu": part.mu[:, None]}
-        found = self.medium.rheology.energies(self.medium.constants, s, at_rest, medium)
-        return {n: float((density * volume).sum()) for n, density in found.items()}
+        found: dict[str, float] = {}
+        weights, volume, mu = self.medium.points.weights, self.solver.plan.geometry.volume, self.part.mu
+        for cells, s, at_rest in self._blocks():
+            medium = {"mu": mu[cells, None]}
+            densities = self.medium.rheology.energies(self.medium.constants, s, at_rest, medium)
+            for n, density in densities.items():
+                found[n] = found.get(n, 0.0) + float((density * (volume[cells, None] * weights)).sum())
+        return found
+
+    def energy_given(self) -> float:
+        """By the stress at rest. Of the mean over a cell's points: weights of the integral are negative at some points of a lattice."""
+        if self.states is None:
+            return np.inf
+        given, volume = 0.0, self.solver.plan.geometry.volume
+        for cells, s, at_rest in self._blocks():
+            density = self.medium.rheology.initial_stress_gives(self.medium.constants, s, at_rest)
+            if density is None:
+                return np.inf
+            given += float(density.mean(1) @ volume[cells])
+        return given
+
+    def _blocks(self) -> Iterator[tuple[np.ndarray, Row, Row]]:
+        """Cells of this process, some at a time, with their state and their stress at rest by name; one block without cells where there
+        are none, so that all processes find the same names."""
+        cells = self._all()
+        for first in range(0, max(len(cells), 1), BLOCK):
+            here = cells[first : first + BLOCK]
+            yield here, self.columns.split(self._held(here).astype(float)), STRESS.split(self.part.stress[here])
 
 
 def plan(planning: Planning) -> Plasticity | None:
