@@ -21,7 +21,7 @@ from faultwave.output.formats.energies_csv import read_energies
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.verify.compare import compare
 from tests.backends.here import DEVICE, needs_device
-from tests.run.rupture.setup import settings, slip_weakening, small_mesh
+from tests.run.rupture.setup import SLIP_WEAKENING, settings, slip_weakening, small_mesh
 
 REST = {"s_xx": -60e6, "s_yy": -70e6, "s_zz": -65e6, "s_xy": 21e6, "s_yz": 0.0, "s_xz": 0.0}
 STRAINS = ["ep_xx", "ep_xy", "eta"]
@@ -268,6 +268,43 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
     text = problems(tmp_path, bad)
     for part in ("no such constant", "no volume 'sea'", "bulk_friction is missing", "no initial stress: s_zz missing"):
         assert part in text
+
+
+def rested(tmp_path: Path, **fault: Any) -> np.ndarray:
+    """The stress at rest of rock that has the fault's."""
+    from faultwave.dg.plan import make_plan
+
+    given = {**REST, **SLIP_WEAKENING, "p": 25e6}
+    setting = {"friction": "linear-slip-weakening", "reference": (0.0, -1000.0, 0.0), "parameters": {"constant": given}}
+    strength = {"constant": {"plastic_cohesion": 5e6, "bulk_friction": 0.6}}
+    case = asked(tmp_path, "out", {"parameters": strength, "initial_stress": "fault"})
+    found, told = load_case({**case, "fault": {**setting, **fault}})
+    assert found is not None, told
+    plan = make_plan(found)
+    rows = plan.part("plasticity").stress.reshape(-1, 6)
+    normal = plan.part("rupture").stress[..., 0]  # of a plane across y
+    np.testing.assert_allclose(normal, rows[0, 1])
+    np.testing.assert_array_equal(rows, np.broadcast_to(rows[0], rows.shape))
+    return np.array(rows[0])
+
+
+def test_pore_pressure_of_the_fault_counts_in_the_rock(tmp_path: Path) -> None:
+    """As on the fault: it relieves the three normal stresses, unless the fault does not read it either."""
+    total = np.array(list(REST.values()))
+    np.testing.assert_array_equal(rested(tmp_path), total + 25e6 * np.array([1, 1, 1, 0, 0, 0]))
+    np.testing.assert_array_equal(rested(tmp_path, pore_pressure=False), total)
+
+
+def test_parameters_that_would_do_nothing_are_refused(tmp_path: Path) -> None:
+    misspelt = rock()
+    misspelt["parameters"]["constant"]["bulk_frction"] = 0.4
+    text = problems(tmp_path, misspelt)
+    assert "plasticity.parameters.constant.bulk_frction" in text and "did you mean 'bulk_friction'" in text
+    text = problems(tmp_path, rock(initial_stress={"constant": {**REST, "p": 1e6}}))
+    assert "plasticity.parameters.constant.s_xx: 's_xx' is not a parameter of rheology drucker-prager" in text
+    assert "plasticity.initial_stress.constant.p: 'p' is not a parameter of" in text
+    alone = {"constant": {"plastic_cohesion": 5e6, "bulk_friction": 0.35}}
+    assert "not a parameter" not in problems(tmp_path, {"parameters": alone, "initial_stress": {"constant": REST}})
 
 
 @pytest.mark.parametrize(

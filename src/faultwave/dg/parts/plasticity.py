@@ -21,6 +21,8 @@ from faultwave.dg.yield_points import yield_points
 from faultwave.engine.part import Attached, Origin, Planned, State
 from faultwave.kernels.language import Kernel
 from faultwave.media import Field, load_field
+from faultwave.media.field import check_used
+from faultwave.physics.friction.initial import pressure_name
 from faultwave.physics.rheology import STRESS, rheology
 
 name = "plasticity"
@@ -257,10 +259,13 @@ class _Planner:
             self.problems.error(name, what, advice="Name the water's volumes in plasticity.elastic.")
 
     def _values(self) -> tuple[dict[str, np.ndarray], np.ndarray]:
-        """The rheology's parameters by name, and stress at rest (n, 6)."""
+        """The rheology's parameters by name, and stress at rest (n, 6): where the fault reads pore pressure, the effective stress."""
         case, setting, where = self.planning.case, self.setting, f"{name}.parameters"
+        user, pressure = f"rheology {self.rheology.name}", ()
         own = self._field(setting.parameters, where)
         law, count = self.rheology, len(self.places)
+        known = {n for q in law.parameters for n in (q.name, *q.aliases)}
+        check_used(own, known.union(STRESS if setting.initial_stress == "parameters" else ()), user, self.problems)
         wanted = [n for q in law.parameters for n in (q.name, *q.aliases) if n in own.parameters]
         values = law.given(own.evaluate(self.places, self.groups, wanted), count, where, self.problems)
         field = own
@@ -269,15 +274,20 @@ class _Planner:
             if case.fault is None:
                 raise InputError(Problem(f"{name}.initial_stress", "there is no fault", "a field or parameters"))
             field = self._field(case.fault.parameters, where)
+            pressure = tuple(field.parameters & {pressure_name("")}) if case.fault.pore_pressure else ()
         elif setting.initial_stress != "parameters":
             where = f"{name}.initial_stress"
             field = self._field(setting.initial_stress, where)
+            check_used(field, set(STRESS), user, self.problems)
         missing = [n for n in STRESS if n not in field.parameters]
         if missing:
             what, allowed = f"no initial stress: {', '.join(missing)} missing", ", ".join(STRESS)
             raise InputError(Problem(where, what, allowed, "Give them there, or see plasticity.initial_stress."))
-        found = field.evaluate(self.places, self.groups, list(STRESS))
-        return values, np.stack([np.asarray(found[n], float) for n in STRESS], 1)
+        found = field.evaluate(self.places, self.groups, [*STRESS, *pressure])
+        stress = np.stack([np.asarray(found[n], float) for n in STRESS], 1)
+        for n in pressure:
+            stress[:, :3] += np.asarray(found[n], float)[:, None]
+        return values, stress
 
     def _field(self, setting: Any, where: str) -> Field:
         planning = self.planning
