@@ -54,14 +54,14 @@ def test_points_give_polynomials_back(kind: Any, degree: int) -> None:
 class Setup:
     """Cells of a form with stress, near yield, on any backend: arguments of the kernel."""
 
-    def __init__(self, form: Form, medium: yielding.Medium, far: float = 1.0, seed: int = 0):
+    def __init__(self, form: Form, medium: yielding.Medium, far: float = 1.0, seed: int = 0, rest: Any = 1.0):
         self.form, self.medium, self.make = form, medium, Random(form, seed)
         self.kernel = yielding.yielding(form, medium)
         rng, columns = np.random.default_rng(seed), medium.rheology.parameter_columns
         count = len(medium.points.points)
         cells = self.make.cells
         self.rest = np.tile([-60.0, -40.0, -50.0, 4.0, 0.0, 2.0], (ITEMS, medium.initial_rows, 1))
-        self.rest = self.rest * rng.uniform(0.9, 1.1, self.rest.shape)
+        self.rest = self.rest * rng.uniform(0.9, 1.1, self.rest.shape) * rest
         shape = (ITEMS, medium.parameter_rows)
         given = {"plastic_cohesion": np.full(shape, 20.0), "bulk_friction": np.full(shape, 0.5)}
         p = medium.rheology.prepare(given, CONSTANTS, {"mu": np.repeat(cells.material["mu"][:, None], shape[1], 1)})
@@ -150,6 +150,17 @@ def test_no_cell_that_yields_is_told_safe(order: int) -> None:
             np.testing.assert_array_equal(changed, beyond)
             spared += int((~beyond).sum())
     assert spared > 20
+
+
+@pytest.mark.parametrize("order", [2, 4])
+def test_rock_beyond_yield_at_rest_yields_though_nothing_moves(order: int) -> None:
+    """Without waves: every cell whose stress at rest, tension here, is beyond yield, and no other."""
+    form, tension = find_form(wave_law("elastic"), order, 0.7), np.where(np.arange(ITEMS) % 3 == 0, -1.0, 1.0)
+    setup = Setup(form, medium("nodes", order), 0.0, rest=tension[:, None, None])
+    assert not setup.data["q"].any()
+    got = setup.run()
+    np.testing.assert_array_equal(got["q"].any((1, 2)), tension < 0)
+    np.testing.assert_array_equal((got[yielding.STATE][..., 6] > 0).all(1), tension < 0)
 
 
 OTHERS = present([n for n in backends.names() if n != "numpy"])

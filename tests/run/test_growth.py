@@ -79,6 +79,18 @@ def test_a_rupture_gives_what_its_slip_allows(tmp_path: Path) -> None:
     assert least < 0.2 * given < part._energy() + energies["total_frictional_work"] < 1.1 * given
 
 
+@pytest.mark.parametrize("relaxation", [0.0, 0.1])
+def test_rock_that_yields_and_explodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, relaxation: float) -> None:
+    """What the stress at rest gives does not hide it."""
+    too_long(monkeypatch, 2.0)
+    rest = {"s_xx": -60e6, "s_yy": -70e6, "s_zz": -65e6, "s_xy": 15e6, "s_yz": 0.0, "s_xz": 0.0}
+    rock = {"parameters": {"constant": {"plastic_cohesion": 1e5, "bulk_friction": 0.35, **rest}}}
+    case = box(tmp_path, initial=WAVE, plasticity=rock | {"constants": {"relaxation_time": relaxation}})
+    with pytest.raises(RunError, match=r"the waves hold .*, and plasticity has given .* J at most") as told:
+        fw.simulate(case).run(write=False)
+    assert "blew up" in str(told.value)
+
+
 def test_a_rupture_that_explodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     too_long(monkeypatch, 2.0)
     with pytest.raises(RunError, match="the fault has given .* J at most|no finite numbers") as told:

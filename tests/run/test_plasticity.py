@@ -14,13 +14,14 @@ import pytest
 import faultwave as fw
 from faultwave.base.errors import InputError, Interrupted
 from faultwave.case.load import load_case
+from faultwave.dg.parts import plasticity as plasticity_part
 from faultwave.domain import tets
 from faultwave.domain.tets.parts import write_parts
 from faultwave.output.formats.energies_csv import read_energies
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.verify.compare import compare
 from tests.backends.here import DEVICE, needs_device
-from tests.run.rupture.setup import settings, slip_weakening, small_mesh
+from tests.run.rupture.setup import SLIP_WEAKENING, settings, slip_weakening, small_mesh
 
 REST = {"s_xx": -60e6, "s_yy": -70e6, "s_zz": -65e6, "s_xy": 21e6, "s_yz": 0.0, "s_xz": 0.0}
 STRAINS = ["ep_xx", "ep_xy", "eta"]
@@ -141,6 +142,41 @@ def test_on_a_device(tmp_path: Path, yielded: Any) -> None:
     np.testing.assert_allclose(last(tmp_path / "out", "v1"), last(yielded[0] / "out", "v1"), atol=1e-6 * scale)
 
 
+@pytest.mark.parametrize("seissol", [0.0, 1.0])
+def test_rock_beyond_yield_at_rest_yields_by_itself(tmp_path: Path, seissol: float) -> None:
+    """Uniform stress in a periodic box falls to yield at once, though nothing moves; its energy, which waves then hold, was that of the
+    stress at rest, and the run does not count as unstable."""
+    mu, tau, strength, side = 2700.0 * 3464.0**2, 20e6, 1e6, 900.0
+    rest = {"s_xx": -10e6, "s_yy": -10e6, "s_zz": -10e6, "s_xy": tau, "s_yz": 0.0, "s_xz": 0.0}
+    case = {
+        "end_time": 0.1,
+        "mesh": {"generate": {"shape": "box", "cells": [2, 2, 2], "lower": [0, 0, 0], "upper": [side] * 3,
+                              "boundaries": dict.fromkeys("xyz", "periodic"), "perturb": 0.1}},
+        "material": {"constant": {"rho": 2700.0, "vp": 6000.0, "vs": 3464.0}}, "numerics": {"order": 3, "threads": 1},
+        "plasticity": {"parameters": {"constant": {"plastic_cohesion": strength, "bulk_friction": 0.0, **rest}},
+                       "constants": {"relaxation_time": 0.0, "seissol_strain": seissol}},
+        "output": {"folder": str(tmp_path / "out"), "energies": {"interval": 0.05}},
+    }  # fmt: skip
+    sim = run(case)
+    found = sim.energy_now()
+    volume, lost = side**3, tau - strength
+    assert found["elastic_energy"] == pytest.approx(lost**2 / (2 * mu) * volume, rel=1e-9)
+    assert found["plastic_work"] == pytest.approx((tau**2 - strength**2) / (2 * mu) * volume, rel=1e-9)
+    given = sim.solver.parts["plasticity"].energy_given()
+    assert given == pytest.approx(tau * lost / mu * volume * (2.0**0.5 if seissol else 1.0), rel=1e-9)
+    assert ("initial_stress_work" in found) == (not seissol)
+    assert sim.solver.parts["growth"].before == 0.0
+
+
+def test_energies_of_many_blocks(yielded: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    part = yielded[1].solver.parts["plasticity"]
+    whole, given = part.energies(), part.energy_given()
+    monkeypatch.setattr(plasticity_part, "BLOCK", 100)
+    blocks = list(part._blocks())
+    assert max(len(cells) for cells, _, _ in blocks) == 100 and sum(len(cells) for cells, _, _ in blocks) == 744
+    assert part.energies() == pytest.approx(whole, rel=1e-12) and part.energy_given() == pytest.approx(given)
+
+
 def test_the_stress_at_rest_pays_for_what_yielding_dissipates(tmp_path: Path) -> None:
     """A shaken periodic box under stress at rest: waves and dissipation hold what waves had and the stress at rest gave, but for the
     little that the upwind flux takes."""
@@ -154,10 +190,12 @@ def test_the_stress_at_rest_pays_for_what_yielding_dissipates(tmp_path: Path) ->
         "numerics": {"order": 5, "threads": 1}, "plasticity": rock(),
         "output": {"folder": str(tmp_path / "out"), "energies": {"interval": 0.05}},
     }  # fmt: skip
-    table = run(case).energies
+    sim = run(case)
+    table = sim.energies
     waves = table["elastic_energy"] + table["elastic_kinetic_energy"]
     taken, given = table["plastic_work"][-1], table["initial_stress_work"][-1]
     assert min(taken, given) > waves[0]  # both are much more than the waves
+    assert given < sim.solver.parts["plasticity"].energy_given() < 2 * given
     missing = waves[0] + given - waves[-1] - taken
     assert -0.005 * waves[0] < missing < 0.05 * waves[0]
 
@@ -230,6 +268,43 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
     text = problems(tmp_path, bad)
     for part in ("no such constant", "no volume 'sea'", "bulk_friction is missing", "no initial stress: s_zz missing"):
         assert part in text
+
+
+def rested(tmp_path: Path, **fault: Any) -> np.ndarray:
+    """The stress at rest of rock that has the fault's."""
+    from faultwave.dg.plan import make_plan
+
+    given = {**REST, **SLIP_WEAKENING, "p": 25e6}
+    setting = {"friction": "linear-slip-weakening", "reference": (0.0, -1000.0, 0.0), "parameters": {"constant": given}}
+    strength = {"constant": {"plastic_cohesion": 5e6, "bulk_friction": 0.6}}
+    case = asked(tmp_path, "out", {"parameters": strength, "initial_stress": "fault"})
+    found, told = load_case({**case, "fault": {**setting, **fault}})
+    assert found is not None, told
+    plan = make_plan(found)
+    rows = plan.part("plasticity").stress.reshape(-1, 6)
+    normal = plan.part("rupture").stress[..., 0]  # of a plane across y
+    np.testing.assert_allclose(normal, rows[0, 1])
+    np.testing.assert_array_equal(rows, np.broadcast_to(rows[0], rows.shape))
+    return np.array(rows[0])
+
+
+def test_pore_pressure_of_the_fault_counts_in_the_rock(tmp_path: Path) -> None:
+    """As on the fault: it relieves the three normal stresses, unless the fault does not read it either."""
+    total = np.array(list(REST.values()))
+    np.testing.assert_array_equal(rested(tmp_path), total + 25e6 * np.array([1, 1, 1, 0, 0, 0]))
+    np.testing.assert_array_equal(rested(tmp_path, pore_pressure=False), total)
+
+
+def test_parameters_that_would_do_nothing_are_refused(tmp_path: Path) -> None:
+    misspelt = rock()
+    misspelt["parameters"]["constant"]["bulk_frction"] = 0.4
+    text = problems(tmp_path, misspelt)
+    assert "plasticity.parameters.constant.bulk_frction" in text and "did you mean 'bulk_friction'" in text
+    text = problems(tmp_path, rock(initial_stress={"constant": {**REST, "p": 1e6}}))
+    assert "plasticity.parameters.constant.s_xx: 's_xx' is not a parameter of rheology drucker-prager" in text
+    assert "plasticity.initial_stress.constant.p: 'p' is not a parameter of" in text
+    alone = {"constant": {"plastic_cohesion": 5e6, "bulk_friction": 0.35}}
+    assert "not a parameter" not in problems(tmp_path, {"parameters": alone, "initial_stress": {"constant": REST}})
 
 
 @pytest.mark.parametrize(

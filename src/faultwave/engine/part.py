@@ -227,6 +227,10 @@ class Attached:
         """Energies, work and moment [J, N m] of this process that it adds to the table of energies."""
         return {}
 
+    def energy_given(self) -> float:
+        """Energy [J] of this process that it has given to the waves since the start, at most. Infinite: not known."""
+        return 0.0
+
     def results(self) -> Iterable[Result]:
         """What it found so far. Of several processes all ask; the first gets them."""
         return ()

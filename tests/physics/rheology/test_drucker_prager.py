@@ -105,6 +105,21 @@ def test_returns_at_once_without_relaxation_time() -> None:
         np.testing.assert_allclose(s["eta"], (size(start) - size(end)) / (2 * MU), atol=1e-17)
 
 
+@pytest.mark.parametrize("seissol", [0.0, 1.0])
+def test_the_stress_at_rest_gives_no_more_than_is_told(seissol: float) -> None:
+    """Its work on the plastic strain, whatever comes on top of it; exactly that where nothing does."""
+    rest = some_stress(400, 5)
+    for waves in (0.0, 2e6, 2e7):
+        whole = rest + np.random.default_rng(7).normal(size=rest.shape) * waves
+        _, s = relaxed(STRESS.split(whole), 4, 0.01, constants(seissol))
+        strain = [s[f"ep_{n[2:]}"] * (1.0 if n[2] == n[3] else 2.0) for n in STRESS]
+        work = sum(rest[:, i] * e for i, e in enumerate(strain))
+        most = LAW.initial_stress_gives(constants(seissol), s, STRESS.split(rest))
+        assert most is not None and (work <= most * (1 + 1e-9)).all() and (most > 0).any()
+        if not waves and not seissol:
+            np.testing.assert_allclose(most, work, rtol=1e-9, atol=1e-3)
+
+
 def test_yields_says_what_the_return_map_does() -> None:
     start = STRESS.split(some_stress(4000, 1))
     p, s = prepared(4000), at_rest(4000)
@@ -139,12 +154,13 @@ def test_nothing_yields_nearer_than_the_distance() -> None:
 def test_what_is_missing_or_out_of_bounds_is_told_at_once() -> None:
     problems = Problems()
     LAW.given({"plastCo": np.ones(3), "plastic_cohesion": np.ones(3)}, 3, "plasticity.parameters", problems)
-    LAW.settings({"relaxation_time": -1.0, "viscosity": 2.0}, "plasticity.constants", problems)
+    LAW.settings({"relaxation_time": -1.0, "viscosity": 2.0, "seissol_strain": 0.5}, "plasticity.constants", problems)
     text = str(problems)
     for part in (
         "given twice, as plastic_cohesion and plastCo",
         "bulk_friction is missing",
         "no such constant",
         "is -1",
+        "seissol_strain: is 0.5 (allowed: 0 or 1)",
     ):
         assert part in text

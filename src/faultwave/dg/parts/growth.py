@@ -1,8 +1,9 @@
 """Whether the energy of the waves grows where nothing can make it grow: an unstable run ends as one without finite numbers does.
 
-No medium gives energy to waves. What a fault gives is at most its slip times the shear traction that was there before, initial and of
-nucleation, as friction takes its share; what there was before, the initial state or what sources have given by the time they are silent,
-only becomes less. More than MARGIN times that is an instability, told long before numbers overflow.
+What a fault gives is at most its slip times the shear traction that was there before, initial and of nucleation, as friction takes its
+share. What other parts give they tell themselves (``energy_given``), as the stress at rest does in rock that yields. What there was
+before, the initial state or what sources have given by the time they are silent, only becomes less. More than MARGIN times all that is an
+instability, told long before numbers overflow.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ SILENT, PARTS = 1e-6, 256
 
 @dataclass(frozen=True)
 class Growth(Planned):
-    """``silent``: time [s] from which only faults give energy."""
+    """``silent``: time [s] from which sources give no energy."""
 
     silent: float
     name: str = name
@@ -98,14 +99,16 @@ class AttachedGrowth(Attached):
             return
         self.due = time + self.apart
         energy, (given, least) = self._energy(), self._given()
+        others = self._given_by_others()
         if np.isnan(self.before):
             self.before = energy  # of the sources, which have just fallen silent
             return
-        bound = self.before + given
+        bound = self.before + given + sum(others.values())
         if energy > MARGIN * max(bound, least):
             since = "when the sources fell silent" if self.part.silent else "at the start"
             fault = f", and the fault has given {given:.3g} J at most" if "rupture" in self.solver.parts else ""
-            self.solver.wrong = f"the waves hold {energy:.3g} J; there were {self.before:.3g} J {since}{fault}"
+            more = "".join(f", and {part} has given {most:.3g} J at most" for part, most in others.items() if most)
+            self.solver.wrong = f"the waves hold {energy:.3g} J; there were {self.before:.3g} J {since}{fault}{more}"
             raise BlowUp
 
     def _energy(self) -> float:
@@ -121,6 +124,12 @@ class AttachedGrowth(Attached):
             here = {"given": float((self.loads * slip).sum()), "least": float(self.loads.sum()) * CREEP}
         found = self.solver.plan.world.share(self.solver.added(here))
         return found["given"], found["least"]
+
+    def _given_by_others(self) -> dict[str, float]:
+        """What each part says that it has given [J] at most, by its name; the same on each process."""
+        here = {key: part.energy_given() for key, part in self.solver.parts.items()}
+        found = self.solver.plan.world.share(self.solver.added(here))
+        return {key: found[key] for key in here}
 
     def state(self) -> Mapping[str, State]:
         def write(values: np.ndarray, origin: Origin) -> None:

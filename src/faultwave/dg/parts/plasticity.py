@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from faultwave.base.collect import collected
+from faultwave.base.columns import Row
 from faultwave.base.errors import InputError, Problem, suggest
 from faultwave.dg import yielding
 from faultwave.dg.basis import tet_basis
@@ -20,9 +21,14 @@ from faultwave.dg.yield_points import yield_points
 from faultwave.engine.part import Attached, Origin, Planned, State
 from faultwave.kernels.language import Kernel
 from faultwave.media import Field, load_field
+from faultwave.media.field import check_used
+from faultwave.physics.friction.initial import pressure_name
 from faultwave.physics.rheology import STRESS, rheology
 
 name = "plasticity"
+
+BLOCK = 1 << 14
+"""Cells of which the state is brought to the host at once: some hundred MiB at high order."""
 
 
 @dataclass(frozen=True)
@@ -145,11 +151,34 @@ class AttachedPlasticity(Attached):
         """Integrals of the rheology's densities."""
         if self.states is None:
             return {}
-        part, volume = self.part, self.solver.plan.geometry.volume[:, None] * self.medium.points.weights
-        s = self.columns.split(self._held(self._all()).astype(float))
-        at_rest, medium = STRESS.split(part.stress), {"mu": part.mu[:, None]}
-        found = self.medium.rheology.energies(self.medium.constants, s, at_rest, medium)
-        return {n: float((density * volume).sum()) for n, density in found.items()}
+        found: dict[str, float] = {}
+        weights, volume, mu = self.medium.points.weights, self.solver.plan.geometry.volume, self.part.mu
+        for cells, s, at_rest in self._blocks():
+            medium = {"mu": mu[cells, None]}
+            densities = self.medium.rheology.energies(self.medium.constants, s, at_rest, medium)
+            for n, density in densities.items():
+                found[n] = found.get(n, 0.0) + float((density * (volume[cells, None] * weights)).sum())
+        return found
+
+    def energy_given(self) -> float:
+        """By the stress at rest. Of the mean over a cell's points: weights of the integral are negative at some points of a lattice."""
+        if self.states is None:
+            return np.inf
+        given, volume = 0.0, self.solver.plan.geometry.volume
+        for cells, s, at_rest in self._blocks():
+            density = self.medium.rheology.initial_stress_gives(self.medium.constants, s, at_rest)
+            if density is None:
+                return np.inf
+            given += float(density.mean(1) @ volume[cells])
+        return given
+
+    def _blocks(self) -> Iterator[tuple[np.ndarray, Row, Row]]:
+        """Cells of this process, some at a time, with their state and their stress at rest by name; one block without cells where there
+        are none, so that all processes find the same names."""
+        cells = self._all()
+        for first in range(0, max(len(cells), 1), BLOCK):
+            here = cells[first : first + BLOCK]
+            yield here, self.columns.split(self._held(here).astype(float)), STRESS.split(self.part.stress[here])
 
 
 def plan(planning: Planning) -> Plasticity | None:
@@ -230,10 +259,13 @@ class _Planner:
             self.problems.error(name, what, advice="Name the water's volumes in plasticity.elastic.")
 
     def _values(self) -> tuple[dict[str, np.ndarray], np.ndarray]:
-        """The rheology's parameters by name, and stress at rest (n, 6)."""
+        """The rheology's parameters by name, and stress at rest (n, 6): where the fault reads pore pressure, the effective stress."""
         case, setting, where = self.planning.case, self.setting, f"{name}.parameters"
+        user, pressure = f"rheology {self.rheology.name}", ()
         own = self._field(setting.parameters, where)
         law, count = self.rheology, len(self.places)
+        known = {n for q in law.parameters for n in (q.name, *q.aliases)}
+        check_used(own, known.union(STRESS if setting.initial_stress == "parameters" else ()), user, self.problems)
         wanted = [n for q in law.parameters for n in (q.name, *q.aliases) if n in own.parameters]
         values = law.given(own.evaluate(self.places, self.groups, wanted), count, where, self.problems)
         field = own
@@ -242,15 +274,20 @@ class _Planner:
             if case.fault is None:
                 raise InputError(Problem(f"{name}.initial_stress", "there is no fault", "a field or parameters"))
             field = self._field(case.fault.parameters, where)
+            pressure = tuple(field.parameters & {pressure_name("")}) if case.fault.pore_pressure else ()
         elif setting.initial_stress != "parameters":
             where = f"{name}.initial_stress"
             field = self._field(setting.initial_stress, where)
+            check_used(field, set(STRESS), user, self.problems)
         missing = [n for n in STRESS if n not in field.parameters]
         if missing:
             what, allowed = f"no initial stress: {', '.join(missing)} missing", ", ".join(STRESS)
             raise InputError(Problem(where, what, allowed, "Give them there, or see plasticity.initial_stress."))
-        found = field.evaluate(self.places, self.groups, list(STRESS))
-        return values, np.stack([np.asarray(found[n], float) for n in STRESS], 1)
+        found = field.evaluate(self.places, self.groups, [*STRESS, *pressure])
+        stress = np.stack([np.asarray(found[n], float) for n in STRESS], 1)
+        for n in pressure:
+            stress[:, :3] += np.asarray(found[n], float)[:, None]
+        return values, stress
 
     def _field(self, setting: Any, where: str) -> Field:
         planning = self.planning

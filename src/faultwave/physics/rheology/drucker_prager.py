@@ -38,7 +38,9 @@ class DruckerPrager(Rheology):
     )
     constants = (
         Parameter("relaxation_time", "s", "time within which stress above yield relaxes; 0: at once", 0.0, lower=0.0),
-        Parameter("seissol_strain", "", "1: plastic strain as SeisSol adds it up", 0.0, lower=0.0, upper=1.0),
+        Parameter(
+            "seissol_strain", "", "1: plastic strain as SeisSol adds it up", 0.0, lower=0.0, upper=1.0, whole=True
+        ),
     )
     keeps_mean = True
     kernel_parameters = ("strength", "slope", "compliance")
@@ -67,10 +69,10 @@ class DruckerPrager(Rheology):
 
     def distance(self, p: Values, c: Values, stress: Mapping[str, np.ndarray]) -> np.ndarray:
         """A change ds moves tau - tau_c by at most |dev ds| / sqrt 2 + sin phi |tr ds| / 3, and this by at most sqrt(1/2 + sin^2 phi / 3)
-        |ds| (Cauchy-Schwarz: both parts of ds are orthogonal)."""
+        |ds| (Cauchy-Schwarz: both parts of ds are orthogonal). Negative beyond yield."""
         mean, _, square, _ = _invariants(p, stress)
         room = p["strength"] - p["slope"] * mean - np.sqrt(square)
-        return np.maximum(room, 0.0) / np.sqrt(0.5 + p["slope"] ** 2 / 3.0)
+        return room / np.sqrt(0.5 + p["slope"] ** 2 / 3.0)
 
     def energies(
         self,
@@ -88,6 +90,16 @@ class DruckerPrager(Rheology):
             ]
             found["initial_stress_work"] = sum(twice * (a * b) for a, b, twice in pairs)
         return found
+
+    def initial_stress_gives(
+        self, c: Values, s: Mapping[str, np.ndarray], at_rest: Mapping[str, np.ndarray]
+    ) -> np.ndarray:
+        """The stress at rest of size tau does at most 2 tau d eta (Cauchy-Schwarz). SeisSol's eta counts each component once and may
+        be smaller by sqrt 2."""
+        xx, yy, zz, xy, yz, xz = (at_rest[name] for name in STRESS)
+        mean = (xx + yy + zz) / 3.0
+        square = 0.5 * ((xx - mean) ** 2 + (yy - mean) ** 2 + (zz - mean) ** 2) + (xy**2 + yz**2 + xz**2)
+        return np.asarray((8.0 if c["seissol_strain"] else 4.0) ** 0.5 * np.sqrt(square) * s["eta"])
 
     def return_map(self, p: Values, c: Values, stress: Values, s: Values, step: Any) -> Returned:
         _, deviator, square, limit = _invariants(p, stress)

@@ -102,6 +102,13 @@ class Rheology:
         """Densities [J/m^3, N m/m^3] by name, of points with the state ``s`` and the stress ``at_rest``."""
         return {}
 
+    def initial_stress_gives(
+        self, c: Values, s: Mapping[str, np.ndarray], at_rest: Mapping[str, np.ndarray]
+    ) -> np.ndarray | None:
+        """Density [J/m^3] of the work that the stress ``at_rest`` has done, at most, on the way of points to the state ``s``; it never
+        falls. A run whose waves hold much more has blown up. None: not known, and nothing is concluded."""
+        return None
+
     def return_map(self, p: Values, c: Values, stress: Values, s: Values, step: Any) -> Returned:
         """The stress that the medium carries after a step of ``step`` [s] to the elastic ``stress`` (kernel). Points that do not yield
         keep every bit of theirs."""
@@ -123,7 +130,8 @@ class Rheology:
 
     def distance(self, p: Values, c: Values, stress: Mapping[str, np.ndarray]) -> np.ndarray | None:
         """How far from yielding points are, (n,) [Pa]: no change of ``stress`` whose Frobenius norm sqrt(ds : ds) is at most this
-        makes them yield. Whole cells then need no look at their points. None: not known, and every point is looked at."""
+        makes them yield. Whole cells then need no look at their points. Negative beyond yield: such points yield though nothing
+        moves. None: not known, and every point is looked at."""
         return None
 
 
