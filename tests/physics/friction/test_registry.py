@@ -8,6 +8,7 @@ from faultwave.base.errors import InputError
 from faultwave.kernels.language import Kernel
 from faultwave.physics import friction as faults
 from faultwave.physics.friction.law import COMMON_STATE, Directions, Load
+from faultwave.physics.friction.modifiers import composed
 
 ALL = pytest.mark.parametrize("name", list(faults.laws()))
 NUMBERS = {
@@ -56,6 +57,24 @@ def test_bounds_are_reported_with_place_and_count():
     assert "fault point (3, 4, 5): cohesion is 1e+06 (and at 1 more points) (allowed: -inf to 0 Pa)" in texts
     bad_stress = law.check(law.given(GIVEN, 1), {}, np.array([np.nan]), np.zeros(1), points)
     assert "shear traction is nan" in str(bad_stress.errors[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "modifiers", "parameter"),
+    [
+        ("strong-velocity-weakening", [], "RS_f0"),
+        ("strong-velocity-weakening", [], "rs_muw"),
+        ("power-law-slip-weakening", [], "weakening_exponent"),
+        ("linear-slip-weakening", ["thermal-pressurisation"], "tp_iniTemp"),
+        ("linear-slip-weakening", ["prakash-clifton"], "pc_length"),
+    ],
+)
+def test_nan_in_a_field_is_never_taken_for_absent(name, modifiers, parameter):
+    """Read as absent the constant would stand there."""
+    law, points = composed(name, modifiers), np.arange(9.0).reshape(3, 3)
+    (error,) = law.check_given({parameter: np.array([0.1, np.nan, np.nan])}, points).errors
+    assert str(error).startswith(f"fault point (3, 4, 5): {parameter} is nan (and at 1 more points) (allowed: ")
+    assert not law.check_given({parameter: np.array([0.1, 0.2, 0.3])}, points).items
 
 
 def test_name_and_alias_together_are_refused():

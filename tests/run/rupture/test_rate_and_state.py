@@ -78,6 +78,13 @@ def test_names_that_differ_by_case_are_told(tmp_path: Any) -> None:
     assert (plan.parameters["rs_f0"] == 0.55).all() and (plan.parameters["rs_b"] == 0.016).all()
 
 
+def test_nan_in_a_field_is_told_with_its_place(tmp_path: Any) -> None:
+    wrong = fault("strong-velocity-weakening")
+    wrong["parameters"]["expression"] = {"rs_f0": "return 0.6 + 0 * sqrt(x);"}
+    with pytest.raises(InputError, match=r"fault point \(-[0-9.]+, 0, .*rs_f0 is nan \(and at [0-9]+ more points\)"):
+        simulate(settings(tmp_path, wrong))
+
+
 def test_lost_balance_and_missing_shear_are_told(tmp_path: Any) -> None:
     case = settings(tmp_path, fault("rate-and-state-ageing", {"rs_slip_rate_updates": 1}), end_time=0.1)
     sim = simulate(case, force=True).run()
