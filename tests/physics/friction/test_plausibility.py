@@ -105,7 +105,7 @@ def test_friction_that_grows_with_slip_is_doubted() -> None:
 def test_rate_and_state_tells_what_a_rupture_meets() -> None:
     """TPV101: strength at 1 m/s before the state evolves, and after; the weakening of the ageing law is b sigma ln(V theta / L)."""
     rate_and_state = law("rate-and-state-ageing")
-    c = rate_and_state.settings({"rs_ini_slip_rate": 1e-12, "rs_b": 0.012})
+    c = rate_and_state.settings({"rs_ini_slip_rate": 1e-12, "rs_sr0": 1e-6})
     p = {"rs_a": np.array([0.008]), "rs_sl0": np.array([0.02]), "rs_f0": np.array([0.6]), "rs_b": np.array([0.012])}
     tau, sigma = np.array([75e6]), np.array([-120e6])
     found = rate_and_state.weakening(p, c, tau, sigma)

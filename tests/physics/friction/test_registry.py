@@ -82,7 +82,13 @@ def test_name_and_alias_together_are_refused():
         faults.law("rate-and-state-slip").given(GIVEN | {"RS_sl0": 1.0}, 1)
 
 
-SEVERE = {"severe-velocity-weakening": {"rs_sr0": 0.1, "rs_b": 0.35}}
+SLOW = {"rs_f0": 0.6, "rs_b": 0.012, "rs_sr0": 1e-6, "rs_ini_slip_rate": 1e-12}
+RATE_AND_STATE = {
+    "rate-and-state-ageing": SLOW,
+    "rate-and-state-slip": SLOW,
+    "strong-velocity-weakening": SLOW | {"rs_muw": 0.2},
+    "severe-velocity-weakening": SLOW | {"rs_sr0": 0.1, "rs_b": 0.35},
+}
 
 
 def sub_steps(law, c, items):
@@ -138,7 +144,7 @@ def run_on(name, kernel, data, clock, precision="double"):
 @ALL
 def test_generated_code_equals_numpy(name):
     law = faults.law(name)
-    tight = {"rs_slip_rate_tolerance": 1e-14, **SEVERE.get(name, {})}
+    tight = {"rs_slip_rate_tolerance": 1e-14, **RATE_AND_STATE.get(name, {})}
     extra = tight if law.solver == "newton" else {"healing_threshold": 0.05} if "slip-weakening" in name else {}
     kernel, data, clock = sub_steps(law, law.settings(extra), 5)
     results = [run_on(b, kernel, data, clock) for b in ("numpy", "cpu")]

@@ -19,6 +19,7 @@ LAWS = {
     "severe-velocity-weakening": {"rs_a": 0.005, "rs_sl0": 0.2, "rs_b": 0.35},
     "strong-velocity-weakening": {"rs_a": 0.01, "rs_sl0": 0.4, "rs_srW": 0.1, "rs_b": 0.014, "rs_muw": 0.2},
 }
+SLOW = {"rs_f0": 0.6, "rs_b": 0.012, "rs_sr0": 1e-6, "rs_ini_slip_rate": 1e-12}
 CONSTANTS = {
     "severe-velocity-weakening": {"rs_sr0": 0.1, "rs_f0": 0.8},
     "strong-velocity-weakening": {"rs_ini_slip_rate": 1e-16},
@@ -30,7 +31,7 @@ def fault(law: str, constants: dict[str, float] | None = None, **values: float) 
     nucleation = {"constant": {"Tnuc_n": 0.0, "Tnuc_d": 0.0}, "expression": {"Tnuc_s": patch(40e6, 0.0)}}
     return {
         "friction": law, "reference": (0.0, -1000.0, 0.0), "parameters": {"constant": given},
-        "constants": CONSTANTS.get(law, {}) | (constants or {}), "nucleation": [{"duration": 0.1, "stress": nucleation}],
+        "constants": SLOW | CONSTANTS.get(law, {}) | (constants or {}), "nucleation": [{"duration": 0.1, "stress": nucleation}],
     }  # fmt: skip
 
 

@@ -145,10 +145,12 @@ class FrictionLaw:
     def check_given(self, values: Mapping[str, np.ndarray], points: np.ndarray) -> Problems:
         """NaN among user values of parameters that may be absent: after ``given``, it would read as absent there."""
         problems = Problems()
-        optional = [q for q in self.parameters if q.default is not None and np.isnan(q.default)]
-        for name, q in ((n, q) for q in optional for n in (q.name, *q.aliases) if n in values):
-            x = np.broadcast_to(np.asarray(values[name], float), (len(points),))
-            report(problems, np.isnan(x), points, f"{name} is", x, q.allowed())
+        for q in self.parameters:
+            if q.default is None or not np.isnan(q.default):
+                continue
+            for name in (n for n in (q.name, *q.aliases) if n in values):
+                x = np.broadcast_to(np.asarray(values[name], float), (len(points),))
+                report(problems, np.isnan(x), points, f"{name} is", x, q.allowed())
         return problems
 
     def settings(self, values: Mapping[str, float]) -> dict[str, float]:
