@@ -76,6 +76,16 @@ def test_forced_rupture_and_nucleation_start_a_fault() -> None:
     assert "no point" not in warned(replace(quiet, nucleated=quiet.tau + np.where(np.arange(400) < 40, 12e6, 0.0)))
 
 
+def test_what_nucleation_takes_of_the_strength_starts_a_fault() -> None:
+    """Pore pressure loads nothing, and lowers the strength."""
+    quiet = fault(patch=0)
+    w = quiet.weakening
+    for relief, words in ((20e6, ""), (10e6, "the nearest point lacks 4.47 MPa")):  # 0.677 * 110 - 70
+        weaker = replace(w, peak=w.peak - 0.677 * relief, dynamic=w.dynamic - 0.525 * relief)
+        told = warned(replace(quiet, nucleated_weakening=weaker))
+        assert words in told and ("no point" in told) == bool(words)
+
+
 def test_barriers_do_not_count() -> None:
     """A strength barrier around a fault, as the SCEC cases have it, is no part of its S ratio."""
     loaded, barrier = fault(), np.arange(400) >= 200
