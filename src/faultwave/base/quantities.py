@@ -15,7 +15,9 @@ from faultwave.base.registry import offers
 
 @dataclass(frozen=True)
 class Parameter:
-    """A number that users give: for each cell, each fault point or, as a constant, for all. SI; bounds are inclusive."""
+    """A number that users give: for each cell, each fault point or, as a constant, for all. SI; bounds are inclusive.
+
+    ``positive``: it must not be zero; ``whole``: it must be a whole number, as switches are (0 or 1)."""
 
     name: str
     unit: str
@@ -25,18 +27,23 @@ class Parameter:
     upper: float = inf
     aliases: tuple[str, ...] = ()
     positive: bool = False
+    whole: bool = False
 
     def allowed(self) -> str:
         unit = f" {self.unit}" if self.unit else ""
+        if self.whole and (self.lower, self.upper) == (0.0, 1.0):
+            return "0 or 1"
+        what = "a whole number, " if self.whole else ""
         if self.positive:
-            return f"> 0{unit}"
-        return f"{self.lower:g} to {self.upper:g}{unit}"
+            return f"{what}> 0{unit}"
+        return f"{what}{self.lower:g} to {self.upper:g}{unit}"
 
     def accepts(self, values: Any) -> np.ndarray:
-        """True where the value is a number within the bounds (infinite only where a bound is)."""
+        """True where the value is a number within the bounds (infinite only where a bound is), and whole where it must be."""
         x = np.asarray(values, float)
         with np.errstate(invalid="ignore"):
-            return (x >= self.lower) & (x <= self.upper) & ((x > 0) | (not self.positive))
+            within = (x >= self.lower) & (x <= self.upper) & ((x > 0) | (not self.positive))
+            return within & ((x == np.floor(x)) | (not self.whole))
 
 
 @dataclass(frozen=True)

@@ -139,12 +139,13 @@ def test_nothing_yields_nearer_than_the_distance() -> None:
 def test_what_is_missing_or_out_of_bounds_is_told_at_once() -> None:
     problems = Problems()
     LAW.given({"plastCo": np.ones(3), "plastic_cohesion": np.ones(3)}, 3, "plasticity.parameters", problems)
-    LAW.settings({"relaxation_time": -1.0, "viscosity": 2.0}, "plasticity.constants", problems)
+    LAW.settings({"relaxation_time": -1.0, "viscosity": 2.0, "seissol_strain": 0.5}, "plasticity.constants", problems)
     text = str(problems)
     for part in (
         "given twice, as plastic_cohesion and plastCo",
         "bulk_friction is missing",
         "no such constant",
         "is -1",
+        "seissol_strain: is 0.5 (allowed: 0 or 1)",
     ):
         assert part in text
