@@ -211,6 +211,17 @@ def test_parameters_are_converted_by_name(write):
     only(problems, 10, "T_n", "not a number")
 
 
+@pytest.mark.parametrize("start", ["-1 s", -1e-9])
+def test_nucleation_starts_with_the_run_or_later(write, start):
+    """Of an episode that starts before, only what falls into the run would be added, and nothing said."""
+    fault = "fault:\n  friction: linear-slip-weakening\n  parameters: {constant: {T_n: -1}}\n  nucleation:\n"
+    text = MINIMAL + fault + "  - {start: START, duration: 2 s, stress: {constant: {nuc_p: 1}}}\n"
+    case, problems = load_native(write(text.replace("START", str(start))))
+    assert case is None
+    only(problems, 10, "start is -", "before the run", "into the initial stress of fault.parameters")
+    assert load_native(write(text.replace("START", "0")))[0].fault.nucleation[0].start == 0
+
+
 def test_a_parameter_is_given_once(write):
     case, problems = load_native(write(MINIMAL + "  expression: {vs: return 3.0;}\n"))
     assert case is None

@@ -140,6 +140,8 @@ def test_missing_files_name_key_and_line(deck):
         ("FL = 16", "FL = 16.5", "not a whole number"),
         ("t_0 = 0.5", "refPointMethod = 2", "0 (point), 1 (direction)"),
         ("t_0 = 0.5", "NucleationCount = 17", "0 to 16"),
+        ("t_0 = 0.5", "s_0 = -1", "s_0 = -1 (allowed: >= 0 s). Put what was added before 0 s into the initial stress"),
+        ("t_0 = 0.5", "NucleationCount = 2\ns2_0 = -0.5", "s2_0 = -0.5 (allowed: >= 0 s)"),
         ("t_0 = 0.5", "etaDamp = 1.5", "<= 1"),
         ("t_0 = 0.5", "ModelFileName0 = 'fault.yaml'", "several simulations"),
         ("OutputPointType = 5", "OutputPointType = 7", "3 receivers"),

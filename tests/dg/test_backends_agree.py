@@ -235,7 +235,10 @@ PER_LAW = {
     "severe-velocity-weakening": {"rs_sl0": (0.1, 0.3), "rs_f0": (0.7, 0.75), "rs_b": (0.75, 0.8)},
     "imposed-delta": {"rupture_onset": (0.995, 1.025)},  # in and after the step
 }
-UNIFORM = {"severe-velocity-weakening": {"rs_sr0": 0.1}}
+RATES = {"rs_sr0": 1e-6, "rs_ini_slip_rate": 1e-12}
+UNIFORM = {name: RATES for name, law in faults.laws().items() if law.solver == "newton"} | {
+    "severe-velocity-weakening": RATES | {"rs_sr0": 0.1}
+}
 
 
 def friction_arguments(

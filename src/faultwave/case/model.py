@@ -161,7 +161,7 @@ class Mesh(Settings):
 class Nucleation(Settings):
     """Stress added smoothly to the fault's initial stress."""
 
-    start: Quantity("s") = Field(0.0, description="Start time of the episode.")
+    start: Quantity("s") = Field(0.0, description="Start time of the episode, not before 0.")
     duration: Quantity("s", ge=0) = Field(0.0, description="Duration of the smooth ramp; 0 applies it at once.")
     stress: FieldSetting = Field(
         description="nuc_xx..nuc_xz (Cartesian) or Tnuc_n, Tnuc_s, Tnuc_d (tractions), and pore pressure nuc_p."
@@ -172,6 +172,13 @@ class Nucleation(Settings):
         le=16,
         description="Which set of the field's names: 1 is nuc_xx or Tnuc_n, 2 is nuc2_xx or Tnuc2_n, ...",
     )
+
+    @model_validator(mode="after")
+    def _after_zero(self) -> Self:
+        what = f"start is {self.start:g} s, before the run, and stress would be lost"
+        advice = "put what was added before 0 s into the initial stress of fault.parameters"
+        need((self.start >= 0, f"{what}: {advice}"))
+        return self
 
 
 class Fault(Settings):

@@ -409,6 +409,8 @@ def _nucleation(r: Reader) -> None:
         suffix = str(number) if number > 1 else ""
         start, duration = r.get(block, f"s{suffix}_0", 0.0), r.get(block, f"t{suffix}_0", 0.0)
         stress = {"easi": r.get(block, "ModelFileName")}
-        episodes.append({"start": start, "duration": max(duration, 0.0), "stress": stress, "number": number})
+        if start < 0:
+            r.wrong(block, f"s{suffix}_0", ">= 0 s", "Put what was added before 0 s into the initial stress")
+        episodes.append({"start": max(start, 0.0), "duration": max(duration, 0.0), "stress": stress, "number": number})
     if episodes:
         r.put(("fault", "nucleation"), episodes, block, "ModelFileName")

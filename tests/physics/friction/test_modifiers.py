@@ -27,8 +27,9 @@ def started(law: Any, shear: np.ndarray, sigma: np.ndarray, **given: float) -> t
     """Parameters, constants and state of N points."""
     values = {name: np.asarray(v) for name, v in (GIVEN | given).items()}
     names = {n for q in law.parameters for n in (q.name, *q.aliases)}
-    severe = "severe-velocity-weakening" in law.name
-    c = law.settings({"rs_sr0": 0.1, "rs_b": 0.6} if severe else {})
+    slow = {"rs_f0": 0.6, "rs_b": 0.012, "rs_sr0": 1e-6, "rs_ini_slip_rate": 1e-12, "rs_muw": 0.2}
+    severe = {"rs_sr0": 0.1, "rs_b": 0.6} if "severe-velocity-weakening" in law.name else {}
+    c = law.settings(slow | severe if "newton" in law.solver else {})
     directions = faults.Directions(np.ones(N), np.zeros(N), np.zeros(N), np.ones(N))
     p = law.prepare(law.given({k: v for k, v in values.items() if k in names}, N), c, directions)
     return p, c, {name: np.zeros(N) for name in law.state_columns} | law.initial(p, c, shear, sigma)

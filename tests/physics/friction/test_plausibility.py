@@ -76,6 +76,16 @@ def test_forced_rupture_and_nucleation_start_a_fault() -> None:
     assert "no point" not in warned(replace(quiet, nucleated=quiet.tau + np.where(np.arange(400) < 40, 12e6, 0.0)))
 
 
+def test_what_nucleation_takes_of_the_strength_starts_a_fault() -> None:
+    """Pore pressure loads nothing, and lowers the strength."""
+    quiet = fault(patch=0)
+    w = quiet.weakening
+    for relief, words in ((20e6, ""), (10e6, "the nearest point lacks 4.47 MPa")):  # 0.677 * 110 - 70
+        weaker = replace(w, peak=w.peak - 0.677 * relief, dynamic=w.dynamic - 0.525 * relief)
+        told = warned(replace(quiet, nucleated_weakening=weaker))
+        assert words in told and ("no point" in told) == bool(words)
+
+
 def test_barriers_do_not_count() -> None:
     """A strength barrier around a fault, as the SCEC cases have it, is no part of its S ratio."""
     loaded, barrier = fault(), np.arange(400) >= 200
@@ -105,7 +115,7 @@ def test_friction_that_grows_with_slip_is_doubted() -> None:
 def test_rate_and_state_tells_what_a_rupture_meets() -> None:
     """TPV101: strength at 1 m/s before the state evolves, and after; the weakening of the ageing law is b sigma ln(V theta / L)."""
     rate_and_state = law("rate-and-state-ageing")
-    c = rate_and_state.settings({"rs_ini_slip_rate": 1e-12, "rs_b": 0.012})
+    c = rate_and_state.settings({"rs_ini_slip_rate": 1e-12, "rs_sr0": 1e-6})
     p = {"rs_a": np.array([0.008]), "rs_sl0": np.array([0.02]), "rs_f0": np.array([0.6]), "rs_b": np.array([0.012])}
     tau, sigma = np.array([75e6]), np.array([-120e6])
     found = rate_and_state.weakening(p, c, tau, sigma)

@@ -32,6 +32,7 @@ TYPICAL: dict[Any, dict[str, float]] = {
     STRONG: {"rs_a": 0.01, "rs_sl0": 0.4, "rs_f0": 0.6, "rs_b": 0.014, "rs_sr0": 1e-6, "rs_srW": 0.1, "rs_muw": 0.2},
 }
 ETA = 2670 * 3464 / 2
+START = {"rs_ini_slip_rate": 1e-12}
 TIGHT = {"rs_slip_rate_tolerance": 1e-14}
 
 
@@ -39,7 +40,7 @@ def made(law: Any, count: int = 1, constants: dict[str, float] | None = None, **
     """Parameters of points and constants: the typical ones of a law but for ``changes``."""
     values = TYPICAL[law] | changes
     uniform = {k: values.pop(k) for k in ("rs_sr0",) if k in values}
-    c = law.settings(uniform | (constants or {}))
+    c = law.settings(START | uniform | (constants or {}))
     return law.prepare(law.given({k: np.asarray(v, float) for k, v in values.items()}, count), c, None), c
 
 
@@ -193,7 +194,7 @@ def test_severe_weakening_without_a_start_is_refused() -> None:
 @LAWS
 def test_what_cannot_start_is_told_with_its_place(law: Any) -> None:
     p = law.given({k: v for k, v in TYPICAL[law].items() if k != "rs_sr0"}, 3)
-    c = law.settings({"rs_sr0": TYPICAL[law]["rs_sr0"]})
+    c = law.settings(START | {"rs_sr0": TYPICAL[law]["rs_sr0"]})
     points = np.arange(9.0).reshape(3, 3)
     for sigma in (0.0, 2e6, np.nan):
         found = law.check(p, c, np.full(3, 50e6), np.array([-1e8, sigma, -1e8]), points)
@@ -209,7 +210,8 @@ def test_what_cannot_start_is_told_with_its_place(law: Any) -> None:
 
 @LAWS
 def test_point_values_win_over_constants_in_any_spelling(law: Any) -> None:
-    c = law.settings({"RS_f0": 0.7, "RS_b": 0.5})
+    rates = START | {"rs_sr0": TYPICAL[law]["rs_sr0"]}
+    c = law.settings(rates | {"RS_f0": 0.7, "RS_b": 0.5})
     needed = {"rs_a": 0.01, "RS_sl0": 0.3} | ({"rs_srW": 0.1} if law is STRONG else {})
     p = law.prepare(law.given(needed | {"RS_b": np.array([0.02, 0.03])}, 2), c, None)
     assert (
@@ -219,10 +221,12 @@ def test_point_values_win_over_constants_in_any_spelling(law: Any) -> None:
     assert p["rs_f0"].tolist() == [0.4, 0.4] and p["rs_b"].tolist() == [0.5, 0.5]
     if law is STRONG:
         for name in ("rs_muw", "RS_muw", "RS_muW", "mu_w", "muW"):
-            p = law.prepare(law.given(needed | {name: np.array([0.1, 0.3])}, 2), law.settings({"RS_muW": 0.2}), None)
+            p = law.prepare(
+                law.given(needed | {name: np.array([0.1, 0.3])}, 2), law.settings(rates | {"RS_muW": 0.2}), None
+            )
             assert p["rs_muw"].tolist() == [0.1, 0.3]
         p = law.prepare(
-            law.given({"RS_a": 0.01, "rs_sl0": 0.3, "RS_srW": 0.1}, 2), law.settings({"RS_muW": 0.25}), None
+            law.given({"RS_a": 0.01, "rs_sl0": 0.3, "RS_srW": 0.1}, 2), law.settings(rates | {"RS_muW": 0.25}), None
         )
         assert p["rs_muw"].tolist() == [0.25, 0.25]
         with pytest.raises(InputError, match="rs_srW"):
@@ -231,15 +235,29 @@ def test_point_values_win_over_constants_in_any_spelling(law: Any) -> None:
 
 @LAWS
 def test_parameters_out_of_bounds(law: Any) -> None:
-    c = law.settings({})
+    c = law.settings(START | {"rs_sr0": 0.1})
     for name in TYPICAL[law]:
         if name == "rs_sr0":
             with pytest.raises(InputError, match="rs_sr0"):
-                law.settings({name: 0.0})
+                law.settings(START | {name: 0.0})
             continue
         p = law.given({k: v for k, v in TYPICAL[law].items() if k != "rs_sr0"} | {name: -1.0}, 1)
         texts = [str(e) for e in law.check(p, c, np.array([7e7]), np.array([-1.2e8]), np.zeros((1, 3))).errors]
         assert any(f"{name} is -1" in t for t in texts), texts
+
+
+@LAWS
+def test_what_decks_must_give_is_required_here_too(law: Any) -> None:
+    with pytest.raises(InputError) as caught:
+        law.settings({})
+    text = str(caught.value)
+    assert "fault.constants.rs_sr0: missing: " in text and "fault.constants.rs_ini_slip_rate: missing: " in text
+    assert ("at which friction weakens" in text) == (law is SEVERE)
+    p = law.given({"rs_a": 0.01, "rs_sl0": 0.3} | ({"rs_srW": 0.1} if law is STRONG else {}), 2)
+    c = law.settings(START | {"rs_sr0": TYPICAL[law]["rs_sr0"]})
+    found = [str(e) for e in law.check(p, c, np.full(2, 7e7), np.full(2, -1.2e8), np.zeros((2, 3))).errors]
+    assert [e.split(":")[0].split()[-1] for e in found] == ["rs_f0", "rs_b"] + ["rs_muw"] * (law is STRONG)
+    assert all("Give it in fault.parameters or as fault.constants.rs_" in e for e in found)
 
 
 def test_dynamic_stress_threshold() -> None:

@@ -8,6 +8,7 @@ from faultwave.base.errors import InputError
 from faultwave.kernels.language import Kernel
 from faultwave.physics import friction as faults
 from faultwave.physics.friction.law import COMMON_STATE, Directions, Load
+from faultwave.physics.friction.modifiers import composed
 
 ALL = pytest.mark.parametrize("name", list(faults.laws()))
 NUMBERS = {
@@ -58,12 +59,36 @@ def test_bounds_are_reported_with_place_and_count():
     assert "shear traction is nan" in str(bad_stress.errors[0])
 
 
+@pytest.mark.parametrize(
+    ("name", "modifiers", "parameter"),
+    [
+        ("strong-velocity-weakening", [], "RS_f0"),
+        ("strong-velocity-weakening", [], "rs_muw"),
+        ("power-law-slip-weakening", [], "weakening_exponent"),
+        ("linear-slip-weakening", ["thermal-pressurisation"], "tp_iniTemp"),
+        ("linear-slip-weakening", ["prakash-clifton"], "pc_length"),
+    ],
+)
+def test_nan_in_a_field_is_never_taken_for_absent(name, modifiers, parameter):
+    """Read as absent the constant would stand there."""
+    law, points = composed(name, modifiers), np.arange(9.0).reshape(3, 3)
+    (error,) = law.check_given({parameter: np.array([0.1, np.nan, np.nan])}, points).errors
+    assert str(error).startswith(f"fault point (3, 4, 5): {parameter} is nan (and at 1 more points) (allowed: ")
+    assert not law.check_given({parameter: np.array([0.1, 0.2, 0.3])}, points).items
+
+
 def test_name_and_alias_together_are_refused():
     with pytest.raises(InputError, match="given twice"):
         faults.law("rate-and-state-slip").given(GIVEN | {"RS_sl0": 1.0}, 1)
 
 
-SEVERE = {"severe-velocity-weakening": {"rs_sr0": 0.1, "rs_b": 0.35}}
+SLOW = {"rs_f0": 0.6, "rs_b": 0.012, "rs_sr0": 1e-6, "rs_ini_slip_rate": 1e-12}
+RATE_AND_STATE = {
+    "rate-and-state-ageing": SLOW,
+    "rate-and-state-slip": SLOW,
+    "strong-velocity-weakening": SLOW | {"rs_muw": 0.2},
+    "severe-velocity-weakening": SLOW | {"rs_sr0": 0.1, "rs_b": 0.35},
+}
 
 
 def sub_steps(law, c, items):
@@ -119,7 +144,7 @@ def run_on(name, kernel, data, clock, precision="double"):
 @ALL
 def test_generated_code_equals_numpy(name):
     law = faults.law(name)
-    tight = {"rs_slip_rate_tolerance": 1e-14, **SEVERE.get(name, {})}
+    tight = {"rs_slip_rate_tolerance": 1e-14, **RATE_AND_STATE.get(name, {})}
     extra = tight if law.solver == "newton" else {"healing_threshold": 0.05} if "slip-weakening" in name else {}
     kernel, data, clock = sub_steps(law, law.settings(extra), 5)
     results = [run_on(b, kernel, data, clock) for b in ("numpy", "cpu")]

@@ -115,14 +115,17 @@ def test_changing_heat_solves_the_diffusion_equations(thermal, hydraulic):
 
 
 SEVERE = {"rs_b": 0.6, "rs_f0": 0.7}
+SLOW = {"rs_sr0": 1e-6, "rs_ini_slip_rate": 1e-12}
 
 
 def settings(law, constants=()):
-    return law.settings({**dict(constants), **({"rs_sr0": 0.1} if "severe" in law.name else {})})
+    rate_and_state = SLOW | ({"rs_sr0": 0.1} if "severe" in law.name else {}) if law.solver == "newton" else {}
+    return law.settings({**dict(constants), **rate_and_state})
 
 
 def started(law, n, c, shear=75e6, sigma=-120e6, **more):
-    given = {"mu_s": 0.6, "mu_d": 0.55, "d_c": 0.4, "cohesion": 0.0, "rs_a": 0.01, "rs_sl0": 0.4, "rs_b": 0.014, "rs_srW": 0.1,
+    given = {"mu_s": 0.6, "mu_d": 0.55, "d_c": 0.4, "cohesion": 0.0, "rs_a": 0.01, "rs_sl0": 0.4, "rs_srW": 0.1,
+             "rs_f0": 0.6, "rs_b": 0.014, "rs_muw": 0.2,
              "tp_half_width": 0.02, "tp_hydraulicDiffusivity": 4e-4} | (SEVERE if "severe" in law.name else {}) | more  # fmt: skip
     names = {x for q in law.parameters for x in (q.name, *q.aliases)}
     p = law.prepare(law.given({k: np.asarray(v, float) for k, v in given.items() if k in names}, n), c, None)
@@ -180,7 +183,7 @@ def test_the_law_starts_from_the_effective_normal_traction():
     law = composed("rate-and-state-ageing", ["thermal-pressurisation"])
     starts = []
     for sigma, pressure in ((-120e6, 0.0), (-200e6, -80e6)):
-        c = law.settings({**ROCK, "tp_iniPressure": pressure})
+        c = settings(law, {**ROCK, "tp_iniPressure": pressure})
         starts.append(started(law, 2, c, sigma=sigma)[1])
     assert starts[0]["state"] == pytest.approx(starts[1]["state"], rel=1e-12)
     assert starts[1]["tp_pressure"].tolist() == [-80e6, -80e6]
@@ -189,10 +192,17 @@ def test_the_law_starts_from_the_effective_normal_traction():
 def test_the_law_is_checked_with_the_effective_normal_traction():
     """Total compression of 50 MPa is none where the fluid takes 80 MPa of it."""
     law = composed("rate-and-state-slip", ["thermal-pressurisation"])
-    given = {"rs_a": 0.01, "rs_sl0": 0.4, "tp_half_width": 0.02, "tp_hydraulic_diffusivity": 1e-4}
+    given = {
+        "rs_a": 0.01,
+        "rs_sl0": 0.4,
+        "rs_f0": 0.6,
+        "rs_b": 0.012,
+        "tp_half_width": 0.02,
+        "tp_hydraulic_diffusivity": 1e-4,
+    }
     p = law.given({k: np.array([v]) for k, v in given.items()}, 1)
     for pressure, problems in ((0.0, 0), (-80e6, 1)):
-        c = law.settings({**ROCK, "tp_iniPressure": pressure})
+        c = settings(law, {**ROCK, "tp_iniPressure": pressure})
         assert len(law.check(p, c, np.array([1e6]), np.array([-50e6]), np.zeros((1, 3))).errors) == problems
 
 
@@ -212,7 +222,7 @@ def test_every_parameter_missing_or_out_of_bounds_is_told():
         "tp_half_width": np.array([0.02, -0.02]),
         "tp_hydraulic_diffusivity": np.array([0.0, np.nan]),
     }
-    found = law.check(law.given(given, 2), law.settings({}), np.full(2, 1e6), np.full(2, -1e8), points).errors
+    found = law.check(law.given(given, 2), settings(law), np.full(2, 1e6), np.full(2, -1e8), points).errors
     texts = [str(e) for e in found]
     assert any("fault point (3, 4, 5): tp_half_width is -0.02 (allowed: > 0 m)" in t for t in texts)
     assert any("fault point (0, 1, 2): tp_hydraulic_diffusivity is 0 (and at 1 more points)" in t for t in texts)
@@ -221,7 +231,7 @@ def test_every_parameter_missing_or_out_of_bounds_is_told():
         for bad in (q.lower - 1.0, q.upper + 1.0, 0.0 if q.positive else np.nan):
             if np.isfinite(bad) and not q.accepts(bad):
                 with pytest.raises(InputError, match=rf"fault.constants.{q.name}: is "):
-                    law.settings({q.name: bad})
+                    settings(law, {q.name: bad})
 
 
 def test_constants_of_another_law_are_told():

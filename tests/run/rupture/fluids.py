@@ -12,16 +12,17 @@ ROCK = {"tp_thermal_diffusivity": 1e-6, "tp_heat_capacity": HEAT_CAPACITY, "tp_u
         "tp_initial_temperature": START, "tp_initial_pressure": 0.0}  # fmt: skip
 FIELDS = ["SRs", "T_s", "P_n", "Pn0", "Ts0", "Td0", "Sls", "Mud", "StV", "PSR", "P_f", "Tmp"]
 
+SLOW = {"rs_f0": 0.6, "rs_b": 0.014, "rs_sr0": 1e-6, "rs_ini_slip_rate": 1e-16, "rs_muw": 0.2}
+
 
 def heated(**more: Any) -> dict[str, Any]:
     """Strong velocity weakening under thermal pressurisation, in the manner of TPV105; nucleation is by 40 MPa in 0.15 s."""
     values = {"rs_a": 0.01, "rs_sl0": 0.4, "rs_srW": 0.1, "tp_half_width": WIDTH, "tp_hydraulic_diffusivity": 4e-4,
               "T_n": -60e6, "T_s": 25e6, "T_d": 0.0}  # fmt: skip
     stress = {"constant": {"Tnuc_n": 0.0, "Tnuc_d": 0.0}, "expression": {"Tnuc_s": patch(40e6, 0.0)}}
-    constants = {"rs_f0": 0.6, "rs_b": 0.014, "rs_sr0": 1e-6, "rs_ini_slip_rate": 1e-16, "rs_muw": 0.2}
     return {
         "friction": "strong-velocity-weakening", "modifiers": ["thermal-pressurisation"], "reference": (0.0, -1000.0, 0.0),
-        "parameters": {"constant": values}, "constants": {**constants, **ROCK},
+        "parameters": {"constant": values}, "constants": {**SLOW, **ROCK},
         "nucleation": [{"duration": 0.15, "stress": stress}], **more,
     }  # fmt: skip
 

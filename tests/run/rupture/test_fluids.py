@@ -13,7 +13,7 @@ import faultwave as fw
 from faultwave.base.errors import InputError, RunError
 from faultwave.run import simulate
 
-from .fluids import FAULTS, HEAT_CAPACITY, ROCK, START, WIDTH, case, delayed, heated
+from .fluids import FAULTS, HEAT_CAPACITY, ROCK, SLOW, START, WIDTH, case, delayed, heated
 from .setup import run, slip_weakening
 
 
@@ -120,7 +120,11 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "healing of rate and state": (heated(healing_threshold=0.1), "fault.healing_threshold: does nothing with friction strong"),
     "a constant of another law": (delayed() | {"constants": ROCK}, "has no such constant"),
     "nothing said of the rock": (
-        heated(constants={}), r"tp_heat_capacity: missing: heat capacity by volume(.|\n)*tp_initial_temperature: missing"),
+        heated(constants=SLOW), r"tp_heat_capacity: missing: heat capacity by volume(.|\n)*tp_initial_temperature: missing"),
+    "nothing said of friction": (
+        heated(constants=ROCK), r"constants.rs_sr0: missing: reference slip rate V0(.|\n)*constants.rs_ini_slip_rate: missing"),
+    "no reference friction": (
+        heated(constants=ROCK | {k: v for k, v in SLOW.items() if k != "rs_f0"}), "parameter rs_f0: missing: .*fault.constants.rs_f0"),
     "a width of zero": (heated(constants={**heated()["constants"], "tp_heat_capacity": 0.0}), "tp_heat_capacity: is 0"),
     "delayed strength of rate and state": (heated(modifiers=["prakash-clifton"]), "does not work with .*laws of slip weakening"),
     "an unknown modifier": (slip_weakening(modifiers=["prakash"]), "unknown modifier 'prakash'"),

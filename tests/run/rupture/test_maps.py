@@ -132,7 +132,7 @@ def test_maps_of_imposed_slip_and_of_rate_and_state(tmp_path) -> None:
     creeping = {
         "friction": "rate-and-state-ageing", "reference": (0.0, -1000.0, 0.0),
         "parameters": {"constant": {"rs_a": 0.008, "rs_sl0": 0.02, "T_n": -120e6, "T_s": 75e6, "T_d": 0.0}},
-        "constants": {"rs_b": 0.012, "rs_ini_slip_rate": 1e-12},
+        "constants": {"rs_f0": 0.6, "rs_b": 0.012, "rs_sr0": 1e-6, "rs_ini_slip_rate": 1e-12},
     }  # fmt: skip
     sim = simulate(settings(tmp_path, creeping, end_time=0.3, output=output), force=True).run(write=False)
     found = sim.result("source_parameters")

@@ -77,6 +77,23 @@ def test_episodes_with_the_same_names(tmp_path) -> None:
     assert np.abs(h["Ts0"][-1] - h["Ts0"][0] - 10e6).max() < 1e-4
 
 
+@pytest.mark.parametrize(
+    ("episode", "breaks"),
+    [
+        ({"duration": 0.1, "stress": {"constant": {"nuc_p": 60e6}}}, True),
+        ({"duration": 0.1, "stress": {"constant": {"Tnuc_n": 60e6, "Tnuc_s": 0.0, "Tnuc_d": 0.0}}}, True),
+        ({"duration": 0.1, "stress": {"constant": {"nuc_p": 10e6}}}, False),
+        ({"start": 0.2, "stress": {"constant": {"nuc_p": 60e6}}}, False),  # the run has ended
+    ],
+)
+def test_the_forecast_knows_what_nucleation_breaks(tmp_path, episode: dict, breaks: bool) -> None:
+    fault = slip_weakening(expression={"T_s": "return 70000000;"}, nucleation=[episode])
+    sim = run(settings(tmp_path, fault, end_time=0.2)).sim
+    slip = sim.solver.parts["rupture"].fault.record()["accumulated_slip"].max()
+    told = [str(w) for w in sim.warnings if "no point of the fault is above its strength" in w.what]
+    assert (slip > 0.01, not told) == (breaks, breaks)
+
+
 LAWS = {  # the last two with next to no delay, and a slip that hardly weakens
     "linear": {},
     "delayed": {"modifiers": ["prakash-clifton"], "constants": {"pc_reference_rate": 1.0, "pc_length": 1e-4}},

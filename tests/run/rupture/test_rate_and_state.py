@@ -19,6 +19,7 @@ LAWS = {
     "severe-velocity-weakening": {"rs_a": 0.005, "rs_sl0": 0.2, "rs_b": 0.35},
     "strong-velocity-weakening": {"rs_a": 0.01, "rs_sl0": 0.4, "rs_srW": 0.1, "rs_b": 0.014, "rs_muw": 0.2},
 }
+SLOW = {"rs_f0": 0.6, "rs_b": 0.012, "rs_sr0": 1e-6, "rs_ini_slip_rate": 1e-12}
 CONSTANTS = {
     "severe-velocity-weakening": {"rs_sr0": 0.1, "rs_f0": 0.8},
     "strong-velocity-weakening": {"rs_ini_slip_rate": 1e-16},
@@ -30,7 +31,7 @@ def fault(law: str, constants: dict[str, float] | None = None, **values: float) 
     nucleation = {"constant": {"Tnuc_n": 0.0, "Tnuc_d": 0.0}, "expression": {"Tnuc_s": patch(40e6, 0.0)}}
     return {
         "friction": law, "reference": (0.0, -1000.0, 0.0), "parameters": {"constant": given},
-        "constants": CONSTANTS.get(law, {}) | (constants or {}), "nucleation": [{"duration": 0.1, "stress": nucleation}],
+        "constants": SLOW | CONSTANTS.get(law, {}) | (constants or {}), "nucleation": [{"duration": 0.1, "stress": nucleation}],
     }  # fmt: skip
 
 
@@ -76,6 +77,13 @@ def test_names_that_differ_by_case_are_told(tmp_path: Any) -> None:
     bound["parameters"]["constant"] |= {"RS_f0": 0.55, "RS_b": 0.016}
     plan = simulate(settings(tmp_path, bound)).plan.part("rupture")
     assert (plan.parameters["rs_f0"] == 0.55).all() and (plan.parameters["rs_b"] == 0.016).all()
+
+
+def test_nan_in_a_field_is_told_with_its_place(tmp_path: Any) -> None:
+    wrong = fault("strong-velocity-weakening")
+    wrong["parameters"]["expression"] = {"rs_f0": "return 0.6 + 0 * sqrt(x);"}
+    with pytest.raises(InputError, match=r"fault point \(-[0-9.]+, 0, .*rs_f0 is nan \(and at [0-9]+ more points\)"):
+        simulate(settings(tmp_path, wrong))
 
 
 def test_lost_balance_and_missing_shear_are_told(tmp_path: Any) -> None:

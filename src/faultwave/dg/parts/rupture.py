@@ -153,7 +153,9 @@ def _plan_fault(planning: Planning) -> Rupture:
     _check_spelling(law, field.parameters)
     _check_parameters(field, law, problems)
     wanted = [n for q in law.parameters for n in (q.name, *q.aliases) if n in field.parameters]
-    values = law.given(field.evaluate(points, tags, wanted), len(points))
+    given = field.evaluate(points, tags, wanted)
+    problems.extend(law.check_given(given, points).items)
+    values = law.given(given, len(points))
     places = FaultPoints(points, tags, faces, setting.pore_pressure)
     stress = np.zeros((len(points), 3))
     if law.needs_stress:

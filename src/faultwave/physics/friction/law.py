@@ -142,6 +142,17 @@ class FrictionLaw:
         problems.raise_errors()
         return result
 
+    def check_given(self, values: Mapping[str, np.ndarray], points: np.ndarray) -> Problems:
+        """NaN among user values of parameters that may be absent: after ``given``, it would read as absent there."""
+        problems = Problems()
+        for q in self.parameters:
+            if q.default is None or not np.isnan(q.default):
+                continue
+            for name in (n for n in (q.name, *q.aliases) if n in values):
+                x = np.broadcast_to(np.asarray(values[name], float), (len(points),))
+                report(problems, np.isnan(x), points, f"{name} is", x, q.allowed())
+        return problems
+
     def settings(self, values: Mapping[str, float]) -> dict[str, float]:
         """Constants by name from user values by name or alias; InputError for unknown, missing or out of bounds."""
         problems, result = Problems(), {}

@@ -23,9 +23,9 @@ WHERE = "fault.parameters"
 @dataclass(frozen=True)
 class LoadedFault:
     """Points (n,) of a fault before the run: area [m^2] that each stands for, shear traction ``tau``, the same with all that nucleation
-    adds (``nucleated``), normal traction ``sigma`` [Pa], shear modulus [Pa] and Poisson's ratio of the softer side, ``spacing`` of the
-    solution's points [m], and what the friction law says of its weakening. ``end`` [s]
-    of the run."""
+    adds until the end (``nucleated``), normal traction ``sigma`` [Pa], shear modulus [Pa] and Poisson's ratio of the softer side,
+    ``spacing`` of the solution's points [m], and what the friction law says of its weakening. ``end`` [s] of the run.
+    ``nucleated_weakening``: of the fault under the normal traction and pore pressure that nucleation leaves; None: nothing changes."""
 
     area: np.ndarray
     tau: np.ndarray
@@ -36,6 +36,19 @@ class LoadedFault:
     spacing: np.ndarray
     weakening: Weakening | None
     end: float
+    nucleated_weakening: Weakening | None = None
+
+    @property
+    def nucleated_strength(self) -> Weakening | None:
+        """The weakening after nucleation."""
+        return self.weakening if self.nucleated_weakening is None else self.nucleated_weakening
+
+    @property
+    def lack(self) -> np.ndarray:
+        """Shear stress [Pa] (n,) that points lack to break, before or after nucleation, whichever is less; negative: they break."""
+        w, after = self.weakening, self.nucleated_strength
+        assert w is not None and after is not None
+        return np.asarray(np.minimum(w.peak - self.tau, after.peak - self.nucleated))
 
     @property
     def starts(self) -> np.ndarray:
@@ -43,7 +56,7 @@ class LoadedFault:
         w = self.weakening
         if w is None or not w.threshold:
             return np.zeros(len(self.tau), bool)
-        found = (self.tau > w.peak) | (self.nucleated > w.peak)
+        found = self.lack < 0
         return found if w.forced is None else found | (w.forced < self.end)
 
     @property
@@ -83,10 +96,10 @@ class LoadedFault:
     def griffith_half_length(self, patch: np.ndarray) -> float:
         """Half length [m] of a crack that grows with the mean stress drop of the points in ``patch``:
         mu/(1 - nu) (peak - dynamic) d / (pi (tau - dynamic)^2) (Andrews 1976); infinite where the stress does not drop."""
-        w = self.weakening
-        assert w is not None
+        w, after = self.weakening, self.nucleated_strength
+        assert w is not None and after is not None
         share = self.area[patch] / self.area[patch].sum()
-        drop = float(share @ (np.maximum(self.tau, self.nucleated) - w.dynamic)[patch])
+        drop = float(share @ np.maximum(self.tau - w.dynamic, self.nucleated - after.dynamic)[patch])
         energy = (w.peak - w.dynamic) * w.distance * self.modulus / (1.0 - self.poisson)
         return float(share @ energy[patch]) / (np.pi * drop**2) if drop > 0 else np.inf
 
@@ -132,13 +145,13 @@ def doubts(fault: LoadedFault, patch: np.ndarray) -> Problems:
     """Warnings in plain words about what will probably not run as meant."""
     problems = Problems()
     _doubt_normal_stress(fault, problems)
-    w = fault.weakening
-    if w is None:
+    w, after = fault.weakening, fault.nucleated_strength
+    if w is None or after is None:
         return problems
     if w.threshold:
         _doubt_start(fault, patch, problems)
     slips = fault.may_slip
-    low = slips & (fault.tau <= w.dynamic)
+    low = slips & (fault.tau <= w.dynamic) & (fault.nucleated <= after.dynamic)
     if slips.any() and fault.share(low) > 0.95 * fault.share(slips):
         what = f"the shear stress is below the dynamic strength on {100 * fault.share(low):.3g} % of the fault"
         problems.warn(
@@ -190,7 +203,7 @@ def _doubt_start(fault: LoadedFault, patch: np.ndarray, problems: Problems) -> N
         )
         problems.warn(WHERE, f"{many} above its strength at the start", advice=advice)
     elif not fault.starts.any():
-        lack = float(np.min((w.peak - np.maximum(fault.tau, fault.nucleated))[fault.may_slip], initial=np.inf))
+        lack = float(np.min(fault.lack[fault.may_slip], initial=np.inf))
         nearest = f"; the nearest point lacks {lack / 1e6:.3g} MPa" if np.isfinite(lack) else ""
         advice = "Nothing will break unless waves from elsewhere load it: overstress a patch, or give fault.nucleation."
         problems.warn(WHERE, f"no point of the fault is above its strength{nearest}", advice=advice)

@@ -35,7 +35,7 @@ class PowerLawWeakening(SlipWeakening):
 
     def check(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray, points: np.ndarray) -> Problems:
         missing = Problems()
-        problems = super().check({**p, **check_filled(p, c, [_EXPONENT], points, missing)}, c, tau, sigma, points)
+        problems = super().check({**p, **check_filled(p, c, [_EXPONENT], missing)}, c, tau, sigma, points)
         problems.extend(missing.items)
         return problems
 

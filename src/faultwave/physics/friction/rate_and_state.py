@@ -15,10 +15,10 @@ from faultwave.base.quantities import Output, Parameter, State
 from faultwave.kernels import math as m
 from faultwave.physics.friction.law import Directions, FrictionLaw, Values, Weakening, report
 from faultwave.physics.friction.load import Trial
-from faultwave.physics.friction.uniform import PointOrUniform, filled, point_or_uniform
+from faultwave.physics.friction.uniform import PointOrUniform, check_filled, filled, point_or_uniform
 
-F0 = point_or_uniform("rs_f0", "", "friction at the reference slip rate", 0.6, lower=0.0, aliases=("RS_f0",))
-B = point_or_uniform("rs_b", "", "evolution effect b", 0.012, lower=0.0, aliases=("RS_b",))
+F0 = point_or_uniform("rs_f0", "", "friction at the reference slip rate", lower=0.0, aliases=("RS_f0",))
+B = point_or_uniform("rs_b", "", "evolution effect b", lower=0.0, aliases=("RS_b",))
 POINT = (
     Parameter("rs_a", "", "direct effect a", positive=True, aliases=("RS_a",)),
     Parameter("rs_sl0", "m", "state evolution distance L", positive=True, aliases=("RS_sl0",)),
@@ -29,8 +29,8 @@ MUW_NAMES = ("RS_muW", "RS_muw", "rs_muW", "muW", "mu_w")
 UNIFORM = (
     F0.uniform,
     B.uniform,
-    Parameter("rs_sr0", "m/s", "reference slip rate V0", 1e-6, positive=True, aliases=("RS_sr0",)),
-    Parameter("rs_ini_slip_rate", "m/s", "initial slip rate (magnitude)", 1e-12, positive=True),
+    Parameter("rs_sr0", "m/s", "reference slip rate V0", positive=True, aliases=("RS_sr0",)),
+    Parameter("rs_ini_slip_rate", "m/s", "initial slip rate (magnitude)", positive=True),
     Parameter("rs_muw", "", "fully weakened friction, for output DS only", 0.0, lower=0.0, aliases=MUW_NAMES),
     Parameter("rs_slip_rate_updates", "", "most Newton steps", 60, 1, 10000, ("RSMaxSlipRateUpdates",)),
     Parameter("rs_slip_rate_tolerance", "", "relative error of the slip rate at which Newton stops", 1e-8, 0.0, 1.0,
@@ -77,8 +77,10 @@ class RateAndState(FrictionLaw):
         return {name: np.array(values[name], float) for name in self.kernel_parameters}
 
     def check(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray, points: np.ndarray) -> Problems:
-        values = self.filled(p, c)
+        missing = Problems()
+        values = dict(p) | check_filled(p, c, self.either, missing)
         problems = super().check(values, c, tau, sigma, points)
+        problems.extend(missing.items)
         report(
             problems, values["rs_b"] == 0.0, points, "rs_b is", values["rs_b"], "> 0"
         )  # of the constant it may stay unused

@@ -11,10 +11,19 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import Problems
+from faultwave.base.quantities import Parameter
 from faultwave.kernels import math as m
 from faultwave.physics.friction.law import Values, report
 from faultwave.physics.friction.load import Trial
-from faultwave.physics.friction.rate_and_state import RateAndState
+from faultwave.physics.friction.rate_and_state import UNIFORM, RateAndState
+
+V0 = Parameter(
+    "rs_sr0",
+    "m/s",
+    "slip rate V0 at which friction weakens, no tiny reference rate",
+    positive=True,
+    aliases=("RS_sr0",),
+)
 
 
 class SevereVelocityWeakening(RateAndState):
@@ -22,6 +31,7 @@ class SevereVelocityWeakening(RateAndState):
     title = "Severe velocity weakening"
     deck_number = 7
     work = 5.0
+    constants = tuple(V0 if q.name == V0.name else q for q in UNIFORM)
     state_unit = "m"
 
     def check(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray, points: np.ndarray) -> Problems:

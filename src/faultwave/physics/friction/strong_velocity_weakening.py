@@ -16,7 +16,7 @@ from faultwave.physics.friction.load import Values
 from faultwave.physics.friction.rate_and_state import F0, MUW_NAMES, POINT, UNIFORM, B, Regularised
 from faultwave.physics.friction.uniform import point_or_uniform
 
-MUW = point_or_uniform("rs_muw", "", "fully weakened friction mu_w", 0.2, lower=0.0, aliases=MUW_NAMES)
+MUW = point_or_uniform("rs_muw", "", "fully weakened friction mu_w", lower=0.0, aliases=MUW_NAMES)
 LEAST_STEADY_FRICTION = 1e-3
 """mu_LV falls below zero at the tiniest slip rates where a > b, and friction has a steady state only while it is positive."""
 

@@ -16,7 +16,8 @@ from faultwave.physics.friction.load import Values
 
 @dataclass(frozen=True)
 class PointOrUniform:
-    """The parameter at a point, NaN where it is not given, and the constant that then counts, NaN where that is not given either."""
+    """The parameter at points, NaN if it is not given, and the constant that then counts, NaN if that is not given either. A NaN that a
+    field gives is an error (``FrictionLaw.check_given``) and never reads as absent."""
 
     point: Parameter
     uniform: Parameter
@@ -35,23 +36,16 @@ def filled(p: Values, c: Values, quantities: Iterable[PointOrUniform]) -> dict[s
 
 
 def check_filled(
-    p: Values, c: Values, quantities: Iterable[PointOrUniform], points: np.ndarray, problems: Problems
+    p: Values, c: Values, quantities: Iterable[PointOrUniform], problems: Problems
 ) -> dict[str, np.ndarray]:
-    """``filled``; where nothing is given, a value that no check complains of once more. What is missing is told, with its first
-    place where only some points lack it."""
+    """``filled``; what is given neither way is told, and stands as a value that no check complains of once more."""
     found = {}
     for q in quantities:
         name, values = q.point.name, filled(p, c, [q])[q.point.name]
         absent = np.isnan(values)
-        if absent.any():
-            x = points[int(np.argmax(absent))]
-            place = (
-                "" if absent.all() else f" at fault point ({x[0]:g}, {x[1]:g}, {x[2]:g}) and {absent.sum() - 1} more"
-            )
-            advice = f"give it in fault.parameters or as fault.constants.{name}"
-            problems.error(
-                f"fault parameter {name}", f"missing{place}: {q.uniform.description}", q.point.allowed(), advice
-            )
+        if absent.all():
+            advice = f"Give it in fault.parameters or as fault.constants.{name}"
+            problems.error(f"fault parameter {name}", f"missing: {q.uniform.description}", q.point.allowed(), advice)
         found[name] = np.where(absent, 1.0, values)
     return found
 

@@ -40,7 +40,7 @@ class PrakashClifton(Modifier):
 
     def check(self, p: Values, c: Values, points: np.ndarray) -> Problems:
         problems = Problems()
-        known = {**p, **check_filled(p, c, _UNIFORM, points, problems)}
+        known = {**p, **check_filled(p, c, _UNIFORM, problems)}
         problems.extend(super().check(known, c, points).items)
         return problems
 
