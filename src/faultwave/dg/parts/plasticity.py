@@ -261,7 +261,8 @@ class _Planner:
     def _values(self) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """The rheology's parameters by name, and stress at rest (n, 6): where the fault reads pore pressure, the effective stress."""
         case, setting, where = self.planning.case, self.setting, f"{name}.parameters"
-        user, pressure = f"rheology {self.rheology.name}", ()
+        user = f"rheology {self.rheology.name}"
+        pressure: tuple[str, ...] = ()
         own = self._field(setting.parameters, where)
         law, count = self.rheology, len(self.places)
         known = {n for q in law.parameters for n in (q.name, *q.aliases)}
