@@ -191,6 +191,16 @@ def test_severe_weakening_without_a_start_is_refused() -> None:
     )
 
 
+def test_weakened_friction_above_the_reference_is_doubted() -> None:
+    p = STRONG.given(
+        {k: v for k, v in TYPICAL[STRONG].items() if k != "rs_sr0"} | {"rs_muw": np.array([0.2, 0.9, 0.6])}, 3
+    )
+    points = np.arange(9.0).reshape(3, 3)
+    found = STRONG.check(p, STRONG.settings(START | {"rs_sr0": 1e-6}), np.full(3, 4e7), np.full(3, -1.2e8), points)
+    (warning,) = found.items
+    assert "rs_muw is larger than rs_f0 at 1 of 3 fault points, first at (3, 4, 5)" in str(warning)
+
+
 @LAWS
 def test_what_cannot_start_is_told_with_its_place(law: Any) -> None:
     p = law.given({k: v for k, v in TYPICAL[law].items() if k != "rs_sr0"}, 3)
@@ -258,6 +268,19 @@ def test_what_decks_must_give_is_required_here_too(law: Any) -> None:
     found = [str(e) for e in law.check(p, c, np.full(2, 7e7), np.full(2, -1.2e8), np.zeros((2, 3))).errors]
     assert [e.split(":")[0].split()[-1] for e in found] == ["rs_f0", "rs_b"] + ["rs_muw"] * (law is STRONG)
     assert all("Give it in fault.parameters or as fault.constants.rs_" in e for e in found)
+
+
+def test_switches_and_counts_are_whole_numbers() -> None:
+    needed = START | {"rs_sr0": 1e-6}
+    for name, bad, allowed in (
+        ("rs_average", 0.5, "0 or 1"),
+        ("rs_slip_rate_updates", 2.5, "a whole number, 1 to 10000"),
+    ):
+        with pytest.raises(InputError, match=rf"fault.constants.{name}: is {bad} \(allowed: {allowed}\)"):
+            AGEING.settings(needed | {name: bad})
+        assert AGEING.settings(needed | {name: 1})[name] == 1
+    with pytest.raises(InputError, match=r"rate_at_end: is 0.5 \(allowed: 0 or 1\)"):
+        faults.law("imposed-yoffe").settings({"rate_at_end": 0.5})
 
 
 def test_dynamic_stress_threshold() -> None:

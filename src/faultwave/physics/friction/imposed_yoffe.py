@@ -32,6 +32,7 @@ class Yoffe(Imposed):
             0,
             0,
             1,
+            whole=True,
         ),
     )
     kernel_parameters = ("slip1", "slip2", "rupture_onset", "tau_S", "tau_R")

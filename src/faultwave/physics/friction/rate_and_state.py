@@ -32,10 +32,10 @@ UNIFORM = (
     Parameter("rs_sr0", "m/s", "reference slip rate V0", positive=True, aliases=("RS_sr0",)),
     Parameter("rs_ini_slip_rate", "m/s", "initial slip rate (magnitude)", positive=True),
     Parameter("rs_muw", "", "fully weakened friction, for output DS only", 0.0, lower=0.0, aliases=MUW_NAMES),
-    Parameter("rs_slip_rate_updates", "", "most Newton steps", 60, 1, 10000, ("RSMaxSlipRateUpdates",)),
+    Parameter("rs_slip_rate_updates", "", "most Newton steps", 60, 1, 10000, ("RSMaxSlipRateUpdates",), whole=True),
     Parameter("rs_slip_rate_tolerance", "", "relative error of the slip rate at which Newton stops", 1e-8, 0.0, 1.0,
               ("RSSlipRateTolerance",)),
-    Parameter("rs_average", "", "rate with which the state evolves: 0 mean of start and end, 1 end", 0, 0, 1),
+    Parameter("rs_average", "", "rate with which the state evolves: 0 mean of start and end, 1 end", 0, 0, 1, whole=True),
 )  # fmt: skip
 
 

@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.base.errors import Problems
 from faultwave.base.quantities import Parameter
 from faultwave.kernels import math as m
+from faultwave.physics.friction.law import doubt
 from faultwave.physics.friction.load import Values
 from faultwave.physics.friction.rate_and_state import F0, MUW_NAMES, POINT, UNIFORM, B, Regularised
 from faultwave.physics.friction.uniform import point_or_uniform
@@ -36,6 +38,13 @@ class StrongVelocityWeakening(Regularised):
     either = (F0, B, MUW)
     state_unit = ""
     resampled = ("state",)
+
+    def check(self, p: Values, c: Values, tau: np.ndarray, sigma: np.ndarray, points: np.ndarray) -> Problems:
+        problems = super().check(p, c, tau, sigma, points)
+        values = self.filled(p, c)
+        advice = "Friction then grows above the slip rate rs_srW; are the two exchanged?"
+        doubt(problems, values["rs_muw"] > values["rs_f0"], points, "rs_muw is larger than rs_f0", advice)
+        return problems
 
     def steady(self, p: Values, c: Values, v: Any) -> tuple[Any, Any]:
         """psi_ss at a slip rate, and its derivative by ln V (kernel)."""
