@@ -265,8 +265,8 @@ def _check_names(physics: Law, field: Field, problems: Problems) -> None:
     """What the case states and the law does not read; of files, too, where the law has defaults that a slip would leave in place."""
     known = ways_to_give(p.name for p in physics.parameters)
     if all(p.default is None for p in physics.parameters):
-        yielding = {p.name for r in rheologies().values() for p in r.parameters} | {"plastCo", "bulkFriction", *STRESS}
-        check_used(field, known | yielding | {"Qp", "Qs"}, f"the {physics.name} law", problems)
+        yielding = {n for r in rheologies().values() for p in r.parameters for n in (p.name, *p.aliases)}
+        check_used(field, known | yielding | {*STRESS, "Qp", "Qs"}, f"the {physics.name} law", problems)
         if {"Qp", "Qs"} & field.parameters:
             problems.warn("material", "gives Qp and Qs, and the engine dg is elastic: nothing attenuates")
         return
