@@ -305,6 +305,24 @@ def test_imposed_slip(deck, number, name):
     assert case.fault.constants == ({"rate_at_end": 1.0} if number == 33 else {})
 
 
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        (
+            "tp_iniTemp = 483\nTP_HeatCapacity = 2.7e6\nthermalPress = 0",
+            "nor tp_iniTemp; that takes thermalPress = 1 and FL = 3, 4, 7, 103",
+        ),
+        ("pc_vStar = 1\npc_prakashLength = 0.01", "pc_vStar: not read here, nor pc_prakashLength; that takes FL = 6"),
+        ("TpProxyExponent = 0.5", "TpProxyExponent: not read here; that takes FL = 1058"),
+    ],
+)
+def test_keys_that_the_law_leaves_unread_are_told(deck, keys, words):
+    case, problems = deck(("t_0 = 0.5", f"t_0 = 0.5\n{keys}"))
+    assert case is not None
+    (warning,) = [w for w in problems.warnings if "not read" in w.what]
+    assert words in str(warning) and "parameters.par:" in warning.where
+
+
 def test_nucleation_episodes(deck):
     case, problems = deck(("t_0 = 0.5", "t_0 = 0.5\ns_0=1\nt2_0=2d0\ns2_0 = 3\nNucleationCount = 3\nt7_0 = 1"))
     assert not problems.errors

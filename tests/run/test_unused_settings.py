@@ -38,11 +38,17 @@ def test_parameters_of_another_friction_law(tmp_path: Path) -> None:
     told(found, "fault.parameters.expression.rs_sl0", "'rs_sl0'")
     file = tmp_path / "fault.yaml"
     file.write_text(
-        "!ConstantMap\nmap: {mu_s: 0.7, mu_d: 0.5, d_c: 0.4, cohesion: 0, T_n: -1.2e8, T_s: 7e7, T_d: 0, rs_a: 0.01, nuc_xx: 1}\n"
+        "!ConstantMap\nmap: {mu_s: 0.7, mu_d: 0.5, d_c: 0.4, cohesion: 0, T_n: -1.2e8, T_s: 7e7, T_d: 0, rs_a: 0.01, nuc_xx: 1, "
+        "tp_half_width: 0.02}\n"
     )
     found = check(settings(tmp_path, fault | {"parameters": {"easi": str(file)}}))
     assert not found.errors  # a file may serve several programs
-    told(found, "fault.parameters", "rs_a: friction linear-slip-weakening does not read it", severity="warning")
+    told(
+        found,
+        "fault.parameters",
+        "rs_a, tp_half_width: friction linear-slip-weakening does not read them",
+        severity="warning",
+    )
 
 
 def test_settings_of_another_friction_law(tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ class Reader:
         return entry.name if entry is not None else key
 
     def missing(self, block: str, key: str, what: str) -> None:
-        self.problems.error(self.where(block, key), f"'{key}' is missing in '&{block}'", what)
+        self.problems.error(self.where(block, key), f"'{key}' is missing in '&{block}': {what}")
 
     def wrong(self, block: str, key: str, allowed: str, advice: str = "") -> None:
         given = f"{self.spelt(block, key)} = {self.entries[block, key.lower()].text}"

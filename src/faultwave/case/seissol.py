@@ -365,6 +365,25 @@ def _modifiers(r: Reader, number: int) -> None:
         )
     if used:
         r.put(("fault", "modifiers"), used, block, "FL")
+    _unread(r, number, used)
+
+
+def _unread(r: Reader, number: int, used: list[str]) -> None:
+    """Keys of modifiers, and of laws that might stand in for them, that nothing reads here."""
+    block, laws = "dynamicrupture", ", ".join(map(str, _RATE_AND_STATE))
+    for needed, keys, idle in (
+        (
+            f"thermalPress = 1 and FL = {laws}",
+            tuple(_THERMAL),
+            "thermal-pressurisation" not in used and not r.get(block, "thermalPress"),
+        ),
+        (f"FL = {_BIMATERIAL}", tuple(_PRAKASH_CLIFTON), "prakash-clifton" not in used),
+        (f"FL = {_POWER_LAW}", ("TpProxyExponent",), number != _POWER_LAW),
+    ):
+        found = [key for key in keys if r.given(block, key)]
+        if idle and found:
+            more = f", nor {', '.join(r.spelt(block, key) for key in found[1:])}" if found[1:] else ""
+            r.warn(block, found[0], f"not read here{more}; that takes {needed}")
 
 
 def _all_needed(r: Reader, keys: Mapping[str, tuple[str, str]]) -> None:

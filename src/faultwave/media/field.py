@@ -417,12 +417,15 @@ def leaves(field: Field) -> list[Any]:
     return [leaf for part in inner for leaf in leaves(part)] if inner is not None else [field]
 
 
-def check_used(field: Field, known: Collection[str], user: str, problems: Problems) -> None:
+def check_used(
+    field: Field, known: Collection[str], user: str, problems: Problems, elsewhere: Mapping[str, str] | None = None
+) -> None:
     """An error for every parameter that a case states by itself, in constants, expressions or regions, and ``user`` does not read.
 
-    Files, which may serve several programs, may hold more than is ``known``.
+    Files, which may serve several programs, may hold more than is ``known``. ``elsewhere``: what to do for some that are not, by name.
     """
     stated = [leaf for leaf in leaves(field) if isinstance(leaf, Constant | Expression)]
     for source, name in sorted({(leaf.source, name) for leaf in stated for name in leaf.parameters - set(known)}):
         what = f"'{name}' is not a parameter of {user}, so it would do nothing"
-        problems.error(f"{source}.{name}", what, ", ".join(sorted(known)), suggest(name, known))
+        advice = (elsewhere or {}).get(name) or suggest(name, known)
+        problems.error(f"{source}.{name}", what, ", ".join(sorted(known)), advice)

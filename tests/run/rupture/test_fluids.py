@@ -116,11 +116,13 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "a parameter of another law": (
         slip_weakening(values={"rs_a": 0.01}), "fault.parameters.constant.rs_a: 'rs_a' is not a parameter of friction"),
     "a parameter of a modifier that is not there": (
-        slip_weakening(values={"tp_half_width": 0.01}), "'tp_half_width' is not a parameter"),
+        slip_weakening(values={"tp_half_width": 0.01}), "'tp_half_width' is not a parameter .*Add thermal-pressurisation to"),
     "healing of rate and state": (heated(healing_threshold=0.1), "fault.healing_threshold: does nothing with friction strong"),
-    "a constant of another law": (delayed() | {"constants": ROCK}, "has no such constant"),
+    "a constant of another law": (
+        delayed() | {"constants": ROCK}, "has no such constant .*Add thermal-pressurisation to fault.modifiers"),
     "nothing said of the rock": (
         heated(constants=SLOW), r"tp_heat_capacity: missing: heat capacity by volume(.|\n)*tp_initial_temperature: missing"),
+    "a misspelt constant": (heated(constants=SLOW | ROCK | {"rs_mu": 0.2}), "rs_mu: .*no such constant .*did you mean 'rs_muw'"),
     "nothing said of friction": (
         heated(constants=ROCK), r"constants.rs_sr0: missing: reference slip rate V0(.|\n)*constants.rs_ini_slip_rate: missing"),
     "no reference friction": (

@@ -24,7 +24,7 @@ from faultwave.physics.friction import frame, plausibility
 from faultwave.physics.friction import laws as friction_laws
 from faultwave.physics.friction.initial import initial_names
 from faultwave.physics.friction.law import FrictionLaw
-from faultwave.physics.friction.modifiers import composed
+from faultwave.physics.friction.modifiers import composed, names_of_modifiers
 from faultwave.physics.friction.plausibility import ENOUGH, LoadedFault, cohesive_points
 
 name = "rupture"
@@ -137,7 +137,7 @@ def _plan_fault(planning: Planning) -> Rupture:
     own = {"forced_rupture_ramp": setting.forced_rupture_ramp, "healing_threshold": setting.healing_threshold}
     declared = {c.name for c in law.constants}
     _check_used(setting, law, declared, planning.problems)
-    constants = law.settings({k: v for k, v in own.items() if k in declared} | setting.constants)
+    constants = law.settings({k: v for k, v in own.items() if k in declared} | setting.constants, _elsewhere())
     if not frictional.any():
         advice = "Tag them 3 or from 65 on, or see mesh.boundaries."
         raise InputError(Problem("fault", "the mesh has no fault faces", advice=advice))
@@ -205,13 +205,19 @@ def _check_parameters(field: Field, law: FrictionLaw, problems: Problems) -> Non
     known = {name for p in law.parameters for name in (p.name, *p.aliases)}
     if law.needs_stress:
         known |= initial_names("")
-    check_used(field, known, f"friction {law.name}", problems)
+    check_used(field, known, f"friction {law.name}", problems, _elsewhere())
     stated = {n for leaf in leaves(field) if isinstance(leaf, Constant | Expression) for n in leaf.parameters}
     others = {n for one in friction_laws().values() for p in one.parameters for n in (p.name, *p.aliases)}
+    others |= set(names_of_modifiers())
     unread = sorted((field.parameters & others) - known - stated)
     if unread:
         these = "it" if len(unread) == 1 else "them"
         problems.warn("fault.parameters", f"{', '.join(unread)}: friction {law.name} does not read {these}")
+
+
+def _elsewhere() -> dict[str, str]:
+    """What to do for numbers of modifiers that are not there, by name."""
+    return {name: f"Add {modifier} to fault.modifiers" for name, modifier in names_of_modifiers().items()}
 
 
 def _check_solid(material: dict[str, np.ndarray], faces: FaultFaces, problems: Problems) -> None:

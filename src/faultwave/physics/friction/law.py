@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.columns import Columns
-from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.base.errors import InputError, Problem, Problems, suggest
 from faultwave.base.quantities import Output, Parameter, State, state_columns
 from faultwave.kernels import math as m
 from faultwave.physics.friction.load import Load, Solved, Values
@@ -135,7 +135,10 @@ class FrictionLaw:
                 result[q.name] = np.broadcast_to(np.asarray(values[names[0]], float), (count,))
             elif q.default is None:
                 problems.error(
-                    f"fault parameter {q.name}", f"missing: {q.description}", advice=f"'{self.name}' needs it"
+                    f"fault parameter {q.name}",
+                    f"missing: {q.description}",
+                    q.allowed(),
+                    f"Give it in fault.parameters: '{self.name}' needs it",
                 )
             else:
                 result[q.name] = np.full(count, q.default)
@@ -153,13 +156,17 @@ class FrictionLaw:
                 report(problems, np.isnan(x), points, f"{name} is", x, q.allowed())
         return problems
 
-    def settings(self, values: Mapping[str, float]) -> dict[str, float]:
-        """Constants by name from user values by name or alias; InputError for unknown, missing or out of bounds."""
+    def settings(self, values: Mapping[str, float], elsewhere: Mapping[str, str] | None = None) -> dict[str, float]:
+        """Constants by name from user values by name or alias; InputError for unknown, missing or out of bounds. ``elsewhere``: what to do
+        for constants, by name, that this law does not have."""
         problems, result = Problems(), {}
         known = {n: q for q in self.constants for n in (q.name, *q.aliases)}
         for name in values:
             if name not in known:
-                problems.error(f"fault.constants.{name}", f"'{self.name}' has no such constant", ", ".join(known))
+                advice = (elsewhere or {}).get(name) or suggest(name, known)
+                problems.error(
+                    f"fault.constants.{name}", f"'{self.name}' has no such constant", ", ".join(known), advice
+                )
         for q in self.constants:
             given = next((values[n] for n in (q.name, *q.aliases) if n in values), None)
             value = q.default if given is None else given

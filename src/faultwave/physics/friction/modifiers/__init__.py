@@ -25,4 +25,14 @@ def composed(name: str, modified_by: Sequence[str]) -> FrictionLaw:
     return with_modifiers(friction.law(name), [modifier(m) for m in modified_by])
 
 
-__all__ = ["Modifier", "composed", "modifier", "modifiers"]
+def names_of_modifiers() -> dict[str, str]:
+    """Every parameter and constant of a modifier by name and alias -> the modifier that has it."""
+    return {
+        name: m.name
+        for m in modifiers().values()
+        for q in (*m.parameters, *m.constants)
+        for name in (q.name, *q.aliases)
+    }
+
+
+__all__ = ["Modifier", "composed", "modifier", "modifiers", "names_of_modifiers"]
