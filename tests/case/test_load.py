@@ -74,6 +74,15 @@ def test_mappings_get_dotted_places():
         problems.raise_errors()
 
 
+def test_places_of_mappings_are_said_once():
+    numerics = {"flux": "rusanow", "clustering": {"rates": [0]}}
+    _, problems = load_case(SETTINGS | {"numerics": numerics, "mesh": {"generate": {"shape": "tpv5", "size": -1}}})
+    texts = [str(p) for p in problems.errors]
+    assert any(t.startswith("numerics.flux: is 'rusanow' (allowed: ") for t in texts), texts
+    for p in problems.errors:
+        assert str(p).count(p.where) == 1, p
+
+
 @pytest.mark.parametrize(("name", "words"), [("tpv55", "did you mean 'tpv5'?"), ("x.txt", "no such file or example")])
 def test_no_such_case(name, words):
     case, problems = load_case(name)

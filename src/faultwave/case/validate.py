@@ -106,18 +106,29 @@ def _translate(
         cause = item.get("ctx", {}).get("error")
         if isinstance(cause, WrongSettings):
             for there, found in cause.wrong.items():
-                problems.error(place(there), f"{spell(there)}: {found.what}", found.allowed, found.advice)
+                what = _unless_told(place(there), f"{spell(there)}: {found.what}")
+                problems.error(place(there), what, found.allowed, found.advice)
             continue
         if isinstance(cause, ParameterErrors):
             for name, text in cause.wrong.items():
-                problems.error(place((*location, name)), f"{dotted((*location, name))}: {text}")
+                at = place((*location, name))
+                problems.error(at, _unless_told(at, f"{dotted((*location, name))}: {text}"))
             if cause.group:
-                problems.error(place(location), f"{spell(location)}: {cause.group}")
+                problems.error(place(location), _unless_told(place(location), f"{spell(location)}: {cause.group}"))
             continue
         what, allowed, advice = _words(item, location, spell)
-        problem = Problem(place(location), what, allowed, advice)
+        at = place(location)
+        problem = Problem(at, _unless_told(at, what), allowed, advice)
         if problem not in problems.items:  # one key of a deck may feed several settings
             problems.items.append(problem)
+
+
+def _unless_told(place: str, what: str) -> str:
+    """Without the setting's name where the place is that name already, as in cases that are no files."""
+    for between in (": ", " "):
+        if what.startswith(place + between):
+            return what[len(place + between) :]
+    return what
 
 
 def _written(location: Location, data: Any, kind: str) -> Location:
