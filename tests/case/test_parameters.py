@@ -55,3 +55,12 @@ def test_settings_of_another_engine_are_told_at_their_line(tmp_path, text, told)
 
 def test_the_reference_names_the_engine():
     assert "Radar cross section. Engine dg only." in settings_markdown()
+
+
+@pytest.mark.parametrize(
+    ("name", "least"), [("bulk_friction", "0"), ("plastic_cohesion", "0 Pa"), ("conductivity", "0 S/m")]
+)
+def test_a_negative_number_is_told_with_what_is_allowed(name, least):
+    with pytest.raises(ValueError, match=rf"-0.2 is negative \(allowed: {least} or more\)"):
+        parameters.parameter_to_si(name, -0.2)
+    assert parameters.parameter_to_si(name, 0.0) == 0.0

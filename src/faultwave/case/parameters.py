@@ -116,7 +116,8 @@ def _sound(name: str, value: float) -> float:
     if name in _POSITIVE and not value > 0:
         raise ValueError(f"{value:g} is not above 0")
     if name in _NOT_NEGATIVE and not value >= 0:
-        raise ValueError(f"{value:g} is negative")
+        least = f"0 {unit_of(name) or ''}".strip()
+        raise ValueError(f"{value:g} is negative (allowed: {least} or more)")
     if value > _LARGEST.get(name, value):
         raise ValueError(f"{value:g} is beyond {_LARGEST[name]:g} {unit_of(name)}, the speed of light")
     return value
