@@ -266,7 +266,7 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
     constant = {"plastic_cohesion": 5e6, **{n: v for n, v in REST.items() if n != "s_zz"}}
     bad = {"parameters": {"constant": constant}, "constants": {"relaxation": 1.0}, "elastic": ["sea"]}
     text = problems(tmp_path, bad)
-    for part in ("no such constant", "no volume 'sea'", "bulk_friction is missing", "no initial stress: s_zz missing"):
+    for part in ("no such constant", "no volume 'sea'", "bulk_friction: missing", "no initial stress: s_zz missing"):
         assert part in text
 
 

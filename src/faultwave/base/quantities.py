@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.columns import Columns
+from faultwave.base.errors import Problems, suggest
 from faultwave.base.registry import offers
 
 
@@ -78,6 +79,53 @@ def state_columns(states: Iterable[State]) -> Columns:
     return Columns(**{s.name: s.size for s in listed})
 
 
+def given_at_points(
+    parameters: Iterable[Parameter], values: Mapping[str, Any], count: int, user: str, where: str, problems: Problems
+) -> dict[str, np.ndarray]:
+    """Parameters (count,) by name, from ``values`` by name or alias; absent ones get their default, those without one are problems.
+    ``user``: what needs them; ``where``: the setting that gives them."""
+    found: dict[str, np.ndarray] = {}
+    for q in parameters:
+        names = [n for n in (q.name, *q.aliases) if n in values]
+        if len(names) > 1:
+            problems.error(f"{where}.{q.name}", f"given twice, as {' and '.join(names)}")
+        if names:
+            found[q.name] = np.broadcast_to(np.asarray(values[names[0]], float), (count,))
+        elif q.default is None:
+            problems.error(f"{where}.{q.name}", f"missing: {q.description}", q.allowed(), f"'{user}' needs it")
+        else:
+            found[q.name] = np.full(count, q.default)
+    return found
+
+
+def given_constants(
+    constants: Iterable[Parameter],
+    values: Mapping[str, float],
+    user: str,
+    where: str,
+    problems: Problems,
+    elsewhere: Mapping[str, str] | None = None,
+) -> dict[str, float]:
+    """Constants by name, from ``values`` by name or alias; unknown, missing and out of bounds are problems. A default may be out of
+    bounds: it then stands for 'not given'. ``elsewhere``: what to do for some that ``user`` does not have, by name."""
+    constants, found = tuple(constants), {}
+    known = [n for q in constants for n in (q.name, *q.aliases)]
+    for name in values:
+        if name not in known:
+            advice = (elsewhere or {}).get(name) or suggest(name, known)
+            problems.error(f"{where}.{name}", f"'{user}' has no such constant", ", ".join(known), advice)
+    for q in constants:
+        given = next((values[n] for n in (q.name, *q.aliases) if n in values), None)
+        value = q.default if given is None else given
+        if value is None:
+            problems.error(f"{where}.{q.name}", f"missing: {q.description}", q.allowed())
+        elif given is not None and not q.accepts(given):
+            problems.error(f"{where}.{q.name}", f"is {value:g}", q.allowed())
+        else:
+            found[q.name] = float(value)
+    return found
+
+
 def declared(packages: Iterable[str]) -> Iterator[Parameter]:
     """Every parameter and constant that something in the packages, or in entry points named like them, declares."""
     for package in packages:
@@ -87,4 +135,4 @@ def declared(packages: Iterable[str]) -> Iterator[Parameter]:
                     yield from (p for p in listed if isinstance(p, Parameter))
 
 
-__all__ = ["declared", "Output", "Parameter", "State", "state_columns"]
+__all__ = ["declared", "given_at_points", "given_constants", "Output", "Parameter", "State", "state_columns"]

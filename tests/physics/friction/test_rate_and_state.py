@@ -266,8 +266,8 @@ def test_what_decks_must_give_is_required_here_too(law: Any) -> None:
     p = law.given({"rs_a": 0.01, "rs_sl0": 0.3} | ({"rs_srW": 0.1} if law is STRONG else {}), 2)
     c = law.settings(START | {"rs_sr0": TYPICAL[law]["rs_sr0"]})
     found = [str(e) for e in law.check(p, c, np.full(2, 7e7), np.full(2, -1.2e8), np.zeros((2, 3))).errors]
-    assert [e.split(":")[0].split()[-1] for e in found] == ["rs_f0", "rs_b"] + ["rs_muw"] * (law is STRONG)
-    assert all("Give it in fault.parameters or as fault.constants.rs_" in e for e in found)
+    assert [e.split(":")[0].split(".")[-1] for e in found] == ["rs_f0", "rs_b"] + ["rs_muw"] * (law is STRONG)
+    assert all("Give it there or as fault.constants.rs_" in e for e in found)
 
 
 def test_switches_and_counts_are_whole_numbers() -> None:

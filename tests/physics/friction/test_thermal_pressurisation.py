@@ -227,7 +227,7 @@ def test_every_parameter_missing_or_out_of_bounds_is_told():
     assert any("fault point (3, 4, 5): tp_half_width is -0.02 (allowed: > 0 m)" in t for t in texts)
     assert any("fault point (0, 1, 2): tp_hydraulic_diffusivity is 0 (and at 1 more points)" in t for t in texts)
     for q in THERMAL.constants:
-        assert any(f"fault parameter {q.name}: missing: {q.description}" in t for t in texts), q.name
+        assert any(f"fault.parameters.{q.name}: missing: {q.description}" in t for t in texts), q.name
         for bad in (q.lower - 1.0, q.upper + 1.0, 0.0 if q.positive else np.nan):
             if np.isfinite(bad) and not q.accepts(bad):
                 with pytest.raises(InputError, match=rf"fault.constants.{q.name}: is "):

@@ -158,7 +158,7 @@ def test_what_is_missing_or_out_of_bounds_is_told_at_once() -> None:
     text = str(problems)
     for part in (
         "given twice, as plastic_cohesion and plastCo",
-        "bulk_friction is missing",
+        "bulk_friction: missing",
         "no such constant",
         "is -1",
         "seissol_strain: is 0.5 (allowed: 0 or 1)",

@@ -126,7 +126,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "nothing said of friction": (
         heated(constants=ROCK), r"constants.rs_sr0: missing: reference slip rate V0(.|\n)*constants.rs_ini_slip_rate: missing"),
     "no reference friction": (
-        heated(constants=ROCK | {k: v for k, v in SLOW.items() if k != "rs_f0"}), "parameter rs_f0: missing: .*fault.constants.rs_f0"),
+        heated(constants=ROCK | {k: v for k, v in SLOW.items() if k != "rs_f0"}), "parameters.rs_f0: missing: .*fault.constants.rs_f0"),
     "a width of zero": (heated(constants={**heated()["constants"], "tp_heat_capacity": 0.0}), "tp_heat_capacity: is 0"),
     "delayed strength of rate and state": (heated(modifiers=["prakash-clifton"]), "does not work with .*laws of slip weakening"),
     "an unknown modifier": (slip_weakening(modifiers=["prakash"]), "unknown modifier 'prakash'"),

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.columns import Columns
-from faultwave.base.errors import InputError, Problem, Problems, suggest
-from faultwave.base.quantities import Output, Parameter, State, state_columns
+from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.base.quantities import Output, Parameter, State, given_at_points, given_constants, state_columns
 from faultwave.kernels import math as m
 from faultwave.physics.friction.load import Load, Solved, Values
 from faultwave.physics.friction.solvers import SOLVERS
@@ -126,24 +126,10 @@ class FrictionLaw:
 
         Raises InputError listing every parameter that is missing and has no default.
         """
-        problems, result = Problems(), {}
-        for q in self.parameters:
-            names = [n for n in (q.name, *q.aliases) if n in values]
-            if len(names) > 1:
-                problems.error(f"fault parameter {q.name}", f"given twice, as {' and '.join(names)}")
-            if names:
-                result[q.name] = np.broadcast_to(np.asarray(values[names[0]], float), (count,))
-            elif q.default is None:
-                problems.error(
-                    f"fault parameter {q.name}",
-                    f"missing: {q.description}",
-                    q.allowed(),
-                    f"Give it in fault.parameters: '{self.name}' needs it",
-                )
-            else:
-                result[q.name] = np.full(count, q.default)
+        problems = Problems()
+        found = given_at_points(self.parameters, values, count, self.name, "fault.parameters", problems)
         problems.raise_errors()
-        return result
+        return found
 
     def check_given(self, values: Mapping[str, np.ndarray], points: np.ndarray) -> Problems:
         """NaN among user values of parameters that may be absent: after ``given``, it would read as absent there."""
@@ -159,25 +145,10 @@ class FrictionLaw:
     def settings(self, values: Mapping[str, float], elsewhere: Mapping[str, str] | None = None) -> dict[str, float]:
         """Constants by name from user values by name or alias; InputError for unknown, missing or out of bounds. ``elsewhere``: what to do
         for constants, by name, that this law does not have."""
-        problems, result = Problems(), {}
-        known = {n: q for q in self.constants for n in (q.name, *q.aliases)}
-        for name in values:
-            if name not in known:
-                advice = (elsewhere or {}).get(name) or suggest(name, known)
-                problems.error(
-                    f"fault.constants.{name}", f"'{self.name}' has no such constant", ", ".join(known), advice
-                )
-        for q in self.constants:
-            given = next((values[n] for n in (q.name, *q.aliases) if n in values), None)
-            value = q.default if given is None else given
-            if value is None:
-                problems.error(f"fault.constants.{q.name}", f"missing: {q.description}", q.allowed())
-            elif given is not None and not q.accepts(given):  # a default may stand for 'not given'
-                problems.error(f"fault.constants.{q.name}", f"is {value:g}", q.allowed())
-            else:
-                result[q.name] = float(value)
+        problems = Problems()
+        found = given_constants(self.constants, values, self.name, "fault.constants", problems, elsewhere)
         problems.raise_errors()
-        return result
+        return found
 
     def prepare(self, p: Values, c: Values, directions: Directions | None) -> dict[str, np.ndarray]:
         """Per-point numbers kernels get, (n,) each, named by ``kernel_parameters``."""

@@ -44,8 +44,8 @@ def check_filled(
         name, values = q.point.name, filled(p, c, [q])[q.point.name]
         absent = np.isnan(values)
         if absent.all():
-            advice = f"Give it in fault.parameters or as fault.constants.{name}"
-            problems.error(f"fault parameter {name}", f"missing: {q.uniform.description}", q.point.allowed(), advice)
+            advice = f"Give it there or as fault.constants.{name}"
+            problems.error(f"fault.parameters.{name}", f"missing: {q.uniform.description}", q.point.allowed(), advice)
         found[name] = np.where(absent, 1.0, values)
     return found
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from faultwave.base.columns import Columns
 from faultwave.base.errors import Problems
-from faultwave.base.quantities import Output, Parameter, State, state_columns
+from faultwave.base.quantities import Output, Parameter, State, given_at_points, given_constants, state_columns
 from faultwave.kernels import math as m
 
 Values = Mapping[str, Any]
@@ -59,34 +59,11 @@ class Rheology:
 
     def given(self, values: Values, count: int, where: str, problems: Problems) -> dict[str, np.ndarray]:
         """Parameters (count,) by name from user values by name or alias; absent ones get their default. ``where``: the setting."""
-        found: dict[str, np.ndarray] = {}
-        for q in self.parameters:
-            names = [n for n in (q.name, *q.aliases) if n in values]
-            if len(names) > 1:
-                problems.error(where, f"{q.name} is given twice, as {' and '.join(names)}")
-            if names:
-                found[q.name] = np.broadcast_to(np.asarray(values[names[0]], float), (count,))
-            elif q.default is None:
-                problems.error(where, f"{q.name} is missing: {q.description}", q.allowed())
-            else:
-                found[q.name] = np.full(count, q.default)
-        return found
+        return given_at_points(self.parameters, values, count, self.name, where, problems)
 
     def settings(self, values: Mapping[str, float], where: str, problems: Problems) -> dict[str, float]:
         """Constants by name from user values by name or alias. ``where``: the setting."""
-        known, found = {n: q for q in self.constants for n in (q.name, *q.aliases)}, {}
-        for name in values:
-            if name not in known:
-                problems.error(f"{where}.{name}", f"'{self.name}' has no such constant", ", ".join(known))
-        for q in self.constants:
-            value = next((values[n] for n in (q.name, *q.aliases) if n in values), q.default)
-            if value is None:
-                problems.error(f"{where}.{q.name}", f"missing: {q.description}", q.allowed())
-            elif not q.accepts(value):
-                problems.error(f"{where}.{q.name}", f"is {value:g}", q.allowed())
-            else:
-                found[q.name] = float(value)
-        return found
+        return given_constants(self.constants, values, self.name, where, problems)
 
     def initial(self, p: Values, c: Values, stress: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Own state at t = 0, (n,) or (n, size) each; what is left out starts at zero."""
