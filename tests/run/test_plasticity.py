@@ -268,6 +268,7 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
     text = problems(tmp_path, bad)
     for part in ("no such constant", "no volume 'sea'", "bulk_friction: missing", "no initial stress: s_zz missing"):
         assert part in text
+    assert "does not exist" not in text  # plastic strain is asked for, and cannot be known
 
 
 def rested(tmp_path: Path, **fault: Any) -> np.ndarray:

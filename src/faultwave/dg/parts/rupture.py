@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.base.collect import collected
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.dg.far_sides import FarSides
 from faultwave.dg.fault import Episode, Fault, FaultFaces, Options, fault_faces
@@ -137,15 +138,19 @@ def _plan_fault(planning: Planning) -> Rupture:
     own = {"forced_rupture_ramp": setting.forced_rupture_ramp, "healing_threshold": setting.healing_threshold}
     declared = {c.name for c in law.constants}
     _check_used(setting, law, declared, planning.problems)
-    constants = law.settings({k: v for k, v in own.items() if k in declared} | setting.constants, _elsewhere())
+    problems, lacking = Problems(), Problems()
+    with collected(lacking):
+        constants = law.settings({k: v for k, v in own.items() if k in declared} | setting.constants, _elsewhere())
     if not frictional.any():
-        advice = "Tag them 3 or from 65 on, or see mesh.boundaries."
-        raise InputError(Problem("fault", "the mesh has no fault faces", advice=advice))
+        problems.error(
+            "fault", "the mesh has no fault faces", advice="Tag them 3 or from 65 on, or see mesh.boundaries."
+        )
+        problems.extend(lacking.items)
+        problems.raise_errors()
     rule = point_rule(setting.points, case.numerics.order - 1)
     faces = fault_faces(
         planning.mesh, planning.topology, planning.geometry, frictional, setting.reference, setting.reference_method, len(rule.phi)
     )  # fmt: skip
-    problems = Problems()
     _check_solid(material, faces, problems)
     positions = faces.positions(rule.points[faces.group])
     points, tags = positions.reshape(-1, 3), np.repeat(faces.tags, positions.shape[1])
@@ -155,12 +160,17 @@ def _plan_fault(planning: Planning) -> Rupture:
     wanted = [n for q in law.parameters for n in (q.name, *q.aliases) if n in field.parameters]
     given = field.evaluate(points, tags, wanted)
     problems.extend(law.check_given(given, points).items)
-    values = law.given(given, len(points))
     places = FaultPoints(points, tags, faces, setting.pore_pressure)
     stress = np.zeros((len(points), 3))
-    if law.needs_stress:
-        stress = places.traction(field, 0, "fault.parameters", problems)
-    episodes = places.episodes(setting.nucleation, problems)
+    with collected(lacking):
+        values = law.given(given, len(points))
+    with collected(lacking):
+        if law.needs_stress:
+            stress = places.traction(field, 0, "fault.parameters", problems)
+        episodes = places.episodes(setting.nucleation, problems)
+    problems.extend(lacking.items)
+    if lacking.items:  # nothing more can be found out
+        problems.raise_errors()
     vectors = (faces.tangent1, faces.tangent2, faces.strike, faces.dip)
     prepared = law.prepare(values, constants, frame.directions(*[np.repeat(v, positions.shape[1], 0) for v in vectors]))
     problems.extend(law.check(values, constants, np.hypot(stress[:, 1], stress[:, 2]), stress[:, 0], points).items)
