@@ -127,7 +127,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         heated(constants=ROCK), r"constants.rs_sr0: missing: reference slip rate V0(.|\n)*constants.rs_ini_slip_rate: missing"),
     "what lacks in three places": (
         {"friction": "severe-velocity-weakening", "reference": (0.0, -1000.0, 0.0), "parameters": {"constant": {"rs_a": 0.01}}},
-        r"(?s)constants.rs_sr0: missing.*parameter rs_sl0: missing.*no initial stress is given"),
+        r"(?s)constants.rs_sr0: missing.*parameters.rs_sl0: missing.*no initial stress is given"),
     "no reference friction": (
         heated(constants=ROCK | {k: v for k, v in SLOW.items() if k != "rs_f0"}), "parameters.rs_f0: missing: .*fault.constants.rs_f0"),
     "a width of zero": (heated(constants={**heated()["constants"], "tp_heat_capacity": 0.0}), "tp_heat_capacity: is 0"),
