@@ -18,19 +18,20 @@ from tests.fd.setups import everything, runner, scheme
 @pytest.mark.parametrize("beside", [(), ("y",), ("y", "z")])
 @pytest.mark.parametrize("damped", [False, True])
 def test_a_layer_across_x_adds_terms(beside, damped):
-    plain, layer = (stencils.stress(True, False, axes, damped) for axes in (beside, ("x", *beside)))
+    plain, layer = (stencils.stress(True, False, stencils.Place(axes, damped)) for axes in (beside, ("x", *beside)))
     found = layer_terms(plain, layer)
     assert {s.array for s in found.added} == {"psi_eu_x", "psi_ev_x", "psi_ew_x"}
     assert set(found.factors) == (set(stencils.STRESS) if damped else set())
-    assert same_formulas(layer, stencils.stress(True, False, ("x", *beside), damped)) and not same_formulas(
-        plain, layer
-    )
+    assert same_formulas(
+        layer, stencils.stress(True, False, stencils.Place(("x", *beside), damped))
+    ) and not same_formulas(plain, layer)
 
 
 def test_what_more_than_added_terms():
-    plain, layer = stencils.velocity(False), stencils.velocity(False, ("x",))
-    assert layer_terms(layer, plain) is None and layer_terms(plain, stencils.stress(False, False)) is None
-    sponge = layer_terms(plain, stencils.velocity(True))
+    inside = stencils.Place()
+    plain, layer = stencils.velocity(False, inside), stencils.velocity(False, stencils.Place(("x",)))
+    assert layer_terms(layer, plain) is None and layer_terms(plain, stencils.stress(False, False, inside)) is None
+    sponge = layer_terms(plain, stencils.velocity(True, inside))
     assert not sponge.added and set(sponge.factors) == set(stencils.VELOCITY)
 
     def unused(p):  # its memory goes into no sum

@@ -7,7 +7,7 @@ import json
 import os
 import platform
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from faultwave.base.errors import InputError, Problem
@@ -67,9 +67,9 @@ def _taken(folder: Path) -> Iterator[None]:
             raise InputError(Problem(str(folder), what, advice="Choose another folder, or wait for its end.")) from None
         except OSError:
             pass
-        file.truncate(0)
-        file.write(f"{os.getpid()} on {platform.node()}")
-        file.flush()
+        with suppress(OSError):  # a disk that is full is told by what needs it
+            os.ftruncate(file.fileno(), 0)
+            os.write(file.fileno(), f"{os.getpid()} on {platform.node()}".encode())
         try:
             yield
         finally:

@@ -34,10 +34,15 @@ __device__ static inline double log(double x) {
   if (!(x > 0.0)) return x == 0.0 ? -1.0 / 0.0 : 0.0 / 0.0;
   return x - x == 0.0 ? found : x;
 }
+__device__ static inline double log1p(double x) { /* what 1 + x rounds away is put back (Kahan) */
+  const double u = 1.0 + x;
+  const double found = log(u) + (x - (u - 1.0)) / u;
+  return u > 0.0 && u - u == 0.0 ? found : log(u);
+}
 __device__ static inline double asinh(double x) {
   const double a = x < 0.0 ? -x : x;
-  const double y = a + a * a / (1.0 + __builtin_sqrt(1.0 + a * a)), u = 1.0 + y;
-  const double found = a > 1e9 ? log(a) + (LN2_HIGH + LN2_LOW) : log(u) + (y - (u - 1.0)) / u; /* log1p(y) */
+  const double y = a + a * a / (1.0 + __builtin_sqrt(1.0 + a * a));
+  const double found = a > 1e9 ? log(a) + (LN2_HIGH + LN2_LOW) : log1p(y);
   return x < 0.0 ? -found : found;
 }
 __device__ static inline double asin(double x) {

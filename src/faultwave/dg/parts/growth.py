@@ -91,8 +91,7 @@ class AttachedGrowth(Attached):
 
     def begin(self) -> None:
         if np.isnan(self.before) and self.part.silent == 0.0 and self.solver.time == 0.0:
-            (moves,) = self.solver.world.largest([bool(np.any(self.solver.operator.q.total()))])
-            self.before = self._energy() if moves else 0.0
+            self.before = self._energy()
 
     def _look(self, cluster: int, time: float, step: float) -> None:
         if time < min(self.due, self.end) * (1 - 1e-9):
