@@ -46,7 +46,7 @@ def test_set_up_says_what_the_machine_lacks(tmp_path):
 def test_every_import_is_declared():
     declared = {"faultwave"}
     names = PYPROJECT["project"]["dependencies"] + sum(PYPROJECT["project"]["optional-dependencies"].values(), [])
-    modules = {"ruamel-yaml": "ruamel", "netcdf4": "netCDF4", "import-linter": "importlinter", "cupy-cuda13x": "cupy",
+    modules = {"ruamel-yaml": "ruamel", "pillow": "PIL", "netcdf4": "netCDF4", "import-linter": "importlinter", "cupy-cuda13x": "cupy",
                "nvidia-ml-py": "pynvml"}  # fmt: skip
     for requirement in names:
         name = requirement.split(">")[0].split("[")[0].strip().lower().replace(".", "-")
