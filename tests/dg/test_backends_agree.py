@@ -294,7 +294,8 @@ def friction_scalars(order: int, times: int) -> dict[str, Any]:
 def friction_case(
     law: Any, order: int, precision: str, name: str, linear: bool = False, **constants: float
 ) -> tuple[Kernel, dict, dict, dict]:
-    c = law.settings(UNIFORM.get(law.name, {}) | constants)
+    plain = law.name.partition(" + ")[0]  # of a law with modifiers
+    c = law.settings(UNIFORM.get(plain, {}) | UNIFORM.get(law.name, {}) | constants)
     times = order
     points = len(point_rule("symmetric", order - 1).weights)
     kernel = rupture(law, c, Sizes(tuple(face_rows(order)), points, times, 2, True, True, linear))
