@@ -119,7 +119,8 @@ class AttachedGrowth(Attached):
         """What the fault has given [J] at most, and what is too little to be told from nothing; the same on each process."""
         here = {"given": 0.0, "least": 0.0}
         if self.fault is not None:
-            slip = self.fault.record()["accumulated_slip"][: len(self.loads)]
+            state = self.fault.state_columns.split(self.fault.state_of("state"))
+            slip = state["accumulated_slip"][: len(self.loads)]
             here = {"given": float((self.loads * slip).sum()), "least": float(self.loads.sum()) * CREEP}
         found = self.solver.plan.world.share(self.solver.added(here))
         return found["given"], found["least"]
