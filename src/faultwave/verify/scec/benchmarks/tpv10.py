@@ -2,24 +2,22 @@
 
 from faultwave.verify.scec import checks
 from faultwave.verify.scec.benchmark import Benchmark, quick
-from faultwave.verify.scec.benchmarks._dipping import DIP, FAULT, ROCK, SPEEDS, START, STATIONS, UP_DIP
-from faultwave.verify.scec.texts import down_dip, squares
+from faultwave.verify.scec.benchmarks._dipping import (
+    FAULT,
+    ROCK,
+    SPEEDS,
+    START,
+    STATIONS,
+    UP_DIP,
+    proportional_stress,
+)
 
 TPV10 = Benchmark(
     name="tpv10",
     title="normal fault that dips at 60 degrees, slower than S waves",
     faults=(FAULT,),
     material=ROCK,
-    fault_settings={
-        "friction": "linear-slip-weakening",
-        "parameters": {
-            "constant": {"mu_s": 0.76, "mu_d": 0.448, "d_c": 0.5, "cohesion": -0.2e6, "T_s": 0.0},
-            "expression": {
-                "T_n": f"{down_dip(DIP)}\nreturn (-7378.0)*d;",
-                "T_d": squares("0.55*7378.0*d", [(0, 12000, 3000, "200000.0 + (0.76 + 0.0057)*7378.0*d")], DIP),
-            },
-        },
-    },
+    fault_settings=proportional_stress(0.76),
     start=START,
     stations=STATIONS,
     end_time=15.0,
