@@ -7,7 +7,7 @@ import pytest
 
 import faultwave.bench.proxy as bench
 from faultwave.base.errors import BackendError, InputError
-from faultwave.bench import problem
+from faultwave.bench import problem, report
 from faultwave.bench.proxy import Setting, proxy, read
 from faultwave.domain import tets
 from faultwave.physics.waves import laws
@@ -64,6 +64,37 @@ def test_fractions_are_of_the_roofs_of_the_same_repeat():
         assert k["peak_fraction"] == pytest.approx(k["flops_per_second"] / peak)
         assert k["copy_fraction"] == pytest.approx(k["bytes_per_second"] / copy)
         assert k["share"] == pytest.approx(k["ns_per_update"] / r["ns_per_update"])
+
+
+def test_the_headline_is_the_share_of_the_lower_roof(elastic):
+    shares = {"memory": elastic["copy_fraction"], "arithmetic": elastic["peak_fraction"]}
+    assert shares[elastic["roofline"]] == max(shares.values())
+    assert elastic["roofline_fraction"] == pytest.approx(max(shares.values()), rel=0.2)  # of two medians, and of one
+    title, _, rows = report.proxy_sections(elastic)[0]
+    assert rows[0] == (
+        "share of the roofline",
+        f"{100 * elastic['roofline_fraction']:.1f} %",
+        f"bound by {elastic['roofline']}",
+    )
+
+
+@pytest.mark.parametrize(
+    "bytes_per_cell, cache, cells",
+    [(7000.0, 32 * 2**20, 100_000), (4000.0, 480 * 2**20, 251_659), (300.0, 2**30, 1_000_000)],
+)
+def test_by_default_a_proxy_needs_twice_the_memory_of_the_caches(bytes_per_cell, cache, cells):
+    assert problem.enough_cells(bytes_per_cell, cache) == cells
+
+
+def test_by_default_correction_and_prediction_are_one_kernel_in_most_steps(monkeypatch):
+    """However long a step takes."""
+    monkeypatch.setattr(bench, "REPEAT_SECONDS", 0.0)
+    monkeypatch.setattr(problem, "LEAST", 162)
+    monkeypatch.setattr(bench, "last_cache_bytes", lambda: 1000)
+    found = proxy(Setting(order=2, threads=1, repeats=1), sweep=SWEEP)
+    assert found["setting"]["steps"] == 10 and found["setting"]["cells"] == found["cells"] == 162
+    items = {k["kernel"]: k["items"] for k in found["kernels"]}
+    assert items["correct_and_predict"] == pytest.approx(9 * items["predict"])
 
 
 def test_bytes_are_those_of_the_kernels():

@@ -26,7 +26,9 @@ def test_sizes_in_and_out_of_cache():
     assert [(s.cells, s.threads) for s in made] == [(20_000, 1), (20_000, 2), (1000, 1), (1000, 2)]
     assert {(s.law, s.order, s.precision, s.repeats) for s in made} == {("elastic", 4, "double", 3)}
     huge = table.settings(("elastic", 4, "double"), 4000.0, (1,), 3, cache=10**10)
-    assert huge[0].cells == 100_000
+    assert huge[0].cells == 1_000_000
+    larger = table.settings(("elastic", 4, "double"), 4000.0, (1,), 3, cache=480 * 2**20)
+    assert larger[0].cells * 4000 > 480 * 2**20 >= larger[1].cells * 4000
     assert table.settings(("elastic", 4, "double"), 4000.0, (1,), 3, cache=10)[1].cells == 162
 
 
@@ -44,10 +46,10 @@ def test_rows_compare_with_one_thread(result):
     rows = [[c.strip() for c in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("| elastic")]
     assert len(rows) == 3
     head = next([c.strip() for c in x.split("|")[1:-1]] for x in text.splitlines() if x.startswith("| proxy"))
-    found = dict(zip(head[:12], rows[2][:12], strict=True))
+    found = dict(zip(head[:13], rows[2][:13], strict=True))
     assert found["updates/s"] == "1,500,000"
     assert found["of 1 thread"] == "1.50"
-    assert dict(zip(head[:12], rows[1][:12], strict=True))["of 1 thread"] == ""
+    assert dict(zip(head[:13], rows[1][:13], strict=True))["of 1 thread"] == ""
     assert result["date"][:10] in text
     assert result["machine"]["compiler"] in text
     assert all(title in text for title in table.TITLES.values())

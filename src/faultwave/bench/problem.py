@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +22,8 @@ from faultwave.physics.waves import laws
 
 EDGE = 100.0
 """Edge of a brick [m]; six tetrahedra each."""
+LEAST, MOST = 100_000, 1_000_000
+"""Cells of a proxy out of cache, unless the caches are larger than those; so many at most, for the time it takes to set up."""
 SMALLEST = 162  # three bricks a side: fewer would make a cell its own neighbour through the periodic sides
 MATERIAL = {"rho": 2670.0, "mu": 3.2038e10, "lambda": 3.2044e10}
 FRICTION = {"mu_s": 0.677, "mu_d": 0.525, "d_c": 0.4, "cohesion": 0.0, "T_n": -120e6, "T_s": 85e6, "T_d": 0.0}
@@ -29,14 +32,15 @@ FRICTION = {"mu_s": 0.677, "mu_d": 0.525, "d_c": 0.4, "cohesion": 0.0, "T_n": -1
 
 @dataclass(frozen=True)
 class Setting:
-    """What a proxy runs. ``cells``: wanted, the box rounds; ``steps`` a repeat, None: about half a second; ``faults``:
+    """What a proxy runs. ``cells``: wanted, the box rounds; None: more memory than the caches have (``enough_cells``); ``steps`` a
+    repeat, None: half a second, ten at least; ``faults``:
     share of the faces between cells with friction; ``plasticity``: share of the cells that yield in every step, of rock that could
     everywhere, None: elastic; ``threads`` None: all cores."""
 
     law: str = "elastic"
     order: int = 4
     precision: str = "double"
-    cells: int = 100_000
+    cells: int | None = None
     steps: int | None = None
     threads: int | None = None
     faults: float = 0.0
@@ -57,7 +61,7 @@ def check(s: Setting) -> None:
             problems.error(f"--{name}", f"'{value}' does not exist", ", ".join(allowed), suggest(value, allowed))
     if not 2 <= s.order <= 8:
         problems.error("--order", f"is {s.order}", "2 to 8")
-    if s.cells < SMALLEST:
+    if s.cells is not None and s.cells < SMALLEST:
         problems.error("--cells", f"is {s.cells}", f"at least {SMALLEST}, three bricks a side")
     for name, number in (("steps", s.steps), ("threads", s.threads), ("repeats", s.repeats)):
         if number is not None and number < 1:
@@ -71,6 +75,11 @@ def check(s: Setting) -> None:
     elif s.plasticity is not None and s.law in laws() and "stress" not in laws()[s.law].roles:
         problems.error("--plasticity", f"the {s.law} law does not yield", "--law elastic")
     problems.raise_errors()
+
+
+def enough_cells(bytes_per_cell: float, cache: int) -> int:
+    """Cells that need twice the memory of the last cache: a virtual machine reports that of a whole processor, and has a part."""
+    return max(LEAST, min(MOST, math.ceil(2.0 * cache / bytes_per_cell)))
 
 
 def bricks(cells: int) -> tuple[int, int, int]:
@@ -120,8 +129,9 @@ def solver(s: Setting) -> Solver:
     """The solver of a run of ``s``, in motion, on a backend that keeps a book; no output, one global time step."""
     from faultwave.case.load import load_case
 
-    made = mesh(s.cells, s.faults)
-    count = bricks(s.cells)
+    cells = LEAST if s.cells is None else s.cells
+    made = mesh(cells, s.faults)
+    count = bricks(cells)
     parameters = laws()[s.law].parameters
     settings: dict[str, Any] = {
         "law": s.law,
@@ -183,4 +193,4 @@ def _set_wave(solver: Solver, size: np.ndarray) -> None:
         solver.operator.set_dofs(dofs, part)
 
 
-__all__ = ["Setting", "bricks", "check", "mesh", "solver"]
+__all__ = ["LEAST", "SMALLEST", "Setting", "bricks", "check", "enough_cells", "mesh", "solver"]

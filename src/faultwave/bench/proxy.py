@@ -28,6 +28,8 @@ from faultwave.output.manifest import machine, versions
 
 FORMAT = "faultwave-bench-proxy-1"
 REPEAT_SECONDS = 0.5
+LEAST_STEPS = 10
+"""Steps of a repeat: correction and prediction are one kernel between two steps, but not before the first and after the last."""
 Say = Callable[[str], None]
 
 
@@ -40,7 +42,7 @@ def proxy(setting: Setting, say: Say = lambda _: None, sweep: int | None = None)
     known = facts()
     say("preparing")
     started = time.perf_counter()
-    solver = problem.solver(setting)
+    solver = problem.solver(setting if setting.cells else replace(setting, cells=_enough_cells(setting)))
     setup = time.perf_counter() - started
     book = solver.backend
     assert isinstance(book, Book)
@@ -62,7 +64,7 @@ def proxy(setting: Setting, say: Say = lambda _: None, sweep: int | None = None)
     found = {
         "format": FORMAT,
         **known,
-        "setting": asdict(replace(setting, steps=steps, threads=threads)),
+        "setting": asdict(replace(setting, cells=setting.cells or cells, steps=steps, threads=threads)),
         "cells": cells,
         "faces_between_cells": int((solver.plan.topology.neighbours >= 0).sum()) // 2,
         "fault_faces": int(solver.plan.frictional.sum()) // 2,
@@ -95,6 +97,10 @@ def _update(samples: list[Sample], kernels: list[dict[str, Any]], cells: int, le
 
     return {
         "updates_per_second": rate,
+        "roofline_fraction": _median(
+            max(s.rate * useful / s.roofs["fma"], s.rate * moved / s.roofs["copy"]) for s in samples
+        ),
+        "roofline": "memory" if fraction(moved, "copy") >= fraction(useful, "fma") else "arithmetic",
         "updates_per_second_samples": rates,
         "updates_per_second_spread": _spread(rates),
         "ns_per_update": 1e9 / rate,
@@ -145,11 +151,19 @@ def _advance(solver: Solver, steps: int, replay: bool = True) -> None:
     solver.backend.finish()
 
 
+def _enough_cells(setting: Setting) -> int:
+    """From the bytes of a cell of a small proxy, whose kernels this one uses again."""
+    small = problem.solver(replace(setting, cells=problem.SMALLEST))
+    assert isinstance(small.backend, Book)
+    cache = 0 if hasattr(small.backend, "device") else last_cache_bytes()
+    return problem.enough_cells(small.backend.nbytes() / small.plan.cells, cache)
+
+
 def _enough_steps(solver: Solver) -> int:
-    """Steps that take about REPEAT_SECONDS."""
+    """Steps that take about REPEAT_SECONDS, but LEAST_STEPS at least."""
     start = time.perf_counter()
     _advance(solver, 1)
-    return max(1, round(REPEAT_SECONDS / (time.perf_counter() - start)))
+    return max(LEAST_STEPS, round(REPEAT_SECONDS / (time.perf_counter() - start)))
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ def proxy_sections(r: dict[str, Any]) -> list[Section]:
     )
     giga = 1e-9
     update: list[tuple[str, ...]] = [
+        ("share of the roofline", f"{100 * r['roofline_fraction']:.1f} %", f"bound by {r['roofline']}"),
         (
             "element updates/s",
             f"{r['updates_per_second']:,.0f}",

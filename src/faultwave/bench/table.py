@@ -14,14 +14,13 @@ import numpy as np
 from faultwave.base.children import PYTHON
 from faultwave.base.errors import InputError, Problem, Problems, RunError
 from faultwave.bench.book import Book
-from faultwave.bench.problem import SMALLEST, Setting, solver
+from faultwave.bench.problem import SMALLEST, Setting, enough_cells, solver
 from faultwave.bench.proxy import read
 from faultwave.bench.roofs import TITLES, last_cache_bytes
 from faultwave.output.atomic import atomic_text
 
 IN_CACHE, OUT_OF_CACHE = 0.4, 8.0
 """Memory of a proxy, in last caches."""
-LARGEST = 100_000
 QUIET = 0.15
 """Spread of repeats that an idle machine does not exceed."""
 Case = tuple[str, int, str]  # law, order, precision
@@ -43,7 +42,8 @@ def settings(
     """Proxies of a case in and out of cache, each with every number of threads."""
     law, order, precision = case
     cache = last_cache_bytes() if cache is None else cache
-    sizes = [int(max(SMALLEST, min(LARGEST, share * cache / bytes_per_cell))) for share in (OUT_OF_CACHE, IN_CACHE)]
+    most = enough_cells(bytes_per_cell, cache)
+    sizes = [int(max(SMALLEST, min(most, share * cache / bytes_per_cell))) for share in (OUT_OF_CACHE, IN_CACHE)]
     return [Setting(law, order, precision, cells, threads=t, repeats=repeats) for cells in sizes for t in threads]
 
 
@@ -99,8 +99,8 @@ def markdown(results: Sequence[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-_HEADER = ("proxy", "memory", "threads", "updates/s", "ns", "useful, of peak", "goal", "executed, of peak", "bytes", "of copy",
-           "bytes a cell", "of 1 thread", "goal", "spread")  # fmt: skip
+_HEADER = ("proxy", "memory", "threads", "updates/s", "ns", "of the roofline", "useful, of peak", "goal", "executed, of peak",
+           "bytes", "of copy", "bytes a cell", "of 1 thread", "goal", "spread")  # fmt: skip
 
 
 def _row(*cells: str) -> str:
@@ -130,7 +130,8 @@ def _cells(r: dict[str, Any], results: Sequence[dict[str, Any]]) -> tuple[str, .
     threaded = 0.0 if s["threads"] != 2 else 1.9 if r["in_cache"] else 1.7
     return (
         f"{s['law']}, order {s['order']}, {s['precision']}", f"{place}, {r['cells']:,} cells", str(s["threads"]),
-        f"{r['updates_per_second']:,.0f}", f"{r['ns_per_update']:,.0f}", _percent(r["peak_fraction"]), _percent(goal),
+        f"{r['updates_per_second']:,.0f}", f"{r['ns_per_update']:,.0f}", _percent(r["roofline_fraction"]),
+        _percent(r["peak_fraction"]), _percent(goal),
         _percent(r["executed_peak_fraction"]), f"{r['bytes_per_update']:,.0f}", _percent(r["copy_fraction"]),
         f"{r['bytes_per_cell']:,.0f}", f"{speedup:.2f}" if speedup else "", f"{threaded:.1f}" if threaded else "",
         _percent(r["updates_per_second_spread"]),

@@ -27,11 +27,12 @@ class ProxyOptions:
     law: Annotated[str, typer.Option("--law", help="Wave physics; see faultwave laws.")] = "elastic"
     order: Annotated[int, typer.Option("--order", help="Convergence order, 2 to 8.")] = 4
     precision: Annotated[str, typer.Option("--precision", help="double or single.")] = "double"
-    cells: Annotated[int, typer.Option("--cells", help="About so many; below some 5000 they fit into caches.")] = (
-        100_000
-    )
+    cells: Annotated[
+        int | None,
+        typer.Option("--cells", help="About so many; default more than fit into the caches, 100,000 at least."),
+    ] = None
     steps: Annotated[
-        int | None, typer.Option("--steps", help="Time steps a repeat; default what takes half a second.")
+        int | None, typer.Option("--steps", help="Time steps a repeat; default what takes half a second, 10 at least.")
     ] = None
     threads: Threads = None
     faults: Annotated[
