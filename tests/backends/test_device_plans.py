@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -106,6 +107,37 @@ def check_phases(made: Plan) -> None:
             apart_in_time = max(live[one]) < min(live[two]) or max(live[two]) < min(live[one])
             assert one == two or apart_in_time or a.end <= b.offset or b.end <= a.offset, (one, two)
     assert max(p.end for p in places.values()) * made.size == made.shared
+
+
+@pytest.mark.parametrize("name", ("opencl", "sm_90", "gfx90a"))
+def test_workers_share_every_loop_without_dividing(name: str) -> None:
+    """Each row belongs to one worker, wherever its loop begins, in kernels of which the workers do several things at once. The
+    start is no remainder: PoCL's compiler then left out the second turn of loops."""
+    rotated = 0
+    for kernel in (two_at_once(21, 33), *wave_kernels(4)):
+        text, made = lower(kernel, TARGETS[name], False)
+        for variable, start, count, step in re.findall(r"for \(int ([rkn]) = (.*?); \1 < (\d+); \1 \+= (\d+)\)", text):
+            assert int(step) == made.workers and "%" not in start, start
+            first = start.replace(" + skip", "").strip("()")
+            condition = re.fullmatch(r"(.*) \? (.*) : (.*)", first)
+            rotated += condition is not None
+            python = "{1} if {0} else {2}".format(*condition.groups()) if condition else first
+            starts = [eval(python, {"worker": worker}) for worker in range(made.workers)]
+            rows = [row for begin in starts for row in range(begin, int(count), made.workers)]
+            assert sorted(rows) == list(range(int(count))) and min(starts) == 0, (kernel.name, variable, start)
+    assert rotated > 1
+
+
+def two_at_once(rows: int, points: int) -> Kernel:
+    """A contraction with a matrix given at launch beside another thing."""
+    k = Kernel("two_at_once", fixed=True)
+    a, b, out = k.batch("a", points, 3), k.batch("b", points, 1, "inout"), k.batch("out", rows, 3, "out")
+    matrix, near, sums = k.matrix("matrix", rows, points), k.temp("near", points, 3), k.temp("sums", rows, 3)
+    k.pointwise(doubled, [a], [near])
+    k.pointwise(doubled, [b], [b])
+    k.contract(sums, matrix, near)
+    k.pointwise(doubled, [sums], [out])
+    return k
 
 
 def test_what_does_not_fit_is_told_with_numbers() -> None:

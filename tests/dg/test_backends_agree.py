@@ -214,6 +214,7 @@ USUAL_FRICTION_ELSEWHERE = {
     ("linear-slip-weakening", 2, "double"),
     ("rate-and-state-slip", 3, "single"),
     ("strong-velocity-weakening", 2, "double"),
+    ("strong-velocity-weakening", 6, "double"),  # more modes than workers, beside the projection of the state
     ("imposed-yoffe", 2, "double"),
 }
 STEP, ETA = 0.01, 4.6e6

@@ -6,7 +6,7 @@ from scipy.integrate import quad
 
 from faultwave.physics import friction as faults
 from faultwave.physics.friction.frame import directions, strike_dip, tangents
-from faultwave.physics.friction.imposed_yoffe import yoffe_rate, yoffe_slip
+from faultwave.physics.friction.imposed_yoffe import yoffe_grown, yoffe_rate
 from faultwave.physics.friction.law import COMMON_STATE, Directions, Load
 from faultwave.physics.friction.nucleation import increment, smooth_step
 
@@ -111,18 +111,29 @@ def turned(angle, n=1):
 
 
 @RATIOS
-def test_yoffe_slip_is_the_integral_of_its_rate(rise):
-    t = np.linspace(-0.1, rise + 2.2 * TAU_S, 400)
-    x, w = np.polynomial.legendre.leggauss(40)
-    done = yoffe_slip(t, TAU_S, rise)
-    for a, b, share in zip(t, t[1:], np.diff(done), strict=False):
-        corners = [k * TAU_S + r for k in range(3) for r in (0.0, rise)]
-        if not any(a - 1e-9 < corner < b + 1e-9 for corner in corners):  # where the rate is smooth
-            middle, half = (a + b) / 2, (b - a) / 2
-            assert share == pytest.approx(half * (w * yoffe_rate(middle + half * x, TAU_S, rise)).sum(), abs=1e-11)
+@pytest.mark.parametrize("dt", (0.02, 1e-3, 1e-5))
+def test_yoffe_grows_by_the_integral_of_its_rate(rise, dt):
+    """To rounding of the rate, however short the step is."""
+    t = np.linspace(-0.1, rise + 2.2 * TAU_S, 397)
+    x, w = np.polynomial.legendre.leggauss(30)
+    grown = yoffe_grown(t, dt, TAU_S, rise)
+    corners = np.array([k * TAU_S + r for k in range(3) for r in (0.0, rise)])
+    smooth = ~((t[:, None] - 2 * dt < corners) & (corners < t[:, None] + dt)).any(1)  # else quadrature is poor
+    rate = 0.5 * yoffe_rate(t[:, None] - dt / 2 * (1.0 - x), TAU_S, rise) @ w
+    assert grown[smooth] / dt == pytest.approx(rate[smooth], abs=2e-14 * (rise / TAU_S) ** 2 + 1e-12)
+
+
+@RATIOS
+def test_yoffe_slip_is_whole_after_its_support(rise):
     end = rise + 2 * TAU_S
-    assert yoffe_slip(np.array([-1.0, 0.0, end, end + 1.0]), TAU_S, rise).tolist() == [0.0, 0.0, 1.0, 1.0]
-    assert yoffe_slip(np.array(end * (1 - 1e-12)), TAU_S, rise) == pytest.approx(1.0, abs=1e-11)
+    assert yoffe_grown(np.array([0.0, -1.0, end + 1.0]), 0.5, TAU_S, rise).tolist() == [0.0, 0.0, 0.0]
+    for first in (-0.3, 0.0, 0.03):
+        steps = np.random.default_rng(3).uniform(0.1, 1.0, 50)
+        times = first + (end + 0.1 - first) * np.cumsum(steps) / steps.sum()
+        total = yoffe_grown(times, np.diff(times, prepend=first), TAU_S, rise).sum()
+        before = yoffe_grown(np.array(first), 10.0, TAU_S, rise)
+        assert total + before == pytest.approx(1.0, rel=1e-13 * (rise / TAU_S) ** 2)
+    assert yoffe_grown(np.array(end + 1.0), end + 2.0, TAU_S, rise) == pytest.approx(1.0, rel=1e-12)
 
 
 def run(law, p, dts, c=None):

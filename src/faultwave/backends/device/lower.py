@@ -176,9 +176,10 @@ class _Writer:
         self.lines.append("}")
 
     def round(self, variable: str, count: int, worker: int, stride: int = 1) -> str:
-        """Head of a loop over ``count`` pieces of work that begins at a worker."""
+        """Head of a loop over ``count`` pieces of work that begins at a worker. A comparison goes round: with a remainder the compiler
+        of PoCL 3.0 (LLVM 14) left out the second turn of some loops."""
         workers = self.plan.workers
-        start = f"(worker + {(workers - worker) % workers}) % {workers}" if worker else "worker"
+        start = f"(worker < {worker} ? worker + {workers - worker} : worker - {worker})" if worker else "worker"
         return f"for (int {variable} = {start}{self.skip}; {variable} < {count}; {variable} += {workers}) {{"
 
     # ---- numbers --------------------------------------------------------------------------------------------------

@@ -52,8 +52,11 @@ class Imposed(FrictionLaw):
 
     def shape(self, p: Values, c: Values, load: Load) -> Any:
         """Rate function of unit integral [1/s], its mean over the sub-step (kernel)."""
-        end = load.t - p["rupture_onset"]
-        return (self.done(p, end) - self.done(p, end - load.dt)) / load.dt
+        return self.grown(p, load.t - p["rupture_onset"], load.dt) / load.dt
+
+    def grown(self, p: Values, t: Any, dt: Any) -> Any:
+        """Share of the slip that is done in the ``dt`` that end ``t`` after its onset (kernel)."""
+        return self.done(p, t) - self.done(p, t - dt)
 
     def done(self, p: Values, t: Any) -> Any:
         """Share of the slip that is done ``t`` after its onset (kernel)."""

@@ -55,8 +55,8 @@ class Yoffe(Imposed):
             return yoffe_rate(load.t - p["rupture_onset"], p["tau_S"], p["tau_R"])
         return super().shape(p, c, load)
 
-    def done(self, p: Values, t: Any) -> Any:
-        return yoffe_slip(t, p["tau_S"], p["tau_R"])
+    def grown(self, p: Values, t: Any, dt: Any) -> Any:
+        return yoffe_grown(t, dt, p["tau_S"], p["tau_R"])
 
 
 def yoffe_rate(t: Any, tau_s: Any, tau_r: Any) -> Any:
@@ -71,10 +71,12 @@ def yoffe_rate(t: Any, tau_s: Any, tau_r: Any) -> Any:
     return m.where(running, m.maximum(second, 0.0) / (tau_s * tau_s), 0.0 * t)
 
 
-def yoffe_slip(t: Any, tau_s: Any, tau_r: Any) -> Any:
-    """Integral of ``yoffe_rate`` (kernel): 0 until the onset, 1 after the support; the second difference of the third antiderivative."""
-    third = _yoffe_thrice(t, tau_r) - 2.0 * _yoffe_thrice(t - tau_s, tau_r) + _yoffe_thrice(t - 2.0 * tau_s, tau_r)
-    return m.where(t < tau_r + 2.0 * tau_s, third / (tau_s * tau_s), 0.0 * t + 1.0)
+def yoffe_grown(t: Any, dt: Any, tau_s: Any, tau_r: Any) -> Any:
+    """Integral of ``yoffe_rate`` over the ``dt`` that end ``t`` after onset (kernel): the second difference of what the third
+    antiderivative of the Yoffe function grows by."""
+    parts = [_thrice_grown(t - shift * tau_s, dt, tau_r) for shift in (0.0, 1.0, 2.0)]
+    running = t - dt < tau_r + 2.0 * tau_s
+    return m.where(running, (parts[0] - 2.0 * parts[1] + parts[2]) / (tau_s * tau_s), 0.0 * t)
 
 
 def _angle(t: Any, rise: Any) -> tuple[Any, Any, Any]:
@@ -91,15 +93,29 @@ def _yoffe_twice(t: Any, rise: Any) -> Any:
     return on_support + m.maximum(t - rise, 0.0)
 
 
-def _yoffe_thrice(t: Any, rise: Any) -> Any:
-    """Third antiderivative of the same (kernel)."""
-    angle, sine, cosine = _angle(t, rise)
-    twice = 2.0 * cosine * cosine - 1.0
+def _thrice_grown(t: Any, dt: Any, rise: Any) -> Any:
+    """What the third antiderivative of the same grows by in the ``dt`` before ``t`` (kernel).
+
+    With the angles m + h and m - h of the two times, each term's difference is a multiple of h or sin h: the difference of two values
+    of the antiderivative would lose the digits that a short step has not. Half angles have the sines sqrt(x), x = t/T.
+    """
+    before = t - dt
+    x, y = (m.maximum(m.minimum(time / rise, 1.0), 0.0) for time in (t, before))
+    sx, cx, sy, cy = m.sqrt(x), m.sqrt(1.0 - x), m.sqrt(y), m.sqrt(1.0 - y)
+    sin_m, cos_m, cos_h = sx * cy + cx * sy, cx * cy - sx * sy, cx * cy + sx * sy
+    after, until = (m.maximum(time - rise, 0.0) for time in (t, before))
+    longer = m.where(before > rise, dt + 0.0 * t, after)  # what of dt lies after the support
+    sin_h = m.minimum(m.where(before > 0.0, (dt - longer) / rise, x) / m.maximum(sin_m, 1e-300), 1.0)
+    last, first = _angle(t, rise)[0], _angle(before, rise)[0]
+    h, middle = m.where(sin_h < 0.5, m.asin(sin_h), 0.5 * (last - first)), 0.5 * (last + first)
+    cos_2m, sin_2m, sin_2h = cos_m * cos_m - sin_m * sin_m, 2.0 * sin_m * cos_m, 2.0 * sin_h * cos_h
+    sine = cos_m * sin_h  # half of what the sine of the angle grows by
+    triple = cos_m * (1.0 - 4.0 * sin_m * sin_m) * sin_h * (3.0 - 4.0 * sin_h * sin_h)  # of three times the angle
     on_support = (
-        0.5 * (angle + sine - angle * cosine) - 0.75 * sine * cosine + 0.25 * angle * twice - sine * sine * sine / 6.0
-    )
-    after = m.maximum(t - rise, 0.0)
-    return rise * rise / (4.0 * pi) * on_support + after * (0.75 * rise + 0.5 * after)
+        h + sine - h * cos_m * cos_h + middle * sin_m * sin_h - 0.75 * cos_2m * sin_2h
+        + 0.5 * (h * cos_2m * (1.0 - 2.0 * sin_h * sin_h) - middle * sin_2m * sin_2h) - 0.25 * sine + triple / 12.0
+    )  # fmt: skip
+    return rise * rise / (4.0 * pi) * on_support + longer * (0.75 * rise + 0.5 * (after + until))
 
 
 IMPOSED_YOFFE = Yoffe()
