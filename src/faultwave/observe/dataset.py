@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from faultwave.base import html
+
 QUANTITIES: dict[str, tuple[str, str]] = {
     **{f"s_{c}": ("Pa", f"stress change {c}") for c in ("xx", "yy", "zz", "xy", "yz", "xz")},
     **{f"v{i}": ("m/s", f"particle velocity along x{i}") for i in (1, 2, 3)},
@@ -105,6 +107,16 @@ class Dataset:
     def __repr__(self) -> str:
         found = ", ".join(f"{name} {variable!r}" for name, variable in self.variables.items())
         return f"<Dataset {self.name}: {found}{'; quantities ' if self.quantities else ''}{', '.join(self.quantities)}>"
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for name, variable in self.variables.items():
+            sizes = ", ".join(f"{dim}: {size}" for dim, size in zip(variable.dims, variable.data.shape, strict=True))
+            rows.append((name, sizes, variable.unit, variable.description))
+        units = self.attrs.get("units", [""] * len(self.quantities))
+        named = [f"{name} [{unit}]" if unit else name for name, unit in zip(self.quantities, units, strict=False)]
+        quantities = [f"quantities: {', '.join(named)}"] if named else []
+        return html.table(self.name, rows, ("name", "dimensions", "unit", "")) + html.paragraphs(quantities)
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self.variables[name].data

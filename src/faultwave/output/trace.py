@@ -9,9 +9,12 @@ from typing import Literal
 
 import numpy as np
 
+from faultwave.base import html
 from faultwave.observe.dataset import Dataset
 
 Kind = Literal["receiver", "faultreceiver"]
+SHOWN = 20
+"""Traces that a notebook lists."""
 
 
 @dataclass(frozen=True)
@@ -47,3 +50,13 @@ class Results:
     def __repr__(self) -> str:
         counts = [f"{len(found)} {kind}{'s' * (len(found) != 1)}" for kind, found in self.traces.items()]
         return f"<Results {self.folder / self.prefix}: {', '.join([*counts, *['energies'] * (self.energies is not None)])}>"
+
+    def _repr_html_(self) -> str:
+        found = [trace for traces in self.traces.values() for trace in traces.values()]
+        rows = [
+            (t.kind, t.number, ", ".join(f"{x:.6g}" for x in t.location), len(t.time), ", ".join(t.columns))
+            for t in found[:SHOWN]
+        ]
+        header = ("kind", "number", "location [m]", "samples", "quantities")
+        more = [f"and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
+        return html.table(str(self.folder / self.prefix), rows, header) + html.paragraphs(more)
