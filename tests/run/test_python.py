@@ -29,7 +29,7 @@ CASE = {
     "numerics": {"order": 2, "backend": "numpy", "threads": 1},
     "output": {"receivers": {"points": [[100.0, 50.0, -300.0]], "interval": 0.005}, "energies": {"interval": 0.01}},
 }
-NAMES = ["check", "compare", "convert", "load", "plan", "plot", "resume", "run", "simulate"]
+NAMES = ["check", "compare", "convert", "load", "plan", "plot", "resume", "run", "simulate", "snapshots"]
 
 
 def test_functions_are_listed_and_explained():

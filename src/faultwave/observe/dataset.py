@@ -71,6 +71,10 @@ QUANTITIES: dict[str, tuple[str, str]] = {
 """Quantity name: (SI unit, description); names as in receiver, fault, surface and energy files."""
 
 
+CODES = {"stations": "station", "networks": "network"}
+"""Attributes with a word for each receiver, and the coordinate that each is elsewhere."""
+
+
 @dataclass(frozen=True)
 class Variable:
     """One array: ``dims`` names its axes, ``unit`` is SI ('' for none)."""
@@ -154,8 +158,9 @@ class Dataset:
         }
         dims = {d for v in self.variables.values() for d in v.dims}
         coords: dict[str, Any] = {"quantity": self.quantities} if self.quantities and "quantity" in dims else {}
-        coords |= {n: arrays.pop(n) for n in ("time", "location") if n in arrays}
-        attrs = {k: v for k, v in self.attrs.items() if k != "quantities"}
+        coords |= {n: arrays.pop(n) for n in ("time", "location", "x", "y", "z") if n in arrays}
+        coords |= {singular: ("receiver", self.attrs[n]) for n, singular in CODES.items() if n in self.attrs}
+        attrs = {k: v for k, v in self.attrs.items() if k not in ("quantities", *CODES)}
         return xarray.Dataset(arrays, coords=coords, attrs={"name": self.name, **attrs})
 
 
