@@ -7,6 +7,7 @@
     sim = fw.run("quake.yaml", order=4)     # run it, write its outputs; sim.receivers, sim.energies, ...
     fw.plot(sim.folder)                     # pictures
     results = fw.load(sim.folder)           # read it back, now or later
+    ground = fw.snapshots(sim.folder, "surface")   # fields in time, for NumPy and xarray
 
 ``simulate`` prepares a run and writes nothing until its ``run``; ``resume`` goes on from a checkpoint; ``compare`` judges one
 run against another; ``convert`` writes receivers in another format. help(fw.check) and so on tell arguments, units and errors.
@@ -27,6 +28,7 @@ PUBLIC = {
     "resume": "faultwave.run.simulation",
     "run": "faultwave.run",
     "simulate": "faultwave.run.simulation",
+    "snapshots": "faultwave.output.snapshots",
 }
 """Where each function is. They are imported on first use, so that the command line stays quick."""
 

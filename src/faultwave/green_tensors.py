@@ -219,7 +219,7 @@ def save_green_tensors(
     """Compute and write OUTPUT/PREFIX-sgt.nc, which NumPy and xarray read."""
     places = None
     if points is not None:
-        places = point_lines(points, "x y z in metres, a point a line")[1]
+        places = point_lines(points, "x y z in metres, a point a line").points
         if not len(places):
             raise InputError(Problem(str(points), "holds no points", "x y z in metres, a point a line"))
     output.mkdir(parents=True, exist_ok=True)

@@ -297,7 +297,9 @@ def test_obspy_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 
 def test_what_cannot_be_converted(tmp_path: Path) -> None:
     make_run(tmp_path)
-    with pytest.raises(InputError, match=r"'msed' is no known format \(allowed: csv, mseed, sac, scec\).*'mseed'"):
+    with pytest.raises(
+        InputError, match=r"'msed' is no known format \(allowed: csv, mseed, sac, scec, stationxml\).*'mseed'"
+    ):
         convert(tmp_path, "msed")
     pytest.importorskip("obspy", reason="the obspy package is not installed")
     uneven = receivers_from_arrays([0.0, 0.1, 0.3], np.zeros((3, 1, 3)), ["v1", "v2", "v3"], [[0.0, 0, 0]])

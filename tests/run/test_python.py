@@ -4,6 +4,7 @@ import inspect
 import subprocess
 import sys
 import types
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -28,7 +29,7 @@ CASE = {
     "numerics": {"order": 2, "backend": "numpy", "threads": 1},
     "output": {"receivers": {"points": [[100.0, 50.0, -300.0]], "interval": 0.005}, "energies": {"interval": 0.01}},
 }
-NAMES = ["check", "compare", "convert", "load", "plan", "plot", "resume", "run", "simulate"]
+NAMES = ["check", "compare", "convert", "load", "plan", "plot", "resume", "run", "simulate", "snapshots"]
 
 
 def test_functions_are_listed_and_explained():
@@ -77,7 +78,22 @@ def test_what_is_shown_is_short(session):
     text = repr(session.receivers)
     assert "values (time: 5, receiver: 1, quantity: " in text and "location (receiver: 1, component: 3) [m]" in text
     for shown in (session.results(), results.traces, results.energies, fw.compare(session.folder, session.folder)):
-        assert len(repr(shown)) < 6000
+        assert len(repr(shown)) < 1000
+
+
+def test_notebooks_show_tables(session):
+    """What each object shows is well-formed HTML, with its numbers and units, and names nobody's markup."""
+    planned, problems = fw.plan(CASE), fw.check(CASE, order=99)
+    compared = fw.compare(session.folder, session.folder)
+    shows = [
+        (session.receivers, "m/s"), (fw.load(session.folder), "receiver"), (planned, "cells"), (problems, "order"), (compared, "velocity"),
+    ]  # fmt: skip
+    for shown, word in shows:
+        page = shown._repr_html_()
+        ElementTree.fromstring(f"<div>{page}</div>")
+        assert word in page
+    problems.error("<b>", "1 < 2 & 3")
+    assert "&lt;b&gt;" in problems._repr_html_() and "1 &lt; 2 &amp; 3" in problems._repr_html_()
 
 
 def test_end_times_take_a_unit(session, tmp_path):

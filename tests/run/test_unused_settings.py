@@ -105,8 +105,32 @@ def test_settings_of_another_kind_of_mesh(mesh: dict[str, Any], words: str) -> N
     assert any(words in str(p) for p in check(case(mesh=mesh)).errors)
 
 
-def test_a_fourth_column_of_stations(tmp_path: Path) -> None:
+def test_more_columns_of_stations(tmp_path: Path) -> None:
+    """Codes of station and network may follow a place; a number may be anything, so it is none."""
     file = tmp_path / "stations.txt"
-    file.write_text("500 500 500 # the middle\n250 250 250 PASC\n")
+    file.write_text("500 500 500 # the middle\n250 250 250 PASC CI 00\n250 250 100 0.5\n1 1 1 PASADENA1\n2 2 2 A C.I\n")
     found = check(case(output={"receivers": {"file": str(file)}}))
-    told(found, f"{file}:2", "'PASC' after the third number would do nothing", "behind a #")
+    told(found, f"{file}:2", "'00' after the network would do nothing", "behind a #")
+    told(found, f"{file}:3", "'0.5' is no station code", "letters")
+    told(found, f"{file}:4", "'PASADENA1' is no station code", "1 to 8")
+    told(found, f"{file}:5", "'C.I' is no network code", "letters")
+
+
+def test_codes_that_are_given_twice(tmp_path: Path) -> None:
+    file = tmp_path / "stations.txt"
+    file.write_text("500 500 500 PASC CI\n250 250 250 PASC NP\n250 250 100 PASC CI\n")
+    receivers = {"points": [[100.0, 100.0, 100.0]], "names": ["GSC"], "file": str(file), "network": "CI"}
+    told(
+        check(case(output={"receivers": receivers})),
+        f"{file}:3",
+        "receiver 4 is called CI.PASC as receiver 2 is",
+        "another",
+    )
+    few = check(case(output={"receivers": receivers | {"names": ["GSC", "SVD"]}}))
+    assert any("names has 2 for 1 points and geographic ones" in str(p) for p in few.errors)
+
+
+def test_origin_times_that_are_none() -> None:
+    for value in ("soon", 5, True):
+        found = check(case(output={"origin_time": value}))
+        assert any("is no date and time" in str(p) and "2019-07-06T03:19:53" in str(p) for p in found.errors), found

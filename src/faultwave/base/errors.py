@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from faultwave.base import html
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -85,6 +87,13 @@ class Problems:
 
     def __repr__(self) -> str:
         return "\n".join(f"{p.severity}: {p}" for p in self.items) or "no problems: this case can run"
+
+    def _repr_html_(self) -> str:
+        if not self.items:
+            return html.paragraphs([repr(self)])
+        rows = [(p.severity, p.where, p.what, p.allowed, p.advice) for p in self.items]
+        counts = f"{len(self.errors)} errors, {len(self.warnings)} warnings"
+        return html.table(counts, rows, ("", "where", "what", "allowed", "advice"))
 
     @property
     def errors(self) -> tuple[Problem, ...]:

@@ -2,16 +2,49 @@
 
 from __future__ import annotations
 
+from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from faultwave.base.units import Quantity
 from faultwave.case.belongs import only
 from faultwave.case.common import Geographic, InputFile, OutputFolder, Settings, Vector, need
 from faultwave.case.grid import IntensityOutput
 from faultwave.case.measures import Checkpoints, FarField, Flux, Spectrum
+
+
+def _utc(value: Any) -> Any:
+    """A date and time with its offset from UTC; without one it is UTC. A bare number could be counted from anywhere."""
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            raise ValueError(f"'{value}' is no date and time") from None
+    elif isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day)
+    if not isinstance(value, datetime):
+        raise ValueError(f"{value!r} is no date and time")
+    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+OriginTime = Annotated[
+    datetime,
+    Field(json_schema_extra={"words": "a date, with a time if wanted: 2019-07-06T03:19:53.04Z"}),
+    BeforeValidator(_utc),
+]
+StationCode = Annotated[
+    str,
+    Field(
+        pattern="^[A-Za-z0-9_-]{0,7}[A-Za-z][A-Za-z0-9_-]{0,7}$",
+        max_length=8,
+        json_schema_extra={"words": "1 to 8 letters, digits, - and _, with at least one letter"},
+    ),
+]
+NetworkCode = Annotated[
+    str, Field(pattern="^[A-Za-z0-9]{1,8}$", json_schema_extra={"words": "1 to 8 letters and digits"})
+]
 
 
 class Receivers(Settings):
@@ -21,8 +54,16 @@ class Receivers(Settings):
     geographic: list[Geographic] = Field(
         default_factory=list, description="Receivers by longitude, latitude and z; the case needs a projection."
     )
-    file: InputFile | None = Field(None, description="Text file, one 'x y z' a line.")
-    geographic_file: InputFile | None = Field(None, description="Text file, one 'longitude latitude z' a line.")
+    file: InputFile | None = Field(
+        None, description="Text file, one 'x y z' a line; codes of station and network may follow."
+    )
+    geographic_file: InputFile | None = Field(
+        None, description="Text file, one 'longitude latitude z' a line; codes of station and network may follow."
+    )
+    names: list[StationCode] | None = Field(
+        None, description="Station codes of `points` and then `geographic`, one each; default R0001, R0002, ..."
+    )
+    network: NetworkCode = Field("FW", description="Network code of stations whose line in a file names none.")
     interval: Quantity("s", gt=0) = Field(0.005, description="Sampling interval.")
     outside: Literal["error", "skip"] | None = Field(
         None,
@@ -36,7 +77,14 @@ class Receivers(Settings):
     @model_validator(mode="after")
     def _somewhere(self) -> Self:
         given = self.points or self.geographic or self.file or self.geographic_file
-        need((given, "give points or a file, by x, y, z or geographic"))
+        listed = len(self.points) + len(self.geographic)
+        need(
+            (given, "give points or a file, by x, y, z or geographic"),
+            (
+                self.names is None or len(self.names) == listed,
+                f"names has {len(self.names or ())} for {listed} points and geographic ones",
+            ),
+        )
         return self
 
 
@@ -127,6 +175,11 @@ class Output(Settings):
         pattern=r"^[^/\s][^/]*$",
         json_schema_extra={"words": "text without /, not empty, that begins with no blank"},
         description="First part of every file name.",
+    )
+    origin_time: OriginTime | None = Field(
+        None,
+        description="Date and time (UTC) at which the simulated time begins, as 2019-07-06T03:19:53; seismograms tell it. "
+        "Formats that need a date take 1970-01-01 where none is given.",
     )
     receivers: Receivers | None = Field(None, description="Seismograms at points in the volume.")
     fault_receivers: FaultReceivers | None = Field(None, description="Histories at points on the fault.")

@@ -31,13 +31,14 @@ def plot(folder: Folder) -> None:
 def convert(
     folder: Folder,
     kind: Annotated[
-        str, typer.Argument(metavar="FORMAT", help="csv, sac, mseed, scec, or what an installed package adds.")
+        str,
+        typer.Argument(metavar="FORMAT", help="csv, sac, mseed, stationxml, scec, or what an installed package adds."),
     ],
     output: Annotated[
         Path | None, typer.Option("--output", metavar="DIR", help="Folder for the files; default DIR itself.")
     ] = None,
 ) -> None:
-    """Write receivers in another format: csv, sac, mseed, or scec station files and contours."""
+    """Write receivers in another format: csv, sac, mseed, stationxml (where they are), or scec station files and contours."""
     from faultwave.output.convert import convert as convert_run
 
     screen.files(convert_run(folder, kind, output))

@@ -6,7 +6,7 @@ from faultwave.base.collect import collected
 from faultwave.base.errors import InputError, NotBuiltError, Problems
 from faultwave.case.model import Case
 from faultwave.media import load_field
-from faultwave.observe.points import read_points
+from faultwave.observe.points import read_points, read_stations
 from faultwave.physics.sources.load import load_sources
 
 
@@ -41,6 +41,9 @@ def _read(case: Case, problems: Problems) -> None:
         if setting is not None:
             with collected(problems):
                 read_points(setting, case.projection)
+    if case.output.receivers is not None:
+        with collected(problems):
+            read_stations(case.output.receivers)
 
 
 __all__ = ["with_other_inputs"]

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from faultwave.base import html
+
 QUANTITIES: dict[str, tuple[str, str]] = {
     **{f"s_{c}": ("Pa", f"stress change {c}") for c in ("xx", "yy", "zz", "xy", "yz", "xz")},
     **{f"v{i}": ("m/s", f"particle velocity along x{i}") for i in (1, 2, 3)},
@@ -69,6 +71,10 @@ QUANTITIES: dict[str, tuple[str, str]] = {
 """Quantity name: (SI unit, description); names as in receiver, fault, surface and energy files."""
 
 
+CODES = {"stations": "station", "networks": "network"}
+"""Attributes with a word for each receiver, and the coordinate that each is elsewhere."""
+
+
 @dataclass(frozen=True)
 class Variable:
     """One array: ``dims`` names its axes, ``unit`` is SI ('' for none)."""
@@ -106,6 +112,16 @@ class Dataset:
         found = ", ".join(f"{name} {variable!r}" for name, variable in self.variables.items())
         return f"<Dataset {self.name}: {found}{'; quantities ' if self.quantities else ''}{', '.join(self.quantities)}>"
 
+    def _repr_html_(self) -> str:
+        rows = []
+        for name, variable in self.variables.items():
+            sizes = ", ".join(f"{dim}: {size}" for dim, size in zip(variable.dims, variable.data.shape, strict=True))
+            rows.append((name, sizes, variable.unit, variable.description))
+        units = self.attrs.get("units", [""] * len(self.quantities))
+        named = [f"{name} [{unit}]" if unit else name for name, unit in zip(self.quantities, units, strict=False)]
+        quantities = [f"quantities: {', '.join(named)}"] if named else []
+        return html.table(self.name, rows, ("name", "dimensions", "unit", "")) + html.paragraphs(quantities)
+
     def __getitem__(self, name: str) -> np.ndarray:
         return self.variables[name].data
 
@@ -142,8 +158,9 @@ class Dataset:
         }
         dims = {d for v in self.variables.values() for d in v.dims}
         coords: dict[str, Any] = {"quantity": self.quantities} if self.quantities and "quantity" in dims else {}
-        coords |= {n: arrays.pop(n) for n in ("time", "location") if n in arrays}
-        attrs = {k: v for k, v in self.attrs.items() if k != "quantities"}
+        coords |= {n: arrays.pop(n) for n in ("time", "location", "x", "y", "z") if n in arrays}
+        coords |= {singular: ("receiver", self.attrs[n]) for n, singular in CODES.items() if n in self.attrs}
+        attrs = {k: v for k, v in self.attrs.items() if k not in ("quantities", *CODES)}
         return xarray.Dataset(arrays, coords=coords, attrs={"name": self.name, **attrs})
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,11 @@ from faultwave.base.collect import collected
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.projection import Projection, needed
 from faultwave.observe.dataset import Dataset, with_places
+from faultwave.observe.stations import Station, named, wrong_words
+
+PLACE = "x y z in metres"
+GEOGRAPHIC_PLACE = "longitude latitude z, in degrees and metres"
+STATION_COLUMNS = "; then codes of station and network, if wanted"
 
 
 def read_points(setting: Any, projection: Any = None) -> np.ndarray:
@@ -28,26 +35,52 @@ def read_points(setting: Any, projection: Any = None) -> np.ndarray:
     if listed and mapped is not None:
         with collected(problems):
             parts.append(mapped.places(listed, "output.receivers.geographic"))
+    named = hasattr(setting, "names")
     if setting.file is not None:
         with collected(problems):
-            parts.append(point_lines(setting.file, "x y z in metres")[1])
+            parts.append(point_lines(setting.file, PLACE, named).points)
     if path is not None:
         with collected(problems):
-            lines, points = point_lines(path, "longitude latitude z, in degrees and metres")
+            file = point_lines(path, GEOGRAPHIC_PLACE, named)
             if mapped is not None:
-                local = [mapped.places(p, f"{path}:{k}") for k, p in zip(lines, points, strict=True)]
+                local = [mapped.places(p, f"{path}:{k}") for k, p in zip(file.lines, file.points, strict=True)]
                 parts += local
     problems.raise_errors()
     return np.concatenate(parts)
 
 
-def point_lines(path: Path, form: str) -> tuple[list[int], np.ndarray]:
-    """Numbers of the lines with a point and three numbers (n, 3) of each. Raises InputError with file:line."""
+def read_stations(setting: Any) -> tuple[Station, ...]:
+    """What the receivers of ``read_points`` are called, in the same order. Raises InputError with file:line."""
+    problems = Problems()
+    listed = len(setting.points) + len(setting.geographic)
+    names = [((name,), f"output.receivers.names[{i}]") for i, name in enumerate(setting.names or ())]
+    given: list[tuple[Sequence[str], str]] = [*names, *[((), "")] * (listed - len(names))]
+    for path, form in ((setting.file, PLACE), (setting.geographic_file, GEOGRAPHIC_PLACE)):
+        if path is not None:
+            file = point_lines(path, form, True)
+            given += [(words, f"{path}:{line}") for line, words in zip(file.lines, file.words, strict=True)]
+    found = named(given, setting.network, problems)
+    problems.raise_errors()
+    return found
+
+
+@dataclass(frozen=True)
+class PointFile:
+    """Numbers of the ``lines`` with a point, its three numbers (n, 3), and the words that follow them."""
+
+    lines: list[int]
+    points: np.ndarray
+    words: list[list[str]]
+
+
+def point_lines(path: Path, form: str, named: bool = False) -> PointFile:
+    """Points of a file; where they may be ``named``, codes of station and network follow. Raises InputError with file:line."""
     try:
         lines = path.read_text(errors="replace").splitlines()
     except OSError as error:
         raise InputError(Problem(str(path), f"receiver file cannot be read: {error.strerror}")) from None
-    problems, numbers, points = Problems(), [], []
+    problems, found = Problems(), PointFile([], np.zeros((0, 3)), [])
+    form, points = form + (STATION_COLUMNS if named else ""), []
     for number, line in enumerate(lines, 1):
         words = line.split("#")[0].split()
         if not words:
@@ -56,16 +89,18 @@ def point_lines(path: Path, form: str) -> tuple[list[int], np.ndarray]:
             point = tuple(float(w.lower().replace("d", "e")) for w in words[:3])
         except ValueError:
             point = ()
+        behind = f"'{' '.join(words[3:])}' after the third number would do nothing" if words[3:] else ""
+        wrong = wrong_words(words[3:]) if named else behind
         if len(point) != 3 or not np.isfinite(point).all():
             problems.error(f"{path}:{number}", f"'{line.strip()}' is no point", form)
-        elif len(words) > 3:
-            what = f"'{' '.join(words[3:])}' after the third number would do nothing"
-            problems.error(f"{path}:{number}", what, form, "Put names and remarks behind a #.")
+        elif wrong:
+            problems.error(f"{path}:{number}", wrong, form, "Put remarks behind a #.")
         else:
-            numbers.append(number)
+            found.lines.append(number)
+            found.words.append(words[3:])
             points.append(point)
     problems.raise_errors()
-    return numbers, np.array(points, float).reshape(-1, 3)
+    return replace(found, points=np.array(points, float).reshape(-1, 3))
 
 
 def projected(setting: Any, where: str) -> Projection:

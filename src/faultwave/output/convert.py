@@ -16,9 +16,10 @@ def convert(
 ) -> list[Path]:
     """Convert a run's receivers (ours or SeisSol's text files) and return the files written.
 
-    sac, mseed: velocities of the off-fault receivers; csv: everything of all receivers; scec: station files, and the
-    contour file if the fault's snapshots are there. out defaults to the run's folder; ``options`` are the format's: ``header`` and
-    ``state`` of scec. Raises InputError for an unknown kind, a folder without receivers, and what the format cannot hold.
+    sac, mseed: velocities of the off-fault receivers; stationxml: where these are; csv: everything of all receivers; scec: station
+    files, and the contour file if the fault's snapshots are there. out defaults to the run's folder; ``options`` are the format's:
+    ``header`` and ``state`` of scec. Raises InputError for an unknown kind, a folder without receivers, and what the format cannot
+    hold.
     """
     known = converters()
     if kind not in known:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from faultwave.observe.dataset import Dataset
+from faultwave.observe.dataset import CODES, Dataset
 from faultwave.output.folder import find_prefix
 from faultwave.output.formats.energies_csv import read_energies
 from faultwave.output.formats.receivers_hdf5 import read_receivers
@@ -39,6 +41,8 @@ def _from_dataset(kind: Kind, dataset: Dataset) -> dict[int, Trace]:
     vectors = [name for name in ("normal", "strike", "dip", "initial_traction") if name in dataset]
     degrees = [dataset[name] for name in ("longitude", "latitude", "y_azimuth") if name in dataset]
     units = dict(zip(dataset.quantities, dataset.attrs.get("units", []), strict=False))
+    stations, networks = (dataset.attrs.get(name, [""] * len(dataset["location"])) for name in CODES)
+    origin = _date(dataset.attrs.get("origin_time"))
     traces = {}
     for i, location in enumerate(dataset["location"]):
         time = dataset["time"] if dataset["time"].ndim == 1 else dataset["time"][:, i]
@@ -46,8 +50,19 @@ def _from_dataset(kind: Kind, dataset: Dataset) -> dict[int, Trace]:
         columns = {name: dataset["values"][keep, i, q] for q, name in enumerate(dataset.quantities)}
         place = (float(degrees[0][i]), float(degrees[1][i]), float(degrees[2][i])) if len(degrees) == 3 else None
         directions = {n: dataset[n][i] for n in vectors}
-        traces[i + 1] = Trace(kind, i + 1, time[keep], columns, location, directions, place, units)
+        traces[i + 1] = Trace(
+            kind, i + 1, time[keep], columns, location, directions, place, units, stations[i], networks[i], origin
+        )
     return traces
+
+
+def _date(text: Any) -> datetime | None:
+    """None where nothing, or nothing sound, is said."""
+    try:
+        found = datetime.fromisoformat(text)
+    except (TypeError, ValueError):
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def _ascii(folder: Path, prefix: str, kind: Kind) -> dict[int, Trace]:

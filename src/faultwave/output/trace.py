@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
+from faultwave.base import html
 from faultwave.observe.dataset import Dataset
 
 Kind = Literal["receiver", "faultreceiver"]
+SHOWN = 20
+"""Traces that a notebook lists."""
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,7 @@ class Trace:
 
     vectors holds 'normal', 'strike', 'dip' and 'initial_traction' (3,) where the file states them, geographic longitude,
     latitude and the direction of the y axis, clockwise from true north [deg]. units: of the columns, where the file states them.
+    station, network: its codes; origin: date and UTC of the start of the simulated time, None where nobody has said it.
     """
 
     kind: Kind
@@ -30,9 +35,13 @@ class Trace:
     vectors: dict[str, np.ndarray] = field(default_factory=dict)
     geographic: tuple[float, float, float] | None = None
     units: Mapping[str, str] = field(default_factory=dict)
+    station: str = ""
+    network: str = ""
+    origin: datetime | None = None
 
     def __repr__(self) -> str:
-        return f"<Trace {self.kind} {self.number}: {len(self.time)} samples of {', '.join(self.columns)}>"
+        called = f" {self.network}.{self.station}" if self.station else ""
+        return f"<Trace {self.kind} {self.number}{called}: {len(self.time)} samples of {', '.join(self.columns)}>"
 
 
 @dataclass(frozen=True)
@@ -47,3 +56,13 @@ class Results:
     def __repr__(self) -> str:
         counts = [f"{len(found)} {kind}{'s' * (len(found) != 1)}" for kind, found in self.traces.items()]
         return f"<Results {self.folder / self.prefix}: {', '.join([*counts, *['energies'] * (self.energies is not None)])}>"
+
+    def _repr_html_(self) -> str:
+        found = [trace for traces in self.traces.values() for trace in traces.values()]
+        rows = [
+            (t.kind, t.number, t.station, ", ".join(f"{x:.6g}" for x in t.location), len(t.time), ", ".join(t.columns))
+            for t in found[:SHOWN]
+        ]
+        header = ("kind", "number", "station", "location [m]", "samples", "quantities")
+        more = [f"and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
+        return html.table(str(self.folder / self.prefix), rows, header) + html.paragraphs(more)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from faultwave.base import html
 from faultwave.base.errors import Problem
 from faultwave.case.load import load_sound
 from faultwave.case.model import Case
@@ -34,6 +35,10 @@ class PlannedCase:
 
     def __repr__(self) -> str:
         return f"<PlannedCase {self.plan!r}: {', '.join(self.sections)}; print it to see them>"
+
+    def _repr_html_(self) -> str:
+        tables = [html.table(title, rows) for title, rows in self.sections.items()]
+        return "".join(tables) + html.paragraphs(f"warning: {problem}" for problem in self.warnings)
 
 
 def plan(case: Case | dict[str, Any] | str | Path, **overrides: Any) -> PlannedCase:

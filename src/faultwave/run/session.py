@@ -158,7 +158,7 @@ class Session:
             text = f"interrupted at t = {self.time:g} s of {self.end:g} s; outputs up to there are written"
             if not self.checkpoints:
                 raise self.world.raised_by_all(RunError(text))
-            raise self.world.raised_by_all(Interrupted(f"{text}; go on with: faultwave resume {self.folder}"))
+            raise self.world.raised_by_all(Interrupted(f"{text}; go on with: {self._go_on}"))
         return self
 
     def _advance(self, progress: Callable[[Progress], None] | None) -> RunError | None:
@@ -194,9 +194,7 @@ class Session:
             self.solver.run(self.end, control)
         except RunError as error:
             if self.checkpoints and not self.world.is_raised_by_all(error):
-                raise RunError(
-                    f"{error}; go on from the last checkpoint with: faultwave resume {self.folder}"
-                ) from error
+                raise RunError(f"{error}; go on from the last checkpoint with: {self._go_on}") from error
             raise
         finally:
             self.advancing = False
@@ -262,6 +260,10 @@ class Session:
         times = ", ".join(f"{time:g}" for time, _ in self.missing[:SHOWN]) + (", ..." if self.missing[SHOWN:] else "")
         what = f"{len(self.missing)} could not be written, at t = {times} s: {self.missing[0][1]}"
         return [Problem("output.checkpoint", what, severity="warning")]
+
+    @property
+    def _go_on(self) -> str:
+        return f"faultwave resume {self.folder}, in Python faultwave.resume('{self.folder}')"
 
     @property
     def _layout(self) -> Literal["native", "seissol"]:

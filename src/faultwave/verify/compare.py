@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.base import html
 from faultwave.base.errors import InputError, Problem, suggest
 from faultwave.base.units import seconds
 from faultwave.observe.dataset import Dataset
@@ -77,6 +78,22 @@ class Comparison:
     misfits: tuple[Misfit, ...]
     missing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        worst = ", ".join(f"{kind} {group} {m.value:.3g}" for (kind, group), m in self.worst.items())
+        verdict = (
+            "passed" if self.passed else "over the limits" if self.misfits or self.missing else "nothing to compare"
+        )
+        return f"<Comparison {self.run} against {self.reference}: {verdict}; {worst or 'no misfits'}>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (m.kind, m.group, f"{m.value:.3g}", f"{m.limit:g}", m.number or "", "" if m.passed else "over")
+            for m in self.worst.values()
+        ]
+        lines = [*(f"missing in the run: {what}" for what in self.missing), *(f"note: {note}" for note in self.notes)]
+        header = ("what", "group", "worst misfit", "limit", "receiver", "")
+        return html.table(f"{self.run} against {self.reference}", rows, header) + html.paragraphs(lines)
 
     @property
     def worst(self) -> dict[tuple[str, str], Misfit]:

@@ -49,7 +49,7 @@ def compiler() -> tuple[str, ...]:
             return (name,)
     raise BackendError(
         "the cpu backend needs a C compiler and found none. Install gcc (Debian/Ubuntu: apt install gcc; "
-        "conda: conda install gcc), or set CC. Without one, --backend numpy runs small cases"
+        "conda: conda install gcc), or set CC. Without one, --backend numpy, in Python backend='numpy', runs small cases"
     )
 
 

@@ -21,6 +21,7 @@ from faultwave.observe.dataset import FaultFrame, fault_receivers_from_arrays
 from faultwave.observe.fault_receivers import FaultRecorder
 from faultwave.observe.fields import known_fields
 from faultwave.observe.result import Result
+from faultwave.observe.stations import since
 
 name = "fault_receivers"
 AFTER = ("rupture", "initial")
@@ -195,7 +196,7 @@ class AttachedFaultReceivers(Attached):
         time, values, normal, strike, dip, traction = rows
         yield Result(name, fault_receivers_from_arrays(
             time.T, values.swapaxes(0, 1), list(part.fields), listed.located, listed.requested,
-            frame=FaultFrame(normal, strike, dip, traction), attrs={"units": part.units},
+            frame=FaultFrame(normal, strike, dip, traction), attrs={"units": part.units, **since(plan.case.output.origin_time)},
         ))  # fmt: skip
 
     def _frame(self, points: Points) -> tuple[np.ndarray, ...]:

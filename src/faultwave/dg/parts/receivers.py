@@ -19,8 +19,9 @@ from faultwave.dg.sampling import by_cluster, sampling
 from faultwave.dg.solver import Solver
 from faultwave.engine.part import Attached, Demand, Origin, Planned, State
 from faultwave.observe import receivers as seismograms
-from faultwave.observe.points import with_degrees
+from faultwave.observe.points import read_stations, with_degrees
 from faultwave.observe.result import Result
+from faultwave.observe.stations import Station, with_stations
 
 name = "receivers"
 
@@ -34,6 +35,7 @@ class Receivers(Planned):
     items: np.ndarray
     listed: Points
     disk: int
+    stations: tuple[Station, ...] = ()
     name: str = name
 
     @property
@@ -68,7 +70,7 @@ def plan(planning: Planning) -> Receivers | None:
     items = np.flatnonzero(placed.cells >= 0)
     columns = planning.law.visible + 3 * setting.rotation + 6 * setting.strain_rate
     disk = 8 * columns * len(placed.cells) * (int(case.end_time / setting.interval) + 1)
-    return Receivers(setting, placed.of(items), items, placed, disk)
+    return Receivers(setting, placed.of(items), items, placed, disk, read_stations(setting))
 
 
 def _tell_damped(material: dict[str, np.ndarray], points: Points, problems: Problems) -> None:
@@ -139,4 +141,5 @@ class AttachedReceivers(Attached):
         made = seismograms.dataset(
             time, values, names, listed.located, listed.requested, setting.rotation, setting.strain_rate
         )
+        made = with_stations(made, self.part.stations, plan.case.output.origin_time)
         yield Result(name, with_degrees(made, plan.case.projection))

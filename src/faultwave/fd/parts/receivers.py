@@ -21,10 +21,11 @@ from faultwave.fd.shared import sampler_of
 from faultwave.fd.stencils import VELOCITY
 from faultwave.kernels.stencil import SampleBuffer
 from faultwave.observe.dataset import receivers_from_arrays
-from faultwave.observe.points import read_points, with_degrees
+from faultwave.observe.points import read_points, read_stations, with_degrees
 from faultwave.observe.receivers import with_gradients
 from faultwave.observe.result import Result
 from faultwave.observe.series import SeriesRecorder
+from faultwave.observe.stations import Station, with_stations
 
 COPIES = 4
 """Of the samples, at the end of a run."""
@@ -36,7 +37,8 @@ def plan(planning: Planning) -> Receivers | None:
     if case.output.receivers is None:
         return None
     with collected(planning.problems):
-        return Receivers(case, read_points(case.output.receivers, case.projection))
+        setting = case.output.receivers
+        return Receivers(case, read_points(setting, case.projection), stations=read_stations(setting))
     return None
 
 
@@ -47,6 +49,7 @@ class Receivers(GridPart):
     case: Case
     points: np.ndarray
     demand: Demand = Demand()
+    stations: tuple[Station, ...] = ()
     name = "receivers"
 
     @property
@@ -163,6 +166,7 @@ class Recording(GridAttached):
             values = found[0].swapaxes(0, 1)
         columns, names = with_gradients(values, self.plan.law.quantities, setting.rotation, setting.strain_rate)
         made = receivers_from_arrays(time, columns, names, self.part.points, self.part.points)
+        made = with_stations(made, self.part.stations, self.part.case.output.origin_time)
         yield Result("receivers", with_degrees(made, self.part.case.projection))
 
 

@@ -1,8 +1,9 @@
 """Receivers of a whole run in one HDF5 array file, with units, descriptions and actual locations.
 
 Groups ``receivers`` and ``fault_receivers``, one HDF5 dataset a variable with attributes ``dims``, ``unit`` and
-``description``; ``quantities`` and ``units`` are attributes of the group. SeisSol's own HDF5 receiver layout
-(``ReceiverData``) is read as well.
+``description``; ``quantities`` and ``units`` are attributes of the group. Every dimension has a dimension scale, so that NetCDF-4 and
+xarray see coordinates: times (on faults, where each receiver has its own, numbers of samples), numbers of receivers, names of quantities
+and components. SeisSol's own HDF5 receiver layout (``ReceiverData``) is read as well.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.hdf5 import dataset, opened, text_attribute, text_list
-from faultwave.observe.dataset import Dataset, Variable, receivers_from_arrays
+from faultwave.observe.dataset import CODES, Dataset, Variable, receivers_from_arrays
 from faultwave.observe.result import Result
 from faultwave.output.hdf5 import whole_hdf5
 from faultwave.output.writers import Writer
@@ -41,6 +42,12 @@ DIMENSIONS: dict[str, tuple[tuple[str, ...], ...]] = {
 }
 """What the variables of receivers depend on."""
 
+TEXT = h5py.string_dtype()
+WORDS = {"component": ("x", "y", "z"), "traction": ("P_0", "T_s", "T_d")}
+"""What the places along dimensions are called."""
+COORDINATES = {"sample", "receiver", "quantity", *WORDS, *CODES.values()}
+"""Datasets that say what stands along a dimension, and are no variables."""
+
 
 def write_receivers(path: str | Path, datasets: Iterable[Dataset]) -> Path:
     """Write datasets (by name: 'receivers', 'fault_receivers') into one file, whole or not at all.
@@ -52,13 +59,36 @@ def write_receivers(path: str | Path, datasets: Iterable[Dataset]) -> Path:
         for dataset in datasets:
             group = file.create_group(dataset.name, track_order=True)
             for key, value in dataset.attrs.items():
-                group.attrs[key] = value
+                if key not in CODES:  # attributes hold 64 KiB at most
+                    group.attrs[key] = value
             for name, variable in dataset.variables.items():
                 item = group.create_dataset(name, data=variable.data)
                 item.attrs["dims"] = list(variable.dims)
-                item.attrs["unit"] = variable.unit
-                item.attrs["description"] = variable.description
+                item.attrs["unit"] = item.attrs["units"] = variable.unit
+                item.attrs["description"] = item.attrs["long_name"] = variable.description
+            _make_scales(group, dataset)
     return path
+
+
+def _make_scales(group: h5py.Group, dataset: Dataset) -> None:
+    """A coordinate for every dimension, and those of receivers that are words."""
+    sizes, texts = dataset.sizes, {"quantity": dataset.quantities, **WORDS}
+    for dim, size in sizes.items():
+        name = dim
+        if name in dataset and dataset.variables[name].dims != (dim,):
+            name = "sample"  # each receiver has times of its own
+        if name not in group:
+            words = texts.get(dim, ())
+            group[name] = np.array(words, dtype=TEXT) if len(words) == size else np.arange(1, size + 1)
+        group[name].make_scale(name)
+        for key, variable in dataset.variables.items():
+            for axis in (k for k, found in enumerate(variable.dims) if found == dim):
+                if key != name:
+                    group[key].dims[axis].attach_scale(group[name])
+    for key, name in CODES.items():
+        if key in dataset.attrs:
+            group[name] = np.array(dataset.attrs[key], dtype=TEXT)
+            group[name].dims[0].attach_scale(group["receiver"])
 
 
 def read_receivers(path: str | Path) -> dict[str, Dataset]:
@@ -76,6 +106,8 @@ def _dataset(path: Path, file: h5py.File, name: str) -> Dataset:
         raise InputError(Problem(str(path), f"'{name}' is no group of receivers"))
     variables = {}
     for key in group:
+        if key in COORDINATES:
+            continue
         item = dataset(path, group, key, None, empty=True)
         dims = text_list(path, item, "dims")
         if len(dims) != item.ndim:
@@ -85,12 +117,18 @@ def _dataset(path: Path, file: h5py.File, name: str) -> Dataset:
         unit, description = (text_attribute(path, item, n, "") for n in ("unit", "description"))
         variables[key] = Variable(item[()], tuple(dims), unit, description)
     attrs = {key: _attribute(value) for key, value in group.attrs.items()}
+    attrs |= {key: _codes(path, group, word) for key, word in CODES.items() if word in group}
     if "quantities" in attrs:
         attrs["quantities"] = text_list(path, group, "quantities")
     found = Dataset(name, variables, attrs)
     if name in RECEIVERS:
         _check(path, found)
     return found
+
+
+def _codes(path: Path, group: h5py.Group, name: str) -> list[str]:
+    found = dataset(path, group, name, 1, "O", empty=True)
+    return [value.decode(errors="replace") if isinstance(value, bytes) else str(value) for value in found[()]]
 
 
 def _check(path: Path, found: Dataset) -> None:
@@ -105,6 +143,9 @@ def _check(path: Path, found: Dataset) -> None:
         wrong.append(f"{count} columns of values named {', '.join(found.quantities) or 'nothing'}")
     if found.sizes.get("component", 3) != 3:
         wrong.append(f"places of {found.sizes['component']} coordinates")
+    for key, word in CODES.items():
+        if key in found.attrs and len(found.attrs[key]) != found.sizes.get("receiver", 0):
+            wrong.append(f"{len(found.attrs[key])} words of '{word}' for {found.sizes.get('receiver', 0)} receivers")
     if not wrong and not np.isfinite(found["location"]).all():
         wrong.append("places that are no finite numbers")
     if wrong:

@@ -1,7 +1,7 @@
-"""Seismograms for the tools of seismology: SAC and miniSEED (through ObsPy, an extra) and CSV.
+"""Seismograms for the tools of seismology: SAC, miniSEED and StationXML (through ObsPy, an extra) and CSV.
 
-Coordinates of a run are local metres, so files carry them as x, y, z and not as latitudes: x is taken as east, y as
-north, z as up. Velocities are in m/s.
+Coordinates of a run are local metres, so files carry them as x, y, z, and as longitude and latitude where the case has a projection: x
+is taken as east, y as north, z as up. Velocities are in m/s. Time 0 is the case's origin time, else 1970-01-01.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.errors import InputError, Problem
+from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.observe.dataset import QUANTITIES
+from faultwave.observe.stations import default_code
 from faultwave.output.atomic import atomic_path, atomic_text
 from faultwave.output.converters import Conversion, Converter
 from faultwave.output.trace import Trace
@@ -31,7 +32,9 @@ def write_csv(folder: str | Path, prefix: str, traces: Sequence[Trace]) -> list[
     for trace in traces:
         path = Path(folder) / f"{prefix}-{trace.kind}-{trace.number:05d}.csv"
         with atomic_text(path) as file:
-            file.write("# location [m]: " + " ".join(f"{x:.12g}" for x in trace.location) + "\n")
+            called = f", station {trace.network}.{trace.station}" if trace.station else ""
+            since = f", origin time {trace.origin.isoformat()}" if trace.origin else ""
+            file.write("# location [m]: " + " ".join(f"{x:.12g}" for x in trace.location) + called + since + "\n")
             file.write(",".join(["time [s]", *(_with_unit(name) for name in trace.columns)]) + "\n")
             rows = np.column_stack([trace.time, *trace.columns.values()])
             np.savetxt(file, rows, fmt="%.16e", delimiter=",")
@@ -50,13 +53,13 @@ def channel(rate: float, component: str) -> str:
     return f"{band}X{component}"
 
 
-def station(trace: Trace) -> str:
-    """Station code of a receiver, five characters: R0007; beyond 9999 the number stands alone."""
-    return f"R{trace.number:04d}" if trace.number < 10_000 else f"{trace.number:05d}"
+def codes(trace: Trace) -> tuple[str, str]:
+    """Codes of network and station; those of a receiver whose file names none are FW and R0007 by its number."""
+    return trace.network or NETWORK, trace.station or default_code(trace.number)
 
 
-def write_sac(folder: str | Path, traces: Sequence[Trace], origin: datetime = ORIGIN) -> list[Path]:
-    """Write FW.STATION..CHANNEL.sac, one file a velocity component, float32 as the format demands.
+def write_sac(folder: str | Path, traces: Sequence[Trace]) -> list[Path]:
+    """Write NETWORK.STATION..CHANNEL.sac, one file a velocity component, float32 as the format demands.
 
     user0-2 hold x, y, z [m], stdp the depth -z [m]; o = 0 is the start of the simulation.
     Raises InputError without ObsPy or for receivers without velocity or even sampling.
@@ -68,14 +71,15 @@ def write_sac(folder: str | Path, traces: Sequence[Trace], origin: datetime = OR
     for trace in traces:
         step = _step(trace)
         longitude, latitude, turned = trace.geographic or (None, None, 0.0)
+        network, station = codes(trace)
         known = {} if longitude is None else {"stlo": longitude, "stla": latitude}
         for name, (letter, azimuth, incidence) in _COMPONENTS.items():
             code = channel(1.0 / step, letter)
             sac = SACTrace(
                 data=_velocity(trace, name).astype(np.float32),
                 delta=step,
-                kstnm=station(trace),
-                knetwk=NETWORK,
+                kstnm=station,
+                knetwk=network,
                 kcmpnm=code,
                 cmpaz=(azimuth + turned) % 360.0 if incidence else 0.0,
                 cmpinc=incidence,
@@ -85,32 +89,34 @@ def write_sac(folder: str | Path, traces: Sequence[Trace], origin: datetime = OR
                 **known,
                 **{f"user{i}": float(x) for i, x in enumerate(trace.location)},
             )
-            sac.reftime = obspy.UTCDateTime(origin)
+            sac.reftime = obspy.UTCDateTime(trace.origin or ORIGIN)
             sac.b = float(trace.time[0])  # setting the reference time shifts it
             sac.o = 0.0
-            path = Path(folder) / f"{NETWORK}.{station(trace)}..{code}.sac"
+            path = Path(folder) / f"{network}.{station}..{code}.sac"
             with atomic_path(path) as temporary:
                 sac.write(str(temporary))
             paths.append(path)
     return paths
 
 
-def write_mseed(path: str | Path, traces: Sequence[Trace], origin: datetime = ORIGIN) -> Path:
-    """Write every velocity component of every receiver into one miniSEED file, float64, time 0 at ``origin``.
+def write_mseed(path: str | Path, traces: Sequence[Trace]) -> Path:
+    """Write every velocity component of every receiver into one miniSEED file, float64.
 
-    Raises InputError without ObsPy or for receivers without velocity or even sampling.
+    Raises InputError without ObsPy, for receivers without velocity or even sampling, and for codes that the format has no room for.
     """
     obspy = _obspy()
     stream = obspy.Stream()
+    _check_codes(traces)
     for trace in traces:
         step = _step(trace)
+        network, station = codes(trace)
         for name, (letter, _, _) in _COMPONENTS.items():
             header = {
-                "network": NETWORK,
-                "station": station(trace),
+                "network": network,
+                "station": station,
                 "channel": channel(1.0 / step, letter),
                 "delta": step,
-                "starttime": obspy.UTCDateTime(origin) + float(trace.time[0]),
+                "starttime": obspy.UTCDateTime(trace.origin or ORIGIN) + float(trace.time[0]),
             }
             stream.append(obspy.Trace(np.ascontiguousarray(_velocity(trace, name)), header))
     path = Path(path)
@@ -119,11 +125,58 @@ def write_mseed(path: str | Path, traces: Sequence[Trace], origin: datetime = OR
     return path
 
 
+def _check_codes(traces: Sequence[Trace]) -> None:
+    """Codes of two and five characters are all that miniSEED 2 holds."""
+    problems = Problems()
+    for trace in traces:
+        network, station = codes(trace)
+        if len(network) > 2 or len(station) > 5:
+            what = f"is called {network}.{station}, and miniSEED has room for two and five characters"
+            problems.error(f"{trace.kind} {trace.number}", what, advice="Convert to sac, or give shorter codes")
+    problems.raise_errors()
+
+
+def write_stationxml(path: str | Path, traces: Sequence[Trace]) -> Path:
+    """Write networks, stations and channels with places and directions as StationXML 1.1.
+
+    Channels are those of SAC and miniSEED files: m/s, without a response. Raises InputError without ObsPy, and for receivers without
+    longitude and latitude.
+    """
+    obspy = _obspy()
+    from obspy.core.inventory import Channel, Inventory, Network, Site, Station
+
+    networks: dict[str, list[Any]] = {}
+    for trace in traces:
+        if trace.geographic is None:
+            what, advice = "has no longitude and latitude, which StationXML needs", "Give the case a projection"
+            raise InputError(Problem(f"{trace.kind} {trace.number}", what, advice=advice))
+        longitude, latitude, turned = trace.geographic
+        step = _step(trace)
+        place = {"latitude": latitude, "longitude": longitude, "elevation": float(trace.location[2])}
+        begin = obspy.UTCDateTime(trace.origin or ORIGIN) + float(trace.time[0])
+        network, station = codes(trace)
+        channels = [
+            Channel(
+                channel(1.0 / step, letter), "", depth=0.0, azimuth=(azimuth + turned) % 360.0 if incidence else 0.0,
+                dip=incidence - 90.0, sample_rate=1.0 / step, start_date=begin, **place,
+            )
+            for letter, azimuth, incidence in _COMPONENTS.values()
+        ]  # fmt: skip
+        about = Site(f"receiver {trace.number} of a simulation")
+        made = Station(station, **place, site=about, channels=channels, start_date=begin)
+        networks.setdefault(network, []).append(made)
+    made = Inventory([Network(code, stations) for code, stations in networks.items()], source="Faultwave")
+    path = Path(path)
+    with atomic_path(path) as temporary:
+        made.write(str(temporary), format="STATIONXML", validate=True)
+    return path
+
+
 def _obspy() -> Any:
     try:
         import obspy
     except ImportError:
-        what = "SAC and miniSEED need the package obspy, which is not installed"
+        what = "SAC, miniSEED and StationXML need the package obspy, which is not installed"
         raise InputError(Problem("convert", what, advice='pip install "faultwave[seismo]"')) from None
     return obspy
 
@@ -150,5 +203,13 @@ def _mseed(conversion: Conversion) -> list[Path]:
 
 
 CSV = Converter("csv", lambda c: write_csv(c.folder, c.results.prefix, c.traces("receiver", "faultreceiver")))
+
+
+def _stationxml(conversion: Conversion) -> list[Path]:
+    path = conversion.folder / f"{conversion.results.prefix}-stations.xml"
+    return [write_stationxml(path, conversion.traces("receiver", what="off-fault receivers"))]
+
+
 SAC = Converter("sac", lambda c: write_sac(c.folder, c.traces("receiver", what="off-fault receivers")))
 MSEED = Converter("mseed", _mseed)
+STATIONXML = Converter("stationxml", _stationxml)

@@ -1,0 +1,25 @@
+"""What notebooks show: tables and short texts as HTML, readable on light and dark pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any
+
+LEFT = 'style="text-align:left"'
+
+
+def table(title: str, rows: Iterable[Sequence[Any]], header: Sequence[str] = ()) -> str:
+    """A table under its title; all texts are escaped."""
+    lines = [f"<tr>{''.join(f'<th {LEFT}>{escape(name)}</th>' for name in header)}</tr>"] if header else []
+    for row in rows:
+        lines.append(f"<tr>{''.join(f'<td {LEFT}>{escape(str(value))}</td>' for value in row)}</tr>")
+    return f"<p><b>{escape(title)}</b></p><table>{''.join(lines)}</table>"
+
+
+def paragraphs(lines: Iterable[str]) -> str:
+    """Each line a paragraph; all texts are escaped."""
+    return "".join(f"<p>{escape(line)}</p>" for line in lines)
+
+
+__all__ = ["paragraphs", "table"]

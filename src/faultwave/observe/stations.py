@@ -1,0 +1,81 @@
+"""What receivers are called: codes of stations and networks, listed in the case or written behind places in its files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from faultwave.base.errors import Problems
+from faultwave.observe.dataset import Dataset
+
+STATION = re.compile(r"(?=.*[A-Za-z])[A-Za-z0-9_-]{1,8}")
+"""Up to eight characters as SAC has room for, one of them a letter: a number alone may be anything."""
+NETWORK = re.compile(r"[A-Za-z0-9]{1,8}")
+FORM = "station code of 1 to 8 letters, digits, - and _, with at least one letter"
+NETWORK_FORM = "network code of 1 to 8 letters and digits"
+
+
+@dataclass(frozen=True)
+class Station:
+    """A receiver's codes; ``where`` they were given, empty where nobody has."""
+
+    code: str
+    network: str
+    where: str = ""
+
+
+def wrong_words(words: Sequence[str]) -> str:
+    """What is wrong with the words that follow a place in a file: at most a station and its network; empty where nothing is."""
+    if len(words) > 2:
+        return f"'{' '.join(words[2:])}' after the network would do nothing"
+    if words and not STATION.fullmatch(words[0]):
+        return f"'{words[0]}' is no {FORM}"
+    return f"'{words[1]}' is no {NETWORK_FORM}" if words[1:] and not NETWORK.fullmatch(words[1]) else ""
+
+
+def default_code(number: int) -> str:
+    """Of the receiver of a number, five characters: R0007; beyond 9999 the number stands alone."""
+    return f"R{number:04d}" if number < 10_000 else f"{number:05d}"
+
+
+def named(given: Sequence[tuple[Sequence[str], str]], network: str, problems: Problems) -> tuple[Station, ...]:
+    """Stations of all receivers from the words (code, network) given for each, and where; those that share both are errors."""
+    found, seen = [], dict[tuple[str, str], str]()
+    for number, (words, where) in enumerate(given, 1):
+        code, net = (*words, *("", "")[len(words) :])[:2]
+        station = Station(code or default_code(number), net or network, where if code else "")
+        key, place = (station.network, station.code), where or f"receiver {number}"
+        if key in seen:
+            what = f"receiver {number} is called {'.'.join(key)} as {seen[key]} is"
+            problems.error(place, what, "another station or network code for each receiver")
+        seen.setdefault(key, f"receiver {number}")
+        found.append(station)
+    return tuple(found)
+
+
+def with_stations(receivers: Dataset, stations: Sequence[Station], origin_time: datetime | None) -> Dataset:
+    """Receivers that know their codes and when the simulated time began."""
+    attrs = {"stations": [s.code for s in stations], "networks": [s.network for s in stations]} if stations else {}
+    return replace(receivers, attrs={**receivers.attrs, **attrs, **since(origin_time)})
+
+
+def since(origin_time: datetime | None) -> Mapping[str, Any]:
+    """The attribute that tells when the simulated time began, if that is known."""
+    return {} if origin_time is None else {"origin_time": origin_time.isoformat()}
+
+
+__all__ = [
+    "FORM",
+    "NETWORK",
+    "NETWORK_FORM",
+    "STATION",
+    "Station",
+    "default_code",
+    "named",
+    "since",
+    "with_stations",
+    "wrong_words",
+]

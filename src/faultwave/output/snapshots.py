@@ -1,0 +1,94 @@
+"""Snapshot files of a run as Datasets: fields with their times and places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from faultwave.base.errors import InputError, Problem, suggest
+from faultwave.observe.dataset import QUANTITIES, Dataset, Variable
+from faultwave.output.folder import find_prefix
+from faultwave.output.formats.image import ImageReader, is_image
+from faultwave.output.formats.vtkhdf import VtkHdfReader
+
+AXES = ("x", "y", "z")
+
+
+def series(folder: Path, prefix: str) -> list[str]:
+    """Kinds of snapshots and maps that a run has left: 'fault', 'rupture', 'surface', 'volume'."""
+    return sorted(
+        path.stem.removeprefix(f"{prefix}-") for path in folder.glob("*.vtkhdf") if path.stem.startswith(f"{prefix}-")
+    )
+
+
+def snapshots(
+    folder: str | Path, kind: str, fields: Sequence[str] | None = None, *, prefix: str | None = None
+) -> Dataset:
+    """Read the snapshots of a kind ('surface', 'fault', 'volume', or the maps 'rupture') from a run's folder.
+
+    The Dataset has ``time`` (time,) [s] and ``fields``, by default all there are; ``.to_xarray()`` gives it to xarray.
+
+    On a mesh: fields (time, cell) or (cell,), ``x``, ``y``, ``z`` (cell,) [m] of the cells' centres, ``points`` (point, component) [m] and
+    ``cells`` (cell, corner), their numbers. On a grid: fields (time, z, y, x) or (time, y, x), and ``x``, ``y``, ``z`` [m] of the points
+    along each axis. Raises InputError where there are none of that kind, and for unknown fields.
+    """
+    where = Path(folder)
+    prefix = find_prefix(where) if prefix is None else prefix
+    path = where / f"{prefix}-{kind}.vtkhdf"
+    if not path.is_file():
+        there = series(where, prefix)
+        what = f"the run '{prefix}' has no snapshots '{kind}'"
+        raise InputError(Problem(str(where), what, ", ".join(there) or "none", suggest(kind, there)))
+    return _image(path, fields) if is_image(path) else _mesh(path, fields)
+
+
+def _chosen(path: Path, fields: Sequence[str] | None, there: Sequence[str]) -> list[str]:
+    unknown = [name for name in fields or () if name not in there]
+    if unknown:
+        what = f"has no field {', '.join(map(repr, unknown))}"
+        raise InputError(Problem(str(path), what, ", ".join(there), suggest(unknown[0], there)))
+    return list(there if fields is None else fields)
+
+
+def _variable(name: str, values: np.ndarray, dims: tuple[str, ...]) -> Variable:
+    return Variable(values, dims, *QUANTITIES.get(name, ("", name)))
+
+
+def _time(times: np.ndarray) -> Variable:
+    return Variable(times, ("time",), "s", "time since the start of the simulation")
+
+
+def _mesh(path: Path, fields: Sequence[str] | None) -> Dataset:
+    with VtkHdfReader(path) as file:
+        names = _chosen(path, fields, (*file.fields, *file.static))
+        centres = file.points[file.cells].mean(1)
+        found = {"time": _time(file.times)}
+        for axis, values in zip(AXES, centres.T, strict=True):
+            found[axis] = Variable(values, ("cell",), "m", f"{axis} of the centre")
+        found["points"] = Variable(file.points, ("point", "component"), "m", "corners of the cells")
+        found["cells"] = Variable(file.cells, ("cell", "corner"), "", "numbers of the corners among the points")
+        for name in names:
+            if name in file.static:
+                found[name] = _variable(name, file.field(name), ("cell",))
+            else:
+                rows = [file.field(name, step) for step in range(len(file.times))]
+                values = np.stack(rows) if rows else np.zeros((0, len(file.cells)))
+                found[name] = _variable(name, values, ("time", "cell"))
+    return Dataset(path.stem, found)
+
+
+def _image(path: Path, fields: Sequence[str] | None) -> Dataset:
+    with ImageReader(path) as file:
+        found = {"time": _time(file.times)}
+        for axis in AXES:
+            found[axis] = Variable(getattr(file, axis), (axis,), "m", axis)
+        for name in _chosen(path, fields, file.fields):
+            rows = [file.field(name, step) for step in range(len(file.times))]
+            values = np.stack(rows) if rows else np.zeros((0, len(file.y), len(file.x)))
+            found[name] = _variable(name, values, ("time", *("z", "y", "x")[-values.ndim + 1 :]))
+    return Dataset(path.stem, found)
+
+
+__all__ = ["series", "snapshots"]
