@@ -78,7 +78,7 @@ def test_snapshots_are_what_receivers_see(tmp_path, region):
     assert np.abs(np.diff(known, axis=0)).min() > 1e-4
 
 
-@pytest.mark.parametrize("kind", ["gravity", "dirichlet", "analytic"])
+@pytest.mark.parametrize("kind", ["dirichlet", "analytic"])
 def test_boundaries_that_are_not_built_are_told(tmp_path, kind):
     sides = {"x": "absorbing", "y": "absorbing", "z": kind}
     write_puml(tmp_path / "mesh.h5", box_mesh(Box((3, 3, 3), (0, 0, 0), (1, 1, 1), sides)))

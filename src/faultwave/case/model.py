@@ -6,7 +6,6 @@ declarations. Values are SI; text may carry its unit ('70 MPa').
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -14,17 +13,30 @@ from pydantic import Field, ValidationInfo, WrapValidator, field_validator, mode
 
 from faultwave.base.registry import entries
 from faultwave.base.units import Quantity
-from faultwave.case.belongs import Kinds, WrongSettings, misplaced, of_kind, one_of, only
+from faultwave.case.belongs import WrongSettings, misplaced, one_of, only
 from faultwave.case.common import InputFile, Parameters, Scaling, Settings, Vector, need
 from faultwave.case.fields import FieldSetting
 from faultwave.case.grid import Attenuation, Grid, Projection, Side
+from faultwave.case.initial import Initial
 from faultwave.case.measures import Ports
 from faultwave.case.outputs import Output
 from faultwave.case.plasticity import Plasticity
 from faultwave.case.plugins import part_settings
 from faultwave.case.sources import Current, Incident, MatchedLayer, Source
 
-SideKind = Literal["periodic", "absorbing", "free-surface", "rigid", "symmetry", "impedance", "pec", "pmc"]
+SideKind = Literal[
+    "periodic",
+    "absorbing",
+    "free-surface",
+    "gravity",
+    "rigid",
+    "symmetry",
+    "impedance",
+    "dirichlet",
+    "analytic",
+    "pec",
+    "pmc",
+]
 
 
 class GenerateBox(Settings):
@@ -39,7 +51,8 @@ class GenerateBox(Settings):
     boundaries: dict[Side, SideKind] = Field(
         default_factory=dict,
         description="What is on an axis (x: both sides) or a side (x-, x+, which wins); absorbing where nothing "
-        "is said. Kinds: periodic (whole axes only), absorbing, free-surface, rigid, symmetry, impedance, pec, pmc.",
+        "is said. Kinds: periodic (whole axes only), absorbing, free-surface, gravity, rigid, symmetry, impedance, dirichlet, analytic, "
+        "pec, pmc.",
     )
     perturb: float = Field(
         0.0, ge=0, lt=0.5, description="Inner vertices moved at random by up to this part of an edge."
@@ -133,8 +146,8 @@ class Mesh(Settings):
     boundaries: dict[str, list[int | str]] | None = Field(
         None,
         description="Boundary kind: list of face tags, ranges 'a-b', 'a-', or names of physical surfaces. Kinds: regular, "
-        "free-surface, absorbing, fault, rigid, symmetry, periodic, impedance, pec, pmc. Default: the community's tags "
-        "(1, 5, 3 and >= 65).",
+        "free-surface, gravity, absorbing, fault, rigid, symmetry, periodic, impedance, dirichlet, analytic, pec, pmc. Default: the "
+        "community's tags (1 free-surface, 2 gravity, 3 and >= 65 fault, 4 dirichlet, 5 absorbing, 7 analytic).",
     )
     displacement: Vector = Field((0.0, 0.0, 0.0), description="Added to every vertex after scaling.")
     scaling: Scaling = Field(
@@ -220,48 +233,6 @@ class Fault(Settings):
     healing_threshold: Quantity("m/s") = Field(
         -1.0, description="Slip rate below which slip weakening heals; < 0 never."
     )
-
-
-class PlaneWave(Settings):
-    """v = amplitude d cos(k.x - w t + phase) with d along k (P) or along the polarisation (S), w = c |k|."""
-
-    mode: Literal["P", "S"] = Field(description="Which wave.")
-    k: tuple[Quantity("1/m"), Quantity("1/m"), Quantity("1/m")] = Field(
-        description="Wave vector; the wave travels along it."
-    )
-    amplitude: Quantity("m/s") = Field(1.0, description="Amplitude of the particle velocity.")
-    polarisation: tuple[float, float, float] | None = Field(
-        None, description="Direction of motion of an S wave; the part along k is removed."
-    )
-    phase: float = Field(0.0, description="Phase [rad].")
-
-    @model_validator(mode="after")
-    def _sound(self) -> Self:
-        k, d = self.k, self.polarisation or (0.0, 0.0, 0.0)
-        across = (k[1] * d[2] - k[2] * d[1], k[2] * d[0] - k[0] * d[2], k[0] * d[1] - k[1] * d[0])
-        need(
-            (any(k), "k must not be zero"),
-            (self.mode == "P" or any(across), "an S wave needs a polarisation that is not along k"),
-        )
-        return self
-
-
-class Initial(Kinds):
-    """State at time zero."""
-
-    kind: Literal["zero", "plane-wave", "easi"] = Field("zero", description="Initial state.")
-    wave: list[PlaneWave] = Field(
-        default_factory=list, description="Superposed plane waves.", json_schema_extra=of_kind("plane-wave")
-    )
-    field: FieldSetting | None = Field(
-        None, description="Initial quantities by name.", json_schema_extra=of_kind("easi")
-    )
-
-    def conditions(self) -> Iterable[tuple[object, str]]:
-        return (
-            (self.kind != "plane-wave" or self.wave, "kind plane-wave needs at least one wave"),
-            (self.kind != "easi" or self.field, "kind easi needs a field"),
-        )
 
 
 class Clustering(Settings):
@@ -437,6 +408,9 @@ class Case(Settings):
         default_factory=dict,
         description="Faces of kind impedance, by surface name or tag: impedance of the wall (SI: ohm, or Pa s/m for fluids).",
         json_schema_extra=only("dg"),
+    )
+    gravity: Quantity("m/s^2", gt=0) = Field(
+        9.81, description="Gravity on sea surfaces: faces of kind gravity.", json_schema_extra=only("dg")
     )
     fault: Fault | None = Field(None, description="Dynamic rupture; absent: fault faces are welded.")
     plasticity: Plasticity | None = Field(

@@ -70,7 +70,7 @@ class Layout:
     slow_slots: int
     friction: (
         np.ndarray
-    )  # (positions, 4) slot of the derivatives' traces of both quantities at a fault face; 0 elsewhere
+    )  # (positions, 4) slot of the derivatives' traces of both quantities at a fault or solved face; 0 elsewhere
     friction_far: int  # first slot of those that arrive from other processes
     friction_slots: int  # the last is never written
     own: np.ndarray  # (positions, 4) a cell's own slots
@@ -118,7 +118,8 @@ class Connections:
     ``neighbours`` (nc, 4): -1 at boundaries and where another process has the cell; ``neighbour_faces`` their local faces; ``cluster``:
     neighbours at most one apart; ``fault`` (nc, 4): faces with friction; ``stored_derivatives``: cells whose time derivatives are read
     (receivers, surfaces); ``observed``: cells whose dofs are read or changed between a correction and the next prediction;
-    ``driven`` (nc, 4): faces with a field of their own; ``penalised`` (nc, 4): faces at which jumps are penalised, from both sides.
+    ``driven`` (nc, 4): faces with a field of their own; ``penalised`` (nc, 4): faces at which jumps are penalised, from both sides;
+    ``solved`` (nc, 4): driven boundary faces that leave traces as those with friction do.
     """
 
     neighbours: np.ndarray
@@ -129,6 +130,7 @@ class Connections:
     observed: np.ndarray | None = None
     driven: np.ndarray | None = None
     penalised: np.ndarray | None = None
+    solved: np.ndarray | None = None
 
 
 def build_layout(
@@ -160,6 +162,7 @@ class _Builder:
         other = np.where(self.inner, x.cluster[x.neighbours], cluster)
         other[border.cell, border.face] = border.cluster
         self.fault_or_driven = x.fault if x.driven is None else x.fault | x.driven
+        self.traced = x.fault if x.solved is None else x.fault | x.solved
         regular = (self.inner | self.remote) & ~self.fault_or_driven
         if (np.abs(other - cluster)[regular] > 1).any():
             raise ValueError("neighbours more than one cluster apart")
@@ -174,13 +177,13 @@ class _Builder:
         count = len(x.cluster)
         observed = np.zeros(count, bool) if x.observed is None else x.observed
         penalised = np.zeros_like(x.fault) if x.penalised is None else x.penalised
-        stores = x.stored_derivatives | (self.faster | x.fault | self.remote | penalised).any(1)
+        stores = x.stored_derivatives | (self.faster | self.traced | self.remote | penalised).any(1)
         rank = np.empty(count, np.int64)
         rank[curve] = np.arange(count)
         self.group = 3 * x.cluster + np.where(observed, 0, np.where(stores, 1, 2))
         # Traces of the first faces cost most (dense matrices): cells that store those come first, together.
         left = np.stack(
-            [x.stored_derivatives, *[made[:, f] for f in (3, 2, 1, 0) for made in (x.fault, self.faster)]], 1
+            [x.stored_derivatives, *[made[:, f] for f in (3, 2, 1, 0) for made in (self.traced, self.faster)]], 1
         )
         amount = left @ (16 << np.arange(9)) + penalised @ (8 >> np.arange(4))
         order = np.lexsort((rank, amount, self.group))
@@ -245,8 +248,8 @@ class _Builder:
         history, slow, friction = np.zeros(size, np.int64), np.zeros((size, 4), np.int64), np.zeros((size, 4), np.int64)
         history[self.position] = _numbers(x.stored_derivatives, 1, self.placement)
         slow_number = _numbers(self.faster, 1, self.placement)
-        slow[self.position], friction[self.position] = slow_number, _numbers(x.fault, 1, self.placement)
-        mine = 1 + int(x.fault.sum())
+        slow[self.position], friction[self.position] = slow_number, _numbers(self.traced, 1, self.placement)
+        mine = 1 + int(self.traced.sum())
         summed = self.sums[0] + self.summed + np.array([0, self.sums[1]])[:, None, None]
         here = x.cluster[self.border.cell]
         return Layout(

@@ -135,6 +135,11 @@ class Plan:
         return driven_faces(self.parts, self.topology.kinds.shape)
 
     @property
+    def solved(self) -> np.ndarray:
+        """Faces (nc, 4) on which parts find what arrives from the traces there: some of ``driven``."""
+        return marked_faces([p.demand.solved for p in self.parts], self.topology.kinds.shape)
+
+    @property
     def face_work(self) -> float:
         """Work of a face with friction, in updates of a cell."""
         return sum(p.demand.face_work for p in self.parts)
@@ -142,9 +147,14 @@ class Plan:
 
 def driven_faces(parts: Any, shape: tuple[int, ...]) -> np.ndarray:
     """Faces (nc, 4) of the demands of parts."""
+    return marked_faces([listed for p in parts for listed in (p.demand.faces, p.demand.solved)], shape)
+
+
+def marked_faces(lists: list[np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
+    """Faces (nc, 4) of lists (k, 2) of cells and local faces."""
     found = np.zeros(shape, bool)
-    for part in parts:
-        found[tuple(part.demand.faces.T)] = True
+    for listed in lists:
+        found[tuple(listed.T)] = True
     return found
 
 
@@ -359,7 +369,7 @@ def stable_steps(
 
 
 def _not_built(case: Case, law: Law, topology: tets.Topology, problems: Problems) -> None:
-    for kind in (tets.BoundaryKind.GRAVITY, tets.BoundaryKind.DIRICHLET, tets.BoundaryKind.ANALYTIC):
+    for kind in (tets.BoundaryKind.DIRICHLET, tets.BoundaryKind.ANALYTIC):
         count = int((topology.kinds == kind).sum())
         if count:
             name = kind.name.lower().replace("_", " ")

@@ -94,6 +94,7 @@ class Solver:
             self._apart(),
             driven,
             plan.penalised.faces if plan.penalised else None,
+            plan.solved,
         )
         border = plan.share.border if plan.share else None
         curve = tets.hilbert_order(geo.centroids)
@@ -119,7 +120,7 @@ class Solver:
     def _driven(self) -> Driven | None:
         """What parts give on the faces that they drive."""
         plan, op = self.plan, self.operator
-        cells, faces = np.nonzero(plan.driven)
+        cells, faces = np.nonzero(plan.driven & ~plan.solved)
         listed = faces_of(op, cells, faces, plan.geometry.origin)
         points, project = projection(op.order)
         drives = [d for part in self.parts.values() for d in part.drives(listed, points, project)]

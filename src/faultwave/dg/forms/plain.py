@@ -198,6 +198,8 @@ class Form:
                 z, wall = law.impedance(cells.material)[0][np.nonzero(faces)[0]], cells.wall[faces]
                 mix[faces, 0] = (wall - z) / (wall + z)
                 continue
+            if name not in law.boundaries and cells.driven is not None and cells.driven[faces].all():
+                continue  # nothing arrives but what is given there
             if name not in law.boundaries:
                 where = f"boundary faces of kind '{name}'"
                 raise NotBuiltError(Problem(where, f"not available for the {law.name} law", ", ".join(law.boundaries)))

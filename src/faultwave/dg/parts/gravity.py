@@ -1,0 +1,143 @@
+"""The sea surface: boundary faces that gravity pulls back to rest, and how high the water stands there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.errors import Problems
+from faultwave.dg.planning import Cut, Planning
+from faultwave.dg.sea_surface import SeaSurface
+from faultwave.dg.solver import Solver
+from faultwave.domain import tets
+from faultwave.engine.part import Attached, Call, Demand, Origin, Planned, State
+
+name = "gravity"
+
+LEVEL = 1e-3
+"""Sine of the angle by which a sea surface may lean."""
+
+
+@dataclass(frozen=True)
+class Gravity(Planned):
+    """Faces of kind gravity, their areas and the density of their water (n,); ``rows``: four times the cell's number, plus the face."""
+
+    acceleration: float
+    cells: np.ndarray
+    faces: np.ndarray
+    rows: np.ndarray
+    area: np.ndarray
+    rho: np.ndarray
+    name: str = name
+
+    @property
+    def demand(self) -> Demand:
+        return Demand(solved=np.stack([self.cells, self.faces], 1))
+
+    def on(self, cut: Cut) -> Gravity:
+        mine = cut.mine(self.cells)
+        kept = {n: getattr(self, n)[mine] for n in ("faces", "rows", "area", "rho")}
+        return replace(self, cells=cut.here[self.cells[mine]], **kept)
+
+    def attach(self, solver: Solver) -> AttachedGravity:
+        return AttachedGravity(self, solver)
+
+    def report(self, plan: Any) -> Mapping[str, Any]:
+        return {"size": [("sea surface", f"{len(self.cells):,} faces")]}
+
+
+def plan(planning: Planning) -> Gravity | None:
+    case, law, problems = planning.case, planning.law, planning.problems
+    cells, faces = np.nonzero(planning.topology.kinds == tets.BoundaryKind.GRAVITY)
+    if not planning.whole.any(len(cells) > 0):
+        if "gravity" in case.model_fields_set:
+            what = "does nothing: the mesh has no face of kind gravity"
+            problems.warn("gravity", what, advice="See mesh.boundaries; in decks such faces carry tag 2.")
+        return None
+    if case.numerics.integrator != "ader":
+        problems.error("numerics.integrator", f"a sea surface needs ader, not {case.numerics.integrator}", "ader")
+    if "velocity" not in law.roles or law.face_channels not in (1, 3):
+        problems.error(
+            "mesh", f"has faces of kind gravity, which the {law.name} law does not have", "acoustic, elastic"
+        )
+        return None
+    geo, material = planning.geometry, planning.material
+    _check_water(planning, cells, faces, problems)
+    lean = np.linalg.norm(geo.normals[cells, faces, :2], axis=1)
+    if (lean > LEVEL).any():
+        x = _place(planning, cells, faces, int(np.argmax(lean)))
+        degrees = np.degrees(np.arcsin(min(lean.max(), 1.0)))
+        problems.warn("gravity", f"the sea surface leans by {degrees:.3g} degrees at {x}", "a level surface, z upwards")
+    rows = 4 * planning_numbers(planning)[cells] + faces
+    return Gravity(case.gravity, cells, faces, rows, geo.areas[cells, faces], np.asarray(material["rho"])[cells])
+
+
+def planning_numbers(planning: Planning) -> np.ndarray:
+    """Numbers (nc,) of the cells in the whole mesh."""
+    return np.asarray(getattr(planning.whole, "numbers", np.arange(len(planning.mesh.cells))))
+
+
+def _place(planning: Planning, cells: np.ndarray, faces: np.ndarray, item: int) -> str:
+    """The middle of a face, for messages."""
+    corners = planning.topology.cells[cells[item]][tets.SORTED_FACES[faces[item]]]
+    x = planning.mesh.vertices[corners].mean(0)
+    return f"({x[0]:g}, {x[1]:g}, {x[2]:g})"
+
+
+def _check_water(planning: Planning, cells: np.ndarray, faces: np.ndarray, problems: Problems) -> None:
+    """Faces on rock: only water has a surface that gravity keeps level."""
+    law, material = planning.law, planning.material
+    fluid = np.ones(len(cells), bool) if "mean_stress" in law.roles else np.zeros(len(cells), bool)
+    if "mu" in material:
+        fluid = material["mu"][cells] <= 0
+    if not fluid.all():
+        first, count = int(np.flatnonzero(~fluid)[0]), int((~fluid).sum())
+        what = f"{count} of {len(cells)} faces of kind gravity lie on rock, the first at {_place(planning, cells, faces, first)}"
+        advice = "Make the cells below the sea surface water, or these faces free-surface (tag 1)."
+        problems.error("mesh.boundaries", what, "faces of water (mu = 0)", advice)
+
+
+class AttachedGravity(Attached):
+    """``surface`` is None where no face is here."""
+
+    def __init__(self, part: Gravity, solver: Solver):
+        self.part, self.solver = part, solver
+        self.surface: SeaSurface | None = None
+        if len(part.cells):
+            where, cluster = (part.cells, part.faces), solver.plan.clustering.cluster
+            self.surface = SeaSurface(solver.operator, where, part.rho, part.acceleration, cluster)
+            # The launches of a step are the same for steps of the same length.
+            self.calls = (Call("friction", self.surface.advance, lambda until: False),)
+
+    def energies(self) -> Mapping[str, float]:
+        """Of the water that stands above or below the level of rest: the integral of rho g eta^2 / 2."""
+        if self.surface is None:
+            return {}
+        square = (self.surface.now() ** 2).sum(1)  # the basis is orthonormal on a face of area one half
+        total = self.part.acceleration * (self.part.rho * self.part.area * square).sum()
+        return {"gravitational_energy": float(total)}
+
+    def state(self) -> Mapping[str, State]:
+        surface, rows = self.surface, self.part.rows
+
+        def write(values: np.ndarray, origin: Origin) -> None:
+            """Of another order: the basis is hierarchical."""
+            if surface is None:
+                return
+            modes = np.zeros((len(rows), surface.operator.b2))
+            kept = min(modes.shape[1], values.shape[1])
+            modes[:, :kept] = values[:, :kept]
+            surface.put(modes)
+
+        none = np.zeros((0, self.solver.operator.b2))
+        return {"height": State(rows, lambda: none if surface is None else surface.now(), write)}
+
+    @property
+    def nbytes(self) -> int:
+        return 0 if self.surface is None else self.surface.nbytes
+
+
+__all__ = ["AttachedGravity", "Gravity", "plan"]

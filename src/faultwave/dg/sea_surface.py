@@ -1,0 +1,177 @@
+"""The sea surface under gravity: faces that remember how far the water has risen (Lotto & Dunham 2015, Krenz et al. 2021;
+docs/theory/sea.md, "The sea surface").
+
+At a face with the unit normal n the height eta, the water's impedance Z = rho c and gravity g
+
+    d eta/dt = f - kappa eta,  f = n.v - n.T/Z,  kappa = rho g/Z,  T* = -rho g eta n.
+
+The predictor of the cell gives T and v during the step as sums of coefficients times functions of time, so the answer is a series in
+kappa: eta(t) = sum_j (-kappa)^j (t^j/j! eta_0 + I_(j+1) f), I_j the j times repeated integral. It needs nothing of other cells, is
+exact for any lengths of the steps, and its terms fall as (kappa dt)^j, which is a tiny number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.columns import Columns
+from faultwave.dg.kernels import coefficient, series_sum
+from faultwave.dg.layout import ranged
+from faultwave.dg.operator import Operator
+from faultwave.dg.predictors import Predictor
+from faultwave.kernels.language import Kernel
+from faultwave.physics.waves import Law
+from faultwave.physics.waves.law import dot
+
+FACE = Columns(normal=3, inverse_z=None, kappa=None, weight=None)
+"""Columns of a face's constants; ``weight`` is rho g in the kernels' unit of time."""
+
+
+def repeated_integrals(predictor: Predictor, upto: float, step: float, terms: int) -> np.ndarray:
+    """(terms, coefficients): what ``terms`` times repeated integrals over [0, ``upto``] [s] of each coefficient's function of time are,
+    from the single one on; by Gauss points that are exact for polynomials of the predictor's degree."""
+    count = len(predictor.rows)
+    x, w = np.polynomial.legendre.leggauss(count + (terms + 1) // 2)
+    moments, half = np.zeros((terms, count)), 0.5 * upto
+    for a, b in zip(x, w, strict=True):
+        tau = half * (1.0 + a)
+        values = np.array(predictor.at(tau, step)[:count])
+        left = [(upto - tau) ** j / math.factorial(j) for j in range(terms)]
+        moments += half * b * np.outer(left, values)
+    return moments
+
+
+def powers(upto: float, terms: int) -> np.ndarray:
+    """t^j / j!, j = 0..terms - 1."""
+    return np.array([upto**j / math.factorial(j) for j in range(terms)])
+
+
+def normal_parts(law: Law, trace: Any, normal: Any) -> tuple[Any, Any]:
+    """n.T and n.v from [T, v] of a face: numbers, or the components of vectors."""
+    m = law.face_channels
+    return (trace[0], trace[1]) if m == 1 else (dot(trace[:3], normal), dot(trace[m : m + 3], normal))
+
+
+def sea_surface(law: Law, rows: Sequence[int], terms: int) -> Kernel:
+    """Kernel over faces: the height at the end of a step and the wave that comes back; ``rows`` of the traces of each coefficient,
+    ``terms`` of the series in kappa. In double precision whatever the run's: heights grow by little in each of many steps."""
+    k, m, b2 = Kernel("sea_surface", fixed=True), law.face_channels, rows[0]
+    slots = k.index("slots", 2)  # traces, wave
+    traces, waves = k.store("traces", sum(rows), 2 * m), k.store("waves", b2, m, "inout")
+    face, height = k.batch("face", 1, FACE.size), k.batch("height", b2, 1, "inout")
+    moments, power = k.scalar("moments", terms + 1, len(rows)), k.scalar("power", terms + 1)
+    trace, rise = k.temp("trace", sum(rows), 2 * m), k.temp("rise", sum(rows), 1)
+    k.gather(trace, traces, slots, 0)
+    k.pointwise(lambda t, face: [[_rising(law, t, FACE.row(face))]], [trace, face], [rise])
+    parts = [coefficient(rise, rows, j) for j in range(len(rows))]
+    integrals = [k.temp(f"integral{j}", b2, 1) for j in range(terms + 1)]
+    for j, target in enumerate(integrals):
+        series_sum(k, target, parts, lambda i, j=j: moments.view(j, 1, i, 1))  # type: ignore[misc]
+    integral = k.temp("height_integral", b2, 1)
+    times = [power.view(j, 1) for j in range(terms + 1)]
+    k.pointwise(
+        _advance, [height, face, *(x for pair in zip(integrals, times, strict=True) for x in pair)], [height, integral]
+    )
+    wave, reply = k.temp("wave", b2, m), k.temp("reply", b2, m)
+    k.gather(wave, waves, slots, 1)
+
+    def answer(wave: Any, integral: Any, face: Any) -> Any:
+        """2 T* - w."""
+        own = FACE.row(face)
+        push = -2.0 * own.weight * integral[0]
+        return [[push * (own.normal[i] if m > 1 else 1.0) - wave[i] for i in range(m)]]
+
+    k.pointwise(answer, [wave, integral, face], [reply])
+    k.scatter(reply, waves, slots, 1)
+    return k
+
+
+def _rising(law: Law, trace: Any, face: Any) -> Any:
+    """f of the module text."""
+    traction, flow = normal_parts(law, trace, face.normal)
+    return flow - face.inverse_z * traction
+
+
+def _advance(height: Any, face: Any, *given: Any) -> Any:
+    """The height at the end of a step, and its integral over the step."""
+    kappa = FACE.row(face).kappa
+    rises = [t[0] * height[0] + f[0] for f, t in zip(given[::2], given[1::2], strict=True)]
+    end, integral = rises[-2], rises[-1]
+    for now, later in zip(rises[-3::-1], rises[-2:0:-1], strict=True):
+        end, integral = now - kappa * end, later - kappa * integral
+    return [[end], [integral]]
+
+
+class SeaSurface:
+    """The heights of n faces, in their ``items``; ``cells``, ``faces`` (n,) and their constants ``rho``, ``z`` (n,)."""
+
+    def __init__(
+        self,
+        operator: Operator,
+        where: tuple[np.ndarray, np.ndarray],
+        rho: np.ndarray,
+        gravity: float,
+        cluster: np.ndarray,
+    ):
+        """``where``: cells and local faces; ``cluster`` of every cell."""
+        self.operator, (cells, faces) = operator, where
+        lay, b, law = operator.layout, operator.backend, operator.law
+        self.slots = np.stack([lay.friction[lay.position[cells], faces], lay.own[lay.position[cells], faces]], 1)
+        padding = np.array([lay.friction_slots - 1, lay.wave_slots - 1])
+        listed = ranged(self.slots, cluster[cells], lay.clusters, b.fixed_lanes, padding)
+        self.ranges, real = listed.ranges, listed.source >= 0
+        self.item = np.empty(len(cells), np.int64)
+        self.item[listed.source[real]] = np.flatnonzero(real)
+        z = law.impedance(operator.cells.material)[0][cells]
+        self.constants = FACE.join({
+            "normal": operator.cells.normals[cells, faces], "inverse_z": 1.0 / z, "kappa": rho * gravity / z,
+            "weight": rho * gravity / operator.time_unit,
+        })  # fmt: skip
+        size, self.terms, rows = len(listed.rows), operator.order + 1, tuple(operator.predictor.face_rows)
+        face, self.height = b.batch(size, 1, FACE.size, True), b.batch(size, rows[0], 1, True)
+        face.put(self.constants[:, None], self.item)
+        arrays = {"slots": b.index(listed.rows, True), "traces": operator.friction, "waves": operator.waves}
+        kernel = b.compile([sea_surface(law, rows, self.terms)])["sea_surface"]
+        self.launch = kernel(arrays | {"face": face, "height": self.height})
+        self.nbytes = int(face.nbytes + self.height.nbytes)
+
+    def advance(self, cluster: int, time: float, step: float) -> bool:
+        """Over [time, time + step], before the cells correct; False where the cluster has no such face."""
+        begin, end = self.ranges[cluster]
+        if end > begin:
+            moments = repeated_integrals(self.operator.predictor, step, step, self.terms + 1)
+            self.launch(begin, end, moments=moments.tolist(), power=powers(step, self.terms + 1).tolist())
+        return end > begin
+
+    def now(self, items: np.ndarray | None = None) -> np.ndarray:
+        """Modes (n, B2) of the heights where the clusters have corrected to."""
+        return np.asarray(self.height.get(self.item if items is None else self.item[items])[..., 0], float)
+
+    def put(self, values: np.ndarray) -> None:
+        """Put what ``now`` gave."""
+        self.height.put(values[..., None], self.item)
+
+    def later(self, items: np.ndarray, tau: float, step: float) -> np.ndarray:
+        """Modes (n, B2) of faces in cells that have predicted a step of length ``step`` [s], ``tau`` into it."""
+        op, m, rows = self.operator, self.operator.law.face_channels, self.operator.predictor.face_rows
+        trace = (
+            op.friction.get(self.slots[items, 0]).reshape(len(items), sum(rows), 2 * m).transpose(2, 0, 1).astype(float)
+        )
+        face = FACE.row([c[:, None] for c in self.constants[items].T])
+        rise, height = _rising(op.law, trace, face), self.now(items)
+        moments, power = repeated_integrals(op.predictor, tau, step, self.terms), powers(tau, self.terms)
+        total = np.zeros_like(height)
+        for j in range(self.terms):
+            given, at = power[j] * height, 0
+            for i, count in enumerate(rows):
+                given[:, :count] += moments[j, i] * rise[:, at : at + count]
+                at += count
+            total += (-face.kappa) ** j * given
+        return total
+
+
+__all__ = ["SeaSurface", "powers", "repeated_integrals", "sea_surface"]
