@@ -75,10 +75,10 @@ def test_mappings_get_dotted_places():
 
 
 def test_places_of_mappings_are_said_once():
-    numerics = {"flux": "rusanow", "clustering": {"rates": [0]}}
+    numerics = {"integrator": "rk5", "clustering": {"rates": [0]}}
     _, problems = load_case(SETTINGS | {"numerics": numerics, "mesh": {"generate": {"shape": "tpv5", "size": -1}}})
     texts = [str(p) for p in problems.errors]
-    assert any(t.startswith("numerics.flux: is 'rusanow' (allowed: ") for t in texts), texts
+    assert any(t.startswith("numerics.integrator: is 'rk5' (allowed: ") for t in texts), texts
     for p in problems.errors:
         assert str(p).count(p.where) == 1, p
 

@@ -11,8 +11,9 @@ import pytest
 from faultwave import backends
 from faultwave.base.errors import Problems
 from faultwave.case.model import Fault, Numerics
-from faultwave.dg.penalties import PENALTIES, Rusanov, Sides
+from faultwave.dg.penalties import Sides, penalty_fluxes
 from faultwave.dg.penalties.choice import chosen_fluxes
+from faultwave.dg.penalties.rusanov import Rusanov
 from faultwave.physics import waves as laws
 from faultwave.physics.waves.law import jacobians
 from tests.backends.here import present
@@ -119,12 +120,16 @@ def chosen(law: str = "elastic", fault: bool = True, **numerics: Any) -> tuple[t
 
 
 def test_what_a_case_may_ask_for() -> None:
-    assert set(PENALTIES) == {"rusanov"}
+    assert set(penalty_fluxes()) == {"rusanov"}
     assert chosen() == (("godunov", "godunov"), "")
     assert chosen(flux="rusanov") == (("rusanov", "rusanov"), "")
     assert chosen(flux="upwind", flux_near_faults="rusanov") == (("godunov", "rusanov"), "")
     assert chosen(flux="rusanov", flux_near_faults="godunov") == (("rusanov", "godunov"), "")
     assert "not for the maxwell law" in chosen("maxwell", False, flux="rusanov")[1]
+    told = chosen(flux="rusanow", flux_near_faults="centred")[1]
+    assert (
+        "numerics.flux: unknown flux 'rusanow'" in told and "numerics.flux_near_faults: unknown flux 'centred'" in told
+    )
     assert "the case has no fault" in chosen(fault=False, flux_near_faults="rusanov")[1]
     for integrator in ("rk4", "leapfrog"):
         with pytest.raises(ValueError, match="rusanov"):

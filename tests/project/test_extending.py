@@ -120,6 +120,7 @@ def test_the_rheology_on_numbers(package: Path) -> None:
         ("decay: 0.05 1/ms", "decay: 0.05 ms", "expected a unit like '1/s'"),
         ("decay: 0.05 1/ms", "deccay: 50", "did you mean 'decay'?"),
         ("backend: numpy-timed", "backend: numpy-timd", "did you mean 'numpy-timed'?"),
+        ("numerics: { order: 5", "numerics: { flux: half-rusanow, order: 5", "did you mean 'half-rusanov'?"),
         ("peak_velocity:", "peak_velocty:", "did you mean 'peak_velocity'?"),
         ("points: [[0, 0.1", "points: [[7, 0.1", "lies 6 m outside the mesh"),
         ("peak_velocity: { points:", "peak_velocity: { ponts:", "did you mean 'points'?"),

@@ -296,13 +296,15 @@ class Numerics(Settings):
         description="ader: order of time as of space, local steps; rk4: classical Runge-Kutta; leapfrog: second order, "
         "conserves energy. The last two take one global step.",
     )
-    flux: Literal["godunov", "rusanov", "centred"] | None = Field(
+    flux: str | None = Field(
         None,
+        json_schema_extra={"words": "godunov, rusanov, centred, or what an installed package adds"},
         description="Flux between cells: godunov (upwind) damps what the mesh does not resolve; rusanov damps all jumps as if they were P "
         "waves (isotropic elasticity and ader only); centred conserves energy. Default: centred with leapfrog, else godunov.",
     )
-    flux_near_faults: Literal["godunov", "rusanov"] | None = Field(
+    flux_near_faults: str | None = Field(
         None,
+        json_schema_extra={"words": "godunov, rusanov, or what an installed package adds"},
         description="Flux on the other faces of cells with a face on a fault with friction. Default: that of all cells.",
     )
     cfl: float | None = Field(
@@ -349,8 +351,8 @@ class Numerics(Settings):
                 f"leapfrog cannot step the damping of flux {self.flux}: choose flux centred, or integrator rk4",
             ),
             (
-                self.integrator != "rk4" or self.flux != "rusanov",
-                "flux rusanov is built for integrator ader only; rk4 takes godunov or centred",
+                self.integrator != "rk4" or self.flux in (None, "godunov", "centred"),
+                f"flux {self.flux} is built for integrator ader only; rk4 takes godunov or centred",
             ),
         )
         return self

@@ -9,7 +9,7 @@ import numpy as np
 from faultwave.backends import Backend
 from faultwave.dg.forms import Cells, Form
 from faultwave.dg.layout import Layout
-from faultwave.dg.penalties import PENALTIES, Penalised, Sides
+from faultwave.dg.penalties import Penalised, Sides, penalty_fluxes
 from faultwave.dg.penalty_places import places
 from faultwave.dg.sums import Sums
 
@@ -24,7 +24,7 @@ class PenaltyBuffers:
 
     def __init__(self, form: Form, backend: Backend, layout: Layout, cells: Cells):
         assert cells.penalised is not None
-        penalty = PENALTIES[cells.penalised.name](form.law)
+        penalty = penalty_fluxes()[cells.penalised.name].make(form.law)
         self.backend, self.penalised = backend, Penalised(form, penalty)
         faces = cells.penalised.faces
         self.places = places(layout, faces, max(backend.lanes, backend.fixed_lanes))

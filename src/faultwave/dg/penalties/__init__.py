@@ -1,12 +1,15 @@
 """Penalties on jumps that Godunov's flux does not damp, or not enough: one file each. ``choice`` says which faces of a case have one,
-``penalty`` what one is."""
+``penalty`` what one is. Every instance of PenaltyFlux in a module here is one."""
 
 from __future__ import annotations
 
-from faultwave.dg.penalties.penalty import Penalised, Penalty, Sides
-from faultwave.dg.penalties.rusanov import Rusanov
+from faultwave.base.registry import scan
+from faultwave.dg.penalties.penalty import Penalised, Penalty, PenaltyFlux, Sides
 
-PENALTIES: dict[str, type[Rusanov]] = {"rusanov": Rusanov}
-"""By the names that ``numerics.flux`` has for Godunov's flux with them."""
+__all__ = ["Penalised", "Penalty", "PenaltyFlux", "Sides", "penalty_fluxes"]
 
-__all__ = ["PENALTIES", "Penalised", "Penalty", "Rusanov", "Sides"]
+
+def penalty_fluxes() -> dict[str, PenaltyFlux]:
+    """Godunov's flux with each penalty there is, by the names that ``numerics.flux`` has for them: this package's and those of the entry
+    points 'faultwave.dg.penalties'."""
+    return scan("faultwave.dg.penalties", PenaltyFlux)

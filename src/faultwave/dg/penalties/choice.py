@@ -4,28 +4,37 @@ from __future__ import annotations
 
 import numpy as np
 
-from faultwave.base.errors import Problems
+from faultwave.base.errors import Problems, suggest
 from faultwave.case.model import Case
 from faultwave.dg.forms import PenalisedFaces
-from faultwave.dg.forms.components import same_equations
-from faultwave.dg.penalties import PENALTIES
+from faultwave.dg.penalties import penalty_fluxes
 from faultwave.dg.planning import Planning
 from faultwave.physics.waves import Law
-from faultwave.physics.waves.elastic import Elastic
 
 
 def chosen_fluxes(case: Case, law: Law, problems: Problems) -> tuple[str, str]:
     """The flux everywhere and the one near faults; what cannot be is told."""
-    numerics = case.numerics
-    for name, value in (("flux", numerics.flux), ("flux_near_faults", numerics.flux_near_faults)):
-        if value in PENALTIES and not same_equations(law, Elastic()):
-            what = f"'{value}' is built for isotropic elasticity, not for the {law.name} law"
+    numerics, penalties = case.numerics, penalty_fluxes()
+    for name, value, plain in (
+        ("flux", numerics.flux, ("godunov", "centred")),
+        ("flux_near_faults", numerics.flux_near_faults, ("godunov",)),
+    ):
+        known = (*plain, *penalties)
+        if value and value not in known:
+            problems.error(f"numerics.{name}", f"unknown flux '{value}'", ", ".join(known), suggest(value, known))
+        elif value in penalties and not penalties[value].suits(law):
+            what = f"'{value}' is built for {penalties[value].built_for}, not for the {law.name} law"
             problems.error(f"numerics.{name}", what, "godunov")
     if numerics.flux_near_faults and case.fault is None:
         what = f"'{numerics.flux_near_faults}', but the case has no fault"
         problems.error("numerics.flux_near_faults", what, "nothing, or a case with fault")
     everywhere = numerics.flux or "godunov"
-    return everywhere, numerics.flux_near_faults or everywhere
+    near = numerics.flux_near_faults or everywhere
+    if everywhere in penalties and near in penalties and everywhere != near:
+        problems.error(
+            "numerics.flux_near_faults", f"'{near}' beside '{everywhere}' is not built", f"godunov, {everywhere}"
+        )
+    return everywhere, near
 
 
 def penalised_faces(planning: Planning, driven: np.ndarray) -> PenalisedFaces | None:
@@ -33,7 +42,8 @@ def penalised_faces(planning: Planning, driven: np.ndarray) -> PenalisedFaces | 
     and beside fluids, where another one grows."""
     p = planning
     everywhere, near = chosen_fluxes(p.case, p.law, p.problems)
-    found = [name for name in (everywhere, near) if name in PENALTIES]
+    penalties = penalty_fluxes()
+    found = [name for name in (everywhere, near) if name in penalties]
     if not found or p.problems.errors or p.case.numerics.integrator != "ader":
         return None
     neighbours = p.topology.neighbours
@@ -41,7 +51,7 @@ def penalised_faces(planning: Planning, driven: np.ndarray) -> PenalisedFaces | 
     solid = (p.material["mu"] > 0)[:, None] & (across["mu"] > 0)
     at_fault = np.asarray(p.frictional.any(1))
     beside = at_fault[:, None] | (p.whole.beyond(at_fault.astype(float), neighbours) > 0)
-    wanted = np.where(beside, near in PENALTIES, everywhere in PENALTIES)
+    wanted = np.where(beside, near in penalties, everywhere in penalties)
     faces = p.across & ~p.frictional & ~driven & solid & wanted
     return PenalisedFaces(found[0], faces, across) if p.whole.any(bool(faces.any())) else None
 

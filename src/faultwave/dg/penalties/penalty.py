@@ -57,6 +57,17 @@ class Penalty(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class PenaltyFlux:
+    """Godunov's flux with a penalty, as ``numerics.flux`` calls it. ``make`` gives the penalty of a law, ``suits`` says which laws it is
+    built for, and ``built_for`` says the same in words."""
+
+    name: str
+    make: Callable[[Law], Penalty]
+    suits: Callable[[Law], bool]
+    built_for: str
+
+
 class Penalised:
     """A penalty in the cells of a form; ``b2``, ``faced`` and ``predictor`` say what is exchanged, as a form's do.
 
@@ -145,4 +156,4 @@ class Penalised:
             act([(c, c) for c in range(first, min(first + width, self.penalty.quantities))])
 
 
-__all__ = ["Penalised", "Penalty", "Sides"]
+__all__ = ["Penalised", "Penalty", "PenaltyFlux", "Sides"]

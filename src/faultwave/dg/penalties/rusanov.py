@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.columns import Columns, Row
-from faultwave.dg.penalties.penalty import Sides
+from faultwave.dg.forms.components import same_equations
+from faultwave.dg.penalties.penalty import PenaltyFlux, Sides
 from faultwave.physics.waves import Law
+from faultwave.physics.waves.elastic import Elastic
 
 
 class Rusanov:
@@ -52,4 +54,11 @@ class Rusanov:
         return [side.scale * (r + 0.5 * side.speed * j) for r, j in zip(rate, jump, strict=True)]
 
 
-__all__ = ["Rusanov"]
+def isotropic_elastic(law: Law) -> bool:
+    """Whether the law's equations are those of isotropic elasticity."""
+    return same_equations(law, Elastic())
+
+
+RUSANOV = PenaltyFlux("rusanov", Rusanov, isotropic_elastic, "isotropic elasticity")
+
+__all__ = ["RUSANOV", "Rusanov", "isotropic_elastic"]
