@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -295,14 +296,14 @@ def _check_material(physics: Law, values: dict[str, np.ndarray], centres: np.nda
 
     for p in physics.parameters:
         bad = values[p.name] <= 0 if p.positive else values[p.name] < p.lower
-        given = values[p.name]
-        tell(
-            bad,
-            lambda c, p=p, v=given: f"{p.name} is {v[c]:g}",
-            f"{'> 0' if p.positive else f'>= {p.lower:g}'} [{p.unit}]",
-        )
+        what = partial(_as_given, p.name, values[p.name])
+        tell(bad, what, f"{'> 0' if p.positive else f'>= {p.lower:g}'} [{p.unit}]")
     for found in physics.wrong(values):
         tell(*found)
+
+
+def _as_given(name: str, values: np.ndarray, cell: int) -> str:
+    return f"{name} is {values[cell]:g}"
 
 
 def _walls(case: Case, mesh: tets.Mesh, topology: tets.Topology, problems: Problems) -> np.ndarray:

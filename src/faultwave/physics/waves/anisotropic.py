@@ -2,7 +2,7 @@
 
 Constants have Voigt's numbers, 1 to 6 for xx, yy, zz, yz, xz, xy. Across a face with the normal n the impedance is the matrix
 Z = (rho Gamma)^(1/2) of the acoustic tensor Gamma_ik = n_j c_ijkl n_l (Wolf, Gabriel & Bader 2020; docs/theory/formulation.md,
-"Anisotropic solids").
+"Laws as flux and potential", "Riemann problem at faces").
 """
 
 from __future__ import annotations
