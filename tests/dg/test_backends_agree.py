@@ -37,8 +37,9 @@ EVERYTHING = [
 USUAL = {("elastic", 2, "single"), ("elastic", 3, "double"), ("elastic", 4, "single"), ("elastic", 6, "double"),
          ("acoustic", 3, "single"), ("acoustic", 5, "double"), ("maxwell", 4, "double"), ("maxwell", 3, "single"),
          ("maxwell-lossy", 4, "double"), ("maxwell-lossy", 3, "single"),
-         ("maxwell-matched", 3, "double"), ("maxwell-matched", 2, "single")}  # fmt: skip
-USUAL_ELSEWHERE = {("elastic", 3, "double"), ("maxwell-lossy", 2, "single")}
+         ("maxwell-matched", 3, "double"), ("maxwell-matched", 2, "single"),
+         ("anisotropic", 3, "double"), ("anisotropic", 4, "single")}  # fmt: skip
+USUAL_ELSEWHERE = {("elastic", 3, "double"), ("anisotropic", 2, "double"), ("maxwell-lossy", 2, "single")}
 """Those of backends that take seconds to compile a kernel; there the fast form stands for both."""
 TOLERANCE = {"double": 1e-12, "single": 3e-5}
 OPTIONAL = {"slot", "slow_slots", "friction_slots"}  # slot 0 is nobody's
@@ -110,6 +111,9 @@ class Random:
             self.rng.integers(-1, ITEMS, (ITEMS, 4)), self.rng.choice(kinds, (ITEMS, 4)), np.zeros((ITEMS, 4), bool),
             {n: self.rng.uniform(0.5, 2.0, ITEMS) for n in (*(p.name for p in form.law.parameters), *LAYER)},
         )  # fmt: skip
+        for i in range(1, 7):  # a stiffness is positive definite
+            if f"c{i}{i}" in self.cells.material:
+                self.cells.material[f"c{i}{i}"] += 10.0
 
     def __call__(self, a: Array) -> np.ndarray:
         match a.name:
@@ -117,6 +121,9 @@ class Random:
                 return self.form.cell_constants(self.cells)[:, None]
             case "face":
                 return self.form.face_constants(self.cells)
+            case "parameters":
+                names = [p.name for p in self.form.law.parameters]
+                return np.stack([*(self.cells.material[n] for n in names), self.cells.volume], 1)[:, None]
         if a.space == "index":
             slots = 1 + self.rng.permutation(ITEMS * 8 - 1)[: ITEMS * a.cols].reshape(ITEMS, a.cols)
             if a.name in OPTIONAL:  # nothing to leave for one half, for some of the other

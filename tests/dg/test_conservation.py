@@ -12,6 +12,7 @@ from faultwave import backends
 from faultwave.comm.exchange import Channel
 from faultwave.dg.conservation import Conservation
 from tests.backends.here import present
+from tests.physics.waves.tensors import skewed
 
 from .driver import Waves, cube
 
@@ -31,8 +32,8 @@ def wanted(op: Any, cells: np.ndarray, faces: np.ndarray, error: np.ndarray) -> 
         def through(z: np.ndarray, channels: Any = channels, normal: Any = normal) -> list[np.ndarray]:
             return list(law.apply_impedance(list(z), list(normal), channels))
 
-        traction = [weight * x for x in through(other[n] / (own[n] + other[n]))]
-        flow = [-weight * x for x in through(1.0 / (own[n] + other[n]))]
+        flow = [-weight * x for x in through(law.admittance(own[n], other[n], 1.0))]
+        traction = [-x for x in through(other[n], flow)]
         pair = (traction, flow) if law.traction_is_flux else (flow, traction)
         flux, potential = ([x @ op.form.trace[face][: op.b2, : op.b3] for x in part] for part in pair)
         gradient = [[normal[d] * p for p in potential] for d in range(3)]
@@ -42,9 +43,11 @@ def wanted(op: Any, cells: np.ndarray, faces: np.ndarray, error: np.ndarray) -> 
 
 
 @pytest.mark.parametrize("backend", present(backends.names()))
-@pytest.mark.parametrize("law, fast", [("elastic", True), ("elastic", False), ("acoustic", True)])
+@pytest.mark.parametrize(
+    "law, fast", [("elastic", True), ("elastic", False), ("acoustic", True), ("anisotropic", False)]
+)
 def test_corrections_are_added_once(backend: str, law: str, fast: bool) -> None:
-    material = ROCK if law == "elastic" else {"rho": 2.0, "lambda": 3.0}
+    material = {"acoustic": {"rho": 2.0, "lambda": 3.0}, "anisotropic": skewed(ROCK)}.get(law, ROCK)
     waves = Waves(cube(2), law, 3, backend, material=material, fast=fast, time_unit=0.7)
     op, rng = waves.operator, np.random.default_rng(4)
     op.layout = replace(op.layout, observed_ranges=((0, len(op.layout.cell_at)),), storing_ranges=((0, 0),))

@@ -19,6 +19,7 @@ from faultwave.domain import tets
 from faultwave.domain.tets.box import FAULT_TAG, Box, box_mesh
 from faultwave.domain.tets.mesh import FACE_OPPOSITE
 from faultwave.physics.waves import laws
+from faultwave.physics.waves.anisotropic import isotropic
 
 EDGE = 100.0
 """Edge of a brick [m]; six tetrahedra each."""
@@ -132,13 +133,13 @@ def solver(s: Setting) -> Solver:
     cells = LEAST if s.cells is None else s.cells
     made = mesh(cells, s.faults)
     count = bricks(cells)
-    parameters = laws()[s.law].parameters
+    parameters, known = laws()[s.law].parameters, MATERIAL | isotropic(MATERIAL)
     settings: dict[str, Any] = {
         "law": s.law,
         "mesh": {
             "generate": {"shape": "box", "cells": list(count), "lower": [0, 0, 0], "upper": [n * EDGE for n in count]}
         },
-        "material": {"constant": {p.name: MATERIAL.get(p.name, _default(p)) for p in parameters}},
+        "material": {"constant": {p.name: known.get(p.name, _default(p)) for p in parameters}},
         "end_time": 1.0,
         "numerics": {
             "order": s.order, "precision": s.precision, "backend": s.backend, "threads": s.threads,

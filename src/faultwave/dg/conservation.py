@@ -27,19 +27,19 @@ def correction_matrices(operator: Operator, cells: np.ndarray, faces: np.ndarray
     unit of time, change the dofs, in the form's own quantities."""
     law, form, c = operator.law, operator.form, operator.cells
     own, other = (z[cells, faces] for z in form.both_impedances(c))
-    scale = operator.time_unit * c.areas[cells, faces] / (3.0 * c.volume[cells])
-    total = own + other
-    share = np.where(total > 0, scale[:, None] / np.where(total > 0, total, 1.0), 0.0)
+    share = law.admittance(own, other, operator.time_unit * c.areas[cells, faces] / (3.0 * c.volume[cells]))
     normal = [c.normals[cells, faces, i, None] for i in range(3)]
     material = tuple(np.asarray(k)[cells, None] for k in law.constants(c.material))
     m, zero = law.channels, np.zeros((len(cells), 1))
+
+    def applied(z: np.ndarray, x: list[np.ndarray]) -> list[np.ndarray]:
+        return list(law.apply_impedance([z[:, i, None] for i in range(z.shape[1])], normal, x))
+
     columns = []
     for channel in range(m):
         waves = [zero + (i == channel) for i in range(m)]
-        traction, flow = (
-            list(law.apply_impedance([z[:, i, None] for i in range(z.shape[1])], normal, waves))
-            for z in (share * other, -share)
-        )
+        flow = applied(-share, waves)
+        traction = applied(share * other, waves) if law.principal else [-t for t in applied(other, flow)]
         flux, potential = (traction, flow) if law.traction_is_flux else (flow, traction)
         gradient = [[normal[d] * p for p in potential] for d in range(3)]
         columns.append(np.concatenate([zero + x for x in law.rate(flux, gradient, material)], 1))

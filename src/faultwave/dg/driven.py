@@ -157,8 +157,8 @@ class Driven:
             wall, lay.own[at, faces.faces], lay.own[lay.position[np.maximum(near, 0)], np.maximum(near_face, 0)]
         )
         self.echo = operator.mixing[faces.cells, faces.faces, 0]  # a of the wall, or the neighbour's sign
-        own = np.stack(law.impedance(c.material), 1)
-        self.impedance = own[np.where(wall, faces.cells, np.maximum(near, 0))]
+        behind = np.where(wall, faces.cells, near)
+        self.impedance = law.impedance_at({k: v[behind] for k, v in c.material.items()}, faces.frames[:, :3])
         f = law.face_channels
         if isinstance(operator, MethodOfLines):
             across = np.repeat([[-1.0, 1.0] if law.traction_is_flux else [1.0, -1.0]], len(near), 0)

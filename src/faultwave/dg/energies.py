@@ -6,6 +6,7 @@ import numpy as np
 
 from faultwave.dg import kernels
 from faultwave.dg.operator import Operator
+from faultwave.physics.waves.law import energy_names
 
 
 class Energies:
@@ -14,14 +15,14 @@ class Energies:
     def __init__(self, operator: Operator):
         op, law, cells = operator, operator.law, operator.cells
         known = [p.name for p in law.parameters]
-        self.names = list(law.energies([0.0] * len(law.quantities), dict.fromkeys(known, 1.0)))
+        self.names = energy_names(law)
         self.operator, size = op, len(op.layout.cell_at)
-        parameters = op.per_cell(np.stack([*[cells.material[n] for n in known], cells.volume], 1))
+        values = np.stack([*[cells.material[n] for n in known], cells.volume], 1)
+        parameters = op.per_cell(values)
         padding = op.layout.cell_at < 0
-        if padding.any():
-            parameters.put(
-                np.zeros((int(padding.sum()), 1, len(known) + 1)) + np.append(np.ones(len(known)), 0.0), padding
-            )
+        if padding.any():  # cells like the first, without volume
+            nothing = np.append(values[0, :-1], 0.0)
+            parameters.put(np.broadcast_to(nothing, (int(padding.sum()), 1, len(nothing))), padding)
         self.each = op.backend.batch(size, 1, len(self.names))
         jacobian = op.per_cell(op.form.jacobians(cells))
         kernel = op.backend.compile([kernels.energies(op.form)])["energies"]

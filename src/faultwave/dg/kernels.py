@@ -13,7 +13,7 @@ from faultwave.dg.penalties import Penalised
 from faultwave.dg.predictors import Predictor, Sum
 from faultwave.kernels import math as mth
 from faultwave.kernels.language import Array, Kernel, View, fuse
-from faultwave.physics.waves.law import dot, role
+from faultwave.physics.waves.law import dot, energy_names, role
 
 
 def coefficient(series: Array, rows: Sequence[int], number: int, col: int = 0, cols: int | None = None) -> View:
@@ -157,7 +157,7 @@ def energies(form: Form) -> Kernel:
     """
     law, k = form.law, Kernel("energies")
     names = [p.name for p in law.parameters]
-    known = list(law.energies([0.0] * len(law.quantities), dict.fromkeys(names, 1.0)))
+    known = energy_names(law)
     q, cell, jacobian = k.batch("q", form.b3, form.Q), form.cell(k), k.batch("jacobian", 1, 9)
     parameters, out = k.batch("parameters", 1, len(names) + 1), k.batch("energies", 1, len(known), "out")
     density, total = k.temp("density", form.b3, len(known)), k.temp("sum", 1, len(known))

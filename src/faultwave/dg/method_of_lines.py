@@ -29,14 +29,16 @@ from faultwave.dg.layout import Layout
 from faultwave.dg.operator import Cells, Operator
 from faultwave.kernels.language import Array, Kernel
 from faultwave.physics.waves import Law
+from faultwave.physics.waves.law import as_matrix, dot
 
 Flux = Literal["godunov", "centred"]
 Half = Literal["divergence", "gradient"]
 
 
 def star_columns(form: Form) -> Columns:
-    """Of the constants of a face: its frame, Yv, Yt, Zt, Zv (scaled), signs of the neighbour's T and v."""
-    z = form.impedances
+    """Of the constants of a face: its frame, Yv, Yt, Zt, Zv (scaled; whole matrices where impedances are no principal values), signs of
+    the neighbour's T and v."""
+    z = form.impedances if form.law.principal else form.faced**2
     signs = dict.fromkeys(("traction_sign", "flow_sign"))
     return Columns(normal=3, tangents=form.frames - 3, yv=z, yt=z, zt=z, zv=z, **signs)
 
@@ -81,19 +83,16 @@ def _residual(k: Kernel, form: Form, q: Array, cell: Array, react: bool) -> tupl
     jump, lifted = k.temp("jump", form.b2, 2 * f), k.temp("lifted", form.b3, 2 * f)
     sums = k.temp("sums", form.b3, 4 * m)
 
+    def applied(a: Any, n: Any, x: Any) -> list[Any]:
+        return law.apply_impedance(a, n, x) if law.principal else [dot(a[i * f : (i + 1) * f], x) for i in range(f)]
+
     def star(l: Any, r: Any, face: Any) -> Any:
         side = columns.row(face)
         n = side.normal
         traction = [side.traction_sign * y - x for x, y in zip(l[:f], r[:f], strict=True)]
         flow = [side.flow_sign * y - x for x, y in zip(l[f:], r[f:], strict=True)]
         pairs = ((side.zt, traction, side.zv, flow), (side.yv, flow, side.yt, traction))
-        return [
-            [
-                x + y
-                for a, p, d, q in pairs
-                for x, y in zip(law.apply_impedance(a, n, p), law.apply_impedance(d, n, q), strict=True)
-            ]
-        ]
+        return [[x + y for a, p, d, q in pairs for x, y in zip(applied(a, n, p), applied(d, n, q), strict=True)]]
 
     def spread(first: bool) -> Any:
         def function(jumps: Any, face: Any, *previous: Any) -> Any:
@@ -230,6 +229,21 @@ class MethodOfLines(Operator):
 
     def _star_constants(self) -> np.ndarray:
         """(nc, 4, columns); see the module text."""
+        driven = np.zeros(self.cells.kinds.shape, bool) if self.cells.driven is None else self.cells.driven
+        wall = (self.cells.neighbours < 0) & ~self.cells.remote & ~driven
+        inside, reflected = self._star_numbers(driven) if self.law.principal else self._star_matrices(driven)
+        parts = [np.where(wall[..., None], w, inner) for w, inner in zip(reflected, inside, strict=True)]
+        across = (-1.0, 1.0) if self.law.traction_is_flux else (1.0, -1.0)
+        signs = np.where(driven[..., None], 1.0, np.where(wall[..., None], -1.0, np.array(across)))
+        # The order of ``star_columns``.
+        return np.concatenate([self.frames(), *parts, signs], 2)
+
+    def _upwind(self, driven: np.ndarray) -> np.ndarray:
+        """Faces (nc, 4) inside that keep the cross terms: a driven wall is an echo and what comes in."""
+        return driven & (self.cells.neighbours < 0) if self.flux == "centred" else np.ones_like(driven)
+
+    def _star_numbers(self, driven: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """Yv, Yt, Zt, Zv (nc, 4, k) of principal values between cells and at boundaries."""
         form = self.form
         face = form.face_columns.split(form.face_constants(self.cells))
         own, other = form.both_impedances(self.cells)
@@ -237,24 +251,40 @@ class MethodOfLines(Operator):
         scale = (self.time_unit * self.cells.areas / (3.0 * self.cells.volume[:, None]))[..., None]
         still = own + other == 0  # no wave of this kind on either side
         yv, zt = np.where(still, 0.5 * scale, inverse * other), np.where(still, 0.5 * scale, inverse * own)
-        driven = np.zeros(self.cells.kinds.shape, bool) if self.cells.driven is None else self.cells.driven
-        # A driven wall is an echo and what comes in: it keeps the cross terms.
-        upwind = driven & (self.cells.neighbours < 0) if self.flux == "centred" else np.ones_like(driven)
-        cross = np.where(upwind, 1.0, 0.0)[..., None]
+        cross = np.where(self._upwind(driven), 1.0, 0.0)[..., None]
         yt, zv = cross * inverse, cross * inverse * own * other
-        wall = (self.cells.neighbours < 0) & ~self.cells.remote & ~driven
-        a = face.a[..., None] + np.zeros_like(own)
+        a = face.mix[..., :1] + np.zeros_like(own)
         if self.law.face_channels == 3:
-            a[..., 0] += face.mirror
+            a[..., 0] += face.mix[..., 1]
         keep = np.where((np.abs(np.abs(a) - 1.0) < 1e-12) & (self.flux == "centred"), 0.0, 1.0)
         reflected = [
             scale * (1 + a) / 4, keep * inverse * (1 - a) / 2, scale * (1 - a) / 4, keep * scale * (1 + a) * own / 4
         ]  # fmt: skip
-        parts = [np.where(wall[..., None], w, inner) for w, inner in zip(reflected, (yv, yt, zt, zv), strict=True)]
-        across = (-1.0, 1.0) if self.law.traction_is_flux else (1.0, -1.0)
-        signs = np.where(driven[..., None], 1.0, np.where(wall[..., None], -1.0, np.array(across)))
-        # The order of ``star_columns``.
-        return np.concatenate([self.frames(), *parts, signs], 2)
+        return [yv, yt, zt, zv], reflected
+
+    def _star_matrices(self, driven: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """Yv, Yt, Zt, Zv (nc, 4, f f) of impedance matrices between cells, and at boundaries that return w_R = M w."""
+        law, form, size = self.law, self.form, self.law.face_channels
+        shape, normal = driven.shape, np.moveaxis(self.cells.normals, -1, 0)
+
+        def matrix(z: np.ndarray) -> np.ndarray:
+            return as_matrix(lambda x: law.apply_impedance(np.moveaxis(z, -1, 0), normal, x), size, shape)
+
+        own, other = (matrix(z) for z in form.both_impedances(self.cells))
+        mix = np.moveaxis(form.mix(self.cells), -1, 0)
+        back = as_matrix(lambda x: law.incoming(mix, normal, x), size, shape)
+        scale = (self.time_unit * self.cells.areas / (3.0 * self.cells.volume[:, None]))[..., None, None]
+        inverse, one = scale * np.linalg.inv(own + other), np.eye(size)
+        cross = np.where(self._upwind(driven), 1.0, 0.0)[..., None, None]
+        inside = [inverse @ other, cross * inverse, own @ inverse, cross * (own @ inverse @ other)]
+        kept = np.abs(back @ back - one).max((-2, -1)) < 1e-12  # energy, by a wall that returns its own echo
+        cross = np.where(kept & (self.flux == "centred"), 0.0, 0.25)[..., None, None]
+        mine = scale * np.linalg.inv(own)
+        reflected = [
+            0.25 * mine @ (back + one) @ own, cross * (mine @ (one - back)), 0.25 * scale * (one - back),
+            cross * (scale * (back + one) @ own),
+        ]  # fmt: skip
+        return tuple([x.reshape(*shape, size * size) for x in part] for part in (inside, reflected))  # type: ignore[return-value]
 
     def predict(self, cluster: int, step: float, restart: bool) -> None:
         self.steps[cluster] = step

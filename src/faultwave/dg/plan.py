@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -286,16 +288,22 @@ def _check_names(physics: Law, field: Field, problems: Problems) -> None:
 
 
 def _check_material(physics: Law, values: dict[str, np.ndarray], centres: np.ndarray, problems: Problems) -> None:
-    for p in physics.parameters:
-        bad = values[p.name] <= 0 if p.positive else values[p.name] < p.lower
+    def tell(bad: np.ndarray, what: Callable[[int], str], allowed: str) -> None:
         if bad.any():
             cell = int(np.flatnonzero(bad)[0])
             x = ", ".join(f"{v:g}" for v in centres[cell])
-            problems.error(
-                "material",
-                f"{p.name} is {values[p.name][cell]:g} at ({x}) and in {int(bad.sum()) - 1} other cells",
-                f"{'> 0' if p.positive else f'>= {p.lower:g}'} [{p.unit}]",
-            )
+            problems.error("material", f"{what(cell)} at ({x}) and in {int(bad.sum()) - 1} other cells", allowed)
+
+    for p in physics.parameters:
+        bad = values[p.name] <= 0 if p.positive else values[p.name] < p.lower
+        what = partial(_as_given, p.name, values[p.name])
+        tell(bad, what, f"{'> 0' if p.positive else f'>= {p.lower:g}'} [{p.unit}]")
+    for found in physics.wrong(values):
+        tell(*found)
+
+
+def _as_given(name: str, values: np.ndarray, cell: int) -> str:
+    return f"{name} is {values[cell]:g}"
 
 
 def _walls(case: Case, mesh: tets.Mesh, topology: tets.Topology, problems: Problems) -> np.ndarray:

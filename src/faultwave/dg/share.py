@@ -18,6 +18,7 @@ from faultwave.dg.weights import weights_of
 from faultwave.domain import tets
 from faultwave.domain.tets.partition import partition
 from faultwave.domain.tets.parts import stored_parts, stored_starts
+from faultwave.physics.waves import Law
 
 
 def cut(plan: Plan, parts: int) -> np.ndarray:
@@ -59,9 +60,9 @@ def plan_share(case: Case, world: World) -> Plan:
             world.abort(error)
         raise
     cell, face = mesh_part.border.T
-    impedance = np.stack(plan.law.impedance({k: v[cell] for k, v in plan.material.items()}), 1)
-    beyond = np.full((*plan.topology.neighbours.shape, impedance.shape[1]), np.nan)
-    beyond[cell, face] = mesh_part.neighbours.swap(impedance)
+    theirs = mesh_part.neighbours.swap(np.stack([v[cell] for v in plan.material.values()], 1))
+    material = dict(zip(plan.material, theirs.T, strict=True))
+    beyond = _beyond(plan.law, material, plan.geometry.normals, cell, face)
     cluster = mesh_part.neighbours.swap(plan.clustering.cluster[cell])
     border = Border(cell, face, mesh_part.numbers[cell], mesh_part.rank, cluster, *mesh_part.theirs.T)
     at_fault = plan.clustering.cluster[plan.frictional.any(1)]
@@ -126,7 +127,15 @@ def _border(plan: Plan, part: np.ndarray, cells: np.ndarray, here: np.ndarray) -
     border = Border(
         cell, face, cells[cell], part[other], plan.clustering.cluster[other], other, faces[cell, face].astype(np.int64)
     )
-    impedance = np.stack(plan.law.impedance({k: v[other] for k, v in plan.material.items()}), 1)
-    beyond = np.full((*near.shape, impedance.shape[1]), np.nan)
-    beyond[cell, face] = impedance
-    return border, beyond
+    material = {k: v[other] for k, v in plan.material.items()}
+    return border, _beyond(plan.law, material, plan.geometry.normals[cells], cell, face)
+
+
+def _beyond(
+    law: Law, material: dict[str, np.ndarray], normals: np.ndarray, cell: np.ndarray, face: np.ndarray
+) -> np.ndarray:
+    """Impedances (nc, 4, k) of the ``material`` across faces of cells with ``normals`` (nc, 4, 3), NaN elsewhere."""
+    found = law.impedance_at(material, normals[cell, face])
+    beyond = np.full((*normals.shape[:2], found.shape[-1]), np.nan)
+    beyond[cell, face] = found
+    return beyond

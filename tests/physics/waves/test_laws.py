@@ -13,6 +13,8 @@ from faultwave.base.errors import InputError
 from faultwave.physics import waves as laws
 from faultwave.physics.waves.law import LAYER, jacobians
 
+from .tensors import skewed
+
 LAWS = pytest.mark.parametrize("law", laws.laws().values(), ids=lambda law: law.name)
 FLUID = {"rho": 1000.0, "mu": 0.0, "lambda": 2.25e9}
 GLASS = {"permittivity": 4.0 * 8.854e-12, "permeability": 1.257e-6, "conductivity": 0.3}
@@ -25,7 +27,8 @@ NEGATIVE = {"rho": 2.0, "mu": 3.0, "lambda": -1.5, "permittivity": 0.6, "permeab
 
 
 def own(law: Any, values: dict[str, float]) -> dict[str, float]:
-    return {p.name: values[p.name] for p in law.parameters}
+    known = values | skewed(values) if law.name == "anisotropic" and "c11" not in values else values
+    return {p.name: known[p.name] for p in law.parameters}
 
 
 def along(law: Any, values: dict[str, float], n: np.ndarray) -> np.ndarray:
@@ -38,7 +41,7 @@ def unit(seed: int) -> np.ndarray:
 
 
 def test_registry() -> None:
-    assert {"elastic", "acoustic", "maxwell"} <= set(laws.laws())
+    assert {"elastic", "acoustic", "anisotropic", "maxwell"} <= set(laws.laws())
     assert laws.law("elastic").name == "elastic"
     with pytest.raises(InputError, match="elastic"):
         laws.law("elastics")
@@ -162,7 +165,8 @@ def test_hyperbolic_in_every_direction(law: Any, values: dict[str, float]) -> No
         speeds, vectors = np.linalg.eig(a)
         assert np.abs(speeds.imag).max() < 1e-9 * bound
         np.testing.assert_allclose(np.sort(speeds.real), -np.sort(speeds.real)[::-1], atol=1e-9 * bound)
-        assert np.abs(speeds).max() == pytest.approx(bound, rel=1e-12)
+        assert np.abs(speeds).max() <= bound * (1 + 1e-12)
+        assert law.directional or np.abs(speeds).max() == pytest.approx(bound, rel=1e-12)
         assert np.linalg.cond(vectors) < 1e4
 
 
@@ -196,7 +200,7 @@ def test_impedance_is_symmetric_positive_and_links_outgoing_waves(law: Any, seed
     """On eigenvectors of waves leaving along n, T = -Z v; on those coming in, T = Z v."""
     values = own(law, NEAR_ONE)
     n = unit(seed)
-    z = law.impedance({k: np.asarray(v) for k, v in values.items()})
+    z = law.impedance_at({k: np.asarray(v) for k, v in values.items()}, n)
     size = law.channels
     matrix = np.array([law.apply_impedance(z, n, list(e)) for e in np.eye(size)]).T
     np.testing.assert_allclose(matrix, matrix.T, atol=1e-14)

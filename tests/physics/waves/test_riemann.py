@@ -12,6 +12,8 @@ import pytest
 from faultwave.physics import waves as laws
 from faultwave.physics.waves.law import jacobians
 
+from .tensors import skewed
+
 SOLID = {"rho": 2.0, "mu": 3.0, "lambda": 1.5, "permittivity": 2.0, "permeability": 0.7, "conductivity": 0.0}
 OTHER = {"rho": 1.2, "mu": 0.7, "lambda": 2.5, "permittivity": 0.6, "permeability": 1.3, "conductivity": 0.0}
 FLUID = {"rho": 1.0, "mu": 0.0, "lambda": 1.7}
@@ -19,7 +21,8 @@ DENSE = {"rho": 1.9, "mu": 0.0, "lambda": 0.6}
 
 
 def own(law: Any, values: dict[str, float]) -> dict[str, Any]:
-    return {p.name: np.asarray(values[p.name]) for p in law.parameters}
+    known = values | skewed(values, int(10 * values["mu"])) if law.name == "anisotropic" else values
+    return {p.name: np.asarray(known[p.name]) for p in law.parameters}
 
 
 def jacobian(law: Any, values: dict[str, float], n: np.ndarray) -> np.ndarray:
@@ -35,16 +38,14 @@ def trace(law: Any, q: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 def trace_form(law: Any, left: dict, right: dict, a: np.ndarray, b: np.ndarray, n: np.ndarray) -> np.ndarray:
     """F* . n of the left cell from the outgoing waves of both sides."""
-    zl, zr = law.impedance(own(law, left)), law.impedance(own(law, right))
+    zl, zr = (law.impedance_at(own(law, side), n) for side in (left, right))
     (t, v), (s, u) = trace(law, a, n), trace(law, b, n)
 
     def z(z: Any, x: Any) -> np.ndarray:
         return np.array(law.apply_impedance(z, n, list(x)))
 
     arriving, kept = s + z(zr, u), t + z(zr, v)
-    total = np.array(zl) + np.array(zr)
-    admittance = np.where(total > 0, 1.0 / np.where(total > 0, total, 1.0), 0.0)
-    jump = z(admittance, arriving - kept)
+    jump = z(law.admittance(zl, zr, 1.0), arriving - kept)
     flow, traction = v + jump, t + z(zl, jump)
     flux, potential = (traction, flow) if law.traction_is_flux else (flow, traction)
     gradient = [[n[x] * p for p in potential] for x in range(3)]
@@ -53,6 +54,8 @@ def trace_form(law: Any, left: dict, right: dict, a: np.ndarray, b: np.ndarray, 
 
 def eigen(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     speeds, vectors = np.linalg.eig(a)
+    still = np.abs(speeds) < 1e-9  # of many zeros rounding makes complex pairs
+    vectors[:, still] = np.linalg.svd(a)[2][len(a) - np.count_nonzero(still) :].T
     return speeds.real, vectors.real
 
 
@@ -84,6 +87,7 @@ PAIRS = [
     ("elastic", SOLID, SOLID), ("elastic", SOLID, OTHER), ("elastic", OTHER, SOLID),
     ("acoustic", FLUID, FLUID), ("acoustic", FLUID, DENSE), ("acoustic", DENSE, FLUID),
     ("maxwell", SOLID, SOLID), ("maxwell", SOLID, OTHER), ("maxwell", OTHER, SOLID),
+    ("anisotropic", SOLID, SOLID), ("anisotropic", SOLID, OTHER), ("anisotropic", OTHER, SOLID),
 ]  # fmt: skip
 
 
@@ -96,7 +100,9 @@ def test_trace_form_is_the_godunov_flux(name: str, left: dict, right: dict, seed
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("name, values", [("elastic", SOLID), ("acoustic", DENSE), ("maxwell", OTHER)])
+@pytest.mark.parametrize(
+    "name, values", [("elastic", SOLID), ("acoustic", DENSE), ("maxwell", OTHER), ("anisotropic", SOLID)]
+)
 def test_equal_sides_give_the_upwind_flux(name: str, values: dict, seed: int) -> None:
     """(A + |A|)/2 q_L + (A - |A|)/2 q_R."""
     law: Any = laws.law(name)
@@ -157,12 +163,13 @@ def test_boundary_states(law: Any, seed: int) -> None:
     """Waves that come back make T* = 0 at a free surface, v* = 0 at a rigid wall, and so on."""
     q, _, n = states(law, seed)
     values = SOLID if law.channels == 3 else FLUID
-    z = law.impedance(own(law, values))
+    z = law.impedance_at(own(law, values), n)
     matrix = np.array([law.apply_impedance(z, n, list(e)) for e in np.eye(law.channels)]).T
     t, v = trace(law, q, n)
     w = t - matrix @ v
     for name, state in law.boundaries.items():
-        arriving = state.a * w + (state.b * n * (n @ w) if law.channels == 3 else 0.0)
+        mix = law.mix(state, {k: v[None] for k, v in own(law, values).items()}, n[None])[0]
+        arriving = np.array(law.incoming(mix, n, w))
         flow = np.linalg.solve(2 * matrix, arriving - w)
         traction = w + matrix @ flow
         if name in ("free-surface", "pec"):

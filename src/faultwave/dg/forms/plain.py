@@ -21,7 +21,7 @@ from faultwave.dg.predictors import CellTerms, Predictor, Taylor
 from faultwave.domain.tets.mesh import BoundaryKind
 from faultwave.kernels.language import Array, Kernel, View
 from faultwave.physics.waves import Law
-from faultwave.physics.waves.law import LAYER, dot, role
+from faultwave.physics.waves.law import FILLED, LAYER, Boundary, dot, role
 
 DIRECTIONS = np.array([[1.0, 0.0, 0.0], [-0.5, 1.0, 0.0], [0.0, -1.0, 1.0]])
 """Directions of differentiation in the reference cell, row by row: chosen for the sparsest derivative matrices."""
@@ -99,7 +99,8 @@ def directed(inverse: np.ndarray) -> np.ndarray:
 class Form:
     """The statements of one law and order, and the constants they need. Columns of a cell: ``inverse`` (rows of ``directed``), the
     law's ``constants``, its ``impedance``, the ``rates`` of its reaction; of a face: ``normal`` (``tangents`` too where only tangential
-    components cross a face), ``other`` (the neighbour's impedance), scaled ``admittance``, ``a`` and ``mirror`` (see ``mix``).
+    components cross a face), ``own`` impedance where it depends on the face, ``other`` (the neighbour's impedance), scaled
+    ``admittance``, ``mix`` (see ``Law.incoming``).
 
     ``unit`` [s]: unit of time in the kernels; derivatives in time count per unit.
     """
@@ -118,7 +119,8 @@ class Form:
         self.derivative = np.einsum("bd,dkl->bkl", DIRECTIONS, tables.derivative)
         self.derivative[np.abs(self.derivative) < 1e-10] = 0.0
         probe = {name: np.ones(1) for name in (*(p.name for p in law.parameters), *LAYER)}
-        self.constants, self.impedances = len(law.constants(probe)), len(law.impedance(probe))
+        self.constants = len(law.constants(probe))
+        self.impedances = law.impedance_at(probe, np.array([[1.0, 0.0, 0.0]])).shape[-1]
         self.reactions = len(law.rates(probe))
         self.full = self.reactions > 0
         self.frames = 3 if self.faced == self.m else 9
@@ -135,9 +137,10 @@ class Form:
 
     def _columns(self) -> tuple[Columns, Columns]:
         """Of the constants of a cell and of a face."""
-        z = self.impedances
-        cell = Columns(inverse=9, constants=self.constants, impedance=z, rates=self.reactions)
-        return cell, Columns(normal=3, tangents=self.frames - 3, other=z, admittance=z, a=None, mirror=None)
+        z, face = self.impedances, self.law.directional
+        cell = Columns(inverse=9, constants=self.constants, impedance=0 if face else z, rates=self.reactions)
+        sides = {"own": z if face else 0, "other": z, "admittance": z, "mix": self.law.mixing}
+        return cell, Columns(normal=3, tangents=self.frames - 3, **sides)
 
     # Constants of cells and faces, and the way between the law's quantities and the form's.
 
@@ -145,11 +148,12 @@ class Form:
         """(nc, cell_size)"""
         law = self.law
         rates = [self.unit * r for r in law.rates(cells.material)]
+        nothing = np.zeros((len(cells.inverse), 0))
         numbers = {
             "inverse": self.unit * directed(cells.inverse).reshape(-1, 9),
             "constants": np.stack(law.constants(cells.material), 1),
-            "impedance": np.stack(law.impedance(cells.material), 1),
-            "rates": np.stack(rates, 1) if rates else np.zeros((len(cells.inverse), 0)),
+            "impedance": nothing if law.directional else np.stack(law.impedance(cells.material), 1),
+            "rates": np.stack(rates, 1) if rates else nothing,
         }
         return self.cell_columns.join(numbers)
 
@@ -162,34 +166,41 @@ class Form:
     def face_constants(self, cells: Cells) -> np.ndarray:
         """(nc, 4, face_size)"""
         own, other = self.both_impedances(cells)
-        total = own + other
-        scale = self.unit * cells.areas / (3.0 * cells.volume[:, None])
-        admittance = np.where(total > 0, scale[..., None] / np.where(total > 0, total, 1.0), 0.0)
-        frame, mix = self.frame_constants(cells), self.arriving(cells)
+        admittance = self.law.admittance(own, other, self.unit * cells.areas / (3.0 * cells.volume[:, None]))
+        frame = self.frame_constants(cells)
         numbers = {"normal": frame[..., :3], "tangents": frame[..., 3:], "other": other, "admittance": admittance}
-        return self.face_columns.join(numbers | {"a": mix[..., 0], "mirror": mix[..., 1]})
+        numbers["own"] = own if self.law.directional else own[..., :0]
+        return self.face_columns.join(numbers | {"mix": self.arriving(cells)})
 
     def both_impedances(self, cells: Cells) -> tuple[np.ndarray, np.ndarray]:
         """Impedances (nc, 4, n) of the cell and of what lies across each face; its own at boundaries and faults."""
-        own = np.stack(self.law.impedance(cells.material), 1)[:, None, :].repeat(4, 1)
-        across = (cells.neighbours >= 0) & ~cells.fault
-        other = np.where(across[..., None], own[np.maximum(cells.neighbours, 0), 0], own)
+        law, across = self.law, (cells.neighbours >= 0) & ~cells.fault
+        own = law.impedance_at({k: v[:, None] for k, v in cells.material.items()}, cells.normals)
+        other = np.array(own)
+        beyond = {k: v[cells.neighbours[across]] for k, v in cells.material.items()}
+        other[across] = law.impedance_at(beyond, cells.normals[across])
         return own, other if cells.beyond is None else np.where(cells.remote[..., None], cells.beyond, other)
 
     def arriving(self, cells: Cells) -> np.ndarray:
         """``mix``, where nobody else has mixed the arriving wave."""
         mix = self.mix(cells)
         if cells.driven is not None:
-            mix[cells.driven] = (1.0, 0.0)
+            mix[cells.driven] = self._mixed(cells, cells.driven, FILLED)
         return mix
 
+    def _mixed(self, cells: Cells, faces: np.ndarray, boundary: Boundary | None) -> np.ndarray:
+        """``Law.mix`` at the marked faces (nc, 4)."""
+        cell = np.nonzero(faces)[0]
+        return self.law.mix(boundary, {k: v[cell] for k, v in cells.material.items()}, cells.normals[faces])
+
     def mix(self, cells: Cells) -> np.ndarray:
-        """a and b of the incoming wave, (nc, 4, 2); NotBuiltError for a boundary the law does not have."""
+        """What ``Law.incoming`` takes, (nc, 4, mixing); NotBuiltError for a boundary the law does not have."""
         law = self.law
-        mix = np.zeros((*cells.neighbours.shape, 2))
+        mix = np.zeros((*cells.neighbours.shape, law.mixing))
         remote = cells.remote
-        mix[((cells.neighbours >= 0) | remote) & ~cells.fault] = (-1.0 if law.traction_is_flux else 1.0, 0.0)
-        mix[cells.fault] = (1.0, 0.0)
+        between = ((cells.neighbours >= 0) | remote) & ~cells.fault
+        mix[between] = self._mixed(cells, between, None)
+        mix[cells.fault] = self._mixed(cells, cells.fault, FILLED)
         outer = (cells.neighbours < 0) & ~remote & ~cells.fault  # a fault face's other cell may be elsewhere
         for kind in np.unique(cells.kinds[outer]):
             name = BoundaryKind(kind).name.lower().replace("_", "-")
@@ -203,7 +214,7 @@ class Form:
             if name not in law.boundaries:
                 where = f"boundary faces of kind '{name}'"
                 raise NotBuiltError(Problem(where, f"not available for the {law.name} law", ", ".join(law.boundaries)))
-            mix[faces] = (law.boundaries[name].a, law.boundaries[name].b)
+            mix[faces] = self._mixed(cells, faces, law.boundaries[name])
         return mix
 
     def to_physical(self, cells: Cells, which: np.ndarray) -> np.ndarray | None:
@@ -254,8 +265,9 @@ class Form:
     def material(self, cell: Any) -> Any:
         return self.cell_columns.row(cell).constants
 
-    def impedance(self, cell: Any) -> Any:
-        return self.cell_columns.row(cell).impedance
+    def impedance(self, cell: Any, face: Any) -> Any:
+        """Of the cell at one of its faces."""
+        return self.face_columns.row(face).own if self.law.directional else self.cell_columns.row(cell).impedance
 
     def reaction(self, q: Any, cell: Any) -> list[Any]:
         """The part of dq/dt that needs no gradient."""
@@ -332,7 +344,7 @@ class Form:
         self.face_trace(k, source, i, trace, face.view(i, 1, 0, self.frames))
 
         def wave(t: Any, cell: Any, face: Any) -> Any:
-            zv = self.law.apply_impedance(self.impedance(cell), self.face_columns.row(face).normal, t[m:])
+            zv = self.law.apply_impedance(self.impedance(cell, face), self.face_columns.row(face).normal, t[m:])
             return [[t[c] - zv[c] for c in range(m)]]
 
         k.pointwise(wave, [trace, cell, face.view(i, 1)], [out])
@@ -387,7 +399,7 @@ class Form:
 
             def split(t: Any, cell: Any, face: Any) -> Any:
                 side, flow = self.face_columns.row(face), t[m:]
-                own_z = law.apply_impedance(self.impedance(cell), side.normal, flow)
+                own_z = law.apply_impedance(self.impedance(cell, face), side.normal, flow)
                 other_z = law.apply_impedance(side.other, side.normal, flow)
                 return [[t[i] - own_z[i] for i in range(m)], [t[i] + other_z[i] for i in range(m)]]
 
@@ -404,11 +416,7 @@ class Form:
 
         def flow_jump(w: Any, u: Any, face: Any) -> Any:
             side = self.face_columns.row(face)
-            incoming = [side.a * x for x in w]
-            if faced == 3:
-                normal = side.mirror * dot(side.normal, w)
-                incoming = [x + normal * side.normal[i] for i, x in enumerate(incoming)]
-            jumps = [x - y for x, y in zip(incoming, u, strict=True)]
+            jumps = [x - y for x, y in zip(law.incoming(side.mix, side.normal, w), u, strict=True)]
             return [law.apply_impedance(side.admittance, side.normal, jumps)]
 
         def spread(first: bool) -> Any:
@@ -416,7 +424,7 @@ class Form:
 
             def function(dv: Any, cell: Any, face: Any, *previous: Any) -> Any:
                 n = self.face_columns.row(face).normal
-                dT = law.apply_impedance(self.impedance(cell), n, dv)
+                dT = law.apply_impedance(self.impedance(cell, face), n, dv)
                 flux, potential = (dT, dv) if law.traction_is_flux else (dv, dT)
                 flux, potential = self.off(face, flux), self.off(face, potential)
                 new = [*flux, *[n[x] * p for x in range(3) for p in potential]]

@@ -80,7 +80,8 @@ class AttachedResonances(Attached):
         """Of the medium at every receiver, that of P waves where there are two; on the first process, None elsewhere."""
         plan, part = self.solver.plan, self.receivers.part
         material = {name: v[part.points.cells] for name, v in plan.material.items()}
-        here = np.asarray(plan.law.impedance(material)[0])
+        along = np.tile([1.0, 0.0, 0.0], (len(part.points.cells), 1))
+        here = plan.law.impedance_at(material, along)[:, 0]
         if plan.share is None:
             return here
         found = collect(plan.world, part.items, [here], len(part.listed.cells))

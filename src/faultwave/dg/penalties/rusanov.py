@@ -21,15 +21,14 @@ class Rusanov:
         self.law = law
         self.channels = self.quantities = len(law.quantities)
         one = {p.name: np.ones(1) for p in law.parameters}
+        z = law.impedance_at(one, np.array([[1.0, 0.0, 0.0]])).shape[-1]
         self.columns = Columns(
-            normal=3, material=len(law.constants(one)), own=len(law.impedance(one)), other=len(law.impedance(one)),
-            admittance=len(law.impedance(one)), speed=None, scale=None,
-        )  # fmt: skip
+            normal=3, material=len(law.constants(one)), own=z, other=z, admittance=z, speed=None, scale=None
+        )
 
     def constants(self, sides: Sides) -> dict[str, np.ndarray]:
-        own, other = (np.stack(self.law.impedance(m), 1) for m in (sides.own, sides.other))
-        total = own + other
-        admittance = np.where(total > 0, 1.0 / np.where(total > 0, total, 1.0), 0.0)
+        own, other = (self.law.impedance_at(m, sides.normal) for m in (sides.own, sides.other))
+        admittance = self.law.admittance(own, other, 1.0)
         material = np.stack(self.law.constants(sides.own), 1)
         return {
             "normal": sides.normal, "material": material, "own": own, "other": other, "admittance": admittance,

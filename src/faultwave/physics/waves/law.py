@@ -12,7 +12,7 @@ of them is the flux, the other the potential, linked by an impedance Z (the trac
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -53,6 +53,11 @@ class Law(Protocol):
     channels: int  # components of F n and of phi
     face_channels: int  # of T and of v; one less than ``channels`` where only tangential components cross a face
     traction_is_flux: bool
+    principal: bool  # whether impedances are principal values, which add and divide one by one; else they are matrices
+    directional: (
+        bool  # whether a cell's impedance depends on the direction of a face: kernels then have one for each face
+    )
+    mixing: int  # numbers that ``incoming`` takes
     stability: float  # largest stable steps as a share of those of elastic solids
     boundaries: dict[str, Boundary]
     point_sources: tuple[str, ...]  # kinds of sources that act on it; those of files are moment tensors
@@ -80,11 +85,27 @@ class Law(Protocol):
         ...
 
     def impedance(self, values: dict[str, np.ndarray]) -> tuple[np.ndarray, ...]:
-        """Principal impedances, each (cells,): what ``apply_impedance`` takes."""
+        """Impedance, each number (cells,), of a law that is not ``directional``: what ``apply_impedance`` takes."""
+        ...
+
+    def impedance_at(self, values: dict[str, np.ndarray], normal: np.ndarray) -> np.ndarray:
+        """(..., k) impedance at faces with unit normals (..., 3): what ``apply_impedance`` takes; ``values`` (...) or as wide as they."""
         ...
 
     def apply_impedance(self, z: Any, n: Any, x: Any) -> list[Any]:
-        """Z x for the impedance with principal values z and unit normal n."""
+        """Z x for the impedance (principal values, or the numbers of a symmetric matrix) and unit normal n."""
+        ...
+
+    def admittance(self, own: np.ndarray, other: np.ndarray, scale: Any) -> np.ndarray:
+        """(..., k) scale (Z + Z')^-1 for impedances (..., k), as ``apply_impedance`` takes it; ``scale`` a number or (...)."""
+        ...
+
+    def mix(self, boundary: Boundary | None, values: dict[str, np.ndarray], normal: np.ndarray) -> np.ndarray:
+        """(n, mixing) what ``incoming`` takes at faces (n, 3) of a boundary, or, for None, between cells; ``values`` (n,)."""
+        ...
+
+    def incoming(self, mix: Any, n: Any, w: Any) -> list[Any]:
+        """The wave that comes in where w is what the neighbour, or at a boundary the cell itself, sends out."""
         ...
 
     def flux(self, q: Any, n: Any) -> list[Any]: ...
@@ -106,9 +127,17 @@ class Law(Protocol):
         """Largest wave speed [m/s], (cells,)."""
         ...
 
+    def wrong(self, values: dict[str, np.ndarray]) -> Iterable[tuple[np.ndarray, Callable[[int], str], str]]:
+        """What cannot be a material although each number is allowed: cells (nc,) bool, words for one of them, and what is allowed."""
+        ...
+
     def energies(self, q: Any, values: Any) -> dict[str, Any]:
         """Densities by name: energies, quadratic in q, and ``momentum`` along the axes, linear; ``values``: parameters by name."""
         ...
+
+
+FILLED = Boundary(1.0)
+"""Of faces where somebody else gives all that comes in, as friction does."""
 
 
 LAYER = ("damping_x", "damping_y", "damping_z", "damping_shift")
@@ -120,7 +149,11 @@ class PlainLaw:
 
     roles: Mapping[str, tuple[str, ...]]
     channels: int
+    traction_is_flux: bool
     layered = False
+    principal = True
+    directional = False
+    mixing = 2
     point_sources: tuple[str, ...] = ("moment-tensor", "force")
 
     @property
@@ -134,6 +167,31 @@ class PlainLaw:
     @property
     def visible(self) -> int:
         return len(self.quantities) - len(self.roles.get("memory", ()))
+
+    def impedance(self, values: dict[str, np.ndarray]) -> tuple[np.ndarray, ...]:
+        raise NotImplementedError(f"the {type(self).__name__} law states no impedance")
+
+    def impedance_at(self, values: dict[str, np.ndarray], normal: np.ndarray) -> np.ndarray:
+        found = self.impedance(values)
+        return np.stack([np.broadcast_to(z, normal.shape[:-1]) for z in found], -1)
+
+    def admittance(self, own: np.ndarray, other: np.ndarray, scale: Any) -> np.ndarray:
+        total, scale = own + other, np.asarray(scale)[..., None]
+        return np.where(total > 0, scale / np.where(total > 0, total, 1.0), 0.0)
+
+    def mix(self, boundary: Boundary | None, values: dict[str, np.ndarray], normal: np.ndarray) -> np.ndarray:
+        mixed = Boundary(-1.0 if self.traction_is_flux else 1.0) if boundary is None else boundary
+        return np.broadcast_to([mixed.a, mixed.b], (len(normal), 2))
+
+    def incoming(self, mix: Any, n: Any, w: Any) -> list[Any]:
+        arriving = [mix[0] * x for x in w]
+        if len(arriving) != 3:
+            return arriving
+        normal = mix[1] * dot(n, w)
+        return [x + normal * n[i] for i, x in enumerate(arriving)]
+
+    def wrong(self, values: dict[str, np.ndarray]) -> Iterable[tuple[np.ndarray, Callable[[int], str], str]]:
+        return ()
 
     def adapted(self, values: dict[str, np.ndarray]) -> Any:
         return self
@@ -179,6 +237,19 @@ def jacobians(law: Law, values: dict[str, float]) -> Jacobians:
     return Jacobians(result)
 
 
+def energy_names(law: Law) -> list[str]:
+    """Of what ``Law.energies`` gives, in its order."""
+    with np.errstate(all="ignore"):  # the numbers are no material
+        values = {p.name: np.ones(1) for p in law.parameters}
+        return list(law.energies([np.zeros(1)] * len(law.quantities), values))
+
+
+def as_matrix(of: Any, size: int, shape: tuple[int, ...]) -> np.ndarray:
+    """(*shape, size, size) of a linear function of vectors that ``of`` applies to lists of arrays."""
+    columns = [of([np.full(shape, float(i == j)) for i in range(size)]) for j in range(size)]
+    return np.stack([np.stack(np.broadcast_arrays(*column), -1) for column in columns], -1)
+
+
 def dot(a: Any, b: Any) -> Any:
     total = a[0] * b[0]
     for x, y in zip(a[1:], b[1:], strict=True):
@@ -190,4 +261,18 @@ def cross(a: Any, b: Any) -> list[Any]:
     return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 
 
-__all__ = ["BOUNDARIES", "LAYER", "Boundary", "Jacobians", "Law", "PlainLaw", "cross", "dot", "jacobians", "role"]
+__all__ = [
+    "BOUNDARIES",
+    "FILLED",
+    "LAYER",
+    "Boundary",
+    "Jacobians",
+    "Law",
+    "PlainLaw",
+    "as_matrix",
+    "cross",
+    "dot",
+    "energy_names",
+    "jacobians",
+    "role",
+]

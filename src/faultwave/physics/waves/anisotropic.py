@@ -1,0 +1,236 @@
+"""Anisotropic elasticity with 21 constants, velocity-stress: sigma_t = C : grad v, rho v_t = div sigma.
+
+Constants have Voigt's numbers, 1 to 6 for xx, yy, zz, yz, xz, xy. Across a face with the normal n the impedance is the matrix
+Z = (rho Gamma)^(1/2) of the acoustic tensor Gamma_ik = n_j c_ijkl n_l (Wolf, Gabriel & Bader 2020; docs/theory/formulation.md,
+"Laws as flux and potential", "Riemann problem at faces").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.quantities import Parameter
+from faultwave.physics.waves.law import BOUNDARIES, Boundary, PlainLaw, dot
+
+PAIRS = tuple((i, j) for i in range(6) for j in range(i, 6))
+CONSTANTS = tuple(f"c{i + 1}{j + 1}" for i, j in PAIRS)
+"""Names of the 21 constants in the order of ``PAIRS``, row by row of the upper half."""
+
+NUMBER = {pair: k for k, (i, j) in enumerate(PAIRS) for pair in ((i, j), (j, i))}
+VOIGT = ((0, 5, 4), (5, 1, 3), (4, 3, 2))
+"""Voigt's number (from 0) of the component jk of a symmetric tensor."""
+
+ORDER = (0, 1, 2, 5, 3, 4)
+"""Voigt's numbers of the stress among the quantities: xx, yy, zz, xy, yz, xz."""
+
+PACKED = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))
+PLACE = ((0, 3, 5), (3, 1, 4), (5, 4, 2))
+"""Components of a packed symmetric matrix, and the place of the component ij."""
+
+STRAIN = ((0, 0), (1, 1), (2, 2), (1, 2), (0, 2), (0, 1))
+"""Directions of the gradients that make the engineering strains 1 to 6."""
+
+
+class Anisotropic(PlainLaw):
+    name = "anisotropic"
+    title = "Anisotropic elastic solid with 21 constants"
+    roles = {"stress": ("s_xx", "s_yy", "s_zz", "s_xy", "s_yz", "s_xz"), "velocity": ("v1", "v2", "v3")}
+    parameters = (
+        Parameter("rho", "kg/m^3", "density", positive=True),
+        *(
+            Parameter(name, "Pa", f"stiffness {name[1]}{name[2]}, Voigt's numbers of xx yy zz yz xz xy")
+            for name in CONSTANTS
+        ),
+    )
+    channels = 3
+    principal, directional, mixing = False, True, 4
+    stability = 1.0
+    traction_is_flux = True
+    boundaries = BOUNDARIES | {"symmetry": Boundary(-1.0, 2.0)}
+
+    def constants(self, values: dict[str, np.ndarray]) -> tuple[np.ndarray, ...]:
+        return (*(values[name] for name in CONSTANTS), 1.0 / values["rho"])
+
+    def impedance_at(self, values: dict[str, np.ndarray], normal: np.ndarray) -> np.ndarray:
+        tensor = values["rho"][..., None, None] * acoustic_tensor(values, normal)
+        squares, axes = np.linalg.eigh(tensor)
+        return packed((axes * np.sqrt(np.maximum(squares, 0.0))[..., None, :]) @ np.swapaxes(axes, -1, -2))
+
+    def apply_impedance(self, z: Any, n: Any, x: Any) -> list[Any]:
+        return [dot([z[PLACE[i][j]] for j in range(3)], x) for i in range(3)]
+
+    def admittance(self, own: np.ndarray, other: np.ndarray, scale: Any) -> np.ndarray:
+        return np.asarray(scale)[..., None] * packed(np.linalg.inv(unpacked(own + other)))
+
+    def mix(self, boundary: Boundary | None, values: dict[str, np.ndarray], normal: np.ndarray) -> np.ndarray:
+        """a, and b times m of w_R = a w + b n (m . w) with m = Z^-1 n / (n . Z^-1 n): so v . n and the shear traction vanish at a plane
+        of symmetry."""
+        a, b = (-1.0, 0.0) if boundary is None else (boundary.a, boundary.b)
+        mixed = np.zeros((len(normal), 4))
+        mixed[:, 0] = a
+        if b != 0.0:
+            turned = np.linalg.solve(unpacked(self.impedance_at(values, normal)), normal[..., None])[..., 0]
+            mixed[:, 1:] = b * turned / (turned * normal).sum(1, keepdims=True)
+        return mixed
+
+    def incoming(self, mix: Any, n: Any, w: Any) -> list[Any]:
+        normal = dot(mix[1:4], w)
+        return [mix[0] * x + normal * n[i] for i, x in enumerate(w)]
+
+    def flux(self, q: Any, n: Any) -> list[Any]:
+        xx, yy, zz, xy, yz, xz = q[:6]
+        return [dot((xx, xy, xz), n), dot((xy, yy, yz), n), dot((xz, yz, zz), n)]
+
+    def potential(self, q: Any) -> list[Any]:
+        return [q[6], q[7], q[8]]
+
+    def rate(self, divergence: Any, gradient: Any, material: Any) -> list[Any]:
+        strain = [gradient[i][i] if i == j else gradient[i][j] + gradient[j][i] for i, j in STRAIN]
+        stress = [dot([material[NUMBER[i, j]] for j in range(6)], strain) for i in ORDER]
+        return [*stress, *[material[21] * divergence[i] for i in range(3)]]
+
+    def source(self, moment: np.ndarray, force: np.ndarray, values: dict[str, float]) -> np.ndarray:
+        return np.concatenate([-moment, force / values["rho"]])
+
+    def speed(self, values: dict[str, np.ndarray]) -> np.ndarray:
+        """Largest of all directions."""
+        return largest_speed(values)
+
+    def wrong(self, values: dict[str, np.ndarray]) -> Iterable[tuple[np.ndarray, Callable[[int], str], str]]:
+        kinds, which = _kinds(values)
+        eigenvalues = np.linalg.eigvalsh(stiffness(kinds))
+        least, most = eigenvalues[:, 0], eigenvalues[:, -1]
+        bad = ~(least > 1e-12 * np.abs(most))
+
+        def told(cell: int) -> str:
+            listed = ", ".join(f"{x:.4g}" for x in eigenvalues[which[cell]])
+            return f"the stiffness c_ij has the eigenvalues {listed} Pa"
+
+        yield bad[which], told, "all > 0: the energy of any strain is positive"
+
+    def energies(self, q: Any, values: Any) -> dict[str, Any]:
+        """Strain energy s C^-1 s / 2 by the factors L D L^T of C, and kinetic energy [J/m^3]."""
+        rho, v = values["rho"], q[6:]
+        strain = _half_inverse_product(
+            {pair: values[CONSTANTS[k]] for pair, k in NUMBER.items()}, [q[ORDER.index(i)] for i in range(6)]
+        )
+        return {
+            "elastic_energy": strain,
+            "elastic_kinetic_energy": 0.5 * rho * dot(v, v),
+            "momentumX": rho * v[0],
+            "momentumY": rho * v[1],
+            "momentumZ": rho * v[2],
+        }
+
+
+def _half_inverse_product(c: Mapping[tuple[int, int], Any], s: list[Any]) -> Any:
+    """s C^-1 s / 2 of a symmetric positive definite C, on arrays and on expressions."""
+    lower: dict[tuple[int, int], Any] = {}
+    pivots: list[Any] = []
+    solved: list[Any] = []
+    for i in range(len(s)):
+        for j in range(i + 1):
+            rest = c[i, j]
+            for k in range(j):
+                rest = rest - lower[i, k] * lower[j, k] * pivots[k]
+            if i == j:
+                pivots.append(rest)
+            else:
+                lower[i, j] = rest / pivots[j]
+        y = s[i]
+        for k in range(i):
+            y = y - lower[i, k] * solved[k]
+        solved.append(y)
+    return 0.5 * dot([y / d for y, d in zip(solved, pivots, strict=True)], solved)
+
+
+def stiffness(values: Mapping[str, Any]) -> np.ndarray:
+    """(..., 6, 6) stiffness for strains and stresses that have sqrt(2) on their shear components (Kelvin): its eigenvalues do not depend
+    on the axes."""
+    size = np.array([1.0, 1.0, 1.0, *[np.sqrt(2.0)] * 3])
+    rows = [np.stack([np.asarray(values[CONSTANTS[NUMBER[i, j]]], float) for j in range(6)], -1) for i in range(6)]
+    return np.stack(rows, -2) * size * size[:, None]
+
+
+def isotropic(values: Mapping[str, Any]) -> dict[str, Any]:
+    """rho and the 21 constants of an isotropic solid with rho, lambda and mu."""
+    lam, mu = (np.asarray(values[name], float) for name in ("lambda", "mu"))
+    found: dict[str, Any] = {"rho": values["rho"]}
+    for name, (i, j) in zip(CONSTANTS, PAIRS, strict=True):
+        found[name] = (lam if j < 3 else 0.0 * mu) + ((2.0 * mu if i < 3 else mu) if i == j else 0.0 * mu)
+    return found
+
+
+def packed(matrix: np.ndarray) -> np.ndarray:
+    """(..., 6) of symmetric (..., 3, 3): xx, yy, zz, xy, yz, xz."""
+    return np.stack([0.5 * (matrix[..., i, j] + matrix[..., j, i]) for i, j in PACKED], -1)
+
+
+def unpacked(six: np.ndarray) -> np.ndarray:
+    """The reverse of ``packed``."""
+    return np.stack([np.stack([six[..., PLACE[i][j]] for j in range(3)], -1) for i in range(3)], -2)
+
+
+def acoustic_tensor(values: Mapping[str, np.ndarray], normal: np.ndarray) -> np.ndarray:
+    """Gamma_ik = n_j c_ijkl n_l, (..., 3, 3) for normals (..., 3). Summed term by term: the same bits for any number of faces."""
+
+    def component(i: int, k: int) -> Any:
+        return sum(
+            normal[..., j] * normal[..., m] * values[CONSTANTS[NUMBER[VOIGT[i][j], VOIGT[k][m]]]]
+            for j in range(3)
+            for m in range(3)
+        )
+
+    return unpacked(np.stack([component(i, k) for i, k in PACKED], -1))
+
+
+def _kinds(values: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """The different materials among cells, and which of them each cell has."""
+    names = ("rho", *CONSTANTS)
+    table = np.stack(np.broadcast_arrays(*(np.asarray(values[name], float) for name in names)), -1)
+    found, which = np.unique(table.reshape(-1, len(names)), axis=0, return_inverse=True)
+    return {name: found[:, k] for k, name in enumerate(names)}, which.reshape(table.shape[:-1])
+
+
+def _directions(count: int) -> np.ndarray:
+    """Directions (count, 3) spread over half a sphere, and the axes, on which many rocks have their fastest waves."""
+    k = np.arange(count) + 0.5
+    z, angle = k / count, np.pi * (1.0 + 5.0**0.5) * k
+    across = np.sqrt(1.0 - z * z)
+    return np.concatenate([np.eye(3), np.stack([across * np.cos(angle), across * np.sin(angle), z], 1)])
+
+
+def largest_speed(values: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Largest wave speed [m/s] of all directions and polarisations, of every cell.
+
+    rho c^2 is the largest p . Gamma(n) p of unit vectors n and p, which may change places. So from the best of a sample of directions the
+    eigenvectors of Gamma(n) and Gamma(p) in turn lead upwards to it.
+    """
+    kinds, which = _kinds(values)
+    best = np.empty(len(kinds["rho"]))
+    for first in range(0, len(best), 1 << 14):
+        part = {k: v[first : first + (1 << 14)] for k, v in kinds.items()}
+        best[first : first + (1 << 14)] = np.sqrt(_largest_stiffness(part) / part["rho"])
+    return best[which]
+
+
+def _largest_stiffness(values: dict[str, np.ndarray]) -> np.ndarray:
+    directions, wide = _directions(48), {k: v[:, None] for k, v in values.items()}
+    sampled = np.linalg.eigvalsh(acoustic_tensor(wide, directions))[..., -1]
+    best = sampled.max(1)
+    for start in np.argsort(sampled, 1)[:, -1:-4:-1].T:
+        n, before = directions[start], np.zeros(len(best))
+        for _ in range(100):
+            squares, axes = np.linalg.eigh(acoustic_tensor(values, n))
+            n, found = axes[..., -1], squares[..., -1]
+            if (found <= before * (1.0 + 1e-13)).all():
+                break
+            before = found
+        best = np.maximum(best, before)
+    return best
+
+
+LAW = Anisotropic()
