@@ -15,14 +15,18 @@ from faultwave.base.errors import InputError
 from faultwave.observe.dataset import energies_from_arrays
 from faultwave.output.formats.energies_csv import write_energies
 from faultwave.output.formats.vtkhdf import VtkHdfReader, VtkHdfWriter
+from faultwave.output.manifest import build_manifest, write_manifest
 from faultwave.output.trace import Trace
 from faultwave.plot import plot_run, style
 from faultwave.plot.energies import plot_energies
-from faultwave.plot.fault import FaultMap, _at_points, hypocentre, plot_rupture, read_fault_maps
+from faultwave.plot.fault import hypocentre, plot_rupture, read_fault_maps
 from faultwave.plot.resonances import clustered
 from faultwave.plot.seismograms import plot_receivers
 from faultwave.plot.slip_rate import chosen_steps
+from faultwave.plot.smooth import at_corners, at_points, split_along
 from faultwave.plot.surface import map_frame, peak_velocity
+
+from .conftest import grid
 
 PICTURES = [
     *("rupture", "peak-slip-rate", "surface-peak-velocity", "surface-snapshots"),
@@ -110,9 +114,8 @@ def test_contours_are_straight_at_the_edges() -> None:
     low = np.stack([index[:-1, :-1], index[1:, :-1], index[:-1, 1:]], axis=-1).reshape(-1, 3)
     high = np.stack([index[1:, :-1], index[1:, 1:], index[:-1, 1:]], axis=-1).reshape(-1, 3)
     xy, cells = np.column_stack([x.ravel(), y.ravel()]), np.concatenate([low, high])
-    fault = FaultMap("", xy, cells, {}, None, 0.0)
     plane = xy @ [0.3, -0.2] + 5
-    found = _at_points(fault, plane[cells].mean(axis=1))
+    found = at_points(cells, len(xy), plane[cells].mean(axis=1))
     assert np.abs(found - plane).max() < 0.05  # plain averages are off by 0.25 at the corners
 
 
@@ -231,3 +234,95 @@ def test_maps_and_moment_rate_show_what_the_files_hold(
         assert wanted in titles
     left, right = drawn["demo-moment-rate"].axes
     assert "$M_w$" in left.get_title(loc="left") and "corner frequency 0.32 Hz" in right.get_title(loc="left")
+
+
+def test_smooth_pictures_keep_means_steps_and_faults() -> None:
+    """A plane comes back at the corners of its cells; a step does not overshoot; across a split nothing is averaged."""
+    xy, cells = grid(np.arange(9.0), np.arange(7.0))
+    centres = xy[cells].mean(axis=1)
+    plane = centres @ [0.3, -0.2] + 5
+    inner = ((xy > 0) & (xy < [8.0, 6.0])).all(axis=1)[cells]  # at the rim nothing goes beyond the cells
+    assert np.abs(at_corners(cells, plane) - (xy @ [0.3, -0.2] + 5)[cells])[inner].max() < 0.05
+    step = np.where(centres[:, 0] < 4, -1.0, 2.0)
+    assert np.abs(at_corners(cells, step) - 0.5).max() <= 1.5
+    fault = np.array([[[4.0, y], [4.0, y + 1]] for y in range(6)])
+    np.testing.assert_allclose(
+        at_corners(split_along(xy, cells, fault), step), np.repeat(step[:, None], 3, 1), atol=1e-12
+    )
+    assert (split_along(xy, cells, fault[:0]) == cells).all()
+
+
+@pytest.mark.parametrize(("form", "head"), [("png", b"\x89PNG"), ("pdf", b"%PDF"), ("svg", b"<?xml")])
+def test_formats_and_resolution(run_folder: Path, tmp_path: Path, form: str, head: bytes) -> None:
+    (path,) = plot_run(run_folder, tmp_path, field="PGV", format=form, dpi=60)
+    assert path.name == f"demo-surface-PGV.{form}"
+    assert path.read_bytes().startswith(head)
+    if form == "png":
+        assert matplotlib.image.imread(path).shape[1] == round(style.WIDTH * 60)
+
+
+def test_a_field_at_a_time(run_folder: Path, tmp_path: Path, drawn: dict[str, Figure]) -> None:
+    plot_run(run_folder, tmp_path, field="v1", time="3.2 s")
+    ax = drawn["demo-surface-v1-3s"].axes[0]
+    assert ax.get_title("left") == "particle velocity along x1, t = 3 s"
+    low, high = ax.collections[0].get_clim()
+    assert low == -high < 0  # velocities have both signs
+    plot_run(run_folder, tmp_path, field="slip")
+    assert drawn["demo-fault-slip"].axes[0].get_ylim() == (15.0, 0.0)
+    plot_run(run_folder, tmp_path, field="speed", log=True)
+    norm = drawn["demo-surface-speed"].axes[0].collections[0].norm
+    assert type(norm).__name__ == "LogNorm" and norm.vmin == pytest.approx(1e-3 * norm.vmax)
+
+
+def test_chosen_stations_are_named(run_folder: Path, tmp_path: Path, drawn: dict[str, Figure]) -> None:
+    plot_run(run_folder, tmp_path, stations=[2, "7"], axes=["fault-parallel", "fault-normal", "up"])
+    rows = [text.get_text() for text in drawn["demo-receivers"].axes[0].get_yticklabels()]
+    assert [row.split()[0] for row in rows] == ["2", "7"]
+    ax = drawn["demo-surface-peak-velocity"].axes[0]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("fault-parallel [km]", "fault-normal [km]")
+    assert {text.get_text() for text in ax.texts} == {"2", "7"}
+    assert [a.get_title("left") for a in drawn["demo-receivers"].axes][2] == "up ($v_3$)"
+
+
+@pytest.mark.parametrize(("projection", "label"), [({"azimuth": 0.0}, "east [km]"), ({"azimuth": 30.0}, "x [km]")])
+def test_axes_are_those_of_the_projection(
+    run_folder: Path, tmp_path: Path, drawn: dict[str, Figure], projection: dict[str, float], label: str
+) -> None:
+    for name in ("demo-surface.vtkhdf", "demo-receivers.h5"):
+        shutil.copy(run_folder / name, tmp_path)
+    write_manifest(tmp_path / "demo-manifest.json", build_manifest({"projection": projection}))
+    plot_run(tmp_path)
+    assert drawn["demo-surface-peak-velocity"].axes[0].get_xlabel() == label
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"field": "v4"}, r"no snapshots.*field 'v4'.*allowed: speed, v1, v2, v3, PGV"),
+        ({"field": "v1", "time": "1 min"}, r"time: 60 s lies outside the snapshots.*0 to 6 s"),
+        ({"field": "v1", "time": "soon"}, "time: 'soon' is not a number"),
+        (
+            {"time": 2.0, "format": "jpg", "stations": ["PASC"]},
+            r"(?s)format.*'jpg'.*png, pdf, svg.*time.*field.*'PASC'",
+        ),
+    ],
+)
+def test_what_cannot_be_drawn(run_folder: Path, tmp_path: Path, asked: dict[str, object], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        plot_run(run_folder, tmp_path, **asked)
+
+
+def test_notebooks_show_the_pictures(run_folder: Path, tmp_path: Path) -> None:
+    found = plot_run(run_folder, tmp_path, field="PGV", dpi=30)
+    page = found._repr_html_()
+    assert page.startswith('<p><img src="data:image/png;base64,iVBOR') and "demo-surface-PGV.png" in page
+    assert "pdf</p>" in plot_run(run_folder, tmp_path, field="PGV", format="pdf", dpi=30)._repr_html_()
+
+
+def test_logarithmic_maps_have_no_holes(run_folder: Path, tmp_path: Path, drawn: dict[str, Figure]) -> None:
+    plot_run(run_folder, tmp_path, field="speed", time=0, log=True)
+    mesh = drawn["demo-surface-speed-0s"].axes[0].collections[0]
+    assert np.min(mesh.get_array()) >= mesh.norm.vmin > 0
+    plot_run(run_folder, tmp_path, field="Pn0")
+    bar = drawn["demo-fault-Pn0"].axes[0].child_axes[0]
+    assert bar.get_ylabel() == "Pn0 [MPa]"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,6 +12,7 @@ import typer
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.cli import screen
+from faultwave.cli.options import expanded
 
 if TYPE_CHECKING:
     from faultwave.verify.case import Result
@@ -18,14 +20,52 @@ if TYPE_CHECKING:
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run.")]
 
 
-def plot(folder: Folder) -> None:
+@dataclass(frozen=True)
+class Drawing:
+    """What is drawn of a run, and how."""
+
+    field: Annotated[
+        str | None, typer.Option("--field", help="Only maps of this field: v3, PGV, slip, speed (horizontal), ...")
+    ] = None
+    time: Annotated[
+        str | None,
+        typer.Option("--time", metavar="TIME", help="Of the field, in seconds or with a unit; default the last."),
+    ] = None
+    format: Annotated[str, typer.Option("--format", help="png, pdf or svg.")] = "png"
+    dpi: Annotated[int, typer.Option("--dpi", help="Dots an inch.")] = 200
+    log: Annotated[bool, typer.Option("--log", help="Logarithmic colours on maps.")] = False
+    stations: Annotated[
+        str | None,
+        typer.Option("--stations", metavar="A,B", help="Receivers by code or number, named on maps; default all."),
+    ] = None
+    axes: Annotated[
+        str | None,
+        typer.Option(
+            "--axes", metavar="X,Y,Z", help="What the axes are called; default east,north,up where the case says so."
+        ),
+    ] = None
+
+
+def plot(
+    folder: Folder,
+    drawing: Drawing,
+    output: Annotated[
+        Path | None, typer.Option("--output", metavar="DIR", help="Folder for the pictures; default DIR itself.")
+    ] = None,
+) -> None:
     """Draw what a run left: rupture time and slip on the fault, the surface, seismograms, energies.
 
     Pictures go into the same folder; their names are printed.
     """
-    from faultwave.plot import plot_run
+    from faultwave.plot.run import Look, plot_run
 
-    screen.files(plot_run(folder))
+    lists = {name: _words(getattr(drawing, name)) for name in ("stations", "axes")}
+    screen.files(plot_run(folder, output, Look(**{**vars(drawing), **lists})))
+
+
+def _words(text: str | None) -> list[str] | None:
+    """Words with commas between."""
+    return None if text is None else [word.strip() for word in text.split(",")]
 
 
 def convert(
@@ -155,10 +195,10 @@ def _scec_plan(
 def add_commands(app: typer.Typer) -> None:
     """Give the program the commands of this file."""
     commands: tuple[tuple[Callable[..., None], str], ...] = (
-        (plot, "Example: faultwave plot demo"),
+        (plot, "Example: faultwave plot demo --field PGV --log --format pdf"),
         (convert, "Example: faultwave convert demo csv --output tables"),
         (compare, "Example: faultwave compare results reference --limit 0.08 --group 'slip rate=0.04'"),
         (verify, "Example: faultwave verify plane-wave, or faultwave verify scec tpv5 tpv10 --quick --output scec"),
     )
     for command, example in commands:
-        app.command(epilog=example)(command)
+        app.command(epilog=example)(expanded(command))

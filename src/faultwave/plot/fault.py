@@ -9,7 +9,8 @@ from pathlib import Path
 import matplotlib.patheffects as effects
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import Normalize
+from matplotlib.collections import Collection
+from matplotlib.colors import Colormap, Normalize
 from matplotlib.tri import Triangulation
 
 from faultwave.observe.roughness import neighbours
@@ -18,6 +19,7 @@ from faultwave.output.formats.scec_folder import rupture_times
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.output.results import Results
 from faultwave.plot import style
+from faultwave.plot.smooth import at_corners, at_points, merged_points
 
 CONTOUR_STEP = 0.5
 """Interval of rupture-time contours [s]; larger only where there would be more than 40 of them."""
@@ -65,15 +67,13 @@ def _map(
     plane = fit_plane(file.points, file.cells[chosen])
     used, cells = np.unique(file.cells[chosen], return_inverse=True)
     points = file.points[used]
-    # fault files repeat each point for every triangle: merge those within a millionth of the fault's size
-    grain = 1e-6 * max(float(np.ptp(points, axis=0).max()), 1.0)
-    _, first, merged = np.unique(np.round(points / grain), axis=0, return_index=True, return_inverse=True)
+    first, merged = merged_points(points)
     points = points[first]
     xy = style.KM * np.column_stack([plane.along_strike(points), plane.down_dip(points)])
     return FaultMap(
         title="" if chosen.all() else f"fault {tag}, dip {plane.dip_angle:.0f}°",
         xy=xy,
-        cells=merged.reshape(-1)[cells.reshape(-1, 3)],
+        cells=merged[cells.reshape(-1, 3)],
         values={name: array[chosen] for name, array in values.items()},
         rupture_time=None if rupture is None else rupture[chosen],
         time=float(file.times[-1]),
@@ -101,11 +101,10 @@ def _plot(maps: list[FaultMap], name: str, label: str, title: str, path: Path, c
     axes = style.mosaic(fig, len(maps), 1, gridspec_kw={"height_ratios": heights})[:, 0]
     # one outlier, at the fault's edge for example, must not set the scale of a peak value
     every = np.concatenate([m.values[name] for m in maps])
-    top = style.top_value(every, 100.0 if contours else 99.8)
-    norm, extend = Normalize(0.0, top), style.beyond(every, top)
+    norm, extend = style.positive_scale(every, 100.0 if contours else 99.8)
     for ax, fault in zip(axes, maps, strict=True):
         colours = style.light() if contours else style.colours("viridis")
-        patches = style.draw_cells(ax, fault.xy, fault.cells, fault.values[name], colours, norm)
+        patches = draw_values(ax, fault, fault.values[name], colours, norm)
         if contours:
             draw_contours(ax, fault)
         frame_fault(ax, fault)
@@ -114,6 +113,13 @@ def _plot(maps: list[FaultMap], name: str, label: str, title: str, path: Path, c
         style.colour_bar(ax, patches, label, extend)
     axes[-1].set_xlabel("along strike [km]")
     return style.save(fig, path)
+
+
+def draw_values(ax: Axes, fault: FaultMap, values: np.ndarray, colours: Colormap, norm: Normalize) -> Collection:
+    """Finite values (nc,) of the triangles in colours that change smoothly from one to the next."""
+    known = np.isfinite(values)
+    cells = fault.cells[known]
+    return style.draw_smooth(ax, fault.xy[cells], at_corners(cells, values[known]), colours, norm)
 
 
 def frame_fault(ax: Axes, fault: FaultMap) -> None:
@@ -135,7 +141,9 @@ def draw_contours(ax: Axes, fault: FaultMap) -> None:
     if not len(levels) or ruptured.sum() < 3:
         return
     triangulation = Triangulation(fault.xy[:, 0], fault.xy[:, 1], fault.cells, ~ruptured)
-    lines = ax.tricontour(triangulation, _at_points(fault, time), levels, colors=style.INK, linewidths=0.8)
+    lines = ax.tricontour(
+        triangulation, at_points(fault.cells, len(fault.xy), time), levels, colors=style.INK, linewidths=0.8
+    )
     every = max(1, round(len(levels) / 10))
     halo: list[effects.AbstractPathEffect] = [effects.withStroke(linewidth=2.0, foreground="white", alpha=0.8)]
     for text in ax.clabel(lines, levels[every - 1 :: every], fmt=lambda level: f"{level:g}", fontsize=7.5):
@@ -157,22 +165,6 @@ def hypocentre(xy: np.ndarray, cells: np.ndarray, time: np.ndarray) -> np.ndarra
     edges = corners[:, 1:] - corners[:, :1]
     area = np.abs(edges[:, 0, 0] * edges[:, 1, 1] - edges[:, 0, 1] * edges[:, 1, 0])
     return np.asarray((corners.mean(1) * area[:, None]).sum(0) / area.sum())
-
-
-def _at_points(fault: FaultMap, values: np.ndarray) -> np.ndarray:
-    """Values at points whose means over the cells come near the finite values of the cells; 0 where there are none.
-
-    Plain averages of the cells around a point are one-sided at the fault's edges and bend the contours there; a few
-    corrections by what is missing in the cells straighten them.
-    """
-    finite = np.isfinite(values)
-    cells, given = fault.cells[finite], values[finite]
-    count = np.maximum(np.bincount(cells.reshape(-1), minlength=len(fault.xy)), 1)
-    points = np.zeros(len(fault.xy))
-    for _ in range(12):
-        missing = given - points[cells].mean(axis=1)
-        points += np.bincount(cells.reshape(-1), np.repeat(missing, 3), minlength=len(points)) / count
-    return points
 
 
 def pictures(results: Results, stem: str) -> Iterator[Path | None]:

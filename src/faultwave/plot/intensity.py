@@ -68,9 +68,9 @@ def plot_intensity(source: Path, stations: np.ndarray, path: Path) -> Path:
     if marks[0]:
         fig.legend(*marks, loc="upper right", ncols=len(marks[0]), frameon=False, borderaxespad=0.1, handletextpad=0.3)
     for ax in axes[1]:
-        ax.set_xlabel("x [km]")
+        ax.set_xlabel(style.along(0, "km"))
     for ax in axes[:, 0]:
-        ax.set_ylabel("y [km]")
+        ax.set_ylabel(style.along(1, "km"))
     return style.save(fig, path)
 
 

@@ -13,7 +13,7 @@ from matplotlib.colors import Normalize
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.output.results import Results
 from faultwave.plot import style
-from faultwave.plot.fault import FaultMap, draw_contours, fault_maps, frame_fault
+from faultwave.plot.fault import FaultMap, draw_contours, draw_values, fault_maps, frame_fault
 
 UNKNOWN = "#e8e8e8"
 """Colour of faces of which a value is not known."""
@@ -80,8 +80,7 @@ def _draw(ax: Axes, fault: FaultMap, panel: Panel) -> None:
     values = fault.values[panel.field]
     norm, extend = _scale(values, panel.scale)
     ax.set_facecolor(UNKNOWN)
-    known = np.isfinite(values)
-    patches = style.draw_cells(ax, fault.xy, fault.cells[known], values[known], style.colours(panel.colours), norm)
+    patches = draw_values(ax, fault, values, style.colours(panel.colours), norm)
     if panel.contours:
         draw_contours(ax, fault)
     frame_fault(ax, fault)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
 
+from faultwave.observe.stations import default_code
 from faultwave.output.results import Results
 from faultwave.output.trace import Trace
 from faultwave.plot import style
@@ -32,6 +33,7 @@ class Column:
 
 
 VELOCITY = tuple(Column(f"$v_{i}$", (f"v{i}",), "m/s") for i in (1, 2, 3))
+AXES = ("x", "y", "z")
 FAULT = (
     Column("slip rate", ("SRs", "SRd"), "m/s"),
     Column("slip", ("Sls", "Sld"), "m"),
@@ -50,7 +52,15 @@ def plot_receivers(traces: Sequence[Trace], path: Path) -> Path | None:
     labels = [f"{label}\npeak {peaks[t.number]:.3g} m/s" for t, label in zip(chosen, _labels(chosen), strict=True)]
     scales = [[_range([t], VELOCITY) for t in chosen]] * 3
     title = _title("Receivers: particle velocity, each receiver on its own scale", traces, chosen)
-    return _section(chosen, VELOCITY, scales, labels, title, path, bars=False)
+    return _section(chosen, _velocities(), scales, labels, title, path, bars=False)
+
+
+def _velocities() -> tuple[Column, ...]:
+    """Their titles tell the directions where these have names."""
+    named = zip(VELOCITY, AXES, style.options().axes, strict=True)
+    return tuple(
+        column if axis == name else replace(column, title=f"{name} ({column.title})") for column, axis, name in named
+    )
 
 
 def plot_fault_receivers(traces: Sequence[Trace], path: Path) -> Path | None:
@@ -83,11 +93,12 @@ def _labels(traces: Sequence[Trace]) -> list[str]:
 
 
 def _label(trace: Trace, scale: float, unit: str) -> str:
+    name = f"{trace.number}" if trace.station in ("", default_code(trace.number)) else trace.station
     if not np.isfinite(trace.location).all():
-        return f"{trace.number}"
+        return name
     digits = 4 if unit == "m" else 2
     place = ", ".join(f"{round(scale * x, digits) + 0.0:g}" for x in trace.location)
-    return f"{trace.number}  ({place}) {unit}"
+    return f"{name}  ({place}) {unit}"
 
 
 def _series(trace: Trace, column: Column, name: str) -> np.ndarray:

@@ -12,7 +12,7 @@ from matplotlib.colors import Normalize
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.output.results import Results
 from faultwave.plot import style
-from faultwave.plot.fault import FaultMap, fault_maps, frame_fault
+from faultwave.plot.fault import FaultMap, draw_values, fault_maps, frame_fault
 
 _SNAPSHOTS = 8
 _MOVES = 0.03
@@ -66,7 +66,7 @@ def _draw(maps: list[FaultMap], names: list[str], times: np.ndarray, scale: tupl
             if k >= len(names):
                 ax.set_visible(False)
                 continue
-            style.draw_cells(ax, fault.xy, fault.cells, fault.values[names[k]], colours, norm)
+            draw_values(ax, fault, fault.values[names[k]], colours, norm)
             frame_fault(ax, fault)
             ax.set_title(f"{fault.title}, t = {times[k]:.4g} s" if fault.title else f"t = {times[k]:.4g} s")
     for ax in axes[:, 0]:

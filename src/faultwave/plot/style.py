@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +13,11 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
-from matplotlib.collections import PolyCollection
+from matplotlib.collections import Collection, PolyCollection
 from matplotlib.colorbar import Colorbar
-from matplotlib.colors import Colormap, ListedColormap, Normalize
+from matplotlib.colors import Colormap, ListedColormap, LogNorm, Normalize, SymLogNorm
 from matplotlib.figure import Figure
+from matplotlib.tri import Triangulation
 
 from faultwave.output.atomic import atomic_path
 
@@ -70,11 +73,68 @@ def figure(width: float = WIDTH, height: float = 4.0) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
+FORMATS = ("png", "pdf", "svg")
+
+
+@dataclass(frozen=True)
+class Options:
+    """How pictures are drawn and written: ``format`` and resolution; ``log``: colour scales of maps are logarithmic; ``axes``: what x, y
+    and z are called; ``codes``: stations are named on maps."""
+
+    format: str = "png"
+    dpi: int = DPI
+    log: bool = False
+    axes: tuple[str, str, str] = ("x", "y", "z")
+    codes: bool = False
+
+
+USUAL = Options()
+_options: ContextVar[Options] = ContextVar("options", default=USUAL)
+
+
+def options() -> Options:
+    """Those of the pictures that are being drawn."""
+    return _options.get()
+
+
+@contextmanager
+def drawn_with(chosen: Options) -> Iterator[None]:
+    """Within it pictures are drawn and written so."""
+    token = _options.set(chosen)
+    try:
+        yield
+    finally:
+        _options.reset(token)
+
+
+def along(axis: int, unit: str) -> str:
+    """Label of an axis of a map: 'east [km]'."""
+    return f"{options().axes[axis]} [{unit}]"
+
+
 def save(fig: Figure, path: Path) -> Path:
-    """Write a PNG whole or not at all."""
+    """Write a picture whole or not at all, in the format that is asked for; returns its path."""
+    if path.suffix == ".png":
+        path = path.with_name(f"{path.name.removesuffix('png')}{options().format}")
     with atomic_path(path) as temporary:
-        fig.savefig(temporary, format="png", dpi=DPI)
+        fig.savefig(temporary, format=options().format, dpi=options().dpi)
     return path
+
+
+def positive_scale(values: np.ndarray, percentile: float = 100.0) -> tuple[Normalize, str]:
+    """Scale of values from 0 to a percentile, or three decades below it where it is to be logarithmic; how it says that values go
+    on."""
+    top = top_value(values, percentile)
+    if not options().log:
+        return Normalize(0.0, top), beyond(values, top)
+    return LogNorm(1e-3 * top, top), "both" if beyond(values, top) == "max" else "min"
+
+
+def signed_scale(values: np.ndarray, percentile: float = 100.0) -> tuple[Normalize, str]:
+    """Scale around 0 that is as wide as a percentile of the sizes, linear or, beyond a thousandth of it, logarithmic."""
+    top = top_value(np.abs(values), percentile)
+    extend = "both" if beyond(np.abs(values), top) == "max" else "neither"
+    return (SymLogNorm(1e-3 * top, vmin=-top, vmax=top) if options().log else Normalize(-top, top)), extend
 
 
 def mosaic(fig: Figure, rows: int, columns: int, **options: Any) -> np.ndarray:
@@ -90,10 +150,16 @@ def colour_bar(axes: Axes, mappable: ScalarMappable, label: str, extend: str = "
     return bar
 
 
+def _shown(values: np.ndarray, norm: Normalize) -> np.ndarray:
+    """What is below a logarithmic scale, 0 too, has its lowest colour and is no hole."""
+    return np.maximum(values, norm.vmin) if isinstance(norm, LogNorm) and norm.vmin is not None else values
+
+
 def draw_cells(
     axes: Axes, xy: np.ndarray, cells: np.ndarray, values: np.ndarray, cmap: Colormap, norm: Normalize
 ) -> PolyCollection:
     """Triangles in flat colours: xy (np, 2), cells (nc, 3), values (nc,)."""
+    values = _shown(values, norm)
     # without anti-aliasing neighbours meet exactly; with it the paper shines through between them
     patches = PolyCollection(
         xy[cells], array=values, cmap=cmap, norm=norm, edgecolors="none", linewidths=0.0, antialiaseds=False
@@ -102,6 +168,17 @@ def draw_cells(
     axes.add_collection(patches)
     axes.set_aspect("equal")
     return patches
+
+
+def draw_smooth(axes: Axes, xy: np.ndarray, corners: np.ndarray, cmap: Colormap, norm: Normalize) -> Collection:
+    """Triangles (nc, 3, 2) in colours between those of their corners' values (nc, 3)."""
+    x, y = xy.reshape(-1, 2).T
+    triangles = np.arange(len(x)).reshape(-1, 3)
+    values = _shown(corners.reshape(-1), norm)
+    mesh = axes.tripcolor(Triangulation(x, y, triangles), values, shading="gouraud", cmap=cmap, norm=norm)
+    mesh.set_rasterized(True)
+    axes.set_aspect("equal")
+    return mesh
 
 
 def top_value(values: np.ndarray, percentile: float = 100.0) -> float:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from matplotlib import patheffects as effects
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.collections import Collection, LineCollection
 from matplotlib.colors import Normalize, PowerNorm
 
 from faultwave.output.formats.image import PlaneReader, is_image
@@ -16,6 +17,7 @@ from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.output.results import Results
 from faultwave.output.trace import Trace
 from faultwave.plot import style
+from faultwave.plot.smooth import at_corners, merged_points, split_along
 
 Surface = VtkHdfReader | PlaneReader
 
@@ -25,11 +27,14 @@ _SHALLOW = 200.0  # [m]: receivers this near the surface are marked on its map
 
 @dataclass(frozen=True)
 class MapFrame:
-    """What every map shows besides colours: outline of the fault (n, 2, 2), limits (2, 2), stations (m, 2), all km."""
+    """What every map shows besides colours: outline of the fault (n, 2, 2), limits (2, 2), stations (m, 2), all km, and what these are
+    called. ``cells`` (nc, 3): merged points of the surface, apart on both sides of the fault; None: the cells are pixels."""
 
     outline: np.ndarray
     limits: np.ndarray
     stations: np.ndarray
+    codes: tuple[str, ...] = ()
+    cells: np.ndarray | None = None
 
 
 def map_frame(surface: Surface, fault: Path | None, traces: list[Trace]) -> MapFrame:
@@ -44,16 +49,25 @@ def map_frame(surface: Surface, fault: Path | None, traces: list[Trace]) -> MapF
         near = np.array([ends.min(axis=0) - margin, ends.max(axis=0) + margin])
         limits = np.array([np.maximum(limits[0], near[0]), np.minimum(limits[1], near[1])])
     top = surface.points[:, 2].max()
-    places = [style.KM * t.location[:2] for t in traces if t.location[2] > top - _SHALLOW]
-    return MapFrame(outline, limits, np.array(places).reshape(-1, 2))
+    shallow = [t for t in traces if t.location[2] > top - _SHALLOW]
+    places = np.array([style.KM * t.location[:2] for t in shallow]).reshape(-1, 2)
+    return MapFrame(
+        outline, limits, places, tuple(t.station or str(t.number) for t in shallow), _merged(surface, outline)
+    )
+
+
+def _merged(surface: Surface, outline: np.ndarray) -> np.ndarray | None:
+    if isinstance(surface, PlaneReader):
+        return None
+    first, merged = merged_points(surface.points)
+    return split_along(style.KM * surface.points[first, :2], merged[surface.cells], outline)
 
 
 def _outline(fault: Path) -> np.ndarray:
     """Edges that belong to one triangle only, seen from above, (n, 2, 2) [km]."""
     with VtkHdfReader(fault) as file:
-        grain = 1e-6 * max(float(np.ptp(file.points, axis=0).max()), 1.0)
-        _, first, merged = np.unique(np.round(file.points / grain), axis=0, return_index=True, return_inverse=True)
-        cells = merged.reshape(-1)[file.cells]
+        first, merged = merged_points(file.points)
+        cells = merged[file.cells]
         edges = np.sort(np.concatenate([cells[:, [0, 1]], cells[:, [1, 2]], cells[:, [0, 2]]]), axis=1)
         edges, count = np.unique(edges, axis=0, return_counts=True)
         return np.asarray(style.KM * file.points[first][edges[count == 1]][:, :, :2])
@@ -86,20 +100,19 @@ def plot_peak_velocity(surface: Surface, frame: MapFrame, path: Path) -> Path | 
     peak = peak_velocity(surface)
     if peak is None:
         return None
-    fig = style.figure(height=_height(frame, 5.2) + 0.8)  # leaves room beside the map for the colour bar's label
+    fig = style.figure(height=map_height(frame, 5.2) + 0.8)  # leaves room beside the map for the colour bar's label
     ax = style.mosaic(fig, 1, 1)[0, 0]
-    visible = peak[_visible(surface, frame)]
+    visible = peak[visible_cells(surface, frame)]
     # points next to the fault trace move with the slip rate: they may saturate, or the rest of the map would be dark
-    top = style.top_value(visible, 99.5)
-    norm = Normalize(0.0, top)
-    patches = _draw(ax, surface, peak, frame, norm, stations=True)
+    norm, extend = style.positive_scale(visible, 99.5)
+    patches = draw_map(ax, surface, peak, frame, norm, stations=True)
     ax.set_title(f"Peak horizontal ground speed until t = {surface.times[-1]:.4g} s")
-    ax.set_xlabel("x [km]")
-    ax.set_ylabel("y [km]")
+    ax.set_xlabel(style.along(0, "km"))
+    ax.set_ylabel(style.along(1, "km"))
     if len(frame.outline) or len(frame.stations):
         legend = ax.legend(loc="upper right", labelcolor="white", handlelength=1.4)
         legend.set_zorder(6)
-    style.colour_bar(ax, patches, "peak horizontal speed [m/s]", style.beyond(visible, top))
+    style.colour_bar(ax, patches, "peak horizontal speed [m/s]", extend)
     return style.save(fig, path)
 
 
@@ -110,7 +123,7 @@ def plot_snapshots(surface: Surface, frame: MapFrame, path: Path) -> Path | None
     if not len(later):
         return None
     count = min(_SNAPSHOTS, len(later))
-    visible = _visible(surface, frame)
+    visible = visible_cells(surface, frame)
     peak = peak_velocity(surface)
     moving = 0.0 if peak is None else 0.05 * float(np.nanmax(peak[visible]))
     while len(later) > count and _speed(surface, int(later[0]))[visible].max() < moving:
@@ -119,49 +132,71 @@ def plot_snapshots(surface: Surface, frame: MapFrame, path: Path) -> Path | None
     steps = later[np.round(np.arange(1, count + 1) * len(later) / count).astype(int) - 1]
     columns = min(3, count)
     rows = -(-count // columns)
-    fig = style.figure(height=rows * (_height(frame, 5.8 / columns) + 0.3) + 0.5)
+    fig = style.figure(height=rows * (map_height(frame, 5.8 / columns) + 0.3) + 0.5)
     axes = style.mosaic(fig, rows, columns, sharex=True, sharey=True)
     speeds = [_speed(surface, int(step)) for step in steps]
     shown = np.concatenate([speed[visible] for speed in speeds])
     top = style.top_value(shown, 99.5)
     norm = PowerNorm(0.5, 0.0, top)  # waves far from the fault are weak beside those at it
     for ax, step, speed in zip(axes.flat, steps, speeds, strict=False):
-        patches = _draw(ax, surface, speed, frame, norm, stations=False)
+        patches = draw_map(ax, surface, speed, frame, norm, stations=False)
         ax.set_title(f"t = {surface.times[step]:.4g} s")
     for ax in axes.flat[count:]:
         ax.set_visible(False)
     for ax in axes[-1]:
-        ax.set_xlabel("x [km]")
+        ax.set_xlabel(style.along(0, "km"))
     for ax in axes[:, 0]:
-        ax.set_ylabel("y [km]")
+        ax.set_ylabel(style.along(1, "km"))
     label, extend = "horizontal ground speed [m/s]", style.beyond(shown, top)
     fig.colorbar(patches, ax=axes, label=label, extend=extend, shrink=0.8, aspect=30, pad=0.015)
     return style.save(fig, path)
 
 
-def _height(frame: MapFrame, width: float) -> float:
+def map_height(frame: MapFrame, width: float) -> float:
+    """Of a map of this width [inch]."""
     size = frame.limits[1] - frame.limits[0]
     return float(np.clip(width * size[1] / max(size[0], 1e-9), 0.35 * width, 1.4 * width))
 
 
-def _visible(surface: Surface, frame: MapFrame) -> np.ndarray:
+def visible_cells(surface: Surface, frame: MapFrame) -> np.ndarray:
+    """Which cells (nc,) lie on the map."""
     centres = style.KM * surface.points[surface.cells][:, :, :2].mean(axis=1)
     inside = np.all((centres >= frame.limits[0]) & (centres <= frame.limits[1]), axis=1)
     return inside if inside.any() else np.ones_like(inside)
 
 
-def _draw(
-    ax: Axes, surface: Surface, values: np.ndarray, frame: MapFrame, norm: Normalize, stations: bool
-) -> PolyCollection:
-    xy = style.KM * surface.points[:, :2]
-    patches = style.draw_cells(ax, xy, surface.cells, values, style.colours("inferno"), norm)
+def draw_map(
+    ax: Axes,
+    surface: Surface,
+    values: np.ndarray,
+    frame: MapFrame,
+    norm: Normalize,
+    stations: bool,
+    colours: str = "inferno",
+) -> Collection:
+    """Values (nc,) of the surface's cells in colours, the fault's outline, and the stations where wanted."""
+    xy, cmap = style.KM * surface.points[:, :2], style.colours(colours)
+    if frame.cells is None:
+        patches: Collection = style.draw_cells(ax, xy, surface.cells, values, cmap, norm)
+    else:
+        patches = style.draw_smooth(ax, xy[surface.cells], at_corners(frame.cells, values), cmap, norm)
     if len(frame.outline):
         ax.add_collection(LineCollection(list(frame.outline), colors="#7fd6ff", linewidths=1.0, label="fault"))
     if stations and len(frame.stations):
         ax.plot(*frame.stations.T, "^", ms=5, mfc="white", mec=style.INK, mew=0.6, ls="none", label="receivers")
+        if style.options().codes:
+            _name(ax, frame)
     ax.set_xlim(*frame.limits[:, 0])
     ax.set_ylim(*frame.limits[:, 1])
     return patches
+
+
+def _name(ax: Axes, frame: MapFrame) -> None:
+    """Codes beside the stations, with a light rim that is seen on every colour."""
+    rim: list[effects.AbstractPathEffect] = [effects.withStroke(linewidth=1.6, foreground="white")]
+    for place, code in zip(frame.stations, frame.codes, strict=True):
+        text = ax.annotate(code, place, (4, 3), textcoords="offset points", fontsize=7, color=style.INK, clip_on=True)
+        text.set_path_effects(rim)
 
 
 def pictures(results: Results, stem: str) -> Iterator[Path | None]:

@@ -1,0 +1,139 @@
+"""A map of one field of the snapshots at one time: on the surface, on faults, or of the finished rupture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+from matplotlib.colors import Normalize
+
+from faultwave.base.errors import InputError, Problem, suggest
+from faultwave.observe.dataset import QUANTITIES
+from faultwave.output.formats.image import PlaneReader, is_image
+from faultwave.output.formats.vtkhdf import VtkHdfReader
+from faultwave.output.results import Results
+from faultwave.plot import style
+from faultwave.plot.fault import FaultMap, draw_values, fault_maps, frame_fault
+from faultwave.plot.surface import Surface, draw_map, map_frame, map_height, visible_cells
+
+KINDS = ("surface", "fault", "rupture")
+SPEED = "speed"
+"""Not in the files: horizontal ground speed."""
+OTHERS = {SPEED: ("m/s", "horizontal ground speed"), "slip_rate": ("m/s", "slip rate"), "slip": ("m", "slip")}
+PARTS = {SPEED: ("v1", "v2"), "slip_rate": ("SRs", "SRd"), "slip": ("Sls", "Sld")}
+"""Fields that are the length of others."""
+
+
+def plot_field(results: Results, stem: str, field: str, time: float | None) -> Iterator[Path]:
+    """PREFIX-KIND-FIELD of every file of snapshots that has the field, at the snapshot nearest to ``time`` [s], else the last.
+
+    Raises InputError for a field that none has, and for times without snapshots.
+    """
+    there: dict[str, None] = {}
+    drawn = False
+    with ExitStack() as stack:
+        files = _opened(results, stack)
+        for kind, file in files.items():
+            there |= dict.fromkeys(_names(file))
+            if field not in _names(file) or not len(file.cells):
+                continue
+            step = _step(file, time, f"{results.prefix}-{kind}")
+            drawn = True
+            name = f"{field}" if time is None else f"{field}-{file.times[step]:.4g}s"
+            yield _draw(results, kind, file, (field, step), Path(f"{stem}-{kind}-{name}.png"))
+    if not drawn:
+        what = f"no snapshots of the run '{results.prefix}' have a field '{field}'"
+        raise InputError(Problem(str(results.folder), what, ", ".join(there) or "none", suggest(field, there)))
+
+
+def _opened(results: Results, stack: ExitStack) -> dict[str, Surface]:
+    found: dict[str, Surface] = {}
+    for kind in KINDS:
+        path = results.folder / f"{results.prefix}-{kind}.vtkhdf"
+        if path.is_file():
+            file: Surface = PlaneReader(path) if is_image(path) else VtkHdfReader(path)
+            stack.callback(file.close)
+            found[kind] = file
+    return found
+
+
+def _names(file: Surface) -> list[str]:
+    """What can be drawn of a file: fields that it has, and lengths of pairs of them."""
+    if not len(file.times):
+        return []
+    held = [name for name in (*file.fields, *file.static) if name not in ("global-id", "locationFlag")]
+    return [*(name for name, parts in PARTS.items() if name not in held and set(parts) <= set(held)), *held]
+
+
+def _step(file: Surface, time: float | None, name: str) -> int:
+    if time is None:
+        return len(file.times) - 1
+    step = int(np.abs(file.times - time).argmin())
+    apart = float(np.diff(file.times).max(initial=0.0))
+    if abs(file.times[step] - time) > max(apart, 1e-9):
+        what = f"{time:g} s lies outside the snapshots of {name}"
+        raise InputError(Problem("time", what, f"{file.times[0]:.4g} to {file.times[-1]:.4g} s"))
+    return step
+
+
+def _values(file: Surface, field: str, step: int) -> np.ndarray:
+    if field in file:
+        return np.asarray(file.field(field, step), dtype=np.float64)
+    first, second = PARTS[field]
+    return np.asarray(np.hypot(file.field(first, step), file.field(second, step)), dtype=np.float64)
+
+
+def _scale(values: np.ndarray) -> tuple[Normalize, str, str]:
+    """Norm, how it says that values go on, and the colour map: around 0 where there are both signs."""
+    known = values[np.isfinite(values)]
+    if len(known) and known.min() < 0:
+        return (*style.signed_scale(known, 99.8), "RdBu_r")
+    return (*style.positive_scale(known, 99.8), "viridis")
+
+
+def _draw(results: Results, kind: str, file: Surface, what: tuple[str, int], path: Path) -> Path:
+    field, step = what
+    unit, text = OTHERS.get(field) or QUANTITIES.get(field, ("", field.replace("_", " ")))
+    unit, factor = ("MPa", 1e-6) if unit == "Pa" else (unit or "1", 1.0)
+    label, title = f"{field} [{unit}]", f"{text}, t = {file.times[step]:.4g} s"
+    values = factor * _values(file, field, step)
+    if kind == "surface":
+        return _surface(results, file, values, (title, label), path)
+    assert isinstance(file, VtkHdfReader)
+    return _faults(fault_maps(file, {field: values}, None), field, (title, label), path)
+
+
+@style.house()
+def _surface(results: Results, file: Surface, values: np.ndarray, texts: tuple[str, str], path: Path) -> Path:
+    fault = results.folder / f"{results.prefix}-fault.vtkhdf"
+    frame = map_frame(file, fault if fault.exists() else None, list(results.traces["receiver"].values()))
+    norm, extend, colours = _scale(values[visible_cells(file, frame)])
+    fig = style.figure(height=map_height(frame, 5.2) + 0.8)
+    ax = style.mosaic(fig, 1, 1)[0, 0]
+    patches = draw_map(ax, file, values, frame, norm, stations=True, colours=colours)
+    ax.set_title(texts[0])
+    ax.set_xlabel(style.along(0, "km"))
+    ax.set_ylabel(style.along(1, "km"))
+    style.colour_bar(ax, patches, texts[1], extend)
+    return style.save(fig, path)
+
+
+@style.house()
+def _faults(maps: list[FaultMap], field: str, texts: tuple[str, str], path: Path) -> Path:
+    norm, extend, colours = _scale(np.concatenate([fault.values[field] for fault in maps]))
+    heights = [float(np.clip(5.7 * np.ptp(m.xy[:, 1]) / max(np.ptp(m.xy[:, 0]), 1e-9), 1.2, 7.0)) for m in maps]
+    fig = style.figure(height=sum(heights) + 0.75 * len(maps) + 0.1)
+    axes = style.mosaic(fig, len(maps), 1, gridspec_kw={"height_ratios": heights})[:, 0]
+    for ax, fault in zip(axes, maps, strict=True):
+        patches = draw_values(ax, fault, fault.values[field], style.colours(colours), norm)
+        frame_fault(ax, fault)
+        ax.set_ylabel("down dip [km]")
+        ax.set_title(f"{fault.title}: {texts[0]}" if fault.title else texts[0])
+        style.colour_bar(ax, patches, texts[1], extend)
+    axes[-1].set_xlabel("along strike [km]")
+    return style.save(fig, path)
+
+
+__all__ = ["plot_field"]
