@@ -51,7 +51,8 @@ def wave_field(k: np.ndarray, mode: str, polarisation: Any, time: float) -> Any:
     from faultwave.physics.waves import law
 
     material = {name: np.array([v]) for name, v in SKEWED.items()}
-    wave = SimpleNamespace(k=k, mode=mode, polarisation=polarisation, amplitude=1.0, phase=0.3)
+    shape = {"amplitude": 1.0, "phase": 0.3, "origin": np.zeros(3), "window": None}
+    wave = SimpleNamespace(k=k, mode=mode, polarisation=polarisation, **shape)
     return lambda x: plane_waves(law("anisotropic"), material, [wave], x, time)
 
 
