@@ -115,6 +115,16 @@ class FrictionLaw:
         return state_columns((*COMMON_STATE, *self.state))
 
     @property
+    def shown_columns(self) -> Columns:
+        """What of it outputs and the strength may read."""
+        return state_columns(s for s in (*COMMON_STATE, *self.state) if not s.inner)
+
+    @property
+    def inner_columns(self) -> Columns:
+        """The rest."""
+        return state_columns(s for s in self.state if s.inner)
+
+    @property
     def all_outputs(self) -> dict[str, Output]:
         """STANDARD_OUTPUTS and the law's own by name."""
         return {output.name: output for output in (*STANDARD_OUTPUTS, *self.outputs)}
