@@ -280,7 +280,8 @@ def friction_arguments(
         "waves": rng.normal(size=(ITEMS * 8, kernel.arrays["waves"].rows * 3)) * 1e5,
         "frame": frames.reshape(ITEMS, 1, 9), "impedance": z,
         "stress": np.stack([sigma, shear * np.cos(angle), shear * np.sin(angle)], -1).reshape(ITEMS, points, 3),
-        "state": law.state_columns.join(state).reshape(ITEMS, points, -1),
+        "state": law.shown_columns.join(state).reshape(ITEMS, points, -1),
+        **({"inner_state": law.inner_columns.join(state).reshape(ITEMS, points, -1)} if law.inner_columns.size else {}),
         "parameter": np.stack([p[n] for n in law.kernel_parameters], -1).reshape(ITEMS, points, -1),
         "nucleation": rng.normal(size=(ITEMS, points, 6)) * 1e6,
         "record": columns.join(record),
@@ -331,12 +332,12 @@ def check_friction_kernel(physics: Any, order: int, precision: str, name: str) -
     # The state of friction stays double in single runs; only the waves in and out are single.
     # Imposed slip is an increment of an integral, in which digits cancel.
     waves = 1e-6 if iterates else 1e-11 if physics.solver == "imposed" else 1e-12
-    for argument in ("state", "stress", "record"):
+    for argument in {"state", "stress", "record", "inner_state"} & set(want):
         assert_same(kernel, {argument: got[argument]}, {argument: want[argument]}, waves)
     assert_same(
         kernel, {"waves": got["waves"]}, {"waves": want["waves"]}, waves if precision == "double" else max(waves, 1e-6)
     )
-    rate = physics.state_columns.split(want["state"])["slip_rate"]
+    rate = physics.shown_columns.split(want["state"])["slip_rate"]
     assert (rate > 1e-2).any() and (rate < 1e-3).mean() > 0.05, "the data should slip here and stick there"
     assert (np.abs(want["waves"] - data["waves"]).max(1) > 1e3).sum() == 2 * ITEMS
 

@@ -14,11 +14,11 @@ import pytest
 import faultwave as fw
 from faultwave.base.errors import InputError, Interrupted
 from faultwave.case.load import load_case
-from faultwave.dg.parts import plasticity as plasticity_part
 from faultwave.domain import tets
 from faultwave.domain.tets.parts import write_parts
 from faultwave.output.formats.energies_csv import read_energies
 from faultwave.output.formats.vtkhdf import VtkHdfReader
+from faultwave.physics.rheology import STRESS
 from faultwave.verify.compare import compare
 from tests.backends.here import DEVICE, needs_device
 from tests.run.rupture.setup import SLIP_WEAKENING, settings, slip_weakening, small_mesh
@@ -168,13 +168,18 @@ def test_rock_beyond_yield_at_rest_yields_by_itself(tmp_path: Path, seissol: flo
     assert sim.solver.parts["growth"].before == 0.0
 
 
-def test_energies_of_many_blocks(yielded: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_energies_are_summed_where_the_state_is(yielded: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same as on the host at every point; no state comes to the host."""
     part = yielded[1].solver.parts["plasticity"]
-    whole, given = part.energies(), part.energy_given()
-    monkeypatch.setattr(plasticity_part, "BLOCK", 100)
-    blocks = list(part._blocks())
-    assert max(len(cells) for cells, _, _ in blocks) == 100 and sum(len(cells) for cells, _, _ in blocks) == 744
-    assert part.energies() == pytest.approx(whole, rel=1e-12) and part.energy_given() == pytest.approx(given)
+    medium, planned, held = part.medium, part.part, part._held(part._all()).astype(float)
+    state, at_rest = part.columns.split(held), STRESS.split(planned.stress)
+    volume = part.solver.plan.geometry.volume[:, None]
+    densities = medium.rheology.energies(medium.constants, state, at_rest, {"mu": planned.mu[:, None]})
+    given = medium.rheology.initial_stress_gives(medium.constants, state, at_rest)
+    monkeypatch.setattr(type(part.states), "get", lambda *_: pytest.fail("the state is read"))
+    wanted = {name: (density * (volume * medium.points.weights)).sum() for name, density in densities.items()}
+    assert part.energies() == pytest.approx(wanted, rel=1e-10)
+    assert part.energy_given() == pytest.approx((given * volume / given.shape[1]).sum(), rel=1e-10)
 
 
 def test_the_stress_at_rest_pays_for_what_yielding_dissipates(tmp_path: Path) -> None:

@@ -50,12 +50,13 @@ class Parameter:
 @dataclass(frozen=True)
 class State:
     """What a point remembers from step to step: one number, or a vector of ``size`` numbers. Formulas read it by its name: a number,
-    or a list of numbers."""
+    or a list of numbers. ``inner``: only what changes the state reads it, no output and no strength, so it stays where it is computed."""
 
     name: str
     unit: str
     description: str
     size: int | None = None
+    inner: bool = False
 
 
 @dataclass(frozen=True)

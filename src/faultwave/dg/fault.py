@@ -3,26 +3,38 @@ out."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from faultwave.base.columns import Columns
 from faultwave.base.gauss_jacobi import gauss_jacobi
 from faultwave.comm.exchange import Channel
 from faultwave.dg.far_sides import FarSides
 from faultwave.dg.fault_points import PointRule, vertex_permutation
 from faultwave.dg.layout import ranged
 from faultwave.dg.operator import Operator
-from faultwave.dg.rupture import CLOCK, FAULT_ENERGIES, FRAME, HUGE, IMPEDANCE, Sizes, fault_energies, recorded, rupture
+from faultwave.dg.rupture import (
+    CLOCK,
+    FAULT_ENERGIES,
+    FRAME,
+    HUGE,
+    IMPEDANCE,
+    Sizes,
+    fault_energies,
+    loaded_slip,
+    recorded,
+    rupture,
+)
 from faultwave.domain.tets.mesh import FILE_FACES, SORTED_FACES, Geometry, Mesh, Topology
 from faultwave.kernels.language import Kernel
 from faultwave.physics.friction import frame
 from faultwave.physics.friction.law import FrictionLaw
 from faultwave.physics.friction.nucleation import increment
 
-CHANGING = ("stress", "state", "record")
+CHANGING = ("stress", "state", "record", "inner_state")
 
 
 @dataclass(frozen=True)
@@ -158,7 +170,7 @@ class Fault:
         self.initial, self.columns, self.state_columns = (
             model.stress,
             recorded(options.moved, options.breakdown),
-            model.law.state_columns,
+            model.law.shown_columns,
         )
         self.reading: dict[Any, None] = {}  # probes with readings to finish, in their order
         self.predicted = False  # whether what is asked for now is of before the last prediction
@@ -218,8 +230,10 @@ class Fault:
             "frame": FRAME.join({"normal": f.normal, "tangent1": f.tangent1, "tangent2": f.tangent2})[:, None],
             "impedance": self.impedance.reshape(-1, 1, IMPEDANCE.size),
             "stress": model.stress,
-            "state": self._first_state(model),
+            "state": _first_state(self.state_columns, model),
         }
+        if self.law.inner_columns.size:
+            values["inner_state"] = _first_state(self.law.inner_columns, model)
         if self.options.breakdown:
             values["record"] = self._first_record(model.stress.shape[:2])
         if self.law.kernel_parameters:
@@ -244,13 +258,6 @@ class Fault:
         """What points (faces, points) remember at the start."""
         nothing = {name: np.zeros(shape) for name in self.columns.widths}
         return self.columns.join(nothing | {"least": np.full(shape, HUGE)})
-
-    def _first_state(self, model: Model) -> np.ndarray:
-        """State at the start (faces, points, columns): zero where the model says nothing."""
-        shape = model.stress.shape[:2]
-        sizes = self.state_columns.widths.items()
-        zero = {name: np.zeros(shape if size is None else (*shape, size)) for name, size in sizes}
-        return self.state_columns.join(zero | model.state)
 
     def correct(self, cluster: int, time: float, step: float) -> None:
         """Friction over [time, time + step]; before the cells correct."""
@@ -281,7 +288,7 @@ class Fault:
         return {"clock": clock, "ramp": ramp, "damping": self.options.damping if damped else 1.0}
 
     def record(self, items: np.ndarray | None = None) -> dict[str, np.ndarray]:
-        """Every recorded value (faces, points), and the friction state by its names."""
+        """Every recorded value (faces, points), and the friction state that outputs may read by its names."""
         return self.named(*self.raw_record(np.arange(len(self.item)) if items is None else items))
 
     def raw_record(self, items: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -307,7 +314,7 @@ class Fault:
 
     def state(self) -> dict[str, np.ndarray]:
         """All that changes in time, (faces, points, columns) each; ``put_state`` puts it back."""
-        return {name: self.state_of(name) for name in CHANGING}
+        return {name: self.state_of(name) for name in CHANGING if name in self.buffers}
 
     def state_of(self, name: str) -> np.ndarray:
         """One of the arrays of ``state``."""
@@ -319,7 +326,9 @@ class Fault:
 
     def column_names(self) -> dict[str, tuple[str, ...]]:
         """Names of the columns in ``state``; a vector's is repeated."""
-        return {"stress": ("n", "1", "2"), "state": self.state_columns.labels, "record": self.columns.labels}
+        columns = {"stress": ("n", "1", "2"), "state": self.state_columns.labels, "record": self.columns.labels}
+        inner = self.law.inner_columns
+        return columns | ({"inner_state": inner.labels} if inner.size else {})
 
     def stress_at(self, time: float) -> np.ndarray:
         """Initial stress with what nucleation has added until ``time``, (faces, points, 3)."""
@@ -356,6 +365,29 @@ class Fault:
         kernel = fault_energies(self.columns, self.state_columns, self.rule.weights, plain_mean, from_velocity)
         arrays = {"record": self.buffers["record"], "state": self.buffers["state"], "scale": scale, "energies": each}
         return b.compile([kernel])["fault_energies"](arrays), each
+
+    def slip_sum(self, loads: np.ndarray) -> Callable[[], float]:
+        """What gives the sum of ``loads`` (faces, points) times the slip of the moment, worked out where the slip is. The first faces have
+        loads, as many as there are."""
+        b, size, points = self.operator.backend, len(self.list.rows), len(self.rule.weights)
+        weights, each = b.batch(size, points, 1, True), b.batch(size, 1, 1, True)
+        weights.put(loads[..., None], self.item[: len(loads)])
+        arrays = {"state": self.buffers["state"], "loads": weights, "sum": each}
+        launch = b.compile([loaded_slip(self.state_columns, points)])["loaded_slip"](arrays)
+
+        def now() -> float:
+            launch(0, each.items)
+            return float(each.total()[0, 0])
+
+        return now
+
+
+def _first_state(columns: Columns, model: Model) -> np.ndarray:
+    """State at the start (faces, points, columns): zero where the model says nothing."""
+    shape = model.stress.shape[:2]
+    sizes = columns.widths.items()
+    zero = {name: np.zeros(shape if size is None else (*shape, size)) for name, size in sizes}
+    return columns.join(zero | model.state)
 
 
 def _channels(rank: np.ndarray, cluster: np.ndarray, rows: np.ndarray, first: int) -> tuple[Channel, ...]:

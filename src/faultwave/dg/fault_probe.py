@@ -22,12 +22,12 @@ from faultwave.dg.fault import Fault
 from faultwave.dg.fault_points import PERMUTATIONS
 from faultwave.dg.operator import turned
 from faultwave.dg.sample_buffer import Brought, SampleBuffer, Source
-from faultwave.physics.friction.law import FrictionLaw, Load
+from faultwave.physics.friction.law import FLUID_OUTPUTS, STANDARD_OUTPUTS, FrictionLaw, Load
 from faultwave.physics.friction.modifiers import composed
 
 QUANTITIES = (
-    "SRs", "SRd", "T_s", "T_d", "P_n", "u_n", "Mud", "StV", "Ts0", "Td0", "Pn0", "Sls", "Sld", "Vr", "ASl", "PSR", "RT", "DS", "P_f",
-    "Tmp",
+    "SRs", "SRd", "T_s", "T_d", "P_n", "u_n", *(o.name for o in STANDARD_OUTPUTS),
+    "Ts0", "Td0", "Pn0", "Sls", "Sld", "Vr", "ASl", "PSR", "RT", "DS", *(o.name for o in FLUID_OUTPUTS),
 )  # fmt: skip
 """What can be read on every fault, named and ordered as in SeisSol's outputs."""
 
@@ -57,14 +57,15 @@ class Readable:
 
 
 def readable(setting: Any) -> Readable:
-    """What can be read on a case's fault; by default all but pressure and temperature where the law has none. A law that does not
+    """What can be read on a case's fault; by default all but FLUID_OUTPUTS where the law has none. A law that does not
     exist is told of where the fault is planned."""
     try:
         law = composed(setting.friction, setting.modifiers) if setting is not None else FrictionLaw()
     except InputError:
         law = FrictionLaw()
     names, own = quantities(law), {output.name: output.unit for output in law.outputs}
-    default = tuple(name for name in names if name in own or name not in ("P_f", "Tmp"))
+    unasked = {output.name for output in FLUID_OUTPUTS} - set(own)
+    default = tuple(name for name in names if name not in unasked)
     return Readable(names, default, own)
 
 

@@ -85,7 +85,8 @@ class _Rupture:
 
     def __init__(self, law: FrictionLaw, constants: dict[str, float], sizes: Sizes):
         self.law, self.constants, self.sizes = law, constants, sizes
-        self.columns, self.state_columns = recorded(sizes.moved, sizes.breakdown), law.state_columns
+        self.columns, self.state_columns = recorded(sizes.moved, sizes.breakdown), law.shown_columns
+        self.inner_columns = law.inner_columns
         self.locked_columns = Columns(traction=3, jump=3 if sizes.moved else 0)
         self.here_columns = Columns(**self.locked_columns.widths, linear_normal=1 if sizes.linear_normal else 0)
         solved = dict.fromkeys(("slip_rate1", "slip_rate2", "slip_rate", "strength", "friction"))
@@ -103,6 +104,8 @@ class _Rupture:
         self.frame, self.impedance = k.batch("frame", 1, FRAME.size), k.batch("impedance", 1, IMPEDANCE.size)
         self.parameter = k.batch("parameter", s.points, max(1, len(self.law.kernel_parameters)))
         self.state = k.batch("state", s.points, self.state_columns.size, "inout")
+        inner = self.inner_columns.size
+        self.inner = [k.batch("inner_state", s.points, inner, "inout")] if inner else []
         self.stress = k.batch("stress", s.points, 3, "inout")
         self.nucleation = k.batch("nucleation", s.points, 3 * max(1, s.episodes))
         self.record = k.batch("record", s.points, self.columns.size, "inout")
@@ -153,6 +156,7 @@ class _Rupture:
         given: dict[str, Array | View] = {
             "parameter": self.parameter, "state": self.state, "here": self.here, "stress": self.stress,
             "impedance": self.impedance, "clock": self.clock.view(o, 1),
+            **dict(zip(("inner",), self.inner, strict=False)),
         }  # fmt: skip
         k.pointwise(_named(self._solve, list(given)), list(given.values()), [self.solved])
         rate = self.solved.view(0, points, 2, 1)
@@ -162,7 +166,8 @@ class _Rupture:
             "weight": self.weight.view(o, 1), "solved": self.solved, "amount": self.smooth if self.law.project else rate,
             "record": self.record, "mean": self.mean,
         }  # fmt: skip
-        k.pointwise(_named(self._advance, list(given)), list(given.values()), [self.state, self.record, self.mean])
+        changed = [self.state, *self.inner, self.record, self.mean]
+        k.pointwise(_named(self._advance, list(given)), list(given.values()), changed)
 
     def _keep_linear(self, column: int) -> None:
         """The part of the normal traction that is linear on the face: its first modes."""
@@ -214,7 +219,8 @@ class _Rupture:
         load = Load(
             tau1=shear1, tau2=shear2, sigma=normal, eta=_shear_damping(given.impedance), dt=clock.duration, t=clock.end
         )
-        return parameters, self.state_columns.row(given.state), load
+        state = self.state_columns.row(given.state)
+        return parameters, Row(state | self.inner_columns.row(given.get("inner", []))), load
 
     def _solve(self, given: Row) -> Any:
         p, s, load = self._point(given)
@@ -245,7 +251,8 @@ class _Rupture:
             total = [given.stress[c] + traction[c] for c in (1, 2)]
             notes |= _note_breakdown(before, x, total, w)
         mean = [x + w[0] * y for x, y in zip(given.mean, traction, strict=True)]
-        return [self.state_columns.flat(new), self.columns.flat(notes), mean]
+        inner = [self.inner_columns.flat(new) for _ in self.inner]
+        return [self.state_columns.flat(new), *inner, self.columns.flat(notes), mean]
 
 
 def _shear_damping(impedance: Any) -> Any:
@@ -291,6 +298,17 @@ def fault_energies(
     k.contract(mean, 2.0 * weights[None], each, [(0, 0), (1, 1)])
     k.contract(mean, np.full((1, points), 1.0 / points) if plain_mean else 2.0 * weights[None], each, [(2, 2)])
     k.pointwise(lambda m, a: [[a[0] * m[0], -0.5 * a[0] * m[1], a[1] * m[2], a[0] * m[2]]], [mean, scale], [out])
+    return k
+
+
+def loaded_slip(state: Columns, points: int) -> Kernel:
+    """The sum over a face's points of loads (points,) times the length of the slip's path."""
+    k = Kernel("loaded_slip", fixed=True)
+    states, loads = k.batch("state", points, state.size), k.batch("loads", points, 1)
+    each, out = k.temp("each", points, 1), k.batch("sum", 1, 1, "out")
+    slip = states.view(0, points, state.places["accumulated_slip"].start, 1)
+    k.pointwise(lambda a, s: [[a[0] * s[0]]], [loads, slip], [each])
+    k.contract(out, np.ones((1, points)), each)
     return k
 
 
@@ -358,6 +376,7 @@ __all__ = [
     "RECORD",
     "Sizes",
     "fault_energies",
+    "loaded_slip",
     "recorded",
     "rupture",
 ]

@@ -84,6 +84,45 @@ def yielding(form: Form, medium: Medium) -> Kernel:
     return k
 
 
+GIVEN = "given"
+"""Among the sums of a cell: the work of the stress at rest, at most."""
+
+
+def energy_names(medium: Medium) -> tuple[str, ...]:
+    """Of the sums of ``dissipation``."""
+    return tuple(_densities(medium, [0.0] * medium.rheology.state_columns.size, [0.0] * STRESS.size, 1.0))
+
+
+def _densities(medium: Medium, state: Any, at_rest: Any, mu: Any) -> dict[str, Any]:
+    rheology, c = medium.rheology, medium.constants
+    s, rest = rheology.state_columns.row(state), STRESS.row(at_rest)
+    found = dict(rheology.energies(c, s, rest, {"mu": mu}))
+    given = rheology.initial_stress_gives(c, s, rest)
+    return found if given is None else found | {GIVEN: given}
+
+
+def dissipation(medium: Medium) -> Kernel:
+    """Of every cell the integrals of the rheology's densities. ``medium``: volume and mu. That of GIVEN is of the mean over the points:
+    weights of the integral are negative at some points of a lattice."""
+    k, names, count = Kernel("dissipation"), energy_names(medium), len(medium.points.points)
+    states = k.batch(STATE, count, medium.rheology.state_columns.size)
+    initial, cell = k.batch(INITIAL, medium.initial_rows, STRESS.size), k.batch("medium", 1, 2)
+    out = k.batch("sums", 1, len(names), "out")
+    each, means = k.temp("each", count, len(names)), k.temp("means", 1, len(names))
+
+    def densities(state: Any, at_rest: Any, cell: Any) -> Any:
+        return [list(_densities(medium, state, at_rest, cell[1]).values())]
+
+    k.pointwise(densities, [states, initial, cell], [each])
+    of_weights = [(i, i) for i, name in enumerate(names) if name != GIVEN]
+    if of_weights:
+        k.contract(means, medium.points.weights[None], each, of_weights)
+    if GIVEN in names:
+        k.contract(means, np.full((1, count), 1.0 / count), each, [(names.index(GIVEN),) * 2])
+    k.pointwise(lambda mean, cell: [[x * cell[0] for x in mean]], [means, cell], [out])
+    return k
+
+
 def _sum_and_difference(k: Kernel, pairs: int, at: Array) -> None:
     """Of the first ``pairs`` rows and the next as many, in their places."""
     if pairs:
@@ -150,4 +189,6 @@ def _lost(rheology: Rheology, constants: Mapping[str, float]) -> Any:
     return function
 
 
-__all__ = ["DISTANCE", "INITIAL", "PARAMETERS", "STATE", "STEP", "Medium", "yielding"]
+__all__ = [
+    "DISTANCE", "GIVEN", "INITIAL", "PARAMETERS", "STATE", "STEP", "Medium", "dissipation", "energy_names", "yielding",
+]  # fmt: skip

@@ -11,6 +11,7 @@ import pytest
 
 import faultwave as fw
 from faultwave.base.errors import InputError, RunError
+from faultwave.dg.fault_probe import FaultProbe
 from faultwave.run import simulate
 
 from .fluids import FAULTS, HEAT_CAPACITY, ROCK, SLOW, START, WIDTH, case, delayed, heated
@@ -60,13 +61,34 @@ def test_stopped_in_the_middle_and_resumed(tmp_path: Path, kind: str) -> None:
     with pytest.raises(RunError, match="interrupted"):
         stopped.run(progress=lambda p: signal.raise_signal(signal.SIGTERM) if p.time > 0.2 else None)
     again = fw.resume(tmp_path / "parts")
-    before = again.solver.parts["rupture"].fault.record()
-    assert 0.2 < again.time < 0.4 and np.abs(before["pressure_spectrum"]).max() > 0
+    fault = again.solver.parts["rupture"].fault
+    before, spectra = fault.record(), fault.state_of("inner_state")
+    assert 0.2 < again.time < 0.4 and np.abs(spectra).max() > 0
     again.run()
-    want, found = (sim.solver.parts["rupture"].fault.record() for sim in (whole, again))
+    end = [sim.solver.parts["rupture"].fault for sim in (whole, again)]
+    np.testing.assert_array_equal(*(fault.state_of("inner_state") for fault in end))
+    want, found = (fault.record() for fault in end)
     assert want["tp_pressure"].min() < 1.2 * before["tp_pressure"].min()
     for name, values in want.items():
         np.testing.assert_array_equal(found[name], values, err_msg=name)
+
+
+def test_readings_leave_out_what_no_output_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spectra are 120 of the 130 numbers of a point. Neither readings nor the bound of the fault's work bring them to the host."""
+    sim = run(case(tmp_path, FAULTS["rate and state"](), end_time=0.2)).sim
+    fault = sim.solver.parts["rupture"].fault
+    points, faces = len(fault.rule.weights), len(fault.faces.area)
+    assert fault.law.inner_columns.size == 120 and fault.state_columns.size + 120 == fault.law.state_columns.size
+    probe = FaultProbe(fault, np.arange(faces), np.array([[0.2, 0.3]]), False, False)
+    dofs = 2 * fault.operator.b3 * 9
+    assert probe.sample_buffer.nbytes <= 8 * faces * (
+        points * (fault.columns.size + 3 + fault.state_columns.size) + dofs
+    )
+
+    slip, loads = fault.record()["accumulated_slip"], np.random.default_rng(0).uniform(1e6, 2e6, (faces - 1, points))
+    now = fault.slip_sum(loads)
+    monkeypatch.setattr(type(fault.buffers["state"]), "get", lambda *_: pytest.fail("the state is read"))
+    assert slip.max() > 0 and now() == pytest.approx((loads * slip[:-1]).sum(), rel=1e-12)
 
 
 def test_delayed_strength_takes_the_place_of_the_law_s(tmp_path: Path) -> None:
@@ -124,7 +146,8 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         heated(constants=SLOW), r"tp_heat_capacity: missing: heat capacity by volume(.|\n)*tp_initial_temperature: missing"),
     "a misspelt constant": (heated(constants=SLOW | ROCK | {"rs_mu": 0.2}), "rs_mu: .*no such constant .*did you mean 'rs_muw'"),
     "nothing said of friction": (
-        heated(constants=ROCK), r"constants.rs_sr0: missing: reference slip rate V0(.|\n)*constants.rs_ini_slip_rate: missing"),
+        heated(constants=ROCK), r"(?s)constants.rs_sr0: missing: reference slip rate V0.*constants.rs_ini_slip_rate: missing"
+        r".*parameters.rs_f0: missing.*parameters.rs_b: missing.*parameters.rs_muw: missing"),
     "what lacks in three places": (
         {"friction": "severe-velocity-weakening", "reference": (0.0, -1000.0, 0.0), "parameters": {"constant": {"rs_a": 0.01}}},
         r"(?s)constants.rs_sr0: missing.*parameters.rs_sl0: missing.*no initial stress is given"),

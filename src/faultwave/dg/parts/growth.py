@@ -81,14 +81,15 @@ class AttachedGrowth(Attached):
         self.due = max(self.apart, part.silent)
         self.calls = (Call("end of largest step", self._look, next=lambda: self.due),)
         rupture = solver.parts.get("rupture")
-        self.fault, self.loads = None, np.zeros(0)
+        self.slip_sum, self.loads = None, np.zeros(0)
         if rupture is not None and rupture.fault is not None:
-            self.fault, planned = rupture.fault, rupture.part
+            planned = rupture.part
             loads = np.linalg.norm(planned.stress[..., 1:], axis=-1)
             for episode in planned.episodes:
                 loads = loads + np.linalg.norm(episode.traction[..., 1:], axis=-1)
             owned, area = planned.faces.owned, planned.faces.area
             self.loads = (2.0 * planned.rule.weights * area[:, None] * loads)[:owned]
+            self.slip_sum = rupture.fault.slip_sum(self.loads)
 
     def begin(self) -> None:
         if np.isnan(self.before) and self.part.silent == 0.0 and self.solver.time == 0.0:
@@ -119,10 +120,8 @@ class AttachedGrowth(Attached):
     def _given(self) -> tuple[float, float]:
         """What the fault has given [J] at most, and what is too little to be told from nothing; the same on each process."""
         here = {"given": 0.0, "least": 0.0}
-        if self.fault is not None:
-            state = self.fault.state_columns.split(self.fault.state_of("state"))
-            slip = state["accumulated_slip"][: len(self.loads)]
-            here = {"given": float((self.loads * slip).sum()), "least": float(self.loads.sum()) * CREEP}
+        if self.slip_sum is not None:
+            here = {"given": self.slip_sum(), "least": float(self.loads.sum()) * CREEP}
         found = self.solver.plan.world.share(self.solver.added(here))
         return found["given"], found["least"]
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from faultwave.base.collect import collected
-from faultwave.base.columns import Row
 from faultwave.base.errors import InputError, Problem, suggest
 from faultwave.dg import yielding
 from faultwave.dg.basis import tet_basis
@@ -26,9 +25,6 @@ from faultwave.physics.friction.initial import pressure_name
 from faultwave.physics.rheology import STRESS, rheology
 
 name = "plasticity"
-
-BLOCK = 1 << 14
-"""Cells of which the state is brought to the host at once: some hundred MiB at high order."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +106,9 @@ class AttachedPlasticity(Attached):
         self.part, self.solver, self.medium = part, solver, part.medium
         self.columns = part.medium.rheology.state_columns
         self.states = solver.operator.own.get(yielding.STATE)
+        self.names = yielding.energy_names(part.medium) if self.states is not None else ()
+        if self.names:
+            self._prepare_sums()
 
     def _held(self, cells: np.ndarray) -> np.ndarray:
         """State (n, points, columns) of cells now."""
@@ -149,36 +148,30 @@ class AttachedPlasticity(Attached):
 
     def energies(self) -> Mapping[str, float]:
         """Integrals of the rheology's densities."""
-        if self.states is None:
-            return {}
-        found: dict[str, float] = {}
-        weights, volume, mu = self.medium.points.weights, self.solver.plan.geometry.volume, self.part.mu
-        for cells, s, at_rest in self._blocks():
-            medium = {"mu": mu[cells, None]}
-            densities = self.medium.rheology.energies(self.medium.constants, s, at_rest, medium)
-            for n, density in densities.items():
-                found[n] = found.get(n, 0.0) + float((density * (volume[cells, None] * weights)).sum())
-        return found
+        return {name: value for name, value in self._sums().items() if name != yielding.GIVEN}
 
     def energy_given(self) -> float:
-        """By the stress at rest. Of the mean over a cell's points: weights of the integral are negative at some points of a lattice."""
-        if self.states is None:
-            return np.inf
-        given, volume = 0.0, self.solver.plan.geometry.volume
-        for cells, s, at_rest in self._blocks():
-            density = self.medium.rheology.initial_stress_gives(self.medium.constants, s, at_rest)
-            if density is None:
-                return np.inf
-            given += float(density.mean(1) @ volume[cells])
-        return given
+        """By the stress at rest."""
+        return self._sums().get(yielding.GIVEN, np.inf)
 
-    def _blocks(self) -> Iterator[tuple[np.ndarray, Row, Row]]:
-        """Cells of this process, some at a time, with their state and their stress at rest by name; one block without cells where there
-        are none, so that all processes find the same names."""
-        cells = self._all()
-        for first in range(0, max(len(cells), 1), BLOCK):
-            here = cells[first : first + BLOCK]
-            yield here, self.columns.split(self._held(here).astype(float)), STRESS.split(self.part.stress[here])
+    def _sums(self) -> dict[str, float]:
+        """Over the cells of this process, worked out where they are."""
+        if not self.names:
+            return {}
+        self.launch(0, self.sums.items)
+        return dict(zip(self.names, self.sums.total()[0].tolist(), strict=True))
+
+    def _prepare_sums(self) -> None:
+        op, part = self.solver.operator, self.part
+        cells = np.stack([self.solver.plan.geometry.volume, part.mu], 1)[:, None]
+        about = op.backend.batch(len(op.layout.cell_at), 1, 2)  # padding has no volume
+        op.fill(about, cells)
+        padding = op.layout.cell_at < 0
+        if padding.any():
+            about.put(0.0, padding)
+        self.sums = op.backend.batch(len(op.layout.cell_at), 1, len(self.names))
+        arrays = {n: op.own[n] for n in (yielding.STATE, yielding.INITIAL)} | {"medium": about, "sums": self.sums}
+        self.launch = op.backend.compile([yielding.dissipation(self.medium)])["dissipation"](arrays)
 
 
 def plan(planning: Planning) -> Plasticity | None:

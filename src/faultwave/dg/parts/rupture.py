@@ -27,6 +27,7 @@ from faultwave.physics.friction.initial import initial_names
 from faultwave.physics.friction.law import FrictionLaw
 from faultwave.physics.friction.modifiers import composed, names_of_modifiers
 from faultwave.physics.friction.plausibility import ENOUGH, LoadedFault, cohesive_points
+from faultwave.physics.friction.uniform import check_absent
 
 name = "rupture"
 
@@ -169,7 +170,8 @@ def _plan_fault(planning: Planning) -> Rupture:
             stress = places.traction(field, 0, "fault.parameters", problems)
         episodes = places.episodes(setting.nucleation, problems)
     problems.extend(lacking.items)
-    if lacking.items:  # nothing more can be found out
+    if lacking.items:  # nothing can be computed with; what else is missing can still be told
+        check_absent(law.parameters, law.constants, {*given, *setting.constants}, problems)
         problems.raise_errors()
     vectors = (faces.tangent1, faces.tangent2, faces.strike, faces.dip)
     prepared = law.prepare(values, constants, frame.directions(*[np.repeat(v, positions.shape[1], 0) for v in vectors]))

@@ -44,10 +44,13 @@ def _zero(p: Values, c: Values, s: Values) -> np.ndarray:
 STANDARD_OUTPUTS = (
     Output("Mud", "", "friction coefficient", _zero),
     Output("StV", "", "state variable of the friction law", _zero),
+)
+FLUID_OUTPUTS = (
     Output("P_f", "Pa", "pore pressure", _zero),
     Output("Tmp", "K", "temperature", _zero),
 )
-"""Outputs that every law may be asked for: zero where a law does not declare its own."""
+"""Outputs that every law may be asked for: zero where a law does not declare its own. Those of fluids are then not written unless a case
+asks for them."""
 
 
 @dataclass(frozen=True)
@@ -115,9 +118,19 @@ class FrictionLaw:
         return state_columns((*COMMON_STATE, *self.state))
 
     @property
+    def shown_columns(self) -> Columns:
+        """What of it outputs and the strength may read."""
+        return state_columns(s for s in (*COMMON_STATE, *self.state) if not s.inner)
+
+    @property
+    def inner_columns(self) -> Columns:
+        """The rest."""
+        return state_columns(s for s in self.state if s.inner)
+
+    @property
     def all_outputs(self) -> dict[str, Output]:
-        """STANDARD_OUTPUTS and the law's own by name."""
-        return {output.name: output for output in (*STANDARD_OUTPUTS, *self.outputs)}
+        """STANDARD_OUTPUTS, FLUID_OUTPUTS and the law's own by name."""
+        return {output.name: output for output in (*STANDARD_OUTPUTS, *FLUID_OUTPUTS, *self.outputs)}
 
     # ---- host side -----------------------------------------------------------------------------------------------
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
-from math import nan
+from math import isnan, nan
 from typing import Any
 
 import numpy as np
@@ -44,10 +44,31 @@ def check_filled(
         name, values = q.point.name, filled(p, c, [q])[q.point.name]
         absent = np.isnan(values)
         if absent.all():
-            advice = f"Give it there or as fault.constants.{name}"
-            problems.error(f"fault.parameters.{name}", f"missing: {q.uniform.description}", q.point.allowed(), advice)
+            _tell(q.point, q.uniform, problems)
         found[name] = np.where(absent, 1.0, values)
     return found
 
 
-__all__ = ["PointOrUniform", "check_filled", "filled", "point_or_uniform"]
+def check_absent(
+    points: Iterable[Parameter], constants: Iterable[Parameter], given: Container[str], problems: Problems
+) -> None:
+    """Tell of what may be given at points or as a constant, has no default and is not among the names ``given`` for either."""
+    uniform = {q.name: q for q in constants}
+    for q in points:
+        constant = uniform.get(q.name)
+        if constant is None or q.default is None or constant.default is None:
+            continue
+        if (
+            isnan(q.default)
+            and isnan(constant.default)
+            and not any(n in given for n in (q.name, *q.aliases, *constant.aliases))
+        ):
+            _tell(q, constant, problems)
+
+
+def _tell(point: Parameter, constant: Parameter, problems: Problems) -> None:
+    advice = f"Give it there or as fault.constants.{point.name}"
+    problems.error(f"fault.parameters.{point.name}", f"missing: {constant.description}", point.allowed(), advice)
+
+
+__all__ = ["PointOrUniform", "check_absent", "check_filled", "filled", "point_or_uniform"]

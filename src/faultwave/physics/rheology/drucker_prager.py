@@ -77,10 +77,10 @@ class DruckerPrager(Rheology):
     def energies(
         self,
         c: Values,
-        s: Mapping[str, np.ndarray],
-        at_rest: Mapping[str, np.ndarray],
-        medium: Mapping[str, np.ndarray],
-    ) -> dict[str, np.ndarray]:
+        s: Values,
+        at_rest: Values,
+        medium: Values,
+    ) -> dict[str, Any]:
         """Moment, dissipation, and what of it the stress at rest has given: the work that it does on the plastic strain, unless that
         is added up as SeisSol does."""
         found = {"plastic_moment": medium["mu"] * s["eta"], "plastic_work": s["plastic_work"]}
@@ -91,15 +91,14 @@ class DruckerPrager(Rheology):
             found["initial_stress_work"] = sum(twice * (a * b) for a, b, twice in pairs)
         return found
 
-    def initial_stress_gives(
-        self, c: Values, s: Mapping[str, np.ndarray], at_rest: Mapping[str, np.ndarray]
-    ) -> np.ndarray:
+    def initial_stress_gives(self, c: Values, s: Values, at_rest: Values) -> Any:
         """The stress at rest of size tau does at most 2 tau d eta (Cauchy-Schwarz). SeisSol's eta counts each component once and may
         be smaller by sqrt 2."""
         xx, yy, zz, xy, yz, xz = (at_rest[name] for name in STRESS)
         mean = (xx + yy + zz) / 3.0
-        square = 0.5 * ((xx - mean) ** 2 + (yy - mean) ** 2 + (zz - mean) ** 2) + (xy**2 + yz**2 + xz**2)
-        return np.asarray((8.0 if c["seissol_strain"] else 4.0) ** 0.5 * np.sqrt(square) * s["eta"])
+        a, b, d = xx - mean, yy - mean, zz - mean
+        square = 0.5 * (a * a + b * b + d * d) + (xy * xy + yz * yz + xz * xz)
+        return (8.0 if c["seissol_strain"] else 4.0) ** 0.5 * m.sqrt(square) * s["eta"]
 
     def return_map(self, p: Values, c: Values, stress: Values, s: Values, step: Any) -> Returned:
         _, deviator, square, limit = _invariants(p, stress)

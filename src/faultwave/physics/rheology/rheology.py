@@ -72,18 +72,17 @@ class Rheology:
     def energies(
         self,
         c: Values,
-        s: Mapping[str, np.ndarray],
-        at_rest: Mapping[str, np.ndarray],
-        medium: Mapping[str, np.ndarray],
-    ) -> dict[str, np.ndarray]:
-        """Densities [J/m^3, N m/m^3] by name, of points with the state ``s`` and the stress ``at_rest``."""
+        s: Values,
+        at_rest: Values,
+        medium: Values,
+    ) -> dict[str, Any]:
+        """Densities [J/m^3, N m/m^3] by name, of points with the state ``s`` and the stress ``at_rest``, in a medium with ``mu``
+        (kernel)."""
         return {}
 
-    def initial_stress_gives(
-        self, c: Values, s: Mapping[str, np.ndarray], at_rest: Mapping[str, np.ndarray]
-    ) -> np.ndarray | None:
+    def initial_stress_gives(self, c: Values, s: Values, at_rest: Values) -> Any:
         """Density [J/m^3] of the work that the stress ``at_rest`` has done, at most, on the way of points to the state ``s``; it never
-        falls. A run whose waves hold much more has blown up. None: not known, and nothing is concluded."""
+        falls (kernel). A run whose waves hold much more has blown up. None: not known, and nothing is concluded."""
         return None
 
     def return_map(self, p: Values, c: Values, stress: Values, s: Values, step: Any) -> Returned:

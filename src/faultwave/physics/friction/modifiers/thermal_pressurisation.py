@@ -66,8 +66,8 @@ class ThermalPressurisation(Modifier):
         State(
             "tp_pressure", "Pa", "pore pressure there, with the sign of stress: falls when the fluid's pressure rises"
         ),
-        State("temperature_spectrum", "K m", "spectrum of the rise of temperature", COUNT),
-        State("pressure_spectrum", "Pa m", "spectrum of the rise of the fluid's pressure", COUNT),
+        State("temperature_spectrum", "K m", "spectrum of the rise of temperature", COUNT, inner=True),
+        State("pressure_spectrum", "Pa m", "spectrum of the rise of the fluid's pressure", COUNT, inner=True),
     )
     outputs = (
         Output("P_f", "Pa", "pore pressure with the sign of stress", lambda p, c, s: s["tp_pressure"]),
