@@ -4,13 +4,35 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 from faultwave.base.errors import suggest
 
 MOST_FILES = 5000
 """Of a folder that are looked through for a similar name."""
+
+
+_of_case: ContextVar[tuple[Path, ...]] = ContextVar("of_case", default=())
+
+
+@contextmanager
+def beside_case(files: Sequence[Path]) -> Iterator[None]:
+    """Within it, files that other files name are looked for beside the case's own ``files``, too."""
+    token = _of_case.set(tuple(file.parent for file in files))
+    try:
+        yield
+    finally:
+        _of_case.reset(token)
+
+
+def places_of(name: Path, beside: Path) -> list[Path]:
+    """Where a file may be that another file in the folder ``beside`` names: there, beside the case, in the working folder."""
+    if name.is_absolute():
+        return [name]
+    return list(dict.fromkeys(folder / name for folder in (beside, *_of_case.get(), Path.cwd())))
 
 
 def is_file(path: Path) -> bool:
@@ -47,4 +69,4 @@ def looked_for(tried: Sequence[Path]) -> str:
     return "Looked for " + " and ".join(shown(path, 500) for path in tried) + (f"; {near}" if near else "")
 
 
-__all__ = ["is_file", "looked_for", "shown", "similar"]
+__all__ = ["beside_case", "is_file", "looked_for", "places_of", "shown", "similar"]

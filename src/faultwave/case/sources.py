@@ -62,22 +62,45 @@ class AwpNodes(Settings):
 
 
 FILES = tuple(entries("faultwave.physics.sources.readers"))
+POINTS = ("moment-tensor", "double-couple", "force")
 
 
 class Source(Kinds):
     """A point source, or a file of them."""
 
-    kind: one_of("moment-tensor", "force", "plane-wave", *FILES) = Field(description="What acts, or the file's format.")
-    location: Vector = Field((0.0, 0.0, 0.0), description="Where.", json_schema_extra=of_kind("moment-tensor", "force"))
+    kind: one_of("moment-tensor", "double-couple", "force", "plane-wave", *FILES) = Field(
+        description="What acts, or the file's format."
+    )
+    location: Vector = Field((0.0, 0.0, 0.0), description="Where.", json_schema_extra=of_kind(*POINTS))
     geographic: Geographic | None = Field(
         None,
         description="Where by longitude, latitude and z; the case needs a projection. Tensor and force stay along x, y, z.",
-        json_schema_extra=of_kind("moment-tensor", "force"),
+        json_schema_extra=of_kind(*POINTS),
     )
     tensor: dict[Literal["xx", "yy", "zz", "xy", "yz", "xz"], Quantity("N*m")] = Field(
         default_factory=dict,
         description="Moment tensor (physical sign), missing components are zero.",
         json_schema_extra=of_kind("moment-tensor"),
+    )
+    strike: Quantity("deg", ge=-360, le=360) | None = Field(
+        None,
+        description="Of the plane that slips, which dips to the right of it; clockwise from true north where the case has a projection, "
+        "else from y.",
+        json_schema_extra=of_kind("double-couple"),
+    )
+    dip: Quantity("deg", ge=0, le=90) | None = Field(
+        None, description="Of that plane, from the horizontal.", json_schema_extra=of_kind("double-couple")
+    )
+    rake: Quantity("deg", ge=-360, le=360) | None = Field(
+        None,
+        description="Direction in which the upper side slips: 0 is left-lateral, 90 a thrust, 180 right-lateral, -90 normal faulting.",
+        json_schema_extra=of_kind("double-couple"),
+    )
+    magnitude: float | None = Field(
+        None, ge=-6, le=11, description="Moment magnitude Mw.", json_schema_extra=of_kind("double-couple")
+    )
+    seismic_moment: Quantity("N*m", gt=0) | None = Field(
+        None, description="Scalar moment, instead of the magnitude.", json_schema_extra=of_kind("double-couple")
     )
     force: tuple[Quantity("N"), Quantity("N"), Quantity("N")] = Field(
         (0.0, 0.0, 0.0), description="Force.", json_schema_extra=of_kind("force")
@@ -94,7 +117,7 @@ class Source(Kinds):
     time_function: TimeFunction | None = Field(
         None,
         description="S(t); files bring their own.",
-        json_schema_extra=of_kind("moment-tensor", "force", "plane-wave"),
+        json_schema_extra=of_kind(*POINTS, "plane-wave"),
     )
     file: InputFile | None = Field(
         None,
@@ -107,7 +130,14 @@ class Source(Kinds):
 
     def conditions(self) -> Iterable[tuple[object, str]]:
         plane, filed = self.kind == "plane-wave", self.kind in FILES
+        couple = self.kind == "double-couple"
+        missing = [name for name in ("strike", "dip", "rake") if getattr(self, name) is None]
         return (
+            (not couple or not missing, f"kind double-couple needs {', '.join(missing)}"),
+            (
+                not couple or (self.magnitude is None) != (self.seismic_moment is None),
+                "give a double-couple its magnitude (Mw) or its seismic_moment (M0), one of them",
+            ),
             (self.kind != "awp" or self.nodes, "kind awp needs nodes: spacing, interval, steps"),
             (not filed or self.file, f"kind {self.kind} needs a file"),
             (not plane or self.z is not None, "kind plane-wave needs z, the height that it rises from"),

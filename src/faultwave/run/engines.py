@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from faultwave.base.errors import InputError, NotBuiltError
+from faultwave.base.paths import beside_case
 from faultwave.base.registry import entries
 from faultwave.case.locate import located
 from faultwave.case.model import Case
@@ -26,11 +27,12 @@ def engine_of(case: Case) -> Engine:
 
 
 def _telling(make: Callable[..., Any]) -> Callable[..., Any]:
-    """``make(case, ...)`` whose errors and warnings say where they stand in the case's file."""
+    """``make(case, ...)`` whose errors and warnings say where they stand in the case's file, and which finds files beside that."""
 
     def plan(case: Case, *more: Any) -> Any:
         try:
-            made = make(case, *more)
+            with beside_case(case.source_files):
+                made = make(case, *more)
         except InputError as error:
             kind = NotBuiltError if isinstance(error, NotBuiltError) else InputError
             raise kind(located(case, error.problems)) from error

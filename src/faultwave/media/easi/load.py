@@ -11,7 +11,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem, suggest
 from faultwave.base.log import get_logger, warn_once
-from faultwave.base.paths import is_file, looked_for, shown
+from faultwave.base.paths import is_file, looked_for, places_of, shown
 from faultwave.base.registry import modules
 from faultwave.media.easi import components
 from faultwave.media.easi.component import REGISTRY, Batch, Component, Roots, enter, gather
@@ -93,7 +93,7 @@ class TreeBuilder:
 
     def include(self, block: Block) -> Component:
         name = Path(block.text("the file to include").strip())
-        candidates = [name] if name.is_absolute() else [block.source.path.parent / name, Path.cwd() / name]
+        candidates = places_of(name, block.source.path.parent)
         for candidate in candidates:
             if is_file(candidate):
                 if candidate.resolve() in self.open_files:

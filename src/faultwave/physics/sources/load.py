@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.base.projection import Projection, needed
+from faultwave.base.projection import Projection, geographic_tensor, needed, voigt
 from faultwave.base.registry import entries
 from faultwave.base.units import LARGEST
+from faultwave.physics.sources.double_couple import moment_of_magnitude, moment_tensor
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.time_functions import time_function
 
 SHOWN = 5
+KINDS = ("moment-tensor", "double-couple", "force")
 _ORDER = ("xx", "yy", "zz", "xy", "yz", "xz")
 
 
@@ -59,18 +61,19 @@ def _load(setting: Any, where: str, projection: Projection | None, warned: Probl
         return [_shifted(r, setting.onset) for r in sound(records, file)]
     if setting.kind == "plane-wave":  # no point source: the engine that has them makes them itself
         return []
-    if setting.kind not in ("moment-tensor", "force"):
-        problems.error(
-            f"{where}.kind",
-            f"'{setting.kind}' does not exist",
-            ", ".join(("moment-tensor", "force", "plane-wave", *files)),
-        )
+    return [_point(setting, where, projection, (*KINDS, "plane-wave", *files))]
+
+
+def _point(setting: Any, where: str, projection: Projection | None, known: Sequence[str]) -> PointSource:
+    problems = Problems()
+    if setting.kind not in KINDS:
+        problems.error(f"{where}.kind", f"'{setting.kind}' does not exist", ", ".join(known))
     if setting.time_function is None:
         problems.error(f"{where}.time_function", f"missing: kind '{setting.kind}' needs one")
-    moment = np.array([float(setting.tensor.get(c, 0.0)) for c in _ORDER])
+    tensor = np.array([float(setting.tensor.get(c, 0.0)) for c in _ORDER])
     force = np.array(setting.force, float)
-    acting = moment if setting.kind == "moment-tensor" else force
-    if not np.any(acting):
+    acting = {"moment-tensor": tensor, "force": force}.get(setting.kind)
+    if acting is not None and not np.any(acting):
         problems.error(where, "acts with nothing", "a moment tensor or force that is not zero")
     problems.raise_errors()
     function = time_function(setting.time_function, f"{where}.time_function")
@@ -79,9 +82,20 @@ def _load(setting: Any, where: str, projection: Projection | None, warned: Probl
     if geographic is not None:
         location = needed(projection, f"{where}.geographic").places(geographic, f"{where}.geographic")[0]
     source = PointSource(location, function, onset=float(setting.onset), name=where)
-    if setting.kind == "moment-tensor":
-        return [replace(source, moment=moment)]
-    return [replace(source, force=force)]
+    if setting.kind == "force":
+        return replace(source, force=force)
+    return replace(source, moment=tensor if setting.kind == "moment-tensor" else _couple(setting, location, projection))
+
+
+def _couple(setting: Any, location: np.ndarray, projection: Projection | None) -> np.ndarray:
+    """Moment tensor (6,) of a double couple; without a projection y is taken for north."""
+    given = setting.seismic_moment
+    moment = moment_of_magnitude(setting.magnitude) if given is None else given
+    strike, dip, rake = np.radians([setting.strike, setting.dip, setting.rake])
+    north = np.array([0.0, 1.0])
+    if projection is not None:
+        north = projection.north(*projection.to_geographic(location[None, :2])[0])
+    return voigt(geographic_tensor(moment_tensor(strike, dip, rake, moment), north))
 
 
 def sound(records: list[PointSource], file: Path) -> list[PointSource]:

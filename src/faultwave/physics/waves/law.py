@@ -154,7 +154,7 @@ class PlainLaw:
     principal = True
     directional = False
     mixing = 2
-    point_sources: tuple[str, ...] = ("moment-tensor", "force")
+    point_sources: tuple[str, ...] = ("moment-tensor", "double-couple", "force")
 
     @property
     def face_channels(self) -> int:

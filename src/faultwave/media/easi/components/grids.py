@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from faultwave.base.errors import InputError, NotBuiltError, Problem, suggest
 from faultwave.base.hdf5 import BROKEN
-from faultwave.base.paths import is_file, looked_for, shown
+from faultwave.base.paths import is_file, looked_for, places_of, shown
 from faultwave.base.probe import probe
 from faultwave.media.easi.component import Batch, Builder, Component, Mask, Values, tag
 from faultwave.media.easi.source import Block
@@ -77,9 +77,9 @@ def _interpolation(block: Block) -> bool:
 
 
 def _beside(block: Block) -> Path:
-    """A data file named in a deck: next to the deck, else in the working directory."""
+    """A data file named in a model: next to the model, else beside the case, else in the working directory."""
     name = Path(block.text("'file'"))
-    candidates = [name] if name.is_absolute() else [block.source.path.parent / name, Path.cwd() / name]
+    candidates = places_of(name, block.source.path.parent)
     for candidate in candidates:
         if is_file(candidate):
             return candidate

@@ -17,6 +17,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.projection import Projection, geographic_tensor, needed, voigt
+from faultwave.physics.sources.double_couple import slip_frame
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.time_functions import Samples
 
@@ -248,7 +249,7 @@ def _subfault(
     told.area += area
     x, y = projection.to_local(lon, lat)[0]
     north, records = projection.north(lon, lat), []
-    normal, directions = _frame(np.radians(strike), np.radians(dip), np.radians(rake))
+    normal, directions = slip_frame(np.radians(strike), np.radians(dip), np.radians(rake))
     mu = 0.1 * speed**2 * density if speed > 0 and density > 0 else None  # dyne/cm^2
     for direction, rate, slip_told in zip(directions, rates, slips[0::2], strict=True):
         told.places.append(where)
@@ -267,17 +268,3 @@ def _subfault(
             )
         )  # fmt: skip
     return records
-
-
-def _frame(strike: float, dip: float, rake: float) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
-    """Normal of the fault and the three slip directions, in north, east, down (Aki & Richards 2002, eq. 4.88)."""
-
-    def along(angle: float) -> np.ndarray:
-        return np.array([
-            np.cos(angle) * np.cos(strike) + np.sin(angle) * np.cos(dip) * np.sin(strike),
-            np.cos(angle) * np.sin(strike) - np.sin(angle) * np.cos(dip) * np.cos(strike),
-            -np.sin(angle) * np.sin(dip),
-        ])  # fmt: skip
-
-    normal = np.array([-np.sin(dip) * np.sin(strike), np.sin(dip) * np.cos(strike), -np.cos(dip)])
-    return normal, (along(rake), along(rake + np.pi / 2), normal)

@@ -1,0 +1,37 @@
+"""Slip on a plane of given strike, dip and rake: directions and moment tensors (Aki & Richards 2002, ch. 4).
+
+Strike is clockwise from north, the plane dips to the right of it, rake is the slip of the hanging wall, counted in the plane
+anticlockwise from strike. All angles in radians, all vectors and tensors in north, east, down.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def slip_frame(strike: float, dip: float, rake: float) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+    """Normal of the plane, out of its foot wall, and unit vectors along the rake, across it in the plane and along the normal."""
+
+    def along(angle: float) -> np.ndarray:
+        return np.array([
+            np.cos(angle) * np.cos(strike) + np.sin(angle) * np.cos(dip) * np.sin(strike),
+            np.cos(angle) * np.sin(strike) - np.sin(angle) * np.cos(dip) * np.cos(strike),
+            -np.sin(angle) * np.sin(dip),
+        ])  # fmt: skip
+
+    normal = np.array([-np.sin(dip) * np.sin(strike), np.sin(dip) * np.cos(strike), -np.cos(dip)])
+    return normal, (along(rake), along(rake + np.pi / 2), normal)
+
+
+def moment_tensor(strike: float, dip: float, rake: float, moment: float) -> np.ndarray:
+    """(3, 3) [N m] of a double couple with the scalar moment [N m]: M0 (slip normal + normal slip)."""
+    normal, (slip, _, _) = slip_frame(strike, dip, rake)
+    return np.asarray(moment * (np.outer(slip, normal) + np.outer(normal, slip)))
+
+
+def moment_of_magnitude(magnitude: float) -> float:
+    """Scalar moment [N m] of a moment magnitude (Hanks & Kanamori 1979, as IASPEI rounds it)."""
+    return float(10.0 ** (1.5 * magnitude + 9.1))
+
+
+__all__ = ["moment_of_magnitude", "moment_tensor", "slip_frame"]
