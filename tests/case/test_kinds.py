@@ -27,7 +27,8 @@ VALUES = {
     "wave": [{"mode": "P", "k": [1.0, 0.0, 0.0]}], "field": {"constant": {"v1": 1.0}},
     "vertical": "ground", "outside": "nearest", "water": "fluid", "crs": "EPSG:32611", "names": {"vs": "beta"}, "shape": [2, 2, 2],
     "spacing": 10.0, "vertical_spacing": 5.0, "origin": [1.0, 0.0, 0.0], "variables": ["vp", "vs", "rho"], "byte_order": "big",
-    "width": 12, "along": 0.01,
+    "width": 12, "along": 0.01, "mode": 2, "wavenumbers": [0.5, 0.7], "depth": 2.0, "height": 3.0, "level": 0.3, "amplitude": 2.0,
+    "angle": 5.0, "phase": 0.4, "boundaries_only": True,
 }  # fmt: skip
 """A value of every setting of a group with kinds; a new one belongs here."""
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from faultwave.physics.initial.scholte import Scholte
+from faultwave.physics.initial.snell import Snell
 from faultwave.verify.exact.medium import Medium
-from faultwave.verify.exact.scholte import Scholte
-from faultwave.verify.exact.snell import Snell
 
 from .residual import elastic_residual
 

@@ -7,9 +7,10 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from faultwave.base.registry import entries
 from faultwave.base.units import Quantity
-from faultwave.case.belongs import Kinds, of_kind
-from faultwave.case.common import Settings, need
+from faultwave.case.belongs import Kinds, of_kind, one_of
+from faultwave.case.common import Settings, Vector, need
 from faultwave.case.fields import FieldSetting
 
 
@@ -25,6 +26,11 @@ class PlaneWave(Settings):
         None, description="Direction of motion of an S wave; the part along k is removed."
     )
     phase: float = Field(0.0, description="Phase [rad].")
+    origin: Vector = Field((0.0, 0.0, 0.0), description="Where the phase counts from: x in k.x is x - origin.")
+    window: tuple[float, float] | None = Field(
+        None,
+        description="The wave is only where k.x - w t + phase lies between these angles [rad]; default everywhere.",
+    )
 
     @model_validator(mode="after")
     def _sound(self) -> Self:
@@ -32,26 +38,76 @@ class PlaneWave(Settings):
         across = (k[1] * d[2] - k[2] * d[1], k[2] * d[0] - k[0] * d[2], k[0] * d[1] - k[1] * d[0])
         need(
             (any(k), "k must not be zero"),
+            (self.window is None or self.window[0] < self.window[1], "window is from a smaller to a larger angle"),
             (self.mode == "P" or any(across), "an S wave needs a polarisation that is not along k"),
         )
         return self
 
 
+KINDS = tuple(entries("faultwave.physics.initial"))
+
+
 class Initial(Kinds):
     """State at time zero."""
 
-    kind: Literal["zero", "plane-wave", "easi"] = Field("zero", description="Initial state.")
+    kind: one_of("zero", *KINDS, "easi") = Field(
+        "zero", description="Initial state: none, an exact solution by name, or a field of place (and time)."
+    )
     wave: list[PlaneWave] = Field(
         default_factory=list, description="Superposed plane waves.", json_schema_extra=of_kind("plane-wave")
     )
     field: FieldSetting | None = Field(
-        None, description="Initial quantities by name.", json_schema_extra=of_kind("easi")
+        None, description="Initial quantities by name, functions of x, y, z and t.", json_schema_extra=of_kind("easi")
+    )
+    mode: int = Field(
+        0,
+        ge=0,
+        le=20,
+        description="Number of the mode: 0 is a wave of the sea surface.",
+        json_schema_extra=of_kind("ocean"),
+    )
+    wavenumbers: tuple[Quantity("1/m", gt=0), Quantity("1/m", gt=0)] | None = Field(
+        None, description="Horizontal wavenumbers along x and y.", json_schema_extra=of_kind("ocean")
+    )
+    depth: Quantity("m", gt=0) | None = Field(
+        None, description="Depth of the water.", json_schema_extra=of_kind("ocean")
+    )
+    height: Quantity("m") | None = Field(
+        None,
+        description="Largest height of the sea; default: that of waves with (w t, x, y) in sines of 1 Pa, as SeisSol's.",
+        json_schema_extra=of_kind("ocean"),
+    )
+    level: Quantity("m") = Field(
+        0.0,
+        description="z of the sea surface, or of the interface of fluid and solid.",
+        json_schema_extra=of_kind("ocean", "scholte", "snell"),
+    )
+    frequency: Quantity("Hz", gt=0) = Field(
+        1.0, description="Frequency of the waves.", json_schema_extra=of_kind("scholte", "snell")
+    )
+    amplitude: Quantity("m/s") = Field(
+        1.0,
+        description="Largest vertical velocity at the interface, or velocity of the sound that comes in.",
+        json_schema_extra=of_kind("scholte", "snell"),
+    )
+    angle: Quantity("deg", gt=0, lt=90) = Field(
+        10.0, description="Of the sound that comes in, from the vertical.", json_schema_extra=of_kind("snell")
+    )
+    phase: float = Field(0.0, description="Phase of the sound that comes in [rad].", json_schema_extra=of_kind("snell"))
+    boundaries_only: bool = Field(
+        False,
+        description="Start at rest: the solution only comes in through faces of kind analytic.",
+        json_schema_extra=of_kind(*KINDS, "easi"),
     )
 
     def conditions(self) -> Iterable[tuple[object, str]]:
         return (
             (self.kind != "plane-wave" or self.wave, "kind plane-wave needs at least one wave"),
             (self.kind != "easi" or self.field, "kind easi needs a field"),
+            (
+                self.kind != "ocean" or (self.wavenumbers and self.depth is not None),
+                "kind ocean needs wavenumbers and depth",
+            ),
         )
 
 

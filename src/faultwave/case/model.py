@@ -15,6 +15,7 @@ from faultwave.base.registry import entries
 from faultwave.base.units import Quantity
 from faultwave.case.belongs import WrongSettings, misplaced, one_of, only
 from faultwave.case.common import InputFile, Parameters, Scaling, Settings, Vector, need
+from faultwave.case.dirichlet import Dirichlet
 from faultwave.case.fields import FieldSetting
 from faultwave.case.grid import Attenuation, Grid, Projection, Side
 from faultwave.case.initial import Initial
@@ -411,8 +412,15 @@ class Case(Settings):
         description="Faces of kind impedance, by surface name or tag: impedance of the wall (SI: ohm, or Pa s/m for fluids).",
         json_schema_extra=only("dg"),
     )
-    gravity: Quantity("m/s^2", gt=0) = Field(
-        9.81, description="Gravity on sea surfaces: faces of kind gravity.", json_schema_extra=only("dg")
+    gravity: Quantity("m/s^2", gt=0) | None = Field(
+        None,
+        description="Gravity on sea surfaces, faces of kind gravity; default 9.81 m/s^2.",
+        json_schema_extra=only("dg"),
+    )
+    dirichlet: list[Dirichlet] = Field(
+        default_factory=list,
+        description="Velocity or traction of the faces of kind dirichlet.",
+        json_schema_extra=only("dg"),
     )
     fault: Fault | None = Field(None, description="Dynamic rupture; absent: fault faces are welded.")
     plasticity: Plasticity | None = Field(
@@ -442,6 +450,11 @@ class Case(Settings):
         json_schema_extra={"words": "name: settings"},
     )
     source_files: Annotated[tuple[Path, ...], Field(description="Files this case was read from.")] = ()
+
+    @property
+    def sea_gravity(self) -> float:
+        """Gravity on sea surfaces [m/s^2]."""
+        return 9.81 if self.gravity is None else float(self.gravity)
 
     @model_validator(mode="before")
     @classmethod

@@ -171,6 +171,10 @@ def _fields(data: Mapping[str, Any]) -> Iterator[tuple[Location, Mapping[str, An
         *((("plasticity", name), rock.get(name)) for name in ("parameters", "initial_stress")),
         (("initial", "field"), initial.get("field") if isinstance(initial, Mapping) else None),
     ]
+    boundaries = data.get("dirichlet")
+    for number, given in enumerate(boundaries if isinstance(boundaries, list) else ()):
+        if isinstance(given, Mapping):
+            candidates += [(("dirichlet", number, name), given.get(name)) for name in ("velocity", "traction", "ghost")]
     for number, episode in enumerate(episodes if isinstance(episodes, list) else ()):
         if isinstance(episode, Mapping):
             candidates.append((("fault", "nucleation", number, "stress"), episode.get("stress")))

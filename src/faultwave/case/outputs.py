@@ -204,6 +204,11 @@ class Output(Settings):
     spectrum: Spectrum | None = Field(
         None, description="Resonances of the receivers' records.", json_schema_extra=only("dg")
     )
+    error_norms: bool = Field(
+        False,
+        description="Errors at the end against the exact solution that the run started from, by norm and quantity.",
+        json_schema_extra=only("dg"),
+    )
     checkpoint: Checkpoints | None = Field(None, description="Checkpoints, for `faultwave resume`.")
     precision: Literal["single", "double"] = Field("single", description="Precision of field files.")
     shared_files: Literal["auto", "mpi", "posix"] = Field(

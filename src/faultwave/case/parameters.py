@@ -25,6 +25,8 @@ _UNITS: dict[str, str] = {
     # other ways to give a material
     "vp": "m/s", "vs": "m/s", "Qp": "", "Qs": "",
     "relative_permittivity": "", "relative_permeability": "",
+    # given on boundaries
+    "T1": "Pa", "T2": "Pa", "T3": "Pa", "pressure": "Pa", "const_u": "m/s", "const_Tn": "Pa",
     # initial fields
     "v1": "m/s", "v2": "m/s", "v3": "m/s", "sigma": "Pa", "pprime": "Pa", "p": "Pa",
     **{f"E{i}": "V/m" for i in (1, 2, 3)}, **{f"H{i}": "A/m" for i in (1, 2, 3)},
@@ -41,6 +43,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"Tnuc\d*_[nsd]"), "Pa"),
     (re.compile(r"nuc\d*_p"), "Pa"),
     (re.compile(r"c[1-6][1-6]"), "Pa"),
+    (re.compile(r"(map|const)(_(Tn|Ts|Td|unused[123]|u|v|w))+"), ""),
 )
 
 

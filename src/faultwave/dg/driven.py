@@ -91,6 +91,7 @@ class Pattern:
     items: np.ndarray
     pairs: np.ndarray
     function: Function
+    echo: np.ndarray | None = None
 
     def value(self, t: float) -> np.ndarray:
         return float(self.function.value(t)) * self.pairs
@@ -100,7 +101,8 @@ class Pattern:
 
     def part(self, chosen: np.ndarray) -> Pattern:
         """Of the faces chosen (k,) bool only."""
-        return replace(self, items=self.items[chosen], pairs=self.pairs[chosen])
+        echo = None if self.echo is None else self.echo[chosen]
+        return replace(self, items=self.items[chosen], pairs=self.pairs[chosen], echo=echo)
 
 
 _GAUSS = tuple(zip(*np.polynomial.legendre.leggauss(4), strict=True))
@@ -116,6 +118,7 @@ class Travelling:
     delays: np.ndarray
     project: np.ndarray
     function: Function
+    echo: np.ndarray | None = None
 
     def value(self, t: float) -> np.ndarray:
         return self._spread(self.function.value(t - self.delays))
@@ -134,7 +137,17 @@ class Travelling:
         return replace(self, items=self.items[chosen], pairs=self.pairs[chosen], delays=self.delays[chosen])
 
 
-Drive = Pattern | Travelling
+class Drive(Protocol):
+    """What arrives on the faces ``items`` of a list beside the echo: pairs [T, v] (k, B2, 2 face channels) at a time, and their integral
+    over an interval. ``echo`` (k, 2): a and b of the wave w that comes back, a w + b n (n.w); None: what is known of the faces."""
+
+    @property
+    def items(self) -> np.ndarray: ...
+    @property
+    def echo(self) -> np.ndarray | None: ...
+    def value(self, t: float) -> np.ndarray: ...
+    def integral(self, a: float, b: float) -> np.ndarray: ...
+    def part(self, chosen: np.ndarray) -> Drive: ...
 
 
 def projection(order: int) -> tuple[np.ndarray, np.ndarray]:
@@ -156,15 +169,19 @@ class Driven:
         self.sources = np.where(
             wall, lay.own[at, faces.faces], lay.own[lay.position[np.maximum(near, 0)], np.maximum(near_face, 0)]
         )
-        self.echo = operator.mixing[faces.cells, faces.faces, 0]  # a of the wall, or the neighbour's sign
+        self.echo = operator.mixing[faces.cells, faces.faces]  # of the wall, or the neighbour's sign
+        for drive in drives:
+            if drive.echo is not None:
+                self.echo[drive.items] = drive.echo
+        self.mirrored = bool(self.echo[:, 1].any())
         behind = np.where(wall, faces.cells, near)
         self.impedance = law.impedance_at({k: v[behind] for k, v in c.material.items()}, faces.frames[:, :3])
         f = law.face_channels
         if isinstance(operator, MethodOfLines):
             across = np.repeat([[-1.0, 1.0] if law.traction_is_flux else [1.0, -1.0]], len(near), 0)
-            self.factor = np.repeat(np.where(wall[:, None], np.stack([self.echo, -self.echo], 1), across), f, axis=1)
+            self.factor = np.repeat(np.where(wall[:, None], self.echo[:, :1] * [1.0, -1.0], across), f, axis=1)
         else:
-            self.factor = np.repeat(self.echo[:, None], f, axis=1)
+            self.factor = np.repeat(self.echo[:, :1], f, axis=1)
         clusters = cluster[faces.cells]
         self.members = [np.flatnonzero(clusters == i) for i in range(lay.clusters)]
         self.shape = (len(faces.cells), operator.b2, 2 * f)
@@ -189,7 +206,15 @@ class Driven:
         flow = np.stack(law.apply_impedance(z, normal, [pairs[..., f + i] for i in range(f)]), -1)
         waves = op.waves.get(self.sources[mine]).reshape(len(mine), -1, f)
         arriving = self.factor[mine, None] * waves + pairs[..., :f] + flow
+        if self.mirrored:
+            arriving += self._mirrored(waves, mine)
         op.waves.put(arriving.reshape(len(mine), -1), self.slots[mine])
+
+    def _mirrored(self, waves: np.ndarray, items: np.ndarray | slice) -> np.ndarray:
+        """b n (n.w) of vectors (k, B2, 3)."""
+        normal = self.faces.frames[items, :3]
+        along = np.einsum("kbi,ki->kb", waves, normal)
+        return self.echo[items, 1, None, None] * along[..., None] * normal[:, None]
 
     def fill_now(self, time: float) -> None:
         """The arriving traces at a moment, for operators by lines."""
@@ -197,6 +222,9 @@ class Driven:
         assert isinstance(op, MethodOfLines)
         traces = op.traces.get(self.sources).reshape(self.shape)
         arriving = self.factor[:, None] * traces + self.added(self.drives, lambda drive: drive.value(time))
+        if self.mirrored:
+            arriving[..., :3] += self._mirrored(traces[..., :3], slice(None))
+            arriving[..., 3:] -= self._mirrored(traces[..., 3:], slice(None))
         op.traces.put(arriving.reshape(len(arriving), math.prod(self.shape[1:])), self.slots)
 
 

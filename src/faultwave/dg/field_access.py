@@ -49,6 +49,28 @@ def error(
     return np.sqrt(above / np.where(below > 0, below, 1.0))
 
 
+def error_norms(solver: Any, solution: Callable[[np.ndarray, float], np.ndarray]) -> dict[str, np.ndarray]:
+    """L1, L2 and largest errors (Q,) of every quantity against solution(points, time), and relative to the solution's own norms, on the
+    first process over all that ask together; a norm that the solution does not have, because it is zero, is left as it is."""
+    order, geo, cells_here = solver.operator.order, solver.plan.geometry, solver.plan.cells
+    points, weights = tet_quadrature(order + 1)
+    psi = tet_basis(points, order - 1)
+    sums, most = np.zeros((4, len(solver.plan.law.quantities))), np.zeros((2, len(solver.plan.law.quantities)))
+    for part in np.array_split(np.arange(cells_here), max(1, cells_here // BLOCK)):
+        x = geo.origin[part, None] + np.einsum("cij,nj->cni", geo.jacobian[part], points)
+        exact = solution(x.reshape(-1, 3), solver.time).reshape(len(part), len(points), -1)
+        off = np.abs(np.einsum("nk,ckq->cnq", psi, solver.operator.dofs(part)) - exact)
+        size, scale = np.abs(exact), 6.0 * geo.volume[part, None, None] * weights[:, None]
+        sums += np.array([(scale * v).sum((0, 1)) for v in (off, off**2, size, size**2)])
+        most = np.maximum(most, [v.max((0, 1), initial=0.0) for v in (off, size)])
+    world = solver.plan.world
+    sums = sum(world.gather(sums) or [sums])
+    most = np.reshape(world.largest(most.ravel().tolist()), most.shape)
+    mine = {"L1": sums[0], "L2": np.sqrt(sums[1]), "LInf": most[0]}
+    own = {"L1": sums[2], "L2": np.sqrt(sums[3]), "LInf": most[1]}
+    return mine | {f"{n}_rel": v / np.where(own[n] > 0, own[n], 1.0) for n, v in mine.items()}
+
+
 def sample(solver: Any, points: np.ndarray) -> np.ndarray:
     """State (n, Q) at points (n, 3) now; NaN outside the mesh."""
     plan, points = solver.plan, np.asarray(points, float).reshape(-1, 3)
@@ -60,4 +82,4 @@ def sample(solver: Any, points: np.ndarray) -> np.ndarray:
     return result
 
 
-__all__ = ["error", "project", "sample"]
+__all__ = ["error", "error_norms", "project", "sample"]

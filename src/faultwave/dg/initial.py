@@ -1,8 +1,8 @@
-"""Initial states: zero, plane waves, and fields."""
+"""Exact solutions and fields that a run starts from, and that enter through faces of kind analytic."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -10,21 +10,22 @@ from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.case.model import Case, FieldSetting
 from faultwave.media import load_field
 from faultwave.media.field import check_used
+from faultwave.physics.initial import Given, condition
 from faultwave.physics.waves import Law
-from faultwave.physics.waves.plane_waves import plane_waves
-
-State = Callable[[np.ndarray], np.ndarray]
+from faultwave.physics.waves.medium import Solution
 
 
-def initial_state(case: Case, law: Law, material: Mapping[str, np.ndarray]) -> State | None:
-    """Values (n, Q) at points (n, 3) at time zero; None where all is at rest. Raises InputError."""
+def solution_of(case: Case, law: Law, material: Mapping[str, np.ndarray]) -> Solution | None:
+    """Values (n, Q) at points (n, 3) and a time; None where all is at rest. Raises InputError."""
     setting = case.initial
-    if setting.kind == "plane-wave":
-        return lambda x: plane_waves(law, material, setting.wave, x, 0.0)
-    return _field(setting.field, law) if setting.field is not None else None
+    if setting.kind == "zero":
+        return None
+    if setting.field is not None:
+        return _field(setting.field, law)
+    return condition(setting.kind).solution(setting, Given(law, material, case.sea_gravity))
 
 
-def _field(setting: FieldSetting, law: Law) -> State:
+def _field(setting: FieldSetting, law: Law) -> Solution:
     field = load_field(setting, "initial.field")
     given = [n for n in law.quantities if n in field.parameters]
     if not given:
@@ -33,11 +34,11 @@ def _field(setting: FieldSetting, law: Law) -> State:
     check_used(field, law.quantities, "the initial state", problems)
     problems.raise_errors()
 
-    def state(points: np.ndarray) -> np.ndarray:
-        values = field.evaluate(points, np.ones(len(points), int), given, 0.0)
+    def state(points: np.ndarray, t: float) -> np.ndarray:
+        values = field.evaluate(points, np.ones(len(points), int), given, t)
         return np.stack([values[n] if n in values else np.zeros(len(points)) for n in law.quantities], 1)
 
     return state
 
 
-__all__ = ["initial_state"]
+__all__ = ["solution_of"]

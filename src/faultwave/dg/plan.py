@@ -230,7 +230,7 @@ def _check(planning: Planning, parts: tuple[Part, ...]) -> None:
             check_lengths(projected(case.projection, "projection"), vertices.min(0), vertices.max(0), problems)
     if not planning.whole.elsewhere:  # who knows a part of a mesh only does not know how much all write
         check_disk(case.output.folder, _written(planning, parts), problems)
-    _not_built(case, planning.law, planning.topology, problems)
+    _not_built(case, planning.law, problems)
     check_outside(planning.material, [found for p in parts for found in p.demand.lossless], problems)
     planning.whole.agree(problems)
 
@@ -376,13 +376,6 @@ def stable_steps(
     return np.minimum(step, case.numerics.largest_step)
 
 
-def _not_built(case: Case, law: Law, topology: tets.Topology, problems: Problems) -> None:
-    for kind in (tets.BoundaryKind.DIRICHLET, tets.BoundaryKind.ANALYTIC):
-        count = int((topology.kinds == kind).sum())
-        if count:
-            name = kind.name.lower().replace("_", " ")
-            problems.items.append(
-                Problem("mesh", f"{count} faces of kind '{name}', which this version cannot simulate")
-            )
+def _not_built(case: Case, law: Law, problems: Problems) -> None:
     if case.fault is not None and "stress" not in law.roles:
         problems.error("fault", f"dynamic rupture needs the elastic law, not '{case.law}'")

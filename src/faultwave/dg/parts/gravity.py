@@ -53,7 +53,7 @@ def plan(planning: Planning) -> Gravity | None:
     case, law, problems = planning.case, planning.law, planning.problems
     cells, faces = np.nonzero(planning.topology.kinds == tets.BoundaryKind.GRAVITY)
     if not planning.whole.any(len(cells) > 0):
-        if "gravity" in case.model_fields_set:
+        if case.gravity is not None:
             what = "does nothing: the mesh has no face of kind gravity"
             problems.warn("gravity", what, advice="See mesh.boundaries; in decks such faces carry tag 2.")
         return None
@@ -72,7 +72,7 @@ def plan(planning: Planning) -> Gravity | None:
         degrees = np.degrees(np.arcsin(min(lean.max(), 1.0)))
         problems.warn("gravity", f"the sea surface leans by {degrees:.3g} degrees at {x}", "a level surface, z upwards")
     rows = 4 * planning_numbers(planning)[cells] + faces
-    return Gravity(case.gravity, cells, faces, rows, geo.areas[cells, faces], np.asarray(material["rho"])[cells])
+    return Gravity(case.sea_gravity, cells, faces, rows, geo.areas[cells, faces], np.asarray(material["rho"])[cells])
 
 
 def planning_numbers(planning: Planning) -> np.ndarray:

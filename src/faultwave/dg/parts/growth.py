@@ -21,7 +21,7 @@ from faultwave.engine.solver import BlowUp
 from faultwave.physics.friction import laws
 
 name = "growth"
-AFTER = ("rupture", "point_sources")
+AFTER = ("rupture", "point_sources", "analytic", "dirichlet")
 
 LOOKS, APART = 40, 60
 """Looks in a run, and the least number of largest steps between two: a look costs about as much as such a step."""
@@ -50,7 +50,8 @@ class Growth(Planned):
 def plan(planning: Planning) -> Growth | None:
     """None where waves come in through boundaries or currents, or where slip is imposed: nothing bounds what those give."""
     case = planning.case
-    if case.currents or case.incident or case.ports is not None:
+    driven = any(len(part.demand.faces) for part in planning.parts.values())
+    if case.currents or planning.whole.any(driven) or case.incident or case.ports is not None:
         return None
     friction = laws().get(case.fault.friction) if case.fault is not None else None
     if case.fault is not None and (friction is None or not friction.needs_stress):

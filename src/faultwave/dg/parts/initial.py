@@ -1,4 +1,4 @@
-"""The initial state of the wave field: plane waves, or fields of place."""
+"""The initial state of the wave field: exact solutions, or fields of place."""
 
 from __future__ import annotations
 
@@ -9,38 +9,43 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.case.model import Case
-from faultwave.dg.initial import State, initial_state
+from faultwave.dg.initial import solution_of
 from faultwave.dg.planning import Planning
 from faultwave.dg.solver import Solver
 from faultwave.engine.part import Attached, Planned
+from faultwave.physics.waves.medium import Solution
 
 name = "initial"
 
 
 @dataclass(frozen=True)
 class Initial(Planned):
-    state: State
+    """``at_rest``: the solution enters through boundaries only."""
+
+    solution: Solution
+    at_rest: bool
     name: str = name
 
     def attach(self, solver: Solver) -> Attached:
         """Projects the state: nothing of it is left to do later."""
-        solver.set_initial(lambda x, t: self.state(x))
+        if not self.at_rest:
+            solver.set_initial(self.solution)
         return Attached()
 
 
 def needs_whole_mesh(case: Case) -> bool:
-    """Plane waves are those of the medium in the mesh's first cell."""
-    return case.initial.kind == "plane-wave"
+    """Exact solutions are those of the media in the mesh."""
+    return case.initial.kind not in ("zero", "easi")
 
 
 def plan(planning: Planning) -> Any:
     """Raises InputError where the state does not exist or is no number at the centre of a cell."""
-    state = initial_state(planning.case, planning.law, planning.material)
-    if state is None:
+    solution = solution_of(planning.case, planning.law, planning.material)
+    if solution is None:
         return None
     points = planning.geometry.centroids
-    wrong = np.flatnonzero(~np.isfinite(state(points)).all(1))
+    wrong = np.flatnonzero(~np.isfinite(solution(points, 0.0)).all(1))
     if len(wrong):
         x = ", ".join(f"{v:g}" for v in points[wrong[0]])
         raise InputError(Problem("initial", f"no finite number at ({x}) and {len(wrong) - 1} other cells"))
-    return Initial(state)
+    return Initial(solution, planning.case.initial.boundaries_only)

@@ -19,8 +19,10 @@ UNEVEN = 1e-6
 def plan(planning: Planning) -> Initial | None:
     """None where all is at rest."""
     kind = planning.case.initial.kind
-    if kind == "easi":
-        planning.problems.error("initial.kind", "'easi' cannot start a grid", "zero, plane-wave")
+    if kind not in ("zero", "plane-wave"):
+        planning.problems.error("initial.kind", f"'{kind}' cannot start a grid", "zero, plane-wave")
+    if planning.case.initial.boundaries_only:
+        planning.problems.error("initial.boundaries_only", "grids have no faces of kind analytic", "false")
     return Initial(planning.case) if kind == "plane-wave" else None
 
 

@@ -43,7 +43,11 @@ def plane_waves(
         state = np.zeros(len(law.quantities))
         state[velocity] = wave.amplitude * direction
         state[rest] = (np.einsum("d,dij->ij", k, a) @ state)[rest] / (speed * length)
-        result += np.outer(np.cos(points @ k - speed * length * time + wave.phase), state)
+        phase = points @ k - speed * length * time + (wave.phase - float(np.dot(k, wave.origin)))
+        size = np.cos(phase)
+        if wave.window is not None:
+            size = np.where((phase > wave.window[0]) & (phase < wave.window[1]), size, 0.0)
+        result += np.outer(size, state)
     return result
 
 

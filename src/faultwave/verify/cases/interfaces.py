@@ -11,11 +11,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from faultwave.physics.initial.scholte import Scholte
+from faultwave.physics.initial.snell import Snell
 from faultwave.verify import convergence, setups
 from faultwave.verify.case import Progress, Result, Row, VerificationCase, at_least, rate
 from faultwave.verify.exact.medium import Array
-from faultwave.verify.exact.scholte import Scholte
-from faultwave.verify.exact.snell import Snell
 
 NAMES = ("s_zz", "v3")
 COLUMNS = [2, 8]

@@ -1,60 +1,11 @@
-"""What every exact solution shares: the medium, the order of quantities, stress from a velocity gradient."""
+"""What exact solutions share: the medium, the order of quantities, stress from a velocity gradient."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Array = NDArray[np.float64]
-
-#: Tensor components in the order of the elastic law.
-VOIGT: tuple[tuple[int, int], ...] = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))
-ELASTIC: tuple[str, ...] = ("s_xx", "s_yy", "s_zz", "s_xy", "s_yz", "s_xz", "v1", "v2", "v3")
-ACOUSTIC: tuple[str, ...] = ("sigma", "v1", "v2", "v3")
-
-
-class Solution(Protocol):
-    """A field in space and time: points (n, 3) in metres and one time in seconds give (n, quantities)."""
-
-    def __call__(self, points: Array, t: float) -> Array: ...
-
-
-@dataclass(frozen=True)
-class Medium:
-    """An isotropic medium: density [kg/m^3] and Lame constants [Pa]; ``mu`` = 0 is a fluid of bulk modulus ``lam``."""
-
-    rho: float
-    lam: float
-    mu: float = 0.0
-
-    def __post_init__(self) -> None:
-        if not (self.rho > 0 and self.mu >= 0 and self.lam + 2 * self.mu > 0):
-            raise ValueError(f"not a medium: rho={self.rho}, lambda={self.lam}, mu={self.mu}")
-
-    @property
-    def cp(self) -> float:
-        return float(np.sqrt((self.lam + 2 * self.mu) / self.rho))
-
-    @property
-    def cs(self) -> float:
-        return float(np.sqrt(self.mu / self.rho))
-
-    @property
-    def zp(self) -> float:
-        """Impedance of P waves [Pa s/m]."""
-        return self.rho * self.cp
-
-    @property
-    def zs(self) -> float:
-        """Impedance of S waves [Pa s/m]."""
-        return self.rho * self.cs
-
-    def parameters(self) -> dict[str, float]:
-        """The material parameters as a case names them."""
-        return {"rho": self.rho, "lambda": self.lam, "mu": self.mu}
+from faultwave.physics.waves.medium import ACOUSTIC, ELASTIC, VOIGT, Array, Medium, Solution
 
 
 def stress(medium: Medium, gradient: Array) -> Array:
@@ -85,3 +36,6 @@ def strain_energy(medium: Medium, stresses: Array) -> Array:
         return trace**2 / (18 * medium.lam)
     square = (stresses[:, :3] ** 2).sum(axis=1) + 2 * (stresses[:, 3:] ** 2).sum(axis=1)
     return (square - medium.lam / (3 * medium.lam + 2 * medium.mu) * trace**2) / (4 * medium.mu)
+
+
+__all__ = ["ACOUSTIC", "ELASTIC", "VOIGT", "Array", "Medium", "Solution", "strain_energy", "stress", "unit"]

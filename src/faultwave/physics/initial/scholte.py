@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
 
-from faultwave.verify.exact.medium import Array, Medium
-from faultwave.verify.exact.partial_waves import Complex, InterfaceField, interface_rows, p_wave, sv_wave
+from faultwave.physics.initial import Given, InitialCondition, on_both_sides
+from faultwave.physics.waves.medium import Array, Medium, Solution
+from faultwave.physics.waves.partial_waves import Complex, InterfaceField, interface_rows, p_wave, sv_wave
 
 FLUID = Medium(rho=1.0, lam=1.0)
 SOLID = Medium(rho=1.0, lam=1.0, mu=1.0)
@@ -22,7 +24,7 @@ SOLID = Medium(rho=1.0, lam=1.0, mu=1.0)
 
 @dataclass(frozen=True)
 class Scholte:
-    """Scholte wave of angular frequency w [rad/s], largest vertical velocity at the interface ``amplitude`` [m/s].
+    """Scholte wave of angular frequency w [rad/s], largest vertical velocity at the interface z = 0 ``amplitude`` [m/s].
 
     Points (n, 3), time -> (n, 9); the fluid's stress is isotropic.
     """
@@ -78,3 +80,11 @@ class Scholte:
 
     def __call__(self, points: Array, t: float) -> Array:
         return self.field(points, t)
+
+
+def _solution(setting: Any, given: Given) -> Solution:
+    w = 2.0 * np.pi * setting.frequency
+    return on_both_sides(given, Scholte(given.medium(True), given.medium(False), w, setting.amplitude), setting.level)
+
+
+SCHOLTE = InitialCondition("scholte", "Scholte's wave along a fluid above a solid", _solution)

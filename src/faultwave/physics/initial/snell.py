@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from faultwave.verify.exact.medium import Array, Medium
-from faultwave.verify.exact.partial_waves import InterfaceField, PartialWave, interface_rows, p_wave, sv_wave
+from faultwave.base.errors import InputError, Problem
+from faultwave.physics.initial import Given, InitialCondition, on_both_sides
+from faultwave.physics.waves.medium import Array, Medium, Solution
+from faultwave.physics.waves.partial_waves import InterfaceField, PartialWave, interface_rows, p_wave, sv_wave
 
 FLUID = Medium(rho=1.0, lam=1.0)
 SOLID = Medium(rho=1.0, lam=1.0, mu=4.0)
@@ -20,7 +23,7 @@ SOLID = Medium(rho=1.0, lam=1.0, mu=4.0)
 
 @dataclass(frozen=True)
 class Snell:
-    """Incident sound of angular frequency w [rad/s], theta [rad] from the vertical, velocity ``amplitude`` [m/s].
+    """Incident sound of angular frequency w [rad/s], theta [rad] from the vertical, velocity amplitude cos(k.x - w t + phase).
 
     Points (n, 3), time -> (n, 9). Beyond a critical angle ValueError: the set-up is one of travelling waves.
     """
@@ -30,6 +33,7 @@ class Snell:
     theta: float = 0.2
     w: float = 2 * np.pi
     amplitude: float = 1.0
+    phase: float = 0.0
 
     def __post_init__(self) -> None:
         if np.sin(self.theta) * max(self.solid.cp, self.solid.cs) >= self.fluid.cp:
@@ -70,9 +74,22 @@ class Snell:
     def field(self) -> InterfaceField:
         """Incident and reflected sound below, transmitted P and S above."""
         incident, reflected, p, s = self._unit_waves()
-        r, tp, ts = (c * self.amplitude for c in self.coefficients)
-        below = (incident.scaled(self.amplitude), reflected.scaled(r))
+        size = self.amplitude * np.exp(1j * self.phase)
+        r, tp, ts = (c * size for c in self.coefficients)
+        below = (incident.scaled(size), reflected.scaled(r))
         return InterfaceField((p.scaled(tp), s.scaled(ts)), below)
 
     def __call__(self, points: Array, t: float) -> Array:
         return self.field(points, t)
+
+
+def _solution(setting: Any, given: Given) -> Solution:
+    fluid, solid, w = given.medium(True), given.medium(False), 2.0 * np.pi * setting.frequency
+    try:
+        wave = Snell(fluid, solid, np.radians(setting.angle), w, setting.amplitude, setting.phase)
+    except ValueError as error:
+        raise InputError(Problem("initial.angle", str(error), "below the critical angle")) from None
+    return on_both_sides(given, wave, setting.level)
+
+
+SNELL = InitialCondition("snell", "Sound in a fluid that meets a solid above it", _solution)

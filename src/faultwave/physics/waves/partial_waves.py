@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from faultwave.verify.exact.medium import VOIGT, Array, Medium
+from faultwave.physics.waves.medium import VOIGT, Array, Medium
 
 Complex = NDArray[np.complex128]
 

@@ -1,0 +1,171 @@
+"""Faces of kind dirichlet: a given velocity or traction, or SeisSol's ghost state (docs/theory/sea.md, "Given velocity or traction")."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.errors import Problem
+from faultwave.dg.driven import Drive, Faces, Function, Pattern, Shifted
+from faultwave.dg.ghosts import Ghosts, ghosts
+from faultwave.dg.named import surface_tag
+from faultwave.dg.planning import Cut, Planning
+from faultwave.dg.solver import Solver
+from faultwave.domain import tets
+from faultwave.engine.part import Attached, Demand, Planned
+from faultwave.media import Field, load_field
+from faultwave.media.field import check_used
+from faultwave.physics.sources.time_functions import time_function
+from faultwave.physics.waves import Law
+
+name = "dirichlet"
+
+VELOCITY, TRACTION = ("v1", "v2", "v3"), ("T1", "T2", "T3", "pressure")
+
+
+@dataclass(frozen=True)
+class Steady:
+    """One, always."""
+
+    def value(self, t: Any) -> np.ndarray:
+        return np.ones_like(np.asarray(t, float))
+
+    def integral(self, t: Any) -> np.ndarray:
+        return np.asarray(t, float)
+
+
+@dataclass(frozen=True)
+class Given:
+    """``field`` of ``kind`` velocity, traction or ghost on the faces marked in ``faces`` (nc, 4), times a function of time; ``tags`` of
+    all faces (nc, 4)."""
+
+    kind: str
+    field: Field
+    faces: np.ndarray
+    tags: np.ndarray
+    function: Function
+    beyond: Ghosts | None = None
+
+    def on(self, cut: Cut) -> Given:
+        beyond = None if self.beyond is None else self.beyond.of(cut.cells)
+        return replace(self, faces=self.faces[cut.cells], tags=self.tags[cut.cells], beyond=beyond)
+
+    def drive(self, law: Law, listed: Faces, points: np.ndarray, project: np.ndarray) -> Pattern:
+        """What it gives on the ``listed`` faces: the wave that makes the star state have the velocity, or the traction."""
+        items = np.flatnonzero(self.faces[listed.cells, listed.faces])
+        cells, faces, normals = listed.cells[items], listed.faces[items], listed.frames[items, :3]
+        x = listed.positions(points)[items]
+        tags = np.repeat(self.tags[cells, faces], x.shape[1])
+        f, m = law.face_channels, law.channels
+
+        def values(names: Sequence[str]) -> np.ndarray:
+            """(k, p, names); zero for those that are not given."""
+            asked = [n for n in names if n in self.field.parameters]
+            found = self.field.evaluate(x.reshape(-1, 3), tags, asked, 0.0) if len(items) and asked else {}
+            zero = np.zeros(len(tags))
+            return np.stack([found.get(n, zero) for n in names], -1).reshape(len(items), -1, len(names))
+
+        if self.beyond is not None:
+            traction, velocity = self.beyond.constants(values, cells, faces, normals)
+            echo = self.beyond.echo[cells, faces]
+        elif self.kind == "velocity":
+            velocity, traction = 2.0 * values(VELOCITY), None
+            echo = np.tile([1.0, 0.0], (len(items), 1))
+        else:
+            given = values(TRACTION)
+            velocity, traction = None, 2.0 * (given[..., :3] - given[..., 3:] * normals[:, None])
+            echo = np.tile([-1.0, 0.0], (len(items), 1))
+        pairs = np.zeros((*x.shape[:2], 2 * f))
+        for column, vector in ((0, traction), (f, velocity)):
+            if vector is not None:
+                along = np.einsum("kpi,ki->kp", vector, normals)[..., None]
+                pairs[..., column : column + f] = along if m == 1 else vector
+        return Pattern(items, np.einsum("bp,kpf->kbf", project, pairs), self.function, echo)
+
+
+@dataclass(frozen=True)
+class DirichletFaces(Planned):
+    given: tuple[Given, ...]
+    name: str = name
+
+    @property
+    def demand(self) -> Demand:
+        return Demand(faces=np.concatenate([np.argwhere(g.faces) for g in self.given]))
+
+    def on(self, cut: Cut) -> DirichletFaces:
+        return replace(self, given=tuple(g.on(cut) for g in self.given))
+
+    def attach(self, solver: Solver) -> AttachedDirichlet:
+        return AttachedDirichlet(self, solver)
+
+
+def plan(planning: Planning) -> DirichletFaces | None:
+    case, law, problems, topology = planning.case, planning.law, planning.problems, planning.topology
+    open_ = topology.kinds == tets.BoundaryKind.DIRICHLET
+    there = planning.whole.any(bool(open_.any()))
+    if not there:
+        if case.dirichlet:
+            problems.warn(
+                "dirichlet", "does nothing: the mesh has no face of kind dirichlet", advice="See mesh.boundaries."
+            )
+        return None
+    if "velocity" not in law.roles or law.channels not in (1, 3):
+        problems.error(
+            "mesh", f"has faces of kind dirichlet, which the {law.name} law does not have", "acoustic, elastic"
+        )
+        return None
+    found, left = [], open_.copy()
+    for i, setting in enumerate(case.dirichlet):
+        where = f"dirichlet[{i}]"
+        mine = left.copy() if not setting.surfaces else np.zeros_like(left)
+        for key in setting.surfaces:
+            tag = surface_tag(key, planning.mesh, topology, f"{where}.surfaces", problems)
+            mine |= open_ & (topology.tags == tag)
+        if (mine & ~left).any():
+            problems.error(f"{where}.surfaces", "a face is given twice", "each surface in one entry")
+        if not planning.whole.any(bool(mine.any())):
+            problems.error(f"{where}.surfaces", "there are no such faces of kind dirichlet that are not given yet")
+        left &= ~mine
+        found.append(_given(planning, setting, where, mine))
+    if left.any():
+        tags = ", ".join(map(str, np.unique(topology.tags[left])))
+        what = f"nothing is said about {int(left.sum())} faces of kind dirichlet with tag {tags}"
+        problems.error("dirichlet", what, "velocity, traction or ghost", "In decks: BoundaryFileName.")
+    made = tuple(g for g in found if g is not None)
+    return DirichletFaces(made) if made else None
+
+
+def _given(planning: Planning, setting: Any, where: str, faces: np.ndarray) -> Given | None:
+    problems = planning.problems
+    kind = next(n for n in ("velocity", "traction", "ghost") if getattr(setting, n) is not None)
+    field = load_field(getattr(setting, kind), f"{where}.{kind}")
+    function: Function = Steady()
+    if setting.time_function is not None:
+        function = Shifted(time_function(setting.time_function, f"{where}.time_function"), setting.onset)
+    if kind == "ghost":
+        made = ghosts(planning, field, f"{where}.ghost", faces)
+        return None if made is None else Given(kind, field, faces, planning.topology.tags, function, made)
+    names = VELOCITY if kind == "velocity" else TRACTION
+    check_used(field, names, f"a given {kind}", problems)
+    given = set(names) & field.parameters
+    if not given:
+        problems.items.append(Problem(f"{where}.{kind}", "gives none of its components", ", ".join(names)))
+    if "pressure" in given and len(given) > 1:
+        problems.error(f"{where}.{kind}", "gives both a pressure and a traction", "one of them")
+    if planning.law.channels == 1 and given & {"T1", "T2", "T3"}:
+        problems.error(f"{where}.{kind}", f"the {planning.law.name} law feels pressure only", "pressure")
+    return Given(kind, field, faces, planning.topology.tags, function)
+
+
+class AttachedDirichlet(Attached):
+    def __init__(self, part: DirichletFaces, solver: Solver):
+        self.part, self.law = part, solver.plan.law
+
+    def drives(self, faces: Faces, points: np.ndarray, project: np.ndarray) -> Sequence[Drive]:
+        return [given.drive(self.law, faces, points, project) for given in self.part.given]
+
+
+__all__ = ["DirichletFaces", "plan"]

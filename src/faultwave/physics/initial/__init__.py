@@ -1,0 +1,87 @@
+"""Exact solutions that a run may start from, one file each: what a case's ``initial.kind`` names.
+
+A solution gives the state at points (n, 3) and a time: (n, Q) in the law's quantities. At time zero it is the initial state, later it is
+what enters through faces of kind analytic and what errors are measured against.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.errors import InputError, Problem
+from faultwave.base.registry import pick, scan
+from faultwave.physics.waves import Law
+from faultwave.physics.waves.law import role
+from faultwave.physics.waves.medium import Medium, Solution
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a solution is made for: the law, the parameters of every cell (nc,) and gravity [m/s^2]."""
+
+    law: Law
+    material: Mapping[str, np.ndarray]
+    gravity: float
+
+    def medium(self, fluid: bool) -> Medium:
+        """The one fluid, or the one solid, that there is. Raises InputError where there is none or more than one."""
+        kind, names = "fluid" if fluid else "solid", ("rho", "lambda", "mu")
+        if not {"rho", "lambda"} <= set(self.material):
+            raise InputError(
+                Problem("initial.kind", f"needs rho and lambda, which the {self.law.name} law does not have")
+            )
+        mu = self.material.get("mu", np.zeros_like(self.material["rho"]))
+        values = {**self.material, "mu": mu}
+        mine = (mu <= 0) == fluid
+        if not mine.any():
+            raise InputError(Problem("initial.kind", f"there is no {kind} in the mesh"))
+        spread = [n for n in names if np.ptp(values[n][mine]) > 1e-6 * max(np.abs(values[n][mine]).max(), 1e-300)]
+        if spread:
+            raise InputError(Problem("initial.kind", f"the {kind} is not uniform: {', '.join(spread)}", f"one {kind}"))
+        rho, lam, shear = (float(values[n][mine][0]) for n in names)
+        return Medium(rho, lam, shear)
+
+    def state(self, stress: np.ndarray, velocity: np.ndarray) -> np.ndarray:
+        """(n, Q) of stresses (n, 6), in fluids with no shear, and velocities (n, 3); memories are zero."""
+        law, found = self.law, np.zeros((len(stress), len(self.law.quantities)))
+        found[:, role(law, "velocity")] = velocity
+        if "stress" in law.roles:
+            found[:, role(law, "stress")] = stress
+        else:
+            found[:, role(law, "mean_stress")] = stress[:, :3].mean(1, keepdims=True)
+        return found
+
+    def fluid_state(self, stress: np.ndarray, velocity: np.ndarray) -> np.ndarray:
+        """(n, Q) of the mean stress (n,) and velocities (n, 3) of a fluid."""
+        return self.state(np.stack([*[stress] * 3, *[0.0 * stress] * 3], 1), velocity)
+
+
+def on_both_sides(given: Given, elastic: Solution, level: float) -> Solution:
+    """A solution in nine elastic quantities about the interface z = 0, moved to ``level`` and in the law's quantities."""
+
+    def field(points: np.ndarray, t: float) -> np.ndarray:
+        found = elastic(points - [0.0, 0.0, level], t)
+        return given.state(found[:, :6], found[:, 6:])
+
+    return field
+
+
+@dataclass(frozen=True)
+class InitialCondition:
+    """``solution(setting, given)`` for the case's group ``initial``; raises InputError for what cannot be."""
+
+    name: str
+    title: str
+    solution: Callable[[Any, Given], Solution]
+
+
+def condition(name: str) -> InitialCondition:
+    """The initial condition of that name; InputError with the names there are."""
+    return pick(scan(__name__, InitialCondition), name, "initial state", "initial.kind")
+
+
+__all__ = ["Given", "InitialCondition", "condition", "on_both_sides"]

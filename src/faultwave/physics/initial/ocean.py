@@ -1,0 +1,84 @@
+"""Modes of an ocean: water between a rigid floor and a sea surface that gravity pulls level (Lotto & Dunham 2015;
+docs/theory/sea.md, "Waves that are known").
+
+The height of the sea is A sin(kx x) sin(ky y) sin(w t): at time zero it is flat and rises. Mode 0 is a wave of the surface, the others are
+sound between floor and surface.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+
+from faultwave.base.errors import InputError, Problem
+from faultwave.physics.initial import Given, InitialCondition
+from faultwave.physics.waves.medium import Array, Medium, Solution
+
+
+@dataclass(frozen=True)
+class Ocean:
+    """``number`` of the mode, horizontal ``wavenumbers`` [1/m], ``depth`` [m] below the ``level`` z of the sea surface."""
+
+    water: Medium
+    gravity: float
+    number: int
+    wavenumbers: tuple[float, float]
+    depth: float
+    level: float = 0.0
+
+    @cached_property
+    def vertical(self) -> float:
+        """Vertical wavenumber [1/m], of the exponentials of mode 0 or of the sines of the others."""
+        k2, c2, g, depth = float(np.dot(self.wavenumbers, self.wavenumbers)), self.water.cp**2, self.gravity, self.depth
+        if self.number == 0:
+            return float(brentq(lambda k: g * k * np.tanh(k * depth) - c2 * (k2 - k * k), 0.0, k2**0.5, xtol=1e-15))
+
+        def balance(k: float) -> float:
+            return float(g * k * np.sin(k * depth) + c2 * (k2 + k * k) * np.cos(k * depth))
+
+        return float(brentq(balance, (self.number - 0.5) * np.pi / depth, self.number * np.pi / depth, xtol=1e-15))
+
+    @cached_property
+    def frequency(self) -> float:
+        """Angular frequency [rad/s]."""
+        k2, kz = float(np.dot(self.wavenumbers, self.wavenumbers)), self.vertical
+        return float(self.water.cp * np.sqrt(k2 - kz**2 if self.number == 0 else k2 + kz**2))
+
+    def field(self, points: Array, time: float) -> tuple[Array, Array]:
+        """Mean stress (n,) and velocity (n, 3) of a sea that is as high as ``height``."""
+        (kx, ky), kz, w, rho = self.wavenumbers, self.vertical, self.frequency, self.water.rho
+        x, y, z = kx * points[:, 0], ky * points[:, 1], kz * (points[:, 2] - self.level)
+        b = self.gravity * kz / w**2
+        first, second, sign = (np.sinh, np.cosh, 1.0) if self.number == 0 else (np.sin, np.cos, -1.0)
+        shape, slope = first(z) + b * second(z), second(z) + sign * b * first(z)
+        stress = -np.sin(x) * np.sin(y) * np.sin(w * time) * shape
+        v = [kx * np.cos(x) * np.sin(y) * shape, ky * np.sin(x) * np.cos(y) * shape, kz * np.sin(x) * np.sin(y) * slope]
+        return stress, np.stack(v, 1) * (np.cos(w * time) / (w * rho))
+
+    @property
+    def height(self) -> float:
+        """Largest height of the sea [m] in ``field``."""
+        return self.vertical / (self.water.rho * self.frequency**2)
+
+
+def _solution(setting: Any, given: Given) -> Solution:
+    water = given.medium(fluid=True)
+    if "mu" in given.material and (given.material["mu"] > 0).any():
+        raise InputError(
+            Problem("initial.kind", "ocean is water from the floor to the surface", "no solid in the mesh")
+        )
+    ocean = Ocean(water, given.gravity, setting.mode, setting.wavenumbers, setting.depth, setting.level)
+    factor = 1.0 if setting.height is None else setting.height / ocean.height
+
+    def field(points: Array, t: float) -> Array:
+        stress, velocity = ocean.field(points, t)
+        return given.fluid_state(factor * stress, factor * velocity)
+
+    return field
+
+
+OCEAN = InitialCondition("ocean", "A mode of an ocean under gravity", _solution)

@@ -1,0 +1,184 @@
+"""Given velocity, traction, ghost states and exact solutions on boundary faces."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import faultwave as fw
+from faultwave.base.errors import InputError
+from tests.run.sea.setup import GRAVITY, SPEED, ocean, sea
+
+COLUMN = {"shape": "box", "cells": [1, 1, 8], "lower": [0, 0, 0], "upper": [1, 1, 8]}
+ROCK = {"rho": 1.0, "lambda": 2.0, "mu": 1.0}
+WATER = {"rho": 1.0, "lambda": 4.0, "mu": 0.0}
+BELL = {"kind": "gaussian", "duration": 0.5}
+
+
+def column(end, top="free-surface", bottom="dirichlet", medium=ROCK, order=5, **more):
+    box = COLUMN | {"boundaries": {"x": "periodic", "y": "periodic", "z-": bottom, "z+": top}}
+    numerics = {"order": order, "clustering": {"rates": [1]}, "threads": 1} | more.pop("numerics", {})
+    return {
+        "law": "elastic",
+        "end_time": end,
+        "mesh": {"generate": box},
+        "material": {"constant": medium},
+        "numerics": numerics,
+    } | more
+
+
+def velocity(sim, z):
+    return sim.sample([[0.4, 0.3, z]])[0, 6:]
+
+
+def bell(t):
+    return np.exp(-0.5 * ((t - 3.0) / 0.5) ** 2) / (0.5 * np.sqrt(2 * np.pi))
+
+
+@pytest.mark.parametrize("integrator", ["ader", "rk4"])
+@pytest.mark.parametrize("axis, speed", [("v1", 1.0), ("v3", 2.0)])
+def test_a_given_velocity_sends_a_plane_wave(axis, speed, integrator):
+    given = [{"velocity": {"constant": {axis: 0.3}}, "time_function": BELL}]
+    end = 3.0 + 2.0 / speed
+    sim = fw.simulate(column(end, "absorbing", dirichlet=given, numerics={"integrator": integrator})).run(write=False)
+    want = np.zeros(3)
+    for z in (1.7, 2.0):
+        want[int(axis[1]) - 1] = 0.3 * bell(end - z / speed)
+        np.testing.assert_allclose(velocity(sim, z), want, atol=1e-3)
+
+
+def test_a_given_traction_sends_a_plane_wave():
+    """A pressure p outside moves rock by p/Z away."""
+    for field in ({"pressure": 0.3}, {"T3": 0.3}):  # the outward normal is -z: the traction of a pressure is +p along z
+        given = [{"traction": {"constant": field}, "time_function": BELL}]
+        sim = fw.simulate(column(4.0, "absorbing", dirichlet=given)).run(write=False)
+        np.testing.assert_allclose(velocity(sim, 2.0), [0, 0, 0.3 / 2.0 * bell(3.0)], atol=5e-4)
+
+
+@pytest.mark.parametrize("medium", [ROCK, WATER])
+@pytest.mark.parametrize("ghost", ["ghost", "velocity"])
+def test_a_wall_at_rest_is_the_rigid_wall(tmp_path, ghost, medium):
+    """Reflection of +1 at normal incidence."""
+    wave = {"kind": "plane-wave", "wave": [{"mode": "P", "k": [0, 0, -np.pi / 4], "window": [-8.1, -1.4]}]}
+    (tmp_path / "wall.yaml").write_text("!ConstantMap\nmap:\n  map_u_u: -1\n  map_v_v: -1\n  map_w_w: -1\n")
+    given = (
+        {"easi": str(tmp_path / "wall.yaml")} if ghost == "ghost" else {"constant": {"v1": 0.0, "v2": 0.0, "v3": 0.0}}
+    )
+    found = []
+    for bottom, more in (("rigid", {}), ("dirichlet", {"dirichlet": [{ghost: given}]})):
+        case = column(3.0, "absorbing", bottom, medium, order=4, initial=wave, **more)
+        found.append(fw.simulate(case).run(write=False).solver.operator.dofs())
+    assert np.abs(found[0]).max() > 0.1
+    np.testing.assert_allclose(found[1], found[0], atol=1e-10 * np.abs(found[0]).max())
+
+
+def test_traction_of_nothing_is_the_free_surface():
+    wave = {"kind": "plane-wave", "wave": [{"mode": "S", "k": [0, 0, -np.pi / 4], "polarisation": [1, 0.5, 0]}]}
+    found = []
+    for bottom, more in (("free-surface", {}), ("dirichlet", {"dirichlet": [{"traction": {"constant": {"T1": 0.0}}}]})):
+        found.append(fw.simulate(column(1.0, "absorbing", bottom, initial=wave, order=3, **more)).run(write=False))
+    a, b = (sim.solver.operator.dofs() for sim in found)
+    np.testing.assert_allclose(b, a, atol=1e-12 * np.abs(a).max())
+
+
+def test_part_of_a_wave_comes_back(tmp_path):
+    """Ghosts that say both: a/b of traction and velocity, reflection (a - b)/(2 - a - b)."""
+    (tmp_path / "wall.yaml").write_text(
+        "!ConstantMap\nmap:\n  map_Tn_Tn: 0.8\n  map_u_u: 0.2\n  map_v_v: -1\n  map_w_w: -1\n"
+    )
+    wave = {
+        "kind": "plane-wave",
+        "wave": [{"mode": "P", "k": [0, 0, -np.pi], "window": [-1.5 * np.pi, 0.5 * np.pi], "origin": [0, 0, 3]}],
+    }
+    case = column(
+        2.5, "absorbing", medium=WATER, initial=wave, dirichlet=[{"ghost": {"easi": str(tmp_path / "wall.yaml")}}]
+    )
+    sim = fw.simulate(case)
+    z = np.linspace(0.1, 7.9, 200)
+    points = np.column_stack([0.4 + 0 * z, 0.3 + 0 * z, z])
+    before = np.abs(sim.sample(points)[:, 8]).max()
+    after = np.abs(sim.run(write=False).sample(points)[:, 8]).max()
+    # w_R = r w with w = T - Z v, r = (0.8 - 0.2)/(2 - 1): 0.6
+    assert after / before == pytest.approx(0.6, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    "text, told",
+    [
+        ("map_u_u: 1", "says nothing about motion along the normal"),
+        ("map_u_u: -1", "says nothing about motion along the faces"),
+        ("map_Ts_Ts: -1", "map_Ts_Ts acts on s_ss, which no face feels"),
+        ("const_Td: 1e6", "const_Td acts on s_tt, which no face feels"),
+        ("map_u_v: 0.5", "makes one quantity of another"),
+        ("const_v: 0.5", "const_v is along a tangent"),
+        ("map_v_v: -1", "two tangents of a face differently"),
+        ("map_Tn_Tn: 1.5\n  map_u_u: -1\n  map_v_v: -1\n  map_w_w: -1", "more comes back than goes out"),
+    ],
+)
+def test_ghosts_that_have_no_effect_or_no_meaning_are_told(tmp_path, text, told):
+    (tmp_path / "wall.yaml").write_text(f"!ConstantMap\nmap:\n  {text}\n")
+    with pytest.raises(InputError, match=told):
+        fw.simulate(column(1.0, dirichlet=[{"ghost": {"easi": str(tmp_path / "wall.yaml")}}]))
+
+
+def test_a_rigid_wall_of_water_needs_its_normal_only(tmp_path):
+    (tmp_path / "wall.yaml").write_text("!ConstantMap\nmap:\n  map_u_u: -1\n")
+    fw.simulate(column(1.0, medium=WATER, dirichlet=[{"ghost": {"easi": str(tmp_path / "wall.yaml")}}]))
+
+
+def test_faces_of_which_nothing_is_said_are_told():
+    with pytest.raises(InputError, match="nothing is said about 2 faces of kind dirichlet with tag 4"):
+        fw.simulate(column(1.0))
+    twice = [{"velocity": {"constant": {"v1": 1.0}}}, {"surfaces": [4], "velocity": {"constant": {"v1": 1.0}}}]
+    with pytest.raises(InputError, match="a face is given twice"):
+        fw.simulate(column(1.0, dirichlet=twice))
+    with pytest.raises(InputError, match="give one of velocity, traction, ghost"):
+        fw.simulate(column(1.0, dirichlet=[{}]))
+    assert any(
+        w.where == "dirichlet"
+        for w in fw.simulate(column(1.0, bottom="rigid", dirichlet=[{"velocity": {"constant": {"v1": 1.0}}}])).warnings
+    )
+
+
+@pytest.mark.parametrize("law", ["acoustic", "elastic"])
+def test_an_exact_solution_enters_through_analytic_faces(law):
+    """A mode of the ocean in a part of it; errors of the order of those in the whole."""
+    initial = {"kind": "ocean", "mode": 1, "wavenumbers": [np.pi / 10] * 2, "depth": 1.0}
+    box = {
+        "upper": [4, 3, 0],
+        "cells": [4, 4, 2],
+        "boundaries": {"x": "analytic", "y": "analytic", "z-": "rigid", "z+": "gravity"},
+    }
+    errors = []
+    for order in (3, 4):
+        sim = fw.simulate(sea(order=order, end_time=1.0, law=law, box=box, initial=initial)).run(write=False)
+        errors.append(max(e for e in sim.error(ocean(1, law == "elastic")) if e > 1e-9))
+    assert errors[0] < 1e-2 and errors[1] < 1e-3
+
+
+def test_a_solution_may_enter_a_medium_at_rest():
+    wave = {"mode": "P", "k": [0, 0, -np.pi], "window": [-8.5 * np.pi, -0.5 * np.pi]}
+    initial = {"kind": "plane-wave", "wave": [wave], "boundaries_only": True}
+    sim = fw.simulate(column(3.0, "analytic", "absorbing", initial=initial))
+    assert not sim.solver.operator.dofs().any()
+    sim.run(write=False)
+    exact = sim.plan.part("initial").solution
+    points = np.array([[0.3, 0.4, z] for z in np.linspace(4.0, 7.9, 20)])
+    np.testing.assert_allclose(sim.sample(points)[:, 8], exact(points, 3.0)[:, 8], atol=0.02)
+
+
+def test_analytic_faces_need_a_solution():
+    with pytest.raises(InputError, match="2 faces of kind analytic let the initial state's exact solution in"):
+        fw.simulate(column(1.0, bottom="analytic"))
+    wave = {"kind": "plane-wave", "wave": [{"mode": "P", "k": [0, 0, 1.0]}], "boundaries_only": True}
+    with pytest.raises(InputError, match="no face of kind analytic"):
+        fw.simulate(column(1.0, bottom="rigid", initial=wave))
+
+
+def test_an_uplift_of_the_floor_lifts_the_sea():
+    """Slow against sound: after it all water stands higher by what the floor has risen (a long way from the sides)."""
+    box = {"boundaries": {"x": "periodic", "y": "periodic", "z-": "dirichlet", "z+": "gravity"}}
+    rise = [{"velocity": {"constant": {"v3": 0.02}}, "time_function": {"kind": "gaussian", "duration": 2.0}}]
+    sim = fw.simulate(sea(2, 3, 40.0, "elastic", box=box, dirichlet=rise)).run(write=False)
+    heights = sim.solver.parts["gravity"].surface.now()[:, 0] * 2**0.5
+    np.testing.assert_allclose(heights, 0.02 / (1.0 + GRAVITY / SPEED**2), rtol=1e-4)  # its weight squeezes the water
