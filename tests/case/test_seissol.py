@@ -160,9 +160,10 @@ def test_missing_files_name_key_and_line(deck):
         ("'material.yaml'", "'material.yaml'\nFreqRatio = 100", "viscoelastic attenuation is not built"),
         ("'material.yaml'", "'material.yaml'\nITMEnable = 1", "time mirror"),
         ("'material.yaml'", "'material.yaml'\nNumFlux = 'upwind'", "allowed: godunov, rusanov"),
-        ("&IniCondition", "&IniCondition\ncICType = 'Travelling'", "initial condition is not built"),
+        ("&IniCondition", "&IniCondition\ncICType = 'PressureInjection'", "initial condition is not built"),
         ("&IniCondition", "&IniCondition\ncICType = easi", "'filename' is missing"),
-        ("'PUML'", "'cubegenerator'", "mesh.generate with shape box"),
+        ("'PUML'", "'Netcdf'", "mesh source is not built"),
+        ("&IniCondition", "&IniCondition\ncICType = Travelling\nkVec = 1 0 0\norigin = 0 0 0", "'ampField' is missing"),
         ("'PUML'", "'PUML'\nscalingmatrixx = 0 0 0", "scaling must be invertible"),
         ("'PUML'", "'PUML'\ndisplacement = 1 2", "has 2 numbers, needs 3"),
         ("'PUML'", "'PUML'\npumlboundaryformat = 'i16'", "i32x4"),
@@ -434,13 +435,70 @@ def test_sources_and_initial_conditions(deck):
     assert (case.initial.kind, case.initial.field.easi) == ("easi", deck.folder / "ini.yaml")
 
 
+def test_exact_initial_states(deck):
+    case, problems = deck(
+        ("&IniCondition", "&IniCondition\ncICType = 'Ocean_1'"),
+        ("'material.yaml'", "'material.yaml'\nGravitationalAcceleration = 9.81e-3"),
+    )
+    assert not problems.items and case.output.error_norms and case.sea_gravity == 9.81e-3
+    assert (case.initial.kind, case.initial.mode, case.initial.depth) == ("ocean", 1, 1.0)
+    _, problems = deck(("&IniCondition", "&IniCondition\ncICType = 'Ocean_1'"))
+    assert "a gravity of 0.00981" in str(problems.warnings[0])
+    for name, kind in (("Scholte", "scholte"), ("Snell", "snell"), ("planarwave", "plane-wave")):
+        case, problems = deck(("&IniCondition", f"&IniCondition\ncICType = '{name}'"))
+        assert not problems.items and case.initial.kind == kind and case.output.error_norms
+    assert [w.mode for w in case.initial.wave] == ["P", "S"] and case.initial.wave[1].k[0] < 0
+    case, _ = deck(("&IniCondition", "&IniCondition\ncICType = SuperimposedPlanarwave\navoidic = 1"))
+    assert len(case.initial.wave) == 6 and case.initial.boundaries_only
+
+
+def test_travelling_waves(deck):
+    given = "cICType = Travelling\norigin = 1 2 3\nkVec = 0 0 2.0\nampField = 0.5 0 0 0 0 0 0 0.25 0"
+    case, problems = deck(("&IniCondition", f"&IniCondition\n{given}"))
+    assert not problems.items and not case.output.error_norms
+    back, sideways = case.initial.wave
+    assert (back.mode, back.k, back.amplitude, back.origin) == ("P", (0, 0, -2.0), 0.5, (1, 2, 3))
+    assert (sideways.mode, sideways.k, sideways.amplitude) == ("S", (0, 0, 2.0), 0.25)
+    case, problems = deck(("&IniCondition", "&IniCondition\n" + given.replace("0.5 0 0 0", "0.5 0 0 1")))
+    assert case is None and "which do not travel" in str(problems.errors[0])
+
+
+def test_the_cube_generator(deck):
+    cubes = "/\n&CubeGenerator\ncubex = 4\ncubey = 6\ncubeminx = 1\ncubemaxx = 5\ncubes = 3\ncubesz = 1\ncubetz = -0.5\n/\n&Discretization"
+    case, problems = deck(("'PUML'", "'cubegenerator'"), ("/\n&Discretization", cubes))
+    assert not problems.errors
+    made = case.mesh.generate
+    assert (made.cells, made.tetrahedra, made.lower, made.upper) == ((4, 6, 2), 5, (-1.5, -1.5, -1.0), (1.5, 1.5, 0.0))
+    assert made.boundaries == {"x-": "free-surface", "x+": "absorbing", "y": "periodic", "z": "periodic"}
+    for wrong, told in (
+        ("cubex = 3", "an even number of cubes"),
+        ("cubemaxx = 6", "one side along x is periodic"),
+        ("cubemaxx = 3", "6 periodic"),
+    ):
+        name = wrong.split()[0]
+        case, problems = deck(
+            ("'PUML'", "'cubegenerator'"),
+            ("/\n&Discretization", cubes.replace(f"{name} = {'4' if name == 'cubex' else '5'}", wrong)),
+        )
+        assert case is None and told in str(problems.errors[0]), problems
+
+
+def test_boundary_files(deck):
+    case, problems = deck(("'material.yaml'", "'material.yaml'\nBoundaryFileName = 'ini.yaml'"))
+    assert not problems.items and case.dirichlet[0].ghost.easi == deck.folder / "ini.yaml"
+
+
+def test_blocks_that_once_meant_something(deck):
+    case, problems = deck(("&MeshNml", "&Source110\nx = 1\n/\n&InflowBoundPWFile\ny = 2\n/\n&MeshNml"))
+    assert case is not None and not problems.items
+
+
 def test_face_map(deck):
     (deck.folder / "map.yaml").write_text(
         "freeSurface: [1, 7]\noutflow: 5\ndynamicRupture: ['65-', 3]\ndirichlet: [4]\n"
     )
     case, problems = deck(("'PUML'", "'PUML'\nfacemapfile = map.yaml"))
-    assert case.mesh.boundaries == {"free-surface": [1, 7], "absorbing": [5], "fault": ["65-", 3]}
-    assert "'dirichlet' faces are not built" in str(problems.warnings[0])
+    assert case.mesh.boundaries == {"free-surface": [1, 7], "absorbing": [5], "fault": ["65-", 3], "dirichlet": [4]}
     (deck.folder / "map.yaml").write_text("freesurface: 1\n")
     case, problems = deck(("'PUML'", "'PUML'\nfacemapfile = map.yaml"))
     assert case is None

@@ -173,6 +173,22 @@ def test_box_sides():
     np.testing.assert_allclose(up, np.broadcast_to([0, 0, 1.0], up.shape))
 
 
+@pytest.mark.parametrize("periodic", [False, True])
+def test_a_box_of_five_tetrahedra_a_brick(periodic):
+    sides = {"x": "periodic" if periodic else "rigid", "y": "absorbing", "z-": "dirichlet", "z+": "gravity"}
+    mesh = box_mesh(Box((4, 3, 2), (0, 0, 0), (4, 3, 2), sides, tetrahedra=5))
+    topology, shape = measured(mesh)
+    assert len(mesh.cells) == 5 * 24 and shape.volume.sum() == pytest.approx(24)
+    np.testing.assert_allclose(np.sort(np.unique(shape.volume.round(12))), [1 / 6, 1 / 3])
+    assert shape.areas[topology.kinds == tets.BoundaryKind.GRAVITY].sum() == pytest.approx(12)
+    assert (topology.neighbours < 0).sum() == 2 * (2 * (4 * 3 + 4 * 2) + (0 if periodic else 2 * 3 * 2))
+
+
+def test_an_odd_number_of_mirrored_bricks_does_not_close():
+    with pytest.raises(InputError, match="odd number of bricks along x does not close"):
+        box_mesh(Box((3, 2, 2), (0, 0, 0), (1, 1, 1), {"x": "periodic"}, tetrahedra=5))
+
+
 def test_box_perturbation_and_seed():
     setting = Box((5, 5, 5), (0, 0, 0), (1, 1, 1), {"x": "periodic"}, 0.2, 4)
     plain, moved = box_mesh(replace(setting, perturb=0.0)), box_mesh(setting)

@@ -12,8 +12,6 @@ import pytest
 import faultwave as fw
 from faultwave.base.errors import InputError, Interrupted, RunError
 from faultwave.dg import plan as planning
-from faultwave.domain.tets import write_puml
-from faultwave.domain.tets.box import Box, box_mesh
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 
 PULSE = {"kind": "triangle", "duration": 0.5}
@@ -76,15 +74,6 @@ def test_snapshots_are_what_receivers_see(tmp_path, region):
     known = sim.receivers["values"][..., columns].transpose(0, 2, 1)
     np.testing.assert_allclose(found, known, rtol=1e-9, atol=1e-12)
     assert np.abs(np.diff(known, axis=0)).min() > 1e-4
-
-
-@pytest.mark.parametrize("kind", ["dirichlet", "analytic"])
-def test_boundaries_that_are_not_built_are_told(tmp_path, kind):
-    sides = {"x": "absorbing", "y": "absorbing", "z": kind}
-    write_puml(tmp_path / "mesh.h5", box_mesh(Box((3, 3, 3), (0, 0, 0), (1, 1, 1), sides)))
-    asked = case(tmp_path / "out") | {"mesh": {"file": str(tmp_path / "mesh.h5")}}
-    with pytest.raises(InputError, match=f"36 faces of kind '{kind}', which this version cannot simulate"):
-        fw.simulate(asked)
 
 
 def test_backends_agree(tmp_path):

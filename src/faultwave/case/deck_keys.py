@@ -26,7 +26,7 @@ _USED = """
 equations: MaterialFileName P, BoundaryFileName P, Plasticity B, UseCellHomogenizedMaterial B, FreqCentral R,
   FreqRatio R, GravitationalAcceleration R, NumFlux S, NumFluxNearFault S, ITMEnable B, Tv R, PlasticityFileName P,
   PlasticityPointwise B, PlasticityDisabledGroups S
-inicondition: cICType S, filename P, hastime B, avoidic B
+inicondition: cICType S, filename P, hastime B, avoidic B, origin V3, kVec V3, ampField S
 dynamicrupture: enabled B, FL I, ModelFileName P, XRef R, YRef R, ZRef R, refPointMethod I, OutputPointType I,
   SlipRateOutputType I, NucleationCount I, RS_f0 R, RS_b R, RS_sr0 R, RS_iniSlipRate1 R, RS_iniSlipRate2 R, RS_muW R,
   RSMaxSlipRateUpdates I, RSSlipRateTolerance R, thermalPress B,
@@ -37,6 +37,8 @@ pickpoint: printtimeinterval I, OutputMask M12, PPFileName P
 sourcetype: Type I, FileName P
 meshnml: MeshFile P, meshgenerator S, pumlboundaryformat S, pumltopologyformat S, displacement V3, scalingmatrixx V3,
   scalingmatrixy V3, scalingmatrixz V3, facemapfile P
+cubegenerator: cubex I, cubey I, cubez I, cubeminx I, cubemaxx I, cubeminy I, cubemaxy I, cubeminz I, cubemaxz I,
+  cubes R, cubesx R, cubesy R, cubesz R, cubetx R, cubety R, cubetz R
 discretization: CFL R, FixTimeStep R, ClusteredLTS L, LtsWiggleFactorMin R, LtsWiggleFactorStepsize R,
   LtsMaxNumberOfClusters R
 output: OutputFile S, Format I, WavefieldOutput B, TimeInterval R, iOutputMask M9, iPlasticityMask M7, IntegrationMask M9, refinement I,
@@ -49,12 +51,10 @@ abortcriteria: EndTime R, terminatorMaxTimePostRupture R, terminatorSlipRateThre
 
 _QUIET = """
 equations: ITMStartingTime R, ITMTime R, ITMVelocityScalingFactor R, ITMReflectionType I
-inicondition: origin V3, kVec V3, ampField S, magnitude R, width R, k R
+inicondition: magnitude R, width R, k R
 dynamicrupture: RSStateUpdates I, RSStateTolerance R
 pickpoint: outputinterval R, aggregateperrank B, receivercollectiveio B
 meshnml: partitioninglib S, showedgecutstatistics B
-cubegenerator: cubex I, cubey I, cubez I, cubeminx I, cubemaxx I, cubeminy I, cubemaxy I, cubeminz I, cubemaxz I,
-  cubes R, cubesx R, cubesy R, cubesz R, cubetx R, cubety R, cubetz R
 discretization: LtsWiggleFactorEnforceMaximumDifference B, LtsAutoMergeClusters B,
   LtsAllowedRelativePerformanceLossAutoMerge R, LtsAutoMergeCostBaseline S, LtsWeightTypeId I, LtsClusteringSearch S,
   LtsCostUpdate R, LtsCostLaunch R, LtsCostFill R, LtsMaxRate I, vertexWeightElement I, vertexWeightDynamicRupture I,
@@ -78,7 +78,12 @@ output: printIntervalCriterion S, pickDtType S, FaultOutputFlag S, nRecordPoints
   ioutputmaskmaterial S, checkpointfile S, checkpointbackend S
 """
 
-OBSOLETE_BLOCKS = frozenset({"boundaries", "spongelayer", "analysis", "debugging", "postprocessing", "rffile"})
+OBSOLETE_BLOCKS = frozenset(
+    {
+        "boundaries", "spongelayer", "sponges", "analysis", "analysisfields", "debugging", "postprocessing", "rffile",
+        "inflowbound", "inflowboundpwfile", "inflowbounduin", "source110", "source15", "source1618", "source17", "source19",
+    }
+)  # fmt: skip
 
 ALIASES: dict[tuple[str, str], tuple[str, str]] = {
     ("dynamicrupture", "v_star"): ("dynamicrupture", "pc_vstar"),

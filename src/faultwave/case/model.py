@@ -41,7 +41,7 @@ SideKind = Literal[
 
 
 class GenerateBox(Settings):
-    """A box of bricks, each split into six tetrahedra."""
+    """A box of bricks, each split into six tetrahedra, or five."""
 
     shape: Literal["box"] = Field(description="Which built-in mesh.")
     cells: tuple[Annotated[int, Field(ge=1)], Annotated[int, Field(ge=1)], Annotated[int, Field(ge=1)]] = Field(
@@ -60,6 +60,7 @@ class GenerateBox(Settings):
     )
     seed: int = Field(0, ge=0, description="Seed of everything random.")
     shuffle: bool = Field(False, description="Number the vertices at random and vary the tetrahedra's orientation.")
+    tetrahedra: Literal[5, 6] = Field(6, description="Tetrahedra of a brick; 5, as SeisSol's cube generator has them.")
     fault: tuple[Literal["x", "y", "z"], Quantity("m")] | None = Field(
         None, description="A plane of fault faces across the box: axis and coordinate, on a plane between bricks."
     )

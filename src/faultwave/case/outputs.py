@@ -125,6 +125,16 @@ class FieldOutput(Settings):
     )
 
 
+class SurfaceOutput(FieldOutput):
+    """Snapshots of the free surface and the sea surface, and of the sea floor."""
+
+    sea_floor: bool = Field(
+        False,
+        description="Also both sides of the sea floor: faces between rock and water.",
+        json_schema_extra=only("dg"),
+    )
+
+
 class VolumeOutput(FieldOutput):
     """Snapshots of the wave field, or of a part of it."""
 
@@ -189,7 +199,7 @@ class Output(Settings):
         description="Maps of the finished rupture, moment rate and its spectrum, source parameters.",
         json_schema_extra=only("dg"),
     )
-    surface: FieldOutput | None = Field(None, description="Snapshots of the free surface.")
+    surface: SurfaceOutput | None = Field(None, description="Snapshots of the free surface and of the sea surface.")
     intensity: IntensityOutput | None = Field(
         None,
         description="Maps of ground motion intensity.",

@@ -10,10 +10,9 @@ from math import hypot, inf, isfinite
 from pathlib import Path
 from typing import Any
 
-from ruamel.yaml import YAML
-
 from faultwave.base.errors import Problems
-from faultwave.base.paths import is_file
+from faultwave.case.deck_initial import read_gravity, read_initial
+from faultwave.case.deck_mesh import read_mesh
 from faultwave.case.deck_outputs import read_outputs
 from faultwave.case.deck_reader import Reader, default_folders
 from faultwave.case.deck_syntax import parse_deck
@@ -76,9 +75,10 @@ def load_deck(path: str | Path, overrides: Mapping[str, Any] | None = None) -> t
         return None, problems
     reader = Reader(parse_deck(text, str(path), problems), problems)
     folders = default_folders(path)
-    for part in (_material, _initial, _sources, _discretization):
+    for part in (_material, read_initial, _sources, _discretization):
         part(reader)
-    _mesh(reader, folders)
+    read_mesh(reader, folders)
+    read_gravity(reader)
     frictional = _fault(reader)
     _end(reader, frictional)
     read_outputs(reader, frictional)
@@ -107,12 +107,9 @@ def _material(r: Reader) -> None:
         if r.given(block, key):
             r.not_built(block, key, "viscoelastic attenuation", "", f"Without {key} the case runs elastic")
     _flux(r, "flux", "NumFlux")
-    if r.given(block, "GravitationalAcceleration"):
-        r.warn(
-            block, "GravitationalAcceleration", "surfaces with gravity are not built; a mesh with such faces is refused"
-        )
     if r.given(block, "BoundaryFileName"):
-        r.warn(block, "BoundaryFileName", "Dirichlet faces are not built; a mesh with such faces is refused")
+        given = {"ghost": {"easi": r.get(block, "BoundaryFileName")}}
+        r.put(("dirichlet",), [given], block, "BoundaryFileName")
 
 
 def _plasticity(r: Reader) -> None:
@@ -148,25 +145,6 @@ def _flux(r: Reader, name: str, key: str) -> None:
         r.put(("numerics", name), value, block, key)
 
 
-def _initial(r: Reader) -> None:
-    block, kind = "inicondition", r.get("inicondition", "cICType", "zero").lower()
-    if kind == "zero":
-        return
-    if kind != "easi":
-        r.not_built(block, "cICType", "this initial condition", "zero, easi")
-    elif r.get(block, "avoidic"):
-        r.warn(
-            block,
-            "avoidic",
-            "the initial condition serves analytic boundaries only, which are not built: it starts at zero",
-        )
-    elif not r.given(block, "filename"):
-        r.missing(block, "filename", "an easi file with the initial quantities")
-    else:
-        r.put(("initial", "kind"), "easi", block, "cICType")
-        r.put(("initial", "field", "easi"), r.get(block, "filename"), block, "filename")
-
-
 def _sources(r: Reader) -> None:
     block, kind = "sourcetype", r.get("sourcetype", "Type", 0)
     if kind == 0:
@@ -179,69 +157,6 @@ def _sources(r: Reader) -> None:
         r.put(
             ("sources",), [{"kind": {42: "nrf", 50: "fsrm"}[kind], "file": r.get(block, "FileName")}], block, "FileName"
         )
-
-
-def _mesh(r: Reader, folders: tuple[Path, ...]) -> None:
-    block = "meshnml"
-    generator = r.get(block, "meshgenerator", "puml").lower()
-    if generator != "puml":
-        advice = "In a native case: mesh.generate with shape box" if generator == "cubegenerator" else ""
-        r.not_built(block, "meshgenerator", "this mesh source", "puml", advice)
-    if not r.given(block, "MeshFile") and generator == "puml":
-        r.missing(block, "MeshFile", "a PUML mesh")
-    if not r.given(block, "MeshFile"):
-        r.data["mesh"] = {"generate": {"shape": "tpv5"}}  # a stand-in; the case is refused anyway
-        return
-    r.put(("mesh", "file"), r.get(block, "MeshFile"), block, "MeshFile")
-    r.put(("mesh", "format"), "puml")
-    for name, key in (("boundary_format", "pumlboundaryformat"), ("topology_format", "pumltopologyformat")):
-        if r.given(block, key):
-            r.put(("mesh", name), r.get(block, key).lower(), block, key)
-    r.copy(("mesh", "displacement"), block, "displacement")
-    rows = ("scalingmatrixx", "scalingmatrixy", "scalingmatrixz")
-    if any(r.given(block, row) for row in rows):
-        unit = ([1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0])
-        scaling = [r.get(block, row, default) for row, default in zip(rows, unit, strict=True)]
-        r.put(("mesh", "scaling"), scaling, block, next(row for row in rows if r.given(block, row)))
-    if r.given(block, "facemapfile"):
-        _face_map(r, folders)
-
-
-_FACE_KINDS = {
-    "regular": "regular",
-    "freeSurface": "free-surface",
-    "dynamicRupture": "fault",
-    "outflow": "absorbing",
-    "freeSurfaceGravity": "",
-    "dirichlet": "",
-    "analytical": "",
-}
-"""Names in a face map; '' for kinds that are not built, whose tags a mesh must not have."""
-
-
-def _face_map(r: Reader, folders: tuple[Path, ...]) -> None:
-    block, key = "meshnml", "facemapfile"
-    name = r.get(block, key)
-    path = next((folder / name for folder in folders if is_file(folder / name)), None)
-    if path is None:
-        r.wrong(block, key, "a YAML file", "No such file")
-        return
-    try:
-        table = YAML(typ="safe").load(path)
-    except Exception as error:  # the parser raises many kinds
-        r.problems.error(str(path), f"not valid YAML: {' '.join(str(error).split())}")
-        return
-    if not isinstance(table, dict) or not set(table) <= set(_FACE_KINDS):
-        r.problems.error(str(path), "is no face map", ", ".join(_FACE_KINDS))
-        return
-    boundaries: dict[str, list[Any]] = {}
-    for kind, tags in table.items():
-        tags = tags if isinstance(tags, list) else [tags]
-        if _FACE_KINDS[kind]:
-            boundaries[_FACE_KINDS[kind]] = tags
-        elif tags:
-            r.problems.warn(str(path), f"'{kind}' faces are not built; a mesh with tags {tags} is refused")
-    r.put(("mesh", "boundaries"), boundaries, block, key)
 
 
 def _discretization(r: Reader) -> None:

@@ -169,7 +169,8 @@ class Driven:
         self.sources = np.where(
             wall, lay.own[at, faces.faces], lay.own[lay.position[np.maximum(near, 0)], np.maximum(near_face, 0)]
         )
-        self.echo = operator.mixing[faces.cells, faces.faces]  # of the wall, or the neighbour's sign
+        mixing = operator.mixing[faces.cells, faces.faces]  # of the wall, or the neighbour's sign
+        self.echo = mixing.copy() if law.mixing == 2 else np.stack([mixing[:, 0], np.zeros(len(mixing))], 1)
         for drive in drives:
             if drive.echo is not None:
                 self.echo[drive.items] = drive.echo

@@ -51,6 +51,9 @@ class Ghosts:
 def ghosts(planning: Planning, field: Field, where: str, faces: np.ndarray) -> Ghosts | None:
     """Of the faces marked (nc, 4); what is wrong goes to the problems, and then None comes back."""
     problems, topology = planning.problems, planning.topology
+    if not planning.law.principal:
+        problems.error(where, f"is not built for the {planning.law.name} law", "velocity, traction")
+        return None
     before = len(problems.errors)
     cells, local = np.nonzero(faces)
     x = _middles(planning, cells, local)

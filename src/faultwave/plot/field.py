@@ -11,12 +11,11 @@ from matplotlib.colors import Normalize
 
 from faultwave.base.errors import InputError, Problem, suggest
 from faultwave.observe.dataset import QUANTITIES
-from faultwave.output.formats.image import PlaneReader, is_image
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.output.results import Results
 from faultwave.plot import style
 from faultwave.plot.fault import FaultMap, draw_values, fault_maps, frame_fault
-from faultwave.plot.surface import Surface, draw_map, map_frame, map_height, visible_cells
+from faultwave.plot.surface import Surface, draw_map, map_frame, map_height, opened, visible_cells
 
 KINDS = ("surface", "fault", "rupture")
 SPEED = "speed"
@@ -53,7 +52,7 @@ def _opened(results: Results, stack: ExitStack) -> dict[str, Surface]:
     for kind in KINDS:
         path = results.folder / f"{results.prefix}-{kind}.vtkhdf"
         if path.is_file():
-            file: Surface = PlaneReader(path) if is_image(path) else VtkHdfReader(path)
+            file: Surface = opened(path) if kind == "surface" else VtkHdfReader(path)
             stack.callback(file.close)
             found[kind] = file
     return found

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import Collection, LineCollection
 from matplotlib.colors import Normalize, PowerNorm
 
+from faultwave.observe.fields import LOCATIONS
 from faultwave.output.formats.image import PlaneReader, is_image
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.output.results import Results
@@ -54,6 +55,21 @@ def map_frame(surface: Surface, fault: Path | None, traces: list[Trace]) -> MapF
     return MapFrame(
         outline, limits, places, tuple(t.station or str(t.number) for t in shallow), _merged(surface, outline)
     )
+
+
+def opened(path: Path) -> Surface:
+    """What is seen from above: without the sea floor where the file has it."""
+    if is_image(path):
+        return PlaneReader(path)
+    file = VtkHdfReader(path)
+    choose_locations(file, "free surface", "sea surface")
+    return file
+
+
+def choose_locations(file: VtkHdfReader, *names: str) -> None:
+    """Keep the faces that are at these places, where a file says where they are."""
+    if "locationFlag" in file and len(file.cells):
+        file.choose(np.isin(file.field("locationFlag"), [LOCATIONS[name] for name in names]))
 
 
 def _merged(surface: Surface, outline: np.ndarray) -> np.ndarray | None:
@@ -204,7 +220,7 @@ def pictures(results: Results, stem: str) -> Iterator[Path | None]:
     fault, surface = (results.folder / f"{results.prefix}-{name}.vtkhdf" for name in ("fault", "surface"))
     if not surface.exists():
         return
-    with PlaneReader(surface) if is_image(surface) else VtkHdfReader(surface) as file:
+    with opened(surface) as file:
         if len(file.cells) and len(file.times):
             frame = map_frame(file, fault if fault.exists() else None, list(results.traces["receiver"].values()))
             yield plot_peak_velocity(file, frame, Path(f"{stem}-surface-peak-velocity.png"))

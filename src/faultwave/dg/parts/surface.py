@@ -1,4 +1,6 @@
-"""The free surface: displacement and peak horizontal velocity, summed by a kernel every step, and snapshots of its motion."""
+"""The free surface, the sea surface and the sea floor: displacement and peak horizontal velocity, summed by a kernel every step, and
+snapshots of their motion. At the sea surface the displacement along the normal is the height that the water stands at.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.dg import kernels
-from faultwave.dg.basis import face_points, inner, tet_basis
+from faultwave.dg.basis import face_points, inner, tet_basis, triangle_basis
 from faultwave.dg.layout import ranged
 from faultwave.dg.planning import Cut, Planning
 from faultwave.dg.sampling import by_cluster
@@ -17,21 +19,30 @@ from faultwave.dg.snapshots import Snapshots, written_as
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
 from faultwave.engine.part import Attached, Call, Demand, Files, Origin, Planned, State
-from faultwave.observe.fields import SURFACE_FIELDS, check_snapshots, snapshot_bytes, snapshot_row, surface_fields
+from faultwave.observe.fields import (
+    LOCATIONS,
+    SURFACE_FIELDS,
+    check_snapshots,
+    snapshot_bytes,
+    snapshot_row,
+    surface_fields,
+)
 from faultwave.observe.refine import refine_triangle
 from faultwave.physics.waves.law import role
 
 name = "surface"
+AFTER = ("gravity",)
 
 
 @dataclass(frozen=True)
 class Surface(Planned):
-    """Faces (n,) of the free surface: cells and local faces."""
+    """Faces (n,): cells, local faces and what they are (``LOCATIONS``)."""
 
     setting: Any
     fields: tuple[str, ...]
     cells: np.ndarray
     faces: np.ndarray
+    flags: np.ndarray
     disk: int
     name: str = name
 
@@ -41,7 +52,7 @@ class Surface(Planned):
 
     def on(self, cut: Cut) -> Surface:
         mine = cut.mine(self.cells)
-        return replace(self, cells=cut.here[self.cells[mine]], faces=self.faces[mine])
+        return replace(self, cells=cut.here[self.cells[mine]], faces=self.faces[mine], flags=self.flags[mine])
 
     def attach(self, solver: Solver) -> AttachedSurface:
         return AttachedSurface(self, solver)
@@ -57,14 +68,36 @@ def plan(planning: Planning) -> Surface | None:
         return None
     check_snapshots("output.surface", setting, problems)
     fields = surface_fields(setting)
-    cells, faces = np.nonzero(planning.topology.kinds == tets.BoundaryKind.FREE_SURFACE)
+    located = _locations(planning, setting.sea_floor or planning.case.output.seissol_layout)
+    if setting.sea_floor and not planning.whole.any(
+        bool(((located >= 0) & (located < LOCATIONS["free surface"])).any())
+    ):
+        problems.warn("output.surface.sea_floor", "does nothing: no rock lies below water (mu = 0) in the mesh")
+    cells, faces = np.nonzero(located >= 0)
     if "velocity" not in law.roles:
         what = f"the {law.name} law has no particle velocity"
         problems.error("output.surface", what, advice="Ask for output.volume.")
     elif not planning.whole.any(len(cells) > 0):
-        problems.error("output.surface", "the mesh has no free surface", advice="Free surfaces carry tag 1.")
+        problems.error(
+            "output.surface", "the mesh has no free surface", advice="Free surfaces carry tag 1, sea surfaces 2."
+        )
     disk = snapshot_bytes(setting, planning.case, len(cells) * 4**setting.refinement, len(fields))
-    return Surface(setting, tuple(fields), cells, faces, disk)
+    return Surface(setting, tuple(fields), cells, faces, located[cells, faces], disk)
+
+
+def _locations(planning: Planning, sea_floor: bool) -> np.ndarray:
+    """(nc, 4) what each face is (``LOCATIONS``), -1 where it is not asked for."""
+    kinds = planning.topology.kinds
+    found = np.full(kinds.shape, -1)
+    found[kinds == tets.BoundaryKind.FREE_SURFACE] = LOCATIONS["free surface"]
+    found[kinds == tets.BoundaryKind.GRAVITY] = LOCATIONS["sea surface"]
+    mu = planning.material.get("mu")
+    if sea_floor and mu is not None:
+        solid = mu > 0
+        beyond = planning.whole.beyond(solid.astype(float), planning.topology.neighbours) > 0
+        floor = planning.across & (solid[:, None] != beyond)
+        found[floor] = np.where(solid[:, None], LOCATIONS["rock"], LOCATIONS["water"]).repeat(4, 1)[floor]
+    return found
 
 
 class AttachedSurface(Attached):
@@ -80,6 +113,7 @@ class AttachedSurface(Attached):
         self.members = by_cluster(cluster, solver.layout.clusters)
         self.slots = op.layout.history[op.layout.position[self.cell]]
         self.shots: Snapshots | None = None
+        self.sea = Heights(solver, self.cell, self.face, self.centres)
         self._launch(cluster)
         self.calls = (Call("after predict", self._predicted, self._due),)
 
@@ -128,7 +162,7 @@ class AttachedSurface(Attached):
         a, b, c = (vertices[:, None, None, i] for i in range(3))
         points = a + corners[None, ..., :1] * (b - a) + corners[None, ..., 1:] * (c - a)
         static = {"global-id": np.repeat(plan.numbers[cell], len(centres))}
-        static["locationFlag"] = np.full(len(cell) * len(centres), 2)
+        static["locationFlag"] = np.repeat(self.part.flags, len(centres))
         numbers = np.arange(points.size // 3).reshape(-1, 3)
         writers = files.cells(name, points.reshape(-1, 3), numbers, static, fields, setting.interval)
         now, dtype = self.solver.march.time, written_as(plan.case)
@@ -193,7 +227,37 @@ class AttachedSurface(Attached):
                     at += count
                 result[mine, :, 3:6] += inner(self.values[f][:, None], u.transpose(0, 2, 1)[:, None])
             result[mine, :, :3] = inner(self.values[f][:, None], v.transpose(0, 2, 1)[:, None])
+        self.sea.put(result, items, 0.0 if now else tau, step)
         return result
+
+
+class Heights:
+    """How high the sea stands at ``centres`` (n, 2) of its faces, of all the faces that a surface shows."""
+
+    def __init__(self, solver: Solver, cells: np.ndarray, faces: np.ndarray, centres: np.ndarray):
+        gravity = solver.parts.get("gravity")
+        self.surface = gravity.surface if gravity is not None else None
+        self.item = np.full(len(cells), -1)
+        if gravity is None or self.surface is None:
+            return
+        known = {
+            (int(c), int(f)): i for i, (c, f) in enumerate(zip(gravity.part.cells, gravity.part.faces, strict=True))
+        }
+        self.item = np.array([known.get((int(c), int(f)), -1) for c, f in zip(cells, faces, strict=True)], np.int64)
+        self.normals = solver.operator.cells.normals[cells, faces]
+        self.basis = triangle_basis(centres, solver.operator.order - 1)
+
+    def put(self, motion: np.ndarray, items: np.ndarray, tau: float, step: float) -> None:
+        """Into ``motion`` (items, centres, 7) of faces ``items``: the displacement along the normal of the sea surface, ``tau`` into the
+        step of length ``step`` that their cells have predicted."""
+        mine = np.flatnonzero(self.item[items] >= 0)
+        if self.surface is None or not len(mine):
+            return
+        listed, n = self.item[items[mine]], self.normals[items[mine], None]
+        modes = self.surface.now(listed) if tau == 0.0 else self.surface.later(listed, tau, step)
+        height = inner(self.basis[None], modes[:, None])
+        moved = motion[mine, :, 3:6]
+        motion[mine, :, 3:6] = moved + (height - (moved * n).sum(2))[..., None] * n
 
 
 def _rotation(op: Any, cells: np.ndarray, listed: Any) -> Any:

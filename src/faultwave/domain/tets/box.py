@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faultwave.base.errors import Problems, suggest
-from faultwave.domain.tets.kuhn import grid_vertices, kuhn_paths
+from faultwave.domain.tets.kuhn import five_tetrahedra, grid_vertices, kuhn_paths
 from faultwave.domain.tets.mesh import (
     FILE_FACES,
     Floats,
@@ -32,7 +32,7 @@ class Box:
     """cells: bricks along x, y, z. lower, upper corners [m]. boundaries: axis ('x') or side ('x-', which wins) -> kind,
     absorbing where nothing is said. perturb: share of the brick's edge by which vertices move at random. shuffle:
     number vertices at random and relabel each tetrahedron. fault: an axis and the coordinate of a plane of fault
-    faces."""
+    faces. tetrahedra: six of a brick, or five."""
 
     cells: tuple[int, int, int]
     lower: tuple[float, float, float]
@@ -42,10 +42,11 @@ class Box:
     seed: int = 0
     shuffle: bool = False
     fault: tuple[str, float] | None = None
+    tetrahedra: int = 6
 
 
 def box_mesh(box: Box, name: str = "box") -> Mesh:
-    """Six tetrahedra a brick; group 1; periodic axes through ``identify``. Raises InputError for impossible
+    """Tetrahedra of bricks; group 1; periodic axes through ``identify``. Raises InputError for impossible
     settings."""
     sides = _sides(box)
     periodic = np.array([sides[axis + "-"] == "periodic" for axis in "xyz"])
@@ -53,7 +54,8 @@ def box_mesh(box: Box, name: str = "box") -> Mesh:
     axes = [np.linspace(lower[d], upper[d], cells[d] + 1) for d in range(3)]
     index = grid_vertices(*[np.arange(n + 1.0) for n in cells]).astype(np.int64)
     vertices = grid_vertices(*axes)
-    tetrahedra = kuhn_paths(*cells.tolist())
+    split = kuhn_paths if box.tetrahedra == 6 else five_tetrahedra
+    tetrahedra = split(*cells.tolist())
     tags = _tags(tetrahedra, index, cells, sides, _fault_plane(box))
     identify = _identify(index, cells, periodic)
     rng = np.random.default_rng(box.seed)
@@ -91,6 +93,9 @@ def _sides(box: Box) -> dict[str, str]:
         ends = {sides[axis + "-"], sides[axis + "+"]}
         if "periodic" in ends and len(ends) == 2:
             problems.error(f"{where}.boundaries.{axis}", "one side is periodic, the other is not", "both or none")
+        elif "periodic" in ends and box.tetrahedra == 5 and box.cells["xyz".index(axis)] % 2:
+            what = f"an odd number of bricks along {axis} does not close: each is split as the mirror image of the next"
+            problems.error(f"{where}.cells", what, "an even number, or tetrahedra: 6")
     problems.raise_errors()
     return sides
 

@@ -147,6 +147,13 @@ class VtkHdfReader(OpenedHdf5):
         still = {n for n in lengths if lengths[n] == count and not self._offsets[n].any() and len(self.times) != 1}
         self.static = tuple(n for n in lengths if n in still)
         self.fields = tuple(n for n in lengths if n not in self.static)
+        self._chosen: np.ndarray | slice = slice(None)
+        self._count = count
+
+    def choose(self, cells: np.ndarray) -> None:
+        """Give these of the present cells (nc,) only, of numbers or as a mask, from now on."""
+        kept = np.arange(self._count)[self._chosen][cells]
+        self._chosen, self.cells = kept, self.cells[cells]
 
     def __contains__(self, name: object) -> bool:
         return name in self._offsets
@@ -158,4 +165,4 @@ class VtkHdfReader(OpenedHdf5):
         offsets = self._offsets[name]
         start = int(offsets[step]) if len(offsets) else 0
         with telling(self.path, WHAT):
-            return np.asarray(self._file["VTKHDF/CellData"][name][start : start + len(self.cells)])
+            return np.asarray(self._file["VTKHDF/CellData"][name][start : start + self._count])[self._chosen]

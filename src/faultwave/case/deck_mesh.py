@@ -1,0 +1,117 @@
+"""The mesh of a SeisSol deck: a file, or the box of the cube generator."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+
+from faultwave.base.paths import is_file
+from faultwave.case.deck_reader import Reader
+
+
+def read_mesh(r: Reader, folders: tuple[Path, ...]) -> None:
+    """The mesh, and what its face tags mean."""
+    block = "meshnml"
+    generator = r.get(block, "meshgenerator", "puml").lower()
+    if generator == "cubegenerator":
+        _cubes(r)
+        return
+    if generator != "puml":
+        advice = "Neither does SeisSol read it any longer: convert the mesh to PUML"
+        r.not_built(block, "meshgenerator", "this mesh source", "puml, cubegenerator", advice)
+    if not r.given(block, "MeshFile") and generator == "puml":
+        r.missing(block, "MeshFile", "a PUML mesh")
+    if not r.given(block, "MeshFile"):
+        r.data["mesh"] = {"generate": {"shape": "tpv5"}}  # a stand-in; the case is refused anyway
+        return
+    r.put(("mesh", "file"), r.get(block, "MeshFile"), block, "MeshFile")
+    r.put(("mesh", "format"), "puml")
+    for name, key in (("boundary_format", "pumlboundaryformat"), ("topology_format", "pumltopologyformat")):
+        if r.given(block, key):
+            r.put(("mesh", name), r.get(block, key).lower(), block, key)
+    r.copy(("mesh", "displacement"), block, "displacement")
+    rows = ("scalingmatrixx", "scalingmatrixy", "scalingmatrixz")
+    if any(r.given(block, row) for row in rows):
+        unit = ([1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0])
+        scaling = [r.get(block, row, default) for row, default in zip(rows, unit, strict=True)]
+        r.put(("mesh", "scaling"), scaling, block, next(row for row in rows if r.given(block, row)))
+    if r.given(block, "facemapfile"):
+        _face_map(r, folders)
+
+
+_FACE_KINDS = {
+    "regular": "regular",
+    "freeSurface": "free-surface",
+    "dynamicRupture": "fault",
+    "outflow": "absorbing",
+    "freeSurfaceGravity": "gravity",
+    "dirichlet": "dirichlet",
+    "analytical": "analytic",
+}
+"""Names in a face map."""
+
+
+def _face_map(r: Reader, folders: tuple[Path, ...]) -> None:
+    block, key = "meshnml", "facemapfile"
+    name = r.get(block, key)
+    path = next((folder / name for folder in folders if is_file(folder / name)), None)
+    if path is None:
+        r.wrong(block, key, "a YAML file", "No such file")
+        return
+    try:
+        table = YAML(typ="safe").load(path)
+    except Exception as error:  # the parser raises many kinds
+        r.problems.error(str(path), f"not valid YAML: {' '.join(str(error).split())}")
+        return
+    if not isinstance(table, dict) or not set(table) <= set(_FACE_KINDS):
+        r.problems.error(str(path), "is no face map", ", ".join(_FACE_KINDS))
+        return
+    boundaries: dict[str, list[Any]] = {}
+    for kind, tags in table.items():
+        tags = tags if isinstance(tags, list) else [tags]
+        boundaries[_FACE_KINDS[kind]] = tags
+    r.put(("mesh", "boundaries"), boundaries, block, key)
+
+
+_CUBE_SIDES = {1: "free-surface", 2: "gravity", 4: "dirichlet", 5: "absorbing", 6: "periodic", 7: "analytic"}
+
+
+def _cubes(r: Reader) -> None:
+    """SeisSol's own box of cubes, five tetrahedra each, about the origin: ``cubes`` is the length of its edges, not of a cube's."""
+    block, where = "cubegenerator", ("mesh", "generate")
+    counts = [r.get(block, f"cube{axis}", 2) for axis in "xyz"]
+    lengths = [r.get(block, f"cubes{axis}", r.get(block, "cubes", 100.0)) for axis in "xyz"]
+    shifts = [r.get(block, f"cubet{axis}", 0.0) for axis in "xyz"]
+    sides: dict[str, str] = {}
+    for axis, count in zip("xyz", counts, strict=True):
+        if count < 2 or count % 2:
+            r.problems.error(
+                r.where(block, f"cube{axis}"), f"cube{axis} = {count}", "an even number of cubes, 2 or more"
+            )
+        tags = {end: r.get(block, f"cube{end}{axis}", 6) for end in ("min", "max")}
+        for end, tag in tags.items():
+            if tag not in _CUBE_SIDES:
+                allowed = ", ".join(f"{n} {kind}" for n, kind in _CUBE_SIDES.items())
+                r.problems.error(r.where(block, f"cube{end}{axis}"), f"cube{end}{axis} = {tag}", allowed)
+        kinds = [_CUBE_SIDES.get(tags[end], "absorbing") for end in ("min", "max")]
+        if kinds == ["periodic", "periodic"]:
+            sides[axis] = "periodic"
+        else:
+            sides |= {f"{axis}{sign}": kind for sign, kind in zip("-+", kinds, strict=True)}
+        if kinds.count("periodic") == 1:
+            r.problems.error(r.where(block, f"cubemin{axis}"), f"one side along {axis} is periodic", "both or none")
+    if min(lengths) <= 0:
+        r.problems.error(r.where(block, "cubes"), f"a box of {lengths} m", "edges longer than zero")
+    if r.problems.errors:
+        sides, lengths, counts = {}, [1.0] * 3, [2] * 3  # a stand-in; the case is refused anyway
+    r.put((*where, "shape"), "box", "meshnml", "meshgenerator")
+    r.put((*where, "cells"), counts, block, "cubex")
+    r.put((*where, "tetrahedra"), 5)
+    r.put((*where, "lower"), [t - 0.5 * s for s, t in zip(lengths, shifts, strict=True)], block, "cubes")
+    r.put((*where, "upper"), [t + 0.5 * s for s, t in zip(lengths, shifts, strict=True)], block, "cubes")
+    r.put((*where, "boundaries"), sides, block, "cubeminx")
+
+
+__all__ = ["read_mesh"]
