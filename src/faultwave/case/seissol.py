@@ -14,6 +14,7 @@ from ruamel.yaml import YAML
 
 from faultwave.base.errors import Problems
 from faultwave.base.paths import is_file
+from faultwave.case.deck_law import law_of
 from faultwave.case.deck_outputs import read_outputs
 from faultwave.case.deck_reader import Reader, default_folders
 from faultwave.case.deck_syntax import parse_deck
@@ -78,6 +79,9 @@ def load_deck(path: str | Path, overrides: Mapping[str, Any] | None = None) -> t
     folders = default_folders(path)
     for part in (_material, _initial, _sources, _discretization):
         part(reader)
+    law = law_of(reader.get("equations", "MaterialFileName", ""), folders)
+    if law is not None:
+        reader.put(("law",), law, "equations", "MaterialFileName")
     _mesh(reader, folders)
     frictional = _fault(reader)
     _end(reader, frictional)
