@@ -12,6 +12,7 @@ from typing import Any
 
 from faultwave.base.errors import Problems
 from faultwave.case.deck_initial import read_gravity, read_initial
+from faultwave.case.deck_law import law_of
 from faultwave.case.deck_mesh import read_mesh
 from faultwave.case.deck_outputs import read_outputs
 from faultwave.case.deck_reader import Reader, default_folders
@@ -77,6 +78,9 @@ def load_deck(path: str | Path, overrides: Mapping[str, Any] | None = None) -> t
     folders = default_folders(path)
     for part in (_material, read_initial, _sources, _discretization):
         part(reader)
+    law = law_of(reader.get("equations", "MaterialFileName", ""), folders)
+    if law is not None:
+        reader.put(("law",), law, "equations", "MaterialFileName")
     read_mesh(reader, folders)
     read_gravity(reader)
     frictional = _fault(reader)

@@ -258,7 +258,7 @@ def _material(
 ) -> dict[str, np.ndarray]:
     defaults = {p.name: p.default for p in physics.parameters if p.default is not None}
     with collected(problems):
-        field = load_field(case.material, "material", None, mesh.named(3), defaults, case.projection)
+        field = load_field(case.material, "material", None, mesh.named(3), defaults, case.projection, physics.derived)
         _check_names(physics, field, problems)
         names = [p.name for p in physics.parameters if p.name in field.parameters or p.name not in defaults]
         corners = mesh.vertices[topology.cells]
@@ -275,7 +275,7 @@ def _material(
 
 def _check_names(physics: Law, field: Field, problems: Problems) -> None:
     """What the case states and the law does not read; of files, too, where the law has defaults that a slip would leave in place."""
-    known = ways_to_give(p.name for p in physics.parameters)
+    known = ways_to_give((p.name for p in physics.parameters), physics.derived)
     if all(p.default is None for p in physics.parameters):
         yielding = {n for r in rheologies().values() for p in r.parameters for n in (p.name, *p.aliases)}
         check_used(field, known | yielding | {*STRESS, "Qp", "Qs"}, f"the {physics.name} law", problems)

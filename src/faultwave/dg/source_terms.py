@@ -52,7 +52,9 @@ class SourceTerms:
 
     def _direction(self, source: PointSource, cell: int) -> np.ndarray:
         values = {k: float(v[cell]) for k, v in self.operator.cells.material.items()}
-        moment = source.moment_tensor(values.get("lambda", 0.0), values.get("mu", 0.0))
+        slip = self.operator.law.stress_of(source.potency, values)
+        lame = values.get("lambda", 0.0), values.get("mu", 0.0)
+        moment = source.moment_tensor(*lame) if slip is None else source.moment + slip
         return self.operator.law.source(moment, source.force, values)
 
     def idle(self, until: float) -> bool:

@@ -283,7 +283,10 @@ class Limited:
 # given by velocities must answer for moduli; a fluid without vs or mu has lambda = rho vp^2 (its bulk modulus).
 VACUUM_PERMITTIVITY, VACUUM_PERMEABILITY = 8.8541878128e-12, 1.25663706212e-6  # F/m, H/m (CODATA 2018)
 
-_RULES: tuple[tuple[str, tuple[str, ...], Callable[[Values], Floats]], ...] = (
+Rule = tuple[str, tuple[str, ...], Callable[[Values], Floats]]
+"""What a parameter is made of, and how."""
+
+_RULES: tuple[Rule, ...] = (
     ("permittivity", ("relative_permittivity",), lambda v: VACUUM_PERMITTIVITY * v["relative_permittivity"]),
     ("permeability", ("relative_permeability",), lambda v: VACUUM_PERMEABILITY * v["relative_permeability"]),
     ("mu", ("rho", "vs"), lambda v: v["rho"] * v["vs"] ** 2),
@@ -295,11 +298,11 @@ _RULES: tuple[tuple[str, tuple[str, ...], Callable[[Values], Floats]], ...] = (
 )
 
 
-def ways_to_give(names: Iterable[str]) -> frozenset[str]:
-    """``names`` and the parameters they can be worked out from."""
-    found = set(names)
-    for _ in _RULES:
-        found.update(part for name, parts, _ in _RULES if name in found for part in parts)
+def ways_to_give(names: Iterable[str], more: Sequence[Rule] = ()) -> frozenset[str]:
+    """``names`` and the parameters they can be worked out from, by ``more`` rules too."""
+    found, rules = set(names), (*more, *_RULES)
+    for _ in rules:
+        found.update(part for name, parts, _ in rules if name in found for part in parts)
     return frozenset(found)
 
 
@@ -321,8 +324,9 @@ class Converted:
     rules: Mapping[str, tuple[tuple[str, ...], Callable[[Values], Floats]]]
 
     @classmethod
-    def of(cls, field: Field) -> Field:
-        """``field`` itself when nothing can be derived. Raises InputError where one parameter is given in two ways."""
+    def of(cls, field: Field, more: Sequence[Rule] = ()) -> Field:
+        """``field`` itself when nothing can be derived. ``more`` rules are for what is given whole or not at all. Raises InputError where
+        one parameter is given in two ways."""
         given = _stated(field)
         twice = [(name, parts[0]) for name, parts, _ in _RULES if len(parts) == 1 and given.issuperset((name, *parts))]
         if twice:
@@ -331,7 +335,8 @@ class Converted:
                 Problem(source_of(field), what.format(*pair), advice="Remove one of the two") for pair in twice
             )
         rules: dict[str, tuple[tuple[str, ...], Callable[[Values], Floats]]] = {}
-        for name, ingredients, rule in _RULES:
+        some = any(name in field.parameters for name, _, _ in more)
+        for name, ingredients, rule in (*_RULES, *(() if some else more)):
             known = field.parameters | rules.keys()
             if name not in known and known.issuperset(ingredients):
                 rules[name] = (ingredients, rule)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,7 +13,18 @@ from faultwave.base.errors import InputError, Problem, Problems, suggest
 from faultwave.base.units import to_si
 from faultwave.media.easi.component import gather
 from faultwave.media.easi.load import load_easi
-from faultwave.media.field import Constant, Converted, Expression, Field, Layers, Limited, Merged, Regions, source_of
+from faultwave.media.field import (
+    Constant,
+    Converted,
+    Expression,
+    Field,
+    Layers,
+    Limited,
+    Merged,
+    Regions,
+    Rule,
+    source_of,
+)
 from faultwave.media.models import open_models
 
 
@@ -37,13 +48,14 @@ def load_field(
     volumes: Mapping[str, int] | None = None,
     defaults: Mapping[str, float] | None = None,
     projection: Any = None,
+    rules: Sequence[Rule] = (),
 ) -> Field:
     """The field a setting describes: all ways it uses, merged by parameter name.
 
     ``projection``: the case's setting, for models in longitudes and latitudes.
-    ``volumes``: numbers of the mesh's named volumes; ``defaults`` of parameters that a region does not name.
-    ``where`` is the setting's path for messages. ``time`` says whether an easi file sees t (True: t,x,y,z; False:
-    x,y,z; None: whichever it is written for). Materials given by velocities also answer for moduli and the reverse.
+    ``volumes``: numbers of the mesh's named volumes; ``defaults`` of parameters that a region does not name; ``rules`` for more
+    parameters that follow from others. ``where`` is the setting's path for messages. ``time`` says whether an easi file sees t (True:
+    t,x,y,z; False: x,y,z; None: whichever it is written for). Materials given by velocities also answer for moduli and the reverse.
     Raises InputError with every problem found: files, syntax, parameters given twice, nothing given.
     """
     ways: list[Callable[[], Field]] = []
@@ -60,7 +72,7 @@ def load_field(
         ways.append(partial(open_models, models, f"{where}.models", projection))
     regions = getattr(setting, "regions", None)
     if regions:
-        ways.append(partial(_regions, regions, f"{where}.regions", volumes or {}, defaults or {}))
+        ways.append(partial(_regions, regions, f"{where}.regions", volumes or {}, defaults or {}, rules))
     if not ways:
         raise InputError(
             Problem(where, "no parameters are given", "easi, constant, expression, layers, models, regions")
@@ -68,7 +80,7 @@ def load_field(
     fields = gather(ways)
     merged: Field = fields[0] if len(fields) == 1 else Merged(tuple(fields))
     least, most = getattr(setting, "minimum", None) or {}, getattr(setting, "maximum", None) or {}
-    return Converted.of(Limited(merged, least, most, where) if least or most else merged)
+    return Converted.of(Limited(merged, least, most, where) if least or most else merged, rules)
 
 
 def _regions(
@@ -76,6 +88,7 @@ def _regions(
     where: str,
     volumes: Mapping[str, int],
     defaults: Mapping[str, float],
+    rules: Sequence[Rule] = (),
 ) -> Regions:
     problems, fields = Problems(), {}
     for key, values in settings.items():
@@ -88,7 +101,7 @@ def _regions(
         elif number in fields:
             problems.error(f"{where}.{key}", f"volume {number} is given twice")
         else:
-            fields[number] = Converted.of(Constant(values, f"{where}.{key}"))
+            fields[number] = Converted.of(Constant(values, f"{where}.{key}"), rules)
     problems.raise_errors()
     return Regions(fields, {n: f"volume '{name}'" for name, n in volumes.items()}, defaults, where)
 

@@ -10,11 +10,12 @@ from collections.abc import Callable
 from faultwave.dg.forms.contravariant import ContravariantElastic
 from faultwave.dg.forms.covariant import CovariantCurls
 from faultwave.dg.forms.fluid import ContravariantAcoustic
+from faultwave.dg.forms.full_stiffness import FullStiffness
 from faultwave.dg.forms.plain import Cells, Form, PenalisedFaces, onto_face
 from faultwave.dg.predictors import CellTerms, Predictor, Taylor
 from faultwave.physics.waves import Law
 
-FORMS: tuple[type[Form], ...] = (ContravariantElastic, ContravariantAcoustic, CovariantCurls)
+FORMS: tuple[type[Form], ...] = (ContravariantElastic, ContravariantAcoustic, CovariantCurls, FullStiffness)
 """Forms with fewer operations; each says which laws it suits."""
 
 

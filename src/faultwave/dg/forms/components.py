@@ -9,7 +9,9 @@ import numpy as np
 
 from faultwave.dg.forms.plain import DIRECTIONS, Cells, Form
 from faultwave.kernels import math as mth
+from faultwave.kernels.language import Kernel, View
 from faultwave.physics.waves import Law
+from faultwave.physics.waves.law import dot
 
 PAIR = ((0, 3, 5), (3, 1, 4), (5, 4, 2))
 """Column of the component ab of a symmetric tensor."""
@@ -40,6 +42,24 @@ def metric(inverse: np.ndarray) -> np.ndarray:
 def turned(metric: Any, face: int) -> list[Any]:
     """G g of a face from the six components of G."""
     return [combine(GRADIENT[face], [metric[PAIR[a][b]] for b in range(3)]) for a in range(3)]
+
+
+def both_sides(tensor: Any, rows: Any) -> list[Any]:
+    """A s A^T of a symmetric tensor, six components, and a matrix of three ``rows``."""
+    once = [[dot(row, [tensor[PAIR[a][b]] for a in range(3)]) for b in range(3)] for row in rows]
+    pairs = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))
+    return [dot(once[x], rows[y]) for x, y in pairs]
+
+
+def select_stress(form: Form, k: Kernel, source: View, face: int) -> tuple[View, list[tuple[int, int]]]:
+    """Where s g of a face is, of the first six columns s of ``source``, and the columns of the contraction with its trace matrix."""
+    g = GRADIENT[face]
+    if np.count_nonzero(g) == 1:
+        b = int(np.flatnonzero(g)[0])
+        return source, [(PAIR[a][b], a) for a in range(3)]
+    pair = k.scratch("pair", form.b3, 3).view(0, source.rows)
+    k.pointwise(lambda q: [[combine(g, [q[PAIR[a][b]] for b in range(3)]) for a in range(3)]], [source], [pair])
+    return pair, [(a, a) for a in range(3)]
 
 
 def inverse(x: Any) -> Any:

@@ -26,10 +26,12 @@ from faultwave.dg.forms.components import (
     GRADIENT,
     PAIR,
     ComponentForm,
+    both_sides,
     combine,
     inverse,
     metric,
     same_equations,
+    select_stress,
     turned,
 )
 from faultwave.dg.forms.plain import Cells, directed
@@ -44,13 +46,6 @@ for _x, _y in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2)):
         for _b in range(3):
             _PRODUCTS[_x, _y, _a, _b, PAIR[_x][_y], PAIR[_a][_b]] = 1.0
 _TENSORS = _PRODUCTS.reshape(81, 36)
-
-
-def _both_sides(tensor: Any, rows: Any) -> list[Any]:
-    """A s A^T of a symmetric tensor, six components, and a matrix of three ``rows``."""
-    once = [[dot(row, [tensor[PAIR[a][b]] for a in range(3)]) for b in range(3)] for row in rows]
-    pairs = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))
-    return [dot(once[x], rows[y]) for x, y in pairs]
 
 
 STATE = Columns(stress=6, velocity=3)
@@ -95,7 +90,7 @@ class ContravariantElastic(ComponentForm):
     def physical(self, q: Any, cell: Any, jacobian: Any) -> list[Any]:
         rows = [jacobian[3 * x : 3 * x + 3] for x in range(3)]
         state, rho = STATE.row(q), self.cell_columns.row(cell).rho
-        stress = [rho * x for x in _both_sides(state.stress, rows)]
+        stress = [rho * x for x in both_sides(state.stress, rows)]
         return [*stress, *[dot(row, state.velocity) for row in rows]]
 
     @property
@@ -105,7 +100,7 @@ class ContravariantElastic(ComponentForm):
     def stress(self, own: Any, cell: Any) -> list[Any]:
         mine = self.cell_columns.row(cell)
         rows = [mine.jacobian[3 * x : 3 * x + 3] for x in range(3)]
-        return [mine.rho * x for x in _both_sides(own, rows)]
+        return [mine.rho * x for x in both_sides(own, rows)]
 
     def from_stress(self, stress: Any, cell: Any) -> list[Any]:
         mine = self.cell_columns.row(cell)
@@ -120,7 +115,7 @@ class ContravariantElastic(ComponentForm):
         ]  # of J transposed: J^-1 times det J
         share = 1.0 / dot(cofactors[0], [j[x][0] for x in range(3)])
         back = [[share * x for x in row] for row in cofactors]
-        return [mine.inverse_rho * x for x in _both_sides(stress, back)]
+        return [mine.inverse_rho * x for x in both_sides(stress, back)]
 
     def stress_scale(self, cells: Cells) -> np.ndarray:
         jacobian = np.linalg.inv(directed(cells.inverse))
@@ -135,7 +130,7 @@ class ContravariantElastic(ComponentForm):
         rows = [own.jacobian[3 * x : 3 * x + 3] for x in range(3)]
         # J^-1 = G J^T
         back = [[dot([own.metric[PAIR[a][b]] for b in range(3)], rows[x]) for x in range(3)] for a in range(3)]
-        return [*(own.inverse_rho * x for x in _both_sides(q[:6], back)), *[dot(line, q[6:]) for line in back]]
+        return [*(own.inverse_rho * x for x in both_sides(q[:6], back)), *[dot(line, q[6:]) for line in back]]
 
     # The cell.
 
@@ -166,19 +161,9 @@ class ContravariantElastic(ComponentForm):
 
     # Its faces.
 
-    def _select(self, k: Kernel, source: View, face: int) -> tuple[View, list[tuple[int, int]]]:
-        """Where the columns s g and v' of ``source`` are, and the contraction's columns."""
-        g = GRADIENT[face]
-        if np.count_nonzero(g) == 1:
-            b = int(np.flatnonzero(g)[0])
-            return source, [(PAIR[a][b], a) for a in range(3)]
-        pair = k.scratch("pair", self.b3, 3).view(0, source.rows)
-        k.pointwise(lambda q: [[combine(g, [q[PAIR[a][b]] for b in range(3)]) for a in range(3)]], [source], [pair])
-        return pair, [(a, a) for a in range(3)]
-
     def _trace(self, k: Kernel, source: View, face: int, out: View) -> None:
         """out (rows2, 6) = [s g, v'] on a local face."""
-        where, columns = self._select(k, source, face)
+        where, columns = select_stress(self, k, source, face)
         self.restrict(k, where, face, out, columns)
         self.restrict(k, source, face, out, [(6 + a, 3 + a) for a in range(3)])
 

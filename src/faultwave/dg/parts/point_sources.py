@@ -61,6 +61,7 @@ def plan(planning: Planning) -> PointSources | None:
     read = load_sources(case.sources, projection=case.projection, warned=problems)
     sources: tuple[PointSource, ...] = (*read, *_point_currents(case))
     check_time(sources, case.end_time, problems)
+    _check_moduli(sources, planning)
     if not sources:
         return None
     places = np.array([s.location for s in sources], float)
@@ -69,6 +70,17 @@ def plan(planning: Planning) -> PointSources | None:
     part = PointSources(sources, found.cells, found.xi, np.arange(len(sources)))
     mine = np.flatnonzero(found.cells >= 0)
     return part._of(mine, found.cells[mine])
+
+
+def _check_moduli(sources: Sequence[PointSource], planning: Planning) -> None:
+    """Slip has the moment of the whole stiffness where that is more than lambda and mu: a source's own shear modulus has no place in it."""
+    own = [s for s in sources if s.shear_modulus is not None]
+    first = {name: float(v[0]) for name, v in planning.material.items()} if own else {}
+    if first and planning.law.stress_of(np.zeros(6), first) is not None:
+        what = f"{own[0].name} has a shear modulus of its own, {own[0].shear_modulus:g} Pa (and {len(own) - 1} more sources)"
+        planning.problems.error(
+            "sources", what, f"0 with the {planning.law.name} law: the stiffness of the cell is used"
+        )
 
 
 def _point_currents(case: Case) -> list[PointSource]:

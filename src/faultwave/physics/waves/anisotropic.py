@@ -8,6 +8,7 @@ Z = (rho Gamma)^(1/2) of the acoustic tensor Gamma_ik = n_j c_ijkl n_l (Wolf, Ga
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,13 @@ STRAIN = ((0, 0), (1, 1), (2, 2), (1, 2), (0, 2), (0, 1))
 """Directions of the gradients that make the engineering strains 1 to 6."""
 
 
+def _isotropic_constant(i: int, j: int, values: Mapping[str, Any]) -> Any:
+    """c_ij, counted from 0, of an isotropic solid."""
+    lam, mu = values["lambda"], values["mu"]
+    found = lam if j < 3 else 0.0 * mu
+    return found + (2.0 * mu if i < 3 else mu) if i == j else found
+
+
 class Anisotropic(PlainLaw):
     name = "anisotropic"
     title = "Anisotropic elastic solid with 21 constants"
@@ -44,6 +52,10 @@ class Anisotropic(PlainLaw):
             Parameter(name, "Pa", f"stiffness {name[1]}{name[2]}, Voigt's numbers of xx yy zz yz xz xy")
             for name in CONSTANTS
         ),
+    )
+    derived = tuple(
+        (name, ("lambda", "mu"), partial(_isotropic_constant, i, j))
+        for name, (i, j) in zip(CONSTANTS, PAIRS, strict=True)
     )
     channels = 3
     principal, directional, mixing = False, True, 4
@@ -94,6 +106,10 @@ class Anisotropic(PlainLaw):
 
     def source(self, moment: np.ndarray, force: np.ndarray, values: dict[str, float]) -> np.ndarray:
         return np.concatenate([-moment, force / values["rho"]])
+
+    def stress_of(self, strain: np.ndarray, values: dict[str, float]) -> np.ndarray:
+        six = [strain[ORDER.index(i)] * (1.0 if i < 3 else 2.0) for i in range(6)]
+        return np.array([sum(values[CONSTANTS[NUMBER[i, j]]] * six[j] for j in range(6)) for i in ORDER])
 
     def speed(self, values: dict[str, np.ndarray]) -> np.ndarray:
         """Largest of all directions."""
@@ -157,11 +173,9 @@ def stiffness(values: Mapping[str, Any]) -> np.ndarray:
 
 def isotropic(values: Mapping[str, Any]) -> dict[str, Any]:
     """rho and the 21 constants of an isotropic solid with rho, lambda and mu."""
-    lam, mu = (np.asarray(values[name], float) for name in ("lambda", "mu"))
-    found: dict[str, Any] = {"rho": values["rho"]}
-    for name, (i, j) in zip(CONSTANTS, PAIRS, strict=True):
-        found[name] = (lam if j < 3 else 0.0 * mu) + ((2.0 * mu if i < 3 else mu) if i == j else 0.0 * mu)
-    return found
+    return {"rho": values["rho"]} | {
+        name: _isotropic_constant(i, j, values) for name, (i, j) in zip(CONSTANTS, PAIRS, strict=True)
+    }
 
 
 def packed(matrix: np.ndarray) -> np.ndarray:

@@ -39,6 +39,10 @@ BOUNDARIES: dict[str, Boundary] = {
 }
 
 
+Derived = tuple[str, tuple[str, ...], Callable[[Mapping[str, Any]], Any]]
+"""A parameter, what it follows from, and how."""
+
+
 class Law(Protocol):
     """A law: names, sizes and pure functions valid on NumPy arrays and on kernel expressions.
 
@@ -50,6 +54,7 @@ class Law(Protocol):
     quantities: tuple[str, ...]
     roles: Mapping[str, tuple[str, ...]]  # quantities by what they are, side by side: velocity, stress, electric, ...
     parameters: tuple[Parameter, ...]
+    derived: tuple[Derived, ...]  # other ways to give all of some parameters
     channels: int  # components of F n and of phi
     face_channels: int  # of T and of v; one less than ``channels`` where only tangential components cross a face
     traction_is_flux: bool
@@ -123,6 +128,10 @@ class Law(Protocol):
         """
         ...
 
+    def stress_of(self, strain: np.ndarray, values: dict[str, float]) -> np.ndarray | None:
+        """(6,) stress of a tensor strain (6,), of slip in sources, where it is not that of lambda and mu; else None."""
+        ...
+
     def speed(self, values: dict[str, np.ndarray]) -> np.ndarray:
         """Largest wave speed [m/s], (cells,)."""
         ...
@@ -150,6 +159,7 @@ class PlainLaw:
     roles: Mapping[str, tuple[str, ...]]
     channels: int
     traction_is_flux: bool
+    derived: tuple[Derived, ...] = ()
     layered = False
     principal = True
     directional = False
@@ -192,6 +202,9 @@ class PlainLaw:
 
     def wrong(self, values: dict[str, np.ndarray]) -> Iterable[tuple[np.ndarray, Callable[[int], str], str]]:
         return ()
+
+    def stress_of(self, strain: np.ndarray, values: dict[str, float]) -> np.ndarray | None:
+        return None
 
     def adapted(self, values: dict[str, np.ndarray]) -> Any:
         return self

@@ -1,0 +1,27 @@
+"""The wave law of a SeisSol deck. SeisSol is built for one law, so decks do not state it; their material file shows it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from faultwave.base.paths import is_file
+
+SHOWN_BY = {"anisotropic": "c11"}
+"""A parameter that only the material files of a law have."""
+
+
+def law_of(material: str, folders: Sequence[Path]) -> str | None:
+    """The law whose parameters stand in a material file, or in easi files that it includes; None: that of all other decks."""
+    todo, seen, text = [material], set(), ""
+    while todo:
+        name = todo.pop()
+        path = next((folder / name for folder in folders if is_file(folder / name)), None)
+        if path is None or path in seen:
+            continue
+        seen.add(path)
+        content = path.read_text(encoding="utf-8", errors="replace")
+        text += re.sub(r"#.*", "", content)
+        todo += re.findall(r"!Include\s+[\"']?([^\s\"']+)", content)
+    return next((law for law, name in SHOWN_BY.items() if re.search(rf"\b{name}\b", text)), None)
