@@ -227,3 +227,44 @@ def test_strain_green_tensors(tmp_path):
         assert done.returncode == 0, done.stderr
         found.append(np.load(tmp_path / f"{ranks}.npy"))
     assert found[0].shape == (1, 3, 3, 6, 6) and np.abs(found[0]).max() > 0 and np.array_equal(*found)
+
+
+def over_hills(folder):
+    """Parts border on each other under a hill: layers, attenuation, receivers on and below the ground, maps and snapshots on it."""
+    made = settings(folder, end_time=0.3, grid__spacing=60.0)
+    del made["output"]["volume"]
+    made["grid"] |= {"lower": [0, 0, -1900], "upper": [1500, 1600, 600]}
+    hill = "300 * exp(-((x-760)*(x-760) + (y-790)*(y-790)) / 90000)"
+    made["grid"]["topography"] = {"expression": hill, "sources": "depth", "receivers": "depth"}
+    points = np.random.default_rng(3).uniform((60, 60, -1400), (1440, 1540, 0), (10, 3)).round()
+    points[::2, 2] = 0.0
+    made["output"]["receivers"] |= {"points": points.tolist(), "rotation": True}
+    return made
+
+
+def over_hills_found(folder):
+    found = {}
+    for name in ("run-receivers.h5", "run-surface.vtkhdf", "run-intensity.nc"):
+        with h5py.File(folder / name) as file:
+            file.visititems(
+                lambda n, d, f=name: found.update({f"{f}/{n}": d[()]}) if isinstance(d, h5py.Dataset) else None
+            )
+    return found
+
+
+@pytest.mark.parametrize("cut", [(2, 1, 2), (1, 2, 2)])
+def test_over_hills(tmp_path, cut):
+    """Stopped and resumed on the way, too."""
+    fw.simulate(over_hills(tmp_path / "one")).run()
+    alone = over_hills_found(tmp_path / "one")
+    setup = FUSED.format(1) + CUT.format(cut) + "import faultwave.fd.solver as m; m.CHUNK_SECONDS = 0.0"
+    done = launch(4, over_hills(tmp_path / "four"), setup=setup, run=STOP)
+    assert done.returncode != 0 and "faultwave resume" in done.stderr, done.stderr
+    done = launch(4, str(tmp_path / "four"), setup=FUSED.format(1) + CUT.format(cut))
+    assert done.returncode == 0, done.stderr
+    found = over_hills_found(tmp_path / "four")
+    assert found.keys() == alone.keys()
+    for name, values in alone.items():
+        assert np.array_equal(found[name], values), name
+    assert np.abs(alone["run-receivers.h5/receivers/values"]).max() > 0
+    assert np.ptp(alone["run-intensity.nc/elevation"]) > 200

@@ -106,7 +106,7 @@ def test_planes_that_are_worked_on_at_once():
     for name, expected in found[0].items():
         assert found[1][name] == pytest.approx(expected, abs=1e-13) and np.array_equal(found[1][name], found[2][name])
     with pytest.raises(ValueError, match="not work on all planes at once"):
-        check(Program("test", box, arrays, [step("a", "b")], {}))
+        check(Program("test", box, arrays, [step("a", "b"), step("b", "a")], {}))
     with pytest.raises(ValueError, match="written in one launch"):
         check(
             Program("test", box, arrays, [[Launch(Stencil("s", lambda p: {"a": p.on("a", 9)}), top)]], {}, together=7)

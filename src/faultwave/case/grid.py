@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from faultwave.base.units import Quantity
 from faultwave.case.belongs import Kinds, of_kind
-from faultwave.case.common import Settings, Vector, need
+from faultwave.case.common import InputFile, Settings, Vector, need
 
 Side = Literal["x", "y", "z", "x-", "x+", "y-", "y+", "z-", "z+"]
 GridSideKind = Literal["absorbing", "free-surface", "periodic", "rigid"]
@@ -38,6 +38,56 @@ class AbsorbingLayer(Kinds):
         "Default 0 where the fastest P wave is at most 3 times the slowest S wave, 0.02 where it is 6 times that or more.",
         json_schema_extra=of_kind("cpml"),
     )
+
+
+From = Literal["depth", "elevation"]
+
+
+class Topography(Settings):
+    """The ground of a grid: the upper planes follow it. z is elevation; the free surface is the ground."""
+
+    file: InputFile | None = Field(
+        None, description="Raster of elevations: GeoTIFF, NetCDF, GMT grid or ESRI ASCII grid, known by its ending."
+    )
+    variable: str | None = Field(None, description="Variable of a NetCDF file that has several on x and y.")
+    crs: str | None = Field(
+        None,
+        description="Projection of a raster that names none, e.g. EPSG:4326; 'local': it lies in the case's own x and y.",
+    )
+    expression: str | None = Field(
+        None, description="Elevation [m] as a body in the easi function language, inputs x, y: instead of a file."
+    )
+    smooth: Quantity("m", ge=0) | None = Field(
+        None,
+        description="Standard deviation of the Gaussian that smooths the ground; default the spacing for a raster, 0 for an expression.",
+    )
+    thickness: Quantity("m", gt=0) | None = Field(
+        None,
+        description="Of the cap below the lowest ground in which the grid's planes bend; default 4 times the relief where the box is deep "
+        "enough. Cells are stretched by up to 1 + 1.33 relief / thickness.",
+    )
+    sources: From | None = Field(
+        None,
+        description="What z of sources means: elevation, or depth below the ground (z = -500 is 500 m deep). To be said where there are "
+        "sources.",
+    )
+    receivers: From | None = Field(
+        None,
+        description="What z of receivers means: elevation, or depth below the ground (z = 0 is on it). To be said where there are "
+        "receivers.",
+    )
+    material: From = Field(
+        "elevation", description="What z of the material means: elevation, or depth below the ground (z = 0 is on it)."
+    )
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        unused = [n for n in ("variable", "crs") if self.file is None and getattr(self, n) is not None]
+        need(
+            ((self.file is None) != (self.expression is None), "give a file or an expression, one of both"),
+            (not unused, f"{', '.join(unused)}: for a file only"),
+        )
+        return self
 
 
 class Grid(Settings):
@@ -70,6 +120,10 @@ class Grid(Settings):
         "free-surface (z+ only), periodic (whole axes), rigid.",
     )
     absorbing: AbsorbingLayer = Field(default_factory=AbsorbingLayer, description="Absorbing sides.")
+    topography: Topography | None = Field(
+        None,
+        description="A ground that is not flat; the box must contain it, and the third number of upper does nothing else.",
+    )
 
     @model_validator(mode="after")
     def _countable(self) -> Self:

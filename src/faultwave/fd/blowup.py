@@ -75,7 +75,10 @@ def _rock(watch: Watch) -> dict[str, float]:
         at = tuple(slice(max(0, int(n) - by), int(n) + by + 1) for n in index)
         return np.asarray(values[at], float)
 
-    rho, lam, mu = 1.0 / around("b_x", 0).item(), around("lam", 0).item(), 0.5 * around("mu2", 0).item()
+    # below a topography coefficients are kept over the stretch of their cells
+    stretch = 1.0 if grid.relief is None else float(grid.relief.jacobian(grid.down(np.array(watch.peak.place))))
+    rho, lam, mu = 1.0 / (stretch * around("b_x", 0).item()), around("lam", 0).item(), 0.5 * around("mu2", 0).item()
+    lam, mu = stretch * lam, stretch * mu
     speeds = np.sqrt((around("lam", AROUND) + around("mu2", AROUND)) * around("b_x", AROUND))
     rock = {"rho": rho, "vp": float(np.sqrt((lam + 2 * mu) / rho)), "vs": float(np.sqrt(mu / rho))}
     rock["contrast"] = float(speeds.max() / speeds.min())

@@ -32,6 +32,8 @@ KINDS = {  # coefficient: whether it sits half an edge along (z, y, x)
 }  # fmt: skip
 
 
+LIVES = {"b_x": "u", "b_y": "v", "b_z": "w", "lam": "sxx", "mu2": "sxx", "mu_xy": "sxy", "mu_xz": "sxz", "mu_yz": "syz"}
+"""A quantity at whose points each coefficient sits."""
 TOLERANCE = 1e-3
 """Part by which 1/Qp may be too small: tables are rounded."""
 
@@ -83,11 +85,12 @@ def effective_medium(
 ) -> Medium:  # fmt: skip
     """Coefficients of a grid, or of a box of it; where the box has a plane above the grid, that is on its upper face.
 
-    Outside of [lower, upper] (3,) [m], in absorbing layers, the material is that of the edge.
+    Outside of [lower, upper] (3,) [m], in absorbing layers, the material is that of the edge. Below a topography both are those of the flat
+    grid, and coefficients are kept over the stretch of their cells (``fd.cap``).
     ``limit``: S speeds, in fluids P speeds, below it are counted. Raises InputError as ``media.homogenise.at_points`` does: with
     coordinates, for values that are missing, not finite or not positive.
     """
-    axes = axes_of(field)
+    axes = axes_of(field) if grid.relief is None else frozenset("xyz")
     slices = axes | {"z"} if relaxation else axes  # mechanisms alternate, so that defects differ from plane to plane
     box = box or grid.box
     top = grid.shape[0]
@@ -115,6 +118,10 @@ def effective_medium(
     whole = {name: np.concatenate([p[name] for p in parts]) for name in parts[0]}
     if top < box.hi[0] and "z" not in slices:
         whole |= _still(whole, lattice["mu"], samples, box.shape[0])
+    if grid.relief is not None:
+        for name, values in whole.items():
+            if name in LIVES:
+                whole[name] = np.asarray(values / grid.stretch(LIVES[name], box), dtype)
     gains, strong = (farthest(b) for b in zip(*bounds, strict=True)) if bounds else (Bound(), Bound())
     worst, too_slow = min(slow, key=lambda s: s.speed), sum(s.below for s in slow) / sum(s.sampled for s in slow)
     shear = min(s.shear for s in slow)
@@ -157,7 +164,7 @@ def _sample(
         x = grid.inside(2 - k, steps, n)
         coordinates.append(np.clip(x, lower[2 - k], upper[2 - k]))
     z, y, x = np.meshgrid(*coordinates, indexing="ij")
-    points = np.stack([x, y, z], -1)
+    points = grid.up(np.stack([x, y, z], -1))
     flat = points.reshape(-1, 3)
     names = ["rho", "lambda", "mu"] + (["Qp", "Qs"] if attenuation else [])
     values = at_points(field, names, flat, np.ones(len(flat), np.int64))

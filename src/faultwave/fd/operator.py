@@ -20,10 +20,10 @@ from faultwave.fd.drives import Drive, Drives
 from faultwave.fd.half_precision import Units, spread_rounding
 from faultwave.fd.media import Medium
 from faultwave.fd.points import RECORDED, Sampler, held, reading
-from faultwave.fd.program import Observer, Scheme, build_program, profiles
+from faultwave.fd.program import LEVELS, Observer, Scheme, build_program, profiles, sheets
 from faultwave.fd.stencils import FIELDS, NORMAL, SHEAR, VELOCITY
 from faultwave.kernels.overlap import Reach, works
-from faultwave.kernels.stencil import Box, Program, Runner, Work
+from faultwave.kernels.stencil import REACH, Box, Program, Runner, Work
 from faultwave.media.attenuation import ORDER, Relaxation
 
 ENERGIES = ("elastic_energy", "elastic_kinetic_energy", "momentumX", "momentumY", "momentumZ")
@@ -123,6 +123,8 @@ class Operator:
         for name, values in profiles(scheme).items():
             if name in program.arrays:
                 self.runner.view(name)[...] = values
+        for name, values in sheets(scheme, self.box).items():
+            self.runner.view(name, REACH)[REACH] = values
         self.given = np.zeros(
             ()
         )  # sums over steps of how strongly sources pushed (levels, sources), once there were steps
@@ -187,7 +189,9 @@ class Operator:
         """
         amplitudes = self.drives.amplitudes(self.steps, steps)
         self.given = self.given + np.abs(amplitudes).sum(1)
-        sample_buffers = self.overlap.run(steps, amplitudes) if self.overlap else self.runner.run(steps, amplitudes)
+        levels = np.zeros((len(self.runner.program.levels), *amplitudes.shape[1:]))
+        levels[[self.scheme.level(n) for n in range(LEVELS)]] = amplitudes
+        sample_buffers = self.overlap.run(steps, levels) if self.overlap else self.runner.run(steps, levels)
         self.steps += steps
         found, first = [], 0
         for sampler in self.samplers:

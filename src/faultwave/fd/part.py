@@ -25,6 +25,7 @@ from faultwave.fd.operator import Machine, Operator, Shared
 from faultwave.fd.points import Sampler, outside
 from faultwave.fd.program import Observer, Scheme
 from faultwave.fd.resources import Memory
+from faultwave.fd.topography import placed
 from faultwave.kernels.stencil import Box
 from faultwave.media.attenuation import Relaxation
 from faultwave.media.field import Field
@@ -69,16 +70,34 @@ class Placing:
         for (name, p), distance in zip(named, self.outside(np.array([p for _, p in named])), strict=True):
             if distance > 0:
                 x = ", ".join(f"{v:g}" for v in p)
-                what = f"lies {distance:.6g} m outside the box"
-                self.problems.error(f"{name} at ({x})", what, f"a point in {self.box} m")
+                self.problems.error(
+                    f"{name} at ({x})",
+                    f"lies {distance:.6g} m outside the box" + self.above(p),
+                    f"a point in {self.box} m",
+                )
 
     def outside(self, points: np.ndarray) -> np.ndarray:
         """How far (n,) [m] points (n, 3) lie outside of the box."""
         return np.asarray(outside(self.grid, self.lower, self.upper, points.reshape(-1, 3)))
 
+    def above(self, point: np.ndarray) -> str:
+        """That a point is above the ground, if it is, for messages."""
+        if self.grid.relief is None:
+            return ""
+        ground = float(self.grid.relief.ground(np.clip(point, self.lower, self.upper)))
+        return f", above the ground, which is at z = {ground:.6g} m there" if point[2] > ground else ""
+
+    def located(self, points: np.ndarray, what: str) -> np.ndarray:
+        """Places (n, 3) [m] of sources or receivers (``what``), whose z may be depth below the ground."""
+        setting = None if self.case.grid is None else self.case.grid.topography
+        return placed(self.grid.relief, points, None if setting is None else getattr(setting, what))
+
     @property
     def box(self) -> str:
         """Its extent, for messages."""
+        if self.grid.relief is not None:
+            sides = " x ".join(f"[{a:g}, {b:g}]" for a, b in zip(self.lower[:2], self.upper[:2], strict=True))
+            return f"{sides} x [{self.lower[2]:g}, ground]"
         return " x ".join(f"[{a:g}, {b:g}]" for a, b in zip(self.lower, self.upper, strict=True))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from faultwave.fd.quality import check_quality, spectrum_of
 from faultwave.fd.registry import part_modules
 from faultwave.fd.resources import check_disk, check_kept, check_memory
 from faultwave.fd.share import cut_up, share, shared_medium
+from faultwave.fd.topography import Ground, Hanging, Lines, check_slopes, read_ground, relief_of, step_share
 from faultwave.fd.unused_settings import check_unused
 from faultwave.kernels.stencil import Box
 from faultwave.media import load_field
@@ -57,6 +58,7 @@ class _Read:
     sides: dict[str, SideKind]
     field: Field | None
     parts: Mapping[str, GridPart]
+    ground: Ground | None = None
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,8 @@ def make_plan(case: Case, world: World | None = None) -> FdPlan:
     problems = Problems()
     read = _read(case, problems)
     placing, parts = _lay(case, read, world, problems)
+    if placing.grid.relief is not None and _setting(case).topography.material == "depth" and read.field is not None:  # type: ignore[union-attr]
+        read = replace(read, field=Hanging(read.field, placing.grid.relief))
     filled = _fill(read, placing, parts, world)
     stepped = _check(read, placing, filled, parts, world)
     problems.raise_errors()
@@ -103,6 +107,11 @@ def _read(case: Case, problems: Problems) -> _Read:
     _not_built(case, problems)
     lower, upper = _corners(case, problems)
     sides = _sides(case, problems)
+    ground: Ground | None = None
+    with collected(problems):
+        ground = read_ground(case, lower, upper, sides)
+    if ground is not None:
+        upper[2] = ground.lowest  # of the flat grid, whose planes bend up to the ground
     field: Field | None = None
     with collected(problems):
         field = load_field(case.material, "material", projection=case.projection)
@@ -114,7 +123,7 @@ def _read(case: Case, problems: Problems) -> _Read:
             check_lengths(projection, lower, upper, problems)
     planning = Planning(case, law(case.law), lower, upper, sides, problems)
     found = [part for module in part_modules() if (part := module.plan(planning)) is not None]
-    return _Read(lower, upper, sides, field, {part.name: part for part in found})
+    return _Read(lower, upper, sides, field, {part.name: part for part in found}, ground)
 
 
 def _lay(case: Case, read: _Read, world: World, problems: Problems) -> tuple[Placing, Mapping[str, GridPart]]:
@@ -128,6 +137,11 @@ def _lay(case: Case, read: _Read, world: World, problems: Problems) -> tuple[Pla
         problems.raise_errors()
     assert spacing is not None
     grid, lower, upper = _grid(case, read.lower, read.upper, spacing, read.sides, problems)
+    if _setting(case).topography is not None:
+        with collected(problems):
+            grid, lower, upper = _bent(case, grid, lower, upper, read, problems)
+        if grid.relief is None:
+            problems.raise_errors()
     placing = Placing(case, law(case.law), grid, lower, upper, problems)
     parts = {name: part.placed(placing) for name, part in read.parts.items()}
     fits = check_memory(case, grid, world, problems)
@@ -181,10 +195,11 @@ def _check(read: _Read, placing: Placing, filled: _Filled, parts: Mapping[str, G
     """What the material says of waves, outputs and sources; the step."""
     case, problems, field, medium = placing.case, placing.problems, filled.field, filled.medium
     setting, grid, lower, upper = _setting(case), placing.grid, placing.lower, placing.upper
-    coarse = _coarse(field, lower, upper)
+    coarse = _coarse(field, lower, upper, grid)
     if fluid_beside_rock(coarse["mu"]):
         check_fluids(problems)
-    check_relief(field, lower, upper, problems)
+    if grid.relief is None:
+        check_relief(field, lower, upper, problems)
     for text in limits_told(field):
         problems.warn("material", text)
     frequency = medium.slowest / (setting.points_per_wavelength * grid.spacing)
@@ -275,12 +290,15 @@ def _check_parameters(case: Case, field: Field) -> None:
         )
 
 
-def _coarse(field: Field, lower: np.ndarray, upper: np.ndarray) -> dict[str, np.ndarray]:
-    """rho, lambda and mu on a coarse lattice, finer the fewer axes the material depends on."""
+def _coarse(
+    field: Field, lower: np.ndarray, upper: np.ndarray, grid: Grid | None = None
+) -> dict[str, np.ndarray]:  # fmt: skip
+    """rho, lambda and mu on a coarse lattice, finer the fewer axes the material depends on; below a topography, that of the ``grid``."""
     axes = axes_of(field)
     count = max(2, min(LARGEST, int(SAMPLES ** (1 / max(1, len(axes))))))
     lines = [np.linspace(a, b, count if n in axes else 1) for n, a, b in zip("xyz", lower, upper, strict=True)]
     points = np.stack(np.meshgrid(*lines, indexing="ij"), -1).reshape(-1, 3)
+    points = points if grid is None else grid.up(points)
     return at_points(field, ["rho", "lambda", "mu"], points, np.ones(len(points), np.int64))
 
 
@@ -319,6 +337,24 @@ def _grid(
     return Grid((first[0], first[1], first[2]), spacing, (nz, ny, nx)), grown_lower, grown_upper
 
 
+def _bent(
+    case: Case, grid: Grid, lower: np.ndarray, upper: np.ndarray, read: _Read, problems: Problems
+) -> tuple[Grid, np.ndarray, np.ndarray]:  # fmt: skip
+    """The grid below the ground: as many planes, the uppermost of which is at its lowest point before it bends."""
+    if read.ground is None:
+        return grid, lower, upper
+    h, lines = grid.spacing, list[Lines]()
+    for k, axis in enumerate("xy"):
+        kinds = [read.sides[f"{axis}{end}"] for end in "-+"]
+        ends = (kinds[0] == "absorbing", kinds[1] == "absorbing")
+        lines.append(Lines(grid.lower[k], grid.shape[2 - k], lower[k], upper[k], ends, kinds[0] == "periodic"))
+    relief = relief_of(case, read.ground, (lines[0], lines[1]), h, float(upper[2] - lower[2]))
+    check_slopes(relief, lower, upper, problems)
+    lower, upper = np.array([*lower[:2], relief.top - (upper[2] - lower[2])]), np.array([*upper[:2], relief.top])
+    corner = (grid.lower[0], grid.lower[1], relief.top - h * grid.shape[0])
+    return Grid(corner, h, grid.shape, relief), lower, upper
+
+
 def _check_resolution(case: Case, medium: Medium, frequency: float, grid: Grid, problems: Problems) -> None:
     """An error where a spacing was asked for that does not resolve the frequency asked for, a warning where the spacing was
     chosen by a coarse look that missed the slowest places."""
@@ -340,7 +376,8 @@ def _check_resolution(case: Case, medium: Medium, frequency: float, grid: Grid, 
 def _step(case: Case, grid: Grid, medium: Medium, sides: dict[str, SideKind], problems: Problems) -> tuple[float, int]:
     """A step that is stable and divides the end time."""
     fraction = case.numerics.cfl or (CFL_LAYERS if "absorbing" in sides.values() else CFL)
-    largest = min(fraction * LIMIT * grid.spacing / medium.fastest, case.numerics.largest_step)
+    share = 1.0 if grid.relief is None else step_share(grid.relief)
+    largest = min(fraction * share * LIMIT * grid.spacing / medium.fastest, case.numerics.largest_step)
     steps = max(1, int(np.ceil(case.end_time / largest * (1 - 1e-12))))
     return case.end_time / steps, steps
 

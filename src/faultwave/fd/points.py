@@ -8,6 +8,8 @@ from typing import Protocol
 
 import numpy as np
 
+from faultwave.domain.grids.mapping import RegularGrid
+from faultwave.domain.grids.relief import Relief
 from faultwave.fd.differences import WHOLE, norm
 from faultwave.fd.grid import HALF, Grid
 from faultwave.fd.program import Scheme
@@ -95,13 +97,33 @@ def reading(scheme: Scheme, name: str, points: np.ndarray) -> Stencils:
     x, y, z = (_along(scheme, name, points, axis) for axis in AXES)
     if scheme.free_surface and name in ACROSS:
         z = _fading(scheme, points, z)
-    return _product(x, y, z)
+    found = _product(x, y, z)
+    return found if scheme.grid.relief is None else _upright(scheme.grid.relief, points, found)
+
+
+def _upright(relief: Relief, points: np.ndarray, of: Stencils) -> Stencils:
+    """The same with slopes along x, y and z, not along the lines of a bent grid."""
+    flat = relief.down(points)
+    rise, jacobian = relief.rise(flat[:, 2]), relief.jacobian(flat)
+    vertical = of.slope[:, 2] / jacobian[:, None]
+    along = relief.slopes(flat[:, 0], flat[:, 1])
+    slopes = [of.slope[:, k] - (rise * along[k])[:, None] * vertical for k in (0, 1)]
+    return Stencils(of.points, of.value, np.stack([*slopes, vertical], 1))
+
+
+def stretches(grid: Grid, name: str, points: np.ndarray) -> np.ndarray:
+    """By how much cells around points (..., 3) of a quantity are stretched along z."""
+    if grid.relief is None:
+        return np.ones(points.shape[:-1])
+    place = RegularGrid.place(grid, points, HALF[name])
+    place[..., 2] = np.minimum(place[..., 2], grid.upper[2])
+    return grid.relief.jacobian(place)
 
 
 def _fading(scheme: Scheme, points: np.ndarray, z: _Axis) -> _Axis:
     """Shear across the free surface is zero on it, and what the grid has there an error of second order: without it on the surface, with
     all of it from ``FADED`` spacings down, where it makes up for errors of the planes below."""
-    depth = (scheme.grid.upper[2] - points[:, 2]) / scheme.grid.spacing
+    depth = (scheme.grid.upper[2] - scheme.grid.down(points)[:, 2]) / scheme.grid.spacing
     share = np.maximum(1.0 - depth / FADED, 0.0)[:, None]
     on = z.nodes == scheme.grid.shape[0] - 1
     slope = (share > 0) / (FADED * scheme.grid.spacing)
@@ -116,8 +138,8 @@ def held(scheme: Scheme, name: str, plane: int | np.ndarray) -> np.ndarray:
     return norm(name, plane, scheme.grid.shape[0])
 
 
-MARGIN = 6
-"""Points around a place within which everything lies that a source or receiver there touches."""
+MARGIN, BENT = 6, 14
+"""Points around a place within which everything lies that a source or receiver there touches; below a topography, along z."""
 
 
 def near(scheme: Scheme, box: Box, points: np.ndarray) -> np.ndarray:
@@ -126,7 +148,8 @@ def near(scheme: Scheme, box: Box, points: np.ndarray) -> np.ndarray:
     for k, axis in enumerate("zyx"):
         count = scheme.grid.shape[k]
         shifts = (-count, 0, count) if axis in scheme.periodic else (0,)
-        low, high = box.lo[k] - MARGIN, box.hi[k] + MARGIN
+        margin = BENT if axis == "z" and scheme.grid.relief is not None else MARGIN
+        low, high = box.lo[k] - margin, box.hi[k] + margin
         found &= np.any([(cells[:, k] + s >= low) & (cells[:, k] + s < high) for s in shifts], axis=0)
     return found
 
@@ -163,7 +186,11 @@ class Sampler(Protocol):
 
 
 def outside(grid: Grid, lower: np.ndarray, upper: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """How far (n,) each point lies outside the box asked for [m]; 0 inside."""
+    """How far (n,) each point lies outside the box asked for [m]; 0 inside. Below a topography the ground is its upper side."""
+    points = np.array(points, float)
+    if grid.relief is not None:
+        beyond = points[:, 2] - grid.relief.ground(np.clip(points, lower, upper))
+        points[:, 2] = np.where(beyond > 0, upper[2] + beyond, np.minimum(points[:, 2], upper[2]))
     gap = np.maximum(np.maximum(lower - points, points - upper), 0.0)
     distance: np.ndarray = np.linalg.norm(gap, axis=1)
     return np.where(distance > 1e-6 * grid.spacing, distance, 0.0)
@@ -180,4 +207,5 @@ __all__ = [
     "near",
     "outside",
     "reading",
+    "stretches",
 ]

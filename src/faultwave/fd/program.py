@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from faultwave.fd import stencils
+from faultwave.fd import cap, stencils
 from faultwave.fd.absorbing import Absorber, along, cpml, depths, sponge
 from faultwave.fd.differences import C1, C2, DEEP, lines
 from faultwave.fd.grid import SIDES, Grid, SideKind
 from faultwave.fd.half_precision import SI, Units
-from faultwave.kernels.stencil import Axis, Box, Injection, Launch, Layout, Program, SampleBuffer
+from faultwave.kernels.stencil import REACH, Axis, Box, Injection, Launch, Layout, Program, SampleBuffer
 
 ELASTIC = ("b_x", "b_y", "b_z", "lam", "mu2", "mu_xy", "mu_xz", "mu_yz")
 DEFECTS = ("defect_p", "defect_s")
@@ -24,6 +24,10 @@ VECTOR = 16
 """Points along x where layers may begin."""
 VELOCITY_LEVEL, STRESS_LEVEL = 0, 1
 LEVELS = 2
+WITH_CAP = (1, 3)
+"""Levels of velocities and stresses in programs with a topography: each comes after what the cap needs for it."""
+BELOW_CAP = 4
+"""Planes below the lowest bent one that are computed as if they were bent: they read those."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,24 @@ class Scheme:
     @property
     def periodic(self) -> frozenset[Axis]:
         return frozenset(a for a in AXES if self.sides[f"{a}-"] == "periodic")
+
+    @property
+    def cap(self) -> int | None:
+        """The lowest plane of the curvilinear cap below a topography."""
+        relief = self.grid.relief
+        if relief is None:
+            return None
+        return int(np.floor((relief.bottom - self.grid.lower[2]) / self.grid.spacing)) - BELOW_CAP
+
+    def across(self, box: Box) -> Box | None:
+        """Where a part keeps what the cap needs between levels; None where it has nothing of the cap."""
+        if self.cap is None or box.hi[0] <= self.cap - REACH:
+            return None
+        return Box((max(box.lo[0], self.cap - REACH), *box.lo[1:]), box.hi)
+
+    def level(self, number: int) -> int:
+        """A level of the program: of velocities or of stresses."""
+        return number if self.cap is None else WITH_CAP[number]
 
     def surfaced(self, box: Box) -> bool:
         """Whether a free surface bounds a box of the grid."""
@@ -85,6 +107,9 @@ def build_program(
         weights.append(("share_", 1.0))
     _add_regions(scheme, box, arrays, velocity, stress)
     levels = [velocity, stress]
+    if scheme.cap is not None:
+        before = _add_cap(scheme, box, arrays)
+        levels = [before[0], velocity, before[1], stress]
     share = scheme.step / grid.spacing
     scalars = {
         f"{c}{kind}": value * share * unit
@@ -95,7 +120,9 @@ def build_program(
         arrays |= observer.arrays
         scalars |= observer.scalars
         for level, launch in observer.launches:
-            levels[level].append(launch)
+            levels[scheme.level(level)].append(launch)
+    injections = [replace(i, level=scheme.level(i.level)) for i in injections]
+    sample_buffers = [replace(t, level=scheme.level(t.level)) for t in sample_buffers]
     return Program(
         "fd_step", box, arrays, levels, scalars, injections, sample_buffers, frozenset() if part else scheme.periodic,
         grid.shape[0] + 1 - DEEP if scheme.surfaced(box) else None,
@@ -156,6 +183,8 @@ def _add_regions(
     top = scheme.grid.shape[0]
     if scheme.free_surface and top - DEEP < box.hi[0] < top:
         raise ValueError(f"a part ends {top - box.hi[0]} planes below the free surface, within those that differ there")
+    if scheme.cap is not None:
+        parts["z"] = _with_cap(parts["z"], scheme.cap)
     if scheme.surfaced(box):
         parts["z"] = _with_surface(parts["z"], top)
     for (z0, z1, below), (y0, y1, aside), (x0, x1, beside) in itertools.product(parts["z"], parts["y"], parts["x"]):
@@ -164,9 +193,10 @@ def _add_regions(
         place = stencils.Place(layers, damped, top if below == "surface" else None)
         region = Box((z0, y0, x0), (z1, y1, x1))
         names = {f"{memory}_{side[0]}": f"{memory}@{side}" for side in sides for memory in MEMORIES}
+        kind = stencils if scheme.cap is None or z1 <= scheme.cap else cap
         for level, of in (
-            (velocity, stencils.velocity(sponge_layers, place)),
-            (stress, stencils.stress(scheme.attenuation, sponge_layers, place)),
+            (velocity, kind.velocity(sponge_layers, place)),
+            (stress, kind.stress(scheme.attenuation, sponge_layers, place)),
         ):
             level.append(Launch(of, region, names))
 
@@ -180,6 +210,56 @@ def _layer_arrays(scheme: Scheme, side: str, first: int, end: int, box: Box, dam
     needed = [*(["pml_g"] if damped else []), *(f"pml_{c}{at}" for c in "ba" for at in "ch")]
     found = {f"{memory}@{side}": Layout(room, group=f"psi@{side}", halo=0) for memory in MEMORIES}
     return found | {f"{line}@{axis}": _line(scheme, axis) for line in needed}
+
+
+def _with_cap(parts: list[tuple[int, int, str]], lowest: int) -> list[tuple[int, int, str]]:
+    """Segments along z, cut where the cap begins, which no layer reaches."""
+    found = []
+    for first, end, side in parts:
+        if side and end > lowest:
+            raise ValueError(f"the layer {side} reaches the cap below the topography")
+        found += [(first, lowest, side), (lowest, end, side)] if first < lowest < end else [(first, end, side)]
+    return found
+
+
+def _add_cap(scheme: Scheme, box: Box, arrays: dict[str, Layout]) -> tuple[list[Launch], list[Launch]]:
+    """Arrays and profiles of the cap, and what it does before velocities and before stresses."""
+    (_, y0, x0), (_, y1, x1), top = box.lo, box.hi, scheme.grid.shape[0]
+    arrays |= {name: Layout(Box((0, y0, x0), (1, y1, x1)), group="relief") for name in cap.sheets()}
+    arrays |= {name: _line(scheme, "z") for name in cap_profiles(scheme)}
+    found: tuple[list[Launch], list[Launch]] = [], []
+    room = scheme.across(box)
+    if room is None:
+        return found
+    arrays |= {name: Layout(room, group="across") for name in cap.ACROSS.values()}
+    parts = [(room.lo[0], room.hi[0], "")]
+    if scheme.surfaced(box):
+        parts = _with_surface(parts, top)
+    for z0, z1, kind in parts:
+        place, region = stencils.Place(top=top if kind else None), Box((z0, y0, x0), (z1, y1, x1))
+        for level, of in zip(found, (cap.tractions(place), cap.gradients(place)), strict=True):
+            level.append(Launch(of, region))
+    return found
+
+
+def cap_profiles(scheme: Scheme) -> dict[str, np.ndarray]:
+    """Profiles along z of the cap."""
+    grid, relief = scheme.grid, scheme.grid.relief
+    assert relief is not None
+    levels = {kind: grid.levels(kind) for kind in ("whole", "half")}
+    rise, rate = ({kind: of(r) for kind, r in levels.items()} for of in (relief.rise, relief.rate))
+    return cap.profiles(grid.shape[0], rise, rate)
+
+
+def sheets(scheme: Scheme, box: Box) -> dict[str, np.ndarray]:
+    """Heights and slopes (ny, nx) of a topography at the points of a box, with so many around as stencils read."""
+    relief, found = scheme.grid.relief, dict[str, np.ndarray]()
+    if relief is None:
+        return found
+    first = (box.lo[1] - REACH, box.lo[2] - REACH)
+    count = (box.shape[1] + 2 * REACH, box.shape[2] + 2 * REACH)
+    halves = {name: half for half, name in cap.PLACES.items()}
+    return {name: relief.sheet(halves[at], axis, first, count) for name, (at, axis) in cap.sheets().items()}
 
 
 def _with_surface(parts: list[tuple[int, int, str]], top: int) -> list[tuple[int, int, str]]:
@@ -219,4 +299,6 @@ def profiles(scheme: Scheme) -> dict[str, np.ndarray]:
     if not scheme.free_surface:
         return result
     of_z = [name for name in result if name == "gz" or name.endswith("@z")]
+    if scheme.cap is not None:
+        result |= cap_profiles(scheme)
     return result | {name: np.append(result[name], result[name][-1]) for name in of_z} | lines(grid.shape[0])

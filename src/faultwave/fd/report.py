@@ -8,6 +8,7 @@ import numpy as np
 
 from faultwave.base.memory import whole_memory_rows
 from faultwave.case.model import Case
+from faultwave.fd import topography
 from faultwave.fd.grid import SIDES
 from faultwave.fd.part import FdPlan
 from faultwave.fd.solver import FdSolver
@@ -27,6 +28,7 @@ def plan_report(plan: FdPlan, case: Case, measure_seconds: float = 3.0) -> list[
         ("size", _size(plan, solver)),
         ("time stepping", _stepping(plan)),
         ("cost", _cost(plan, solver, measure_seconds)),
+        *([("topography", topography.report(plan.scheme.grid))] if plan.scheme.grid.relief is not None else []),
         *told.items(),
         ("resolution", _resolution(plan)),
     ]

@@ -15,7 +15,7 @@ are those of Day & Bradley (2001), times the step: r' = A r - B (defect of the m
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,6 +42,10 @@ STRAINS: dict[str, tuple[tuple[str, Axis], ...]] = {  # of each shear stress: th
 }
 
 
+Times = Callable[[int], Any]
+"""A factor so many points ahead along an axis."""
+
+
 @dataclass(frozen=True)
 class Place:
     """Where points lie: in absorbing ``layers`` across these axes, all their motion ``damped`` or not; beside the free surface, which is
@@ -63,12 +67,16 @@ def memory(name: str) -> str:
     return f"r{name[1:]}"
 
 
-def difference(p: Point, name: str, axis: Axis, forward: bool) -> Any:
+def difference(p: Point, name: str, axis: Axis, forward: bool, times: Times | None = None) -> Any:
     """dt/h, and the unit of what it will be multiplied by, times the difference of ``name`` half a point ahead of its own place,
-    or half a point behind."""
+    or half a point behind; of the product with ``times``, if that is given."""
     a = 1 if forward else 0
-    near = p.at(name, **{axis: a}) - p.at(name, **{axis: a - 1})
-    far = p.at(name, **{axis: a + 1}) - p.at(name, **{axis: a - 2})
+
+    def value(offset: int) -> Any:
+        own = p.at(name, **{axis: offset})
+        return own if times is None else times(offset) * own
+
+    near, far = value(a) - value(a - 1), value(a + 1) - value(a - 2)
     kind = "v" if name in VELOCITY else "s"
     return p.scalar(f"c1{kind}") * near + p.scalar(f"c2{kind}") * far
 
@@ -99,7 +107,7 @@ def velocity(sponge: bool, place: Place) -> Stencil:
                 d = _derivative(p, of, along, forward, f"psi_{name}_{along}", place, result)
                 total = total + d if n else d
             result[name] = p.at(name) + p.at(f"b_{axis}") * total
-        return _damped(p, result, VELOCITY, sponge, place)
+        return damped(p, result, VELOCITY, sponge, place)
 
     return Stencil("velocity" + "_sponge" * sponge + place.name, function)
 
@@ -110,16 +118,16 @@ def stress(attenuation: bool, sponge: bool, place: Place) -> Stencil:
     def function(p: Point) -> dict[str, Any]:
         result: dict[str, Any] = {}
         e = {axis: _derivative(p, of, axis, False, f"psi_e{of}_{axis}", place, result) for of, axis in VELOCITY.items()}
-        result |= _normal(p, e, attenuation)
+        result |= normal_stresses(p, e, attenuation)
         for name, parts in STRAINS.items():
             first, second = (_derivative(p, of, axis, True, f"psi_e{of}_{axis}", place, result) for of, axis in parts)
-            result |= _shear(p, name, first + second, attenuation)
-        return _damped(p, result, STRESS, sponge, place)
+            result |= shear_stress(p, name, first + second, attenuation)
+        return damped(p, result, STRESS, sponge, place)
 
     return Stencil("stress" + "_q" * attenuation + "_sponge" * sponge + place.name, function)
 
 
-def _normal(p: Point, e: Mapping[Axis, Any], attenuation: bool) -> dict[str, Any]:
+def normal_stresses(p: Point, e: Mapping[Axis, Any], attenuation: bool) -> dict[str, Any]:
     """Normal stresses and their memory variables after strain increments ``e``."""
     lam, mu2 = p.at("lam"), p.at("mu2")
     trace = e["x"] + e["y"] + e["z"]
@@ -139,7 +147,7 @@ def _normal(p: Point, e: Mapping[Axis, Any], attenuation: bool) -> dict[str, Any
     return result
 
 
-def _shear(p: Point, name: str, e: Any, attenuation: bool) -> dict[str, Any]:
+def shear_stress(p: Point, name: str, e: Any, attenuation: bool) -> dict[str, Any]:
     """A shear stress and its memory variable after the strain increment ``e``."""
     stress = p.at(f"mu_{name[1:]}") * e
     result = {name: p.at(name) + stress}
@@ -164,6 +172,13 @@ def _derivative(
     looks forward."""
     beside = axis == "z" and place.top is not None
     d = beside_surface(p, of, place.top or 0) if beside else difference(p, of, axis, forward)
+    return in_layer(p, d, axis, forward, psi, place, result)
+
+
+def in_layer(
+    p: Point, d: Any, axis: Axis, forward: bool, psi: str, place: Place, result: dict[str, Any]
+) -> Any:  # fmt: skip
+    """A derivative ``d`` along an axis, stretched where that goes across a layer."""
     if axis not in place.layers:
         return d
     at = "h" if forward else "c"
@@ -171,7 +186,7 @@ def _derivative(
     return d + result[psi]
 
 
-def _damped(p: Point, result: dict[str, Any], names: Iterable[str], sponge: bool, place: Place) -> dict[str, Any]:
+def damped(p: Point, result: dict[str, Any], names: Iterable[str], sponge: bool, place: Place) -> dict[str, Any]:
     """Fields times the sponge's factor, or those of damped layers."""
     layers = place.layers if place.damped else ()
     factors = [damping(p)] if sponge else [p.line(f"pml_g@{axis}", axis) for axis in reversed(layers)]

@@ -44,7 +44,7 @@ def motion(points: Box, step: float) -> Observer:
 
 
 class SurfaceView:
-    """Arrays of the surface within the box asked for, layers left out."""
+    """Arrays of the surface within the box asked for, layers left out; ``elevation`` (ny, nx) [m] of the ground, None where it is flat."""
 
     def __init__(self, solver: Running):
         plan, operator = solver.plan, solver.operator
@@ -61,6 +61,8 @@ class SurfaceView:
         self.place = (y, x)
         self.x = plan.lower[0] + grid.spacing * (np.arange(count[0]) + 0.5)
         self.y = plan.lower[1] + grid.spacing * (np.arange(count[1]) + 0.5)
+        relief = grid.relief
+        self.elevation = None if relief is None else relief.top + relief.height(*np.meshgrid(self.x, self.y))
         self.top, self.spacing, self.values = float(plan.upper[2]), grid.spacing, operator.runner.values
 
     def __call__(self, name: str) -> np.ndarray:

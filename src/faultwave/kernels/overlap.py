@@ -88,7 +88,9 @@ def reach(program: Program, steps: int) -> Reach:
                     needed[p] = np.maximum(needed[p], far + d)
             outward.append(_whole(found))
     depth: dict[str, Points3] = {}
-    for (name, _), far in sorted(needed.items()):  # in an order that all processes share
+    for (name, outside), far in sorted(needed.items()):  # in an order that all processes share
+        if (name, outside) not in moving:
+            continue
         z, y, x = np.maximum(far, depth.get(name, (0, 0, 0)))
         depth[name] = int(z), int(y), int(x)
     return Reach(depth, outward[::-1], inward)

@@ -13,7 +13,7 @@ several steps in one pass through memory, because of these rules:
 * a level reads at most ``REACH`` points away, and a launch reads what it writes only in planes outside its own box or
   at the point itself;
 * from the plane ``together`` of a program on, a level works on all planes at once: launches there may read any plane from
-  ``REACH`` below it, ``on`` which they find what other levels wrote;
+  ``REACH`` below it, ``on`` which they find what other levels wrote; of arrays that no launch writes, any plane may be read anywhere;
 * the launches of a level without a ``lag`` come first, then its injections, then those with one: they may read what
   their own level wrote, in planes up to their own and, staying ``lag`` rows behind, in neighbouring rows;
 * backends may work on whole vectors past the end of a box along x: there, coefficients are zero (arrays are padded
@@ -240,28 +240,42 @@ def record(stencil: Stencil) -> tuple[dict[tuple[Any, ...], Expr], dict[str, Exp
 
 def check(program: Program) -> None:
     """Raise ValueError where a launch breaks the rules that let steps be run together."""
-    for level in program.levels:
-        for launch in level:
-            reads, writes = record(launch.stencil)
-            who = f"{program.name}, {launch.stencil.name}"
-            for name in {launch.names.get(k[1], k[1]) for k in reads if k[0] != "scalar"} | {
-                launch.names.get(n, n) for n in writes
-            }:
-                if name not in program.arrays:
-                    raise ValueError(f"{who}: no array {name}")
-            for name in (launch.names.get(n, n) for n in writes):
-                if program.arrays[name].half:
-                    raise ValueError(f"{who}: {name} is kept in sixteen bits and cannot be written")
-            for key in reads:
-                if key[0] == "scalar" and key[1] not in program.scalars:
-                    raise ValueError(f"{who}: no number {key[1]}")
-                if key[0] == "on":
-                    _check_plane(program, launch, key, who)
-                if key[0] != "at" or key[1] not in writes:
-                    continue
-                inside = abs(key[2]) < launch.box.shape[0]
-                if inside and key[2:] != (0, 0, 0):
-                    raise ValueError(f"{who}: {key[1]} is read at {key[2:]} (z, y, x) and written in one launch")
+    recorded = [(launch, *record(launch.stencil)) for level in program.levels for launch in level]
+    moving = {launch.names.get(n, n) for launch, _, writes in recorded for n in writes}
+    for launch, reads, writes in recorded:
+        _check_launch(program, launch, reads, writes, moving)
+    _check_levels(program)
+
+
+def _check_launch(
+    program: Program,
+    launch: Launch,
+    reads: Mapping[tuple[Any, ...], Expr],
+    writes: Mapping[str, Expr],
+    moving: set[str],
+) -> None:
+    who = f"{program.name}, {launch.stencil.name}"
+    for name in {launch.names.get(k[1], k[1]) for k in reads if k[0] != "scalar"} | {
+        launch.names.get(n, n) for n in writes
+    }:
+        if name not in program.arrays:
+            raise ValueError(f"{who}: no array {name}")
+    for name in (launch.names.get(n, n) for n in writes):
+        if program.arrays[name].half:
+            raise ValueError(f"{who}: {name} is kept in sixteen bits and cannot be written")
+    for key in reads:
+        if key[0] == "scalar" and key[1] not in program.scalars:
+            raise ValueError(f"{who}: no number {key[1]}")
+        if key[0] == "on" and launch.names.get(key[1], key[1]) in moving:
+            _check_plane(program, launch, key, who)
+        if key[0] != "at" or key[1] not in writes:
+            continue
+        inside = abs(key[2]) < launch.box.shape[0]
+        if inside and key[2:] != (0, 0, 0):
+            raise ValueError(f"{who}: {key[1]} is read at {key[2:]} (z, y, x) and written in one launch")
+
+
+def _check_levels(program: Program) -> None:
     late = [i.level for i in program.injections] + [t.level for t in program.sample_buffers]
     if any(not 0 <= level < len(program.levels) for level in late):
         raise ValueError(f"{program.name}: an injection or sample buffer names a level that does not exist")

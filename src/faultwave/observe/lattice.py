@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -14,13 +14,15 @@ from faultwave.base.projection import Projection
 class Lattice:
     """Points from ``origin`` (x, y, z) [m] at ``spacing`` [m], ``shape`` (nz, ny, nx), or (ny, nx): a plane.
 
-    ``degrees``: longitude and latitude (ny, nx) where a projection gives them.
+    ``degrees``: longitude and latitude (ny, nx) where a projection gives them. ``elevation`` (ny, nx) [m] of a plane that follows a ground
+    which is not flat.
     """
 
     origin: tuple[float, float, float]
     spacing: float
     shape: tuple[int, ...]
     degrees: Mapping[str, np.ndarray] = field(default_factory=dict)
+    elevation: np.ndarray | None = None
 
     def nodes(self, axis: str) -> np.ndarray:
         """Coordinates of the points along x, y or z."""
@@ -35,7 +37,7 @@ class Lattice:
         x, y = self.nodes("x"), self.nodes("y")
         found = projection.to_continuous(np.stack(np.meshgrid(x, y), -1).reshape(-1, 2))
         degrees = {n: found[:, k].reshape(len(y), len(x)) for k, n in enumerate(("longitude", "latitude"))}
-        return Lattice(self.origin, self.spacing, self.shape, degrees)
+        return replace(self, degrees=degrees)
 
 
 __all__ = ["Lattice"]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
-from matplotlib.colors import BoundaryNorm, ListedColormap, LogNorm, Normalize
+from matplotlib.colors import BoundaryNorm, LightSource, ListedColormap, LogNorm, Normalize
 from matplotlib.patheffects import Normal, Stroke
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 from scipy.spatial import ConvexHull
@@ -33,6 +33,8 @@ MERCALLI = (
     "#c80000",
 )
 """Colours of intensities I to X+, the scale that ShakeMap readers know."""
+EXAGGERATED, SHADE = 0.15, 0.55
+"""Of hillshades: the relief over the map's extent, and the deepest shade."""
 NAMES = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X")
 
 
@@ -58,6 +60,7 @@ def plot_intensity(source: Path, stations: np.ndarray, path: Path) -> Path:
     axes[1, 1].set_title("duration of shaking, 5 to 95 % [s]")
     style.colour_bar(axes[1, 1], mesh, "", style.beyond(maps["D5_95"], top))
     for ax in axes.flat:
+        _hillshade(ax, maps, x, y)
         _earthquake(ax, maps)
     title = [str(maps.attrs["case"])] if maps.attrs.get("case") else []
     if "resolved_frequency" in maps.attrs:
@@ -72,6 +75,19 @@ def plot_intensity(source: Path, stations: np.ndarray, path: Path) -> Path:
     for ax in axes[:, 0]:
         ax.set_ylabel(style.along(1, "km"))
     return style.save(fig, path)
+
+
+def _hillshade(ax: Axes, maps: Dataset, x: np.ndarray, y: np.ndarray) -> None:
+    """The ground's relief under light from north-west, if it has one."""
+    if "elevation" not in maps:
+        return
+    ground = style.KM * maps["elevation"]
+    relief, extent = float(np.ptp(ground)), float(max(np.ptp(x), np.ptp(y)))
+    lit = LightSource(315, 45).hillshade(ground, EXAGGERATED * extent / max(relief, 1e-9), x[1] - x[0], y[1] - y[0])
+    dark = np.zeros((*ground.shape, 4))
+    dark[..., 3] = SHADE * (1.0 - lit)
+    edges = [(a[0] - (a[1] - a[0]) / 2, a[-1] + (a[1] - a[0]) / 2) for a in (x, y)]
+    ax.imshow(dark, origin="lower", extent=(*edges[0], *edges[1]), interpolation="bilinear", aspect="equal")
 
 
 def _mercalli(ax: Axes, maps: Dataset, x: np.ndarray, y: np.ndarray) -> None:

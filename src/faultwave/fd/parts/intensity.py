@@ -237,7 +237,10 @@ class Maps(GridAttached):
 
     def _axes(self) -> dict[str, Variable]:
         view = self.view
-        return {n: Variable(a, (n,), "m", f"{n} of the cells' centres") for n, a in (("x", view.x), ("y", view.y))}
+        found = {n: Variable(a, (n,), "m", f"{n} of the cells' centres") for n, a in (("x", view.x), ("y", view.y))}
+        if view.elevation is not None:
+            found["elevation"] = Variable(view.elevation, ("y", "x"), "m", "elevation of the ground")
+        return found
 
     def _peaks(self) -> dict[str, Variable]:
         named = [("PGA", "PGA", "m/s^2", "peak ground acceleration", 1.0), ("PGV", "PGV", "m/s", "peak ground velocity", 1.0),
@@ -315,7 +318,9 @@ def _event(plan: FdPlan) -> dict[str, str]:
         return {}
     moment = moment_of(plan.sources, plan.source_material[:, :2], plan.case.end_time)
     lon, lat = projection.to_continuous(places[first, :2])[0]
-    depth = 1e-3 * (float(plan.upper[2]) - places[first, 2])
+    relief = plan.scheme.grid.relief
+    ground = float(plan.upper[2] if relief is None else relief.ground(places[first]))
+    depth = 1e-3 * (ground - places[first, 2])
     size = {"magnitude": f"{magnitude(moment):.2f}"} if moment > 0 else {}
     return {**size, "depth": f"{depth:.3f}", "lat": f"{lat:.6f}", "lon": f"{lon:.6f}"}
 

@@ -13,7 +13,7 @@ from faultwave.case.model import Case
 from faultwave.fd.half_precision import Units, rounded_at
 from faultwave.fd.operator import kept_units
 from faultwave.fd.part import Checking, FdPlan, GridPart, Placing, Planning
-from faultwave.fd.points import MOMENT, held, images, near, reading
+from faultwave.fd.points import MOMENT, held, images, near, reading, stretches
 from faultwave.fd.program import STRESS_LEVEL, VELOCITY_LEVEL, Scheme
 from faultwave.fd.stencils import VELOCITY
 from faultwave.kernels.stencil import Box, Injection
@@ -55,9 +55,13 @@ class PointSources(GridPart):
         return self.sources
 
     def placed(self, placing: Placing) -> Self:
-        distance = placing.outside(np.array([s.location for s in self.sources], float))
-        tell_outside(self.sources, distance, "box", placing.problems, f"a point in {placing.box} m")
-        return self
+        given = np.array([s.location for s in self.sources], float)
+        places = placing.located(given, "sources")
+        sources = self.sources
+        if places is not given:
+            sources = tuple(replace(s, location=p) for s, p in zip(sources, places, strict=True))
+        tell_outside(sources, placing.outside(places), "box", placing.problems, f"a point in {placing.box} m")
+        return replace(self, sources=sources)
 
     def checked(self, checking: Checking) -> Self:
         points, material = np.array([s.location for s in self.sources], float), np.zeros((0, 3))
@@ -96,7 +100,9 @@ def _check_moments(sources: Sequence[PointSource], checking: Checking) -> None:
     spacing, box = checking.placing.grid.spacing, (checking.placing.lower, checking.placing.upper)
     offsets = [sign * share * REACH * spacing * axis for axis in np.eye(3) for share in (0.5, 1.0) for sign in (-1, 1)]
     around = np.array([np.zeros(3), *offsets])
-    places = np.clip(np.array([s.location for s in shearing], float)[:, None] + around, *box).reshape(-1, 3)
+    grid = checking.placing.grid
+    flat = grid.down(np.array([s.location for s in shearing], float))
+    places = grid.up(np.clip(flat[:, None] + around, *box).reshape(-1, 3))
     modulus = at_points(checking.field, ["mu"], places, np.ones(len(places), np.int64))["mu"].reshape(-1, len(around))
     for source, beside in zip(shearing, (modulus == 0).any(1), strict=True):
         if beside:
@@ -116,7 +122,8 @@ class PointDrive:
     """Point sources as injections, and their amplitudes: means of the time functions over each step.
 
     A stress gets -(moment) S / h^3, a velocity force S / (rho h^3), rho that of its point of the grid, each times the step
-    (Graves 1996); beside the free surface cells weigh what the scheme's energy gives them.
+    (Graves 1996); beside the free surface cells weigh what the scheme's energy gives them, below a topography so much more as they are
+    stretched, which the grid's one over density knows.
     """
 
     def __init__(
@@ -157,7 +164,10 @@ class PointDrive:
         if not len(acting):
             return
         s = reading(self.scheme, name, points[acting])
-        weights = (s.value * strength[acting, None] / held(self.scheme, name, s.points[..., 0])).reshape(-1)
+        size = held(self.scheme, name, s.points[..., 0])
+        if coefficients is None and self.scheme.grid.relief is not None:
+            size = size * stretches(self.scheme.grid, name, s.points)
+        weights = (s.value * strength[acting, None] / size).reshape(-1)
         numbers = np.repeat(acting, s.value.shape[1])
         which, places = images(self.scheme, self.box, s.points.reshape(-1, 3))
         weights, numbers = weights[which], numbers[which]

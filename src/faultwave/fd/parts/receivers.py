@@ -72,9 +72,10 @@ class Receivers(GridPart):
         return self.points.tolist()
 
     def placed(self, placing: Placing) -> Self:
-        placing.check_inside([(f"receiver {i + 1}", p) for i, p in enumerate(self.points)])
+        points = placing.located(self.points, "receivers")
+        placing.check_inside([(f"receiver {i + 1}", p) for i, p in enumerate(points)])
         columns = len(RECORDED) + 3 * self.setting.rotation + 6 * self.setting.strain_rate
-        return replace(self, demand=Demand(disk=8 * columns * len(self.points) * self.samples))
+        return replace(self, points=points, demand=Demand(disk=8 * columns * len(points) * self.samples))
 
     def memory(self, steps: int, world: World) -> Memory:
         """Its own samples, and those of all."""

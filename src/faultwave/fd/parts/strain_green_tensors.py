@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from faultwave.comm.gather import collect
-from faultwave.fd.differences import C1, C2, along_z
+from faultwave.fd.cap import MEAN, rise_at, slope_at
+from faultwave.fd.differences import C1, C2, along_z, bent_along_z
 from faultwave.fd.part import FdPlan, GridAttached, GridPart, Running
-from faultwave.fd.points import MOMENT, Sampler, reading
+from faultwave.fd.points import MOMENT, Sampler, reading, stretches
 from faultwave.fd.program import VELOCITY_LEVEL, Scheme
 from faultwave.fd.shared import sampler_of
 from faultwave.fd.stencils import NORMAL, STRAINS, VELOCITY
@@ -101,7 +102,11 @@ class StrainSampler:
             normal = name in NORMAL
             pairs = [(of, axis) for of, axis in VELOCITY.items() if name[1] == axis] if normal else STRAINS[name]
             for of, axis in pairs:
-                self._add(scheme, of, axis, s.points, s.value * (1.0 if normal else 0.5), not normal, column)
+                share = s.value * (1.0 if normal else 0.5)
+                if scheme.grid.relief is not None:
+                    self._add_bent(scheme, name, of, axis, s.points, share, column)
+                    share = share / (stretches(scheme.grid, name, s.points) if axis == "z" else 1.0)
+                self._add(scheme, of, axis, s.points, share, not normal, column)
 
     def _add(
         self, scheme: Scheme, of: str, axis: str, points: np.ndarray, value: np.ndarray, forward: bool, column: int
@@ -119,6 +124,27 @@ class StrainSampler:
         places[..., k] = planes
         self.sample_buffers.append(SampleBuffer(VELOCITY_LEVEL, of, places.reshape(-1, 3)))
         self.parts.append((column, (shares / scheme.grid.spacing * value[..., None]).reshape(self.count, -1)))
+
+    def _add_bent(
+        self, scheme: Scheme, name: str, of: str, axis: str, points: np.ndarray, value: np.ndarray, column: int
+    ) -> None:
+        """What the bent lines of a grid below a topography add to a derivative along x or y (``fd.cap``)."""
+        if axis == "z":
+            return
+        grid, k = scheme.grid, "zyx".index(axis)
+        offsets = np.array([-2, -1, 0, 1]) + (name not in NORMAL)
+        planes, shares = bent_along_z(of, points[..., 0], grid.shape[0])
+        beside = np.repeat(points[..., None, :], len(offsets), -2)
+        beside[..., k] += offsets
+        slope = slope_at(grid, of, axis, beside)  # type: ignore[arg-type]
+        places = np.repeat(beside[..., None, :], planes.shape[-1], -2)
+        places[..., 0] = np.maximum(planes, 0)[..., None, :]  # below the cap, where nothing is bent, weights are zero
+        factor = -value * rise_at(grid, name, points[..., 0]) / stretches(grid, name, points)
+        weights = factor[..., None, None] * (np.array(MEAN) * slope)[..., None] * shares[..., None, :]
+        if axis in scheme.periodic:
+            places[..., k] %= scheme.grid.shape[k]
+        self.sample_buffers.append(SampleBuffer(VELOCITY_LEVEL, of, places.reshape(-1, 3)))
+        self.parts.append((column, (weights / scheme.grid.spacing).reshape(self.count, -1)))
 
     def values(self, sample_buffers: Sequence[np.ndarray]) -> np.ndarray:
         """(steps, points, 6), half a step before the end of each step."""

@@ -73,7 +73,8 @@ class SurfaceSnapshots(Snapshots):
         view, self.every = SurfaceView(solver), part.setting.every
         x, y = (a[:: self.every] for a in (view.x, view.y))
         h = self.every * view.spacing
-        lattice = Lattice((float(x[0]), float(y[0]), view.top), h, (len(y), len(x)))
+        ground = None if view.elevation is None else view.elevation[:: self.every, :: self.every]
+        lattice = Lattice((float(x[0]), float(y[0]), view.top), h, (len(y), len(x)), elevation=ground)
         super().__init__(
             "surface", part.setting, solver, lattice.located(solver.plan.projection), part.fields, self.now
         )
@@ -91,7 +92,8 @@ class SurfaceSnapshots(Snapshots):
         h, (x0, y0, z0) = self.view.spacing, (*self.plan.lower[:2], self.plan.upper[2])
         ny, nx = self.lattice.shape
         x, y = x0 + h * np.arange(nx + 1), y0 + h * np.arange(ny + 1)
-        points = np.stack([*np.meshgrid(x, y), np.full((ny + 1, nx + 1), z0)], -1).reshape(-1, 3)
+        across = np.stack([*np.meshgrid(x, y), np.full((ny + 1, nx + 1), z0)], -1).reshape(-1, 3)
+        points = self.plan.scheme.grid.up(across)
         corner = (np.arange(ny)[:, None] * (nx + 1) + np.arange(nx)).reshape(-1)
         far = corner + nx + 1
         both = np.stack([np.stack([corner, corner + 1, far + 1], 1), np.stack([corner, far + 1, far], 1)], 1)

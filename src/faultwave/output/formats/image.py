@@ -69,10 +69,10 @@ class ImageWriter(FieldWriter):
         file["time"].attrs["long_name"] = "time since the start of the simulation"
         for name in ("time", "z", "y", "x"):
             file[name].make_scale(name)
-        for name, values in self.lattice.degrees.items():
+        placed = self._located()
+        for name, (values, unit, standard) in placed.items():
             file[name] = values
-            file[name].attrs["units"] = "degrees_east" if name == "longitude" else "degrees_north"
-            file[name].attrs["standard_name"] = name
+            file[name].attrs["units"], file[name].attrs["standard_name"] = unit, standard
             for k, dim in enumerate(("y", "x")):
                 file[name].dims[k].attach_scale(file[dim])
         for name in self.fields:
@@ -81,8 +81,15 @@ class ImageWriter(FieldWriter):
                 file[name].dims[k].attach_scale(file[dim])
             unit, text = QUANTITIES.get(name, ("", name))
             file[name].attrs["units"], file[name].attrs["long_name"] = unit or "1", text
-            if self.lattice.degrees:
-                file[name].attrs["coordinates"] = " ".join(self.lattice.degrees)
+            if placed:
+                file[name].attrs["coordinates"] = " ".join(placed)
+
+    def _located(self) -> dict[str, tuple[np.ndarray, str, str]]:
+        """Where points are beside x, y and z: arrays (ny, nx), their units and standard names."""
+        units = {"longitude": "degrees_east", "latitude": "degrees_north"}
+        found = {name: (values, units[name], name) for name, values in self.lattice.degrees.items()}
+        ground = self.lattice.elevation
+        return found if ground is None else {**found, "elevation": (ground, "m", "surface_altitude")}
 
     def _read_mesh(self, file: h5py.File) -> Mesh:
         shapes = {file["VTKHDF/PointData"][n].shape[1:] for n in self.fields}

@@ -1,0 +1,307 @@
+"""From the case's topography to the grid that follows it, and what is told of it before a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import ndimage
+
+from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.case.model import Case
+from faultwave.domain.grids.relief import BEND, MARGIN, Relief
+from faultwave.fd.differences import C1, C2, M1, M2
+from faultwave.fd.grid import Grid, SideKind
+from faultwave.fd.program import BELOW_CAP
+from faultwave.kernels.stencil import REACH
+from faultwave.media.field import Expression, Field
+from faultwave.media.points import Floats, Integers
+from faultwave.media.rasters import load_ground
+
+WHERE = "grid.topography"
+Elevation = Callable[[np.ndarray, float], np.ndarray]
+"""Elevations (n,) [m] at places (n, 2) [m], means over so much width."""
+LOOK = 400
+"""Places along x and y at which the ground is looked at before there is a grid."""
+THICK, THIN = 4.0, 2.0
+"""Thickness of the cap over the relief: as a rule, and at least."""
+LEAST_CAP = 8
+"""Cells of the thinnest cap."""
+STEEPEST, STEEP_GROUND = 2.0, 1.3
+"""Slopes beyond which a ground is refused, and beyond which nothing is verified."""
+EVEN = 0.01
+"""Steps of the ground between ends of a periodic axis, in spacings, that do nothing."""
+TAPER, LEVEL = 4.0, 3.0
+"""Cells over which the ground becomes level towards an absorbing side, and those beside it where it is: so layers are reciprocal, too."""
+ANGLES, LEVELS, CLASS = 361, 8, 0.05
+"""Of the largest wavenumber: phases, levels of the cap and width of classes of slopes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """``elevation`` of the ground, whether of a raster, and its lowest and highest point in the box as far as a coarse look tells [m]."""
+
+    elevation: Elevation
+    raster: bool
+    lowest: float
+    highest: float
+
+
+def read_ground(case: Case, lower: np.ndarray, upper: np.ndarray, sides: Mapping[str, SideKind]) -> Ground | None:
+    """The ground of the case, None where that is flat. Raises InputError for what is wrong with the setting, its file and its extent."""
+    setting = None if case.grid is None else case.grid.topography
+    if setting is None:
+        return None
+    _check_asked(case, sides)
+    raster = setting.file is not None
+    if setting.expression is None:
+        elevation: Elevation = load_ground(setting, case.projection, WHERE).elevation
+    else:
+        elevation = _expression(setting.expression)
+    x, y = (np.linspace(lower[k], upper[k], LOOK) for k in (0, 1))
+    xy = np.stack([a.ravel() for a in np.meshgrid(x, y)], 1)
+    found = elevation(xy, float(max(x[1] - x[0], y[1] - y[0])))
+    bad = ~np.isfinite(found)
+    if bad.any():
+        raise InputError(
+            Problem(WHERE, f"the ground is {found[bad][0]} at {_place(xy[bad][0])}", "a number everywhere")
+        )
+    high, low = int(found.argmax()), int(found.argmin())
+    if found[high] > upper[2]:
+        what = f"the ground, {found[high]:.6g} m high at {_place(xy[high])}, is above the box, which ends at z = {upper[2]:g} m"
+        raise InputError(Problem(WHERE, what, "grid.upper above the highest ground, in metres"))
+    if found[low] <= lower[2]:
+        what = f"the ground, {found[low]:.6g} m high at {_place(xy[low])}, is below the box, which begins at z = {lower[2]:g} m"
+        raise InputError(Problem(WHERE, what, "grid.lower well below the lowest ground"))
+    return Ground(elevation, raster, float(found[low]), float(found[high]))
+
+
+def _check_asked(case: Case, sides: Mapping[str, SideKind]) -> None:
+    """What a topography cannot be had with, and what must be said with it."""
+    problems, setting = Problems(), case.grid.topography if case.grid else None
+    assert setting is not None
+    if sides["z+"] != "free-surface":
+        problems.error(
+            WHERE, f"the ground is a free surface, and z+ is {sides['z+']}", "grid.boundaries: {z+: free-surface}"
+        )
+    out = case.output
+    points = any(source.kind != "plane-wave" for source in case.sources)
+    for name, given in (("sources", points), ("receivers", out.receivers is not None)):
+        if given and getattr(setting, name) is None:
+            what = f"z of the {name} may mean elevation or depth below the ground"
+            problems.error(f"{WHERE}.{name}", what, "elevation or depth (z = -500 is 500 m deep)")
+    if out.volume is not None:
+        what = "snapshots of the volume are on a regular lattice, which a grid below a topography is not"
+        problems.error("output.volume", what, "output.surface, output.intensity or output.receivers")
+    problems.raise_errors()
+
+
+def _expression(body: str) -> Elevation:
+    made = Expression.of({"expression": body}, WHERE)
+    if "z" in made.axes or made.timed:
+        raise InputError(Problem(f"{WHERE}.expression", "the ground depends on z or t", "a function of x and y"))
+
+    def elevation(xy: np.ndarray, width: float) -> np.ndarray:
+        points = np.column_stack([xy, np.zeros(len(xy))])
+        return made.evaluate(points, np.ones(len(points), np.int64), ["expression"])["expression"]
+
+    return elevation
+
+
+def _place(xy: Sequence[float] | np.ndarray) -> str:
+    return f"x = {xy[0]:g}, y = {xy[1]:g} m"
+
+
+# ---- the grid that follows it --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Of an axis: the first place of the grid, its cells, and the box asked for [m]; whether each end is ``absorbing`` and both meet."""
+
+    first: float
+    cells: int
+    low: float
+    high: float
+    absorbing: tuple[bool, bool]
+    periodic: bool
+
+    def nodes(self, spacing: float) -> np.ndarray:
+        """Where the ground of each node is looked up: towards absorbing sides and beyond them that of the edge."""
+        x = self.first + 0.5 * spacing * (np.arange(2 * self.cells + 1 + 2 * MARGIN) - MARGIN)
+        if self.periodic:
+            return np.asarray(self.low + (x - self.low) % (self.high - self.low))
+        width, edge = TAPER * spacing, LEVEL * spacing
+        low, high = (x - self.low - edge) / width, (self.high - edge - x) / width
+        x = np.where(self.absorbing[0] & (low < 1.0), self.low + edge + width * _level(low), x)
+        x = np.where(self.absorbing[1] & (high < 1.0), self.high - edge - width * _level(high), x)
+        return np.clip(x, self.low, self.high)
+
+
+def _level(t: np.ndarray) -> np.ndarray:
+    """t above 1, level below 0, and smooth between."""
+    s = np.clip(t, 0.0, 1.0)
+    return np.where(t < 1.0, 0.5 + s**4 * (2.5 + s * (-3.0 + s)), t)
+
+
+def relief_of(case: Case, ground: Ground, lines: tuple[Lines, Lines], spacing: float, room: float) -> Relief:
+    """The grid's relief; ``room``: from the lowest ground down to the bottom of the box [m]. Raises InputError."""
+    setting = case.grid.topography if case.grid else None
+    assert setting is not None
+    x, y = (line.nodes(spacing) for line in lines)
+    xy = np.stack([a.ravel() for a in np.meshgrid(x, y)], 1)
+    heights = ground.elevation(xy, 0.5 * spacing).reshape(len(y), len(x))
+    if not np.isfinite(heights).all():
+        n = int(np.flatnonzero(~np.isfinite(heights))[0])
+        raise InputError(Problem(WHERE, f"the ground is no number at {_place(xy[n])}"))
+    smooth = setting.smooth if setting.smooth is not None else spacing * ground.raster
+    if smooth:
+        heights = ndimage.gaussian_filter(heights, smooth / (0.5 * spacing), mode="nearest")
+    heights = _periodic(heights, lines, ground, spacing)
+    top = float(heights.min())
+    relief = float(heights.max()) - top
+    thickness = _thickness(setting.thickness, relief, spacing, room)
+    around = (2 * lines[0].cells * lines[0].periodic, 2 * lines[1].cells * lines[1].periodic)
+    return Relief(heights - top, (lines[0].first, lines[1].first), spacing, top, thickness, around)
+
+
+def _periodic(heights: np.ndarray, lines: tuple[Lines, Lines], ground: Ground, spacing: float) -> np.ndarray:
+    """The same, where ends of periodic axes meet. Raises InputError where they are not equally high."""
+    for axis, line, name in ((1, lines[0], "x"), (0, lines[1], "y")):
+        if not line.periodic:
+            continue
+        other = lines[axis]
+        across = other.nodes(spacing)
+        ends = [np.full((len(across), 2), line.low), np.full((len(across), 2), line.high)]
+        for end in ends:
+            end[:, axis] = across
+        step = np.abs(np.subtract(*(ground.elevation(end, 0.5 * spacing) for end in ends)))
+        if step.max() > EVEN * spacing:
+            what = f"the ground is {step.max():.4g} m higher at one end of the periodic axis {name} than at the other"
+            raise InputError(Problem(WHERE, what, "the same at both", f"Or grid.boundaries: {{{name}: absorbing}}."))
+        numbers = MARGIN + (np.arange(heights.shape[axis]) - MARGIN) % (2 * line.cells)
+        heights = np.take(heights, numbers, axis)
+    return heights
+
+
+def _thickness(asked: float | None, relief: float, spacing: float, room: float) -> float:
+    """Of the cap."""
+    most = room - (BELOW_CAP + REACH + 1) * spacing
+    least = max(THIN * relief, LEAST_CAP * spacing)
+    if least > most:
+        what = f"a relief of {relief:.6g} m bends the planes of the grid down to {least:.6g} m below the lowest ground"
+        allowed = (
+            f"{least + (BELOW_CAP + REACH + 1) * spacing:.6g} m of box below the lowest ground, there are {room:.6g}"
+        )
+        raise InputError(Problem(WHERE, what, allowed, "Lower the third number of grid.lower."))
+    if asked is not None and not least <= asked <= most:
+        allowed = f"{least:.6g} to {most:.6g} m for a relief of {relief:.6g} m"
+        raise InputError(Problem(f"{WHERE}.thickness", f"{asked:g} m", allowed))
+    return asked if asked is not None else min(max(THICK * relief, 2 * LEAST_CAP * spacing), most)
+
+
+def check_slopes(relief: Relief, lower: np.ndarray, upper: np.ndarray, problems: Problems) -> None:
+    """An error for cliffs, a warning for slopes that nothing is verified for."""
+    slope, x, y = relief.steepest()
+    x, y = float(np.clip(x, lower[0], upper[0])), float(np.clip(y, lower[1], upper[1]))
+    what = f"the ground has a slope of {slope:.3g} ({np.degrees(np.arctan(slope)):.0f} degrees) at {_place((x, y))}"
+    advice = f"Smooth it, e.g. smooth: {2 * relief.spacing:g} m, or take a smaller spacing that resolves it."
+    if slope > STEEPEST:
+        problems.error(WHERE, what, f"at most {STEEPEST:g}", advice)
+    elif slope > STEEP_GROUND:
+        problems.warn(WHERE, what, f"verified up to {STEEP_GROUND:g}", advice)
+
+
+# ---- the step ------------------------------------------------------------------------------------------------------------
+
+
+def step_share(relief: Relief) -> float:
+    """The largest stable step over that of the flat grid, at most 1: from the largest wavenumber that the bent operator has anywhere.
+
+    Where the grid is bent by slopes a, b and cells are stretched by J, a wave of phases t along the grid's axes sees the wavenumbers
+    d(t1) - a p(t1) p(t3) d(t3), d(t2) - b p(t2) p(t3) d(t3) and d(t3) / J, with d and p what differences and means do to it. Slopes are
+    taken in classes, of which the largest count.
+    """
+    t = np.linspace(0.0, np.pi, ANGLES)
+    d = 2 * (C1 * np.sin(0.5 * t) + C2 * np.sin(1.5 * t))
+    p = 2 * (M1 * np.cos(0.5 * t) + M2 * np.cos(1.5 * t))
+    flat, q = 3.0 * d[-1] ** 2, np.abs(p * d)
+    slopes = [np.abs(np.gradient(relief.heights, 0.5 * relief.spacing, axis=axis)) for axis in (1, 0)]
+    levels = relief.bottom + relief.thickness * np.linspace(0.0, 1.0, LEVELS + 1)
+    rise, rate = relief.rise(levels), relief.rate(levels)
+    along: dict[int, np.ndarray] = {}
+    worst = flat
+    for above, below in zip(rise[1:], rate[:-1], strict=True):
+        j = 1.0 + relief.heights * below
+        kinds = np.stack([np.ceil(above * g / j / CLASS).astype(int).ravel() for g in slopes])
+        for a, b in np.unique(kinds, axis=1).T.tolist():
+            stretch = float(j.ravel()[(kinds[0] == a) & (kinds[1] == b)].min())
+            for n in (a, b):
+                if n not in along:
+                    along[n] = ((d[None] + CLASS * n * np.abs(p)[None] * q[:, None]) ** 2).max(1)
+            worst = max(worst, float((along[a] + along[b] + (d / stretch) ** 2).max()))
+    return float(np.sqrt(flat / worst))
+
+
+# ---- material -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Hanging:
+    """A field whose z counts from the ground."""
+
+    field: Field
+    relief: Relief
+    source: str = "material"
+
+    @property
+    def parameters(self) -> frozenset[str]:
+        return self.field.parameters
+
+    @property
+    def fields(self) -> tuple[Any, ...]:
+        """What it is made of."""
+        return (self.field,)
+
+    def evaluate(
+        self, points: Floats, groups: Integers, names: Sequence[str], time: float | None = None
+    ) -> dict[str, Floats]:
+        below = np.array(points, float)
+        below[:, 2] = np.minimum(below[:, 2] - self.relief.ground(below), 0.0)
+        return self.field.evaluate(below, groups, names, time)
+
+
+def placed(relief: Relief | None, points: np.ndarray, means: str | None) -> np.ndarray:
+    """Places (n, 3) [m] with z as elevation; they are given by depth below the ground or by elevation."""
+    if relief is None or means != "depth" or not len(points):
+        return points
+    found = np.array(points, float)
+    found[:, 2] += relief.ground(found)
+    return found
+
+
+def report(grid: Grid) -> list[tuple[str, ...]]:
+    """What is told of it."""
+    relief = grid.relief
+    assert relief is not None
+    share = step_share(relief)
+    slope, x, y = relief.steepest()
+    cap = f"{relief.thickness:.6g} m below the lowest ground, bent over the lower {100 * BEND:.0f} %"
+    spacing = f"{grid.spacing:g} to {grid.spacing * relief.stretch:.4g} m along z in it, stretched by up to {relief.stretch:.3f}"
+    limit = (
+        "that of the flat grid: no cell is squeezed"
+        if share > 0.9999
+        else f"{share:.3f} of the flat grid's, for slopes"
+    )
+    return [
+        ("ground", f"{relief.top:.6g} to {relief.top + relief.relief:.6g} m"),
+        ("largest slope", f"{slope:.3f} ({np.degrees(np.arctan(slope)):.0f} degrees) at {_place((x, y))}"),
+        ("cap", cap),
+        ("spacing", spacing),
+        ("largest step", limit),
+    ]
+
+
+__all__ = ["Ground", "Hanging", "Lines", "check_slopes", "placed", "read_ground", "relief_of", "report", "step_share"]

@@ -1,0 +1,190 @@
+"""Grids that follow a topography: the operator, runs over hills, and what is told before a run."""
+
+import numpy as np
+import pytest
+
+from faultwave.fd.differences import norm
+from faultwave.fd.stencils import NORMAL, SHEAR, VELOCITY
+from faultwave.green_tensors import green_tensors, seismograms
+from faultwave.run import simulate
+
+from .test_grids import case, problems
+from .test_sgt import TENSORS, VARIED
+
+HILL = "100 + 350*exp(-((x-700)*(x-700)+(y-820)*(y-820))/90000)"
+ROUND = "60*sin(x*6.283185307179586/1500)*cos(y*6.283185307179586/1600)"
+GROUND = {"expression": HILL, "sources": "depth", "receivers": "depth"}
+
+
+def hilly(ground=GROUND, **changes):
+    return case(grid__lower=[0, 0, -1500], grid__upper=[1500, 1600, 900], **{"grid__topography": ground, **changes})
+
+
+def run(made):
+    sim = simulate(made)
+    sim.run(write=False)
+    return sim
+
+
+def leapfrog_energy(sim, steps):
+    """What leapfrog keeps after each step: velocities before and after, stresses between."""
+    op, plan = sim.solver.operator, sim.plan
+    made, top = plan.medium.coefficients, plan.scheme.grid.shape[0]
+
+    def now():
+        found = {n: np.array(op.filled_values(n), float) for n in (*VELOCITY, *NORMAL, *SHEAR)}
+        return found, {n: norm(n, np.arange(len(v)), top)[:, None, None] for n, v in found.items()}
+
+    def strain(s, h):
+        lam, mu2, trace = made["lam"], made["mu2"], sum(s[n] for n in NORMAL)
+        square = sum(s[n] ** 2 for n in NORMAL) - lam / (3 * lam + mu2) * trace**2
+        total = (h["sxx"] * square / (2 * mu2)).sum()
+        return total + sum((0.5 * h[n] * s[n] ** 2 / made[f"mu_{n[1:]}"][: len(s[n])]).sum() for n in SHEAR)
+
+    found, (before, h) = [], now()
+    for _ in range(steps):
+        op.advance(1)
+        after, _ = now()
+        kinetic = sum(
+            (0.5 * h[n] * before[n] * after[n] / made[f"b_{axis}"][: len(before[n])]).sum()
+            for n, axis in VELOCITY.items()
+        )
+        found.append(kinetic + strain(before, h))
+        before = after
+    return np.array(found)
+
+
+@pytest.mark.parametrize(("sides", "ground"), [("rigid", HILL), ("periodic", ROUND)])
+def test_energy_is_kept_to_rounding(sides, ground):
+    """Of any motion, in any material: here of random velocities."""
+    boundaries = dict.fromkeys(("x", "y"), sides) | {"z-": "rigid", "z+": "free-surface"}
+    made = hilly(
+        {**GROUND, "expression": ground}, grid__boundaries=boundaries, material=VARIED, numerics={"precision": "double"}
+    )
+    sim, rng = simulate(made), np.random.default_rng(0)
+    sim.solver.operator.drives.drives = ()
+    sim.solver.operator.drives.count = 1
+    sim.solver.set_initial(lambda x, t: rng.normal(size=(len(x), 9)) * ([0.0] * 6 + [1.0] * 3))
+    energy = leapfrog_energy(sim, 40)
+    assert energy[0] > 0 and np.ptp(energy) <= 1e-13 * energy[0]
+
+
+@pytest.mark.parametrize(("sides", "depth"), [("rigid", 0.0), ("absorbing", 310.0)])
+def test_moments_and_forces_are_reciprocal_over_hills(sides, depth):
+    boundaries = dict.fromkeys(("x", "y", "z-"), sides) | {"z+": "free-surface"}
+    names = ("xx", "yy", "zz", "xy", "yz", "xz")
+    sources = [
+        {"kind": "moment-tensor", "location": place, "tensor": dict(zip(names, tensor, strict=True)),
+         "time_function": {"kind": "gaussian", "duration": 0.06}}
+        for place, tensor in zip(([760.0, 700.0, -35.0], [905.0, 810.0, -420.0]), TENSORS.tolist(), strict=True)
+    ]  # fmt: skip
+    made = hilly(
+        grid__boundaries=boundaries, sources=sources, material=VARIED, end_time=0.7,
+        output={"receivers": {"points": [[420.0, 930.0, -depth]], "interval": 0.01}}, numerics={"precision": "double"},
+    )  # fmt: skip
+    dt = simulate(made).plan.scheme.step
+    made["output"]["receivers"]["interval"] = dt
+    sim = simulate(made)
+    forward = np.array([sim.solver.operator.advance(1)[0][0, 0, 0, 6:] for _ in range(sim.plan.steps)]).T
+    found = seismograms(green_tensors(made, duration=0.06, delay=0.5 * dt), TENSORS)[0][:, 1:]
+    assert (np.abs(forward).max(1) > 0).all()
+    assert (np.abs(forward - found).max(1) <= 1e-10 * np.abs(forward).max(1)).all()
+
+
+def test_level_ground_is_the_flat_grid():
+    """To rounding: the cap's operator, sources, receivers and their derivatives."""
+    points = {"points": [[300.0, 900.0, 0.0], [1200.0, 500.0, -430.0]], "interval": 0.05, "rotation": True}
+    changes = {"output__receivers": points, "numerics": {"precision": "double"}, "attenuation": {}, "end_time": 0.6}
+    changes["material"] = {"expression": {**VARIED["expression"], "Qp": "60", "Qs": "50"}}
+    flat = run(case(**changes)).receivers["values"]
+    level = run(hilly({"expression": "0", "sources": "elevation", "receivers": "depth"}, **changes)).receivers["values"]
+    assert np.abs(flat).max() > 0
+    scale = np.abs(flat).max((0, 1))
+    assert (np.abs(level - flat).max((0, 1)) <= 1e-11 * scale).all()
+
+
+@pytest.mark.parametrize("attenuation", [None, {}])
+def test_backends_agree(attenuation):
+    changes = {"numerics": {"precision": "double", "backend": "numpy"}, "end_time": 0.25, "attenuation": attenuation}
+    if attenuation is not None:
+        changes["material"] = {"expression": {**VARIED["expression"], "Qp": "60", "Qs": "50"}}
+    expected = run(hilly(**changes)).receivers["values"]
+    found = run(hilly(**{**changes, "numerics": {"precision": "double", "backend": "cpu"}})).receivers["values"]
+    assert np.abs(found - expected).max() <= 1e-12 * np.abs(expected).max()
+
+
+def told(ground=GROUND, **changes):
+    return problems(
+        **{"grid__lower": [0, 0, -1500], "grid__upper": [1500, 1600, 900], "grid__topography": ground, **changes}
+    )
+
+
+def test_bad_ground_is_told_with_coordinates_and_advice():
+    assert "give a file or an expression" in told({"sources": "depth"})
+    assert "grid.topography.expression:1" in told({**GROUND, "expression": "x^2"})
+    assert "depends on z" in told({**GROUND, "expression": "100 + z"})
+    high = told({**GROUND, "expression": "2000 * exp(-(x*x + y*y) / 100000)"})
+    assert "2000 m high at x = 0, y = 0 m, is above the box, which ends at z = 900 m" in high
+    low = told({**GROUND, "expression": "-1600 + x"})
+    assert "-1600 m high at x = 0, y = 0 m, is below the box" in low
+    cliff = told({**GROUND, "expression": "if (x > 700) { return 300; } return 0;"})
+    assert "has a slope of" in cliff and "at most 2" in cliff and "smooth: 200 m" in cliff
+    shallow = told(grid__lower=[0, 0, -600])
+    assert "a relief of" in shallow and "Lower the third number of grid.lower" in shallow
+    thick = told({**GROUND, "thickness": 100.0})
+    assert "grid.topography.thickness" in thick and "for a relief of" in thick
+    assert "z+ is absorbing" in told(grid__boundaries={"z": "absorbing"})
+    periodic = told(
+        grid__boundaries={"x": "periodic", "z+": "free-surface"}, grid__topography={**GROUND, "expression": "0.1*x"}
+    )
+    assert "150 m higher at one end of the periodic axis x" in periodic
+
+
+def test_what_z_means_must_be_said():
+    found = told({"expression": HILL})
+    assert "grid.topography.sources" in found and "grid.topography.receivers" in found and "elevation or depth" in found
+
+
+def test_points_above_the_ground_are_told():
+    found = told({**GROUND, "receivers": "elevation"}, output__receivers={"points": [[700, 820, 451], [100, 100, 470]]})
+    assert "receiver 1 at (700, 820, 451)" in found and "above the ground, which is at z = 4" in found
+    assert "receiver 2 at (100, 100, 470)" in found
+    buried = told({**GROUND, "sources": "elevation"})
+    assert buried == ""
+    found = told({**GROUND, "receivers": "depth"}, output__receivers={"points": [[700, 820, 5]]})
+    assert "lies 5 m outside the box" in found and "above the ground" in found
+
+
+def test_volume_snapshots_are_refused():
+    assert "regular lattice" in told(output__volume={"interval": 0.1})
+
+
+def test_depth_and_elevation_are_the_same_place():
+    """A receiver and a source by elevation record and radiate what they do by depth."""
+    by_depth = run(hilly(numerics={"precision": "double"}))
+    relief = by_depth.plan.scheme.grid.relief
+    points = np.array([[300.0, 900.0, 0.0], [1200.0, 500.0, -900.0]])
+    ground = relief.ground(points)
+    source = [750.0, 730.0, float(relief.ground(np.array([[750.0, 730.0]]))[0] - 620.0)]
+    made = hilly({**GROUND, "sources": "elevation", "receivers": "elevation"}, numerics={"precision": "double"})
+    made["sources"][0]["location"] = source
+    made["output"]["receivers"]["points"] = [
+        [x, y, z + g] for (x, y, z), g in zip(points.tolist(), ground.tolist(), strict=True)
+    ]
+    a, b = by_depth.receivers["values"], run(made).receivers["values"]
+    assert np.abs(a).max() > 0 and np.abs(a - b).max() <= 1e-9 * np.abs(a).max()
+    assert np.allclose(by_depth.receivers["location"], points + np.outer(ground, [0, 0, 1]))
+
+
+def test_material_by_depth_follows_the_ground():
+    """A soft layer below the ground, not at an elevation."""
+    layer = {"expression": {"rho": "2700", "vp": "3464", "vs": "if (z > -300) { return 1000; } return 2000;"}}
+    plan = simulate(hilly({**GROUND, "material": "depth"}, material=layer)).plan
+    grid, made = plan.scheme.grid, plan.medium.coefficients
+    stretch = grid.stretch("sxx", plan.scheme.filled(grid.box))
+    shear = np.sqrt(0.5 * made["mu2"] * stretch / 2700.0)
+    places = grid.places("sxx", plan.scheme.filled(grid.box))
+    depth = grid.relief.ground(places.reshape(-1, 3)).reshape(places.shape[:3]) - places[..., 2]
+    inside = (slice(None), slice(8, -8), slice(8, -8))  # beside layers the ground is that of the edge
+    assert np.allclose(shear[inside][depth[inside] < 200], 1000, rtol=1e-5)
+    assert np.allclose(shear[inside][depth[inside] > 400], 2000, rtol=1e-5)
