@@ -1,0 +1,121 @@
+"""From a file to elevations at places of a case."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.errors import InputError, Problem
+from faultwave.base.projection import NEEDED, Projection
+from faultwave.base.registry import entries
+from faultwave.media.points import coordinates
+from faultwave.media.rasters.raster import Raster
+
+PACKAGE = "faultwave.media.rasters.formats"
+LOCAL = "local"
+"""The projection of a raster that lies in the case's own x and y."""
+SHOWN = 3
+Own = Callable[[np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class RasterGround:
+    """Elevations of a raster at the case's own x and y, which ``to_own`` turns into the raster's."""
+
+    raster: Raster
+    to_own: Own
+
+    def elevation(self, xy: np.ndarray, width: float) -> np.ndarray:
+        """Elevations (n,) [m] at places (n, 2) [m], means over so much ``width``; raises InputError for places that it does not reach or
+        where it has none."""
+        own = self.to_own(xy)
+        self._check(~self.raster.reaches(own), xy, own)
+        east, north = (
+            (self.to_own(xy[:1] + [[width, 0.0]]) - own[:1])[0],
+            (self.to_own(xy[:1] + [[0.0, width]]) - own[:1])[0],
+        )
+        across = np.hypot(east, north)
+        found = self.raster.at(own, (float(across[0]), float(across[1])))
+        holes = ~np.isfinite(found)
+        if holes.any():
+            where = _listed(xy[holes])
+            what = f"has no value (NoData) at or beside {holes.sum():,} of {len(xy):,} places, e.g. {where}"
+            advice = "Fill it (gdal_fillnodata, gmt grdfill), or shrink the box."
+            raise InputError(Problem(self.raster.source, what, advice=advice))
+        return found
+
+    def _check(self, outside: np.ndarray, xy: np.ndarray, own: np.ndarray) -> None:
+        if not outside.any():
+            return
+        n = int(np.flatnonzero(outside)[0])
+        what = (
+            f"spans {self.raster.extent} and does not cover the box: {100 * outside.mean():.3g} % of it lies outside, e.g. "
+            f"{coordinates(xy[n])} m, which is {coordinates(own[n])} there"
+        )
+        raise InputError(Problem(self.raster.source, what, advice=_advice(self.raster, own)))
+
+
+def _advice(raster: Raster, own: np.ndarray) -> str:
+    """What may be wrong with the coordinates."""
+    middle = np.nanmean(own, axis=0, keepdims=True)
+    if not raster.reaches(middle)[0]:
+        if raster.reaches(middle[:, ::-1])[0]:
+            return "Longitude and latitude seem to be swapped: projection.origin is [longitude, latitude]."
+        for factor, unit in ((1e-3, "kilometres"), (1e3, "millimetres"), (1 / 0.3048, "feet")):
+            if raster.reaches(middle * factor)[0]:
+                return f"The raster seems to count in {unit}; its coordinates must be those of its projection."
+        return (
+            "Look at projection.crs, projection.origin and grid.topography.crs: no part of the box's middle is on it."
+        )
+    return "Shrink the box, or take a larger raster."
+
+
+def _listed(xy: np.ndarray) -> str:
+    return ", ".join(coordinates(p) for p in xy[:SHOWN]) + " m"
+
+
+def load_ground(setting: Any, projection: Any, where: str) -> RasterGround:
+    """The raster of a setting (file, variable, crs). ``projection``: the case's setting. Raises InputError."""
+    path = Path(setting.file)
+    known = {name: entry.load() for name, entry in entries(PACKAGE).items()}
+    fitting = [m for m in known.values() if path.suffix.lower() in m.ENDINGS]
+    if not fitting:
+        endings = ", ".join(sorted({e for m in known.values() for e in m.ENDINGS}))
+        raise InputError(Problem(f"{where}.file", f"'{path.name}' has no ending of a raster that can be read", endings))
+    raster: Raster = fitting[0].read(path, setting.variable)
+    crs = setting.crs or raster.crs
+    mapped = None if projection is None else Projection(projection.crs, projection.origin, projection.azimuth)
+    if crs == LOCAL or (crs is None and mapped is None):
+        return RasterGround(raster, lambda xy: xy)
+    if crs is None:
+        what = "names no projection of its own"
+        raise InputError(Problem(str(path), what, f"{where}.crs, or 'crs: {LOCAL}' where it is in the case's x and y"))
+    if mapped is None:
+        what = f"lies in {crs.splitlines()[0][:60]}, but the case has no projection"
+        raise InputError(Problem(str(path), what, f"or '{where}.crs: {LOCAL}'", NEEDED))
+    return RasterGround(raster, _to_own(path, raster, crs, mapped))
+
+
+def _to_own(path: Path, raster: Raster, crs: str, case: Projection) -> Own:
+    import pyproj
+
+    try:
+        own = pyproj.CRS.from_user_input(crs)
+        transform = pyproj.Transformer.from_crs(case.crs, own, always_xy=True)
+    except pyproj.exceptions.ProjError as error:
+        raise InputError(Problem(str(path), f"its coordinate system '{crs[:60]}' is not known: {error}")) from None
+    turns = own.is_geographic and raster.x[-1] > 180.0
+
+    def to_own(xy: np.ndarray) -> np.ndarray:
+        flat = case.to_map(xy)
+        x, y = transform.transform(flat[:, 0], flat[:, 1])
+        return np.stack([np.mod(x, 360.0) if turns else x, y], 1)
+
+    return to_own
+
+
+__all__ = ["LOCAL", "RasterGround", "load_ground"]

@@ -1,0 +1,77 @@
+"""Values on a lattice of x and y, some of them missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import ndimage
+
+from faultwave.base.errors import InputError, Problem
+from faultwave.media.models.lattice import position
+
+
+@dataclass(frozen=True, eq=False)
+class Raster:
+    """``values`` (ny, nx) [m], NaN where there are none, at the places x (nx,) and y (ny,), both ascending, in the coordinates of
+    ``crs``: anything PROJ understands, or None where the file names none."""
+
+    source: str
+    x: np.ndarray
+    y: np.ndarray
+    values: np.ndarray
+    crs: str | None = None
+
+    @property
+    def extent(self) -> str:
+        """In its own coordinates, for messages."""
+        return f"{self.x[0]:.10g} to {self.x[-1]:.10g} and {self.y[0]:.10g} to {self.y[-1]:.10g}"
+
+    @property
+    def spacing(self) -> tuple[float, float]:
+        """Between points along x and y, on average."""
+        return tuple(float((a[-1] - a[0]) / (len(a) - 1)) for a in (self.x, self.y))  # type: ignore[return-value]
+
+    def reaches(self, xy: np.ndarray) -> np.ndarray:
+        """Whether places (n, 2) lie on it, up to half a cell beyond its outermost points."""
+        found = np.isfinite(xy).all(1)
+        for axis, nodes in enumerate((self.x, self.y)):
+            half = 0.5 * (nodes[-1] - nodes[0]) / (len(nodes) - 1) * (1 + 1e-9)
+            found &= (xy[:, axis] >= nodes[0] - half) & (xy[:, axis] <= nodes[-1] + half)
+        return np.asarray(found)
+
+    def at(self, xy: np.ndarray, width: tuple[float, float] = (0.0, 0.0)) -> np.ndarray:
+        """Values at places (n, 2): means over cells of so much ``width`` along x and y where those are wider than the raster's own,
+        cubic splines between its points; NaN where a point around has none."""
+        j, i = (np.clip(position(xy[:, k], nodes), 0.0, len(nodes) - 1.0) for k, nodes in ((1, self.y), (0, self.x)))
+        window = tuple(slice(max(0, int(a.min()) - 12), int(a.max()) + 14) for a in (j, i))
+        part = np.asarray(self.values[window], float)
+        size = [max(1, round(w / s)) for w, s in zip(width[::-1], self.spacing[::-1], strict=True)]
+        index = np.stack([j - window[0].start, i - window[1].start])
+        missing = ~np.isfinite(part)
+        holes = np.zeros(len(xy), bool)
+        if missing.any():
+            near = ndimage.maximum_filter(missing, [max(2, n) + 1 for n in size])
+            holes = ndimage.map_coordinates(near.astype(np.uint8), index, order=0, mode="nearest") > 0
+            nearest = ndimage.distance_transform_edt(missing, return_distances=False, return_indices=True)
+            part = part[tuple(nearest)]  # so that splines beside holes are those of what is there
+        smooth = ndimage.uniform_filter(part, size, mode="nearest") if max(size) > 1 else part
+        found = ndimage.map_coordinates(smooth, index, order=1 if max(size) > 1 else 3, mode="nearest")
+        return np.where(holes, np.nan, found)
+
+
+def ascending(source: str, x: np.ndarray, y: np.ndarray, values: np.ndarray, crs: str | None) -> Raster:
+    """A raster whose rows and columns may come in either order. Raises InputError for axes that are not in order or too short."""
+    for name, axis in (("x", x), ("y", y)):
+        steps = np.diff(axis)
+        if len(axis) < 2 or not ((steps > 0).all() or (steps < 0).all()):
+            what = f"its coordinates along {name} are not in order or fewer than two"
+            raise InputError(Problem(source, what, "two or more, ascending or descending"))
+    if x[0] > x[-1]:
+        x, values = x[::-1], values[:, ::-1]
+    if y[0] > y[-1]:
+        y, values = y[::-1], values[::-1]
+    return Raster(source, np.asarray(x, float), np.asarray(y, float), np.asarray(values), crs)
+
+
+__all__ = ["Raster", "ascending"]
