@@ -163,7 +163,7 @@ def test_mesh_needs_one_source(write):
     both = MINIMAL.replace("mesh:\n", "mesh:\n  file: case.yaml\n")
     case, problems = load_native(write(both))
     assert case is None
-    only(problems, 2, "either file or generate")
+    only(problems, 2, "give one of file, generate and build")
 
 
 def test_shapes_are_named(write):

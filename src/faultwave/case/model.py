@@ -14,120 +14,18 @@ from pydantic import Field, ValidationInfo, WrapValidator, field_validator, mode
 from faultwave.base.registry import entries
 from faultwave.base.units import Quantity
 from faultwave.case.belongs import WrongSettings, misplaced, one_of, only
+from faultwave.case.build import Build
 from faultwave.case.common import InputFile, Parameters, Scaling, Settings, Vector, need
 from faultwave.case.dirichlet import Dirichlet
 from faultwave.case.fields import FieldSetting
-from faultwave.case.grid import Attenuation, Grid, Projection, Side
+from faultwave.case.generated import GenerateBox, GenerateTpv5
+from faultwave.case.grid import Attenuation, Grid, Projection
 from faultwave.case.initial import Initial
 from faultwave.case.measures import Ports
 from faultwave.case.outputs import Output
 from faultwave.case.plasticity import Plasticity
 from faultwave.case.plugins import part_settings
 from faultwave.case.sources import Current, Incident, MatchedLayer, Source
-
-SideKind = Literal[
-    "periodic",
-    "absorbing",
-    "free-surface",
-    "gravity",
-    "rigid",
-    "symmetry",
-    "impedance",
-    "dirichlet",
-    "analytic",
-    "pec",
-    "pmc",
-]
-
-
-class GenerateBox(Settings):
-    """A box of bricks, each split into six tetrahedra, or five."""
-
-    shape: Literal["box"] = Field(description="Which built-in mesh.")
-    cells: tuple[Annotated[int, Field(ge=1)], Annotated[int, Field(ge=1)], Annotated[int, Field(ge=1)]] = Field(
-        description="Bricks along x, y and z."
-    )
-    lower: Vector = Field(description="Corner with the smallest coordinates.")
-    upper: Vector = Field(description="Corner with the largest coordinates.")
-    boundaries: dict[Side, SideKind] = Field(
-        default_factory=dict,
-        description="What is on an axis (x: both sides) or a side (x-, x+, which wins); absorbing where nothing "
-        "is said. Kinds: periodic (whole axes only), absorbing, free-surface, gravity, rigid, symmetry, impedance, dirichlet, analytic, "
-        "pec, pmc.",
-    )
-    perturb: float = Field(
-        0.0, ge=0, lt=0.5, description="Inner vertices moved at random by up to this part of an edge."
-    )
-    seed: int = Field(0, ge=0, description="Seed of everything random.")
-    shuffle: bool = Field(False, description="Number the vertices at random and vary the tetrahedra's orientation.")
-    tetrahedra: Literal[5, 6] = Field(6, description="Tetrahedra of a brick; 5, as SeisSol's cube generator has them.")
-    fault: tuple[Literal["x", "y", "z"], Quantity("m")] | None = Field(
-        None, description="A plane of fault faces across the box: axis and coordinate, on a plane between bricks."
-    )
-
-    @model_validator(mode="after")
-    def _sound(self) -> Self:
-        corners: list[tuple[float, float]] = list(zip(self.lower, self.upper, strict=True))
-        half = [s for s, kind in self.boundaries.items() if kind == "periodic" and len(s) == 2]
-        named = {s[0] for s in self.boundaries if len(s) == 2}
-        mixed = sorted(a for a in named if self.boundaries.get(a) == "periodic")  # type: ignore[call-overload]
-        need(
-            (all(a < b for a, b in corners), "lower must be below upper on every axis"),
-            (not half, f"periodic is for a whole axis: write '{half[0][0] if half else ''}: periodic'"),
-            (not mixed, f"axis {', '.join(mixed)} is periodic, so its sides cannot be anything else"),
-            (
-                not self.seed or self.perturb or self.shuffle,
-                "seed does nothing without perturb or shuffle",
-            ),
-        )
-        return self
-
-
-class GenerateTpv5(Settings):
-    """A planar fault that reaches the free surface, in a box, elements growing away from it.
-
-    The trace is along x through the origin, z = 0 is the free surface, all other sides absorb.
-    """
-
-    shape: Literal["tpv5"] = Field(description="Which built-in mesh.")
-    size: Quantity("m", gt=0) = Field(500.0, description="Element edge on the fault.")
-    far_size: Quantity("m", gt=0) = Field(5000.0, description="Largest element edge, far from the fault.")
-    half_width: tuple[Quantity("m", gt=0), Quantity("m", gt=0)] = Field(
-        (40e3, 30e3), description="Half extent of the box along x and y."
-    )
-    depth: Quantity("m", gt=0) = Field(40e3, description="Depth of the box.")
-    fault_length: Quantity("m", gt=0) = Field(30e3, description="Length of the fault along x.")
-    fault_depth: Quantity("m", gt=0) = Field(15e3, description="Down-dip width of the fault.")
-    dip: Quantity("deg", gt=10, le=90) = Field(90.0, description="Dip; the fault dips towards +y.")
-    mesher: Literal["auto", "gmsh", "builtin"] = Field(
-        "auto",
-        description="gmsh, or the graded mesh of this package, which needs nothing else; auto takes gmsh if it loads.",
-    )
-    patches: list[tuple[Quantity("m"), Quantity("m"), Quantity("m", ge=0), Quantity("m", ge=0)]] = Field(
-        default_factory=list,
-        description="Rectangles on the fault whose sides the faces follow, as a step of stress or strength asks for: from and to along x, "
-        "from and to down dip.",
-    )
-
-    @model_validator(mode="after")
-    def _sound(self) -> Self:
-        need(
-            (self.far_size >= self.size, "far_size must not be below size"),
-            (self.size <= min(self.fault_length, self.fault_depth), "size must fit into fault_length and fault_depth"),
-            (
-                self.fault_length < 2 * self.half_width[0],
-                "the fault must lie inside the box: raise half_width or cut fault_length",
-            ),
-            (self.fault_depth < self.depth, "the fault must lie inside the box: raise depth or cut fault_depth"),
-            (
-                all(
-                    -self.fault_length / 2 < a < b < self.fault_length / 2 and 0 < c < d < self.fault_depth
-                    for a, b, c, d in self.patches
-                ),
-                "each of patches is [from, to] along x and [from, to] down dip, inside the fault",
-            ),
-        )
-        return self
 
 
 class Mesh(Settings):
@@ -140,6 +38,9 @@ class Mesh(Settings):
     format: Literal["auto", "puml", "gmsh"] = Field("auto", description="Mesh file format; auto looks into the file.")
     generate: Annotated[GenerateBox | GenerateTpv5, Field(discriminator="shape")] | None = Field(
         None, description="Built-in mesh instead of a file: shape box or tpv5."
+    )
+    build: Build | None = Field(
+        None, description="A mesh made for a place: faults from traces, relief from rasters, sizes from wave speeds."
     )
     boundary_format: Literal["auto", "i32", "i64", "i32x4"] = Field("auto", description="Packing of PUML face tags.")
     topology_format: Literal["auto", "geometric", "identify-face", "identify-vertex"] = Field(
@@ -166,8 +67,15 @@ class Mesh(Settings):
             if getattr(self, n) not in (None, "auto")
         ]
         need(
-            (self.generate is None or not of_files, f"{', '.join(of_files)}: of files, and this mesh is generated"),
-            ((self.file is None) != (self.generate is None), "give either file or generate"),
+            (self.file or not of_files, f"{', '.join(of_files)}: of files, and this mesh is generated"),
+            (
+                sum(way is not None for way in (self.file, self.generate, self.build)) == 1,
+                "give one of file, generate and build",
+            ),
+            (
+                self.build is None or not {"displacement", "scaling"} & self.model_fields_set,
+                "displacement and scaling are for files: a mesh that is built lies where the case has it",
+            ),
             (a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g) != 0, "scaling must be invertible"),
         )
         return self

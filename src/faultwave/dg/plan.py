@@ -17,6 +17,7 @@ from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.dg import integrators
 from faultwave.dg.basis import tet_size
+from faultwave.dg.built_mesh import load_or_build
 from faultwave.dg.costly import warn_costly
 from faultwave.dg.forms import PenalisedFaces
 from faultwave.dg.integrators import check_integrator
@@ -182,7 +183,7 @@ def make_plan(case: Case, mesh: tets.Mesh | None = None, whole: WholeMesh | None
 
 def _make_plan(case: Case, mesh: tets.Mesh | None, whole: WholeMesh) -> Plan:
     physics = law(case.law)
-    mesh, topology = whole.prepared(tets.load_mesh(case.mesh) if mesh is None else mesh, case)
+    mesh, topology = whole.prepared(load_or_build(case) if mesh is None else mesh, case)
     shape = tets.geometry(mesh, topology)
     problems = Problems()
     material = _material(case, physics, mesh, topology, problems)

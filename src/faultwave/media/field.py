@@ -181,6 +181,39 @@ class Regions:
 
 
 @dataclass(frozen=True)
+class Overlaid:
+    """A field that holds everywhere but in the mesh groups that ``regions`` name, as the water of a sea."""
+
+    everywhere: Field
+    regions: Regions
+
+    @property
+    def source(self) -> str:
+        return f"{source_of(self.everywhere)} + {self.regions.source}"
+
+    @property
+    def parameters(self) -> frozenset[str]:
+        return self.everywhere.parameters
+
+    def evaluate(
+        self, points: Floats, groups: Integers, names: Sequence[str], time: float | None = None
+    ) -> dict[str, Floats]:
+        inside = np.isin(groups, list(self.regions.fields))
+        result = {name: np.empty(len(points)) for name in names}
+        for field, here in ((self.everywhere, ~inside), (self.regions, inside)):
+            rows = np.flatnonzero(here)
+            if not len(rows):
+                continue
+            try:
+                found = field.evaluate(points[rows], groups[rows], names, time)
+            except PointError as error:
+                raise PointError(error.place, error.fault, error.points, error.groups, rows[error.rows]) from None
+            for name in names:
+                result[name][rows] = found[name]
+        return result
+
+
+@dataclass(frozen=True)
 class Merged:
     """Several fields side by side, each with parameters of its own."""
 
@@ -409,6 +442,8 @@ def limits_told(field: Field) -> list[str]:
             return field.told()
         case Converted():
             return limits_told(field.field)
+        case Overlaid():
+            return limits_told(field.everywhere)
     return []
 
 
@@ -416,6 +451,8 @@ def leaves(field: Field) -> list[Any]:
     """What a field is put together from: constants, expressions, models and so on."""
     if isinstance(field, Converted | Limited):
         return leaves(field.field)
+    if isinstance(field, Overlaid):
+        return leaves(field.everywhere) + leaves(field.regions)
     if isinstance(field, Regions):
         return [leaf for part in field.fields.values() for leaf in leaves(part)]
     inner = getattr(field, "fields", None) or getattr(field, "models", None)

@@ -21,9 +21,11 @@ from faultwave.media.field import (
     Layers,
     Limited,
     Merged,
+    Overlaid,
     Regions,
     Rule,
     source_of,
+    ways_to_give,
 )
 from faultwave.media.models import open_models
 
@@ -78,9 +80,16 @@ def load_field(
             Problem(where, "no parameters are given", "easi, constant, expression, layers, models, regions")
         )
     fields = gather(ways)
-    merged: Field = fields[0] if len(fields) == 1 else Merged(tuple(fields))
     least, most = getattr(setting, "minimum", None) or {}, getattr(setting, "maximum", None) or {}
-    return Converted.of(Limited(merged, least, most, where) if least or most else merged, rules)
+
+    def converted(merged: Field) -> Field:
+        return Converted.of(Limited(merged, least, most, where) if least or most else merged, rules)
+
+    if isinstance(fields[-1], Regions) and len(fields) > 1:
+        everywhere: Field = fields[0] if len(fields) == 2 else Merged(tuple(fields[:-1]))
+        if ways_to_give(everywhere.parameters) & ways_to_give(fields[-1].parameters):
+            return Overlaid(converted(everywhere), fields[-1])
+    return converted(fields[0] if len(fields) == 1 else Merged(tuple(fields)))
 
 
 def _regions(

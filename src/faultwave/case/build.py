@@ -1,0 +1,139 @@
+"""Settings of a mesh that is built from a place: region, topography, sea, faults, layers."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from faultwave.base.units import Quantity
+from faultwave.case.common import InputFile, Settings, need
+
+Corner = tuple[Quantity("m"), Quantity("m")]
+
+
+class HeightFile(Settings):
+    """Heights of the ground from a raster: GeoTIFF, NetCDF (GMT's grids among them) or ESRI ASCII."""
+
+    file: InputFile = Field(description="The raster, heights in metres, the sea floor negative.")
+    variable: str | None = Field(None, description="Its variable of heights, where a NetCDF file has several.")
+    crs: str | None = Field(
+        None,
+        description="Its coordinates where the file does not say them: local (x, y of the case), or what PROJ understands.",
+    )
+
+
+class Surface(Settings):
+    """The lower side of a layer: at a depth, or from a raster of heights."""
+
+    depth: Quantity("m", gt=0) | None = Field(None, description="Below z = 0.")
+    file: InputFile | None = Field(None, description="Raster of its heights.")
+    variable: str | None = Field(None, description="As of the topography.")
+    crs: str | None = Field(None, description="As of the topography.")
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        need(((self.depth is None) != (self.file is None), "give either depth or file"))
+        return self
+
+
+def _table(value: Any) -> Any:
+    """A dip that is one for all depths as a table of one row."""
+    return value if isinstance(value, list | tuple) else [[0.0, value]]
+
+
+Dips = Annotated[list[tuple[Quantity("m", ge=0), Quantity("deg", ge=10, le=90)]], BeforeValidator(_table)]
+
+
+class BuildFault(Settings):
+    """A fault by its trace and dip, or as a triangulated surface."""
+
+    name: str | None = Field(None, description="Default that in the file, else fault-1 and so on.")
+    trace: InputFile | None = Field(
+        None,
+        description="GeoJSON (LineString), or rows of numbers with a header lon, lat or x, y; each line becomes a fault.",
+    )
+    surface: InputFile | None = Field(
+        None, description="Triangles: GOCAD TSurf (.ts), STL or VTK polydata, z up, in x, y of the case or its map."
+    )
+    dip: Dips = Field(
+        [(0.0, 90.0)], validate_default=True, description="Dip, or rows [depth, dip], each from its depth down."
+    )
+    dip_direction: Quantity("deg") | None = Field(
+        None,
+        description="Where it dips to, clockwise from true north; default to the right of the trace from its first to its last point.",
+    )
+    top: Quantity("m", ge=0) = Field(0.0, description="Depth of the upper edge below the ground; 0: it breaks through.")
+    depth: Quantity("m", gt=0) = Field(15e3, description="Depth of the lower edge below z = 0.")
+    size: Quantity("m", gt=0) | None = Field(None, description="Element edge on it; default fault_size.")
+    stops_at: list[str] = Field(
+        default_factory=list,
+        description="Names of faults that it ends at; one whose trace ends within an element of another does so unasked.",
+    )
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        rows: Any = self.dip
+        depths = [depth for depth, _ in rows]
+        need(
+            ((self.trace is None) != (self.surface is None), "give either trace or surface"),
+            (depths == sorted(set(depths)), "depths of dip must increase"),
+            (self.top < self.depth, "top must be above depth"),
+        )
+        return self
+
+
+class Build(Settings):
+    """A mesh of tetrahedra for a place, made by Gmsh."""
+
+    lower: Corner = Field(description="Corner of the region with the smallest x and y.")
+    upper: Corner = Field(description="Corner of the region with the largest x and y.")
+    depth: Quantity("m", gt=0) = Field(description="Bottom of the region below z = 0.")
+    reflections_after: Quantity("s", gt=0) | None = Field(
+        None,
+        description="Move sides and bottom so far out that waves they reflect come back to the region after this time only.",
+    )
+    frequency: Quantity("Hz", gt=0) | None = Field(
+        None, description="Highest frequency to resolve: elements follow the slowest wave at their place."
+    )
+    points_per_wavelength: float = Field(
+        10.0, ge=2, description="Points (order of them an edge) in the shortest wavelength, as `plan` counts them."
+    )
+    far_size: Quantity("m", gt=0) | None = Field(
+        None, description="Largest edge; default an eighth of the region's longest side."
+    )
+    fault_size: Quantity("m", gt=0) | None = Field(
+        None, description="Edge on faults that state none; default from cohesive_zone, else as waves ask for."
+    )
+    cohesive_zone: Quantity("m", gt=0) | None = Field(
+        None,
+        description="Length of the cohesive zone: three points (order of them an edge) lie in it, where no fault_size is given.",
+    )
+    growth: float = Field(0.3, gt=0, le=1, description="Growth of edges per metre away from what is fine.")
+    topography: HeightFile | None = Field(None, description="Heights of the ground; absent: flat at z = 0.")
+    sea: bool = Field(
+        False, description="Fill with water what lies below z = 0 and is joined to a side: a volume called sea."
+    )
+    sea_slope: float = Field(
+        0.1,
+        gt=0,
+        le=1,
+        description="How steeply the sea floor falls at least away from the coast: flatter shores cost small steps.",
+    )
+    layers: list[Surface] = Field(
+        default_factory=list,
+        description="Lower sides of layers that elements follow, from the top down: volumes layer-1, layer-2, ...",
+    )
+    faults: list[BuildFault] = Field(default_factory=list, description="Faults: tag 3, then 65, 66, ...")
+    rounds: int = Field(
+        4, ge=1, le=10, description="How often it is meshed at most, finer where waves are not resolved yet."
+    )
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        corners: Any = zip(self.lower, self.upper, strict=True)
+        need(
+            (all(a < b for a, b in corners), "lower must be below upper"),
+            (not self.sea or self.topography is not None, "sea needs topography, which says where the sea floor is"),
+        )
+        return self

@@ -1,0 +1,88 @@
+"""The sea on a mesh: which vertices of the ground are wet, the coast between, and the columns of water above."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+def shore(xy: Floats, triangles: Integers, height: Floats, slope: float, sides: Flags) -> tuple[Floats, Flags]:
+    """Heights (n,) of the ground with a coast at z = 0 along edges of the mesh, and which vertices (n,) lie below the sea.
+
+    ``xy`` (n, 2), ``triangles`` (m, 3) and ``height`` (n,) of the ground; ``sides`` (n,): vertices at the sides of the region.
+    What is below zero and joined to a side is sea; basins on land stay dry. The floor falls by ``slope`` at least away from the
+    coast, so that no cell of water is flatter than that.
+    """
+    from scipy.spatial import cKDTree
+
+    wet = _joined(triangles, height < 0, sides)
+    if not wet.any():
+        return height, wet
+    ground = height.copy()
+    beside = np.unique(triangles[wet[triangles].any(1)])
+    coast = beside[~wet[beside]]
+    ground[coast] = 0.0
+    if len(coast):
+        away = cKDTree(xy[coast]).query(xy[wet])[0]
+        ground[wet] = np.minimum(height[wet], -slope * away)
+    return ground, wet
+
+
+def _joined(triangles: Integers, low: Flags, sides: Flags) -> Flags:
+    """Of the vertices that are ``low`` those with a way to the ``sides`` along edges between such."""
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    a = np.concatenate([triangles[:, [0, 1, 2]].ravel()])
+    b = np.concatenate([triangles[:, [1, 2, 0]].ravel()])
+    both = low[a] & low[b]
+    n = len(low)
+    _, label = connected_components(
+        coo_matrix((np.ones(int(both.sum())), (a[both], b[both])), shape=(n, n)), directed=False
+    )
+    return np.asarray(low & np.isin(label, np.unique(label[low & sides])))
+
+
+def columns(vertices: Floats, floor: Integers, wet: Flags, size: Floats) -> tuple[Floats, Integers, Integers, Integers]:
+    """Water above the sea floor: new vertices (k, 3), cells (c, 4), the triangles (s, 3) of the sea's surface, and the vertex (nv,) at the
+    surface above each one (itself where it is dry).
+
+    ``floor`` (m, 3): triangles of the ground; ``wet`` (nv,); ``size`` (nv,): edges wanted in the water above each vertex. Every wet
+    vertex has a column of vertices up to z = 0; over a triangle the three columns are climbed step by step, the lowest next vertex
+    first, so that neighbours agree on what is between them. At the coast columns are nothing, and the water a wedge.
+    """
+    nodes = np.flatnonzero(wet)
+    depth = -vertices[nodes, 2]
+    count = np.maximum(1, np.round(depth / size[nodes]).astype(int))
+    first = len(vertices) + np.concatenate([[0], np.cumsum(count)])
+    made = np.concatenate([_column(vertices[v], n) for v, n in zip(nodes, count, strict=True)])
+    ladder = {int(v): [int(v), *range(f, f + n)] for v, f, n in zip(nodes, first, count, strict=False)}
+    height = np.concatenate([vertices[:, 2], made[:, 2]])
+    cells, surface = [], []
+    for triangle in floor[wet[floor].any(1)].tolist():
+        steps = [ladder.get(v, [v]) for v in triangle]
+        at = [0, 0, 0]
+        while True:
+            open_ = [k for k in range(3) if at[k] + 1 < len(steps[k])]
+            if not open_:
+                break
+            k = min(open_, key=lambda k: (height[steps[k][at[k] + 1]], triangle[k]))
+            corner = steps[k][at[k] + 1]
+            cells.append([*(steps[j][at[j]] for j in range(3)), corner])
+            at[k] += 1
+        surface.append([s[-1] for s in steps])
+    top = np.arange(len(vertices))
+    top[nodes] = first[1:] - 1
+    return made, np.array(cells, np.int64).reshape(-1, 4), np.array(surface, np.int64).reshape(-1, 3), top
+
+
+def _column(foot: Floats, count: int) -> Floats:
+    """Vertices (count, 3) above a foot, up to z = 0."""
+    return np.column_stack([np.tile(foot[:2], (count, 1)), foot[2] * (1 - np.arange(1, count + 1) / count)])
+
+
+__all__ = ["columns", "shore"]

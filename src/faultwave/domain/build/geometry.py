@@ -1,0 +1,251 @@
+"""Gmsh at work on the flat box: cut, meshed on its surfaces, laid on the relief, then filled. Importing this module needs Gmsh."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import gmsh
+import numpy as np
+from numpy.typing import NDArray
+
+from faultwave.domain.build.coast import shore
+from faultwave.domain.build.flat import GROUND, SIDES, FlatBox, Meshed
+from faultwave.domain.build.sizes import Sizes
+from faultwave.domain.tets.gmsh_tpv5 import elements, session
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+LESS_TRUE = 0.3
+"""By how much more the last way to cut faults must win: it follows hills least."""
+TRIED = 24
+"""Triangles, by the distance of their middles, among which that of a place is looked for."""
+
+
+def mesh(box: FlatBox) -> Meshed:
+    """Tetrahedra between the ground and the bottom. Raises what Gmsh raises."""
+    box = _best(box)
+    with session("faultwave-build"), tempfile.TemporaryDirectory(prefix="faultwave-") as folder:
+        pieces, cut = _geometry(box)
+        outer = _outer(box)
+        _background(box.sizes, Path(folder) / "flat")
+        gmsh.model.mesh.generate(2)
+        triangles = {tag: elements(2, tag, 3) for _, tag in gmsh.model.getEntities(2)}
+        of = outer | pieces
+        ground = np.concatenate([triangles[tag] for tag, kind in outer.items() if kind == GROUND])
+        ids, wet, moved = _lay_on_relief(box, ground)
+        _background(_lifted(box), Path(folder) / "true")
+        gmsh.model.mesh.generate(3)
+        return _collected(box, triangles, of, ids[wet], cut, moved)
+
+
+def _best(box: FlatBox) -> FlatBox:
+    """The box with those facets that leave the longest shortest curve, after which the smallest cells go."""
+    ways = [
+        replace(box, facets=box.facets[box.variant == v], fault=box.fault[box.variant == v], variant=box.variant[box.variant == v])
+        for v in np.unique(box.variant)
+    ]  # fmt: skip
+    if len({way.facets.tobytes() for way in ways}) < 2:
+        return ways[0] if ways else box
+    shortest = []
+    for way in ways:
+        with session("faultwave-variant"):
+            try:
+                _geometry(way)
+            except Exception:  # Gmsh raises this and nothing narrower
+                shortest.append(0.0)
+                continue
+            shortest.append(min(gmsh.model.occ.getMass(1, tag) for _, tag in gmsh.model.getEntities(1)))
+    return ways[
+        int(np.argmax(np.array(shortest) * [1.0 if k < len(ways) - 1 else LESS_TRUE for k in range(len(ways))]))
+    ]
+
+
+def _geometry(box: FlatBox) -> tuple[dict[int, int], NDArray[np.bool_]]:
+    """The box cut by layers and faults; number of the fault each surface is a piece of, and whether the stops were found."""
+    occ = gmsh.model.occ
+    volume = occ.addBox(*box.lower, *(box.upper - box.lower))
+    tools = [_face(list(dict.fromkeys(map(tuple, corners.tolist())))) for corners in box.facets]
+    (x0, y0, _), (x1, y1, _) = box.lower.tolist(), box.upper.tolist()
+    tools += [_face([(x0, y0, z), (x1, y0, z), (x1, y1, z), (x0, y1, z)]) for z in box.relief.cuts[1:].tolist()]
+    if not tools:
+        occ.synchronize()
+        return {}, np.zeros(0, bool)
+    _, images = occ.fragment([(3, volume)], [(2, tag) for tag in tools])
+    occ.synchronize()
+    pieces = _pieces(box, images[1 : 1 + len(box.facets)])
+    cut = np.array([_stop(pieces, int(a), int(b)) for a, b in box.stops], bool)
+    return pieces, cut
+
+
+def _pieces(box: FlatBox, images: Sequence[Sequence[tuple[int, int]]]) -> dict[int, int]:
+    """Number of the fault that each surface inside of the box is a piece of; what is outside is thrown away."""
+    pieces: dict[int, int] = {}
+    slack = 2e-6 * float((box.upper - box.lower).max())
+    outside = []
+    for number, image in zip(box.fault.tolist(), images, strict=True):
+        for tag in (tag for dimension, tag in image if dimension == 2):
+            low, high = np.reshape(gmsh.model.getBoundingBox(2, tag), (2, 3))
+            if (low < box.lower - slack).any() or (
+                high > box.upper + slack
+            ).any():  # above the ground, or beyond a stop
+                outside.append((2, tag))
+            else:
+                pieces.setdefault(tag, number)
+    if outside:
+        gmsh.model.occ.remove(outside, recursive=True)
+        gmsh.model.occ.synchronize()
+    return pieces
+
+
+def _face(corners: Sequence[Sequence[float]]) -> int:
+    occ = gmsh.model.occ
+    points = [occ.addPoint(*corner) for corner in corners]
+    lines = [occ.addLine(a, b) for a, b in zip(points, points[1:] + points[:1], strict=True)]
+    return int(occ.addPlaneSurface([occ.addCurveLoop(lines)]))
+
+
+def _stop(pieces: dict[int, int], fault: int, at: int) -> bool:
+    """Take from ``fault`` what lies beyond another one: of its pieces only those stay that hang together, without crossing, with the most
+    area. Whether there was anything beyond."""
+    barrier = {c for tag, n in pieces.items() if n == at for c in _edges(tag)}
+    mine = [tag for tag, n in pieces.items() if n == fault]
+    edges = {tag: _edges(tag) - barrier for tag in mine}
+    groups: list[list[int]] = []
+    left = set(mine)
+    while left:
+        group, todo = [], [left.pop()]
+        while todo:
+            tag = todo.pop()
+            group.append(tag)
+            beside = {other for other in left if edges[tag] & edges[other]}
+            left -= beside
+            todo += beside
+        groups.append(group)
+    if len(groups) < 2:
+        return False
+    groups.sort(key=lambda group: sum(gmsh.model.occ.getMass(2, tag) for tag in group))
+    for group in groups[:-1]:
+        for tag in group:
+            del pieces[tag]
+    return True
+
+
+def _edges(tag: int) -> set[int]:
+    """Curves along a surface, and those that end inside of it."""
+    around = {curve for _, curve in gmsh.model.getBoundary([(2, tag)], oriented=False)}
+    return around | {curve for dimension, curve in gmsh.model.mesh.getEmbedded(2, tag) if dimension == 1}
+
+
+def _outer(box: FlatBox) -> dict[int, int]:
+    """What of the box's own surfaces is ground, and what sides and bottom."""
+    slack = 1e-6 * float((box.upper - box.lower).max())
+    found = {}
+    for _, tag in gmsh.model.getEntities(2):
+        low, high = np.reshape(gmsh.model.getBoundingBox(2, tag), (2, 3))
+        for axis in range(3):
+            for end in (box.lower, box.upper):
+                if max(abs(low[axis] - end[axis]), abs(high[axis] - end[axis])) < slack:
+                    found[tag] = GROUND if axis == 2 and end is box.upper else SIDES
+    return found
+
+
+def _background(sizes: Sizes, path: Path) -> None:
+    """Sizes as Gmsh's field on a lattice, written as it reads it."""
+    with path.open("wb") as file:
+        np.array([*sizes.origin, *sizes.spacing], float).tofile(file)
+        np.array(sizes.values.shape, np.int32).tofile(file)
+        np.ascontiguousarray(sizes.values, float).tofile(file)
+    field = gmsh.model.mesh.field
+    number = field.add("Structured")
+    field.setString(number, "FileName", str(path))
+    field.setNumber(number, "TextFormat", 0)
+    field.setAsBackgroundMesh(number)
+
+
+def _lifted(box: FlatBox) -> Sizes:
+    """The sizes at true places."""
+    highest = float(box.heights[0].max())
+    shape = np.array(box.values.shape)
+    origin, top = box.origin.copy(), max(highest, 0.0)
+    extent = top - origin[2]
+    shape[2] += int(np.ceil(max(highest, 0.0) / box.spacing[2]))
+    spacing = np.array([*box.spacing[:2], extent / (shape[2] - 1)])
+    empty = Sizes(origin, spacing, np.zeros(shape))
+    values = box.sizes.at(box.relief.flat(empty.points()))
+    return replace(empty, values=values.reshape(shape))
+
+
+def _lay_on_relief(box: FlatBox, ground: Integers) -> tuple[Integers, NDArray[np.bool_], float]:
+    """Move every vertex so far to its true height; ids (n,) of those of the ground, which of them are wet, and how far the coast moved."""
+    ids, flat, _ = gmsh.model.mesh.getNodes()
+    ids, flat = np.asarray(ids, np.int64), np.asarray(flat, float).reshape(-1, 3)
+    order = np.argsort(ids)
+    ids, flat = ids[order], flat[order]
+    top = np.unique(ground)
+    xy = flat[np.searchsorted(ids, top), :2]
+    height, wet, moved = box.relief.at(xy)[:, 0], np.zeros(len(top), bool), 0.0
+    if box.sea:
+        sides = np.asarray(((np.abs(xy - box.lower[:2]) < 1e-6) | (np.abs(xy - box.upper[:2]) < 1e-6)).any(1))
+        coast, wet = shore(xy, np.searchsorted(top, ground), height, box.slope, sides)
+        moved, height = float(np.abs(coast - height).max()), coast
+    true = box.relief.physical(flat, _between(xy, np.searchsorted(top, ground), height, flat[:, :2]))
+    true[np.searchsorted(ids, top), 2] = height
+    for number, place in zip(ids.tolist(), true.tolist(), strict=True):
+        gmsh.model.mesh.setNode(number, place, [])
+    return top, wet, moved
+
+
+def _between(xy: Floats, triangles: Integers, height: Floats, places: Floats) -> Floats:
+    """Heights of the meshed ground above places (n, 2): linear on its triangles, so that nothing below can come through it."""
+    from scipy.spatial import cKDTree
+
+    corners = xy[triangles]
+    _, near = cKDTree(corners.mean(1)).query(places, k=min(TRIED, len(triangles)))
+    near = near.reshape(len(places), -1)
+    a, b, c = (corners[near, k] for k in range(3))
+    u, v, w = b - a, c - a, places[:, None] - a
+    area = u[..., 0] * v[..., 1] - u[..., 1] * v[..., 0]
+    s = (w[..., 0] * v[..., 1] - w[..., 1] * v[..., 0]) / area
+    t = (u[..., 0] * w[..., 1] - u[..., 1] * w[..., 0]) / area
+    shares = np.stack([1 - s - t, s, t], -1)
+    best = shares.min(-1).argmax(1)  # the triangle that the place is in, or the least outside of
+    rows = np.arange(len(places))
+    return np.asarray((shares[rows, best] * height[triangles[near[rows, best]]]).sum(1))
+
+
+def _collected(
+    box: FlatBox,
+    triangles: dict[int, Integers],
+    of: dict[int, int],
+    wet: Integers,
+    cut: NDArray[np.bool_],
+    moved: float,
+) -> Meshed:
+    ids, coordinates, _ = gmsh.model.mesh.getNodes()
+    ids = np.asarray(ids, np.int64)
+    volumes = [tag for _, tag in gmsh.model.getEntities(3)]
+    middle = [gmsh.model.occ.getCenterOfMass(3, tag)[2] for tag in volumes]
+    cells = [elements(4, tag, 4) for tag in volumes]
+    layer = [np.full(len(c), int((z < box.relief.cuts).sum()) - 1) for c, z in zip(cells, middle, strict=True)]
+    order = np.argsort(ids)
+    used = np.unique(np.concatenate(cells))
+    rows = order[np.searchsorted(ids, used, sorter=order)]
+    kept = [tag for tag in triangles if tag in of]
+    flags = np.isin(used, wet)
+    return Meshed(
+        np.asarray(coordinates, float).reshape(-1, 3)[rows],
+        np.searchsorted(used, np.concatenate(cells)),
+        np.concatenate(layer),
+        np.searchsorted(used, np.concatenate([triangles[tag] for tag in kept])),
+        np.concatenate([np.full(len(triangles[tag]), of[tag]) for tag in kept]),
+        flags,
+        cut,
+        moved,
+    )
+
+
+__all__ = ["mesh"]

@@ -1,0 +1,352 @@
+"""A mesh from a place: region, relief, faults and wave speeds made one box, meshed until waves are resolved."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faultwave.base.cache import cache_root, owned_by_others
+from faultwave.base.children import PYTHON, without_launcher
+from faultwave.base.collect import collected
+from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.base.log import get_logger
+from faultwave.base.projection import Projection
+from faultwave.domain.build import child, coast, region
+from faultwave.domain.build.faults import VARIANTS, Fault, check_inside, facets, from_trace, join
+from faultwave.domain.build.flat import GROUND, SIDES, FlatBox, Meshed
+from faultwave.domain.build.region import Heights
+from faultwave.domain.build.relief import Relief
+from faultwave.domain.build.repair import repaired
+from faultwave.domain.build.sizes import Sizes, lattice, refined, wanted
+from faultwave.domain.build.traces import check_trace, read_traces
+from faultwave.domain.build.triangles import read_triangles
+from faultwave.domain.tets.assemble import Parts, assemble
+from faultwave.domain.tets.generate import GMSH_ADVICE
+from faultwave.domain.tets.mesh import Mesh
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+log = get_logger(__name__)
+
+FREE_SURFACE, FAULT, ABSORBING, MORE_FAULTS = 1, 3, 5, 65
+"""Face tags; faults after the first have tags from 65 on."""
+ASKED, FINER = 0.85, 1.2
+"""Gmsh's largest edges are longer than it is asked for: the share that it is asked for at once, and where cells are still too large."""
+KEPT = 20
+"""Meshes in the cache."""
+
+
+def volumes(layers: int, sea: bool) -> dict[str, int]:
+    """Names and numbers of the volumes of a mesh."""
+    found = {"rock" if layers == 1 else f"layer-{k}": k for k in range(1, layers + 1)}
+    return found | ({"sea": layers + 1} if sea else {})
+
+
+class Waves(Protocol):
+    """What waves ask of a mesh."""
+
+    def edges(self, points: Floats, groups: Integers) -> Floats:
+        """Largest edges (n,) [m] that resolve waves at points (n, 3) in volumes ``groups`` (n,); infinite where no frequency is asked."""
+        ...
+
+    def fastest(self, points: Floats) -> float:
+        """Largest wave speed [m/s] among points."""
+        ...
+
+
+@dataclass(frozen=True)
+class Place:
+    """What a mesh is made of: ``ground`` and the surfaces of layers ``below`` it with their names, waves, and the case's projection."""
+
+    waves: Waves
+    ground: Heights | None = None
+    below: tuple[tuple[str, Heights], ...] = ()
+    projection: Projection | None = None
+
+
+def build(setting: Any, place: Place) -> Mesh:
+    """The mesh that ``setting`` (case.build.Build) asks for. Raises InputError with everything that is wrong, by its place.
+
+    Volumes: the layers from the top down are 1, 2, ...; the sea is the last one, called 'sea'. Face tags: 1 on the free surface, 5 at the
+    sides, 3 on the first fault, 65, 66, ... on the others; surfaces of faults are called as the faults.
+    """
+    lower, upper = region.extent(setting, place.waves.fastest)
+    far = setting.far_size or float((upper - lower).max()) / 8
+    faults = _faults(setting, lower, upper, far, place)
+    finest = min([far, *(f.size for f in faults)])
+    relief = region.relief_of(lower, upper, 0.5 * finest, place.ground, list(place.below))
+    problems = Problems()
+    for fault in faults:
+        check_inside(fault, facets(fault, relief)[1], lower, upper, problems)
+    problems.raise_errors()
+    apart: frozenset[str] = frozenset()
+    while True:  # without joints that turn out to be none
+        joined = join(faults, apart)
+        box = _boxed(setting, (lower, upper, far, finest), joined, relief, place.waves)
+        lost = _lost(faults, joined, box, _meshed(box))
+        if not lost:
+            break
+        apart |= lost
+    return _until_resolved(setting, box, [f.name for f in faults], place.waves, relief.real + 1 if setting.sea else 0)
+
+
+def _lost(faults: Sequence[Fault], joined: Sequence[Fault], box: FlatBox, meshed: Meshed) -> frozenset[str]:
+    """Faults that nobody asked to stop at another and that do not meet it all along. Raises InputError for those that were asked to."""
+    found = set()
+    for a, b in box.stops[~meshed.cut]:
+        if joined[b].name in faults[a].stops_at:
+            what = f"{joined[a].name} does not reach {joined[b].name} along its whole edge, so it cannot stop at it"
+            advice = "Draw its trace up to the other, or make the other longer or deeper."
+            raise InputError(Problem("mesh.build.faults", what, advice=advice))
+        found.add(joined[a].name)
+    for a in {int(a) for a, _ in box.stops} - {int(a) for a, _ in box.stops[~meshed.cut]}:
+        log.info("fault %s ends beside %s: it stops there", joined[a].name, ", ".join(joined[a].stops_at))
+    return frozenset(found)
+
+
+def _boxed(
+    setting: Any, measures: tuple[Floats, Floats, float, float], faults: Sequence[Fault], relief: Relief, waves: Waves
+) -> FlatBox:
+    """The flat box with its faults and sizes; ``measures``: its corners, the largest and the finest element of faults."""
+    lower, upper, far, finest = measures
+    ways = [[facets(fault, relief, variant)[0] for fault in faults] for variant in VARIANTS]
+    near = [(flat, f.size) for f, flat in zip(faults, ways[0], strict=True)]
+    limits = (far, relief.real + 1 if setting.sea else 0, setting.growth)
+    sizes = _sizes(lattice(lower, upper, finest), relief, waves, near, limits)
+    shortest = float(sizes.values.min())
+    if shortest < finest:
+        sizes = _sizes(lattice(lower, upper, shortest), relief, waves, near, limits)
+    names = [f.name for f in faults]
+    stops = [(names.index(f.name), names.index(o)) for f in faults for o in f.stops_at]
+    rows = [(k, v, c) for v, way in enumerate(ways) for k, c in enumerate(way)]
+    return FlatBox(
+        lower, upper, np.concatenate([np.zeros((0, 4, 3)), *(c for _, _, c in rows)]),
+        np.array([k for k, _, c in rows for _ in c], np.int64), np.array([v for _, v, c in rows for _ in c], np.int64),
+        np.array(stops, np.int64).reshape(-1, 2), relief.x, relief.y, relief.heights, relief.levels, relief.real,
+        sizes.origin, sizes.spacing, sizes.values, bool(setting.sea), setting.sea_slope,
+    )  # fmt: skip
+
+
+def _sizes(
+    places: Sizes, relief: Relief, waves: Waves, faults: list[tuple[Floats, float]], limits: tuple[float, int, float]
+) -> Sizes:
+    """Sizes on a lattice; ``limits``: the largest one, the number of the sea's volume or 0, and how they grow."""
+    far, sea, growth = limits
+
+    def of_waves(points: Floats) -> Floats:
+        heights = relief.at(points[:, :2])
+        edges = waves.edges(points, np.maximum((points[:, 2, None] <= heights).sum(1), 1))
+        if sea:  # the floor is as fine as the water above wants it
+            floor = heights[:, 0]
+            wet = (floor < 0) & (np.abs(points[:, 2] - floor) < 1.01 * places.spacing[2])
+            edges = np.where(wet, np.minimum(edges, waves.edges(points, np.full(len(points), sea))), edges)
+        return np.minimum(ASKED * edges, far)
+
+    return wanted(places, relief, of_waves, faults, growth)
+
+
+def _faults(setting: Any, lower: Floats, upper: Floats, far: float, place: Place) -> list[Fault]:
+    """Every fault, read and checked. Raises InputError."""
+    problems, found = Problems(), []
+    worded = region.worded(place.projection)
+    for number, asked in enumerate(setting.faults):
+        where = f"mesh.build.faults[{number}]"
+        with collected(problems):
+            size = asked.size or min(far, setting.fault_size or far)
+            if asked.surface is not None:
+                name = asked.name or asked.surface.stem
+                triangles = read_triangles(asked.surface, place.projection)
+                found.append(Fault(name, str(asked.surface), size, triangles=triangles, stops_at=tuple(asked.stops_at)))
+                continue
+            traces = read_traces(asked.trace, place.projection)
+            for count, trace in enumerate(traces, 1):
+                before = len(problems.errors)
+                check_trace(trace, lower[:2], upper[:2], worded, problems)
+                length = float(np.linalg.norm(np.diff(trace.xy, axis=0), axis=1).sum())
+                if length < size and len(problems.errors) == before:
+                    what = f"the trace is {length:.4g} m long, shorter than an element on it ({size:.4g} m)"
+                    problems.error(
+                        trace.source,
+                        what,
+                        advice="Are its coordinates kilometres? Name columns x[km], y[km]; or give a smaller size.",
+                    )
+                if len(problems.errors) == before:
+                    name = asked.name or trace.name or f"fault-{len(found) + 1}"
+                    name = (
+                        f"{name}-{count}"
+                        if len(traces) > 1 and (asked.name or name in [f.name for f in found])
+                        else name
+                    )
+                    found.append(from_trace(trace, asked, name, size, place.projection))
+            if asked.depth > setting.depth:
+                problems.error(
+                    f"{where}.depth", f"{asked.depth:g} m is below the region", f"less than depth {setting.depth:g} m"
+                )
+    problems.raise_errors()
+    _check_names(found, problems)
+    problems.raise_errors()
+    return found
+
+
+def _check_names(faults: Sequence[Fault], problems: Problems) -> None:
+    names = [f.name for f in faults]
+    for name in sorted({n for n in names if names.count(n) > 1}):
+        problems.error("mesh.build.faults", f"two faults are called '{name}'", advice="Give each a name.")
+    for fault in faults:
+        for other in fault.stops_at:
+            if other not in names or other == fault.name:
+                problems.error(
+                    "mesh.build.faults", f"{fault.name} stops at '{other}', which is no other fault", ", ".join(names)
+                )
+
+
+def _until_resolved(setting: Any, box: FlatBox, names: Sequence[str], waves: Waves, sea: int) -> Mesh:
+    """Meshed again, finer where it must be, until waves are resolved, a few times at most."""
+    for number in range(setting.rounds):
+        meshed = _meshed(box)
+        meshed, gone = repaired(meshed, box.sizes.at(box.relief.flat(meshed.vertices)), box)
+        mesh = _assembled(box, meshed, names, sea)
+        x = mesh.vertices[mesh.cells]
+        middle, edge = x.mean(1), _edges(x)
+        ratio = edge / waves.edges(middle, mesh.groups.astype(np.int64))
+        coarse = ratio > 1.0
+        log.info(
+            "mesh %d: %d cells, %d of them too large for the waves; %d short edges collapsed",
+            number + 1, len(mesh.cells), coarse.sum(), gone,
+        )  # fmt: skip
+        if not coarse.any():
+            break
+        if number + 1 < setting.rounds:
+            flat = box.relief.flat(middle[coarse])
+            sizes = refined(box.sizes, flat, FINER * np.minimum(ratio[coarse], 1.5), setting.growth)
+            box = replace(box, values=sizes.values)
+    if meshed.moved > 0:
+        log.info("coast: the ground was moved by up to %.4g m to meet the sea along edges of the mesh", meshed.moved)
+    return mesh
+
+
+def _edges(corners: Floats) -> Floats:
+    """Edge (n,) of the regular tetrahedron with the volume of each of (n, 4, 3)."""
+    a, b, c = (corners[:, k] - corners[:, 0] for k in (1, 2, 3))
+    return np.asarray(np.cbrt(np.sqrt(2.0) * np.abs(np.einsum("ij,ij->i", a, np.cross(b, c)))))
+
+
+def _assembled(box: FlatBox, meshed: Meshed, names: Sequence[str], sea: int) -> Mesh:
+    vertices, cells, groups = meshed.vertices, meshed.cells, meshed.layer + 1
+    triangles, of = meshed.triangles, meshed.of
+    if meshed.wet.any():
+        size = box.sizes.at(box.relief.flat(vertices))
+        ground = triangles[of == GROUND]
+        made, water, surface, top = coast.columns(vertices, ground, meshed.wet, size)
+        vertices, cells = np.concatenate([vertices, made]), np.concatenate([cells, water])
+        groups = np.concatenate([groups, np.full(len(water), sea)])
+        dry = ~meshed.wet[ground].any(1)
+        walls = _walls(water, vertices, box)
+        triangles = np.concatenate([triangles[of != GROUND], ground[dry], surface, walls])
+        counts = int(dry.sum()) + len(surface)
+        of = np.concatenate([of[of != GROUND], np.full(counts, GROUND), np.full(len(walls), SIDES)])
+    tags = np.array([FAULT, *(MORE_FAULTS + k for k in range(max(0, len(names) - 1)))])
+    face = np.where(of == GROUND, FREE_SURFACE, np.where(of == SIDES, ABSORBING, tags[np.maximum(of, 0)]))
+    inside = volumes(box.relief.real, bool(sea) and bool(meshed.wet.any()))
+    known = {(2, name): int(tags[k]) for k, name in enumerate(names)} | {(3, name): k for name, k in inside.items()}
+    numbers = np.arange(len(vertices))
+    parts = Parts(
+        numbers,
+        vertices,
+        cells,
+        groups,
+        triangles,
+        face,
+        names=known,
+        written={int(t): int(t) for t in tags[: len(names)]},
+    )
+    return assemble(parts, "mesh.build")
+
+
+def _walls(water: Integers, vertices: Floats, box: FlatBox) -> Integers:
+    """Faces of the water at the sides of the region."""
+    faces = np.concatenate([water[:, list(f)] for f in ((0, 1, 2), (0, 1, 3), (0, 2, 3), (1, 2, 3))])
+    x = vertices[faces]
+    at = np.zeros(len(faces), bool)
+    slack = 1e-6 * float((box.upper - box.lower).max())
+    for axis in (0, 1):
+        for end in (box.lower[axis], box.upper[axis]):
+            at |= (np.abs(x[:, :, axis] - end) < slack).all(1)
+    return faces[at]
+
+
+def _meshed(box: FlatBox) -> Meshed:
+    """What the child makes of a box, or has made before. Raises InputError with what it says."""
+    with tempfile.TemporaryDirectory(prefix="faultwave-") as folder:
+        given, made = Path(folder) / "box.npz", Path(folder) / "mesh.npz"
+        box.save(given)
+        kept = _place_in_cache(box)
+        try:
+            if not owned_by_others(kept.parent) and not owned_by_others(kept):
+                return Meshed.load(kept)
+        except (OSError, ValueError, KeyError, RuntimeError, TypeError):
+            pass
+        _run(given, made)
+        found = Meshed.load(made)
+        _keep(made, kept)
+        return found
+
+
+def _place_in_cache(box: FlatBox) -> Path:
+    """By all that the mesh depends on: the box and the code that meshes it."""
+    content = hashlib.sha256()
+    for name, value in sorted(vars(box).items()):
+        content.update(name.encode())
+        content.update(np.ascontiguousarray(value).tobytes())
+    for file in sorted(Path(child.__file__).parent.glob("*.py")):
+        content.update(file.read_bytes())
+    return cache_root() / "meshes" / f"{content.hexdigest()[:32]}.npz"
+
+
+def _keep(made: Path, kept: Path) -> None:
+    try:
+        kept.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        beside = kept.with_name(f"{kept.stem}-{os.getpid()}.tmp")
+        beside.write_bytes(made.read_bytes())
+        os.replace(beside, kept)
+        for old in sorted(kept.parent.glob("*.npz"), key=lambda p: p.stat().st_mtime)[:-KEPT]:
+            old.unlink(missing_ok=True)
+    except (OSError, RuntimeError):  # nothing is lost: it is made again
+        return
+
+
+CLOSE = (
+    "Faults that nearly touch, or meet at a small angle, are the usual reason: join them (stops_at), part them, or give "
+    "a smaller size."
+)
+
+
+def _run(given: Path, made: Path) -> None:
+    command = [*PYTHON, "-m", child.__name__, str(given), str(made)]
+    done = subprocess.run(
+        command, env=without_launcher(), cwd=given.parent, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
+        check=False,
+    )  # fmt: skip
+    said = done.stdout.strip().splitlines()
+    if done.returncode == 3:
+        raise region.no_gmsh(said[-1] if said else "", GMSH_ADVICE)
+    if done.returncode == 0 and made.is_file():
+        return
+    why = said[-1] if said else (done.stderr.strip().splitlines() or ["it does not say why"])[-1]
+    if done.returncode < 0:
+        why = f"it crashed ({signal.Signals(-done.returncode).name})"
+    raise InputError(Problem("mesh.build", f"Gmsh could not mesh the region: {why}", advice=CLOSE))
+
+
+__all__ = ["Place", "Waves", "build", "volumes"]

@@ -1,0 +1,114 @@
+"""The region of a mesh: its box, the ground on a lattice, the surfaces of layers, and what is wrong with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.domain.build.relief import Relief, flat_ground
+
+Floats = NDArray[np.float64]
+Heights = Callable[[Floats, float], Floats]
+"""Heights (n,) [m] at local places (n, 2), as means over so much width."""
+
+MOST = 400
+"""Points of the ground's lattice along a side."""
+REACH = 2.5
+"""How far down hills and valleys are felt, in their depth."""
+THINNEST = 0.05
+"""A layer's least thickness, in that it has in the flat box."""
+
+
+def extent(setting: Any, fastest: Callable[[Floats], float]) -> tuple[Floats, Floats]:
+    """Lower and upper corner (3,) of the box, z = 0 on top, widened so that reflections from its sides come late enough.
+
+    ``fastest``: wave speed among points (n, 3).
+    """
+    lower = np.array([*setting.lower, -setting.depth], float)
+    upper = np.array([*setting.upper, 0.0])
+    if setting.reflections_after:
+        x = [np.linspace(a, b, 5) for a, b in zip(lower, upper, strict=True)]
+        points = np.stack([a.ravel() for a in np.meshgrid(*x, indexing="ij")], 1)
+        margin = 0.5 * setting.reflections_after * fastest(points)
+        lower, upper = lower - margin, upper + np.array([margin, margin, 0.0])
+    return lower, upper
+
+
+def relief_of(
+    lower: Floats, upper: Floats, spacing: float, ground: Heights | None, below: list[tuple[str, Heights]]
+) -> Relief:
+    """The ground and the surfaces ``below`` it, each with its name, on a lattice about as fine as ``spacing``.
+
+    Heights are means over two spacings: elements cannot follow the ground closer. Raises InputError where surfaces cross, with the place.
+    """
+    if ground is None and not below:
+        return flat_ground(lower, upper, float(lower[2]))
+    count = np.clip(np.ceil((upper - lower)[:2] / spacing).astype(int), 2, MOST) + 1
+    x, y = (np.linspace(lower[k], upper[k], count[k]) for k in range(2))
+    xy = np.stack([a.ravel() for a in np.meshgrid(x, y, indexing="ij")], 1)
+    named: list[tuple[str, Heights]] = [("the ground", ground or (lambda p, width: np.zeros(len(p)))), *below]
+    problems, heights = Problems(), []
+    for _, surface in named:
+        try:
+            heights.append(np.asarray(surface(xy, 2.0 * spacing), float).reshape(count))
+        except InputError as error:
+            problems.extend(error.problems)
+    problems.raise_errors()
+    stack = np.stack(heights)
+    levels = np.array([0.0, *(h.mean() for h in stack[1:])])
+    _check_order(stack, [*(name for name, _ in named), "the bottom of the region"], levels, float(lower[2]), xy)
+    return _settled(Relief(x, y, stack, levels, float(lower[2]), len(stack)))
+
+
+def _settled(relief: Relief) -> Relief:
+    """With a flat surface below the last one, where its hills and valleys end: what is cut deeper is not bent by them."""
+    last, level = relief.heights[-1], float(relief.levels[-1])
+    reach = REACH * max(level - float(last.min()), 0.5 * (float(last.max()) - level), 1.0)
+    if level - reach < 0.9 * relief.bottom:
+        return relief
+    flat = np.full((1, *last.shape), level - reach)
+    return replace(
+        relief, heights=np.concatenate([relief.heights, flat]), levels=np.append(relief.levels, level - reach)
+    )
+
+
+def _check_order(stack: Floats, names: list[str], levels: Floats, bottom: float, xy: Floats) -> None:
+    problems = Problems()
+    every = np.concatenate([stack, np.full((1, *stack.shape[1:]), bottom)])
+    flat = np.append(levels, bottom)
+    for k in range(len(names) - 1):
+        thick, usual = (every[k] - every[k + 1]).ravel(), float(flat[k] - flat[k + 1])
+        worst = int(thick.argmin())
+        if usual <= 0 or thick[worst] < THINNEST * usual:
+            x, y = xy[worst]
+            near = "above" if thick[worst] < 0 else f"{thick[worst]:.4g} m below"
+            what = f"{names[k + 1]} is {near} {names[k]} at x {x:.6g}, y {y:.6g} m"
+            advice = "Layers of a mesh cannot end: cut the surface off below the other, or leave it to element sizes."
+            problems.error("mesh.build", what, f"at least {max(THINNEST * usual, 0.0):.4g} m apart", advice)
+    problems.raise_errors()
+
+
+def worded(projection: Any) -> Callable[[Floats], str]:
+    """x, y in words, with longitude and latitude where there is a projection."""
+
+    def place(xy: Floats) -> str:
+        text = f"x {xy[0]:.6g}, y {xy[1]:.6g} m"
+        if projection is not None:
+            lon, lat = projection.to_geographic(np.asarray(xy)[None])[0]
+            text += f" (longitude {lon:.6g}, latitude {lat:.6g})"
+        return text
+
+    return place
+
+
+def no_gmsh(said: str, advice: str) -> InputError:
+    """Where Gmsh cannot be loaded."""
+    return InputError(Problem("mesh.build", f"needs Gmsh, which cannot be loaded: {said}", "", advice))
+
+
+__all__ = ["Heights", "extent", "no_gmsh", "relief_of", "worded"]

@@ -1,0 +1,120 @@
+"""Element sizes on a lattice of the flat box: from wavelengths, from distance to faults, and never growing faster than asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faultwave.domain.build.relief import Relief
+
+Floats = NDArray[np.float64]
+
+MOST = 400_000
+"""Points of the lattice."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Edges wanted (nx, ny, nz) [m] at ``origin`` + index * ``spacing``."""
+
+    origin: Floats
+    spacing: Floats
+    values: Floats
+
+    def points(self) -> Floats:
+        """(n, 3), in the order of the values."""
+        axes = [o + h * np.arange(n) for o, h, n in zip(self.origin, self.spacing, self.values.shape, strict=True)]
+        return np.stack([a.ravel() for a in np.meshgrid(*axes, indexing="ij")], 1)
+
+    def at(self, points: Floats) -> Floats:
+        """Edges (n,) at points (n, 3): between eight points of the lattice, beyond it as at its sides."""
+        from scipy.ndimage import map_coordinates
+
+        index = ((points - self.origin) / self.spacing).T
+        return np.asarray(map_coordinates(self.values, index, order=1, mode="nearest"))
+
+
+def lattice(lower: Floats, upper: Floats, finest: float) -> Sizes:
+    """Places for sizes: as fine as the finest elements, but not more than ``MOST``."""
+    extent = upper - lower
+    h = max(finest, float((extent.prod() / MOST) ** (1 / 3)))
+    count = np.maximum(np.ceil(extent / h).astype(int), 2) + 1
+    return Sizes(np.asarray(lower, float), extent / (count - 1), np.full(count, np.inf))
+
+
+def wanted(
+    places: Sizes,
+    relief: Relief,
+    of_waves: Callable[[Floats], Floats],
+    faults: Sequence[tuple[Floats, float]],
+    growth: float,
+) -> Sizes:
+    """``of_waves``: edges (n,) that waves want at true places (n, 3); ``faults``: flat facets (m, 4, 3) and the size on each."""
+    points = places.points()
+    values = of_waves(relief.physical(points))
+    reach = float(np.linalg.norm(places.spacing)) / 2
+    for facets, size in faults:
+        values = np.minimum(values, size + growth * np.maximum(_distance(points, facets, size) - reach, 0.0))
+    return limited(replace(places, values=values.reshape(places.values.shape)), growth)
+
+
+def _distance(points: Floats, facets: Floats, size: float) -> Floats:
+    """From points (n, 3) to the nearest sample of the facets, which lie less than an element apart."""
+    from scipy.spatial import cKDTree
+
+    return np.asarray(cKDTree(samples(facets, size)).query(points)[0])
+
+
+def samples(facets: Floats, size: float) -> Floats:
+    """Points (k, 3) on facets (m, 4, 3)."""
+    found = []
+    for a, b, c, d in facets:
+        along = max(np.linalg.norm(b - a), np.linalg.norm(c - d))
+        down = max(np.linalg.norm(d - a), np.linalg.norm(c - b))
+        s, t = (np.linspace(0, 1, int(np.clip(np.ceil(length / size), 1, 200)) + 1) for length in (along, down))
+        s, t = s[:, None, None], t[None, :, None]
+        found.append(((1 - t) * ((1 - s) * a + s * b) + t * ((1 - s) * d + s * c)).reshape(-1, 3))
+    return np.concatenate(found)
+
+
+def limited(sizes: Sizes, growth: float) -> Sizes:
+    """Sizes that grow by ``growth`` per metre at most (a sweep to and fro along each axis, until nothing changes)."""
+    values = sizes.values.copy()
+    for _ in range(20):
+        before = values.copy()
+        for axis, h in enumerate(sizes.spacing):
+            most = growth * h
+            for k in range(1, values.shape[axis]):
+                _pull(values, axis, k, k - 1, most)
+            for k in range(values.shape[axis] - 2, -1, -1):
+                _pull(values, axis, k, k + 1, most)
+        if np.array_equal(before, values):
+            break
+    return replace(sizes, values=values)
+
+
+def _pull(values: Floats, axis: int, here: int, there: int, most: float) -> None:
+    at = [slice(None)] * 3
+    at[axis] = here  # type: ignore[call-overload]
+    beside = [slice(None)] * 3
+    beside[axis] = there  # type: ignore[call-overload]
+    values[tuple(at)] = np.minimum(values[tuple(at)], values[tuple(beside)] + most)
+
+
+def refined(sizes: Sizes, points: Floats, ratio: Floats, growth: float) -> Sizes:
+    """Smaller by ``ratio`` (n,), cells' edges over those wanted, about points (n, 3) of the flat box."""
+    values = sizes.values.copy()
+    index = np.round((points - sizes.origin) / sizes.spacing).astype(int)
+    index = np.clip(index, 0, np.array(values.shape) - 1)
+    factor = np.ones(values.shape)
+    steps = np.stack(np.meshgrid(*[[-1, 0, 1]] * 3, indexing="ij"), -1).reshape(-1, 3)
+    for step in steps:
+        at = np.clip(index + step, 0, np.array(values.shape) - 1)
+        np.minimum.at(factor, tuple(at.T), 1.0 / ratio)
+    return limited(replace(sizes, values=values * factor), growth)
+
+
+__all__ = ["Sizes", "lattice", "limited", "refined", "samples", "wanted"]

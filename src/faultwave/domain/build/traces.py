@@ -1,0 +1,257 @@
+"""Fault traces from files: GeoJSON, CSV with a header, and lines of longitude and latitude as GMT has them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.base.projection import NEEDED, Projection
+
+Floats = NDArray[np.float64]
+
+HEADERS = {
+    ("lon", "lat"): True, ("longitude", "latitude"): True, ("long", "lat"): True, ("x", "y"): False, ("easting", "northing"): False,
+}  # fmt: skip
+"""Names of the two columns, and whether they are degrees."""
+
+UNITS = {"m": 1.0, "km": 1000.0}
+WORLD = ("crs84", "4326", "4979")
+"""How the names of systems of longitude and latitude end."""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A line on the map: ``xy`` (n, 2) in the case's x, y [m]; ``geographic`` (n, 2) degrees where it came so; its name in the file."""
+
+    xy: Floats
+    geographic: Floats | None
+    name: str
+    source: str
+
+
+def read_traces(path: str | Path, projection: Projection | None) -> list[Trace]:
+    """Every line of a file. Raises InputError with file and line for what is no line, and for degrees without a projection."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InputError(Problem(str(path), f"cannot be read: {error.strerror}")) from None
+    except UnicodeDecodeError:
+        raise InputError(Problem(str(path), "is not UTF-8 text", "GeoJSON, or columns of text")) from None
+    as_json = path.suffix.lower() in (".geojson", ".json") or text.lstrip().startswith("{")
+    lines = _geojson(path, text) if as_json else _columns(path, text)
+    found = [_placed(path, *line, projection) for line in lines]
+    if not found:
+        raise InputError(
+            Problem(str(path), "holds no line", "LineString or MultiLineString, or rows of lon,lat or x,y")
+        )
+    return found
+
+
+Line = tuple[str, str, Floats, bool]
+"""Place in the file, name, points (n, 2), whether they are degrees."""
+
+
+def _placed(path: Path, where: str, name: str, points: Floats, degrees: bool, projection: Projection | None) -> Trace:
+    if len(points) < 2:
+        raise InputError(Problem(where, f"a trace of {len(points)} point", "at least two"))
+    if not degrees:
+        return Trace(points, None, name, where)
+    if projection is None:
+        raise InputError(
+            Problem(where, "gives longitudes and latitudes, but the case has no projection", advice=NEEDED)
+        )
+    bad = (np.abs(points[:, 0]) > 360) | (np.abs(points[:, 1]) > 90)
+    if bad.any():
+        lon, lat = points[bad][0]
+        swapped = (np.abs(points[:, 1]) <= 360).all() and (np.abs(points[:, 0]) <= 90).all()
+        advice = (
+            "They look swapped: longitude comes first." if swapped else "Are these metres? Then name the columns x, y."
+        )
+        raise InputError(
+            Problem(
+                where, f"longitude {lon:g}, latitude {lat:g} is no place on Earth", "degrees, longitude first", advice
+            )
+        )
+    local = projection.to_local(points[:, 0], points[:, 1])
+    if not np.isfinite(local).all():
+        raise InputError(
+            Problem(where, "lies beyond the case's projection", advice="Choose the projection of that place.")
+        )
+    return Trace(local, points, name, where)
+
+
+def _geojson(path: Path, text: str) -> list[Line]:
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(Problem(f"{path}:{error.lineno}", f"is no GeoJSON: {error.msg}")) from None
+    if not isinstance(data, dict):
+        raise InputError(Problem(str(path), "is no GeoJSON", "an object with a type"))
+    _check_system(path, data)
+    found: list[Line] = []
+    for number, feature in enumerate(_features(data), 1):
+        where = f"{path}: feature {number}"
+        about = feature.get("properties") or {}
+        name = str(about.get("name") or about.get("Name") or "")
+        geometry = feature.get("geometry", feature) or {}
+        kind, places = geometry.get("type"), geometry.get("coordinates")
+        parts = {"LineString": [places], "MultiLineString": places}.get(str(kind))
+        if parts is None:
+            raise InputError(Problem(where, f"is a {kind}", "LineString, MultiLineString"))
+        found += [(where, name, _points(where, part), True) for part in parts]
+    return found
+
+
+def _features(data: dict[str, Any]) -> Iterable[dict[str, Any]]:
+    return data.get("features") or [] if data.get("type") == "FeatureCollection" else [data]
+
+
+def _check_system(path: Path, data: dict[str, Any]) -> None:
+    """GeoJSON is in longitude and latitude (RFC 7946); files of the former kind may name another system."""
+    name = str(((data.get("crs") or {}).get("properties") or {}).get("name", ""))
+    if name and not name.lower().endswith(WORLD):
+        what = f"names the coordinate system '{name}'"
+        raise InputError(
+            Problem(str(path), what, "longitude and latitude (RFC 7946)", "ogr2ogr -t_srs EPSG:4326 turns it.")
+        )
+
+
+def _points(where: str, places: Any) -> Floats:
+    try:
+        points = np.array([[float(p[0]), float(p[1])] for p in places])
+    except (TypeError, ValueError, IndexError):
+        raise InputError(Problem(where, "its coordinates are no list of [longitude, latitude]")) from None
+    if not np.isfinite(points).all():
+        raise InputError(Problem(where, "its coordinates are not all finite numbers"))
+    return points.reshape(-1, 2)
+
+
+def _columns(path: Path, text: str) -> list[Line]:
+    """Rows of two numbers, lines parted by '>' or blank ones; a header names the columns, without one they are degrees."""
+    degrees, factor, pick, begun = True, 1.0, (0, 1), False
+    problems = Problems()
+    lines: list[tuple[str, str, list[list[float]]]] = [(f"{path}:1", "", [])]
+    for number, line in enumerate(text.splitlines(), 1):
+        words = re.split(r"[,;\s]+", line.partition("#")[0].strip())
+        if words == [""] or words[0].startswith(">"):
+            lines.append((f"{path}:{number}", line.strip().lstrip("> "), []))
+            continue
+        values = _numbers(words)
+        if values is None and not begun:
+            degrees, factor, pick = _header(f"{path}:{number}", words)
+        elif values is None or len(values) <= max(pick):
+            problems.error(f"{path}:{number}", f"'{line.strip()}' is no point", "two numbers")
+        else:
+            begun = True
+            lines[-1][2].append([factor * values[k] for k in pick])
+    problems.raise_errors()
+    return [(where, name, np.array(rows), degrees) for where, name, rows in lines if rows]
+
+
+def _numbers(words: list[str]) -> list[float] | None:
+    try:
+        values = [float(word) for word in words if word]
+    except ValueError:
+        return None
+    return values if np.isfinite(values).all() else None
+
+
+def _header(where: str, words: list[str]) -> tuple[bool, float, tuple[int, int]]:
+    """Whether columns are degrees, their factor to metres, and which they are."""
+    plain = [re.sub(r"[\[\(_].*", "", w).lower() for w in words]
+    for names, degrees in HEADERS.items():
+        if all(name in plain for name in names):
+            pick = plain.index(names[0]), plain.index(names[1])
+            unit = re.search(r"[\[\(_](\w+)", words[pick[0]])
+            factor = 1.0 if degrees or unit is None else UNITS.get(unit[1].lower(), 0.0)
+            if not factor:
+                raise InputError(Problem(where, f"'{words[pick[0]]}' has no known unit", ", ".join(UNITS)))
+            return degrees, factor, pick
+    allowed = "; ".join(" ".join(names) for names in HEADERS)
+    raise InputError(Problem(where, f"'{' '.join(words)}' names no coordinates", allowed))
+
+
+def check_trace(trace: Trace, lower: Floats, upper: Floats, place: Callable[[Floats], str], problems: Problems) -> None:
+    """Tell of a trace that leaves the region ``lower`` to ``upper`` (2,), or crosses itself; ``place`` words x, y."""
+    xy = trace.xy
+    outside = ((xy <= lower) | (xy >= upper)).any(1)
+    if outside.any():
+        first = int(np.flatnonzero(outside)[0])
+        advice = "Enlarge mesh.build.region, or cut the trace."
+        if outside.all() and trace.geographic is not None and np.abs(trace.geographic).max() <= 90:
+            advice = "Are longitude and latitude swapped? Longitude comes first."
+        elif (
+            outside.all()
+            and ((xy / 1000.0 > lower) & (xy / 1000.0 < upper)).all()
+            and np.abs(xy).max() > 100 * np.abs(upper).max()
+        ):
+            advice = "Are its units millimetres, or is it in another coordinate system than the case?"
+        elif outside.all():
+            advice += " Is it in the coordinates of the case?"
+        what = f"{int(outside.sum())} of {len(xy)} points lie outside of the region, the first at {place(xy[first])}"
+        spans = f"x {lower[0]:g} to {upper[0]:g}, y {lower[1]:g} to {upper[1]:g} m"
+        problems.error(trace.source, what, spans, advice)
+        return
+    crossing = self_crossing(xy)
+    if crossing is not None:
+        problems.error(
+            trace.source,
+            f"the trace crosses itself at {place(crossing)}",
+            advice="Give its branches as faults of their own.",
+        )
+
+
+def self_crossing(xy: Floats) -> Floats | None:
+    """Where a line (n, 2) crosses or touches itself; None where it does not."""
+    for i in range(len(xy) - 1):
+        for j in range(i + 1, len(xy) - 1):
+            found = crossing(xy[i], xy[i + 1], xy[j], xy[j + 1])
+            if found is not None and not (j == i + 1 and np.allclose(found, xy[j])):
+                return found
+    return None
+
+
+def crossing(a: Floats, b: Floats, c: Floats, d: Floats) -> Floats | None:
+    """The point (2,) that segments a-b and c-d share, ends included; None where there is none or they are parallel."""
+    u, v, w = b - a, d - c, c - a
+    area = u[0] * v[1] - u[1] * v[0]
+    if abs(area) <= 1e-12 * np.linalg.norm(u) * np.linalg.norm(v):
+        return None
+    s, t = (w[0] * v[1] - w[1] * v[0]) / area, (w[0] * u[1] - w[1] * u[0]) / area
+    slack = 1e-9
+    return np.asarray(a + s * u) if -slack <= s <= 1 + slack and -slack <= t <= 1 + slack else None
+
+
+def simplified(xy: Floats, size: float) -> Floats:
+    """A line without the points that elements of ``size`` cannot follow: none moves it by more than a tenth of that."""
+    kept = _douglas_peucker(xy, 0.1 * size)
+    found = [kept[0]]
+    for point in kept[1:-1]:
+        if np.linalg.norm(point - found[-1]) >= 0.8 * size and np.linalg.norm(point - kept[-1]) >= 0.8 * size:
+            found.append(point)
+    return np.array([*found, kept[-1]])
+
+
+def _douglas_peucker(xy: Floats, tolerance: float) -> Floats:
+    """Ramer (1972), Douglas & Peucker (1973)."""
+    a, b = xy[0], xy[-1]
+    along = b - a
+    length = np.linalg.norm(along)
+    off = xy - a
+    away = np.linalg.norm(off, axis=1) if length == 0 else np.abs(off[:, 0] * along[1] - off[:, 1] * along[0]) / length
+    worst = int(np.argmax(away))
+    if away[worst] <= tolerance:
+        return np.array([a, b])
+    return np.concatenate([_douglas_peucker(xy[: worst + 1], tolerance)[:-1], _douglas_peucker(xy[worst:], tolerance)])
+
+
+__all__ = ["Trace", "check_trace", "crossing", "read_traces", "self_crossing", "simplified"]
