@@ -72,16 +72,23 @@ def convert(
     folder: Folder,
     kind: Annotated[
         str,
-        typer.Argument(metavar="FORMAT", help="csv, sac, mseed, stationxml, scec, or what an installed package adds."),
+        typer.Argument(
+            metavar="FORMAT", help="csv, sac, mseed, stationxml, scec, dtopo, or what an installed package adds."
+        ),
     ],
     output: Annotated[
         Path | None, typer.Option("--output", metavar="DIR", help="Folder for the files; default DIR itself.")
     ] = None,
+    spacing: Annotated[
+        float | None,
+        typer.Option("--spacing", metavar="METRES", help="Of the grid of dtopo; default the size of the triangles."),
+    ] = None,
 ) -> None:
-    """Write receivers in another format: csv, sac, mseed, stationxml (where they are), or scec station files and contours."""
+    """Write a run in another format: its receivers as csv, sac, mseed, stationxml (where they are), or scec station files and contours;
+    the motion of its sea floor as dtopo, for tsunami codes."""
     from faultwave.output.convert import convert as convert_run
 
-    screen.files(convert_run(folder, kind, output))
+    screen.files(convert_run(folder, kind, output, spacing=spacing))
 
 
 def compare(

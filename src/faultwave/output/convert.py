@@ -14,12 +14,12 @@ from faultwave.output.results import load_results
 def convert(
     folder: str | Path, kind: str, out: str | Path | None = None, *, prefix: str | None = None, **options: Any
 ) -> list[Path]:
-    """Convert a run's receivers (ours or SeisSol's text files) and return the files written.
+    """Convert a run's receivers (ours or SeisSol's text files), or its sea floor, and return the files written.
 
     sac, mseed: velocities of the off-fault receivers; stationxml: where these are; csv: everything of all receivers; scec: station
-    files, and the contour file if the fault's snapshots are there. out defaults to the run's folder; ``options`` are the format's:
-    ``header`` and ``state`` of scec. Raises InputError for an unknown kind, a folder without receivers, and what the format cannot
-    hold.
+    files, and the contour file if the fault's snapshots are there; dtopo: how the sea floor moves, for tsunami codes. out defaults
+    to the run's folder; ``options`` are the format's: ``header`` and ``state`` of scec, ``spacing`` [m] of dtopo. Raises InputError
+    for an unknown kind, a folder without receivers, and what the format cannot hold.
     """
     known = converters()
     if kind not in known:

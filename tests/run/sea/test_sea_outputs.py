@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import faultwave as fw
+from faultwave.base.errors import InputError
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from tests.run.sea.setup import GRAVITY, ROUGH, height, sea
 
@@ -97,3 +98,67 @@ def test_pictures_of_a_sea(layered, tmp_path):
     assert "run-sea-surface.png" in drawn and drawn["run-sea-surface.png"].stat().st_size > 20_000
     assert "run-surface-peak-velocity.png" in drawn
     assert fw.plot(layered, tmp_path, field="u3")
+
+
+def read_dtopo(path):
+    """As GeoClaw reads type 3: header, then rows from north to south for every time."""
+    with open(path) as file:
+        words = [next(file).split() for _ in range(9)]
+        head = {name: float(value) for value, name in words}
+        values = np.loadtxt(file)
+    mx, my, mt = (int(head[n]) for n in ("mx", "my", "mt"))
+    x, y = head["xlower"] + head["dx"] * np.arange(mx), head["ylower"] + head["dy"] * np.arange(my)
+    return head, x, y, values.reshape(mt, my, mx)[:, ::-1]
+
+
+def test_horizontal_motion_of_a_slope_lifts_the_water():
+    """Tanioka & Satake (1996): u_z - u_x db/dx of a floor b = -x/2, also where triangles are numbered the other way round."""
+    from faultwave.output.formats import dtopo
+
+    x, y = np.meshgrid(np.linspace(0, 8.0, 9), np.linspace(0, 6.0, 7))
+    points = np.column_stack([x.ravel(), y.ravel(), -0.5 * x.ravel()])
+    corner = (np.arange(6)[:, None] * 9 + np.arange(8)).ravel()
+    cells = np.concatenate(
+        [np.stack([corner, corner + 1, corner + 10], 1), np.stack([corner, corner + 9, corner + 10], 1)]
+    )
+
+    class File:
+        def __init__(self):
+            self.points, self.cells, self.times = points, cells, np.array([0.0])
+            self.values = {"u1": 0.3, "u2": 5.0, "u3": 0.1, "locationFlag": 0}
+
+        def __contains__(self, name):
+            return name in self.values
+
+        def field(self, name, step=-1):
+            return np.full(len(self.cells), self.values[name])
+
+        def choose(self, mask):
+            self.cells = self.cells[mask]
+
+    centres, uplift, size = dtopo._uplift(File(), "here")
+    np.testing.assert_allclose(uplift, 0.1 + 0.3 * 0.5)
+    assert len(centres) == len(cells) and size == pytest.approx(np.sqrt(0.5))
+
+
+def test_motion_of_the_sea_floor_for_tsunami_codes(layered, tmp_path):
+    (path,) = fw.convert(layered, "dtopo", tmp_path, spacing=1.0)
+    head, x, y, values = read_dtopo(path)
+    assert path.name == "run-dtopo.tt3" and (head["t0"], head["dt"], head["mt"]) == (0.0, 0.5, 13)
+    assert x[0] >= -4 and x[-1] <= 4 and np.ptp(x) > 5 and head["dx"] <= 1.0
+    assert not values[0].any() and np.abs(values[-1]).max() > 1e-3
+    with VtkHdfReader(layered / "run-surface.vtkhdf") as file:
+        floor = file.field("locationFlag") == 0
+        centres, moved = file.points[file.cells][floor].mean(1), file.field("u3")[floor]  # a level floor
+    assert np.abs(values[-1]).max() <= np.abs(moved).max() * (1 + 1e-6)
+    j, i = np.unravel_index(np.abs(values[-1]).argmax(), values[-1].shape)
+    nearest = np.hypot(centres[:, 0] - x[i], centres[:, 1] - y[j]).argmin()
+    assert values[-1, j, i] == pytest.approx(moved[nearest], rel=0.5)
+
+
+def test_dtopo_needs_a_sea_floor(tmp_path):
+    case = two_layers(0.5)
+    case["output"] = {"folder": str(tmp_path), "surface": {"interval": 0.5}}
+    fw.simulate(case).run()
+    with pytest.raises(InputError, match="holds no sea floor"):
+        fw.convert(tmp_path, "dtopo")
