@@ -46,7 +46,7 @@ for _x, _y in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2)):
 _TENSORS = _PRODUCTS.reshape(81, 36)
 
 
-def _both_sides(tensor: Any, rows: Any) -> list[Any]:
+def both_sides(tensor: Any, rows: Any) -> list[Any]:
     """A s A^T of a symmetric tensor, six components, and a matrix of three ``rows``."""
     once = [[dot(row, [tensor[PAIR[a][b]] for a in range(3)]) for b in range(3)] for row in rows]
     pairs = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))
@@ -74,14 +74,16 @@ class ContravariantElastic(ComponentForm):
         return Columns(jacobian=9, metric=6, **material), Columns(**face)
 
     def cell_constants(self, cells: Cells) -> np.ndarray:
+        return self.cell_columns.join(self._constants(cells))
+
+    def _constants(self, cells: Cells) -> dict[str, np.ndarray]:
+        """(nc,) or (nc, n) of every column of a cell."""
         rows = directed(cells.inverse)
         rho, unit = cells.material["rho"], self.unit
         zp, zs = self.law.impedance(cells.material)
         lam, mu = (unit**2 * cells.material[name] / rho for name in ("lambda", "mu"))
         material = {"lam": lam, "mu": mu, "rho": rho / unit, "inverse_rho": unit / rho, "zp": zp, "zs": zs}
-        return self.cell_columns.join(
-            {"jacobian": np.linalg.inv(rows).reshape(-1, 9), "metric": metric(rows), **material}
-        )
+        return {"jacobian": np.linalg.inv(rows).reshape(-1, 9), "metric": metric(rows), **material}
 
     def to_physical(self, cells: Cells, which: np.ndarray) -> np.ndarray | None:
         jacobian = np.linalg.inv(directed(cells.inverse[which]))
@@ -95,7 +97,7 @@ class ContravariantElastic(ComponentForm):
     def physical(self, q: Any, cell: Any, jacobian: Any) -> list[Any]:
         rows = [jacobian[3 * x : 3 * x + 3] for x in range(3)]
         state, rho = STATE.row(q), self.cell_columns.row(cell).rho
-        stress = [rho * x for x in _both_sides(state.stress, rows)]
+        stress = [rho * x for x in both_sides(state.stress, rows)]
         return [*stress, *[dot(row, state.velocity) for row in rows]]
 
     @property
@@ -105,7 +107,7 @@ class ContravariantElastic(ComponentForm):
     def stress(self, own: Any, cell: Any) -> list[Any]:
         mine = self.cell_columns.row(cell)
         rows = [mine.jacobian[3 * x : 3 * x + 3] for x in range(3)]
-        return [mine.rho * x for x in _both_sides(own, rows)]
+        return [mine.rho * x for x in both_sides(own, rows)]
 
     def from_stress(self, stress: Any, cell: Any) -> list[Any]:
         mine = self.cell_columns.row(cell)
@@ -120,7 +122,7 @@ class ContravariantElastic(ComponentForm):
         ]  # of J transposed: J^-1 times det J
         share = 1.0 / dot(cofactors[0], [j[x][0] for x in range(3)])
         back = [[share * x for x in row] for row in cofactors]
-        return [mine.inverse_rho * x for x in _both_sides(stress, back)]
+        return [mine.inverse_rho * x for x in both_sides(stress, back)]
 
     def stress_scale(self, cells: Cells) -> np.ndarray:
         jacobian = np.linalg.inv(directed(cells.inverse))
@@ -135,7 +137,7 @@ class ContravariantElastic(ComponentForm):
         rows = [own.jacobian[3 * x : 3 * x + 3] for x in range(3)]
         # J^-1 = G J^T
         back = [[dot([own.metric[PAIR[a][b]] for b in range(3)], rows[x]) for x in range(3)] for a in range(3)]
-        return [*(own.inverse_rho * x for x in _both_sides(q[:6], back)), *[dot(line, q[6:]) for line in back]]
+        return [*(own.inverse_rho * x for x in both_sides(q[:6], back)), *[dot(line, q[6:]) for line in back]]
 
     # The cell.
 
