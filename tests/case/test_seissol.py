@@ -62,6 +62,19 @@ def deck(tmp_path):
     return load
 
 
+def test_the_band_of_attenuation(deck):
+    """Speeds at its centre, and steps that SeisSol would take."""
+    case, problems = deck(("'material.yaml'", "'material.yaml'\nFreqCentral = 2.5\nFreqRatio = 100"))
+    assert not problems.items
+    q = case.attenuation
+    assert case.law == "viscoelastic" and q.mechanisms is None
+    assert (q.low, q.high, q.reference) == (0.25, 25.0, 2.5)
+    assert case.numerics.largest_step == 0.01
+    longer = ("ClusteredLTS = 2", "ClusteredLTS = 2\nFixTimeStep = 0.005")
+    case, _ = deck(("'material.yaml'", "'material.yaml'\nFreqCentral = 2.5\nFreqRatio = 100"), longer)
+    assert case.numerics.largest_step == 0.005
+
+
 def test_computed_the_way_of_seissol(deck):
     case, problems = deck()
     assert not problems.items
@@ -156,8 +169,10 @@ def test_missing_files_name_key_and_line(deck):
             "numbers of mesh groups",
         ),
         ("'material.yaml'", "'material.yaml'\nPlasticity = 1\nPlasticityFileName = 'rock.yaml'", "no such file"),
-        ("'material.yaml'", "'material.yaml'\nFreqCentral = 2.5", "viscoelastic attenuation is not built"),
-        ("'material.yaml'", "'material.yaml'\nFreqRatio = 100", "viscoelastic attenuation is not built"),
+        ("'material.yaml'", "'material.yaml'\nFreqCentral = 2.5", "'FreqRatio' is missing"),
+        ("'material.yaml'", "'material.yaml'\nFreqRatio = 100", "'FreqCentral' is missing"),
+        ("'material.yaml'", "'material.yaml'\nFreqRatio = 1\nFreqCentral = 2", "FreqRatio = 1 (allowed: above 1)"),
+        ("'material.yaml'", "'material.yaml'\nFreqRatio = 9\nFreqCentral = 0", "FreqCentral = 0 (allowed: above 0 Hz)"),
         ("'material.yaml'", "'material.yaml'\nITMEnable = 1", "time mirror"),
         ("'material.yaml'", "'material.yaml'\nNumFlux = 'upwind'", "allowed: godunov, rusanov"),
         ("&IniCondition", "&IniCondition\ncICType = 'PressureInjection'", "initial condition is not built"),

@@ -12,7 +12,6 @@ from faultwave.dg import basis
 from faultwave.dg.forms import PenalisedFaces, form
 from faultwave.dg.layout import Connections, build_layout
 from faultwave.dg.operator import Cells, Operator, shapely, worst_shape
-from faultwave.dg.predictors import Taylor
 from faultwave.domain.tets.box import Box, box_mesh
 from faultwave.domain.tets.clusters import assign_clusters
 from faultwave.domain.tets.geometry import geometry
@@ -31,13 +30,15 @@ class Waves:
     def __init__(self, mesh: Mesh, law: str = "elastic", order: int = 3, backend: str = "cpu", precision: str = "double",
                  rates: tuple[int, ...] = (1,), cfl: float = 0.5, material: Mapping[str, Any] = ROCK, keep: tuple[int, ...] = (),
                  quadrature: int = 0, time_unit: float = 1.0, fast: bool | None = None, wall: float | None = None,
-                 predictor: Any = Taylor, penalty: str = ""):  # fmt: skip
+                 predictor: Any = None, penalty: str = ""):  # fmt: skip
         self.order, self.mesh = order, mesh
         self.topology = build_topology(mesh, None)
         self.geometry = geometry(mesh, self.topology)
         cells = len(mesh.cells)
         named: Any = laws.law(law)
-        self.material = {p.name: np.broadcast_to(material.get(p.name, p.default), cells) for p in named.parameters}
+        known = dict.fromkeys([*(p.name for p in named.parameters), *material])
+        defaults = {p.name: p.default for p in named.parameters}
+        self.material = {n: np.broadcast_to(material.get(n, defaults.get(n)), cells) for n in known}
         self.law: Any = named.adapted(self.material)
         dt = cfl * 2 * self.geometry.inradius / ((2 * order - 1) * self.law.speed(self.material))
         fault = np.zeros((cells, 4), bool)

@@ -23,6 +23,7 @@ from faultwave.physics import friction as faults
 from faultwave.physics import waves as laws
 from faultwave.physics.friction.modifiers import composed, modifiers
 from faultwave.physics.waves.law import LAYER
+from faultwave.physics.waves.viscoelastic import element_names
 from tests.backends.here import present
 
 OTHERS = present([n for n in backends.names() if n != "numpy"])
@@ -30,6 +31,7 @@ VARIANTS: dict[str, Any] = {
     **laws.laws(),
     "maxwell-lossy": laws.law("maxwell").adapted({"conductivity": np.ones(1)}),
     "maxwell-matched": laws.law("maxwell").adapted(dict.fromkeys(("conductivity", *LAYER), np.ones(1))),
+    "viscoelastic-2": laws.law("viscoelastic").adapted({element_names(i)[2]: np.array([3.0 * i]) for i in (1, 2)}),
 }
 EVERYTHING = [
     (law, order, precision) for law in VARIANTS for order in range(2, 9) for precision in ("double", "single")
@@ -38,8 +40,14 @@ USUAL = {("elastic", 2, "single"), ("elastic", 3, "double"), ("elastic", 4, "sin
          ("acoustic", 3, "single"), ("acoustic", 5, "double"), ("maxwell", 4, "double"), ("maxwell", 3, "single"),
          ("maxwell-lossy", 4, "double"), ("maxwell-lossy", 3, "single"),
          ("maxwell-matched", 3, "double"), ("maxwell-matched", 2, "single"),
-         ("anisotropic", 3, "double"), ("anisotropic", 4, "single")}  # fmt: skip
-USUAL_ELSEWHERE = {("elastic", 3, "double"), ("anisotropic", 2, "double"), ("maxwell-lossy", 2, "single")}
+         ("anisotropic", 3, "double"), ("anisotropic", 4, "single"),
+         ("viscoelastic-2", 2, "double"), ("viscoelastic-2", 3, "single"), ("viscoelastic-2", 4, "double")}  # fmt: skip
+USUAL_ELSEWHERE = {
+    ("elastic", 3, "double"),
+    ("anisotropic", 2, "double"),
+    ("maxwell-lossy", 2, "single"),
+    ("viscoelastic-2", 3, "double"),
+}
 """Those of backends that take seconds to compile a kernel; there the fast form stands for both."""
 TOLERANCE = {"double": 1e-12, "single": 3e-5}
 OPTIONAL = {"slot", "slow_slots", "friction_slots"}  # slot 0 is nobody's
@@ -141,7 +149,7 @@ class Random:
     def scalars(self, kernel: Kernel) -> dict[str, Any]:
         predictor = self.form.predictor
         advance, integral = predictor.at(0.07, 0.07), predictor.integral(0.0, 0.07, 0.07)
-        known = {"advance": advance, "integral": integral, "weight": integral, "keep": 1.0}
+        known = {"advance": advance, "integral": integral, "weight": integral, "keep": 1.0, **predictor.scalars(0.07)}
         return {s.name: known[s.name] for s in kernel.scalars}
 
 

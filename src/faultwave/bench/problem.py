@@ -26,7 +26,7 @@ EDGE = 100.0
 LEAST, MOST = 100_000, 1_000_000
 """Cells of a proxy out of cache, unless the caches are larger than those; so many at most, for the time it takes to set up."""
 SMALLEST = 162  # three bricks a side: fewer would make a cell its own neighbour through the periodic sides
-MATERIAL = {"rho": 2670.0, "mu": 3.2038e10, "lambda": 3.2044e10}
+MATERIAL = {"rho": 2670.0, "mu": 3.2038e10, "lambda": 3.2044e10, "Qp": 120.0, "Qs": 60.0}
 FRICTION = {"mu_s": 0.677, "mu_d": 0.525, "d_c": 0.4, "cohesion": 0.0, "T_n": -120e6, "T_s": 85e6, "T_d": 0.0}
 """Linear slip weakening loaded above its strength, so that every point slips from the start."""
 
@@ -146,6 +146,8 @@ def solver(s: Setting) -> Solver:
             "clustering": {"rates": [1]}, "homogenise": False,
         },
     }  # fmt: skip
+    if {"Qp", "Qs"} <= {p.name for p in parameters}:
+        settings["attenuation"] = {"high": 5.0}
     if s.faults > 0:
         settings["fault"] = {
             "friction": "linear-slip-weakening",

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from faultwave.base.units import Quantity
-from faultwave.case.belongs import Kinds, of_kind
+from faultwave.case.belongs import Kinds, of_kind, only
 from faultwave.case.common import InputFile, Settings, Vector, need
 
 Side = Literal["x", "y", "z", "x-", "x+", "y-", "y+", "z-", "z+"]
@@ -159,7 +159,8 @@ class Attenuation(Settings):
 
     low: Quantity("Hz", gt=0) | None = Field(None, description="Lower end of the band; default a hundredth of high.")
     high: Quantity("Hz", gt=0) | None = Field(
-        None, description="Upper end of the band; default the resolved frequency."
+        None,
+        description="Upper end of the band; default the frequency that a grid resolves; on tetrahedra it must be given.",
     )
     reference: Quantity("Hz", gt=0) | None = Field(
         None,
@@ -170,6 +171,13 @@ class Attenuation(Settings):
         0.0, ge=0, le=1, description="Q grows as (f / corner)^exponent above corner; 0: constant Q."
     )
     corner: Quantity("Hz", gt=0) = Field(1.0, description="Where Q begins to grow with frequency.")
+    mechanisms: int | None = Field(
+        None,
+        ge=1,
+        le=8,
+        description="Maxwell elements that make Q, 3 by default: constant Q is then within 5 % over two decades.",
+        json_schema_extra=only("dg", "is a setting of the engine dg: a grid has eight, each at every other point"),
+    )
     limit: bool = Field(
         False,
         description="Take quality factors that cannot be had to the nearest that can, with a warning, instead of refusing the case: Q "

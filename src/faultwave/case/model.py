@@ -312,9 +312,7 @@ class Case(Settings):
     grid: Grid | None = Field(None, description="Regular grid; the engine fd needs one.")
     material: FieldSetting = Field(description="rho, mu, lambda (or rho, vp, vs); relative_permittivity, ...")
     attenuation: Attenuation | None = Field(
-        None,
-        description="Attenuation; absent: elastic.",
-        json_schema_extra=only("fd", "is simulated on grids only"),
+        None, description="Attenuation; absent: elastic. On tetrahedra the law is then viscoelastic."
     )
     impedances: dict[str | int, Annotated[float, Field(allow_inf_nan=True)]] = Field(
         default_factory=dict,
@@ -368,9 +366,12 @@ class Case(Settings):
     @model_validator(mode="before")
     @classmethod
     def _engine_defaults(cls, data: Any) -> Any:
-        """The engine fd computes in single precision unless asked otherwise."""
-        if not isinstance(data, dict) or data.get("engine") != "fd":
+        """The engine fd computes in single precision unless asked otherwise; rock that attenuates has a law of its own on tetrahedra."""
+        if not isinstance(data, dict):
             return data
+        if data.get("engine") != "fd":
+            attenuates = data.get("attenuation") is not None and data.get("law", "elastic") == "elastic"
+            return {**data, "law": "viscoelastic"} if attenuates else data
         numerics = data.get("numerics") or {}
         defaults = {"numerics": {"precision": "single", **numerics}} if isinstance(numerics, dict) else {}
         return {"mesh": None, **data, **defaults}

@@ -107,13 +107,33 @@ def _material(r: Reader) -> None:
         _plasticity(r)
     if r.get(block, "ITMEnable"):
         r.not_built(block, "ITMEnable", "the instantaneous time mirror", "0")
-    for key in ("FreqCentral", "FreqRatio"):
-        if r.given(block, key):
-            r.not_built(block, key, "viscoelastic attenuation", "", f"Without {key} the case runs elastic")
+    _attenuation(r)
     _flux(r, "flux", "NumFlux")
     if r.given(block, "BoundaryFileName"):
         given = {"ghost": {"easi": r.get(block, "BoundaryFileName")}}
         r.put(("dirichlet",), [given], block, "BoundaryFileName")
+
+
+def _attenuation(r: Reader) -> None:
+    """Decks of the viscoelastic build say for which band; wave speeds are those at its centre. A deck without runs elastic."""
+    block, keys = "equations", {"FreqCentral": "central frequency of the band [Hz]", "FreqRatio": "its ends' ratio"}
+    given = [key for key in keys if r.given(block, key)]
+    if not given:
+        return
+    for key, what in keys.items():
+        if key not in given:
+            r.missing(block, key, what)
+        elif not (0.0 if key == "FreqCentral" else 1.0) < r.get(block, key) < inf:
+            r.wrong(block, key, "above 0 Hz" if key == "FreqCentral" else "above 1")
+            given.remove(key)
+    if len(given) < 2:
+        return
+    centre, half = r.get(block, "FreqCentral"), r.get(block, "FreqRatio") ** 0.5
+    r.put(("attenuation", "low"), centre / half, block, "FreqRatio")
+    r.put(("attenuation", "high"), centre * half, block, "FreqRatio")
+    r.put(("attenuation", "reference"), centre, block, "FreqCentral")
+    if not r.given("discretization", "FixTimeStep"):
+        r.put(("numerics", "largest_step"), 0.25 / (centre * half), block, "FreqCentral")
 
 
 def _plasticity(r: Reader) -> None:

@@ -16,6 +16,7 @@ from faultwave.base.projection import check_lengths
 from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.dg import integrators
+from faultwave.dg.attenuation import attenuates, relaxing
 from faultwave.dg.basis import tet_size
 from faultwave.dg.built_mesh import load_or_build
 from faultwave.dg.costly import warn_costly
@@ -188,6 +189,8 @@ def _make_plan(case: Case, mesh: tets.Mesh | None, whole: WholeMesh) -> Plan:
     problems = Problems()
     material = _material(case, physics, mesh, topology, problems)
     whole.agree(problems)
+    material = relaxing(case, physics, material, shape.centroids, problems)
+    whole.agree(problems)
     material |= layer_damping(case, physics, mesh, topology, material, problems)
     whole.agree(problems)
     physics = physics.adapted({k: np.array([whole.most(float(v.max()))]) for k, v in material.items()})
@@ -280,8 +283,9 @@ def _check_names(physics: Law, field: Field, problems: Problems) -> None:
     if all(p.default is None for p in physics.parameters):
         yielding = {n for r in rheologies().values() for p in r.parameters for n in (p.name, *p.aliases)}
         check_used(field, known | yielding | {*STRESS, "Qp", "Qs"}, f"the {physics.name} law", problems)
-        if {"Qp", "Qs"} & field.parameters:
-            problems.warn("material", "gives Qp and Qs, and the engine dg is elastic: nothing attenuates")
+        if {"Qp", "Qs"} & field.parameters and not attenuates(physics):
+            advice = "'attenuation: {high: 5 Hz}' uses them up to that frequency."
+            problems.warn("material", "gives Qp and Qs, and the case is elastic: nothing attenuates", advice=advice)
         return
     for name in sorted(field.parameters - known):
         what = f"'{name}' is not a parameter of the {physics.name} law"
@@ -374,7 +378,7 @@ def stable_steps(
         problems.error("numerics.cfl", f"{cfl:g} is unstable at order {order}", f"at most {limit:g} at this order")
     step = cfl * 2.0 * shape.inradius / ((2 * order - 1) * physics.speed(material))
     step = step / (1.0 + 0.5 * step * physics.stiffness(material))
-    return np.minimum(step, case.numerics.largest_step)
+    return np.minimum(step, min(case.numerics.largest_step, physics.longest_step()))
 
 
 def _not_built(case: Case, law: Law, problems: Problems) -> None:

@@ -13,6 +13,8 @@ from faultwave.backends.device.backend import SPARE, readable_bytes
 from faultwave.backends.device.target import TARGETS, Target
 from faultwave.base.memory import whole_memory_rows
 from faultwave.case.model import Case
+from faultwave.dg.attenuation import attenuates
+from faultwave.dg.attenuation import report as attenuation_report
 from faultwave.dg.basis import tet_size
 from faultwave.dg.plan import Plan, cfl_number
 from faultwave.dg.replays import Replays
@@ -28,6 +30,7 @@ def plan_report(plan: Plan, case: Case, measure_seconds: float = 3.0) -> list[tu
     solver = Solver(plan)
     return [
         ("size", _size(plan, solver)),
+        *[("attenuation", rows) for rows in [_attenuation(plan)] if rows],
         ("time stepping", _stepping(plan) + _launches(solver)),
         ("cost", _cost(plan, solver, measure_seconds)),
         ("output", [("folder", str(plan.case.output.folder)), *_of_parts(plan, "output")]),
@@ -40,6 +43,12 @@ def plan_report(plan: Plan, case: Case, measure_seconds: float = 3.0) -> list[tu
 def _of_parts(plan: Plan, section: str) -> Rows:
     """What the parts tell in a section."""
     return [row for part in plan.parts for row in part.report(plan).get(section, ())]
+
+
+def _attenuation(plan: Plan) -> Rows:
+    if not attenuates(plan.law):
+        return []
+    return attenuation_report(plan.case, plan.material, plan.law.longest_step())
 
 
 def _launches(solver: Solver) -> Rows:

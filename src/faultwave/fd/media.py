@@ -15,9 +15,10 @@ import numpy as np
 
 from faultwave.fd.grid import Grid
 from faultwave.kernels.stencil import Box
-from faultwave.media.attenuation import LOWEST_Q, ORDER, Relaxation
+from faultwave.media.attenuation import ORDER, Relaxation
 from faultwave.media.field import Field, axes_of
 from faultwave.media.homogenise import at_points
+from faultwave.media.quality import Bound, bounded, farthest
 
 PLANES = 16  # of the grid at once
 SAMPLES = {
@@ -34,29 +35,6 @@ KINDS = {  # coefficient: whether it sits half an edge along (z, y, x)
 
 LIVES = {"b_x": "u", "b_y": "v", "b_z": "w", "lam": "sxx", "mu2": "sxx", "mu_xy": "sxy", "mu_xz": "sxz", "mu_yz": "syz"}
 """A quantity at whose points each coefficient sits."""
-TOLERANCE = 1e-3
-"""Part by which 1/Qp may be too small: tables are rounded."""
-
-
-@dataclass(frozen=True)
-class Bound:
-    """A bound that quality factors exceed: the share of the half cells where they do, and where they do most (x, y, z) [m], what is
-    ``given`` there and what is ``allowed``."""
-
-    share: float = 0.0
-    place: tuple[float, ...] = ()
-    given: float = 1.0
-    allowed: float = 1.0
-
-    @property
-    def excess(self) -> float:
-        return abs(float(np.log(self.given / self.allowed)))
-
-
-def farthest(bounds: Sequence[Bound]) -> Bound:
-    """Of several parts of a grid, all about as large."""
-    worst = max(bounds, key=lambda b: (b.excess, b.place))
-    return Bound(float(np.mean([b.share for b in bounds])), worst.place, worst.given, worst.allowed)
 
 
 @dataclass(frozen=True)
@@ -108,7 +86,7 @@ def effective_medium(
         lattice, points = _sample(field, grid, part, whole_axes, lower, upper, samples, relaxation is not None)
         slow.append(_slow(lattice, points, limit))
         if relaxation:
-            bounds.append(_bound(lattice, points))
+            bounds.append(bounded(lattice, points))
             _unrelax(lattice, relaxation)
         fastest.append(float(np.sqrt(((lattice["lambda"] + 2 * lattice["mu"]) / lattice["rho"]).max())))
         made = Box((first, *box.lo[1:]), (last, *box.hi[1:]))
@@ -169,37 +147,6 @@ def _sample(
     names = ["rho", "lambda", "mu"] + (["Qp", "Qs"] if attenuation else [])
     values = at_points(field, names, flat, np.ones(len(flat), np.int64))
     return {name: v.reshape(z.shape) for name, v in values.items()}, points
-
-
-def most_qp(lattice: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Largest Qp with which compression loses energy: 1/Qp >= 4/3 (Vs/Vp)^2 / Qs, as the loss of the bulk modulus is that of the P modulus
-    less 4/3 of that of mu; infinite in fluids."""
-    lam, mu = lattice["lambda"], lattice["mu"]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(mu > 0, 0.75 * (lam + 2 * mu) / mu * lattice["Qs"], np.inf)
-
-
-def _bound(lattice: dict[str, np.ndarray], points: np.ndarray) -> tuple[Bound, Bound]:
-    """Quality factors as near to those given as can be had, in place; where Qp is too large for Qs, and where either is too small."""
-    solid = lattice["mu"] > 0
-    least = np.where(solid, np.minimum(lattice["Qp"], lattice["Qs"]), lattice["Qp"])
-    strong = _beyond(least < LOWEST_Q, least, np.full(least.shape, LOWEST_Q), points)
-    lattice["Qs"] = np.where(solid, np.maximum(lattice["Qs"], LOWEST_Q), np.inf)
-    lattice["Qp"] = np.maximum(lattice["Qp"], LOWEST_Q)
-    most = most_qp(lattice)
-    gains = _beyond(lattice["Qp"] > most * (1 + TOLERANCE), lattice["Qp"], most, points)
-    lattice["Qp"] = np.minimum(lattice["Qp"], most)
-    return gains, strong
-
-
-def _beyond(bad: np.ndarray, given: np.ndarray, allowed: np.ndarray, points: np.ndarray) -> Bound:
-    if not bad.any():
-        return Bound()
-    rows = np.flatnonzero(bad)
-    given, allowed = np.minimum(given.ravel()[rows], 1e12), allowed.ravel()[rows]  # no loss at all is infinite
-    worst = int(np.argmax(np.abs(np.log(given / allowed))))
-    place = tuple(float(x) for x in points.reshape(-1, 3)[rows[worst]])
-    return Bound(float(np.mean(bad)), place, float(given[worst]), float(allowed[worst]))
 
 
 def _unrelax(lattice: dict[str, np.ndarray], relaxation: Relaxation) -> None:

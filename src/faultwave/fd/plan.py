@@ -25,14 +25,13 @@ from faultwave.fd.ground import check_relief, counted
 from faultwave.fd.media import Medium, effective_medium
 from faultwave.fd.part import Checking, FdPlan, GridPart, Placing, Planning
 from faultwave.fd.program import Scheme
-from faultwave.fd.quality import check_quality, spectrum_of
 from faultwave.fd.registry import part_modules
 from faultwave.fd.resources import check_disk, check_kept, check_memory
 from faultwave.fd.share import cut_up, share, shared_medium
 from faultwave.fd.topography import Ground, Hanging, Lines, check_slopes, read_ground, relief_of, step_share
 from faultwave.fd.unused_settings import check_unused
 from faultwave.kernels.stencil import Box
-from faultwave.media import load_field
+from faultwave.media import load_field, quality
 from faultwave.media.attenuation import Relaxation, relaxation
 from faultwave.media.field import Field, axes_of, limits_told
 from faultwave.media.homogenise import at_points
@@ -164,8 +163,8 @@ def _fill(read: _Read, placing: Placing, parts: Mapping[str, GridPart], world: W
         if case.attenuation and resolved is None:
             slowest = counted(lambda: _slowest(field, lower, upper), field, names, grid, lower, upper)
             resolved = slowest / (setting.points_per_wavelength * grid.spacing)
-        spectrum = spectrum_of(case, resolved or 0.0, problems)
-        fitted = relaxation(spectrum) if spectrum else None
+        if case.attenuation:
+            fitted = relaxation(quality.spectrum_of(case.attenuation, resolved or 0.0, problems))
     subdomain: Subdomain | None = None
     with collected(problems):
         subdomain = cut_up(case, grid, read.sides, parts, world) if world.size > 1 else None
@@ -204,7 +203,9 @@ def _check(read: _Read, placing: Placing, filled: _Filled, parts: Mapping[str, G
         problems.warn("material", text)
     frequency = medium.slowest / (setting.points_per_wavelength * grid.spacing)
     _check_resolution(case, medium, frequency, grid, problems)
-    check_quality(case, medium, grid, problems)
+    if case.attenuation:
+        points = grid.box.points, "points"
+        quality.tell(medium.gains, medium.strong, case.attenuation.limit, points, problems)
     step, steps = _step(case, grid, medium, read.sides, problems)
     highest = min(frequency, setting.frequency or np.inf)
     checking = Checking(placing, field, coarse, read.sides, highest, step, steps)

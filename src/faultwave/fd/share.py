@@ -18,13 +18,14 @@ from faultwave.fd.decomposition import FUSED, WORTH, Subdomain
 from faultwave.fd.differences import DEEP
 from faultwave.fd.grid import Grid, SideKind
 from faultwave.fd.half_precision import Units, largest
-from faultwave.fd.media import Medium, farthest
+from faultwave.fd.media import Medium
 from faultwave.fd.operator import Shared
 from faultwave.fd.part import GridPart, surface_needed
 from faultwave.fd.program import Observer, Scheme, build_program
 from faultwave.fd.surface import motion
 from faultwave.kernels.overlap import Reach, reach
 from faultwave.kernels.stencil import Box
+from faultwave.media.quality import farthest
 
 
 def observers(parts: Mapping[str, GridPart], scheme: Scheme, box: Box) -> list[Observer]:

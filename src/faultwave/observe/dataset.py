@@ -66,6 +66,11 @@ QUANTITIES: dict[str, tuple[str, str]] = {
     "seismic_moment": ("N*m", "seismic moment"),
     "plastic_moment": ("N*m", "moment of plastic strain"),
     "plastic_work": ("J", "energy dissipated by yielding rock"),
+    "attenuation_power": ("W", "power that attenuation takes from the waves"),
+    "attenuation_work": (
+        "J",
+        "energy that attenuation has taken, by the trapezoidal rule from one time of the table to the next",
+    ),
     "initial_stress_work": ("J", "work of the stress at rest on plastic strain"),
 }
 """Quantity name: (SI unit, description); names as in receiver, fault, surface and energy files."""

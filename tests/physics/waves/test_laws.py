@@ -18,12 +18,27 @@ from .tensors import skewed
 LAWS = pytest.mark.parametrize("law", laws.laws().values(), ids=lambda law: law.name)
 FLUID = {"rho": 1000.0, "mu": 0.0, "lambda": 2.25e9}
 GLASS = {"permittivity": 4.0 * 8.854e-12, "permeability": 1.257e-6, "conductivity": 0.3}
-ROCK = {"rho": 2670.0, "mu": 32.0e9, "lambda": 32.5e9} | GLASS
+QUALITY = {"Qp": 80.0, "Qs": 40.0}
+ROCK = {"rho": 2670.0, "mu": 32.0e9, "lambda": 32.5e9} | GLASS | QUALITY
 SOFT = {"rho": 2000.0, "mu": 1.0e9, "lambda": 6.0e9}
 # Numbers near one, so that stress and velocity compare; the last has a negative lambda but is stable (> -2/3 mu).
-NEAR_ONE = {"rho": 2.0, "mu": 3.0, "lambda": 1.5, "permittivity": 2.0, "permeability": 0.7, "conductivity": 0.4}
-FAST = {"rho": 0.7, "mu": 5.0, "lambda": 0.9, "permittivity": 0.6, "permeability": 0.3, "conductivity": 0.0}
-NEGATIVE = {"rho": 2.0, "mu": 3.0, "lambda": -1.5, "permittivity": 0.6, "permeability": 0.3, "conductivity": 0.0}
+NEAR_ONE = {
+    "rho": 2.0,
+    "mu": 3.0,
+    "lambda": 1.5,
+    "permittivity": 2.0,
+    "permeability": 0.7,
+    "conductivity": 0.4,
+} | QUALITY
+FAST = {"rho": 0.7, "mu": 5.0, "lambda": 0.9, "permittivity": 0.6, "permeability": 0.3, "conductivity": 0.0} | QUALITY
+NEGATIVE = {
+    "rho": 2.0,
+    "mu": 3.0,
+    "lambda": -1.5,
+    "permittivity": 0.6,
+    "permeability": 0.3,
+    "conductivity": 0.0,
+} | QUALITY
 
 
 def own(law: Any, values: dict[str, float]) -> dict[str, float]:

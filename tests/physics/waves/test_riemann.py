@@ -14,7 +14,16 @@ from faultwave.physics.waves.law import jacobians
 
 from .tensors import skewed
 
-SOLID = {"rho": 2.0, "mu": 3.0, "lambda": 1.5, "permittivity": 2.0, "permeability": 0.7, "conductivity": 0.0}
+SOLID = {
+    "rho": 2.0,
+    "mu": 3.0,
+    "lambda": 1.5,
+    "permittivity": 2.0,
+    "permeability": 0.7,
+    "conductivity": 0.0,
+    "Qp": 80.0,
+    "Qs": 40.0,
+}
 OTHER = {"rho": 1.2, "mu": 0.7, "lambda": 2.5, "permittivity": 0.6, "permeability": 1.3, "conductivity": 0.0}
 FLUID = {"rho": 1.0, "mu": 0.0, "lambda": 1.7}
 DENSE = {"rho": 1.9, "mu": 0.0, "lambda": 0.6}

@@ -12,19 +12,31 @@ from faultwave.dg.forms.covariant import CovariantCurls
 from faultwave.dg.forms.fluid import ContravariantAcoustic
 from faultwave.dg.forms.full_stiffness import FullStiffness
 from faultwave.dg.forms.plain import Cells, Form, PenalisedFaces, onto_face
-from faultwave.dg.predictors import CellTerms, Predictor, Taylor
+from faultwave.dg.forms.viscoelastic import ContravariantViscoelastic
+from faultwave.dg.predictors import CellTerms, Predictor
 from faultwave.physics.waves import Law
 
-FORMS: tuple[type[Form], ...] = (ContravariantElastic, ContravariantAcoustic, CovariantCurls, FullStiffness)
+FORMS: tuple[type[Form], ...] = (
+    ContravariantElastic,
+    ContravariantViscoelastic,
+    ContravariantAcoustic,
+    CovariantCurls,
+    FullStiffness,
+)
 """Forms with fewer operations; each says which laws it suits."""
 
 
 def form(
-    law: Law, order: int, unit: float = 1.0, fast: bool = True, predictor: Callable[[CellTerms], Predictor] = Taylor
+    law: Law,
+    order: int,
+    unit: float = 1.0,
+    fast: bool = True,
+    predictor: Callable[[CellTerms], Predictor] | None = None,
 ) -> Form:
-    """The form of a law: the fast one where there is one and ``fast`` allows it. ``unit`` of time [s] in the kernels."""
+    """The form of a law: the fast one where there is one and ``fast`` allows it. ``unit`` of time [s] in the kernels; ``predictor``:
+    instead of the form's own."""
     found = next((kind for kind in FORMS if fast and kind.suits(law)), Form)
-    return found(law, order, unit, predictor)
+    return found(law, order, unit, predictor or found.predictor_of())
 
 
 __all__ = ["FORMS", "Cells", "Form", "PenalisedFaces", "form", "onto_face"]

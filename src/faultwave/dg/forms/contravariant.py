@@ -69,14 +69,16 @@ class ContravariantElastic(ComponentForm):
         return Columns(jacobian=9, metric=6, **material), Columns(**face)
 
     def cell_constants(self, cells: Cells) -> np.ndarray:
+        return self.cell_columns.join(self._constants(cells))
+
+    def _constants(self, cells: Cells) -> dict[str, np.ndarray]:
+        """(nc,) or (nc, n) of every column of a cell."""
         rows = directed(cells.inverse)
         rho, unit = cells.material["rho"], self.unit
         zp, zs = self.law.impedance(cells.material)
         lam, mu = (unit**2 * cells.material[name] / rho for name in ("lambda", "mu"))
         material = {"lam": lam, "mu": mu, "rho": rho / unit, "inverse_rho": unit / rho, "zp": zp, "zs": zs}
-        return self.cell_columns.join(
-            {"jacobian": np.linalg.inv(rows).reshape(-1, 9), "metric": metric(rows), **material}
-        )
+        return {"jacobian": np.linalg.inv(rows).reshape(-1, 9), "metric": metric(rows), **material}
 
     def to_physical(self, cells: Cells, which: np.ndarray) -> np.ndarray | None:
         jacobian = np.linalg.inv(directed(cells.inverse[which]))

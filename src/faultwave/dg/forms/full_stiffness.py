@@ -74,7 +74,7 @@ class FullStiffness(ComponentForm):
 
     @classmethod
     def suits(cls, law: Law) -> bool:
-        return type(law) is Anisotropic
+        return isinstance(law, Anisotropic)
 
     def _columns(self) -> tuple[Columns, Columns]:
         cell = Columns(jacobian=9, inverse=9, stiffness=21, metric=6, rho=None, inverse_rho=None)

@@ -110,6 +110,11 @@ class Form:
         """Whether it is right for this law and its variant."""
         return True
 
+    @classmethod
+    def predictor_of(cls) -> Callable[[Any], Predictor]:
+        """How its cells are advanced where nothing else is asked for."""
+        return Taylor
+
     def __init__(self, law: Law, order: int, unit: float = 1.0, predictor: Callable[[CellTerms], Predictor] = Taylor):
         self.law, self.order, self.unit = law, order, unit
         self.m, self.faced, self.Q = law.channels, law.face_channels, len(law.quantities)

@@ -10,7 +10,7 @@ import numpy as np
 
 from faultwave.dg.planning import Planning
 from faultwave.dg.solver import Solver
-from faultwave.engine.energies import EnergyTable
+from faultwave.engine.energies import EnergyTable, Rows
 from faultwave.engine.part import Call, Origin, Planned, State
 
 name = "energies"
@@ -38,6 +38,7 @@ class AttachedEnergies(EnergyTable):
 
     def record(self) -> None:
         super().record()
+        _add_losses(self.rows)
         self.due = (np.floor(self.solver.time / self.setting.interval + 1e-9) + 1) * self.setting.interval
 
     def begin(self) -> None:
@@ -57,3 +58,14 @@ class AttachedEnergies(EnergyTable):
             self.due = float(values)
 
         return {**super().state(), "due": State(None, lambda: np.array(self.due), write)}
+
+
+def _add_losses(rows: Rows) -> None:
+    """What attenuation has taken until the last row, by the trapezoidal rule."""
+    time, now = rows[-1]
+    if "attenuation_power" in now:
+        now["attenuation_work"] = 0.0
+        if len(rows) > 1:
+            begin, before = rows[-2]
+            mean = 0.5 * (before["attenuation_power"] + now["attenuation_power"])
+            now["attenuation_work"] = before["attenuation_work"] + (time - begin) * mean

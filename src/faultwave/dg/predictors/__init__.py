@@ -7,6 +7,7 @@ The operator, friction, local time stepping and receivers only use these weights
 """
 
 from faultwave.dg.predictors.predictor import CellTerms, Predictor, Sum
+from faultwave.dg.predictors.relaxing import Relaxing
 from faultwave.dg.predictors.taylor import Taylor
 
-__all__ = ["CellTerms", "Predictor", "Sum", "Taylor"]
+__all__ = ["CellTerms", "Predictor", "Relaxing", "Sum", "Taylor"]

@@ -81,6 +81,10 @@ class Law(Protocol):
         """Bound of the reaction's rates [1/s], (cells,): explicit steps must resolve it."""
         ...
 
+    def longest_step(self) -> float:
+        """Bound of any step [s] by what happens without gradients, whatever the cell; infinite for most laws."""
+        ...
+
     def reaction(self, q: Any, rates: Any) -> list[Any]:
         """The part of dq/dt that is linear in q itself."""
         ...
@@ -211,6 +215,9 @@ class PlainLaw:
 
     def stiffness(self, values: dict[str, np.ndarray]) -> np.ndarray | float:
         return 0.0
+
+    def longest_step(self) -> float:
+        return float("inf")
 
     def rates(self, values: dict[str, np.ndarray]) -> tuple[np.ndarray, ...]:
         return ()

@@ -10,6 +10,8 @@ import numpy as np
 from faultwave.base.errors import InputError, Problem
 from faultwave.physics.waves.law import Law, jacobians, role
 
+ROUNDS = 100
+
 
 def plane_waves(
     law: Law, material: Mapping[str, np.ndarray], waves: Sequence[Any], points: np.ndarray, time: float
@@ -18,12 +20,12 @@ def plane_waves(
     In anisotropic media P is the fastest wave, S the other one that moves most along the polarisation.
 
     With q = Q cos(k.x - w t), A_k Q = w Q for A_k = sum k_d A_d; as A_k only couples velocities with the rest, the rest
-    of Q follows from its velocity.
+    of Q follows from its velocity. Where the medium reacts by itself, with the rates R, (A_k + i R) Q = w Q of complex w and Q.
     """
     values = {n: float(v[0]) for n, v in material.items()}
     a = jacobians(law, values).matrices
     result = np.zeros((len(points), len(law.quantities)))
-    velocity = role(law, "velocity")
+    velocity, reaction = role(law, "velocity"), _reaction(law, values)
     rest = np.setdiff1d(np.arange(len(law.quantities)), np.arange(velocity.start, velocity.stop))
     for wave in waves:
         k = np.asarray(wave.k, float)
@@ -42,13 +44,44 @@ def plane_waves(
             )
         state = np.zeros(len(law.quantities))
         state[velocity] = wave.amplitude * direction
-        state[rest] = (np.einsum("d,dij->ij", k, a) @ state)[rest] / (speed * length)
-        phase = points @ k - speed * length * time + (wave.phase - float(np.dot(k, wave.origin)))
-        size = np.cos(phase)
+        along = np.einsum("d,dij->ij", k, a)
+        frequency: Any = speed * length
+        if reaction is None:
+            state[rest] = (along @ state)[rest] / frequency
+        else:
+            frequency, state = _decaying(along + 1j * reaction, state, rest, float(frequency))
+        phase = points @ k - frequency.real * time + (wave.phase - float(np.dot(k, wave.origin)))
+        inside: Any = 1.0
         if wave.window is not None:
-            size = np.where((phase > wave.window[0]) & (phase < wave.window[1]), size, 0.0)
-        result += np.outer(size, state)
+            inside = (phase > wave.window[0]) & (phase < wave.window[1])
+        if reaction is None:
+            result += np.outer(np.where(inside, np.cos(phase), 0.0), state)
+        else:
+            size = np.where(inside, np.exp(1j * phase + frequency.imag * time), 0.0)
+            result += np.outer(size, state).real
     return result
+
+
+def _reaction(law: Law, values: dict[str, float]) -> np.ndarray | None:
+    """(Q, Q) rates of a medium that changes without gradients; None of one that does not."""
+    rates = [float(r) for r in law.rates({n: np.asarray(v) for n, v in values.items()})]
+    size = len(law.quantities)
+    return np.array([law.reaction(list(e), rates) for e in np.eye(size)], float).T if rates else None
+
+
+def _decaying(a: np.ndarray, state: np.ndarray, rest: np.ndarray, start: float) -> tuple[complex, np.ndarray]:
+    """Frequency w and the whole of a ``state`` of which the velocity is known, so that a Q = w Q: from the ``start`` that it would have
+    without a reaction, by w^2 = (w times what the rest gives back)."""
+    moving = np.setdiff1d(np.arange(len(state)), rest)
+    found, whole, weight = complex(start), state.astype(complex), state[moving] / (state[moving] @ state[moving])
+    for _ in range(ROUNDS):
+        inner = found * np.eye(len(rest)) - a[np.ix_(rest, rest)]
+        whole[rest] = np.linalg.solve(inner, a[np.ix_(rest, moving)] @ state[moving])
+        new = np.sqrt(found * complex(weight @ (a[np.ix_(moving, rest)] @ whole[rest])))
+        if abs(new - found) <= 1e-15 * abs(found):
+            break
+        found = complex(new)
+    return found, whole
 
 
 def _polarised(a: np.ndarray, velocity: slice, rest: np.ndarray, wave: Any) -> tuple[np.ndarray, float]:

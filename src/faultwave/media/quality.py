@@ -1,0 +1,104 @@
+"""Quality factors of a case: their band, and those that no medium can have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.media.attenuation import LOWEST_Q, Spectrum
+from faultwave.media.points import coordinates
+
+TOLERANCE = 1e-3
+"""Part by which 1/Qp may be too small: tables are rounded."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A bound that quality factors exceed: the share of the points where they do, and where they do most (x, y, z) [m], what is
+    ``given`` there and what is ``allowed``."""
+
+    share: float = 0.0
+    place: tuple[float, ...] = ()
+    given: float = 1.0
+    allowed: float = 1.0
+
+    @property
+    def excess(self) -> float:
+        return abs(float(np.log(self.given / self.allowed)))
+
+
+def farthest(bounds: Sequence[Bound]) -> Bound:
+    """Of several parts of a medium, all about as large."""
+    worst = max(bounds, key=lambda b: (b.excess, b.place))
+    return Bound(float(np.mean([b.share for b in bounds])), worst.place, worst.given, worst.allowed)
+
+
+def spectrum_of(setting: Any, frequency: float, problems: Problems) -> Spectrum:
+    """What Q shall be by a case's ``attenuation``, up to ``frequency`` [Hz] where it says nothing else."""
+    high = setting.high or frequency
+    low = setting.low or high / 100
+    if not low < high:
+        raise InputError(Problem("attenuation", f"low = {low:g} Hz is not below high = {high:g} Hz"))
+    found = Spectrum(low, high, setting.reference or float(np.sqrt(low * high)), setting.exponent, setting.corner)
+    if found.nearest != found.reference:
+        what = (
+            f"{found.reference:g} Hz is outside the band of attenuation, {low:.4g} to {high:.4g} Hz: wave speeds are taken to "
+            f"{found.nearest:.4g} Hz by the law of constant Q"
+        )
+        problems.warn("attenuation.reference", what)
+    return found
+
+
+def most_qp(medium: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Largest Qp with which compression loses energy: 1/Qp >= 4/3 (Vs/Vp)^2 / Qs, as the loss of the bulk modulus is that of the P modulus
+    less 4/3 of that of mu; infinite in fluids."""
+    lam, mu = medium["lambda"], medium["mu"]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(mu > 0, 0.75 * (lam + 2 * mu) / mu * medium["Qs"], np.inf)
+
+
+def bounded(medium: dict[str, np.ndarray], points: np.ndarray) -> tuple[Bound, Bound]:
+    """Quality factors as near to those given as can be had, in place; where Qp is too large for Qs, and where either is too small."""
+    solid = medium["mu"] > 0
+    least = np.where(solid, np.minimum(medium["Qp"], medium["Qs"]), medium["Qp"])
+    strong = _beyond(least < LOWEST_Q, least, np.full(least.shape, LOWEST_Q), points)
+    medium["Qs"] = np.where(solid, np.maximum(medium["Qs"], LOWEST_Q), np.inf)
+    medium["Qp"] = np.maximum(medium["Qp"], LOWEST_Q)
+    most = most_qp(medium)
+    gains = _beyond(medium["Qp"] > most * (1 + TOLERANCE), medium["Qp"], most, points)
+    medium["Qp"] = np.minimum(medium["Qp"], most)
+    return gains, strong
+
+
+def _beyond(bad: np.ndarray, given: np.ndarray, allowed: np.ndarray, points: np.ndarray) -> Bound:
+    if not bad.any():
+        return Bound()
+    rows = np.flatnonzero(bad)
+    given, allowed = np.minimum(given.ravel()[rows], 1e12), allowed.ravel()[rows]  # no loss at all is infinite
+    worst = int(np.argmax(np.abs(np.log(given / allowed))))
+    place = tuple(float(x) for x in points.reshape(-1, 3)[rows[worst]])
+    return Bound(float(np.mean(bad)), place, float(given[worst]), float(allowed[worst]))
+
+
+def tell(gains: Bound, strong: Bound, limited: bool, of: tuple[int, str], problems: Problems) -> None:
+    """Errors, or warnings where they are ``limited`` to what can be had, with how much and where. ``of``: the number of points, and what
+    they are."""
+    advice = "" if limited else "Or 'attenuation: {limit: true}', which takes what is nearest."
+    told = problems.warn if limited else problems.error
+    for bound, name, what, allowed in (
+        (strong, "Q", "attenuation is stronger than can be had", f"at least {LOWEST_Q:g}"),
+        (gains, "Qp", "Qp is so large beside Qs that compression would gain energy and grow without end", ""),
+    ):
+        if not bound.share:
+            continue
+        share = f"{100 * bound.share:.3g} % of the {of[1]}, about {max(1, round(bound.share * of[0])):,} of {of[0]:,}"
+        text = f"{what} at {share}, most at {coordinates(bound.place)}: {name} = {bound.given:.6g}"
+        most = allowed or f"at most 3/4 (Vp/Vs)^2 Qs, there {bound.allowed:.6g}"
+        told("material", text + (f", {bound.allowed:.6g} is used" if limited else ""), most, advice)
+
+
+__all__ = ["TOLERANCE", "Bound", "bounded", "farthest", "most_qp", "spectrum_of", "tell"]
