@@ -21,6 +21,8 @@ NO_INPUTS = ("source_files", "folder")
 TIME_FUNCTION = {"kind": "brune", "duration": 0.1}
 MATERIAL = {"constant": {"rho": 2700.0, "vp": 6000.0, "vs": 3464.0}}
 BOX = {"generate": {"shape": "box", "cells": [2, 2, 2], "lower": [-1e3, -1e3, -2e3], "upper": [1e3, 1e3, 0.0]}}
+BUILD = {"lower": [0, 0], "upper": [1e4, 1e4], "depth": 1e4}
+GRID = {"spacing": 100.0, "lower": [0, 0, -1e3], "upper": [1e3, 1e3, 0]}
 PLACES: dict[tuple[str, str], tuple[tuple[Any, ...], Any]] = {
     ("Mesh", "file"): (("mesh", "file"), {"mesh": {"file": NAME}}),
     ("FieldSetting", "easi"): (("material", "easi"), {"material": {"easi": NAME}}),
@@ -32,6 +34,21 @@ PLACES: dict[tuple[str, str], tuple[tuple[Any, ...], Any]] = {
     ("Receivers", "file"): (("output", "receivers", "file"), {"output": {"receivers": {"file": NAME}}}),
     ("Receivers", "geographic_file"): (
         ("output", "receivers", "geographic_file"), {"output": {"receivers": {"geographic_file": NAME}}}
+    ),
+    ("HeightFile", "file"): (
+        ("mesh", "build", "topography", "file"), {"mesh": {"build": {**BUILD, "topography": {"file": NAME}}}}
+    ),
+    ("Surface", "file"): (
+        ("mesh", "build", "layers", 0, "file"), {"mesh": {"build": {**BUILD, "layers": [{"file": NAME}]}}}
+    ),
+    ("BuildFault", "trace"): (
+        ("mesh", "build", "faults", 0, "trace"), {"mesh": {"build": {**BUILD, "faults": [{"trace": NAME}]}}}
+    ),
+    ("BuildFault", "surface"): (
+        ("mesh", "build", "faults", 0, "surface"), {"mesh": {"build": {**BUILD, "faults": [{"surface": NAME}]}}}
+    ),
+    ("Topography", "file"): (
+        ("grid", "topography", "file"), {"engine": "fd", "mesh": None, "grid": {**GRID, "topography": {"file": NAME}}}
     ),
     ("FaultReceivers", "file"): (("output", "fault_receivers", "file"), {"output": {"fault_receivers": {"file": NAME}}}),
 }  # fmt: skip
