@@ -99,3 +99,33 @@ def test_a_halo_exchange_with_a_neighbour_and_with_oneself() -> None:
         assert (halo.loss.largest > 0) == (rounding == "single" and kind is float)
     """
     among(2, body)
+
+
+def test_a_message_to_a_process_that_has_died_is_told_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    """Mistakes of the program keep their trace."""
+    from mpi4py import MPI
+
+    from faultwave.comm.world import World
+
+    class Two:
+        aborted = 0
+
+        def Get_rank(self) -> int:
+            return 0
+
+        def Get_size(self) -> int:
+            return 2
+
+        def Abort(self, code: int) -> None:
+            self.aborted = code
+
+    two = Two()
+    World(two).abort(MPI.Exception(MPI.ERR_OTHER))
+    told = capsys.readouterr().err
+    assert two.aborted == 1 and "Traceback" not in told
+    assert "process 0 of 2 failed and ends the run" in told and "it has died" in told and "faultwave resume" in told
+    try:
+        raise KeyError("a mistake")
+    except KeyError as error:
+        World(two).abort(error)
+    assert "Traceback" in capsys.readouterr().err

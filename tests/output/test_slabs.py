@@ -73,3 +73,66 @@ def test_every_cell_at_its_place(tmp_path: Path, again: str) -> None:
         np.testing.assert_array_equal(file["static/global-id"], [9, 7, 8])
         np.testing.assert_array_equal(file["step_000001/v1"], [109.0, 107.0, 108.0])
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.vtkhdf", "b.h5", "b.xdmf"]
+
+
+FULL = """
+import errno, os, sys, time
+from pathlib import Path
+import numpy as np
+from faultwave.base.errors import RunError
+from faultwave.comm import world
+from faultwave.output import shared_file
+from faultwave.output.fields import WrittenElsewhere
+from faultwave.output.formats.vtkhdf import VtkHdfWriter
+from faultwave.output.formats.xdmf import XdmfWriter
+from faultwave.output.slabs import SlabWriter
+folder, full, form = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+kind, name = {"vtkhdf": (VtkHdfWriter, "a.vtkhdf"), "xdmf": (XdmfWriter, "a.xdmf")}[form]
+corners = np.arange(36.0).reshape(3, 4, 3)
+mine = [[0], [1, 2]][world().rank]
+def make(points, cells, static):
+    return kind(folder / name, points, cells, static, ["v1"], np.float64, 8, WrittenElsewhere(mesh=True))
+put = shared_file.SharedFile.put
+def no_room(self, *given):
+    raise OSError(errno.ENOSPC, "no space")
+try:
+    cells = np.arange(4 * len(mine)).reshape(-1, 4)
+    with SlabWriter(world(), make, corners[mine].reshape(-1, 3), cells, {"global-id": np.array(mine)}) as writer:
+        for k in range(5):
+            if world().rank == full and k == 3:
+                while not (folder / "written").exists():  # the other is ahead
+                    time.sleep(0.01)
+                shared_file.SharedFile.put = no_room
+            writer.append(0.5 * k, {"v1": 100.0 * k + np.array(mine)})
+        (folder / "written").touch()
+except RunError as error:
+    os.write(2, str(error).encode())
+    world().abort(error)
+"""
+
+
+@pytest.mark.parametrize("form", ["vtkhdf", "xdmf"])
+@pytest.mark.parametrize("full", [0, 1])
+def test_what_all_have_written_stays_when_the_disk_fills_for_one(tmp_path: Path, full: int, form: str) -> None:
+    """The other is further ahead, and is ended without a chance to close the file."""
+    try:
+        command = [mpiexec(), "-n", "2", sys.executable, "-c", FULL, str(tmp_path), str(full), form]
+    except BackendError:
+        pytest.skip("no mpiexec")
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (
+        done.returncode == 1
+        and "the disk is full; the snapshots that all processes have written are kept" in done.stderr
+    )
+    (tmp_path / "written").unlink()
+    names = {"vtkhdf": ["a.vtkhdf"], "xdmf": ["a.h5", "a.xdmf"]}[form]
+    assert sorted(p.name for p in tmp_path.iterdir()) == names
+    if form == "vtkhdf":
+        with VtkHdfReader(tmp_path / "a.vtkhdf") as file:
+            np.testing.assert_array_equal(file.times, [0.0, 0.5, 1.0])
+            np.testing.assert_array_equal(file.field("v1", 2), 200.0 + np.arange(3))
+            np.testing.assert_array_equal(file.points[file.cells], np.arange(36.0).reshape(3, 4, 3))
+    else:
+        assert (tmp_path / "a.xdmf").read_text().count("<Time ") == 3
+        with h5py.File(tmp_path / "a.h5") as file:
+            np.testing.assert_array_equal(file["step_000002/v1"], 200.0 + np.arange(3))

@@ -148,13 +148,24 @@ class World:
         if self.mpi is None or self.size == 1 or self.is_raised_by_all(error):
             return
         try:
-            for_user = isinstance(error, FaultwaveError)  # what a user can act on needs no trace
-            text = str(error) if for_user else "".join(traceback.format_exception(error))
+            text = _told(error)
             why = "ends the run" if isinstance(error, Interrupted) else "failed and ends the run"
             sys.stderr.write(f"\nprocess {self.rank} of {self.size} {why}:\n{text}\n")
             sys.stderr.flush()
         finally:  # also where nobody listens any more
             self.mpi.Abort(getattr(error, "code", 1))
+
+
+def _told(error: BaseException) -> str:
+    """What a user is told of an error: what can be acted on needs no trace, nor do messages to a process that has died."""
+    if isinstance(error, FaultwaveError):
+        return str(error)
+    if type(error).__module__.partition(".")[0] == "mpi4py":
+        return (
+            f"a message to or from another process failed ({' '.join(str(error).split())}): it has died, or its network has failed. "
+            "Look at its output and at its node, then go on from the last checkpoint with 'faultwave resume'"
+        )
+    return "".join(traceback.format_exception(error))
 
 
 def launched() -> bool:

@@ -14,6 +14,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 import h5py
 import numpy as np
@@ -74,15 +75,8 @@ class FieldWriter(WholeOrNothing):
         steps: int = 0,
         elsewhere: WrittenElsewhere = WrittenElsewhere(),
     ) -> None:
-        self.path = Path(path)
-        self.fields = tuple(fields)
-        self.dtype = np.dtype(dtype)
-        self.times: list[float] = []
-        self.shape, self.cell_count = shape, int(np.prod(shape))
-        self._descriptor = -1
-        self._promised = False
+        self._begin(path, shape, fields, dtype)
         self._fills = not elsewhere.mesh
-        self._room, self._places = 0, dict[str, np.ndarray]()
         try:
             with explaining(self.path):
                 if not (elsewhere.done and self._go_on(elsewhere.done, mesh, steps)):
@@ -92,6 +86,29 @@ class FieldWriter(WholeOrNothing):
         except BaseException:
             self.abort()
             raise
+
+    def _begin(self, path: str | Path, shape: tuple[int, ...], fields: Sequence[str], dtype: DTypeLike) -> None:
+        self.path, self.fields, self.dtype = Path(path), tuple(fields), np.dtype(dtype)
+        self.times: list[float] = []
+        self.shape, self.cell_count = shape, int(np.prod(shape))
+        self._descriptor = -1
+        self._promised, self._fills = False, False
+        self._room, self._places = 0, dict[str, np.ndarray]()
+
+    @classmethod
+    def adopted(
+        cls, path: str | Path, count: int, fields: Sequence[str], dtype: DTypeLike, times: Sequence[float]
+    ) -> Self:
+        """The writer of a file of ``count`` cells that other processes have laid out and, up to these ``times``, filled."""
+        writer = cls.__new__(cls)
+        writer._begin(path, (count,), fields, dtype)
+        writer.times = list(times)
+        writer._open(writer._working)
+        return writer
+
+    def promise(self) -> None:
+        """A checkpoint relies on the file: it stays whatever happens."""
+        self._promised = True
 
     def append(self, time: float, values: Mapping[str, np.ndarray]) -> None:
         """Add the snapshot of one time [s]; ``values`` holds every field, SI.

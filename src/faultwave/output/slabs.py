@@ -7,14 +7,18 @@ lays the file out without having seen them; each writes its part of the mesh, to
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from types import TracebackType
 from typing import Any
 
 import numpy as np
 
+from faultwave.base.errors import RunError
 from faultwave.comm import World
-from faultwave.output.atomic import WholeOrNothing, explaining
-from faultwave.output.fields import NUMBERS, CellFieldWriter, blank
+from faultwave.output.atomic import WholeOrNothing, explaining, remove
+from faultwave.output.fields import NUMBERS, TIME, CellFieldWriter, blank
+from faultwave.output.progress_counts import ProgressCounts
 from faultwave.output.shared_file import SharedFile, Way
 
 Make = Callable[[np.ndarray, np.ndarray, dict[str, np.ndarray]], CellFieldWriter]
@@ -36,11 +40,13 @@ class SlabWriter(WholeOrNothing):
         point, self.start = (sum(c[k] for c in counts[: world.rank]) for k in (0, 1))
         self.count = len(cells)
         found = world.share(None if self.whole is None else self._described(self.whole))
-        self.path, working, self.room, self.places, self.dtype, self.times, mesh, kind = found
+        self.path, working, self.room, self.places, self.dtype, self.times, mesh, self.kind = found
+        self.cells, self.promised = sum(count for _, count in counts), bool(self.times)
+        self.counts = ProgressCounts(world, working, len(self.times) if self.count else None)
         self.file: SharedFile | None = SharedFile(world, working, way)
         try:
             with explaining(self.path):
-                self._put_mesh(kind.pieces((points, cells, static), point, self.start), mesh)
+                self._put_mesh(self.kind.pieces((points, cells, static), point, self.start), mesh)
         except BaseException:
             self.abort()
             raise
@@ -67,13 +73,22 @@ class SlabWriter(WholeOrNothing):
             raise ValueError(f"{self.path.name} is closed")
         if step >= self.room:
             raise ValueError(f"{self.path.name} has room for {self.room} snapshots")
-        with explaining(self.path, "what the last checkpoint needs is kept"):
+        if TIME in self.places and self.start == 0:
+            values = {**values, TIME: np.array([time])}
+        with explaining(self.path, "the snapshots that all processes have written are kept"):
             for name, array in values.items():
-                data = np.asarray(array).astype(self.dtype, copy=False)
-                if data.shape != (self.count,):
-                    raise ValueError(f"{self.path.name}: '{name}' has shape {data.shape}, expected ({self.count},)")
-                self.file.put(data, int(self.places[name][step]) + self.start * self.dtype.itemsize)
+                self.file.put(*self._at(name, np.asarray(array), step))
+            self.counts.note(step + 1)
         self.times.append(float(time))
+
+    def _at(self, name: str, array: np.ndarray, step: int) -> tuple[np.ndarray, int]:
+        """The numbers of a field as they stand in the file, and where."""
+        if name == TIME:
+            return array, int(self.places[name][step])
+        data = array.astype(self.dtype, copy=False)
+        if data.shape != (self.count,):
+            raise ValueError(f"{self.path.name}: '{name}' has shape {data.shape}, expected ({self.count},)")
+        return data, int(self.places[name][step]) + self.start * self.dtype.itemsize
 
     def sync_for_checkpoint(self) -> list[float]:
         """As ``CellFieldWriter.sync_for_checkpoint``."""
@@ -82,6 +97,7 @@ class SlabWriter(WholeOrNothing):
                 self.file.sync()
         if self.whole is not None:
             self.whole.sync_for_checkpoint()
+        self.promised = True
         return list(self.times)
 
     def close(self) -> None:
@@ -90,15 +106,42 @@ class SlabWriter(WholeOrNothing):
             return
         self._shut(True)
         times = self.world.gather(self.times)  # a process without cells in the file has written no snapshot
+        self.counts.close()
         if self.whole is not None and times is not None:
             self.whole.close_with(max(times, key=len))
+            self.counts.drop()
         self.world.wait()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, RunError):
+            self.keep_complete()
+        else:
+            super().__exit__(kind, error, trace)
+
+    def keep_complete(self) -> None:
+        """Close the file with the snapshots that all processes have written; the others do not know of it, and end soon."""
+        if self.file is None:
+            return
+        self._shut(False)
+        with suppress(OSError, RuntimeError), self.counts.complete() as complete:
+            fields = [name for name in self.places if name != TIME]
+            whole = self.kind.adopted(
+                self.path, self.cells, fields, self.dtype, self.times[:complete]
+            )  # gone: already kept
+            if self.promised:
+                whole.promise()
+            whole.keep_complete()
+            remove(self.counts.path)
+        self.counts.close()
 
     def abort(self) -> None:
         """Drop this part; the first process drops the file."""
         self._shut(False)
         if self.whole is not None:
             self.whole.abort()
+            self.counts.drop()
 
     def _shut(self, together: bool) -> None:
         if self.file is not None:
