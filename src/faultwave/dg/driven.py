@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from faultwave.dg.basis import face_points, triangle_basis, triangle_quadrature
+from faultwave.dg.basis import face_points, inner, triangle_basis, triangle_quadrature
 from faultwave.dg.forms import onto_face
 from faultwave.dg.method_of_lines import MethodOfLines
 from faultwave.dg.operator import Operator
@@ -156,6 +156,11 @@ def projection(order: int) -> tuple[np.ndarray, np.ndarray]:
     return points, (triangle_basis(points, order - 1) * weights[:, None]).T
 
 
+def projected(project: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Modes (k, B2, m) of values (k, p, m) at points; the rounding does not depend on how many faces there are."""
+    return inner(project[None, :, None], values.transpose(0, 2, 1)[:, None])
+
+
 class Driven:
     """Fills the slots of the driven faces before a cluster corrects."""
 
@@ -214,7 +219,7 @@ class Driven:
     def _mirrored(self, waves: np.ndarray, items: np.ndarray | slice) -> np.ndarray:
         """b n (n.w) of vectors (k, B2, 3)."""
         normal = self.faces.frames[items, :3]
-        along = np.einsum("kbi,ki->kb", waves, normal)
+        along = inner(waves, normal[:, None])
         return self.echo[items, 1, None, None] * along[..., None] * normal[:, None]
 
     def fill_now(self, time: float) -> None:
@@ -229,4 +234,4 @@ class Driven:
         op.traces.put(arriving.reshape(len(arriving), math.prod(self.shape[1:])), self.slots)
 
 
-__all__ = ["Drive", "Driven", "Faces", "Pattern", "Travelling", "faces_of", "pair", "projection"]
+__all__ = ["Drive", "Driven", "Faces", "Pattern", "Travelling", "faces_of", "pair", "projected", "projection"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from faultwave.dg.driven import Drive, Faces, pair
+from faultwave.dg.driven import Drive, Faces, pair, projected
 from faultwave.dg.parts.initial import Initial
 from faultwave.dg.planning import Cut, Planning
 from faultwave.dg.solver import Solver
@@ -94,8 +94,8 @@ class Entering:
 
     def value(self, t: float) -> np.ndarray:
         shape = self.positions.shape[:2]
-        state = self.solution(self.positions.reshape(-1, 3), t).reshape(*shape, -1)
-        return np.einsum("bp,kpf->kbf", self.project, pair(self.law, self.frames, state))
+        state = self.solution(self.positions.reshape(-1, 3), t).reshape(*shape, len(self.law.quantities))
+        return projected(self.project, pair(self.law, self.frames, state))
 
     def integral(self, a: float, b: float) -> np.ndarray:
         """By as many Gauss points as the order: more exact than the scheme."""

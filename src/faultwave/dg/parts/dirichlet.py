@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import Problem
-from faultwave.dg.driven import Drive, Faces, Function, Pattern, Shifted
+from faultwave.dg.basis import inner
+from faultwave.dg.driven import Drive, Faces, Function, Pattern, Shifted, projected
 from faultwave.dg.ghosts import Ghosts, ghosts
 from faultwave.dg.named import surface_tag
 from faultwave.dg.planning import Cut, Planning
@@ -81,9 +82,9 @@ class Given:
         pairs = np.zeros((*x.shape[:2], 2 * f))
         for column, vector in ((0, traction), (f, velocity)):
             if vector is not None:
-                along = np.einsum("kpi,ki->kp", vector, normals)[..., None]
+                along = inner(vector, normals[:, None])[..., None]
                 pairs[..., column : column + f] = along if m == 1 else vector
-        return Pattern(items, np.einsum("bp,kpf->kbf", project, pairs), self.function, echo)
+        return Pattern(items, projected(project, pairs), self.function, echo)
 
 
 @dataclass(frozen=True)
