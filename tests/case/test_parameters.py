@@ -38,7 +38,10 @@ def test_two_laws_may_disagree_on_a_unit(monkeypatch):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (CASE + "attenuation: { low: 1, high: 2 }\n", "attenuation: is simulated on grids only (allowed: engine: fd)"),
+        (
+            GRID + "attenuation: { mechanisms: 4 }\n",
+            "attenuation.mechanisms: is a setting of the engine dg: a grid has eight, each at every other point (allowed: engine: dg)",
+        ),
         (CASE + "output: { intensity: { damping: 0.1 } }\n", "output.intensity: maps of intensity exist on grids only"),
         (GRID + "output: { flux: [{ surface: 1, interval: 1 }] }\n", "output.flux: needs the engine dg"),
         (GRID + "stop: { energy_below: 0.1 }\n", "stop.energy_below: needs the engine dg"),
