@@ -72,7 +72,8 @@ def noise_growth(order: int, steps: int = 1000) -> float:
 
 def run(progress: Progress, grids: Mapping[int, tuple[int, ...]] = GRIDS) -> Result:
     """Frequencies, errors and rates, noise."""
-    solution, names, found = exact(), ("s_xx", "v1"), {}
+    solution, names = exact(), ("s_xx", "v1")
+    found: dict[int, dict[int, Any]] = {}
     for order, sizes in grids.items():
         found[order] = {}
         for n in sizes:
