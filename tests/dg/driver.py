@@ -47,7 +47,7 @@ class Waves:
         kept[list(keep)] = True
         self.backend: Any = backends.make(backend, precision, 2)
         near, near_faces = self.topology.neighbours, self.topology.neighbour_faces
-        mu = self.material.get("mu", np.zeros(cells))
+        mu = self.law.moduli(self.material).get("mu", np.zeros(cells))
         solid = (near >= 0) & (mu[:, None] > 0) & (mu[near] > 0)
         across = {name: values[near] for name, values in self.material.items()}
         penalised = PenalisedFaces(penalty, solid, across) if penalty else None

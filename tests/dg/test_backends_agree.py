@@ -12,6 +12,7 @@ import pytest
 from faultwave import backends
 from faultwave.dg import kernels
 from faultwave.dg.basis import triangle_basis
+from faultwave.dg.fault_coupling import MatrixCoupling
 from faultwave.dg.fault_points import point_rule
 from faultwave.dg.forms import FORMS, Cells, Form
 from faultwave.dg.forms import form as find_form
@@ -25,6 +26,7 @@ from faultwave.physics.friction.modifiers import composed, modifiers
 from faultwave.physics.waves.law import LAYER
 from faultwave.physics.waves.viscoelastic import element_names
 from tests.backends.here import present
+from tests.physics.waves.tensors import skewed
 
 OTHERS = present([n for n in backends.names() if n != "numpy"])
 VARIANTS: dict[str, Any] = {
@@ -280,6 +282,8 @@ def friction_arguments(
     traces = rng.normal(size=(ITEMS * 8, len(rows), 6)) * size * decay[:, None]
     frames = np.linalg.qr(rng.normal(size=(ITEMS, 3, 3)))[0]
     z = np.broadcast_to([2 * ETA * 1.7, 2 * ETA, 2 * ETA * 1.6, 2.1 * ETA], (ITEMS, 1, 4))
+    if kernel.arrays["impedance"].cols != 4:
+        z = anisotropic_sides(rng)
     columns = recorded(True, True)
     record = {name: np.zeros((ITEMS, points)) for name in columns} | {"least": np.full((ITEMS, points), HUGE)}
     values = {
@@ -309,13 +313,13 @@ def friction_scalars(order: int, times: int) -> dict[str, Any]:
 
 
 def friction_case(
-    law: Any, order: int, precision: str, name: str, linear: bool = False, **constants: float
+    law: Any, order: int, precision: str, name: str, linear: bool = False, coupling: Any = None, **constants: float
 ) -> tuple[Kernel, dict, dict, dict]:
     plain = law.name.partition(" + ")[0]  # of a law with modifiers
     c = law.settings(UNIFORM.get(plain, {}) | UNIFORM.get(law.name, {}) | constants)
     times = order
     points = len(point_rule("symmetric", order - 1).weights)
-    kernel = rupture(law, c, Sizes(tuple(face_rows(order)), points, times, 2, True, True, linear))
+    kernel = rupture(law, c, Sizes(tuple(face_rows(order)), points, times, 2, True, True, linear), coupling)
     data = friction_arguments(law, c, kernel, order, 10 + order)
     tables = friction_scalars(order, times)
     (want,) = launch("numpy", precision, [kernel], [data], [tables])
@@ -334,8 +338,22 @@ def test_modified_friction_kernel(name: str, names: tuple[str, ...]) -> None:
     check_friction_kernel(composed(names[0], names[1:]), 2, "double", name)
 
 
-def check_friction_kernel(physics: Any, order: int, precision: str, name: str) -> None:
-    kernel, data, got, want = friction_case(physics, order, precision, name)
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("law", ["linear-slip-weakening", "strong-velocity-weakening", "imposed-gaussian"])
+def test_friction_in_anisotropic_rock(name: str, law: str) -> None:
+    check_friction_kernel(faults.law(law), 2, "double", name, MatrixCoupling())
+
+
+def anisotropic_sides(rng: np.random.Generator) -> np.ndarray:
+    """Constants (ITEMS, 1, columns) of faces between random rocks."""
+    rocks = [skewed({"rho": 2600.0, "lambda": 3e10, "mu": 3.2e10}, seed) for seed in rng.integers(0, 1000, 2)]
+    material = {name: np.tile([r[name] for r in rocks], (ITEMS, 1)) for name in rocks[0]}
+    frames = np.linalg.qr(rng.normal(size=(ITEMS, 3, 3)))[0]
+    return MatrixCoupling().constants(laws.law("anisotropic"), material, frames)[:, None]
+
+
+def check_friction_kernel(physics: Any, order: int, precision: str, name: str, coupling: Any = None) -> None:
+    kernel, data, got, want = friction_case(physics, order, precision, name, coupling=coupling)
     iterates = physics.solver == "newton"
     # The state of friction stays double in single runs; only the waves in and out are single.
     # Imposed slip is an increment of an integral, in which digits cancel.

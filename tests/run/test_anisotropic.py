@@ -122,15 +122,53 @@ def test_stopped_and_resumed(tmp_path: Path) -> None:
     np.testing.assert_array_equal(heard(tmp_path / "parts"), heard(tmp_path / "whole"))
 
 
+FAULT = {
+    "friction": "linear-slip-weakening", "reference": [0.0, -1e3, 0.0],
+    "parameters": {"constant": {"mu_s": 0.6, "mu_d": 0.2, "d_c": 0.1, "cohesion": 0.0, "T_n": -100e6, "T_s": 61e6, "T_d": 0.0}},
+}  # fmt: skip
+
+
+def broken(folder: Path, material: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """A fault that breaks at once, in rock that differs from cell to cell."""
+    case = settings(folder, material, fault=FAULT, sources=[], **more)
+    case["mesh"]["generate"] |= {"boundaries": dict.fromkeys("xyz", "absorbing"), "fault": ["y", 0]}
+    case["output"]["fault_receivers"] = {"points": [[150.0, 0.0, 220.0]], "position": "exact"}
+    return case
+
+
+def on_fault(folder: Path) -> np.ndarray:
+    traces = load_results(folder).traces["faultreceiver"]
+    return np.stack([np.stack(list(t.columns.values())) for t in traces.values()])
+
+
 @pytest.mark.mpi
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_any_number_of_processes_gives_the_same(tmp_path: Path, ranks: int) -> None:
+    """Waves and a fault, whose faces may lie between two processes."""
     pytest.importorskip("mpi4py")
     from tests.run.test_ranks import launch
 
     expression = {name: f"{TILTED[name]!r} * (1 + 0.0001 * abs(x))" for name in CONSTANTS}
     material = {"constant": {"rho": 2700.0}, "expression": expression}
-    fw.simulate(settings(tmp_path / "one", material)).run()
-    done = launch(ranks, settings(tmp_path / "several", material))
+    fw.simulate(broken(tmp_path / "one", material)).run()
+    done = launch(ranks, broken(tmp_path / "several", material))
     assert done.returncode == 0, done.stderr
-    np.testing.assert_array_equal(heard(tmp_path / "several"), heard(tmp_path / "one"))
+    for found in (heard, on_fault):
+        np.testing.assert_array_equal(found(tmp_path / "several"), found(tmp_path / "one"))
+        assert np.abs(found(tmp_path / "one")).max() > 0.1
+
+
+def test_plasticity_caps_the_stress(tmp_path: Path) -> None:
+    """Elastic at the last bit where nothing yields, less stress where all does."""
+    found = []
+    for name, cohesion in (("elastic", None), ("strong", 1e15), ("weak", 1e3)):
+        more: dict[str, Any] = {}
+        if cohesion is not None:
+            at_rest = dict.fromkeys(("s_xx", "s_yy", "s_zz", "s_xy", "s_yz", "s_xz"), 0.0)
+            parameters = {"bulk_friction": 0.0, "plastic_cohesion": cohesion, **at_rest}
+            more = {"plasticity": {"rheology": "drucker-prager", "parameters": {"constant": parameters},
+                                   "constants": {"relaxation_time": 0.0}}}  # fmt: skip
+        fw.simulate(settings(tmp_path / name, {"constant": TILTED}, **more)).run()
+        found.append(heard(tmp_path / name))
+    np.testing.assert_array_equal(found[1], found[0])
+    assert np.abs(found[2] - found[0]).max() > 1e-3 * np.abs(found[0]).max()

@@ -13,6 +13,7 @@ from faultwave.backends.device.lower import lower
 from faultwave.backends.device.model import modelled
 from faultwave.base.errors import InputError, Problem, suggest
 from faultwave.dg import kernels
+from faultwave.dg.fault_coupling import coupling_of
 from faultwave.dg.fault_points import point_rule
 from faultwave.dg.forms import form as find_form
 from faultwave.dg.rupture import Sizes, rupture
@@ -52,7 +53,7 @@ def all_kernels(order: int, law_name: str) -> dict[str, Kernel]:
         for name, friction in friction_laws().items():
             constants = {c.name: c.default if c.default is not None else 1.0 for c in friction.constants}
             sizes = Sizes(tuple(form.predictor.face_rows), points, order, 1)
-            result[f"rupture-{name}"] = rupture(friction, constants, sizes)
+            result[f"rupture-{name}"] = rupture(friction, constants, sizes, coupling_of(form.law))
         nodes = yield_points("nodes", order - 1)
         for name, rock in rheologies().items():
             constants = {c.name: c.default if c.default is not None else 1.0 for c in rock.constants}

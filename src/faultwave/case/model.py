@@ -210,7 +210,7 @@ class Numerics(Settings):
         None,
         json_schema_extra={"words": "godunov, rusanov, centred, or what an installed package adds"},
         description="Flux between cells: godunov (upwind) damps what the mesh does not resolve; rusanov damps all jumps as if they were P "
-        "waves (isotropic elasticity and ader only); centred conserves energy. Default: centred with leapfrog, else godunov.",
+        "waves (laws elastic and anisotropic, ader only); centred conserves energy. Default: centred with leapfrog, else godunov.",
     )
     flux_near_faults: str | None = Field(
         None,

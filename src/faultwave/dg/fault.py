@@ -13,6 +13,7 @@ from faultwave.base.columns import Columns
 from faultwave.base.gauss_jacobi import gauss_jacobi
 from faultwave.comm.exchange import Channel
 from faultwave.dg.far_sides import FarSides
+from faultwave.dg.fault_coupling import coupling_of
 from faultwave.dg.fault_points import PointRule, vertex_permutation
 from faultwave.dg.layout import ranged
 from faultwave.dg.operator import Operator
@@ -21,7 +22,6 @@ from faultwave.dg.rupture import (
     FAULT_ENERGIES,
     FRAME,
     HUGE,
-    IMPEDANCE,
     Sizes,
     fault_energies,
     loaded_slip,
@@ -177,14 +177,16 @@ class Fault:
         self.replayed = False  # whether what is asked for now has been read by steps that were replayed
         self._energies: dict[tuple[bool, bool], tuple[Any, Any]] = {}
         self.material = model.material
-        self.impedance = np.stack(operator.law.impedance(model.material), -1)  # (n, side, 2)
+        self.coupling = coupling_of(operator.law)
+        directions = np.stack([model.faces.normal, model.faces.tangent1, model.faces.tangent2], 1)
+        self.impedance = self.coupling.constants(operator.law, model.material, directions)  # (n, columns)
         self._trace_rows(cluster)
         self._list_faces(cluster)
         rows, points = tuple(operator.predictor.face_rows), len(self.rule.weights)
         sizes = Sizes(
             rows, points, options.times, len(self.episodes), options.moved, options.breakdown, options.linear_normal
         )
-        kernel = rupture(self.law, self.constants, sizes)
+        kernel = rupture(self.law, self.constants, sizes, self.coupling)
         self._buffers(kernel, model)
         b, rule = operator.backend, self.rule
         tables = {n: b.matrix(v, True) for n, v in (("phi", rule.phi), ("back", rule.back), ("project", rule.project))}
@@ -228,7 +230,7 @@ class Fault:
         slots[real] = np.concatenate([self.trace_rows[item], own[item]], 1)
         values = {
             "frame": FRAME.join({"normal": f.normal, "tangent1": f.tangent1, "tangent2": f.tangent2})[:, None],
-            "impedance": self.impedance.reshape(-1, 1, IMPEDANCE.size),
+            "impedance": self.impedance[:, None],
             "stress": model.stress,
             "state": _first_state(self.state_columns, model),
         }

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,8 +22,11 @@ from faultwave.dg.fault import Fault
 from faultwave.dg.fault_points import PERMUTATIONS
 from faultwave.dg.operator import turned
 from faultwave.dg.sample_buffer import Brought, SampleBuffer, Source
-from faultwave.physics.friction.law import FLUID_OUTPUTS, STANDARD_OUTPUTS, FrictionLaw, Load
+from faultwave.physics.friction.directions import in_any_direction
+from faultwave.physics.friction.law import FLUID_OUTPUTS, STANDARD_OUTPUTS, FrictionLaw
+from faultwave.physics.friction.load import Load, Solved, Values
 from faultwave.physics.friction.modifiers import composed
+from faultwave.physics.friction.solvers import sliding
 
 QUANTITIES = (
     "SRs", "SRd", "T_s", "T_d", "P_n", "u_n", *(o.name for o in STANDARD_OUTPUTS),
@@ -99,7 +102,7 @@ class FaultProbe:
         self.seen = [np.flatnonzero(here[:, side]) for side in range(2)]  # rows whose side is here
         self.readers = [fault.operator.reader(faces.cells[self.items[rows], i]) for i, rows in enumerate(self.seen)]
         self.turns = [r.turn for r in self.readers]
-        self.impedance = fault.impedance[self.items][..., [0, 1, 1]]  # (n, side, 3) along n, s1, s2
+        self.impedance = fault.impedance[self.items]  # (n, columns of the coupling)
         far = faces.far[self.items]
         self.owned = np.flatnonzero(here[:, 0])
         self.read_for_others = {int(r): np.flatnonzero((far == r) & ~here[:, 0]) for r in np.unique(far[~here[:, 0]])}
@@ -286,36 +289,53 @@ class FaultProbe:
         along = frame.transpose(1, 0, 2)[:, :, None]  # (c, n, 1, x)
         traction = inner(along, np.stack(law.flux(q, n), -1)[None])
         speeds[:, rows] = inner(along, np.stack(law.potential(q), -1)[None])
-        waves[:, rows] = traction - sign * self.impedance[rows, side].T[..., None] * speeds[:, rows]
+        impeded = self.fault.coupling.impeded(self._sides(rows), side, list(speeds[:, rows]))
+        waves[:, rows] = traction - sign * np.stack(impeded)
         return waves, speeds
 
-    def _now(
-        self, r: dict[str, np.ndarray], state: Row, waves: list[np.ndarray], speeds: list[np.ndarray]
-    ) -> dict[str, np.ndarray]:
+    def _sides(self, rows: Any) -> Row:
+        """What the sides of the faces ``rows`` are to each other, (n, 1) by name."""
+        return self.fault.coupling.columns.row(list(self.impedance[rows].T[..., None]))
+
+    def _now(self, r: dict[str, np.ndarray], state: Row, waves: Any, speeds: Any) -> dict[str, np.ndarray]:
         """Locked traction change, velocity jump and limited traction change along (n, s1, s2), each (n, q)."""
-        fault, z = self.fault, self.impedance
-        za, zb = (z[:, side].T[..., None] for side in range(2))
-        total = za + zb
-        locked = (zb * waves[0] + za * waves[1]) / total
-        eta = (za * zb / total)[1]
+        fault, z, own = self.fault, self._sides(slice(None)), self.fault.coupling
+        locked = own.locked(z, waves[0], waves[1])
+        whole = locked[0]
         if fault.options.linear_normal:
             locked[0] = self._linear(r["traction_n"])
         sigma = total_sigma = locked[0] + self._at(r["stress_n"], False)
         tau = [locked[c] + self._at(r[f"stress{c}"], False) for c in (1, 2)]
-        if fault.law.needs_stress:
-            load = np.hypot(*tau)
-            strength, sigma = self._strength(state, Load(tau[0], tau[1], sigma, eta, 0.0, 0.0))
-            share = np.where(load > strength, strength / np.where(load > 0, load, 1.0), 1.0)
-            limited = [t * share - t + locked[c] for c, t in zip((1, 2), tau, strict=True)]
+        load = own.load(z, tau, sigma, 0.0, 0.0)
+        traction, rates = locked, [self._at(r[f"slip_rate{c}"]) for c in (1, 2)]
+        if not fault.law.needs_stress:
+            traction = own.slipping(z, locked, *rates)
+        elif load.coupling is None:
+            size = np.hypot(*tau)
+            strength, sigma = self._strength(state, load)
+            share = np.where(size > strength, strength / np.where(size > 0, size, 1.0), 1.0)
+            traction = [locked[0], *(t * share - t + locked[c] for c, t in zip((1, 2), tau, strict=True))]
         else:
-            limited = [locked[c] - eta * self._at(r[f"slip_rate{c}"]) for c in (1, 2)]
+            found = in_any_direction(self._slide, self, {}, {}, state, load)
+            rates = [np.asarray(found.slip_rate1), np.asarray(found.slip_rate2)]
+            traction = own.slipping(z, locked, *rates)
+            total_sigma = sigma + (traction[0] - locked[0])
+            sigma = self._strength(state, replace(load, sigma=total_sigma))[1]
+        if load.coupling is None:
+            rates = [(locked[c] - traction[c]) / load.eta for c in (1, 2)]
         jump = speeds[1] - speeds[0]
+        opening = own.normal_flow(z, waves[0], waves[1], [traction[0] + (whole - locked[0]), *traction[1:]])
         # What counts for friction: without modifiers, to the last bit, the traction of the waves.
-        normal = locked[0] if sigma is total_sigma else locked[0] + (sigma - total_sigma)
+        normal = traction[0] if sigma is total_sigma else traction[0] + (sigma - total_sigma)
         return {
-            "n": normal, "1": limited[0], "2": limited[1], "normal": (waves[1] - waves[0])[0] / total[0], "jump1": jump[1],
-            "jump2": jump[2], "rate1": (locked[1] - limited[0]) / eta, "rate2": (locked[2] - limited[1]) / eta,
+            "n": normal, "1": traction[1], "2": traction[2], "normal": opening, "jump1": jump[1],
+            "jump2": jump[2], "rate1": rates[0], "rate2": rates[1],
         }  # fmt: skip
+
+    def _slide(self, law: Any, p: Values, c: Values, s: Any, load: Load) -> Solved:
+        """Slip along a direction under the strength of the moment."""
+        rate, strength = sliding(lambda at: self._strength(s, at)[0], load)
+        return Solved(rate, 0.0 * rate, rate, strength, 0.0 * rate)
 
     def _strength(self, state: Row, load: Load) -> tuple[np.ndarray, Any]:
         """Strength under a load and the normal traction that counts for it, with parameters and state of the nearest friction points."""

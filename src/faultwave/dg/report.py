@@ -178,8 +178,9 @@ def _resolution(plan: Plan) -> Rows:
     order, geo, material = case_order(plan), plan.geometry, plan.material
     edge = np.cbrt(6.0 * np.sqrt(2.0) * geo.volume)
     slow = plan.law.speed(material)
-    if "mu" in material:
-        shear = np.sqrt(material["mu"] / material["rho"])
+    moduli = plan.law.moduli(material)
+    if "mu" in moduli:
+        shear = np.sqrt(moduli["mu"] / material["rho"])
         slow = np.where(shear > 0, shear, slow)
     frequency = slow * order / edge / 10.0  # edge / order = a tenth of the wavelength
     asked = highest_frequency(plan)
@@ -187,7 +188,7 @@ def _resolution(plan: Plan) -> Rows:
         ("waves cross the mesh", _crossings(plan, asked)),
         ("edge length", f"{edge.min():.4g} to {edge.max():.4g} m"),
         (
-            f"frequency with 10 points per {'S ' if 'mu' in material else ''}wavelength",
+            f"frequency with 10 points per {'S ' if 'mu' in moduli else ''}wavelength",
             f"{frequency.min():.3g} Hz everywhere, {np.median(frequency):.3g} Hz in half of the cells",
         ),
     ]

@@ -16,9 +16,11 @@ import numpy as np
 
 from faultwave.base.columns import Columns, Row
 from faultwave.dg.basis import triangle_size
+from faultwave.dg.fault_coupling import FaultCoupling, PrincipalCoupling
 from faultwave.dg.kernels import coefficient, series_sum
 from faultwave.kernels import math as m
 from faultwave.kernels.language import Array, Kernel, LoopIndex, View
+from faultwave.physics.friction.directions import of_slip
 from faultwave.physics.friction.law import FrictionLaw, Load, Solved
 from faultwave.physics.waves.law import dot
 
@@ -41,8 +43,6 @@ HUGE = 1e30
 
 FRAME = Columns(normal=3, tangent1=3, tangent2=3)
 """Columns of a face's directions; the normal points from plus to minus."""
-
-IMPEDANCE = Columns(**dict.fromkeys(("p_plus", "s_plus", "p_minus", "s_minus")))
 
 TRACE = Columns(traction=3, velocity=3)
 """Columns of one side's trace, in physical components."""
@@ -70,9 +70,11 @@ class Sizes:
     linear_normal: bool = False
 
 
-def rupture(law: FrictionLaw, constants: dict[str, float], sizes: Sizes) -> Kernel:
-    """Kernel over fault faces; see the module text."""
-    return _Rupture(law, constants, sizes).build()
+def rupture(
+    law: FrictionLaw, constants: dict[str, float], sizes: Sizes, coupling: FaultCoupling | None = None
+) -> Kernel:
+    """Kernel over fault faces; see the module text. ``coupling`` of the sides; None: that of isotropic rock."""
+    return _Rupture(law, constants, sizes, coupling or PrincipalCoupling()).build()
 
 
 def _named(function: Callable[[Row], Any], names: Sequence[str]) -> Callable[..., Any]:
@@ -83,8 +85,8 @@ def _named(function: Callable[[Row], Any], names: Sequence[str]) -> Callable[...
 class _Rupture:
     """The kernel being recorded: its arrays, and the formulas of a fault point."""
 
-    def __init__(self, law: FrictionLaw, constants: dict[str, float], sizes: Sizes):
-        self.law, self.constants, self.sizes = law, constants, sizes
+    def __init__(self, law: FrictionLaw, constants: dict[str, float], sizes: Sizes, coupling: FaultCoupling):
+        self.law, self.constants, self.sizes, self.coupling = law, constants, sizes, coupling
         self.columns, self.state_columns = recorded(sizes.moved, sizes.breakdown), law.shown_columns
         self.inner_columns = law.inner_columns
         self.locked_columns = Columns(traction=3, jump=3 if sizes.moved else 0)
@@ -101,7 +103,10 @@ class _Rupture:
         self.slots = k.index("slots", 4)  # traces +, -; waves +, -, where each side finds the reply
         self.traces = k.store("traces", sum(s.rows), TRACE.size)
         self.waves = k.store("waves", b2, 3, "inout")
-        self.frame, self.impedance = k.batch("frame", 1, FRAME.size), k.batch("impedance", 1, IMPEDANCE.size)
+        self.frame, self.impedance = (
+            k.batch("frame", 1, FRAME.size),
+            k.batch("impedance", 1, self.coupling.columns.size),
+        )
         self.parameter = k.batch("parameter", s.points, max(1, len(self.law.kernel_parameters)))
         self.state = k.batch("state", s.points, self.state_columns.size, "inout")
         inner = self.inner_columns.size
@@ -133,7 +138,7 @@ class _Rupture:
         k.gather(self.plus, self.traces, self.slots, 0)
         k.gather(self.minus, self.traces, self.slots, 1)
         sides = [self.plus, self.minus, self.frame, self.impedance, self.damping]
-        k.pointwise(lambda *a: [_locked(*a)[:width]], sides, [self.locked])
+        k.pointwise(lambda *a: [self._locked(*a)[:width]], sides, [self.locked])
         k.pointwise(lambda x: [[0.0 * x[0]] * 3], [self.record.view(0, points, 0, 1)], [self.mean])
         starts = [self._resampled_start(name) for name in self.law.resampled]
         k.repeat("sub", self.sizes.times, self._substep)
@@ -208,6 +213,17 @@ class _Rupture:
             k.pointwise(answer, [self.modes, wave, self.frame], [reply])
             k.scatter(reply, self.waves, self.slots, 2 + side)
 
+    def _locked(self, plus: Any, minus: Any, frame: Any, impedance: Any, damping: Any) -> Any:
+        """Theta and velocity jump v- - v+ from [T, v] in each side's own frame."""
+        z, on_plus, on_minus = self.coupling.columns.row(impedance), TRACE.row(plus), TRACE.row(minus)
+        directions = FRAME.row(frame).values()
+        va, vb = ([dot(side.velocity, e) for e in directions] for side in (on_plus, on_minus))
+        impeded = self.coupling.impeded(z, 0, va), self.coupling.impeded(z, 1, vb)
+        wa = [dot(on_plus.traction, e) - x for e, x in zip(directions, impeded[0], strict=True)]
+        wb = [x - dot(on_minus.traction, e) for e, x in zip(directions, impeded[1], strict=True)]
+        theta = self.coupling.locked(z, wa, wb)
+        return [damping[0] * theta[0], *theta[1:], *[b - a for a, b in zip(va, vb, strict=True)]]
+
     # Formulas of one point in one sub-step, over the arguments by name.
 
     def _point(self, given: Row) -> tuple[dict[str, Any], Row, Load]:
@@ -216,9 +232,8 @@ class _Rupture:
         clock, here = CLOCK.row(given.clock), self.here_columns.row(given.here)
         change = [*(here.linear_normal or here.traction[:1]), *here.traction[1:]]
         normal, shear1, shear2 = (s + h for s, h in zip(given.stress, change, strict=True))
-        load = Load(
-            tau1=shear1, tau2=shear2, sigma=normal, eta=_shear_damping(given.impedance), dt=clock.duration, t=clock.end
-        )
+        z = self.coupling.columns.row(given.impedance)
+        load = self.coupling.load(z, (shear1, shear2), normal, clock.duration, clock.end)
         state = self.state_columns.row(given.state)
         return parameters, Row(state | self.inner_columns.row(given.get("inner", []))), load
 
@@ -236,17 +251,20 @@ class _Rupture:
         v = self.solved_columns.row(given.solved)
         own = {state.name: v[state.name] for state in self.law.state}
         x = Solved(v.slip_rate1, v.slip_rate2, v.slip_rate, v.strength, v.friction, own)
-        new = s | self.law.advance(p, self.constants, s, x, given.amount[0], load)
-        change = here.traction
-        traction = [change[0], change[1] - load.eta * x.slip_rate1, change[2] - load.eta * x.slip_rate2]
+        felt_load = of_slip(load, x.slip_rate1, x.slip_rate2)
+        new = s | self.law.advance(p, self.constants, s, x, given.amount[0], felt_load)
+        z = self.coupling.columns.row(given.impedance)
+        traction = self.coupling.slipping(z, here.traction, x.slip_rate1, x.slip_rate2)
         before = self.columns.row(given.record)
-        felt = [*(here.linear_normal or traction[:1]), *traction[1:]]
+        felt = traction
+        if self.sizes.linear_normal:
+            felt = self.coupling.slipping(z, [*here.linear_normal, *here.traction[1:]], x.slip_rate1, x.slip_rate2)
         notes = _note(before, s["slip_rate"], x, felt, clock, w)
         reached = self.law.dynamic_stress_reached(p, self.constants, new, x.friction)
         weak = reached & (notes["weakened"] <= 0.0) & (notes["ruptured"] > 0.0)
         notes["weakened"] = m.where(weak, clock.mark, notes["weakened"])
         if self.sizes.moved:
-            notes |= _note_jump(notes, here.jump, _averaged(change, here.jump, given.impedance), w)
+            notes |= _note_jump(notes, here.jump, self.coupling.averaged(z, here.traction, here.jump), w)
         if self.sizes.breakdown:
             total = [given.stress[c] + traction[c] for c in (1, 2)]
             notes |= _note_breakdown(before, x, total, w)
@@ -255,20 +273,8 @@ class _Rupture:
         return [self.state_columns.flat(new), *inner, self.columns.flat(notes), mean]
 
 
-def _shear_damping(impedance: Any) -> Any:
-    z = IMPEDANCE.row(impedance)
-    return z.s_plus * z.s_minus / (z.s_plus + z.s_minus)
-
-
 def _nucleate(stress: Any, extra: Any, share: Any) -> Any:
     return [[stress[c] + dot(extra[c::3], share) for c in range(3)]]
-
-
-def _averaged(locked: Any, jump: Any, impedance: Any) -> Any:
-    """Traction change eta (T+/Z+ + T-/Z-) of the two traces."""
-    z, eta = IMPEDANCE.row(impedance), _shear_damping(impedance)
-    eta_p = z.p_plus * z.p_minus / (z.p_plus + z.p_minus)
-    return [locked[0] - eta_p * jump[0], locked[1] - eta * jump[1], locked[2] - eta * jump[2]]
 
 
 FAULT_ENERGIES = ("total_frictional_work", "static_frictional_work", "seismic_moment", "potency")
@@ -351,27 +357,12 @@ def _note_jump(old: dict[str, Any], jump: Any, traction: Any, w: Any) -> dict[st
     }
 
 
-def _locked(plus: Any, minus: Any, frame: Any, impedance: Any, damping: Any) -> Any:
-    """Theta and velocity jump v- - v+ from [T, v] in each side's own frame."""
-    theta, jump = [], []
-    z, on_plus, on_minus = IMPEDANCE.row(impedance), TRACE.row(plus), TRACE.row(minus)
-    for c, e in enumerate(FRAME.row(frame).values()):
-        za, zb = (z.p_plus, z.p_minus) if c == 0 else (z.s_plus, z.s_minus)
-        va, vb = dot(on_plus.velocity, e), dot(on_minus.velocity, e)
-        wa, wb = dot(on_plus.traction, e) - za * va, zb * vb - dot(on_minus.traction, e)
-        value = (zb * wa + za * wb) / (za + zb)
-        theta.append(damping[0] * value if c == 0 else value)
-        jump.append(vb - va)
-    return [*theta, *jump]
-
-
 __all__ = [
     "BREAKDOWN",
     "CLOCK",
     "FAULT_ENERGIES",
     "FRAME",
     "HUGE",
-    "IMPEDANCE",
     "MOVED",
     "RECORD",
     "Sizes",

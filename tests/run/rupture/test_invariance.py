@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -49,9 +50,13 @@ def fault_settings(turn: np.ndarray, side: float) -> dict:
     }  # fmt: skip
 
 
-def ruptured(path, mesh: Mesh, turn: np.ndarray, side: float) -> Histories:
+def ruptured(path, mesh: Mesh, turn: np.ndarray, side: float, **more: Any) -> Histories:
     case = settings(
-        path, fault_settings(turn, side), replace(mesh, vertices=mesh.vertices @ turn.T), points=ON_FAULT @ turn.T
+        path,
+        fault_settings(turn, side),
+        replace(mesh, vertices=mesh.vertices @ turn.T),
+        points=ON_FAULT @ turn.T,
+        **more,
     )
     case["output"]["energies"] = {"interval": 1.0, "slip_from_velocity": True}  # remembers the velocity jump, too
     return run(case)

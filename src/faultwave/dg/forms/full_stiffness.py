@@ -74,7 +74,8 @@ class FullStiffness(ComponentForm):
 
     @classmethod
     def suits(cls, law: Law) -> bool:
-        return isinstance(law, Anisotropic)
+        kind: Any = type(law)
+        return kind is Anisotropic
 
     def _columns(self) -> tuple[Columns, Columns]:
         cell = Columns(jacobian=9, inverse=9, stiffness=21, metric=6, rho=None, inverse_rho=None)

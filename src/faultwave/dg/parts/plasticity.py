@@ -179,7 +179,7 @@ def plan(planning: Planning) -> Plasticity | None:
     if setting is None:
         return None
     law, numerics = planning.law, planning.case.numerics
-    if "stress" not in law.roles or "mu" not in planning.material:
+    if "stress" not in law.roles or "mu" not in law.moduli(planning.material):
         problems.error("plasticity", f"the {law.name} law has no shear stress that could yield", "law: elastic")
         return None
     if numerics.integrator != "ader":
@@ -193,6 +193,7 @@ class _Planner:
     def __init__(self, planning: Planning):
         self.planning, self.problems, setting = planning, planning.problems, planning.case.plasticity
         assert setting is not None
+        self.material = planning.material | planning.law.moduli(planning.material)
         self.setting = setting
         self.rheology = rheology(self.setting.rheology)
         self.points = yield_points(self.setting.points, planning.case.numerics.order - 1)
@@ -215,7 +216,7 @@ class _Planner:
             given, stress = self._values()
             self._check(given, stress)
         whole.agree(self.problems)
-        medium = {n: np.repeat(v, self.shape[1])[self.asked] for n, v in planning.material.items()}
+        medium = {n: np.repeat(v, self.shape[1])[self.asked] for n, v in self.material.items()}
         prepared = law.prepare(given, self.constants, medium)
         p = law.parameter_columns.row([np.asarray(prepared[n], float) for n in law.kernel_parameters])
         told = self._at_rest(p, stress)
@@ -226,7 +227,7 @@ class _Planner:
         bounded = room is not None or whole.any(bool(self.elastic.any()))
         made = yielding.Medium(law, self.constants, self.points, parameters.shape[1], stress.shape[1], bounded)
         numbers = getattr(whole, "numbers", np.arange(self.shape[0]))
-        order, mu = planning.case.numerics.order, planning.material["mu"]
+        order, mu = planning.case.numerics.order, self.material["mu"]
         return Plasticity(self.setting, made, parameters, stress, distance, mu, numbers, order, told)
 
     def _elastic(self) -> np.ndarray:
@@ -245,7 +246,7 @@ class _Planner:
         return found
 
     def _check_solid(self) -> None:
-        fluid = (self.planning.material["mu"] <= 0) & ~self.elastic
+        fluid = (self.material["mu"] <= 0) & ~self.elastic
         if fluid.any():
             x = self.planning.geometry.centroids[np.flatnonzero(fluid)[0]]
             what = f"water cannot yield: mu is 0 in the cell at ({x[0]:g}, {x[1]:g}, {x[2]:g}) and in {fluid.sum() - 1} others"

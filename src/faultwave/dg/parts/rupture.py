@@ -41,7 +41,7 @@ class Rupture(Planned):
 
     setting: Any
     faces: FaultFaces
-    material: dict[str, np.ndarray]  # (n, 2) of the plus and the minus cell
+    material: dict[str, np.ndarray]  # (n, 2) of the plus and the minus cell, with lambda and mu
     rule: PointRule
     law: FrictionLaw
     constants: dict[str, float]
@@ -152,6 +152,7 @@ def _plan_fault(planning: Planning) -> Rupture:
     faces = fault_faces(
         planning.mesh, planning.topology, planning.geometry, frictional, setting.reference, setting.reference_method, len(rule.phi)
     )  # fmt: skip
+    material = material | planning.law.moduli(material)
     _check_solid(material, faces, problems)
     positions = faces.positions(rule.points[faces.group])
     points, tags = positions.reshape(-1, 3), np.repeat(faces.tags, positions.shape[1])

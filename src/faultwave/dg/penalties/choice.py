@@ -48,7 +48,7 @@ def penalised_faces(planning: Planning, driven: np.ndarray) -> PenalisedFaces | 
         return None
     neighbours = p.topology.neighbours
     across = {name: p.whole.beyond(values, neighbours) for name, values in p.material.items()}
-    solid = (p.material["mu"] > 0)[:, None] & (across["mu"] > 0)
+    solid = (p.law.moduli(p.material)["mu"] > 0)[:, None] & (p.law.moduli(across)["mu"] > 0)
     at_fault = np.asarray(p.frictional.any(1))
     beside = at_fault[:, None] | (p.whole.beyond(at_fault.astype(float), neighbours) > 0)
     wanted = np.where(beside, near in penalties, everywhere in penalties)

@@ -11,6 +11,7 @@ from faultwave.base.columns import Columns, Row
 from faultwave.dg.forms.components import same_equations
 from faultwave.dg.penalties.penalty import PenaltyFlux, Sides
 from faultwave.physics.waves import Law
+from faultwave.physics.waves.anisotropic import Anisotropic
 from faultwave.physics.waves.elastic import Elastic
 
 
@@ -58,6 +59,12 @@ def isotropic_elastic(law: Law) -> bool:
     return same_equations(law, Elastic())
 
 
-RUSANOV = PenaltyFlux("rusanov", Rusanov, isotropic_elastic, "isotropic elasticity")
+def elastic(law: Law) -> bool:
+    """Whether the law's equations are those of isotropic or anisotropic elasticity."""
+    kind: Any = type(law)
+    return kind is Anisotropic or isotropic_elastic(law)
+
+
+RUSANOV = PenaltyFlux("rusanov", Rusanov, elastic, "isotropic and anisotropic elasticity")
 
 __all__ = ["RUSANOV", "Rusanov", "isotropic_elastic"]

@@ -21,6 +21,7 @@ from faultwave.base.columns import Columns
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.quantities import Output, Parameter, State, given_at_points, given_constants, state_columns
 from faultwave.kernels import math as m
+from faultwave.physics.friction.directions import in_any_direction
 from faultwave.physics.friction.load import Load, Solved, Values
 from faultwave.physics.friction.solvers import SOLVERS
 
@@ -193,7 +194,10 @@ class FrictionLaw:
 
     def solve(self, p: Values, c: Values, s: Values, load: Load) -> Solved:
         """Slip rate and strength of a sub-step (kernel); ``s`` holds the state before it."""
-        return SOLVERS[self.solver](self, p, c, s, load)
+        solver = SOLVERS[self.solver]
+        if load.coupling is None or not self.needs_stress:
+            return solver(self, p, c, s, load)
+        return in_any_direction(solver, self, p, c, s, load)
 
     def strength(self, p: Values, c: Values, s: Values, load: Load) -> Any:
         """Shear traction [Pa] that the fault carries in the state ``s`` under the normal traction of ``load`` (kernel)."""

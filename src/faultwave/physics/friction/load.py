@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from faultwave.kernels import math as m
@@ -12,10 +12,24 @@ Values = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
+class Coupling:
+    """Entries of the fault's impedance matrix [Pa s/m]: shear traction along the tangents 1 and 2 that slip rates take off, and normal
+    traction."""
+
+    along11: Any
+    along22: Any
+    along12: Any
+    normal1: Any
+    normal2: Any
+
+
+@dataclass(frozen=True)
 class Load:
     """Total traction of the locked fault in a sub-step, face frame (n, s1, s2) [Pa]; compression is sigma < 0.
 
-    ``eta`` shear impedance of the fault [Pa s/m], ``dt`` length of the sub-step, ``t`` its END [s].
+    ``eta`` shear impedance of the fault [Pa s/m], ``dt`` length of the sub-step, ``t`` its END [s]. In anisotropic rock ``coupling`` says
+    more (see ``directions``). Along a given direction the normal traction falls with the slip rate by ``relief`` [Pa s/m], and ``guess``
+    is a slip rate near the one to be found.
     """
 
     tau1: Any
@@ -24,6 +38,13 @@ class Load:
     eta: Any
     dt: Any
     t: Any
+    relief: Any = None
+    guess: Any = None
+    coupling: Coupling | None = None
+
+    def at(self, slip_rate: Any) -> Load:
+        """With the normal traction at a slip rate."""
+        return self if self.relief is None else replace(self, sigma=self.sigma - self.relief * slip_rate)
 
     def shear(self) -> Any:
         """|tau| (kernel)."""

@@ -14,6 +14,8 @@ from faultwave.physics.friction.load import Load, Solved, Trial, Values
 # Slip rates below this are as good as none; keeps logarithms and L/V finite in double precision.
 SMALLEST_RATE = 1e-45
 _ROUNDING = 8.9e-16
+# Steps of ``sliding``, the later ones for faults that open.
+_SECANTS = 3
 # Compression below this share of the shear load does not change the slip rate in double precision: the fault is open.
 _OPEN = 1e-13
 
@@ -21,10 +23,29 @@ _OPEN = 1e-13
 def closed_form(law: Any, p: Values, c: Values, s: Values, load: Load) -> Solved:
     """Strength known before the sub-step: |V| = max(0, |tau| - strength)/eta."""
     now = {**s, **law.modified(p, c, s, s["slip_rate"], load)}
-    tau, strength = load.shear(), law.strength(p, c, now, law.pressed(p, c, now, load))
-    rate = m.maximum(tau - strength, 0.0) / load.eta
-    rate1, rate2 = along(load, tau, rate)
-    return Solved(rate1, rate2, rate, strength, s["friction"], law.modified(p, c, s, rate, load))
+
+    def strength_at(load: Load) -> Any:
+        return law.strength(p, c, now, law.pressed(p, c, now, load))
+
+    rate, strength = sliding(strength_at, load)
+    rate1, rate2 = along(load, load.shear(), rate)
+    return Solved(rate1, rate2, rate, strength, s["friction"], law.modified(p, c, s, rate, load.at(rate)))
+
+
+def sliding(strength_at: Callable[[Load], Any], load: Load) -> tuple[Any, Any]:
+    """Slip rate and strength under a load along the slip. Where slip relieves the normal traction, strength is taken as linear from no
+    slip to the rate found before: exact at the first step while the fault stays closed."""
+    tau, strength = load.shear(), strength_at(load)
+    over = m.maximum(tau - strength, 0.0)
+    rate = over / load.eta
+    if load.relief is None:
+        return rate, strength
+    slips = over > 0.0
+    for _ in range(_SECANTS):
+        change = (strength_at(load.at(rate)) - strength) / m.where(slips, rate, 0.0 * rate + 1.0)
+        total = load.eta + change
+        rate = over / m.where(total > 0.0, total, load.eta)
+    return rate, m.where(slips, tau - load.eta * rate, strength)
 
 
 def imposed(law: Any, p: Values, c: Values, s: Values, load: Load) -> Solved:
@@ -51,8 +72,9 @@ def newton(law: Any, p: Values, c: Values, s: Values, load: Load) -> Solved:
         return v if at_end else 0.5 * (start + v)
 
     def normal(v: Any) -> Any:
-        later = law.modified(p, c, s, mean(v), load) if changing else {}
-        return m.maximum(-law.pressed(p, c, {**s, **later}, load).sigma, 0.0)
+        here = load.at(v)
+        later = law.modified(p, c, s, mean(v), here) if changing else {}
+        return m.maximum(-law.pressed(p, c, {**s, **later}, here).sigma, 0.0)
 
     def balance(v: Any) -> tuple[Any, Any, Any, Any]:
         average = mean(v)
@@ -62,15 +84,15 @@ def newton(law: Any, p: Values, c: Values, s: Values, load: Load) -> Solved:
         return law.balance(p, c, s, Trial(v, average, share, tau, held, load.eta, load.dt))
 
     top = m.maximum(tau / load.eta, SMALLEST_RATE)
-    root, psi, unbalanced = newton_rate(
-        balance, top, (start, s["state"]), max(c["rs_slip_rate_tolerance"], 1e-14), int(c["rs_slip_rate_updates"]), not changing
-    )  # fmt: skip
+    begin = start if load.guess is None else load.guess, s["state"]
+    tolerance, exact = max(c["rs_slip_rate_tolerance"], 1e-14), not changing and load.relief is None
+    root, psi, unbalanced = newton_rate(balance, top, begin, tolerance, int(c["rs_slip_rate_updates"]), exact)
     compression = normal(root)
     open_ = compression <= _OPEN * tau
     rate = m.where(open_, top, root)
     held = m.maximum(tau - load.eta * rate, 0.0)
     mu = m.where(open_, s["friction"], held / m.where(open_, 0.0 * tau + 1.0, compression))
-    later = law.modified(p, c, s, mean(root), load) if changing else {}  # as in ``normal``: computed once
+    later = law.modified(p, c, s, mean(root), load.at(root)) if changing else {}  # as in ``normal``: computed once
     unconverged = s["unconverged"] + m.where(open_, 0.0 * tau, unbalanced)
     rate1, rate2 = along(load, tau, rate)
     return Solved(rate1, rate2, rate, mu * compression, mu, {"state": psi, "unconverged": unconverged, **later})

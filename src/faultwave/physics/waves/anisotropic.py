@@ -31,6 +31,9 @@ PACKED = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))
 PLACE = ((0, 3, 5), (3, 1, 4), (5, 4, 2))
 """Components of a packed symmetric matrix, and the place of the component ij."""
 
+MAXIMUM_CLIMB = 100
+"""Rounds of the search for the largest speed; a few are enough."""
+
 STRAIN = ((0, 0), (1, 1), (2, 2), (1, 2), (0, 2), (0, 1))
 """Directions of the gradients that make the engineering strains 1 to 6."""
 
@@ -110,6 +113,11 @@ class Anisotropic(PlainLaw):
     def stress_of(self, strain: np.ndarray, values: dict[str, float]) -> np.ndarray:
         six = [strain[ORDER.index(i)] * (1.0 if i < 3 else 2.0) for i in range(6)]
         return np.array([sum(values[CONSTANTS[NUMBER[i, j]]] * six[j] for j in range(6)) for i in ORDER])
+
+    def moduli(self, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """mu the mean of c44, c55, c66, lambda + 2 mu that of c11, c22, c33."""
+        mu = (values["c44"] + values["c55"] + values["c66"]) / 3.0
+        return {"lambda": (values["c11"] + values["c22"] + values["c33"]) / 3.0 - 2.0 * mu, "mu": mu}
 
     def speed(self, values: dict[str, np.ndarray]) -> np.ndarray:
         """Largest of all directions."""
@@ -236,15 +244,34 @@ def _largest_stiffness(values: dict[str, np.ndarray]) -> np.ndarray:
     sampled = np.linalg.eigvalsh(acoustic_tensor(wide, directions))[..., -1]
     best = sampled.max(1)
     for start in np.argsort(sampled, 1)[:, -1:-4:-1].T:
-        n, before = directions[start], np.zeros(len(best))
-        for _ in range(100):
-            squares, axes = np.linalg.eigh(acoustic_tensor(values, n))
-            n, found = axes[..., -1], squares[..., -1]
-            if (found <= before * (1.0 + 1e-13)).all():
-                break
-            before = found
-        best = np.maximum(best, before)
+        best = np.maximum(best, _climbed(values, directions[start]))
     return best
+
+
+def _climbed(values: dict[str, np.ndarray], n: np.ndarray) -> np.ndarray:
+    """The largest eigenvalue (nc,) of Gamma at the top that the directions n (nc, 3) lead to."""
+    found, left = np.zeros(len(n)), np.arange(len(n))
+    for _ in range(MAXIMUM_CLIMB):
+        here = {k: v[left] for k, v in values.items()}
+        steps = [n]
+        for _ in range(3):  # always to the same side
+            eigenvalues, axes = np.linalg.eigh(acoustic_tensor(here, steps[-1]))
+            steps.append(axes[..., -1] * np.where((axes[..., -1] * n).sum(1, keepdims=True) < 0.0, -1.0, 1.0))
+        # Steps that shrink evenly lead this far.
+        first, second = steps[2] - steps[1], steps[3] - steps[2]
+        size = (first * first).sum(1)
+        share = np.clip((first * second).sum(1) / np.where(size > 0.0, size, 1.0), 0.0, 0.99)
+        far = steps[3] + second * (share / (1.0 - share))[:, None]
+        far /= np.linalg.norm(far, axis=1, keepdims=True)
+        beyond = np.linalg.eigvalsh(acoustic_tensor(here, far))[..., -1]
+        further = beyond > eigenvalues[..., -1]
+        now, n = np.where(further, beyond, eigenvalues[..., -1]), np.where(further[:, None], far, steps[3])
+        more = now > found[left] * (1.0 + 1e-15)
+        found[left] = np.maximum(found[left], now)
+        left, n = left[more], n[more]
+        if not len(left):
+            break
+    return found
 
 
 LAW = Anisotropic()

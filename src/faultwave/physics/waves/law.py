@@ -132,6 +132,10 @@ class Law(Protocol):
         """
         ...
 
+    def moduli(self, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """lambda and mu, of an anisotropic solid those of an isotropic one like it; what the law has none of is left out."""
+        ...
+
     def stress_of(self, strain: np.ndarray, values: dict[str, float]) -> np.ndarray | None:
         """(6,) stress of a tensor strain (6,), of slip in sources, where it is not that of lambda and mu; else None."""
         ...
@@ -206,6 +210,9 @@ class PlainLaw:
 
     def wrong(self, values: dict[str, np.ndarray]) -> Iterable[tuple[np.ndarray, Callable[[int], str], str]]:
         return ()
+
+    def moduli(self, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return {name: values[name] for name in ("lambda", "mu") if name in values}
 
     def stress_of(self, strain: np.ndarray, values: dict[str, float]) -> np.ndarray | None:
         return None

@@ -1,0 +1,146 @@
+"""How the two sides of a fault act on each other: what they would carry locked, and what slip takes off it.
+
+Functions of a fault point are written with operators: they run in the kernel of friction and on NumPy arrays. Vectors have components along
+n, s1, s2 of the fault's frame; ``z`` is a row of the constants of a face by the names of ``columns``. With w+ = T+ - Z+ v+ and
+w- = T- + Z- v-, both tractions on the plus side's normal, the locked traction is eta (Z+^-1 w+ + Z-^-1 w-) with
+eta = (Z+^-1 + Z-^-1)^-1 (docs/theory/friction.md, "Friction solve").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from faultwave.base.columns import Columns, Row
+from faultwave.physics.friction.load import Coupling, Load
+from faultwave.physics.waves import Law
+from faultwave.physics.waves.law import as_matrix, dot
+
+PLACE = ((0, 3, 5), (3, 1, 4), (5, 4, 2))
+"""Where the entry ij of a symmetric matrix stands among its six numbers."""
+
+
+class FaultCoupling(Protocol):
+    columns: Columns
+
+    def constants(self, law: Law, material: dict[str, np.ndarray], frame: np.ndarray) -> np.ndarray:
+        """(n, columns) of faces with the ``material`` (n, 2) of their sides and n, s1, s2 as rows of ``frame`` (n, 3, 3)."""
+        ...
+
+    def impeded(self, z: Row, side: int, flow: Sequence[Any]) -> list[Any]:
+        """Z v of the plus (0) or the minus side (1)."""
+        ...
+
+    def locked(self, z: Row, plus: Sequence[Any], minus: Sequence[Any]) -> list[Any]:
+        """The locked traction from w+ and w-."""
+        ...
+
+    def load(self, z: Row, tau: Sequence[Any], sigma: Any, dt: Any, t: Any) -> Load: ...
+
+    def slipping(self, z: Row, locked: Sequence[Any], rate1: Any, rate2: Any) -> list[Any]:
+        """The traction that slip leaves of the locked one."""
+        ...
+
+    def averaged(self, z: Row, locked: Sequence[Any], jump: Sequence[Any]) -> list[Any]:
+        """The traction eta (Z+^-1 T+ + Z-^-1 T-) of both traces, from the locked one and the jump v- - v+."""
+        ...
+
+    def normal_flow(self, z: Row, plus: Sequence[Any], minus: Sequence[Any], traction: Sequence[Any]) -> Any:
+        """Normal velocity of both sides (on NumPy arrays)."""
+        ...
+
+
+class PrincipalCoupling:
+    """Isotropic rock: normal and shear traction stand alone."""
+
+    columns = Columns(**dict.fromkeys(("p_plus", "s_plus", "p_minus", "s_minus")))
+
+    def constants(self, law: Law, material: dict[str, np.ndarray], frame: np.ndarray) -> np.ndarray:
+        return np.stack(law.impedance(material), -1).reshape(-1, self.columns.size)
+
+    @staticmethod
+    def _pairs(z: Row) -> list[tuple[Any, Any]]:
+        return [(z.p_plus, z.p_minus), (z.s_plus, z.s_minus), (z.s_plus, z.s_minus)]
+
+    def impeded(self, z: Row, side: int, flow: Sequence[Any]) -> list[Any]:
+        return [pair[side] * v for pair, v in zip(self._pairs(z), flow, strict=True)]
+
+    def locked(self, z: Row, plus: Sequence[Any], minus: Sequence[Any]) -> list[Any]:
+        return [(zb * wa + za * wb) / (za + zb) for (za, zb), wa, wb in zip(self._pairs(z), plus, minus, strict=True)]
+
+    def _shear(self, z: Row) -> Any:
+        return z.s_plus * z.s_minus / (z.s_plus + z.s_minus)
+
+    def load(self, z: Row, tau: Sequence[Any], sigma: Any, dt: Any, t: Any) -> Load:
+        return Load(tau1=tau[0], tau2=tau[1], sigma=sigma, eta=self._shear(z), dt=dt, t=t)
+
+    def slipping(self, z: Row, locked: Sequence[Any], rate1: Any, rate2: Any) -> list[Any]:
+        eta = self._shear(z)
+        return [locked[0], locked[1] - eta * rate1, locked[2] - eta * rate2]
+
+    def averaged(self, z: Row, locked: Sequence[Any], jump: Sequence[Any]) -> list[Any]:
+        eta, eta_p = self._shear(z), z.p_plus * z.p_minus / (z.p_plus + z.p_minus)
+        return [locked[0] - eta_p * jump[0], locked[1] - eta * jump[1], locked[2] - eta * jump[2]]
+
+    def normal_flow(self, z: Row, plus: Sequence[Any], minus: Sequence[Any], traction: Sequence[Any]) -> Any:
+        return (minus[0] - plus[0]) / (z.p_plus + z.p_minus)
+
+
+class MatrixCoupling:
+    """Any rock: ``plus`` and ``minus`` impedances and ``damping`` eta, six numbers each, and ``share`` eta Z+^-1 row by row."""
+
+    columns = Columns(plus=6, minus=6, damping=6, share=9)
+
+    def constants(self, law: Law, material: dict[str, np.ndarray], frame: np.ndarray) -> np.ndarray:
+        normal = np.repeat(frame[:, :1], 2, 1)  # of both sides: an impedance is the same along n and against it
+        packed = np.moveaxis(law.impedance_at(material, normal), -1, 0)
+        shape = normal.shape[:-1]
+        z = as_matrix(lambda x: law.apply_impedance(packed, np.moveaxis(normal, -1, 0), x), 3, shape)
+        z = frame[:, None] @ z @ np.swapaxes(frame, 1, 2)[:, None]
+        plus, minus = z[:, 0], z[:, 1]
+        y = np.linalg.inv(plus)
+        damping = np.linalg.inv(y + np.linalg.inv(minus))
+        numbers = {"plus": plus, "minus": minus, "damping": damping}
+        six = {k: np.stack([0.5 * (v[:, i, j] + v[:, j, i]) for i, j in _SIX], -1) for k, v in numbers.items()}
+        return self.columns.join(six | {"share": (damping @ y).reshape(-1, 9)})
+
+    def impeded(self, z: Row, side: int, flow: Sequence[Any]) -> list[Any]:
+        return _product(z.minus if side else z.plus, flow)
+
+    def locked(self, z: Row, plus: Sequence[Any], minus: Sequence[Any]) -> list[Any]:
+        more = [a - b for a, b in zip(plus, minus, strict=True)]
+        return [b + dot(z.share[3 * i : 3 * i + 3], more) for i, b in enumerate(minus)]
+
+    def load(self, z: Row, tau: Sequence[Any], sigma: Any, dt: Any, t: Any) -> Load:
+        eta = z.damping
+        coupling = Coupling(along11=eta[1], along22=eta[2], along12=eta[4], normal1=eta[3], normal2=eta[5])
+        return Load(tau[0], tau[1], sigma, 0.5 * (eta[1] + eta[2]), dt, t, coupling=coupling)
+
+    def slipping(self, z: Row, locked: Sequence[Any], rate1: Any, rate2: Any) -> list[Any]:
+        eta = z.damping
+        return [x - (eta[PLACE[i][1]] * rate1 + eta[PLACE[i][2]] * rate2) for i, x in enumerate(locked)]
+
+    def averaged(self, z: Row, locked: Sequence[Any], jump: Sequence[Any]) -> list[Any]:
+        return [x - y for x, y in zip(locked, _product(z.damping, jump), strict=True)]
+
+    def normal_flow(self, z: Row, plus: Sequence[Any], minus: Sequence[Any], traction: Sequence[Any]) -> Any:
+        rows = [np.stack(np.broadcast_arrays(*[z.plus[PLACE[i][j]] for j in range(3)]), -1) for i in range(3)]
+        force = np.stack([t - w for t, w in zip(traction, plus, strict=True)], -1)
+        return np.linalg.solve(np.stack(rows, -2), force[..., None])[..., 0, 0]
+
+
+_SIX = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))
+
+
+def _product(six: Sequence[Any], x: Sequence[Any]) -> list[Any]:
+    return [dot([six[PLACE[i][j]] for j in range(3)], x) for i in range(3)]
+
+
+def coupling_of(law: Law) -> FaultCoupling:
+    """That of the law's impedance."""
+    return PrincipalCoupling() if law.principal else MatrixCoupling()
+
+
+__all__ = ["FaultCoupling", "MatrixCoupling", "PrincipalCoupling", "coupling_of"]
