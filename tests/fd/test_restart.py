@@ -106,8 +106,29 @@ def test_other_grids_are_refused(tmp_path):
     fw.simulate(settings(tmp_path)).run()
     with pytest.raises(InputError, match="other precision"):
         fw.resume(tmp_path, precision="double")
-    with pytest.raises(InputError, match="step"):
-        fw.resume(tmp_path, until=0.77)
+
+
+def test_a_later_end_gives_what_a_longer_run_gives(tmp_path):
+    """With the step of the first: it divided the end that the run had then. What goes on again knows it, too."""
+    made = settings(tmp_path / "parts")
+    end, later = made["end_time"], made["end_time"] * 1.37
+    first = fw.simulate(made).run()
+    step = first.plan.scheme.step
+    assert abs(later / step - round(later / step)) > 0.01
+    sim = fw.resume(tmp_path / "parts", until=later)
+    assert sim.plan.scheme.step == step and sim.time < end
+    sim.run()
+    assert later <= sim.time < later + step
+    longer = settings(tmp_path / "whole", end_time=later)
+    longer["grid"] = {**longer["grid"], "step": step}
+    fw.simulate(longer).run()
+    whole, parts = numbers(tmp_path / "whole"), numbers(tmp_path / "parts")
+    assert whole.keys() == parts.keys()
+    assert all(np.array_equal(v, parts[k]) for k, v in whole.items())
+    again = fw.resume(tmp_path / "parts", until=1.1 * later)
+    assert again.plan.scheme.step == step
+    with pytest.raises(InputError, match="grid.step: .* s is too long to be stable.*at most"):
+        fw.simulate(longer | {"grid": {**longer["grid"], "step": 1.0}})
 
 
 def test_what_another_version_left_is_refused(tmp_path, monkeypatch):

@@ -134,3 +134,22 @@ def test_origin_times_that_are_none() -> None:
     for value in ("soon", 5, True):
         found = check(case(output={"origin_time": value}))
         assert any("is no date and time" in str(p) and "2019-07-06T03:19:53" in str(p) for p in found.errors), found
+
+
+MODEL = "!ConstantMap\nmap: {rho: 2700, mu: 3e10, lambda: 3e10, porosity: 0.1, permeability: 1e-13, c11: 1e11, c66: 3e10, unknown: 3}\n"
+
+
+@pytest.mark.parametrize("engine", ["dg", "fd"])
+def test_a_material_file_made_for_other_physics(tmp_path: Path, engine: str) -> None:
+    """What another law reads is an error that names it; what nobody knows may be for another program."""
+    (tmp_path / "rock.yaml").write_text(MODEL)
+    grid = {
+        "engine": "fd",
+        "grid": {"spacing": 200.0, "lower": [-1e3, -1e3, -1e3], "upper": [1e3, 1e3, 0.0]},
+        "mesh": None,
+    }
+    found = check(case(material={"easi": str(tmp_path / "rock.yaml")}, **(grid if engine == "fd" else {})))
+    texts = [str(p) for p in found.errors]
+    assert len(texts) == 2 and all(str(tmp_path / "rock.yaml") in text for text in texts), texts
+    assert any("gives c11, c66, which the elastic law" in t and "law: anisotropic" in t for t in texts)
+    assert any("gives permeability, porosity, which the elastic law" in t and "poroelastic law" in t for t in texts)

@@ -108,6 +108,9 @@ class Grid(Settings):
         ge=3,
         description="Points per shortest wavelength that count as resolved: of S waves, in fluids of P waves.",
     )
+    step: Quantity("s", gt=0) | None = Field(
+        None, description="Time step; default the largest stable one that divides the end time."
+    )
     lowpass: Quantity("Hz", gt=0) | None = Field(
         None,
         description="Corner of a causal low-pass of four poles that all sources go through; default none, and a warning where they "

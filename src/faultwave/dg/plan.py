@@ -35,10 +35,11 @@ from faultwave.engine.backend import check_backend
 from faultwave.engine.disk import check_disk
 from faultwave.engine.part import Part
 from faultwave.media import homogenise, load_field
-from faultwave.media.field import Field, check_used, limits_told, source_of, ways_to_give
+from faultwave.media.field import Field, check_physics, check_used, limits_told, source_of, ways_to_give
 from faultwave.observe.points import projected
 from faultwave.physics.rheology import STRESS, rheologies
 from faultwave.physics.waves import Law, law
+from faultwave.physics.waves.other_physics import readers_of
 
 DEFAULT_CFL = {7: 0.4, 8: 0.3}
 LARGEST_CFL = {2: 0.68, 3: 0.68, 4: 0.7, 5: 0.6, 6: 0.55, 7: 0.45, 8: 0.38}
@@ -282,7 +283,10 @@ def _check_names(physics: Law, field: Field, problems: Problems) -> None:
     known = ways_to_give((p.name for p in physics.parameters), physics.derived)
     if all(p.default is None for p in physics.parameters):
         yielding = {n for r in rheologies().values() for p in r.parameters for n in (p.name, *p.aliases)}
-        check_used(field, known | yielding | {*STRESS, "Qp", "Qs"}, f"the {physics.name} law", problems)
+        read = known | yielding | {*STRESS, "Qp", "Qs"}
+        other = readers_of(field.parameters, read)
+        check_physics(field, other, f"the {physics.name} law", problems)
+        check_used(field, read | set(other), f"the {physics.name} law", problems)
         if {"Qp", "Qs"} & field.parameters and not attenuates(physics):
             advice = "'attenuation: {high: 5 Hz}' uses them up to that frequency."
             problems.warn("material", "gives Qp and Qs, and the case is elastic: nothing attenuates", advice=advice)

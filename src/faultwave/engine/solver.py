@@ -160,13 +160,15 @@ class Solver(Protocol):
 @dataclass(frozen=True)
 class Engine:
     """An engine: ``plan(case)`` and, for one of several processes, ``share(case, world)`` raise InputError with every problem;
-    ``solver(plan)``; ``report(plan, case)``: sections for ``faultwave plan``."""
+    ``solver(plan)``; ``report(plan, case)``: sections for ``faultwave plan``; ``going_on(case, notes)``: the case of a run that goes on
+    from a checkpoint to another end, with what must stay as it was."""
 
     name: str
     plan: Callable[[Any], Any]
     share: Callable[[Any, World], Any]
     solver: Callable[[Any], Solver]
     report: Callable[[Any, Any], Sections]
+    going_on: Callable[[Any, Mapping[str, Any]], Any] = lambda case, notes: case
 
 
 __all__ = ["BlowUp", "Control", "Diagnosis", "Engine", "Sections", "Solver", "Unattended"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from faultwave.engine.solver import Engine, Sections, Solver
@@ -35,5 +36,13 @@ def _report(plan: Any, case: Case) -> Sections:
     return plan_report(plan, case)
 
 
-ENGINE = Engine("fd", _plan, _share, _solver, _report)
+def _going_on(case: Case, notes: Mapping[str, Any]) -> Case:
+    """The step divided the end time that the run had at first; it stays."""
+    step = notes.get("grid", {}).get("step")
+    if case.grid is None or not isinstance(step, float):
+        return case
+    return case.model_copy(update={"grid": case.grid.model_copy(update={"step": step})})
+
+
+ENGINE = Engine("fd", _plan, _share, _solver, _report, _going_on)
 """Finite differences of fourth order on staggered grids."""

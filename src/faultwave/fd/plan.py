@@ -375,12 +375,18 @@ def _check_resolution(case: Case, medium: Medium, frequency: float, grid: Grid, 
 
 
 def _step(case: Case, grid: Grid, medium: Medium, sides: dict[str, SideKind], problems: Problems) -> tuple[float, int]:
-    """A step that is stable and divides the end time."""
+    """A step that is stable and divides the end time, or the case's own, with which the run goes on to the end or just beyond it."""
     fraction = case.numerics.cfl or (CFL_LAYERS if "absorbing" in sides.values() else CFL)
     share = 1.0 if grid.relief is None else step_share(grid.relief)
     largest = min(fraction * share * LIMIT * grid.spacing / medium.fastest, case.numerics.largest_step)
-    steps = max(1, int(np.ceil(case.end_time / largest * (1 - 1e-12))))
-    return case.end_time / steps, steps
+    own = _setting(case).step
+    steps = max(1, int(np.ceil(case.end_time / (own or largest) * (1 - 1e-12))))
+    if own is None:
+        return case.end_time / steps, steps
+    if own > largest * (1 + 1e-12):
+        advice = "" if case.numerics.cfl is None else "numerics.cfl says how much of the stable step is taken"
+        problems.error("grid.step", f"{own:g} s is too long to be stable", f"at most {largest:.6g} s", advice)
+    return own, steps
 
 
 def _filled(grid: Grid, box: Box | None, surface: bool) -> Box:

@@ -8,7 +8,8 @@ from typing import Any
 from faultwave.base.errors import Problems
 from faultwave.case.model import Case
 from faultwave.fd.grid import SideKind
-from faultwave.media.field import Field, check_used, ways_to_give
+from faultwave.media.field import Field, check_physics, check_used, ways_to_give
+from faultwave.physics.waves.other_physics import readers_of
 
 TETRAHEDRA_ONLY = {
     "numerics": ("order", "integrator", "flux", "clustering", "homogenise", "source_window"),
@@ -26,7 +27,10 @@ def check_unused(case: Case, field: Field, sides: Mapping[str, SideKind], proble
     if setting is not None and setting.absorbing.model_fields_set and "absorbing" not in sides.values():
         named = ", ".join(sorted(setting.absorbing.model_fields_set))
         problems.warn("grid.absorbing", f"{named}: no side is absorbing, so there are no layers")
-    check_used(field, ways_to_give(("rho", "mu", "lambda")) | {"Qp", "Qs"}, f"the {case.law} law on a grid", problems)
+    user, read = f"the {case.law} law on a grid", ways_to_give(("rho", "mu", "lambda")) | {"Qp", "Qs"}
+    other = readers_of(field.parameters, read)
+    check_physics(field, other, user, problems)
+    check_used(field, read | set(other), user, problems)
     if case.attenuation is None and {"Qp", "Qs"} <= field.parameters:
         problems.warn("material", "gives Qp and Qs, and the case is elastic", advice="'attenuation: {}' uses them.")
 

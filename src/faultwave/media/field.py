@@ -459,6 +459,16 @@ def leaves(field: Field) -> list[Any]:
     return [leaf for part in inner for leaf in leaves(part)] if inner is not None else [field]
 
 
+def check_physics(field: Field, readers: Mapping[str, str], user: str, problems: Problems) -> None:
+    """An error for each way of ``readers`` to read parameters that the field has and ``user`` does not: they would change nothing."""
+    for reader in dict.fromkeys(readers.values()):
+        names = sorted(name for name, by in readers.items() if by == reader)
+        sources = [leaf.source for leaf in leaves(field) if set(names) & leaf.parameters]
+        what = f"gives {', '.join(names)}, which {user} does not read"
+        advice = f"Read by {reader}. Choose that physics, or leave {'it' if len(names) == 1 else 'them'} out."
+        problems.error(dict.fromkeys(sources).popitem()[0], what, advice=advice)
+
+
 def check_used(
     field: Field, known: Collection[str], user: str, problems: Problems, elsewhere: Mapping[str, str] | None = None
 ) -> None:

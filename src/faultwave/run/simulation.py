@@ -12,6 +12,7 @@ from faultwave.comm import world
 from faultwave.output.checkpoint import Checkpoint, latest
 from faultwave.output.folder import find_checkpoints
 from faultwave.output.manifest import plain, read_manifest
+from faultwave.run.engines import engine_of
 from faultwave.run.session import Session
 from faultwave.run.start import start
 
@@ -19,6 +20,8 @@ __all__ = ["resume", "simulate"]
 
 MAY_CHANGE = ("title", "numerics", "output", "end_time", "source_files")
 """Settings that a run may go on with in another way."""
+FOLLOWS = {"grid": "step"}
+"""By group, settings that are written down where a run goes on to another end."""
 
 
 def simulate(case: Case | dict[str, Any] | str | Path, force: bool = False, **overrides: Any) -> Session:
@@ -46,6 +49,7 @@ def resume(folder: str | Path, **overrides: Any) -> Session:
     world().agree(lambda: _belongs(found, settings))
     if overrides.get("until") is not None:
         world().agree(lambda: _beyond(settings, Path(folder), found.notes["time"]))
+        settings = engine_of(settings).going_on(settings, found.notes)
     simulation = start(settings, True, problems.warnings)
     world().agree(lambda: simulation.restore(found))
     simulation.came_from = found.number
@@ -73,6 +77,9 @@ def _belongs(checkpoint: Checkpoint, settings: Case) -> None:
     if known is None:
         return
     mine, theirs = (plain(case.model_dump(mode="json")) for case in (settings, known))
+    for group, name in FOLLOWS.items():
+        for case in (mine, theirs):
+            (case.get(group) or {}).pop(name, None)
     other = [name for name in mine if name not in MAY_CHANGE and mine[name] != theirs[name]]
     if other:
         what = f"is of another case than {manifest.name}: {', '.join(other)} {'differ' if other[1:] else 'differs'}"
