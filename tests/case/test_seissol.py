@@ -185,7 +185,6 @@ def test_missing_files_name_key_and_line(deck):
         ("ClusteredLTS = 2", "ClusteredLTS = 1 2", "can only be the last"),
         ("ClusteredLTS = 2", "ClusteredLTS = 2\nLtsWiggleFactorMin = 0.4", "above 1/rate"),
         ("ClusteredLTS = 2", "ClusteredLTS = 2\nCFL = 0", "CFL is 0.0"),
-        ("EnergyOutput = 1", "IntegrationMask = 0 1", "time-integrated"),
         ("&MeshNml", "&SourceType\nType = 19\n/\n&MeshNml", "42 (NRF), 50 (FSRM)"),
         ("&MeshNml", "&SourceType\nType = 42\n/\n&MeshNml", "'FileName' is missing"),
     ],
@@ -496,6 +495,12 @@ def test_the_cube_generator(deck):
             ("/\n&Discretization", cubes.replace(f"{name} = {'4' if name == 'cubex' else '5'}", wrong)),
         )
         assert case is None and told in str(problems.errors[0]), problems
+
+
+def test_integrals_over_time(deck):
+    asked = ("iOutputMask", "WavefieldOutput = 1\nTimeInterval = 1\nIntegrationMask = 0 0 0 0 0 0 0 0 1\niOutputMask")
+    case, problems = deck(asked)
+    assert not problems.items and case.output.volume.fields == ["v1", "v2", "v3", "int-v3"]
 
 
 def test_boundary_files(deck):

@@ -14,6 +14,7 @@ from faultwave.verify.cases import (
     maxwell,
     maxwell_spheres,
     maxwell_walls,
+    ocean,
     plane_wave,
     time_steps,
 )
@@ -79,6 +80,11 @@ def test_a_wrong_solution_is_not_accepted():
     sim = setups.started(plane_wave.case_settings("elastic", right, 4, 4), right).run(write=False)
     assert sim.error(lambda x, t: right(x, -t)).max() > 0.5
     assert sim.error(right).max() < 0.1
+
+
+def test_an_ocean_converges():
+    result = ocean.run(silent, orders=(3,))
+    assert result.status == "passed" and len(result.rows) == 4, result.rows
 
 
 def test_scholte_on_a_coarse_grid():

@@ -61,7 +61,7 @@ def _put(r: Reader, kind: str, **settings: Any) -> None:
 def _pair(k: list[float], across: list[float]) -> list[dict[str, Any]]:
     """P along k and S against it; SeisSol leaves their amplitudes and the direction of S to its eigensolver."""
     back = [-x for x in k]
-    return [{"mode": "P", "k": k}, {"mode": "S", "k": back, "polarisation": across}]
+    return [{"mode": "P", "k": k}, {"mode": "S", "k": back, "polarisation": across, "solid_only": True}]
 
 
 def _plane_waves(r: Reader) -> None:

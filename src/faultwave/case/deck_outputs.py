@@ -52,8 +52,6 @@ def read_outputs(r: Reader, frictional: bool) -> None:
         r.warn("elementwise", "vtkorder", "high-order faces are not written; raise the refinement instead")
     if r.get("output", "Checkpoint", True) and r.get("output", "CheckpointInterval", 0.0) > 0:
         r.copy(("output", "checkpoint", "interval"), "output", "CheckpointInterval")
-    if any(r.get("output", "IntegrationMask", ())):
-        r.not_built("output", "IntegrationMask", "output of time-integrated quantities", "0 0 0 0 0 0 0 0 0")
 
 
 def _files(r: Reader) -> None:
@@ -100,6 +98,8 @@ def _volume(r: Reader) -> None:
     if r.get("equations", "Plasticity"):
         strains = r.get(block, "iPlasticityMask", [name == "eta" for name in STRAIN_NAMES])
         fields += [name for name, asked in zip(STRAIN_NAMES, strains, strict=True) if asked]
+    integrated = r.get(block, "IntegrationMask", [False] * len(VOLUME_NAMES))
+    fields += [f"int-{name}" for name, asked in zip(VOLUME_NAMES, integrated, strict=True) if asked]
     if not fields:
         return
     region = r.get(block, "OutputRegionBounds")

@@ -27,6 +27,7 @@ class PlaneWave(Settings):
     )
     phase: float = Field(0.0, description="Phase [rad].")
     origin: Vector = Field((0.0, 0.0, 0.0), description="Where the phase counts from: x in k.x is x - origin.")
+    solid_only: bool = Field(False, description="Left out in fluids, which carry no S wave.")
     window: tuple[float, float] | None = Field(
         None,
         description="The wave is only where k.x - w t + phase lies between these angles [rad]; default everywhere.",

@@ -138,13 +138,21 @@ class SeaSurface:
         kernel = b.compile([sea_surface(law, rows, self.terms)])["sea_surface"]
         self.launch = kernel(arrays | {"face": face, "height": self.height})
         self.nbytes = int(face.nbytes + self.height.nbytes)
+        self.tables: dict[
+            int, tuple[float, dict[str, Any]]
+        ] = {}  # of each cluster's last step: its length, the kernel's scalars
 
     def advance(self, cluster: int, time: float, step: float) -> bool:
         """Over [time, time + step], before the cells correct; False where the cluster has no such face."""
         begin, end = self.ranges[cluster]
         if end > begin:
-            moments = repeated_integrals(self.operator.predictor, step, step, self.terms + 1)
-            self.launch(begin, end, moments=moments.tolist(), power=powers(step, self.terms + 1).tolist())
+            if self.tables.get(cluster, (0.0, {}))[0] != step:
+                moments = repeated_integrals(self.operator.predictor, step, step, self.terms + 1)
+                self.tables[cluster] = (
+                    step,
+                    {"moments": moments.tolist(), "power": powers(step, self.terms + 1).tolist()},
+                )
+            self.launch(begin, end, **self.tables[cluster][1])
         return end > begin
 
     def now(self, items: np.ndarray | None = None) -> np.ndarray:

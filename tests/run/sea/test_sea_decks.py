@@ -79,3 +79,23 @@ def test_a_mode_of_the_ocean(tmp_path, order, limit):
     whole = sum(energies[n] for n in ("gravitational_energy", "acoustic_energy", "acoustic_kinetic_energy"))
     assert energies["gravitational_energy"][-1] > 0.04 * whole[0]
     np.testing.assert_allclose(whole, whole[0], rtol=2e-3 if order == 2 else 2e-5)
+
+
+PLANE = (
+    DECK.replace("'Ocean_0'", "'planarwave'")
+    .replace("BoundaryFileName = 'boundary.yaml'\n", "")
+    .replace("cubes = 10", "cubes = 2")
+    .replace("cubesz = 1\n", "")
+)
+PLANE = PLANE.replace("GravitationalAcceleration = 9.81e-3\n", "").replace("EndTime = 5.0", "EndTime = 0.1")
+
+
+@pytest.mark.parametrize("mu", [0.0, 1.0])
+def test_plane_waves_of_a_periodic_box(tmp_path, mu):
+    """In water there is no S wave."""
+    lines = [x for x in PLANE.splitlines() if not x.startswith(("cubemin", "cubemax", "cubet"))]
+    deck = write(tmp_path, "\n".join(lines).replace("cubez = 2", "cubez = 8"))
+    (tmp_path / "material.yaml").write_text(f"!ConstantMap\nmap:\n  rho: 1.0\n  mu: {mu}\n  lambda: 2.0\n")
+    simulate(deck, order=3, output=tmp_path / "out").run()
+    found = errors(tmp_path / "out", "L2_rel")
+    assert found[[0, 6]].max() < 2e-2, found

@@ -162,3 +162,25 @@ def test_dtopo_needs_a_sea_floor(tmp_path):
     fw.simulate(case).run()
     with pytest.raises(InputError, match="holds no sea floor"):
         fw.convert(tmp_path, "dtopo")
+
+
+def test_a_sea_above_rock_that_attenuates():
+    """Rock, water and gravity in one run: what rock loses, the waves in all of it lose, and energy never grows."""
+    quality = {"Qp": (40.0, 1e6), "Qs": (20.0, 1e6)}
+    found = {}
+    for attenuating in (False, True):
+        case = two_layers(8.0)
+        if attenuating:
+            case["attenuation"] = {"high": "2 Hz"}
+            for name, (rock, water) in quality.items():
+                case["material"]["expression"][name] = f"if (z < -1.0) {{ return {rock}; }} return {water};"
+        sim = fw.simulate(case)
+        energies = []
+        for time in (4.0, 5.0, 6.0, 8.0):
+            sim.run(until=time, write=False)
+            energies.append(sim.energy_now())
+        found[attenuating] = energies
+    stored = [sum(v for k, v in e.items() if k.endswith("energy")) for e in found[True]]
+    assert (np.diff(stored) < 0).all()
+    assert found[True][-1]["gravitational_energy"] > 0
+    assert stored[0] < 0.95 * sum(v for k, v in found[False][0].items() if k.endswith("energy"))

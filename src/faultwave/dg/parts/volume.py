@@ -22,7 +22,7 @@ from faultwave.observe.fields import WRITE_BUFFER, check_snapshots, snapshot_byt
 from faultwave.observe.refine import refine_tet
 
 name = "volume"
-AFTER = ("plasticity",)
+AFTER = ("plasticity", "time_integrals")
 """Parts with fields of their own."""
 
 
@@ -58,7 +58,7 @@ def plan(planning: Planning) -> Volume | None:
     if setting is None:
         return None
     check_snapshots("output.volume", setting, problems)
-    if any(getattr(planning.case, part) is not None and part not in planning.parts for part in AFTER):
+    if any(getattr(planning.case, part, None) is not None and part not in planning.parts for part in AFTER):
         setting = setting.model_copy(update={"fields": None})  # those of a part that failed are not known; why is told
     known = {field: part.name for part in planning.parts.values() for field in part.volume_fields}
     fields = volume_fields(setting, planning.law, list(known))

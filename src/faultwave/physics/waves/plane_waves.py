@@ -28,6 +28,8 @@ def plane_waves(
     velocity, reaction = role(law, "velocity"), _reaction(law, values)
     rest = np.setdiff1d(np.arange(len(law.quantities)), np.arange(velocity.start, velocity.stop))
     for wave in waves:
+        if wave.solid_only and values.get("mu", 0.0) == 0.0:
+            continue
         k = np.asarray(wave.k, float)
         length = np.linalg.norm(k)
         if law.directional:
