@@ -302,7 +302,8 @@ def _check_material(physics: Law, values: dict[str, np.ndarray], centres: np.nda
     for p in physics.parameters:
         bad = values[p.name] <= 0 if p.positive else ~((values[p.name] >= p.lower) & (values[p.name] <= p.upper))
         what = partial(_as_given, p.name, values[p.name])
-        tell(bad, what, f"{'> 0' if p.positive else f'>= {p.lower:g}'} [{p.unit}]")
+        least = "> 0" if p.positive else f">= {p.lower:g}"
+        tell(bad, what, f"{least}{f' and <= {p.upper:g}' if p.upper < np.inf else ''} [{p.unit}]")
     for found in physics.wrong(values):
         tell(*found)
 

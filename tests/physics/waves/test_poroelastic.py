@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from faultwave.physics import waves as laws
+from faultwave.physics.waves.plane_waves import plane_waves
 
 from .pores import NORMALISED, SANDSTONE, matrices, porous, waves
 
@@ -132,3 +134,40 @@ def test_frames_stiffer_than_their_grains_are_told() -> None:
     ((bad, told, allowed),) = law.wrong(values)
     assert bad.tolist() == [False, True, True]
     assert "1.207e+10" in told(1) and "1.2e+10" in told(1) and "bulk_solid" in allowed
+
+
+@pytest.mark.parametrize("mode, number", [("P", 0), ("S", 1), ("slow-P", 3)])
+@pytest.mark.parametrize("change", [{}, {"viscosity": 0.0}, {"viscosity": 12.0}])
+def test_plane_waves_are_those_of_the_equations(mode: str, number: int, change: dict[str, float]) -> None:
+    """q_t = E q - A_d q_d, by differences in space and time; amplitudes and phases are those asked for."""
+    material = NORMALISED | change
+    law: Any = laws.law("poroelastic").adapted(arrays(material))
+    k = np.array([0.5, -0.3, 0.4])
+    across = np.array([0.3, 0.5, 0.0])
+    wave = SimpleNamespace(k=k, mode=mode, polarisation=across, amplitude=0.7, phase=0.4, origin=(0.1, 0.2, 0.3), window=None)
+    at = np.random.default_rng(0).normal(size=(4, 3))
+
+    def field(x: np.ndarray, t: float) -> np.ndarray:
+        return plane_waves(law, arrays(material), [wave], x, t)
+
+    a, e = matrices(material)
+    h = 1e-4
+    slope = np.stack([(field(at + h * d, 0.3) - field(at - h * d, 0.3)) / (2 * h) for d in np.eye(3)])
+    rate = (field(at, 0.3 + h) - field(at, 0.3 - h)) / (2 * h)
+    want = field(at, 0.3) @ e.T - np.einsum("dij,dnj->ni", a, slope)
+    np.testing.assert_allclose(rate, want, atol=1e-6 * np.abs(want).max())
+    direction = (k if mode != "S" else across - (across @ k) / (k @ k) * k).astype(float)
+    direction /= np.linalg.norm(direction)
+    start = field(at, 0.0)[:, 6:9]
+    np.testing.assert_allclose(start, 0.7 * np.outer(np.cos((at - [0.1, 0.2, 0.3]) @ k + 0.4), direction), atol=1e-12)
+    grown = field(at, 1.0), waves(material, k)[0][number]
+    assert np.isfinite(grown[0]).all() and grown[1].imag >= 0
+
+
+def test_a_slow_wave_in_stiff_drag_diffuses() -> None:
+    material = SANDSTONE
+    law: Any = laws.law("poroelastic").adapted(arrays(material))
+    k = DIAGONAL / 1000
+    wave = SimpleNamespace(k=k, mode="slow-P", polarisation=None, amplitude=1.0, phase=0.0, origin=(0, 0, 0), window=None)
+    first, later = (plane_waves(law, arrays(material), [wave], np.zeros((1, 3)), t)[0] for t in (0.0, 1000.0))
+    np.testing.assert_allclose(later[9], first[9] * np.exp(-9.80192e-5 * 1000.0), rtol=1e-5)
