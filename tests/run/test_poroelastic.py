@@ -12,6 +12,8 @@ import faultwave as fw
 from faultwave.base.errors import InputError
 from faultwave.case.load import load_case
 from faultwave.dg.plan import make_plan
+from faultwave.domain.tets import write_puml
+from faultwave.domain.tets.box import Box, box_mesh
 from faultwave.output.results import load_results
 from tests.backends.here import DEVICE, needs_device
 from tests.physics.waves.pores import SANDSTONE
@@ -140,3 +142,44 @@ def planned(case: dict[str, Any]) -> Any:
     problems.raise_errors()
     assert read is not None
     return make_plan(read)
+
+
+DECK = """&equations
+MaterialFileName = 'material.yaml'
+/
+&IniCondition
+cICType = 'PressureInjection'
+origin = 20. -10. 30.
+magnitude = 1e6
+width = 3e-5
+/
+&MeshNml
+MeshFile = 'mesh.h5'
+meshgenerator = 'PUML'
+/
+&Discretization
+/
+&Output
+OutputFile = 'output/run'
+WavefieldOutput = 1
+TimeInterval = 0.1
+iOutputMask = 0 0 0 0 0 0 1 0 0 1 0 0 1
+/
+&AbortCriteria
+EndTime = 0.01
+/
+"""
+
+
+def test_a_deck_of_porous_rock(tmp_path: Path) -> None:
+    """Its law shows in the material file, its mask has thirteen places."""
+    write_puml(tmp_path / "mesh.h5", box_mesh(Box((2, 2, 2), (-400.0,) * 3, (400.0,) * 3, {})))
+    body = "\n".join(f"    {name}: {value!r}" for name, value in SANDSTONE.items())
+    (tmp_path / "material.yaml").write_text(f"!ConstantMap\nmap:\n{body}\n")
+    (tmp_path / "parameters.par").write_text(DECK)
+    case, problems = load_case(tmp_path / "parameters.par", {"order": 2})
+    problems.raise_errors()
+    assert case is not None and case.law == "poroelastic" and case.output.volume is not None
+    assert list(case.output.volume.fields or ()) == ["v1", "p", "v3_f"]
+    state = make_plan(case).part("initial").solution(np.array([[20.0, -10.0, 30.0], [120.0, -10.0, 30.0]]), 0.0)
+    assert state[:, 9] == pytest.approx([1e6, 1e6 * np.exp(-0.3)]) and not np.delete(state, 9, 1).any()
