@@ -62,6 +62,8 @@ def test_injected_fluid_makes_waves_and_loses_energy(whole: Path) -> None:
     density = 0.5 * (1 / storage + alpha**2 / drained)
     assert total[0] == pytest.approx(density * 1e12 * (np.pi / 6e-5) ** 1.5, rel=0.1)
     assert (np.diff(total) < 0).all() and first["elastic_kinetic_energy"][-1] > 0
+    assert (first["drag_power"][1:] > 0).all() and (np.diff(first["drag_work"]) > 0).all()
+    assert first["drag_work"][-1] < total[0] - total[-1]  # waves also leave the box
 
 
 def test_stopped_and_resumed(tmp_path: Path, whole: Path) -> None:

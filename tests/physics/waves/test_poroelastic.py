@@ -82,6 +82,8 @@ def test_energy_is_lost_as_the_drag_says() -> None:
 
     lost = (energy(q - step * reaction @ q) - energy(q + step * reaction @ q)) / (2 * step)
     assert lost == pytest.approx(0.1 * (q[10:] ** 2).sum(), rel=1e-8)
+    viscous = law.adapted(arrays(NORMALISED))
+    assert viscous.energies(list(q), NORMALISED)["drag_power"] == pytest.approx(lost, rel=1e-8)
 
 
 def test_energy_by_hand() -> None:
@@ -144,7 +146,9 @@ def test_plane_waves_are_those_of_the_equations(mode: str, number: int, change: 
     law: Any = laws.law("poroelastic").adapted(arrays(material))
     k = np.array([0.5, -0.3, 0.4])
     across = np.array([0.3, 0.5, 0.0])
-    wave = SimpleNamespace(k=k, mode=mode, polarisation=across, amplitude=0.7, phase=0.4, origin=(0.1, 0.2, 0.3), window=None)
+    wave = SimpleNamespace(
+        k=k, mode=mode, polarisation=across, amplitude=0.7, phase=0.4, origin=(0.1, 0.2, 0.3), window=None
+    )
     at = np.random.default_rng(0).normal(size=(4, 3))
 
     def field(x: np.ndarray, t: float) -> np.ndarray:
@@ -168,6 +172,8 @@ def test_a_slow_wave_in_stiff_drag_diffuses() -> None:
     material = SANDSTONE
     law: Any = laws.law("poroelastic").adapted(arrays(material))
     k = DIAGONAL / 1000
-    wave = SimpleNamespace(k=k, mode="slow-P", polarisation=None, amplitude=1.0, phase=0.0, origin=(0, 0, 0), window=None)
+    wave = SimpleNamespace(
+        k=k, mode="slow-P", polarisation=None, amplitude=1.0, phase=0.0, origin=(0, 0, 0), window=None
+    )
     first, later = (plane_waves(law, arrays(material), [wave], np.zeros((1, 3)), t)[0] for t in (0.0, 1000.0))
     np.testing.assert_allclose(later[9], first[9] * np.exp(-9.80192e-5 * 1000.0), rtol=1e-5)

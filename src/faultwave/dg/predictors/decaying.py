@@ -99,7 +99,8 @@ def legendre_mode(x: Any, g: Any, k: int, j: int, m: int) -> Any:
         slope = float(legendre.legval(1.0, legendre.legder(unit, i)) * 2.0**i)
         parts = parts + (-1.0) ** i * scale * slope * g[k + i + 1, j]
     small, first = mth.minimum(x, turn), max(0, m - k)
-    terms, size = [], 1.0
+    terms: list[float] = []
+    size = 1.0
     while size > 1e-17 or len(terms) < 4:
         n = first + len(terms)
         terms.append(scale * (-1.0) ** n * math.comb(j - 1 + n, n) / math.factorial(k + n) * _moment(m, k + n))

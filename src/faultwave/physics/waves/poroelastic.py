@@ -248,7 +248,7 @@ class Poroelastic(PlainLaw):
 
     def energies(self, q: Any, values: Any) -> dict[str, Any]:
         """Strain energy of the frame under the stress that it bears itself, with that of the fluid's compression; kinetic energy
-        of both (Biot 1962, section 3)."""
+        of both (Biot 1962, section 3); the power that the drag takes [W/m^3]."""
         c = Moduli.of(values)
         v, p, w = q[6:9], q[9], q[10:]
         frame = [*[s + c.alpha * p for s in q[:3]], *q[3:6]]
@@ -256,12 +256,14 @@ class Poroelastic(PlainLaw):
         square = dot(frame[:3], frame[:3]) + 2.0 * dot(frame[3:], frame[3:])
         strain = (square - c.lam / (3.0 * c.lam + 2.0 * c.mu) * (trace * trace)) / (4.0 * c.mu)
         momentum = [c.density * v[i] + c.fluid * w[i] for i in range(3)]
+        lost = {"drag_power": c.drag * dot(w, w)} if self.viscous else {}
         return {
             "elastic_energy": strain + p * p / (2.0 * c.storage),
             "elastic_kinetic_energy": 0.5 * (dot(v, momentum) + c.fluid * dot(v, w) + c.inertia * dot(w, w)),
             "momentumX": momentum[0],
             "momentumY": momentum[1],
             "momentumZ": momentum[2],
+            **lost,
         }
 
 
