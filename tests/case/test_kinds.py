@@ -30,6 +30,7 @@ VALUES = {
     "width": 12, "along": 0.01, "mode": 2, "wavenumbers": [0.5, 0.7], "depth": 2.0, "height": 3.0, "level": 0.3, "amplitude": 2.0,
     "angle": 5.0, "phase": 0.4, "boundaries_only": True,
     "strike": 30.0, "dip": 60.0, "rake": 45.0, "magnitude": 5.0, "seismic_moment": 2e15,
+    "pressure": 1e5, "center": [1.0, 2.0, 3.0],
 }  # fmt: skip
 """A value of every setting of a group with kinds; a new one belongs here."""
 

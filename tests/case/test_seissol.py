@@ -175,7 +175,12 @@ def test_missing_files_name_key_and_line(deck):
         ("'material.yaml'", "'material.yaml'\nFreqRatio = 9\nFreqCentral = 0", "FreqCentral = 0 (allowed: above 0 Hz)"),
         ("'material.yaml'", "'material.yaml'\nITMEnable = 1", "time mirror"),
         ("'material.yaml'", "'material.yaml'\nNumFlux = 'upwind'", "allowed: godunov, rusanov"),
-        ("&IniCondition", "&IniCondition\ncICType = 'PressureInjection'", "initial condition is not built"),
+        ("&IniCondition", "&IniCondition\ncICType = 'Vortex'", "initial condition is not built"),
+        (
+            "&IniCondition",
+            "&IniCondition\ncICType = 'PressureInjection'\nwidth = 1\norigin = 0 0 0",
+            "'magnitude' is missing",
+        ),
         ("&IniCondition", "&IniCondition\ncICType = easi", "'filename' is missing"),
         ("'PUML'", "'Netcdf'", "mesh source is not built"),
         ("&IniCondition", "&IniCondition\ncICType = Travelling\nkVec = 1 0 0\norigin = 0 0 0", "'ampField' is missing"),

@@ -32,6 +32,7 @@ OTHERS = present([n for n in backends.names() if n != "numpy"])
 VARIANTS: dict[str, Any] = {
     **laws.laws(),
     "maxwell-lossy": laws.law("maxwell").adapted({"conductivity": np.ones(1)}),
+    "poroelastic-viscous": laws.law("poroelastic").adapted({"viscosity": np.ones(1)}),
     "maxwell-matched": laws.law("maxwell").adapted(dict.fromkeys(("conductivity", *LAYER), np.ones(1))),
     "viscoelastic-2": laws.law("viscoelastic").adapted({element_names(i)[2]: np.array([3.0 * i]) for i in (1, 2)}),
 }
@@ -43,12 +44,14 @@ USUAL = {("elastic", 2, "single"), ("elastic", 3, "double"), ("elastic", 4, "sin
          ("maxwell-lossy", 4, "double"), ("maxwell-lossy", 3, "single"),
          ("maxwell-matched", 3, "double"), ("maxwell-matched", 2, "single"),
          ("anisotropic", 3, "double"), ("anisotropic", 4, "single"),
-         ("viscoelastic-2", 2, "double"), ("viscoelastic-2", 3, "single"), ("viscoelastic-2", 4, "double")}  # fmt: skip
+         ("viscoelastic-2", 2, "double"), ("viscoelastic-2", 3, "single"), ("viscoelastic-2", 4, "double"),
+         ("poroelastic", 2, "single"), ("poroelastic-viscous", 3, "double"), ("poroelastic-viscous", 4, "single")}  # fmt: skip
 USUAL_ELSEWHERE = {
     ("elastic", 3, "double"),
     ("anisotropic", 2, "double"),
     ("maxwell-lossy", 2, "single"),
     ("viscoelastic-2", 3, "double"),
+    ("poroelastic-viscous", 2, "double"),
 }
 """Those of backends that take seconds to compile a kernel; there the fast form stands for both."""
 TOLERANCE = {"double": 1e-12, "single": 3e-5}
@@ -124,6 +127,9 @@ class Random:
         for i in range(1, 7):  # a stiffness is positive definite
             if f"c{i}{i}" in self.cells.material:
                 self.cells.material[f"c{i}{i}"] += 10.0
+        if "porosity" in self.cells.material:  # a frame is softer than its grains
+            self.cells.material["porosity"] *= 0.2
+            self.cells.material["bulk_solid"] += 10.0
 
     def __call__(self, a: Array) -> np.ndarray:
         match a.name:
@@ -151,7 +157,8 @@ class Random:
     def scalars(self, kernel: Kernel) -> dict[str, Any]:
         predictor = self.form.predictor
         advance, integral = predictor.at(0.07, 0.07), predictor.integral(0.0, 0.07, 0.07)
-        known = {"advance": advance, "integral": integral, "weight": integral, "keep": 1.0, **predictor.scalars(0.07)}
+        known = {"advance": advance, "integral": integral, "weight": integral, "keep": 1.0}
+        known |= {**predictor.scalars(0.07), **predictor.ended(0.07)}
         return {s.name: known[s.name] for s in kernel.scalars}
 
 

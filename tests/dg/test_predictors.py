@@ -38,6 +38,12 @@ class LegendreInTime:
             columns.append(np.pad(legendre.poly2leg(monomial), (0, self.terms - 1 - k)))
         return {"legendre": np.stack(columns, 1)}
 
+    def lasting(self, k: Kernel, cell: Array) -> None:
+        return None
+
+    def ended(self, step: float) -> dict[str, Any]:
+        return {}
+
     def at(self, tau: float, step: float) -> list[float]:
         return [float(legendre.legval(2.0 * tau / step - 1.0, unit)) for unit in np.eye(self.terms)]
 

@@ -27,6 +27,9 @@ LEAST, MOST = 100_000, 1_000_000
 """Cells of a proxy out of cache, unless the caches are larger than those; so many at most, for the time it takes to set up."""
 SMALLEST = 162  # three bricks a side: fewer would make a cell its own neighbour through the periodic sides
 MATERIAL = {"rho": 2670.0, "mu": 3.2038e10, "lambda": 3.2044e10, "Qp": 120.0, "Qs": 60.0}
+PORES = {"bulk_solid": 8.0e10, "bulk_fluid": 2.5e9, "porosity": 0.2, "rho_fluid": 1040.0, "tortuosity": 2.0, "permeability": 6e-13,
+         "viscosity": 1e-3}  # fmt: skip
+"""Water in the rock, whose drag is far too stiff for explicit steps."""
 FRICTION = {"mu_s": 0.677, "mu_d": 0.525, "d_c": 0.4, "cohesion": 0.0, "T_n": -120e6, "T_s": 85e6, "T_d": 0.0}
 """Linear slip weakening loaded above its strength, so that every point slips from the start."""
 
@@ -133,7 +136,7 @@ def solver(s: Setting) -> Solver:
     cells = LEAST if s.cells is None else s.cells
     made = mesh(cells, s.faults)
     count = bricks(cells)
-    parameters, known = laws()[s.law].parameters, MATERIAL | isotropic(MATERIAL)
+    parameters, known = laws()[s.law].parameters, MATERIAL | PORES | isotropic(MATERIAL)
     settings: dict[str, Any] = {
         "law": s.law,
         "mesh": {

@@ -35,6 +35,7 @@ def read_initial(r: Reader) -> None:
     made = {
         "zero": _nothing, "planarwave": _plane_waves, "superimposedplanarwave": _superposed, "travelling": _travelling,
         "scholte": _scholte, "snell": _snell, "ocean_0": _ocean, "ocean_1": _ocean, "ocean_2": _ocean, "easi": _easi,
+        "pressureinjection": _pressure_injection,
     }  # fmt: skip
     if kind not in made:
         r.not_built(BLOCK, "cICType", "this initial condition", ", ".join(made))
@@ -44,7 +45,7 @@ def read_initial(r: Reader) -> None:
         return
     if r.get(BLOCK, "avoidic"):
         r.put(("initial", "boundaries_only"), True, BLOCK, "avoidic")
-    if kind != "travelling":
+    if kind not in ("travelling", "pressureinjection"):
         r.put(("output", "error_norms"), True, BLOCK, "cICType")
 
 
@@ -131,6 +132,16 @@ def _snell(r: Reader) -> None:
 def _ocean(r: Reader) -> None:
     """Of water one deep (km in the decks of the field) and ten wide."""
     _put(r, "ocean", mode=int(r.get(BLOCK, "cICType")[-1]), wavenumbers=[pi / 10.0, pi / 10.0], depth=1.0)
+
+
+def _pressure_injection(r: Reader) -> None:
+    lacking = [key for key in ("origin", "magnitude", "width") if not r.given(BLOCK, key)]
+    for key in lacking:
+        r.missing(BLOCK, key, "of the injected fluid")
+    if not lacking:
+        r.put(("initial", "kind"), "pressure-injection", BLOCK, "cICType")
+        for name, key in (("center", "origin"), ("pressure", "magnitude"), ("width", "width")):
+            r.copy(("initial", name), BLOCK, key)
 
 
 def _easi(r: Reader) -> None:

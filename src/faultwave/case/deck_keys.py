@@ -26,7 +26,7 @@ _USED = """
 equations: MaterialFileName P, BoundaryFileName P, Plasticity B, UseCellHomogenizedMaterial B, FreqCentral R,
   FreqRatio R, GravitationalAcceleration R, NumFlux S, NumFluxNearFault S, ITMEnable B, Tv R, PlasticityFileName P,
   PlasticityPointwise B, PlasticityDisabledGroups S
-inicondition: cICType S, filename P, hastime B, avoidic B, origin V3, kVec V3, ampField S
+inicondition: cICType S, filename P, hastime B, avoidic B, origin V3, kVec V3, ampField S, magnitude R, width R
 dynamicrupture: enabled B, FL I, ModelFileName P, XRef R, YRef R, ZRef R, refPointMethod I, OutputPointType I,
   SlipRateOutputType I, NucleationCount I, RS_f0 R, RS_b R, RS_sr0 R, RS_iniSlipRate1 R, RS_iniSlipRate2 R, RS_muW R,
   RSMaxSlipRateUpdates I, RSSlipRateTolerance R, thermalPress B,
@@ -41,7 +41,7 @@ cubegenerator: cubex I, cubey I, cubez I, cubeminx I, cubemaxx I, cubeminy I, cu
   cubes R, cubesx R, cubesy R, cubesz R, cubetx R, cubety R, cubetz R
 discretization: CFL R, FixTimeStep R, ClusteredLTS L, LtsWiggleFactorMin R, LtsWiggleFactorStepsize R,
   LtsMaxNumberOfClusters R
-output: OutputFile S, Format I, WavefieldOutput B, TimeInterval R, iOutputMask M9, iPlasticityMask M7, IntegrationMask M9, refinement I,
+output: OutputFile S, Format I, WavefieldOutput B, TimeInterval R, iOutputMask M13, iPlasticityMask M7, IntegrationMask M9, refinement I,
   OutputRegionBounds V6, OutputGroups L, WavefieldVtkOrder I, xdmfWriterBackend S, ReceiverOutput B, RFileName P,
   pickdt R, ReceiverComputeRotation B, ReceiverComputeStrainRate B, SurfaceOutput B, SurfaceOutputInterval R,
   SurfaceOutputRefinement I, SurfaceVtkOrder I, EnergyOutput B, EnergyOutputInterval R,
@@ -51,7 +51,7 @@ abortcriteria: EndTime R, terminatorMaxTimePostRupture R, terminatorSlipRateThre
 
 _QUIET = """
 equations: ITMStartingTime R, ITMTime R, ITMVelocityScalingFactor R, ITMReflectionType I
-inicondition: magnitude R, width R, k R
+inicondition: k R
 dynamicrupture: RSStateUpdates I, RSStateTolerance R
 pickpoint: outputinterval R, aggregateperrank B, receivercollectiveio B
 meshnml: partitioninglib S, showedgecutstatistics B

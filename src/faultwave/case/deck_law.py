@@ -8,7 +8,7 @@ from pathlib import Path
 
 from faultwave.base.paths import is_file
 
-SHOWN_BY = {"anisotropic": "c11"}
+SHOWN_BY = {"anisotropic": "c11", "poroelastic": "bulk_solid"}
 """A parameter that only the material files of a law have."""
 
 

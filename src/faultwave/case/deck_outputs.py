@@ -10,6 +10,7 @@ from faultwave.case.deck_reader import Reader
 
 STRAIN_NAMES = ("ep_xx", "ep_yy", "ep_zz", "ep_xy", "ep_yz", "ep_xz", "eta")
 VOLUME_NAMES = ("s_xx", "s_yy", "s_zz", "s_xy", "s_yz", "s_xz", "v1", "v2", "v3")
+PORE_NAMES = ("p", "v1_f", "v2_f", "v3_f")
 FAULT_NAMES: tuple[tuple[str, ...], ...] = (
     ("SRs", "SRd"),
     ("T_s", "T_d", "P_n"),
@@ -93,8 +94,9 @@ def _volume(r: Reader) -> None:
         return
     if not r.given(block, "iOutputMask"):
         r.problems.warn(r.where(block, "iOutputMask"), "'iOutputMask' is missing, all quantities are written")
-    chosen = r.get(block, "iOutputMask", [True] * len(VOLUME_NAMES))
-    fields = [name for name, asked in zip(VOLUME_NAMES, chosen, strict=True) if asked]
+    names = (*VOLUME_NAMES, *(PORE_NAMES if r.data.get("law") == "poroelastic" else ()))
+    chosen = r.get(block, "iOutputMask", [True] * len(names))
+    fields = [name for name, asked in zip(names, chosen, strict=False) if asked]
     if r.get("equations", "Plasticity"):
         strains = r.get(block, "iPlasticityMask", [name == "eta" for name in STRAIN_NAMES])
         fields += [name for name, asked in zip(STRAIN_NAMES, strains, strict=True) if asked]

@@ -14,6 +14,7 @@ SideKind = Literal[
     "periodic",
     "absorbing",
     "free-surface",
+    "sealed-surface",
     "gravity",
     "rigid",
     "symmetry",
@@ -37,8 +38,8 @@ class GenerateBox(Settings):
     boundaries: dict[Side, SideKind] = Field(
         default_factory=dict,
         description="What is on an axis (x: both sides) or a side (x-, x+, which wins); absorbing where nothing "
-        "is said. Kinds: periodic (whole axes only), absorbing, free-surface, gravity, rigid, symmetry, impedance, dirichlet, analytic, "
-        "pec, pmc.",
+        "is said. Kinds: periodic (whole axes only), absorbing, free-surface, sealed-surface, gravity, rigid, symmetry, impedance, "
+        "dirichlet, analytic, pec, pmc.",
     )
     perturb: float = Field(
         0.0, ge=0, lt=0.5, description="Inner vertices moved at random by up to this part of an edge."

@@ -17,7 +17,7 @@ from faultwave.case.fields import FieldSetting
 class PlaneWave(Settings):
     """v = amplitude d cos(k.x - w t + phase) with d along k (P) or along the polarisation (S), w = c |k|."""
 
-    mode: Literal["P", "S"] = Field(description="Which wave.")
+    mode: Literal["P", "S", "slow-P"] = Field(description="Which wave; slow-P is one of porous rock.")
     k: tuple[Quantity("1/m"), Quantity("1/m"), Quantity("1/m")] = Field(
         description="Wave vector; the wave travels along it."
     )
@@ -40,7 +40,7 @@ class PlaneWave(Settings):
         need(
             (any(k), "k must not be zero"),
             (self.window is None or self.window[0] < self.window[1], "window is from a smaller to a larger angle"),
-            (self.mode == "P" or any(across), "an S wave needs a polarisation that is not along k"),
+            (self.mode != "S" or any(across), "an S wave needs a polarisation that is not along k"),
         )
         return self
 
@@ -95,6 +95,17 @@ class Initial(Kinds):
         10.0, description="Of the sound that comes in, from the vertical.", json_schema_extra=of_kind("snell")
     )
     phase: float = Field(0.0, description="Phase of the sound that comes in [rad].", json_schema_extra=of_kind("snell"))
+    pressure: Quantity("Pa") = Field(
+        0.0, description="Pore pressure at the centre.", json_schema_extra=of_kind("pressure-injection")
+    )
+    width: Quantity("1/m^2", gt=0) | None = Field(
+        None,
+        description="How fast the pressure falls with the distance r: as exp(-width r^2).",
+        json_schema_extra=of_kind("pressure-injection"),
+    )
+    center: Vector = Field(
+        (0.0, 0.0, 0.0), description="Where the fluid is injected.", json_schema_extra=of_kind("pressure-injection")
+    )
     boundaries_only: bool = Field(
         False,
         description="Start at rest: the solution only comes in through faces of kind analytic.",
@@ -105,6 +116,7 @@ class Initial(Kinds):
         return (
             (self.kind != "plane-wave" or self.wave, "kind plane-wave needs at least one wave"),
             (self.kind != "easi" or self.field, "kind easi needs a field"),
+            (self.kind != "pressure-injection" or self.width, "kind pressure-injection needs a width"),
             (
                 self.kind != "ocean" or (self.wavenumbers and self.depth is not None),
                 "kind ocean needs wavenumbers and depth",

@@ -49,7 +49,8 @@ class Mesh(Settings):
     boundaries: dict[str, list[int | str]] | None = Field(
         None,
         description="Boundary kind: list of face tags, ranges 'a-b', 'a-', or names of physical surfaces. Kinds: regular, "
-        "free-surface, gravity, absorbing, fault, rigid, symmetry, periodic, impedance, dirichlet, analytic, pec, pmc. Default: the "
+        "free-surface, sealed-surface, gravity, absorbing, fault, rigid, symmetry, periodic, impedance, dirichlet, analytic, pec, pmc. "
+        "Default: the "
         "community's tags (1 free-surface, 2 gravity, 3 and >= 65 fault, 4 dirichlet, 5 absorbing, 7 analytic).",
     )
     displacement: Vector = Field((0.0, 0.0, 0.0), description="Added to every vertex after scaling.")

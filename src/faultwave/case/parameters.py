@@ -67,16 +67,19 @@ def unit_of(name: str) -> str | None:
 
     Raises ValueError where two laws declare it with different units.
     """
-    if name in _UNITS:
-        return _UNITS[name]
-    pattern = next((unit for pattern, unit in _PATTERNS if pattern.fullmatch(name)), None)
-    if pattern is not None:
-        return pattern
-    found = sorted(_declared().get(name, ()))
+    found = units_of(name)
     if len(found) > 1:
         given = " and ".join(f"[{unit or 'none'}]" for unit in found)
         raise ValueError(f"laws declare '{name}' with different units, {given}: write the number in SI")
     return found[0] if found else None
+
+
+def units_of(name: str) -> list[str]:
+    """SI units of a parameter: several where laws mean different things by its name."""
+    if name in _UNITS:
+        return [_UNITS[name]]
+    pattern = next((unit for pattern, unit in _PATTERNS if pattern.fullmatch(name)), None)
+    return sorted(_declared().get(name, ())) if pattern is None else [pattern]
 
 
 def nearest(name: str) -> str:
@@ -126,12 +129,25 @@ def _sound(name: str, value: float) -> float:
     return value
 
 
+def _fits(value: object, unit: str) -> bool:
+    try:
+        to_si(value, unit)
+    except ValueError:
+        return False
+    return True
+
+
 def parameter_to_si(name: str, value: object) -> float:
     """Value of parameter ``name`` in SI; ValueError when it is no number, its unit does not fit, or nothing has such a value.
 
-    A time may be infinite: what never happens; so may quality factors.
+    A time may be infinite: what never happens; so may quality factors. Where laws declare it with different units, text may have
+    any of them.
     """
-    unit = unit_of(name)
+    units = units_of(name)
+    if len(units) > 1 and isinstance(value, int | float):
+        return _sound(name, to_si(value, ""))
+    unit = next((u for u in units if _fits(value, u)), None) if len(units) > 1 else None
+    unit = unit_of(name) if unit is None else unit
     if (unit == "s" or name in ("Qp", "Qs")) and value in (inf, "inf"):
         return inf
     if unit is not None:

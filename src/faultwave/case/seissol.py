@@ -242,7 +242,8 @@ def _fault(r: Reader) -> bool:
     r.put(("fault", "friction"), LAWS[number], block, "FL")
     r.put(("fault", "parameters", "easi"), r.get(block, "ModelFileName"), block, "ModelFileName")
     r.put(("fault", "points"), "conical")
-    r.put(("fault", "pore_pressure"), False)  # SeisSol reads p in poroelastic media only
+    # SeisSol reads p in poroelastic media only.
+    r.put(("fault", "pore_pressure"), r.data.get("law") == "poroelastic")
     r.put(("fault", "normal_traction"), "full")
     _flux(r, "flux_near_faults", "NumFluxNearFault")
     _sides(r)

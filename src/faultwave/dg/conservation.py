@@ -40,7 +40,7 @@ def correction_matrices(operator: Operator, cells: np.ndarray, faces: np.ndarray
         waves = [zero + (i == channel) for i in range(m)]
         flow = applied(-share, waves)
         traction = applied(share * other, waves) if law.principal else [-t for t in applied(other, flow)]
-        flux, potential = (traction, flow) if law.traction_is_flux else (flow, traction)
+        flux, potential = law.sides(traction, flow)
         gradient = [[normal[d] * p for p in potential] for d in range(3)]
         columns.append(np.concatenate([zero + x for x in law.rate(flux, gradient, material)], 1))
     return operator.working(np.stack(columns, 1), cells).transpose(0, 2, 1)

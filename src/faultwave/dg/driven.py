@@ -80,8 +80,8 @@ def pair(law: Law, frames: np.ndarray, q: np.ndarray) -> np.ndarray:
     frame = [frames[:, i].reshape(-1, *[1] * extra) for i in range(frames.shape[1])]
     state = [q[..., i] for i in range(q.shape[-1])]
     flux, potential = onto_face(law, frame, law.flux(state, frame[:3])), onto_face(law, frame, law.potential(state))
-    both = [*flux, *potential] if law.traction_is_flux else [*potential, *flux]
-    return np.stack(np.broadcast_arrays(*both), -1)
+    traction, flow = law.sides(flux, potential)
+    return np.stack(np.broadcast_arrays(*traction, *flow), -1)
 
 
 @dataclass(frozen=True)

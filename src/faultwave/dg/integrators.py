@@ -41,6 +41,10 @@ def check_integrator(case: Case, law: Law, problems: Problems) -> None:
         problems.error("numerics.halo_compression", f"rounded messages are not built for the {law.name} law", "exact")
     if numerics.integrator == "ader":
         return
+    traction, _ = law.sides(["flux"] * law.channels, ["potential"] * law.channels)
+    if len(set(traction)) > 1:
+        problems.error("numerics.integrator", f"{numerics.integrator} is not built for the {law.name} law", "ader")
+        return
     clusters = numerics.clustering
     if "rates" in clusters.model_fields_set and clusters.rates != (1,):
         what = f"{numerics.integrator} steps all cells alike: rates {list(clusters.rates)} would do nothing"

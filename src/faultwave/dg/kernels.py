@@ -55,7 +55,7 @@ def predict(form: Form, kept: Kept | None = None) -> Kernel:
     advance, integral = k.scalar("advance", predictor.terms), k.scalar("integral", len(predictor.rows))
     total = k.temp("total", form.b3, form.Q)
     series = k.temp("series", sum(predictor.rows), form.Q) if kept else None
-    predictor.expand(k, q, cell, [Sum(q, advance), Sum(total, integral)], series)
+    predictor.expand(k, q, cell, [Sum(q, advance), Sum(total, integral, True)], series)
     form.publish(k, total, cell, face, lambda i, wave: k.scatter(wave, waves, outgoing, i), u)
     if kept and series is not None:
         slot, history = k.index("slot"), k.store("history", series.rows, form.Q, "out")

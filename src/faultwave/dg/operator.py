@@ -199,13 +199,14 @@ class Operator:
 
     def correct(self, cluster: int, step: float) -> None:
         """After ``arrive``."""
-        lay, parity = self.layout, self.parity[cluster]
+        lay, parity, ended = self.layout, self.parity[cluster], self.predictor.ended(self.steps[cluster])
         if self.sums_at_arrival and not self.penalty:
-            self._run("correct", lay.cells_range(cluster), parity)
+            self._run("correct", lay.cells_range(cluster), parity, **ended)
             return
-        self._run(self._correct_kept, (lay.observed_ranges[cluster][0], lay.storing_ranges[cluster][1]), parity)
+        special = lay.observed_ranges[cluster][0], lay.storing_ranges[cluster][1]
+        self._run(self._correct_kept, special, parity, **ended)
         self.border_corrected(cluster)
-        self._run("correct", lay.plain_ranges[cluster], parity)
+        self._run("correct", lay.plain_ranges[cluster], parity, **ended)
 
     @property
     def _correct_kept(self) -> str:
@@ -235,7 +236,8 @@ class Operator:
 
     def correct_observed(self, cluster: int, step: float) -> None:
         """The part of ``correct`` whose result others look at before the next step; ``correct_and_predict`` does the rest."""
-        self._run(self._correct_kept, self.layout.observed_ranges[cluster], self.parity[cluster])
+        ended = self.predictor.ended(self.steps[cluster])
+        self._run(self._correct_kept, self.layout.observed_ranges[cluster], self.parity[cluster], **ended)
 
     def change_corrected(self, cluster: int, observed: bool = False) -> None:
         """What is done between correction and prediction, in all cells of a cluster that has corrected, or in the observed ones."""
@@ -255,7 +257,7 @@ class Operator:
 
     def begin_correct_and_predict(self, cluster: int, step: float, restart: bool) -> None:
         """``correct_and_predict`` of special cells, as ``begin``."""
-        ended = self._own_scalars(self.steps[cluster])
+        ended = self._own_scalars(self.steps[cluster]) | self.predictor.ended(self.steps[cluster])
         weights = self._weights(cluster, step)
         self._run("predict_keep", self.layout.observed_ranges[cluster], self.parity[cluster], **weights)
         self._run("correct_and_predict_keep", self._special(cluster), self.parity[cluster], **weights, **ended)

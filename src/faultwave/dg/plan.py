@@ -304,9 +304,10 @@ def _check_material(physics: Law, values: dict[str, np.ndarray], centres: np.nda
             problems.error("material", f"{what(cell)} at ({x}) and in {int(bad.sum()) - 1} other cells", allowed)
 
     for p in physics.parameters:
-        bad = values[p.name] <= 0 if p.positive else values[p.name] < p.lower
+        bad = values[p.name] <= 0 if p.positive else ~((values[p.name] >= p.lower) & (values[p.name] <= p.upper))
         what = partial(_as_given, p.name, values[p.name])
-        tell(bad, what, f"{'> 0' if p.positive else f'>= {p.lower:g}'} [{p.unit}]")
+        least = "> 0" if p.positive else f">= {p.lower:g}"
+        tell(bad, what, f"{least}{f' and <= {p.upper:g}' if p.upper < np.inf else ''} [{p.unit}]")
     for found in physics.wrong(values):
         tell(*found)
 
@@ -388,3 +389,5 @@ def stable_steps(
 def _not_built(case: Case, law: Law, problems: Problems) -> None:
     if case.fault is not None and "stress" not in law.roles:
         problems.error("fault", f"dynamic rupture needs the elastic law, not '{case.law}'")
+    elif case.fault is not None and "pressure" in law.roles:
+        problems.error("fault", f"dynamic rupture is not built for the {case.law} law", "law: elastic")

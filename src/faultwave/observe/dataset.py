@@ -31,6 +31,8 @@ QUANTITIES: dict[str, tuple[str, str]] = {
     "magnetic_energy": ("J", "energy of the magnetic field"),
     "sigma": ("Pa", "minus acoustic pressure"),
     "pprime": ("Pa", "acoustic pressure"),
+    "p": ("Pa", "pore pressure"),
+    **{f"v{i}_f": ("m/s", f"filtration velocity of the pore fluid along x{i}") for i in (1, 2, 3)},
     "PGV": ("m/s", "largest horizontal ground speed so far"),
     "SRs": ("m/s", "slip rate along strike"),
     "SRd": ("m/s", "slip rate along dip"),
@@ -70,6 +72,11 @@ QUANTITIES: dict[str, tuple[str, str]] = {
     "attenuation_work": (
         "J",
         "energy that attenuation has taken, by the trapezoidal rule from one time of the table to the next",
+    ),
+    "drag_power": ("W", "power that the drag of pore fluid on rock takes"),
+    "drag_work": (
+        "J",
+        "energy that the drag has taken, by the trapezoidal rule from one time of the table to the next",
     ),
     "initial_stress_work": ("J", "work of the stress at rest on plastic strain"),
 }

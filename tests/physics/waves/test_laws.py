@@ -13,6 +13,7 @@ from faultwave.base.errors import InputError
 from faultwave.physics import waves as laws
 from faultwave.physics.waves.law import LAYER, jacobians
 
+from .pores import porous
 from .tensors import skewed
 
 LAWS = pytest.mark.parametrize("law", laws.laws().values(), ids=lambda law: law.name)
@@ -43,6 +44,7 @@ NEGATIVE = {
 
 def own(law: Any, values: dict[str, float]) -> dict[str, float]:
     known = values | skewed(values) if law.name == "anisotropic" and "c11" not in values else values
+    known = porous(values) if law.name == "poroelastic" else known
     return {p.name: known[p.name] for p in law.parameters}
 
 
@@ -56,7 +58,7 @@ def unit(seed: int) -> np.ndarray:
 
 
 def test_registry() -> None:
-    assert {"elastic", "acoustic", "anisotropic", "maxwell"} <= set(laws.laws())
+    assert {"elastic", "acoustic", "anisotropic", "maxwell", "poroelastic"} <= set(laws.laws())
     assert laws.law("elastic").name == "elastic"
     with pytest.raises(InputError, match="elastic"):
         laws.law("elastics")
@@ -224,8 +226,7 @@ def test_impedance_is_symmetric_positive_and_links_outgoing_waves(law: Any, seed
     seen = 0
     for c, v in zip(speeds.real, vectors.T.real, strict=True):
         if abs(c) > 1e-6:
-            flux, potential = np.array(law.flux(v, n)), np.array(law.potential(v))
-            traction, flow = (flux, potential) if law.traction_is_flux else (potential, flux)
+            traction, flow = (np.array(x) for x in law.sides(law.flux(v, n), law.potential(v)))
             np.testing.assert_allclose(traction, -np.sign(c) * matrix @ flow, atol=1e-10)
             seen += 1
     assert seen == 2 * law.face_channels
@@ -297,6 +298,11 @@ def test_sources(law: Any) -> None:
     found = law.source(moment, force, values)
     if law.point_sources == ("current",):
         np.testing.assert_allclose(found, [*(-force / values["permittivity"]), 0, 0, 0])
+        return
+    if law.name == "poroelastic":  # rock and fluid together
+        gained = law.energies(list(found), values)
+        np.testing.assert_allclose([gained[f"momentum{x}"] for x in "XYZ"], force)
+        np.testing.assert_allclose([*found[:6], found[9]], [*-moment, 0.0])
         return
     np.testing.assert_allclose(found[-3:], force / ROCK["rho"])
     np.testing.assert_allclose(found[:-3], -moment if law.channels == 3 else [-2.0])

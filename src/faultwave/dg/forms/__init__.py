@@ -36,7 +36,7 @@ def form(
     """The form of a law: the fast one where there is one and ``fast`` allows it. ``unit`` of time [s] in the kernels; ``predictor``:
     instead of the form's own."""
     found = next((kind for kind in FORMS if fast and kind.suits(law)), Form)
-    return found(law, order, unit, predictor or found.predictor_of())
+    return found(law, order, unit, predictor or found.predictor_of(law))
 
 
 __all__ = ["FORMS", "Cells", "Form", "PenalisedFaces", "form", "onto_face"]

@@ -17,7 +17,7 @@ import numpy as np
 from faultwave.base.columns import Columns
 from faultwave.base.errors import NotBuiltError, Problem
 from faultwave.dg.basis import FACES, matrices, tet_size, triangle_size, two_stages
-from faultwave.dg.predictors import CellTerms, Predictor, Taylor
+from faultwave.dg.predictors import CellTerms, Decaying, Predictor, Taylor
 from faultwave.domain.tets.mesh import BoundaryKind
 from faultwave.kernels.language import Array, Kernel, View
 from faultwave.physics.waves import Law
@@ -111,9 +111,9 @@ class Form:
         return True
 
     @classmethod
-    def predictor_of(cls) -> Callable[[Any], Predictor]:
+    def predictor_of(cls, law: Law) -> Callable[[Any], Predictor]:
         """How its cells are advanced where nothing else is asked for."""
-        return Taylor
+        return Decaying if law.decays else Taylor
 
     def __init__(self, law: Law, order: int, unit: float = 1.0, predictor: Callable[[CellTerms], Predictor] = Taylor):
         self.law, self.order, self.unit = law, order, unit
@@ -124,9 +124,10 @@ class Form:
         self.derivative = np.einsum("bd,dkl->bkl", DIRECTIONS, tables.derivative)
         self.derivative[np.abs(self.derivative) < 1e-10] = 0.0
         probe = {name: np.ones(1) for name in (*(p.name for p in law.parameters), *LAYER)}
-        self.constants = len(law.constants(probe))
-        self.impedances = law.impedance_at(probe, np.array([[1.0, 0.0, 0.0]])).shape[-1]
-        self.reactions = len(law.rates(probe))
+        with np.errstate(all="ignore"):  # only how many they are
+            self.constants = len(law.constants(probe))
+            self.impedances = law.impedance_at(probe, np.array([[1.0, 0.0, 0.0]])).shape[-1]
+            self.reactions = len(law.rates(probe))
         self.full = self.reactions > 0
         self.frames = 3 if self.faced == self.m else 9
         self.cell_columns, self.face_columns = self._columns()
@@ -278,6 +279,14 @@ class Form:
         """The part of dq/dt that needs no gradient."""
         return self.law.reaction(q, self.cell_columns.row(cell).rates)
 
+    def decay(self, cell: Any) -> Any:
+        """Rate r of a law whose reaction is -r P q with a projection P."""
+        return self.law.decay(self.cell_columns.row(cell).rates)
+
+    def decaying(self, q: Any, cell: Any) -> list[Any]:
+        """P q"""
+        return self.law.decaying(q, self.material(cell))
+
     @property
     def differentiated(self) -> int:
         """Columns after the derivatives."""
@@ -285,21 +294,45 @@ class Form:
 
     def differentiate(self, k: Kernel, source: View, rows: int, after: Array, cell: Array) -> None:
         """after (rows, differentiated) = the derivatives ``rate`` needs, of ``source``."""
+        self.differentiate_present(k, source, rows, after, cell, [True] * self.Q)
+
+    def differentiate_present(
+        self, k: Kernel, source: View, rows: int, after: Array, cell: Array, present: Sequence[bool]
+    ) -> None:
+        """``differentiate`` where only some quantities of the source are not zero: fills the columns ``reached``."""
         m = self.m
-        before = k.scratch("before", self.b3, 4 * m)
+        fluxes, potentials = self._channels(present)
+        width = 3 * len(fluxes) + len(potentials)
+        before = k.scratch("before", self.b3, 4 * m).view(0, source.rows, 0, width)
 
-        def fluxes(q: Any, cell: Any) -> Any:
+        def turned(q: Any, cell: Any) -> Any:
             inverse = self.cell_columns.row(cell).inverse
-            turned = [self.law.flux(q, inverse[3 * d : 3 * d + 3]) for d in range(3)]
-            return [[*turned[0], *turned[1], *turned[2], *self.law.potential(q)]]
+            q = [x if there else 0.0 for x, there in zip(q, present, strict=True)]
+            along = [self.law.flux(q, inverse[3 * d : 3 * d + 3]) for d in range(3)]
+            phi = self.law.potential(q)
+            return [[*[along[d][i] for d in range(3) for i in fluxes], *[phi[i] for i in potentials]]]
 
-        k.pointwise(fluxes, [source, cell], [before.view(0, source.rows)])
+        k.pointwise(turned, [source, cell], [before])
         for d in range(3):
             block = self.derivative[d][:rows, : source.rows]
-            divergence = [(d * m + i, i) for i in range(m)]
-            gradient = [(3 * m + i, m + d * m + i) for i in range(m)]
-            k.contract(after, block, before, divergence, accumulate=d > 0)
-            k.contract(after, block, before, gradient)
+            divergence = [(d * len(fluxes) + n, i) for n, i in enumerate(fluxes)]
+            gradient = [(3 * len(fluxes) + n, m + d * m + i) for n, i in enumerate(potentials)]
+            if divergence:
+                k.contract(after, block, before, divergence, accumulate=d > 0)
+            if gradient:
+                k.contract(after, block, before, gradient)
+
+    def _channels(self, present: Sequence[bool]) -> tuple[list[int], list[int]]:
+        """Channels of the flux and of the potential that are not zero where only some quantities are there."""
+        rng = np.random.default_rng(0)
+        q, n = list(rng.normal(size=self.Q) * np.array(present)), list(rng.normal(size=3))
+        flux, potential = self.law.flux(q, n), self.law.potential(q)
+        return [i for i, x in enumerate(flux) if x != 0.0], [i for i, x in enumerate(potential) if x != 0.0]
+
+    def reached(self, present: Sequence[bool]) -> list[bool]:
+        """Columns that the derivatives of some quantities fill."""
+        fluxes, potentials = self._channels(present)
+        return [i in fluxes for i in range(self.m)] + 3 * [i in potentials for i in range(self.m)]
 
     def rate(self, after: Any, cell: Any) -> list[Any]:
         """dq/dt from what ``differentiate`` left."""
@@ -334,7 +367,8 @@ class Form:
 
         def both(q: Any, frame: Any) -> Any:
             flux, potential = self.onto(frame, law.flux(q, frame[:3])), self.onto(frame, law.potential(q))
-            return [[*flux, *potential] if law.traction_is_flux else [*potential, *flux]]
+            traction, flow = law.sides(flux, potential)
+            return [[*traction, *flow]]
 
         k.pointwise(both, [source, frame], [pair.view(0, source.rows)])
         self.restrict(k, pair.view(0, source.rows), face, out, [(i, i) for i in range(2 * self.faced)])
@@ -430,7 +464,7 @@ class Form:
             def function(dv: Any, cell: Any, face: Any, *previous: Any) -> Any:
                 n = self.face_columns.row(face).normal
                 dT = law.apply_impedance(self.impedance(cell, face), n, dv)
-                flux, potential = (dT, dv) if law.traction_is_flux else (dv, dT)
+                flux, potential = law.sides(dT, dv)
                 flux, potential = self.off(face, flux), self.off(face, potential)
                 new = [*flux, *[n[x] * p for x in range(3) for p in potential]]
                 return [new if first else [s + x for s, x in zip(previous[0], new, strict=True)]]
@@ -444,12 +478,16 @@ class Form:
             self.extend(k, jump.view(), i, lifted.view(), [(c, c) for c in range(self.faced)])
             k.pointwise(spread(i == 0), [lifted, cell, row, *([sums] if i else [])], [sums])
 
-        def rate(s: Any, cell: Any, q: Any) -> Any:
+        share = self.predictor.lasting(k, cell)
+
+        def rate(s: Any, cell: Any, q: Any, *lasting: Any) -> Any:
             gradient = [[s[m + x * m + i] for i in range(m)] for x in range(3)]
             change = law.rate(s[:m], gradient, self.material(cell))
+            for c in lasting:
+                change = [x - (1.0 - c[0]) * y for x, y in zip(change, self.decaying(change, cell), strict=True)]
             return [[x + y for x, y in zip(q, change, strict=True)]]
 
-        k.pointwise(rate, [sums, cell, q], [q])
+        k.pointwise(rate, [sums, cell, q, *([] if share is None else [share])], [q])
 
 
 __all__ = ["DIRECTIONS", "Cells", "Form", "directed", "onto_face"]

@@ -17,6 +17,7 @@ from faultwave.dg.forms.contravariant import DERIVATIVES, ContravariantElastic, 
 from faultwave.dg.forms.plain import Cells
 from faultwave.dg.predictors import Predictor, Relaxing
 from faultwave.kernels.language import Array, Kernel, View
+from faultwave.physics.waves import Law
 from faultwave.physics.waves.law import dot
 from faultwave.physics.waves.viscoelastic import Viscoelastic, element_names
 
@@ -37,7 +38,7 @@ class ContravariantViscoelastic(ContravariantElastic):
         return law
 
     @classmethod
-    def predictor_of(cls) -> Callable[[Any], Predictor]:
+    def predictor_of(cls, law: Law) -> Callable[[Any], Predictor]:
         return Relaxing
 
     def _columns(self) -> tuple[Columns, Columns]:

@@ -61,11 +61,12 @@ class AttachedEnergies(EnergyTable):
 
 
 def _add_losses(rows: Rows) -> None:
-    """What attenuation has taken until the last row, by the trapezoidal rule."""
+    """What attenuation and the drag in pores have taken until the last row, by the trapezoidal rule."""
     time, now = rows[-1]
-    if "attenuation_power" in now:
-        now["attenuation_work"] = 0.0
-        if len(rows) > 1:
-            begin, before = rows[-2]
-            mean = 0.5 * (before["attenuation_power"] + now["attenuation_power"])
-            now["attenuation_work"] = before["attenuation_work"] + (time - begin) * mean
+    for lost in ("attenuation", "drag"):
+        power, work = f"{lost}_power", f"{lost}_work"
+        if power in now:
+            now[work] = 0.0
+            if len(rows) > 1:
+                begin, before = rows[-2]
+                now[work] = before[work] + (time - begin) * (0.5 * (before[power] + now[power]))

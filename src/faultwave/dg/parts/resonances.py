@@ -92,6 +92,5 @@ def flows(law: Law) -> np.ndarray:
     """(visible,) whether a quantity times an impedance has the unit of the others: whether v of a face is made of it, not T."""
     found = []
     for q in np.eye(len(law.quantities))[: law.visible].tolist():
-        fluxes = [x for n in np.eye(3).tolist() for x in law.flux(q, n)]
-        found.append(bool(np.any(law.potential(q) if law.traction_is_flux else fluxes)))
+        found.append(bool(np.any([law.sides(law.flux(q, n), law.potential(q))[1] for n in np.eye(3).tolist()])))
     return np.array(found)

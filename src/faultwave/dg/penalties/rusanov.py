@@ -42,14 +42,13 @@ class Rusanov:
     def change(self, jump: list[Any], side: Row) -> list[Any]:
         """Rusanov's flux less Godunov's, which every face has: rate(dF, n (x) dphi) of the difference, and c/2 of the jump."""
         law, n = self.law, side.normal
-        flux, potential = law.flux(jump, n), law.potential(jump)
-        traction, flow = (flux, potential) if law.traction_is_flux else (potential, flux)
+        traction, flow = law.sides(law.flux(jump, n), law.potential(jump))
         beyond = law.apply_impedance(side.other, n, flow)
         dv = law.apply_impedance(side.admittance, n, [t + z for t, z in zip(traction, beyond, strict=True)])
         dT = law.apply_impedance(side.own, n, dv)
         tractions = [0.5 * t - d for t, d in zip(traction, dT, strict=True)]
         flows = [0.5 * v - d for v, d in zip(flow, dv, strict=True)]
-        flux, potential = (tractions, flows) if law.traction_is_flux else (flows, tractions)
+        flux, potential = law.sides(tractions, flows)
         rate = law.rate(flux, [[n[x] * p for p in potential] for x in range(3)], side.material)
         return [side.scale * (r + 0.5 * side.speed * j) for r, j in zip(rate, jump, strict=True)]
 

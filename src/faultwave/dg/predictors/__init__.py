@@ -3,11 +3,12 @@
 A predictor writes the state during a step as a sum of coefficients times functions of time. Its kernel statements compute the
 coefficients (``expand``); its weights turn them into a value at a time (``at``) or an integral over an interval (``integral``).
 The operator, friction, local time stepping and receivers only use these weights, so that another predictor is one more file here.
-``taylor`` is the Cauchy-Kovalevskaya predictor of ADER-DG.
+``taylor`` is the Cauchy-Kovalevskaya predictor of ADER-DG, ``decaying`` an exact one for quantities that relax at one rate.
 """
 
+from faultwave.dg.predictors.decaying import Decaying
 from faultwave.dg.predictors.predictor import CellTerms, Predictor, Sum
 from faultwave.dg.predictors.relaxing import Relaxing
 from faultwave.dg.predictors.taylor import Taylor
 
-__all__ = ["CellTerms", "Predictor", "Relaxing", "Sum", "Taylor"]
+__all__ = ["CellTerms", "Decaying", "Predictor", "Relaxing", "Sum", "Taylor"]

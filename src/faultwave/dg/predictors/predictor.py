@@ -23,19 +23,42 @@ class CellTerms(Protocol):
         """Columns that ``differentiate`` fills."""
         ...
 
+    @property
+    def cell_size(self) -> int: ...
+
     def differentiate(self, k: Kernel, source: View, rows: int, after: Array, cell: Array) -> None: ...
+
+    def differentiate_present(
+        self, k: Kernel, source: View, rows: int, after: Array, cell: Array, present: Sequence[bool]
+    ) -> None:
+        """``differentiate`` of a source of which only some quantities are there: fills the columns ``reached``."""
+        ...
+
+    def reached(self, present: Sequence[bool]) -> list[bool]:
+        """Columns that the derivatives of some quantities fill."""
+        ...
 
     def rate(self, after: Any, cell: Any) -> list[Any]: ...
 
     def reaction(self, q: Any, cell: Any) -> list[Any]: ...
 
+    def decay(self, cell: Any) -> Any:
+        """Rate r per unit of time of laws whose reaction is -r P q with a projection P."""
+        ...
+
+    def decaying(self, q: Any, cell: Any) -> list[Any]:
+        """P q"""
+        ...
+
 
 @dataclass(frozen=True)
 class Sum:
-    """target (B3, Q) = sum_k table[k] c_k over the coefficients; ``target`` may be the state at the start of the step."""
+    """target (B3, Q) = sum_k table[k] c_k over the coefficients; ``target`` may be the state at the start of the step. ``table`` holds
+    the weights of a value or, with ``integral``, of the integral over a whole step."""
 
     target: Array
     table: Array
+    integral: bool = False
 
 
 class Predictor(Protocol):
@@ -53,7 +76,7 @@ class Predictor(Protocol):
 
     def expand(self, k: Kernel, q: Array, cell: Array, sums: Sequence[Sum], series: Array | None = None) -> None:
         """Statements that compute the coefficients from the state q: they fill every sum, and ``series`` with the kept
-        coefficients one below the other, where given."""
+        coefficients one below the other, where given. The integrals go up to the time of the values."""
         ...
 
     def at(self, tau: float, step: float) -> list[float]:
@@ -66,6 +89,15 @@ class Predictor(Protocol):
 
     def scalars(self, step: float) -> dict[str, Any]:
         """Arguments that the statements of ``expand`` have beside the tables of their sums, for a step of this length [s]."""
+        ...
+
+    def lasting(self, k: Kernel, cell: Array) -> Array | None:
+        """The share that is left, at the end of a step, of what faces have added evenly during it to quantities that decay; None
+        where nothing decays, or explicit steps follow it."""
+        ...
+
+    def ended(self, step: float) -> dict[str, Any]:
+        """Arguments that the statements of ``lasting`` have after a step of this length [s]."""
         ...
 
 

@@ -89,6 +89,12 @@ class Relaxing:
         gain = [[decayed_power(w, j, tau) for w in self.rates] for j in range(n)]
         return {"memory": np.array([decay, *gain])}
 
+    def lasting(self, k: Kernel, cell: Array) -> Array | None:
+        return None
+
+    def ended(self, step: float) -> dict[str, Any]:
+        return {}
+
     def expand(self, k: Kernel, q: Array, cell: Array, sums: Sequence[Sum], series: Array | None = None) -> None:
         _Expansion(self, k, q, cell, sums, series)
 

@@ -50,6 +50,12 @@ class Taylor:
     def scalars(self, step: float) -> dict[str, Any]:
         return {}
 
+    def lasting(self, k: Kernel, cell: Array) -> Array | None:
+        return None
+
+    def ended(self, step: float) -> dict[str, Any]:
+        return {}
+
     def expand(self, k: Kernel, q: Array, cell: Array, sums: Sequence[Sum], series: Array | None = None) -> None:
         """The Cauchy-Kovalevskaya recursion; ``series`` gets D_k, k = 0..N."""
         if self.form.full:

@@ -22,7 +22,7 @@ from faultwave.domain.tets.mesh import (
 )
 
 SIDE_TAGS = {"free-surface": 1, "gravity": 2, "dirichlet": 4, "absorbing": 5, "periodic": 6, "analytic": 7, "rigid": 8,
-             "symmetry": 9, "impedance": 10, "pec": 11, "pmc": 12}  # fmt: skip
+             "symmetry": 9, "impedance": 10, "pec": 11, "pmc": 12, "sealed-surface": 13}  # fmt: skip
 FAULT_TAG = 3
 _SIDES = [axis + end for axis in "xyz" for end in "-+"]
 

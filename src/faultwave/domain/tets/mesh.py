@@ -45,6 +45,7 @@ class BoundaryKind(IntEnum):
     IMPEDANCE = 10
     PEC = 11
     PMC = 12
+    SEALED_SURFACE = 13  # free of traction, and no pore fluid leaves
 
 
 @dataclass(frozen=True)

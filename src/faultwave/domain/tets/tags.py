@@ -26,6 +26,7 @@ KINDS: dict[str, BoundaryKind] = {
     "impedance": BoundaryKind.IMPEDANCE,
     "pec": BoundaryKind.PEC,
     "pmc": BoundaryKind.PMC,
+    "sealed-surface": BoundaryKind.SEALED_SURFACE,
 }
 
 # Names the same kinds have in the face maps that come with SeisSol decks.
@@ -51,8 +52,9 @@ DEFAULT: dict[str, list[int | str]] = {
     "impedance": [10],
     "pec": [11],
     "pmc": [12],
+    "sealed-surface": [13],
 }
-"""The community's tags; 8 to 12 are this package's own."""
+"""The community's tags; 8 to 13 are this package's own."""
 
 INTERNAL = (BoundaryKind.REGULAR, BoundaryKind.FAULT)
 """Kinds of faces between two cells; all others bound the mesh."""

@@ -67,6 +67,7 @@ class Law(Protocol):
     boundaries: dict[str, Boundary]
     point_sources: tuple[str, ...]  # kinds of sources that act on it; those of files are moment tensors
     visible: int  # the first so many quantities are the field; others are memories of its own
+    decays: bool  # whether ``reaction`` is -r P q with one rate r and a projection P, which is then followed exactly
     layered: bool  # whether a matched layer is part of ``adapted`` (parameters LAYER)
 
     def adapted(self, values: dict[str, np.ndarray]) -> Law:
@@ -87,6 +88,14 @@ class Law(Protocol):
 
     def reaction(self, q: Any, rates: Any) -> list[Any]:
         """The part of dq/dt that is linear in q itself."""
+        ...
+
+    def decay(self, rates: Any) -> Any:
+        """The rate r [1/s] of a law that ``decays``."""
+        ...
+
+    def decaying(self, q: Any, material: Any) -> list[Any]:
+        """P q of a law that ``decays``."""
         ...
 
     def constants(self, values: dict[str, np.ndarray]) -> tuple[np.ndarray, ...]:
@@ -120,6 +129,11 @@ class Law(Protocol):
     def flux(self, q: Any, n: Any) -> list[Any]: ...
 
     def potential(self, q: Any) -> list[Any]: ...
+
+    def sides(self, flux: Any, potential: Any) -> tuple[list[Any], list[Any]]:
+        """Traction T and flow v of a face from the channels of F n and phi that cross it, and the reverse: each channel of T is that of
+        one of them, that of v the other's."""
+        ...
 
     def rate(self, divergence: Any, gradient: Any, material: Any) -> list[Any]:
         """dq/dt from div F (list) and grad phi (gradient[x][i] = d phi_i / dx)."""
@@ -169,6 +183,7 @@ class PlainLaw:
     traction_is_flux: bool
     derived: tuple[Derived, ...] = ()
     layered = False
+    decays = False
     principal = True
     directional = False
     mixing = 2
@@ -196,6 +211,9 @@ class PlainLaw:
     def admittance(self, own: np.ndarray, other: np.ndarray, scale: Any) -> np.ndarray:
         total, scale = own + other, np.asarray(scale)[..., None]
         return np.where(total > 0, scale / np.where(total > 0, total, 1.0), 0.0)
+
+    def sides(self, flux: Any, potential: Any) -> tuple[list[Any], list[Any]]:
+        return (flux, potential) if self.traction_is_flux else (potential, flux)
 
     def mix(self, boundary: Boundary | None, values: dict[str, np.ndarray], normal: np.ndarray) -> np.ndarray:
         mixed = Boundary(-1.0 if self.traction_is_flux else 1.0) if boundary is None else boundary
@@ -231,6 +249,12 @@ class PlainLaw:
 
     def reaction(self, q: Any, rates: Any) -> list[Any]:
         return [0.0 * x for x in q]
+
+    def decay(self, rates: Any) -> Any:
+        raise NotImplementedError(f"nothing decays in {type(self).__name__}")
+
+    def decaying(self, q: Any, material: Any) -> list[Any]:
+        raise NotImplementedError(f"nothing decays in {type(self).__name__}")
 
 
 def role(law: Law, name: str) -> slice:

@@ -17,7 +17,8 @@ def plane_waves(
     law: Law, material: Mapping[str, np.ndarray], waves: Sequence[Any], points: np.ndarray, time: float
 ) -> np.ndarray:
     """Sum of plane waves at points (n, 3): (n, Q). The material is that of the first cell; ``waves``: the case's settings.
-    In anisotropic media P is the fastest wave, S the other one that moves most along the polarisation.
+    In anisotropic media P is the fastest wave, S the other one that moves most along the polarisation; in porous ones, where all decay,
+    slow-P is the P wave in which fluid and frame move against each other.
 
     With q = Q cos(k.x - w t), A_k Q = w Q for A_k = sum k_d A_d; as A_k only couples velocities with the rest, the rest
     of Q follows from its velocity. Where the medium reacts by itself, with the rates R, (A_k + i R) Q = w Q of complex w and Q.
@@ -31,37 +32,52 @@ def plane_waves(
         if wave.solid_only and values.get("mu", 0.0) == 0.0:
             continue
         k = np.asarray(wave.k, float)
-        length = np.linalg.norm(k)
-        if law.directional:
-            direction, speed = _polarised(np.einsum("d,dij->ij", k / length, a), velocity, rest, wave)
-        elif wave.mode == "P":
-            direction, speed = k / length, float(law.speed({n: np.asarray(v) for n, v in values.items()}))
-        else:
-            across = np.asarray(wave.polarisation, float)
-            across = across - (across @ k) / length**2 * k
-            direction, speed = across / np.linalg.norm(across), float(np.sqrt(values.get("mu", 0.0) / values["rho"]))
-        if speed <= 0.0:
-            raise InputError(
-                Problem("initial.wave", f"mode {wave.mode} does not exist in this material", "P in fluids")
-            )
-        state = np.zeros(len(law.quantities))
-        state[velocity] = wave.amplitude * direction
         along = np.einsum("d,dij->ij", k, a)
-        frequency: Any = speed * length
-        if reaction is None:
-            state[rest] = (along @ state)[rest] / frequency
+        if "filtration" in law.roles:
+            frequency, state = _in_pores(law, along, reaction, wave)
         else:
-            frequency, state = _decaying(along + 1j * reaction, state, rest, float(frequency))
+            frequency, state = _elastic(law, values, along, velocity, rest, wave)
+            if reaction is not None:
+                frequency, state = _decaying(along + 1j * reaction, state, rest, frequency)
         phase = points @ k - frequency.real * time + (wave.phase - float(np.dot(k, wave.origin)))
         inside: Any = 1.0
         if wave.window is not None:
             inside = (phase > wave.window[0]) & (phase < wave.window[1])
-        if reaction is None:
-            result += np.outer(np.where(inside, np.cos(phase), 0.0), state)
-        else:
+        if np.iscomplexobj(state):
             size = np.where(inside, np.exp(1j * phase + frequency.imag * time), 0.0)
             result += np.outer(size, state).real
+        else:
+            result += np.outer(np.where(inside, np.cos(phase), 0.0), state)
     return result
+
+
+def _elastic(
+    law: Law, values: dict[str, float], along: np.ndarray, velocity: slice, rest: np.ndarray, wave: Any
+) -> tuple[Any, np.ndarray]:
+    """Frequency and state of a wave without a reaction."""
+    k = np.asarray(wave.k, float)
+    length = np.linalg.norm(k)
+    if wave.mode == "slow-P":
+        raise InputError(Problem("initial.wave", f"the {law.name} law has no slow P wave", "P, S"))
+    if law.directional:
+        direction, speed = _polarised(along / length, velocity, rest, wave)
+    elif wave.mode == "P":
+        direction, speed = k / length, float(law.speed({n: np.asarray(v) for n, v in values.items()}))
+    else:
+        direction, speed = _across(wave), float(np.sqrt(values.get("mu", 0.0) / values["rho"]))
+    if speed <= 0.0:
+        raise InputError(Problem("initial.wave", f"mode {wave.mode} does not exist in this material", "P in fluids"))
+    state = np.zeros(len(law.quantities))
+    state[velocity] = wave.amplitude * direction
+    state[rest] = (along @ state)[rest] / (speed * length)
+    return np.float64(speed * length), state
+
+
+def _across(wave: Any) -> np.ndarray:
+    """The direction of motion of an S wave."""
+    k, across = np.asarray(wave.k, float), np.asarray(wave.polarisation, float)
+    across = across - (across @ k) / np.linalg.norm(k) ** 2 * k
+    return np.asarray(across / np.linalg.norm(across))
 
 
 def _reaction(law: Law, values: dict[str, float]) -> np.ndarray | None:
@@ -84,6 +100,27 @@ def _decaying(a: np.ndarray, state: np.ndarray, rest: np.ndarray, start: float) 
             break
         found = complex(new)
     return found, whole
+
+
+def _in_pores(law: Law, spread: np.ndarray, reaction: np.ndarray | None, wave: Any) -> tuple[complex, np.ndarray]:
+    """Frequency and state of a wave in a porous medium: in the space of motions along one direction, of frame and fluid, and of the
+    stresses that they make."""
+    k, size = np.asarray(wave.k, float), len(law.quantities)
+    along = _across(wave) if wave.mode == "S" else k / np.linalg.norm(k)
+    motions = np.zeros((size, 2))
+    motions[role(law, "velocity"), 0] = motions[role(law, "filtration"), 1] = along
+    space = np.concatenate([motions, spread @ motions], 1)
+    space = space[:, np.linalg.norm(space, axis=0) > 0]  # no stress comes of a fluid that is sheared
+    space /= np.linalg.norm(space, axis=0)
+    whole = spread if reaction is None else spread + 1j * reaction
+    frequencies, shares = np.linalg.eig(np.linalg.pinv(space) @ whole @ space)
+    order = np.argsort(-frequencies.real, kind="stable")
+    chosen = order[1] if wave.mode == "slow-P" else order[0]
+    still = np.abs(frequencies.real) < 1e-6 * np.abs(frequencies).max()
+    if still[chosen]:  # it only diffuses: the slower of both
+        chosen = min(np.flatnonzero(still), key=lambda i: abs(frequencies[i]))
+    state = space @ shares[:, chosen]
+    return frequencies[chosen], state * wave.amplitude / (along @ state[role(law, "velocity")])
 
 
 def _polarised(a: np.ndarray, velocity: slice, rest: np.ndarray, wave: Any) -> tuple[np.ndarray, float]:
