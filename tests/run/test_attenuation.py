@@ -164,7 +164,7 @@ def test_the_plan_tells_the_fit(tmp_path: Path) -> None:
     assert case is not None and not problems.errors
     rows = dict(plan_report(make_plan(case), case, 0.01))["attenuation"]
     told = {row[0]: row[1] for row in rows}
-    assert told["attenuation"] == "0.08 to 8 Hz, 3 mechanisms, speeds of 0.8 Hz"
+    assert told["attenuation"] == "0.08 to 8 Hz, 3 mechanisms, speeds of 1 Hz"
     assert told["Qp = 60"] == "within 5 % over the band"
 
 
@@ -181,7 +181,7 @@ def test_a_deck_is_the_native_case(tmp_path: Path) -> None:
     plan = make_plan(case)
     native, _ = load_case(
         {"end_time": 0.1, "mesh": {"file": str(tmp_path / "mesh.h5")}, "material": {"constant": values},
-         "attenuation": {"low": 0.25, "high": 25.0}, "numerics": {"order": 3}}
+         "attenuation": {"low": 0.25, "high": 25.0, "reference": 2.5}, "numerics": {"order": 3}}
     )  # fmt: skip
     assert native is not None
     other = make_plan(native)

@@ -152,4 +152,4 @@ def test_a_material_file_made_for_other_physics(tmp_path: Path, engine: str) -> 
     texts = [str(p) for p in found.errors]
     assert len(texts) == 2 and all(str(tmp_path / "rock.yaml") in text for text in texts), texts
     assert any("gives c11, c66, which the elastic law" in t and "law: anisotropic" in t for t in texts)
-    assert any("gives permeability, porosity, which the elastic law" in t and "poroelastic law" in t for t in texts)
+    assert any("gives permeability, porosity, which the elastic law" in t and "law: poroelastic" in t for t in texts)

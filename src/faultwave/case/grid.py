@@ -167,8 +167,8 @@ class Attenuation(Settings):
     )
     reference: Quantity("Hz", gt=0) | None = Field(
         None,
-        description="Frequency of the material's wave speeds; default the geometric mean of low and high. Outside of these, speeds are "
-        "taken to the nearer end by the law of constant Q.",
+        description="Frequency of the material's wave speeds; default 1 Hz, or the end of low to high that is nearer to it. What is given "
+        "outside of these is taken to the nearer end by the law of constant Q.",
     )
     exponent: float = Field(
         0.0, ge=0, le=1, description="Q grows as (f / corner)^exponent above corner; 0: constant Q."

@@ -15,6 +15,9 @@ from faultwave.media.points import coordinates
 TOLERANCE = 1e-3
 """Part by which 1/Qp may be too small: tables are rounded."""
 
+USUAL = 1.0
+"""Frequency [Hz] of the wave speeds of a model that does not say it (Dziewonski & Anderson 1981)."""
+
 
 @dataclass(frozen=True)
 class Bound:
@@ -43,7 +46,8 @@ def spectrum_of(setting: Any, frequency: float, problems: Problems) -> Spectrum:
     low = setting.low or high / 100
     if not low < high:
         raise InputError(Problem("attenuation", f"low = {low:g} Hz is not below high = {high:g} Hz"))
-    found = Spectrum(low, high, setting.reference or float(np.sqrt(low * high)), setting.exponent, setting.corner)
+    reference = setting.reference or float(np.clip(USUAL, low, high))
+    found = Spectrum(low, high, reference, setting.exponent, setting.corner)
     if found.nearest != found.reference:
         what = (
             f"{found.reference:g} Hz is outside the band of attenuation, {low:.4g} to {high:.4g} Hz: wave speeds are taken to "
