@@ -12,7 +12,7 @@ import pytest
 from faultwave import backends
 from faultwave.dg import kernels
 from faultwave.dg.basis import triangle_basis
-from faultwave.dg.fault_coupling import MatrixCoupling
+from faultwave.dg.fault_coupling import MatrixCoupling, PoreCoupling
 from faultwave.dg.fault_points import point_rule
 from faultwave.dg.forms import FORMS, Cells, Form
 from faultwave.dg.forms import form as find_form
@@ -26,6 +26,7 @@ from faultwave.physics.friction.modifiers import composed, modifiers
 from faultwave.physics.waves.law import LAYER
 from faultwave.physics.waves.viscoelastic import element_names
 from tests.backends.here import present
+from tests.physics.waves.pores import porous
 from tests.physics.waves.tensors import skewed
 
 OTHERS = present([n for n in backends.names() if n != "numpy"])
@@ -284,19 +285,22 @@ def friction_arguments(
     zero = {s: np.zeros(count if size is None else (count, size)) for s, size in wide}
     state = zero | law.initial(p, constants, shear, sigma)
     rows = np.concatenate([np.full(n, k) for k, n in enumerate(face_rows(order))])
-    size = np.concatenate([np.full(3, 2e6), np.full(3, 0.4)])  # of tractions and of velocities
+    channels = kernel.arrays["waves"].cols
+    size = np.concatenate([np.full(channels, 2e6), np.full(channels, 0.4)])  # of tractions and of velocities
     decay = np.array([math.factorial(k) / STEP**k for k in rows]) * 0.3**rows
-    traces = rng.normal(size=(ITEMS * 8, len(rows), 6)) * size * decay[:, None]
+    traces = rng.normal(size=(ITEMS * 8, len(rows), 2 * channels)) * size * decay[:, None]
     frames = np.linalg.qr(rng.normal(size=(ITEMS, 3, 3)))[0]
     z = np.broadcast_to([2 * ETA * 1.7, 2 * ETA, 2 * ETA * 1.6, 2.1 * ETA], (ITEMS, 1, 4))
-    if kernel.arrays["impedance"].cols != 4:
+    if channels == 4:
+        z = porous_sides(rng)
+    elif kernel.arrays["impedance"].cols != 4:
         z = anisotropic_sides(rng)
     columns = recorded(True, True)
     record = {name: np.zeros((ITEMS, points)) for name in columns} | {"least": np.full((ITEMS, points), HUGE)}
     values = {
         "slots": rng.permutation(ITEMS * 8)[: ITEMS * 4].reshape(ITEMS, 4),
         "traces": traces.reshape(ITEMS * 8, -1),
-        "waves": rng.normal(size=(ITEMS * 8, kernel.arrays["waves"].rows * 3)) * 1e5,
+        "waves": rng.normal(size=(ITEMS * 8, kernel.arrays["waves"].rows * channels)) * 1e5,
         "frame": frames.reshape(ITEMS, 1, 9), "impedance": z,
         "stress": np.stack([sigma, shear * np.cos(angle), shear * np.sin(angle)], -1).reshape(ITEMS, points, 3),
         "state": law.shown_columns.join(state).reshape(ITEMS, points, -1),
@@ -349,6 +353,19 @@ def test_modified_friction_kernel(name: str, names: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("law", ["linear-slip-weakening", "strong-velocity-weakening", "imposed-gaussian"])
 def test_friction_in_anisotropic_rock(name: str, law: str) -> None:
     check_friction_kernel(faults.law(law), 2, "double", name, MatrixCoupling())
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("law", ["linear-slip-weakening", "strong-velocity-weakening"])
+def test_friction_in_porous_rock(name: str, law: str) -> None:
+    check_friction_kernel(faults.law(law), 2, "double", name, PoreCoupling())
+
+
+def porous_sides(rng: np.random.Generator) -> np.ndarray:
+    """Constants (ITEMS, 1, columns) of faces between two rocks."""
+    rocks = [porous({"rho": 2600.0 * s, "lambda": 3e10, "mu": 3.2e10 * s}) for s in rng.uniform(0.7, 1.3, 2)]
+    material = {name: np.tile([r[name] for r in rocks], (ITEMS, 1)) for name in rocks[0]}
+    return PoreCoupling().constants(laws.law("poroelastic"), material, np.zeros((ITEMS, 3, 3)))[:, None]
 
 
 def anisotropic_sides(rng: np.random.Generator) -> np.ndarray:

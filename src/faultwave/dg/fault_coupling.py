@@ -23,7 +23,15 @@ PLACE = ((0, 3, 5), (3, 1, 4), (5, 4, 2))
 
 
 class FaultCoupling(Protocol):
+    """``channels``: components of a traction and of a flow. Beyond three, of porous rock, are -p of the pores and the flow of the fluid
+    along n."""
+
     columns: Columns
+    channels: int
+
+    def pressing(self, traction: Sequence[Any]) -> Any:
+        """The normal traction that holds the fault: in porous rock that of the frame, which the pore pressure relieves."""
+        ...
 
     def constants(self, law: Law, material: dict[str, np.ndarray], frame: np.ndarray) -> np.ndarray:
         """(n, columns) of faces with the ``material`` (n, 2) of their sides and n, s1, s2 as rows of ``frame`` (n, 3, 3)."""
@@ -56,6 +64,10 @@ class PrincipalCoupling:
     """Isotropic rock: normal and shear traction stand alone."""
 
     columns = Columns(**dict.fromkeys(("p_plus", "s_plus", "p_minus", "s_minus")))
+    channels = 3
+
+    def pressing(self, traction: Sequence[Any]) -> Any:
+        return traction[0]
 
     def constants(self, law: Law, material: dict[str, np.ndarray], frame: np.ndarray) -> np.ndarray:
         return np.stack(law.impedance(material), -1).reshape(-1, self.columns.size)
@@ -92,6 +104,10 @@ class MatrixCoupling:
     """Any rock: ``plus`` and ``minus`` impedances and ``damping`` eta, six numbers each, and ``share`` eta Z+^-1 row by row."""
 
     columns = Columns(plus=6, minus=6, damping=6, share=9)
+    channels = 3
+
+    def pressing(self, traction: Sequence[Any]) -> Any:
+        return traction[0]
 
     def constants(self, law: Law, material: dict[str, np.ndarray], frame: np.ndarray) -> np.ndarray:
         normal = np.repeat(frame[:, :1], 2, 1)  # of both sides: an impedance is the same along n and against it
@@ -131,6 +147,54 @@ class MatrixCoupling:
         return np.linalg.solve(np.stack(rows, -2), force[..., None])[..., 0, 0]
 
 
+class PoreCoupling:
+    """Porous rock, with components n, s1, s2 and the pore fluid's: normal traction and pore pressure act on each other, shear stands
+    alone. The pores of both sides are open to each other: -p and the flow of the fluid are continuous. ``damping`` eta is as ``plus`` and
+    ``minus``, ``share`` eta Z+^-1 row by row, then that of shear."""
+
+    columns = Columns(plus=4, minus=4, damping=4, share=5)
+    channels = 4
+
+    def constants(self, law: Law, material: dict[str, np.ndarray], frame: np.ndarray) -> np.ndarray:
+        plus, minus = (np.stack([z[:, side] for z in law.impedance(material)], -1) for side in range(2))
+        pairs = [np.stack([z[:, [0, 1]], z[:, [1, 2]]], -2) for z in (plus, minus)]
+        y = np.linalg.inv(pairs[0])
+        eta = np.linalg.inv(y + np.linalg.inv(pairs[1]))
+        shear = plus[:, 3] * minus[:, 3] / (plus[:, 3] + minus[:, 3])
+        damping = np.stack([eta[:, 0, 0], 0.5 * (eta[:, 0, 1] + eta[:, 1, 0]), eta[:, 1, 1], shear], -1)
+        share = np.concatenate([(eta @ y).reshape(-1, 4), (shear / plus[:, 3])[:, None]], -1)
+        return self.columns.join({"plus": plus, "minus": minus, "damping": damping, "share": share})
+
+    def pressing(self, traction: Sequence[Any]) -> Any:
+        return traction[0] - traction[3]
+
+    @staticmethod
+    def _product(z: Sequence[Any], x: Sequence[Any]) -> list[Any]:
+        return [z[0] * x[0] + z[1] * x[3], z[3] * x[1], z[3] * x[2], z[1] * x[0] + z[2] * x[3]]
+
+    def impeded(self, z: Row, side: int, flow: Sequence[Any]) -> list[Any]:
+        return self._product(z.minus if side else z.plus, flow)
+
+    def locked(self, z: Row, plus: Sequence[Any], minus: Sequence[Any]) -> list[Any]:
+        a, more = z.share, [x - y for x, y in zip(plus, minus, strict=True)]
+        added = [a[0] * more[0] + a[1] * more[3], a[4] * more[1], a[4] * more[2], a[2] * more[0] + a[3] * more[3]]
+        return [x + y for x, y in zip(minus, added, strict=True)]
+
+    def load(self, z: Row, tau: Sequence[Any], sigma: Any, dt: Any, t: Any) -> Load:
+        return Load(tau1=tau[0], tau2=tau[1], sigma=sigma, eta=z.damping[3], dt=dt, t=t)
+
+    def slipping(self, z: Row, locked: Sequence[Any], rate1: Any, rate2: Any) -> list[Any]:
+        eta = z.damping[3]
+        return [locked[0], locked[1] - eta * rate1, locked[2] - eta * rate2, locked[3]]
+
+    def averaged(self, z: Row, locked: Sequence[Any], jump: Sequence[Any]) -> list[Any]:
+        return [x - y for x, y in zip(locked, self._product(z.damping, jump), strict=True)]
+
+    def normal_flow(self, z: Row, plus: Sequence[Any], minus: Sequence[Any], traction: Sequence[Any]) -> Any:
+        force, fluid = traction[0] - plus[0], traction[3] - plus[3]
+        return (z.plus[2] * force - z.plus[1] * fluid) / (z.plus[0] * z.plus[2] - z.plus[1] * z.plus[1])
+
+
 _SIX = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))
 
 
@@ -140,7 +204,9 @@ def _product(six: Sequence[Any], x: Sequence[Any]) -> list[Any]:
 
 def coupling_of(law: Law) -> FaultCoupling:
     """That of the law's impedance."""
+    if law.face_channels == PoreCoupling.channels:
+        return PoreCoupling()
     return PrincipalCoupling() if law.principal else MatrixCoupling()
 
 
-__all__ = ["FaultCoupling", "MatrixCoupling", "PrincipalCoupling", "coupling_of"]
+__all__ = ["FaultCoupling", "MatrixCoupling", "PoreCoupling", "PrincipalCoupling", "coupling_of"]

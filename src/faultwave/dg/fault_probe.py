@@ -229,7 +229,8 @@ class FaultProbe:
                     mine[:, rows] = theirs
             then(self._put_together(names, seen, sides))
 
-        sources = [(rank, np.empty((2, 3, len(rows), self.shape[1]))) for rank, rows in self.missing.items()]
+        channels = self.fault.coupling.channels
+        sources = [(rank, np.empty((2, channels, len(rows), self.shape[1]))) for rank, rows in self.missing.items()]
         if sources:
             self.fault.far.receive(sources, self.tag, finish)
         elif len(self.owned):
@@ -278,17 +279,21 @@ class FaultProbe:
         return {name: make[name]() for name in names}
 
     def _side(self, side: int, dofs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Outgoing waves and velocities along (n, s1, s2), each (3, n, q), as seen from one side; 0 where it is not here."""
+        """Outgoing waves and velocities along (n, s1, s2), and those of a pore fluid, each (3 or 4, n, q), as seen from one side; 0
+        where it is not here."""
         law, f, rows = self.fault.operator.law, self.fault.faces, self.seen[side]
-        waves, speeds = np.zeros((2, 3, *self.shape))
+        waves, speeds = np.zeros((2, self.fault.coupling.channels, *self.shape))
         items, sign = self.items[rows], (1.0, -1.0)[side]
         frame = np.stack([f.normal[items], f.tangent1[items], f.tangent2[items]], 1)  # (n, 3, x)
         dofs = turned(dofs, self.turns[side]).astype(float)
         q = inner(self.psi[None, rows, side], dofs.transpose(2, 0, 1)[:, :, None])
         n = [frame[:, 0, x, None] for x in range(3)]
         along = frame.transpose(1, 0, 2)[:, :, None]  # (c, n, 1, x)
-        traction = inner(along, np.stack(law.flux(q, n), -1)[None])
-        speeds[:, rows] = inner(along, np.stack(law.potential(q), -1)[None])
+        force, flow = law.sides(law.flux(q, n), law.potential(q))
+        traction = np.stack([*inner(along, np.stack(force[:3], -1)[None]), *force[3:]])
+        speeds[:3, rows] = inner(along, np.stack(flow[:3], -1)[None])
+        for channel, x in enumerate(flow[3:], 3):
+            speeds[channel, rows] = x
         impeded = self.fault.coupling.impeded(self._sides(rows), side, list(speeds[:, rows]))
         waves[:, rows] = traction - sign * np.stack(impeded)
         return waves, speeds
@@ -302,9 +307,9 @@ class FaultProbe:
         fault, z, own = self.fault, self._sides(slice(None)), self.fault.coupling
         locked = own.locked(z, waves[0], waves[1])
         whole = locked[0]
-        if fault.options.linear_normal:
-            locked[0] = self._linear(r["traction_n"])
-        sigma = total_sigma = locked[0] + self._at(r["stress_n"], False)
+        if fault.options.linear_normal:  # of what holds the fault
+            locked[0] = self._linear(r["traction_n"]) + (locked[0] - own.pressing(locked))
+        sigma = total_sigma = own.pressing(locked) + self._at(r["stress_n"], False)
         tau = [locked[c] + self._at(r[f"stress{c}"], False) for c in (1, 2)]
         load = own.load(z, tau, sigma, 0.0, 0.0)
         traction, rates = locked, [self._at(r[f"slip_rate{c}"]) for c in (1, 2)]
@@ -314,19 +319,20 @@ class FaultProbe:
             size = np.hypot(*tau)
             strength, sigma = self._strength(state, load)
             share = np.where(size > strength, strength / np.where(size > 0, size, 1.0), 1.0)
-            traction = [locked[0], *(t * share - t + locked[c] for c, t in zip((1, 2), tau, strict=True))]
+            traction = [locked[0], *(t * share - t + locked[c] for c, t in zip((1, 2), tau, strict=True)), *locked[3:]]
         else:
             found = in_any_direction(self._slide, self, {}, {}, state, load)
             rates = [np.asarray(found.slip_rate1), np.asarray(found.slip_rate2)]
             traction = own.slipping(z, locked, *rates)
-            total_sigma = sigma + (traction[0] - locked[0])
+            total_sigma = sigma + (own.pressing(traction) - own.pressing(locked))
             sigma = self._strength(state, replace(load, sigma=total_sigma))[1]
         if load.coupling is None:
             rates = [(locked[c] - traction[c]) / load.eta for c in (1, 2)]
         jump = speeds[1] - speeds[0]
         opening = own.normal_flow(z, waves[0], waves[1], [traction[0] + (whole - locked[0]), *traction[1:]])
         # What counts for friction: without modifiers, to the last bit, the traction of the waves.
-        normal = traction[0] if sigma is total_sigma else traction[0] + (sigma - total_sigma)
+        normal = own.pressing(traction)
+        normal = normal if sigma is total_sigma else normal + (sigma - total_sigma)
         return {
             "n": normal, "1": traction[1], "2": traction[2], "normal": opening, "jump1": jump[1],
             "jump2": jump[2], "rate1": rates[0], "rate2": rates[1],

@@ -389,5 +389,3 @@ def stable_steps(
 def _not_built(case: Case, law: Law, problems: Problems) -> None:
     if case.fault is not None and "stress" not in law.roles:
         problems.error("fault", f"dynamic rupture needs the elastic law, not '{case.law}'")
-    elif case.fault is not None and "pressure" in law.roles:
-        problems.error("fault", f"dynamic rupture is not built for the {case.law} law", "law: elastic")

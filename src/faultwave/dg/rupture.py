@@ -44,9 +44,6 @@ HUGE = 1e30
 FRAME = Columns(normal=3, tangent1=3, tangent2=3)
 """Columns of a face's directions; the normal points from plus to minus."""
 
-TRACE = Columns(traction=3, velocity=3)
-"""Columns of one side's trace, in physical components."""
-
 CLOCK = Columns(**dict.fromkeys(("duration", "end", "mark", "share")))
 """Columns of a sub-step's times [s]: its length and end, the time to mark a rupture with, the share of the sub-step to add to it."""
 
@@ -89,7 +86,10 @@ class _Rupture:
         self.law, self.constants, self.sizes, self.coupling = law, constants, sizes, coupling
         self.columns, self.state_columns = recorded(sizes.moved, sizes.breakdown), law.shown_columns
         self.inner_columns = law.inner_columns
-        self.locked_columns = Columns(traction=3, jump=3 if sizes.moved else 0)
+        own = coupling.channels
+        # Of one side's trace, in physical components.
+        self.trace = Columns(traction=own, velocity=own)
+        self.locked_columns = Columns(traction=own, jump=own if sizes.moved else 0)
         self.here_columns = Columns(**self.locked_columns.widths, linear_normal=1 if sizes.linear_normal else 0)
         solved = dict.fromkeys(("slip_rate1", "slip_rate2", "slip_rate", "strength", "friction"))
         self.solved_columns = Columns(**solved, **{s.name: s.size for s in law.state})
@@ -101,8 +101,8 @@ class _Rupture:
         k, s = self.k, self.sizes
         b2 = s.rows[0]
         self.slots = k.index("slots", 4)  # traces +, -; waves +, -, where each side finds the reply
-        self.traces = k.store("traces", sum(s.rows), TRACE.size)
-        self.waves = k.store("waves", b2, 3, "inout")
+        self.traces = k.store("traces", sum(s.rows), self.trace.size)
+        self.waves = k.store("waves", b2, self.coupling.channels, "inout")
         self.frame, self.impedance = (
             k.batch("frame", 1, FRAME.size),
             k.batch("impedance", 1, self.coupling.columns.size),
@@ -123,15 +123,15 @@ class _Rupture:
         self.damping = k.scalar("damping", changing=True)
 
     def _temporaries(self) -> None:
-        k, s, width = self.k, self.sizes, self.locked_columns.size
-        self.plus, self.minus = (k.temp(side, sum(s.rows), TRACE.size) for side in ("plus", "minus"))
+        k, s, width, own = self.k, self.sizes, self.locked_columns.size, self.coupling.channels
+        self.plus, self.minus = (k.temp(side, sum(s.rows), self.trace.size) for side in ("plus", "minus"))
         self.locked = k.temp("locked", sum(s.rows), width)
         self.now, self.here = (
             k.temp(n, rows, self.here_columns.size) for n, rows in (("now", s.rows[0]), ("here", s.points))
         )
         self.smooth = k.temp("smooth", s.points, 1)
         self.solved = k.temp("solved", s.points, self.solved_columns.size)
-        self.mean, self.modes = k.temp("mean", s.points, 3), k.temp("modes", s.rows[0], 3)
+        self.mean, self.modes = k.temp("mean", s.points, own), k.temp("modes", s.rows[0], own)
 
     def build(self) -> Kernel:
         k, width, points = self.k, self.locked_columns.size, self.sizes.points
@@ -139,7 +139,8 @@ class _Rupture:
         k.gather(self.minus, self.traces, self.slots, 1)
         sides = [self.plus, self.minus, self.frame, self.impedance, self.damping]
         k.pointwise(lambda *a: [self._locked(*a)[:width]], sides, [self.locked])
-        k.pointwise(lambda x: [[0.0 * x[0]] * 3], [self.record.view(0, points, 0, 1)], [self.mean])
+        own = self.coupling.channels
+        k.pointwise(lambda x: [[0.0 * x[0]] * own], [self.record.view(0, points, 0, 1)], [self.mean])
         starts = [self._resampled_start(name) for name in self.law.resampled]
         k.repeat("sub", self.sizes.times, self._substep)
         for name, start in zip(self.law.resampled, starts, strict=True):
@@ -177,7 +178,12 @@ class _Rupture:
     def _keep_linear(self, column: int) -> None:
         """The part of the normal traction that is linear on the face: its first modes."""
         k, rows, linear = self.k, self.sizes.rows[0], triangle_size(1)
-        k.pointwise(lambda t: [[t[0]]], [self.now.view(0, linear, 0, 1)], [self.now.view(0, linear, column, 1)])
+        own = self.coupling.channels
+        k.pointwise(
+            lambda t: [[self.coupling.pressing(t)]],
+            [self.now.view(0, linear, 0, own)],
+            [self.now.view(0, linear, column, 1)],
+        )
         if rows > linear:
             rest = rows - linear
             k.pointwise(
@@ -201,26 +207,31 @@ class _Rupture:
         self.k.pointwise(lambda old, x: [[old[0] + x[0]]], [start, self.smooth], [self._state_of(name)])
 
     def _reply(self) -> None:
-        k, rows = self.k, self.sizes.rows[0]
-        wave, reply = k.temp("wave", rows, 3), k.temp("reply", rows, 3)
+        """2 T* - w; the traction of the minus side is on its own normal, and -p is the same from both."""
+        k, rows, own = self.k, self.sizes.rows[0], self.coupling.channels
+        wave, reply = k.temp("wave", rows, own), k.temp("reply", rows, own)
         for side, sign in ((0, 2.0), (1, -2.0)):
             k.gather(wave, self.waves, self.slots, 2 + side)
 
             def answer(t: Any, w: Any, frame: Any, sign: float = sign) -> Any:
                 n, s1, s2 = FRAME.row(frame).values()
-                return [[sign * (t[0] * n[x] + t[1] * s1[x] + t[2] * s2[x]) - w[x] for x in range(3)]]
+                vector = [sign * (t[0] * n[x] + t[1] * s1[x] + t[2] * s2[x]) - w[x] for x in range(3)]
+                return [[*vector, *[2.0 * p - x for p, x in zip(t[3:], w[3:], strict=True)]]]
 
             k.pointwise(answer, [self.modes, wave, self.frame], [reply])
             k.scatter(reply, self.waves, self.slots, 2 + side)
 
     def _locked(self, plus: Any, minus: Any, frame: Any, impedance: Any, damping: Any) -> Any:
         """Theta and velocity jump v- - v+ from [T, v] in each side's own frame."""
-        z, on_plus, on_minus = self.coupling.columns.row(impedance), TRACE.row(plus), TRACE.row(minus)
+        z, on_plus, on_minus = self.coupling.columns.row(impedance), self.trace.row(plus), self.trace.row(minus)
         directions = FRAME.row(frame).values()
-        va, vb = ([dot(side.velocity, e) for e in directions] for side in (on_plus, on_minus))
+        va, vb = ([dot(side.velocity[:3], e) for e in directions] for side in (on_plus, on_minus))
+        va, vb = [*va, *on_plus.velocity[3:]], [*vb, *[-x for x in on_minus.velocity[3:]]]
         impeded = self.coupling.impeded(z, 0, va), self.coupling.impeded(z, 1, vb)
-        wa = [dot(on_plus.traction, e) - x for e, x in zip(directions, impeded[0], strict=True)]
-        wb = [x - dot(on_minus.traction, e) for e, x in zip(directions, impeded[1], strict=True)]
+        ta, tb = ([dot(side.traction[:3], e) for e in directions] for side in (on_plus, on_minus))
+        wa = [t - x for t, x in zip([*ta, *on_plus.traction[3:]], impeded[0], strict=True)]
+        wb = [x - t for t, x in zip(tb, impeded[1], strict=False)]
+        wb += [x + t for t, x in zip(on_minus.traction[3:], impeded[1][3:], strict=True)]
         theta = self.coupling.locked(z, wa, wb)
         return [damping[0] * theta[0], *theta[1:], *[b - a for a, b in zip(va, vb, strict=True)]]
 
@@ -230,7 +241,7 @@ class _Rupture:
         """Parameters, state and load."""
         parameters = dict(zip(self.law.kernel_parameters, given.parameter, strict=False))
         clock, here = CLOCK.row(given.clock), self.here_columns.row(given.here)
-        change = [*(here.linear_normal or here.traction[:1]), *here.traction[1:]]
+        change = [*(here.linear_normal or [self.coupling.pressing(here.traction)]), *here.traction[1:3]]
         normal, shear1, shear2 = (s + h for s, h in zip(given.stress, change, strict=True))
         z = self.coupling.columns.row(given.impedance)
         load = self.coupling.load(z, (shear1, shear2), normal, clock.duration, clock.end)
@@ -256,15 +267,18 @@ class _Rupture:
         z = self.coupling.columns.row(given.impedance)
         traction = self.coupling.slipping(z, here.traction, x.slip_rate1, x.slip_rate2)
         before = self.columns.row(given.record)
-        felt = traction
+        felt = [self.coupling.pressing(traction), *traction[1:3]]
         if self.sizes.linear_normal:
-            felt = self.coupling.slipping(z, [*here.linear_normal, *here.traction[1:]], x.slip_rate1, x.slip_rate2)
+            fluid = [0.0 * y for y in here.traction[3:]]
+            linear = [*here.linear_normal, *here.traction[1:3], *fluid]
+            felt = self.coupling.slipping(z, linear, x.slip_rate1, x.slip_rate2)
         notes = _note(before, s["slip_rate"], x, felt, clock, w)
         reached = self.law.dynamic_stress_reached(p, self.constants, new, x.friction)
         weak = reached & (notes["weakened"] <= 0.0) & (notes["ruptured"] > 0.0)
         notes["weakened"] = m.where(weak, clock.mark, notes["weakened"])
         if self.sizes.moved:
-            notes |= _note_jump(notes, here.jump, self.coupling.averaged(z, here.traction, here.jump), w)
+            averaged = self.coupling.averaged(z, here.traction, here.jump)
+            notes |= _note_jump(notes, here.jump[:3], averaged[:3], w)
         if self.sizes.breakdown:
             total = [given.stress[c] + traction[c] for c in (1, 2)]
             notes |= _note_breakdown(before, x, total, w)
