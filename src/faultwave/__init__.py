@@ -6,6 +6,7 @@
     fw.plan("quake.yaml")                   # what a run would cost and resolve
     sim = fw.run("quake.yaml", order=4)     # run it, write its outputs; sim.receivers, sim.energies, ...
     fw.plot(sim.folder)                     # pictures
+    fw.report(sim.folder)                   # one page with all of them
     results = fw.load(sim.folder)           # read it back, now or later
     ground = fw.snapshots(sim.folder, "surface")   # fields in time, for NumPy and xarray
 
@@ -25,6 +26,7 @@ PUBLIC = {
     "load": "faultwave.output.results",
     "plan": "faultwave.run.planned",
     "plot": "faultwave.plot",
+    "report": "faultwave.report",
     "resume": "faultwave.run.simulation",
     "run": "faultwave.run",
     "simulate": "faultwave.run.simulation",

@@ -1,4 +1,4 @@
-"""Commands that start from results: plot, convert, compare, verify."""
+"""Commands that start from results: plot, report, convert, compare, verify."""
 
 from __future__ import annotations
 
@@ -66,6 +66,26 @@ def plot(
 def _words(text: str | None) -> list[str] | None:
     """Words with commas between."""
     return None if text is None else [word.strip() for word in text.split(",")]
+
+
+def report(
+    folder: Folder,
+    other: Annotated[
+        Path | None, typer.Option("--compare", metavar="DIR", help="Folder of another run, shown beside this one.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", metavar="FILE", help="The page; default PREFIX-report.html in DIR.")
+    ] = None,
+) -> None:
+    """Write one HTML page on a run: figures to zoom, seismograms to filter, energies, cost, and where it all comes from.
+
+    The page holds everything and fetches nothing: send it as it is.
+    """
+    from faultwave.report import write_report
+
+    with screen.status("report"):
+        written = write_report(folder, output, compare=other)
+    screen.files([written])
 
 
 def convert(
@@ -203,6 +223,7 @@ def add_commands(app: typer.Typer) -> None:
     """Give the program the commands of this file."""
     commands: tuple[tuple[Callable[..., None], str], ...] = (
         (plot, "Example: faultwave plot demo --field PGV --log --format pdf"),
+        (report, "Example: faultwave report demo --compare other"),
         (convert, "Example: faultwave convert demo csv --output tables"),
         (compare, "Example: faultwave compare results reference --limit 0.08 --group 'slip rate=0.04'"),
         (verify, "Example: faultwave verify plane-wave, or faultwave verify scec tpv5 tpv10 --quick --output scec"),

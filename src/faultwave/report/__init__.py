@@ -1,0 +1,47 @@
+"""One self-contained HTML file that tells of a run: figures that can be zoomed, seismograms, energies, cost, where it came from.
+
+Each module of ``faultwave.report.sections`` gives sections of it; others register by the entry point group of that name.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from faultwave.base.callable_module import make_callable
+from faultwave.base.errors import InputError, Problem
+from faultwave.base.registry import modules
+from faultwave.report.blocks import Section
+from faultwave.report.loaded import Run, load
+from faultwave.report.page import render, write
+
+SECTIONS = "faultwave.report.sections"
+
+
+def write_report(
+    folder: str | Path, out: str | Path | None = None, *, compare: str | Path | None = None, prefix: str | None = None
+) -> Path:
+    """Write PREFIX-report.html into the folder of a run, or ``out``, and return its path. With ``compare``, the folder of another run,
+    figures show both. Raises InputError for a folder without results."""
+    run = load(Path(folder), prefix)
+    other = None if compare is None else load(Path(compare))
+    if other is not None and other.results.folder.resolve() == run.results.folder.resolve() and prefix is None:
+        raise InputError(Problem(str(compare), "is the run itself", "the folder of another run"))
+    found = contents(run, other)
+    if not found:
+        raise InputError(Problem(str(run.results.folder), f"the run '{run.results.prefix}' left nothing to report"))
+    title = str(run.case.get("title") or run.results.prefix)
+    subtitle = f"{run.results.folder}" if other is None else f"{run.results.folder} beside {other.results.folder}"
+    path = Path(out) if out is not None else run.results.folder / f"{run.results.prefix}-report.html"
+    return write(path, render(title, subtitle, found))
+
+
+def contents(run: Run, other: Run | None = None) -> list[Section]:
+    """All sections, in the order of each module's ``ORDER``."""
+    found = sorted(modules(SECTIONS, SECTIONS), key=lambda module: module.ORDER)
+    made = [section for module in found for section in module.sections(run, other)]
+    return [section for section in made if section.blocks]
+
+
+make_callable(__name__, write_report)
+
+__all__ = ["contents", "write_report"]

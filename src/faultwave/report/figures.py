@@ -1,0 +1,94 @@
+"""Figures that several sections use: lines, and maps of one run or of two."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from faultwave.plot.style import COLOURS, colours
+from faultwave.report.blocks import Figure, numbers
+
+DASHES = ("solid", "dash")
+"""Of the run itself, and of the one it is compared with."""
+
+
+def axis(title: str, **more: Any) -> dict[str, Any]:
+    return {"title": {"text": title}, "exponentformat": "power", **more}
+
+
+def scale(name: str) -> list[list[Any]]:
+    """A colour map of matplotlib's as plotly.js takes it, so that pictures and report look alike."""
+    shares = np.linspace(0.0, 1.0, 17)
+    return [
+        [float(at), "rgb({}, {}, {})".format(*(int(round(255 * x)) for x in colours(name)(at)[:3]))] for at in shares
+    ]
+
+
+def bar(label: str) -> dict[str, Any]:
+    return {"title": {"text": label, "side": "right"}, "exponentformat": "power", "thickness": 18}
+
+
+def line(name: str, x: Any, y: Any, colour: int = 0, run: int = 0, **more: Any) -> dict[str, Any]:
+    """A curve; ``colour`` counts quantities, ``run`` runs."""
+    style = {"color": COLOURS[colour % len(COLOURS)], "dash": DASHES[run], "width": 1.8}
+    return {"type": "scatter", "mode": "lines", "name": name, "x": numbers(x), "y": numbers(y), "line": style} | more
+
+
+def lines(title: str, description: str, data: Sequence[Mapping[str, Any]], x: str, y: str, **layout: Any) -> Figure:
+    return Figure(title, description, data, {"xaxis": axis(x), "yaxis": axis(y), **layout})
+
+
+Shown = Mapping[str, np.ndarray]  # values (ny, nx) by the name of the run, or 'difference'
+
+
+def colour_range(values: Sequence[np.ndarray], signed: bool = False) -> tuple[float, float]:
+    """From zero to the 99.5th percentile: single elements must not set a scale."""
+    known = np.concatenate([v[np.isfinite(v)] for v in values]) if values else np.zeros(0)
+    top = float(np.percentile(np.abs(known), 99.5)) if len(known) else 1.0
+    top = top or 1.0
+    return (-top, top) if signed else (0.0, top)
+
+
+def map_figure(
+    title: str,
+    description: str,
+    x: np.ndarray,
+    y: np.ndarray,
+    shown: Shown,
+    look: Mapping[str, Any],
+    over: Sequence[Any] = (),
+) -> Figure:
+    """A map of square cells. ``shown``: one is seen, a menu changes it; ``look``: 'label' of the colours, 'x', 'y' of the axes, and as
+    wanted 'colours', 'signed', 'down' (y grows downwards); ``over``: curves drawn above it."""
+    plain = {name: values for name, values in shown.items() if name != "difference"}
+    low, high = colour_range(list(plain.values()), bool(look.get("signed")))
+    data: list[dict[str, Any]] = []
+    for name, values in shown.items():
+        differs = name == "difference"
+        bottom, top = colour_range([values], True) if differs else (low, high)
+        data.append(
+            {
+                "type": "heatmap", "name": name, "x": numbers(x), "y": numbers(y), "z": numbers(values), "zmin": bottom, "zmax": top,
+                "colorscale": scale("RdBu_r" if differs else look.get("colours", "viridis")), "visible": not data, "hoverongaps": False,
+                "colorbar": bar(look["label"]),
+            }
+        )  # fmt: skip
+    layout: dict[str, Any] = {
+        "xaxis": axis(look["x"], constrain="domain"),
+        "yaxis": axis(look["y"], scaleanchor="x", constrain="domain")
+        | ({"autorange": "reversed"} if look.get("down") else {}),
+    }
+    if len(data) > 1:
+        rest = [True] * len(over)
+        buttons = [
+            {"label": d["name"], "method": "restyle", "args": ["visible", [i == k for i in range(len(data))] + rest]}
+            for k, d in enumerate(data)
+        ]
+        layout["updatemenus"] = [{"buttons": buttons, "x": 0.0, "xanchor": "left", "y": 1.02, "yanchor": "bottom"}]
+    aspect = float(np.clip(np.ptp(y) / max(np.ptp(x), 1e-9), 0.2, 1.1))
+    return Figure(title, description, [*data, *over], layout, height=int(170 + 640 * aspect))
+
+
+__all__ = ["DASHES", "axis", "bar", "colour_range", "line", "lines", "map_figure", "scale"]

@@ -1,0 +1,58 @@
+"""A run as a report needs it: its results, its manifest, the files it left."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from faultwave.output.folder import MANIFEST
+from faultwave.output.formats.image import PlaneReader, is_image
+from faultwave.output.formats.vtkhdf import VtkHdfReader
+from faultwave.output.results import Results, load_results
+
+
+@dataclass(frozen=True)
+class Run:
+    """``name``: what figures call it."""
+
+    name: str
+    results: Results
+
+    def file(self, kind: str) -> Path | None:
+        """PREFIX-kind, where the run left it."""
+        path = self.results.folder / f"{self.results.prefix}-{kind}"
+        return path if path.exists() else None
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        """Empty where there is none, as for results of another program, or none that can be read."""
+        try:
+            found = json.loads((self.results.folder / f"{self.results.prefix}{MANIFEST}").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def case(self) -> dict[str, Any]:
+        """The case as it was run, every default filled in."""
+        found = self.manifest.get("case")
+        return found if isinstance(found, dict) else {}
+
+    def surface(self) -> VtkHdfReader | PlaneReader | None:
+        """The snapshots of the ground, where the run left any."""
+        path = self.file("surface.vtkhdf")
+        if path is None:
+            return None
+        return PlaneReader(path) if is_image(path) else VtkHdfReader(path)
+
+
+def load(folder: Path, prefix: str | None = None) -> Run:
+    """Raises InputError for a folder without results."""
+    results = load_results(folder, prefix)
+    return Run(f"{results.folder.name}/{results.prefix}", results)
+
+
+__all__ = ["Run", "load"]
