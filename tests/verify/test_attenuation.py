@@ -33,5 +33,5 @@ def test_every_order_at_its_rate() -> None:
 
 @pytest.mark.slow
 def test_layer_over_attenuating_half_space() -> None:
-    result = layered.run_loh3(lambda line: None)
+    result = layered.run_loh3(lambda line: None)  # 2.4, 1.7 and 1.8 %
     assert result.rows and all(row.ok for row in result.rows), result

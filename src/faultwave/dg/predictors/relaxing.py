@@ -65,7 +65,7 @@ def decayed_power(rate: float, j: int, time: float) -> float:
 
 class Relaxing:
     """Coefficients are the derivatives of stress and velocity, all of full degree; those of the memories are zero where others look at
-    them. Rows of the table ``memory`` (.., L): of f_k; decay; gain of p_l from e_j."""
+    them. Rows of the table ``memory`` (.., L): share of p_l that is left after the step, the same less one, gain of p_l from e_j."""
 
     starts_with_state = True
 
@@ -87,7 +87,7 @@ class Relaxing:
         tau, n = step / self.form.unit, self.levels
         decay = [math.exp(-w * tau) for w in self.rates]
         gain = [[decayed_power(w, j, tau) for w in self.rates] for j in range(n)]
-        return {"memory": np.array([decay, *gain])}
+        return {"memory": np.array([decay, [math.expm1(-w * tau) for w in self.rates], *gain])}
 
     def lasting(self, k: Kernel, cell: Array) -> Array | None:
         return None
@@ -141,12 +141,8 @@ class _Expansion:
         rates, levels = self.own.rates, self.own.levels - 1
 
         def forces(memory: Any) -> Any:
-            found = []
-            parts = [[w * x for x in memory[6 * i : 6 * i + 6]] for i, w in enumerate(rates)]
-            for _ in range(levels):
-                found += [-_total(column) for column in zip(*parts, strict=True)]
-                parts = [[-w * x for x in part] for part, w in zip(parts, rates, strict=True)]
-            return [found]
+            parts = [memory[6 * i : 6 * i + 6] for i in range(len(rates))]
+            return [[x for j in range(levels) for x in _weighted([-w * (-w) ** j for w in rates], parts)]]
 
         self.k.pointwise(forces, [self.q.view(0, None, FIELD, None)], [self.stress])
 
@@ -224,7 +220,7 @@ class _Expansion:
 
     def _advance(self, s: Sum) -> None:
         """The state at the end: memories exactly, stress by what they and the relaxed spring have gained."""
-        order, memory = self.own.levels, self.k.scalar("memory", 1 + self.own.levels, self.own.elements)
+        order, memory = self.own.levels, self.k.scalar("memory", 2 + self.own.levels, self.own.elements)
         for begin, end, last, moves in (
             (0, self.next, order, True),
             (self.next, self.made, 1, True),
@@ -235,39 +231,51 @@ class _Expansion:
             n = end - begin
             strains = [self._strain(j, n, begin) for j in range(last)]
             flows = [self._velocity(j, n, begin) for j in range(1, order + 1)] if moves else []
-            tables = [memory.view(j, 1) for j in range(1 + last)] + [s.table.view(j, 1) for j in range(order + 1)]
+            tables = [memory.view(j, 1) for j in range(2 + last)] + [s.table.view(j, 1) for j in range(order + 1)]
             target = s.target.view(begin, n)
             self.k.pointwise(
                 self._ended(last, len(flows)), [self.q.view(begin, n), self.cell, *strains, *flows, *tables], [target]
             )
 
     def _ended(self, last: int, flowing: int) -> Any:
-        form, elements = self.form, self.own.elements
+        elements = self.own.elements
 
         def function(q: Any, cell: Any, *rest: Any) -> Any:
             strains, flows, rest = rest[:last], rest[last : last + flowing], rest[last + flowing :]
-            decay, gains, weights = rest[0], rest[1 : 1 + last], [t[0] for t in rest[1 + last :]]
-            moduli = form.springs(cell)
-            stress, memories = list(q[:6]), []
+            decay, lost, gains, weights = rest[0], rest[1], rest[2 : 2 + last], [t[0] for t in rest[2 + last :]]
+            memories = [list(q[FIELD + 6 * i : FIELD + 6 * i + 6]) for i in range(elements)]
+            stress, velocity = _added(q[:6], _weighted(lost, memories)), list(q[6:9])
+            memories = [[decay[i] * x for x in memory] for i, memory in enumerate(memories)]
             if strains:
-                relaxed = tuple(moduli[0][i] - _total([m[i] for m in moduli[1:]]) for i in range(2))
-                strained = _weighted(weights[1 : 1 + last], strains)
-                stress = [a + b for a, b in zip(stress, form.stressed(relaxed, strained, cell), strict=True)]
-            for i in range(elements):
-                before = q[FIELD + 6 * i : FIELD + 6 * i + 6]
-                after = [decay[i] * x for x in before]
-                if strains:
-                    strained = _weighted([g[i] for g in gains], strains)
-                    gained = form.stressed(moduli[1 + i], strained, cell)
-                    after = [a + b for a, b in zip(after, gained, strict=True)]
-                stress = [x + (a - b) for x, a, b in zip(stress, after, before, strict=True)]
-                memories += after
-            velocity = list(q[6:9])
+                stress, memories = self._strained(cell, strains, (gains, weights[1:]), stress, memories)
             for c, flow in zip(weights[1:], flows, strict=False):
                 velocity = [x + c * d for x, d in zip(velocity, flow, strict=True)]
-            return [[*stress, *velocity, *memories]]
+            return [[*stress, *velocity, *[x for memory in memories for x in memory]]]
 
         return function
+
+    def _strained(self, cell: Any, strains: Any, tables: Any, stress: Any, memories: Any) -> Any:
+        """Stress and memories with what the strains of the step add. A single strain is multiplied once with each modulus."""
+        form, (gains, weights) = self.form, tables
+        moduli = form.springs(cell)
+        relaxed = [moduli[0][i] - _total([m[i] for m in moduli[1:]]) for i in range(2)]
+        if len(strains) == 1:
+            one, scaled = strains[0], [(g * lam, g * mu) for g, (lam, mu) in zip(gains[0], moduli[1:], strict=True)]
+            whole = tuple(weights[0] * relaxed[i] + _total([m[i] for m in scaled]) for i in range(2))
+            gained = [form.stressed(m, one, cell) for m in scaled]
+            return _added(stress, form.stressed(whole, one, cell)), list(map(_added, memories, gained))
+        all_together = _weighted(weights[: len(strains)], strains)
+        stress = _added(stress, form.stressed((relaxed[0], relaxed[1]), all_together, cell))
+        found = []
+        for i, memory in enumerate(memories):
+            gained = form.stressed(moduli[1 + i], _weighted([g[i] for g in gains], strains), cell)
+            stress = _added(stress, gained)
+            found.append(_added(memory, gained))
+        return stress, found
+
+
+def _added(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
+    return [x + y for x, y in zip(a, b, strict=True)]
 
 
 def _total(values: Sequence[Any]) -> Any:
