@@ -61,31 +61,6 @@ def test_times_of_the_fastest_cluster() -> None:
         np.testing.assert_array_equal(again.arrays(1)[1], values)
 
 
-def test_late_quantities_are_those_of_the_start_of_a_step() -> None:
-    """Also after going on from a checkpoint between two largest steps."""
-    now = {0: 0.0, 1: 0.0}
-
-    def made() -> FaultRecorder:
-        read = lambda c: np.array([[now[c], now[c]]])  # noqa: E731
-        return FaultRecorder([np.array([0]), np.array([1])], 1, read, leader=0, late=[1])
-
-    recorder = made()
-    recorder.begin(0.0)
-    for begin in (0.0, 0.2, 0.4):
-        for cluster, start, length in ((0, begin, 0.1), (0, begin + 0.1, 0.1), (1, begin, 0.2)):
-            now[cluster] = start + length
-            recorder.record(cluster, start, length)
-        kept, recorder = recorder.state(2), made()
-        recorder.restore(kept, True)
-    values = recorder.arrays(2)[1]
-    np.testing.assert_allclose(
-        values[:, 0], np.array([[0, 0], [1, 0], [2, 1], [3, 2], [4, 3], [5, 4], [6, 5]]) / 10, atol=1e-12
-    )
-    np.testing.assert_allclose(
-        values[:, 1], np.array([[0, 0], [2, 0], [2, 0], [4, 2], [4, 2], [6, 4], [6, 4]]) / 10, atol=1e-12
-    )
-
-
 def test_which_steps_will_be_read() -> None:
     """As told before, so they are read; steps alike in that are alike, whatever has been counted."""
     read: list[int] = []

@@ -516,3 +516,27 @@ def test_sigterm_to_the_command_writes_a_checkpoint(tmp_path, alone):
     _, text = process.communicate(timeout=60)
     assert process.returncode == 75 and "interrupted at t" in text and "faultwave resume" in text
     assert fw.resume(tmp_path / "out").time > 0.15
+
+
+def test_forecasts_of_a_fault_in_two_parts(tmp_path):
+    """The same warnings as of the whole mesh, though no process plans the whole fault."""
+    mesh = small_mesh()
+    topology = tets.build_topology(mesh)
+    part = np.where(mesh.vertices[mesh.cells].mean(1)[:, 0] > 0, 1, 0)
+    cell, face = np.nonzero(topology.kinds == tets.BoundaryKind.FAULT)
+    for one, other in zip(cell, topology.neighbours[cell, face], strict=True):
+        part[other] = part[one]
+    assert len(set(part[cell])) == 2
+    case = asked(tmp_path, "out", end_time=0.02)
+    write_parts(case["mesh"]["file"], mesh, topology, part, [2], np.arange(len(part)))
+    told = []
+    for ranks in (1, 2):
+        see = "assert sim.solver.world.size == 1 or len(sim.plan.part('rupture').faces.area) < 32; "
+        after = (
+            see
+            + "sim.solver.world.first and print(json.dumps([str(w) for w in sim.plan.warnings if 'fault' in w.where]))"
+        )
+        done = launch(ranks, case, after=after)
+        assert done.returncode == 0, done.stderr
+        told.append(json.loads(done.stdout.splitlines()[-1]))
+    assert told[0] == told[1] and len(told[0]) > 0, told

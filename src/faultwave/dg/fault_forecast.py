@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
+from faultwave.physics.friction.law import Weakening
 from faultwave.physics.friction.nucleation import increment
 from faultwave.physics.friction.plausibility import LoadedFault
 
@@ -35,14 +38,15 @@ def loaded_fault(rupture: Any, order: int, end: float) -> LoadedFault:
     )  # fmt: skip
 
 
-def largest_patch(faces: Any, fault: LoadedFault) -> np.ndarray:
-    """Points (k,) of the largest connected piece of those that break by themselves; faces that share a vertex are connected."""
+def largest_patch(corners: np.ndarray, fault: LoadedFault) -> np.ndarray:
+    """Points (k,) of the largest connected piece of those that break by themselves; faces with ``corners`` (n, 3, 3) that share a
+    vertex are connected."""
     starts = np.flatnonzero(fault.starts)
     if not len(starts):
         return starts
-    each = len(fault.tau) // len(faces.area)
-    grain = 1e-6 * max(float(np.ptp(faces.corners.reshape(-1, 3), axis=0).max()), 1.0)
-    _, vertex = np.unique(np.round(faces.corners.reshape(-1, 3) / grain), axis=0, return_inverse=True)
+    each = len(fault.tau) // len(corners)
+    grain = 1e-6 * max(float(np.ptp(corners.reshape(-1, 3), axis=0).max()), 1.0)
+    _, vertex = np.unique(np.round(corners.reshape(-1, 3) / grain), axis=0, return_inverse=True)
     broken, at = np.unique(starts // each, return_inverse=True)
     piece = _pieces(vertex.reshape(-1, 3)[broken])[at]
     area = np.bincount(piece, fault.area[starts])
@@ -61,4 +65,49 @@ def _pieces(vertices: np.ndarray) -> np.ndarray:
         label = found
 
 
-__all__ = ["largest_patch", "loaded_fault"]
+@dataclass(frozen=True)
+class FaultPiece:
+    """The faces of a fault that one process has: their ``corners`` (n, 3, 3) and points."""
+
+    corners: np.ndarray
+    points: LoadedFault
+
+
+def put_together(pieces: Sequence[FaultPiece]) -> FaultPiece:
+    """The whole fault."""
+    if len(pieces) == 1:
+        return pieces[0]
+    faults = [piece.points for piece in pieces]
+    arrays: dict[str, Any] = {
+        f.name: np.concatenate([getattr(fault, f.name) for fault in faults])
+        for f in fields(LoadedFault)
+        if isinstance(getattr(faults[0], f.name), np.ndarray)
+    }
+    after = None
+    if any(fault.nucleated_weakening is not None for fault in faults):
+        after = _weakening(faults, [fault.nucleated_strength for fault in faults])
+    whole = replace(
+        faults[0], **arrays, weakening=_weakening(faults, [f.weakening for f in faults]), nucleated_weakening=after
+    )
+    return FaultPiece(np.concatenate([piece.corners for piece in pieces]), whole)
+
+
+def _weakening(faults: Sequence[LoadedFault], each: Sequence[Weakening | None]) -> Weakening | None:
+    """Of all points; None where the law cannot tell."""
+    known = [w for w in each if w is not None]
+    if len(known) < len(each):
+        return None
+
+    def joined(values: Iterable[Any]) -> np.ndarray:
+        return np.concatenate([np.broadcast_to(v, fault.tau.shape) for v, fault in zip(values, faults, strict=True)])
+
+    forced = None
+    if any(w.forced is not None for w in known):
+        forced = joined(np.inf if w.forced is None else w.forced for w in known)
+    lengths: dict[str, Any] = {
+        name: joined(getattr(w, name) for w in known) for name in ("peak", "dynamic", "distance")
+    }
+    return replace(known[0], **lengths, forced=forced)
+
+
+__all__ = ["FaultPiece", "largest_patch", "loaded_fault", "put_together"]

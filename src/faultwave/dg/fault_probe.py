@@ -77,13 +77,22 @@ class FaultProbe:
 
     ``exact`` interpolates values of the friction points by projecting them on the face's polynomials, except times,
     which jump; otherwise the nearest friction point is taken. ``from_velocity`` takes the slip rate from the velocity
-    jump. ``tag`` tells the probes of one fault apart, in the same way on every process that reads the same faces.
+    jump. ``tag`` tells the probes of one fault apart, in the same way on every process that reads the same faces. ``late``: what is asked
+    for has the waves of the reading before, as SeisSol's receivers take the waves where a step begins and friction where it ends.
     """
 
     def __init__(
-        self, fault: Fault, items: np.ndarray, points: np.ndarray, exact: bool, from_velocity: bool, tag: int = 0
+        self,
+        fault: Fault,
+        items: np.ndarray,
+        points: np.ndarray,
+        exact: bool,
+        from_velocity: bool,
+        tag: int = 0,
+        late: bool = False,
     ):
-        self.tag = tag
+        self.tag, self.late = tag, late
+        self.before: list[np.ndarray] = []  # dofs of both sides at the reading before
         self.fault, self.items, self.exact, self.from_velocity = fault, np.asarray(items), exact, from_velocity
         faces, order = fault.faces, fault.operator.order
         points = np.broadcast_to(points, (len(self.items), *points.shape[-2:]))
@@ -186,6 +195,10 @@ class FaultProbe:
         self.asked.append((tuple(names), then))
         self.fault.reading[self] = None
 
+    def begin(self) -> None:
+        """The reading before the next one is now."""
+        self.before = [r.raw()[None] for r in self.readers] if self.late else []
+
     def bring(self) -> None:
         """Begin to bring what was asked for; the next reading is the first of a new sample buffer."""
         if self.asked:
@@ -198,6 +211,8 @@ class FaultProbe:
         while self.brought and (wait or self.brought[0][1].here):
             asked, brought = self.brought.popleft()
             seen = self._shaped(brought.values())
+            if self.late:
+                seen = self._delayed(seen)
             if self.read_for_others or self.missing:
                 for i, (names, then) in enumerate(asked):
                     self._share(names, then, tuple(v[i] for v in seen))
@@ -215,6 +230,13 @@ class FaultProbe:
             for rows in self.seen
         )
         return record, stress, state, plus, minus
+
+    def _delayed(self, seen: Seen) -> Seen:
+        """With the dofs (readings, ...) of the reading before each; the first of all has its own."""
+        before = self.before or [sides[:1] for sides in seen[3:]]
+        self.before = [sides[-1:] for sides in seen[3:]]
+        plus, minus = (np.concatenate([first, sides[:-1]]) for first, sides in zip(before, seen[3:], strict=True))
+        return (*seen[:3], plus, minus)
 
     def _share(self, names: Sequence[str], then: Then, seen: Seen) -> None:
         """One reading of faces whose other side another process sees."""

@@ -62,6 +62,10 @@ class WholeMesh(Nowhere):
         """Number of the first of ``count`` items here where those of all processes are counted through."""
         return 0
 
+    def joined(self, value: Any) -> list[Any] | None:
+        """What every process has found, on the first one; None elsewhere."""
+        return [value]
+
     def locate(
         self, points: np.ndarray, topology: tets.Topology, shape: tets.Geometry, mesh: tets.Mesh
     ) -> tets.Located:
@@ -148,6 +152,9 @@ class MeshPart(WholeMesh):
 
     def first_of(self, count: int) -> int:
         return int(sum(self.world.counts(count)[: self.world.rank]))
+
+    def joined(self, value: Any) -> list[Any] | None:
+        return self.world.gather(value)
 
     def least(self, value: float) -> float:
         return -self.most(-value)

@@ -11,8 +11,7 @@ class FaultRecorder:
     """Every ``every``-th step of each cluster; ``read(cluster)`` gives values (n, quantities) of its receivers.
 
     Without a ``leader`` a sample's time is the end of the step of its own cluster. With one all points share the times of that cluster,
-    as in SeisSol's files: a point of a slower cluster gives at each of them its value at the end of its own step that contains the time,
-    or of ``late`` quantities the one at the start of that step.
+    as in SeisSol's files: a point of a slower cluster gives at each of them its value at the end of its own step that contains the time.
     """
 
     def __init__(
@@ -21,17 +20,14 @@ class FaultRecorder:
         every: int,
         read: Callable[[int], np.ndarray],
         leader: int | None = None,
-        late: Sequence[int] = (),
     ):
-        self.clusters, self.every, self.read, self.leader, self.late = clusters, every, read, leader, list(late)
+        self.clusters, self.every, self.read, self.leader = clusters, every, read, leader
         self.count = [0] * len(clusters)
         total = sum(len(c) for c in clusters)
         self.times: list[list[float]] = [[] for _ in range(total)]
         self.values: list[list[np.ndarray]] = [[] for _ in range(total)]
-        self.started: list[list[np.ndarray]] = [[] for _ in range(total)]  # values when the step of a sample began
         occupied = [c for c, items in enumerate(clusters) if len(items)]
         self.recent: dict[int, tuple[float, np.ndarray]] = {c: (-np.inf, np.zeros((0, 0))) for c in occupied}
-        self.before = {c: values for c, (_, values) in self.recent.items()}  # the reading before the recent one
         self.waiting: dict[int, list[float]] = {
             c: [] for c in occupied
         }  # the leader's times that a cluster has not reached
@@ -40,7 +36,6 @@ class FaultRecorder:
         """Sample every point at the start."""
         for c in self.recent:
             self.recent[c] = (time, self.read(c))
-            self.before[c] = self.recent[c][1]
             self._append(c, time)
 
     def record(self, cluster: int, time: float, step: float) -> None:
@@ -48,9 +43,7 @@ class FaultRecorder:
         self.count[cluster] += 1
         end, due = time + step, self.count[cluster] % self.every == 0
         if cluster in self.recent and (due or self.leader is not None):
-            last, now = self.recent[cluster][1], self.read(cluster)
-            self.before[cluster] = last if len(last) else now
-            self.recent[cluster] = (end, now)
+            self.recent[cluster] = (end, self.read(cluster))
             if self.leader is None:
                 self._append(cluster, end)
         if self.leader is not None:
@@ -73,11 +66,9 @@ class FaultRecorder:
         return tuple(tuple(range(first[c], ahead[c] + 1, self.every)) for c in self.recent)
 
     def _append(self, cluster: int, time: float) -> None:
-        rows = zip(self.clusters[cluster], self.recent[cluster][1], self.before[cluster], strict=True)
-        for i, row, started in rows:
+        for i, row in zip(self.clusters[cluster], self.recent[cluster][1], strict=True):
             self.times[i].append(time)
             self.values[i].append(row)
-            self.started[i].append(started)
 
     def arrays(self, quantities: int) -> tuple[np.ndarray, np.ndarray]:
         """time (nt, nr) and values (nt, nr, nq), padded with NaN."""
@@ -87,9 +78,6 @@ class FaultRecorder:
         for i, (t, v) in enumerate(zip(self.times, self.values, strict=True)):
             time[: len(t), i] = t
             values[: len(t), i] = np.array(v).reshape(len(t), quantities)
-            if self.late:
-                started = np.array(self.started[i]).reshape(len(t), quantities)
-                values[: len(t), i, self.late] = started[:, self.late]
         return time, values
 
     def state(self, quantities: int) -> dict[str, np.ndarray]:
@@ -109,9 +97,7 @@ class FaultRecorder:
         for i, length in enumerate(state["lengths"]):
             self.times[i] = state["time"][:length, i].tolist()
             self.values[i] = list(state["values"][:length, i])
-            self.started[i] = list(self.values[i])
         self.count = state["count"].tolist() if same_clusters else [0] * len(self.clusters)
         for c in self.recent:
             items = self.clusters[c]
             self.recent[c] = (float(state["recent_time"][items[0]]), state["recent"][items])
-            self.before[c] = self.recent[c][1]

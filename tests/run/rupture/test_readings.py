@@ -149,3 +149,30 @@ def test_fault_file_holds_what_receivers_hold(tmp_path) -> None:
     assert distance.min(1).max() < 0.1
     for name in fields:
         assert np.allclose(columns[name][index], h.last(name), rtol=1e-6, atol=1e-9 * np.abs(columns[name]).max()), name
+
+
+def test_receivers_of_decks_take_the_waves_where_a_step_begins(tmp_path) -> None:
+    """And friction where it ends, as SeisSol's; also where the run stops and goes on."""
+
+    def case(name: str, layout: bool) -> dict:
+        (tmp_path / name).mkdir()
+        made = settings(tmp_path / name, slip_weakening(normal_traction="full"), position="nearest", end_time=0.6)
+        made["numerics"]["clustering"] = {"rates": [1]}
+        made["output"]["seissol_layout"] = layout
+        return made
+
+    late, now = (run(case(name, name == "late")) for name in ("late", "now"))
+    stopped = simulate(case("stopped", True), force=True)
+    stopped.run(until=float(late.time[40, 0]), write=False)
+    found = stopped.run(write=False).fault_receivers["values"][:, :, late.sim.fault_receivers.quantities.index("Ts0")]
+    np.testing.assert_allclose(found, late["Ts0"], rtol=1e-9)
+    start, end = slice(None, -2), slice(1, -1)
+    for name in ("Mud", "ASl", "Sls", "RT"):
+        np.testing.assert_array_equal(late[name], now[name])
+    np.testing.assert_allclose(late["u_n"][end], now["u_n"][start], atol=1e-9 * np.abs(now["u_n"]).max())
+    np.testing.assert_allclose(late["Pn0"][end], now["Pn0"][start], rtol=1e-9)
+    shear, strength = np.hypot(late["Ts0"], late["Td0"])[end], -now["Mud"][end] * now["Pn0"][start]
+    slipping, locked = now["SRs"][start] > 0.1, now["ASl"][2:] == 0.0
+    assert slipping.sum() > 20 and locked.sum() > 20
+    np.testing.assert_allclose(shear[slipping], strength[slipping], rtol=1e-9)
+    np.testing.assert_allclose(late["Ts0"][end][locked], now["Ts0"][start][locked], rtol=1e-9)

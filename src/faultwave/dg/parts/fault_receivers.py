@@ -97,6 +97,7 @@ class AttachedFaultReceivers(Attached):
     def __init__(self, part: FaultReceivers, solver: Solver):
         self.part, self.solver, self.rupture = part, solver, solver.parts.get("rupture")
         fault = self.rupture.fault if self.rupture is not None else None
+        self.probes: list[FaultProbe] = []
         self.recorder = self._record(fault, part.points if len(part.items) else None)
         self.for_others = self._record(fault, part.seen)
         found = [r for r in (self.recorder, self.for_others) if r is not None]
@@ -121,11 +122,12 @@ class AttachedFaultReceivers(Attached):
         case, faces = plan.case, points.cells
         members = by_cluster(plan.clustering.cluster[fault.faces.inside[faces]], self.solver.layout.clusters)
         from_velocity = case.fault is not None and case.fault.slip_rate_output == "velocity"
-        exact, late = setting.position == "exact", self._late(from_velocity)
+        exact, as_seissol = setting.position == "exact", case.output.seissol_layout
         probes = {
-            c: FaultProbe(fault, faces[m], points.local[m][:, None], exact, from_velocity, c)
+            c: FaultProbe(fault, faces[m], points.local[m][:, None], exact, from_velocity, c, as_seissol)
             for c, m in enumerate(members)
         }
+        self.probes += probes.values()
 
         def read(cluster: int) -> np.ndarray:
             values = np.full((len(members[cluster]), len(names)), np.nan)
@@ -137,18 +139,13 @@ class AttachedFaultReceivers(Attached):
             return values
 
         fastest = plan.share.fault_cluster if plan.share else int(plan.clustering.cluster[fault.faces.cells].min())
-        recorder = FaultRecorder(members, setting.every, read, fastest if case.output.seissol_layout else None, late)
+        recorder = FaultRecorder(members, setting.every, read, fastest if as_seissol else None)
         recorder.begin(0.0)
         return recorder
 
-    def _late(self, from_velocity: bool) -> list[int]:
-        """Columns of decks that SeisSol reads where a step begins: those of the velocities alone, and the normal traction that no
-        pressure changes. What the friction of the step limits is read at its end."""
-        case = self.solver.plan.case
-        names = {"u_n", *(("SRs", "SRd") if from_velocity else ())}
-        if case.fault is not None and not case.fault.modifiers:
-            names.add("P_n")
-        return [i for i, name in enumerate(self.part.fields) if name in names] if case.output.seissol_layout else []
+    def begin(self) -> None:
+        for probe in self.probes:
+            probe.begin()
 
     def state(self) -> Mapping[str, State]:
         """Rows are receivers: the recorder has them along the second axis of its histories."""

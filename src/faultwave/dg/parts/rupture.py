@@ -12,7 +12,7 @@ from faultwave.base.collect import collected
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.dg.far_sides import FarSides
 from faultwave.dg.fault import Episode, Fault, FaultFaces, Options, fault_faces
-from faultwave.dg.fault_forecast import largest_patch, loaded_fault
+from faultwave.dg.fault_forecast import FaultPiece, largest_patch, loaded_fault, put_together
 from faultwave.dg.fault_points import PointRule, point_rule, transfer
 from faultwave.dg.fault_stress import FaultPoints
 from faultwave.dg.planning import Cut, Planning, chosen
@@ -102,7 +102,7 @@ class Rupture(Planned):
         if fault.weakening is not None:
             found["resolution"] = [("points in the cohesive zone", _cohesive_zone(fault))]
         if self.law.needs_stress:
-            found["fault"] = list(plausibility.rows(fault, largest_patch(self.faces, fault)))
+            found["fault"] = list(plausibility.rows(fault, largest_patch(self.faces.corners, fault)))
         return found
 
 
@@ -121,13 +121,30 @@ def plan(planning: Planning) -> Rupture | None:
     whole.meet(problems)
     first = whole.first_of(0 if made is None else len(made.faces.area))
     problems.raise_errors()
+    _doubt(planning, made)
     if made is None:
         return None
-    if not whole.elsewhere and made.law.needs_stress:
-        fault = loaded_fault(made, case.numerics.order, case.end_time)
-        planning.problems.extend(plausibility.doubts(fault, largest_patch(made.faces, fault)).items)
-        plausibility.doubt_resolution(fault, planning.problems)
     return replace(made, faces=replace(made.faces, number=made.faces.number + first))
+
+
+FORECAST = 1 << 24
+"""Fault points at most of a mesh stored in parts that are brought together for forecasts: about 3 GB."""
+
+
+def _doubt(planning: Planning, made: Rupture | None) -> None:
+    """Warn of what will probably not run as meant: on the first process, of all processes' faces."""
+    case, whole = planning.case, planning.whole
+    if whole.elsewhere and whole.total(np.array([0 if made is None else made.positions[..., 0].size]))[0] > FORECAST:
+        return
+    piece = None
+    if made is not None and made.law.needs_stress:
+        piece = FaultPiece(made.faces.corners, loaded_fault(made, case.numerics.order, case.end_time))
+    pieces = [p for p in whole.joined(piece) or [] if p is not None]
+    if pieces:
+        found = put_together(pieces)
+        patch = largest_patch(found.corners, found.points)
+        planning.problems.extend(plausibility.doubts(found.points, patch).items)
+        plausibility.doubt_resolution(found.points, planning.problems)
 
 
 def _plan_fault(planning: Planning) -> Rupture:

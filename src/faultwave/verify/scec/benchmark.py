@@ -79,17 +79,23 @@ class Domain:
 
 @dataclass(frozen=True)
 class Resolution:
-    """Element edge on the fault [m], order, end time [s], and precision of the wave field."""
+    """Element edge on the fault [m], order, end time [s], and precision of the wave field. ``coarser``: edges of the run that is compared
+    with, over these. ``reach``: distance [m] from where rupture starts beyond which edges on the fault grow, for runs that end before
+    the front gets there."""
 
     size: float
     order: int
     end_time: float
     precision: str = "double"
+    coarser: float = 1.5
+    reach: float = np.inf
 
 
-def quick(size: float = 900.0, end_time: float = 8.0) -> Resolution:
-    """Less than a minute on one core: order 4 in single precision."""
-    return Resolution(size, 4, end_time, "single")
+def quick(
+    size: float = 900.0, end_time: float = 8.0, order: int = 4, coarser: float = 1.5, reach: float = np.inf
+) -> Resolution:
+    """A minute or two on one core: single precision."""
+    return Resolution(size, order, end_time, "single", coarser, reach)
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,6 @@ from faultwave.verify.scec.folder import write_case
 from faultwave.verify.scec.measure import Measured, Run, read_run
 from faultwave.verify.scec.references import against_reference
 
-COARSER = 1.5
-"""Element edges of the run that is compared with."""
-
 SUMMARY, PICTURE = "result.json", "picture.png"
 
 
@@ -87,7 +84,7 @@ def _in_words(summary: Summary) -> str:
 def run_one(progress: Progress, benchmark: Benchmark, quick: bool, folder: Path) -> Summary:
     """A benchmark at its resolution and a coarser one, into ``folder``: cases, meshes, results, a picture and the summary."""
     fine = benchmark.quick if quick else benchmark.full
-    coarse = replace(fine, size=COARSER * fine.size)
+    coarse = replace(fine, size=fine.coarser * fine.size)
     runs = [run_at(progress, benchmark, resolution, folder) for resolution in (coarse, fine)]
     measured = Measured(benchmark, runs[1], runs[0], quick)
     summary = summarise(measured)

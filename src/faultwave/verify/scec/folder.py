@@ -22,7 +22,7 @@ def write_case(benchmark: Benchmark, resolution: Resolution, folder: Path) -> Pa
     from faultwave.verify.scec.mesh import build
 
     folder.mkdir(parents=True, exist_ok=True)
-    write_puml(folder / MESH, build(benchmark, resolution.size))
+    write_puml(folder / MESH, build(benchmark, resolution))
     writer = YAML(typ="rt")
     writer.width = 120
     writer.indent(mapping=2, sequence=4, offset=2)

@@ -15,7 +15,7 @@ from faultwave.base.errors import InputError, Problem
 from faultwave.domain.tets.assemble import Parts, assemble
 from faultwave.domain.tets.gmsh_tpv5 import elements, session
 from faultwave.domain.tets.mesh import Mesh, orient
-from faultwave.verify.scec.benchmark import Array, Benchmark, Domain, Fault
+from faultwave.verify.scec.benchmark import Array, Benchmark, Domain, Fault, Resolution
 from faultwave.verify.scec.box import Box, box_of
 
 FREE_SURFACE, FAULT, ABSORBING, MORE_FAULTS = 1, 3, 5, 65
@@ -25,13 +25,17 @@ GROWTH = 0.45
 """Element edge gained per metre of distance from the faults."""
 
 
-def build(benchmark: Benchmark, size: float) -> Mesh:
-    """Tetrahedra with edges of ``size`` on the faults. Raises InputError where Gmsh gives up."""
+ALONG = 0.15
+"""Gained on the faults per metre beyond the reach of a resolution."""
+
+
+def build(benchmark: Benchmark, resolution: Resolution) -> Mesh:
+    """Tetrahedra with edges of the resolution on the faults. Raises InputError where Gmsh gives up."""
     box, domain = box_of(benchmark), benchmark.domain
     with session(f"scec-{benchmark.name}"):
         try:
             faults = _geometry(benchmark, box)
-            _sizes(benchmark, faults, size)
+            _sizes(benchmark, faults, resolution)
             gmsh.model.mesh.generate(3)
             mesh = assemble(_parts(domain, box, faults), benchmark.name)
         except InputError:
@@ -76,16 +80,22 @@ def _rectangle(corners: Sequence[Sequence[float] | Array]) -> int:
     return int(occ.addPlaneSurface([occ.addCurveLoop(lines)]))
 
 
-def _sizes(benchmark: Benchmark, faults: list[list[int]], size: float) -> None:
-    """``size`` on the faults, growing with distance."""
-    field, domain = gmsh.model.mesh.field, benchmark.domain
+def _sizes(benchmark: Benchmark, faults: list[list[int]], resolution: Resolution) -> None:
+    """Edges of the resolution on the faults within its reach, growing with distance."""
+    field, domain, size = gmsh.model.mesh.field, benchmark.domain, float(resolution.size)
     longest = max(fault.along[1] - fault.along[0] for fault in benchmark.faults)
     distance = field.add("Distance")
     field.setNumbers(distance, "SurfacesList", [tag for surfaces in faults for tag in surfaces])
     field.setNumber(distance, "Sampling", float(np.clip(longest / size, 20, 200)))
     growth = field.add("MathEval")
     far = float(domain.far_size)
-    field.setString(growth, "F", f"Min({size!r} + {GROWTH} * Max(F{distance} - {size!r}, 0), {far!r})")
+    near = repr(size)
+    if np.isfinite(resolution.reach):
+        start = benchmark.start
+        x, y, z = (float(v) for v in benchmark.fault(start.fault).point(*start.place))
+        away = f"Sqrt((x - ({x!r}))^2 + (y - ({y!r}))^2 + (z - ({z!r}))^2)"
+        near = f"({near} + {ALONG} * Max({away} - {float(resolution.reach)!r}, 0))"
+    field.setString(growth, "F", f"Min({near} + {GROWTH} * Max(F{distance} - {near}, 0), {far!r})")
     field.setAsBackgroundMesh(growth)
 
 

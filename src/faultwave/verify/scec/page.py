@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -22,11 +23,12 @@ BEGIN, END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"
 
 
 def write(page: Path, folder: Path) -> list[Path]:
-    """Put every result kept in ``folder`` between the marked lines of the page, pictures beside it; the files written."""
+    """Put every result kept in ``folder`` between the marked lines of the page, pictures beside it; the files written. What the page
+    shows of benchmarks without a result in ``folder`` stays."""
     summaries = read_summaries(folder)
     text = page.read_text(encoding="utf-8")
     before, _, rest = text.partition(BEGIN)
-    _, marked, after = rest.partition(END)
+    shown, marked, after = rest.partition(END)
     after = after if marked else "\n"
     images = page.parent / IMAGES
     images.mkdir(exist_ok=True)
@@ -34,7 +36,7 @@ def write(page: Path, folder: Path) -> list[Path]:
     for summary in summaries:
         written.append(_picture(folder / summary.name / PICTURE, images / f"scec-{summary.name}.png"))
     with atomic_text(page) as file:
-        file.write(f"{before}{BEGIN}\n{_body(summaries)}{END}{after}")
+        file.write(f"{before}{BEGIN}\n{_body({**_shown(shown), **_written(summaries)})}{END}{after}")
     return written
 
 
@@ -52,32 +54,48 @@ def _picture(drawn: Path, target: Path) -> Path:
     return target
 
 
-def _body(summaries: Sequence[Summary]) -> str:
-    missing = [name.upper() for name in benchmarks() if name not in {summary.name for summary in summaries}]
+Shown = dict[str, tuple[str, str]]
+"""Row of the table and section of each benchmark, by its name."""
+
+
+def _written(summaries: Sequence[Summary]) -> Shown:
+    return {s.name: (_table_row(s), "\n".join(_section(s))) for s in summaries}
+
+
+def _shown(body: str) -> Shown:
+    """What stands between the marked lines."""
+    table, *sections = re.split(r"^(?=## )", body, flags=re.MULTILINE)
+    rows = {name: row for row, name in re.findall(r"^(\| \[[^]]*\]\(#([^)]*)\).*)$", table, flags=re.MULTILINE)}
+    named = {m[1]: text.rstrip("\n") + "\n" for text in sections if (m := re.match(r"## .*\{ #(\S+) \}", text))}
+    return {name: (rows[name], text) for name, text in named.items() if name in rows}
+
+
+def _body(shown: Shown) -> str:
+    known = [name for name in benchmarks() if name in shown]
+    missing = [name.upper() for name in benchmarks() if name not in shown]
     told = [f"Built in and not run for this page: {', '.join(missing)}.", ""] if missing else []
-    return (
-        "\n".join([*_table(summaries), "", *told, *[line for summary in summaries for line in _section(summary)]])
-        + "\n"
-    )
+    table = [*_table_head(), *[shown[name][0] for name in known]]
+    return "\n".join([*table, "", *told, *[shown[name][1] for name in known]]) + "\n"
 
 
-def _table(summaries: Sequence[Summary]) -> list[str]:
-    lines = [
+def _table_head() -> list[str]:
+    return [
         f"Faultwave {__version__}, core seconds on one core without making the mesh.",
         "",
         "| benchmark | what it is | edge [m], order | cells | core s | moment [N m] | Mw | radiated [J] | mean slip [m] | ruptured "
         "| two resolutions [ms] | checks |",
         "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
     ]
-    for s in summaries:
-        good = sum(row.ok for row in s.rows)
-        verdict = f"{good} of {len(s.rows)}" if not s.passed else f"all {len(s.rows)}"
-        lines.append(
-            f"| [{s.name.upper()}](#{s.name}) | {find(s.name).title} | {s.sizes[0]:g}, {s.order} | {s.cells:,} "
-            f"| {s.core_seconds[0]:.0f} | {s.moments[0]:.3g} | {magnitude(s.moments[0]):.2f} | {s.radiated:.3g} "
-            f"| {s.mean_slip:.2f} | {100 * s.ruptured:.0f} % | {1e3 * s.difference:.0f} | {verdict} |"
-        )
-    return lines
+
+
+def _table_row(s: Summary) -> str:
+    good = sum(row.ok for row in s.rows)
+    verdict = f"{good} of {len(s.rows)}" if not s.passed else f"all {len(s.rows)}"
+    return (
+        f"| [{s.name.upper()}](#{s.name}) | {find(s.name).title} | {s.sizes[0]:g}, {s.order} | {s.cells:,} "
+        f"| {s.core_seconds[0]:.0f} | {s.moments[0]:.3g} | {magnitude(s.moments[0]):.2f} | {s.radiated:.3g} "
+        f"| {s.mean_slip:.2f} | {100 * s.ruptured:.0f} % | {1e3 * s.difference:.0f} | {verdict} |"
+    )
 
 
 def magnitude(moment: float) -> float:

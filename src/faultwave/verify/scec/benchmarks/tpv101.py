@@ -1,8 +1,15 @@
 """TPV101: rate and state with the ageing law in a full space."""
 
 from faultwave.verify.scec import checks
-from faultwave.verify.scec.benchmark import Benchmark, Domain, Start, quick
-from faultwave.verify.scec.benchmarks._rate_and_state import FULL_SPACE, STATIONS, ageing
+from faultwave.verify.scec.benchmark import Benchmark, Domain, Start
+from faultwave.verify.scec.benchmarks._rate_and_state import (
+    AGEING_QUICK,
+    AGEING_SHARE,
+    FROM_MEMORY,
+    FULL_SPACE,
+    STATIONS,
+    ageing,
+)
 
 TPV101 = Benchmark(
     name="tpv101",
@@ -13,8 +20,9 @@ TPV101 = Benchmark(
     start=Start((0.0, 7.5e3), 3e3),
     stations=STATIONS,
     end_time=12.0,
-    quick=quick(600.0, 5.0),  # the state evolves over 2 cm: coarser elements stop the rupture
+    quick=AGEING_QUICK,
     domain=Domain(free_surface=False),
-    checks=(checks.symmetric(), checks.symmetric_down_dip(7.5e3), checks.ruptures("main", 0.3)),
+    checks=(checks.symmetric(), checks.symmetric_down_dip(7.5e3), checks.ruptures("main", 0.3, quick=AGEING_SHARE)),
     source="Harris et al. (2009), https://strike.scec.org/cvws/tpv101_102docs.html",
+    notes=FROM_MEMORY,
 )

@@ -1,8 +1,8 @@
 """TPV102: rate and state with the ageing law below a free surface."""
 
 from faultwave.verify.scec import checks
-from faultwave.verify.scec.benchmark import Benchmark, Start, quick
-from faultwave.verify.scec.benchmarks._rate_and_state import HALF_SPACE, STATIONS, ageing
+from faultwave.verify.scec.benchmark import Benchmark, Start
+from faultwave.verify.scec.benchmarks._rate_and_state import AGEING_QUICK, AGEING_SHARE, HALF_SPACE, STATIONS, ageing
 
 TPV102 = Benchmark(
     name="tpv102",
@@ -13,8 +13,8 @@ TPV102 = Benchmark(
     start=Start((0.0, 7.5e3), 3e3),
     stations=STATIONS,
     end_time=15.0,
-    quick=quick(600.0, 5.0),  # the state evolves over 2 cm: coarser elements stop the rupture
-    checks=(checks.symmetric(), checks.ruptures("main", 0.3)),
+    quick=AGEING_QUICK,
+    checks=(checks.symmetric(), checks.ruptures("main", 0.3, quick=AGEING_SHARE)),
     source="Harris et al. (2009), https://strike.scec.org/cvws/tpv101_102docs.html",
     reference="tpv101",
 )

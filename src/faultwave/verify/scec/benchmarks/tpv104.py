@@ -1,8 +1,8 @@
 """TPV104: strong velocity weakening below a free surface."""
 
 from faultwave.verify.scec import checks
-from faultwave.verify.scec.benchmark import Benchmark, Start, quick
-from faultwave.verify.scec.benchmarks._rate_and_state import HALF_SPACE, STATIONS, strong
+from faultwave.verify.scec.benchmark import Benchmark, Start
+from faultwave.verify.scec.benchmarks._rate_and_state import HALF_SPACE, STATIONS, STRONG_QUICK, STRONG_SHARE, strong
 
 TPV104 = Benchmark(
     name="tpv104",
@@ -13,7 +13,7 @@ TPV104 = Benchmark(
     start=Start((0.0, 7.5e3), 3e3),
     stations=STATIONS,
     end_time=15.0,
-    quick=quick(700.0, 8.0),
-    checks=(checks.symmetric(), checks.ruptures("main", 0.7)),
+    quick=STRONG_QUICK,
+    checks=(checks.symmetric(), checks.ruptures("main", 0.7, quick=STRONG_SHARE)),
     source="Harris et al. (2018), https://strike.scec.org/cvws/tpv103_104docs.html",
 )

@@ -24,7 +24,9 @@ TPV8 = Benchmark(
         "main": ((0, 12e3), (4.5e3, 7.5e3), (12e3, 7.5e3), (0, 7.5e3), (0, 4.5e3), (0, 0), (4.5e3, 0), (12e3, 0))
     },
     end_time=15.0,
-    quick=quick(500.0, 10.0),  # it only just starts: in coarser elements rupture hesitates or dies
+    quick=quick(
+        650.0, 8.5, order=5, coarser=1.25
+    ),  # it only just starts: in coarser elements rupture hesitates or dies
     speeds=(5716.0, 3300.0),
     checks=(checks.symmetric(), checks.ruptures("main", 0.9)),
     source="Harris et al. (2009), https://strike.scec.org/cvws/tpv89docs.html",
