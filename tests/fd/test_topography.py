@@ -1,9 +1,14 @@
 """Grids that follow a topography: the operator, runs over hills, and what is told before a run."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from faultwave.backends import missing
+from faultwave.fd import topography
 from faultwave.fd.differences import norm
+from faultwave.fd.operator import Operator
 from faultwave.fd.stencils import NORMAL, SHEAR, VELOCITY
 from faultwave.green_tensors import green_tensors, seismograms
 from faultwave.run import simulate
@@ -188,3 +193,59 @@ def test_material_by_depth_follows_the_ground():
     inside = (slice(None), slice(8, -8), slice(8, -8))  # beside layers the ground is that of the edge
     assert np.allclose(shear[inside][depth[inside] < 200], 1000, rtol=1e-5)
     assert np.allclose(shear[inside][depth[inside] > 400], 2000, rtol=1e-5)
+
+
+@pytest.mark.skipif(bool(missing("opencl")), reason=missing("opencl"))
+def test_on_a_device():
+    """With a sponge at the sides, in single precision."""
+    changes = {"grid__absorbing": {"kind": "sponge", "width": 6}, "end_time": 0.25}
+    values = [
+        run(hilly(**changes, numerics={"backend": backend, "threads": 1})).receivers["values"]
+        for backend in ("cpu", "opencl")
+    ]
+    assert np.abs(values[0]).max() > 0 and np.abs(values[1] - values[0]).max() <= 2e-5 * np.abs(values[0]).max()
+
+
+def test_a_plane_wave_starts_below_the_cap():
+    wave = {"kind": "plane-wave", "velocity": [0.1, 0, 0], "time_function": {"kind": "ricker", "duration": 0.3}}
+    bad = {**GROUND, "sources": None}
+    found = told(bad, sources=[{**wave, "z": -100.0}])
+    assert "planes of the grid are bent" in found and "below -" in found
+    assert told(bad, sources=[{**wave, "z": -1400.0}]) == ""
+
+
+def test_the_plan_tells_of_the_topography():
+    told_rows = dict(topography.report(simulate(hilly()).plan.scheme.grid))
+    slope, *_ = told_rows["largest slope"].split()
+    assert float(slope) == pytest.approx(0.858 * 350 / 300, rel=0.05)
+    assert "m below the lowest ground" in told_rows["cap"] and "no cell is squeezed" in told_rows["largest step"]
+
+
+def test_the_resolved_frequency_counts_the_stretch():
+    plan = simulate(hilly()).plan
+    relief = plan.scheme.grid.relief
+    assert plan.frequency * relief.stretch == pytest.approx(2000.0 / (6 * 100.0), rel=0.01)
+
+
+@pytest.mark.parametrize("slope", [0.4, 1.0, 1.9])
+def test_the_largest_step_is_stable_and_a_larger_one_is_not(slope):
+    """For 1,000 steps of noise: the bound is at most 12 % too low."""
+    width = 0.858 * 300 / slope
+    ground = f"300*exp(-((x-750)*(x-750)+(y-800)*(y-800))/{width * width})"
+    rigid = dict.fromkeys(("x", "y", "z-"), "rigid") | {"z+": "free-surface"}
+    grown = []
+    for share in (1.0, 1.12):
+        made = hilly(
+            {**GROUND, "expression": ground}, grid__boundaries=rigid, numerics={"precision": "double"}, end_time=20.0
+        )
+        made["grid"]["spacing"] = 75.0
+        plan = simulate({**made, "numerics": {"precision": "double", "cfl": 1.0}}).plan
+        scheme = replace(plan.scheme, step=share * plan.scheme.step)
+        operator = Operator(scheme, plan.medium, machine=plan.machine)
+        rng = np.random.default_rng(0)
+        operator.set_state(lambda x, t, rng=rng: rng.normal(size=(len(x), 9)) * ([0.0] * 6 + [1.0] * 3))
+        before = sum(operator.energies()[n] for n in ("elastic_energy", "elastic_kinetic_energy"))
+        operator.advance(1000)
+        after = sum(operator.energies()[n] for n in ("elastic_energy", "elastic_kinetic_energy"))
+        grown.append(after / before)
+    assert grown[0] < 5 and not grown[1] < 1e6

@@ -125,6 +125,17 @@ def test_the_basin_runs_to_the_picture(tmp_path):
     assert speed[y[0], x[0]] > 2 * speed[y[1], x[1]]
 
 
+def test_the_hills_run_to_maps_on_the_ground(tmp_path):
+    """At a third of the frequency, for half a second."""
+    runpy.run_path(str(EXAMPLES / "hills" / "hills.py"))["main"]([str(tmp_path), "--frequency", "0.5", "--inputs-only"])
+    case = str(tmp_path / "case.yaml")
+    done = CliRunner().invoke(app, ["run", case, "--until", "0.5", "--threads", "1", "--output", str(tmp_path / "out")])
+    assert done.exit_code == 0, done.output
+    maps = read_maps(tmp_path / "out" / "hills-intensity.nc")
+    assert np.isfinite(maps["PGV"]).all()
+    assert 300 < maps["elevation"].min() < 800 and 1500 < maps["elevation"].max() < 2400
+
+
 @pytest.mark.parametrize(
     "small", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["small", "as the guide says"]
 )

@@ -8,7 +8,7 @@ J = 1 + height rise' (``stretch``) and the ground's slopes, velocities u along x
 
 and so on, with differences D and means M along each axis. As the differences of stresses are minus the adjoints of those of velocities,
 and the means adjoints of each other, the second line is minus the adjoint of the first in the norm with weights J: energy is kept for
-any material and any ground (O'Reilly et al. 2021, Bull. Seismol. Soc. Am. 112, with the staggered operators of O'Reilly & Petersson
+any material and any ground (O'Reilly et al. 2022, Bull. Seismol. Soc. Am. 112, with the staggered operators of O'Reilly & Petersson
 2019). The free surface bears no traction across its slope: that is what the differences of ``differences`` impose.
 
 Coefficients are kept over J: one over density and the moduli. So stresses, which are multiplied with J where they push, and strains

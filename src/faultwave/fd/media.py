@@ -42,7 +42,8 @@ class Medium:
     """Coefficients by name, (nz, ny, nx) or broadcastable to it; extremes of the wave speeds [m/s] and of 1/Qs.
 
     ``fastest`` is the largest P speed of the unrelaxed moduli, which bounds the step; ``slowest`` the smallest S speed, in fluids P
-    speed, and ``slow_place`` where it is; ``too_slow`` the share of the half cells that the material was sampled in with such a speed
+    speed, below a topography over the stretch of cells as ``shear`` is, and ``slow_place`` where it is; ``too_slow`` the share of the
+    half cells that the material was sampled in with such a speed
     below the limit asked for; ``shear`` the smallest S speed outside of fluids. ``gains``: where Qp is so large beside Qs that
     compression would gain energy; ``strong``: where Q is below ``LOWEST_Q``. The coefficients are those of the bounds there.
     """
@@ -118,8 +119,10 @@ class _Slow:
 
 
 def _slow(lattice: dict[str, np.ndarray], points: np.ndarray, limit: float) -> _Slow:
+    """Below a topography speeds are over the ``stretch`` of cells: so many points fewer a wavelength has."""
     solid = lattice["mu"] > 0
     speed = np.sqrt(np.where(solid, lattice["mu"], lattice["lambda"]) / lattice["rho"])
+    speed = speed / lattice["stretch"] if "stretch" in lattice else speed
     x, y, z = points.reshape(-1, 3)[int(np.argmin(speed))]
     shear = float(np.min(speed, where=solid, initial=np.inf))
     return _Slow(float(speed.min()), (float(x), float(y), float(z)), shear, int((speed < limit).sum()), speed.size)
@@ -142,11 +145,16 @@ def _sample(
         x = grid.inside(2 - k, steps, n)
         coordinates.append(np.clip(x, lower[2 - k], upper[2 - k]))
     z, y, x = np.meshgrid(*coordinates, indexing="ij")
-    points = grid.up(np.stack([x, y, z], -1))
+    points = np.stack([x, y, z], -1)
+    if grid.relief is not None:
+        points[..., 2] += grid.relief.lifted(*coordinates[::-1])
     flat = points.reshape(-1, 3)
     names = ["rho", "lambda", "mu"] + (["Qp", "Qs"] if attenuation else [])
     values = at_points(field, names, flat, np.ones(len(flat), np.int64))
-    return {name: v.reshape(z.shape) for name, v in values.items()}, points
+    lattice = {name: v.reshape(z.shape) for name, v in values.items()}
+    if grid.relief is not None:
+        lattice["stretch"] = grid.relief.stretches(*coordinates[::-1])
+    return lattice, points
 
 
 def _unrelax(lattice: dict[str, np.ndarray], relaxation: Relaxation) -> None:

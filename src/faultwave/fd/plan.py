@@ -364,9 +364,10 @@ def _check_resolution(case: Case, medium: Medium, frequency: float, grid: Grid, 
         return
     x, y, z = medium.slow_place
     name = "Vs" if medium.slowest == medium.shear else "Vp of a fluid"
+    stretched = " over the stretch of cells" if grid.relief is not None else ""
     needed = medium.slowest / (setting.points_per_wavelength * setting.frequency)
     what = (
-        f"resolves {frequency:.4g} Hz where {name} = {medium.slowest:.6g} m/s at ({x:g}, {y:g}, {z:g}), not the "
+        f"resolves {frequency:.4g} Hz where {name}{stretched} = {medium.slowest:.6g} m/s at ({x:g}, {y:g}, {z:g}), not the "
         f"{setting.frequency:g} Hz asked for; {100 * medium.too_slow:.3g} % of the points are too slow, about "
         f"{max(1, round(medium.too_slow * grid.box.points)):,} of {grid.box.points:,}"
     )

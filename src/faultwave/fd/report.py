@@ -85,7 +85,8 @@ def _resolution(plan: FdPlan) -> Rows:
         ("fastest wave", f"{medium.fastest:.6g} m/s"),
         (
             "slowest wave",
-            f"{'S' if medium.slowest == medium.shear else 'P in a fluid'}, {medium.slowest:.6g} m/s at ({x:g}, {y:g}, {z:g})",
+            f"{'S' if medium.slowest == medium.shear else 'P in a fluid'}, {medium.slowest:.6g} m/s at ({x:g}, {y:g}, {z:g})"
+            + (", over the stretch of cells" if plan.scheme.grid.relief is not None else ""),
         ),
         (
             "resolved frequency",

@@ -10,6 +10,7 @@ from faultwave.base.errors import Problems
 from faultwave.case.model import Case
 from faultwave.comm import World
 from faultwave.engine import disk
+from faultwave.fd.cap import ACROSS
 from faultwave.fd.grid import Grid
 from faultwave.fd.program import bytes_a_point, coefficients, fields
 
@@ -41,6 +42,8 @@ def grid_bytes(case: Case, grid: Grid, world: World) -> float:
     """What one process holds of the grid."""
     attenuation = case.attenuation is not None
     stored = bytes_a_point(attenuation, case.numerics.precision)
+    if grid.relief is not None:
+        stored += len(ACROSS) * number_bytes(case)
     first = len(coefficients(attenuation)) * number_bytes(case)  # coefficients twice at the start
     return float(grid.box.points * (1.1 * stored + first) / world.size)
 

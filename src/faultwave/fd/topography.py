@@ -235,13 +235,14 @@ def step_share(relief: Relief) -> float:
     worst = flat
     for above, below in zip(rise[1:], rate[:-1], strict=True):
         j = 1.0 + relief.heights * below
-        kinds = np.stack([np.ceil(above * g / j / CLASS).astype(int).ravel() for g in slopes])
-        for a, b in np.unique(kinds, axis=1).T.tolist():
-            stretch = float(j.ravel()[(kinds[0] == a) & (kinds[1] == b)].min())
+        kinds = [np.ceil(above * g / j / CLASS).astype(int) for g in slopes]
+        least = np.full((kinds[0].max() + 1, kinds[1].max() + 1), np.inf)  # stretch in each class
+        np.minimum.at(least, (kinds[0], kinds[1]), j)
+        for a, b in np.argwhere(np.isfinite(least)).tolist():
             for n in (a, b):
                 if n not in along:
                     along[n] = ((d[None] + CLASS * n * np.abs(p)[None] * q[:, None]) ** 2).max(1)
-            worst = max(worst, float((along[a] + along[b] + (d / stretch) ** 2).max()))
+            worst = max(worst, float((along[a] + along[b] + (d / least[a, b]) ** 2).max()))
     return float(np.sqrt(flat / worst))
 
 

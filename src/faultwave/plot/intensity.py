@@ -33,7 +33,7 @@ MERCALLI = (
     "#c80000",
 )
 """Colours of intensities I to X+, the scale that ShakeMap readers know."""
-EXAGGERATED, SHADE = 0.15, 0.55
+EXAGGERATED, SHADE = 0.15, 0.6
 """Of hillshades: the relief over the map's extent, and the deepest shade."""
 NAMES = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X")
 
@@ -83,11 +83,12 @@ def _hillshade(ax: Axes, maps: Dataset, x: np.ndarray, y: np.ndarray) -> None:
         return
     ground = style.KM * maps["elevation"]
     relief, extent = float(np.ptp(ground)), float(max(np.ptp(x), np.ptp(y)))
-    lit = LightSource(315, 45).hillshade(ground, EXAGGERATED * extent / max(relief, 1e-9), x[1] - x[0], y[1] - y[0])
+    # rows go up, not down as in pictures: hence the sign along y
+    lit = LightSource(315, 45).hillshade(ground, EXAGGERATED * extent / max(relief, 1e-9), x[1] - x[0], y[0] - y[1])
     dark = np.zeros((*ground.shape, 4))
     dark[..., 3] = SHADE * (1.0 - lit)
     edges = [(a[0] - (a[1] - a[0]) / 2, a[-1] + (a[1] - a[0]) / 2) for a in (x, y)]
-    ax.imshow(dark, origin="lower", extent=(*edges[0], *edges[1]), interpolation="bilinear", aspect="equal")
+    ax.imshow(dark, origin="lower", extent=(*edges[0], *edges[1]), interpolation="bilinear", aspect="equal", zorder=1.5)
 
 
 def _mercalli(ax: Axes, maps: Dataset, x: np.ndarray, y: np.ndarray) -> None:

@@ -96,6 +96,14 @@ class Relief:
         found[..., 2] += self.height(found[..., 0], found[..., 1]) * self.rise(found[..., 2])
         return found
 
+    def lifted(self, x: np.ndarray, y: np.ndarray, r: np.ndarray) -> np.ndarray:
+        """How much higher than their level r (nr,) places of a lattice lie: (nr, ny, nx) [m]."""
+        return self.rise(r)[:, None, None] * self.height(*np.meshgrid(x, y))
+
+    def stretches(self, x: np.ndarray, y: np.ndarray, r: np.ndarray) -> np.ndarray:
+        """dz/dr (nr, ny, nx) at such places."""
+        return np.asarray(1.0 + self.rate(r)[:, None, None] * self.height(*np.meshgrid(x, y)))
+
     def down(self, place: np.ndarray) -> np.ndarray:
         """Places (n, 3) [m] of the flat grid; the ground is exactly its uppermost plane."""
         found = np.array(place, float)

@@ -104,6 +104,11 @@ def _check_plane(wave: Wave, checking: Checking) -> None:
         what = f"the plane z = {setting.z:g} m is not in the box"
         checking.problems.error(f"{where}.z", what, f"between {lower[2]:g} and {upper[2]:g} m")
         return
+    relief = checking.placing.grid.relief
+    if relief is not None and setting.z > relief.bottom - checking.placing.grid.spacing:
+        what = f"z = {setting.z:g} m lies where planes of the grid are bent towards the ground"
+        checking.problems.error(f"{where}.z", what, f"below {relief.bottom - checking.placing.grid.spacing:.6g} m")
+        return
     x, y = (a.ravel() for a in np.meshgrid(*(np.linspace(lower[k], upper[k], ALONG) for k in (0, 1))))
     shear, pressure = speeds(checking.field, np.stack([x, y, np.full(len(x), setting.z)], 1))
     if not shear.all() and any(setting.velocity[:2]):
