@@ -41,7 +41,7 @@ log = get_logger(__name__)
 
 FREE_SURFACE, FAULT, ABSORBING, MORE_FAULTS = 1, 3, 5, 65
 """Face tags; faults after the first have tags from 65 on."""
-ASKED, FINER = 0.85, 1.1
+ASKED, FINER = 0.85, 1.15
 """Gmsh's largest edges are longer than it is asked for: the share that it is asked for at once, and where cells are still too large."""
 KEPT = 20
 """Meshes in the cache."""
