@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -20,6 +20,10 @@ class HeightFile(Settings):
     crs: str | None = Field(
         None,
         description="Its coordinates where the file does not say them: local (x, y of the case), or what PROJ understands.",
+    )
+    receivers: Literal["elevation", "depth"] = Field(
+        "elevation",
+        description="What z of receivers means: elevation, or depth below the ground (z = 0 is on the mesh's).",
     )
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from faultwave.base.errors import FaultwaveError, InputError, Problem
-from faultwave.cli import bench, cases, grids, kernels, launch, lists, mesh, ports, results, screen
+from faultwave.cli import bench, cases, grids, kernels, launch, lists, mesh, new, ports, results, screen
 
 
 class Guarded(screen.Commands):
@@ -30,7 +30,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help takes half the time
     pretty_exceptions_show_locals=False,
 )
-for part in (cases, results, grids, ports, lists):
+for part in (new, cases, results, grids, ports, lists):
     part.add_commands(app)
 app.add_typer(mesh.app, name="mesh")
 app.add_typer(kernels.app, name="kernels")

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from faultwave.case.build import Build, Surface
+from faultwave.case.build import Build, HeightFile, Surface
 from faultwave.case.model import Case
 from faultwave.domain import build, tets
 from faultwave.media import load_field
 from faultwave.media.field import Field
-from faultwave.media.rasters import load_ground
 from faultwave.observe.points import projected
 from faultwave.physics.waves import Law, law
 
@@ -31,7 +30,7 @@ def load_or_build(case: Case) -> tets.Mesh:
         asked = asked.model_copy(update={"fault_size": size})
     ground = None
     if asked.topography is not None:
-        ground = load_ground(asked.topography, case.projection, "mesh.build.topography").elevation
+        ground = _raster(asked.topography, case, "mesh.build.topography")
     below = tuple(_surface(number, s, case) for number, s in enumerate(asked.layers, 1))
     physics = law(case.law)
     waves = CaseWaves(physics, _material(case, physics, asked), asked.frequency, asked.points_per_wavelength, order)
@@ -41,9 +40,15 @@ def load_or_build(case: Case) -> tets.Mesh:
 def _surface(number: int, asked: Surface, case: Case) -> tuple[str, build.Heights]:
     name = f"the lower side of layer {number}"
     if asked.file is not None:
-        return name, load_ground(asked, case.projection, f"mesh.build.layers[{number - 1}]").elevation
+        return name, _raster(asked, case, f"mesh.build.layers[{number - 1}]")
     z = -(asked.depth or 0.0)
     return name, lambda xy, width: np.full(len(xy), z)
+
+
+def _raster(asked: HeightFile | Surface, case: Case, where: str) -> build.Heights:
+    from faultwave.media.rasters import load_ground  # scipy.ndimage takes long to import
+
+    return load_ground(asked, case.projection, where).elevation
 
 
 def _material(case: Case, physics: Law, asked: Build) -> Field:

@@ -46,6 +46,9 @@ def place_receivers(
     if setting is None:
         return None
     points = read_points(setting, projection)
+    built = case.mesh.build
+    if built is not None and built.topography is not None and built.topography.receivers == "depth":
+        points = _on_the_ground(points, mesh, topology)
     found = whole.locate(points, topology, shape, mesh)
     problems = Problems()
     out = np.flatnonzero(found.cells == -1)
@@ -63,6 +66,13 @@ def place_receivers(
         )  # fmt: skip
     problems.raise_errors()
     return Points(points, points, found.cells, found.xi) if len(points) else None
+
+
+def _on_the_ground(points: np.ndarray, mesh: tets.Mesh, topology: tets.Topology) -> np.ndarray:
+    """Points (n, 3) whose z counts from the free surface of the mesh."""
+    free = topology.kinds == tets.BoundaryKind.FREE_SURFACE
+    corners = mesh.vertices[topology.cells[:, tets.SORTED_FACES][free]]
+    return np.column_stack([points[:, :2], points[:, 2] + tets.height_at(points[:, :2], corners)])
 
 
 def place_fault_receivers(setting: Any, fault: Any, whole: WholeMesh, problems: Problems) -> Points | None:

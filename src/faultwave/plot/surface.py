@@ -49,8 +49,7 @@ def map_frame(surface: Surface, fault: Path | None, traces: list[Trace]) -> MapF
         margin = max(0.5 * float(np.ptp(ends, axis=0).max()), 5.0)
         near = np.array([ends.min(axis=0) - margin, ends.max(axis=0) + margin])
         limits = np.array([np.maximum(limits[0], near[0]), np.minimum(limits[1], near[1])])
-    top = surface.points[:, 2].max()
-    shallow = [t for t in traces if t.location[2] > top - _SHALLOW]
+    shallow = _shallow(surface.points, traces)
     places = np.array([style.KM * t.location[:2] for t in shallow]).reshape(-1, 2)
     return MapFrame(
         outline, limits, places, tuple(t.station or str(t.number) for t in shallow), _merged(surface, outline)
@@ -70,6 +69,18 @@ def choose_locations(file: VtkHdfReader, *names: str) -> None:
     """Keep the faces that are at these places, where a file says where they are."""
     if "locationFlag" in file and len(file.cells):
         file.choose(np.isin(file.field("locationFlag"), [LOCATIONS[name] for name in names]))
+
+
+def _shallow(points: np.ndarray, traces: list[Trace]) -> list[Trace]:
+    """Receivers near the surface with ``points`` (n, 3): not far below the lowest of the three next to them."""
+    from scipy.spatial import cKDTree
+
+    if not traces:
+        return []
+    places = np.array([t.location for t in traces], float)
+    near = cKDTree(points[:, :2]).query(places[:, :2], k=min(3, len(points)))[1].reshape(len(places), -1)
+    ground = points[near, 2].min(axis=1)
+    return [t for t, z, g in zip(traces, places[:, 2], ground, strict=True) if z > g - _SHALLOW]
 
 
 def _merged(surface: Surface, outline: np.ndarray) -> np.ndarray | None:

@@ -15,14 +15,13 @@ from faultwave.domain.build.coast import shore
 from faultwave.domain.build.flat import GROUND, SIDES, FlatBox, Meshed
 from faultwave.domain.build.sizes import Sizes
 from faultwave.domain.tets.gmsh_tpv5 import elements, session
+from faultwave.domain.tets.height import height_at
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 LESS_TRUE = 0.3
 """By how much more the last way to cut faults must win: it follows hills least."""
-TRIED = 24
-"""Triangles, by the distance of their middles, among which that of a place is looked for."""
 
 
 def mesh(box: FlatBox) -> Meshed:
@@ -192,29 +191,12 @@ def _lay_on_relief(box: FlatBox, ground: Integers) -> tuple[Integers, NDArray[np
         sides = np.asarray(((np.abs(xy - box.lower[:2]) < 1e-6) | (np.abs(xy - box.upper[:2]) < 1e-6)).any(1))
         coast, wet = shore(xy, np.searchsorted(top, ground), height, box.slope, sides)
         moved, height = float(np.abs(coast - height).max()), coast
-    true = box.relief.physical(flat, _between(xy, np.searchsorted(top, ground), height, flat[:, :2]))
+    corners = np.column_stack([xy, height])[np.searchsorted(top, ground)]
+    true = box.relief.physical(flat, height_at(flat[:, :2], corners))  # on its triangles: nothing below comes through
     true[np.searchsorted(ids, top), 2] = height
     for number, place in zip(ids.tolist(), true.tolist(), strict=True):
         gmsh.model.mesh.setNode(number, place, [])
     return top, wet, moved
-
-
-def _between(xy: Floats, triangles: Integers, height: Floats, places: Floats) -> Floats:
-    """Heights of the meshed ground above places (n, 2): linear on its triangles, so that nothing below can come through it."""
-    from scipy.spatial import cKDTree
-
-    corners = xy[triangles]
-    _, near = cKDTree(corners.mean(1)).query(places, k=min(TRIED, len(triangles)))
-    near = near.reshape(len(places), -1)
-    a, b, c = (corners[near, k] for k in range(3))
-    u, v, w = b - a, c - a, places[:, None] - a
-    area = u[..., 0] * v[..., 1] - u[..., 1] * v[..., 0]
-    s = (w[..., 0] * v[..., 1] - w[..., 1] * v[..., 0]) / area
-    t = (u[..., 0] * w[..., 1] - u[..., 1] * w[..., 0]) / area
-    shares = np.stack([1 - s - t, s, t], -1)
-    best = shares.min(-1).argmax(1)  # the triangle that the place is in, or the least outside of
-    rows = np.arange(len(places))
-    return np.asarray((shares[rows, best] * height[triangles[near[rows, best]]]).sum(1))
 
 
 def _collected(

@@ -41,7 +41,7 @@ log = get_logger(__name__)
 
 FREE_SURFACE, FAULT, ABSORBING, MORE_FAULTS = 1, 3, 5, 65
 """Face tags; faults after the first have tags from 65 on."""
-ASKED, FINER = 0.85, 1.2
+ASKED, FINER = 0.85, 1.15
 """Gmsh's largest edges are longer than it is asked for: the share that it is asked for at once, and where cells are still too large."""
 KEPT = 20
 """Meshes in the cache."""
@@ -229,7 +229,7 @@ def _until_resolved(setting: Any, box: FlatBox, names: Sequence[str], waves: Wav
             break
         if number + 1 < setting.rounds:
             flat = box.relief.flat(middle[coarse])
-            sizes = refined(box.sizes, flat, FINER * np.minimum(ratio[coarse], 1.5), setting.growth)
+            sizes = refined(box.sizes, flat, edge[coarse], FINER * np.minimum(ratio[coarse], 1.5), setting.growth)
             box = replace(box, values=sizes.values)
     if meshed.moved > 0:
         log.info("coast: the ground was moved by up to %.4g m to meet the sea along edges of the mesh", meshed.moved)

@@ -104,17 +104,15 @@ def _pull(values: Floats, axis: int, here: int, there: int, most: float) -> None
     values[tuple(at)] = np.minimum(values[tuple(at)], values[tuple(beside)] + most)
 
 
-def refined(sizes: Sizes, points: Floats, ratio: Floats, growth: float) -> Sizes:
-    """Smaller by ``ratio`` (n,), cells' edges over those wanted, about points (n, 3) of the flat box."""
-    values = sizes.values.copy()
-    index = np.round((points - sizes.origin) / sizes.spacing).astype(int)
-    index = np.clip(index, 0, np.array(values.shape) - 1)
-    factor = np.ones(values.shape)
-    steps = np.stack(np.meshgrid(*[[-1, 0, 1]] * 3, indexing="ij"), -1).reshape(-1, 3)
-    for step in steps:
-        at = np.clip(index + step, 0, np.array(values.shape) - 1)
-        np.minimum.at(factor, tuple(at.T), 1.0 / ratio)
-    return limited(replace(sizes, values=values * factor), growth)
+def refined(sizes: Sizes, points: Floats, edges: Floats, ratio: Floats, growth: float) -> Sizes:
+    """Smaller by ``ratio`` (n,), cells' ``edges`` (n,) over those wanted, all over the cells about points (n, 3) of the flat box."""
+    index = np.clip(np.round((points - sizes.origin) / sizes.spacing).astype(int), 0, np.array(sizes.values.shape) - 1)
+    reach = np.maximum(1, np.ceil(0.5 * edges[:, None] / sizes.spacing).astype(int))
+    factor = np.ones(sizes.values.shape)
+    for low, high, share in zip(np.maximum(index - reach, 0), index + reach + 1, 1.0 / ratio, strict=True):
+        around = tuple(slice(a, b) for a, b in zip(low, high, strict=True))
+        factor[around] = np.minimum(factor[around], share)
+    return limited(replace(sizes, values=sizes.values * factor), growth)
 
 
 __all__ = ["Sizes", "lattice", "limited", "refined", "samples", "wanted"]

@@ -4,6 +4,7 @@ from faultwave.domain.tets.checks import check_mesh
 from faultwave.domain.tets.clusters import Clustering, Wiggle, assign_clusters
 from faultwave.domain.tets.curve import hilbert_order
 from faultwave.domain.tets.geometry import geometry
+from faultwave.domain.tets.height import height_at
 from faultwave.domain.tets.load import load_mesh
 from faultwave.domain.tets.locate import FaultPoints, Located, as_near, locate, nearest_fault_face
 from faultwave.domain.tets.mesh import FILE_FACES, SORTED_FACES, BoundaryKind, Geometry, Mesh, Topology
@@ -28,6 +29,7 @@ __all__ = [
     "build_topology",
     "check_mesh",
     "geometry",
+    "height_at",
     "hilbert_order",
     "load_mesh",
     "locate",

@@ -1,0 +1,159 @@
+"""The command that makes a case for a place."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from faultwave.base.errors import InputError, Problem
+from faultwave.cli import screen
+from faultwave.cli.options import expanded
+
+
+@dataclass(frozen=True)
+class Region:
+    """Where, and how fine."""
+
+    lon: Annotated[
+        float | None, typer.Option("--lon", help="Longitude of the middle in degrees; default the traces'.")
+    ] = None
+    lat: Annotated[
+        float | None, typer.Option("--lat", help="Latitude of the middle in degrees; default the traces'.")
+    ] = None
+    size: Annotated[
+        str | None, typer.Option("--size", help="Side of the region, as 40km; default round the traces.")
+    ] = None
+    depth: Annotated[str | None, typer.Option("--depth", help="Depth of the region; default half its size.")] = None
+    frequency: Annotated[str, typer.Option("--frequency", help="Highest frequency to resolve.")] = "1 Hz"
+    engine: Annotated[str, typer.Option("--engine", help="dg (tetrahedra), or fd (a grid).")] = "dg"
+    order: Annotated[int, typer.Option("--order", min=2, max=8, help="Order of dg.")] = 4
+    topography: Annotated[
+        Path | None, typer.Option("--topography", help="Raster of heights: GeoTIFF, NetCDF, ESRI ASCII.")
+    ] = None
+    topography_crs: Annotated[
+        str | None, typer.Option("--topography-crs", help="Its coordinates, where the file does not say them.")
+    ] = None
+    sea: Annotated[bool, typer.Option("--sea", help="Fill with water what the raster has below zero.")] = False
+    until: Annotated[str | None, typer.Option("--until", metavar="TIME", help="Simulated time; default by size.")] = (
+        None
+    )
+
+
+@dataclass(frozen=True)
+class Quake:
+    """What happens there."""
+
+    fault: Annotated[
+        list[Path] | None, typer.Option("--fault", help="Trace: GeoJSON, or columns lon,lat or x,y. May be repeated.")
+    ] = None
+    dip: Annotated[float, typer.Option("--dip", help="Of the faults, to the right of their traces [degrees].")] = 90.0
+    fault_depth: Annotated[str, typer.Option("--fault-depth", help="Of the faults' lower edge.")] = "15km"
+    rake: Annotated[float, typer.Option("--rake", help="Of slip: 180 right-lateral, 0 left-lateral, 90 reverse.")] = (
+        180.0
+    )
+    moment_tensor: Annotated[
+        str | None,
+        typer.Option(
+            "--moment-tensor", metavar="TENSOR", help="A CMTSOLUTION file, or strike,dip,rake,magnitude,depth_km."
+        ),
+    ] = None
+    srf: Annotated[Path | None, typer.Option("--srf", help="A finite source in the Standard Rupture Format.")] = None
+
+
+def new(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the new case.")],
+    region: Region,
+    quake: Quake,
+    force: Annotated[bool, typer.Option("--force", help="Write into a folder that holds files.")] = False,
+) -> None:
+    """Make a case for a place on Earth: a folder with all that check, plan and run need.
+
+    On a terminal it asks for what is missing. Nothing is fetched: the model of the crust (IASP91) comes with the program, relief and
+    faults from files of yours. The case says what was assumed, line by line.
+    """
+    from faultwave.run.new import new_case
+
+    values = {**vars(region), **vars(quake)}
+    if sys.stdin.isatty():
+        values = _completed(values)
+    screen.files(new_case(_asked(values), folder, force))
+    screen.out().print(f"next: faultwave plan {folder / 'case.yaml'}", soft_wrap=True)
+
+
+def _completed(values: dict[str, Any]) -> dict[str, Any]:
+    """With answers to what is missing and has no default."""
+    found = dict(values)
+    if not (found["fault"] or found["moment_tensor"] or found["srf"]):
+        what = typer.prompt("File of fault traces, an .srf or CMTSOLUTION file, or strike,dip,rake,magnitude,depth_km")
+        path = Path(what)
+        if path.suffix.lower() == ".srf":
+            found["srf"] = path
+        elif path.suffix.lower() in (".geojson", ".json", ".csv", ".txt", ".gmt", ".xy"):
+            found["fault"] = [path]
+        else:
+            found["moment_tensor"] = what
+    if not found["fault"]:
+        for name, words in (("lon", "Longitude of the middle"), ("lat", "Latitude of the middle")):
+            if found[name] is None:
+                found[name] = typer.prompt(f"{words} [degrees]", type=float)
+        found["size"] = found["size"] or typer.prompt("Side of the region", default="40km")
+    return found
+
+
+def _asked(values: dict[str, Any]) -> Any:
+    """What the room takes, in SI. Raises InputError."""
+    from faultwave.run.new import Asked
+
+    tensor = values["moment_tensor"]
+    mechanism, source, kind = None, values["srf"], "srf"
+    if tensor is not None and Path(tensor).is_file():
+        if source is not None:
+            raise InputError(Problem("--moment-tensor", "and --srf are both given", "one of them"))
+        source, kind = Path(tensor), "cmtsolution"
+    elif tensor is not None:
+        mechanism = _mechanism(tensor)
+    return Asked(
+        values["lon"], values["lat"], _si("--size", values["size"], "m"), _si("--frequency", values["frequency"], "Hz"),
+        _si("--depth", values["depth"], "m"), values["engine"], values["order"], tuple(values["fault"] or ()), values["dip"],
+        _si("--fault-depth", values["fault_depth"], "m"), values["rake"], mechanism, source, kind, values["topography"],
+        values["topography_crs"], values["sea"], _si("--until", values["until"], "s"),
+    )  # fmt: skip
+
+
+def _si(name: str, value: str | None, unit: str) -> Any:
+    from faultwave.base.units import to_si
+
+    if value is None:
+        return None
+    try:
+        return float(value)
+    except ValueError:
+        pass
+    try:
+        return to_si(value, unit)
+    except ValueError as error:
+        raise InputError(Problem(name, str(error), f"a number in {unit}, or with its unit")) from None
+
+
+def _mechanism(words: str) -> Any:
+    from faultwave.run.new import Mechanism
+
+    try:
+        strike, dip, rake, magnitude, depth = (float(w) for w in words.split(","))
+    except ValueError:
+        what = f"'{words}' is neither a file nor five numbers"
+        raise InputError(Problem("--moment-tensor", what, "strike,dip,rake,magnitude,depth_km")) from None
+    if not (0 <= dip <= 90 and 0 < magnitude < 10 and 0 < depth < 700):
+        raise InputError(Problem("--moment-tensor", words, "dip 0 to 90, magnitude below 10, depth 0 to 700 km"))
+    return Mechanism(strike, dip, rake, magnitude, 1e3 * depth)
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Give the program the command of this file."""
+    app.command(epilog="Example: faultwave new ridgecrest --fault trace.geojson --dip 80 --frequency 0.5Hz")(
+        expanded(new)
+    )

@@ -1,0 +1,293 @@
+"""A new case from a place: region, model, stations, source or faults, all as files in a folder that `run` takes."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from faultwave.base.errors import InputError, NotBuiltError, Problem, Problems
+from faultwave.base.projection import Projection, geographic_tensor, voigt
+from faultwave.case.load import load_sound
+from faultwave.domain.build.traces import Trace, check_trace, read_traces
+from faultwave.output.atomic import atomic_text, explaining
+from faultwave.run import new_text as text
+from faultwave.run.new_text import Rupture
+
+COHESIVE_SHARE = 0.12
+"""Of the shorter side of the fault, that the cohesive zone is at most: the patch that starts the rupture must fit."""
+POINTS = 3.0
+"""In the cohesive zone, with so much to spare: 1.2."""
+PATCH = 1.31 * 1.5
+"""Radius of that patch in cohesive zones: one and a half times the critical half length (Uenishi & Rice 2003)."""
+BELL = 0.39
+"""Standard deviation of a Gaussian times the frequency at which its spectrum has fallen to 5 %; it is over after ten of them."""
+STATIONS = 6
+"""Along a side."""
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """A double couple: angles [deg], moment magnitude, depth [m]."""
+
+    strike: float
+    dip: float
+    rake: float
+    magnitude: float
+    depth: float
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a new case is made from; lengths in metres. ``lon``, ``lat``, ``size`` None: from the traces. Exactly one of ``faults``,
+    ``mechanism``, ``source`` (a file srf or cmtsolution by ``source_kind``)."""
+
+    lon: float | None = None
+    lat: float | None = None
+    size: float | None = None
+    frequency: float = 1.0
+    depth: float | None = None
+    engine: str = "dg"
+    order: int = 4
+    faults: tuple[Path, ...] = ()
+    dip: float = 90.0
+    fault_depth: float = 15e3
+    rake: float = 180.0
+    mechanism: Mechanism | None = None
+    source: Path | None = None
+    source_kind: str = "srf"
+    topography: Path | None = None
+    topography_crs: str | None = None
+    sea: bool = False
+    end_time: float | None = None
+
+
+def new_case(asked: Asked, folder: Path, force: bool = False) -> list[Path]:
+    """Write the case into ``folder`` and return what was written, case.yaml first. Raises InputError for what does not fit."""
+    _check(asked, folder, force)
+    lon, lat, size = _place(asked)
+    epsg = _utm(lon, lat)
+    projection = Projection(epsg, (lon, lat))
+    traces = [t for path in asked.faults for t in read_traces(path, projection)]
+    half = 0.5 * size
+    problems = Problems()
+    for trace in traces:
+        check_trace(trace, np.full(2, -half), np.full(2, half), lambda xy: f"x {xy[0]:.6g}, y {xy[1]:.6g} m", problems)
+    problems.raise_errors()
+    rupture = _rupture(asked, traces) if traces else None
+    depth = asked.depth or max(0.5 * size, 1.6 * asked.fault_depth if traces else 0.0, _deep(asked))
+    lines = _header(asked, lon, lat, epsg)
+    lines.append(f"end_time: {text.number(asked.end_time or _end(asked, size, traces))} s\n")
+    lines.append(
+        f"projection: {{ crs: '{epsg}', origin: [{lon:.8g}, {lat:.8g}] }}   # x points east from there, y north, z up\n\n"
+    )
+    lines += _space(asked, half, depth, rupture)
+    lines.append(_material(asked))
+    lines.append("\n" + (text.fault_text(rupture) if rupture else _source(asked, lon, lat, projection)))
+    lines.append(_numerics(asked, rupture is not None, size))
+    return _write(asked, folder, "".join(lines), half)
+
+
+def _check(asked: Asked, folder: Path, force: bool) -> None:
+    problems = Problems()
+    ways = [bool(asked.faults), asked.mechanism is not None, asked.source is not None]
+    if sum(ways) != 1:
+        problems.error("new", f"{sum(ways)} of --fault, --moment-tensor and --srf are given", "one of them")
+    if asked.engine not in ("dg", "fd"):
+        problems.error("--engine", f"'{asked.engine}'", "dg, fd")
+    for name, value in (("--size", asked.size), ("--frequency", asked.frequency), ("--fault-depth", asked.fault_depth)):
+        if value is not None and not 0 < value < np.inf:
+            problems.error(name, f"{value:g}", "a positive number")
+    for name, value, most in (("--lon", asked.lon, 360.0), ("--lat", asked.lat, 84.0)):
+        if value is not None and not abs(value) <= most:
+            advice = "Longitude and latitude look swapped." if name == "--lat" and abs(value) <= 360 else ""
+            problems.error(name, f"{value:g} degrees", f"-{most:g} to {most:g}", advice)
+    if not 10 <= asked.dip <= 90:
+        problems.error("--dip", f"{asked.dip:g}", "10 to 90 degrees")
+    for path in filter(None, [*asked.faults, asked.source, asked.topography]):
+        if not path.is_file():
+            problems.error(str(path), "there is no such file")
+    if folder.exists() and any(folder.iterdir()) and not force:
+        problems.error(str(folder), "is there already and holds files", advice="Use --force to write into it.")
+    problems.raise_errors()
+    if asked.engine == "fd" and asked.faults:
+        what = "grids simulate no spontaneous rupture"
+        raise NotBuiltError(Problem("--engine fd", what, "engine dg", "Or give --srf or --moment-tensor."))
+    if asked.engine == "fd" and asked.topography is not None:
+        what = "the ground of a new case on a grid is flat"
+        raise NotBuiltError(
+            Problem("--topography", what, "engine dg", "A grid's own settings say more: docs/guide/grids.md.")
+        )
+
+
+def _place(asked: Asked) -> tuple[float, float, float]:
+    """Longitude, latitude and size, from the traces where they are not given."""
+    lon, lat, size = asked.lon, asked.lat, asked.size
+    if lon is None or lat is None:
+        degrees = [t.geographic for path in asked.faults for t in _by_degrees(path)]
+        if not degrees:
+            raise InputError(Problem("--lon, --lat", "are missing: nothing else says where the place is"))
+        points = np.concatenate([d for d in degrees if d is not None])
+        middle = 0.5 * (points.min(0) + points.max(0))
+        lon, lat = float(middle[0]), float(middle[1])
+    if size is None:
+        local = Projection(_utm(lon, lat), (lon, lat))
+        lines = [t.xy for path in asked.faults for t in read_traces(path, local)]
+        if not lines:
+            raise InputError(Problem("--size", "is missing: nothing else says how large the region is"))
+        reach = float(np.abs(np.concatenate(lines)).max())
+        size = 5e3 * np.ceil(2 * (reach + 1.5 * asked.fault_depth) / 5e3)
+    return lon, lat, size
+
+
+def _by_degrees(path: Path) -> list[Trace]:
+    world = Projection("+proj=eqc +units=m")
+    found = read_traces(path, world)
+    if any(t.geographic is None for t in found):
+        what = "is in x and y, which lie around a place that nobody names"
+        raise InputError(Problem(str(path), what, advice="Give --lon and --lat."))
+    return found
+
+
+def _utm(lon: float, lat: float) -> str:
+    """The zone of a place in Universal Transverse Mercator."""
+    zone = int(((lon + 180.0) % 360.0) // 6.0) + 1
+    return f"EPSG:{32600 + zone if lat >= 0 else 32700 + zone}"
+
+
+def _rupture(asked: Asked, traces: Sequence[Trace]) -> Rupture:
+    """Cohesive zone, patch and elements that fit each other, the fault and the frequency; the hypocentre is on the longest trace."""
+    lengths = [_length(t.xy) for t in traces]
+    longest = traces[int(np.argmax(lengths))].xy
+    dip = np.radians(asked.dip)
+    shorter = min(max(lengths), asked.fault_depth / np.sin(dip))
+    of_waves = text.SLOWEST * asked.order / (10.0 * asked.frequency)
+    cohesive = min(COHESIVE_SHARE * shorter, 1.2 * POINTS * of_waves / asked.order)
+    along = longest[-1] - longest[0]
+    right = np.array([along[1], -along[0]]) / np.linalg.norm(along)
+    down = 0.55 * asked.fault_depth
+    middle = _middle(longest) + right * down / np.tan(dip) * (asked.dip < 90)
+    outward = np.array([*(-right * np.sin(dip)), -np.cos(dip)])
+    size = cohesive * asked.order / (1.2 * POINTS)
+    return Rupture(cohesive, size, np.array([*middle, -down]), PATCH * cohesive, outward, asked.rake)
+
+
+def _length(line: np.ndarray) -> float:
+    return float(np.linalg.norm(np.diff(line, axis=0), axis=1).sum())
+
+
+def _middle(line: np.ndarray) -> np.ndarray:
+    """Halfway along a line."""
+    at = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(line, axis=0), axis=1))])
+    return np.array([np.interp(0.5 * at[-1], at, line[:, k]) for k in range(2)])
+
+
+def _deep(asked: Asked) -> float:
+    return 2.0 * asked.mechanism.depth if asked.mechanism else 0.0
+
+
+def _end(asked: Asked, size: float, traces: Sequence[Trace]) -> float:
+    """Rupture from the middle at 0.8 times the S speed, then waves to the corners of the region."""
+    source = 2.0 if traces else 10.0 * BELL / asked.frequency
+    longest = max((_length(t.xy) for t in traces), default=0.0)
+    return float(np.ceil(0.5 * longest / (0.8 * text.SLOWEST) + 0.75 * size / text.SLOWEST + source))
+
+
+def _header(asked: Asked, lon: float, lat: float, epsg: str) -> list[str]:
+    what = "moment tensor" if asked.mechanism else "finite source"
+    if asked.faults:
+        what = "rupture of " + ", ".join(p.stem for p in asked.faults)
+    title = f"{what[0].upper()}{what[1:]} at {lon:.5g}, {lat:.5g}"
+    place = f"longitude {lon:.6g}, latitude {lat:.6g}"
+    return [
+        f"# Made by `faultwave new` for {place}; everything it needs lies in this folder.\n",
+        "#   faultwave check case.yaml     everything that is wrong\n",
+        "#   faultwave plan case.yaml      what it costs and resolves\n",
+        "#   faultwave run case.yaml       then: faultwave plot results\n",
+        f"title: '{title}'\nengine: {asked.engine}\n",
+    ]
+
+
+def _space(asked: Asked, half: float, depth: float, rupture: Rupture | None) -> list[str]:
+    if asked.engine == "fd":
+        return [text.grid_text(half, depth, asked.frequency, asked.source is not None)]
+    shape = f"dip: {asked.dip:g} deg, depth: {text.kilometres(asked.fault_depth)}"
+    faults = [f"      - {{ trace: {p.name}, {shape} }}   # dips to the right of its trace" for p in asked.faults]
+    raster = None if asked.topography is None else (asked.topography.name, asked.topography_crs, asked.sea)
+    return [text.mesh_text(half, depth, asked.frequency, faults, rupture, raster)]
+
+
+def _material(asked: Asked) -> str:
+    found = "\nmaterial:\n  layers: layers.txt              # IASP91; models and expressions say more: docs/guide/materials.md\n"
+    if asked.sea:
+        found += "  regions: { sea: { rho: 1030 kg/m^3, vp: 1500 m/s, vs: 0 } }\n"
+    return found
+
+
+def _source(asked: Asked, lon: float, lat: float, projection: Projection) -> str:
+    if asked.source is not None:
+        return f"sources:\n  - {{ kind: {asked.source_kind}, file: {asked.source.name} }}\n"
+    m = asked.mechanism
+    assert m is not None
+    ned = 10 ** (1.5 * m.magnitude + 9.1) * double_couple(m.strike, m.dip, m.rake)
+    tensor = voigt(geographic_tensor(ned, projection.north(lon, lat)))
+    told = f"strike {m.strike:g}, dip {m.dip:g}, rake {m.rake:g} degrees, magnitude {m.magnitude:g}"
+    return text.tensor_text(tensor, (lon, lat, -m.depth), BELL / asked.frequency, told)
+
+
+def double_couple(strike: float, dip: float, rake: float) -> np.ndarray:
+    """(3, 3) of moment one in north, east, down (Aki & Richards 2002, box 4.4); angles in degrees."""
+    s, d, r = np.radians([strike, dip, rake])
+    slip = np.array([
+        np.cos(r) * np.cos(s) + np.cos(d) * np.sin(r) * np.sin(s), np.cos(r) * np.sin(s) - np.cos(d) * np.sin(r) * np.cos(s),
+        -np.sin(r) * np.sin(d),
+    ])  # fmt: skip
+    normal = np.array([-np.sin(d) * np.sin(s), np.sin(d) * np.cos(s), -np.cos(d)])
+    return np.outer(slip, normal) + np.outer(normal, slip)
+
+
+def _numerics(asked: Asked, ruptures: bool, size: float) -> str:
+    often = max(0.1, round(0.02 * size / text.SLOWEST, 1))
+    lines = ["", "output:", "  folder: results", "  prefix: run"]
+    if asked.engine == "dg":
+        lines = ["", f"numerics: {{ order: {asked.order} }}", *lines]
+    lines.append(f"  receivers: {{ file: stations.txt, interval: {text.number(0.05 / asked.frequency)} s }}")
+    if ruptures:
+        lines += [
+            f"  rupture: {{ interval: {text.number(0.05 / asked.frequency)} s }}",
+            f"  fault: {{ interval: {often:g} s }}",
+        ]
+    if asked.engine == "fd":
+        lines.append(
+            f"  intensity: {{ periods: [{1.05 / asked.frequency:.3g}, {3 / asked.frequency:.3g}] }}   # maps of peak motion"
+        )
+    else:
+        lines.append(f"  surface: {{ interval: {often:g} s }}")
+    lines.append(f"  energies: {{ interval: {often:g} s }}")
+    return "\n".join(lines) + "\n"
+
+
+def _write(asked: Asked, folder: Path, case: str, half: float) -> list[Path]:
+    x = np.linspace(-0.7, 0.7, STATIONS) * half
+    rows = [f"{a:10.1f} {b:10.1f} 0 S{i}{j}" for j, b in enumerate(x) for i, a in enumerate(x)]
+    stations = "# x y z [m] and a code; z = 0 is on the ground\n" + "\n".join(rows) + "\n"
+    with explaining(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        written = []
+        for name, content in (("case.yaml", case), ("layers.txt", text.LAYERS), ("stations.txt", stations)):
+            with atomic_text(folder / name) as file:
+                file.write(content)
+            written.append(folder / name)
+        for path in filter(None, [*asked.faults, asked.source, asked.topography]):
+            target = folder / path.name
+            if not (target.exists() and target.samefile(path)):
+                shutil.copyfile(path, target)
+            written.append(target)
+    load_sound(folder / "case.yaml")
+    return written
+
+
+__all__ = ["Asked", "Mechanism", "double_couple", "new_case"]

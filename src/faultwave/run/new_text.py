@@ -1,0 +1,178 @@
+"""The text of a case that `faultwave new` writes: every group with a word on what it is, and why its numbers are what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+LAYERS = """\
+# Crust and uppermost mantle of IASP91 (Kennett & Engdahl, Geophys. J. Int. 105, 1991), an average of all continents: rock without
+# sediments. Put the layers of your place here; depth of each layer's top below z = 0.
+depth[km] vp[km/s] vs[km/s] rho[g/cm^3]
+0         5.80     3.36     2.7200
+20        6.50     3.75     2.9200
+35        8.04     4.47     3.3198
+"""
+SLOWEST = 3360.0
+"""S speed [m/s] of the first layer."""
+STATIC, DYNAMIC, SHARE = 0.6, 0.3, 0.45
+"""Friction before and after slip, and shear over normal stress at the start: strength excess over stress drop, S, is 1."""
+DEEPEST_STRESS = 60e6
+"""Effective normal stress [Pa] where it no longer grows with depth."""
+MODULUS = 2720.0 * SLOWEST**2 / (1 - 0.25)
+"""mu/(1 - nu) of the first layer [Pa]."""
+
+
+@dataclass(frozen=True)
+class Rupture:
+    """What a spontaneous rupture starts from: ``cohesive_zone`` [m], element ``size`` on faults [m], ``centre`` (3,) [m] and ``radius`` of
+    the patch that breaks first, ``reference`` (3,): outward normal of the hanging wall; ``rake`` [deg]."""
+
+    cohesive_zone: float
+    size: float
+    centre: np.ndarray
+    radius: float
+    reference: np.ndarray
+    rake: float
+
+    @property
+    def slip_weakening(self) -> float:
+        """d_c [m] that makes the cohesive zone as long (Day et al. 2005)."""
+        return self.cohesive_zone * (STATIC - DYNAMIC) * DEEPEST_STRESS / (9 * np.pi / 32 * MODULUS)
+
+
+def number(value: float) -> str:
+    """Rounded to what a person would write."""
+    return f"{value:.4g}"
+
+
+def kilometres(value: float) -> str:
+    return f"{value / 1e3:.6g} km"
+
+
+def _square(axis: str, value: float) -> str:
+    """(axis - value)^2 in the language of expressions."""
+    side = f"({axis} {'-' if value >= 0 else '+'} {abs(value):.1f})"
+    return f"{side} * {side}"
+
+
+def _shear(factor: float, rupture: Rupture, about: str) -> str:
+    """An expression of shear stress: a share of the normal stress, and above the strength in the patch."""
+    if abs(factor) < 1e-9:
+        return f'"0"                   # {about}'
+    sign = "" if factor == 1.0 else f"{factor:.6f} * "
+    distance = " + ".join(_square(axis, v) for axis, v in zip("xyz", rupture.centre, strict=True))
+    return f"""|                     # {about}
+        normal = min({DEEPEST_STRESS:.1f}, max(1000000.0, 1000000.0 - 16400.0 * z));
+        r2 = {distance};
+        if (r2 < {rupture.radius**2:.1f}) {{ return {sign}(510000.0 + {1.02 * STATIC:g} * normal); }}
+        return {sign}{SHARE:g} * normal;"""
+
+
+def fault_text(rupture: Rupture) -> str:
+    """The group ``fault``."""
+    rake = np.radians(rupture.rake)
+    strike, dip = -float(np.cos(rake)), float(np.sin(rake))
+    reference = ", ".join(f"{v:.4f}" for v in rupture.reference)
+    zone = number(rupture.cohesive_zone)
+    return f"""\
+# Spontaneous rupture. The shear stress is {SHARE:g} of the normal stress, between friction before ({STATIC:g}) and after ({DYNAMIC:g}).
+# Effective normal stress grows by 16.4 MPa a kilometre to {DEEPEST_STRESS / 1e6:g} MPa. These are common assumptions, nothing that is
+# known of your fault. A patch of {number(rupture.radius)} m about ({", ".join(number(v) for v in rupture.centre)}) m breaks first.
+fault:
+  friction: linear-slip-weakening
+  reference: [{reference}]      # outward normal of the hanging wall
+  reference_method: direction
+  parameters:
+    constant:
+      mu_s: {STATIC:g}
+      mu_d: {DYNAMIC:g}
+      d_c: {rupture.slip_weakening:.3g} m            # makes the cohesive zone {zone} m long; less wants a smaller fault_size
+      cohesion: -0.5 MPa
+    expression:
+      T_n: "return -min({DEEPEST_STRESS:.1f}, max(1000000.0, 1000000.0 - 16400.0 * z));"
+      T_s: {_shear(strike, rupture, f"positive is right-lateral; the rake is {rupture.rake:g} degrees")}
+      T_d: {_shear(dip, rupture, "positive is reverse faulting")}
+"""
+
+
+Ground = tuple[str, str | None, bool]
+"""File of heights, its coordinates, and whether there is a sea."""
+
+
+def mesh_text(
+    half: float,
+    depth: float,
+    frequency: float,
+    faults: Sequence[str],
+    rupture: Rupture | None,
+    topography: Ground | None,
+) -> str:
+    """The group ``mesh``; ``faults``: a line each."""
+    lines = [
+        "# Tetrahedra, made by Gmsh when the case is first planned, and kept. They follow the slowest wave at their place.",
+        "mesh:",
+        "  build:",
+        f"    lower: [{kilometres(-half)}, {kilometres(-half)}]",
+        f"    upper: [{kilometres(half)}, {kilometres(half)}]",
+        f"    depth: {kilometres(depth)}",
+        f"    frequency: {frequency:g} Hz          # highest one that is resolved",
+    ]
+    if topography is not None:
+        file, crs, sea = topography
+        named = f", crs: '{crs}'" if crs else ""
+        lines.append(
+            f"    topography: {{ file: {file}{named}, receivers: depth }}   # z of stations counts from the ground"
+        )
+        lines.append(f"    sea: {'true' if sea else 'false'}                  # water where the ground is below z = 0")
+    if rupture is not None:
+        lines.append(
+            f"    fault_size: {number(rupture.size)} m         # three points in the cohesive zone, see fault.parameters"
+        )
+        lines += ["    faults:", *faults]
+    return "\n".join(lines) + "\n"
+
+
+def grid_text(half: float, depth: float, frequency: float, lowpass: bool) -> str:
+    """The group ``grid``."""
+    lines = [
+        "# A regular grid: its spacing follows from the slowest wave and the frequency. The upper side is free, the others absorb.",
+        "grid:",
+        f"  lower: [{kilometres(-half)}, {kilometres(-half)}, {kilometres(-depth)}]",
+        f"  upper: [{kilometres(half)}, {kilometres(half)}, 0]",
+        f"  frequency: {frequency:g} Hz            # highest one that is resolved",
+    ]
+    if lowpass:
+        lines.append(
+            f"  lowpass: {0.6 * frequency:g} Hz              # so that the source radiates little more than that"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def tensor_text(tensor: np.ndarray, place: Sequence[float], duration: float, told: str) -> str:
+    """A point source; ``tensor`` (6,) in the order xx yy zz xy yz xz [N m], ``place``: longitude, latitude, z."""
+    parts = ", ".join(f"{n}: {v:.6e}" for n, v in zip(("xx", "yy", "zz", "xy", "yz", "xz"), tensor, strict=True))
+    lon, lat, z = place
+    return f"""\
+sources:
+  - kind: moment-tensor            # {told}
+    geographic: [{lon:.6g}, {lat:.6g}, {z:.6g}]
+    tensor: {{ {parts} }}
+    time_function: {{ kind: gaussian, duration: {number(duration)} s }}   # its spectrum has fallen to 5 % at the frequency above
+"""
+
+
+__all__ = [
+    "DEEPEST_STRESS",
+    "LAYERS",
+    "SLOWEST",
+    "Rupture",
+    "fault_text",
+    "grid_text",
+    "kilometres",
+    "mesh_text",
+    "number",
+    "tensor_text",
+]

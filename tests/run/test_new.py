@@ -1,0 +1,137 @@
+"""From a place to results and pictures, as a user types it; what cannot be is told before anything is written."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import faultwave as fw
+from faultwave.base.projection import voigt
+from faultwave.case.load import load_sound
+from faultwave.cli.main import app
+from faultwave.physics.sources.load import load_sources
+from faultwave.run.new import double_couple
+
+TRACE = [[-117.54, 35.66], [-117.50, 35.70], [-117.46, 35.74]]
+
+
+def typed(*words):
+    """What the program answers, and its exit code."""
+    done = CliRunner().invoke(app, list(map(str, words)))
+    return done.exit_code, " ".join(done.output.split())
+
+
+def well(*words):
+    code, text = typed(*words)
+    assert code == 0, text
+    return text
+
+
+@pytest.fixture
+def trace(tmp_path):
+    path = tmp_path / "trace.geojson"
+    line = {"type": "LineString", "coordinates": TRACE}
+    path.write_text(json.dumps({"type": "Feature", "properties": {"name": "demo"}, "geometry": line}))
+    return path
+
+
+def write_dem(path):
+    """Hills, and the sea in the south-west, by longitude and latitude."""
+    lon, lat = np.linspace(-117.8, -117.2, 61), np.linspace(35.4, 36.0, 61)
+    x, y = np.meshgrid(lon, lat)
+    z = 6000.0 * (x + y + 81.9) + 300.0 * np.sin(60 * x) * np.cos(50 * y)
+    header = f"ncols 61\nnrows 61\nxllcenter {lon[0]}\nyllcenter {lat[0]}\ncellsize {lon[1] - lon[0]}"
+    np.savetxt(path, z[::-1], fmt="%.2f", header=header, comments="")
+    return path
+
+
+def test_a_rupture_from_its_trace_to_pictures(tmp_path, trace, monkeypatch):
+    pytest.importorskip("gmsh", exc_type=ImportError)
+    folder = tmp_path / "case"
+    well(
+        "new", folder, "--fault", trace, "--dip", 70, "--fault-depth", "8km", "--frequency", "0.15Hz", "--order", 3, "--until", "4s",
+        "--topography", write_dem(tmp_path / "dem.asc"), "--topography-crs", "EPSG:4326", "--sea",
+    )  # fmt: skip
+    monkeypatch.chdir(folder)
+    assert "this case can run" in well("check", "case.yaml")
+    well("run", "case.yaml")
+    pictures = well("plot", "results")
+    assert "run-rupture-maps.png" in pictures and "run-surface-peak-velocity.png" in pictures
+    results = fw.load("results")
+    assert len(results.traces["receiver"]) == 36
+    heights = [t.location[2] for t in results.traces["receiver"].values()]
+    assert min(heights) < 1e-3 and max(heights) > 500.0  # on the sea and on the hills
+    assert results.energies["total_frictional_work"][-1] > 0
+
+
+def test_a_moment_tensor_on_a_grid_to_pictures(tmp_path, monkeypatch):
+    folder = tmp_path / "case"
+    well("new", folder, "--lon", -117.5, "--lat", 35.7, "--size", "10km", "--frequency", "0.5Hz", "--engine", "fd",
+         "--moment-tensor", "320,85,178,5.2,3", "--until", "9s")  # fmt: skip
+    monkeypatch.chdir(folder)
+    assert "this case can run" in well("check", "case.yaml")
+    well("run", "case.yaml")
+    assert "run-intensity.png" in well("plot", "results")
+
+
+def test_the_case_holds_the_tensor_that_was_asked_for(tmp_path):
+    folder = tmp_path / "case"
+    well("new", folder, "--lon", 9.0, "--lat", 46.0, "--size", "10km", "--moment-tensor", "0,90,0,5,3")
+    case = load_sound(folder / "case.yaml")[0]
+    (source,) = load_sources(case.sources, projection=case.projection)
+    moment = 10 ** (1.5 * 5 + 9.1)
+    np.testing.assert_allclose(
+        source.moment, [0, 0, 0, moment, 0, 0], atol=1e-6 * moment
+    )  # left-lateral on a northward plane
+    np.testing.assert_allclose(source.location, [0, 0, -3e3], atol=1e-3)
+
+
+def test_double_couples_are_what_textbooks_have():
+    reverse = double_couple(0, 45, 90)  # strikes north, dips east: pressed together along east, stretched upwards
+    np.testing.assert_allclose(reverse, np.diag([0.0, -1.0, 1.0]), atol=1e-12)
+    for angles in ((10, 80, 20), (200, 35, -110)):
+        tensor = double_couple(*angles)
+        assert voigt(tensor).shape == (6,)
+        np.testing.assert_allclose(np.linalg.eigvalsh(tensor), [-1, 0, 1], atol=1e-12)
+
+
+def test_files_of_sources_are_taken_along(tmp_path):
+    cmt = tmp_path / "CMTSOLUTION"
+    cmt.write_text(
+        "PDE 2003 9 2 18 16 34.5 46.0 9.0 10.0 5.4 5.4 PLACE\nevent name: A\ntime shift: 0.0\nhalf duration: 1.0\nlatitude: 46.0\n"
+        "longitude: 9.0\ndepth: 4.0\nMrr: 1.0e+23\nMtt: -1.0e+23\nMpp: 0.0\nMrt: 0.0\nMrp: 0.0\nMtp: 0.0\n"
+    )
+    well("new", tmp_path / "case", "--lon", 9.0, "--lat", 46.0, "--size", "20km", "--moment-tensor", cmt)
+    case = load_sound(tmp_path / "case" / "case.yaml")[0]
+    assert case.sources[0].kind == "cmtsolution" and case.sources[0].file == tmp_path / "case" / "CMTSOLUTION"
+
+
+@pytest.mark.parametrize(
+    "words, expected",
+    [
+        ((), "0 of --fault, --moment-tensor and --srf"),
+        (("--moment-tensor", "0,90,0,5,3"), "--lon, --lat are missing"),
+        (("--moment-tensor", "0,90,0,5,3", "--lon", "46", "--lat", "127", "--size", "9km"), "swapped"),
+        (("--moment-tensor", "0,90,0,5,3", "--lon", "9", "--lat", "46"), "--size is missing"),
+        (("--moment-tensor", "0,95,0,5,3", "--lon", "9", "--lat", "46", "--size", "9km"), "dip 0 to 90"),
+        (("--moment-tensor", "0,90", "--lon", "9", "--lat", "46", "--size", "9km"), "neither a file nor five numbers"),
+        (("--fault", "nowhere.csv"), "there is no such file"),
+        (("--fault", "TRACE", "--engine", "fd"), "grids simulate no spontaneous rupture"),
+        (("--fault", "TRACE", "--size", "2km"), "lie outside of the region"),
+        (("--fault", "TRACE", "--size", "40 s"), "--size"),
+    ],
+)
+def test_what_cannot_be_is_told_and_nothing_written(tmp_path, trace, words, expected):
+    code, text = typed("new", tmp_path / "case", *[str(trace) if w == "TRACE" else w for w in words])
+    assert code == 2 and expected in text, text
+    assert not (tmp_path / "case").exists()
+
+
+def test_files_are_not_written_over_unasked(tmp_path, trace):
+    (tmp_path / "case").mkdir()
+    (tmp_path / "case" / "mine.txt").write_text("mine")
+    code, text = typed("new", tmp_path / "case", "--fault", trace)
+    assert code == 2 and "holds files" in text
+    well("new", tmp_path / "case", "--fault", trace, "--force")
+    assert (tmp_path / "case" / "mine.txt").read_text() == "mine"
