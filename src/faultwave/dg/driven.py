@@ -91,7 +91,6 @@ class Pattern:
     items: np.ndarray
     pairs: np.ndarray
     function: Function
-    echo: np.ndarray | None = None
 
     def value(self, t: float) -> np.ndarray:
         return float(self.function.value(t)) * self.pairs
@@ -101,8 +100,7 @@ class Pattern:
 
     def part(self, chosen: np.ndarray) -> Pattern:
         """Of the faces chosen (k,) bool only."""
-        echo = None if self.echo is None else self.echo[chosen]
-        return replace(self, items=self.items[chosen], pairs=self.pairs[chosen], echo=echo)
+        return replace(self, items=self.items[chosen], pairs=self.pairs[chosen])
 
 
 _GAUSS = tuple(zip(*np.polynomial.legendre.leggauss(4), strict=True))
@@ -118,7 +116,6 @@ class Travelling:
     delays: np.ndarray
     project: np.ndarray
     function: Function
-    echo: np.ndarray | None = None
 
     def value(self, t: float) -> np.ndarray:
         return self._spread(self.function.value(t - self.delays))
@@ -139,12 +136,10 @@ class Travelling:
 
 class Drive(Protocol):
     """What arrives on the faces ``items`` of a list beside the echo: pairs [T, v] (k, B2, 2 face channels) at a time, and their integral
-    over an interval. ``echo`` (k, 2): a and b of the wave w that comes back, a w + b n (n.w); None: what is known of the faces."""
+    over an interval."""
 
     @property
     def items(self) -> np.ndarray: ...
-    @property
-    def echo(self) -> np.ndarray | None: ...
     def value(self, t: float) -> np.ndarray: ...
     def integral(self, a: float, b: float) -> np.ndarray: ...
     def part(self, chosen: np.ndarray) -> Drive: ...
@@ -176,9 +171,6 @@ class Driven:
         )
         mixing = operator.mixing[faces.cells, faces.faces]  # of the wall, or the neighbour's sign
         self.echo = mixing.copy() if law.mixing == 2 else np.stack([mixing[:, 0], np.zeros(len(mixing))], 1)
-        for drive in drives:
-            if drive.echo is not None:
-                self.echo[drive.items] = drive.echo
         self.mirrored = bool(self.echo[:, 1].any())
         behind = np.where(wall, faces.cells, near)
         self.impedance = law.impedance_at({k: v[behind] for k, v in c.material.items()}, faces.frames[:, :3])

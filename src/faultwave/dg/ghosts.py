@@ -30,10 +30,11 @@ FELT = ("Tn", "unused1", "unused3", "u", "v", "w")
 @dataclass(frozen=True)
 class Ghosts:
     """``echo`` (nc, 4, 2): a and b of the wave that comes back, a w + b n (n.w); ``share`` (nc, 4, 2): factors 1/(1 - p) of what is given
-    along the normal and across."""
+    along the normal and across. ``given``: whether there may be constants."""
 
     echo: np.ndarray
     share: np.ndarray
+    given: bool
 
     def of(self, cells: np.ndarray) -> Ghosts:
         """In the listed cells only."""
@@ -90,7 +91,7 @@ def ghosts(planning: Planning, field: Field, where: str, faces: np.ndarray) -> G
     back = [r / (1 - p) for r, p in (normal, across)]
     echo[cells, local] = np.stack([back[1], back[0] - back[1]], 1)
     share[cells, local] = np.stack([1 / (1 - normal[1]), 1 / (1 - across[1])], 1)
-    return Ghosts(echo, share)
+    return Ghosts(echo, share, any(name.startswith("const_") for name in given))
 
 
 def _differ(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -145,6 +145,16 @@ class Plan:
         return marked_faces([p.demand.solved for p in self.parts], self.topology.kinds.shape)
 
     @property
+    def echoes(self) -> np.ndarray | None:
+        """(nc, 4, 2) a and b of the faces that parts make walls, NaN elsewhere; None where there are none."""
+        if not any(len(p.demand.walls) for p in self.parts):
+            return None
+        found = np.full((*self.topology.kinds.shape, 2), np.nan)
+        for part in self.parts:
+            found[tuple(part.demand.walls.T)] = part.demand.echoes
+        return found
+
+    @property
     def face_work(self) -> float:
         """Work of a face with friction, in updates of a cell."""
         return sum(p.demand.face_work for p in self.parts)

@@ -62,6 +62,7 @@ class Cells:
     opposite: np.ndarray | None = None  # (nc, 4) the neighbour's number of the face; needed for driven ones
     beyond: np.ndarray | None = None  # (nc, 4, k) impedance of neighbours on other processes, NaN elsewhere
     penalised: PenalisedFaces | None = None
+    echoes: np.ndarray | None = None  # (nc, 4, 2) a and b of boundary faces that parts say, NaN elsewhere
 
     @property
     def remote(self) -> np.ndarray:
@@ -208,6 +209,12 @@ class Form:
         mix[between] = self._mixed(cells, between, None)
         mix[cells.fault] = self._mixed(cells, cells.fault, FILLED)
         outer = (cells.neighbours < 0) & ~remote & ~cells.fault  # a fault face's other cell may be elsewhere
+        if cells.echoes is not None:
+            told = outer & ~np.isnan(cells.echoes[..., 0])
+            for a, b in np.unique(cells.echoes[told], axis=0):
+                faces = told & (cells.echoes == (a, b)).all(2)
+                mix[faces] = self._mixed(cells, faces, Boundary(a, b))
+            outer &= ~told
         for kind in np.unique(cells.kinds[outer]):
             name = BoundaryKind(kind).name.lower().replace("_", "-")
             faces = outer & (cells.kinds == kind)

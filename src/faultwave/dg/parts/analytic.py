@@ -87,11 +87,6 @@ class Entering:
     project: np.ndarray
     order: int
 
-    @property
-    def echo(self) -> np.ndarray:
-        """Nothing comes back of what goes out."""
-        return np.zeros((len(self.items), 2))
-
     def value(self, t: float) -> np.ndarray:
         shape = self.positions.shape[:2]
         state = self.solution(self.positions.reshape(-1, 3), t).reshape(*shape, len(self.law.quantities))

@@ -50,6 +50,18 @@ class Given:
     function: Function
     beyond: Ghosts | None = None
 
+    @property
+    def moves(self) -> bool:
+        """Whether it gives anything beside an echo."""
+        return self.beyond is None or self.beyond.given
+
+    @property
+    def echoes(self) -> np.ndarray:
+        """(k, 2) a and b of each of the faces, in the order of ``np.argwhere(faces)``."""
+        if self.beyond is not None:
+            return self.beyond.echo[self.faces]
+        return np.tile([1.0 if self.kind == "velocity" else -1.0, 0.0], (int(self.faces.sum()), 1))
+
     def on(self, cut: Cut) -> Given:
         beyond = None if self.beyond is None else self.beyond.of(cut.cells)
         return replace(self, faces=self.faces[cut.cells], tags=self.tags[cut.cells], beyond=beyond)
@@ -69,22 +81,20 @@ class Given:
             zero = np.zeros(len(tags))
             return np.stack([found.get(n, zero) for n in names], -1).reshape(len(items), -1, len(names))
 
+        velocity = traction = None
         if self.beyond is not None:
             traction, velocity = self.beyond.constants(values, cells, faces, normals)
-            echo = self.beyond.echo[cells, faces]
         elif self.kind == "velocity":
-            velocity, traction = 2.0 * values(VELOCITY), None
-            echo = np.tile([1.0, 0.0], (len(items), 1))
+            velocity = 2.0 * values(VELOCITY)
         else:
             given = values(TRACTION)
-            velocity, traction = None, 2.0 * (given[..., :3] - given[..., 3:] * normals[:, None])
-            echo = np.tile([-1.0, 0.0], (len(items), 1))
+            traction = 2.0 * (given[..., :3] - given[..., 3:] * normals[:, None])
         pairs = np.zeros((*x.shape[:2], 2 * f))
         for column, vector in ((0, traction), (f, velocity)):
             if vector is not None:
                 along = inner(vector, normals[:, None])[..., None]
                 pairs[..., column : column + f] = along if m == 1 else vector
-        return Pattern(items, projected(project, pairs), self.function, echo)
+        return Pattern(items, projected(project, pairs), self.function)
 
 
 @dataclass(frozen=True)
@@ -94,7 +104,13 @@ class DirichletFaces(Planned):
 
     @property
     def demand(self) -> Demand:
-        return Demand(faces=np.concatenate([np.argwhere(g.faces) for g in self.given]))
+        listed = [np.argwhere(g.faces) for g in self.given]
+        moving = [faces for faces, g in zip(listed, self.given, strict=True) if g.moves]
+        return Demand(
+            faces=np.concatenate([np.zeros((0, 2), np.int64), *moving]),
+            walls=np.concatenate(listed),
+            echoes=np.concatenate([g.echoes for g in self.given]),
+        )
 
     def on(self, cut: Cut) -> DirichletFaces:
         return replace(self, given=tuple(g.on(cut) for g in self.given))
@@ -166,7 +182,7 @@ class AttachedDirichlet(Attached):
         self.part, self.law = part, solver.plan.law
 
     def drives(self, faces: Faces, points: np.ndarray, project: np.ndarray) -> Sequence[Drive]:
-        return [given.drive(self.law, faces, points, project) for given in self.part.given]
+        return [given.drive(self.law, faces, points, project) for given in self.part.given if given.moves]
 
 
 __all__ = ["DirichletFaces", "plan"]

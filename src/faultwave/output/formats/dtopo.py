@@ -11,7 +11,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
-from scipy.interpolate import LinearNDInterpolator, NearestNDInterpolator
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.projection import Projection
@@ -119,6 +118,8 @@ def _axes(places: np.ndarray, spacing: float, degrees: bool, count: int) -> tupl
 
 def _on_grid(places: np.ndarray, values: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Values (n, nt) at places (n, 2) interpolated to the grid (ny, nx, nt); beyond the outermost triangles' centres the nearest."""
+    from scipy.interpolate import LinearNDInterpolator, NearestNDInterpolator
+
     grid = np.stack(np.meshgrid(x, y), -1).reshape(-1, 2)
     found = LinearNDInterpolator(places, values, rescale=True)(grid)
     outside = np.isnan(found[:, 0])

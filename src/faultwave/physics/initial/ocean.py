@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.physics.initial import Given, InitialCondition
@@ -33,6 +32,8 @@ class Ocean:
     @cached_property
     def vertical(self) -> float:
         """Vertical wavenumber [1/m], of the exponentials of mode 0 or of the sines of the others."""
+        from scipy.optimize import brentq
+
         k2, c2, g, depth = float(np.dot(self.wavenumbers, self.wavenumbers)), self.water.cp**2, self.gravity, self.depth
         if self.number == 0:
             return float(brentq(lambda k: g * k * np.tanh(k * depth) - c2 * (k2 - k * k), 0.0, k2**0.5, xtol=1e-15))

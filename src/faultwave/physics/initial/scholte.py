@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 
 from faultwave.physics.initial import Given, InitialCondition, on_both_sides
 from faultwave.physics.waves.medium import Array, Medium, Solution
@@ -49,6 +48,7 @@ class Scholte:
     @cached_property
     def wavenumber(self) -> float:
         """Horizontal wavenumber [rad/m]: the determinant, rotated onto the real axis, changes sign there."""
+        from scipy.optimize import brentq
 
         def determinant(k: float) -> float:
             value = np.linalg.det(self._conditions(k))
