@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from faultwave.case.initial import PlaneWave
 from faultwave.physics import waves as laws
 from faultwave.physics.waves.plane_waves import plane_waves
 
@@ -146,9 +146,8 @@ def test_plane_waves_are_those_of_the_equations(mode: str, number: int, change: 
     law: Any = laws.law("poroelastic").adapted(arrays(material))
     k = np.array([0.5, -0.3, 0.4])
     across = np.array([0.3, 0.5, 0.0])
-    wave = SimpleNamespace(
-        k=k, mode=mode, polarisation=across, amplitude=0.7, phase=0.4, origin=(0.1, 0.2, 0.3), window=None
-    )
+    given = {"k": k.tolist(), "mode": mode, "polarisation": across.tolist(), "origin": (0.1, 0.2, 0.3)}
+    wave = PlaneWave.model_validate(given | {"amplitude": 0.7, "phase": 0.4})
     at = np.random.default_rng(0).normal(size=(4, 3))
 
     def field(x: np.ndarray, t: float) -> np.ndarray:
@@ -172,8 +171,6 @@ def test_a_slow_wave_in_stiff_drag_diffuses() -> None:
     material = SANDSTONE
     law: Any = laws.law("poroelastic").adapted(arrays(material))
     k = DIAGONAL / 1000
-    wave = SimpleNamespace(
-        k=k, mode="slow-P", polarisation=None, amplitude=1.0, phase=0.0, origin=(0, 0, 0), window=None
-    )
+    wave = PlaneWave.model_validate({"k": k.tolist(), "mode": "slow-P"})
     first, later = (plane_waves(law, arrays(material), [wave], np.zeros((1, 3)), t)[0] for t in (0.0, 1000.0))
     np.testing.assert_allclose(later[9], first[9] * np.exp(-9.80192e-5 * 1000.0), rtol=1e-5)
