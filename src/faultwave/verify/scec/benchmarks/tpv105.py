@@ -69,7 +69,7 @@ TPV105 = Benchmark(
     stations={"main": ((-4e3, 7.5e3), (5e3, 7.5e3), (-12e3, 7.5e3), (12e3, 7.5e3), (0, 3e3), (0, 12e3), (0, 0))},
     end_time=15.0,
     quick=quick(
-        800.0, 4.0, order=5, coarser=1.25, reach=6e3
+        800.0, 4.0, order=5, coarser=1.25, reach=8e3
     ),  # as TPV104; heat and pressure at each point cost twice as much
     checks=(checks.ruptures("main", 0.4, quick=0.03),),  # four times the patch of the nucleation
     source="SCEC/USGS, https://strike.scec.org/cvws/tpv105docs.html",
