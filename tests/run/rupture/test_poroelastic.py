@@ -20,8 +20,10 @@ ON_FAULT = [[20.0, 0.0, 10.0], [-110.0, 0.0, 130.0]]
 
 def settings(folder: Path, friction: dict[str, Any] | None, **more: Any) -> dict[str, Any]:
     """Two kinds of sandstone on the sides of a plane, friction on it or nothing."""
-    box: dict[str, Any] = {"shape": "box", "cells": [4, 4, 4], "lower": [-400.0] * 3, "upper": [400.0] * 3, "perturb": more.pop("perturb", 0.2),
-                           "boundaries": more.pop("boundaries", {})}  # fmt: skip
+    box: dict[str, Any] = {
+        "shape": "box", "cells": [4, 4, 4], "lower": [-400.0] * 3, "upper": [400.0] * 3, "perturb": more.pop("perturb", 0.2),
+        "boundaries": more.pop("boundaries", {}),
+    }  # fmt: skip
     second = more.pop("second", {"mu": 9e9, "porosity": 0.3})
     material = {
         "constant": {k: v for k, v in SANDSTONE.items() if k not in second},
