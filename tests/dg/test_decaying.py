@@ -91,7 +91,7 @@ def test_a_cell_evolves_as_the_exponential_of_its_equations(
 
     def build(k: Kernel, q: Any, cell: Any, out: Any) -> None:
         value, total = k.temp("value", b3, form.Q), k.temp("total", b3, form.Q)
-        sums = [Sum(value, k.scalar("advance", order + 1)), Sum(total, k.scalar("integral", order), True)]
+        sums = [Sum(value, k.scalar("advance", order + 2)), Sum(total, k.scalar("integral", order + 1), True)]
         form.predictor.expand(k, q, cell, sums)
         for i, part in enumerate((value, total)):
             k.pointwise(lambda x: [list(x)], [part], [out.view(i * b3, b3)])
@@ -121,15 +121,15 @@ def test_kept_coefficients_are_the_best_polynomial_in_time() -> None:
     q = np.random.default_rng(1).normal(size=(len(cells), form.b3, form.Q))
 
     def build(k: Kernel, q: Any, cell: Any, out: Any) -> None:
-        form.predictor.expand(k, q, cell, [Sum(q, k.scalar("advance", order + 1))], out)
+        form.predictor.expand(k, q, cell, [Sum(q, k.scalar("advance", order + 2))], out)
 
-    found = run(form, build, q, cells, (order * form.b3, form.Q), advance=form.predictor.at(STEP, STEP))
+    found = run(form, build, q, cells, ((order + 1) * form.b3, form.Q), advance=form.predictor.at(STEP, STEP))
     x, w = legendre.leggauss(24)
     for number in range(len(cells)):
         matrix, start = generator(form, cells[number]), q[number].reshape(-1)
         at = np.stack([expm(0.5 * STEP * (1 + s) * matrix) @ start for s in x])
         modes = [(2 * m + 1) / 2 * (w * legendre.legval(x, np.eye(order)[m])) @ at for m in range(order)]
-        exact = np.stack(modes).reshape(found[number].shape)
+        exact = np.stack([start, *modes]).reshape(found[number].shape)
         np.testing.assert_allclose(found[number], exact, atol=2e-13 * np.abs(exact).max())
 
 
@@ -156,10 +156,11 @@ def test_weights_of_kept_coefficients() -> None:
     own.form = Here()  # type: ignore[assignment]
     x = np.polynomial.Polynomial([0.3, -1.0, 2.0, 0.7])
     modes = legendre.poly2leg(x(np.polynomial.Polynomial([0.5, 0.5])).coef)
-    assert np.dot(own.at(0.12, 0.4)[:4], modes) == pytest.approx(x(0.3), rel=1e-13)
+    assert np.dot(own.at(0.12, 0.4)[1:5], modes) == pytest.approx(x(0.3), rel=1e-13)
     area = x.integ()
-    assert np.dot(own.integral(0.1, 0.3, 0.4), modes) == pytest.approx(0.2 * (area(0.75) - area(0.25)), rel=1e-13)
-    assert own.at(0.12, 0.4)[4] == 0.06 and own.integral(0.0, 0.4, 0.4) == pytest.approx([0.2, 0, 0, 0], abs=1e-16)
+    assert np.dot(own.integral(0.1, 0.3, 0.4)[1:], modes) == pytest.approx(0.2 * (area(0.75) - area(0.25)), rel=1e-13)
+    assert np.isfinite(own.at(0.0, 0.0)).all() and own.at(0.0, 0.0)[5] == 0.0
+    assert own.at(0.12, 0.4)[5] == 0.06 and own.integral(0.0, 0.4, 0.4) == pytest.approx([0, 0.2, 0, 0, 0], abs=1e-16)
 
 
 @pytest.mark.parametrize("top, most", [(1, 1), (7, 3), (15, 5)])

@@ -14,6 +14,7 @@ from faultwave.case.load import load_case
 from faultwave.dg.plan import make_plan
 from faultwave.domain.tets import write_puml
 from faultwave.domain.tets.box import Box, box_mesh
+from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.output.results import load_results
 from tests.backends.here import DEVICE, needs_device
 from tests.physics.waves.pores import SANDSTONE
@@ -26,6 +27,7 @@ def settings(folder: Path, **more: Any) -> dict[str, Any]:
     numerics = {"order": 3, "backend": "cpu", "threads": 1, "clustering": {"rates": [2]}, **more.pop("numerics", {})}
     output = {
         "folder": str(folder), "prefix": "run", "receivers": {"points": POINTS, "interval": 0.004}, "energies": {"interval": 0.01},
+        "volume": {"interval": 0.03, "fields": ["p", "v1", "v1_f"]}, "surface": {"interval": 0.03},
         **more.pop("output", {}),
     }  # fmt: skip
     box = {"shape": "box", "cells": [4, 4, 4], "lower": [-400.0] * 3, "upper": [400.0] * 3, "perturb": 0.3,
@@ -63,6 +65,11 @@ def test_injected_fluid_makes_waves_and_loses_energy(whole: Path) -> None:
     assert total[0] == pytest.approx(density * 1e12 * (np.pi / 6e-5) ** 1.5, rel=0.1)
     assert (np.diff(total) < 0).all() and first["elastic_kinetic_energy"][-1] > 0
     assert (first["drag_power"][1:] > 0).all() and (np.diff(first["drag_work"]) > 0).all()
+    with VtkHdfReader(whole / "run-volume.vtkhdf") as file:
+        start = file.field("p", 0)
+        corners = file.points[file.cells].mean(1)
+    near = np.exp(-3e-5 * ((corners - [20.0, -10.0, 30.0]) ** 2).sum(1)) * 1e6
+    assert np.abs(start - near).max() < 0.15e6 and start.max() > 0.7e6
     assert first["drag_work"][-1] < total[0] - total[-1]  # waves also leave the box
 
 

@@ -119,26 +119,28 @@ def _moment(m: int, power: int) -> float:
 
 
 class Decaying:
-    """Kept coefficients are those of Legendre polynomials over the step: its integral is exact. The value in the cell itself, too; the
-    last weight of ``at`` is the time, the first of an integral over the whole step is its length."""
+    """Kept coefficients are the state at the start, for those who look at it later, and those of Legendre polynomials over the step: its
+    integral is exact. The value in the cell itself, too; the last weight of ``at`` is the time, the second of an integral over the whole
+    step is its length."""
 
-    starts_with_state = False
+    starts_with_state = True
 
     def __init__(self, form: CellTerms):
         self.form, n = form, form.order
-        self.rows, self.face_rows = [tet_size(n - 1)] * n, [triangle_size(n - 1)] * n
-        self.terms = n + 1
+        self.rows, self.face_rows = [tet_size(n - 1)] * (n + 1), [triangle_size(n - 1)] * (n + 1)
+        self.terms = n + 2
         self.packets = packets(form)
         self.most = max(max(level) for level in self.packets)
 
     def at(self, tau: float, step: float) -> list[float]:
-        found = [float(legendre.legval(2.0 * tau / step - 1.0, unit)) for unit in np.eye(self.form.order)]
-        return [*found, tau / self.form.unit]
+        share = tau / step if step > 0.0 else 0.0  # of the step that is no step, between two
+        found = [float(legendre.legval(2.0 * share - 1.0, unit)) for unit in np.eye(self.form.order)]
+        return [0.0, *found, tau / self.form.unit]
 
     def integral(self, begin: float, end: float, step: float) -> list[float]:
         x, half = [2.0 * t / step - 1.0 for t in (begin, end)], 0.5 * step / self.form.unit
         units = np.eye(self.form.order)
-        return [half * float(np.diff(legendre.legval(x, legendre.legint(unit)))[0]) for unit in units]
+        return [0.0, *[half * float(np.diff(legendre.legval(x, legendre.legint(unit)))[0]) for unit in units]]
 
     def scalars(self, step: float) -> dict[str, Any]:
         return {}
@@ -153,7 +155,7 @@ class Decaying:
         return share
 
     def expand(self, k: Kernel, q: Array, cell: Array, sums: Sequence[Sum], series: Array | None = None) -> None:
-        """``series`` gets the Legendre coefficients of the whole step, to whose end the sums must go."""
+        """``series`` gets the state and the Legendre coefficients of the whole step, to whose end the sums must go."""
         if not sums:
             raise ValueError("the time of a step comes with a sum")
         weights = self._weights(k, cell, sums)
@@ -163,8 +165,9 @@ class Decaying:
         ]
         if series is not None and modes is not None:
             b3 = self.form.b3
+            k.pointwise(lambda q: [list(q)], [q], [series.view(0, b3)])
             targets += [
-                (series.view(m * b3, b3), {kj: w[m] for kj, w in modes.items()}) for m in range(self.form.order)
+                (series.view((m + 1) * b3, b3), {kj: w[m] for kj, w in modes.items()}) for m in range(self.form.order)
             ]
         level = self._start(k, q, cell)
         for number, listed in enumerate(self.packets):
@@ -176,7 +179,7 @@ class Decaying:
 
     def _time(self, s: Sum) -> View:
         """Of a value the moment, of an integral from the start of the step its length."""
-        return s.table.view(0 if s.integral else self.form.order, 1)
+        return s.table.view(1 if s.integral else self.form.order + 1, 1)
 
     def _numbers(self, k: Kernel, name: str, cell: Array, s: Sum, columns: list[Any], top: int) -> Array:
         """A temporary with one number for each of ``columns``, functions of the time, r t and of g_kj up to k = ``top``."""
