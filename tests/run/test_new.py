@@ -75,6 +75,15 @@ def test_a_moment_tensor_on_a_grid_to_pictures(tmp_path, monkeypatch):
     assert "run-intensity.png" in well("plot", "results")
 
 
+def test_a_grid_follows_the_topography(tmp_path, monkeypatch):
+    folder = tmp_path / "case"
+    where = ("--lon", -117.5, "--lat", 35.7, "--size", "10km", "--moment-tensor", "320,85,178,5.2,3")
+    relief = ("--topography", write_dem(tmp_path / "dem.asc"), "--topography-crs", "EPSG:4326")
+    well("new", folder, *where, *relief, "--engine", "fd", "--frequency", "0.5Hz")
+    monkeypatch.chdir(folder)
+    assert "this case can run" in well("check", "case.yaml")
+
+
 def test_the_case_holds_the_tensor_that_was_asked_for(tmp_path):
     folder = tmp_path / "case"
     well("new", folder, "--lon", 9.0, "--lat", 46.0, "--size", "10km", "--moment-tensor", "0,90,0,5,3")

@@ -25,6 +25,8 @@ PATCH = 1.31 * 1.5
 """Radius of that patch in cohesive zones: one and a half times the critical half length (Uenishi & Rice 2003)."""
 BELL = 0.39
 """Standard deviation of a Gaussian times the frequency at which its spectrum has fallen to 5 %; it is over after ten of them."""
+BENT = 16.0 / 6.0
+"""Spacings, in wavelengths, that a grid below a topography needs in depth."""
 STATIONS = 6
 """Along a side."""
 
@@ -116,11 +118,8 @@ def _check(asked: Asked, folder: Path, force: bool) -> None:
     if asked.engine == "fd" and asked.faults:
         what = "grids simulate no spontaneous rupture"
         raise NotBuiltError(Problem("--engine fd", what, "engine dg", "Or give --srf or --moment-tensor."))
-    if asked.engine == "fd" and asked.topography is not None:
-        what = "the ground of a new case on a grid is flat"
-        raise NotBuiltError(
-            Problem("--topography", what, "engine dg", "A grid's own settings say more: docs/guide/grids.md.")
-        )
+    if asked.engine == "fd" and asked.sea:
+        raise NotBuiltError(Problem("--sea", "a grid has no sea above its topography", "engine dg"))
 
 
 def _place(asked: Asked) -> tuple[float, float, float]:
@@ -186,7 +185,9 @@ def _middle(line: np.ndarray) -> np.ndarray:
 
 
 def _deep(asked: Asked) -> float:
-    return 2.0 * asked.mechanism.depth if asked.mechanism else 0.0
+    """How deep a source, or a grid whose planes bend below hills, wants the region [m]."""
+    bent = BENT * text.SLOWEST / asked.frequency + 3e3 if asked.engine == "fd" and asked.topography else 0.0
+    return max(2.0 * asked.mechanism.depth if asked.mechanism else 0.0, bent)
 
 
 def _end(asked: Asked, size: float, traces: Sequence[Trace]) -> float:
@@ -212,11 +213,11 @@ def _header(asked: Asked, lon: float, lat: float, epsg: str) -> list[str]:
 
 
 def _space(asked: Asked, half: float, depth: float, rupture: Rupture | None) -> list[str]:
+    raster = None if asked.topography is None else (asked.topography.name, asked.topography_crs, asked.sea)
     if asked.engine == "fd":
-        return [text.grid_text(half, depth, asked.frequency, asked.source is not None)]
+        return [text.grid_text(half, depth, asked.frequency, asked.source is not None, raster)]
     shape = f"dip: {asked.dip:g} deg, depth: {text.kilometres(asked.fault_depth)}"
     faults = [f"      - {{ trace: {p.name}, {shape} }}   # dips to the right of its trace" for p in asked.faults]
-    raster = None if asked.topography is None else (asked.topography.name, asked.topography_crs, asked.sea)
     return [text.mesh_text(half, depth, asked.frequency, faults, rupture, raster)]
 
 

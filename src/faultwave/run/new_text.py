@@ -135,18 +135,24 @@ def mesh_text(
     return "\n".join(lines) + "\n"
 
 
-def grid_text(half: float, depth: float, frequency: float, lowpass: bool) -> str:
+def grid_text(half: float, depth: float, frequency: float, lowpass: bool, topography: Ground | None) -> str:
     """The group ``grid``."""
     lines = [
         "# A regular grid: its spacing follows from the slowest wave and the frequency. The upper side is free, the others absorb.",
         "grid:",
         f"  lower: [{kilometres(-half)}, {kilometres(-half)}, {kilometres(-depth)}]",
-        f"  upper: [{kilometres(half)}, {kilometres(half)}, 0]",
+        f"  upper: [{kilometres(half)}, {kilometres(half)}, {'0' if topography is None else '9 km'}]",
         f"  frequency: {frequency:g} Hz            # highest one that is resolved",
     ]
     if lowpass:
         lines.append(
             f"  lowpass: {0.6 * frequency:g} Hz              # so that the source radiates little more than that"
+        )
+    if topography is not None:
+        file, crs, _ = topography
+        named = f", crs: '{crs}'" if crs else ""
+        lines.append(
+            f"  topography: {{ file: {file}{named}, sources: elevation, receivers: depth }}   # z of stations counts from the ground"
         )
     return "\n".join(lines) + "\n"
 
