@@ -158,6 +158,42 @@ def test_two_runs_stand_side_by_side(runs, tmp_path) -> None:
     assert [run["name"] for run in receivers["runs"]] == ["one/run", "two/run"]
 
 
+def test_runs_in_folders_of_one_name_are_told_apart(runs, tmp_path) -> None:
+    """Every case that is made for a place writes into 'results'."""
+    for folder, name in zip(runs, "ab", strict=True):
+        shutil.copytree(folder, tmp_path / name / "results")
+    path = write_report(tmp_path / "a" / "results", tmp_path / "both.html", compare=tmp_path / "b" / "results")
+    maps = [f for f in map(json.loads, Reader(path.read_text()).data.values()) if "updatemenus" in f.get("layout", {})]
+    slip = next(f["data"] for f in maps if "slip" in f["data"][0]["colorbar"]["title"]["text"])
+    assert [d["name"] for d in slip[:3]] == ["a/results/run", "b/results/run", "difference"]
+    assert np.nanmax(np.abs(numbers(slip[2]["z"]))) > 0
+
+
+def test_faults_elsewhere_are_not_compared(runs, tmp_path) -> None:
+    case = rupture(tmp_path / "moved", 2)
+    box, points = case["mesh"]["generate"], case["output"]
+    box["lower"], box["upper"], box["fault"] = [-1e3, 4e3, -1500], [1e3, 6e3, 0], ["y", 5e3]
+    case["fault"]["reference"] = [0, 4e3, 0]
+    points["receivers"]["points"] = [[100, 5300, 0], [300, 4700, 0]]
+    points["fault_receivers"]["points"] = [[50, 5e3, -700]]
+    fw.simulate(case).run(until=0.1)
+    path = write_report(runs[0], tmp_path / "both.html", compare=tmp_path / "moved")
+    found = Reader(path.read_text())
+    assert any("has no fault at the place of this one" in text for text in found.texts)
+    receivers = next(f for f in map(json.loads, found.data.values()) if f.get("title") == "Receivers")
+    assert receivers["runs"][1]["stations"] == [None, None]
+
+
+def test_receivers_of_two_runs_are_matched_in_any_size_of_domain() -> None:
+    """The nearest one, not the first within some metres."""
+    from faultwave.output.trace import Trace
+    from faultwave.report.sections.seismograms import _same
+
+    made = [Trace("receiver", i, np.zeros(1), {}, 1e-5 * np.array([i, 2.0, 3.0])) for i in (1, 2, 3)]
+    assert _same(made, {t.number: t for t in reversed(made)}) == made
+    assert _same(made[:2], {3: made[2]}) == [None, None] and _same(made, {}) == [None] * 3
+
+
 def test_runs_of_grids_and_of_electromagnetics_have_reports(tmp_path) -> None:
     grid = {
         "engine": "fd", "end_time": 0.2, "grid": {"lower": [0, 0, -400], "upper": [400, 400, 0], "spacing": 20},

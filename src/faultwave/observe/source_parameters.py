@@ -149,7 +149,7 @@ def source_parameters(found: FinishedRupture) -> Dataset:
     values = {
         "time": (h.time[-1], "s", "until which the rupture is told"),
         "seismic_moment": (moment, "N*m", "integral of rigidity times slip path"),
-        "moment_magnitude": (_magnitude(moment), "", "2/3 log10(M0) - 6.07"),
+        "moment_magnitude": (magnitude(moment), "", "2/3 log10(M0) - 6.07"),
         "potency": (potency, "m^3", "integral of the slip path"),
         "ruptured_area": (broken, "m^2", "where the slip rate exceeded 1 mm/s"),
         "mean_slip": (_ratio(slipped, broken), "m", "mean over the ruptured area"),
@@ -205,7 +205,8 @@ def rupture_warnings(found: FinishedRupture) -> Iterator[Problem]:
         yield Problem("output.rupture", what, advice=advice, severity="warning")
 
 
-def _magnitude(moment: float) -> float:
+def magnitude(moment: float) -> float:
+    """Moment magnitude of a moment [N m] (Hanks & Kanamori 1979), NaN of none."""
     return float(2.0 / 3.0 * np.log10(moment) - 6.07) if moment > 0 else float("nan")
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from faultwave.observe.dataset import Dataset
+from faultwave.observe.source_parameters import magnitude
 from faultwave.output.results import Results
 from faultwave.plot import style
 
@@ -64,8 +65,11 @@ def _magnitude(ax: Axes, energies: Dataset) -> None:
     moment = energies["seismic_moment"]
     final = moment[np.isfinite(moment)][-1]
     if final > 0:
-        magnitude = 2.0 / 3.0 * np.log10(final) - 6.07
-        ax.set_title(f"moment magnitude at the end: $M_w$ {magnitude:.2f}")
+        ax.set_title(f"moment magnitude at the end: $M_w$ {magnitude(final):.2f}")
+
+
+IN_REPORT = True
+"""A report has figures of this, which can be zoomed."""
 
 
 def pictures(results: Results, stem: str) -> Iterator[Path | None]:

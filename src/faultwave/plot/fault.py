@@ -30,7 +30,8 @@ TOGETHER = 0.01
 
 @dataclass(frozen=True)
 class FaultMap:
-    """One fault unrolled: xy (np, 2) = along strike, down dip [km] of merged points, cells (nc, 3), values (nc,)."""
+    """One fault unrolled: xy (np, 2) = along strike, down dip [km] of merged points, cells (nc, 3), values (nc,);
+    ``centre`` (3,) [m] of its points."""
 
     title: str
     xy: np.ndarray
@@ -38,6 +39,7 @@ class FaultMap:
     values: dict[str, np.ndarray]
     rupture_time: np.ndarray | None
     time: float
+    centre: np.ndarray
 
 
 def read_fault_maps(path: Path) -> list[FaultMap]:
@@ -77,6 +79,7 @@ def _map(
         values={name: array[chosen] for name, array in values.items()},
         rupture_time=None if rupture is None else rupture[chosen],
         time=float(file.times[-1]),
+        centre=points.mean(0),
     )
 
 
@@ -165,6 +168,10 @@ def hypocentre(xy: np.ndarray, cells: np.ndarray, time: np.ndarray) -> np.ndarra
     edges = corners[:, 1:] - corners[:, :1]
     area = np.abs(edges[:, 0, 0] * edges[:, 1, 1] - edges[:, 0, 1] * edges[:, 1, 0])
     return np.asarray((corners.mean(1) * area[:, None]).sum(0) / area.sum())
+
+
+IN_REPORT = True
+"""A report has figures of this, which can be zoomed."""
 
 
 def pictures(results: Results, stem: str) -> Iterator[Path | None]:

@@ -54,6 +54,10 @@ def _draw_spectrum(ax: Axes, spectrum: dict[str, np.ndarray], told: dict[str, fl
     ax.legend(loc="lower left")
 
 
+IN_REPORT = True
+"""A report has figures of this, which can be zoomed."""
+
+
 def pictures(results: Results, stem: str) -> Iterator[Path | None]:
     """PREFIX-moment-rate."""
     start = results.folder / results.prefix

@@ -101,6 +101,10 @@ def _scale(values: np.ndarray, scale: str) -> tuple[Normalize, str]:
     return Normalize(0.0, top), style.beyond(known, top)
 
 
+IN_REPORT = True
+"""A report has figures of this, which can be zoomed."""
+
+
 def pictures(results: Results, stem: str) -> Iterator[Path | None]:
     """PREFIX-rupture-maps."""
     file = results.folder / f"{results.prefix}-rupture.vtkhdf"

@@ -167,6 +167,10 @@ def _bar(ax: Axes, scale: float, unit: str) -> None:
     ax.text(1.035, -0.5 * height, text, transform=place, va="center", ha="left", fontsize=7.5, rotation=90)
 
 
+IN_REPORT = True
+"""A report has figures of this, which can be zoomed."""
+
+
 def pictures(results: Results, stem: str) -> Iterator[Path | None]:
     """PREFIX-receivers and PREFIX-fault-receivers."""
     yield plot_receivers(list(results.traces["receiver"].values()), Path(f"{stem}-receivers.png"))

@@ -226,6 +226,10 @@ def _name(ax: Axes, frame: MapFrame) -> None:
         text.set_path_effects(rim)
 
 
+IN_REPORT = True
+"""A report has figures of this, which can be zoomed."""
+
+
 def pictures(results: Results, stem: str) -> Iterator[Path | None]:
     """PREFIX-surface-peak-velocity and PREFIX-surface-snapshots."""
     fault, surface = (results.folder / f"{results.prefix}-{name}.vtkhdf" for name in ("fault", "surface"))

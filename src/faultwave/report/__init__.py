@@ -11,7 +11,7 @@ from faultwave.base.callable_module import make_callable
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.registry import modules
 from faultwave.report.blocks import Section
-from faultwave.report.loaded import Run, load
+from faultwave.report.loaded import Run, load, told_apart
 from faultwave.report.page import render, write
 
 SECTIONS = "faultwave.report.sections"
@@ -24,11 +24,11 @@ def write_report(
     figures show both. Raises InputError for a folder without results."""
     run = load(Path(folder), prefix)
     other = None if compare is None else load(Path(compare))
-    if other is not None and other.results.folder.resolve() == run.results.folder.resolve() and prefix is None:
-        raise InputError(Problem(str(compare), "is the run itself", "the folder of another run"))
+    if other is not None:
+        if (other.results.folder.resolve(), other.results.prefix) == (run.results.folder.resolve(), run.results.prefix):
+            raise InputError(Problem(str(compare), "is the run itself", "the folder of another run"))
+        run, other = told_apart(run, other)
     found = contents(run, other)
-    if not found:
-        raise InputError(Problem(str(run.results.folder), f"the run '{run.results.prefix}' left nothing to report"))
     title = str(run.case.get("title") or run.results.prefix)
     subtitle = f"{run.results.folder}" if other is None else f"{run.results.folder} beside {other.results.folder}"
     path = Path(out) if out is not None else run.results.folder / f"{run.results.prefix}-report.html"

@@ -18,6 +18,15 @@ def axis(title: str, **more: Any) -> dict[str, Any]:
     return {"title": {"text": title}, "exponentformat": "power", **more}
 
 
+def length_unit(places: np.ndarray) -> tuple[float, str]:
+    """Factor from metres, and unit, in which places (..., 3) [m] have few digits."""
+    size = float(np.nanmax(np.abs(places), initial=0.0))
+    return next(
+        ((1.0 / metres, name) for metres, name in ((1e3, "km"), (1.0, "m"), (1e-3, "mm")) if size >= metres),
+        (1e6, "um"),
+    )
+
+
 def scale(name: str) -> list[list[Any]]:
     """A colour map of matplotlib's as plotly.js takes it, so that pictures and report look alike."""
     shares = np.linspace(0.0, 1.0, 17)
@@ -91,4 +100,4 @@ def map_figure(
     return Figure(title, description, [*data, *over], layout, height=int(170 + 640 * aspect))
 
 
-__all__ = ["DASHES", "axis", "bar", "colour_range", "line", "lines", "map_figure", "scale"]
+__all__ = ["DASHES", "axis", "bar", "colour_range", "length_unit", "line", "lines", "map_figure", "scale"]

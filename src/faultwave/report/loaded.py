@@ -52,7 +52,19 @@ class Run:
 def load(folder: Path, prefix: str | None = None) -> Run:
     """Raises InputError for a folder without results."""
     results = load_results(folder, prefix)
-    return Run(f"{results.folder.name}/{results.prefix}", results)
+    return Run("/".join(_parts(results)[-2:]), results)
 
 
-__all__ = ["Run", "load"]
+def _parts(results: Results) -> tuple[str, ...]:
+    return (*results.folder.resolve().parts, results.prefix)
+
+
+def told_apart(run: Run, other: Run) -> tuple[Run, Run]:
+    """Both with names that differ: as much of their paths as that takes."""
+    mine, theirs = _parts(run.results), _parts(other.results)
+    longest = max(len(mine), len(theirs))
+    count = next((n for n in range(2, longest + 1) if mine[-n:] != theirs[-n:]), longest)
+    return Run("/".join(mine[-count:]), run.results), Run("/".join(theirs[-count:]), other.results)
+
+
+__all__ = ["Run", "load", "told_apart"]

@@ -25,7 +25,7 @@ def sections(run: Run, other: Run | None) -> Iterator[Section]:
         blocks.append(
             Figure(
                 "Wall time",
-                "Seconds of each piece of work; pieces of the stepping are indented in the manifest.",
+                "Set-up, stepping and writing follow each other; the other bars are parts of the stepping.",
                 data,
                 layout,
                 140 + 30 * len(names),

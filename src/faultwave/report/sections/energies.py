@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from faultwave.observe.dataset import Dataset
 from faultwave.report.blocks import Block, Section, Table
 from faultwave.report.figures import line, lines
 from faultwave.report.loaded import Run
@@ -15,37 +16,32 @@ NOT_ENERGIES = ("seismic_moment", "potency", "plastic_moment")
 
 
 def sections(run: Run, other: Run | None) -> Iterator[Section]:
-    energies = run.results.energies
-    if energies is None or len(energies["time"]) < 2:
-        return
-    names = [n for n in energies.variables if n != "time" and not n.startswith("momentum") and energies[n].ndim == 1]
-    moving = [n for n in names if np.nanmax(np.abs(energies[n]), initial=0.0) > 0]
-    curves = []
-    for number, r in enumerate(r for r in (run, other) if r is not None and r.results.energies is not None):
-        found = r.results.energies
-        assert found is not None
-        for colour, name in enumerate(n for n in moving if n not in NOT_ENERGIES and n in found):
-            known = np.isfinite(found[name])
-            words = name.replace("_", " ") + (f", {r.name}" if other is not None else "")
-            curves.append(line(words, found["time"][known], found[name][known], colour, number))
-    rows = [
-        (
-            n.replace("_", " "),
-            f"{_last(energies[n]):.6g}",
-            f"{np.nanmax(np.abs(energies[n])):.6g}",
-            energies.variables[n].unit,
-        )
-        for n in moving
-    ]
-    blocks: list[Block] = [Table("At the end, and at most", ("", "at the end", "largest", "unit"), rows)]
+    found = [(r, r.results.energies) for r in (run, other) if r is not None]
+    tables = [(r.name, e) for r, e in found if e is not None and len(e["time"]) > 1]
+    moving = list(dict.fromkeys(name for _, energies in tables for name in _moving(energies)))
+    shown = [name for name in moving if name not in NOT_ENERGIES]
+    curves, rows = [], []
+    for number, (called, energies) in enumerate(tables):
+        for name in (n for n in moving if n in energies):
+            values, words = energies[name], name.replace("_", " ") + (f", {called}" if len(tables) > 1 else "")
+            known = np.isfinite(values)
+            if name in shown:
+                curves.append(line(words, energies["time"][known], values[known], shown.index(name), number))
+            largest = np.nanmax(np.abs(values))
+            rows.append((words, f"{_last(values):.6g}", f"{largest:.6g}", energies.variables[name].unit))
+    blocks: list[Block] = []
     if curves:
-        blocks.insert(
-            0,
-            lines(
-                "Energies", "Energies of the medium and work of the fault over time.", curves, "time [s]", "energy [J]"
-            ),
-        )
+        told = "Energies of the medium and work of the fault over time."
+        blocks.append(lines("Energies", told, curves, "time [s]", "energy [J]"))
+    if rows:
+        blocks.append(Table("At the end, and at most", ("", "at the end", "largest", "unit"), rows))
     yield Section("Energy budget", blocks)
+
+
+def _moving(energies: Dataset) -> list[str]:
+    """Those that are not zero all the time."""
+    names = [n for n in energies.variables if n != "time" and not n.startswith("momentum") and energies[n].ndim == 1]
+    return [n for n in names if np.nanmax(np.abs(energies[n]), initial=0.0) > 0]
 
 
 def _last(values: np.ndarray) -> float:

@@ -11,7 +11,6 @@ from faultwave.report.blocks import Picture, Section
 from faultwave.report.loaded import Run
 
 ORDER = 60
-SHOWN_ELSEWHERE = frozenset({"energies", "fault", "moment_rate", "rupture", "seismograms", "surface"})
 
 
 def sections(run: Run, other: Run | None) -> Iterator[Section]:
@@ -19,7 +18,7 @@ def sections(run: Run, other: Run | None) -> Iterator[Section]:
     with tempfile.TemporaryDirectory(prefix="faultwave-report-") as folder:
         for module in modules("faultwave.plot", "faultwave.plot"):
             draw = getattr(module, "pictures", None)
-            if draw is None or module.__name__.rpartition(".")[2] in SHOWN_ELSEWHERE:
+            if draw is None or getattr(module, "IN_REPORT", False):
                 continue
             for r in (run, other):
                 if r is not None:

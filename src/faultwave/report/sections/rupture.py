@@ -13,12 +13,15 @@ from faultwave.output.formats.vtkhdf import VtkHdfReader
 from faultwave.plot.fault import FaultMap, fault_maps, read_fault_maps
 from faultwave.plot.rupture import PANELS
 from faultwave.plot.smooth import at_points
-from faultwave.report.blocks import Block, Section, numbers
+from faultwave.plot.style import nice_step
+from faultwave.report.blocks import Block, Section, Text, numbers
 from faultwave.report.figures import map_figure
 from faultwave.report.loaded import Run
 from faultwave.report.raster import Grid, Raster, grid_over
 
 ORDER = 10
+CONTOURS = 16
+"""Of rupture time, at most."""
 LOOKS = {
     "slip": {"label": "slip [m]", "colours": "YlOrBr"},
     "peak slip rate": {"label": "peak slip rate [m/s]", "colours": "viridis"},
@@ -29,8 +32,10 @@ PLACE = {"x": "along strike [km]", "y": "down dip [km]", "down": True}
 def sections(run: Run, other: Run | None) -> Iterator[Section]:
     blocks: list[Block] = []
     mine, theirs = _faults(run), [] if other is None else _faults(other)
-    for number, fault in enumerate(mine):
-        beside = theirs[number] if number < len(theirs) and other is not None else None
+    for fault in mine:
+        beside = next((f for f in theirs if _same(fault, f)), None)
+        if other is not None and beside is None:
+            blocks.append(Text(f"{other.name} has no fault at the place of this one: there is nothing to compare."))
         grid = grid_over(fault.xy)
         rasters = [Raster(f.xy, f.cells, grid) for f in (fault, beside) if f is not None]
         for name, look in LOOKS.items():
@@ -42,15 +47,20 @@ def sections(run: Run, other: Run | None) -> Iterator[Section]:
                 shown |= {"difference": shown[other.name] - shown[run.name]}
             over = _contours(fault, rasters[0], grid) if name == "slip" else []
             title = f"{fault.title}: {name}" if fault.title else _sentence(name)
-            told = (
-                f"{name.capitalize()} on the fault at {fault.time:.4g} s, largest {np.nanmax(fault.values[name]):.3g}"
-            )
+            told = f"{_sentence(name)} on the fault at {fault.time:.4g} s, at most {np.nanmax(fault.values[name]):.3g} as an element's mean"
             told += ". Black lines: rupture time in seconds." if over else "."
             blocks.append(map_figure(title, told, grid.x, grid.y, shown, {**look, **PLACE}, over))
     path = run.file("rupture.vtkhdf")
     if path is not None:
         blocks += _finished(path, run.name)
     yield Section("Rupture", blocks)
+
+
+def _same(one: FaultMap, other: FaultMap) -> bool:
+    """Whether both lie at one place and are of one size, within a twentieth of their length."""
+    near = 0.05 * float(np.ptp(one.xy, 0).max())
+    sizes = np.abs(np.ptp(one.xy, 0) - np.ptp(other.xy, 0)).max()
+    return bool(sizes < near and np.linalg.norm(one.centre - other.centre) / 1000.0 < near)
 
 
 def _sentence(words: str) -> str:
@@ -65,14 +75,15 @@ def _faults(run: Run) -> list[FaultMap]:
 def _contours(fault: FaultMap, raster: Raster, grid: Grid) -> list[dict[str, Any]]:
     if fault.rupture_time is None or np.isfinite(fault.rupture_time).sum() < 3:
         return []
+    latest = float(np.nanmax(fault.rupture_time))
     times = raster.linear(at_points(fault.cells, len(fault.xy), fault.rupture_time))
     times[~np.isfinite(raster(fault.rupture_time))] = np.nan
     style = {
         "coloring": "none",
         "showlabels": True,
         "start": 0.0,
-        "end": float(np.nanmax(fault.rupture_time)),
-        "size": 0.5,
+        "end": latest,
+        "size": nice_step(latest, CONTOURS, [m * 10.0**e for e in range(-6, 4) for m in (1.0, 2.0, 5.0)]),
     }
     line = {"color": "#222222", "width": 1, "smoothing": 1.0}
     return [

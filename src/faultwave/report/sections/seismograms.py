@@ -9,9 +9,12 @@ import numpy as np
 
 from faultwave.output.trace import Kind, Trace
 from faultwave.report.blocks import Block, Browser, Section, Text, numbers
+from faultwave.report.figures import length_unit
 from faultwave.report.loaded import Run
 
 ORDER = 40
+NEAR = 0.01
+"""Share of the smallest distance between receivers within which two runs have one."""
 BYTES = 5_000_000
 """Of the samples of one browser; of more stations an even choice is taken."""
 UNITS = {
@@ -52,11 +55,12 @@ def _browser(
     quantities = {name: _unit(name, chosen) for name in dict.fromkeys(n for t in chosen for n in t.columns)}
     runs = [_series(run, chosen)]
     if other is not None:
-        runs.append(_series(other, [_same(t, other.results.traces.get(kind, {})) for t in chosen]))
+        runs.append(_series(other, _same(chosen, other.results.traces.get(kind, {}))))
     if len(chosen) < len(traces):
         yield Text(f"{len(chosen)} of {len(traces)} stations are in this report; all are in the files of the run.")
     description = f"{told}. Choose a station, its quantities and a filter; the table of the largest values follows."
-    yield Browser(title, description, [_name(t) for t in chosen], quantities, runs)
+    scale, unit = length_unit(np.array([t.location for t in traces]))
+    yield Browser(title, description, [_name(t, scale, unit) for t in chosen], quantities, runs)
 
 
 def _series(run: Run, traces: Sequence[Trace | None]) -> dict[str, Any]:
@@ -67,18 +71,24 @@ def _series(run: Run, traces: Sequence[Trace | None]) -> dict[str, Any]:
     return {"name": run.name, "stations": stations}
 
 
-def _same(trace: Trace, others: dict[int, Trace]) -> Trace | None:
-    """The receiver of another run at the same place, within a metre."""
-    for found in others.values():
-        if np.linalg.norm(np.asarray(found.location) - trace.location) < 1.0:
-            return found
-    return None
+def _same(traces: Sequence[Trace], others: dict[int, Trace]) -> list[Trace | None]:
+    """The receiver of another run at the place of each, None where there is none: the nearest, within a hundredth of the distance between
+    neighbours, as programs move receivers a little."""
+    if not others:
+        return [None] * len(traces)
+    mine = np.array([t.location for t in traces], float)
+    theirs = np.array([t.location for t in others.values()], float)
+    distances = np.linalg.norm(mine[:, None] - theirs[None], axis=2)
+    apart = np.linalg.norm(mine[:, None] - mine[None], axis=2)
+    spacing = apart[apart > 0].min() if (apart > 0).any() else np.linalg.norm(mine[0])
+    found, nearest = list(others.values()), distances.argmin(1)
+    return [found[n] if distances[i, n] <= NEAR * spacing else None for i, n in enumerate(nearest)]
 
 
-def _name(trace: Trace) -> str:
+def _name(trace: Trace, scale: float, unit: str) -> str:
     called = ".".join(word for word in (trace.network, trace.station) if word)
-    place = ", ".join(f"{x / 1000.0:.6g}" for x in trace.location)
-    return f"{trace.number} {called} ({place}) km".replace("  ", " ")
+    place = ", ".join(f"{scale * x:.6g}" for x in trace.location)
+    return f"{trace.number} {called} ({place}) {unit}".replace("  ", " ")
 
 
 def _unit(name: str, traces: Sequence[Trace]) -> str:

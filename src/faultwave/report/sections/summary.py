@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.observe.source_parameters import magnitude
 from faultwave.output.formats.rupture_files import read_parameters
 from faultwave.report.blocks import Section, Table, Text
 from faultwave.report.loaded import Run
@@ -19,7 +20,8 @@ def sections(run: Run, other: Run | None) -> Iterator[Section]:
     told = [_facts(r) for r in runs]
     names = list(dict.fromkeys(name for facts in told for name in facts))
     rows = [(name, *[facts.get(name, "") for facts in told]) for name in names]
-    blocks: list[Any] = [Table("The run" if other is None else "The two runs", ("", *[r.name for r in runs]), rows)]
+    title = "The run" if other is None else "The two runs"
+    blocks: list[Any] = [Table(title, ("", *[r.name for r in runs]), rows)] if rows else []
     for r in runs:
         blocks += [Text(f"{r.name} warns: {text}") for text in r.manifest.get("warnings", [])]
     yield Section("Summary", blocks)
@@ -34,7 +36,7 @@ def _facts(run: Run) -> dict[str, str]:
         "simulated time": _with(m.get("time_reached"), lambda t: f"{t:.6g} s of {case.get('end_time', t):.6g} s"),
         "cells": _with(m.get("cells"), lambda n: f"{n:,}"),
         "points": _with(m.get("points"), lambda n: f"{n:,}"),
-        "order": str(numerics.get("order") or ""),
+        "order": "" if case.get("engine") == "fd" else str(numerics.get("order") or ""),
         "precision": str(numerics.get("precision") or ""),
         "ran on": str(m.get("runs_on", "")),
         "processes": _with(rates.get("processes"), lambda n: f"{n:.0f}"),
@@ -78,7 +80,7 @@ def _source(run: Run) -> dict[str, str]:
     if not len(moment) or moment[-1] <= 0:
         return {}
     return {
-        "moment magnitude": f"{2.0 / 3.0 * np.log10(moment[-1]) - 6.07:.2f}",
+        "moment magnitude": f"{magnitude(moment[-1]):.2f}",
         "seismic moment": f"{moment[-1]:.4g} N m",
     }
 

@@ -27,7 +27,7 @@ def sections(run: Run, other: Run | None) -> Iterator[Section]:
             slip = _slip(file)
             if slip is not None and 0 < len(file.cells) <= MOST:
                 data.append(_mesh("fault", file.points, file.cells, slip, "slip [m]", "YlOrBr", 1.0))
-                words.append(f"slip on the fault, {np.nanmax(slip):.3g} m at most")
+                words.append(f"slip on the fault, at most {np.nanmax(slip):.3g} m as an element's mean")
     if surface is not None:
         with surface:
             moved = _moved(surface)
