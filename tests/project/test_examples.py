@@ -16,6 +16,7 @@ from faultwave.base.projection import Projection
 from faultwave.case.load import example_text, examples, load_case
 from faultwave.cli.main import app
 from faultwave.output.formats.maps_netcdf import read_maps
+from faultwave.output.results import load_results
 from faultwave.physics.sources.readers.srf import read_srf
 
 ROOT = Path(__file__).parents[2]
@@ -40,7 +41,7 @@ def test_an_example_runs(tmp_path, name):
     """Checked without a warning, run for a hundredth of its time and, where that is a choice, at a low order."""
     case, problems = load_case(CASES[name])
     assert case is not None and not problems.items, problems.items
-    if case.mesh is not None and str(case.mesh.file or "").endswith(".geo"):
+    if case.mesh is not None and (case.mesh.build or str(case.mesh.file or "").endswith(".geo")):
         pytest.importorskip("gmsh")
     order = ["--order", "2"] if case.engine == "dg" else []
     until = f"{(0.15 if case.ports or case.output.spectrum else 0.01) * case.end_time}"  # bursts take their time
@@ -71,6 +72,22 @@ def test_every_example_is_in_the_gallery_with_its_picture():
             assert f"(images/{Path(picture).name})" in gallery, picture
     for _, picture in PICTURE.findall(gallery):
         assert (ROOT / "docs" / picture).is_file(), picture
+
+
+def test_the_energy_of_an_earthquake_with_everything_on_adds_up(tmp_path):
+    """To 1 % of the work that the fault has done, at every time; without what yields, attenuates or is in the sea it would not."""
+    pytest.importorskip("gmsh", exc_type=ImportError)
+    done = CliRunner().invoke(app, ["run", CASES["everything"], "--threads", "1", "--output", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    script = runpy.run_path(str(EXAMPLES / "everything" / "draw.py"))
+    energies = load_results(tmp_path).energies
+    work, spent = script["budget"](energies)
+    largest = np.abs([work, *spent.values()]).max()
+    assert np.abs(work - sum(spent.values())).max() < 0.01 * largest
+    assert all(part[-1] > 0.01 * largest for part in spent.values()), {k: v[-1] / largest for k, v in spent.items()}
+    assert energies["gravitational_energy"][-1] > 0 and energies["seismic_moment"][-1] > 1e18
+    script["draw"](tmp_path, tmp_path / "everything.png")
+    assert (tmp_path / "everything.png").stat().st_size > 10_000
 
 
 def test_green_tensors_are_reciprocal(tmp_path):

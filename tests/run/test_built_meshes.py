@@ -10,6 +10,7 @@ from faultwave.base.errors import InputError
 from faultwave.case.load import load_sound
 from faultwave.dg.plan import make_plan
 from faultwave.dg.report import _resolution as resolution
+from faultwave.domain import tets
 
 ROCK = {"rho": 2700.0, "vp": 6000.0, "vs": 3464.0}
 
@@ -63,6 +64,29 @@ def test_a_rupture_below_a_coast_runs(tmp_path):
     energies = sim.energies
     assert energies["total_frictional_work"][-1] > 0
     assert np.isfinite(energies["elastic_kinetic_energy"]).all() and energies["elastic_kinetic_energy"][-1] > 0
+
+
+def test_a_sea_surface_may_be_under_gravity(tmp_path):
+    """That of the sea alone, which is level; on land the ground stays free."""
+    dem = {"file": write_dem(tmp_path / "dem.asc"), "crs": "local"}
+    found = {}
+    for kind in ("free-surface", "gravity"):
+        asked = case(tmp_path, topography=dem, sea=True, sea_surface=kind)
+        asked["material"]["regions"] = {"sea": {"rho": 1030.0, "vp": 1500.0, "vs": 0.0}}
+        found[kind] = make_plan(load_sound(asked)[0])
+    free, pulled = found["free-surface"], found["gravity"]
+    assert not (free.topology.kinds == tets.BoundaryKind.GRAVITY).any() and "gravity" not in free.parts
+    cells, faces = np.nonzero(pulled.topology.kinds == tets.BoundaryKind.GRAVITY)
+    assert (pulled.material["mu"][cells] == 0).all()
+    np.testing.assert_allclose(pulled.geometry.normals[cells, faces, 2], 1.0, atol=1e-9)
+    land = pulled.topology.kinds == tets.BoundaryKind.FREE_SURFACE
+    assert land.any() and (pulled.material["mu"][np.nonzero(land)[0]] > 0).all()
+    assert len(cells) + land.sum() == (free.topology.kinds == tets.BoundaryKind.FREE_SURFACE).sum()
+
+
+def test_a_sea_surface_needs_a_sea(tmp_path):
+    with pytest.raises(InputError, match="sea_surface needs sea: true"):
+        load_sound(case(tmp_path, sea_surface="gravity"))
 
 
 def test_elements_follow_the_frequency_that_is_asked_for(tmp_path):

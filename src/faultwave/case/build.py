@@ -124,6 +124,9 @@ class Build(Settings):
         le=1,
         description="How steeply the sea floor falls at least away from the coast: flatter shores cost small steps.",
     )
+    sea_surface: Literal["free-surface", "gravity"] = Field(
+        "free-surface", description="What the surface of the sea is; with gravity, tag 2, it makes tsunamis."
+    )
     layers: list[Surface] = Field(
         default_factory=list,
         description="Lower sides of layers that elements follow, from the top down: volumes layer-1, layer-2, ...",
@@ -139,5 +142,6 @@ class Build(Settings):
         need(
             (all(a < b for a, b in corners), "lower must be below upper"),
             (not self.sea or self.topography is not None, "sea needs topography, which says where the sea floor is"),
+            (self.sea or self.sea_surface == "free-surface", "sea_surface needs sea: true"),
         )
         return self

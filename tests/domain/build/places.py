@@ -38,7 +38,8 @@ def setting(**changed):
     """What the settings of a mesh hold: a box of 30 by 30 by 15 km with elements of 1 km on faults."""
     known = {
         "lower": (-15e3, -15e3), "upper": (15e3, 15e3), "depth": 15e3, "reflections_after": None, "far_size": 4e3, "fault_size": 1e3,
-        "growth": 0.4, "sea": False, "sea_slope": 0.1, "faults": [], "rounds": 1,
+        "growth": 0.4, "sea": False, "sea_slope": 0.1, "sea_surface": "free-surface", "faults": [],
+        "rounds": 1,
     }  # fmt: skip
     return SimpleNamespace(**{**known, **changed})
 

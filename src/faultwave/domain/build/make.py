@@ -39,12 +39,14 @@ Integers = NDArray[np.int64]
 
 log = get_logger(__name__)
 
-FREE_SURFACE, FAULT, ABSORBING, MORE_FAULTS = 1, 3, 5, 65
+FREE_SURFACE, GRAVITY, FAULT, ABSORBING, MORE_FAULTS = 1, 2, 3, 5, 65
 """Face tags; faults after the first have tags from 65 on."""
 ASKED, FINER = 0.85, 1.15
 """Gmsh's largest edges are longer than it is asked for: the share that it is asked for at once, and where cells are still too large."""
 KEPT = 20
 """Meshes in the cache."""
+SURFACE = -3
+"""Of the sea, beside GROUND and SIDES."""
 
 
 def volumes(layers: int, sea: bool) -> dict[str, int]:
@@ -75,11 +77,20 @@ class Place:
     projection: Projection | None = None
 
 
+@dataclass(frozen=True)
+class Sea:
+    """Number of its volume, 0 where there is none, and the tag of its surface."""
+
+    volume: int
+    tag: int
+
+
 def build(setting: Any, place: Place) -> Mesh:
     """The mesh that ``setting`` (case.build.Build) asks for. Raises InputError with everything that is wrong, by its place.
 
-    Volumes: the layers from the top down are 1, 2, ...; the sea is the last one, called 'sea'. Face tags: 1 on the free surface, 5 at the
-    sides, 3 on the first fault, 65, 66, ... on the others; surfaces of faults are called as the faults.
+    Volumes: the layers from the top down are 1, 2, ...; the sea is the last one, called 'sea'. Face tags: 1 on the free surface,
+    2 on a sea surface of kind gravity, 5 at the sides, 3 on the first fault, 65, 66, ... on the others; surfaces of faults are called as
+    the faults.
     """
     lower, upper = region.extent(setting, place.waves.fastest)
     far = setting.far_size or float((upper - lower).max()) / 8
@@ -98,7 +109,8 @@ def build(setting: Any, place: Place) -> Mesh:
         if not lost:
             break
         apart |= lost
-    return _until_resolved(setting, box, [f.name for f in faults], place.waves, relief.real + 1 if setting.sea else 0)
+    sea = Sea(relief.real + 1 if setting.sea else 0, GRAVITY if setting.sea_surface == "gravity" else FREE_SURFACE)
+    return _until_resolved(setting, box, [f.name for f in faults], place.waves, sea)
 
 
 def _lost(faults: Sequence[Fault], joined: Sequence[Fault], box: FlatBox, meshed: Meshed) -> frozenset[str]:
@@ -211,7 +223,7 @@ def _check_names(faults: Sequence[Fault], problems: Problems) -> None:
                 )
 
 
-def _until_resolved(setting: Any, box: FlatBox, names: Sequence[str], waves: Waves, sea: int) -> Mesh:
+def _until_resolved(setting: Any, box: FlatBox, names: Sequence[str], waves: Waves, sea: Sea) -> Mesh:
     """Meshed again, finer where it must be, until waves are resolved, a few times at most."""
     for number in range(setting.rounds):
         meshed = _meshed(box)
@@ -242,7 +254,7 @@ def _edges(corners: Floats) -> Floats:
     return np.asarray(np.cbrt(np.sqrt(2.0) * np.abs(np.einsum("ij,ij->i", a, np.cross(b, c)))))
 
 
-def _assembled(box: FlatBox, meshed: Meshed, names: Sequence[str], sea: int) -> Mesh:
+def _assembled(box: FlatBox, meshed: Meshed, names: Sequence[str], sea: Sea) -> Mesh:
     vertices, cells, groups = meshed.vertices, meshed.cells, meshed.layer + 1
     triangles, of = meshed.triangles, meshed.of
     if meshed.wet.any():
@@ -250,15 +262,16 @@ def _assembled(box: FlatBox, meshed: Meshed, names: Sequence[str], sea: int) -> 
         ground = triangles[of == GROUND]
         made, water, surface, top = coast.columns(vertices, ground, meshed.wet, size)
         vertices, cells = np.concatenate([vertices, made]), np.concatenate([cells, water])
-        groups = np.concatenate([groups, np.full(len(water), sea)])
+        groups = np.concatenate([groups, np.full(len(water), sea.volume)])
         dry = ~meshed.wet[ground].any(1)
         walls = _walls(water, vertices, box)
         triangles = np.concatenate([triangles[of != GROUND], ground[dry], surface, walls])
-        counts = int(dry.sum()) + len(surface)
-        of = np.concatenate([of[of != GROUND], np.full(counts, GROUND), np.full(len(walls), SIDES)])
+        kinds, counts = (GROUND, SURFACE, SIDES), (int(dry.sum()), len(surface), len(walls))
+        of = np.concatenate([of[of != GROUND], np.repeat(kinds, counts)])
     tags = np.array([FAULT, *(MORE_FAULTS + k for k in range(max(0, len(names) - 1)))])
-    face = np.where(of == GROUND, FREE_SURFACE, np.where(of == SIDES, ABSORBING, tags[np.maximum(of, 0)]))
-    inside = volumes(box.relief.real, bool(sea) and bool(meshed.wet.any()))
+    outer = {GROUND: FREE_SURFACE, SURFACE: sea.tag, SIDES: ABSORBING}
+    face = np.select([of == kind for kind in outer], list(outer.values()), tags[np.maximum(of, 0)])
+    inside = volumes(box.relief.real, bool(sea.volume) and bool(meshed.wet.any()))
     known = {(2, name): int(tags[k]) for k, name in enumerate(names)} | {(3, name): k for name, k in inside.items()}
     numbers = np.arange(len(vertices))
     parts = Parts(
