@@ -144,3 +144,26 @@ def test_files_are_not_written_over_unasked(tmp_path, trace):
     assert code == 2 and "holds files" in text
     well("new", tmp_path / "case", "--fault", trace, "--force")
     assert (tmp_path / "case" / "mine.txt").read_text() == "mine"
+
+
+def test_files_of_one_name_are_all_taken_along(tmp_path):
+    paths = []
+    for number, name in enumerate(("trace.csv", "trace.csv", "layers.txt", "Stations.txt")):
+        paths.append(tmp_path / str(number) / name)
+        paths[-1].parent.mkdir()
+        paths[-1].write_text(f"lon,lat\n-117.5{number},35.66\n-117.4{number},35.74\n")
+    well("new", tmp_path / "case", *[w for path in paths for w in ("--fault", path)])
+    case = load_sound(tmp_path / "case" / "case.yaml")[0]
+    files = [fault.trace for fault in case.mesh.build.faults]
+    assert [file.read_text() for file in files] == [path.read_text() for path in paths]
+    assert "IASP91" in (tmp_path / "case" / "layers.txt").read_text()
+    assert "and a code" in (tmp_path / "case" / "stations.txt").read_text()
+
+
+def test_any_name_of_a_file_is_written_so_that_it_is_read(tmp_path, trace):
+    odd = tmp_path / 'my, "fault\'s": {a} # 1.geojson'
+    odd.write_bytes(trace.read_bytes())
+    well("new", tmp_path / "case", "--fault", odd)
+    case = load_sound(tmp_path / "case" / "case.yaml")[0]
+    assert case.mesh.build.faults[0].trace == tmp_path / "case" / odd.name
+    assert odd.stem in case.title
