@@ -11,6 +11,7 @@ import numpy as np
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.projection import Projection, geographic_tensor, voigt
 from faultwave.case.load import load_sound
+from faultwave.domain.build.faults import right_of
 from faultwave.domain.build.traces import Trace, check_trace, read_traces
 from faultwave.output.atomic import atomic_text, explaining
 from faultwave.run import new_text as text
@@ -27,6 +28,8 @@ BELL = 0.39
 """Standard deviation of a Gaussian times the frequency at which its spectrum has fallen to 5 %; it is over after ten of them."""
 BENT = 16.0 / 6.0
 """Spacings, in wavelengths, that a grid below a topography needs in depth."""
+AGREE = 0.1
+"""Cosine between a reference direction and a normal from which it tells the sides of a fault, though the mesh bends it a little."""
 STATIONS = 6
 """Along a side."""
 
@@ -100,13 +103,37 @@ def _rupture(asked: Asked, traces: Sequence[Trace]) -> Rupture:
     shorter = min(max(lengths), asked.fault_depth / np.sin(dip))
     of_waves = text.SLOWEST * asked.order / (10.0 * asked.frequency)
     cohesive = min(COHESIVE_SHARE * shorter, 1.2 * POINTS * of_waves / asked.order)
-    along = longest[-1] - longest[0]
-    right = np.array([along[1], -along[0]]) / np.linalg.norm(along)
+    right = right_of(longest)
     down = 0.55 * asked.fault_depth
     middle = _middle(longest) + right * down / np.tan(dip) * (asked.dip < 90)
-    outward = np.array([*(-right * np.sin(dip)), -np.cos(dip)])
     size = cohesive * asked.order / (1.2 * POINTS)
-    return Rupture(cohesive, size, np.array([*middle, -down]), PATCH * cohesive, outward, asked.rake)
+    return Rupture(
+        cohesive, size, np.array([*middle, -down]), PATCH * cohesive, _reference(asked, traces, right), asked.rake
+    )
+
+
+def _reference(asked: Asked, traces: Sequence[Trace], right: np.ndarray) -> np.ndarray:
+    """A direction (3,) that all hanging walls have their outward normals along; ``right`` of the longest trace.
+
+    Raises InputError where there is none and the slip has a part up or down the dip, whose sense depends on it.
+    """
+    dip = np.radians(asked.dip)
+    outward = np.array([*(-right * np.sin(dip)), -np.cos(dip)])
+    normals = np.array([[*(-right_of(t.xy) * np.sin(dip)), -np.cos(dip)] for t in traces])
+    against = normals @ outward < AGREE
+    if not against.any():
+        return outward
+    if np.cos(dip) >= AGREE:
+        return np.array([0.0, 0.0, -1.0])
+    if abs(np.sin(np.radians(asked.rake))) < 1e-9:
+        return outward
+    problems = Problems()
+    for trace in (t for t, other in zip(traces, against, strict=True) if other):
+        what = f"dips the other way than the longest trace, so that a rake of {asked.rake:g} degrees has no one sense on both"
+        advice = "Reverse the order of its points, or make a case of its own for it."
+        problems.error(trace.source, what, "traces drawn in one direction, or dips up to 84 degrees", advice)
+    problems.raise_errors()
+    return outward
 
 
 def _length(line: np.ndarray) -> float:

@@ -130,7 +130,7 @@ def mesh_text(
         file, crs, sea = topography
         named = f", crs: {quoted(crs)}" if crs else ""
         lines.append(
-            f"    topography: {{ file: {quoted(file)}{named}, receivers: depth }}   # z of stations counts from the ground"
+            f"    topography: {{ file: {quoted(file)}{named}, receivers: depth }}   # z of stations counts from there"
         )
         lines.append(f"    sea: {'true' if sea else 'false'}                  # water where the ground is below z = 0")
     if rupture is not None:
@@ -158,7 +158,7 @@ def grid_text(half: float, depth: float, frequency: float, lowpass: bool, topogr
         file, crs, _ = topography
         named = f", crs: {quoted(crs)}" if crs else ""
         lines.append(
-            f"  topography: {{ file: {quoted(file)}{named}, sources: elevation, receivers: depth }}   # z of stations counts from the ground"
+            f"  topography: {{ file: {quoted(file)}{named}, sources: elevation, receivers: depth }}   # z of stations counts from there"
         )
     return "\n".join(lines) + "\n"
 
