@@ -10,6 +10,7 @@ import faultwave as fw
 from faultwave.base.projection import voigt
 from faultwave.case.load import load_sound
 from faultwave.cli.main import app
+from faultwave.physics.friction.frame import plus_side
 from faultwave.physics.sources.load import load_sources
 from faultwave.run.new import double_couple
 
@@ -144,3 +145,57 @@ def test_files_are_not_written_over_unasked(tmp_path, trace):
     assert code == 2 and "holds files" in text
     well("new", tmp_path / "case", "--fault", trace, "--force")
     assert (tmp_path / "case" / "mine.txt").read_text() == "mine"
+
+
+def test_files_of_one_name_are_all_taken_along(tmp_path):
+    paths = []
+    for number, name in enumerate(("trace.csv", "trace.csv", "layers.txt", "Stations.txt")):
+        paths.append(tmp_path / str(number) / name)
+        paths[-1].parent.mkdir()
+        paths[-1].write_text(f"lon,lat\n-117.5{number},35.66\n-117.4{number},35.74\n")
+    well("new", tmp_path / "case", *[w for path in paths for w in ("--fault", path)])
+    case = load_sound(tmp_path / "case" / "case.yaml")[0]
+    files = [fault.trace for fault in case.mesh.build.faults]
+    assert [file.read_text() for file in files] == [path.read_text() for path in paths]
+    assert "IASP91" in (tmp_path / "case" / "layers.txt").read_text()
+    assert "and a code" in (tmp_path / "case" / "stations.txt").read_text()
+
+
+def test_any_name_of_a_file_is_written_so_that_it_is_read(tmp_path, trace):
+    odd = tmp_path / 'my, "fault\'s": {a} # 1.geojson'
+    odd.write_bytes(trace.read_bytes())
+    well("new", tmp_path / "case", "--fault", odd)
+    case = load_sound(tmp_path / "case" / "case.yaml")[0]
+    assert case.mesh.build.faults[0].trace == tmp_path / "case" / odd.name
+    assert odd.stem in case.title
+
+
+def two_traces(folder):
+    """Parallel faults 10 km apart, the second one drawn from north to south."""
+    path = folder / "two.csv"
+    path.write_text("x[km],y[km]\n-5,-6\n-5,6\n> two\n5,5\n5,-5\n")
+    return path
+
+
+AT = ("--lon", 10.0, "--lat", 46.0)
+
+
+def test_faults_drawn_in_opposite_directions_have_their_hanging_walls_on_one_side(tmp_path):
+    folder = tmp_path / "case"
+    well("new", folder, *AT, "--fault", two_traces(tmp_path), "--dip", 60, "--rake", 90)
+    fault = load_sound(folder / "case.yaml")[0].fault
+    for right in (1.0, -1.0):  # the one dips to the east, the other one to the west
+        hanging_wall = np.array([[-right * np.sin(np.pi / 3), 0.0, -np.cos(np.pi / 3)]])
+        on_face, above = np.zeros((1, 3)), -hanging_wall
+        assert plus_side(fault.reference_method, fault.reference, hanging_wall, on_face, above).all()
+
+
+@pytest.mark.parametrize("dip, rake, fits", [(90, 180, True), (90, 90, False), (88, 100, False)])
+def test_steep_faults_drawn_in_opposite_directions_only_slip_along_strike(tmp_path, dip, rake, fits):
+    words = ("new", tmp_path / "case", *AT, "--fault", two_traces(tmp_path), "--dip", dip, "--rake", rake)
+    if fits:
+        well(*words)
+        return
+    code, text = typed(*words)
+    assert code == 2 and "two.csv:4" in text and "dips the other way than the longest trace" in text, text
+    assert not (tmp_path / "case").exists()

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from faultwave.base.errors import InputError, NotBuiltError, Problem, Problems
+from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.projection import Projection, geographic_tensor, voigt
 from faultwave.case.load import load_sound
+from faultwave.domain.build.faults import right_of
 from faultwave.domain.build.traces import Trace, check_trace, read_traces
 from faultwave.output.atomic import atomic_text, explaining
 from faultwave.run import new_text as text
+from faultwave.run.new_options import Asked, Mechanism, check, names
 from faultwave.run.new_text import Rupture
 
 COHESIVE_SHARE = 0.12
@@ -27,49 +28,15 @@ BELL = 0.39
 """Standard deviation of a Gaussian times the frequency at which its spectrum has fallen to 5 %; it is over after ten of them."""
 BENT = 16.0 / 6.0
 """Spacings, in wavelengths, that a grid below a topography needs in depth."""
+AGREE = 0.1
+"""Cosine between a reference direction and a normal from which it tells the sides of a fault, though the mesh bends it a little."""
 STATIONS = 6
 """Along a side."""
 
 
-@dataclass(frozen=True)
-class Mechanism:
-    """A double couple: angles [deg], moment magnitude, depth [m]."""
-
-    strike: float
-    dip: float
-    rake: float
-    magnitude: float
-    depth: float
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What a new case is made from; lengths in metres. ``lon``, ``lat``, ``size`` None: from the traces. Exactly one of ``faults``,
-    ``mechanism``, ``source`` (a file srf or cmtsolution by ``source_kind``)."""
-
-    lon: float | None = None
-    lat: float | None = None
-    size: float | None = None
-    frequency: float = 1.0
-    depth: float | None = None
-    engine: str = "dg"
-    order: int = 4
-    faults: tuple[Path, ...] = ()
-    dip: float = 90.0
-    fault_depth: float = 15e3
-    rake: float = 180.0
-    mechanism: Mechanism | None = None
-    source: Path | None = None
-    source_kind: str = "srf"
-    topography: Path | None = None
-    topography_crs: str | None = None
-    sea: bool = False
-    end_time: float | None = None
-
-
 def new_case(asked: Asked, folder: Path, force: bool = False) -> list[Path]:
     """Write the case into ``folder`` and return what was written, case.yaml first. Raises InputError for what does not fit."""
-    _check(asked, folder, force)
+    check(asked, folder, force)
     lon, lat, size = _place(asked)
     epsg = _utm(lon, lat)
     projection = Projection(epsg, (lon, lat))
@@ -91,35 +58,6 @@ def new_case(asked: Asked, folder: Path, force: bool = False) -> list[Path]:
     lines.append("\n" + (text.fault_text(rupture) if rupture else _source(asked, lon, lat, projection)))
     lines.append(_numerics(asked, rupture is not None, size))
     return _write(asked, folder, "".join(lines), half)
-
-
-def _check(asked: Asked, folder: Path, force: bool) -> None:
-    problems = Problems()
-    ways = [bool(asked.faults), asked.mechanism is not None, asked.source is not None]
-    if sum(ways) != 1:
-        problems.error("new", f"{sum(ways)} of --fault, --moment-tensor and --srf are given", "one of them")
-    if asked.engine not in ("dg", "fd"):
-        problems.error("--engine", f"'{asked.engine}'", "dg, fd")
-    for name, value in (("--size", asked.size), ("--frequency", asked.frequency), ("--fault-depth", asked.fault_depth)):
-        if value is not None and not 0 < value < np.inf:
-            problems.error(name, f"{value:g}", "a positive number")
-    for name, value, most in (("--lon", asked.lon, 360.0), ("--lat", asked.lat, 84.0)):
-        if value is not None and not abs(value) <= most:
-            advice = "Longitude and latitude look swapped." if name == "--lat" and abs(value) <= 360 else ""
-            problems.error(name, f"{value:g} degrees", f"-{most:g} to {most:g}", advice)
-    if not 10 <= asked.dip <= 90:
-        problems.error("--dip", f"{asked.dip:g}", "10 to 90 degrees")
-    for path in filter(None, [*asked.faults, asked.source, asked.topography]):
-        if not path.is_file():
-            problems.error(str(path), "there is no such file")
-    if folder.exists() and any(folder.iterdir()) and not force:
-        problems.error(str(folder), "is there already and holds files", advice="Use --force to write into it.")
-    problems.raise_errors()
-    if asked.engine == "fd" and asked.faults:
-        what = "grids simulate no spontaneous rupture"
-        raise NotBuiltError(Problem("--engine fd", what, "engine dg", "Or give --srf or --moment-tensor."))
-    if asked.engine == "fd" and asked.sea:
-        raise NotBuiltError(Problem("--sea", "a grid has no sea above its topography", "engine dg"))
 
 
 def _place(asked: Asked) -> tuple[float, float, float]:
@@ -165,13 +103,37 @@ def _rupture(asked: Asked, traces: Sequence[Trace]) -> Rupture:
     shorter = min(max(lengths), asked.fault_depth / np.sin(dip))
     of_waves = text.SLOWEST * asked.order / (10.0 * asked.frequency)
     cohesive = min(COHESIVE_SHARE * shorter, 1.2 * POINTS * of_waves / asked.order)
-    along = longest[-1] - longest[0]
-    right = np.array([along[1], -along[0]]) / np.linalg.norm(along)
+    right = right_of(longest)
     down = 0.55 * asked.fault_depth
     middle = _middle(longest) + right * down / np.tan(dip) * (asked.dip < 90)
-    outward = np.array([*(-right * np.sin(dip)), -np.cos(dip)])
     size = cohesive * asked.order / (1.2 * POINTS)
-    return Rupture(cohesive, size, np.array([*middle, -down]), PATCH * cohesive, outward, asked.rake)
+    return Rupture(
+        cohesive, size, np.array([*middle, -down]), PATCH * cohesive, _reference(asked, traces, right), asked.rake
+    )
+
+
+def _reference(asked: Asked, traces: Sequence[Trace], right: np.ndarray) -> np.ndarray:
+    """A direction (3,) that all hanging walls have their outward normals along; ``right`` of the longest trace.
+
+    Raises InputError where there is none and the slip has a part up or down the dip, whose sense depends on it.
+    """
+    dip = np.radians(asked.dip)
+    outward = np.array([*(-right * np.sin(dip)), -np.cos(dip)])
+    normals = np.array([[*(-right_of(t.xy) * np.sin(dip)), -np.cos(dip)] for t in traces])
+    against = normals @ outward < AGREE
+    if not against.any():
+        return outward
+    if np.cos(dip) >= AGREE:
+        return np.array([0.0, 0.0, -1.0])
+    if abs(np.sin(np.radians(asked.rake))) < 1e-9:
+        return outward
+    problems = Problems()
+    for trace in (t for t, other in zip(traces, against, strict=True) if other):
+        what = f"dips the other way than the longest trace, so that a rake of {asked.rake:g} degrees has no one sense on both"
+        advice = "Reverse the order of its points, or make a case of its own for it."
+        problems.error(trace.source, what, "traces drawn in one direction, or dips up to 84 degrees", advice)
+    problems.raise_errors()
+    return outward
 
 
 def _length(line: np.ndarray) -> float:
@@ -201,23 +163,27 @@ def _header(asked: Asked, lon: float, lat: float, epsg: str) -> list[str]:
     what = "moment tensor" if asked.mechanism else "finite source"
     if asked.faults:
         what = "rupture of " + ", ".join(p.stem for p in asked.faults)
-    title = f"{what[0].upper()}{what[1:]} at {lon:.5g}, {lat:.5g}"
+    title = text.quoted(f"{what[0].upper()}{what[1:]} at {lon:.5g}, {lat:.5g}")
     place = f"longitude {lon:.6g}, latitude {lat:.6g}"
     return [
         f"# Made by `faultwave new` for {place}; everything it needs lies in this folder.\n",
         "#   faultwave check case.yaml     everything that is wrong\n",
         "#   faultwave plan case.yaml      what it costs and resolves\n",
         "#   faultwave run case.yaml       then: faultwave plot results\n",
-        f"title: '{title}'\nengine: {asked.engine}\n",
+        f"title: {title}\nengine: {asked.engine}\n",
     ]
 
 
 def _space(asked: Asked, half: float, depth: float, rupture: Rupture | None) -> list[str]:
-    raster = None if asked.topography is None else (asked.topography.name, asked.topography_crs, asked.sea)
+    called = names(asked)
+    raster = None if asked.topography is None else (called[asked.topography], asked.topography_crs, asked.sea)
     if asked.engine == "fd":
         return [text.grid_text(half, depth, asked.frequency, asked.source is not None, raster)]
     shape = f"dip: {asked.dip:g} deg, depth: {text.kilometres(asked.fault_depth)}"
-    faults = [f"      - {{ trace: {p.name}, {shape} }}   # dips to the right of its trace" for p in asked.faults]
+    faults = [
+        f"      - {{ trace: {text.quoted(called[p])}, {shape} }}   # dips to the right of its trace"
+        for p in asked.faults
+    ]
     return [text.mesh_text(half, depth, asked.frequency, faults, rupture, raster)]
 
 
@@ -230,7 +196,7 @@ def _material(asked: Asked) -> str:
 
 def _source(asked: Asked, lon: float, lat: float, projection: Projection) -> str:
     if asked.source is not None:
-        return f"sources:\n  - {{ kind: {asked.source_kind}, file: {asked.source.name} }}\n"
+        return f"sources:\n  - {{ kind: {asked.source_kind}, file: {text.quoted(names(asked)[asked.source])} }}\n"
     m = asked.mechanism
     assert m is not None
     ned = 10 ** (1.5 * m.magnitude + 9.1) * double_couple(m.strike, m.dip, m.rake)
@@ -282,8 +248,8 @@ def _write(asked: Asked, folder: Path, case: str, half: float) -> list[Path]:
             with atomic_text(folder / name) as file:
                 file.write(content)
             written.append(folder / name)
-        for path in filter(None, [*asked.faults, asked.source, asked.topography]):
-            target = folder / path.name
+        for path, name in names(asked).items():
+            target = folder / name
             if not (target.exists() and target.samefile(path)):
                 shutil.copyfile(path, target)
             written.append(target)

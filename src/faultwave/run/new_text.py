@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -46,6 +47,11 @@ class Rupture:
 def number(value: float) -> str:
     """Rounded to what a person would write."""
     return f"{value:.4g}"
+
+
+def quoted(words: str) -> str:
+    """As YAML reads them back, whatever they hold: its quoted strings are those of JSON."""
+    return json.dumps(words, ensure_ascii=False)
 
 
 def kilometres(value: float) -> str:
@@ -122,9 +128,9 @@ def mesh_text(
     ]
     if topography is not None:
         file, crs, sea = topography
-        named = f", crs: '{crs}'" if crs else ""
+        named = f", crs: {quoted(crs)}" if crs else ""
         lines.append(
-            f"    topography: {{ file: {file}{named}, receivers: depth }}   # z of stations counts from the ground"
+            f"    topography: {{ file: {quoted(file)}{named}, receivers: depth }}   # z of stations counts from there"
         )
         lines.append(f"    sea: {'true' if sea else 'false'}                  # water where the ground is below z = 0")
     if rupture is not None:
@@ -150,9 +156,9 @@ def grid_text(half: float, depth: float, frequency: float, lowpass: bool, topogr
         )
     if topography is not None:
         file, crs, _ = topography
-        named = f", crs: '{crs}'" if crs else ""
+        named = f", crs: {quoted(crs)}" if crs else ""
         lines.append(
-            f"  topography: {{ file: {file}{named}, sources: elevation, receivers: depth }}   # z of stations counts from the ground"
+            f"  topography: {{ file: {quoted(file)}{named}, sources: elevation, receivers: depth }}   # z of stations counts from there"
         )
     return "\n".join(lines) + "\n"
 
@@ -180,5 +186,6 @@ __all__ = [
     "kilometres",
     "mesh_text",
     "number",
+    "quoted",
     "tensor_text",
 ]

@@ -45,14 +45,14 @@ def from_trace(trace: Trace, setting: Any, name: str, size: float, projection: P
     xy = simplified(trace.xy, size)
     dip = setting.dip
     dips = ((0.0, float(dip)),) if isinstance(dip, int | float) else tuple((float(d), float(a)) for d, a in dip)
-    direction = _right_of(xy)
+    direction = right_of(xy)
     if setting.dip_direction is not None:
         direction = _towards(setting.dip_direction, xy, projection)
     towards = float(direction[0]), float(direction[1])
     return Fault(name, trace.source, size, xy, None, dips, towards, setting.top, setting.depth, tuple(setting.stops_at))
 
 
-def _right_of(xy: Floats) -> Floats:
+def right_of(xy: Floats) -> Floats:
     """Across the line from its first to its last point, to the right, as strikes are counted."""
     along = xy[-1] - xy[0]
     if not np.linalg.norm(along) > 0:
@@ -254,7 +254,7 @@ def check_inside(fault: Fault, truth: Floats, lower: Floats, upper: Floats, prob
         allowed = f"an element ({fault.size:g} m) inside of " + ", ".join(
             f"{a} {p:g} to {q:g}" for a, p, q in zip("xyz", lower, upper, strict=True)
         )
-        problems.error(fault.source, what, allowed, "Enlarge mesh.build.region, or make the fault less deep or wide.")
+        problems.error(fault.source, what, allowed, "Enlarge the region: lower, upper, depth of mesh.build. Or make the fault less deep or wide.")
 
 
-__all__ = ["VARIANTS", "Fault", "check_inside", "facets", "from_trace", "join"]
+__all__ = ["VARIANTS", "Fault", "check_inside", "facets", "from_trace", "join", "right_of"]
