@@ -15,6 +15,7 @@ from faultwave.base.errors import InputError
 from faultwave.media.easi.compile import compile_program
 from faultwave.media.easi.language import parse, parse_expression
 from faultwave.media.easi.source import Source
+from faultwave.media.field import Expression
 
 X = np.array([-3.5, -1.0, -0.25, 0.0, 0.5, 1.0, 2.0, 7.25])
 Y = np.array([2.0, -0.5, 1.5, 3.0, 0.0, 1.0, -4.0, 0.125])
@@ -190,3 +191,19 @@ def test_errors_say_where_and_what(text: str, place: str, message: str) -> None:
     told = fails(text)
     assert told.startswith(place), told
     assert message in told
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), (("1e8", 1e8), ("2.5E-3 * x", 2.5e-3), ("-x / 1.e+2", -1e-2), ("1e3-1e2", 900.0))
+)
+def test_exponents_in_native_cases(text: str, expected: float) -> None:
+    """Settings of a case take numbers with exponents; files for easi do not, as the reference implementation."""
+    field = Expression.of({"p": text})
+    assert field.evaluate(np.ones((1, 3)), np.zeros(1, np.int64), ["p"])["p"] == pytest.approx([expected], rel=1e-15)
+    assert "is not a number" in fails(f"return {text};")
+
+
+@pytest.mark.parametrize("text", ("1e", "1e+", "1e5x", "1e5.5", "1ee5"))
+def test_what_is_no_exponent(text: str) -> None:
+    with pytest.raises(InputError, match=re.escape("(allowed: digits[.digits][e[+-]digits])")):
+        Expression.of({"p": text})

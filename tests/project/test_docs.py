@@ -6,6 +6,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from ruamel.yaml import YAML
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
@@ -124,3 +125,35 @@ def test_generated_parts_say_everything():
     assert "`faultwave mesh generate`" in commands
     assert "`--rupture-time`" in commands
     assert "linear-slip-weakening" in on_page_markdown((ROOT / "docs" / "laws.md").read_text())
+
+
+def blocks() -> list[pytest.param]:
+    """The YAML blocks of the pages that are cases, or say enough of one: with what the others of a case could be."""
+    box = {"shape": "box", "cells": [2, 2, 2], "lower": [0, 0, -3e3], "upper": [3e3, 3e3, 0]}
+    sides = {"z+": "free-surface", "z-": "dirichlet"}
+    found = []
+    for page in PAGES:
+        for number, text in enumerate(re.findall(r"^```yaml\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)):
+            said = YAML(typ="safe").load(text)
+            if "end_time" not in said and "dirichlet" in said:
+                water = {"constant": {"rho": 1000.0, "lambda": 2.25e9}}
+                said |= {"law": "acoustic", "mesh": {"generate": box | {"boundaries": sides}}, "material": water}
+            elif "end_time" not in said and not {"law", "material"} <= said.keys():
+                continue
+            made = {"end_time": 1.0, "numerics": {"order": 2}, "mesh": {"generate": box}, "material": None} | said
+            made = {k: v for k, v in made.items() if k != "mesh" or said.get("engine") != "fd"}
+            found.append(pytest.param(made, id=f"{page.relative_to(ROOT)}-{number}"))
+    return found
+
+
+def test_there_are_examples_to_check():
+    assert len(blocks()) >= 6
+
+
+@pytest.mark.parametrize("case", blocks())
+def test_examples_can_run(case):
+    """All but the files that they name, which are the reader's."""
+    from faultwave.run.check import check
+
+    wrong = [p for p in check(case).errors if "no such file" not in str(p).lower()]
+    assert not wrong, "\n".join(map(str, wrong))

@@ -153,3 +153,30 @@ def test_a_material_file_made_for_other_physics(tmp_path: Path, engine: str) -> 
     assert len(texts) == 2 and all(str(tmp_path / "rock.yaml") in text for text in texts), texts
     assert any("gives c11, c66, which the elastic law" in t and "law: anisotropic" in t for t in texts)
     assert any("gives permeability, porosity, which the elastic law" in t and "law: poroelastic" in t for t in texts)
+
+
+def test_boundaries_that_the_law_does_not_have() -> None:
+    """Said while planning, where the case says it, with every kind that the law can have."""
+
+    def on_top(kind: str, law: str = "elastic", **more: Any) -> dict[str, Any]:
+        box = BOX | {"boundaries": {"z+": kind}}
+        return case(mesh={"generate": box}, law=law, **more)
+
+    for kind in ("sealed-surface", "pec"):
+        found = check(on_top(kind))
+        told(
+            found,
+            "mesh.generate.boundaries.z+",
+            f"are of kind {kind}",
+            "elastic law",
+            "gravity",
+            "dirichlet",
+            "analytic",
+        )
+    found = check(on_top("impedance", impedances={"10": 1e6}))
+    told(found, "mesh.generate.boundaries.z+", "are of kind impedance")
+    assert not check(on_top("symmetry")).errors
+    water = {"rho": 1000.0, "lambda": 2.25e9}
+    assert not check(on_top("impedance", "acoustic", impedances={"10": 1e6}, material={"constant": water})).errors
+    found = check(on_top("pmc", "acoustic", material={"constant": water}))
+    told(found, "mesh.generate.boundaries.z+", "are of kind pmc", "impedance")

@@ -17,8 +17,8 @@ from faultwave.case.model import Case
 from faultwave.case.native import line_of
 from faultwave.case.validate import Location
 
-_PATH = re.compile(r"[a-z_]+(?:\.[\w-]+|\[\d+\])*")
-_PART = re.compile(r"[\w-]+")
+_PATH = re.compile(r"[a-z_]+(?:\.[\w+-]+|\[\d+\])*")
+_PART = re.compile(r"[\w+-]+")
 _RECEIVER = re.compile(r"(fault )?receiver (\d+) at ")
 _SOURCE = re.compile(r"source (.+?)(?: (?:subfault|source) \d+.*)? at \(")
 

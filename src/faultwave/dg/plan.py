@@ -18,6 +18,7 @@ from faultwave.comm import World
 from faultwave.dg import integrators
 from faultwave.dg.attenuation import attenuates, relaxing
 from faultwave.dg.basis import tet_size
+from faultwave.dg.boundary_kinds import check_kinds
 from faultwave.dg.built_mesh import load_or_build
 from faultwave.dg.costly import warn_costly
 from faultwave.dg.forms import PenalisedFaces
@@ -246,6 +247,7 @@ def _check(planning: Planning, parts: tuple[Part, ...]) -> None:
     if not planning.whole.elsewhere:  # who knows a part of a mesh only does not know how much all write
         check_disk(case.output.folder, _written(planning, parts), problems)
     _not_built(case, planning.law, problems)
+    check_kinds(planning, driven_faces(parts, planning.topology.kinds.shape))
     check_outside(planning.material, [found for p in parts for found in p.demand.lossless], problems)
     planning.whole.agree(problems)
 

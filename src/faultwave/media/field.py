@@ -74,7 +74,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class Expression:
-    """Each parameter a function of x, y, z [m] (and t [s]) in the easi function language."""
+    """Each parameter a function of x, y, z [m] (and t [s]) in the easi function language, whose numbers may also be 1e8 here."""
 
     functions: Mapping[str, Callable[[Mapping[str, Floats], int], tuple[Floats, Mask]]]
     timed: frozenset[str]
@@ -91,7 +91,7 @@ class Expression:
         def compiled(name: str) -> Callable[[Mapping[str, Floats], int], tuple[Floats, Mask]]:
             text = Source.of(Path(f"{source}.{name}"), bodies[name])
             read = parse if re.search(r";|\breturn\b", bodies[name]) else parse_expression
-            return compile_program(read(bodies[name], ("t", "x", "y", "z"), text.place))
+            return compile_program(read(bodies[name], ("t", "x", "y", "z"), text.place, exponents=True))
 
         functions = gather(partial(compiled, name) for name in bodies)
         timed = frozenset(name for name, body in bodies.items() if re.search(r"\bt\b", body))

@@ -21,7 +21,7 @@ from faultwave.dg.predictors import CellTerms, Decaying, Predictor, Taylor
 from faultwave.domain.tets.mesh import BoundaryKind
 from faultwave.kernels.language import Array, Kernel, View
 from faultwave.physics.waves import Law
-from faultwave.physics.waves.law import FILLED, LAYER, Boundary, dot, role
+from faultwave.physics.waves.law import FILLED, LAYER, Boundary, dot, impedance_numbers, role
 
 DIRECTIONS = np.array([[1.0, 0.0, 0.0], [-0.5, 1.0, 0.0], [0.0, -1.0, 1.0]])
 """Directions of differentiation in the reference cell, row by row: chosen for the sparsest derivative matrices."""
@@ -127,7 +127,7 @@ class Form:
         probe = {name: np.ones(1) for name in (*(p.name for p in law.parameters), *LAYER)}
         with np.errstate(all="ignore"):  # only how many they are
             self.constants = len(law.constants(probe))
-            self.impedances = law.impedance_at(probe, np.array([[1.0, 0.0, 0.0]])).shape[-1]
+            self.impedances = impedance_numbers(law)
             self.reactions = len(law.rates(probe))
         self.full = self.reactions > 0
         self.frames = 3 if self.faced == self.m else 9

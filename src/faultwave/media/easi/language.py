@@ -2,7 +2,8 @@
 
 Grammar: statements ``name = expr;``, ``return expr;``, ``if (bool) {..} [else {..}]``, ``expr;``.
 Operators of one level group from the LEFT, as in mathematics; places where the reference implementation would group
-from the right (``a-b-c``, ``a/b*c``) are recorded so that the loader can say so.
+from the right (``a-b-c``, ``a/b*c``) are recorded so that the loader can say so. Numbers with an exponent (``1e8``) are of native cases
+only: the reference implementation refuses them in files.
 """
 
 from __future__ import annotations
@@ -103,23 +104,29 @@ _TOKEN = re.compile(
     r"(?P<space>\s+)|(?P<number>[0-9]+(?:\.[0-9]*)?)|(?P<name>[A-Za-z][A-Za-z0-9_]*)"
     r"|(?P<symbol>==|!=|<=|>=|&&|\|\||[-+*/()<>={},;])"
 )
+_EXPONENT = re.compile(r"[eE][-+]?[0-9]+(?![A-Za-z0-9_.])")
 _PRECEDENCE = (("||",), ("&&",), ("==", "!=", "<=", ">=", "<", ">"), ("+", "-"), ("*", "/"))
 _LOGIC, _COMPARISON = 1, 2  # levels up to _LOGIC combine conditions, level _COMPARISON makes them
 
 
-def _tokens(text: str, fail: Callable[..., NoReturn]) -> list[Token]:
+def _tokens(text: str, fail: Callable[..., NoReturn], exponents: bool) -> list[Token]:
     tokens, position = [], 0
     while position < len(text):
         match = _TOKEN.match(text, position)
         if match is None:
             fail(position, f"unexpected character '{text[position]}'", advice=_character_advice(text, position))
-        if match.lastgroup == "number" and re.match(r"[A-Za-z_]", text[match.end() : match.end() + 1]):
+        end = match.end()
+        if exponents and match.lastgroup == "number" and (power := _EXPONENT.match(text, end)):
+            end = power.end()
+        if match.lastgroup == "number" and re.match(r"[A-Za-z_]", text[end : end + 1]):
             wrong = re.match(r"[0-9.]+[A-Za-z0-9_]+([-+][0-9]+)?", text[position:])
             given = wrong.group() if wrong else match.group()
-            fail(position, f"'{given}' is not a number", "digits[.digits]", "Write powers of ten as pow(10,6)")
+            allowed = "digits[.digits][e[+-]digits]" if exponents else "digits[.digits]"
+            advice = "" if exponents else "Write powers of ten as pow(10,6)"
+            fail(position, f"'{given}' is not a number", allowed, advice)
         if match.lastgroup and match.lastgroup != "space":
-            tokens.append(Token(match.lastgroup, match.group(), position))
-        position = match.end()
+            tokens.append(Token(match.lastgroup, text[position:end], position))
+        position = end
     tokens.append(Token("end", "end of the function", len(text)))
     return tokens
 
@@ -138,9 +145,9 @@ def _character_advice(text: str, position: int) -> str:
 
 
 class _Parser:
-    def __init__(self, text: str, inputs: tuple[str, ...], locate: Locate):
+    def __init__(self, text: str, inputs: tuple[str, ...], locate: Locate, exponents: bool):
         self.locate = locate
-        self.tokens = _tokens(text, self.fail)
+        self.tokens = _tokens(text, self.fail, exponents)
         self.position = 0
         self.depth = 0
         self.known = dict.fromkeys(inputs)
@@ -307,22 +314,23 @@ class _Parser:
         return Call(token.text, tuple(arguments))
 
 
-def parse(text: str, inputs: tuple[str, ...], locate: Locate) -> Program:
+def parse(text: str, inputs: tuple[str, ...], locate: Locate, exponents: bool = False) -> Program:
     """Parse the body of a function of ``inputs``.
 
     ``locate(offset)`` names the place of a character ('file:line:column') for messages. Raises InputError with that
     place for every mistake: syntax, unknown names and functions, wrong numbers of arguments, no ``return`` at all.
+    ``exponents``: whether numbers may be 1e8.
     """
-    parser = _Parser(text, inputs, locate)
+    parser = _Parser(text, inputs, locate, exponents)
     statements = parser.program()
     if not _returns(statements):
         parser.fail(len(text), "the function never returns a value", advice="Add 'return expression;'")
     return Program(statements, tuple(parser.regrouped))
 
 
-def parse_expression(text: str, inputs: tuple[str, ...], locate: Locate) -> Program:
+def parse_expression(text: str, inputs: tuple[str, ...], locate: Locate, exponents: bool = False) -> Program:
     """Parse a bare expression, as if it stood in ``return ...;``."""
-    parser = _Parser(text, inputs, locate)
+    parser = _Parser(text, inputs, locate, exponents)
     value = parser.number_expression()
     if parser.token.kind != "end":
         parser.fail(parser.token.offset, f"unexpected {parser.quoted()} after the expression")

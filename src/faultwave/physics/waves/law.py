@@ -288,6 +288,13 @@ def jacobians(law: Law, values: dict[str, float]) -> Jacobians:
     return Jacobians(result)
 
 
+def impedance_numbers(law: Law) -> int:
+    """How many numbers an impedance of the law is; one where waves of one kind cross a face."""
+    probe = {name: np.ones(1) for name in (*(p.name for p in law.parameters), *LAYER)}
+    with np.errstate(all="ignore"):  # the numbers are no material
+        return law.impedance_at(probe, np.array([[1.0, 0.0, 0.0]])).shape[-1]
+
+
 def energy_names(law: Law) -> list[str]:
     """Of what ``Law.energies`` gives, in its order."""
     with np.errstate(all="ignore"):  # the numbers are no material
@@ -324,6 +331,7 @@ __all__ = [
     "cross",
     "dot",
     "energy_names",
+    "impedance_numbers",
     "jacobians",
     "role",
 ]
