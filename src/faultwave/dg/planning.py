@@ -40,6 +40,24 @@ class Planning:
         """Faces (nc, 4) with a cell beyond, wherever it is."""
         return self.whole.across(self.topology.neighbours)
 
+    @property
+    def numbers(self) -> np.ndarray:
+        """Numbers (nc,) of the cells in the whole mesh."""
+        return np.asarray(getattr(self.whole, "numbers", np.arange(len(self.mesh.cells))))
+
+    @property
+    def fluid(self) -> np.ndarray:
+        """Cells (nc,) that carry no shear."""
+        mu = self.law.moduli(self.material).get("mu")
+        if mu is None:
+            return np.full(len(self.mesh.cells), "mean_stress" in self.law.roles)
+        return np.asarray(mu) <= 0.0
+
+    def refuse(self, where: str, what: str, allowed: str = "", advice: str = "") -> None:
+        """An error; of cases that follow SeisSol, which runs them, a warning."""
+        tell = self.problems.warn if self.case.output.seissol_layout else self.problems.error
+        tell(where, what, allowed, advice)
+
 
 @dataclass(frozen=True)
 class Cut:

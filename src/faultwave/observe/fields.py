@@ -12,8 +12,9 @@ WRITE_BUFFER = 1 << 28
 
 SURFACE_FIELDS = ("v1", "v2", "v3", "u1", "u2", "u3", "PGV")
 
-LOCATIONS = {"rock": 0, "water": 1, "free surface": 2, "sea surface": 3}
-"""``locationFlag`` of a surface's faces: the two sides of a sea floor, and what bounds the mesh."""
+LOCATIONS = {"rock": 0, "water": 1, "free surface": 2, "sea surface": 3, "free water": 4}
+"""``locationFlag`` of a surface's faces: the two sides of a sea floor, and what bounds the mesh: rock and water without traction, and
+water that gravity keeps level."""
 
 
 def volume_fields(setting: Any, law: Any, more: Sequence[str] = ()) -> list[str]:

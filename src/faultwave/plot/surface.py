@@ -61,7 +61,7 @@ def opened(path: Path) -> Surface:
     if is_image(path):
         return PlaneReader(path)
     file = VtkHdfReader(path)
-    choose_locations(file, "free surface", "sea surface")
+    choose_locations(file, "free surface", "sea surface", "free water")
     return file
 
 

@@ -7,6 +7,7 @@ import pytest
 
 import faultwave as fw
 from faultwave.base.errors import InputError
+from faultwave.output.formats import dtopo
 from faultwave.output.formats.vtkhdf import VtkHdfReader
 from tests.run.sea.setup import GRAVITY, ROUGH, height, sea
 
@@ -20,7 +21,7 @@ def test_heights_between_steps_are_those_of_the_mode(tmp_path):
     sim = fw.simulate(case).run()
     with VtkHdfReader(tmp_path / "run-surface.vtkhdf") as file:
         flags, centres = file.field("locationFlag"), file.points[file.cells].mean(1)
-        assert set(flags) == {2, 3} and len(file.times) == 13
+        assert set(flags) == {3, 4} and len(file.times) == 13
         top = flags == 3
         assert (centres[top, 2] == 0).all() and (centres[~top, 2] < 0).all()
         for step, time in enumerate(file.times):
@@ -113,8 +114,6 @@ def read_dtopo(path):
 
 def test_horizontal_motion_of_a_slope_lifts_the_water():
     """Tanioka & Satake (1996): u_z - u_x db/dx of a floor b = -x/2, also where triangles are numbered the other way round."""
-    from faultwave.output.formats import dtopo
-
     x, y = np.meshgrid(np.linspace(0, 8.0, 9), np.linspace(0, 6.0, 7))
     points = np.column_stack([x.ravel(), y.ravel(), -0.5 * x.ravel()])
     corner = (np.arange(6)[:, None] * 9 + np.arange(8)).ravel()
@@ -154,6 +153,26 @@ def test_motion_of_the_sea_floor_for_tsunami_codes(layered, tmp_path):
     j, i = np.unravel_index(np.abs(values[-1]).argmax(), values[-1].shape)
     nearest = np.hypot(centres[:, 0] - x[i], centres[:, 1] - y[j]).argmin()
     assert values[-1, j, i] == pytest.approx(moved[nearest], rel=0.5)
+
+
+def test_dtopo_leaves_out_the_top_of_water(tmp_path):
+    """Water whose top is free of traction, not kept level by gravity, is no dry land."""
+    case = two_layers(1.0)
+    case["mesh"]["generate"]["boundaries"] = {"z+": "free-surface"}
+    del case["gravity"]
+    case["output"] = {"folder": str(tmp_path), "surface": {"interval": 1.0, "sea_floor": True}}
+    fw.simulate(case).run()
+    with VtkHdfReader(tmp_path / "run-surface.vtkhdf") as file:
+        flags, heights = file.field("locationFlag"), file.points[file.cells].mean(1)[:, 2]
+        assert set(flags) == {0, 1, 4} and (heights[flags == 4] == 0.0).all()
+        _, uplift, _ = dtopo._uplift(file, tmp_path)
+        assert len(uplift) == (flags == 0).sum()
+
+
+@pytest.mark.parametrize("spacing", [-500.0, 0.0, float("nan"), float("inf"), 1e9])
+def test_a_spacing_that_makes_no_grid_is_refused(layered, tmp_path, spacing):
+    with pytest.raises(InputError, match="spacing: .* is no spacing of a grid"):
+        fw.convert(layered, "dtopo", tmp_path, spacing=spacing)
 
 
 def test_dtopo_needs_a_sea_floor(tmp_path):

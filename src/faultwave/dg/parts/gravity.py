@@ -71,13 +71,8 @@ def plan(planning: Planning) -> Gravity | None:
         x = _place(planning, cells, faces, int(np.argmax(lean)))
         degrees = np.degrees(np.arcsin(min(lean.max(), 1.0)))
         problems.warn("gravity", f"the sea surface leans by {degrees:.3g} degrees at {x}", "a level surface, z upwards")
-    rows = 4 * planning_numbers(planning)[cells] + faces
+    rows = 4 * planning.numbers[cells] + faces
     return Gravity(case.sea_gravity, cells, faces, rows, geo.areas[cells, faces], np.asarray(material["rho"])[cells])
-
-
-def planning_numbers(planning: Planning) -> np.ndarray:
-    """Numbers (nc,) of the cells in the whole mesh."""
-    return np.asarray(getattr(planning.whole, "numbers", np.arange(len(planning.mesh.cells))))
 
 
 def _place(planning: Planning, cells: np.ndarray, faces: np.ndarray, item: int) -> str:
@@ -89,10 +84,7 @@ def _place(planning: Planning, cells: np.ndarray, faces: np.ndarray, item: int) 
 
 def _check_water(planning: Planning, cells: np.ndarray, faces: np.ndarray, problems: Problems) -> None:
     """Faces on rock: only water has a surface that gravity keeps level."""
-    law, material = planning.law, planning.material
-    fluid = np.ones(len(cells), bool) if "mean_stress" in law.roles else np.zeros(len(cells), bool)
-    if "mu" in material:
-        fluid = material["mu"][cells] <= 0
+    fluid = planning.fluid[cells]
     if not fluid.all():
         first, count = int(np.flatnonzero(~fluid)[0]), int((~fluid).sum())
         what = f"{count} of {len(cells)} faces of kind gravity lie on rock, the first at {_place(planning, cells, faces, first)}"

@@ -13,9 +13,13 @@ from faultwave.dg.initial import solution_of
 from faultwave.dg.planning import Planning
 from faultwave.dg.solver import Solver
 from faultwave.engine.part import Attached, Planned
+from faultwave.physics.waves.law import role
 from faultwave.physics.waves.medium import Solution
 
 name = "initial"
+
+SMALL = 1e-6
+"""Share of the largest stress below which shear stress is rounding."""
 
 
 @dataclass(frozen=True)
@@ -48,4 +52,23 @@ def plan(planning: Planning) -> Any:
     if len(wrong):
         x = ", ".join(f"{v:g}" for v in points[wrong[0]])
         raise InputError(Problem("initial", f"no finite number at ({x}) and {len(wrong) - 1} other cells"))
+    if planning.case.initial.field is not None:
+        _check_shear(planning, solution)
     return Initial(solution, planning.case.initial.boundaries_only)
+
+
+def _check_shear(planning: Planning, solution: Solution) -> None:
+    """Shear stress in a fluid: nothing relaxes it, and it pushes for ever."""
+    law, cells = planning.law, np.flatnonzero(planning.fluid)
+    if "stress" not in law.roles or not len(cells):
+        return
+    corners, centres = planning.mesh.vertices[planning.mesh.cells[cells]], planning.geometry.centroids[cells]
+    inside = np.concatenate([centres[:, None], 0.75 * corners + 0.25 * centres[:, None]], 1)
+    stress = solution(inside.reshape(-1, 3), 0.0)[:, role(law, "stress")]
+    shear = np.maximum(np.abs(stress[:, 3:]).max(1), np.ptp(stress[:, :3], axis=1))
+    wrong = np.flatnonzero(shear > SMALL * np.abs(stress).max(initial=0.0))
+    if len(wrong):
+        worst = int(np.argmax(shear))
+        x = ", ".join(f"{v:g}" for v in inside.reshape(-1, 3)[worst])
+        what = f"has shear stress in {len(np.unique(wrong // 5))} cells of fluid, most at ({x}): {shear[worst]:.3g} Pa, which pushes for ever"
+        planning.refuse("initial.field", what, "s_xx = s_yy = s_zz and no s_xy, s_yz, s_xz where mu = 0")

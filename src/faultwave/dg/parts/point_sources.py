@@ -16,7 +16,7 @@ from faultwave.dg.source_terms import SourceTerms
 from faultwave.engine.part import Attached, Call, Demand, Origin, Planned, State
 from faultwave.physics.sources.load import load_sources
 from faultwave.physics.sources.outside import tell_outside
-from faultwave.physics.sources.point import PointSource
+from faultwave.physics.sources.point import PointSource, shears
 from faultwave.physics.sources.released import check_time
 from faultwave.physics.sources.time_functions import time_function
 
@@ -69,7 +69,26 @@ def plan(planning: Planning) -> PointSources | None:
     tell_outside(sources, np.where(found.cells == -1, found.distance, 0.0), "mesh", problems)
     part = PointSources(sources, found.cells, found.xi, np.arange(len(sources)))
     mine = np.flatnonzero(found.cells >= 0)
-    return part._of(mine, found.cells[mine])
+    part = part._of(mine, found.cells[mine])
+    _check_fluid(part, planning)
+    return part
+
+
+def _check_fluid(part: PointSources, planning: Planning) -> None:
+    """Moments and slip that shear in a fluid: stress that is left where nothing relaxes it pushes for ever."""
+    law, fluid = planning.law, planning.fluid[part.cells]
+    wrong = [s for s, f in zip(part.sources, fluid, strict=True) if f and (shears(s.moment) or shears(s.potency))]
+    if not wrong:
+        return
+    refuse, why = planning.refuse, "the stress that it leaves pushes the fluid for ever, and slip has no moment there"
+    if "stress" not in law.roles:
+        why = f"under the {law.name} law only the mean of a moment's xx, yy and zz acts"
+        if any(s.potency.any() for s in wrong):  # nor does SeisSol run slip in its acoustic equations
+            refuse = planning.problems.error
+    x, y, z = wrong[0].location
+    where, more = f"source {wrong[0].name} at ({x:g}, {y:g}, {z:g})", len(wrong) - 1
+    what = f"shears in a fluid, as do {more} more sources: {why}" if more else f"shears in a fluid: {why}"
+    refuse(where, what, "an explosion (xx = yy = zz), a force, or a place in rock", "Or give the cell a shear speed.")
 
 
 def _check_moduli(sources: Sequence[PointSource], planning: Planning) -> None:

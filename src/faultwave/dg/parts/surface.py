@@ -70,7 +70,7 @@ def plan(planning: Planning) -> Surface | None:
     fields = surface_fields(setting)
     located = _locations(planning, setting.sea_floor or planning.case.output.seissol_layout)
     if setting.sea_floor and not planning.whole.any(
-        bool(((located >= 0) & (located < LOCATIONS["free surface"])).any())
+        bool((located == LOCATIONS["rock"]).any() or (located == LOCATIONS["water"]).any())
     ):
         problems.warn("output.surface.sea_floor", "does nothing: no rock lies below water (mu = 0) in the mesh")
     cells, faces = np.nonzero(located >= 0)
@@ -87,13 +87,12 @@ def plan(planning: Planning) -> Surface | None:
 
 def _locations(planning: Planning, sea_floor: bool) -> np.ndarray:
     """(nc, 4) what each face is (``LOCATIONS``), -1 where it is not asked for."""
-    kinds = planning.topology.kinds
+    kinds, solid = planning.topology.kinds, ~planning.fluid
     found = np.full(kinds.shape, -1)
-    found[kinds == tets.BoundaryKind.FREE_SURFACE] = LOCATIONS["free surface"]
+    free = kinds == tets.BoundaryKind.FREE_SURFACE
+    found[free] = np.where(solid[:, None], LOCATIONS["free surface"], LOCATIONS["free water"]).repeat(4, 1)[free]
     found[kinds == tets.BoundaryKind.GRAVITY] = LOCATIONS["sea surface"]
-    mu = planning.material.get("mu")
-    if sea_floor and mu is not None:
-        solid = mu > 0
+    if sea_floor:
         beyond = planning.whole.beyond(solid.astype(float), planning.topology.neighbours) > 0
         floor = planning.across & (solid[:, None] != beyond)
         found[floor] = np.where(solid[:, None], LOCATIONS["rock"], LOCATIONS["water"]).repeat(4, 1)[floor]

@@ -53,8 +53,7 @@ def plan(planning: Planning) -> TimeIntegrals | None:
         return None
     if planning.case.numerics.integrator != "ader":
         planning.problems.error("output.volume.fields", "integrals over time need integrator: ader", "ader")
-    numbers = getattr(planning.whole, "numbers", np.arange(len(planning.mesh.cells)))
-    return TimeIntegrals(tuple(PREFIX + n for n in law.quantities[: law.visible]), np.asarray(numbers))
+    return TimeIntegrals(tuple(PREFIX + n for n in law.quantities[: law.visible]), planning.numbers)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from faultwave.media.homogenise import at_points
 from faultwave.physics.sources.load import load_sources
 from faultwave.physics.sources.lowpass import lowpassed
 from faultwave.physics.sources.outside import tell_outside
-from faultwave.physics.sources.point import PointSource
+from faultwave.physics.sources.point import PointSource, shears
 from faultwave.physics.sources.released import magnitude, moment_of
 
 BLOCK = 512
@@ -94,7 +94,7 @@ class PointSources(GridPart):
 
 def _check_moments(sources: Sequence[PointSource], checking: Checking) -> None:
     """Errors of moments that shear in or beside a fluid: stress that is left where nothing relaxes it pushes for ever."""
-    shearing = [s for s in sources if s.potency.any() or _shears(s.moment)]
+    shearing = [s for s in sources if s.potency.any() or shears(s.moment)]
     if not shearing:
         return
     spacing, box = checking.placing.grid.spacing, (checking.placing.lower, checking.placing.upper)
@@ -111,11 +111,6 @@ def _check_moments(sources: Sequence[PointSource], checking: Checking) -> None:
                 f"source {source.name} at ({x:g}, {y:g}, {z:g})", f"is a moment that shears in a fluid or within {REACH:g} points of one",
                 f"a place {REACH * spacing:g} m or more from fluids", "Or use engine: dg, or give the fluid a shear speed.",
             )  # fmt: skip
-
-
-def _shears(moment: np.ndarray) -> bool:
-    """Whether a moment (6,) is more than an explosion."""
-    return bool(moment[3:].any() or np.ptp(moment[:3]) > 1e-9 * np.abs(moment).max())
 
 
 class PointDrive:

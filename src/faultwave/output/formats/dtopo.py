@@ -44,7 +44,8 @@ def _write(conversion: Conversion) -> list[Path]:
     projection = _projection(conversion)
     places = centres if projection is None else projection.to_continuous(centres)
     target = conversion.folder / f"{results.prefix}-dtopo.tt3"
-    spacing = float(conversion.options.get("spacing") or size)
+    given = conversion.options.get("spacing")
+    spacing = size if given is None else _checked(float(given), float(np.ptp(centres, axis=0).max()))
     x, y = _axes(places, spacing, projection is not None, len(times))
     values = _on_grid(places, uplift[:, kept], x, y)
     with atomic_text(target) as file_:
@@ -80,6 +81,14 @@ def _uplift(file: VtkHdfReader, path: Path) -> tuple[np.ndarray, np.ndarray, flo
         found[:, step] = u[2] + slope[:, 0] * u[0] + slope[:, 1] * u[1]
     size = float(np.sqrt(0.5 * np.abs(normal[level, 2]).mean()))
     return corners[level].mean(1)[:, :2], found, size
+
+
+def _checked(spacing: float, largest: float) -> float:
+    """A spacing [m] of a grid over a floor whose longer side is ``largest``. Raises InputError."""
+    if 0.0 < spacing <= largest:
+        return spacing
+    allowed = f"above 0 m, up to the {largest:g} m of the floor"
+    raise InputError(Problem("spacing", f"{spacing:g} m is no spacing of a grid", allowed))
 
 
 def _regular(times: np.ndarray, path: Path) -> tuple[np.ndarray, slice]:

@@ -59,3 +59,9 @@ class PointSource:
         return self.function.integral(np.asarray(t1, float) - self.onset) - self.function.integral(
             np.asarray(t0, float) - self.onset
         )
+
+
+def shears(tensor: np.ndarray) -> bool:
+    """Whether a tensor (6,) of moment or slip is more than an explosion."""
+    small = 1e-9 * np.abs(tensor).max()
+    return bool((np.abs(tensor[3:]) > small).any() or np.ptp(tensor[:3]) > small)
