@@ -147,9 +147,9 @@ def test_own_boundary_table(two_cells):
 
 
 def test_default_tags_are_the_communitys():
-    kinds = tag_table(None).kinds(np.array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 64, 65, 1000], np.int32))
-    assert kinds.tolist() == [0, 1, 2, 3, 4, 5, 0, 7, 8, 9, 10, 11, 12, -1, -1, 3, 3]
-    assert tag_table(None).kinds(np.array([[2**30, 5], [-1, 13]], np.int32)).tolist() == [[3, 5], [-1, -1]]
+    kinds = tag_table(None).kinds(np.array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 64, 65, 1000], np.int32))
+    assert kinds.tolist() == [0, 1, 2, 3, 4, 5, 0, 7, 8, 9, 10, 11, 12, 13, -1, -1, 3, 3]
+    assert tag_table(None).kinds(np.array([[2**30, 5], [-1, 14]], np.int32)).tolist() == [[3, 5], [-1, -1]]
 
 
 def test_face_map_of_foreign_decks():

@@ -70,5 +70,8 @@ def _check_shear(planning: Planning, solution: Solution) -> None:
     if len(wrong):
         worst = int(np.argmax(shear))
         x = ", ".join(f"{v:g}" for v in inside.reshape(-1, 3)[worst])
-        what = f"has shear stress in {len(np.unique(wrong // 5))} cells of fluid, most at ({x}): {shear[worst]:.3g} Pa, which pushes for ever"
+        count = len(np.unique(wrong // 5))
+        what = (
+            f"has shear stress in {count} cells of fluid, most at ({x}): {shear[worst]:.3g} Pa, which pushes for ever"
+        )
         planning.refuse("initial.field", what, "s_xx = s_yy = s_zz and no s_xy, s_yz, s_xz where mu = 0")
