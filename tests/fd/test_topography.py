@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 from faultwave.backends import missing
+from faultwave.case.load import load_case
 from faultwave.fd import topography
 from faultwave.fd.differences import norm
 from faultwave.fd.operator import Operator
 from faultwave.fd.stencils import NORMAL, SHEAR, VELOCITY
 from faultwave.green_tensors import green_tensors, seismograms
 from faultwave.run import simulate
+from faultwave.run.check import check
 
 from .test_grids import case, problems
 from .test_sgt import TENSORS, VARIED
@@ -22,7 +24,8 @@ GROUND = {"expression": HILL, "sources": "depth", "receivers": "depth"}
 
 
 def hilly(ground=GROUND, **changes):
-    return case(grid__lower=[0, 0, -1500], grid__upper=[1500, 1600, 900], **{"grid__topography": ground, **changes})
+    box = {"grid__lower": [0, 0, -1500], "grid__upper": [1500, 1600, 900]}
+    return case(**{**box, "grid__topography": ground, **changes})
 
 
 def run(made):
@@ -156,8 +159,52 @@ def test_points_above_the_ground_are_told():
     assert "receiver 2 at (100, 100, 470)" in found
     buried = told({**GROUND, "sources": "elevation"})
     assert buried == ""
+    source = {"kind": "force", "location": [700, 820, 460], "force": [0, 0, 1], "time_function": {"kind": "brune"}}
+    found = told({**GROUND, "sources": "elevation"}, sources=[source])
+    assert "source" in found and "m outside the box, above the ground, which is at z = 4" in found
     found = told({**GROUND, "receivers": "depth"}, output__receivers={"points": [[700, 820, 5]]})
     assert "lies 5 m outside the box" in found and "above the ground" in found
+
+
+def test_what_does_nothing_below_a_topography_is_told():
+    warned = check(load_case(hilly(output={"surface": {"interval": 0.1}}))[0]).warnings
+    assert ["grid.topography.receivers"] == [w.where for w in warned if "there are no receivers" in w.what]
+    assert not any("topography" in w.where for w in check(load_case(hilly())[0]).warnings)
+
+
+def test_smoothing_that_levels_the_ground_is_told():
+    def warned(smooth):
+        made = load_case(hilly({**GROUND, "smooth": smooth}))[0]
+        return [str(w) for w in check(made).warnings if w.where == "grid.topography.smooth"]
+
+    assert warned(100.0) == []
+    (found,) = warned(700.0)
+    assert "smoothing over 700 m leaves" in found and "m of a relief of 3" in found and "smaller smooth" in found
+    assert "1700 m (allowed: at most 1600 m, the longer side of the box)" in told({**GROUND, "smooth": 1700.0})
+
+
+@pytest.mark.parametrize("smooth", [100.0, 300.0, 500.0, 1000.0])
+def test_a_periodic_ground_is_smoothed_around_its_ends(smooth):
+    """A Gaussian takes exp(-(k smooth)^2 / 2) of a sine."""
+    k = 2 * np.pi / 1500.0
+    ground = {**GROUND, "expression": "300*sin((x-200)*6.283185307179586/1500)", "smooth": smooth}
+    made = hilly(ground, grid__boundaries={"x": "periodic", "z+": "free-surface"}, grid__lower=[0, 0, -2600])
+    relief = simulate(made).plan.scheme.grid.relief
+    x = np.linspace(0.0, 1500.0, 31)
+    left = 300 * np.exp(-0.5 * (k * smooth) ** 2)
+    found = relief.ground(np.stack([x, np.full(31, 800.0)], 1))
+    assert np.abs(found - left * np.sin(k * (x - 200))).max() < 0.05
+
+
+@pytest.mark.parametrize("smooth", [0.0, 200.0, 400.0])
+def test_the_ground_is_level_beside_absorbing_sides_however_smooth(smooth):
+    """Of the outermost cells, in the layers, and beyond: there z of planes changes along no x, as reciprocity needs."""
+    ground = {**GROUND, "expression": "100 + 0.2*x", "smooth": smooth}
+    relief = simulate(hilly(ground)).plan.scheme.grid.relief
+    x = np.array([-400.0, -100.0, 0.0, 100.0, 200.0, 300.0])
+    found = [relief.ground(np.stack([np.full(6, 0.0) + at, np.full(6, 800.0)], 1)) for at in (x, 1500.0 - x)]
+    assert all(np.ptp(side) < 1e-9 for side in found)
+    assert found[1][0] - found[0][0] > 80
 
 
 def test_volume_snapshots_are_refused():

@@ -349,7 +349,7 @@ def _bent(
         kinds = [read.sides[f"{axis}{end}"] for end in "-+"]
         ends = (kinds[0] == "absorbing", kinds[1] == "absorbing")
         lines.append(Lines(grid.lower[k], grid.shape[2 - k], lower[k], upper[k], ends, kinds[0] == "periodic"))
-    relief = relief_of(case, read.ground, (lines[0], lines[1]), h, float(upper[2] - lower[2]))
+    relief = relief_of(case, read.ground, (lines[0], lines[1]), h, float(upper[2] - lower[2]), problems)
     check_slopes(relief, lower, upper, problems)
     lower, upper = np.array([*lower[:2], relief.top - (upper[2] - lower[2])]), np.array([*upper[:2], relief.top])
     corner = (grid.lower[0], grid.lower[1], relief.top - h * grid.shape[0])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import ndimage
+from scipy import interpolate, ndimage
 
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.case.model import Case
@@ -31,6 +31,8 @@ LEAST_CAP = 8
 """Cells of the thinnest cap."""
 STEEPEST, STEEP_GROUND = 2.0, 1.3
 """Slopes beyond which a ground is refused, and beyond which nothing is verified."""
+LEFT = 0.5
+"""Part of the relief below which smoothing is told of."""
 EVEN = 0.01
 """Steps of the ground between ends of a periodic axis, in spacings, that do nothing."""
 TAPER, LEVEL = 4.0, 3.0
@@ -86,16 +88,20 @@ def _check_asked(case: Case, sides: Mapping[str, SideKind]) -> None:
         problems.error(
             WHERE, f"the ground is a free surface, and z+ is {sides['z+']}", "grid.boundaries: {z+: free-surface}"
         )
-    out = case.output
-    points = any(source.kind != "plane-wave" for source in case.sources)
-    for name, given in (("sources", points), ("receivers", out.receivers is not None)):
+    for name, given in with_heights(case).items():
         if given and getattr(setting, name) is None:
             what = f"z of the {name} may mean elevation or depth below the ground"
             problems.error(f"{WHERE}.{name}", what, "elevation or depth (z = -500 is 500 m deep)")
-    if out.volume is not None:
+    if case.output.volume is not None:
         what = "snapshots of the volume are on a regular lattice, which a grid below a topography is not"
         problems.error("output.volume", what, "output.surface, output.intensity or output.receivers")
     problems.raise_errors()
+
+
+def with_heights(case: Case) -> dict[str, bool]:
+    """Whether the case has sources, and receivers, whose z may mean elevation or depth."""
+    points = any(source.kind != "plane-wave" for source in case.sources)
+    return {"sources": points, "receivers": case.output.receivers is not None}
 
 
 def _expression(body: str) -> Elevation:
@@ -128,11 +134,22 @@ class Lines:
     absorbing: tuple[bool, bool]
     periodic: bool
 
-    def nodes(self, spacing: float) -> np.ndarray:
-        """Where the ground of each node is looked up: towards absorbing sides and beyond them that of the edge."""
-        x = self.first + 0.5 * spacing * (np.arange(2 * self.cells + 1 + 2 * MARGIN) - MARGIN)
+    def even(self, spacing: float) -> np.ndarray:
+        """Where the nodes are."""
+        return np.asarray(self.first + 0.5 * spacing * (np.arange(2 * self.cells + 1 + 2 * MARGIN) - MARGIN))
+
+    def inside(self, spacing: float) -> np.ndarray:
+        """The same, moved into the box: around periodic axes, to the edge of others."""
+        x = self.even(spacing)
         if self.periodic:
             return np.asarray(self.low + (x - self.low) % (self.high - self.low))
+        return np.clip(x, self.low, self.high)
+
+    def nodes(self, spacing: float) -> np.ndarray:
+        """Where the ground of each node is looked up: towards absorbing sides and beyond them that of the edge."""
+        if self.periodic:
+            return self.inside(spacing)
+        x = self.even(spacing)
         width, edge = TAPER * spacing, LEVEL * spacing
         low, high = (x - self.low - edge) / width, (self.high - edge - x) / width
         x = np.where(self.absorbing[0] & (low < 1.0), self.low + edge + width * _level(low), x)
@@ -146,20 +163,30 @@ def _level(t: np.ndarray) -> np.ndarray:
     return np.where(t < 1.0, 0.5 + s**4 * (2.5 + s * (-3.0 + s)), t)
 
 
-def relief_of(case: Case, ground: Ground, lines: tuple[Lines, Lines], spacing: float, room: float) -> Relief:
+def relief_of(
+    case: Case, ground: Ground, lines: tuple[Lines, Lines], spacing: float, room: float, problems: Problems
+) -> Relief:
     """The grid's relief; ``room``: from the lowest ground down to the bottom of the box [m]. Raises InputError."""
     setting = case.grid.topography if case.grid else None
     assert setting is not None
-    x, y = (line.nodes(spacing) for line in lines)
+    smooth = _smooth(setting.smooth, spacing * ground.raster, lines)
+    x, y = (line.inside(spacing) if smooth else line.nodes(spacing) for line in lines)
     xy = np.stack([a.ravel() for a in np.meshgrid(x, y)], 1)
     heights = ground.elevation(xy, 0.5 * spacing).reshape(len(y), len(x))
     if not np.isfinite(heights).all():
         n = int(np.flatnonzero(~np.isfinite(heights))[0])
         raise InputError(Problem(WHERE, f"the ground is no number at {_place(xy[n])}"))
-    smooth = setting.smooth if setting.smooth is not None else spacing * ground.raster
-    if smooth:
-        heights = ndimage.gaussian_filter(heights, smooth / (0.5 * spacing), mode="nearest")
-    heights = _periodic(heights, lines, ground, spacing)
+    _check_ends(lines, ground, spacing)
+    before = float(np.ptp(heights))
+    for axis, line in ((1, lines[0]), (0, lines[1])):
+        heights = _smoothed(heights, axis, line, spacing, smooth)
+    if float(np.ptp(heights)) < LEFT * before:
+        what = f"smoothing over {smooth:g} m leaves {np.ptp(heights):.4g} m of a relief of {before:.4g} m"
+        problems.warn(f"{WHERE}.smooth", what, advice="Give a smaller smooth if hills and valleys shall stay.")
+    for axis, line in ((1, lines[0]), (0, lines[1])):
+        if smooth and any(line.absorbing):  # after smoothing, which would bend what is level
+            spline = interpolate.CubicSpline(line.even(spacing), heights, axis)
+            heights = np.asarray(spline(line.nodes(spacing)))
     top = float(heights.min())
     relief = float(heights.max()) - top
     thickness = _thickness(setting.thickness, relief, spacing, room)
@@ -167,8 +194,8 @@ def relief_of(case: Case, ground: Ground, lines: tuple[Lines, Lines], spacing: f
     return Relief(heights - top, (lines[0].first, lines[1].first), spacing, top, thickness, around)
 
 
-def _periodic(heights: np.ndarray, lines: tuple[Lines, Lines], ground: Ground, spacing: float) -> np.ndarray:
-    """The same, where ends of periodic axes meet. Raises InputError where they are not equally high."""
+def _check_ends(lines: tuple[Lines, Lines], ground: Ground, spacing: float) -> None:
+    """Raises InputError where ends of periodic axes are not equally high."""
     for axis, line, name in ((1, lines[0], "x"), (0, lines[1], "y")):
         if not line.periodic:
             continue
@@ -181,9 +208,28 @@ def _periodic(heights: np.ndarray, lines: tuple[Lines, Lines], ground: Ground, s
         if step.max() > EVEN * spacing:
             what = f"the ground is {step.max():.4g} m higher at one end of the periodic axis {name} than at the other"
             raise InputError(Problem(WHERE, what, "the same at both", f"Or grid.boundaries: {{{name}: absorbing}}."))
-        numbers = MARGIN + (np.arange(heights.shape[axis]) - MARGIN) % (2 * line.cells)
-        heights = np.take(heights, numbers, axis)
-    return heights
+
+
+def _smooth(asked: float | None, default: float, lines: tuple[Lines, Lines]) -> float:
+    """Standard deviation of the Gaussian [m]. Raises InputError where it is wider than the box."""
+    longest = max(line.high - line.low for line in lines)
+    if asked is not None and asked > longest:
+        raise InputError(
+            Problem(f"{WHERE}.smooth", f"{asked:g} m", f"at most {longest:g} m, the longer side of the box")
+        )
+    return default if asked is None else asked
+
+
+def _smoothed(heights: np.ndarray, axis: int, line: Lines, spacing: float, smooth: float) -> np.ndarray:
+    """Heights smoothed along an axis, around it where it is periodic, else as if the ground went on as at its edge."""
+    deviation = smooth / (0.5 * spacing)
+    if not line.periodic:
+        return ndimage.gaussian_filter1d(heights, deviation, axis, mode="nearest") if smooth else heights
+    period = 2 * line.cells
+    heights = np.take(heights, MARGIN + np.arange(period), axis)
+    if smooth:
+        heights = ndimage.gaussian_filter1d(heights, deviation, axis, mode="wrap")
+    return np.take(heights, (np.arange(period + 1 + 2 * MARGIN) - MARGIN) % period, axis)
 
 
 def _thickness(asked: float | None, relief: float, spacing: float, room: float) -> float:
@@ -305,4 +351,15 @@ def report(grid: Grid) -> list[tuple[str, ...]]:
     ]
 
 
-__all__ = ["Ground", "Hanging", "Lines", "check_slopes", "placed", "read_ground", "relief_of", "report", "step_share"]
+__all__ = [
+    "Ground",
+    "Hanging",
+    "Lines",
+    "check_slopes",
+    "placed",
+    "read_ground",
+    "relief_of",
+    "report",
+    "step_share",
+    "with_heights",
+]

@@ -60,7 +60,8 @@ class PointSources(GridPart):
         sources = self.sources
         if places is not given:
             sources = tuple(replace(s, location=p) for s, p in zip(sources, places, strict=True))
-        tell_outside(sources, placing.outside(places), "box", placing.problems, f"a point in {placing.box} m")
+        allowed = f"a point in {placing.box} m"
+        tell_outside(sources, placing.outside(places), "box", placing.problems, allowed, placing.above)
         return replace(self, sources=sources)
 
     def checked(self, checking: Checking) -> Self:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -14,9 +14,11 @@ _OF_FILE = re.compile(r"(.+?) (subfault|source) \d+.*")
 
 
 def tell_outside(
-    sources: Sequence[PointSource], distance: np.ndarray, domain: str, problems: Problems, allowed: str = ""
-) -> None:
-    """An error for each setting or file with sources that lie ``distance`` (n,) [m] outside, > 0, of ``domain``."""
+    sources: Sequence[PointSource], distance: np.ndarray, domain: str, problems: Problems, allowed: str = "",
+    above: Callable[[np.ndarray], str] = lambda place: "",
+) -> None:  # fmt: skip
+    """An error for each setting or file with sources that lie ``distance`` (n,) [m] outside, > 0, of ``domain``; ``above``: what else to
+    say of a place (3,) that is above the ground."""
     groups: dict[str, list[int]] = {}
     for n in np.flatnonzero(distance > 0).tolist():
         found = _OF_FILE.fullmatch(sources[n].name)
@@ -24,7 +26,7 @@ def tell_outside(
     for group, rows in groups.items():
         farthest = max(rows, key=lambda n: distance[n])
         x = ", ".join(f"{v:g}" for v in sources[farthest].location)
-        what = f"lies {distance[farthest]:.6g} m outside the {domain}"
+        what = f"lies {distance[farthest]:.6g} m outside the {domain}{above(sources[farthest].location)}"
         if len(rows) > 1:
             of = sum(1 for s in sources if s.name == group or s.name.startswith(f"{group} "))
             what += f", the farthest of {len(rows)} that do, of {of} in {group}"
