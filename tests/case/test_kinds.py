@@ -130,13 +130,19 @@ def test_every_setting_of_a_point_source_changes_it(kind):
     projection = Projection(crs="+proj=tmerc +lon_0=10 +lat_0=45")
 
     def made(**values: Any) -> str:
-        setting = {"kind": kind, "time_function": {"kind": "brune"}, **POINT[kind], **values}
+        setting = {
+            "kind": kind,
+            "location": [0.0, 0.0, 0.0],
+            "time_function": {"kind": "brune"},
+            **POINT[kind],
+            **values,
+        }
         return repr(load_sources([Source.model_validate(setting)], projection=projection))
 
     plain = made()
     for name in Source.model_fields:
         if name != "kind" and uses(Source, kind, name):
-            other = {"seismic_moment": None} if name == "magnitude" else {}
+            other = {"magnitude": {"seismic_moment": None}, "geographic": {"location": None}}.get(name, {})
             assert made(**{**other, name: VALUES[name]}) != plain, name
 
 

@@ -235,6 +235,19 @@ def test_a_parameter_is_given_once(write):
         ("sources: [{kind: moment-tensor, tensor: {yx: 1}, time_function: {kind: brune}}]", "'yx'"),
         ("sources: [{kind: force, time_function: {kind: brune}}]", "force that is not zero"),
         ("sources: [{kind: nrf}]", "needs a file"),
+        (
+            "sources: [{kind: moment-tensor, tensor: {xy: 1}, time_function: {kind: brune}}]",
+            "needs a location: [x, y, z]",
+        ),
+        ("sources: [{kind: force, force: [1, 0, 0], time_function: {kind: brune}}]", "kind force needs a location"),
+        (
+            "sources: [{kind: double-couple, strike: 0, dip: 90, rake: 0, magnitude: 3, time_function: {kind: brune}}]",
+            "kind double-couple needs a location: [x, y, z] (or geographic)",
+        ),
+        (
+            "sources: [{kind: force, location: [0, 0, 0], geographic: [9, 45, 0], force: [1, 0, 0], time_function: {kind: brune}}]",
+            "location or geographic, not both",
+        ),
         ("sources: [{kind: force, force: [1, 0, 0], time_function: {kind: samples}}]", "two samples"),
         ("initial: {kind: plane-wave}", "at least one wave"),
         ("initial: {kind: plane-wave, wave: [{mode: S, k: [1, 0, 0], polarisation: [2, 0, 0]}]}", "polarisation"),

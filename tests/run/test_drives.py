@@ -140,7 +140,8 @@ def test_a_current_at_a_point_is_a_dipole() -> None:
         ({"incident": [{"direction": [1, 0, 0], "amplitude": [0, 1, 0], "time_function": PULSE}]}, "either surface or volumes"),
         ({"incident": [{"direction": [1, 0, 0], "amplitude": [0, 1, 0], "surface": 11, "time_function": PULSE}]}, "does not absorb"),
         ({"incident": [{"direction": [1, 0, 0], "amplitude": [0, 1, 0], "volumes": [1], "time_function": PULSE}]}, "no face"),
-        ({"sources": [{"kind": "force", "force": [1, 0, 0], "time_function": PULSE}]}, "does not act on the maxwell law"),
+        ({"sources": [{"kind": "force", "location": [0, 0, 0], "force": [1, 0, 0], "time_function": PULSE}]},
+         "does not act on the maxwell law"),
     ],
 )  # fmt: skip
 def test_mistakes_are_told(change: dict[str, Any], said: str) -> None:

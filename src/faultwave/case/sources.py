@@ -71,7 +71,9 @@ class Source(Kinds):
     kind: one_of("moment-tensor", "double-couple", "force", "plane-wave", *FILES) = Field(
         description="What acts, or the file's format."
     )
-    location: Vector = Field((0.0, 0.0, 0.0), description="Where.", json_schema_extra=of_kind(*POINTS))
+    location: Vector | None = Field(
+        None, description="Where; to be given, unless geographic is.", json_schema_extra=of_kind(*POINTS)
+    )
     geographic: Geographic | None = Field(
         None,
         description="Where by longitude, latitude and z; the case needs a projection. Tensor and force stay along x, y, z.",
@@ -129,7 +131,8 @@ class Source(Kinds):
     )
 
     def conditions(self) -> Iterable[tuple[object, str]]:
-        plane, filed = self.kind == "plane-wave", self.kind in FILES
+        plane, filed, point = self.kind == "plane-wave", self.kind in FILES, self.kind in POINTS
+        places = (self.location is not None) + (self.geographic is not None)
         couple = self.kind == "double-couple"
         missing = [name for name in ("strike", "dip", "rake") if getattr(self, name) is None]
         return (
@@ -142,10 +145,8 @@ class Source(Kinds):
             (not filed or self.file, f"kind {self.kind} needs a file"),
             (not plane or self.z is not None, "kind plane-wave needs z, the height that it rises from"),
             (not plane or any(self.velocity), "kind plane-wave needs a velocity that is not zero"),
-            (
-                plane or filed or not {"location", "geographic"} <= self.model_fields_set,
-                "give location or geographic, not both",
-            ),
+            (not point or places < 2, "give location or geographic, not both"),
+            (not point or places > 0, f"kind {self.kind} needs a location: [x, y, z] (or geographic)"),
             (filed or self.time_function, f"kind {self.kind} needs a time_function"),
             (
                 self.kind != "moment-tensor" or any(self.tensor.values()),

@@ -77,9 +77,10 @@ def _point(setting: Any, where: str, projection: Projection | None, known: Seque
         problems.error(where, "acts with nothing", "a moment tensor or force that is not zero")
     problems.raise_errors()
     function = time_function(setting.time_function, f"{where}.time_function")
-    location = np.array(setting.location, float)
     geographic = getattr(setting, "geographic", None)
-    if geographic is not None:
+    if geographic is None:
+        location = np.array(setting.location, float)
+    else:
         location = needed(projection, f"{where}.geographic").places(geographic, f"{where}.geographic")[0]
     source = PointSource(location, function, onset=float(setting.onset), name=where)
     if setting.kind == "force":
