@@ -36,6 +36,17 @@ def folder(tmp_path_factory):
     return where
 
 
+def test_nothing_is_wrong_with_the_case_on_the_page(tmp_path):
+    from faultwave.case.load import load_case
+    from faultwave.run.check import check
+
+    (text,) = blocks("docs/quickstart.md", "yaml")
+    (tmp_path / "quake.yaml").write_text(text)
+    case, found = load_case(tmp_path / "quake.yaml")
+    assert [str(p) for p in found.items] == [] and case is not None
+    assert [str(p) for p in check(case).items] == []
+
+
 def test_the_commands_leave_results_and_pictures(folder):
     names = {p.suffix for p in (folder / "quake").iterdir()}
     assert {".h5", ".csv", ".png", ".json"} <= names
