@@ -138,6 +138,14 @@ def test_what_cannot_be_is_told_and_nothing_written(tmp_path, trace, words, expe
     assert not (tmp_path / "case").exists()
 
 
+def test_a_trace_in_kilometres_without_a_unit_is_told(tmp_path):
+    path = tmp_path / "km.csv"
+    path.write_text("x,y\n-4,-5\n0,0\n5,6\n")
+    code, text = typed("new", tmp_path / "case", "--lon", 10.0, "--lat", 46.0, "--fault", path)
+    assert code == 2 and "x[km], y[km]" in text, text
+    assert not (tmp_path / "case").exists()
+
+
 def test_files_are_not_written_over_unasked(tmp_path, trace):
     (tmp_path / "case").mkdir()
     (tmp_path / "case" / "mine.txt").write_text("mine")

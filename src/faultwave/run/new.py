@@ -12,7 +12,7 @@ from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.projection import Projection, geographic_tensor, voigt
 from faultwave.case.load import load_sound
 from faultwave.domain.build.faults import right_of
-from faultwave.domain.build.traces import Trace, check_trace, read_traces
+from faultwave.domain.build.traces import Trace, check_scale, check_trace, read_traces
 from faultwave.output.atomic import atomic_text, explaining
 from faultwave.run import new_text as text
 from faultwave.run.new_options import Asked, Mechanism, check, names
@@ -40,9 +40,13 @@ def new_case(asked: Asked, folder: Path, force: bool = False) -> list[Path]:
     lon, lat, size = _place(asked)
     epsg = _utm(lon, lat)
     projection = Projection(epsg, (lon, lat))
-    traces = [t for path in asked.faults for t in read_traces(path, projection)]
+    of_files = [read_traces(path, projection) for path in asked.faults]
+    traces = [t for found in of_files for t in found]
     half = 0.5 * size
     problems = Problems()
+    for found in of_files:
+        check_scale(found, asked.fault_depth, problems)
+    problems.raise_errors()
     for trace in traces:
         check_trace(trace, np.full(2, -half), np.full(2, half), lambda xy: f"x {xy[0]:.6g}, y {xy[1]:.6g} m", problems)
     problems.raise_errors()

@@ -254,7 +254,12 @@ def check_inside(fault: Fault, truth: Floats, lower: Floats, upper: Floats, prob
         allowed = f"an element ({fault.size:g} m) inside of " + ", ".join(
             f"{a} {p:g} to {q:g}" for a, p, q in zip("xyz", lower, upper, strict=True)
         )
-        problems.error(fault.source, what, allowed, "Enlarge the region: lower, upper, depth of mesh.build. Or make the fault less deep or wide.")
+        problems.error(
+            fault.source,
+            what,
+            allowed,
+            "Enlarge the region: lower, upper, depth of mesh.build. Or make the fault less deep or wide.",
+        )
 
 
 __all__ = ["VARIANTS", "Fault", "check_inside", "facets", "from_trace", "join", "right_of"]
