@@ -12,8 +12,10 @@ from faultwave.case.load import load_sound
 from faultwave.cli.main import app
 from faultwave.physics.friction.frame import plus_side
 from faultwave.physics.sources.load import load_sources
+from faultwave.run import new
 from faultwave.run.new import double_couple
 
+TENSOR = ("--moment-tensor", "0,90,0,5,3", "--lon", "9", "--lat", "46", "--size", "9km")
 TRACE = [[-117.54, 35.66], [-117.50, 35.70], [-117.46, 35.74]]
 
 
@@ -130,12 +132,36 @@ def test_files_of_sources_are_taken_along(tmp_path):
         (("--fault", "TRACE", "--engine", "fd"), "grids simulate no spontaneous rupture"),
         (("--fault", "TRACE", "--size", "2km"), "lie outside of the region"),
         (("--fault", "TRACE", "--size", "40 s"), "--size"),
+        (("--fault", "TRACE", "--size", "20"), "--size 20 m is far less than the shortest wavelength"),
+        (("--fault", "TRACE", "--depth", "-5km"), "--depth -5000"),
+        (("--fault", "TRACE", "--depth", "12km"), "--depth 12000 m: the fault reaches 15000 m"),
+        (("--fault", "TRACE", "--until", "-3s"), "--until -3"),
+        (("--fault", "TRACE", "--rake", "nan"), "--rake nan"),
+        (("--fault", "TRACE", "--fault", "TRACE"), "given twice"),
+        (
+            ("--moment-tensor", "nan,90,0,5,3", "--lon", "9", "--lat", "46", "--size", "9km"),
+            "--moment-tensor nan,90,0,5,3",
+        ),
+        (("--fault", "TRACE", "--sea"), "--sea needs --topography"),
+        ((*TENSOR, "--engine", "fd", "--sea"), "a grid has no sea"),
+        ((*TENSOR, "--engine", "fd", "--order", "6"), "--order does nothing with --engine fd"),
+        ((*TENSOR, "--dip", "30"), "--dip does nothing without --fault"),
+        ((*TENSOR, "--rake", "10"), "--rake does nothing without --fault"),
+        ((*TENSOR, "--fault-depth", "5km"), "--fault-depth does nothing without --fault"),
+        ((*TENSOR, "--topography-crs", "EPSG:4326"), "--topography-crs does nothing without --topography"),
     ],
 )
 def test_what_cannot_be_is_told_and_nothing_written(tmp_path, trace, words, expected):
     code, text = typed("new", tmp_path / "case", *[str(trace) if w == "TRACE" else w for w in words])
     assert code == 2 and expected in text, text
-    assert not (tmp_path / "case").exists()
+    assert [p.name for p in tmp_path.iterdir()] == ["trace.geojson"]
+
+
+def test_a_case_that_proves_unsound_leaves_nothing(tmp_path, trace, monkeypatch):
+    monkeypatch.setattr(new, "_numerics", lambda *_: "numerics: { order: 99 }\n")
+    code, text = typed("new", tmp_path / "more" / "case", "--fault", trace)
+    assert code == 2 and "numerics.order" in text and "more/case/case.yaml" in text, text
+    assert [p.name for p in tmp_path.iterdir()] == ["trace.geojson"]
 
 
 def test_a_trace_in_kilometres_without_a_unit_is_told(tmp_path):

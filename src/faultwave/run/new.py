@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.projection import Projection, geographic_tensor, voigt
-from faultwave.case.load import load_sound
+from faultwave.case.load import load_case
 from faultwave.domain.build.faults import right_of
 from faultwave.domain.build.traces import Trace, check_scale, check_trace, read_traces
-from faultwave.output.atomic import atomic_text, explaining
+from faultwave.output.atomic import explaining
 from faultwave.run import new_text as text
 from faultwave.run.new_options import Asked, Mechanism, check, names
 from faultwave.run.new_text import Rupture
@@ -245,20 +248,42 @@ def _write(asked: Asked, folder: Path, case: str, half: float) -> list[Path]:
     x = np.linspace(-0.7, 0.7, STATIONS) * half
     rows = [f"{a:10.1f} {b:10.1f} 0 S{i}{j}" for j, b in enumerate(x) for i, a in enumerate(x)]
     stations = "# x y z [m] and a code; z = 0 is on the ground\n" + "\n".join(rows) + "\n"
-    with explaining(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        written = []
-        for name, content in (("case.yaml", case), ("layers.txt", text.LAYERS), ("stations.txt", stations)):
-            with atomic_text(folder / name) as file:
-                file.write(content)
-            written.append(folder / name)
+    files = {"case.yaml": case, "layers.txt": text.LAYERS, "stations.txt": stations}
+    with explaining(folder), _beside(folder) as made:
+        for name, content in files.items():
+            (made / name).write_text(content, encoding="utf-8")
         for path, name in names(asked).items():
-            target = folder / name
-            if not (target.exists() and target.samefile(path)):
-                shutil.copyfile(path, target)
-            written.append(target)
-    load_sound(folder / "case.yaml")
-    return written
+            shutil.copyfile(path, made / name)
+        _check_made(made, folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        written = [*files, *names(asked).values()]
+        for name in written:
+            (made / name).replace(folder / name)
+    return [folder / name for name in written]
+
+
+@contextmanager
+def _beside(folder: Path) -> Iterator[Path]:
+    """A folder beside ``folder`` for what is not yet known to be sound, gone at the end."""
+    parent = folder.absolute().parent
+    created = [p for p in (parent, *parent.parents) if not p.exists()]
+    parent.mkdir(parents=True, exist_ok=True)
+    made = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=parent))
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made)
+        for one in created:
+            with suppress(OSError):  # the case is in it
+                one.rmdir()
+
+
+def _check_made(made: Path, folder: Path) -> None:
+    """Raise InputError for what is wrong with the case, by its place to be."""
+    problems = load_case(made / "case.yaml")[1]
+    errors = [replace(p, where=p.where.replace(str(made), str(folder))) for p in problems.errors]
+    if errors:
+        raise InputError(errors)
 
 
 __all__ = ["Asked", "Mechanism", "double_couple", "new_case"]
