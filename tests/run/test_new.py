@@ -7,13 +7,11 @@ import pytest
 from typer.testing import CliRunner
 
 import faultwave as fw
-from faultwave.base.projection import voigt
 from faultwave.case.load import load_sound
 from faultwave.cli.main import app
 from faultwave.physics.friction.frame import plus_side
 from faultwave.physics.sources.load import load_sources
 from faultwave.run import new
-from faultwave.run.new import double_couple
 
 TENSOR = ("--moment-tensor", "0,90,0,5,3", "--lon", "9", "--lat", "46", "--size", "9km")
 TRACE = [[-117.54, 35.66], [-117.50, 35.70], [-117.46, 35.74]]
@@ -64,6 +62,7 @@ def test_a_rupture_from_its_trace_to_pictures(tmp_path, trace, monkeypatch):
     results = fw.load("results")
     assert len(results.traces["receiver"]) == 36
     heights = [t.location[2] for t in results.traces["receiver"].values()]
+    assert "the water's surface where there is sea" in (folder / "stations.txt").read_text()
     assert min(heights) < 1e-3 and max(heights) > 500.0  # on the sea and on the hills
     assert results.energies["total_frictional_work"][-1] > 0
 
@@ -91,21 +90,13 @@ def test_the_case_holds_the_tensor_that_was_asked_for(tmp_path):
     folder = tmp_path / "case"
     well("new", folder, "--lon", 9.0, "--lat", 46.0, "--size", "10km", "--moment-tensor", "0,90,0,5,3")
     case = load_sound(folder / "case.yaml")[0]
+    assert case.sources[0].kind == "double-couple"
     (source,) = load_sources(case.sources, projection=case.projection)
     moment = 10 ** (1.5 * 5 + 9.1)
     np.testing.assert_allclose(
         source.moment, [0, 0, 0, moment, 0, 0], atol=1e-6 * moment
     )  # left-lateral on a northward plane
     np.testing.assert_allclose(source.location, [0, 0, -3e3], atol=1e-3)
-
-
-def test_double_couples_are_what_textbooks_have():
-    reverse = double_couple(0, 45, 90)  # strikes north, dips east: pressed together along east, stretched upwards
-    np.testing.assert_allclose(reverse, np.diag([0.0, -1.0, 1.0]), atol=1e-12)
-    for angles in ((10, 80, 20), (200, 35, -110)):
-        tensor = double_couple(*angles)
-        assert voigt(tensor).shape == (6,)
-        np.testing.assert_allclose(np.linalg.eigvalsh(tensor), [-1, 0, 1], atol=1e-12)
 
 
 def test_files_of_sources_are_taken_along(tmp_path):
@@ -143,6 +134,7 @@ def test_files_of_sources_are_taken_along(tmp_path):
             "--moment-tensor nan,90,0,5,3",
         ),
         (("--fault", "TRACE", "--sea"), "--sea needs --topography"),
+        ((*TENSOR[:-1], "9000km"), "--size the region is 9000 km wide"),
         ((*TENSOR, "--engine", "fd", "--sea"), "a grid has no sea"),
         ((*TENSOR, "--engine", "fd", "--order", "6"), "--order does nothing with --engine fd"),
         ((*TENSOR, "--dip", "30"), "--dip does nothing without --fault"),
