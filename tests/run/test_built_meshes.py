@@ -144,3 +144,17 @@ def test_a_mesh_comes_from_one_place(tmp_path):
     asked["mesh"]["generate"] = {"shape": "tpv5"}
     with pytest.raises(InputError, match="one of file, generate and build"):
         load_sound(asked)
+
+
+@pytest.mark.parametrize(
+    "dip, reference, warned",
+    [(5e6, [-1.0, 0.0, -0.5], True), (5e6, [0.0, 0.0, -1.0], False), (0.0, [-1.0, 0.0, -0.5], False)],
+)
+def test_a_reference_that_means_other_walls_of_two_faults_is_told(tmp_path, dip, reference, warned):
+    asked = case(tmp_path, "-4.5,-3\n-4.5,3\n> second\n4.5,3\n4.5,-3\n", fault_size="2.5 km")  # dip towards each other
+    asked["mesh"]["build"]["faults"][0].update(dip="60 deg", depth="4 km")
+    asked["fault"]["reference"] = reference
+    asked["fault"]["parameters"]["constant"]["T_d"] = dip
+    plan = make_plan(load_sound(asked)[0])
+    told = [str(p) for p in plan.warnings if p.where == "fault.reference"]
+    assert ["hanging wall of faults [3] and the foot wall of [65]" in t for t in told] == [True] * warned

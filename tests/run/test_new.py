@@ -7,13 +7,13 @@ import pytest
 from typer.testing import CliRunner
 
 import faultwave as fw
-from faultwave.base.projection import voigt
 from faultwave.case.load import load_sound
 from faultwave.cli.main import app
 from faultwave.physics.friction.frame import plus_side
 from faultwave.physics.sources.load import load_sources
-from faultwave.run.new import double_couple
+from faultwave.run import new
 
+TENSOR = ("--moment-tensor", "0,90,0,5,3", "--lon", "9", "--lat", "46", "--size", "9km")
 TRACE = [[-117.54, 35.66], [-117.50, 35.70], [-117.46, 35.74]]
 
 
@@ -62,6 +62,7 @@ def test_a_rupture_from_its_trace_to_pictures(tmp_path, trace, monkeypatch):
     results = fw.load("results")
     assert len(results.traces["receiver"]) == 36
     heights = [t.location[2] for t in results.traces["receiver"].values()]
+    assert "the water's surface where there is sea" in (folder / "stations.txt").read_text()
     assert min(heights) < 1e-3 and max(heights) > 500.0  # on the sea and on the hills
     assert results.energies["total_frictional_work"][-1] > 0
 
@@ -89,21 +90,13 @@ def test_the_case_holds_the_tensor_that_was_asked_for(tmp_path):
     folder = tmp_path / "case"
     well("new", folder, "--lon", 9.0, "--lat", 46.0, "--size", "10km", "--moment-tensor", "0,90,0,5,3")
     case = load_sound(folder / "case.yaml")[0]
+    assert case.sources[0].kind == "double-couple"
     (source,) = load_sources(case.sources, projection=case.projection)
     moment = 10 ** (1.5 * 5 + 9.1)
     np.testing.assert_allclose(
         source.moment, [0, 0, 0, moment, 0, 0], atol=1e-6 * moment
     )  # left-lateral on a northward plane
     np.testing.assert_allclose(source.location, [0, 0, -3e3], atol=1e-3)
-
-
-def test_double_couples_are_what_textbooks_have():
-    reverse = double_couple(0, 45, 90)  # strikes north, dips east: pressed together along east, stretched upwards
-    np.testing.assert_allclose(reverse, np.diag([0.0, -1.0, 1.0]), atol=1e-12)
-    for angles in ((10, 80, 20), (200, 35, -110)):
-        tensor = double_couple(*angles)
-        assert voigt(tensor).shape == (6,)
-        np.testing.assert_allclose(np.linalg.eigvalsh(tensor), [-1, 0, 1], atol=1e-12)
 
 
 def test_files_of_sources_are_taken_along(tmp_path):
@@ -130,11 +123,44 @@ def test_files_of_sources_are_taken_along(tmp_path):
         (("--fault", "TRACE", "--engine", "fd"), "grids simulate no spontaneous rupture"),
         (("--fault", "TRACE", "--size", "2km"), "lie outside of the region"),
         (("--fault", "TRACE", "--size", "40 s"), "--size"),
+        (("--fault", "TRACE", "--size", "20"), "--size 20 m is far less than the shortest wavelength"),
+        (("--fault", "TRACE", "--depth", "-5km"), "--depth -5000"),
+        (("--fault", "TRACE", "--depth", "12km"), "--depth 12000 m: the fault reaches 15000 m"),
+        (("--fault", "TRACE", "--until", "-3s"), "--until -3"),
+        (("--fault", "TRACE", "--rake", "nan"), "--rake nan"),
+        (("--fault", "TRACE", "--fault", "TRACE"), "given twice"),
+        (
+            ("--moment-tensor", "nan,90,0,5,3", "--lon", "9", "--lat", "46", "--size", "9km"),
+            "--moment-tensor nan,90,0,5,3",
+        ),
+        (("--fault", "TRACE", "--sea"), "--sea needs --topography"),
+        ((*TENSOR[:-1], "9000km"), "--size the region is 9000 km wide"),
+        ((*TENSOR, "--engine", "fd", "--sea"), "a grid has no sea"),
+        ((*TENSOR, "--engine", "fd", "--order", "6"), "--order does nothing with --engine fd"),
+        ((*TENSOR, "--dip", "30"), "--dip does nothing without --fault"),
+        ((*TENSOR, "--rake", "10"), "--rake does nothing without --fault"),
+        ((*TENSOR, "--fault-depth", "5km"), "--fault-depth does nothing without --fault"),
+        ((*TENSOR, "--topography-crs", "EPSG:4326"), "--topography-crs does nothing without --topography"),
     ],
 )
 def test_what_cannot_be_is_told_and_nothing_written(tmp_path, trace, words, expected):
     code, text = typed("new", tmp_path / "case", *[str(trace) if w == "TRACE" else w for w in words])
     assert code == 2 and expected in text, text
+    assert [p.name for p in tmp_path.iterdir()] == ["trace.geojson"]
+
+
+def test_a_case_that_proves_unsound_leaves_nothing(tmp_path, trace, monkeypatch):
+    monkeypatch.setattr(new, "_numerics", lambda *_: "numerics: { order: 99 }\n")
+    code, text = typed("new", tmp_path / "more" / "case", "--fault", trace)
+    assert code == 2 and "numerics.order" in text and "more/case/case.yaml" in text, text
+    assert [p.name for p in tmp_path.iterdir()] == ["trace.geojson"]
+
+
+def test_a_trace_in_kilometres_without_a_unit_is_told(tmp_path):
+    path = tmp_path / "km.csv"
+    path.write_text("x,y\n-4,-5\n0,0\n5,6\n")
+    code, text = typed("new", tmp_path / "case", "--lon", 10.0, "--lat", 46.0, "--fault", path)
+    assert code == 2 and "x[km], y[km]" in text, text
     assert not (tmp_path / "case").exists()
 
 

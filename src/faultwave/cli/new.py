@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from faultwave.base.errors import InputError, Problem
+from faultwave.base.collect import collected
+from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.cli import screen
 from faultwave.cli.options import expanded
 
@@ -116,11 +117,15 @@ def _asked(values: dict[str, Any]) -> Any:
         source, kind = Path(tensor), "cmtsolution"
     elif tensor is not None:
         mechanism = _mechanism(tensor)
+    problems, si = Problems(), {}
+    for name, unit in (("size", "m"), ("frequency", "Hz"), ("depth", "m"), ("fault_depth", "m"), ("until", "s")):
+        with collected(problems):
+            si[name] = _si(f"--{name.replace('_', '-')}", values[name], unit)
+    problems.raise_errors()
     return Asked(
-        values["lon"], values["lat"], _si("--size", values["size"], "m"), _si("--frequency", values["frequency"], "Hz"),
-        _si("--depth", values["depth"], "m"), values["engine"], values["order"], tuple(values["fault"] or ()), values["dip"],
-        _si("--fault-depth", values["fault_depth"], "m"), values["rake"], mechanism, source, kind, values["topography"],
-        values["topography_crs"], values["sea"], _si("--until", values["until"], "s"),
+        values["lon"], values["lat"], si["size"], si["frequency"], si["depth"], values["engine"], values["order"],
+        tuple(values["fault"] or ()), values["dip"], si["fault_depth"], values["rake"], mechanism, source, kind,
+        values["topography"], values["topography_crs"], values["sea"], si["until"],
     )  # fmt: skip
 
 
@@ -147,8 +152,6 @@ def _mechanism(words: str) -> Any:
     except ValueError:
         what = f"'{words}' is neither a file nor five numbers"
         raise InputError(Problem("--moment-tensor", what, "strike,dip,rake,magnitude,depth_km")) from None
-    if not (0 <= dip <= 90 and 0 < magnitude < 10 and 0 < depth < 700):
-        raise InputError(Problem("--moment-tensor", words, "dip 0 to 90, magnitude below 10, depth 0 to 700 km"))
     return Mechanism(strike, dip, rake, magnitude, 1e3 * depth)
 
 

@@ -54,5 +54,29 @@ class FaultPoints:
             found.append(Episode(e.start, e.duration, traction.reshape(faces, -1, 3)))
         return tuple(e for e in found if np.any(e.traction))
 
+    def check_sides(self, field: Field, problems: Problems) -> None:
+        """Warn where the plus side is the hanging wall of one fault and the foot wall of another: T_d has opposite senses there."""
+        given = [name for name in ("T_d", "Td0") if name in field.parameters]
+        if not any(v.any() for v in field.evaluate(self.at, self.tags, given).values()):
+            return
+        lean, area = self.faces.normal[:, 2], self.faces.area
+        hanging, foot = [], []
+        for tag in np.unique(self.faces.tags).tolist():
+            of = self.faces.tags == tag
+            most = MOST * area[of].sum()
+            if area[of & (lean < -LEAN)].sum() > most:
+                hanging.append(tag)
+            elif area[of & (lean > LEAN)].sum() > most:
+                foot.append(tag)
+        if hanging and foot:
+            what = f"the plus side is the hanging wall of faults {hanging} and the foot wall of {foot} (tags of their faces)"
+            advice = "A positive T_d is reverse faulting on the former, normal faulting on the latter. Reference direction [0, 0, -1] "
+            problems.warn(
+                "fault.reference", what, advice=advice + "makes the hanging wall the plus side of all that dip."
+            )
+
+
+LEAN, MOST = 0.1, 0.9
+"""Vertical part of a normal from which a face has a hanging wall, and the share of a fault's area that must have it on one side."""
 
 __all__ = ["FaultPoints"]

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
-from faultwave.base.projection import Projection, geographic_tensor, voigt
-from faultwave.case.load import load_sound
+from faultwave.base.projection import Projection
+from faultwave.case.load import load_case
 from faultwave.domain.build.faults import right_of
-from faultwave.domain.build.traces import Trace, check_trace, read_traces
-from faultwave.output.atomic import atomic_text, explaining
+from faultwave.domain.build.traces import Trace, check_scale, check_trace, read_traces
+from faultwave.output.atomic import explaining
 from faultwave.run import new_text as text
 from faultwave.run.new_options import Asked, Mechanism, check, names
 from faultwave.run.new_text import Rupture
@@ -30,6 +33,8 @@ BENT = 16.0 / 6.0
 """Spacings, in wavelengths, that a grid below a topography needs in depth."""
 AGREE = 0.1
 """Cosine between a reference direction and a normal from which it tells the sides of a fault, though the mesh bends it a little."""
+LARGEST = 2000e3
+"""Side of a region [m]."""
 STATIONS = 6
 """Along a side."""
 
@@ -40,9 +45,13 @@ def new_case(asked: Asked, folder: Path, force: bool = False) -> list[Path]:
     lon, lat, size = _place(asked)
     epsg = _utm(lon, lat)
     projection = Projection(epsg, (lon, lat))
-    traces = [t for path in asked.faults for t in read_traces(path, projection)]
+    of_files = [read_traces(path, projection) for path in asked.faults]
+    traces = [t for found in of_files for t in found]
     half = 0.5 * size
     problems = Problems()
+    for found in of_files:
+        check_scale(found, asked.fault_depth, problems)
+    problems.raise_errors()
     for trace in traces:
         check_trace(trace, np.full(2, -half), np.full(2, half), lambda xy: f"x {xy[0]:.6g}, y {xy[1]:.6g} m", problems)
     problems.raise_errors()
@@ -55,7 +64,7 @@ def new_case(asked: Asked, folder: Path, force: bool = False) -> list[Path]:
     )
     lines += _space(asked, half, depth, rupture)
     lines.append(_material(asked))
-    lines.append("\n" + (text.fault_text(rupture) if rupture else _source(asked, lon, lat, projection)))
+    lines.append("\n" + (text.fault_text(rupture) if rupture else _source(asked, lon, lat)))
     lines.append(_numerics(asked, rupture is not None, size))
     return _write(asked, folder, "".join(lines), half)
 
@@ -77,6 +86,10 @@ def _place(asked: Asked) -> tuple[float, float, float]:
             raise InputError(Problem("--size", "is missing: nothing else says how large the region is"))
         reach = float(np.abs(np.concatenate(lines)).max())
         size = 5e3 * np.ceil(2 * (reach + 1.5 * asked.fault_depth) / 5e3)
+    if size > LARGEST:
+        advice = "Are coordinates of the traces metres under a header that says km?" if asked.faults else ""
+        allowed = f"up to {LARGEST / 1e3:g} km, so that the map's projection serves"
+        raise InputError(Problem("--size", f"the region is {size / 1e3:g} km wide", allowed, advice))
     return lon, lat, size
 
 
@@ -194,26 +207,19 @@ def _material(asked: Asked) -> str:
     return found
 
 
-def _source(asked: Asked, lon: float, lat: float, projection: Projection) -> str:
+def _source(asked: Asked, lon: float, lat: float) -> str:
     if asked.source is not None:
-        return f"sources:\n  - {{ kind: {asked.source_kind}, file: {text.quoted(names(asked)[asked.source])} }}\n"
+        file = text.quoted(names(asked)[asked.source])
+        return f"sources:\n  - {{ kind: {asked.source_kind}, file: {file} }}\n"
     m = asked.mechanism
     assert m is not None
-    ned = 10 ** (1.5 * m.magnitude + 9.1) * double_couple(m.strike, m.dip, m.rake)
-    tensor = voigt(geographic_tensor(ned, projection.north(lon, lat)))
-    told = f"strike {m.strike:g}, dip {m.dip:g}, rake {m.rake:g} degrees, magnitude {m.magnitude:g}"
-    return text.tensor_text(tensor, (lon, lat, -m.depth), BELL / asked.frequency, told)
-
-
-def double_couple(strike: float, dip: float, rake: float) -> np.ndarray:
-    """(3, 3) of moment one in north, east, down (Aki & Richards 2002, box 4.4); angles in degrees."""
-    s, d, r = np.radians([strike, dip, rake])
-    slip = np.array([
-        np.cos(r) * np.cos(s) + np.cos(d) * np.sin(r) * np.sin(s), np.cos(r) * np.sin(s) - np.cos(d) * np.sin(r) * np.cos(s),
-        -np.sin(r) * np.sin(d),
-    ])  # fmt: skip
-    normal = np.array([-np.sin(d) * np.sin(s), np.sin(d) * np.cos(s), -np.cos(d)])
-    return np.outer(slip, normal) + np.outer(normal, slip)
+    values = {
+        "strike": f"{m.strike:g} deg",
+        "dip": f"{m.dip:g} deg",
+        "rake": f"{m.rake:g} deg",
+        "magnitude": f"{m.magnitude:g}",
+    }
+    return text.double_couple_text(values, (lon, lat, -m.depth), BELL / asked.frequency)
 
 
 def _numerics(asked: Asked, ruptures: bool, size: float) -> str:
@@ -240,21 +246,44 @@ def _numerics(asked: Asked, ruptures: bool, size: float) -> str:
 def _write(asked: Asked, folder: Path, case: str, half: float) -> list[Path]:
     x = np.linspace(-0.7, 0.7, STATIONS) * half
     rows = [f"{a:10.1f} {b:10.1f} 0 S{i}{j}" for j, b in enumerate(x) for i, a in enumerate(x)]
-    stations = "# x y z [m] and a code; z = 0 is on the ground\n" + "\n".join(rows) + "\n"
-    with explaining(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        written = []
-        for name, content in (("case.yaml", case), ("layers.txt", text.LAYERS), ("stations.txt", stations)):
-            with atomic_text(folder / name) as file:
-                file.write(content)
-            written.append(folder / name)
+    top = "the water's surface where there is sea, else the ground" if asked.sea else "the ground"
+    stations = f"# x y z [m] and a code; z = 0 is on {top}\n" + "\n".join(rows) + "\n"
+    files = {"case.yaml": case, "layers.txt": text.LAYERS, "stations.txt": stations}
+    with explaining(folder), _beside(folder) as made:
+        for name, content in files.items():
+            (made / name).write_text(content, encoding="utf-8")
         for path, name in names(asked).items():
-            target = folder / name
-            if not (target.exists() and target.samefile(path)):
-                shutil.copyfile(path, target)
-            written.append(target)
-    load_sound(folder / "case.yaml")
-    return written
+            shutil.copyfile(path, made / name)
+        _check_made(made, folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        written = [*files, *names(asked).values()]
+        for name in written:
+            (made / name).replace(folder / name)
+    return [folder / name for name in written]
 
 
-__all__ = ["Asked", "Mechanism", "double_couple", "new_case"]
+@contextmanager
+def _beside(folder: Path) -> Iterator[Path]:
+    """A folder beside ``folder`` for what is not yet known to be sound, gone at the end."""
+    parent = folder.absolute().parent
+    created = [p for p in (parent, *parent.parents) if not p.exists()]
+    parent.mkdir(parents=True, exist_ok=True)
+    made = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=parent))
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made)
+        for one in created:
+            with suppress(OSError):  # the case is in it
+                one.rmdir()
+
+
+def _check_made(made: Path, folder: Path) -> None:
+    """Raise InputError for what is wrong with the case, by its place to be."""
+    problems = load_case(made / "case.yaml")[1]
+    errors = [replace(p, where=p.where.replace(str(made), str(folder))) for p in problems.errors]
+    if errors:
+        raise InputError(errors)
+
+
+__all__ = ["Asked", "Mechanism", "new_case"]

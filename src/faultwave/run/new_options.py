@@ -8,9 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from faultwave.base.errors import NotBuiltError, Problem, Problems
+from faultwave.run import new_text as text
 
 OWN = ("case.yaml", "layers.txt", "stations.txt", "results")
 """What a new case calls its own files and folder."""
+
+SMALL = 0.1
+"""Of the shortest wavelength, that a region measures at least: a smaller one was meant in kilometres."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,27 @@ def check(asked: Asked, folder: Path, force: bool) -> None:
         problems.error("new", f"{sum(ways)} of --fault, --moment-tensor and --srf are given", "one of them")
     if asked.engine not in ("dg", "fd"):
         problems.error("--engine", f"'{asked.engine}'", "dg, fd")
-    for name, value in (("--size", asked.size), ("--frequency", asked.frequency), ("--fault-depth", asked.fault_depth)):
+    _check_numbers(asked, problems)
+    _check_files(asked, problems)
+    _check_of_no_use(asked, problems)
+    if (folder.exists() and not folder.is_dir()) or (folder.is_dir() and any(folder.iterdir()) and not force):
+        advice = "Use --force to write into it." if folder.is_dir() else "Choose another folder."
+        problems.error(
+            str(folder), "is there already and holds files" if folder.is_dir() else "is a file", advice=advice
+        )
+    problems.raise_errors()
+    if asked.engine == "fd" and asked.faults:
+        what = "grids simulate no spontaneous rupture"
+        raise NotBuiltError(Problem("--engine fd", what, "engine dg", "Or give --srf or --moment-tensor."))
+    if asked.engine == "fd" and asked.sea:
+        raise NotBuiltError(Problem("--sea", "a grid has no sea above its topography", "engine dg"))
+
+
+def _check_numbers(asked: Asked, problems: Problems) -> None:
+    for name, value in (
+        ("--size", asked.size), ("--frequency", asked.frequency), ("--fault-depth", asked.fault_depth), ("--depth", asked.depth),
+        ("--until", asked.end_time),
+    ):  # fmt: skip
         if value is not None and not 0 < value < np.inf:
             problems.error(name, f"{value:g}", "a positive number")
     for name, value, most in (("--lon", asked.lon, 360.0), ("--lat", asked.lat, 84.0)):
@@ -66,17 +90,62 @@ def check(asked: Asked, folder: Path, force: bool) -> None:
             problems.error(name, f"{value:g} degrees", f"-{most:g} to {most:g}", advice)
     if not 10 <= asked.dip <= 90:
         problems.error("--dip", f"{asked.dip:g}", "10 to 90 degrees")
+    if not abs(asked.rake) <= 360:
+        problems.error("--rake", f"{asked.rake:g}", "-360 to 360 degrees")
+    if asked.mechanism is not None:
+        _check_mechanism(asked.mechanism, problems)
+    if not 0 < asked.frequency < np.inf:
+        return
+    wavelength = text.SLOWEST / asked.frequency
+    for name, value in (("--size", asked.size), ("--depth", asked.depth)):
+        if value is not None and 0 < value < SMALL * wavelength:
+            what = f"{value:g} m is far less than the shortest wavelength, {wavelength:.4g} m"
+            problems.error(name, what, f"{SMALL * wavelength:.4g} m or more", f"Kilometres? Write {value:g}km.")
+    deepest = max(asked.fault_depth if asked.faults else 0.0, asked.mechanism.depth if asked.mechanism else 0.0)
+    if asked.depth is not None and 0 < asked.depth <= deepest:
+        what = f"{asked.depth:g} m: the {'fault' if asked.faults else 'source'} reaches {deepest:g} m"
+        problems.error("--depth", what, f"more than {deepest:g} m")
+
+
+def _check_mechanism(m: Mechanism, problems: Problems) -> None:
+    sound = (
+        abs(m.strike) <= 360
+        and 0 <= m.dip <= 90
+        and abs(m.rake) <= 360
+        and 0 < m.magnitude < 10
+        and 0 < m.depth < 700e3
+    )
+    if not sound:  # nan is not, either
+        what = f"{m.strike:g},{m.dip:g},{m.rake:g},{m.magnitude:g},{m.depth / 1e3:g}"
+        allowed = "strike and rake -360 to 360, dip 0 to 90 degrees, magnitude 0 to 10, depth 0 to 700 km"
+        problems.error("--moment-tensor", what, allowed)
+
+
+def _check_files(asked: Asked, problems: Problems) -> None:
     for path in filter(None, [*asked.faults, asked.source, asked.topography]):
         if not path.is_file():
             problems.error(str(path), "there is no such file")
-    if folder.exists() and any(folder.iterdir()) and not force:
-        problems.error(str(folder), "is there already and holds files", advice="Use --force to write into it.")
-    problems.raise_errors()
-    if asked.engine == "fd" and asked.faults:
-        what = "grids simulate no spontaneous rupture"
-        raise NotBuiltError(Problem("--engine fd", what, "engine dg", "Or give --srf or --moment-tensor."))
-    if asked.engine == "fd" and asked.sea:
-        raise NotBuiltError(Problem("--sea", "a grid has no sea above its topography", "engine dg"))
+    for path in sorted({p for p in asked.faults if asked.faults.count(p) > 1}):
+        problems.error("--fault", f"{path} is given twice", advice="Its faults would lie on each other: give it once.")
+
+
+def _check_of_no_use(asked: Asked, problems: Problems) -> None:
+    """Tell of options that would change nothing."""
+    usual = Asked()
+    if asked.sea and asked.topography is None and asked.engine == "dg":
+        problems.error("--sea", "needs --topography, whose raster says where the sea floor is")
+    if asked.topography_crs is not None and asked.topography is None:
+        problems.error(
+            "--topography-crs", "does nothing without --topography", advice="Give the raster, or leave it out."
+        )
+    if asked.engine == "fd" and asked.order != usual.order:
+        problems.error("--order", "does nothing with --engine fd", "engine dg", "Leave it out.")
+    for name, changed in (
+        ("--dip", asked.dip != usual.dip), ("--rake", asked.rake != usual.rake), ("--fault-depth", asked.fault_depth != usual.fault_depth),
+    ):  # fmt: skip
+        if changed and not asked.faults:
+            advice = "Leave it out: the source has its own angles and depth."
+            problems.error(name, "does nothing without --fault", advice=advice)
 
 
 def names(asked: Asked) -> dict[Path, str]:

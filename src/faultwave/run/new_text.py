@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -129,8 +129,9 @@ def mesh_text(
     if topography is not None:
         file, crs, sea = topography
         named = f", crs: {quoted(crs)}" if crs else ""
+        top = "the water, or the ground where it is dry" if sea else "the ground"
         lines.append(
-            f"    topography: {{ file: {quoted(file)}{named}, receivers: depth }}   # z of stations counts from there"
+            f"    topography: {{ file: {quoted(file)}{named}, receivers: depth }}   # z of stations: from {top}"
         )
         lines.append(f"    sea: {'true' if sea else 'false'}                  # water where the ground is below z = 0")
     if rupture is not None:
@@ -158,20 +159,20 @@ def grid_text(half: float, depth: float, frequency: float, lowpass: bool, topogr
         file, crs, _ = topography
         named = f", crs: {quoted(crs)}" if crs else ""
         lines.append(
-            f"  topography: {{ file: {quoted(file)}{named}, sources: elevation, receivers: depth }}   # z of stations counts from there"
+            f"  topography: {{ file: {quoted(file)}{named}, sources: elevation, receivers: depth }}   # z of stations: from the ground"
         )
     return "\n".join(lines) + "\n"
 
 
-def tensor_text(tensor: np.ndarray, place: Sequence[float], duration: float, told: str) -> str:
-    """A point source; ``tensor`` (6,) in the order xx yy zz xy yz xz [N m], ``place``: longitude, latitude, z."""
-    parts = ", ".join(f"{n}: {v:.6e}" for n, v in zip(("xx", "yy", "zz", "xy", "yz", "xz"), tensor, strict=True))
+def double_couple_text(values: Mapping[str, str], place: Sequence[float], duration: float) -> str:
+    """A point source; ``values``: strike, dip, rake and magnitude, ``place``: longitude, latitude, z."""
     lon, lat, z = place
+    angles = "\n".join(f"    {name}: {value}" for name, value in values.items())
     return f"""\
 sources:
-  - kind: moment-tensor            # {told}
-    geographic: [{lon:.6g}, {lat:.6g}, {z:.6g}]
-    tensor: {{ {parts} }}
+  - kind: double-couple            # angles as in docs/guide/sources.md; magnitude Mw
+    geographic: [{lon:.8g}, {lat:.8g}, {z:.8g}]
+{angles}
     time_function: {{ kind: gaussian, duration: {number(duration)} s }}   # its spectrum has fallen to 5 % at the frequency above
 """
 
@@ -181,11 +182,11 @@ __all__ = [
     "LAYERS",
     "SLOWEST",
     "Rupture",
+    "double_couple_text",
     "fault_text",
     "grid_text",
     "kilometres",
     "mesh_text",
     "number",
     "quoted",
-    "tensor_text",
 ]

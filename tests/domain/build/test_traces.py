@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from faultwave.base.errors import InputError, Problems
 from faultwave.base.projection import Projection
-from faultwave.domain.build.traces import Trace, check_trace, read_traces, self_crossing, simplified
+from faultwave.domain.build.traces import Trace, check_scale, check_trace, read_traces, self_crossing, simplified
 
 UTM = Projection("EPSG:32611", (-117.0, 34.0))
 numbers = st.floats(-1e5, 1e5, allow_nan=False).map(lambda x: round(x, 3))
@@ -92,6 +92,22 @@ def test_degrees_that_lie_elsewhere_are_asked_about_their_order():
     trace = Trace(np.array([[4e6, 4e6], [4.1e6, 4e6]]), np.array([[34.0, -67.0], [34.1, -67.0]]), "t", "t.csv:1")
     check_trace(trace, np.full(2, -1e4), np.full(2, 1e4), str, problems)
     assert "swapped" in str(problems.errors[0])
+
+
+def test_metres_under_a_header_of_kilometres_are_asked_about():
+    problems = Problems()
+    trace = Trace(np.array([[-4e6, -5e6], [5e6, 6e6]]), None, "t", "t.csv:1")
+    check_trace(trace, np.full(2, -2e4), np.full(2, 2e4), str, problems)
+    assert "metres under a header that says km" in str(problems.errors[0])
+
+
+@pytest.mark.parametrize("depth, told", [(15e3, True), (500.0, False)])
+def test_a_trace_in_kilometres_is_far_too_short_for_its_depth(tmp_path, depth, told):
+    path = tmp_path / "km.csv"
+    path.write_text("x,y\n-4,-5\n0,0\n> short piece of the same fault\n5,6\n6,7\n")
+    problems = Problems()
+    check_scale(read_traces(path, None), depth, problems)
+    assert [("15.62 m" in str(p) and "kilometres" in str(p)) for p in problems.errors] == [True] * told
 
 
 def test_neighbours_that_touch_are_no_crossing():

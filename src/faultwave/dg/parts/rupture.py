@@ -186,6 +186,7 @@ def _plan_fault(planning: Planning) -> Rupture:
     with collected(lacking):
         if law.needs_stress:
             stress = places.traction(field, 0, "fault.parameters", problems)
+            places.check_sides(field, problems)
         episodes = places.episodes(setting.nucleation, problems)
     problems.extend(lacking.items)
     if lacking.items:  # nothing can be computed with; what else is missing can still be told

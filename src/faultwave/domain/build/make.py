@@ -28,7 +28,7 @@ from faultwave.domain.build.region import Heights
 from faultwave.domain.build.relief import Relief
 from faultwave.domain.build.repair import repaired
 from faultwave.domain.build.sizes import Sizes, lattice, refined, wanted
-from faultwave.domain.build.traces import check_trace, read_traces
+from faultwave.domain.build.traces import check_scale, check_trace, read_traces
 from faultwave.domain.build.triangles import read_triangles
 from faultwave.domain.tets.assemble import Parts, assemble
 from faultwave.domain.tets.generate import GMSH_ADVICE
@@ -181,7 +181,7 @@ def _faults(setting: Any, lower: Floats, upper: Floats, far: float, place: Place
                 triangles = read_triangles(asked.surface, place.projection)
                 found.append(Fault(name, str(asked.surface), size, triangles=triangles, stops_at=tuple(asked.stops_at)))
                 continue
-            traces = read_traces(asked.trace, place.projection)
+            traces, sound = read_traces(asked.trace, place.projection), len(problems.errors)
             for count, trace in enumerate(traces, 1):
                 before = len(problems.errors)
                 check_trace(trace, lower[:2], upper[:2], worded, problems)
@@ -201,6 +201,8 @@ def _faults(setting: Any, lower: Floats, upper: Floats, far: float, place: Place
                         else name
                     )
                     found.append(from_trace(trace, asked, name, size, place.projection))
+            if len(problems.errors) == sound:
+                check_scale(traces, asked.depth, problems)
             if asked.depth > setting.depth:
                 problems.error(
                     f"{where}.depth", f"{asked.depth:g} m is below the region", f"less than depth {setting.depth:g} m"

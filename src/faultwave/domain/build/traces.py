@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,8 @@ HEADERS = {
 """Names of the two columns, and whether they are degrees."""
 
 UNITS = {"m": 1.0, "km": 1000.0}
+SMALL = 0.02
+"""Of its depth, that a fault is long at least: what is shorter was meant in kilometres."""
 WORLD = ("crs84", "4326", "4979")
 """How the names of systems of longitude and latitude end."""
 
@@ -186,7 +188,7 @@ def check_trace(trace: Trace, lower: Floats, upper: Floats, place: Callable[[Flo
     outside = ((xy <= lower) | (xy >= upper)).any(1)
     if outside.any():
         first = int(np.flatnonzero(outside)[0])
-        advice = "Enlarge mesh.build.region, or cut the trace."
+        advice = "Enlarge the region (mesh.build: lower, upper; --size of `faultwave new`), or cut the trace."
         if outside.all() and trace.geographic is not None and np.abs(trace.geographic).max() <= 90:
             advice = "Are longitude and latitude swapped? Longitude comes first."
         elif (
@@ -194,7 +196,7 @@ def check_trace(trace: Trace, lower: Floats, upper: Floats, place: Callable[[Flo
             and ((xy / 1000.0 > lower) & (xy / 1000.0 < upper)).all()
             and np.abs(xy).max() > 100 * np.abs(upper).max()
         ):
-            advice = "Are its units millimetres, or is it in another coordinate system than the case?"
+            advice = "Are they metres under a header that says km, or in another coordinate system than the case?"
         elif outside.all():
             advice += " Is it in the coordinates of the case?"
         what = f"{int(outside.sum())} of {len(xy)} points lie outside of the region, the first at {place(xy[first])}"
@@ -208,6 +210,19 @@ def check_trace(trace: Trace, lower: Floats, upper: Floats, place: Callable[[Flo
             f"the trace crosses itself at {place(crossing)}",
             advice="Give its branches as faults of their own.",
         )
+
+
+def check_scale(traces: Sequence[Trace], depth: float, problems: Problems) -> None:
+    """Tell of the lines of one file in x and y that all together are far too short for faults as deep as ``depth``: kilometres taken for
+    metres."""
+    if any(t.geographic is not None for t in traces):
+        return
+    points = np.concatenate([t.xy for t in traces])
+    extent = float(np.linalg.norm(points.max(0) - points.min(0)))
+    if extent < SMALL * depth:
+        what = f"the trace is {extent:.4g} m long, far too short for a fault {depth:g} m deep"
+        advice = "Are its coordinates kilometres? Name columns x[km], y[km]; or make the fault less deep."
+        problems.error(traces[0].source, what, f"{SMALL * depth:g} m or more", advice)
 
 
 def self_crossing(xy: Floats) -> Floats | None:
@@ -254,4 +269,4 @@ def _douglas_peucker(xy: Floats, tolerance: float) -> Floats:
     return np.concatenate([_douglas_peucker(xy[: worst + 1], tolerance)[:-1], _douglas_peucker(xy[worst:], tolerance)])
 
 
-__all__ = ["Trace", "check_trace", "crossing", "read_traces", "self_crossing", "simplified"]
+__all__ = ["Trace", "check_scale", "check_trace", "crossing", "read_traces", "self_crossing", "simplified"]
