@@ -36,6 +36,7 @@ from faultwave.engine.backend import check_backend
 from faultwave.engine.disk import check_disk
 from faultwave.engine.part import Part
 from faultwave.media import homogenise, load_field
+from faultwave.media.contradictions import check_contradictions
 from faultwave.media.field import Field, check_physics, check_used, limits_told, source_of, ways_to_give
 from faultwave.observe.points import projected
 from faultwave.physics.rheology import STRESS, rheologies
@@ -277,7 +278,9 @@ def _material(
     with collected(problems):
         field = load_field(case.material, "material", None, mesh.named(3), defaults, case.projection, physics.derived)
         _check_names(physics, field, problems)
-        names = [p.name for p in physics.parameters if p.name in field.parameters or p.name not in defaults]
+        parameters = [p.name for p in physics.parameters]
+        check_contradictions(field, parameters, physics.derived, problems)
+        names = [name for name in parameters if name in field.parameters or name not in defaults]
         corners = mesh.vertices[topology.cells]
         order = case.numerics.order if case.numerics.homogenise else None
         values = homogenise.cell_averages(field, names, corners, mesh.groups.astype(np.int64), order)
@@ -298,7 +301,9 @@ def _check_names(physics: Law, field: Field, problems: Problems) -> None:
         read = known | yielding | {*STRESS, "Qp", "Qs"}
         other = readers_of(field.parameters, read)
         check_physics(field, other, f"the {physics.name} law", problems)
-        check_used(field, read | set(other), f"the {physics.name} law", problems)
+        advice = "Give mu and lambda: speeds of this rock depend on more than them."
+        instead = dict.fromkeys(("vp", "vs"), advice) if physics.derived is None else {}
+        check_used(field, read | set(other), f"the {physics.name} law", problems, instead)
         if {"Qp", "Qs"} & field.parameters and not attenuates(physics):
             advice = "'attenuation: {high: 5 Hz}' uses them up to that frequency."
             problems.warn("material", "gives Qp and Qs, and the case is elastic: nothing attenuates", advice=advice)
@@ -315,13 +320,16 @@ def _check_material(physics: Law, values: dict[str, np.ndarray], centres: np.nda
             x = ", ".join(f"{v:g}" for v in centres[cell])
             problems.error("material", f"{what(cell)} at ({x}) and in {int(bad.sum()) - 1} other cells", allowed)
 
+    told = np.zeros(len(centres), bool)
     for p in physics.parameters:
         bad = values[p.name] <= 0 if p.positive else ~((values[p.name] >= p.lower) & (values[p.name] <= p.upper))
         what = partial(_as_given, p.name, values[p.name])
         least = "> 0" if p.positive else f">= {p.lower:g}"
-        tell(bad, what, f"{least}{f' and <= {p.upper:g}' if p.upper < np.inf else ''} [{p.unit}]")
-    for found in physics.wrong(values):
-        tell(*found)
+        unit = f" [{p.unit}]" if p.unit else ""
+        tell(bad, what, f"{least}{f' and <= {p.upper:g}' if p.upper < np.inf else ''}{unit}")
+        told |= bad
+    for bad, words, allowed in physics.wrong(values):
+        tell(bad & ~told, words, allowed)  # elsewhere it may only follow from what is told
 
 
 def _as_given(name: str, values: np.ndarray, cell: int) -> str:
