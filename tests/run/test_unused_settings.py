@@ -242,3 +242,12 @@ def test_a_law_that_does_not_attenuate() -> None:
     q = ROCK | {"Qp": 60.0, "Qs": 30.0}
     told(check(rock("elastic", q, attenuation={"high": 50})), "attenuation", "elastic law", "viscoelastic")
     assert not check(case(material={"constant": q}, attenuation={"high": 50})).errors
+
+
+def test_parameters_given_as_constants(tmp_path: Path) -> None:
+    fault = rate_and_state("ageing", 1e-9, 75e6, modifiers=["thermal-pressurisation"])
+    fault["constants"] |= {"tp_half_width": 0.02}
+    found = check(settings(tmp_path, fault))
+    told(found, "fault.constants.tp_half_width", "is a parameter: give it in fault.parameters")
+    fault["modifiers"] = []
+    told(check(settings(tmp_path, fault)), "fault.constants.tp_half_width", "Add thermal-pressurisation")
