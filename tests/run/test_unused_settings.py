@@ -251,3 +251,42 @@ def test_parameters_given_as_constants(tmp_path: Path) -> None:
     told(found, "fault.constants.tp_half_width", "is a parameter: give it in fault.parameters")
     fault["modifiers"] = []
     told(check(settings(tmp_path, fault)), "fault.constants.tp_half_width", "Add thermal-pressurisation")
+
+
+def test_averages_that_a_material_has_not() -> None:
+    for law, values in (("anisotropic", CRYSTAL), ("poroelastic", POROUS)):
+        numerics = {"order": 2, "homogenise": True}
+        told(check(rock(law, values, numerics=numerics)), "numerics.homogenise", "no mean", severity="warning")
+        assert "homogenise" not in repr(check(rock(law, values)))
+    assert not check(case(numerics={"order": 2, "homogenise": True})).items
+
+
+def test_materials_in_other_units() -> None:
+    in_gpa = {name: value / (1e9 if name != "rho" else 1.0) for name, value in CRYSTAL.items()}
+    told(check(rock("anisotropic", in_gpa)), "material", "only 0.19 m/s", "other units", severity="warning")
+    too_stiff = {name: value * (1e6 if name != "rho" else 1.0) for name, value in CRYSTAL.items()}
+    told(check(rock("anisotropic", too_stiff)), "material", "m/s by c11", severity="warning")
+    for name, value in (("permeability", 0.6), ("bulk_solid", 2e16), ("bulk_fluid", 2.5e15)):
+        told(check(rock("poroelastic", POROUS | {name: value})), "material", f"{name} is up to", severity="warning")
+    assert not check(rock("anisotropic", CRYSTAL)).items
+    assert not check(rock("poroelastic", POROUS)).items
+
+
+def test_bands_of_q_that_the_run_does_not_meet() -> None:
+    q = case(material={"constant": ROCK | {"Qp": 60.0, "Qs": 30.0}}, end_time=0.5)
+    told(check(q | {"attenuation": {"high": 0.001}}), "attenuation", "longer than the run of 0.5 s", severity="warning")
+    found = check(q | {"attenuation": {"high": 5000}})
+    told(found, "attenuation", "Q is constant from 50 Hz", "resolves", severity="warning")
+    assert not check(q | {"attenuation": {"high": 20, "reference": 1}}).items
+
+
+@pytest.mark.parametrize(
+    ("side", "constant", "warns"), (("x-", "c15", 1), ("x-", "c35", 1), ("x-", "c23", 0), ("y-", "c15", 0))
+)
+def test_sides_of_symmetry_of_rock_without_it(side: str, constant: str, warns: int) -> None:
+    """A plane x = const is one of mirror symmetry where constants with 5 or 6 alone vanish; c15 is even in y."""
+    box = BOX | {"boundaries": {side: "symmetry"}}
+    found = check(rock("anisotropic", CRYSTAL | {constant: 2e9}, mesh={"generate": box}))
+    assert len(found.items) == warns
+    if warns:
+        told(found, f"mesh.generate.boundaries.{side}", "mirror image", "2.06 %", severity="warning")

@@ -18,13 +18,14 @@ from faultwave.comm import World
 from faultwave.dg import integrators
 from faultwave.dg.attenuation import attenuates, relaxing
 from faultwave.dg.basis import tet_size
-from faultwave.dg.boundary_kinds import check_kinds
+from faultwave.dg.boundary_kinds import check_kinds, doubt_symmetry
 from faultwave.dg.built_mesh import load_or_build
 from faultwave.dg.costly import warn_costly
 from faultwave.dg.forms import PenalisedFaces
 from faultwave.dg.integrators import check_integrator
 from faultwave.dg.layers import check_outside, layer_damping
 from faultwave.dg.layout import Border
+from faultwave.dg.material_doubts import doubt_band, doubt_material
 from faultwave.dg.mesh_part import WholeMesh
 from faultwave.dg.penalties.choice import penalised_faces
 from faultwave.dg.planning import Planning
@@ -204,6 +205,7 @@ def _make_plan(case: Case, mesh: tets.Mesh | None, whole: WholeMesh) -> Plan:
     whole.agree(problems)
     material = relaxing(case, physics, material, shape.centroids, problems)
     whole.agree(problems)
+    doubt_band(case, physics, material, shape, whole, problems)
     material |= layer_damping(case, physics, mesh, topology, material, problems)
     whole.agree(problems)
     physics = physics.adapted({k: np.array([whole.most(float(v.max()))]) for k, v in material.items()})
@@ -249,6 +251,7 @@ def _check(planning: Planning, parts: tuple[Part, ...]) -> None:
         check_disk(case.output.folder, _written(planning, parts), problems)
     _not_built(case, planning.law, problems)
     check_kinds(planning, driven_faces(parts, planning.topology.kinds.shape))
+    doubt_symmetry(planning)
     check_outside(planning.material, [found for p in parts for found in p.demand.lossless], problems)
     planning.whole.agree(problems)
 
@@ -284,6 +287,7 @@ def _material(
         corners = mesh.vertices[topology.cells]
         order = case.numerics.order if case.numerics.homogenise else None
         values = homogenise.cell_averages(field, names, corners, mesh.groups.astype(np.int64), order)
+        doubt_material(case, values, problems)
         for text in limits_told(field):
             problems.warn("material", text)
         for name, value in defaults.items():
