@@ -180,3 +180,113 @@ def test_boundaries_that_the_law_does_not_have() -> None:
     assert not check(on_top("impedance", "acoustic", impedances={"10": 1e6}, material={"constant": water})).errors
     found = check(on_top("pmc", "acoustic", material={"constant": water}))
     told(found, "mesh.generate.boundaries.z+", "are of kind pmc", "impedance")
+
+
+POROUS = {
+    "rho": 2080, "lambda": 5.28e9, "mu": 6.4e9, "bulk_solid": 20e9, "bulk_fluid": 2.5e9, "rho_fluid": 1040, "porosity": 0.4,
+    "permeability": 6e-13, "tortuosity": 2, "viscosity": 1e-3,
+}  # fmt: skip
+CRYSTAL = {
+    "rho": 2700, **{f"c{i}{j}": 0.0 for i in range(1, 7) for j in range(i, 7)}, "c11": 97e9, "c22": 97e9, "c33": 70e9, "c12": 10e9,
+    "c13": 30e9, "c23": 30e9, "c44": 32e9, "c55": 32e9, "c66": 43e9,
+}  # fmt: skip
+
+
+def rock(law: str, values: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return case(law=law, material={"constant": values}, **more)
+
+
+def test_materials_that_say_one_thing_twice(tmp_path: Path) -> None:
+    """Moduli and speeds: one of them would silently lose. Files may serve several programs."""
+    both = {"rho": 2700.0, "vp": 6000.0, "vs": 3464.0, "mu": 8.1e9, "lambda": 8.1e9}
+    grid = {"lower": [0, 0, -1e3], "upper": [1e3, 1e3, 0], "spacing": 100.0}
+    for wrong in (
+        rock("elastic", both),
+        {"engine": "fd", "grid": grid, "end_time": 0.1, "material": {"constant": both}},
+    ):
+        found = check(wrong)
+        told(found, "material.constant.vs", "so is mu")
+        told(found, "material.constant.vp", "so is lambda")
+    told(check(rock("anisotropic", CRYSTAL | {"vp": 6e3})), "material.constant.vp", "so is c11")
+    file = tmp_path / "rock.yaml"
+    file.write_text("!ConstantMap\nmap: {" + ", ".join(f"{k}: {v}" for k, v in both.items()) + "}\n")
+    found = check(case(material={"easi": str(file)}))
+    assert not found.errors
+    told(found, str(file), "vs is given", "mu is read", severity="warning")
+    assert not check(rock("elastic", {"rho": 2700.0, "vp": 6000.0, "mu": 8.1e9})).items
+    water = {
+        "regions": {"1": {"rho": 1000.0, "vp": 1500.0, "vs": 0.0}},
+        "constant": {"rho": 2700.0, "mu": 8.1e9, "lambda": 8.1e9},
+    }
+    assert not check(case(material=water)).items
+
+
+def test_porous_rock_takes_no_speeds() -> None:
+    """They depend on the fluid and on the density of both."""
+    lacking = {k: v for k, v in POROUS.items() if k not in ("lambda", "mu")} | {"vp": 3000, "vs": 1500}
+    found = check(rock("poroelastic", lacking))
+    told(found, "material.constant.vp", "not a parameter of the poroelastic law", "Give mu and lambda")
+    told(found, "material.constant", "no parameter mu, lambda: it gives bulk_fluid")
+    assert not check(rock("poroelastic", POROUS)).errors
+
+
+def test_missing_and_wrong_parameters_are_told_once() -> None:
+    found = check(rock("poroelastic", {k: v for k, v in POROUS.items() if k != "porosity"}))
+    told(found, "material.constant", "no parameter porosity: it gives bulk_fluid", "are needed")
+    assert "did you mean" not in repr(found)
+    (wrong,) = check(rock("poroelastic", POROUS | {"porosity": 40})).errors
+    assert "porosity is 40" in str(wrong) and "[]" not in str(wrong)
+
+
+def test_a_law_that_does_not_attenuate() -> None:
+    q = ROCK | {"Qp": 60.0, "Qs": 30.0}
+    told(check(rock("elastic", q, attenuation={"high": 50})), "attenuation", "elastic law", "viscoelastic")
+    assert not check(case(material={"constant": q}, attenuation={"high": 50})).errors
+
+
+def test_parameters_given_as_constants(tmp_path: Path) -> None:
+    fault = rate_and_state("ageing", 1e-9, 75e6, modifiers=["thermal-pressurisation"])
+    fault["constants"] |= {"tp_half_width": 0.02}
+    found = check(settings(tmp_path, fault))
+    told(found, "fault.constants.tp_half_width", "is a parameter: give it in fault.parameters")
+    fault["modifiers"] = []
+    told(check(settings(tmp_path, fault)), "fault.constants.tp_half_width", "Add thermal-pressurisation")
+
+
+def test_averages_that_a_material_has_not() -> None:
+    for law, values in (("anisotropic", CRYSTAL), ("poroelastic", POROUS)):
+        numerics = {"order": 2, "homogenise": True}
+        told(check(rock(law, values, numerics=numerics)), "numerics.homogenise", "no mean", severity="warning")
+        assert "homogenise" not in repr(check(rock(law, values)))
+    assert not check(case(numerics={"order": 2, "homogenise": True})).items
+
+
+def test_materials_in_other_units() -> None:
+    in_gpa = {name: value / (1e9 if name != "rho" else 1.0) for name, value in CRYSTAL.items()}
+    told(check(rock("anisotropic", in_gpa)), "material", "only 0.19 m/s", "other units", severity="warning")
+    too_stiff = {name: value * (1e6 if name != "rho" else 1.0) for name, value in CRYSTAL.items()}
+    told(check(rock("anisotropic", too_stiff)), "material", "m/s by c11", severity="warning")
+    for name, value in (("permeability", 0.6), ("bulk_solid", 2e16), ("bulk_fluid", 2.5e15)):
+        told(check(rock("poroelastic", POROUS | {name: value})), "material", f"{name} is up to", severity="warning")
+    assert not check(rock("anisotropic", CRYSTAL)).items
+    assert not check(rock("poroelastic", POROUS)).items
+
+
+def test_bands_of_q_that_the_run_does_not_meet() -> None:
+    q = case(material={"constant": ROCK | {"Qp": 60.0, "Qs": 30.0}}, end_time=0.5)
+    told(check(q | {"attenuation": {"high": 0.001}}), "attenuation", "longer than the run of 0.5 s", severity="warning")
+    found = check(q | {"attenuation": {"high": 5000}})
+    told(found, "attenuation", "Q is constant from 50 Hz", "resolves", severity="warning")
+    assert not check(q | {"attenuation": {"high": 20, "reference": 1}}).items
+
+
+@pytest.mark.parametrize(
+    ("side", "constant", "warns"), (("x-", "c15", 1), ("x-", "c35", 1), ("x-", "c23", 0), ("y-", "c15", 0))
+)
+def test_sides_of_symmetry_of_rock_without_it(side: str, constant: str, warns: int) -> None:
+    """A plane x = const is one of mirror symmetry where constants with 5 or 6 alone vanish; c15 is even in y."""
+    box = BOX | {"boundaries": {side: "symmetry"}}
+    found = check(rock("anisotropic", CRYSTAL | {constant: 2e9}, mesh={"generate": box}))
+    assert len(found.items) == warns
+    if warns:
+        told(found, f"mesh.generate.boundaries.{side}", "mirror image", "2.06 %", severity="warning")

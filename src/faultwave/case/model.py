@@ -371,7 +371,7 @@ class Case(Settings):
         if not isinstance(data, dict):
             return data
         if data.get("engine") != "fd":
-            attenuates = data.get("attenuation") is not None and data.get("law", "elastic") == "elastic"
+            attenuates = data.get("attenuation") is not None and "law" not in data
             return {**data, "law": "viscoelastic"} if attenuates else data
         numerics = data.get("numerics") or {}
         defaults = {"numerics": {"precision": "single", **numerics}} if isinstance(numerics, dict) else {}

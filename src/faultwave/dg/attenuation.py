@@ -35,7 +35,7 @@ def relaxing(
     setting = case.attenuation
     if not attenuates(law) or not material:
         if setting is not None and not attenuates(law):
-            problems.error("attenuation", f"does not exist for the {law.name} law", "law: viscoelastic")
+            problems.error("attenuation", f"does not exist for the {law.name} law", "law: viscoelastic, or no law")
         return material
     if setting is None or setting.high is None:
         what = "the viscoelastic law needs the band" if setting is None else "high is missing: the highest frequency"

@@ -8,10 +8,14 @@ from faultwave.case.model import Case
 from faultwave.dg.planning import Planning
 from faultwave.domain import tets
 from faultwave.physics.waves import Law
+from faultwave.physics.waves.anisotropic import lopsidedness
 from faultwave.physics.waves.law import impedance_numbers
 
 OF_PARTS = (tets.BoundaryKind.GRAVITY, tets.BoundaryKind.DIRICHLET, tets.BoundaryKind.ANALYTIC)
 """Their parts say by themselves what is wrong with such faces."""
+
+LOPSIDED = 1e-6
+"""Share of the largest constant that a rounded rotation of a crystal's axes may leave."""
 
 
 def allowed_kinds(law: Law) -> list[str]:
@@ -38,6 +42,27 @@ def check_kinds(planning: Planning, driven: np.ndarray) -> None:
         planning.problems.error(_setting(planning.case, name), what, ", ".join(allowed))
 
 
+def doubt_symmetry(planning: Planning) -> None:
+    """A warning where sides of kind symmetry bound rock whose constants have no such symmetry."""
+    topology, geometry, material = planning.topology, planning.geometry, planning.material
+    mirrors = ~planning.across & (topology.kinds == tets.BoundaryKind.SYMMETRY)
+    if "c11" not in material or not mirrors.any():
+        return
+    cells = np.nonzero(mirrors)[0]
+    share = lopsidedness({name: values[cells] for name, values in material.items()}, geometry.normals[mirrors])
+    if share.max() > LOPSIDED:
+        worst = cells[int(share.argmax())]
+        x = ", ".join(f"{v:g}" for v in geometry.centroids[worst])
+        what = (
+            f"the rock at {int((share > LOPSIDED).sum())} of {len(cells)} faces of kind symmetry is not the same in its mirror image: "
+            f"constants of {100 * share.max():.3g} % of the largest should vanish in the cell at ({x})"
+        )
+        advice = "Waves are then not mirrored: the side holds the normal velocity and is free along itself."
+        planning.problems.warn(
+            _setting(planning.case, "symmetry"), what, "c15 = c16 = 0 and so on, at sides of x", advice
+        )
+
+
 def _setting(case: Case, kind: str) -> str:
     """Where a case says that faces are of a kind."""
     made = getattr(case.mesh.generate, "boundaries", None) or {}
@@ -47,4 +72,4 @@ def _setting(case: Case, kind: str) -> str:
     return f"mesh.boundaries.{kind}" if kind in (case.mesh.boundaries or {}) else "mesh.boundaries"
 
 
-__all__ = ["allowed_kinds", "check_kinds"]
+__all__ = ["allowed_kinds", "check_kinds", "doubt_symmetry"]

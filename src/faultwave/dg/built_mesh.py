@@ -53,9 +53,8 @@ def _raster(asked: HeightFile | Surface, case: Case, where: str) -> build.Height
 
 def _material(case: Case, physics: Law, asked: Build) -> Field:
     defaults = {p.name: p.default for p in physics.parameters if p.default is not None}
-    return load_field(
-        case.material, "material", None, build.volumes(len(asked.layers) + 1, asked.sea), defaults, case.projection
-    )
+    volumes = build.volumes(len(asked.layers) + 1, asked.sea)
+    return load_field(case.material, "material", None, volumes, defaults, case.projection, physics.derived)
 
 
 @dataclass(frozen=True)

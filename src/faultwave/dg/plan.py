@@ -18,13 +18,14 @@ from faultwave.comm import World
 from faultwave.dg import integrators
 from faultwave.dg.attenuation import attenuates, relaxing
 from faultwave.dg.basis import tet_size
-from faultwave.dg.boundary_kinds import check_kinds
+from faultwave.dg.boundary_kinds import check_kinds, doubt_symmetry
 from faultwave.dg.built_mesh import load_or_build
 from faultwave.dg.costly import warn_costly
 from faultwave.dg.forms import PenalisedFaces
 from faultwave.dg.integrators import check_integrator
 from faultwave.dg.layers import check_outside, layer_damping
 from faultwave.dg.layout import Border
+from faultwave.dg.material_doubts import doubt_band, doubt_material
 from faultwave.dg.mesh_part import WholeMesh
 from faultwave.dg.penalties.choice import penalised_faces
 from faultwave.dg.planning import Planning
@@ -36,6 +37,7 @@ from faultwave.engine.backend import check_backend
 from faultwave.engine.disk import check_disk
 from faultwave.engine.part import Part
 from faultwave.media import homogenise, load_field
+from faultwave.media.contradictions import check_contradictions
 from faultwave.media.field import Field, check_physics, check_used, limits_told, source_of, ways_to_give
 from faultwave.observe.points import projected
 from faultwave.physics.rheology import STRESS, rheologies
@@ -203,6 +205,7 @@ def _make_plan(case: Case, mesh: tets.Mesh | None, whole: WholeMesh) -> Plan:
     whole.agree(problems)
     material = relaxing(case, physics, material, shape.centroids, problems)
     whole.agree(problems)
+    doubt_band(case, physics, material, shape, whole, problems)
     material |= layer_damping(case, physics, mesh, topology, material, problems)
     whole.agree(problems)
     physics = physics.adapted({k: np.array([whole.most(float(v.max()))]) for k, v in material.items()})
@@ -248,6 +251,7 @@ def _check(planning: Planning, parts: tuple[Part, ...]) -> None:
         check_disk(case.output.folder, _written(planning, parts), problems)
     _not_built(case, planning.law, problems)
     check_kinds(planning, driven_faces(parts, planning.topology.kinds.shape))
+    doubt_symmetry(planning)
     check_outside(planning.material, [found for p in parts for found in p.demand.lossless], problems)
     planning.whole.agree(problems)
 
@@ -277,10 +281,13 @@ def _material(
     with collected(problems):
         field = load_field(case.material, "material", None, mesh.named(3), defaults, case.projection, physics.derived)
         _check_names(physics, field, problems)
-        names = [p.name for p in physics.parameters if p.name in field.parameters or p.name not in defaults]
+        parameters = [p.name for p in physics.parameters]
+        check_contradictions(field, parameters, physics.derived, problems)
+        names = [name for name in parameters if name in field.parameters or name not in defaults]
         corners = mesh.vertices[topology.cells]
         order = case.numerics.order if case.numerics.homogenise else None
         values = homogenise.cell_averages(field, names, corners, mesh.groups.astype(np.int64), order)
+        doubt_material(case, values, problems)
         for text in limits_told(field):
             problems.warn("material", text)
         for name, value in defaults.items():
@@ -298,7 +305,9 @@ def _check_names(physics: Law, field: Field, problems: Problems) -> None:
         read = known | yielding | {*STRESS, "Qp", "Qs"}
         other = readers_of(field.parameters, read)
         check_physics(field, other, f"the {physics.name} law", problems)
-        check_used(field, read | set(other), f"the {physics.name} law", problems)
+        advice = "Give mu and lambda: speeds of this rock depend on more than them."
+        instead = dict.fromkeys(("vp", "vs"), advice) if physics.derived is None else {}
+        check_used(field, read | set(other), f"the {physics.name} law", problems, instead)
         if {"Qp", "Qs"} & field.parameters and not attenuates(physics):
             advice = "'attenuation: {high: 5 Hz}' uses them up to that frequency."
             problems.warn("material", "gives Qp and Qs, and the case is elastic: nothing attenuates", advice=advice)
@@ -315,13 +324,16 @@ def _check_material(physics: Law, values: dict[str, np.ndarray], centres: np.nda
             x = ", ".join(f"{v:g}" for v in centres[cell])
             problems.error("material", f"{what(cell)} at ({x}) and in {int(bad.sum()) - 1} other cells", allowed)
 
+    told = np.zeros(len(centres), bool)
     for p in physics.parameters:
         bad = values[p.name] <= 0 if p.positive else ~((values[p.name] >= p.lower) & (values[p.name] <= p.upper))
         what = partial(_as_given, p.name, values[p.name])
         least = "> 0" if p.positive else f">= {p.lower:g}"
-        tell(bad, what, f"{least}{f' and <= {p.upper:g}' if p.upper < np.inf else ''} [{p.unit}]")
-    for found in physics.wrong(values):
-        tell(*found)
+        unit = f" [{p.unit}]" if p.unit else ""
+        tell(bad, what, f"{least}{f' and <= {p.upper:g}' if p.upper < np.inf else ''}{unit}")
+        told |= bad
+    for bad, words, allowed in physics.wrong(values):
+        tell(bad & ~told, words, allowed)  # elsewhere it may only follow from what is told
 
 
 def _as_given(name: str, values: np.ndarray, cell: int) -> str:

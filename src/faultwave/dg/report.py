@@ -18,6 +18,7 @@ from faultwave.dg.attenuation import report as attenuation_report
 from faultwave.dg.basis import tet_size
 from faultwave.dg.plan import Plan, cfl_number
 from faultwave.dg.replays import Replays
+from faultwave.dg.resolved import edge_length, resolved_frequency
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
 from faultwave.physics.sources.time_functions import ricker_duration
@@ -176,13 +177,8 @@ def _duration(seconds: float) -> str:
 
 def _resolution(plan: Plan) -> Rows:
     order, geo, material = case_order(plan), plan.geometry, plan.material
-    edge = np.cbrt(6.0 * np.sqrt(2.0) * geo.volume)
-    slow = plan.law.speed(material)
-    moduli = plan.law.moduli(material)
-    if "mu" in moduli:
-        shear = np.sqrt(moduli["mu"] / material["rho"])
-        slow = np.where(shear > 0, shear, slow)
-    frequency = slow * order / edge / 10.0  # edge / order = a tenth of the wavelength
+    edge, moduli = edge_length(geo.volume), plan.law.moduli(material)
+    frequency = resolved_frequency(plan.law, material, edge, order)
     asked = highest_frequency(plan)
     rows: Rows = [
         ("waves cross the mesh", _crossings(plan, asked)),

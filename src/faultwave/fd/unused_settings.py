@@ -9,6 +9,7 @@ from faultwave.base.errors import Problems
 from faultwave.case.model import Case
 from faultwave.fd.grid import SideKind
 from faultwave.fd.topography import with_heights
+from faultwave.media.contradictions import check_contradictions
 from faultwave.media.field import Field, check_physics, check_used, ways_to_give
 from faultwave.physics.waves.other_physics import readers_of
 
@@ -36,6 +37,7 @@ def check_unused(case: Case, field: Field, sides: Mapping[str, SideKind], proble
     other = readers_of(field.parameters, read)
     check_physics(field, other, user, problems)
     check_used(field, read | set(other), user, problems)
+    check_contradictions(field, ("rho", "mu", "lambda"), (), problems)
     if case.attenuation is None and {"Qp", "Qs"} <= field.parameters:
         problems.warn("material", "gives Qp and Qs, and the case is elastic", advice="'attenuation: {}' uses them.")
 

@@ -46,11 +46,14 @@ def source_of(field: Field) -> str:
 
 
 def _missing(field: Field, names: Sequence[str]) -> InputError:
+    """One problem; near names are suggested of those that nobody asked for: the others mean what they say."""
     lacking = [name for name in names if name not in field.parameters]
-    allowed = ", ".join(sorted(field.parameters))
-    return InputError(
-        Problem(source_of(field), f"no parameter {n}", allowed, suggest(n, field.parameters)) for n in lacking
-    )
+    stated = field.field.parameters if isinstance(field, Converted) else field.parameters
+    given = ", ".join(sorted(stated)) or "nothing"
+    what = f"no parameter {', '.join(lacking)}: it gives {given}, and {', '.join(names)} are needed"
+    left = stated - set(names)
+    near = dict.fromkeys(suggest(name, left) for name in lacking)
+    return InputError(Problem(source_of(field), what, advice="; ".join(n for n in near if n)))
 
 
 @dataclass(frozen=True)
@@ -331,8 +334,10 @@ _RULES: tuple[Rule, ...] = (
 )
 
 
-def ways_to_give(names: Iterable[str], more: Sequence[Rule] = ()) -> frozenset[str]:
-    """``names`` and the parameters they can be worked out from, by ``more`` rules too."""
+def ways_to_give(names: Iterable[str], more: Sequence[Rule] | None = ()) -> frozenset[str]:
+    """``names`` and the parameters they can be worked out from, by ``more`` rules too; None: nothing is worked out."""
+    if more is None:
+        return frozenset(names)
     found, rules = set(names), (*more, *_RULES)
     for _ in rules:
         found.update(part for name, parts, _ in rules if name in found for part in parts)
@@ -357,9 +362,11 @@ class Converted:
     rules: Mapping[str, tuple[tuple[str, ...], Callable[[Values], Floats]]]
 
     @classmethod
-    def of(cls, field: Field, more: Sequence[Rule] = ()) -> Field:
-        """``field`` itself when nothing can be derived. ``more`` rules are for what is given whole or not at all. Raises InputError where
-        one parameter is given in two ways."""
+    def of(cls, field: Field, more: Sequence[Rule] | None = ()) -> Field:
+        """``field`` itself when nothing can be derived, or ``more`` is None. ``more`` rules are for what is given whole or not at all.
+        Raises InputError where one parameter is given in two ways."""
+        if more is None:
+            return field
         given = _stated(field)
         twice = [(name, parts[0]) for name, parts, _ in _RULES if len(parts) == 1 and given.issuperset((name, *parts))]
         if twice:

@@ -50,14 +50,15 @@ def load_field(
     volumes: Mapping[str, int] | None = None,
     defaults: Mapping[str, float] | None = None,
     projection: Any = None,
-    rules: Sequence[Rule] = (),
+    rules: Sequence[Rule] | None = (),
 ) -> Field:
     """The field a setting describes: all ways it uses, merged by parameter name.
 
     ``projection``: the case's setting, for models in longitudes and latitudes.
     ``volumes``: numbers of the mesh's named volumes; ``defaults`` of parameters that a region does not name; ``rules`` for more
-    parameters that follow from others. ``where`` is the setting's path for messages. ``time`` says whether an easi file sees t (True:
-    t,x,y,z; False: x,y,z; None: whichever it is written for). Materials given by velocities also answer for moduli and the reverse.
+    parameters that follow from others, None where not even moduli follow from speeds. ``where`` is the setting's path for messages.
+    ``time`` says whether an easi file sees t (True: t,x,y,z; False: x,y,z; None: whichever it is written for). Materials given by
+    velocities also answer for moduli and the reverse.
     Raises InputError with every problem found: files, syntax, parameters given twice, nothing given.
     """
     ways: list[Callable[[], Field]] = []
@@ -97,7 +98,7 @@ def _regions(
     where: str,
     volumes: Mapping[str, int],
     defaults: Mapping[str, float],
-    rules: Sequence[Rule] = (),
+    rules: Sequence[Rule] | None = (),
 ) -> Regions:
     problems, fields = Problems(), {}
     for key, values in settings.items():

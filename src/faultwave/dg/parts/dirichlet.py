@@ -39,7 +39,7 @@ class Steady:
 
 
 @dataclass(frozen=True)
-class Given:
+class GivenState:
     """``field`` of ``kind`` velocity, traction or ghost on the faces marked in ``faces`` (nc, 4), times a function of time; ``tags`` of
     all faces (nc, 4)."""
 
@@ -62,7 +62,7 @@ class Given:
             return self.beyond.echo[self.faces]
         return np.tile([1.0 if self.kind == "velocity" else -1.0, 0.0], (int(self.faces.sum()), 1))
 
-    def on(self, cut: Cut) -> Given:
+    def on(self, cut: Cut) -> GivenState:
         beyond = None if self.beyond is None else self.beyond.of(cut.cells)
         return replace(self, faces=self.faces[cut.cells], tags=self.tags[cut.cells], beyond=beyond)
 
@@ -99,7 +99,7 @@ class Given:
 
 @dataclass(frozen=True)
 class DirichletFaces(Planned):
-    given: tuple[Given, ...]
+    given: tuple[GivenState, ...]
     name: str = name
 
     @property
@@ -155,7 +155,7 @@ def plan(planning: Planning) -> DirichletFaces | None:
     return DirichletFaces(made) if made else None
 
 
-def _given(planning: Planning, setting: Any, where: str, faces: np.ndarray) -> Given | None:
+def _given(planning: Planning, setting: Any, where: str, faces: np.ndarray) -> GivenState | None:
     problems = planning.problems
     kind = next(n for n in ("velocity", "traction", "ghost") if getattr(setting, n) is not None)
     field = load_field(getattr(setting, kind), f"{where}.{kind}")
@@ -164,7 +164,7 @@ def _given(planning: Planning, setting: Any, where: str, faces: np.ndarray) -> G
         function = Shifted(time_function(setting.time_function, f"{where}.time_function"), setting.onset)
     if kind == "ghost":
         made = ghosts(planning, field, f"{where}.ghost", faces)
-        return None if made is None else Given(kind, field, faces, planning.topology.tags, function, made)
+        return None if made is None else GivenState(kind, field, faces, planning.topology.tags, function, made)
     names = VELOCITY if kind == "velocity" else TRACTION
     check_used(field, names, f"a given {kind}", problems)
     given = set(names) & field.parameters
@@ -174,7 +174,7 @@ def _given(planning: Planning, setting: Any, where: str, faces: np.ndarray) -> G
         problems.error(f"{where}.{kind}", "gives both a pressure and a traction", "one of them")
     if planning.law.channels == 1 and given & {"T1", "T2", "T3"}:
         problems.error(f"{where}.{kind}", f"the {planning.law.name} law feels pressure only", "pressure")
-    return Given(kind, field, faces, planning.topology.tags, function)
+    return GivenState(kind, field, faces, planning.topology.tags, function)
 
 
 class AttachedDirichlet(Attached):

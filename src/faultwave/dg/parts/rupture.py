@@ -158,7 +158,9 @@ def _plan_fault(planning: Planning) -> Rupture:
     _check_used(setting, law, declared, planning.problems)
     problems, lacking = Problems(), Problems()
     with collected(lacking):
-        constants = law.settings({k: v for k, v in own.items() if k in declared} | setting.constants, _elsewhere())
+        constants = law.settings(
+            {k: v for k, v in own.items() if k in declared} | setting.constants, _points_or_modifiers(law)
+        )
     if not frictional.any():
         problems.error(
             "fault", "the mesh has no fault faces", advice="Tag them 3 or from 65 on, or see mesh.boundaries."
@@ -249,6 +251,12 @@ def _check_parameters(field: Field, law: FrictionLaw, problems: Problems) -> Non
 def _elsewhere() -> dict[str, str]:
     """What to do for numbers of modifiers that are not there, by name."""
     return {name: f"Add {modifier} to fault.modifiers" for name, modifier in names_of_modifiers().items()}
+
+
+def _points_or_modifiers(law: FrictionLaw) -> dict[str, str]:
+    """What to do for constants that a law does not have, by name: those that are given at points, and those of modifiers."""
+    names = {name for p in law.parameters for name in (p.name, *p.aliases)}
+    return _elsewhere() | {name: f"{name} is a parameter: give it in fault.parameters" for name in names}
 
 
 def _check_solid(material: dict[str, np.ndarray], faces: FaultFaces, problems: Problems) -> None:

@@ -82,9 +82,9 @@ class Model:
     ) -> dict[str, Floats]:
         lacking = [n for n in names if n not in self.parameters]
         if lacking:
-            allowed = ", ".join(sorted(self.parameters))
+            given, left = ", ".join(sorted(self.parameters)), set(self.parameters) - set(names)
             raise InputError(
-                Problem(self.source, f"no parameter {n}", allowed, suggest(n, self.parameters)) for n in lacking
+                Problem(self.source, f"no parameter {n}: it gives {given}", advice=suggest(n, left)) for n in lacking
             )
         (x, y, z), chosen = self.places(points)
         more = "'outside: nearest' would go on with its outermost values"

@@ -209,6 +209,21 @@ def acoustic_tensor(values: Mapping[str, np.ndarray], normal: np.ndarray) -> np.
     return unpacked(np.stack([component(i, k) for i, k in PACKED], -1))
 
 
+def lopsidedness(values: Mapping[str, np.ndarray], normal: np.ndarray) -> np.ndarray:
+    """(n,) the largest c_ijkl that odd powers of a face's normal (n, 3) make, as a share of the largest: those would vanish if its plane
+    were one of mirror symmetry of the rock, of values (n,)."""
+    table = np.stack([values[name] for name in CONSTANTS], -1)
+    place = np.array(
+        [[[[NUMBER[VOIGT[i][j], VOIGT[k][m]] for m in range(3)] for k in range(3)] for j in range(3)] for i in range(3)]
+    )
+    tensor = table[:, place]
+    mirror = np.eye(3) - 2.0 * normal[:, :, None] * normal[:, None, :]
+    mirrored = tensor
+    for axes in ("nijkl,nai->najkl", "nijkl,naj->niakl", "nijkl,nak->nijal", "nijkl,nal->nijka"):
+        mirrored = np.einsum(axes, mirrored, mirror)
+    return np.asarray(0.5 * np.abs(mirrored - tensor).max((1, 2, 3, 4)) / np.abs(table).max(1))
+
+
 def _kinds(values: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """The different materials among cells, and which of them each cell has."""
     names = ("rho", *CONSTANTS)

@@ -54,7 +54,9 @@ class Law(Protocol):
     quantities: tuple[str, ...]
     roles: Mapping[str, tuple[str, ...]]  # quantities by what they are, side by side: velocity, stress, electric, ...
     parameters: tuple[Parameter, ...]
-    derived: tuple[Derived, ...]  # other ways to give all of some parameters
+    derived: (
+        tuple[Derived, ...] | None
+    )  # other ways to give all of some parameters; None: nor do moduli follow from speeds
     channels: int  # components of F n and of phi
     face_channels: int  # of T and of v; one less than ``channels`` where only tangential components cross a face
     traction_is_flux: bool
@@ -181,7 +183,7 @@ class PlainLaw:
     roles: Mapping[str, tuple[str, ...]]
     channels: int
     traction_is_flux: bool
-    derived: tuple[Derived, ...] = ()
+    derived: tuple[Derived, ...] | None = ()
     layered = False
     decays = False
     principal = True

@@ -107,6 +107,7 @@ class Poroelastic(PlainLaw):
         Parameter("tortuosity", "", "of the pores", lower=1.0),
         Parameter("viscosity", "Pa s", "of the fluid", lower=0.0),
     )
+    derived = None  # speeds depend on the fluid too
     channels = 4  # the traction and -p; v and w.n
     principal, mixing = False, 5
     stability = 1.0

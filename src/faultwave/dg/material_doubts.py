@@ -1,0 +1,71 @@
+"""Warnings about materials that can be computed with and are probably not meant so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from faultwave.base.errors import Problems
+from faultwave.case.model import Case
+from faultwave.dg.attenuation import attenuates, mechanisms_of
+from faultwave.dg.mesh_part import WholeMesh
+from faultwave.dg.resolved import edge_length, resolved_frequency
+from faultwave.domain import tets
+from faultwave.media.homogenise import AVERAGED
+from faultwave.physics.waves import Law
+
+SLOWEST, FASTEST = 10.0, 1e5
+"""Wave speeds [m/s] of rock beyond which units are doubted."""
+
+LARGEST = {"permeability": (1e-6, "m^2"), "bulk_solid": (1e13, "Pa"), "bulk_fluid": (1e13, "Pa")}
+"""Largest numbers of porous rock, and their units."""
+
+LEAST_POINTS = 5.0
+"""Points per wavelength below which a wave is not resolved at all."""
+
+
+def doubt_material(case: Case, values: Mapping[str, np.ndarray], problems: Problems) -> None:
+    """Units off by powers of ten, and an average that the parameters ``values`` (nc,) have not."""
+    numerics = case.numerics
+    if numerics.homogenise and "homogenise" in numerics.model_fields_set and not AVERAGED.issuperset(values):
+        what = f"does nothing: parameters of the {case.law} law have no mean over a cell, so each cell has those of its barycentre"
+        problems.warn("numerics.homogenise", what)
+    if "c11" in values:
+        with np.errstate(all="ignore"):  # what is no material is told elsewhere
+            speed = np.sqrt(np.maximum.reduce([values[n] for n in ("c11", "c22", "c33")]) / values["rho"])
+        for some, what in ((speed < SLOWEST, "only "), (speed > FASTEST, "")):
+            if some.any():
+                told = (
+                    f"P waves have {what}{speed[some][0]:.3g} m/s by c11, c22, c33 and rho in {int(some.sum())} cells"
+                )
+                _units(told, "Pa, and the density in kg/m^3", problems)
+    if "porosity" in values:
+        for name, (most, unit) in LARGEST.items():
+            if values[name].max(initial=0.0) > most:
+                _units(f"{name} is up to {values[name].max():.3g} {unit}", unit, problems)
+
+
+def _units(what: str, unit: str, problems: Problems) -> None:
+    problems.warn("material", what, advice=f"This speaks of other units: numbers are in {unit}; texts may carry units.")
+
+
+def doubt_band(
+    case: Case, law: Law, material: dict[str, np.ndarray], shape: tets.Geometry, whole: WholeMesh, problems: Problems
+) -> None:
+    """A band of Q that meets no frequency of the run: there rock hardly attenuates."""
+    if not attenuates(law) or case.attenuation is None:
+        return
+    band = mechanisms_of(case, Problems()).spectrum
+    advice = "Outside of its band rock hardly attenuates: see attenuation.low and attenuation.high."
+    if band.high * case.end_time < 1.0:
+        what = f"Q is constant up to {band.high:.4g} Hz, and a period of that is longer than the run of {case.end_time:.4g} s"
+        problems.warn("attenuation", what, f"high above {1.0 / case.end_time:.4g} Hz", advice)
+    frequency = resolved_frequency(law, material, edge_length(shape.volume), case.numerics.order)
+    resolved = whole.most(float(frequency.max(initial=0.0))) * 10.0 / LEAST_POINTS
+    if band.low > resolved:
+        what = f"Q is constant from {band.low:.4g} Hz, and no cell resolves waves above {resolved:.4g} Hz"
+        problems.warn("attenuation", what, f"low below {resolved:.4g} Hz", advice)
+
+
+__all__ = ["doubt_band", "doubt_material"]

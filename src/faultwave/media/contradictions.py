@@ -1,0 +1,68 @@
+"""Parameters of a material that say one thing twice, as mu and vs: one of them would silently be ignored."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from faultwave.base.errors import Problems
+from faultwave.media.field import (
+    Constant,
+    Converted,
+    Expression,
+    Field,
+    Limited,
+    Merged,
+    Overlaid,
+    Regions,
+    Rule,
+    leaves,
+)
+
+SAME = (("mu", "vs"), ("lambda", "vp"))
+"""What is read where both are given, and what says the same by another number."""
+
+
+def check_contradictions(
+    field: Field, parameters: Collection[str], rules: Collection[Rule] | None, problems: Problems
+) -> None:
+    """An error for each pair of ``parameters`` and their other forms that a case states; a warning where files alone give both, since
+    they may serve several programs. ``rules`` of the law: of what is given whole, or not at all (None: there are no other forms)."""
+    if rules is None:
+        return
+    for place in _places(field):
+        owners = {name: leaf for leaf in place for name in leaf.parameters}
+        pairs = [pair for pair in SAME if pair[0] in parameters and {*pair} <= owners.keys()]
+        whole = [name for name, _, _ in rules if name in owners]
+        others = sorted({"vp", "vs", "mu", "lambda"} & owners.keys()) if whole else []
+        pairs += [(whole[0], other) for other in others]
+        for read, other in pairs:
+            _tell(read, owners[read], other, owners[other], problems)
+
+
+def _tell(read: str, by: Any, other: str, at: Any, problems: Problems) -> None:
+    what = f"{other} is given, and so is {read}, which says the same by another number"
+    if isinstance(by, Constant | Expression) or isinstance(at, Constant | Expression):
+        where = f"{at.source}.{other}" if isinstance(at, Constant | Expression) else at.source
+        problems.error(where, what, advice=f"Leave one of them out; {read} stands in {by.source}.")
+    else:
+        problems.warn(at.source, f"{what}: {read} is read and {other} is not")
+
+
+def _places(field: Field) -> list[list[Any]]:
+    """What is given together, for each region by itself."""
+    match field:
+        case Converted() | Limited():
+            return _places(field.field)
+        case Overlaid():
+            return _places(field.everywhere) + _places(field.regions)
+        case Regions():
+            return [leaves(part) for part in field.fields.values()]
+        case Merged():
+            regions = [place for part in field.fields if isinstance(part, Regions) for place in _places(part)]
+            base = [leaf for part in field.fields if not isinstance(part, Regions) for leaf in leaves(part)]
+            return [base + place for place in regions] or [base]
+    return [leaves(field)]
+
+
+__all__ = ["check_contradictions"]
