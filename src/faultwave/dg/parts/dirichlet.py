@@ -188,7 +188,7 @@ def _check_slides(planning: Planning, field: Field, where: str, marked: np.ndarr
     corners = planning.mesh.vertices[np.take_along_axis(planning.topology.cells[cells], tets.SORTED_FACES[faces], 1)]
     points = np.concatenate([corners, corners.mean(1, keepdims=True)], 1)
     names = [n for n in VELOCITY if n in field.parameters]
-    tags = np.repeat(planning.topology.tags[cells, faces], 4)
+    tags = np.repeat(planning.topology.tags[cells, faces].astype(np.int64), 4)
     found = field.evaluate(points.reshape(-1, 3), tags, names, 0.0) if len(tags) else dict.fromkeys(names, np.zeros(0))
     normals = np.repeat(planning.geometry.normals[cells, faces], 4, 0)
     across = sum(found[n] * normals[:, VELOCITY.index(n)] for n in names)
