@@ -41,6 +41,7 @@ class PlaneWave(Settings):
             (any(k), "k must not be zero"),
             (self.window is None or self.window[0] < self.window[1], "window is from a smaller to a larger angle"),
             (self.mode != "S" or any(across), "an S wave needs a polarisation that is not along k"),
+            (self.mode == "S" or self.polarisation is None, "polarisation does nothing with modes P and slow-P"),
         )
         return self
 
@@ -95,8 +96,8 @@ class Initial(Kinds):
         10.0, description="Of the sound that comes in, from the vertical.", json_schema_extra=of_kind("snell")
     )
     phase: float = Field(0.0, description="Phase of the sound that comes in [rad].", json_schema_extra=of_kind("snell"))
-    pressure: Quantity("Pa") = Field(
-        0.0, description="Pore pressure at the centre.", json_schema_extra=of_kind("pressure-injection")
+    pressure: Quantity("Pa") | None = Field(
+        None, description="Pore pressure at the centre.", json_schema_extra=of_kind("pressure-injection")
     )
     width: Quantity("1/m^2", gt=0) | None = Field(
         None,
@@ -117,6 +118,7 @@ class Initial(Kinds):
             (self.kind != "plane-wave" or self.wave, "kind plane-wave needs at least one wave"),
             (self.kind != "easi" or self.field, "kind easi needs a field"),
             (self.kind != "pressure-injection" or self.width, "kind pressure-injection needs a width"),
+            (self.kind != "pressure-injection" or self.pressure, "kind pressure-injection needs a pressure, not zero"),
             (
                 self.kind != "ocean" or (self.wavenumbers and self.depth is not None),
                 "kind ocean needs wavenumbers and depth",

@@ -9,8 +9,11 @@ import numpy as np
 
 from faultwave.dg.basis import tet_basis, tet_quadrature
 from faultwave.domain import tets
+from faultwave.physics.waves import Law
 
 BLOCK = 4096  # cells at a time
+ROUNDING = 1e-12
+"""Share of the largest component of its kind below which a component of a solution is zero."""
 
 
 def project(solver: Any, function: Callable[[np.ndarray], np.ndarray]) -> None:
@@ -51,7 +54,7 @@ def error(
 
 def error_norms(solver: Any, solution: Callable[[np.ndarray, float], np.ndarray]) -> dict[str, np.ndarray]:
     """L1, L2 and largest errors (Q,) of every quantity against solution(points, time), and relative to the solution's own norms, on the
-    first process over all that ask together; a norm that the solution does not have, because it is zero, is left as it is."""
+    first process over all that ask together; NaN where the solution is zero beside other components of its kind (velocity, stress)."""
     order, geo, cells_here = solver.operator.order, solver.plan.geometry, solver.plan.cells
     points, weights = tet_quadrature(order + 1)
     psi = tet_basis(points, order - 1)
@@ -68,7 +71,17 @@ def error_norms(solver: Any, solution: Callable[[np.ndarray, float], np.ndarray]
     most = np.reshape(world.largest(most.ravel().tolist()), most.shape)
     mine = {"L1": sums[0], "L2": np.sqrt(sums[1]), "LInf": most[0]}
     own = {"L1": sums[2], "L2": np.sqrt(sums[3]), "LInf": most[1]}
-    return mine | {f"{n}_rel": v / np.where(own[n] > 0, own[n], 1.0) for n, v in mine.items()}
+    law = solver.plan.law
+    return mine | {f"{n}_rel": v / _large_enough(law, own[n]) for n, v in mine.items()}
+
+
+def _large_enough(law: Law, norms: np.ndarray) -> np.ndarray:
+    """Norms (Q,) of a solution; NaN where one is rounding of the largest of its role."""
+    kept = np.full(len(norms), np.nan)
+    for names in law.roles.values():
+        mine = [law.quantities.index(n) for n in names]
+        kept[mine] = np.where(norms[mine] > ROUNDING * norms[mine].max(initial=0.0), norms[mine], np.nan)
+    return kept
 
 
 def sample(solver: Any, points: np.ndarray) -> np.ndarray:

@@ -22,7 +22,12 @@ def solution_of(case: Case, law: Law, material: Mapping[str, np.ndarray]) -> Sol
         return None
     if setting.field is not None:
         return _field(setting.field, law)
-    return condition(setting.kind).solution(setting, Given(law, material, case.sea_gravity))
+    return condition(setting.kind).solution(setting, given_by(case, law, material))
+
+
+def given_by(case: Case, law: Law, material: Mapping[str, np.ndarray]) -> Given:
+    """What exact solutions are made for."""
+    return Given(law, material, case.sea_gravity)
 
 
 def _field(setting: FieldSetting, law: Law) -> Solution:
@@ -41,4 +46,4 @@ def _field(setting: FieldSetting, law: Law) -> Solution:
     return state
 
 
-__all__ = ["solution_of"]
+__all__ = ["given_by", "solution_of"]

@@ -13,7 +13,7 @@ from faultwave.comm import World
 from faultwave.dg.mesh_part import WholeMesh
 from faultwave.domain import tets
 from faultwave.engine.part import Part
-from faultwave.physics.waves import Law
+from faultwave.physics.waves import Law, laws
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,22 @@ class Cut:
         return np.concatenate([own, guests]), len(own)
 
 
+def moves(law: Law) -> bool:
+    """Whether what crosses a face is a velocity and a traction, or their normal parts, and nothing else."""
+    return "velocity" in law.roles and law.channels in (1, 3)
+
+
+def check_moves(planning: Planning, kind: str) -> bool:
+    """Whether the law can have faces of a ``kind`` that give motion; an error where it cannot."""
+    if moves(planning.law):
+        return True
+    allowed = ", ".join(name for name, law in laws().items() if moves(law))
+    planning.problems.error(
+        "mesh", f"has faces of kind {kind}, which the {planning.law.name} law does not have", allowed
+    )
+    return False
+
+
 def chosen(record: Any, rows: np.ndarray) -> Any:
     """A frozen record of arrays with only its ``rows``."""
     from dataclasses import fields, replace
@@ -100,4 +116,4 @@ def chosen(record: Any, rows: np.ndarray) -> Any:
     return replace(record, **{f.name: getattr(record, f.name)[rows] for f in fields(record)})
 
 
-__all__ = ["Cut", "Planning", "chosen"]
+__all__ = ["Cut", "Planning", "check_moves", "chosen", "moves"]

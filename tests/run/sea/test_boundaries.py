@@ -182,3 +182,33 @@ def test_an_uplift_of_the_floor_lifts_the_sea():
     sim = fw.simulate(sea(2, 3, 40.0, "elastic", box=box, dirichlet=rise)).run(write=False)
     heights = sim.solver.parts["gravity"].surface.now()[:, 0] * 2**0.5
     np.testing.assert_allclose(heights, 0.02 / (1.0 + GRAVITY / SPEED**2), rtol=1e-4)  # its weight squeezes the water
+
+
+def told(case, where):
+    return [w.what for w in fw.simulate(case).warnings if w.where.endswith(where)]
+
+
+def test_motion_after_the_end_of_the_run_is_told():
+    given = {"velocity": {"constant": {"v3": 1.0}}, "time_function": BELL}
+    (what,) = told(column(5.0, order=2, dirichlet=[given | {"onset": 100.0}]), "dirichlet[0]")
+    assert "act outside of the run, 0 to 5 s" in what and "onset 100 s: 100 %" in what
+    assert not told(column(8.0, order=2, dirichlet=[given]), "dirichlet[0]")
+
+
+@pytest.mark.parametrize("medium, axis, count", [(WATER, "v1", 1), (WATER, "v3", 0), (ROCK, "v1", 0)])
+def test_a_velocity_along_water_is_told(medium, axis, count):
+    given = [{"velocity": {"constant": {axis: 1.0}}}]
+    assert len(told(column(1.0, medium=medium, order=2, dirichlet=given), "dirichlet[0].velocity")) == count
+
+
+def test_laws_that_can_be_moved_are_named():
+    porous = {
+        "rho": 2080, "mu": 6.4e9, "lambda": 5.28e9, "bulk_solid": 2e10, "bulk_fluid": 2.5e9, "rho_fluid": 1040,
+        "porosity": 0.4, "permeability": 6e-13, "tortuosity": 2, "viscosity": 1e-3,
+    }  # fmt: skip
+    given = [{"velocity": {"constant": {"v3": 1.0}}}]
+    for bottom in ("dirichlet", "gravity"):
+        with pytest.raises(
+            InputError, match=f"of kind {bottom}, .* poroelastic .*acoustic, anisotropic, elastic, viscoel"
+        ):
+            fw.simulate(column(0.1, bottom=bottom, medium=porous, order=2, dirichlet=given, law="poroelastic"))

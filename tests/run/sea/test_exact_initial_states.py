@@ -150,6 +150,24 @@ def test_errors_at_the_end_are_told(tmp_path, deck):
     assert (found["L1"] < found["L2"] * volume**0.5).all() and (found["L2"] < found["LInf"] * volume**0.5).all()
 
 
+def test_components_that_are_zero_have_no_relative_error(tmp_path):
+    """A wave along y = z has no v1, but for rounding of what the solution is made from."""
+    wave = {"mode": "S", "k": [0, 2 * np.pi, 2 * np.pi], "polarisation": [1e-18, 1, -1]}
+    case = {
+        "end_time": 0.05, "material": {"constant": {"rho": 1.0, "lambda": 2.0, "mu": 1.0}},
+        "mesh": {"generate": {"shape": "box", "cells": [3, 3, 3], "lower": [0, 0, 0], "upper": [1, 1, 1],
+                              "boundaries": dict.fromkeys("xyz", "periodic")}},
+        "numerics": {"order": 4, "threads": 1}, "initial": {"kind": "plane-wave", "wave": [wave]},
+        "output": {"folder": str(tmp_path), "error_norms": True},
+    }  # fmt: skip
+    fw.simulate(case).run()
+    with open(tmp_path / "run-analysis.csv", newline="") as file:
+        rows = [(r["variable"], float(r["error"])) for r in csv.DictReader(file) if r["norm"].endswith("_rel")]
+    zero = {"s_xx", "s_xy", "s_yz", "s_xz", "v1"}
+    assert {name for name, value in rows if np.isnan(value)} == zero
+    assert all(0 < value < 1 for name, value in rows if name not in zero)
+
+
 def test_errors_without_a_solution_are_refused():
     with pytest.raises(InputError, match="no exact solution to compare with"):
         fw.simulate(sea(output={"error_norms": True}))

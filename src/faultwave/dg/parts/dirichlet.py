@@ -13,12 +13,14 @@ from faultwave.dg.basis import inner
 from faultwave.dg.driven import Drive, Faces, Function, Pattern, Shifted, projected
 from faultwave.dg.ghosts import Ghosts, ghosts
 from faultwave.dg.named import surface_tag
-from faultwave.dg.planning import Cut, Planning
+from faultwave.dg.planning import Cut, Planning, check_moves
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
 from faultwave.engine.part import Attached, Demand, Planned
 from faultwave.media import Field, load_field
 from faultwave.media.field import check_used
+from faultwave.physics.sources.point import PointSource
+from faultwave.physics.sources.released import check_time
 from faultwave.physics.sources.time_functions import time_function
 from faultwave.physics.waves import Law
 
@@ -120,7 +122,7 @@ class DirichletFaces(Planned):
 
 
 def plan(planning: Planning) -> DirichletFaces | None:
-    case, law, problems, topology = planning.case, planning.law, planning.problems, planning.topology
+    case, problems, topology = planning.case, planning.problems, planning.topology
     open_ = topology.kinds == tets.BoundaryKind.DIRICHLET
     there = planning.whole.any(bool(open_.any()))
     if not there:
@@ -129,10 +131,7 @@ def plan(planning: Planning) -> DirichletFaces | None:
                 "dirichlet", "does nothing: the mesh has no face of kind dirichlet", advice="See mesh.boundaries."
             )
         return None
-    if "velocity" not in law.roles or law.channels not in (1, 3):
-        problems.error(
-            "mesh", f"has faces of kind dirichlet, which the {law.name} law does not have", "acoustic, elastic"
-        )
+    if not check_moves(planning, name):
         return None
     found, left = [], open_.copy()
     for i, setting in enumerate(case.dirichlet):
@@ -161,10 +160,14 @@ def _given(planning: Planning, setting: Any, where: str, faces: np.ndarray) -> G
     field = load_field(getattr(setting, kind), f"{where}.{kind}")
     function: Function = Steady()
     if setting.time_function is not None:
-        function = Shifted(time_function(setting.time_function, f"{where}.time_function"), setting.onset)
+        made = time_function(setting.time_function, f"{where}.time_function")
+        check_time(
+            [PointSource(np.zeros(3), made, onset=setting.onset, name=where)], planning.case.end_time, problems, where
+        )
+        function = Shifted(made, setting.onset)
     if kind == "ghost":
-        made = ghosts(planning, field, f"{where}.ghost", faces)
-        return None if made is None else GivenState(kind, field, faces, planning.topology.tags, function, made)
+        beyond = ghosts(planning, field, f"{where}.ghost", faces)
+        return None if beyond is None else GivenState(kind, field, faces, planning.topology.tags, function, beyond)
     names = VELOCITY if kind == "velocity" else TRACTION
     check_used(field, names, f"a given {kind}", problems)
     given = set(names) & field.parameters
@@ -174,7 +177,26 @@ def _given(planning: Planning, setting: Any, where: str, faces: np.ndarray) -> G
         problems.error(f"{where}.{kind}", "gives both a pressure and a traction", "one of them")
     if planning.law.channels == 1 and given & {"T1", "T2", "T3"}:
         problems.error(f"{where}.{kind}", f"the {planning.law.name} law feels pressure only", "pressure")
+    if kind == "velocity" and given:
+        _check_slides(planning, field, where, faces)
     return GivenState(kind, field, faces, planning.topology.tags, function)
+
+
+def _check_slides(planning: Planning, field: Field, where: str, marked: np.ndarray) -> None:
+    """A warning where all of a given velocity is along faces of water, which slides."""
+    cells, faces = np.nonzero(marked & planning.fluid[:, None])
+    corners = planning.mesh.vertices[np.take_along_axis(planning.topology.cells[cells], tets.SORTED_FACES[faces], 1)]
+    points = np.concatenate([corners, corners.mean(1, keepdims=True)], 1)
+    names = [n for n in VELOCITY if n in field.parameters]
+    tags = np.repeat(planning.topology.tags[cells, faces].astype(np.int64), 4)
+    found = field.evaluate(points.reshape(-1, 3), tags, names, 0.0) if len(tags) else dict.fromkeys(names, np.zeros(0))
+    normals = np.repeat(planning.geometry.normals[cells, faces], 4, 0)
+    across = sum(found[n] * normals[:, VELOCITY.index(n)] for n in names)
+    largest = max(float(np.abs(found[n]).max(initial=0.0)) for n in names)
+    whole = planning.whole
+    if whole.any(largest > 0) and not whole.any(bool((np.abs(across) > 1e-9 * largest).any())):
+        what = f"is along all its {len(cells)} faces of water, which slides: it does nothing there"
+        planning.problems.warn(f"{where}.velocity", what, "a part along the normal of the faces")
 
 
 class AttachedDirichlet(Attached):

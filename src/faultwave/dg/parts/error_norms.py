@@ -21,7 +21,7 @@ AFTER = ("initial",)
 
 NORMS = {
     "L1": "integral of the error's size", "L2": "root of the integral of its square", "LInf": "largest error",
-    "L1_rel": "L1 of the error over that of the solution", "L2_rel": "L2 of the error over that of the solution",
+    "L1_rel": "L1 of the error over that of the solution, NaN where that is zero", "L2_rel": "L2 of the error over that of the solution",
     "LInf_rel": "largest error over the largest value of the solution",
 }  # fmt: skip
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import Problems
-from faultwave.dg.planning import Cut, Planning
+from faultwave.dg.planning import Cut, Planning, check_moves
 from faultwave.dg.sea_surface import SeaSurface
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
@@ -50,7 +50,7 @@ class Gravity(Planned):
 
 
 def plan(planning: Planning) -> Gravity | None:
-    case, law, problems = planning.case, planning.law, planning.problems
+    case, problems = planning.case, planning.problems
     cells, faces = np.nonzero(planning.topology.kinds == tets.BoundaryKind.GRAVITY)
     if not planning.whole.any(len(cells) > 0):
         if case.gravity is not None:
@@ -59,10 +59,7 @@ def plan(planning: Planning) -> Gravity | None:
         return None
     if case.numerics.integrator != "ader":
         problems.error("numerics.integrator", f"a sea surface needs ader, not {case.numerics.integrator}", "ader")
-    if "velocity" not in law.roles or law.face_channels not in (1, 3):
-        problems.error(
-            "mesh", f"has faces of kind gravity, which the {law.name} law does not have", "acoustic, elastic"
-        )
+    if not check_moves(planning, name):
         return None
     geo, material = planning.geometry, planning.material
     _check_water(planning, cells, faces, problems)

@@ -9,10 +9,12 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.case.model import Case
-from faultwave.dg.initial import solution_of
+from faultwave.dg.initial import given_by, solution_of
 from faultwave.dg.planning import Planning
 from faultwave.dg.solver import Solver
+from faultwave.domain import tets
 from faultwave.engine.part import Attached, Planned
+from faultwave.physics.initial import Region, condition
 from faultwave.physics.waves.law import role
 from faultwave.physics.waves.medium import Solution
 
@@ -54,7 +56,24 @@ def plan(planning: Planning) -> Any:
         raise InputError(Problem("initial", f"no finite number at ({x}) and {len(wrong) - 1} other cells"))
     if planning.case.initial.field is not None:
         _check_shear(planning, solution)
+    else:
+        _check_media(planning)
     return Initial(solution, planning.case.initial.boundaries_only)
+
+
+def _region(planning: Planning) -> Region:
+    sea_surface = bool((planning.topology.kinds == tets.BoundaryKind.GRAVITY).any())
+    return Region(planning.mesh.vertices[planning.mesh.cells], sea_surface)
+
+
+def _check_media(planning: Planning) -> None:
+    """Whether an exact solution is one in the media of the mesh."""
+    setting = planning.case.initial
+    for found in condition(setting.kind).misfits(
+        setting, given_by(planning.case, planning.law, planning.material), _region(planning)
+    ):
+        tell = planning.refuse if found.severity == "error" else planning.problems.warn
+        tell(found.where, found.what, found.allowed, found.advice)
 
 
 def _check_shear(planning: Planning, solution: Solution) -> None:
@@ -62,16 +81,13 @@ def _check_shear(planning: Planning, solution: Solution) -> None:
     law, cells = planning.law, np.flatnonzero(planning.fluid)
     if "stress" not in law.roles or not len(cells):
         return
-    corners, centres = planning.mesh.vertices[planning.mesh.cells[cells]], planning.geometry.centroids[cells]
-    inside = np.concatenate([centres[:, None], 0.75 * corners + 0.25 * centres[:, None]], 1)
+    inside = _region(planning).inside[cells]
     stress = solution(inside.reshape(-1, 3), 0.0)[:, role(law, "stress")]
     shear = np.maximum(np.abs(stress[:, 3:]).max(1), np.ptp(stress[:, :3], axis=1))
     wrong = np.flatnonzero(shear > SMALL * np.abs(stress).max(initial=0.0))
     if len(wrong):
         worst = int(np.argmax(shear))
         x = ", ".join(f"{v:g}" for v in inside.reshape(-1, 3)[worst])
-        count = len(np.unique(wrong // 5))
-        what = (
-            f"has shear stress in {count} cells of fluid, most at ({x}): {shear[worst]:.3g} Pa, which pushes for ever"
-        )
+        count, most = len(np.unique(wrong // inside.shape[1])), f"{shear[worst]:.3g} Pa at ({x})"
+        what = f"has shear stress in {count} cells of fluid, most {most}: it would push for ever"
         planning.refuse("initial.field", what, "s_xx = s_yy = s_zz and no s_xy, s_yz, s_xz where mu = 0")

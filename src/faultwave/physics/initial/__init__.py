@@ -6,7 +6,7 @@ what enters through faces of kind analytic and what errors are measured against.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,9 @@ from faultwave.base.registry import pick, scan
 from faultwave.physics.waves import Law
 from faultwave.physics.waves.law import role
 from faultwave.physics.waves.medium import Medium, Solution
+
+SMALL = 1e-4
+"""Of lengths, as a share: what a mesh may be off."""
 
 
 @dataclass(frozen=True)
@@ -71,12 +74,57 @@ def on_both_sides(given: Given, elastic: Solution, level: float) -> Solution:
 
 
 @dataclass(frozen=True)
+class Region:
+    """Where the media are: the ``corners`` (nc, 4, 3) of the cells; ``sea_surface``: whether gravity keeps water level there."""
+
+    corners: np.ndarray
+    sea_surface: bool
+
+    @property
+    def inside(self) -> np.ndarray:
+        """(nc, 5, 3) points inside every cell: its centre, and one next to each corner."""
+        centre = self.corners.mean(1, keepdims=True)
+        return np.concatenate([centre, 0.75 * self.corners + 0.25 * centre], 1)
+
+    @property
+    def heights(self) -> tuple[np.ndarray, np.ndarray]:
+        """Lowest and highest z (nc,) of every cell."""
+        return self.corners[..., 2].min(1), self.corners[..., 2].max(1)
+
+
+def lossless(given: Given) -> Iterator[Problem]:
+    """What is wrong where the medium attenuates."""
+    if "Qp" in given.material:
+        yield Problem("initial.kind", "is a solution of media that do not attenuate", "law: elastic, acoustic")
+
+
+def two_sides(given: Given, region: Region, level: float, fluid_above: bool) -> Iterator[Problem]:
+    """What is wrong where the fluid is not above (or below) ``level``, and the solid on the other side."""
+    lowest, highest = region.heights
+    small = SMALL * float(np.ptp(region.corners[..., 2]))
+    upper = (given.material["mu"] <= 0) == fluid_above
+    wrong = np.flatnonzero(np.where(upper, lowest < level - small, highest > level + small))
+    if len(wrong):
+        sides = ("fluid", "solid") if fluid_above else ("solid", "fluid")
+        x, y, z = region.corners[wrong[0]].mean(0)
+        what = f"{len(wrong)} of {len(lowest)} cells lie on the wrong side of level z = {level:g} m, one at ({x:g}, {y:g}, {z:g})"
+        yield Problem("initial.level", what, f"{sides[0]} above it, {sides[1]} below", "Its default is 0.")
+
+
+def nothing_wrong(setting: Any, given: Given, region: Region) -> Iterator[Problem]:
+    """Of conditions that suit every mesh."""
+    yield from ()
+
+
+@dataclass(frozen=True)
 class InitialCondition:
-    """``solution(setting, given)`` for the case's group ``initial``; raises InputError for what cannot be."""
+    """``solution(setting, given)`` for the case's group ``initial``; raises InputError for what cannot be. ``misfits(setting, given,
+    region)``: where it is no solution in the media where they are."""
 
     name: str
     title: str
     solution: Callable[[Any, Given], Solution]
+    misfits: Callable[[Any, Given, Region], Iterable[Problem]] = nothing_wrong
 
 
 def condition(name: str) -> InitialCondition:
@@ -84,4 +132,4 @@ def condition(name: str) -> InitialCondition:
     return pick(scan(__name__, InitialCondition), name, "initial state", "initial.kind")
 
 
-__all__ = ["Given", "InitialCondition", "condition", "on_both_sides"]
+__all__ = ["SMALL", "Given", "InitialCondition", "Region", "condition", "lossless", "on_both_sides", "two_sides"]

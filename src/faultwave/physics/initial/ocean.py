@@ -7,6 +7,7 @@ sound between floor and surface.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.physics.initial import Given, InitialCondition
+from faultwave.physics.initial import SMALL, Given, InitialCondition, Region, lossless
 from faultwave.physics.waves.medium import Array, Medium, Solution
 
 
@@ -82,4 +83,18 @@ def _solution(setting: Any, given: Given) -> Solution:
     return field
 
 
-OCEAN = InitialCondition("ocean", "A mode of an ocean under gravity", _solution)
+def _misfits(setting: Any, given: Given, region: Region) -> Iterator[Problem]:
+    yield from lossless(given)
+    if not region.sea_surface:
+        allowed = "such a face on top: mesh.boundaries"
+        yield Problem("initial.kind", "ocean needs gravity, and the mesh has no face of kind gravity", allowed)
+    lowest, highest = (float(z) for z in (region.heights[0].min(), region.heights[1].max()))
+    for name, given_z, found in (("level", setting.level, highest), ("depth", setting.level - setting.depth, lowest)):
+        if abs(given_z - found) > SMALL * setting.depth:
+            end = "surface" if name == "level" else "floor"
+            what = f"puts the {end} of the ocean at z = {given_z:g} m, that of the mesh lies at {found:g} m"
+            allowed = f"level {highest:g} m and depth {highest - lowest:g} m"
+            yield Problem(f"initial.{name}", what, allowed)
+
+
+OCEAN = InitialCondition("ocean", "A mode of an ocean under gravity", _solution, _misfits)

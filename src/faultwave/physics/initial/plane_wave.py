@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from faultwave.physics.initial import Given, InitialCondition
+from faultwave.base.errors import Problem
+from faultwave.physics.initial import SMALL, Given, InitialCondition, Region
 from faultwave.physics.waves.medium import Solution
 from faultwave.physics.waves.plane_waves import plane_waves
 
@@ -18,4 +20,22 @@ def _solution(setting: Any, given: Given) -> Solution:
     return field
 
 
-PLANE_WAVE = InitialCondition("plane-wave", "Plane waves", _solution)
+def _misfits(setting: Any, given: Given, region: Region) -> Iterator[Problem]:
+    """Where the waves are, the medium must be that of the first cell."""
+    centres = region.corners.mean(1)
+    waves = plane_waves(given.law, given.material, setting.wave, centres, 0.0).any(1)
+    if not waves.any() and not any(wave.window for wave in setting.wave):
+        what = "are all solid_only, and the medium is a fluid: nothing is left of the initial state"
+        yield Problem("initial.wave", what, "waves of mode P")
+    for name in (p.name for p in given.law.parameters if p.name in given.material):
+        values = given.material[name]
+        off = np.where(waves, np.abs(values - values[0]), 0.0)
+        if off.max() > SMALL * np.abs(values).max():
+            x, y, z = centres[int(np.argmax(off))]
+            there = f"{values[np.argmax(off)]:g} at ({x:g}, {y:g}, {z:g})"
+            what = f"plane waves fill a uniform medium, and {name} is {values[0]:g} in the first cell, {there}"
+            yield Problem("initial.kind", what, "one medium where the waves are")
+            break
+
+
+PLANE_WAVE = InitialCondition("plane-wave", "Plane waves", _solution, _misfits)

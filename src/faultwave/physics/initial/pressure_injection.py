@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.physics.initial import Given, InitialCondition
+from faultwave.physics.initial import Given, InitialCondition, Region
 from faultwave.physics.waves.law import role
 from faultwave.physics.waves.medium import Solution
+
+SEEN = 0.5
+"""Share of the pressure that cells should see."""
 
 
 def _solution(setting: Any, given: Given) -> Solution:
@@ -26,4 +30,15 @@ def _solution(setting: Any, given: Given) -> Solution:
     return field
 
 
-PRESSURE_INJECTION = InitialCondition("pressure-injection", "Pore pressure around a point, at time zero", _solution)
+def _misfits(setting: Any, given: Given, region: Region) -> Iterator[Problem]:
+    points = region.inside.reshape(-1, 3)
+    largest = float(np.abs(_solution(setting, given)(points, 0.0)).max())
+    if largest < SEEN * abs(setting.pressure):
+        what = f"the largest pressure in the mesh is {largest:.3g} Pa, and {setting.pressure:g} Pa were asked for"
+        advice = "The centre lies outside, or the width is too sharp for the cells."
+        yield Problem("initial.center", what, advice=advice, severity="warning")
+
+
+PRESSURE_INJECTION = InitialCondition(
+    "pressure-injection", "Pore pressure around a point, at time zero", _solution, _misfits
+)

@@ -7,13 +7,15 @@ Source of the set-up: Wilcox, Stadler, Burstedde & Ghattas (2010), J. Comput. Ph
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from faultwave.physics.initial import Given, InitialCondition, on_both_sides
+from faultwave.base.errors import Problem
+from faultwave.physics.initial import Given, InitialCondition, Region, lossless, on_both_sides, two_sides
 from faultwave.physics.waves.medium import Array, Medium, Solution
 from faultwave.physics.waves.partial_waves import Complex, InterfaceField, interface_rows, p_wave, sv_wave
 
@@ -87,4 +89,9 @@ def _solution(setting: Any, given: Given) -> Solution:
     return on_both_sides(given, Scholte(given.medium(True), given.medium(False), w, setting.amplitude), setting.level)
 
 
-SCHOLTE = InitialCondition("scholte", "Scholte's wave along a fluid above a solid", _solution)
+def _misfits(setting: Any, given: Given, region: Region) -> Iterator[Problem]:
+    yield from lossless(given)
+    yield from two_sides(given, region, setting.level, fluid_above=True)
+
+
+SCHOLTE = InitialCondition("scholte", "Scholte's wave along a fluid above a solid", _solution, _misfits)

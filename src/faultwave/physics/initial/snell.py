@@ -6,6 +6,7 @@ from continuity of v_z and s_zz and from s_xz = 0. Source of the set-up: Wilcox 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem
-from faultwave.physics.initial import Given, InitialCondition, on_both_sides
+from faultwave.physics.initial import Given, InitialCondition, Region, lossless, on_both_sides, two_sides
 from faultwave.physics.waves.medium import Array, Medium, Solution
 from faultwave.physics.waves.partial_waves import InterfaceField, PartialWave, interface_rows, p_wave, sv_wave
 
@@ -92,4 +93,9 @@ def _solution(setting: Any, given: Given) -> Solution:
     return on_both_sides(given, wave, setting.level)
 
 
-SNELL = InitialCondition("snell", "Sound in a fluid that meets a solid above it", _solution)
+def _misfits(setting: Any, given: Given, region: Region) -> Iterator[Problem]:
+    yield from lossless(given)
+    yield from two_sides(given, region, setting.level, fluid_above=False)
+
+
+SNELL = InitialCondition("snell", "Sound in a fluid that meets a solid above it", _solution, _misfits)

@@ -27,8 +27,8 @@ def share_within(source: PointSource, end_time: float) -> float:
     return inside / whole if whole > 0 else 1.0
 
 
-def check_time(sources: Sequence[PointSource], end_time: float, problems: Problems) -> None:
-    """A warning where sources act before the run or after it."""
+def check_time(sources: Sequence[PointSource], end_time: float, problems: Problems, where: str = "sources") -> None:
+    """A warning where sources, given at ``where`` in the case, act before the run or after it."""
     shares = np.array([share_within(s, end_time) for s in sources])
     lost = np.flatnonzero(shares < 1.0 - LOST)
     if not len(lost):
@@ -39,7 +39,7 @@ def check_time(sources: Sequence[PointSource], end_time: float, problems: Proble
     )
     more = ", ..." if len(lost) > NAMED else ""
     problems.warn(
-        "sources",
+        where,
         f"{len(lost)} of {len(sources)} act outside of the run, 0 to {end_time:g} s, and lose that part ({named}{more})",
         advice="Shift them by their onset, or raise end_time.",
     )
