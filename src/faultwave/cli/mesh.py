@@ -11,7 +11,7 @@ from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.cli import screen
 
 if TYPE_CHECKING:
-    from faultwave.domain.tets import Mesh
+    from faultwave.domain.tets import Geometry, Mesh
 
 app = typer.Typer(cls=screen.Commands, help="Look at meshes, convert and make them.")
 
@@ -43,13 +43,35 @@ def info(mesh: MeshFile, boundary_format: Packing = "auto") -> None:
     if problems.errors:
         raise typer.Exit(screen.EXIT_INPUT)
     topology = tets.build_topology(read)
-    worst = tets.worst_cells(read, topology, tets.geometry(read, topology))
+    geometry = tets.geometry(read, topology)
+    _show_flat(geometry)
+    worst = tets.worst_cells(read, topology, geometry)
     rows = [
         (c.cell, " ".join(f"{x:.1f}" for x in c.centroid), f"{c.inradius:.4g}", f"{c.aspect:.3g}", c.reason)
         for c in worst
     ]
     header = ("cell", "centre [m]", "inradius [m]", "aspect ratio", "why")
     screen.out().print(screen.table("smallest cells", rows, header))
+
+
+def _show_flat(geometry: Geometry) -> None:
+    """Cells whose time step is tried before a run, the flattest named."""
+    import numpy as np
+
+    from faultwave.dg.flat_cells import FLAT
+    from faultwave.domain import tets
+
+    flat = tets.flatness(geometry)
+    rows = [
+        (c, " ".join(f"{x:.1f}" for x in geometry.centroids[c]), f"{geometry.inradius[c]:.4g}", f"{flat[c]:.3g}")
+        for c in np.argsort(-flat, kind="stable")[:5]
+        if flat[c] > FLAT
+    ]
+    if rows:
+        title = f"flat cells: {int((flat > FLAT).sum())} with a longest edge of more than {FLAT:g} inradii"
+        screen.out().print(
+            screen.table(title, rows, ("cell", "centre [m]", "inradius [m]", "longest edge [inradii]")), ""
+        )
 
 
 Section = tuple[str, list[tuple[Any, ...]], tuple[str, ...]]  # title, rows, header

@@ -25,7 +25,7 @@ def warn_costly(planning: Planning, step: np.ndarray, cluster: Callable[[np.ndar
     small = int((step < SMALL * usual).sum())
     if small == 0:
         return
-    longer = _rate(cluster(step)) / _rate(cluster(np.maximum(step, usual)))
+    longer = rate(cluster(step)) / rate(cluster(np.maximum(step, usual)))
     if longer < LONGER:
         return
     worst = tets.worst_cells(planning.mesh, planning.topology, planning.geometry, min(NAMED, small), step)
@@ -39,9 +39,9 @@ def warn_costly(planning: Planning, step: np.ndarray, cluster: Callable[[np.ndar
     planning.problems.warn("mesh", what, advice="Remesh there: 'faultwave plan' lists more of them.")
 
 
-def _rate(clustering: tets.Clustering) -> float:
+def rate(clustering: tets.Clustering) -> float:
     """Updates of cells a second of simulated time."""
     return float((clustering.histogram / clustering.steps).sum())
 
 
-__all__ = ["warn_costly"]
+__all__ = ["rate", "warn_costly"]

@@ -20,7 +20,8 @@ from faultwave.dg.attenuation import attenuates, relaxing
 from faultwave.dg.basis import tet_size
 from faultwave.dg.boundary_kinds import check_kinds, doubt_symmetry
 from faultwave.dg.built_mesh import load_or_build
-from faultwave.dg.costly import warn_costly
+from faultwave.dg.costly import rate, warn_costly
+from faultwave.dg.flat_cells import borne_steps, told
 from faultwave.dg.forms import PenalisedFaces
 from faultwave.dg.integrators import check_integrator
 from faultwave.dg.layers import check_outside, layer_damping
@@ -220,6 +221,7 @@ def _make_plan(case: Case, mesh: tets.Mesh | None, whole: WholeMesh) -> Plan:
     parts = _parts(planning)
     penalised = penalised_faces(planning, driven_faces(parts, topology.kinds.shape))
     _check(planning, parts)
+    step = _borne(planning, parts, step)
     clustering = _clusters(planning, parts, step)
     warn_costly(planning, step, lambda steps: _clusters(planning, parts, steps))
     return Plan(
@@ -272,6 +274,15 @@ def _clusters(planning: Planning, parts: tuple[Part, ...], step: np.ndarray) -> 
     return tets.assign_clusters(
         step, near, together, rates, tets.Wiggle(setting.wiggle_minimum, setting.wiggle_step), setting.maximum, elsewhere=planning.whole
     )  # fmt: skip
+
+
+def _borne(planning: Planning, parts: tuple[Part, ...], step: np.ndarray) -> np.ndarray:
+    """The stable steps (nc,) that flat cells bear, too, and a warning where they are shorter."""
+    borne = borne_steps(planning, step, largest_cfl(planning.case) / cfl_number(planning.case))
+    if (borne < step).any():
+        longer = rate(_clusters(planning, parts, borne)) / rate(_clusters(planning, parts, step))
+        told(planning, step, borne, longer)
+    return borne
 
 
 def _material(

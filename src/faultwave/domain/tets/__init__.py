@@ -9,7 +9,7 @@ from faultwave.domain.tets.load import load_mesh
 from faultwave.domain.tets.locate import FaultPoints, Located, as_near, locate, nearest_fault_face
 from faultwave.domain.tets.mesh import FILE_FACES, SORTED_FACES, BoundaryKind, Geometry, Mesh, Topology
 from faultwave.domain.tets.puml import read_puml, write_puml
-from faultwave.domain.tets.quality import BadCell, worst_cells
+from faultwave.domain.tets.quality import BadCell, flatness, worst_cells
 from faultwave.domain.tets.topology import build_topology
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "assign_clusters",
     "build_topology",
     "check_mesh",
+    "flatness",
     "geometry",
     "height_at",
     "hilbert_order",

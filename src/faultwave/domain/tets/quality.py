@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -32,6 +33,13 @@ def aspect_ratios(mesh: Mesh, topology: Topology, geometry: Geometry) -> Floats:
     offset = square(a) * np.cross(b, c) + square(b) * np.cross(c, a) + square(c) * np.cross(a, b)
     circumradius = np.linalg.norm(offset, axis=1) / (12 * geometry.volume)
     return np.asarray(circumradius / (3 * geometry.inradius))
+
+
+def flatness(geometry: Geometry) -> Floats:
+    """Longest edge over inradius (nc,): 4.9 for a regular tetrahedron."""
+    sides = geometry.jacobian.transpose(0, 2, 1)
+    edges = [*(sides[:, i] for i in range(3)), *(sides[:, i] - sides[:, j] for i, j in combinations(range(3), 2))]
+    return np.asarray(np.max([np.linalg.norm(e, axis=1) for e in edges], axis=0) / geometry.inradius)
 
 
 def worst_cells(

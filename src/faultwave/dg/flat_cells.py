@@ -1,0 +1,160 @@
+"""Flat cells: whether waves grow in them at the step that their inradius allows, and a step at which they do not.
+
+The inradius tells too little of a flat cell (docs/theory/time-stepping.md, "Flat cells"). The operator itself tells: it steps
+every such cell with its neighbours, cut out of the mesh, from white noise. Each cell is shrunk by its own step, so that all steps
+are 1 and one operator takes many patches at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from faultwave import backends
+from faultwave.dg.forms import Cells, Form, form
+from faultwave.dg.layout import Connections, build_layout
+from faultwave.dg.mesh_part import NeedsWholeMesh
+from faultwave.dg.operator import Operator
+from faultwave.dg.planning import Planning
+from faultwave.domain import tets
+from faultwave.domain.tets.mesh import BoundaryKind
+
+FLAT = 30.0
+"""Longest edge over inradius above which a cell is tried: 4.9 in a regular one."""
+MARGIN, LESS = 1.1, 0.9
+"""A cell must bear its step times MARGIN, as usual cells do; where it does not, LESS of it is tried, again and again."""
+TRIES = 20
+STEPS, EVERY, GROWTH = 60, 10, 1e-3
+"""Steps from white noise, how many between two looks, and the growth a step, in the second half, that is one."""
+MOST, TOGETHER = 512, 128
+"""Cells tried at most, the flattest first, and at once. Others as flat take the smallest share that was found."""
+NAMED = 3
+
+
+@dataclass(frozen=True)
+class Patches:
+    """Cells with their neighbours, apart from each other: number ``cells`` (n,) in the mesh, the ``patch`` (n,) each is in, and
+    ``neighbours`` (n, 4) in this list, -1 where there is none."""
+
+    cells: np.ndarray
+    patch: np.ndarray
+    neighbours: np.ndarray
+
+
+def borne_steps(planning: Planning, step: np.ndarray, room: float) -> np.ndarray:
+    """Stable steps (nc,): those given, shortened in flat cells that do not bear them. ``room``: largest CFL number over the case's.
+
+    Laws with a reaction and methods of lines keep the given ones.
+    """
+    trial = form(planning.law, planning.case.numerics.order, fast=False)
+    flat = tets.flatness(planning.geometry)
+    tried = np.flatnonzero(flat > FLAT)
+    if planning.case.numerics.integrator != "ader" or trial.reactions:
+        return step
+    if planning.whole.elsewhere and planning.whole.any(len(tried) > 0):
+        raise NeedsWholeMesh  # of a neighbour that another process has too little is known here
+    if not len(tried):
+        return step
+    tried = tried[np.argsort(-flat[tried], kind="stable")]
+    found = [
+        _shares(planning, trial, step, tried[i : min(i + TOGETHER, MOST)], min(MARGIN, room))
+        for i in range(0, min(len(tried), MOST), TOGETHER)
+    ]
+    share = np.concatenate(found)
+    borne = step.copy()
+    borne[tried[: len(share)]] *= share
+    borne[tried[len(share) :]] *= share.min()
+    return borne
+
+
+def _shares(planning: Planning, trial: Form, step: np.ndarray, tried: np.ndarray, margin: float) -> np.ndarray:
+    """Shares (n,) of the step that the cells ``tried`` (n,) bear."""
+    share = np.ones(len(tried))
+    growing = np.arange(len(tried))
+    for _ in range(TRIES):
+        patches = neighbourhoods(tried[growing], planning.topology.neighbours)
+        least = (share[growing] * step[tried[growing]])[patches.patch]
+        steps = margin * np.minimum(least, step[patches.cells])
+        growing = growing[growth(planning, trial, patches, steps) > GROWTH]
+        if not len(growing):
+            break
+        share[growing] *= LESS
+    return share
+
+
+def neighbourhoods(centres: np.ndarray, neighbours: np.ndarray) -> Patches:
+    """Patches of the cells ``centres`` (n,) and those beyond their faces; ``neighbours`` (nc, 4) of the mesh."""
+    groups = [np.unique([c, *(n for n in neighbours[c] if n >= 0)]) for c in centres]
+    begin = np.cumsum([0, *(len(g) for g in groups)])
+    near = np.full((begin[-1], 4), -1)
+    for first, group in zip(begin, groups, strict=False):
+        beyond = neighbours[group]
+        place = np.minimum(np.searchsorted(group, beyond), len(group) - 1)
+        near[first : first + len(group)] = np.where(group[place] == beyond, first + place, -1)
+    patch = np.repeat(np.arange(len(groups)), np.diff(begin))
+    return Patches(np.concatenate(groups), patch, near)
+
+
+def growth(planning: Planning, trial: Form, patches: Patches, steps: np.ndarray) -> np.ndarray:
+    """Growth a step (patches,) of white noise where every cell takes its own of ``steps`` (n,)."""
+    top = planning.topology
+    none = np.zeros(patches.neighbours.shape, bool)
+    here = np.arange(len(patches.cells))
+    connections = Connections(
+        patches.neighbours, top.neighbour_faces[patches.cells], np.zeros_like(here), none, np.zeros(len(here), bool)
+    )
+    backend = backends.make("numpy", "double", 1)
+    layout = build_layout(connections, here, backend.lanes)
+    operator = Operator(trial, backend, layout, _cells(planning, patches, steps))
+    q = np.random.default_rng(0).standard_normal((len(here), trial.b3, trial.Q))
+    logarithm = np.zeros(patches.patch[-1] + 1)
+    for at in range(0, STEPS, EVERY):
+        operator.set_dofs(q)
+        for _ in range(EVERY):
+            operator.predict(0, 1.0, True)
+            operator.arrive(0, 1.0, 0.0)
+            operator.correct(0, 1.0)
+        q = operator.dofs()
+        size = np.sqrt(np.bincount(patches.patch, (q * q).sum((1, 2))))
+        q = q / size[patches.patch, None, None]
+        if at >= STEPS // 2:
+            logarithm += np.log(size)
+    return logarithm / (STEPS - STEPS // 2)
+
+
+def _cells(planning: Planning, patches: Patches, steps: np.ndarray) -> Cells:
+    """The cells of patches, shrunk by their ``steps``. Nothing comes in where a patch is cut out of the mesh, nor through boundaries
+    whose answer is not the law's own."""
+    top, shape, of = planning.topology, planning.geometry, patches.cells
+    kinds, length = top.kinds[of], steps[:, None]
+    names = {int(k): k.name.lower().replace("_", "-") for k in BoundaryKind}
+    own = np.isin(kinds, [k for k, name in names.items() if name in planning.law.boundaries])
+    cut = (patches.neighbours < 0) & ((top.neighbours[of] >= 0) | ~own)
+    echoes = np.where(cut[..., None], 0.0, np.full(2, np.nan))
+    return Cells(
+        shape.inverse[of] * length[..., None], shape.volume[of] / steps**3, shape.areas[of] / length**2, shape.normals[of],
+        patches.neighbours, kinds, np.zeros(kinds.shape, bool), {k: v[of] for k, v in planning.material.items()}, echoes=echoes,
+    )  # fmt: skip
+
+
+def told(planning: Planning, step: np.ndarray, borne: np.ndarray, longer: float) -> None:
+    """A warning that names the cells whose steps are shorter than ``step``, and how many times ``longer`` the run is for them."""
+    shorter = np.flatnonzero(borne < step)
+    if not len(shorter):
+        return
+    flat = tets.flatness(planning.geometry)
+    worst = shorter[np.argsort((borne / step)[shorter], kind="stable")][:NAMED]
+    named = "; ".join(
+        f"cell {c} at ({', '.join(f'{x:.6g}' for x in planning.geometry.centroids[c])}), longest edge {flat[c]:.3g} inradii "
+        f"of {planning.geometry.inradius[c]:.3g} m, step {borne[c] / step[c]:.2g} of that"
+        for c in worst
+    )
+    what = (
+        f"{len(shorter)} flat {'cell does' if len(shorter) == 1 else 'cells do'} not bear the time step of the inradius, steps there are "
+        f"shorter and the run {longer:.3g} times as long: {named}"
+    )
+    planning.problems.warn("mesh", what, advice="Remesh there for a faster run; this one is stable.")
+
+
+__all__ = ["borne_steps", "growth", "neighbourhoods", "told"]
