@@ -126,6 +126,7 @@ def test_files_of_sources_are_taken_along(tmp_path):
         (("--fault", "TRACE", "--size", "20"), "--size 20 m is far less than the shortest wavelength"),
         (("--fault", "TRACE", "--depth", "-5km"), "--depth -5000"),
         (("--fault", "TRACE", "--depth", "12km"), "--depth 12000 m: the fault reaches 15000 m"),
+        (("--fault", "TRACE", "--fault-depth", "15"), "--fault-depth 15 m is far too little"),
         (("--fault", "TRACE", "--until", "-3s"), "--until -3"),
         (("--fault", "TRACE", "--rake", "nan"), "--rake nan"),
         (("--fault", "TRACE", "--fault", "TRACE"), "given twice"),

@@ -35,6 +35,8 @@ AGREE = 0.1
 """Cosine between a reference direction and a normal from which it tells the sides of a fault, though the mesh bends it a little."""
 LARGEST = 2000e3
 """Side of a region [m]."""
+SHALLOW = 0.002
+"""Of the length of its trace, that a fault is deep at least: a smaller depth was meant in kilometres."""
 STATIONS = 6
 """Along a side."""
 
@@ -51,6 +53,12 @@ def new_case(asked: Asked, folder: Path, force: bool = False) -> list[Path]:
     problems = Problems()
     for found in of_files:
         check_scale(found, asked.fault_depth, problems)
+    longest = max((_length(t.xy) for t in traces), default=0.0)
+    if asked.fault_depth < SHALLOW * longest:
+        what = f"{asked.fault_depth:g} m is far too little for a trace {longest:.4g} m long"
+        problems.error(
+            "--fault-depth", what, f"{SHALLOW * longest:.3g} m or more", f"Kilometres? Write {asked.fault_depth:g}km."
+        )
     problems.raise_errors()
     for trace in traces:
         check_trace(trace, np.full(2, -half), np.full(2, half), lambda xy: f"x {xy[0]:.6g}, y {xy[1]:.6g} m", problems)
