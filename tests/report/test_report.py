@@ -252,7 +252,7 @@ def test_a_browser_draws_every_figure(runs, tmp_path) -> None:
     assert 'data-drawn="true"' in dom and 'class="problem"' not in dom
     wanted = len(re.findall(r'class="(?:plot|browser)[ "]', path.read_text()))
     assert wanted > 8 and dom.count("js-plotly-plot") >= wanted
-    assert "Largest values at 1 FW.R0001 (0.1, 0.3, 0) km" in dom
+    assert "Largest values at 1 FW.R0001 (100, 300, 0) m" in dom
 
 
 FILTER = """

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from faultwave import backends
+from faultwave.dg.costly import FEWEST, LONGER
 from faultwave.dg.forms import Cells, Form, form
 from faultwave.dg.layout import Connections, build_layout
 from faultwave.dg.mesh_part import NeedsWholeMesh
@@ -139,9 +140,10 @@ def _cells(planning: Planning, patches: Patches, steps: np.ndarray) -> Cells:
 
 
 def told(planning: Planning, step: np.ndarray, borne: np.ndarray, longer: float) -> None:
-    """A warning that names the cells whose steps are shorter than ``step``, and how many times ``longer`` the run is for them."""
+    """A warning that names the cells whose steps are shorter than ``step``, and how many times ``longer`` the run is for them. A few cells
+    that cost little are not worth one."""
     shorter = np.flatnonzero(borne < step)
-    if not len(shorter):
+    if not len(shorter) or (len(shorter) < FEWEST and longer < LONGER):
         return
     flat = tets.flatness(planning.geometry)
     worst = shorter[np.argsort((borne / step)[shorter], kind="stable")][:NAMED]
@@ -154,7 +156,7 @@ def told(planning: Planning, step: np.ndarray, borne: np.ndarray, longer: float)
         f"{len(shorter)} flat {'cell does' if len(shorter) == 1 else 'cells do'} not bear the time step of the inradius, steps there are "
         f"shorter and the run {longer:.3g} times as long: {named}"
     )
-    planning.problems.warn("mesh", what, advice="Remesh there for a faster run; this one is stable.")
+    planning.problems.warn("mesh", what, advice="Remesh there for a faster run.")
 
 
 __all__ = ["borne_steps", "growth", "neighbourhoods", "told"]
