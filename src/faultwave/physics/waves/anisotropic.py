@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.quantities import Parameter
-from faultwave.physics.waves.law import BOUNDARIES, Boundary, PlainLaw, dot
+from faultwave.physics.waves.law import BOUNDARIES, Boundary, VelocityStress, dot
 
 PAIRS = tuple((i, j) for i in range(6) for j in range(i, 6))
 CONSTANTS = tuple(f"c{i + 1}{j + 1}" for i, j in PAIRS)
@@ -45,10 +45,9 @@ def _isotropic_constant(i: int, j: int, values: Mapping[str, Any]) -> Any:
     return found + (2.0 * mu if i < 3 else mu) if i == j else found
 
 
-class Anisotropic(PlainLaw):
+class Anisotropic(VelocityStress):
     name = "anisotropic"
     title = "Anisotropic elastic solid with 21 constants"
-    roles = {"stress": ("s_xx", "s_yy", "s_zz", "s_xy", "s_yz", "s_xz"), "velocity": ("v1", "v2", "v3")}
     parameters = (
         Parameter("rho", "kg/m^3", "density", positive=True),
         *(
@@ -95,20 +94,10 @@ class Anisotropic(PlainLaw):
         normal = dot(mix[1:4], w)
         return [mix[0] * x + normal * n[i] for i, x in enumerate(w)]
 
-    def flux(self, q: Any, n: Any) -> list[Any]:
-        xx, yy, zz, xy, yz, xz = q[:6]
-        return [dot((xx, xy, xz), n), dot((xy, yy, yz), n), dot((xz, yz, zz), n)]
-
-    def potential(self, q: Any) -> list[Any]:
-        return [q[6], q[7], q[8]]
-
     def rate(self, divergence: Any, gradient: Any, material: Any) -> list[Any]:
         strain = [gradient[i][i] if i == j else gradient[i][j] + gradient[j][i] for i, j in STRAIN]
         stress = [dot([material[NUMBER[i, j]] for j in range(6)], strain) for i in ORDER]
         return [*stress, *[material[21] * divergence[i] for i in range(3)]]
-
-    def source(self, moment: np.ndarray, force: np.ndarray, values: dict[str, float]) -> np.ndarray:
-        return np.concatenate([-moment, force / values["rho"]])
 
     def stress_of(self, strain: np.ndarray, values: dict[str, float]) -> np.ndarray:
         six = [strain[ORDER.index(i)] * (1.0 if i < 3 else 2.0) for i in range(6)]

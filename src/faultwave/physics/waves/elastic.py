@@ -12,13 +12,12 @@ import numpy as np
 
 from faultwave.base.quantities import Parameter
 from faultwave.kernels.math import where
-from faultwave.physics.waves.law import BOUNDARIES, Boundary, PlainLaw, dot
+from faultwave.physics.waves.law import BOUNDARIES, Boundary, VelocityStress, dot
 
 
-class Elastic(PlainLaw):
+class Elastic(VelocityStress):
     name = "elastic"
     title = "Isotropic elastic solid (and fluid where mu = 0)"
-    roles = {"stress": ("s_xx", "s_yy", "s_zz", "s_xy", "s_yz", "s_xz"), "velocity": ("v1", "v2", "v3")}
     parameters = (
         Parameter("rho", "kg/m^3", "density", positive=True),
         Parameter("mu", "Pa", "shear modulus", lower=0.0),
@@ -40,13 +39,6 @@ class Elastic(PlainLaw):
         normal = (z[0] - z[1]) * dot(n, x)
         return [z[1] * x[i] + normal * n[i] for i in range(3)]
 
-    def flux(self, q: Any, n: Any) -> list[Any]:
-        xx, yy, zz, xy, yz, xz = q[:6]
-        return [dot((xx, xy, xz), n), dot((xy, yy, yz), n), dot((xz, yz, zz), n)]
-
-    def potential(self, q: Any) -> list[Any]:
-        return [q[6], q[7], q[8]]
-
     def rate(self, divergence: Any, gradient: Any, material: Any) -> list[Any]:
         lam, mu, inverse_density = material
         g = gradient
@@ -63,9 +55,6 @@ class Elastic(PlainLaw):
             inverse_density * divergence[1],
             inverse_density * divergence[2],
         ]
-
-    def source(self, moment: np.ndarray, force: np.ndarray, values: dict[str, float]) -> np.ndarray:
-        return np.concatenate([-moment, force / values["rho"]])
 
     def speed(self, values: dict[str, np.ndarray]) -> np.ndarray:
         return np.sqrt((values["lambda"] + 2.0 * values["mu"]) / values["rho"])

@@ -259,6 +259,27 @@ class PlainLaw:
         raise NotImplementedError(f"nothing decays in {type(self).__name__}")
 
 
+def traction(stress: Any, n: Any) -> list[Any]:
+    """sigma n of the six components of a stress."""
+    xx, yy, zz, xy, yz, xz = stress
+    return [dot((xx, xy, xz), n), dot((xy, yy, yz), n), dot((xz, yz, zz), n)]
+
+
+class VelocityStress(PlainLaw):
+    """A solid by its stress and velocity: F n = sigma n, phi = v."""
+
+    roles = {"stress": ("s_xx", "s_yy", "s_zz", "s_xy", "s_yz", "s_xz"), "velocity": ("v1", "v2", "v3")}
+
+    def flux(self, q: Any, n: Any) -> list[Any]:
+        return traction(q[:6], n)
+
+    def potential(self, q: Any) -> list[Any]:
+        return [q[6], q[7], q[8]]
+
+    def source(self, moment: np.ndarray, force: np.ndarray, values: dict[str, float]) -> np.ndarray:
+        return np.concatenate([-moment, force / values["rho"]])
+
+
 def role(law: Law, name: str) -> slice:
     """Columns of the quantities that have a role; ValueError where the law has none (``name in law.roles`` tells)."""
     if name not in law.roles:
@@ -329,6 +350,7 @@ __all__ = [
     "Jacobians",
     "Law",
     "PlainLaw",
+    "VelocityStress",
     "as_matrix",
     "cross",
     "dot",
@@ -336,4 +358,5 @@ __all__ = [
     "impedance_numbers",
     "jacobians",
     "role",
+    "traction",
 ]

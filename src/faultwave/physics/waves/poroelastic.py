@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.quantities import Parameter
-from faultwave.physics.waves.law import Boundary, PlainLaw, dot
+from faultwave.physics.waves.law import Boundary, PlainLaw, dot, traction
 
 
 @dataclass(frozen=True)
@@ -136,8 +136,7 @@ class Poroelastic(PlainLaw):
         )  # fmt: skip
 
     def flux(self, q: Any, n: Any) -> list[Any]:
-        xx, yy, zz, xy, yz, xz = q[:6]
-        return [dot((xx, xy, xz), n), dot((xy, yy, yz), n), dot((xz, yz, zz), n), dot(q[10:], n)]
+        return [*traction(q[:6], n), dot(q[10:], n)]
 
     def potential(self, q: Any) -> list[Any]:
         return [q[6], q[7], q[8], -q[9]]
