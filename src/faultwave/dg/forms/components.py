@@ -9,7 +9,7 @@ import numpy as np
 
 from faultwave.dg.forms.plain import DIRECTIONS, Cells, Form
 from faultwave.kernels import math as mth
-from faultwave.kernels.language import Kernel, View
+from faultwave.kernels.language import Array, Kernel, View
 from faultwave.physics.waves import Law
 from faultwave.physics.waves.law import dot
 
@@ -98,6 +98,13 @@ class ComponentForm(Form):
         raise NotImplementedError(f"no penalties in the components of {type(self).__name__}")
 
     inward = outward
+
+    def own_trace(self, k: Kernel, source: View, i: int, out: View, face: Array) -> None:
+        self._trace(k, source, i, out)
+
+    def _trace(self, k: Kernel, source: View, face: int, out: View) -> None:
+        """out (rows2, 2 face channels) = what ``split`` takes, in the cell's components."""
+        raise NotImplementedError
 
     def face_constants(self, cells: Cells) -> np.ndarray:
         height = 3.0 * cells.volume[:, None] / cells.areas

@@ -189,22 +189,12 @@ class ContravariantElastic(ComponentForm):
         jacobian = self.cell_columns.row(cell).jacobian
         return [dot(jacobian[3 * a : 3 * a + 3], x) for a in range(3)]
 
-    def publish(
-        self, k: Kernel, total: Array, cell: Array, face: Array, emit: Callable[[int, Array], None], kept: Array
-    ) -> None:
-        trace, wave = k.temp("trace", self.b2, 6), k.temp("wave", self.b2, 3)
-        for i in range(4):
-            self._trace(k, total.view(), i, trace.view())
-
-            def split(t: Any, cell: Any, face: Any, i: int = i) -> Any:
-                traction, flow, along, normal = self._physics(t, cell, face, i)
-                beyond = self.face_columns.row(face)
-                other = (beyond.zp - beyond.zs) * beyond.height * beyond.height
-                u = [traction[a] + beyond.zs * flow[a] + other * normal[a] * along for a in range(3)]
-                return [self._wave(t, cell, face, i), u]
-
-            k.pointwise(split, [trace, cell, face.view(i, 1)], [wave, kept.view(i * self.b2, self.b2)])
-            emit(i, wave)
+    def split(self, t: Any, cell: Any, face: Any, i: int) -> list[list[Any]]:
+        traction, flow, along, normal = self._physics(t, cell, face, i)
+        beyond = self.face_columns.row(face)
+        other = (beyond.zp - beyond.zs) * beyond.height * beyond.height
+        u = [traction[a] + beyond.zs * flow[a] + other * normal[a] * along for a in range(3)]
+        return [self._wave(t, cell, face, i), u]
 
     def lift(
         self, k: Kernel, q: Array, cell: Array, face: Array, receive: Callable[[int, Array], None], kept: Array

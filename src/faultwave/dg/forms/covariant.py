@@ -172,19 +172,9 @@ class CovariantCurls(ComponentForm):
         z = self.cell_columns.row(cell).z
         return [x - z * y for x, y in zip(*self._along(t, face), strict=True)]
 
-    def publish(
-        self, k: Kernel, total: Array, cell: Array, face: Array, emit: Callable[[int, Array], None], kept: Array
-    ) -> None:
-        trace, wave = k.temp("trace", self.b2, 4), k.temp("wave", self.b2, 2)
-
-        def split(t: Any, cell: Any, face: Any) -> Any:
-            other = self.face_columns.row(face).z
-            return [self._wave(t, cell, face), [x + other * y for x, y in zip(*self._along(t, face), strict=True)]]
-
-        for i in range(4):
-            self._trace(k, total.view(), i, trace.view())
-            k.pointwise(split, [trace, cell, face.view(i, 1)], [wave, kept.view(i * self.b2, self.b2)])
-            emit(i, wave)
+    def split(self, t: Any, cell: Any, face: Any, i: int) -> list[list[Any]]:
+        other = self.face_columns.row(face).z
+        return [self._wave(t, cell, face), [x + other * y for x, y in zip(*self._along(t, face), strict=True)]]
 
     def lift(
         self, k: Kernel, q: Array, cell: Array, face: Array, receive: Callable[[int, Array], None], kept: Array

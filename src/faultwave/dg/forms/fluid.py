@@ -104,21 +104,11 @@ class ContravariantAcoustic(ComponentForm):
         k.pointwise(both, [source], [pair])
         self.restrict(k, pair, face, out, [(0, 0), (1, 1)])
 
-    def publish(
-        self, k: Kernel, total: Array, cell: Array, face: Array, emit: Callable[[int, Array], None], kept: Array
-    ) -> None:
-        trace, wave = k.temp("trace", self.b2, 2), k.temp("wave", self.b2, 1)
-
-        def split(t: Any, cell: Any, face: Any) -> Any:
-            own, beyond, trace = self.cell_columns.row(cell), self.face_columns.row(face), TRACE.row(t)
-            traction = own.rho * trace.stress
-            w = traction + (own.z * beyond.height) * trace.flow
-            return [[w], [traction - (beyond.z * beyond.height) * trace.flow]]
-
-        for i in range(4):
-            self._trace(k, total.view(), i, trace.view())
-            k.pointwise(split, [trace, cell, face.view(i, 1)], [wave, kept.view(i * self.b2, self.b2)])
-            emit(i, wave)
+    def split(self, t: Any, cell: Any, face: Any, i: int) -> list[list[Any]]:
+        own, beyond, trace = self.cell_columns.row(cell), self.face_columns.row(face), TRACE.row(t)
+        traction = own.rho * trace.stress
+        w = traction + (own.z * beyond.height) * trace.flow
+        return [[w], [traction - (beyond.z * beyond.height) * trace.flow]]
 
     def lift(
         self, k: Kernel, q: Array, cell: Array, face: Array, receive: Callable[[int, Array], None], kept: Array

@@ -202,20 +202,10 @@ class FullStiffness(ComponentForm):
         inner = [x - y for x, y in zip(self._traction(t, cell, face), own, strict=True)]
         return [dot(row, inner) for row in self._rows(cell, "jacobian")]
 
-    def publish(
-        self, k: Kernel, total: Array, cell: Array, face: Array, emit: Callable[[int, Array], None], kept: Array
-    ) -> None:
-        trace, wave = k.temp("trace", self.b2, 6), k.temp("wave", self.b2, 3)
-
-        def split(t: Any, cell: Any, face: Any) -> Any:
-            other = _symmetric(self.face_columns.row(face).other, TRACE.row(t).velocity)
-            u = [x + y for x, y in zip(self._traction(t, cell, face), other, strict=True)]
-            return [self._wave(t, cell, face), u]
-
-        for i in range(4):
-            self._trace(k, total.view(), i, trace.view())
-            k.pointwise(split, [trace, cell, face.view(i, 1)], [wave, kept.view(i * self.b2, self.b2)])
-            emit(i, wave)
+    def split(self, t: Any, cell: Any, face: Any, i: int) -> list[list[Any]]:
+        other = _symmetric(self.face_columns.row(face).other, TRACE.row(t).velocity)
+        u = [x + y for x, y in zip(self._traction(t, cell, face), other, strict=True)]
+        return [self._wave(t, cell, face), u]
 
     def lift(
         self, k: Kernel, q: Array, cell: Array, face: Array, receive: Callable[[int, Array], None], kept: Array

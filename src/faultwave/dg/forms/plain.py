@@ -437,20 +437,26 @@ class Form:
         self, k: Kernel, total: Array, cell: Array, face: Array, emit: Callable[[int, Array], None], kept: Array
     ) -> None:
         """w of the time-integrated state ``total`` on the four faces handed to ``emit``, u put into ``kept``."""
-        law, m = self.law, self.faced
-        trace, wave = k.temp("trace", self.b2, 2 * m), k.temp("wave", self.b2, m)
+        trace, wave = k.temp("trace", self.b2, 2 * self.faced), k.temp("wave", self.b2, self.faced)
         for i in range(4):
-            row = face.view(i, 1)
-            self.face_trace(k, total.view(), i, trace.view(), face.view(i, 1, 0, self.frames))
+            self.own_trace(k, total.view(), i, trace.view(), face)
 
-            def split(t: Any, cell: Any, face: Any) -> Any:
-                side, flow = self.face_columns.row(face), t[m:]
-                own_z = law.apply_impedance(self.impedance(cell, face), side.normal, flow)
-                other_z = law.apply_impedance(side.other, side.normal, flow)
-                return [[t[i] - own_z[i] for i in range(m)], [t[i] + other_z[i] for i in range(m)]]
+            def split(t: Any, cell: Any, face: Any, i: int = i) -> Any:
+                return self.split(t, cell, face, i)
 
-            k.pointwise(split, [trace, cell, row], [wave, kept.view(i * self.b2, self.b2)])
+            k.pointwise(split, [trace, cell, face.view(i, 1)], [wave, kept.view(i * self.b2, self.b2)])
             emit(i, wave)
+
+    def own_trace(self, k: Kernel, source: View, i: int, out: View, face: Array) -> None:
+        """out (rows2, 2 face channels) = what ``split`` takes of ``source`` on the local face ``i``."""
+        self.face_trace(k, source, i, out, face.view(i, 1, 0, self.frames))
+
+    def split(self, t: Any, cell: Any, face: Any, i: int) -> list[list[Any]]:
+        """[w, u] of what ``own_trace`` has found on the local face ``i``."""
+        law, m, side = self.law, self.faced, self.face_columns.row(face)
+        own_z = law.apply_impedance(self.impedance(cell, face), side.normal, t[m:])
+        other_z = law.apply_impedance(side.other, side.normal, t[m:])
+        return [[t[i] - own_z[i] for i in range(m)], [t[i] + other_z[i] for i in range(m)]]
 
     def lift(
         self, k: Kernel, q: Array, cell: Array, face: Array, receive: Callable[[int, Array], None], kept: Array

@@ -19,7 +19,7 @@ import numpy as np
 
 from faultwave.dg.basis import tet_size
 from faultwave.dg.predictors.predictor import CellTerms, Sum
-from faultwave.dg.predictors.taylor import face_rows, powers
+from faultwave.dg.predictors.taylor import Derivatives, face_rows
 from faultwave.kernels.language import Array, Kernel, View
 
 FIELD = 9
@@ -63,11 +63,11 @@ def decayed_power(rate: float, j: int, time: float) -> float:
     return found
 
 
-class Relaxing:
+class Relaxing(Derivatives):
     """Coefficients are the derivatives of stress and velocity, all of full degree; those of the memories are zero where others look at
     them. Rows of the table ``memory`` (.., L): share of p_l that is left after the step, the same less one, gain of p_l from e_j."""
 
-    starts_with_state = True
+    form: MaxwellBody
 
     def __init__(self, form: MaxwellBody):
         self.form = form
@@ -76,24 +76,11 @@ class Relaxing:
         self.rates = [form.unit * w for w in form.body.rates_of_elements]
         self.elements, self.levels = len(self.rates), form.order
 
-    def at(self, tau: float, step: float) -> list[float]:
-        return powers(tau / self.form.unit, self.terms)[0]
-
-    def integral(self, begin: float, end: float, step: float) -> list[float]:
-        after, before = (powers(t / self.form.unit, len(self.rows))[1] for t in (end, begin))
-        return [a - b for a, b in zip(after, before, strict=True)]
-
     def scalars(self, step: float) -> dict[str, Any]:
         tau, n = step / self.form.unit, self.levels
         decay = [math.exp(-w * tau) for w in self.rates]
         gain = [[decayed_power(w, j, tau) for w in self.rates] for j in range(n)]
         return {"memory": np.array([decay, [math.expm1(-w * tau) for w in self.rates], *gain])}
-
-    def lasting(self, k: Kernel, cell: Array) -> Array | None:
-        return None
-
-    def ended(self, step: float) -> dict[str, Any]:
-        return {}
 
     def expand(self, k: Kernel, q: Array, cell: Array, sums: Sequence[Sum], series: Array | None = None) -> None:
         _Expansion(self, k, q, cell, sums, series)

@@ -29,16 +29,13 @@ def face_rows(order: int, full: bool = False) -> list[int]:
     return [triangle_size(order - 1 - (0 if full else k)) for k in range(order)]
 
 
-class Taylor:
-    """Coefficients are the derivatives D_k at the start of the step, per unit of time in the kernels; their degree falls with k."""
+class Derivatives:
+    """What predictors share whose kept coefficients are derivatives at the start of the step, per unit of time in the kernels."""
 
     starts_with_state = True
-
-    def __init__(self, form: CellTerms):
-        self.form = form
-        self.rows, self.face_rows = derivative_rows(form.order, form.full), face_rows(form.order, form.full)
-        # With a reaction D_(N+1) does not vanish.
-        self.terms = form.order + form.full
+    form: CellTerms
+    rows: list[int]
+    terms: int
 
     def at(self, tau: float, step: float) -> list[float]:
         return powers(tau / self.form.unit, self.terms)[0]
@@ -55,6 +52,16 @@ class Taylor:
 
     def ended(self, step: float) -> dict[str, Any]:
         return {}
+
+
+class Taylor(Derivatives):
+    """The degree of the derivatives D_k falls with k, unless there is a reaction."""
+
+    def __init__(self, form: CellTerms):
+        self.form = form
+        self.rows, self.face_rows = derivative_rows(form.order, form.full), face_rows(form.order, form.full)
+        # With a reaction D_(N+1) does not vanish.
+        self.terms = form.order + form.full
 
     def expand(self, k: Kernel, q: Array, cell: Array, sums: Sequence[Sum], series: Array | None = None) -> None:
         """The Cauchy-Kovalevskaya recursion; ``series`` gets D_k, k = 0..N."""
@@ -145,4 +152,4 @@ def _scaled(q: Any, c: Any) -> Any:
     return [[c[0] * x for x in q]]
 
 
-__all__ = ["Taylor", "derivative_rows", "face_rows", "powers"]
+__all__ = ["Derivatives", "Taylor", "derivative_rows", "face_rows", "powers"]
