@@ -73,7 +73,7 @@ class CaseWaves:
         values = self._values(points, groups)
         slow = np.asarray(self.physics.speed(values))
         if "mu" in values:
-            shear = np.sqrt(np.maximum(values["mu"], 0.0) / values["rho"])
+            shear = np.sqrt(np.maximum(values["mu"], 0.0) / self.physics.density(values))
             slow = np.where(shear > 0, shear, slow)
         return np.asarray(slow * self.order / (self.points_per_wavelength * self.frequency))
 

@@ -13,7 +13,7 @@ def resolved_frequency(law: Law, material: dict[str, np.ndarray], edge: np.ndarr
     slow = law.speed(material)
     moduli = law.moduli(material)
     if "mu" in moduli:
-        shear = np.sqrt(moduli["mu"] / material["rho"])
+        shear = np.sqrt(moduli["mu"] / law.density(material))
         slow = np.where(shear > 0, shear, slow)
     return np.asarray(slow * order / edge / 10.0)
 

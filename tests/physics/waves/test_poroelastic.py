@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from faultwave.case.initial import PlaneWave
+from faultwave.dg.resolved import resolved_frequency
 from faultwave.physics import waves as laws
 from faultwave.physics.waves.plane_waves import plane_waves
 
@@ -176,3 +177,13 @@ def test_a_slow_wave_in_stiff_drag_diffuses() -> None:
     wave = PlaneWave.model_validate({"k": k.tolist(), "mode": "slow-P"})
     first, later = (plane_waves(law, arrays(material), [wave], np.zeros((1, 3)), t)[0] for t in (0.0, 1000.0))
     np.testing.assert_allclose(later[9], first[9] * np.exp(-9.80192e-5 * 1000.0), rtol=1e-5)
+
+
+def test_frame_and_fluid_shear_as_one_in_sandstone() -> None:
+    """The S speed that resolution and reports count with is that of the bulk density, as the drag has it."""
+    law, values = laws.law("poroelastic"), arrays(SANDSTONE)
+    speed = float(np.sqrt(values["mu"] / law.density(values))[0])
+    along = DIAGONAL / 1000.0
+    assert speed == pytest.approx(waves(SANDSTONE, along)[0][1].real / np.linalg.norm(along), rel=1e-4)
+    frequency = resolved_frequency(law, values, np.array([100.0]), 4)
+    assert frequency[0] == pytest.approx(speed * 4 / 100.0 / 10.0)

@@ -143,7 +143,7 @@ def face_values(fault: Fault, rupture: Any, items: np.ndarray) -> dict[str, np.n
     times = np.where(ruptured, record["ruptured"], np.nan)
     to_inner = np.stack([_at_inner(fault.rule, g) for g in range(len(fault.rule.points))])
     weak = np.where(record["weakened"] > 0, record["weakened"], np.nan)
-    rho, mu = rupture.material["rho"][items], rupture.material["mu"][items]
+    shear_speed = np.sqrt(rupture.material["mu"] / fault.operator.law.density(rupture.material))
     return {
         "corners": f.corners[items], "tag": f.tags[items].astype(float), "area": f.area[items],
         "spacing": np.sqrt(4.0 * f.area[items] / np.sqrt(3.0)) / rupture.order,
@@ -152,7 +152,7 @@ def face_values(fault: Fault, rupture: Any, items: np.ndarray) -> dict[str, np.n
         "slip_strike": mean(slip[0]), "slip_dip": mean(slip[1]), "slip": mean(np.hypot(one, two)),
         "path": mean(record["accumulated_slip"]), "peak_slip_rate": record["peak_slip_rate"].max(1), "slip_rate": mean(record["slip_rate"]),
         "drop_times_slip": mean(drop), "breakdown": mean(record["breakdown"]), "dissipated": mean(record["dissipated"]),
-        "rigidity": fault.rigidity()[items], "shear_speed": np.sqrt(mu / rho).min(1),
+        "rigidity": fault.rigidity()[items], "shear_speed": shear_speed[items].min(1),
     }  # fmt: skip
 
 

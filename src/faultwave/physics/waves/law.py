@@ -152,6 +152,10 @@ class Law(Protocol):
         """lambda and mu, of an anisotropic solid those of an isotropic one like it; what the law has none of is left out."""
         ...
 
+    def density(self, values: Mapping[str, Any]) -> Any:
+        """Of mechanical media, all that moves [kg/m^3]."""
+        ...
+
     def stress_of(self, strain: np.ndarray, values: dict[str, float]) -> np.ndarray | None:
         """(6,) stress of a tensor strain (6,), of slip in sources, where it is not that of lambda and mu; else None."""
         ...
@@ -233,6 +237,9 @@ class PlainLaw:
 
     def moduli(self, values: Mapping[str, Any]) -> dict[str, Any]:
         return {name: values[name] for name in ("lambda", "mu") if name in values}
+
+    def density(self, values: Mapping[str, Any]) -> Any:
+        return values["rho"]
 
     def stress_of(self, strain: np.ndarray, values: dict[str, float]) -> np.ndarray | None:
         return None

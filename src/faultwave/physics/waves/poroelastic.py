@@ -223,6 +223,10 @@ class Poroelastic(PlainLaw):
         normal = (mix[1] - mix[0]) * along + mix[2] * w[3]
         return [*[mix[0] * w[i] + normal * n[i] for i in range(3)], mix[3] * along + mix[4] * w[3]]
 
+    def density(self, values: Mapping[str, Any]) -> Any:
+        """Of rock and fluid together: below Biot's frequency they shear as one."""
+        return Moduli.of(values).density
+
     def speed(self, values: dict[str, np.ndarray]) -> np.ndarray:
         """Of fast P waves."""
         a11, a12, a21, a22 = Moduli.of(values).squared_speeds()
