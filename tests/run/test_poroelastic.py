@@ -192,3 +192,50 @@ def test_a_deck_of_porous_rock(tmp_path: Path) -> None:
     assert list(case.output.volume.fields or ()) == ["v1", "p", "v3_f"]
     state = make_plan(case).part("initial").solution(np.array([[20.0, -10.0, 30.0], [120.0, -10.0, 30.0]]), 0.0)
     assert state[:, 9] == pytest.approx([1e6, 1e6 * np.exp(-0.3)]) and not np.delete(state, 9, 1).any()
+
+
+FSRM = """moment tensor
+1. 0. 0.
+0. 2. 0.
+0. 0. 3.
+velocity components
+4. 5. 6.
+pressure component
+7.
+fluid velocity components
+8. 9. 10.
+number of sources
+1
+x y z strike dip rake area onset
+10. 20. 30. 0. 0. 0. 2. 0.
+dt and samples
+0.01 3
+samples
+0. 1. 0.
+"""
+
+
+def test_a_source_file_acts_on_rock_and_fluid(tmp_path: Path) -> None:
+    """In a periodic box without drag the integral of each quantity grows by area times what the file says times the integral of S."""
+    (tmp_path / "s.dat").write_text(FSRM)
+    box = {"shape": "box", "cells": [4, 4, 4], "lower": [-400.0] * 3, "upper": [400.0] * 3,
+           "boundaries": dict.fromkeys("xyz", "periodic")}  # fmt: skip
+    sim: Any = fw.simulate({
+        "law": "poroelastic", "end_time": 0.02, "mesh": {"generate": box}, "material": {"constant": SANDSTONE | {"viscosity": 0.0}},
+        "sources": [{"kind": "fsrm", "file": str(tmp_path / "s.dat")}], "numerics": {"order": 2, "backend": "numpy"},
+        "output": {"folder": str(tmp_path / "out")},
+    }).run(write=False)  # fmt: skip
+    cells = sim.plan.geometry.volume
+    mean = sim.solver.operator.dofs()[:, 0] * np.sqrt(6.0)  # the first basis function is a constant
+    found = (cells[:, None] * mean).sum(0)
+    np.testing.assert_allclose(found, 2.0 * 0.01 * np.array([1, 2, 3, 0, 0, 0, 4, 5, 6, 7, 8, 9, 10]), atol=1e-9)
+
+
+def test_elastic_rock_has_no_pores_to_push(tmp_path: Path) -> None:
+    (tmp_path / "s.dat").write_text(FSRM)
+    case = settings(
+        tmp_path / "out", law="elastic", material={"constant": {"rho": 2700, "vp": 6000, "vs": 3464}}, initial={}
+    )
+    case["sources"] = [{"kind": "fsrm", "file": str(tmp_path / "s.dat")}]
+    with pytest.raises(InputError, match="s.dat source 0 acts on the fluid in pores, and the elastic law has none"):
+        planned(case)

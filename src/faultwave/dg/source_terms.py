@@ -11,6 +11,7 @@ from faultwave.backends import Points
 from faultwave.dg.basis import tet_basis
 from faultwave.dg.operator import Operator
 from faultwave.physics.sources.point import PointSource
+from faultwave.physics.waves.law import role
 
 
 class SourceTerms:
@@ -55,7 +56,13 @@ class SourceTerms:
         slip = self.operator.law.stress_of(source.potency, values)
         lame = values.get("lambda", 0.0), values.get("mu", 0.0)
         moment = source.moment_tensor(*lame) if slip is None else source.moment + slip
-        return self.operator.law.source(moment, source.force, values)
+        law = self.operator.law
+        if "filtration" not in law.roles or not source.porous.any():
+            return law.source(moment, source.force, values)
+        found = law.source(moment, np.zeros(3), values)
+        for name, part in zip(("velocity", "pressure", "filtration"), np.split(source.porous, [3, 4]), strict=True):
+            found[role(law, name)] += part
+        return found
 
     def idle(self, until: float) -> bool:
         """Whether none acts between its last window and ``until``; one that pushes back what it pushed does act."""

@@ -4,7 +4,8 @@ import h5py
 import numpy as np
 import pytest
 
-from faultwave.base.errors import InputError, NotBuiltError
+from faultwave.base.errors import InputError
+from faultwave.physics.sources.point import in_pores
 from faultwave.physics.sources.readers.fsrm import read_fsrm, rotation
 from faultwave.physics.sources.readers.nrf import read_nrf
 
@@ -159,8 +160,16 @@ def test_fsrm_refusals_name_the_line(tmp_path, change, text):
         read_fsrm(write_fsrm(tmp_path / "s.dat", text=FSRM.replace(*change)))
 
 
-def test_fsrm_poroelastic_sources_are_not_built(tmp_path):
-    with pytest.raises(NotBuiltError, match="pressure"):
-        read_fsrm(write_fsrm(tmp_path / "s.dat", "pressure\n1.5\n"))
+def test_fsrm_sources_of_porous_rock(tmp_path):
+    extra = "velocity components\n0. 0. 3.\npressure component\n1.5\nfluid velocity components\n0. 2. 0.\n"
+    _, turned = read_fsrm(write_fsrm(tmp_path / "s.dat", extra, "0.3 0.7 -0.4"))
+    r = rotation(0.3, 0.7, -0.4)
+    assert turned.porous == pytest.approx(0.5 * np.concatenate([3.0 * r[:, 2], [1.5], 2.0 * r[:, 1]]))
+    assert in_pores(turned) and turned.force == pytest.approx(turned.porous[:3])
+    _, plain = read_fsrm(write_fsrm(tmp_path / "s.dat", "fluid\n0. 0. 0.\n"))
+    assert not in_pores(plain)
+
+
+def test_fsrm_file_that_is_missing(tmp_path):
     with pytest.raises(InputError, match="cannot be read"):
         read_fsrm(tmp_path / "absent")

@@ -15,7 +15,7 @@ from faultwave.dg.solver import Solver
 from faultwave.dg.source_terms import SourceTerms
 from faultwave.engine.part import Attached, Call, Demand, Origin, Planned, State
 from faultwave.physics.sources.load import load_sources
-from faultwave.physics.sources.outside import tell_outside
+from faultwave.physics.sources.outside import tell_no_pores, tell_outside
 from faultwave.physics.sources.point import PointSource, shears
 from faultwave.physics.sources.released import check_time
 from faultwave.physics.sources.time_functions import time_function
@@ -49,7 +49,7 @@ class PointSources(Planned):
 
     def identity(self) -> Mapping[str, tuple[np.ndarray, np.ndarray]]:
         """Of each source, what tells it from another."""
-        return {"sources": (np.array([s.identity() for s in self.sources]).reshape(-1, 23), self.items)}
+        return {"sources": (np.array([s.identity() for s in self.sources]).reshape(-1, 30), self.items)}
 
     def attach(self, solver: Solver) -> AttachedSources:
         return AttachedSources(self, solver)
@@ -61,6 +61,8 @@ def plan(planning: Planning) -> PointSources | None:
     read = load_sources(case.sources, projection=case.projection, warned=problems)
     sources: tuple[PointSource, ...] = (*read, *_point_currents(case))
     check_time(sources, case.end_time, problems)
+    if "filtration" not in planning.law.roles:
+        tell_no_pores(sources, f"the {planning.law.name} law", problems)
     _check_moduli(sources, planning)
     if not sources:
         return None

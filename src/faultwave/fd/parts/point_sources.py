@@ -20,7 +20,7 @@ from faultwave.kernels.stencil import Box, Injection
 from faultwave.media.homogenise import at_points
 from faultwave.physics.sources.load import load_sources
 from faultwave.physics.sources.lowpass import lowpassed
-from faultwave.physics.sources.outside import tell_outside
+from faultwave.physics.sources.outside import tell_no_pores, tell_outside
 from faultwave.physics.sources.point import PointSource, shears
 from faultwave.physics.sources.released import magnitude, moment_of
 
@@ -36,6 +36,7 @@ def plan(planning: Planning) -> PointSources | None:
     found: tuple[PointSource, ...] = ()
     with collected(planning.problems):
         found = tuple(load_sources(case.sources, projection=case.projection, warned=planning.problems))
+    tell_no_pores(found, "rock on a grid", planning.problems)
     corner = None if case.grid is None else case.grid.lowpass
     found = tuple(lowpassed(s, corner, case.end_time) for s in found)
     return PointSources(case, found) if found else None

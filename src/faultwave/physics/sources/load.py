@@ -105,6 +105,7 @@ def sound(records: list[PointSource], file: Path) -> list[PointSource]:
     for record in records:
         numbers = {
             "location": record.location, "moment": record.moment, "force": record.force, "potency": record.potency,
+            "fluid": record.porous,
             "onset": record.onset, "shear modulus": record.shear_modulus or 0.0, "end": record.function.end,
             "samples": getattr(record.function, "samples", 0.0),
         }  # fmt: skip

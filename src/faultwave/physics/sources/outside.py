@@ -1,4 +1,4 @@
-"""Sources that lie outside of the domain, told once for each file: a wrong projection moves all its subfaults."""
+"""Sources that cannot act where they are: outside of the domain, told once for each file, or on a fluid in pores that are not there."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from faultwave.base.errors import Problems
-from faultwave.physics.sources.point import PointSource
+from faultwave.physics.sources.point import PointSource, in_pores
 
 _OF_FILE = re.compile(r"(.+?) (subfault|source) \d+.*")
 
@@ -33,4 +33,13 @@ def tell_outside(
         problems.error(f"source {sources[farthest].name} at ({x})", what, allowed)
 
 
-__all__ = ["tell_outside"]
+def tell_no_pores(sources: Sequence[PointSource], medium: str, problems: Problems) -> None:
+    """An error where sources act on a fluid in pores and ``medium`` has none."""
+    found = [s.name for s in sources if in_pores(s)]
+    if found:
+        more = f", as do {len(found) - 1} more sources" if len(found) > 1 else ""
+        what = f"{found[0]} acts on the fluid in pores{more}, and {medium} has none"
+        problems.error("sources", what, "pressure and fluid components of 0, or law: poroelastic")
+
+
+__all__ = ["tell_no_pores", "tell_outside"]

@@ -25,6 +25,8 @@ class PointSource:
     ``moment`` (6,) [N m], order xx yy zz xy yz xz; ``force`` (3,) [N]; ``potency`` (6,) [m^2, where the function is
     a slip rate in m/s]: the tensor area (slip n + n slip)/2, turned into a moment by the moduli of the cell, or by
     ``shear_modulus`` [Pa] where the source brings its own. Tensors times S are rates.
+    ``porous`` (7,): what is added in porous rock, instead of the force, to the velocity of the frame (3), the pore pressure and the
+    filtration velocity (3) as they are, without any density: [m/s, Pa, m/s] times m^3/s, as FSRM files have it.
     """
 
     location: np.ndarray
@@ -32,6 +34,7 @@ class PointSource:
     moment: np.ndarray = _zeros(6)
     force: np.ndarray = _zeros(3)
     potency: np.ndarray = _zeros(6)
+    porous: np.ndarray = _zeros(7)
     shear_modulus: float | None = None
     onset: float = 0.0
     name: str = "source"
@@ -43,12 +46,14 @@ class PointSource:
         return self.moment + lam * volume + 2.0 * own * self.potency
 
     def identity(self) -> np.ndarray:
-        """(23,) numbers by which one source is told from another: place, strengths, modulus, times, and what S has released by half of
+        """(30,) numbers by which one source is told from another: place, strengths, modulus, times, and what S has released by half of
         its time and by its end."""
         end = self.onset + float(min(self.function.end, 1e9))
         released = [float(self.integral(self.onset, t)) for t in (0.5 * (self.onset + end), end)]
         own = -1.0 if self.shear_modulus is None else self.shear_modulus
-        return np.array([*self.location, *self.moment, *self.force, *self.potency, own, self.onset, end, *released])
+        return np.array(
+            [*self.location, *self.moment, *self.force, *self.potency, *self.porous, own, self.onset, end, *released]
+        )
 
     def value(self, t: Any) -> np.ndarray:
         """S at simulation time t [s]."""
@@ -59,6 +64,11 @@ class PointSource:
         return self.function.integral(np.asarray(t1, float) - self.onset) - self.function.integral(
             np.asarray(t0, float) - self.onset
         )
+
+
+def in_pores(source: PointSource) -> bool:
+    """Whether a source acts on the fluid in pores: with a pressure, or by pushing it."""
+    return bool(source.porous[3:].any())
 
 
 def shears(tensor: np.ndarray) -> bool:

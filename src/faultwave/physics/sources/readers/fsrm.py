@@ -1,17 +1,19 @@
 """FSRM: point sources as text, type 50 of SeisSol's decks.
 
 The file adds +area M S(t) to the stress rate, so its M has the opposite sign of the moment tensor; here signs are
-physical. M and forces are given in a frame turned by strike, dip and rake (radians, as its own program uses them).
+physical. M and forces are given in a frame turned by strike, dip and rake (radians, as its own program uses them). In porous rock
+forces are not divided by a density, and a pressure and a force on the fluid may stand beside them.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from faultwave.base.errors import InputError, NotBuiltError, Problem, Problems
+from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.paths import shown
 from faultwave.base.projection import Projection
 from faultwave.physics.sources.point import PointSource
@@ -64,10 +66,7 @@ def read(path: Path, setting: Any, projection: Projection | None, warned: Proble
 
 
 def read_fsrm(path: Path) -> list[PointSource]:
-    """One record per source of the file; InputError with file:line where it cannot be read.
-
-    NotBuiltError for pressure and fluid sources (poroelastic media) that are not zero.
-    """
+    """One record per source of the file; InputError with file:line where it cannot be read."""
     text = _Lines(path)
     text.header()
     tensor = text.numbers(9, "the moment tensor").reshape(3, 3)
@@ -76,12 +75,11 @@ def read_fsrm(path: Path) -> list[PointSource]:
     header, velocity = text.header(), np.zeros(3)
     if "velocity" in header:
         velocity, header = text.numbers(3, "the velocity components"), text.header()
-    for word, count in (("pressure", 1), ("fluid", 3)):
-        if word in header:
-            line = text.at
-            if np.any(text.numbers(count, f"the {word} components")):
-                raise NotBuiltError(Problem(f"{path}:{line}", f"{word} sources act in poroelastic media", "0"))
-            header = text.header()
+    pressure, fluid = np.zeros(1), np.zeros(3)
+    if "pressure" in header:
+        pressure, header = text.numbers(1, "the pressure component"), text.header()
+    if "fluid" in header:
+        fluid, header = text.numbers(3, "the fluid's velocity components"), text.header()
     count = text.whole("the number of sources", 1)
     text.header()
     table = text.numbers(8 * count, "the table of sources").reshape(count, 8)
@@ -92,21 +90,32 @@ def read_fsrm(path: Path) -> list[PointSource]:
         raise InputError(Problem(f"{path}:{text.at}", f"dt {step:g} s, {wanted:g} samples", "dt > 0, samples >= 2"))
     text.header()
     rates = text.numbers(count * samples, "the samples").reshape(count, samples)
-    return [_record(path, i, tensor, velocity, row, Samples(rates[i], float(step))) for i, row in enumerate(table)]
+    acting = _Acting(tensor, velocity, pressure, fluid)
+    return [_record(f"{path.name} source {i}", acting, r, Samples(rates[i], float(step))) for i, r in enumerate(table)]
 
 
-def _record(
-    path: Path, i: int, tensor: np.ndarray, velocity: np.ndarray, row: np.ndarray, function: Samples
-) -> PointSource:
+@dataclass(frozen=True)
+class _Acting:
+    """What all sources of a file do, in their own frames."""
+
+    tensor: np.ndarray  # (3, 3)
+    velocity: np.ndarray
+    pressure: np.ndarray  # (1,)
+    fluid: np.ndarray
+
+
+def _record(name: str, acting: _Acting, row: np.ndarray, function: Samples) -> PointSource:
     turn, area = rotation(*row[3:6]), row[6]
-    t = -area * turn @ tensor @ turn.T
+    t = -area * turn @ acting.tensor @ turn.T
+    force = area * turn @ acting.velocity
     return PointSource(
         row[:3].copy(),
         function,
         moment=np.array([t[0, 0], t[1, 1], t[2, 2], t[0, 1], t[1, 2], t[0, 2]]),
-        force=area * turn @ velocity,
+        force=force,
+        porous=np.concatenate([force, area * acting.pressure, area * turn @ acting.fluid]),
         onset=float(row[7]),
-        name=f"{path.name} source {i}",
+        name=name,
     )
 
 
