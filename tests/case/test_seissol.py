@@ -428,6 +428,13 @@ def test_field_outputs(deck):
     assert len(problems.warnings) == 2  # refinement 5, bounds with a zero
 
 
+@pytest.mark.parametrize(("strategy", "levels", "split"), [(1, 2, "three"), (2, 2, "four"), (3, 0, "four")])
+def test_refinement_strategies_of_faults(deck, strategy, levels, split):
+    text = f"&Elementwise\nrefinement_strategy = {strategy}\nrefinement = 2\n/\n&Pickpoint"
+    case, problems = deck(("&Pickpoint", text))
+    assert (case.output.fault.refinement, case.output.fault.split) == (levels, split) and not problems.items
+
+
 def test_wavefield_key_wins_over_format(deck):
     assert (
         deck(("iOutputMask", "Format = 6\nTimeInterval=1\nWavefieldOutput = 0\niOutputMask"))[0].output.volume is None

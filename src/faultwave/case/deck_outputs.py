@@ -203,8 +203,12 @@ def _fault(r: Reader) -> None:
     strategy = r.get(block, "refinement_strategy", 3)
     if strategy not in (1, 2, 3):
         r.wrong(block, "refinement_strategy", "1 (three triangles), 2 (four triangles), 3 (none)")
-    if strategy == 1:
-        r.warn(block, "refinement_strategy", "faces are split into four triangles, not three")
     levels = 0 if strategy == 3 else _refinement(r, block, "refinement", 2)
+    setting = {
+        "interval": interval,
+        "fields": fields,
+        "refinement": levels,
+        "split": "three" if strategy == 1 else None,
+    }
     keys = {"interval": "printtimeinterval_sec", "fields": "OutputMask", "refinement": "refinement"}
-    _put(r, "fault", {"interval": interval, "fields": fields, "refinement": levels}, block, keys)
+    _put(r, "fault", setting, block, {**keys, "split": "refinement_strategy"})

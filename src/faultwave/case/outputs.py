@@ -125,6 +125,15 @@ class FieldOutput(Settings):
     )
 
 
+class FaultOutput(FieldOutput):
+    """Snapshots of the whole fault."""
+
+    split: Literal["four", "three"] = Field(
+        "four",
+        description="How a level of refinement splits a triangle: by the middles of its edges, or into three about its centre.",
+    )
+
+
 class SurfaceOutput(FieldOutput):
     """Snapshots of the free surface and the sea surface, and of the sea floor."""
 
@@ -193,7 +202,7 @@ class Output(Settings):
     )
     receivers: Receivers | None = Field(None, description="Seismograms at points in the volume.")
     fault_receivers: FaultReceivers | None = Field(None, description="Histories at points on the fault.")
-    fault: FieldOutput | None = Field(None, description="Snapshots of the whole fault.")
+    fault: FaultOutput | None = Field(None, description="Snapshots of the whole fault.")
     rupture: RuptureOutput | None = Field(
         None,
         description="Maps of the finished rupture, moment rate and its spectrum, source parameters.",

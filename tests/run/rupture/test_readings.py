@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from faultwave.dg.fault_probe import FaultProbe
+from faultwave.observe.refine import refine_triangle
 from faultwave.run import simulate
 
 from .setup import ON_FAULT, difference, run, settings, slip_weakening
@@ -124,23 +125,24 @@ def test_points_off_the_fault_are_moved_to_it(tmp_path) -> None:
     assert np.allclose(data["initial_traction"], [[-120e6, 81.6e6, 0.0]] * 2)
 
 
-def test_fault_file_holds_what_receivers_hold(tmp_path) -> None:
+@pytest.mark.parametrize("split", ["four", "three"])
+def test_fault_file_holds_what_receivers_hold(tmp_path, split) -> None:
     """The snapshot at the end against a receiver at the centre of a sub-triangle of its file."""
     fields = ["Sls", "Sld", "RT", "PSR", "ASl", "Mud", "Ts0"]
-    snapshots = {"interval": 0.1, "fields": fields, "refinement": 1}
+    snapshots = {"interval": 0.1, "fields": fields, "refinement": 1, "split": split}
     case = settings(
         tmp_path, slip_weakening(), position="exact", end_time=0.3, output={"fault": snapshots, "sync": True}
     )
     file = simulate(case)
-    centres = file.plan.part("rupture").faces.positions(np.full((1, 2), 1 / 3))[
-        ::5, 0
-    ]  # middle of the middle sub-triangle
+    faces = file.plan.part("rupture").faces
+    centres = faces.positions(refine_triangle(1, split)[1][-1:])[::5, 0]
     case["output"]["fault_receivers"]["points"] = centres.tolist()
     h = run(case, write=True)
     with h5py.File(next((tmp_path / "out").glob("*-fault.vtkhdf")), "r") as found:
         root = found["VTKHDF"]
         times = root["Steps/Values"][()]
         points, count = root["Points"][()], root["NumberOfCells"][0]
+        assert count == len(faces.area) * {"four": 4, "three": 3}[split]
         middle = points[root["Connectivity"][()].reshape(-1, 3)[:count]].mean(1)
         columns = {name: root[f"CellData/{name}"][()].reshape(len(times), -1)[-1] for name in fields}
     assert np.allclose(times, [0.0, 0.1, 0.2, 0.3])

@@ -40,7 +40,7 @@ class FaultSnapshots(Planned):
         return AttachedSnapshots(self, solver)
 
     def report(self, plan: Any) -> dict[str, list[tuple[str, ...]]]:
-        cells = self.faces * 4**self.setting.refinement
+        cells = self.faces * len(triangles(self.setting)[1])
         return {"output": [snapshot_row(name, self.setting, plan.case, cells, len(self.fields))]}
 
 
@@ -56,8 +56,13 @@ def plan(planning: Planning) -> FaultSnapshots | None:
     known = readable(planning.case.fault)
     fields = known_fields(setting.fields, known.names, known.default, "output.fault.fields")
     faces = 0 if rupture is None else len(rupture.faces.area)  # type: ignore[attr-defined]
-    disk = snapshot_bytes(setting, planning.case, faces * 4**setting.refinement, len(fields))
+    disk = snapshot_bytes(setting, planning.case, faces * len(triangles(setting)[1]), len(fields))
     return FaultSnapshots(setting, tuple(fields), faces, disk)
+
+
+def triangles(setting: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Corners (n, 3, 2) and centres (n, 2) of the triangles that the reference face is shown by."""
+    return refine_triangle(setting.refinement, setting.split)
 
 
 class AttachedSnapshots(Attached):
@@ -72,7 +77,7 @@ class AttachedSnapshots(Attached):
     def open(self, files: Files) -> None:
         setting, solver, rupture = self.part.setting, self.solver, self.solver.parts.get("rupture")
         fault = rupture.fault if rupture is not None else None
-        corners, centres = refine_triangle(setting.refinement)
+        corners, centres = triangles(setting)
         rows = 1 if fault is None else len(centres)
         if fault is None:  # it lies with other processes
             points, tags, numbers = np.zeros((0, 3)), np.zeros(0, np.int64), np.zeros(0, np.int64)
