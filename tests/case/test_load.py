@@ -53,7 +53,7 @@ def test_overrides():
 def test_wrong_overrides_name_the_option():
     case, problems = load_case(SETTINGS, {"order": 9, "until": -1, "oder": 3})
     assert case is None
-    assert {p.where for p in problems.errors} == {"--order", "--until", "--oder"}
+    assert {p.where for p in problems.errors} == {"order=", "until=", "oder="}
     assert "did you mean 'order'?" in " ".join(map(str, problems.errors))
 
 

@@ -202,4 +202,4 @@ def test_a_silent_process_is_named(monkeypatch: pytest.MonkeyPatch, where: str) 
         told = "process 0 has waited 0.05 s for process 3 to take the waves of cluster 0 and for 1 other message"
     with pytest.raises(RunError, match=told) as error:
         action()
-    assert "faultwave resume" in str(error.value)
+    assert "faultwave.resume" in str(error.value)

@@ -123,7 +123,7 @@ def test_a_message_to_a_process_that_has_died_is_told_in_words(capsys: pytest.Ca
     World(two).abort(MPI.Exception(MPI.ERR_OTHER))
     told = capsys.readouterr().err
     assert two.aborted == 1 and "Traceback" not in told
-    assert "process 0 of 2 failed and ends the run" in told and "it has died" in told and "faultwave resume" in told
+    assert "process 0 of 2 failed and ends the run" in told and "it has died" in told and "faultwave.resume" in told
     try:
         raise KeyError("a mistake")
     except KeyError as error:

@@ -98,7 +98,7 @@ def test_stopped_and_resumed_on_others(tmp_path, alone, first, then):
     case = asked(tmp_path / "out")
     slow = "import faultwave.fd.solver as m; m.CHUNK_SECONDS = 0.0"
     done = launch(first, case, setup=slow, run=STOP)
-    assert done.returncode != 0 and "faultwave resume" in done.stderr, done.stderr
+    assert done.returncode != 0 and "faultwave.resume" in done.stderr, done.stderr
     done = launch(then, str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
     same(tmp_path / "out", alone)
@@ -259,7 +259,7 @@ def test_over_hills(tmp_path, cut):
     alone = over_hills_found(tmp_path / "one")
     setup = FUSED.format(1) + CUT.format(cut) + "import faultwave.fd.solver as m; m.CHUNK_SECONDS = 0.0"
     done = launch(4, over_hills(tmp_path / "four"), setup=setup, run=STOP)
-    assert done.returncode != 0 and "faultwave resume" in done.stderr, done.stderr
+    assert done.returncode != 0 and "faultwave.resume" in done.stderr, done.stderr
     done = launch(4, str(tmp_path / "four"), setup=FUSED.format(1) + CUT.format(cut))
     assert done.returncode == 0, done.stderr
     found = over_hills_found(tmp_path / "four")

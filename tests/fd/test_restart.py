@@ -69,7 +69,7 @@ def test_resumed_is_undisturbed(tmp_path, stop, backend, monkeypatch):
     monkeypatch.setattr("faultwave.fd.solver.CHUNK_SECONDS", 0.0)
     fw.simulate(settings(tmp_path / "whole", numerics__backend=backend)).run()
     sim = fw.simulate(settings(tmp_path / "parts", numerics__backend=backend))
-    with pytest.raises(RunError, match="faultwave resume"):
+    with pytest.raises(RunError, match=r"faultwave\.resume"):
         sim.run(progress=Stopped(sim, stop))
     resumed = fw.resume(tmp_path / "parts", threads=2)
     assert resumed.time == pytest.approx(sim.time) and stop <= resumed.time < 0.5

@@ -11,7 +11,7 @@ from scipy import integrate, signal
 from faultwave.fd.parts.intensity import oscillator
 from faultwave.output.formats.image import ImageReader
 from faultwave.output.formats.maps_netcdf import read_maps
-from faultwave.output.formats.shakemap import instrumental_intensity, spectral_name
+from faultwave.output.formats.shakemap import instrumental_intensity, spectral_name, write_shakemap
 from faultwave.run import simulate
 
 from .test_grids import case, problems
@@ -28,6 +28,7 @@ def run(tmp_path_factory):
         end_time=1.6, output__receivers={"points": points, "interval": 0.004}, output__surface={"interval": 0.4},
         output__intensity={"periods": [PERIOD], "formats": ["geotiff", "shakemap"]},
         projection={"crs": "EPSG:32611", "origin": [-117.3, 34.2], "azimuth": "20 deg"}, title="a small one",
+        output__origin_time="2019-07-06T03:19:53",
     )  # fmt: skip
     sim = simulate(settings, output=folder)
     sim.run()
@@ -232,6 +233,20 @@ def test_maps_go_on_beyond_the_180th_meridian(tmp_path):
         assert np.ptp(found) < 0.02 and (np.diff(found, axis=1) > 0).all()
     with netCDF4.Dataset(tmp_path / "out/run-surface.vtkhdf") as file:
         assert np.ptp(file["longitude"][:]) < 0.02
+
+
+def test_the_date_of_an_event_is_that_of_the_case(run, tmp_path):
+    """Without one it must still be a date, and a comment says that it is none."""
+    sim, folder, _ = run
+    event = ElementTree.parse(folder / "run-grid.xml").getroot().find(f"{SHAKEMAP}event")
+    assert (
+        event.get("event_timestamp") == "2019-07-06T03:19:53GMT"
+        and "no date" not in (folder / "run-grid.xml").read_text()
+    )
+    corners = np.array([[-117.31, 34.19], [-117.29, 34.21]])
+    path = write_shakemap(tmp_path / "grid.xml", sim.result("intensity"), sim.plan.projection.to_local, corners, {})
+    undated = ElementTree.parse(path).getroot().find(f"{SHAKEMAP}event")
+    assert undated.get("event_timestamp") == "1970-01-01T00:00:00GMT" and "no date" in path.read_text()
 
 
 def test_attributes_that_readers_of_shakemap_need(run):

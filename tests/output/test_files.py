@@ -83,7 +83,7 @@ def test_folder_with_a_run_is_refused(tmp_path: Path) -> None:
     manifest = build_manifest({}, outputs=outputs)
     manifest["outputs"] += ["../outside.txt", 3]  # a forged manifest must not reach out of its folder
     write_manifest(tmp_path / "tpv-manifest.json", manifest)
-    with pytest.raises(InputError, match=r"already holds a run \(tpv-manifest\.json\)\. .*--force"):
+    with pytest.raises(InputError, match=r"already holds a run \(tpv-manifest\.json\)\. .*force=True"):
         prepare_folder(tmp_path, prefix="tpv")
     assert all(path.exists() for path in outputs)
     prepare_folder(tmp_path, force=True)

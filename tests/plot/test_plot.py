@@ -299,8 +299,8 @@ def test_axes_are_those_of_the_projection(
     ("asked", "said"),
     [
         ({"field": "v4"}, r"no snapshots.*field 'v4'.*allowed: speed, v1, v2, v3, PGV"),
-        ({"field": "v1", "time": "1 min"}, r"time: 60 s lies outside the snapshots.*0 to 6 s"),
-        ({"field": "v1", "time": "soon"}, "time: 'soon' is not a number"),
+        ({"field": "v1", "time": "1 min"}, r"time=: 60 s lies outside the snapshots.*0 to 6 s"),
+        ({"field": "v1", "time": "soon"}, "time=: 'soon' is not a number"),
         (
             {"time": 2.0, "format": "jpg", "stations": ["PASC"]},
             r"(?s)format.*'jpg'.*png, pdf, svg.*time.*field.*'PASC'",

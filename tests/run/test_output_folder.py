@@ -48,7 +48,7 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_run_that_is_there_is_told(tmp_path: Path) -> None:
     (tmp_path / "run-manifest.json").write_text("{}")
     (told,) = check(into(tmp_path)).items
-    assert told.severity == "warning" and "--force" in told.what and "run-manifest.json" in told.what
+    assert told.severity == "warning" and "force=True" in told.what and "run-manifest.json" in told.what
     assert check_folder(tmp_path / "another") == []
 
 

@@ -277,7 +277,7 @@ def test_a_fault_between_processes(tmp_path):
     case["output"]["seissol_layout"] = True
     write_parts(case["mesh"]["file"], mesh, topology, part, [4], np.arange(len(part)))
     done = launch(4, case, run=STOP)
-    assert "faultwave resume" in done.stderr, done.stderr
+    assert "faultwave.resume" in done.stderr, done.stderr
     done = launch(4, str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
     reference = dict(case, output={**case["output"], "folder": str(tmp_path / "one")})
@@ -344,7 +344,7 @@ STOP = "progress=lambda p: os.kill(os.getpid(), signal.SIGTERM) if p.time > 0.2 
 @pytest.mark.parametrize("again", [1, pytest.param(2, marks=pytest.mark.slow), 3])
 def test_stopped_on_two_and_resumed_on_others(tmp_path, alone, again):
     done = launch(2, asked(tmp_path, "out", end_time=END), run=STOP)
-    assert done.returncode != 0 and "interrupted at t" in done.stderr and "faultwave resume" in done.stderr
+    assert done.returncode != 0 and "interrupted at t" in done.stderr and "faultwave.resume" in done.stderr
     folder = tmp_path / "out"
     if again == 1:
         fw.resume(folder).run()
@@ -379,7 +379,7 @@ def test_only_what_overlaps_is_read(tmp_path):
     del case["output"]["receivers"], case["output"]["fault_receivers"]
     write_parts(case["mesh"]["file"], mesh, topology, part, [2, 4], np.arange(len(part)))
     done = launch(4, case, run=STOP)
-    assert "faultwave resume" in done.stderr, done.stderr
+    assert "faultwave.resume" in done.stderr, done.stderr
     setup = (
         "from faultwave.output.checkpoint import Checkpoint as C\n"
         "opened, real = [], C.opened\n"

@@ -72,7 +72,7 @@ def test_drives_and_surfaces(tmp_path, integrator):
     assert integrator != "ader" or len(reference.plan.clustering.steps) > 1
     stop = STOP.replace("0.2", "0.7")
     done = launch(2, electric(tmp_path, "two", integrator), run=stop)
-    assert "faultwave resume" in done.stderr, done.stderr
+    assert "faultwave.resume" in done.stderr, done.stderr
     done = launch(3, str(tmp_path / "two"))
     assert done.returncode == 0, done.stderr
     compare(tmp_path / "two", tmp_path / "one")

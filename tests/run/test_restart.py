@@ -94,7 +94,7 @@ def undisturbed(tmp_path_factory):
 
 def test_stopped_and_resumed_is_undisturbed(tmp_path, undisturbed):
     sim = fw.simulate(asked(tmp_path, "out"))
-    with pytest.raises(RunError, match="interrupted .* faultwave resume"):
+    with pytest.raises(RunError, match="interrupted .* faultwave.resume"):
         sim.run(progress=stop_at(0.37))
     again = fw.resume(tmp_path / "out")
     assert 0.37 < again.time < 0.5

@@ -6,6 +6,7 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 
@@ -100,6 +101,28 @@ def test_obspy_reads_them(session: Session, tmp_path: Path) -> None:
     assert (orientation["azimuth"], orientation["dip"]) == (0.0, -90.0)
     csv = fw.convert(session.folder, "csv", tmp_path)[2].read_text()
     assert csv.startswith("# location [m]: 100 50 -300, station NP.PASC, origin time 2019-07-06T03:19:53.04")
+
+
+def test_without_an_origin_time_nothing_is_dated(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Only miniSEED must have a date: it is 1970, and told once."""
+    obspy = pytest.importorskip("obspy")
+    from obspy.io.sac import SACTrace
+
+    case = {"end_time": 0.02, "material": {"constant": {"rho": 2700.0, "vp": 6000.0, "vs": 3464.0}}, **ENGINES["dg"]}
+    case["projection"] = {"crs": "+proj=utm +zone=11 +datum=WGS84", "origin": [-117.0, 34.0]}
+    receivers = {"points": [[100.0, -50.0, -300.0], [200.0, -50.0, -300.0]], "names": ["AAA", "BBB"], "interval": 0.01}
+    folder = fw.run(case | {"output": {"folder": str(tmp_path / "out"), "receivers": receivers}}).folder
+    assert "origin_time" not in h5py.File(folder / "run-receivers.h5")["receivers"].attrs
+    sac = SACTrace.read(str(fw.convert(folder, "sac", tmp_path)[0]), headonly=True)
+    assert all(getattr(sac, name) is None for name in ("nzyear", "nzjday", "nzhour", "nzmin", "nzsec", "nzmsec"))
+    assert sac.iztype == "iunkn" and (sac.b, sac.o) == (0.0, 0.0)
+    inventory = obspy.read_inventory(str(fw.convert(folder, "stationxml", tmp_path)[0]))
+    assert all(part.start_date is None for network in inventory for station in network for part in (station, *station))
+    assert not [record for record in caplog.records if "1970" in record.getMessage()]
+    stream = obspy.read(str(fw.convert(folder, "mseed", tmp_path)[0]))
+    assert all(trace.stats.starttime == obspy.UTCDateTime(0) for trace in stream)
+    (told,) = [record.getMessage() for record in caplog.records if "1970" in record.getMessage()]
+    assert "output.origin_time" in told and "run-receivers.mseed" in told
 
 
 def test_codes_that_miniseed_cannot_hold(tmp_path: Path) -> None:

@@ -47,7 +47,10 @@ def load_case(
     relative ones of mappings and Case objects are looked for in the working directory.
     """
     if isinstance(case, Case):
-        return _from_data(case.model_dump(exclude_unset=True), overrides)
+        made, problems = _from_data(case.model_dump(exclude_unset=True), overrides)
+        if made is not None:
+            made._overridden = tuple(dict.fromkeys((*case.overridden, *made.overridden)))
+        return made, problems
     if isinstance(case, Mapping):
         return _from_data(dict(case), overrides)
     path = Path(case).expanduser()

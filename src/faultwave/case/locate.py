@@ -12,10 +12,11 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 from ruamel.yaml.error import YAMLError
 
+from faultwave.base.asked import option
 from faultwave.base.errors import Problem
 from faultwave.case.model import Case
 from faultwave.case.native import line_of
-from faultwave.case.validate import Location
+from faultwave.case.validate import OVERRIDES, Location
 
 _PATH = re.compile(r"[a-z_]+(?:\.[\w+-]+|\[\d+\])*")
 _PART = re.compile(r"[\w+-]+")
@@ -24,8 +25,9 @@ _SOURCE = re.compile(r"source (.+?)(?: (?:subfault|source) \d+.*)? at \(")
 
 
 def located(case: Case, problems: Iterable[Problem]) -> list[Problem]:
-    """The problems with file and line in front where they name a setting, receiver or source of a native case file."""
-    problems = list(problems)
+    """The problems with the place in front where they name what an option replaced, or a setting, receiver or source of a native
+    case file: the option, or file and line."""
+    problems = [_replaced(p, case) for p in problems]
     document = _document(case)
     if document is None:
         return problems
@@ -40,6 +42,15 @@ def _document(case: Case) -> CommentedMap | None:
     except (OSError, ValueError, YAMLError):  # changed since it was read
         return None
     return document if isinstance(document, CommentedMap) else None
+
+
+def _replaced(problem: Problem, case: Case) -> Problem:
+    match = _PATH.match(problem.where)
+    location = _location(match[0]) if match else ()
+    for name in case.overridden:
+        if location == OVERRIDES[name]:
+            return replace(problem, where=option(name), what=f"{problem.where}: {problem.what}")
+    return problem
 
 
 def _placed(problem: Problem, case: Case, document: CommentedMap) -> Problem:

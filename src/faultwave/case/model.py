@@ -358,6 +358,12 @@ class Case(Settings):
         json_schema_extra={"words": "name: settings"},
     )
     source_files: Annotated[tuple[Path, ...], Field(description="Files this case was read from.")] = ()
+    _overridden: tuple[str, ...] = ()
+
+    @property
+    def overridden(self) -> tuple[str, ...]:
+        """Names of options that replaced a setting of the file, as 'order': messages speak of them."""
+        return self._overridden
 
     @property
     def sea_gravity(self) -> float:

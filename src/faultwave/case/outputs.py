@@ -198,7 +198,7 @@ class Output(Settings):
     origin_time: OriginTime | None = Field(
         None,
         description="Date and time (UTC) at which the simulated time begins, as 2019-07-06T03:19:53; seismograms tell it. "
-        "Formats that need a date take 1970-01-01 where none is given.",
+        "Without it SAC and StationXML have no dates; miniSEED and ShakeMap must have one, which is 1970-01-01, and say so.",
     )
     receivers: Receivers | None = Field(None, description="Seismograms at points in the volume.")
     fault_receivers: FaultReceivers | None = Field(None, description="Histories at points on the fault.")

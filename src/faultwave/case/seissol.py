@@ -10,6 +10,7 @@ from math import hypot, inf, isfinite
 from pathlib import Path
 from typing import Any
 
+from faultwave.base.asked import option
 from faultwave.base.errors import Problems
 from faultwave.case.deck_initial import read_gravity, read_initial
 from faultwave.case.deck_law import law_of
@@ -87,7 +88,7 @@ def load_deck(path: str | Path, overrides: Mapping[str, Any] | None = None) -> t
     _end(reader, frictional)
     read_outputs(reader, frictional)
     if not (overrides or {}).get("order"):
-        what = "a deck does not state the order: 4 is used, --order (in Python order=) chooses another"
+        what = f"a deck does not state the order: 4 is used, {option('order')} chooses another"
         problems.warn(str(path), what)
     reader.data["title"] = f"SeisSol deck {path.absolute().parent.name}/{path.name}"
     reader.data["source_files"] = (path.absolute(),)

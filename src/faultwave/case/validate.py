@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from faultwave.base.asked import option
 from faultwave.base.errors import Problem, Problems, suggest
 from faultwave.case import describe
 from faultwave.case.belongs import WrongSettings
@@ -43,7 +44,7 @@ def apply_overrides(data: dict[str, Any], overrides: Mapping[str, Any] | None, p
     data = dict(data)
     for name, value in (overrides or {}).items():
         if name not in OVERRIDES:
-            problems.error(f"--{name}", "is not an option", ", ".join(OVERRIDES), suggest(name, OVERRIDES))
+            problems.error(option(name), "does not exist", ", ".join(map(option, OVERRIDES)), suggest(name, OVERRIDES))
             continue
         if value is None:
             continue
@@ -73,11 +74,7 @@ def build(
     """
     # The default of output.folder is made absolute by validation, which pydantic runs on given groups only.
     data = apply_overrides({"output": {}, **data}, overrides, problems)
-    options = {
-        OVERRIDES[n]: f"--{n.replace('_', '-')}"
-        for n, v in (overrides or {}).items()
-        if v is not None and n in OVERRIDES
-    }
+    options = {OVERRIDES[n]: option(n) for n, v in (overrides or {}).items() if v is not None and n in OVERRIDES}
 
     def place(location: Location) -> str:
         return options.get(location) or where(location)
@@ -87,6 +84,7 @@ def build(
     except ValidationError as error:
         _translate(error, data, place, spell, problems)
         return None
+    case._overridden = tuple(n for n, v in (overrides or {}).items() if v is not None)
     return None if problems.errors else case
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from faultwave.base.asked import command_line
 from faultwave.base.errors import FaultwaveError, InputError, Problem
 from faultwave.cli import bench, cases, grids, kernels, launch, lists, mesh, new, ports, results, screen
 
@@ -14,12 +15,13 @@ class Guarded(screen.Commands):
     """The one place where an error meant for users becomes text on the screen and an exit code."""
 
     def invoke(self, ctx: Any) -> Any:
-        try:
-            return super().invoke(ctx)
-        except FaultwaveError as error:
-            screen.show_error(error)
-            launch.leave(error)
-            raise typer.Exit(error.code) from error
+        with command_line():
+            try:
+                return super().invoke(ctx)
+            except FaultwaveError as error:
+                screen.show_error(error)
+                launch.leave(error)
+                raise typer.Exit(error.code) from error
 
 
 app = typer.Typer(

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from faultwave.base.asked import command
 from faultwave.base.errors import RunError
 
 PATIENCE = 1800.0
@@ -183,7 +184,7 @@ def _silence(awaited: Sequence[Message], patience: float) -> str:
     more = f" and for {others} other message{'s' * (others > 1)}" if others else ""
     return (
         f"process {first.rank} has waited {patience:g} s for {first.awaited()}{more}. Process {first.partner} hangs, has died, or its "
-        "network has failed: look at its output and at its node, then go on from the last checkpoint with 'faultwave resume'"
+        f"network has failed: look at its output and at its node, then go on from the last checkpoint with '{command('resume')}'"
     )
 
 

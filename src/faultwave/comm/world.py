@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
+from faultwave.base.asked import command
 from faultwave.base.errors import BackendError, FaultwaveError, Interrupted
 
 LAUNCHED = ("PMI_SIZE", "PMIX_RANK", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_SIZE", "PALS_NODEID")
@@ -163,7 +164,7 @@ def _told(error: BaseException) -> str:
     if type(error).__module__.partition(".")[0] == "mpi4py":
         return (
             f"a message to or from another process failed ({' '.join(str(error).split())}): it has died, or its network has failed. "
-            "Look at its output and at its node, then go on from the last checkpoint with 'faultwave resume'"
+            f"Look at its output and at its node, then go on from the last checkpoint with '{command('resume')}'"
         )
     return "".join(traceback.format_exception(error))
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.base.asked import command, option
 from faultwave.dg.plan import cfl_number, largest_cfl
 from faultwave.engine.solver import Diagnosis
 
@@ -55,8 +56,8 @@ def _causes(plan: Any, of_parts: list[str]) -> list[str]:
         causes.append(f"the CFL number {cfl:g} is close to the limit {limit:g} of order {order}: lower numerics.cfl")
     causes += of_parts
     if plan.case.numerics.precision == "single":
-        causes.append("single precision: try double (--precision double, in Python precision='double')")
-    causes.append("a sliver: the worst cells are listed by 'faultwave plan'; remesh there")
+        causes.append(f"single precision: try double ({option('precision', 'double')})")
+    causes.append(f"a sliver: the worst cells are listed by '{command('plan')}'; remesh there")
     causes.append("sources or initial values far larger than meant: check their units")
     return causes
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from faultwave.base.asked import command
 from faultwave.dg.planning import Planning
 from faultwave.domain import tets
 
@@ -36,7 +37,7 @@ def warn_costly(planning: Planning, step: np.ndarray, cluster: Callable[[np.ndar
     what = (
         f"{small} {'cell makes' if small == 1 else 'cells make'} the run {longer:.2g} times as long as without: {named}"
     )
-    planning.problems.warn("mesh", what, advice="Remesh there: 'faultwave plan' lists more of them.")
+    planning.problems.warn("mesh", what, advice=f"Remesh there: '{command('plan')}' lists more of them.")
 
 
 def rate(clustering: tets.Clustering) -> float:

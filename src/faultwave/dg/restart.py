@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.base.asked import command
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.log import get_logger
 from faultwave.domain.tets.mesh import row_sum
@@ -130,7 +131,7 @@ def _same_material(where: str, then: Mapping[str, int], now: dict[str, int]) -> 
     other = [name for name in now.keys() & then.keys() if now[name] != then[name]]
     if other:
         what = f"{', '.join(sorted(other))}: not as in the run that this goes on from"
-        advice = "Put back the files that the case names as they were, or start anew with 'faultwave run'."
+        advice = f"Put back the files that the case names as they were, or start anew with '{command('run')}'."
         raise InputError(Problem(where, what, advice=advice))
 
 

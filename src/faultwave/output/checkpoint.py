@@ -23,6 +23,7 @@ from typing import Any
 import h5py
 import numpy as np
 
+from faultwave.base.asked import command, option
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.hdf5 import BROKEN, held, telling
 from faultwave.base.log import get_logger
@@ -37,7 +38,7 @@ KEEP = 2
 INDEX = "index.json"
 
 
-DAMAGED = "Remove it to go on from an older one, or start the case anew with 'faultwave run'."
+DAMAGED = "Remove it to go on from an older one, or start the case anew."
 _PART = re.compile(r"part-[0-9]{6,9}\.h5")
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
@@ -212,9 +213,7 @@ def latest(folder: Path, world: World | None = None) -> Checkpoint:
             damaged += 1
             get_logger(__name__).warning("%s; an older checkpoint is looked for", error)
     what = f"none of its {damaged} checkpoints is whole" if damaged else "there is no checkpoint"
-    advice = (
-        "Write some with --checkpoint-every, in Python checkpoint_every, or start the case anew with 'faultwave run'."
-    )
+    advice = f"Write some with {option('checkpoint_every')}, or start the case anew with '{command('run')}'."
     raise InputError(Problem(str(folder), what, advice=advice))
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from faultwave.base.errors import InputError, Problem, suggest
+from faultwave.base.asked import option
+from faultwave.base.errors import InputError, Problem, Problems, suggest
 from faultwave.output.atomic import explaining
 from faultwave.output.converters import Conversion, converters
 from faultwave.output.results import load_results
@@ -26,11 +28,22 @@ def convert(
         raise InputError(
             Problem("convert", f"'{kind}' is no known format", ", ".join(sorted(known)), suggest(kind, known))
         )
+    _check_options(kind, options, {name: converter.options for name, converter in known.items()})
     results = load_results(folder, prefix)
     target = Path(out) if out is not None else results.folder
     with explaining(target):
         target.mkdir(parents=True, exist_ok=True)
     return known[kind].write(Conversion(results, target, options))
+
+
+def _check_options(kind: str, given: Mapping[str, Any], known: Mapping[str, Sequence[str]]) -> None:
+    """Raise InputError for options that a format does not take."""
+    problems = Problems()
+    for name in (name for name, value in given.items() if value is not None and name not in known[kind]):
+        takers = [other for other, names in known.items() if name in names]
+        what = f"does nothing for {kind}: it is for {', '.join(takers)}" if takers else "does not exist"
+        problems.error(option(name), what, ", ".join(map(option, known[kind])), suggest(name, known[kind]))
+    problems.raise_errors()
 
 
 __all__ = ["convert"]

@@ -34,10 +34,11 @@ class Conversion:
 
 @dataclass(frozen=True)
 class Converter:
-    """``write(conversion)`` gives the files it has written, for ``faultwave convert DIR name``."""
+    """``write(conversion)`` gives the files it has written, for ``faultwave convert DIR name``; ``options``: those that it takes."""
 
     name: str
     write: Callable[[Conversion], list[Path]]
+    options: tuple[str, ...] = ()
 
 
 def converters() -> dict[str, Converter]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+from faultwave.base.asked import option
 from faultwave.base.errors import InputError, Problem
 from faultwave.output.atomic import explaining, remove
 
@@ -37,7 +38,7 @@ def prepare_folder(
         raise InputError(Problem(str(path), "is a file, but a folder for output is needed"))
     found = manifests(path)
     if found and not force:
-        advice = "choose another folder, or replace its results with --force, in Python force=True"
+        advice = f"choose another folder, or replace its results with {option('force', True)}"
         raise InputError(Problem(str(path), f"already holds a run ({found[0].name})", advice=advice))
     with explaining(path):
         path.mkdir(parents=True, exist_ok=True)
@@ -95,7 +96,7 @@ def check_folder(path: str | Path) -> list[Problem]:
     found = manifests(path)
     if not found:
         return []
-    what = f"already holds a run ({found[0].name}): a run needs --force to replace its results, in Python force=True"
+    what = f"already holds a run ({found[0].name}): a run needs {option('force', True)} to replace its results"
     return [Problem(str(path), what, severity="warning")]
 
 
@@ -143,9 +144,7 @@ def find_checkpoints(folder: str | Path) -> Path:
     folder = Path(folder)
     found = sorted(p for p in folder.glob("*-checkpoints") if p.is_dir())
     if not found:
-        advice = (
-            "Write some with --checkpoint-every, in Python checkpoint_every; a run that is told to stop leaves one too."
-        )
+        advice = f"Write some with {option('checkpoint_every')}; a run that is told to stop leaves one too."
         raise InputError(Problem(str(folder), "holds no checkpoints of a run", advice=advice))
     if len(found) > 1:
         raise InputError(Problem(str(folder), "holds checkpoints of several runs", ", ".join(p.name for p in found)))

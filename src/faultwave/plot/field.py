@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.colors import Normalize
 
+from faultwave.base.asked import option
 from faultwave.base.errors import InputError, Problem, suggest
 from faultwave.observe.dataset import QUANTITIES
 from faultwave.output.formats.vtkhdf import VtkHdfReader
@@ -73,7 +74,7 @@ def _step(file: Surface, time: float | None, name: str) -> int:
     apart = float(np.diff(file.times).max(initial=0.0))
     if abs(file.times[step] - time) > max(apart, 1e-9):
         what = f"{time:g} s lies outside the snapshots of {name}"
-        raise InputError(Problem("time", what, f"{file.times[0]:.4g} to {file.times[-1]:.4g} s"))
+        raise InputError(Problem(option("time"), what, f"{file.times[0]:.4g} to {file.times[-1]:.4g} s"))
     return step
 
 

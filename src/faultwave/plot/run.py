@@ -12,6 +12,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from faultwave.base.asked import option
 from faultwave.base.errors import InputError, Problem, Problems, suggest
 from faultwave.base.registry import modules
 from faultwave.base.units import seconds
@@ -115,7 +116,7 @@ def _checked(results: Results, look: Look) -> tuple[Results, style.Options, floa
     problems.raise_errors()
     x, y, z = (*look.axes, "z")[:3] if look.axes is not None else axes_of(results)
     options = style.Options(look.format, look.dpi, look.log, (x, y, z), look.stations is not None)
-    return results, options, seconds(look.time, "time")
+    return results, options, seconds(look.time, option("time"))
 
 
 def _with_stations(results: Results, wanted: Iterable[str | int], problems: Problems) -> Results:

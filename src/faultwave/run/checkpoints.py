@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.base.asked import command
 from faultwave.base.errors import FaultwaveError, InputError, Problem
 from faultwave.base.log import get_logger
 from faultwave.engine.part import BlockState, Origin, State
@@ -165,7 +166,7 @@ def restore(solver: Solver, checkpoint: Checkpoint) -> dict[str, tuple[int, list
     series of snapshots. Raises InputError where it cannot go on."""
     where, notes = str(checkpoint.folder), checkpoint.notes
     if notes.get("form_of_file") != FORM:
-        raise InputError(Problem(where, "was taken by another version", advice="Start anew with 'faultwave run'."))
+        raise InputError(Problem(where, "was taken by another version", advice=f"Start anew with '{command('run')}'."))
     checkpoint.require({"time": (int, float), "wall": dict, "seconds": dict, "files": dict}, {})
     with checkpoint.reading():
         return _restore(solver, checkpoint)

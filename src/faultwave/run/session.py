@@ -11,6 +11,7 @@ from typing import Any, Literal, Self, cast
 
 import numpy as np
 
+from faultwave.base.asked import command, option
 from faultwave.base.errors import InputError, Interrupted, Problem, RunError
 from faultwave.base.progress import reporting
 from faultwave.base.units import seconds
@@ -126,7 +127,7 @@ class Session:
         IPython or a notebook only. Raises InputError for a time that is none, RunError where the run fails, Interrupted (a RunError)
         where somebody stopped it and a checkpoint is left.
         """
-        end = seconds(until, "until")
+        end = seconds(until, option("until"))
         if end is not None and not end >= self.time * (1 - 1e-9):
             what = f"{end:g} s, and the run has reached {self.time:g} s"
             raise InputError(Problem("until", what, f"at least {self.time:g} s"))
@@ -263,7 +264,7 @@ class Session:
 
     @property
     def _go_on(self) -> str:
-        return f"faultwave resume {self.folder}, in Python faultwave.resume('{self.folder}')"
+        return command("resume", self.folder)
 
     @property
     def _layout(self) -> Literal["native", "seissol"]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from faultwave.base.asked import option
 from faultwave.base.errors import InputError, Problem
 from faultwave.case.load import load_case, load_sound
 from faultwave.case.model import Case
@@ -63,7 +64,7 @@ def _beyond(case: Case, folder: Path, reached: float) -> None:
         reached = max(reached, read_manifest(manifest).get("time_reached", 0.0))
     if case.end_time < reached * (1 - 1e-9):
         what = f"the run has already reached {reached:.6g} s, and its results up to there would be lost"
-        raise InputError(Problem(f"until {case.end_time:g} s", what, f"at least {reached:.6g} s"))
+        raise InputError(Problem(option("until", f"{case.end_time:g} s"), what, f"at least {reached:.6g} s"))
 
 
 def _belongs(checkpoint: Checkpoint, settings: Case) -> None:

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.base import html
+from faultwave.base.asked import option
 from faultwave.base.errors import InputError, Problem, suggest
 from faultwave.base.units import seconds
 from faultwave.observe.dataset import Dataset
@@ -153,7 +154,7 @@ def compare(
     unknown group names.
     """
     chosen = _limits(limit, limits or {}, rupture_time)
-    last = seconds(until, "until")
+    last = seconds(until, option("until"))
     a, b = load_results(run, prefix), load_results(reference, reference_prefix)
     misfits: list[Misfit] = []
     missing: list[str] = []

@@ -19,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from faultwave.base import cores
+from faultwave.base.asked import option
 from faultwave.base.cache import cache_root, keep, owned_by_others, recall
 from faultwave.base.errors import BackendError
 
@@ -49,7 +50,7 @@ def compiler() -> tuple[str, ...]:
             return (name,)
     raise BackendError(
         "the cpu backend needs a C compiler and found none. Install gcc (Debian/Ubuntu: apt install gcc; "
-        "conda: conda install gcc), or set CC. Without one, --backend numpy, in Python backend='numpy', runs small cases"
+        f"conda: conda install gcc), or set CC. Without one, {option('backend', 'numpy')} runs small cases"
     )
 
 

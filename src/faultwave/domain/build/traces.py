@@ -188,7 +188,7 @@ def check_trace(trace: Trace, lower: Floats, upper: Floats, place: Callable[[Flo
     outside = ((xy <= lower) | (xy >= upper)).any(1)
     if outside.any():
         first = int(np.flatnonzero(outside)[0])
-        advice = "Enlarge the region (mesh.build: lower, upper; --size of `faultwave new`), or cut the trace."
+        advice = "Enlarge the region (mesh.build: lower, upper; the size in `faultwave new`), or cut the trace."
         if outside.all() and trace.geographic is not None and np.abs(trace.geographic).max() <= 90:
             advice = "Are longitude and latitude swapped? Longitude comes first."
         elif (

@@ -27,6 +27,7 @@ from faultwave.kernels.stencil import Box, Launch, Layout, Point, Stencil
 from faultwave.observe.dataset import Dataset, Variable
 from faultwave.observe.grid_formats import check_formats, map_formats
 from faultwave.observe.result import Result
+from faultwave.observe.stations import since
 from faultwave.physics.sources.released import magnitude, moment_of
 
 GRAVITY = 9.80665
@@ -281,7 +282,8 @@ class Maps(GridAttached):
     def _attrs(self) -> dict[str, Any]:
         setting, plan = self.plan.case.projection, self.plan
         attrs: dict[str, Any] = {"crs": setting.crs if setting else None, "end_time": self.operator.time,
-                 "resolved_frequency": plan.frequency, "case": plan.case.title}  # fmt: skip
+                 "resolved_frequency": plan.frequency, "case": plan.case.title,
+                 **since(plan.case.output.origin_time)}  # fmt: skip
         if setting is not None:
             attrs |= {"origin": None if setting.origin is None else list(setting.origin), "azimuth": setting.azimuth}
         return attrs
@@ -312,7 +314,7 @@ def _sources(plan: FdPlan) -> tuple[np.ndarray, int]:
 
 
 def _event(plan: FdPlan) -> dict[str, str]:
-    """Magnitude, place and depth of what the sources are together; nothing where none acts. The origin time is 1970."""
+    """Magnitude, place and depth of what the sources are together; nothing where none acts."""
     (places, first), projection = _sources(plan), plan.projection
     if first < 0 or projection is None:
         return {}

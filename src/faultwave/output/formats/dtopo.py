@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from faultwave.base.asked import option
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.projection import Projection
 from faultwave.observe.fields import LOCATIONS
@@ -88,7 +89,7 @@ def _checked(spacing: float, largest: float) -> float:
     if 0.0 < spacing <= largest:
         return spacing
     allowed = f"above 0 m, up to the {largest:g} m of the floor"
-    raise InputError(Problem("spacing", f"{spacing:g} m is no spacing of a grid", allowed))
+    raise InputError(Problem(option("spacing", f"{spacing:g}"), f"{spacing:g} m is no spacing of a grid", allowed))
 
 
 def _regular(times: np.ndarray, path: Path) -> tuple[np.ndarray, slice]:
@@ -119,8 +120,8 @@ def _axes(places: np.ndarray, spacing: float, degrees: bool, count: int) -> tupl
     counts = np.maximum(np.ceil((high - low) / step).astype(int) + 1, 2)
     if counts.prod() * count > MOST:
         what = f"{spacing:g} m asks for {counts[0]} x {counts[1]} points at {count} times"
-        advice = "Give a larger --spacing, or write fewer snapshots."
-        raise InputError(Problem("spacing", what, f"up to {MOST:,} numbers", advice))
+        advice = f"Give a larger spacing ({option('spacing')}), or write fewer snapshots."
+        raise InputError(Problem(option("spacing", f"{spacing:g}"), what, f"up to {MOST:,} numbers", advice))
     x, y = (np.linspace(a, b, n) for a, b, n in zip(low, high, counts, strict=True))
     return x, y
 
@@ -137,4 +138,4 @@ def _on_grid(places: np.ndarray, values: np.ndarray, x: np.ndarray, y: np.ndarra
     return np.asarray(found.reshape(len(y), len(x), -1))
 
 
-DTOPO = Converter("dtopo", _write)
+DTOPO = Converter("dtopo", _write, ("spacing",))

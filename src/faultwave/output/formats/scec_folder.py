@@ -152,4 +152,4 @@ def _contours(file: VtkHdfReader, faults: Sequence[_Fault], target: Path, header
     return [write_contour(target / names[f.tag], centroids[f.cells], time[f.cells], f.plane, header) for f in faults]
 
 
-SCEC = Converter("scec", _write)
+SCEC = Converter("scec", _write, ("header", "state"))

@@ -24,7 +24,8 @@ PERCENT_G = 0.0980665
 NAMESPACE = "http://earthquake.usgs.gov/eqcenter/shakemap"
 """Without it readers of ShakeMap's files do not find their elements."""
 SCHEMA = f"http://earthquake.usgs.gov {NAMESPACE}/xml/schemas/shakemap.xsd"
-ORIGIN = "1970-01-01T00:00:00GMT"
+UNKNOWN = datetime(1970, 1, 1, tzinfo=UTC)
+"""Date of an event without one: readers of the format must find a date."""
 EVENT = ("event_id", "magnitude", "depth", "lat", "lon", "event_timestamp", "event_network", "event_description")
 """Attributes that an event must have; numbers that are not known are nan."""
 
@@ -33,6 +34,11 @@ def instrumental_intensity(pgv: np.ndarray) -> np.ndarray:
     """Modified Mercalli intensity of peak ground velocity [m/s] (Worden et al. 2012, table 1), 1 to 10."""
     log = np.log10(np.maximum(100.0 * pgv, 1e-6))
     return np.clip(np.where(log <= 0.53, 3.78 + 1.47 * log, 2.89 + 3.16 * log), 1.0, 10.0)
+
+
+def timestamp(date: datetime) -> str:
+    """2019-07-06T03:19:53GMT, as ShakeMap writes dates."""
+    return date.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SGMT")
 
 
 def spectral_name(period: float) -> str:
@@ -47,7 +53,8 @@ def write_shakemap(path: str | Path, maps: Dataset, to_local: Callable[[np.ndarr
                    event: Mapping[str, object]) -> Path:  # fmt: skip
     """Write grid.xml over the longitudes and latitudes of ``corners`` (n, 2), at about the maps' own spacing.
 
-    ``to_local(lon, lat)`` gives (n, 2) x, y; points outside the maps are nan. ``event``: attributes of the event element.
+    ``to_local(lon, lat)`` gives (n, 2) x, y; points outside the maps are nan. ``event``: attributes of the event element; a comment
+    says where its date is none.
     """
     path = Path(path)
     (west, south), (east, north) = corners.min(0), corners.max(0)
@@ -76,10 +83,17 @@ def write_shakemap(path: str | Path, maps: Dataset, to_local: Callable[[np.ndarr
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         write(f' shakemap_version="1" code_version="faultwave" process_timestamp="{now}"')
         write(' shakemap_originator="faultwave" map_status="RELEASED" shakemap_event_type="SCENARIO">\n')
+        if "event_timestamp" not in event:
+            write("<!-- The run has no origin time: event_timestamp is no date. -->\n")
         write(
             "<!-- PGA, PGV and PSA are RotD50 of the horizontal motion; points that were not simulated are nan. -->\n<event"
         )
-        described = {**dict.fromkeys(EVENT[1:5], "nan"), "event_timestamp": ORIGIN, "event_network": "", **event}
+        described = {
+            **dict.fromkeys(EVENT[1:5], "nan"),
+            "event_timestamp": timestamp(UNKNOWN),
+            "event_network": "",
+            **event,
+        }
         write("".join(f" {key}={quoteattr(str(described.get(key, '')))}" for key in EVENT) + " />\n")
         write(
             f'<grid_specification lon_min="{west:.6f}" lat_min="{south:.6f}" lon_max="{east:.6f}" lat_max="{north:.6f}" '
@@ -104,7 +118,9 @@ def _write_intensity(results: Sequence[Result], folder: Path, prefix: str) -> li
             continue
         x, y = maps["x"], maps["y"]
         corners = projection.to_continuous(np.array([[a, b] for a in x[[0, -1]] for b in y[[0, -1]]]))
-        event = {"event_id": prefix, **result.settings["event"], "event_description": maps.attrs["case"]}
+        begins = maps.attrs.get("origin_time")
+        dated = {"event_timestamp": timestamp(datetime.fromisoformat(begins))} if begins else {}
+        event = {"event_id": prefix, **dated, **result.settings["event"], "event_description": maps.attrs["case"]}
         path = folder / f"{prefix}-grid.xml"
         written.append(write_shakemap(path, without_degrees(maps), projection.to_local, corners, event))
     return written

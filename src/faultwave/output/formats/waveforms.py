@@ -1,7 +1,9 @@
 """Seismograms for the tools of seismology: SAC, miniSEED and StationXML (through ObsPy, an extra) and CSV.
 
 Coordinates of a run are local metres, so files carry them as x, y, z, and as longitude and latitude where the case has a projection: x
-is taken as east, y as north, z as up. Velocities are in m/s. Time 0 is the case's origin time, else 1970-01-01.
+is taken as east, y as north, z as up. Velocities are in m/s. Time 0 is the case's origin time. Where the case has none, SAC's reference
+time is undefined and StationXML has no start dates, as both formats allow; miniSEED must have a date, which is then 1970-01-01, and that
+is warned of.
 """
 
 from __future__ import annotations
@@ -14,15 +16,19 @@ from typing import Any
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.base.log import get_logger
 from faultwave.observe.dataset import QUANTITIES
 from faultwave.observe.stations import default_code
 from faultwave.output.atomic import atomic_path, atomic_text
 from faultwave.output.converters import Conversion, Converter
 from faultwave.output.trace import Trace
 
-ORIGIN = datetime(1970, 1, 1, tzinfo=UTC)
+UNKNOWN = datetime(1970, 1, 1, tzinfo=UTC)
+"""What miniSEED says where no origin time is given."""
 NETWORK = "FW"
+log = get_logger(__name__)
 _COMPONENTS = {"v1": ("E", 90.0, 90.0), "v2": ("N", 0.0, 90.0), "v3": ("Z", 0.0, 0.0)}  # letter, azimuth, incidence
+_REFERENCE = ("nzyear", "nzjday", "nzhour", "nzmin", "nzsec", "nzmsec")
 _BANDS = ((1000.0, "F"), (250.0, "C"), (80.0, "H"), (10.0, "B"), (1.0, "M"))
 
 
@@ -61,10 +67,11 @@ def codes(trace: Trace) -> tuple[str, str]:
 def write_sac(folder: str | Path, traces: Sequence[Trace]) -> list[Path]:
     """Write NETWORK.STATION..CHANNEL.sac, one file a velocity component, float32 as the format demands.
 
-    user0-2 hold x, y, z [m], stdp the depth -z [m]; o = 0 is the start of the simulation.
+    user0-2 hold x, y, z [m], stdp the depth -z [m]; o = 0 is the start of the simulation. Without an origin time the reference time
+    is undefined (nzyear to nzmsec -12345, iztype unknown).
     Raises InputError without ObsPy or for receivers without velocity or even sampling.
     """
-    obspy = _obspy()
+    _obspy()
     from obspy.io.sac import SACTrace
 
     paths = []
@@ -89,9 +96,7 @@ def write_sac(folder: str | Path, traces: Sequence[Trace]) -> list[Path]:
                 **known,
                 **{f"user{i}": float(x) for i, x in enumerate(trace.location)},
             )
-            sac.reftime = obspy.UTCDateTime(trace.origin or ORIGIN)
-            sac.b = float(trace.time[0])  # setting the reference time shifts it
-            sac.o = 0.0
+            _refer(sac, trace)
             path = Path(folder) / f"{network}.{station}..{code}.sac"
             with atomic_path(path) as temporary:
                 sac.write(str(temporary))
@@ -99,14 +104,29 @@ def write_sac(folder: str | Path, traces: Sequence[Trace]) -> list[Path]:
     return paths
 
 
+def _refer(sac: Any, trace: Trace) -> None:
+    """Set the times of a SAC header; they count from the origin time, or from one that is not known."""
+    if trace.origin is not None:
+        sac.reftime = _obspy().UTCDateTime(trace.origin)
+    sac.b, sac.o = float(trace.time[0]), 0.0  # setting the reference time shifts them
+    if trace.origin is None:
+        sac.iztype = "iunkn"
+        for part in _REFERENCE:
+            setattr(sac, part, None)
+
+
 def write_mseed(path: str | Path, traces: Sequence[Trace]) -> Path:
     """Write every velocity component of every receiver into one miniSEED file, float64.
 
-    Raises InputError without ObsPy, for receivers without velocity or even sampling, and for codes that the format has no room for.
+    Without an origin time samples count from 1970-01-01, as the format must have a date; a warning says so. Raises InputError without
+    ObsPy, for receivers without velocity or even sampling, and for codes that the format has no room for.
     """
     obspy = _obspy()
     stream = obspy.Stream()
     _check_codes(traces)
+    if any(trace.origin is None for trace in traces):
+        log.warning("%s: the run has no origin time and miniSEED must have one: its times count from 1970-01-01. "
+                    "Give output.origin_time, or convert to sac, which needs none", path)  # fmt: skip
     for trace in traces:
         step = _step(trace)
         network, station = codes(trace)
@@ -116,7 +136,7 @@ def write_mseed(path: str | Path, traces: Sequence[Trace]) -> Path:
                 "station": station,
                 "channel": channel(1.0 / step, letter),
                 "delta": step,
-                "starttime": obspy.UTCDateTime(trace.origin or ORIGIN) + float(trace.time[0]),
+                "starttime": obspy.UTCDateTime(trace.origin or UNKNOWN) + float(trace.time[0]),
             }
             stream.append(obspy.Trace(np.ascontiguousarray(_velocity(trace, name)), header))
     path = Path(path)
@@ -139,7 +159,8 @@ def _check_codes(traces: Sequence[Trace]) -> None:
 def write_stationxml(path: str | Path, traces: Sequence[Trace]) -> Path:
     """Write networks, stations and channels with places and directions as StationXML 1.1.
 
-    Channels are those of SAC and miniSEED files: m/s, without a response. Raises InputError without ObsPy, and for receivers without
+    Channels are those of SAC and miniSEED files: m/s, without a response, and without dates where the run has no origin time.
+    Raises InputError without ObsPy, and for receivers without
     longitude and latitude.
     """
     obspy = _obspy()
@@ -153,7 +174,7 @@ def write_stationxml(path: str | Path, traces: Sequence[Trace]) -> Path:
         longitude, latitude, turned = trace.geographic
         step = _step(trace)
         place = {"latitude": latitude, "longitude": longitude, "elevation": float(trace.location[2])}
-        begin = obspy.UTCDateTime(trace.origin or ORIGIN) + float(trace.time[0])
+        begin = None if trace.origin is None else obspy.UTCDateTime(trace.origin) + float(trace.time[0])
         network, station = codes(trace)
         channels = [
             Channel(
