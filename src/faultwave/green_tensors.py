@@ -35,6 +35,7 @@ from faultwave.observe.points import point_lines
 from faultwave.output.atomic import atomic_path
 from faultwave.output.formats.maps_netcdf import write_maps
 from faultwave.physics.sources.point import PointSource
+from faultwave.physics.sources.table import Sources
 from faultwave.physics.sources.time_functions import time_function
 
 SHARP = 0.39  # standard deviation of the Gaussian times the resolved frequency, where its spectrum has fallen to 5 %
@@ -88,7 +89,7 @@ class _Asked:
 def _asked(case: Case, points: np.ndarray | None, duration: float | None, delay: float) -> _Asked:
     plan = _plan(case)
     if points is None:
-        points = np.array([s.location for s in plan.sources], float).reshape(-1, 3)
+        points = plan.sources.location
     points = np.atleast_2d(np.asarray(points, float))
     receivers = plan.parts["receivers"]
     assert isinstance(receivers, Receivers)
@@ -181,7 +182,7 @@ def _run(asked: _Asked, site: np.ndarray, axis: int) -> tuple[np.ndarray, np.nda
     plan = asked.plan
     shape = time_function(TimeFunction.model_validate({"kind": "gaussian", "duration": asked.sigma}), "force")
     source = PointSource(site, shape, force=FORCE * np.eye(3)[axis], onset=asked.delay, name="force")
-    force = PointSources(plan.case, (source,), np.zeros((1, 3)))
+    force = PointSources(plan.case, Sources.of([source]), np.zeros((1, 3)))
     seen = Strain(asked.points, asked.interval, FORCE)
     solver = ENGINE.solver(replace(plan, parts={part.name: part for part in (force, seen)}))
     try:

@@ -96,9 +96,13 @@ class Projection:
 
     def north(self, longitude: float, latitude: float) -> np.ndarray:
         """(2,) unit vector of true north in local x, y: the meridian's direction in the projection."""
-        step = 1e-4 if latitude < 89.0 else -1e-4
-        a, b = self.to_local([longitude, longitude], [latitude, latitude + step])
-        return np.asarray((b - a) / np.linalg.norm(b - a) * np.sign(step))
+        return self.norths(np.array([longitude]), np.array([latitude]))[0]
+
+    def norths(self, longitude: np.ndarray, latitude: np.ndarray) -> np.ndarray:
+        """(n, 2) unit vectors of true north at places (n,) [deg]."""
+        step = np.where(latitude < 89.0, 1e-4, -1e-4)
+        along = self.to_local(longitude, latitude + step) - self.to_local(longitude, latitude)
+        return np.asarray(along / np.linalg.norm(along, axis=1)[:, None] * np.sign(step)[:, None])
 
     def places(self, geographic: Any, where: str) -> np.ndarray:
         """(n, 3) local x, y, z [m] of points (n, 3) by longitude, latitude [deg] and z [m]. Raises InputError with each point that is no
@@ -179,13 +183,12 @@ def needed(projection: Projection | None, where: str) -> Projection:
 
 
 def geographic_tensor(ned: np.ndarray, north: np.ndarray) -> np.ndarray:
-    """Local tensor (3, 3), z up, of one in north, east, down, where true north points along ``north`` (2,) in x, y."""
-    n, e = np.array([north[0], north[1], 0.0]), np.array([north[1], -north[0], 0.0])
-    frame = np.stack([n, e, np.array([0.0, 0.0, -1.0])], 1)
-    return np.asarray(frame @ ned @ frame.T)
+    """Local tensors (..., 3, 3), z up, of those in north, east, down, where true north points along ``north`` (..., 2) in x, y."""
+    frame = np.zeros((*np.shape(north)[:-1], 3, 3))
+    frame[..., :2, 0], frame[..., 0, 1], frame[..., 1, 1], frame[..., 2, 2] = north, north[..., 1], -north[..., 0], -1.0
+    return np.asarray(frame @ ned @ np.swapaxes(frame, -1, -2))
 
 
 def voigt(tensor: np.ndarray) -> np.ndarray:
-    """(6,) in the order xx yy zz xy yz xz."""
-    t = tensor
-    return np.array([t[0, 0], t[1, 1], t[2, 2], t[0, 1], t[1, 2], t[0, 2]])
+    """(..., 6) in the order xx yy zz xy yz xz of tensors (..., 3, 3)."""
+    return np.asarray(tensor[..., [0, 1, 2, 0, 1, 0], [0, 1, 2, 1, 2, 2]])

@@ -10,21 +10,18 @@ import numpy as np
 from faultwave.backends import Points
 from faultwave.dg.basis import tet_basis
 from faultwave.dg.operator import Operator
-from faultwave.physics.sources.point import PointSource
+from faultwave.physics.sources.table import Sources
 from faultwave.physics.waves.law import role
 
 
 class SourceTerms:
     """``centred`` shifts the window of each impulse by half a step, which makes it second order in the step."""
 
-    def __init__(
-        self, operator: Operator, sources: Sequence[PointSource], cells: np.ndarray, local: np.ndarray, centred: bool
-    ):
-        self.operator, self.sources, self.cells, self.centred = operator, list(sources), cells, centred
-        self.done = np.zeros(len(self.sources))  # where the last window of each ended
-        self.onset = np.array([s.onset for s in self.sources], float)
-        self.end = self.onset + np.array([s.function.end for s in self.sources], float)
-        self.over = np.zeros(len(self.sources), bool)  # what never acts again, known once its end has passed
+    def __init__(self, operator: Operator, sources: Sources, cells: np.ndarray, local: np.ndarray, centred: bool):
+        self.operator, self.sources, self.cells, self.centred = operator, sources, cells, centred
+        self.done = np.zeros(len(sources))  # where the last window of each ended
+        self.end = sources.end
+        self.over = np.zeros(len(sources), bool)  # what never acts again, known once its end has passed
         self.acting = (
             False  # whether steps have sources in them whatever their amounts, as those have that are recorded
         )
@@ -45,24 +42,31 @@ class SourceTerms:
         if not len(cells):
             return np.zeros(0), np.zeros((0, op.b3)), np.zeros((0, op.form.Q))
         rows = tet_basis(local, op.order - 1) / (6.0 * op.cells.volume[cells, None])
-        given = np.stack([self._direction(s, c) for s, c in zip(self.sources, cells, strict=True)])
+        given = self._directions()
         columns = op.working(given[:, None], cells)[:, 0]
         largest = [np.abs(x).max(1, keepdims=True) for x in (rows, columns)]
         rows, columns = (x / np.where(m > 0, m, 1.0) for x, m in zip((rows, columns), largest, strict=True))
         return (largest[0] * largest[1])[:, 0], rows, columns
 
-    def _direction(self, source: PointSource, cell: int) -> np.ndarray:
-        values = {k: float(v[cell]) for k, v in self.operator.cells.material.items()}
-        slip = self.operator.law.stress_of(source.potency, values)
-        lame = values.get("lambda", 0.0), values.get("mu", 0.0)
-        moment = source.moment_tensor(*lame) if slip is None else source.moment + slip
-        law = self.operator.law
-        if "filtration" not in law.roles or not source.porous.any():
-            return law.source(moment, source.force, values)
-        found = law.source(moment, np.zeros(3), values)
-        for name, part in zip(("velocity", "pressure", "filtration"), np.split(source.porous, [3, 4]), strict=True):
-            found[role(law, name)] += part
-        return found
+    def _directions(self) -> np.ndarray:
+        """(n, Q) right-hand sides of unit time functions."""
+        law, material, sources = self.operator.law, self.operator.cells.material, self.sources
+        none = np.zeros(len(sources))
+        moments = sources.moment_tensors(
+            *(material[k][self.cells] if k in material else none for k in ("lambda", "mu"))
+        )
+        found = []
+        for n, cell in enumerate(self.cells):
+            values = {k: float(v[cell]) for k, v in material.items()}
+            slip = law.stress_of(sources.potency[n], values)
+            moment, porous = moments[n] if slip is None else sources.moment[n] + slip, sources.porous[n]
+            if "filtration" in law.roles and porous.any():
+                found.append(law.source(moment, np.zeros(3), values))
+                for name, part in zip(("velocity", "pressure", "filtration"), np.split(porous, [3, 4]), strict=True):
+                    found[-1][role(law, name)] += part
+            else:
+                found.append(law.source(moment, sources.force[n], values))
+        return np.stack(found)
 
     def idle(self, until: float) -> bool:
         """Whether none acts between its last window and ``until``; one that pushes back what it pushed does act."""
@@ -70,10 +74,12 @@ class SourceTerms:
 
     def _awake(self, until: float) -> np.ndarray:
         """(n,) those that may act between their last windows and ``until``: begun, and neither at an end nor with a tail after it."""
-        for i in np.flatnonzero((self.done >= self.end) & ~self.over):
-            done = float(self.done[i])
-            self.over[i] = not self.sources[i].integral(done, done + float(self.end[i] - self.onset[i]))
-        return (self.onset < until) & ~self.over
+        ended = np.flatnonzero((self.done >= self.end) & ~self.over)
+        if len(ended):
+            done = self.done[ended]
+            tail = self.sources.released(np.stack([done, done + self.sources.functions.end[ended]], 1), ended)
+            self.over[ended] = tail[:, 1] == tail[:, 0]
+        return (self.sources.onset < until) & ~self.over
 
     def nbytes(self, steps: Sequence[int]) -> int:
         """Of the amounts of so many steps of each cluster."""
@@ -84,7 +90,10 @@ class SourceTerms:
         members, end = self.members[cluster], time + (1.5 if self.centred else 1.0) * step
         awake = self._awake(end)[members]
         found = np.zeros(len(members))
-        found[awake] = [float(self.sources[i].integral(float(self.done[i]), end)) for i in members[awake]]
+        acting = members[awake]
+        if len(acting):
+            window = np.stack([self.done[acting], np.full(len(acting), end)], 1)
+            found[awake] = np.diff(self.sources.released(window, acting), axis=1)[:, 0]
         self.done[members] = end
         return found * self.scales[members]
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from faultwave.base.errors import Problems
 from faultwave.physics.sources.lowpass import POLES
 from faultwave.physics.sources.point import PointSource
+from faultwave.physics.sources.table import Sources
 
 QUIET = 0.05
 """A spectrum that has fallen to this share of its largest value is over."""
@@ -18,17 +19,19 @@ SAMPLES = 16384  # of a time function
 LONGER = 4  # than the run: a wavelet cut at its end would seem to radiate all frequencies
 
 
-def spectrum(sources: Sequence[PointSource], step: float, end_time: float) -> tuple[np.ndarray, np.ndarray]:
+def spectrum(sources: Iterable[PointSource], step: float, end_time: float) -> tuple[np.ndarray, np.ndarray]:
     """Frequencies [Hz] and the sum of the sources' amplitude spectra, of some of them where there are very many."""
-    every = max(1, -(-len(sources) // LISTENED))
+    table = Sources.of(sources)
+    every = max(1, -(-len(table) // LISTENED))
     length = LONGER * end_time
     count = max(2, min(SAMPLES, int(np.ceil(length / step))))
     interval = length / count
     edges = interval * np.arange(count + 1)
     total = np.zeros(count // 2 + 1)
-    for source in sources[::every]:
-        strength = float(np.abs(source.moment_tensor(1.0, 1.0)).max() + np.abs(source.force).max())
-        total += strength * np.abs(np.fft.rfft(source.integral(edges[:-1], edges[1:])))
+    some = table[::every]
+    strengths = np.abs(some.moment_tensors(1.0, 1.0)).max(1) + np.abs(some.force).max(1)
+    for n, strength in enumerate(strengths):
+        total += strength * np.abs(np.fft.rfft(np.diff(some.released(edges, np.array([n]))[0])))
     return np.fft.rfftfreq(count, interval), total
 
 

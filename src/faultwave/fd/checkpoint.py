@@ -45,7 +45,7 @@ def identity(plan: FdPlan, operator: Operator) -> dict[str, Any]:
 
 def sources(plan: FdPlan) -> str:
     """A digest of all that radiates: what files of sources hold is no part of the case."""
-    return sha256(b"".join(source.identity().tobytes() for source in plan.radiating)).hexdigest()
+    return sha256(plan.radiating.identity().tobytes()).hexdigest()
 
 
 def material(plan: FdPlan, operator: Operator) -> dict[str, int]:

@@ -23,6 +23,8 @@ from faultwave.fd.program import VELOCITY_LEVEL
 from faultwave.fd.stencils import VELOCITY
 from faultwave.kernels.stencil import Injection
 from faultwave.physics.sources.point import PointSource
+from faultwave.physics.sources.sampled import pieces
+from faultwave.physics.sources.table import Sources
 
 LOOKS, APART = 64, 48
 """In a run, and the least steps between two: a multiple of most numbers of steps in one pass."""
@@ -48,9 +50,10 @@ class Peak:
 def silent_after(sources: Sequence[PointSource], end: float) -> float:
     """Time [s] after which no source does anything until ``end``; each counts by its own largest, as newtons and waves do not compare."""
     edges, acting = np.linspace(0.0, end, PARTS + 1), np.zeros(PARTS, bool)
-    for source in sources:
-        strength = np.abs(source.integral(edges[:-1], edges[1:]))
-        acting |= strength > SILENT * strength.max()
+    table = Sources.of(sources)
+    for piece in pieces(len(table), PARTS):
+        strength = np.abs(np.diff(table.released(edges, np.arange(len(table))[piece]), axis=1))
+        acting |= (strength > SILENT * strength.max(1, keepdims=True)).any(0)
     return float(edges[1:][acting].max(initial=0.0))
 
 

@@ -29,7 +29,7 @@ from faultwave.fd.topography import placed
 from faultwave.kernels.stencil import Box
 from faultwave.media.attenuation import Relaxation
 from faultwave.media.field import Field
-from faultwave.physics.sources.point import PointSource
+from faultwave.physics.sources.table import Sources
 from faultwave.physics.waves import Law
 
 Solution = Callable[[np.ndarray, float], np.ndarray]
@@ -174,9 +174,9 @@ class FdPlan:
         return self.shared.subdomain.box if self.shared else self.scheme.grid.box
 
     @property
-    def sources(self) -> tuple[PointSource, ...]:
+    def sources(self) -> Sources:
         """Point sources of all parts."""
-        return tuple(source for part in self.parts.values() for source in part.sources)
+        return Sources.joined([part.sources for part in self.parts.values()])
 
     @property
     def source_material(self) -> np.ndarray:
@@ -184,9 +184,9 @@ class FdPlan:
         return np.concatenate([np.zeros((0, 3)), *(part.source_material for part in self.parts.values())])
 
     @property
-    def radiating(self) -> tuple[PointSource, ...]:
+    def radiating(self) -> Sources:
         """All that radiates: its time functions and strengths, wherever it acts."""
-        return tuple(source for part in self.parts.values() for source in part.radiating)
+        return Sources.joined([part.radiating for part in self.parts.values()])
 
 
 class GridPart(Planned):
@@ -196,9 +196,9 @@ class GridPart(Planned):
     on_surface = False
     """Whether it looks at the motion of the free surface, which the program then computes."""
 
-    sources: tuple[PointSource, ...] = ()
+    sources: Sources = Sources.of(())
     source_material: np.ndarray = np.zeros((0, 3))
-    radiating: tuple[PointSource, ...] = ()
+    radiating: Sources = Sources.of(())
     must_match: Any = None
     """What must be the same in a run that goes on from a checkpoint, as JSON."""
 

@@ -36,6 +36,7 @@ from faultwave.media.attenuation import Relaxation, relaxation
 from faultwave.media.field import Field, axes_of, limits_told
 from faultwave.media.homogenise import at_points
 from faultwave.physics.sources.released import check_time
+from faultwave.physics.sources.table import Sources
 from faultwave.physics.waves import law
 
 LIMIT = 6.0 / (7.0 * np.sqrt(3.0))
@@ -212,7 +213,7 @@ def _check(read: _Read, placing: Placing, filled: _Filled, parts: Mapping[str, G
     parts = {name: part.checked(checking) for name, part in parts.items()}
     kept = [part.memory(steps, world) for part in parts.values()]
     check_kept(case, grid, world, [memory for memory in kept if memory is not None], problems)
-    radiating = [source for part in parts.values() for source in part.radiating]
+    radiating = Sources.joined([part.radiating for part in parts.values()])
     with collected(problems):
         check_time(radiating, case.end_time, problems)
         check_band(radiating, highest, step, case.end_time, problems, setting.lowpass)

@@ -40,8 +40,9 @@ def test_delay():
 
 def test_only_where_asked_and_as_long_as_the_run():
     source = PointSource(np.zeros(3), Brune(0.1), force=np.ones(3), onset=1.0)
-    assert lowpassed(source, None, 5.0) is source
-    short, whole = lowpassed(source, 2.0, 1.2), lowpassed(source, 2.0, 50.0)
+    (same,) = lowpassed([source], None, 5.0)
+    assert same.function == source.function
+    (short,), (whole,) = (lowpassed([source], 2.0, end) for end in (1.2, 50.0))
     t = np.linspace(0, 1.2, 200)
     assert np.allclose(short.value(t), whole.value(t)) and short.function.end < whole.function.end
-    assert lowpassed(source, 2.0, 0.5).onset == 1.0
+    assert lowpassed([source], 2.0, 0.5)[0].onset == 1.0

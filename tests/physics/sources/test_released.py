@@ -5,7 +5,7 @@ import pytest
 
 from faultwave.base.errors import Problems
 from faultwave.physics.sources.point import PointSource
-from faultwave.physics.sources.released import check_time, magnitude, moment_of, share_within
+from faultwave.physics.sources.released import check_time, magnitude, moment_of, shares_within
 from faultwave.physics.sources.time_functions import (
     Brune,
     Burst,
@@ -42,13 +42,13 @@ def test_functions_end(function):
     ("onset", "end", "share"), [(0.0, 1.0, 1), (0.5, 1.0, 0.5), (-0.25, 9.0, 0.875), (-50, 9, 0), (50, 0.5, 0)]
 )
 def test_share_of_a_triangle(onset, end, share):
-    assert share_within(source(Triangle(1.0), onset), end) == pytest.approx(share, abs=0.003)
+    assert shares_within([source(Triangle(1.0), onset)], end)[0] == pytest.approx(share, abs=0.003)
 
 
 def test_wavelets_are_missed_too():
     """Though their integral is nothing."""
-    assert share_within(source(Ricker(0.5), -50.0), 9.0) == 0.0
-    assert share_within(source(Ricker(0.5), 8.25), 9.0) == pytest.approx(0.5, abs=0.01)
+    assert shares_within([source(Ricker(0.5), -50.0)], 9.0)[0] == 0.0
+    assert shares_within([source(Ricker(0.5), 8.25)], 9.0)[0] == pytest.approx(0.5, abs=0.01)
 
 
 def test_what_is_lost_is_named():

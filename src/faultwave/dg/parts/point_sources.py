@@ -18,6 +18,7 @@ from faultwave.physics.sources.load import load_sources
 from faultwave.physics.sources.outside import tell_no_pores, tell_outside
 from faultwave.physics.sources.point import PointSource, shears
 from faultwave.physics.sources.released import check_time
+from faultwave.physics.sources.table import Sources
 from faultwave.physics.sources.time_functions import time_function
 
 name = "point_sources"
@@ -27,7 +28,7 @@ name = "point_sources"
 class PointSources(Planned):
     """``sources`` in ``cells`` (n,) at reference coordinates ``local`` (n, 3); ``items`` (n,): their numbers among all."""
 
-    sources: tuple[PointSource, ...]
+    sources: Sources
     cells: np.ndarray
     local: np.ndarray
     items: np.ndarray
@@ -35,8 +36,8 @@ class PointSources(Planned):
 
     @property
     def demand(self) -> Demand:
-        pairs = zip(self.sources, self.cells, strict=True)
-        lossless = tuple((f"source at {tuple(map(float, s.location))}", np.array([cell])) for s, cell in pairs)
+        pairs = zip(self.sources.location.tolist(), self.cells, strict=True)
+        lossless = tuple((f"source at {tuple(place)}", np.array([cell])) for place, cell in pairs)
         return Demand(between=self.cells, lossless=lossless)
 
     def on(self, cut: Cut) -> PointSources:
@@ -44,12 +45,13 @@ class PointSources(Planned):
         return self._of(mine, cut.here[self.cells[mine]])
 
     def _of(self, mine: np.ndarray, cells: np.ndarray) -> PointSources:
-        sources = tuple(self.sources[i] for i in mine)
-        return replace(self, sources=sources, cells=cells, local=self.local[mine], items=self.items[mine])
+        return replace(
+            self, sources=self.sources.chosen(mine), cells=cells, local=self.local[mine], items=self.items[mine]
+        )
 
     def identity(self) -> Mapping[str, tuple[np.ndarray, np.ndarray]]:
         """Of each source, what tells it from another."""
-        return {"sources": (np.array([s.identity() for s in self.sources]).reshape(-1, 30), self.items)}
+        return {"sources": (self.sources.identity(), self.items)}
 
     def attach(self, solver: Solver) -> AttachedSources:
         return AttachedSources(self, solver)
@@ -59,15 +61,14 @@ def plan(planning: Planning) -> PointSources | None:
     case, problems, whole = planning.case, planning.problems, planning.whole
     _check_kinds(planning)
     read = load_sources(case.sources, projection=case.projection, warned=problems)
-    sources: tuple[PointSource, ...] = (*read, *_point_currents(case))
+    sources = Sources.joined([read, Sources.of(_point_currents(case))])
     check_time(sources, case.end_time, problems)
     if "filtration" not in planning.law.roles:
         tell_no_pores(sources, f"the {planning.law.name} law", problems)
     _check_moduli(sources, planning)
-    if not sources:
+    if not len(sources):
         return None
-    places = np.array([s.location for s in sources], float)
-    found = whole.locate(places, planning.topology, planning.geometry, planning.mesh)
+    found = whole.locate(sources.location, planning.topology, planning.geometry, planning.mesh)
     tell_outside(sources, np.where(found.cells == -1, found.distance, 0.0), "mesh", problems)
     part = PointSources(sources, found.cells, found.xi, np.arange(len(sources)))
     mine = np.flatnonzero(found.cells >= 0)
@@ -79,26 +80,26 @@ def plan(planning: Planning) -> PointSources | None:
 def _check_fluid(part: PointSources, planning: Planning) -> None:
     """Moments and slip that shear in a fluid: stress that is left where nothing relaxes it pushes for ever."""
     law, fluid = planning.law, planning.fluid[part.cells]
-    wrong = [s for s, f in zip(part.sources, fluid, strict=True) if f and (shears(s.moment) or shears(s.potency))]
-    if not wrong:
+    wrong = part.sources.chosen(fluid & (shears(part.sources.moment) | shears(part.sources.potency)))
+    if not len(wrong):
         return
     refuse, why = planning.refuse, "the stress that it leaves pushes the fluid for ever, and slip has no moment there"
     if "stress" not in law.roles:
         why = f"under the {law.name} law only the mean of a moment's xx, yy and zz acts"
-        if any(s.potency.any() for s in wrong):  # nor does SeisSol run slip in its acoustic equations
+        if wrong.potency.any():  # nor does SeisSol run slip in its acoustic equations
             refuse = planning.problems.error
-    x, y, z = wrong[0].location
-    where, more = f"source {wrong[0].name} at ({x:g}, {y:g}, {z:g})", len(wrong) - 1
+    x, y, z = wrong.location[0]
+    where, more = f"source {wrong.names[0]} at ({x:g}, {y:g}, {z:g})", len(wrong) - 1
     what = f"shears in a fluid, as do {more} more sources: {why}" if more else f"shears in a fluid: {why}"
     refuse(where, what, "an explosion (xx = yy = zz), a force, or a place in rock", "Or give the cell a shear speed.")
 
 
-def _check_moduli(sources: Sequence[PointSource], planning: Planning) -> None:
+def _check_moduli(sources: Sources, planning: Planning) -> None:
     """Slip has the moment of the whole stiffness where that is more than lambda and mu: a source's own shear modulus has no place in it."""
-    own = [s for s in sources if s.shear_modulus is not None]
-    first = {name: float(v[0]) for name, v in planning.material.items()} if own else {}
+    own = sources.chosen(~np.isnan(sources.shear_modulus))
+    first = {name: float(v[0]) for name, v in planning.material.items()} if len(own) else {}
     if first and planning.law.stress_of(np.zeros(6), first) is not None:
-        what = f"{own[0].name} has a shear modulus of its own, {own[0].shear_modulus:g} Pa (and {len(own) - 1} more sources)"
+        what = f"{own.names[0]} has a shear modulus of its own, {own.shear_modulus[0]:g} Pa (and {len(own) - 1} more sources)"
         planning.problems.error(
             "sources", what, f"0 with the {planning.law.name} law: the stiffness of the cell is used"
         )

@@ -307,10 +307,8 @@ def duration(times: Sequence[float], arias: np.ndarray, low: float = 0.05, high:
 
 def _sources(plan: FdPlan) -> tuple[np.ndarray, int]:
     """Places (n, 3) of the sources that act, and which of them begins first."""
-    acting = [s for s in plan.sources if s.moment.any() or s.force.any() or s.potency.any()]
-    if not acting:
-        return np.zeros((0, 3)), -1
-    return np.array([s.location for s in acting], float), int(np.argmin([s.onset for s in acting]))
+    acting = plan.sources.chosen(plan.sources.acting)
+    return acting.location, int(np.argmin(acting.onset)) if len(acting) else -1
 
 
 def _event(plan: FdPlan) -> dict[str, str]:

@@ -23,6 +23,7 @@ from faultwave.media.field import Field
 from faultwave.media.homogenise import at_points
 from faultwave.physics.sources.lowpass import lowpassed_function
 from faultwave.physics.sources.point import PointSource
+from faultwave.physics.sources.table import Sources
 from faultwave.physics.sources.time_functions import time_function
 
 UNEVEN = 0.01
@@ -69,8 +70,8 @@ class RisingWaves(GridPart):
     name = "plane_waves"
 
     @property
-    def radiating(self) -> tuple[PointSource, ...]:  # type: ignore[override]
-        return tuple(wave.force() for wave in self.waves)
+    def radiating(self) -> Sources:  # type: ignore[override]
+        return Sources.of([wave.force() for wave in self.waves])
 
     def checked(self, checking: Checking) -> Self:
         """Errors where a plane wave cannot start or would not leave, warnings where it does not stay plane."""

@@ -6,20 +6,23 @@ anticlockwise from strike. All angles in radians, all vectors and tensors in nor
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 
-def slip_frame(strike: float, dip: float, rake: float) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
-    """Normal of the plane, out of its foot wall, and unit vectors along the rake, across it in the plane and along the normal."""
+def slip_frame(strike: Any, dip: Any, rake: Any) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+    """Normal of the plane, out of its foot wall, and unit vectors along the rake, across it in the plane and along the normal; (..., 3)
+    of angles (...)."""
 
-    def along(angle: float) -> np.ndarray:
-        return np.array([
+    def along(angle: Any) -> np.ndarray:
+        return np.stack([
             np.cos(angle) * np.cos(strike) + np.sin(angle) * np.cos(dip) * np.sin(strike),
             np.cos(angle) * np.sin(strike) - np.sin(angle) * np.cos(dip) * np.cos(strike),
             -np.sin(angle) * np.sin(dip),
-        ])  # fmt: skip
+        ], -1)  # fmt: skip
 
-    normal = np.array([-np.sin(dip) * np.sin(strike), np.sin(dip) * np.cos(strike), -np.cos(dip)])
+    normal = np.stack([-np.sin(dip) * np.sin(strike), np.sin(dip) * np.cos(strike), -np.cos(dip)], -1)
     return normal, (along(rake), along(rake + np.pi / 2), normal)
 
 

@@ -15,6 +15,7 @@ from faultwave.base.registry import entries
 from faultwave.base.units import LARGEST
 from faultwave.physics.sources.double_couple import moment_of_magnitude, moment_tensor
 from faultwave.physics.sources.point import PointSource
+from faultwave.physics.sources.table import Sources
 from faultwave.physics.sources.time_functions import time_function
 
 SHOWN = 5
@@ -24,14 +25,14 @@ _ORDER = ("xx", "yy", "zz", "xy", "yz", "xz")
 
 def load_sources(
     settings: Sequence[Any], where: str = "sources", projection: Any = None, warned: Problems | None = None
-) -> list[PointSource]:
+) -> Sources:
     """All point sources asked for; raises one InputError with every problem of every setting.
 
     A setting has kind, location, tensor, force, onset, time_function and file. Onset and location of a setting with a
     file come from the file; the setting's onset is added. ``projection`` (crs, origin, azimuth) is the setting by which files
     with longitudes and latitudes are read; ``warned`` takes the readers' warnings.
     """
-    problems, result = Problems(), []
+    problems, result = Problems(), list[Sources]()
     mapped = None
     if projection is not None:
         try:
@@ -41,14 +42,14 @@ def load_sources(
             problems.raise_errors()
     for i, setting in enumerate(settings):
         try:
-            result += _load(setting, f"{where}[{i}]", mapped, warned)
+            result.append(_load(setting, f"{where}[{i}]", mapped, warned))
         except InputError as error:
             problems.extend(error.problems)
     problems.raise_errors()
-    return result
+    return Sources.joined(result)
 
 
-def _load(setting: Any, where: str, projection: Projection | None, warned: Problems | None) -> list[PointSource]:
+def _load(setting: Any, where: str, projection: Projection | None, warned: Problems | None) -> Sources:
     problems = Problems()
     files = entries("faultwave.physics.sources.readers")
     if setting.kind in files:
@@ -57,11 +58,12 @@ def _load(setting: Any, where: str, projection: Projection | None, warned: Probl
             problems.raise_errors()
         file = Path(setting.file)
         with np.errstate(all="ignore"):  # numbers too large for a product are told below
-            records = files[setting.kind].load().read(file, setting, projection, warned)
-        return [_shifted(r, setting.onset) for r in sound(records, file)]
+            found = Sources.of(files[setting.kind].load().read(file, setting, projection, warned))
+        sound(found, file)
+        return replace(found, onset=found.onset + setting.onset)
     if setting.kind == "plane-wave":  # no point source: the engine that has them makes them itself
-        return []
-    return [_point(setting, where, projection, (*KINDS, "plane-wave", *files))]
+        return Sources.of(())
+    return Sources.of([_point(setting, where, projection, (*KINDS, "plane-wave", *files))])
 
 
 def _point(setting: Any, where: str, projection: Projection | None, known: Sequence[str]) -> PointSource:
@@ -99,24 +101,19 @@ def _couple(setting: Any, location: np.ndarray, projection: Projection | None) -
     return voigt(geographic_tensor(moment_tensor(strike, dip, rake, moment), north))
 
 
-def sound(records: list[PointSource], file: Path) -> list[PointSource]:
-    """The records of a file. Raises InputError where one has a number that is not finite or beyond all physics."""
-    wrong = []
-    for record in records:
-        numbers = {
-            "location": record.location, "moment": record.moment, "force": record.force, "potency": record.potency,
-            "fluid": record.porous,
-            "onset": record.onset, "shear modulus": record.shear_modulus or 0.0, "end": record.function.end,
-            "samples": getattr(record.function, "samples", 0.0),
-        }  # fmt: skip
-        bad = [name for name, values in numbers.items() if not float(np.max(np.abs(values), initial=0.0)) <= LARGEST]
-        wrong += [f"{record.name}: {', '.join(bad)}"] if bad else []
-    if wrong:
+def sound(sources: Sources, file: Path) -> None:
+    """Raises InputError where a source of a file has a number that is not finite or beyond all physics."""
+    own = np.where(np.isnan(sources.shear_modulus), 0.0, sources.shear_modulus)
+    columns = {
+        "location": sources.location, "moment": sources.moment, "force": sources.force, "potency": sources.potency,
+        "fluid": sources.porous,
+        "onset": sources.onset, "shear modulus": own, "end": sources.functions.end,
+        "samples": sources.functions.largest,
+    }  # fmt: skip
+    bad = {name: ~(np.abs(v.reshape(len(sources), -1)).max(1) <= LARGEST) for name, v in columns.items()}  # so for nan
+    wrong = np.flatnonzero(np.any(list(bad.values()), axis=0))
+    if len(wrong):
+        told = [f"{sources.names[i]}: {', '.join(n for n, rows in bad.items() if rows[i])}" for i in wrong[:SHOWN]]
         more = f" and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
-        what = f"{len(wrong)} of its {len(records)} sources have numbers that are not finite or too large"
-        raise InputError(Problem(str(file), f"{what} ({'; '.join(wrong[:SHOWN])}{more})", f"up to {LARGEST:g} in SI"))
-    return records
-
-
-def _shifted(record: PointSource, onset: float) -> PointSource:
-    return replace(record, onset=record.onset + onset) if onset else record
+        what = f"{len(wrong)} of its {len(sources)} sources have numbers that are not finite or too large"
+        raise InputError(Problem(str(file), f"{what} ({'; '.join(told)}{more})", f"up to {LARGEST:g} in SI"))

@@ -6,12 +6,15 @@ delays low frequencies by 0.416 / corner (sum of 2 sin(22.5 deg) and 2 sin(67.5 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
 
 from faultwave.physics.sources.point import PointSource
-from faultwave.physics.sources.time_functions import Samples, TimeFunction
+from faultwave.physics.sources.sampled import SampledFunctions, pieces
+from faultwave.physics.sources.table import Functions, Sources
+from faultwave.physics.sources.time_functions import TimeFunction
 
 POLES = 4
 RATE = 40.0  # samples times corner
@@ -19,20 +22,35 @@ TAIL = 6.0  # over the corner, after which the slowest pole has fallen to 6e-7
 LONGEST = 2_000_000  # samples
 
 
-def lowpassed_function(function: TimeFunction, corner: float, until: float) -> Samples:
-    """S through the filter of ``corner`` [Hz], as samples up to ``until`` [s] after onset; its integral is that of S."""
+def lowpassed(sources: Iterable[PointSource], corner: float | None, end_time: float) -> Sources:
+    """The sources through the filter of ``corner`` [Hz], for a run to ``end_time`` [s]; as they are where there is no corner."""
+    table = Sources.of(sources)
+    if corner is None or not len(table):
+        return table
+    return replace(table, functions=lowpassed_functions(table.functions, corner, end_time - table.onset))
+
+
+def lowpassed_functions(functions: Functions, corner: float, until: np.ndarray) -> Functions:
+    """Each S through the filter of ``corner`` [Hz], as samples up to ``until`` (n,) [s] after onset; its integral is that of S. Those in
+    single precision stay so."""
     from scipy.signal import butter, sosfilt  # a second to import, and few runs filter
 
     interval = 1.0 / (RATE * corner)
-    length = min(function.end + TAIL / corner, max(until, 0.0) + interval)
-    count = min(LONGEST, max(2, int(np.ceil(length / interval))))
-    edges = interval * np.arange(count + 1)
-    means = np.concatenate([[0.0], np.diff(function.integral(edges)) / interval])
-    return Samples(sosfilt(butter(POLES, corner, fs=1.0 / interval, output="sos"), means), interval)
+    sections = butter(POLES, corner, fs=1.0 / interval, output="sos")
+    length = np.minimum(functions.end + TAIL / corner, np.maximum(until, 0.0) + interval)
+    counts = 1 + np.clip(np.ceil(length / interval), 2, LONGEST).astype(np.int64)
+    first = np.concatenate([[0], np.cumsum(counts)])
+    samples = np.zeros(first[-1], np.float32 if functions.single else float)
+    for piece in pieces(len(counts), int(counts.max())):
+        edges = interval * np.arange(counts[piece].max())
+        until_edges = functions.integral(np.arange(len(counts))[piece], np.tile(edges, (len(counts[piece]), 1)))
+        means = np.diff(until_edges, axis=1, prepend=until_edges[:, :1]) / interval
+        inside = np.arange(len(edges)) < counts[piece, None]
+        samples[first[piece.start] : first[piece.stop]] = sosfilt(sections, means, axis=1)[inside]
+    made = SampledFunctions(samples, first, np.full(len(counts), interval))
+    return Functions((made,), np.zeros(len(counts), np.int64), np.arange(len(counts)))
 
 
-def lowpassed(source: PointSource, corner: float | None, end_time: float) -> PointSource:
-    """The source through the filter, for a run to ``end_time`` [s]; as it is where there is no corner."""
-    if corner is None:
-        return source
-    return replace(source, function=lowpassed_function(source.function, corner, end_time - source.onset))
+def lowpassed_function(function: TimeFunction, corner: float, until: float) -> TimeFunction:
+    """One S through the filter, as samples up to ``until`` [s] after onset."""
+    return lowpassed_functions(Functions.of([function]), corner, np.array([until])).one(0)

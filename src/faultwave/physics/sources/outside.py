@@ -3,40 +3,41 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
 from faultwave.base.errors import Problems
-from faultwave.physics.sources.point import PointSource, in_pores
+from faultwave.physics.sources.point import PointSource
+from faultwave.physics.sources.table import Sources
 
 _OF_FILE = re.compile(r"(.+?) (subfault|source) \d+.*")
 
 
 def tell_outside(
-    sources: Sequence[PointSource], distance: np.ndarray, domain: str, problems: Problems, allowed: str = "",
+    sources: Iterable[PointSource], distance: np.ndarray, domain: str, problems: Problems, allowed: str = "",
     above: Callable[[np.ndarray], str] = lambda place: "",
 ) -> None:  # fmt: skip
     """An error for each setting or file with sources that lie ``distance`` (n,) [m] outside, > 0, of ``domain``; ``above``: what else to
     say of a place (3,) that is above the ground."""
-    groups: dict[str, list[int]] = {}
+    table, groups = Sources.of(sources), dict[str, list[int]]()
     for n in np.flatnonzero(distance > 0).tolist():
-        found = _OF_FILE.fullmatch(sources[n].name)
-        groups.setdefault(found[1] if found else sources[n].name, []).append(n)
+        found = _OF_FILE.fullmatch(table.names[n])
+        groups.setdefault(found[1] if found else table.names[n], []).append(n)
     for group, rows in groups.items():
         farthest = max(rows, key=lambda n: distance[n])
-        x = ", ".join(f"{v:g}" for v in sources[farthest].location)
-        what = f"lies {distance[farthest]:.6g} m outside the {domain}{above(sources[farthest].location)}"
+        x = ", ".join(f"{v:g}" for v in table.location[farthest])
+        what = f"lies {distance[farthest]:.6g} m outside the {domain}{above(table.location[farthest])}"
         if len(rows) > 1:
-            of = sum(1 for s in sources if s.name == group or s.name.startswith(f"{group} "))
+            of = sum(name == group or name.startswith(f"{group} ") for name in table.names)
             what += f", the farthest of {len(rows)} that do, of {of} in {group}"
-        problems.error(f"source {sources[farthest].name} at ({x})", what, allowed)
+        problems.error(f"source {table.names[farthest]} at ({x})", what, allowed)
 
 
-def tell_no_pores(sources: Sequence[PointSource], medium: str, problems: Problems) -> None:
+def tell_no_pores(sources: Sources, medium: str, problems: Problems) -> None:
     """An error where sources act on a fluid in pores and ``medium`` has none."""
-    found = [s.name for s in sources if in_pores(s)]
-    if found:
+    found = sources.names[sources.porous[:, 3:].any(1)]
+    if len(found):
         more = f", as do {len(found) - 1} more sources" if len(found) > 1 else ""
         what = f"{found[0]} acts on the fluid in pores{more}, and {medium} has none"
         problems.error("sources", what, "pressure and fluid components of 0, or law: poroelastic")

@@ -45,16 +45,6 @@ class PointSource:
         volume = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0]) * self.potency[:3].sum()
         return self.moment + lam * volume + 2.0 * own * self.potency
 
-    def identity(self) -> np.ndarray:
-        """(30,) numbers by which one source is told from another: place, strengths, modulus, times, and what S has released by half of
-        its time and by its end."""
-        end = self.onset + float(min(self.function.end, 1e9))
-        released = [float(self.integral(self.onset, t)) for t in (0.5 * (self.onset + end), end)]
-        own = -1.0 if self.shear_modulus is None else self.shear_modulus
-        return np.array(
-            [*self.location, *self.moment, *self.force, *self.potency, *self.porous, own, self.onset, end, *released]
-        )
-
     def value(self, t: Any) -> np.ndarray:
         """S at simulation time t [s]."""
         return self.function.value(np.asarray(t, float) - self.onset)
@@ -66,12 +56,7 @@ class PointSource:
         )
 
 
-def in_pores(source: PointSource) -> bool:
-    """Whether a source acts on the fluid in pores: with a pressure, or by pushing it."""
-    return bool(source.porous[3:].any())
-
-
-def shears(tensor: np.ndarray) -> bool:
-    """Whether a tensor (6,) of moment or slip is more than an explosion."""
-    small = 1e-9 * np.abs(tensor).max()
-    return bool((np.abs(tensor[3:]) > small).any() or np.ptp(tensor[:3]) > small)
+def shears(tensors: np.ndarray) -> np.ndarray:
+    """(n,) whether tensors (n, 6) of moment or slip are more than an explosion."""
+    small = 1e-9 * np.abs(tensors).max(1)
+    return np.asarray((np.abs(tensors[:, 3:]).max(1) > small) | (np.ptp(tensors[:, :3], axis=1) > small))

@@ -14,6 +14,7 @@ import numpy as np
 
 from faultwave.base import special
 from faultwave.base.errors import InputError, Problem
+from faultwave.physics.sources.sampled import SampledFunctions
 
 
 class TimeFunction(Protocol):
@@ -177,28 +178,18 @@ class Yoffe:
         return rise**2 / (8 * pi) * support + late * (0.75 * rise + 0.5 * late)
 
 
-SUMMED = 16
-"""Samples between two of which the integral is kept in double precision; between, it is kept beyond these as the samples are."""
-
-
 @dataclass(frozen=True)
 class Samples:
     """Straight lines between ``samples`` at multiples of ``interval``; zero outside. Those in single precision are kept so."""
 
     samples: np.ndarray
     interval: float
-    _bases: np.ndarray = field(init=False, repr=False, compare=False)
-    _sums: np.ndarray = field(init=False, repr=False, compare=False)
+    _table: SampledFunctions = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        values = np.asarray(self.samples)
-        values = values if values.dtype == np.float32 else values.astype(float)
-        pairs = values[1:].astype(float) + values[:-1]
-        sums = np.concatenate(([0.0], np.cumsum(0.5 * pairs) * self.interval))
-        object.__setattr__(self, "samples", values)
-        sums = sums[: len(values)]
-        object.__setattr__(self, "_bases", sums[::SUMMED].copy())
-        object.__setattr__(self, "_sums", (sums - np.repeat(self._bases, SUMMED)[: len(sums)]).astype(values.dtype))
+        table = SampledFunctions.of([np.asarray(self.samples)], [self.interval])
+        object.__setattr__(self, "samples", table.samples)
+        object.__setattr__(self, "_table", table)
 
     @property
     def end(self) -> float:
@@ -209,13 +200,8 @@ class Samples:
         return np.interp(np.asarray(t, float), times, self.samples, left=0.0, right=0.0)
 
     def integral(self, t: Any) -> np.ndarray:
-        last = len(self.samples) - 1
-        x = np.clip(np.asarray(t, float) / self.interval, 0.0, last)
-        i = np.minimum(x.astype(int), max(last - 1, 0))
-        part = x - i
-        slope = self.samples[np.minimum(i + 1, last)] - self.samples[i]
-        sums = self._bases[i // SUMMED] + self._sums[i]
-        return sums + self.interval * part * (self.samples[i] + 0.5 * part * slope)
+        times = np.asarray(t, float)
+        return self._table.integral(np.zeros(1, np.int64), times.reshape(1, -1)).reshape(times.shape)
 
 
 @dataclass(frozen=True)

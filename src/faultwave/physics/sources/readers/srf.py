@@ -8,8 +8,8 @@ included.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from array import array
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,8 @@ import numpy as np
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.projection import Projection, geographic_tensor, needed, voigt
 from faultwave.physics.sources.double_couple import slip_frame
-from faultwave.physics.sources.point import PointSource
-from faultwave.physics.sources.time_functions import Samples
+from faultwave.physics.sources.sampled import SampledFunctions
+from faultwave.physics.sources.table import Functions, Sources
 
 VERSIONS = ("1.0", "2.0")
 DEEPEST = 7000.0  # km
@@ -31,39 +31,82 @@ SMALL = 0.01
 """Of the largest slip in a file; writers of the format leave out the rates of less."""
 
 
-@dataclass
-class _Slips:
-    """What subfaults tell of their slip [cm] beside what their rates add up to."""
+DIRECTIONS = 3  # of slip: along the rake, across it, along the normal
+HEAD = ("lon", "lat", "depth", "strike", "dip", "area", "onset", "step", "vs", "density", "rake")
 
-    places: list[str] = field(default_factory=list)
-    told: list[float] = field(default_factory=list)
-    summed: list[float] = field(default_factory=list)
-    area: float = 0.0  # of all subfaults [cm^2]
-    wrong: dict[tuple[str, str], list[tuple[str, int, str]]] = field(default_factory=dict)
-    """Of subfaults that cannot be, by kind: where, number and what."""
 
-    def tell_wrong(self, problems: Problems) -> None:
-        """One error for all subfaults that are wrong in the same way."""
-        for (word, allowed), found in self.wrong.items():
-            place, number, what = found[0]
-            more = (
-                f"; so is the {word} of {len(found) - 1} more, the last of them subfault {found[-1][1]}"
-                if found[1:]
-                else ""
-            )
-            problems.error(place, f"subfault {number} has {what}{more}", allowed)
+class _Subfaults:
+    """Subfaults as they are read: a row of numbers each, and the rates of those directions in which they slip."""
 
-    def check(self, problems: Problems, warned: Problems) -> None:
+    def __init__(self, path: Path):
+        self.path = path
+        self.rows, self.lines = (
+            array("d"),
+            array("q"),
+        )  # HEAD and the slips told [cm]; lines of the first and second row
+        self.rates = array("f")  # [m/s], with zeros where they begin and end
+        self.lengths, self.early, self.owner = array("q"), array("b"), array("q")
+        """Of each direction that slips: its samples, whether a zero was put before them, and its subfault * DIRECTIONS + direction."""
+        self.summed = array("d")  # rates of each direction, times the interval [cm]
+
+    def __len__(self) -> int:
+        return len(self.lines) // 2
+
+    def add(self, row: Sequence[float], lines: tuple[int, int], rates: Sequence[np.ndarray]) -> None:
+        """A subfault: the numbers of ``HEAD`` and three slips."""
+        number, step = len(self), row[HEAD.index("step")]
+        self.rows.extend(row)
+        self.lines.extend(lines)
+        for direction, rate in enumerate(rates):
+            self.summed.append(float(rate.sum() * step) if len(rate) else 0.0)
+            if rate.any():
+                early = 1 if rate[0] else 0
+                samples = np.zeros(early + len(rate) + 1, np.float32)
+                samples[early:-1] = 1e-2 * rate
+                self.rates.frombytes(samples.tobytes())
+                self.lengths.append(len(samples))
+                self.early.append(early)
+                self.owner.append(DIRECTIONS * number + direction)
+
+    def columns(self) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        """Numbers (n,) by name and slips (n, 3) [cm] as told."""
+        rows = np.frombuffer(self.rows, float).reshape(len(self), -1)
+        return dict(zip(HEAD, rows.T, strict=False)), rows[:, len(HEAD) :]
+
+    def check(self, problems: Problems) -> None:
+        """An error for all subfaults that are wrong in the same way."""
+        c, left = self.columns()[0], np.ones(len(self), bool)
+        slips = np.bincount(np.array(self.owner, np.int64) // DIRECTIONS, minlength=len(self)) > 0
+        for wrong, what, allowed in (
+            (~(c["step"] > 0) & slips, "time step {step:g} s", "> 0"),
+            (~(c["area"] > 0), "area {area:g} cm^2", "> 0"),
+            (~((c["depth"] >= 0) & (c["depth"] <= DEEPEST)), "depth {depth:g} km", f"0 to {DEEPEST:g}"),
+            (~((np.abs(c["lon"]) <= 360) & (np.abs(c["lat"]) <= 90)), "longitude {lon:g}, latitude {lat:g}", "degrees"),
+            (~((c["dip"] >= 0) & (c["dip"] <= 90)), "dip {dip:g}", "0 to 90 degrees"),
+            ((c["vs"] > 0) & _outside(c["vs"], SPEEDS), "vs {vs:g} cm/s", "1e4 to 1e6 cm/s, not m/s"),
+            ((c["density"] > 0) & _outside(c["density"], DENSITIES), "density {density:g} g/cm^3", "0.5 to 10 g/cm^3, not kg/m^3"),
+        ):  # fmt: skip
+            found = np.flatnonzero(wrong & left)
+            left &= ~wrong
+            if len(found):
+                first, more = found[0], ""
+                if found[1:].size:
+                    more = f"; so is the {what.split(' ')[0]} of {len(found) - 1} more, the last of them subfault {found[-1] + 1}"
+                told = what.format(**{name: float(v[first]) for name, v in c.items()})
+                problems.error(
+                    f"{self.path}:{self.lines[2 * first]}", f"subfault {first + 1} has {told}{more}", allowed
+                )
+
+    def check_slips(self, problems: Problems, warned: Problems) -> None:
         """An error where slip has no rates, a warning where the two differ."""
-        told, summed = np.array(self.told), np.array(self.summed)
+        told, summed = self.columns()[1].ravel(), np.array(self.summed)
         if not len(told):
             return
         large = np.abs(told) > SMALL * max(np.abs(told).max(), np.abs(summed).max(), 1e-30)
         without = np.flatnonzero(large & (summed == 0))
         if len(without):
-            first = without[0]
-            what = f"{len(without)} slips have no rates, here {told[first]:g} cm"
-            problems.error(self.places[first], what, "samples of the slip rate, or slip 0")
+            what = f"{len(without)} slips have no rates, here {told[without[0]]:g} cm"
+            problems.error(self._place_of_slip(without[0]), what, "samples of the slip rate, or slip 0")
         off = np.abs(summed - told)
         differ = np.flatnonzero((off > AGREED * np.abs(told)) & (off > SMALL * np.abs(told).max()) & (summed != 0))
         if len(differ):
@@ -72,7 +115,36 @@ class _Slips:
                 f"{len(differ)} of {len(told)} slips are not the sum of their rates times the interval, here {told[worst]:g} cm "
                 f"and {summed[worst]:.4g} cm"
             )
-            warned.warn(self.places[worst], what, advice="The rates are taken. Rates are in cm/s, slip in cm.")
+            advice = "The rates are taken. Rates are in cm/s, slip in cm."
+            warned.warn(self._place_of_slip(worst), what, advice=advice)
+
+    def _place_of_slip(self, number: int) -> str:
+        return f"{self.path}:{self.lines[2 * (number // DIRECTIONS) + 1]}"
+
+    def sources(self, projection: Projection) -> Sources:
+        """One a subfault and direction with samples."""
+        c, owner = self.columns()[0], np.array(self.owner, np.int64)
+        subfault, direction = np.divmod(owner, DIRECTIONS)
+        normal, along = slip_frame(*(np.radians(c[name]) for name in ("strike", "dip", "rake")))
+        slip = np.stack(along, 1)[subfault, direction][:, :, None] * normal[subfault][:, None, :]
+        both = 0.5e-4 * c["area"][subfault, None, None] * (slip + slip.swapaxes(1, 2))
+        potency = voigt(geographic_tensor(both, projection.norths(c["lon"], c["lat"])[subfault]))
+        place = np.concatenate([projection.to_local(c["lon"], c["lat"]), -1e3 * c["depth"][:, None]], 1)
+        known = (c["vs"] > 0) & (c["density"] > 0)
+        modulus = np.where(known, 0.1 * c["vs"] ** 2 * c["density"], np.nan)  # dyne/cm^2
+        names = np.array([f"{self.path.name} subfault {number + 1}" for number in subfault], object)
+        first = np.concatenate([[0], np.cumsum(np.array(self.lengths, np.int64))])
+        rates = SampledFunctions(np.frombuffer(self.rates, np.float32), first, c["step"][subfault])
+        functions = Functions((rates,), np.zeros(len(owner), np.int64), np.arange(len(owner)))
+        onset = (c["onset"][subfault] - np.array(self.early) * c["step"][subfault]).reshape(-1)
+        none = np.zeros((len(owner), 7))
+        return Sources(
+            place[subfault], none[:, :6], none[:, :3], potency, none, modulus[subfault], onset, names, functions
+        )
+
+
+def _outside(values: np.ndarray, bounds: tuple[float, float]) -> np.ndarray:
+    return np.asarray((values < bounds[0]) | (values > bounds[1]))
 
 
 class _Tokens:
@@ -99,10 +171,14 @@ class _Tokens:
                 return
 
     @property
-    def place(self) -> str:
-        """Of the word ahead; at the end, of the last one."""
+    def next_line(self) -> int:
+        """Number of that of the word ahead; at the end, of the last one."""
         self._fill(1)
-        return f"{self.path}:{self.lines[self.at] if self.at < len(self.lines) else self.line}"
+        return self.lines[self.at] if self.at < len(self.lines) else self.line
+
+    @property
+    def place(self) -> str:
+        return f"{self.path}:{self.next_line}"
 
     @property
     def done(self) -> bool:
@@ -150,12 +226,12 @@ class _Tokens:
         return int(value)
 
 
-def read(path: Path, setting: Any, projection: Projection | None, warned: Problems | None = None) -> list[PointSource]:
+def read(path: Path, setting: Any, projection: Projection | None, warned: Problems | None = None) -> Sources:
     return read_srf(path, projection, warned)
 
 
-def read_srf(path: Path, projection: Projection | None, warned: Problems | None = None) -> list[PointSource]:
-    """One record per subfault and direction with samples; InputError with file and line for what is wrong.
+def read_srf(path: Path, projection: Projection | None, warned: Problems | None = None) -> Sources:
+    """A source per subfault and direction with samples; InputError with file and line for what is wrong.
 
     ``warned`` takes warnings: slips that are not the integral of their rates. Locations lie on the projection's local x, y at
     z = -depth. Version 2.0 gives each subfault's shear modulus by vs and density; where it does not, or in 1.0, that of the place is
@@ -169,13 +245,12 @@ def read_srf(path: Path, projection: Projection | None, warned: Problems | None 
         raise InputError(Problem(str(path), f"cannot be read: {error.strerror}")) from None
 
 
-def _read(tokens: _Tokens, projection: Projection, warned: Problems) -> list[PointSource]:
+def _read(tokens: _Tokens, projection: Projection, warned: Problems) -> Sources:
     path = tokens.path
     version = tokens.word("the version")
     if version not in VERSIONS:
         raise InputError(Problem(f"{path}:1", f"version '{version}' is not known", ", ".join(VERSIONS)))
-    records: list[PointSource] = []
-    problems, subfaults, announced, planes, slips = Problems(), 0, 0, "", _Slips()
+    problems, announced, planes, found = Problems(), 0, "", _Subfaults(path)
     extent = 0.0  # of the segments [cm^2]
     while not tokens.done:
         place, word = tokens.place, tokens.word("PLANE or POINTS")
@@ -186,24 +261,25 @@ def _read(tokens: _Tokens, projection: Projection, warned: Problems) -> list[Poi
                 announced, extent = announced + count, extent + area
         elif word == "POINTS":
             for _ in range(tokens.whole("the number of subfaults")):
-                subfaults += 1
-                records += _subfault(tokens, version, projection, subfaults, slips, problems)
+                _subfault(tokens, version, found)
         else:
             raise InputError(Problem(place, f"'{word}' where a block begins", "PLANE, POINTS"))
-    if not subfaults:
+    if not len(found):
         problems.error(tokens.place, "holds no subfaults", "a block POINTS")
-    elif announced and announced != subfaults:
-        what = f"holds {subfaults} subfaults, its segments have {announced}"
+        problems.raise_errors()
+    if announced and announced != len(found):
+        what = f"holds {len(found)} subfaults, its segments have {announced}"
         problems.error(planes, what, advice="Is a segment missing, or was the file cut short?")
-    slips.tell_wrong(problems)
-    slips.check(problems, warned)
-    if planes and not problems.errors and not 0.5 <= slips.area / extent <= 2.0:
-        what = f"subfaults have {slips.area:.4g} cm^2 together, the segments {extent:.4g} cm^2"
+    found.check(problems)
+    found.check_slips(problems, warned)
+    area = float(found.columns()[0]["area"].sum())
+    if planes and not problems.errors and not 0.5 <= area / extent <= 2.0:
+        what = f"subfaults have {area:.4g} cm^2 together, the segments {extent:.4g} cm^2"
         warned.warn(
             planes, what, advice="Those of the subfaults are taken; they are in cm^2, lengths of segments in km."
         )
     problems.raise_errors()
-    return records
+    return found.sources(projection)
 
 
 def _segment(tokens: _Tokens, number: int, problems: Problems) -> tuple[int, float]:
@@ -222,49 +298,15 @@ def _segment(tokens: _Tokens, number: int, problems: Problems) -> tuple[int, flo
     return int(along) * int(down), 1e10 * length * width
 
 
-def _subfault(
-    tokens: _Tokens, version: str, projection: Projection, number: int, told: _Slips, problems: Problems
-) -> list[PointSource]:
-    place = tokens.place
-    lon, lat, depth, strike, dip, area, onset, step = tokens.numbers(8, "a subfault")
-    speed, density = tokens.numbers(2, "vs and density") if version == "2.0" else (-1.0, -1.0)
-    where = tokens.place
-    rake, *slips = tokens.numbers(7, "rake, slips and numbers of samples")
-    counts = [int(c) for c in slips[1::2]]
-    if any(c < 0 or c != float(n) for c, n in zip(counts, slips[1::2], strict=True)):
-        raise InputError(Problem(where, f"numbers of samples {slips[1::2]}", "whole numbers, not negative"))
-    rates = [tokens.numbers(c, f"slip rates of subfault {number}") for c in counts]
-    for wrong, what, allowed in (
-        (not step > 0 and any(counts), f"time step {step:g} s", "> 0"),
-        (not area > 0, f"area {area:g} cm^2", "> 0"),
-        (not 0 <= depth <= DEEPEST, f"depth {depth:g} km", f"0 to {DEEPEST:g}"),
-        (not (-360 <= lon <= 360 and -90 <= lat <= 90), f"longitude {lon:g}, latitude {lat:g}", "degrees"),
-        (not 0 <= dip <= 90, f"dip {dip:g}", "0 to 90 degrees"),
-        (speed > 0 and not SPEEDS[0] <= speed <= SPEEDS[1], f"vs {speed:g} cm/s", "1e4 to 1e6 cm/s, not m/s"),
-        (density > 0 and not DENSITIES[0] <= density <= DENSITIES[1], f"density {density:g} g/cm^3", "0.5 to 10 g/cm^3, not kg/m^3"),
-    ):  # fmt: skip
-        if wrong:
-            told.wrong.setdefault((what.split(" ")[0], allowed), []).append((place, number, what))
-            return []
-    told.area += area
-    x, y = projection.to_local(lon, lat)[0]
-    north, records = projection.north(lon, lat), []
-    normal, directions = slip_frame(np.radians(strike), np.radians(dip), np.radians(rake))
-    mu = 0.1 * speed**2 * density if speed > 0 and density > 0 else None  # dyne/cm^2
-    for direction, rate, slip_told in zip(directions, rates, slips[0::2], strict=True):
-        told.places.append(where)
-        told.told.append(float(slip_told))
-        told.summed.append(float(rate.sum() * step) if len(rate) else 0.0)
-        if not rate.any():
-            continue
-        early = 1 if rate[0] else 0
-        samples = 1e-2 * np.concatenate([np.zeros(early), rate, np.zeros(1)])
-        slip = np.outer(direction, normal)
-        potency = voigt(geographic_tensor(0.5e-4 * area * (slip + slip.T), north))
-        records.append(
-            PointSource(
-                np.array([x, y, -1e3 * depth]), Samples(samples.astype(np.float32), float(step)), potency=potency, shear_modulus=mu,
-                onset=float(onset - early * step), name=f"{tokens.path.name} subfault {number}",
-            )
-        )  # fmt: skip
-    return records
+def _subfault(tokens: _Tokens, version: str, found: _Subfaults) -> None:
+    what = f"of subfault {len(found) + 1}"
+    line = tokens.next_line
+    head = tokens.numbers(8, "a subfault").tolist()
+    head += tokens.numbers(2, "vs and density").tolist() if version == "2.0" else [-1.0, -1.0]
+    where = tokens.next_line
+    rake, *slips = tokens.numbers(7, "rake, slips and numbers of samples").tolist()
+    if any(count < 0 or count != int(count) for count in slips[1::2]):
+        allowed = "whole numbers, not negative"
+        raise InputError(Problem(f"{tokens.path}:{where}", f"numbers of samples {slips[1::2]}", allowed))
+    rates = [tokens.numbers(int(count), f"slip rates {what}") for count in slips[1::2]]
+    found.add([*head, rake, *slips[0::2]], (line, where), rates)
