@@ -76,7 +76,8 @@ def test_what_tells_sources_apart() -> None:
     first = Sources.of(each).identity()
     assert first.shape == (6, 30)
     changed = {
-        "location": np.ones(3), "moment": np.ones(6), "force": np.ones(3), "potency": np.ones(6), "porous": np.ones(7), "shear_modulus": 2.5, "onset": 7.0,
+        "location": np.ones(3), "moment": np.ones(6), "force": np.ones(3), "potency": np.ones(6), "porous": np.ones(7),
+        "shear_modulus": 2.5, "onset": 7.0,
         "function": Triangle(0.123),
     }  # fmt: skip
     for name, value in changed.items():
