@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from faultwave.fd.program import STRESS_LEVEL, VELOCITY_LEVEL, Scheme
 from faultwave.fd.stencils import VELOCITY
 from faultwave.kernels.stencil import Box, Injection
 from faultwave.media.homogenise import at_points
+from faultwave.observe.model import Marks
 from faultwave.physics.sources.load import load_sources
 from faultwave.physics.sources.lowpass import lowpassed
 from faultwave.physics.sources.outside import tell_outside
@@ -91,6 +92,9 @@ class PointSources(GridPart):
             rows.append(("low-pass", f"{corner:g} Hz, delays by {0.416 / corner:.3g} s"))
         first, last = min(s.onset for s in self.sources), max(s.onset + s.function.end for s in self.sources)
         return {"sources": [*rows, ("they act", f"from {first:g} s to {last:.4g} s, the run ends at {end:g} s")]}
+
+    def shapes(self, plan: Any) -> tuple[Marks, ...]:
+        return (Marks(self.name, np.array([s.location for s in self.sources], float).reshape(-1, 3)),)
 
 
 def _check_moments(sources: Sequence[PointSource], checking: Checking) -> None:
