@@ -204,3 +204,13 @@ def test_plan_prints_every_section(cli, case, room):
     lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
     for line in ("mesh", "cells 19183", "order 4", "worst cells", "17 1.0 2.0 3.0 0.2 ms"):
         assert line in lines
+
+
+def test_plot_draws_a_case_that_was_not_run(cli, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = cli("plot", "em-cavity", "--dpi", "30", "--order", "2")
+    assert result.exit_code == 0
+    assert sorted(p.name for p in (tmp_path / "cavity-plan").iterdir()) == ["map.png", "profiles.png", "resolution.png"]
+    assert "cavity-plan/map.png" in result.stdout
+    wrong = cli("plot", "em-cavity", "--field", "v3")
+    assert wrong.exit_code == 2 and "is for pictures of results" in wrong.stderr

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from faultwave.base.errors import InputError, Problem
 from faultwave.cli import screen
-from faultwave.cli.options import expanded
+from faultwave.cli.options import Order, expanded
 
 if TYPE_CHECKING:
     from faultwave.verify.case import Result
@@ -47,20 +47,57 @@ class Drawing:
 
 
 def plot(
-    folder: Folder,
+    what: Annotated[str, typer.Argument(metavar="DIR|CASE", help="Folder of a run, or a case that is yet to be run.")],
     drawing: Drawing,
+    order: Order = None,
     output: Annotated[
-        Path | None, typer.Option("--output", metavar="DIR", help="Folder for the pictures; default DIR itself.")
+        Path | None,
+        typer.Option(
+            "--output", metavar="DIR", help="Folder for the pictures; default DIR itself, of a case PREFIX-plan."
+        ),
     ] = None,
 ) -> None:
-    """Draw what a run left: rupture time and slip on the fault, the surface, seismograms, energies.
+    """Draw what a run left: rupture time and slip on the fault, the surface, seismograms, energies. Or, before anything is run, draw a
+    case: map, sections and profiles of the material, faults with their stress and strength, resolution, time steps.
 
     Pictures go into the same folder; their names are printed.
     """
-    from faultwave.plot.run import Look, plot_run
+    from faultwave.plot.look import Look
 
     lists = {name: _words(getattr(drawing, name)) for name in ("stations", "axes")}
-    screen.files(plot_run(folder, output, Look(**{**vars(drawing), **lists})))
+    look = Look(**{**vars(drawing), **lists})
+    if Path(what).is_dir() or not _is_case(what):
+        from faultwave.plot.run import plot_run
+
+        if order is not None:
+            raise InputError(Problem("--order", "is for pictures of a case; this is a run"))
+        screen.files(plot_run(what, output, look))
+        return
+    _plot_case(what, {} if order is None else {"order": order}, look, output)
+
+
+def _is_case(name: str) -> bool:
+    """Whether a text names a file or an example, and no folder."""
+    from faultwave.case.load import examples
+
+    return Path(name).is_file() or name in examples()
+
+
+def _plot_case(name: str, overrides: dict[str, Any], look: Any, output: Path | None) -> None:
+    """Pictures of a plan."""
+    from faultwave.case.load import load_sound
+    from faultwave.plot.plans import plot_model
+    from faultwave.run.planned import model_of
+
+    with screen.status(name) as say:
+        say("reading everything")
+        case, problems = load_sound(name, overrides)
+        model, warnings = model_of(case)
+        say("drawing")
+        drawn = plot_model(model, output or Path(f"{case.output.prefix}-plan"), look)
+    if problems.warnings or warnings:
+        screen.show_problems([*problems.warnings, *warnings])
+    screen.files(drawn)
 
 
 def _words(text: str | None) -> list[str] | None:

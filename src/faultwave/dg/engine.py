@@ -9,6 +9,7 @@ from faultwave.dg.plan import Plan, make_plan
 from faultwave.dg.share import plan_for
 from faultwave.dg.solver import Solver
 from faultwave.engine.solver import Engine, Sections
+from faultwave.observe.model import Model
 
 
 def _plan(case: Any) -> Plan:
@@ -25,6 +26,12 @@ def _report(plan: Plan, case: Any) -> Sections:
     return plan_report(plan, case)
 
 
-ENGINE = Engine("dg", _plan, _share, Solver, _report)
+def _model(plan: Plan) -> Model:
+    from faultwave.dg.model import model  # for pictures only
+
+    return model(plan)
+
+
+ENGINE = Engine("dg", _plan, _share, Solver, _report, model=_model)
 
 __all__ = ["ENGINE"]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.observe.model import Label, Sheet
 from faultwave.physics.friction.law import Weakening
 from faultwave.physics.friction.nucleation import increment
 from faultwave.physics.friction.plausibility import LoadedFault
@@ -65,6 +66,47 @@ def _pieces(vertices: np.ndarray) -> np.ndarray:
         label = found
 
 
+FORECASTS = {
+    "normal stress": Label("normal stress, compression", "MPa"),
+    "shear stress": Label("shear stress", "MPa"),
+    "nucleated": Label("shear stress after nucleation", "MPa"),
+    "strength": Label("strength before slip", "MPa"),
+    "excess": Label("strength excess", "MPa"),
+    "S ratio": Label("S ratio"),
+    "cohesive points": Label("points in the cohesive zone"),
+    "breaks": Label("share that breaks by itself"),
+}
+"""What pictures show of a fault."""
+
+
+def sheet(faces: Any, fault: LoadedFault) -> Sheet:
+    """A planned fault with means over its faces of loads, strength and what follows; NaN where a number does not exist."""
+    share = fault.area.reshape(len(faces.area), -1)
+
+    def mean(values: np.ndarray) -> np.ndarray:
+        known = np.isfinite(values).reshape(share.shape)
+        weight = np.where(known, share, 0.0)
+        total = weight.sum(1)
+        filled = np.where(known, values.reshape(share.shape), 0.0)
+        return np.where(total > 0, (weight * filled).sum(1) / np.where(total > 0, total, 1.0), np.nan)
+
+    shown = {"normal stress": -1e-6 * fault.sigma, "shear stress": 1e-6 * fault.tau}
+    if (fault.nucleated != fault.tau).any():
+        shown["nucleated"] = 1e-6 * fault.nucleated
+    w = fault.weakening
+    if w is not None:
+        slips = fault.may_slip
+        peak = np.broadcast_to(w.peak, slips.shape)
+        shown["strength"] = 1e-6 * np.where(slips, peak, np.nan)
+        shown["excess"] = 1e-6 * np.where(slips, peak - fault.tau, np.nan)
+        shown["S ratio"] = fault.s_ratio
+        shown["cohesive points"] = fault.cohesive_zone / fault.spacing
+        shown["breaks"] = fault.starts.astype(float)
+    points, cells = np.unique(faces.corners.reshape(-1, 3), axis=0, return_inverse=True)
+    values = {name: mean(v) for name, v in shown.items() if np.isfinite(v).any()}
+    return Sheet("fault", points, cells.reshape(-1, 3), values, FORECASTS, np.asarray(faces.tags))
+
+
 @dataclass(frozen=True)
 class FaultPiece:
     """The faces of a fault that one process has: their ``corners`` (n, 3, 3) and points."""
@@ -110,4 +152,4 @@ def _weakening(faults: Sequence[LoadedFault], each: Sequence[Weakening | None]) 
     return replace(known[0], **lengths, forced=forced)
 
 
-__all__ = ["FaultPiece", "largest_patch", "loaded_fault", "put_together"]
+__all__ = ["FaultPiece", "largest_patch", "loaded_fault", "put_together", "sheet"]

@@ -18,10 +18,9 @@ from faultwave.dg.attenuation import report as attenuation_report
 from faultwave.dg.basis import tet_size
 from faultwave.dg.plan import Plan, cfl_number
 from faultwave.dg.replays import Replays
-from faultwave.dg.resolved import edge_length, resolved_frequency
+from faultwave.dg.resolved import edge_length, highest_frequency, resolved_frequency
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
-from faultwave.physics.sources.time_functions import ricker_duration
 
 Rows = list[tuple[str, ...]]
 
@@ -179,7 +178,7 @@ def _resolution(plan: Plan) -> Rows:
     order, geo, material = case_order(plan), plan.geometry, plan.material
     edge, moduli = edge_length(geo.volume), plan.law.moduli(material)
     frequency = resolved_frequency(plan.law, material, edge, order)
-    asked = highest_frequency(plan)
+    asked = highest_frequency(plan.case, plan.parts)
     rows: Rows = [
         ("waves cross the mesh", _crossings(plan, asked)),
         ("edge length", f"{edge.min():.4g} to {edge.max():.4g} m"),
@@ -191,18 +190,6 @@ def _resolution(plan: Plan) -> Rows:
     if asked is not None:
         rows.append((f"at {asked:.4g} Hz, the highest asked for", _in_wavelengths(plan, edge, asked)))
     return rows + _of_parts(plan, "resolution")
-
-
-def highest_frequency(plan: Plan) -> float | None:
-    """The highest frequency [Hz] that a case's parts, currents and incident waves name; None where none does."""
-    case = plan.case
-    found = [p.demand.frequency for p in plan.parts if p.demand.frequency is not None]
-    for function in [c.time_function for c in case.currents] + [w.time_function for w in case.incident]:
-        if function.kind == "burst":
-            found.append(function.frequency + 0.5 / function.duration)
-        elif function.kind == "ricker":
-            found.append(2.5 / ricker_duration(function))
-    return max(found, default=None)
 
 
 IN_METRES = "IS THE GEOMETRY IN METRES? (mesh.scaling converts other units)"

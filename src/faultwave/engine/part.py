@@ -14,6 +14,7 @@ import numpy as np
 
 from faultwave.base.errors import Problem
 from faultwave.observe.lattice import Lattice
+from faultwave.observe.model import Marks, Sheet
 from faultwave.observe.result import Result
 
 When = Literal[
@@ -169,6 +170,9 @@ class Part(Protocol):
     def report(self, plan: Any) -> Mapping[str, Sequence[tuple[str, ...]]]:
         """Rows for ``faultwave plan`` by section: 'size', 'output', 'resolution', 'fault'."""
 
+    def shapes(self, plan: Any) -> Sequence[Marks | Sheet]:
+        """What pictures of the plan show of it."""
+
 
 class Planned:
     """What most parts need not say."""
@@ -193,6 +197,9 @@ class Planned:
 
     def report(self, plan: Any) -> Mapping[str, Sequence[tuple[str, ...]]]:
         return {}
+
+    def shapes(self, plan: Any) -> Sequence[Marks | Sheet]:
+        return ()
 
 
 class Attached:

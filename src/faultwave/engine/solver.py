@@ -8,10 +8,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from faultwave.base.errors import Problem
+from faultwave.base.errors import NotBuiltError, Problem
 from faultwave.comm import World
 from faultwave.engine.part import Attached, BlockState, State
 from faultwave.engine.progress import Progress
+from faultwave.observe.model import Model
 
 Sections = list[tuple[str, list[tuple[str, ...]]]]
 
@@ -157,11 +158,15 @@ class Solver(Protocol):
         """Seconds of each part of the run."""
 
 
+def _no_model(plan: Any) -> Model:
+    raise NotBuiltError(Problem("engine", "this engine cannot show a plan in pictures"))
+
+
 @dataclass(frozen=True)
 class Engine:
     """An engine: ``plan(case)`` and, for one of several processes, ``share(case, world)`` raise InputError with every problem;
     ``solver(plan)``; ``report(plan, case)``: sections for ``faultwave plan``; ``going_on(case, notes)``: the case of a run that goes on
-    from a checkpoint to another end, with what must stay as it was."""
+    from a checkpoint to another end, with what must stay as it was; ``model(plan)``: a plan as pictures see it."""
 
     name: str
     plan: Callable[[Any], Any]
@@ -169,6 +174,7 @@ class Engine:
     solver: Callable[[Any], Solver]
     report: Callable[[Any, Any], Sections]
     going_on: Callable[[Any, Mapping[str, Any]], Any] = lambda case, notes: case
+    model: Callable[[Any], Model] = _no_model
 
 
 __all__ = ["BlowUp", "Control", "Diagnosis", "Engine", "Sections", "Solver", "Unattended"]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from faultwave.engine.solver import Engine, Sections, Solver
+from faultwave.observe.model import Model
 
 if TYPE_CHECKING:
     from faultwave.case.model import Case
@@ -44,5 +45,11 @@ def _going_on(case: Case, notes: Mapping[str, Any]) -> Case:
     return case.model_copy(update={"grid": case.grid.model_copy(update={"step": step})})
 
 
-ENGINE = Engine("fd", _plan, _share, _solver, _report, _going_on)
+def _model(plan: Any) -> Model:
+    from faultwave.fd.model import model
+
+    return model(plan)
+
+
+ENGINE = Engine("fd", _plan, _share, _solver, _report, _going_on, _model)
 """Finite differences of fourth order on staggered grids."""

@@ -1,8 +1,10 @@
-"""Pictures from files only; a live run is never needed."""
+"""Pictures of runs, from files only, and of plans; a live run is never needed."""
 
 from faultwave.base.callable_module import make_callable
+from faultwave.plot.entry import plot
+from faultwave.plot.plans import plot_model
 from faultwave.plot.run import plot_run
 
-make_callable(__name__, plot_run)
+make_callable(__name__, plot)
 
-__all__ = ["plot_run"]
+__all__ = ["plot_model", "plot_run"]

@@ -10,6 +10,7 @@ from faultwave.base import html
 from faultwave.base.errors import Problem
 from faultwave.case.load import load_sound
 from faultwave.case.model import Case
+from faultwave.observe.model import Model
 from faultwave.run.engines import engine_of
 
 
@@ -25,6 +26,11 @@ class PlannedCase:
     plan: Any
     sections: dict[str, list[tuple[str, ...]]]
     warnings: tuple[Problem, ...] = ()
+
+    @property
+    def model(self) -> Model:
+        """What pictures show of it: places, surfaces with values, vertical cuts. ``faultwave.plot`` draws it."""
+        return engine_of(self.case).model(self.plan)
 
     def __str__(self) -> str:
         lines = []
@@ -54,4 +60,11 @@ def plan(case: Case | dict[str, Any] | str | Path, **overrides: Any) -> PlannedC
     return PlannedCase(settings, made, found, (*problems.warnings, *made.warnings))
 
 
-__all__ = ["PlannedCase", "plan"]
+def model_of(case: Case) -> tuple[Model, tuple[Problem, ...]]:
+    """A case as pictures of its plan see it, and its warnings; nothing is measured. Raises InputError with every problem found."""
+    engine = engine_of(case)
+    made = engine.plan(case)
+    return engine.model(made), made.warnings
+
+
+__all__ = ["PlannedCase", "model_of", "plan"]

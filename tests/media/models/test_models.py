@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from faultwave.base.errors import InputError
 from faultwave.media.homogenise import at_points
-from faultwave.media.models import open_models
+from faultwave.media.models import coverage, open_models
 
 from . import files
 from .files import CASE, truth
@@ -364,3 +364,37 @@ def test_hdf5_without_a_model(tmp_path):
     for kind in ("sfile", "geomodelgrids", "netcdf", "rfile"):
         with pytest.raises(InputError, match=str(path)):
             values(files.setting(kind, path), [[100, 100, -500]])
+
+
+def test_coverage_tells_what_is_where(tmp_path):
+    def spoil(data):
+        data[5, 4, 5, 1] = np.nan  # no S speed at (400, 450, -500)
+        data[10, 4, 5, 0] = -1.0
+
+    made = files.awp_mesh(tmp_path / "m.bin", spoil=spoil)
+    at = np.array(
+        [[400, 850, -300], [400, 450, -500], [400, 450, -1000], [5000, 450, -500], [400, 450, -9000], [400, 450, 0]],
+        float,
+    )
+    kinds, look = coverage([made])
+    assert [kinds[k] for k in look(at)] == ["model", "hole", "no values", "outside", "outside", "model"]
+    nearest = SimpleNamespace(**{**vars(made), "outside": "nearest"})
+    kinds, look = coverage([nearest])
+    assert [kinds[k] for k in look(at)][3:] == ["model goes on", "model goes on", "model"]
+    both = SimpleNamespace(**{**vars(made), "origin": (4700.0, 50.0, 0.0)})
+    kinds, look = coverage([made, both])
+    assert [kinds[k] for k in look(at)][3] == "model"
+    assert coverage([]) is None
+
+
+def test_coverage_and_values_agree(tmp_path):
+    made = files.rfile(tmp_path / "m.rfile", topography=hill)
+    at = np.random.default_rng(2).uniform([-800, -4500, -3000], [4500, 800, 600], (300, 3))
+    kinds, look = coverage([made], CASE)
+    for point, kind in zip(at, look(at), strict=True):
+        try:
+            values(made, point)
+            told = "model"
+        except InputError as error:
+            told = "air" if "in the air" in str(error) else "outside" if "outside" in str(error) else "other"
+        assert kinds[kind] == told

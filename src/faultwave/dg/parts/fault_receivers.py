@@ -20,6 +20,7 @@ from faultwave.engine.part import Attached, Call, Demand, Origin, Planned, State
 from faultwave.observe.dataset import FaultFrame, fault_receivers_from_arrays
 from faultwave.observe.fault_receivers import FaultRecorder
 from faultwave.observe.fields import known_fields
+from faultwave.observe.model import Marks
 from faultwave.observe.result import Result
 from faultwave.observe.stations import since
 
@@ -63,6 +64,9 @@ class FaultReceivers(Planned):
 
     def report(self, plan: Any) -> dict[str, list[tuple[str, ...]]]:
         return {"output": [("fault receivers", f"{len(self.listed.cells)}")]}
+
+    def shapes(self, plan: Any) -> tuple[Marks, ...]:
+        return (Marks("fault receivers", self.listed.located),)
 
 
 def plan(planning: Planning) -> FaultReceivers | None:

@@ -14,6 +14,7 @@ from faultwave.dg.planning import Cut, Planning
 from faultwave.dg.solver import Solver
 from faultwave.dg.source_terms import SourceTerms
 from faultwave.engine.part import Attached, Call, Demand, Origin, Planned, State
+from faultwave.observe.model import Marks
 from faultwave.physics.sources.load import load_sources
 from faultwave.physics.sources.outside import tell_no_pores, tell_outside
 from faultwave.physics.sources.point import PointSource, shears
@@ -55,6 +56,9 @@ class PointSources(Planned):
 
     def attach(self, solver: Solver) -> AttachedSources:
         return AttachedSources(self, solver)
+
+    def shapes(self, plan: Any) -> tuple[Marks, ...]:
+        return (Marks("sources", np.array([s.location for s in self.sources], float).reshape(-1, 3)),)
 
 
 def plan(planning: Planning) -> PointSources | None:

@@ -19,6 +19,7 @@ from faultwave.dg.sampling import by_cluster, sampling
 from faultwave.dg.solver import Solver
 from faultwave.engine.part import Attached, Demand, Origin, Planned, State
 from faultwave.observe import receivers as seismograms
+from faultwave.observe.model import Marks
 from faultwave.observe.points import read_stations, with_degrees
 from faultwave.observe.result import Result
 from faultwave.observe.stations import Station, with_stations
@@ -57,6 +58,9 @@ class Receivers(Planned):
     def report(self, plan: Any) -> dict[str, list[tuple[str, ...]]]:
         samples = int(plan.case.end_time / self.setting.interval) + 1
         return {"output": [("receivers", f"{len(self.listed.cells)} with {samples} samples")]}
+
+    def shapes(self, plan: Any) -> tuple[Marks, ...]:
+        return (Marks(name, self.listed.located, tuple(s.code for s in self.stations)),)
 
 
 def plan(planning: Planning) -> Receivers | None:

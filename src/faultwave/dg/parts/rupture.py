@@ -12,7 +12,7 @@ from faultwave.base.collect import collected
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.dg.far_sides import FarSides
 from faultwave.dg.fault import Episode, Fault, FaultFaces, Options, fault_faces
-from faultwave.dg.fault_forecast import FaultPiece, largest_patch, loaded_fault, put_together
+from faultwave.dg.fault_forecast import FaultPiece, largest_patch, loaded_fault, put_together, sheet
 from faultwave.dg.fault_points import PointRule, point_rule, transfer
 from faultwave.dg.fault_stress import FaultPoints
 from faultwave.dg.planning import Cut, Planning, chosen
@@ -21,6 +21,7 @@ from faultwave.domain import tets
 from faultwave.engine.part import Attached, Call, Demand, Origin, Planned, State, as_numbers, as_words
 from faultwave.media import Field, load_field
 from faultwave.media.field import Constant, Expression, check_used, leaves
+from faultwave.observe.model import Sheet
 from faultwave.physics.friction import frame, plausibility
 from faultwave.physics.friction import laws as friction_laws
 from faultwave.physics.friction.initial import initial_names
@@ -104,6 +105,9 @@ class Rupture(Planned):
         if self.law.needs_stress:
             found["fault"] = list(plausibility.rows(fault, largest_patch(self.faces.corners, fault)))
         return found
+
+    def shapes(self, plan: Any) -> tuple[Sheet, ...]:
+        return (sheet(self.faces, loaded_fault(self, plan.case.numerics.order, plan.case.end_time)),)
 
 
 def plan(planning: Planning) -> Rupture | None:

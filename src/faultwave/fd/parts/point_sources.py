@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from faultwave.fd.program import LEVELS, STRESS_LEVEL, VELOCITY_LEVEL, Scheme
 from faultwave.fd.stencils import VELOCITY
 from faultwave.kernels.stencil import Box, Injection
 from faultwave.media.homogenise import at_points
+from faultwave.observe.model import Marks
 from faultwave.physics.sources.load import load_sources
 from faultwave.physics.sources.lowpass import lowpassed
 from faultwave.physics.sources.outside import tell_no_pores, tell_outside
@@ -90,6 +91,9 @@ class PointSources(GridPart):
             rows.append(("low-pass", f"{corner:g} Hz, delays by {0.416 / corner:.3g} s"))
         first, last = self.sources.onset.min(), self.sources.end.max()
         return {"sources": [*rows, ("they act", f"from {first:g} s to {last:.4g} s, the run ends at {end:g} s")]}
+
+    def shapes(self, plan: Any) -> tuple[Marks, ...]:
+        return (Marks(self.name, np.array([s.location for s in self.sources], float).reshape(-1, 3)),)
 
 
 def _check_moments(sources: Sources, checking: Checking) -> None:

@@ -21,6 +21,7 @@ from faultwave.fd.shared import sampler_of
 from faultwave.fd.stencils import VELOCITY
 from faultwave.kernels.stencil import SampleBuffer
 from faultwave.observe.dataset import receivers_from_arrays
+from faultwave.observe.model import Marks
 from faultwave.observe.points import read_points, read_stations, with_degrees
 from faultwave.observe.receivers import with_gradients
 from faultwave.observe.result import Result
@@ -93,6 +94,9 @@ class Receivers(GridPart):
     def attach(self, solver: Running) -> GridAttached:
         sampler = solver.samplers.get(self.name)
         return GridAttached() if sampler is None else Recording(self, solver.plan, sampler.mine)
+
+    def shapes(self, plan: Any) -> tuple[Marks, ...]:
+        return (Marks(self.name, self.points, tuple(s.code for s in self.stations)),)
 
 
 class PointSampler:

@@ -1,5 +1,5 @@
 """Models of the ground on lattices: one file a format, all read through ``open_models``."""
 
-from faultwave.media.models.load import open_models
+from faultwave.media.models.load import coverage, open_models
 
-__all__ = ["open_models"]
+__all__ = ["coverage", "open_models"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,8 @@ from faultwave.base.projection import Projection
 from faultwave.base.registry import entries
 from faultwave.media.easi.component import gather
 from faultwave.media.field import Field
-from faultwave.media.models.model import Model, Priority
+from faultwave.media.models.model import COVERAGE, Model, Priority
+from faultwave.media.points import Floats, Integers
 
 
 def open_models(settings: Sequence[Any], where: str, projection: Any = None) -> Field:
@@ -37,3 +38,15 @@ def open_models(settings: Sequence[Any], where: str, projection: Any = None) -> 
 
     models = tuple(gather(partial(opened, n) for n in range(len(settings))))
     return models[0] if len(models) == 1 else Priority(models)
+
+
+def coverage(
+    settings: Sequence[Any], projection: Any = None
+) -> tuple[tuple[str, ...], Callable[[Floats], Integers]] | None:
+    """What models have at points: the kinds in words, and a function from points (n, 3) [m] to numbers of kinds (n,); None for no models.
+
+    Raises InputError as ``open_models`` does."""
+    if not settings:
+        return None
+    found: Any = open_models(settings, "material.models", projection)
+    return COVERAGE, found.coverage

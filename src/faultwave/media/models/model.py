@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -20,6 +20,9 @@ Vertical = Callable[[Floats, Floats, Floats], Floats]
 """Index along a block's vertical axis, from its top down, of the model's own x, y and of height z (n,)."""
 
 NAMES = ("rho", "vp", "vs", "Qp", "Qs")
+COVERAGE = ("model", "model goes on", "water", "air", "hole", "no values", "outside")
+"""What a model has at a point: its values; its outermost values, as 'outside: nearest' asks; no S speed below its top; the air above its
+ground; no S speed below rock; no sound numbers; nothing."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,25 @@ class Model:
         """Whether each of the points (n, 3) lies in the model, or above it."""
         return np.asarray(~np.isin(self.places(points)[1], (-1, -3)))
 
+    def coverage(self, points: Floats) -> Integers:
+        """Numbers in ``COVERAGE`` (n,): what the model has at points (n, 3)."""
+        (x, y, z), chosen = self.places(points)
+        beyond = np.isin(replace(self, outside="error").places(points)[1], (-1, -3))
+        found = np.full(len(points), COVERAGE.index("outside"))
+        found[chosen == -2] = COVERAGE.index("air")
+        for number, block in enumerate(self.blocks):
+            rows = np.flatnonzero(chosen == number)
+            if not len(rows):
+                continue
+            _, _, poisoned, holes, shares, fluid = _around(block, x[rows], y[rows], z[rows])
+            kind = np.where(beyond[rows], COVERAGE.index("model goes on"), COVERAGE.index("model"))
+            kind[fluid] = COVERAGE.index("water")
+            kind[_sum(shares) <= 0] = COVERAGE.index("air")
+            kind[holes] = COVERAGE.index("hole")
+            kind[poisoned] = COVERAGE.index("no values")
+            found[rows] = kind
+        return found
+
     def evaluate(
         self, points: Floats, groups: Integers, names: Sequence[str], time: float | None = None
     ) -> dict[str, Floats]:
@@ -105,13 +127,7 @@ class Model:
         rows: Integers,
     ) -> dict[str, Floats]:  # fmt: skip
         lattice = block.lattice
-        place = lattice.between((position(x, block.x), position(y, block.y), block.vertical(x, y, z)))
-        kinds = lattice.kinds.reshape(-1)[place.corners]
-        felt = place.weights > 1e-9
-        poisoned, holes = ((felt & (kinds == what)).any(0) for what in (POISON, HOLE))
-        shares = np.where(felt & (kinds != AIR) & (kinds != POISON), place.weights, 0.0)
-        fluid = _sum(np.where(kinds == WATER, shares, 0.0)) > 0.5 * _sum(shares)
-        shares = np.where((kinds == WATER) == fluid, shares, 0.0)
+        place, kinds, poisoned, holes, shares, fluid = _around(block, x, y, z)
         total = _sum(shares)
         # Errors count rows of the caller's arrays: those of this block are some of them.
         self._complain(
@@ -154,6 +170,20 @@ class Model:
         return f"which spans {block.x[0]:g} to {block.x[-1]:g} and {block.y[0]:g} to {block.y[-1]:g} in its own coordinates"
 
 
+def _around(
+    block: Block, x: Floats, y: Floats, z: Floats
+) -> tuple[Between, np.ndarray, np.ndarray, np.ndarray, Floats, np.ndarray]:
+    """Around points (n,): their cells; the kinds (8, n) of the corners; whether corners that count are poisoned or holes (n,); the shares
+    (8, n) of corners of the kind that prevails; whether that is water."""
+    place = block.lattice.between((position(x, block.x), position(y, block.y), block.vertical(x, y, z)))
+    kinds = block.lattice.kinds.reshape(-1)[place.corners]
+    felt = place.weights > 1e-9
+    poisoned, holes = ((felt & (kinds == what)).any(0) for what in (POISON, HOLE))
+    shares = np.where(felt & (kinds != AIR) & (kinds != POISON), place.weights, 0.0)
+    fluid = _sum(np.where(kinds == WATER, shares, 0.0)) > 0.5 * _sum(shares)
+    return place, kinds, poisoned, holes, np.where((kinds == WATER) == fluid, shares, 0.0), fluid
+
+
 def _told_hole(lattice: Lattice, place: Between, kinds: np.ndarray, holes: np.ndarray) -> str:
     """What is missing at the first of the points (n,) in ``holes``, and what the rock around it has."""
     if not holes.any():
@@ -185,6 +215,16 @@ class Priority:
     @property
     def parameters(self) -> frozenset[str]:
         return frozenset.intersection(*(m.parameters for m in self.models))
+
+    def coverage(self, points: Floats) -> Integers:
+        """As ``Model.coverage``, of the model that counts at each point."""
+        found = np.full(len(points), COVERAGE.index("outside"))
+        rest = np.arange(len(points))
+        for number, model in enumerate(self.models):
+            here = model.covers(points[rest]) if number < len(self.models) - 1 else np.ones(len(rest), bool)
+            found[rest[here]] = model.coverage(points[rest[here]])
+            rest = rest[~here]
+        return found
 
     def evaluate(
         self, points: Floats, groups: Integers, names: Sequence[str], time: float | None = None

@@ -1,0 +1,71 @@
+"""How pictures are asked for: what all of them take, checked, and the list of those that were written."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from faultwave.base.errors import Problems, suggest
+from faultwave.plot import style
+
+INLINE = {"png": "image/png", "svg": "image/svg+xml"}
+
+
+class Pictures(list[Path]):
+    """Paths of the pictures that were written; a notebook shows the pictures themselves."""
+
+    def _repr_html_(self) -> str:
+        return "".join(_shown(path) for path in self)
+
+
+def _shown(path: Path) -> str:
+    kind = INLINE.get(path.suffix[1:])
+    if kind is None or not path.is_file():
+        return f"<p>{escape(str(path))}</p>"
+    data = base64.b64encode(path.read_bytes()).decode()
+    return f'<p><img src="data:{kind};base64,{data}" alt="{escape(path.name)}" style="max-width:100%"/></p>'
+
+
+@dataclass(frozen=True)
+class Look:
+    """What is asked of pictures: see ``faultwave.plot``."""
+
+    field: str | None = None
+    time: float | str | None = None
+    format: str = "png"
+    dpi: int = style.DPI
+    log: bool = False
+    stations: Sequence[str | int] | None = None
+    axes: Sequence[str] | None = None
+
+
+def changed(look: Look | None, asked: dict[str, Any]) -> Look:
+    """``look`` with what else is asked. Raises TypeError for what no picture knows."""
+    names = list(Look.__dataclass_fields__)
+    wrong = [name for name in asked if name not in names]
+    if wrong:
+        raise TypeError(
+            f"plot() got an unexpected argument '{wrong[0]}'; it knows {', '.join(['out', 'prefix', *names])}"
+        )
+    return replace(look or Look(), **asked)
+
+
+def checked(look: Look, axes: Sequence[str], problems: Problems) -> style.Options:
+    """How pictures are drawn; ``axes``: what x, y and z are called where nobody says."""
+    if look.format not in style.FORMATS:
+        told = suggest(look.format, style.FORMATS)
+        problems.error("format", f"'{look.format}' is no format of pictures", ", ".join(style.FORMATS), told)
+    if not 10 <= look.dpi <= 2400:
+        problems.error("dpi", f"{look.dpi} dots an inch", "10 to 2400")
+    if look.axes is not None and len(look.axes) not in (2, 3):
+        problems.error("axes", f"{len(look.axes)} names", "names of x and y, and of z if wanted")
+        return style.USUAL
+    x, y, z = (*(look.axes or axes), "z")[:3]
+    return style.Options(look.format, look.dpi, look.log, (x, y, z), look.stations is not None)
+
+
+__all__ = ["Look", "Pictures", "changed", "checked"]

@@ -1,0 +1,43 @@
+"""Pictures of a plan, before anything is run: those of every module here with a function ``draw``.
+
+Modules of other packages register by the entry point group ``faultwave.plot.plans``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from faultwave.base.errors import Problems
+from faultwave.base.registry import modules
+from faultwave.observe.model import Model
+from faultwave.output.atomic import explaining
+from faultwave.plot import style
+from faultwave.plot.look import Look, Pictures, changed, checked
+
+OF_RESULTS = ("field", "time", "log", "stations")
+"""What only pictures of results know."""
+
+
+def plot_model(model: Model, out: str | Path, look: Look | None = None, **asked: Any) -> Pictures:
+    """Draw a planned run into the folder ``out`` and return the pictures written: map, vertical sections and profiles of the material,
+    faults with their loads, resolution, clusters of time steps, coverage of velocity models; those that the run has.
+
+    format, dpi, axes: as for ``faultwave.plot``. Raises InputError.
+    """
+    look = changed(look, asked)
+    problems = Problems()
+    for name in OF_RESULTS:
+        if getattr(look, name) != getattr(Look(), name):
+            problems.error(name, "is for pictures of results; a plan has none yet", "format, dpi, axes")
+    options = checked(look, model.axes, problems)
+    problems.raise_errors()
+    target = Path(out)
+    with explaining(target):
+        target.mkdir(parents=True, exist_ok=True)
+    with style.drawn_with(options), style.house():
+        found = [module.draw for module in modules("faultwave.plot.plans", "faultwave.plot.plans")]
+        return Pictures(path for draw in found if (path := draw(model, target)) is not None)
+
+
+__all__ = ["plot_model"]
