@@ -12,7 +12,6 @@ import signal
 import tempfile
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -32,7 +31,7 @@ from faultwave.media.easi.components.grids import read_netcdf, read_scec
 from faultwave.media.load import read_layers
 from faultwave.media.models import open_models
 from faultwave.observe.dataset import energies_from_arrays
-from faultwave.observe.points import read_points
+from faultwave.observe.points import read_points, read_stations
 from faultwave.output import checkpoint as container
 from faultwave.output.formats.energies_csv import read_energies, write_energies
 from faultwave.output.formats.image import PlaneReader
@@ -46,6 +45,9 @@ from tests.media.models import files as models
 from tests.physics.sources.test_damaged import CMT, RATES, SRF
 from tests.physics.sources.test_readers import write_nrf
 from tests.run.test_torn_files import FSRM, LAYERS, image, maps, receivers, triangles
+from tools.fuzz_places import PLACES
+from tools.fuzz_reader import Reader, Silent, by, finite, texts
+from tools.fuzz_reports import REPORTS
 
 ROOT = Path(__file__).resolve().parents[1]
 CORPUS = ROOT / "tests" / "fuzz" / "corpus"
@@ -54,48 +56,11 @@ UNITS = ("m", "Pa", "")
 AT = np.array([[300.0, 400.0, -700.0], [110.0, 120.0, -260.0]])
 
 
-class Silent(Exception):
-    """Something plainly wrong was taken without a word."""
-
-
-@dataclass(frozen=True)
-class Reader:
-    """``seeds`` writes sound files into a folder; ``read`` reads one; ``suffix`` of its name; ``named``: an error names the file."""
-
-    seeds: Callable[[Path], Iterable[Path]]
-    read: Callable[[Path], Any]
-    suffix: str = ""
-    named: bool = True
-
-
-def _finite(what: str, values: Any) -> None:
-    if not np.isfinite(np.asarray(values, float)).all():
-        raise Silent(f"{what} is not finite")
-
-
-def _text(*texts: str) -> Callable[[Path], list[Path]]:
-    def write(folder: Path) -> list[Path]:
-        paths = [folder / f"seed{i}" for i in range(len(texts))]
-        for path, text in zip(paths, texts, strict=True):
-            path.write_text(text)
-        return paths
-
-    return write
-
-
-def _by(write: Callable[[Path], Any]) -> Callable[[Path], list[Path]]:
-    def seeds(folder: Path) -> list[Path]:
-        write(folder / "seed")
-        return [folder / "seed"]
-
-    return seeds
-
-
 def _units(path: Path) -> None:
     text, refused = path.read_text(errors="replace"), []
     for unit in UNITS:
         try:
-            _finite(text, to_si(text, unit))
+            finite(text, to_si(text, unit))
         except ValueError as error:
             if type(error) is not ValueError:
                 raise
@@ -111,7 +76,7 @@ def _case(path: Path) -> None:
         raise Silent("no case and no error")
     for name, value in _numbers(case.model_dump(mode="json"), ""):
         if name.split(".")[-1] not in ("forced_rupture_time", "rupture_onset", "Qp", "Qs"):
-            _finite(name, value)
+            finite(name, value)
 
 
 def _cases(folder: Path) -> list[Path]:
@@ -136,10 +101,19 @@ def _sources(kind: str) -> Callable[[Path], None]:
     def read(path: Path) -> None:
         for source in load_sources([SimpleNamespace(file=path, **setting)], projection=models.CASE):
             for what in (source.location, source.moment_tensor(1e10, 1e10), source.force, source.onset):
-                _finite("source", what)
-            _finite("source", source.integral(0.0, np.arange(1.0, 9.0)))
+                finite("source", what)
+            finite("source", source.integral(0.0, np.arange(1.0, 9.0)))
 
     return read
+
+
+def _stations(path: Path) -> None:
+    setting = SimpleNamespace(points=[], geographic=[], file=None, geographic_file=path, names=None, network="FW")
+    mapped = SimpleNamespace(crs="EPSG:32611", origin=(-117.0, 34.0), azimuth=0.0)
+    finite("stations", read_points(setting, mapped))
+    for station in read_stations(setting):
+        if not station.code.isprintable() or not station.network.isprintable():
+            raise Silent(f"codes of stations: {station}")
 
 
 def _mesh(path: Path) -> None:
@@ -173,7 +147,7 @@ def _model(kind: str) -> Reader:
         more = {k: v for k, v in vars(made.setting).items() if k not in ("kind", "file")}
         field = open_models([models.setting(made.setting.kind, path, **more)], "m", models.CASE)
         for values in field.evaluate(AT, np.ones(len(AT), np.int64), ["rho", "vp", "vs"]).values():
-            _finite("model", values)
+            finite("model", values)
 
     return Reader(seeds, read)
 
@@ -301,33 +275,129 @@ SCEC_GRID = "1\n1 1 10.0 10.0\n0 0\n" + "".join(
 )
 GEO = 'SetFactory("OpenCASCADE"); // a box\nBox(1) = {0, 0, 0, 1, 1, 1};\nPhysical Volume("v") = {1};\n'
 
+SETTINGS = (
+    """end_time: 1
+mesh: {generate: {shape: box, cells: [2, 2, 2], lower: [0, 0, -1e3], upper: [1e3, 1e3, 0], boundaries: {z-: dirichlet}}}
+material: {constant: {rho: 2700, vp: 6000, vs: 3464, Qp: 100, Qs: 50}}
+attenuation: {low: 0.1, high: 10, reference: 1, mechanisms: 3}
+plasticity:
+  parameters: {constant: {plastic_cohesion: 1 MPa, bulk_friction: 0.5}}
+  initial_stress: {constant: {s_xx: -1e6, s_yy: -1e6, s_zz: -1e6}}
+  constants: {relaxation_time: 0.05}
+dirichlet:
+  - velocity: {constant: {v1: 0.5}}
+    time_function: {kind: gaussian, duration: 0.1 s}
+""",
+    """end_time: 1
+mesh:
+  build:
+    lower: [-1e4, -1e4]
+    upper: [1e4, 1e4]
+    depth: 1e4
+    frequency: 0.2 Hz
+    growth: 0.3
+initial: {kind: plane-wave, wave: [{mode: P, k: [1e-3, 0, 0], amplitude: 0.1, phase: 0.5, window: [-1, 1]}]}
+material: {constant: {rho: 2700, vp: 6000, vs: 3464}}
+""",
+)
+"""Of blocks that no built-in example has."""
+_DECK = """&equations
+MaterialFileName = 'm.yaml'
+Plasticity = {plasticity}
+Tv = 0.05
+FreqCentral = 1.0
+FreqRatio = 100
+BoundaryFileName = 'b.yaml'
+/
+&IniCondition
+cICType = '{initial}'
+origin = 0 0 0
+kVec = 0.1 0 0
+ampField = '0 0 0 0 0 0 0 0 1'
+magnitude = 1e6
+width = 0.1
+/
+&SourceType
+Type = {source}
+FileName = 's.nrf'
+/
+&MeshNml
+MeshFile = '10 10 10'
+meshgenerator = 'CubeGenerator'
+/
+&CubeGenerator
+cubeMinX = 101
+cubeX = 2
+cubeY = 2
+cubeZ = 2
+cubeS = 10
+/
+&Discretization
+CFL = 0.5
+/
+&Output
+OutputFile = 'out'
+/
+&AbortCriteria
+EndTime = 1.0
+/
+"""
+DECKS = tuple(
+    _DECK.format(plasticity=plasticity, initial=initial, source=source)
+    for plasticity, initial, source in ((0, "Travelling", 42), (1, "PressureInjection", 50), (0, "Snell", 0))
+)
+BOUNDARIES = "absorbing: [1, 2]\nfree_surface: 3\ndirichlet: [4]\n"
+
+
+def _face_map(path: Path) -> None:
+    """As the face map of a deck."""
+    deck = path.with_suffix(".par")
+    deck.write_text(
+        _DECK.format(plasticity=0, initial="Zero", source=0).replace("/\n&CubeG", f"FaceMapFile = '{path}'\n/\n&CubeG")
+    )
+    try:
+        _case(deck)
+    except InputError as error:
+        told = [p for p in error.problems if str(path) in str(p)]
+        if told:
+            raise InputError(told) from None
+    finally:
+        deck.unlink()
+
+
 READERS: dict[str, Reader] = {
-    "units": Reader(_text("5 km", "70 MPa", "1e3", "-2.5e-3 g/cm^3"), _units),
+    "units": Reader(texts("5 km", "70 MPa", "1e3", "-2.5e-3 g/cm^3"), _units),
     "case": Reader(_cases, _case, ".yaml"),
     "deck": Reader(_corpus("deck"), _case, ".par"),
-    "easi": Reader(_text(EASI), _easi, ".yaml"),
-    "asagi": Reader(_by(_write_grid), _grid),
-    "scec": Reader(_text(SCEC_GRID), lambda path: read_scec(path, "deck.yaml:1")),
-    "layers": Reader(_text(LAYERS), read_layers),
-    "stations": Reader(_text("0 0 0\n1e3 2d3 -5\n"), lambda p: read_points(SimpleNamespace(points=[], file=p))),
-    "nrf": Reader(_by(write_nrf), _sources("nrf")),
-    "fsrm": Reader(_text(FSRM), _sources("fsrm")),
-    "srf": Reader(_text(SRF), _sources("srf")),
-    "cmt": Reader(_text(CMT), _sources("cmtsolution")),
-    "awp": Reader(_text(f"3 4 5\n{RATES}\n1 1 1\n{RATES}\n"), _sources("awp")),
+    "easi": Reader(texts(EASI), _easi, ".yaml"),
+    "asagi": Reader(by(_write_grid), _grid),
+    "scec": Reader(texts(SCEC_GRID), lambda path: read_scec(path, "deck.yaml:1")),
+    "layers": Reader(texts(LAYERS), read_layers),
+    "stations": Reader(texts("0 0 0\n1e3 2d3 -5\n"), lambda p: read_points(SimpleNamespace(points=[], file=p))),
+    "named-stations": Reader(texts("-117 34 0 PAS CI  # Pasadena\n-117.1 34.1 -5 LAX\n"), _stations),
+    "nrf": Reader(by(write_nrf), _sources("nrf")),
+    "fsrm": Reader(texts(FSRM), _sources("fsrm")),
+    "srf": Reader(texts(SRF), _sources("srf")),
+    "cmt": Reader(texts(CMT), _sources("cmtsolution")),
+    "awp": Reader(texts(f"3 4 5\n{RATES}\n1 1 1\n{RATES}\n"), _sources("awp")),
     "gmsh": Reader(_corpus("gmsh"), _mesh, ".msh"),
-    "puml": Reader(_by(lambda path: write_puml(path, _box())), _mesh, ".h5"),
-    "geo": Reader(_text(GEO), check_script, ".geo"),
+    "puml": Reader(by(lambda path: write_puml(path, _box())), _mesh, ".h5"),
+    "geo": Reader(texts(GEO), check_script, ".geo"),
     **{kind: _model(kind) for kind in ("rfile", "sfile", "geomodelgrids", "awp_mesh", "netcdf")},
-    "receivers": Reader(_by(receivers), _results("receivers.h5")),
-    "energies": Reader(_by(_energies), read_energies),
-    "dat": Reader(_text(DAT), read_dat),
-    "triangles": Reader(_by(triangles), _fields(VtkHdfReader)),
-    "image": Reader(_by(image), _fields(PlaneReader)),
-    "maps": Reader(_by(maps), read_maps),
-    "manifest": Reader(_by(lambda path: write_manifest(path, build_manifest({"title": "a"}))), read_manifest),
-    "checkpoint": Reader(_by(_write_part), _checkpoint),
-    "index": Reader(_text(INDEX), _index),
+    "receivers": Reader(by(receivers), _results("receivers.h5")),
+    "energies": Reader(by(_energies), read_energies),
+    "dat": Reader(texts(DAT), read_dat),
+    "triangles": Reader(by(triangles), _fields(VtkHdfReader)),
+    "image": Reader(by(image), _fields(PlaneReader)),
+    "maps": Reader(by(maps), read_maps),
+    "manifest": Reader(by(lambda path: write_manifest(path, build_manifest({"title": "a"}))), read_manifest),
+    "checkpoint": Reader(by(_write_part), _checkpoint),
+    "index": Reader(texts(INDEX), _index),
+    "settings": Reader(texts(*SETTINGS), _case, ".yaml"),
+    "blocks": Reader(texts(*DECKS), _case, ".par"),
+    "face-map": Reader(texts(BOUNDARIES), _face_map, ".yaml"),
+    **PLACES,
+    **REPORTS,
 }
 
 
@@ -348,10 +418,10 @@ def _silence(path: Path) -> None:
 
 
 OF_TESTS = {
-    "test crash": Reader(_text(), lambda path: os.kill(os.getpid(), signal.SIGSEGV)),
-    "test hang": Reader(_text(), lambda path: time.sleep(60)),
-    "test silence": Reader(_text(), _silence),
-    "test unnamed": Reader(_text(), _unnamed),
+    "test crash": Reader(texts(), lambda path: os.kill(os.getpid(), signal.SIGSEGV)),
+    "test hang": Reader(texts(), lambda path: time.sleep(60)),
+    "test silence": Reader(texts(), _silence),
+    "test unnamed": Reader(texts(), _unnamed),
     **{f"refused {name}": _refused(reader) for name, reader in READERS.items()},
 }
 """Readers that show what the driver says of them, and those of files that must not be taken."""

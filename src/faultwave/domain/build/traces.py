@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.base.paths import shown
 from faultwave.base.projection import NEEDED, Projection
 
 Floats = NDArray[np.float64]
@@ -96,30 +97,44 @@ def _geojson(path: Path, text: str) -> list[Line]:
         data = json.loads(text)
     except json.JSONDecodeError as error:
         raise InputError(Problem(f"{path}:{error.lineno}", f"is no GeoJSON: {error.msg}")) from None
+    except (ValueError, RecursionError) as error:  # numbers of thousands of digits, lists in lists without end
+        raise InputError(Problem(str(path), f"is no GeoJSON: {error}")) from None
     if not isinstance(data, dict):
         raise InputError(Problem(str(path), "is no GeoJSON", "an object with a type"))
     _check_system(path, data)
     found: list[Line] = []
-    for number, feature in enumerate(_features(data), 1):
+    for number, given in enumerate(_features(path, data), 1):
         where = f"{path}: feature {number}"
-        about = feature.get("properties") or {}
+        feature = _object(where, given)
+        about = _object(where, feature.get("properties"))
         name = str(about.get("name") or about.get("Name") or "")
-        geometry = feature.get("geometry", feature) or {}
+        geometry = _object(where, feature.get("geometry", feature))
         kind, places = geometry.get("type"), geometry.get("coordinates")
         parts = {"LineString": [places], "MultiLineString": places}.get(str(kind))
-        if parts is None:
-            raise InputError(Problem(where, f"is a {kind}", "LineString, MultiLineString"))
+        if not isinstance(parts, list):
+            raise InputError(Problem(where, f"is a {shown(kind, 60)} without lines", "LineString, MultiLineString"))
         found += [(where, name, _points(where, part), True) for part in parts]
     return found
 
 
-def _features(data: dict[str, Any]) -> Iterable[dict[str, Any]]:
-    return data.get("features") or [] if data.get("type") == "FeatureCollection" else [data]
+def _features(path: Path, data: dict[str, Any]) -> list[Any]:
+    found = data.get("features") or [] if data.get("type") == "FeatureCollection" else [data]
+    if not isinstance(found, list):
+        raise InputError(Problem(str(path), "its 'features' are no list"))
+    return found
+
+
+def _object(where: str, given: Any) -> dict[str, Any]:
+    """An object of the file, empty where there is none."""
+    if not isinstance(given or {}, dict):
+        raise InputError(Problem(where, f"has {shown(str(given), 60)} in place of an object"))
+    return given or {}
 
 
 def _check_system(path: Path, data: dict[str, Any]) -> None:
     """GeoJSON is in longitude and latitude (RFC 7946); files of the former kind may name another system."""
-    name = str(((data.get("crs") or {}).get("properties") or {}).get("name", ""))
+    system = _object(f"{path}: crs", data.get("crs"))
+    name = str(_object(f"{path}: crs", system.get("properties")).get("name", ""))
     if name and not name.lower().endswith(WORLD):
         what = f"names the coordinate system '{name}'"
         raise InputError(
@@ -130,7 +145,7 @@ def _check_system(path: Path, data: dict[str, Any]) -> None:
 def _points(where: str, places: Any) -> Floats:
     try:
         points = np.array([[float(p[0]), float(p[1])] for p in places])
-    except (TypeError, ValueError, IndexError):
+    except (TypeError, ValueError, IndexError, KeyError, OverflowError):
         raise InputError(Problem(where, "its coordinates are no list of [longitude, latitude]")) from None
     if not np.isfinite(points).all():
         raise InputError(Problem(where, "its coordinates are not all finite numbers"))

@@ -13,6 +13,8 @@ from faultwave.base.errors import InputError, Problem
 from faultwave.base.projection import Projection
 
 Floats = NDArray[np.float64]
+FARTHEST = 1e8
+"""Metres: no map has such coordinates."""
 
 
 def read_triangles(path: Path, projection: Projection | None) -> Floats:
@@ -29,17 +31,22 @@ def read_triangles(path: Path, projection: Projection | None) -> Floats:
         found = readers[path.suffix.lower()](path)
     except OSError as error:
         raise InputError(Problem(str(path), f"cannot be read: {error.strerror}")) from None
-    except (ValueError, IndexError, struct.error) as error:
+    except (ValueError, IndexError, OverflowError, struct.error) as error:
         raise InputError(Problem(str(path), f"is no sound surface: {error}")) from None
     if not len(found) or not np.isfinite(found).all():
         raise InputError(
             Problem(str(path), "has no triangles" if not len(found) else "has corners that are not finite numbers")
         )
+    if np.abs(found).max() > FARTHEST:
+        what = f"has a corner at {np.abs(found).max():.6g} m"
+        raise InputError(Problem(str(path), what, f"coordinates up to {FARTHEST:g} m"))
     if projection is not None and np.abs(found[..., :2]).max() > 1e5:  # of the map, not counted from the local origin
         found = found.copy()
         here = _local(projection, found[..., :2].reshape(-1, 2))
         found[..., :2] = here.reshape(found[..., :2].shape)
     areas = np.linalg.norm(np.cross(found[:, 1] - found[:, 0], found[:, 2] - found[:, 0]), axis=1)
+    if not areas.max() > 0:
+        raise InputError(Problem(str(path), "has no triangle with an area"))
     return found[areas > 1e-9 * areas.max()]
 
 
@@ -61,6 +68,8 @@ def _tsurf(path: Path) -> Floats:
         if key in ("VRTX", "PVRTX"):
             vertices[base + int(words[1])] = [float(w) for w in words[2:5]]
         elif key in ("ATOM", "PATOM"):
+            if base + int(words[2]) not in vertices:
+                raise ValueError(f"'{line.strip()}' repeats a vertex that does not exist before it")
             vertices[base + int(words[1])] = vertices[base + int(words[2])]
         elif key == "TRGL":
             triangles.append([base + int(w) for w in words[1:4]])
@@ -99,6 +108,8 @@ def _vtk(path: Path) -> Floats:
     rows = np.array(words[at + 3 : at + 3 + 4 * m], int).reshape(m, 4)
     if (rows[:, 0] != 3).any():
         raise ValueError("its polygons are not all triangles")
+    if len(rows) and not 0 <= rows[:, 1:].min() <= rows[:, 1:].max() < n:
+        raise ValueError(f"its triangles name points that do not exist; there are {n}")
     return points[rows[:, 1:]]
 
 

@@ -19,6 +19,8 @@ PACKAGE = "faultwave.media.rasters.formats"
 LOCAL = "local"
 """The projection of a raster that lies in the case's own x and y."""
 SHOWN = 3
+HIGHEST = 2e4
+"""Metres that no ground is high or deep."""
 Own = Callable[[np.ndarray], np.ndarray]
 
 
@@ -46,6 +48,12 @@ class RasterGround:
             what = f"has no value (NoData) at or beside {holes.sum():,} of {len(xy):,} places, e.g. {where}"
             advice = "Fill it (gdal_fillnodata, gmt grdfill), or shrink the box."
             raise InputError(Problem(self.raster.source, what, advice=advice))
+        strange = np.abs(found) > HIGHEST
+        if strange.any():
+            n = int(np.argmax(np.abs(found)))
+            what = f"has a height of {found[n]:.6g} m at {coordinates(xy[n])} m"
+            advice = "Is it what stands for missing values, and not declared as such? gdal_edit -a_nodata tells it."
+            raise InputError(Problem(self.raster.source, what, f"up to {HIGHEST:g} m up or down", advice))
         return found
 
     def _check(self, outside: np.ndarray, xy: np.ndarray, own: np.ndarray) -> None:

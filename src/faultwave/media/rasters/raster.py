@@ -46,7 +46,8 @@ class Raster:
         j, i = (np.clip(position(xy[:, k], nodes), 0.0, len(nodes) - 1.0) for k, nodes in ((1, self.y), (0, self.x)))
         window = tuple(slice(max(0, int(a.min()) - 12), int(a.max()) + 14) for a in (j, i))
         part = np.asarray(self.values[window], float)
-        size = [max(1, round(w / s)) for w, s in zip(width[::-1], self.spacing[::-1], strict=True)]
+        steps = zip(width[::-1], self.spacing[::-1], self.values.shape, strict=True)
+        size = [max(1, round(min(w / s, n))) for w, s, n in steps]
         index = np.stack([j - window[0].start, i - window[1].start])
         missing = ~np.isfinite(part)
         holes = np.zeros(len(xy), bool)
@@ -64,7 +65,8 @@ def ascending(source: str, x: np.ndarray, y: np.ndarray, values: np.ndarray, crs
     """A raster whose rows and columns may come in either order. Raises InputError for axes that are not in order or too short."""
     for name, axis in (("x", x), ("y", y)):
         steps = np.diff(axis)
-        if len(axis) < 2 or not ((steps > 0).all() or (steps < 0).all()):
+        sound = np.isfinite(steps).all() and ((steps > 0).all() or (steps < 0).all())
+        if len(axis) < 2 or not sound or not np.isfinite(axis[-1] - axis[0]):
             what = f"its coordinates along {name} are not in order or fewer than two"
             raise InputError(Problem(source, what, "two or more, ascending or descending"))
     if x[0] > x[-1]:

@@ -55,7 +55,7 @@ def _header(path: Path, lines: list[str]) -> tuple[dict[str, float], int]:
             raise InputError(Problem(f"{path}:{first + 1}", f"'{words[1]}' is no number", FORM)) from None
     corner = all({f"{a}llcorner", f"{a}llcenter"} & found.keys() for a in "xy")
     size = found.get("cellsize", 0.0) > 0 or (found.get("dx", 0.0) > 0 and found.get("dy", 0.0) > 0)
-    whole = all(found.get(k, 0.0) >= 2 and found[k] == int(found[k]) for k in ("ncols", "nrows"))
+    whole = all(2 <= found.get(k, 0.0) < 2**31 and found[k] == int(found[k]) for k in ("ncols", "nrows"))
     if not (corner and size and whole):
         raise InputError(Problem(f"{path}:{first + 1}", "the header is no ESRI ASCII grid's", FORM))
     return found, first

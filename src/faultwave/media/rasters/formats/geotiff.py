@@ -14,6 +14,8 @@ ENDINGS = (".tif", ".tiff", ".gtiff")
 SCALE, TIE_POINT, TRANSFORMATION, KEYS, NO_DATA = 33550, 33922, 34264, 34735, 42113  # tags; the last is GDAL's
 RASTER_TYPE, GEOGRAPHIC, PROJECTED, VERTICAL_UNIT = 1025, 2048, 3072, 4099
 AREA, USER_DEFINED = 1, 32767
+PACKED, SPARE = 2000, 1 << 20
+"""How many times larger than in the file rasters can be, and bytes of a small one, which may be of one value throughout."""
 FEET = {9001: 1.0, 9002: 0.3048, 9003: 1200.0 / 3937.0}
 """Metres in a unit of height, by its EPSG code."""
 
@@ -26,15 +28,28 @@ def read(path: Path, variable: str | None) -> Raster:
         with tifffile.TiffFile(path) as file:
             page: Any = file.pages[0]
             tags = {int(tag.code): tag.value for tag in page.tags}
+            _check_size(path, page)
             values = _values(path, page)
-    except (OSError, tifffile.TiffFileError, IndexError) as error:
+        keys = _keys(tags)
+        x, y = _axes(path, tags, values.shape, keys.get(RASTER_TYPE, AREA) == AREA)
+    except InputError:
+        raise
+    except Exception as error:  # the parser raises many kinds where tags are damaged
         raise InputError(Problem(str(path), f"is no TIFF file that can be read: {error}")) from None
-    keys = _keys(tags)
-    x, y = _axes(path, tags, values.shape, keys.get(RASTER_TYPE, AREA) == AREA)
     unit = keys.get(VERTICAL_UNIT, 9001)
     if unit not in FEET:
         raise InputError(Problem(str(path), f"heights are in the unit EPSG:{unit}", "metres or feet"))
     return ascending(str(path), x, y, _without(values, tags.get(NO_DATA)) * FEET[unit], _crs(keys))
+
+
+def _check_size(path: Path, page: Any) -> None:
+    """Raise InputError for a raster that says it is larger than the file can hold, before memory is asked for."""
+    count, held = int(np.prod([int(n) for n in page.shape], dtype=object)) * page.dtype.itemsize, path.stat().st_size
+    if count > SPARE + PACKED * held:
+        what = (
+            f"says that it has shape {page.shape}, {count:,} bytes, more than the {held:,} bytes of the file can hold"
+        )
+        raise InputError(Problem(str(path), what, advice="Was it cut short on the way?"))
 
 
 def _values(path: Path, page: Any) -> np.ndarray:
