@@ -30,6 +30,7 @@ from faultwave.fd.parts.receivers import Receivers
 from faultwave.fd.parts.strain_green_tensors import BLOCK, COMPONENTS, Strain
 from faultwave.fd.points import outside
 from faultwave.fd.resources import main_memory
+from faultwave.fd.time_dispersion import removes
 from faultwave.observe.dataset import Dataset, Variable
 from faultwave.observe.points import point_lines
 from faultwave.output.atomic import atomic_path
@@ -82,8 +83,10 @@ class _Asked:
 
     @property
     def samples(self) -> int:
-        """Of a component in time."""
-        return int(self.plan.case.end_time / self.interval + 1e-9) + 1
+        """Of a component in time: all steps where time dispersion is removed from them."""
+        return (
+            self.plan.steps + 1 if removes(self.plan.case) else int(self.plan.case.end_time / self.interval + 1e-9) + 1
+        )
 
 
 def _asked(case: Case, points: np.ndarray | None, duration: float | None, delay: float) -> _Asked:

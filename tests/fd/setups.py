@@ -12,10 +12,10 @@ RHO, VP, VS = 2700.0, 6000.0, 3464.0
 LAM, MU = RHO * (VP**2 - 2 * VS**2), RHO * VS**2
 
 
-def scheme(shape, sides=None, attenuation=False, kind="cpml", width=4, spacing=100.0, courant=0.4):
+def scheme(shape, sides=None, attenuation=False, kind="cpml", width=4, spacing=100.0, courant=0.4, order=4):
     grid = Grid((0.0, 0.0, 0.0), spacing, shape)
     every = dict.fromkeys(SIDES, "absorbing") | {"z+": "free-surface"} | (sides or {})
-    return Scheme(grid, courant * spacing / VP, VP, every, Absorber(kind, width, 2.0), attenuation)
+    return Scheme(grid, courant * spacing / VP, VP, every, Absorber(kind, width, 2.0), attenuation, order)
 
 
 def runner(of, backend, precision="single", threads=1, **more):

@@ -97,12 +97,18 @@ def test_parts_one_above_the_other():
     step_in_parts("cpu", scheme((44, 12, 42), attenuation=True), (2, 1, 2), ahead=True)
 
 
+@pytest.mark.parametrize("counts", [(1, 2, 2), (2, 1, 2)])
+def test_parts_with_wide_stencils(counts):
+    """Order 8 reads four points to either side."""
+    step_in_parts("cpu", scheme((68, 68, 72), attenuation=True, order=8), counts, ahead=True)
+
+
 def step_in_parts(backend, of, counts, ahead):
     steps, blocks = 2, 2
     grid = of.grid.box
 
     def program(box, whole):
-        surface = [motion(box, of.step)] if box.hi[0] == grid.hi[0] else []
+        surface = [motion(box, of.step, of.order)] if box.hi[0] == grid.hi[0] else []
         return build_program(of, observers=surface, part=None if whole else box)
 
     one = made(of, backend, program(grid, True), grid)

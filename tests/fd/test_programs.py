@@ -17,6 +17,8 @@ VARIANTS = {
     "sponge": {"kind": "sponge", "attenuation": True},
     "periodic": {"sides": dict.fromkeys(("x-", "x+", "y-", "y+"), "periodic"), "attenuation": True},
     "full space": {"sides": {"z+": "absorbing"}},
+    "order 8": {"order": 8, "attenuation": True},
+    "order 8, periodic": {"order": 8, "sides": dict.fromkeys(("x-", "x+", "y-", "y+"), "periodic")},
 }
 
 
@@ -85,7 +87,7 @@ def test_what_is_changed_here_reaches_the_device():
     assert not there.finite(["w"])
 
 
-@pytest.mark.parametrize("variant", [v for v in VARIANTS if v != "periodic"])
+@pytest.mark.parametrize("variant", [v for v in VARIANTS if "periodic" not in v])
 def test_blocking_and_threads_change_no_bit(variant):
     expected = run(variant, "cpu", blocking=Blocking(1, 1000))
     for blocking, threads in ((Blocking(1, 5), 1), (Blocking(3, 7), 2), (Blocking(4, 3), 2), (Blocking(STEPS, 9), 3)):

@@ -90,9 +90,12 @@ def test_a_site_on_and_in_the_sea(depth, tmp_path):
     assert (np.abs(forward - found).max(1) <= 1e-10 * moves.max()).all()
 
 
-def test_in_an_attenuating_medium():
+@pytest.mark.parametrize("order", [4, 8])
+def test_in_an_attenuating_medium(order):
     """Memory variables keep reciprocity: where Q varies, too, with a site on the free surface."""
-    made = settings({}, numerics={"precision": "double"}, grid__absorbing={"width": 5}, attenuation={})
+    made = settings(
+        {}, numerics={"precision": "double"}, grid__absorbing={"width": 5}, attenuation={}, grid__order=order
+    )
     made["material"] = {"expression": VARIED["expression"] | {"Qp": "60 + 0.01 * x", "Qs": "40 - 0.01 * z"}}
     made["output"]["receivers"]["points"] = [[*SITE[:2], 0.0]]
     made["sources"][1]["location"][2] = -35.0

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from faultwave.kernels.stencil import REACH, Box, Layout, Program
+from faultwave.kernels.stencil import Box, Layout, Program
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class GridArrays:
 
     def __init__(self, program: Program, dtype: type, pad: int):
         self.program, self.dtype = program, np.dtype(dtype)
-        self.pad = max(pad, 2 * REACH)
+        self.pad = max(pad, 2 * program.reach)
         self.storage: dict[str, np.ndarray] = {}
         self.strides: dict[str, Strides] = {}
         self.origin: dict[str, int] = {}  # element of the group's storage that point (0, 0, 0) would have
@@ -136,21 +136,21 @@ class HostHaloBuffer:
             at += view.size
 
 
-def ends(array: np.ndarray, axis: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Views of the halo along one axis (0: z, 1: y, 2: x) of an array with its halo (nz, ny, nx), and of what it equals if periodic."""
+def ends(array: np.ndarray, axis: int, halo: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Views of the halo along one axis (0: z, 1: y, 2: x) of an array with its ``halo`` (nz, ny, nx), and of what it equals if periodic."""
     a = np.moveaxis(array, axis, 0)
-    return [(a[:REACH], a[-2 * REACH : -REACH]), (a[-REACH:], a[REACH : 2 * REACH])]
+    return [(a[:halo], a[-2 * halo : -halo]), (a[-halo:], a[halo : 2 * halo])]
 
 
-def wrap_axis(array: np.ndarray, axis: int) -> None:
-    """Copy the far ends of an array with its halo (nz, ny, nx) into the halo along one axis (0: z, 1: y, 2: x)."""
-    for halo, inside in ends(array, axis):
-        halo[...] = inside
+def wrap_axis(array: np.ndarray, axis: int, halo: int) -> None:
+    """Copy the far ends of an array with its ``halo`` (nz, ny, nx) into the halo along one axis (0: z, 1: y, 2: x)."""
+    for beyond, inside in ends(array, axis, halo):
+        beyond[...] = inside
 
 
 def offsets(arrays: Mapping[str, Layout], name: str, points: np.ndarray, view: np.ndarray) -> tuple[np.ndarray, ...]:
     """Indices of points (n, 3) into the view of an array with its full halo."""
-    index = points - np.array(arrays[name].box.lo) + REACH
+    index = points - np.array(arrays[name].box.lo) + arrays[name].halo
     if len(index) and ((index < 0).any() or (index >= np.array(view.shape)).any()):
         raise ValueError(f"a point lies outside the array {name}")
     return tuple(index.T)

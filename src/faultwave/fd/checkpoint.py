@@ -15,6 +15,7 @@ from faultwave.fd.operator import Operator
 from faultwave.fd.part import FdPlan
 from faultwave.fd.program import build_program
 from faultwave.fd.share import observers
+from faultwave.fd.time_dispersion import removes
 from faultwave.kernels.overlap import meet
 from faultwave.kernels.stencil import Box, Program, record
 
@@ -39,8 +40,14 @@ def identity(plan: FdPlan, operator: Operator) -> dict[str, Any]:
         "scheme": SCHEME,
         "points": list(scheme.grid.shape), "corner": list(scheme.grid.lower), "spacing": scheme.grid.spacing, "step": scheme.step,
         "precision": plan.case.numerics.precision, "material": material(plan, operator), "arrays": sorted(arrays),
-        "sources": sources(plan), **parts,
+        "sources": sources(plan), **_choices(plan), **parts,
     }  # fmt: skip
+
+
+def _choices(plan: FdPlan) -> dict[str, Any]:
+    """What differs from the defaults of long ago, so that checkpoints of then are still taken."""
+    found: dict[str, Any] = {} if plan.scheme.order == 4 else {"order": plan.scheme.order}
+    return found | ({"time_dispersion": "remove"} if removes(plan.case) else {})
 
 
 def sources(plan: FdPlan) -> str:

@@ -10,7 +10,7 @@ from functools import cached_property
 from faultwave.domain.grids.cut import Cut, Triple
 from faultwave.fd.grid import Grid
 from faultwave.kernels.overlap import Owned, meet
-from faultwave.kernels.stencil import REACH, Axis, Box, Layout, Program
+from faultwave.kernels.stencil import Axis, Box, Layout, Program
 
 AXES: tuple[Axis, ...] = ("z", "y", "x")
 DIRECTIONS = list(itertools.product((-1, 0, 1), repeat=3))
@@ -91,11 +91,11 @@ class Subdomain:
         self, program: Program, depth: Mapping[str, Triple]
     ) -> list[tuple[int, int, list[tuple[str, Box]], list[tuple[str, Box]]]]:
         """(rank, direction, what is sent there, what comes from there): boxes of the arrays of this process's program."""
-        mine, found = self._filled(self.owned.box), []
+        mine, found = self._filled(self.owned.box, program.reach), []
         for direction, rank, shift in self.neighbours():
             theirs = owned_of(self.cut, self.cut.coordinates(rank))
             moved = Owned(_moved(theirs.box, shift), theirs.inner)
-            source = _moved(self._filled(theirs.box), shift)
+            source = _moved(self._filled(theirs.box, program.reach), shift)
             out, into = list[tuple[str, Box]](), list[tuple[str, Box]]()
             for name, far in depth.items():
                 if name not in program.arrays or not any(far) or program.arrays[name].half:
@@ -108,10 +108,10 @@ class Subdomain:
             found.append((rank, DIRECTIONS.index(direction), out, into))
         return found
 
-    def _filled(self, box: Box) -> Box:
-        """With the planes above the surface, which belong to who is below them."""
+    def _filled(self, box: Box, reach: int) -> Box:
+        """With the ``reach`` planes above the surface, which belong to who is below them."""
         top = box.hi[0] == self.cut.shape[0] and not self.cut.around[0]
-        return Box(box.lo, (box.hi[0] + REACH * top, *box.hi[1:]))
+        return Box(box.lo, (box.hi[0] + reach * top, *box.hi[1:]))
 
     def kept(self, halo: int) -> Box:
         """What it owns, with the halo at the ends of the grid: all processes together have every number once."""

@@ -1,4 +1,4 @@
-"""Differences on the staggered grid: of fourth order inside, of second order along z beside the free surface.
+"""Differences on the staggered grid: of order 4 or 8 inside, of second or third order along z beside the free surface.
 
 Beside the surface they are those of staggered summation by parts. Along z quantities live on two grids: w, sxz and syz on *whole*
 planes, the others on *half* planes between them. The surface is the uppermost of both: u, v, the normal stresses and sxy have one
@@ -7,35 +7,30 @@ plane more, on it. Counted in spacings downwards from the surface,
     whole: 0, 1, 2, 3, ...        half: 0, 1/2, 3/2, 5/2, ...
 
 Differences of quantities of one grid are wanted on the other. With the diagonal norms H (quadrature weights of the planes, in
-cells) of ``NORM``, those of stresses are minus the adjoints of those of velocities, as summation by parts asks for where no traction
+cells) of ``closures``, those of stresses are minus the adjoints of those of velocities, as summation by parts asks for where no traction
 acts. So the operator of the grid is self-adjoint in the norm of the energy, in any material: energy is kept, and sources and
 receivers are reciprocal. Means along z, which grids that follow a topography need, are adjoints of each other in the same norms.
-The weights are those of O'Reilly & Petersson (2019, arXiv:1907.01105), as in the MIT-licensed tables of sbp.jl; all others follow
-from the ones here.
+The weights of ``closures`` are half of them, all others follow. Those of means are of O'Reilly & Petersson (2019, arXiv:1907.01105), as in
+the MIT-licensed tables of sbp.jl.
 """
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
-C1, C2 = 9.0 / 8.0, -1.0 / 24.0
+from faultwave.fd.closures import WEIGHTS
+
+C1, C2 = WEIGHTS[4].inside
 """Weights of the nearest and the next pair of a difference of fourth order on a staggered grid."""
+NORM, DEEP, READ = WEIGHTS[4].norm, WEIGHTS[4].deep, WEIGHTS[4].read
+"""Of order 4: the norm H by grid, planes with differences of their own, and how many these read."""
+GRIDS = ("whole", "half")
 M1, M2 = 9.0 / 16.0, -1.0 / 16.0
 """The same of a mean, which is half a point ahead or behind."""
 WHOLE = ("w", "sxz", "syz", "across_u", "across_v")
 """What lives on whole planes; all else on half planes."""
-NORM = {
-    "whole": (0.2812150147607664, 1.4480216223843674, 0.6769783776156325, 1.0937849852392336),
-    "half": (0.344556397209992, 0.43729008856459833, 1.30569549651249, 0.9124580177129197),
-}
-"""Weights of planes in the norm H from the surface down, in cells; 1 further below."""
-_ON_HALF = (
-    (-1.4511412472637157, 1.853423741791147, -0.3534237417911469, -0.04885875273628437, 0.0),
-    (-0.8577143189081458, 0.5731429567244373, 0.4268570432755628, -0.14228568109185424, 0.0),
-    (-0.16745485058828774, -0.4976354482351368, 0.4976354482351368, 0.16745485058828774, 0.0),
-    (0.10270611134051243, -0.26245413264698597, -0.8288742701021167, 1.0342864927831414, -0.04566420137455131),
-)
-"""Differences downwards on the uppermost half planes, by the uppermost whole planes."""
 _MEANS_ON_HALF = (
     (0.8338228784688313, 0.17751233164292596, 0.14350670130765417, -0.15484191141941145, 0.0),
     (0.1813404047323969, 1.1246711188154426, -0.2933634518280757, -0.012648071719763686, 0.0),
@@ -43,23 +38,22 @@ _MEANS_ON_HALF = (
     (0.09690785566330458, -0.1539344946680898, 0.44864912028443893, 0.6768738207821733, -0.06849630206182696),
 )
 """Means on the uppermost half planes, of the uppermost whole planes."""
-DEEP = 5
-"""Planes of the arrays with differences of their own: that on the surface, which only half planes have, and four below."""
-READ = 6
-"""Planes that they read, from the surface down."""
 
 
-def _matrices() -> dict[tuple[str, bool], np.ndarray]:
+@cache
+def _matrices(order: int) -> dict[tuple[str, bool], np.ndarray]:
     """Differences downwards on planes (row) by planes of the other grid (column), from the surface down: by the grid they are on, and
     whether the surface bears no traction."""
-    count = 2 * READ
+    of = WEIGHTS[order]
+    count, near = 2 * of.read, of.reach
     half = np.zeros((count, count))
-    half[: len(_ON_HALF), : len(_ON_HALF[0])] = _ON_HALF
-    for n in range(len(_ON_HALF), count):
-        for column, weight in zip(range(n - 2, n + 2), (-C2, -C1, C1, C2), strict=True):
+    half[: len(of.on_half), : len(of.on_half[0])] = of.on_half
+    inside = [*(-c for c in reversed(of.inside)), *of.inside]
+    for n in range(len(of.on_half), count):
+        for column, weight in zip(range(n - near, n + near), inside, strict=True):
             if column < count:
                 half[n, column] = weight
-    h, p = (np.r_[NORM[grid], np.ones(count - len(NORM[grid]))] for grid in ("half", "whole"))
+    h, p = (np.r_[of.norm[grid], np.ones(count - len(of.norm[grid]))] for grid in ("half", "whole"))
     whole_free = -(h[:, None] * half).T / p[:, None]
     whole = whole_free.copy()
     whole[0, 0] -= 1.0 / p[0]
@@ -67,19 +61,17 @@ def _matrices() -> dict[tuple[str, bool], np.ndarray]:
     return {("half", False): half, ("half", True): half_free, ("whole", False): whole, ("whole", True): whole_free}
 
 
-_MATRICES = _matrices()
-
-
 def _means() -> dict[str, np.ndarray]:
     """Means on planes (row) of planes of the other grid (column), from the surface down, by the grid they are on."""
-    count = 2 * READ
+    count = 2 * WEIGHTS[4].read
     half = np.zeros((count, count))
     half[: len(_MEANS_ON_HALF), : len(_MEANS_ON_HALF[0])] = _MEANS_ON_HALF
     for n in range(len(_MEANS_ON_HALF), count):
         for column, weight in zip(range(n - 2, n + 2), (M2, M1, M1, M2), strict=True):
             if column < count:
                 half[n, column] = weight
-    h, p = (np.r_[NORM[grid], np.ones(count - len(NORM[grid]))] for grid in ("half", "whole"))
+    norms = WEIGHTS[4].norm
+    h, p = (np.r_[norms[grid], np.ones(count - len(norms[grid]))] for grid in ("half", "whole"))
     return {"half": half, "whole": (h[:, None] * half).T / p[:, None]}
 
 
@@ -96,42 +88,45 @@ def other(grid: str) -> str:
     return "half" if grid == "whole" else "whole"
 
 
-def planes(grid: str, top: int) -> np.ndarray:
+def planes(grid: str, top: int, order: int = 4) -> np.ndarray:
     """The planes of the arrays that the differences beside the surface read, of a quantity of ``grid``, from the surface down; half planes
     on the surface are kept in plane ``top``, one above the last."""
-    return top - (grid == "whole") - np.arange(READ)
+    return top - (grid == "whole") - np.arange(WEIGHTS[order].read)
 
 
-def weights(grid: str, traction_free: bool) -> np.ndarray:
-    """Differences upwards of a quantity of ``grid`` on the other one, in spacings: (DEEP, READ), in planes top - 4 to ``top`` of the
-    arrays, by those of ``planes``. Zero where there is no such plane."""
-    return _uppermost(grid, -_MATRICES[other(grid), traction_free])
+def weights(grid: str, traction_free: bool, order: int = 4) -> np.ndarray:
+    """Differences upwards of a quantity of ``grid`` on the other one, in spacings: (deep, read), in the uppermost planes of the arrays up
+    to the one on the surface, by those of ``planes``. Zero where there is no such plane."""
+    return _uppermost(grid, -_matrices(order)[other(grid), traction_free], order)
 
 
 def mean_weights(grid: str) -> np.ndarray:
     """The same of means."""
-    return _uppermost(grid, _MEANS[other(grid)])
+    return _uppermost(grid, _MEANS[other(grid)], 4)
 
 
-def _uppermost(grid: str, matrix: np.ndarray) -> np.ndarray:
+def _uppermost(grid: str, matrix: np.ndarray, order: int) -> np.ndarray:
     """Rows of a matrix, from the surface down, as weights of planes of the arrays of a quantity of ``grid``, from the lowest up."""
-    found = np.zeros((DEEP, READ))
+    deep, read = WEIGHTS[order].deep, WEIGHTS[order].read
+    found = np.zeros((deep, read))
     if grid == "whole":
-        found[:] = matrix[:DEEP, :READ][::-1]
+        found[:] = matrix[:deep, :read][::-1]
     else:
-        found[:-1] = matrix[: DEEP - 1, :READ][::-1]
+        found[:-1] = matrix[: deep - 1, :read][::-1]
     return found
 
 
-def along_z(name: str, at: np.ndarray, top: int) -> tuple[np.ndarray, np.ndarray]:
-    """What differences of a velocity along z are made of: planes and weights (..., READ), one over a spacing, on planes ``at`` (...) of
+def along_z(name: str, at: np.ndarray, top: int, order: int = 4) -> tuple[np.ndarray, np.ndarray]:
+    """What differences of a velocity along z are made of: planes and weights (..., read), one over a spacing, on planes ``at`` (...) of
     the quantities of the other grid below a free surface at the plane ``top``."""
-    grid, deep = grid_of(name), np.asarray(at) <= top - DEEP
-    first = np.asarray(at)[..., None] - (2 if grid == "whole" else 1)
-    inside = np.array([-C2, -C1, C1, C2, 0.0, 0.0])
-    nodes = first + np.array([0, 1, 2, 3, 3, 3])
-    table = weights(grid, False)[np.clip(np.asarray(at) - (top - DEEP + 1), 0, DEEP - 1)]
-    nodes = np.where(deep[..., None], nodes, planes(grid, top))
+    grid, of = grid_of(name), WEIGHTS[order]
+    deep, near = np.asarray(at) <= top - of.deep, 2 * of.reach
+    first = np.asarray(at)[..., None] - (of.reach if grid == "whole" else of.reach - 1)
+    inside = np.zeros(of.read)
+    inside[:near] = [*(-c for c in reversed(of.inside)), *of.inside]
+    nodes = first + np.minimum(np.arange(of.read), near - 1)
+    table = weights(grid, False, order)[np.clip(np.asarray(at) - (top - of.deep + 1), 0, of.deep - 1)]
+    nodes = np.where(deep[..., None], nodes, planes(grid, top, order))
     return nodes, np.where(deep[..., None], inside, table)
 
 
@@ -144,10 +139,10 @@ def _composite(grid: str) -> tuple[np.ndarray, np.ndarray]:
     the weights of WIDE from there down (ROWS, WIDE)."""
     count = ROWS + WIDE
     steps = {}
-    for of in NORM:  # differences downwards and means on planes of ``of``
+    for of in GRIDS:  # differences downwards and means on planes of ``of``
         behind = (-2, -1, 0, 1) if of == "half" else (-1, 0, 1, 2)
         for kind, table, inside in (
-            ("difference", _MATRICES[of, False], (-C2, -C1, C1, C2)),
+            ("difference", _matrices(4)[of, False], (-C2, -C1, C1, C2)),
             ("mean", _MEANS[of], (M2, M1, M1, M2)),
         ):
             matrix = np.zeros((2 * count, 2 * count))
@@ -175,7 +170,7 @@ def bent_along_z(name: str, at: np.ndarray, top: int) -> tuple[np.ndarray, np.nd
     return surface - (start[..., None] + np.arange(WIDE)), table[row]
 
 
-_COMPOSITES = {grid: _composite(grid) for grid in NORM}
+_COMPOSITES = {grid: _composite(grid) for grid in GRIDS}
 
 
 def line(grid: str, stresses: bool, number: int) -> str:
@@ -183,23 +178,23 @@ def line(grid: str, stresses: bool, number: int) -> str:
     return f"{'traction_free' if stresses else 'strain'}_{grid}{number}"
 
 
-def lines(top: int) -> dict[str, np.ndarray]:
+def lines(top: int, order: int = 4) -> dict[str, np.ndarray]:
     """All profiles: (top + 1,), of planes 0 to ``top`` of the arrays."""
-    found = {}
-    for grid in NORM:
+    found, of = {}, WEIGHTS[order]
+    for grid in of.norm:
         for stresses in (False, True):
-            table = weights(grid, stresses)
-            for number in range(READ):
-                found[line(grid, stresses, number)] = np.r_[np.zeros(top + 1 - DEEP), table[:, number]]
+            table = weights(grid, stresses, order)
+            for number in range(of.read):
+                found[line(grid, stresses, number)] = np.r_[np.zeros(top + 1 - of.deep), table[:, number]]
     return found
 
 
-def norm(name: str, plane: int | np.ndarray, top: int) -> np.ndarray:
+def norm(name: str, plane: int | np.ndarray, top: int, order: int = 4) -> np.ndarray:
     """Weights of planes of the arrays in the norm H of a quantity below a free surface."""
     grid = grid_of(name)
     depth = top - (grid == "whole") - np.asarray(plane)
     share = np.ones(depth.shape)
-    for n, weight in enumerate(NORM[grid]):
+    for n, weight in enumerate(WEIGHTS[order].norm[grid]):
         share = np.where(depth == n, weight, share)
     return share
 
@@ -208,6 +203,7 @@ __all__ = [
     "C1",
     "C2",
     "DEEP",
+    "GRIDS",
     "M1",
     "M2",
     "NORM",

@@ -222,7 +222,7 @@ class Operator:
     def _wrap(self) -> None:
         for name in FIELDS if self.shared is None else ():
             for axis in self.scheme.periodic:
-                wrap_axis(self.runner.view(name, 2), "zyx".index(axis))
+                wrap_axis(self.runner.view(name, self.scheme.reach), "zyx".index(axis), self.scheme.reach)
 
     def sample(self, points: np.ndarray) -> np.ndarray:
         """Quantities (n, 9) at points (n, 3) [m] now; NaN outside of the grid. Only of a whole grid."""

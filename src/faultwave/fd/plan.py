@@ -18,6 +18,7 @@ from faultwave.comm import World
 from faultwave.engine.backend import check_backend
 from faultwave.fd.absorbing import Absorber, stable_along
 from faultwave.fd.band import check_band
+from faultwave.fd.closures import WEIGHTS
 from faultwave.fd.decomposition import Subdomain
 from faultwave.fd.fluids import check_fluids, fluid_beside_rock
 from faultwave.fd.grid import SIDES, Grid, SideKind
@@ -28,6 +29,7 @@ from faultwave.fd.program import Scheme
 from faultwave.fd.registry import part_modules
 from faultwave.fd.resources import check_disk, check_kept, check_memory
 from faultwave.fd.share import cut_up, share, shared_medium
+from faultwave.fd.time_dispersion import check_removal
 from faultwave.fd.topography import Ground, Hanging, Lines, check_slopes, read_ground, relief_of, step_share
 from faultwave.fd.unused_settings import check_unused
 from faultwave.kernels.stencil import Box
@@ -39,12 +41,10 @@ from faultwave.physics.sources.released import check_time
 from faultwave.physics.sources.table import Sources
 from faultwave.physics.waves import law
 
-LIMIT = 6.0 / (7.0 * np.sqrt(3.0))
-"""Largest step times P speed over spacing of the scheme in three dimensions."""
 CFL, CFL_LAYERS = 0.95, 0.9
 WIDTH = {"cpml": 10, "sponge": 20}
-LEAST = 8
-"""Cells along an axis of the smallest grid."""
+LEAST = {4: 8, 8: 16}
+"""Cells along an axis of the smallest grid, by order."""
 LARGEST = 2_000  # points of a coarse look at the material, along each axis that it depends on: as far as fits SAMPLES
 SAMPLES = 400_000
 
@@ -132,7 +132,7 @@ def _lay(case: Case, read: _Read, world: World, problems: Problems) -> tuple[Pla
     spacing = setting.spacing
     if spacing is None and field is not None and (read.upper > read.lower).all():
         with collected(problems):
-            spacing = _spacing(field, read.lower, read.upper, setting.frequency, setting.points_per_wavelength)
+            spacing = _spacing(field, read.lower, read.upper, setting.frequency, setting.resolving)
     if spacing is None:
         problems.raise_errors()
     assert spacing is not None
@@ -163,7 +163,7 @@ def _fill(read: _Read, placing: Placing, parts: Mapping[str, GridPart], world: W
         resolved = setting.frequency
         if case.attenuation and resolved is None:
             slowest = counted(lambda: _slowest(field, lower, upper), field, names, grid, lower, upper)
-            resolved = slowest / (setting.points_per_wavelength * grid.spacing)
+            resolved = slowest / (setting.resolving * grid.spacing)
         if case.attenuation:
             fitted = relaxation(quality.spectrum_of(case.attenuation, resolved or 0.0, problems))
     subdomain: Subdomain | None = None
@@ -172,7 +172,7 @@ def _fill(read: _Read, placing: Placing, parts: Mapping[str, GridPart], world: W
     if world.size > 1 and subdomain is None:
         problems.raise_errors()
     dtype = np.float32 if case.numerics.precision == "single" else np.float64
-    needed = setting.points_per_wavelength * grid.spacing * (setting.frequency or 0.0) * (1 - 1e-6)
+    needed = setting.resolving * grid.spacing * (setting.frequency or 0.0) * (1 - 1e-6)
     medium: Medium | None = None
     surface = read.sides["z+"] == "free-surface"
     with collected(problems):
@@ -202,7 +202,7 @@ def _check(read: _Read, placing: Placing, filled: _Filled, parts: Mapping[str, G
         check_relief(field, lower, upper, problems)
     for text in limits_told(field):
         problems.warn("material", text)
-    frequency = medium.slowest / (setting.points_per_wavelength * grid.spacing)
+    frequency = medium.slowest / (setting.resolving * grid.spacing)
     _check_resolution(case, medium, frequency, grid, problems)
     if case.attenuation:
         points = grid.box.points, "points"
@@ -228,7 +228,9 @@ def _scheme(read: _Read, placing: Placing, filled: _Filled, stepped: _Stepped) -
         absorbing.kind, absorbing.width or WIDTH[absorbing.kind],
         absorbing.frequency or setting.frequency or min(stepped.frequency, 1.0 / stepped.step), along=along,
     )  # fmt: skip
-    return Scheme(placing.grid, stepped.step, medium.fastest, read.sides, absorber, filled.relaxation is not None)
+    return Scheme(
+        placing.grid, stepped.step, medium.fastest, read.sides, absorber, filled.relaxation is not None, setting.order
+    )
 
 
 def _setting(case: Case) -> Setting:
@@ -240,6 +242,10 @@ def _setting(case: Case) -> Setting:
 def _not_built(case: Case, problems: Problems) -> None:
     if case.law != "elastic":
         problems.error("law", f"the engine fd has no '{case.law}'", "elastic")
+    setting = _setting(case)
+    if setting.order != 4 and setting.topography is not None:
+        problems.error("grid.order", f"{setting.order} is not possible with grid.topography", "4")
+    check_removal(case, problems)
     if case.fault is not None:
         problems.error(
             "fault", "the engine fd cannot simulate dynamic rupture", advice="Use engine: dg, or kinematic sources."
@@ -325,12 +331,13 @@ def _grid(
     """The grid with its layers; the box grows to whole cells, downwards and to larger x and y."""
     setting = _setting(case)
     asked = np.ceil((upper - lower) / spacing - 1e-6).astype(int)
-    cells = np.maximum(asked, LEAST)
+    least = LEAST[setting.order]
+    cells = np.maximum(asked, least)
     grown_lower, grown_upper = lower.copy(), lower + cells * spacing
     grown_lower[2], grown_upper[2] = upper[2] - cells[2] * spacing, upper[2]
     for axis, few, a, b in zip("xyz", asked, grown_lower, grown_upper, strict=True):
-        if few < LEAST:
-            what = f"{few} cells of {spacing:g} m along {axis} are fewer than the least, {LEAST}: the box becomes [{a:g}, {b:g}] m there"
+        if few < least:
+            what = f"{few} cells of {spacing:g} m along {axis} are fewer than the least, {least}: the box becomes [{a:g}, {b:g}] m there"
             problems.warn("grid", what, advice="Lower the spacing, or give the box that shall be computed.")
     width = setting.absorbing.width or WIDTH[setting.absorbing.kind]
     layer = {side: width if kind == "absorbing" else 0 for side, kind in sides.items()}
@@ -366,13 +373,13 @@ def _check_resolution(case: Case, medium: Medium, frequency: float, grid: Grid, 
     x, y, z = medium.slow_place
     name = "Vs" if medium.slowest == medium.shear else "Vp of a fluid"
     stretched = " over the stretch of cells" if grid.relief is not None else ""
-    needed = medium.slowest / (setting.points_per_wavelength * setting.frequency)
+    needed = medium.slowest / (setting.resolving * setting.frequency)
     what = (
         f"resolves {frequency:.4g} Hz where {name}{stretched} = {medium.slowest:.6g} m/s at ({x:g}, {y:g}, {z:g}), not the "
         f"{setting.frequency:g} Hz asked for; {100 * medium.too_slow:.3g} % of the points are too slow, about "
         f"{max(1, round(medium.too_slow * grid.box.points)):,} of {grid.box.points:,}"
     )
-    allowed = f"at most {needed:.4g} m with {setting.points_per_wavelength:g} points per wavelength"
+    allowed = f"at most {needed:.4g} m with {setting.resolving:g} points per wavelength"
     (problems.error if setting.spacing else problems.warn)("grid.spacing", what, allowed)
 
 
@@ -380,7 +387,10 @@ def _step(case: Case, grid: Grid, medium: Medium, sides: dict[str, SideKind], pr
     """A step that is stable and divides the end time, or the case's own, with which the run goes on to the end or just beyond it."""
     fraction = case.numerics.cfl or (CFL_LAYERS if "absorbing" in sides.values() else CFL)
     share = 1.0 if grid.relief is None else step_share(grid.relief)
-    largest = min(fraction * share * LIMIT * grid.spacing / medium.fastest, case.numerics.largest_step)
+    largest = min(
+        fraction * share * WEIGHTS[_setting(case).order].limit * grid.spacing / medium.fastest,
+        case.numerics.largest_step,
+    )
     own = _setting(case).step
     steps = max(1, int(np.ceil(case.end_time / (own or largest) * (1 - 1e-12))))
     if own is None:

@@ -1,9 +1,10 @@
-"""Places anywhere between the points of the grid, to read and to push at: cubic Lagrange weights, order 4 like the stencils."""
+"""Places anywhere between the points of the grid, to read and to push at: Lagrange weights of the order of the stencils, 4 or 8."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Protocol
 
 import numpy as np
@@ -20,7 +21,6 @@ ACROSS = ("sxz", "syz")
 """Zero on a free surface, as is the strain that belongs to them."""
 FADED = 0.25
 """Depth in spacings."""
-POINTS = 4  # of a stencil along an axis
 MOMENT = ("sxx", "syy", "szz", "sxy", "syz", "sxz")
 """Stresses in the order of a source's moment and of the law's quantities."""
 RECORDED = (*MOMENT, "u", "v", "w")
@@ -28,15 +28,21 @@ RECORDED = (*MOMENT, "u", "v", "w")
 
 
 def lagrange(x: np.ndarray, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Values and slopes (n, 4) at x (n,) of the cubic polynomials that are 1 at one of the nodes (n, 4)."""
+    """Values and slopes (n, m) at x (n,) of the polynomials that are 1 at one of the nodes (n, m)."""
     away = x[:, None] - nodes
     value, slope = np.zeros(away.shape), np.zeros(away.shape)
-    for m in range(POINTS):
-        p, q, r = (away[:, n] for n in range(POINTS) if n != m)
-        scale = 1.0 / np.prod([nodes[:, m] - nodes[:, n] for n in range(POINTS) if n != m], axis=0)
-        value[:, m] = scale * p * q * r
-        slope[:, m] = scale * (p * q + q * r + r * p)
+    count = nodes.shape[1]
+    for m in range(count):
+        others = [away[:, n] for n in range(count) if n != m]
+        scale = 1.0 / np.prod([nodes[:, m] - nodes[:, n] for n in range(count) if n != m], axis=0)
+        value[:, m] = _product_of([scale, *others])
+        left_out = [others[:n] + others[n + 1 :] for n in (len(others) - 1, *range(len(others) - 1))]
+        slope[:, m] = scale * sum(map(_product_of, left_out[1:]), start=_product_of(left_out[0]))
     return value, slope
+
+
+def _product_of(factors: Sequence[np.ndarray]) -> np.ndarray:
+    return reduce(np.multiply, factors)
 
 
 @dataclass(frozen=True)
@@ -77,23 +83,24 @@ def _product(x: _Axis, y: _Axis, z: _Axis) -> Stencils:
 
 
 def _along(scheme: Scheme, name: str, points: np.ndarray, axis: Axis) -> _Axis:
-    """Interpolation along an axis at points (n, 3); near a side the polynomial is that of the four points inside, of which the free surface
-    is one."""
+    """Interpolation along an axis at points (n, 3); near a side the polynomial is that of the points next to it inside, of which the
+    free surface is one."""
     k = "xyz".index(axis)
     h, count = scheme.grid.spacing, scheme.grid.shape[2 - k]
     x = scheme.grid.index(points, HALF[name])[:, 2 - k]
-    start = np.floor(x + 1e-9).astype(np.int64) - 1
+    order = scheme.order
+    start = np.floor(x + 1e-9).astype(np.int64) - (order // 2 - 1)
     on_surface = axis == "z" and scheme.free_surface and name not in WHOLE
     if axis not in scheme.periodic:
-        start = np.clip(start, 0, count + on_surface - POINTS)
-    nodes = start[:, None] + np.arange(POINTS)
+        start = np.clip(start, 0, count + on_surface - order)
+    nodes = start[:, None] + np.arange(order)
     value, slope = lagrange(x, np.where(nodes < count, nodes, count - 0.5) if on_surface else nodes)
     return _Axis(nodes % count if axis in scheme.periodic else nodes, value, slope / h)
 
 
 def reading(scheme: Scheme, name: str, points: np.ndarray) -> Stencils:
     """What a quantity at points (n, 3) [m] is read from, with weights in which pushes there are given, too, so that a grid that is
-    self-adjoint stays it for what is read and pushed anywhere. Everything is cubic along each axis."""
+    self-adjoint stays it for what is read and pushed anywhere. Everything is a polynomial along each axis, cubic with order 4."""
     x, y, z = (_along(scheme, name, points, axis) for axis in AXES)
     if scheme.free_surface and name in ACROSS:
         z = _fading(scheme, points, z)
@@ -135,11 +142,11 @@ def held(scheme: Scheme, name: str, plane: int | np.ndarray) -> np.ndarray:
     free surface."""
     if not scheme.free_surface:
         return np.ones(np.shape(plane))
-    return norm(name, plane, scheme.grid.shape[0])
+    return norm(name, plane, scheme.grid.shape[0], scheme.order)
 
 
-MARGIN, BENT = 6, 14
-"""Points around a place within which everything lies that a source or receiver there touches; below a topography, along z."""
+MARGIN, BENT = {4: 6, 8: 14}, 14
+"""Points around a place within which everything lies that a source or receiver there touches, by order; below a topography, along z."""
 
 
 def near(scheme: Scheme, box: Box, points: np.ndarray) -> np.ndarray:
@@ -148,7 +155,7 @@ def near(scheme: Scheme, box: Box, points: np.ndarray) -> np.ndarray:
     for k, axis in enumerate("zyx"):
         count = scheme.grid.shape[k]
         shifts = (-count, 0, count) if axis in scheme.periodic else (0,)
-        margin = BENT if axis == "z" and scheme.grid.relief is not None else MARGIN
+        margin = BENT if axis == "z" and scheme.grid.relief is not None else MARGIN[scheme.order]
         low, high = box.lo[k] - margin, box.hi[k] + margin
         found &= np.any([(cells[:, k] + s >= low) & (cells[:, k] + s < high) for s in shifts], axis=0)
     return found

@@ -10,7 +10,8 @@ import numpy as np
 
 from faultwave.fd import cap, stencils
 from faultwave.fd.absorbing import Absorber, along, cpml, depths, sponge
-from faultwave.fd.differences import C1, C2, DEEP, lines
+from faultwave.fd.closures import WEIGHTS, Weights
+from faultwave.fd.differences import lines
 from faultwave.fd.grid import SIDES, Grid, SideKind
 from faultwave.fd.half_precision import SI, Units
 from faultwave.kernels.stencil import REACH, Axis, Box, Injection, Launch, Layout, Program, SampleBuffer
@@ -32,7 +33,8 @@ BELOW_CAP = 4
 
 @dataclass(frozen=True)
 class Observer:
-    """Launches of others (peak values and the like) after a level, with their arrays and numbers."""
+    """Launches of others (peak values and the like) after a level, with their arrays and numbers. Those with a lag stay as many rows
+    behind as stencils reach."""
 
     arrays: Mapping[str, Layout] = field(default_factory=dict)
     launches: Sequence[tuple[int, Launch]] = ()
@@ -41,7 +43,8 @@ class Observer:
 
 @dataclass(frozen=True)
 class Scheme:
-    """What the program, sources and receivers depend on. ``step`` [s]; ``speed`` is the largest P speed [m/s]."""
+    """What the program, sources and receivers depend on. ``step`` [s]; ``speed`` is the largest P speed [m/s]; ``order`` that of
+    differences in space."""
 
     grid: Grid
     step: float
@@ -49,6 +52,17 @@ class Scheme:
     sides: Mapping[str, SideKind]
     absorber: Absorber
     attenuation: bool
+    order: int = 4
+
+    @property
+    def differences(self) -> Weights:
+        """Those of its order."""
+        return WEIGHTS[self.order]
+
+    @property
+    def reach(self) -> int:
+        """Points to either side that stencils read."""
+        return self.differences.reach
 
     @property
     def free_surface(self) -> bool:
@@ -91,9 +105,9 @@ def build_program(
 ) -> Program:  # fmt: skip
     """The program, and nothing allocated yet; coefficients will be given in ``units``. ``part``: of this box only, which may go beyond
     the grid where that is periodic; its halo is then somebody else's work."""
-    grid, box = scheme.grid, part or scheme.grid.box
-    arrays = {name: Layout(box, group="wave") for name in fields(scheme.attenuation)}
-    arrays |= {name: Layout(box, group="medium", half=True) for name in coefficients(scheme.attenuation)}
+    grid, box, of = scheme.grid, part or scheme.grid.box, scheme.differences
+    arrays = {name: Layout(box, group="wave", halo=of.reach) for name in fields(scheme.attenuation)}
+    arrays |= {name: Layout(box, group="medium", halo=of.reach, half=True) for name in coefficients(scheme.attenuation)}
     velocity: list[Launch] = []
     stress: list[Launch] = []
     if scheme.attenuation:
@@ -101,9 +115,9 @@ def build_program(
         arrays |= {"A": table, "B": table}
     if scheme.absorber.kind == "sponge" and "absorbing" in scheme.sides.values():
         arrays |= {f"g{axis}": _line(scheme, axis) for axis in AXES}
-    weights = [("c1", C1), ("c2", C2)]
+    weights = [(f"c{n}", c) for n, c in enumerate(of.inside, 1)]
     if scheme.surfaced(box):
-        arrays |= {name: _line(scheme, "z") for name in lines(grid.shape[0])}
+        arrays |= {name: _line(scheme, "z") for name in lines(grid.shape[0], scheme.order)}
         weights.append(("share_", 1.0))
     _add_regions(scheme, box, arrays, velocity, stress)
     levels = [velocity, stress]
@@ -120,12 +134,12 @@ def build_program(
         arrays |= observer.arrays
         scalars |= observer.scalars
         for level, launch in observer.launches:
-            levels[scheme.level(level)].append(launch)
+            levels[scheme.level(level)].append(replace(launch, lag=of.reach) if launch.lag else launch)
     injections = [replace(i, level=scheme.level(i.level)) for i in injections]
     sample_buffers = [replace(t, level=scheme.level(t.level)) for t in sample_buffers]
     return Program(
         "fd_step", box, arrays, levels, scalars, injections, sample_buffers, frozenset() if part else scheme.periodic,
-        grid.shape[0] + 1 - DEEP if scheme.surfaced(box) else None,
+        grid.shape[0] + 1 - of.deep if scheme.surfaced(box) else None, of.reach,
     )  # fmt: skip
 
 
@@ -180,17 +194,17 @@ def _add_regions(
         for first, end, side in parts[axis]:
             if side:
                 arrays |= _layer_arrays(scheme, side, first, end, box, damped)
-    top = scheme.grid.shape[0]
-    if scheme.free_surface and top - DEEP < box.hi[0] < top:
+    top, deep = scheme.grid.shape[0], scheme.differences.deep
+    if scheme.free_surface and top - deep < box.hi[0] < top:
         raise ValueError(f"a part ends {top - box.hi[0]} planes below the free surface, within those that differ there")
     if scheme.cap is not None:
         parts["z"] = _with_cap(parts["z"], scheme.cap)
     if scheme.surfaced(box):
-        parts["z"] = _with_surface(parts["z"], top)
+        parts["z"] = _with_surface(parts["z"], top, deep)
     for (z0, z1, below), (y0, y1, aside), (x0, x1, beside) in itertools.product(parts["z"], parts["y"], parts["x"]):
         sides = [side for side in (beside, aside, below) if side in SIDES]
         layers = tuple(axis for axis in AXES if any(side[0] == axis for side in sides))
-        place = stencils.Place(layers, damped, top if below == "surface" else None)
+        place = stencils.Place(layers, damped, top if below == "surface" else None, scheme.order)
         region = Box((z0, y0, x0), (z1, y1, x1))
         names = {f"{memory}_{side[0]}": f"{memory}@{side}" for side in sides for memory in MEMORIES}
         kind = stencils if scheme.cap is None or z1 <= scheme.cap else cap
@@ -234,7 +248,7 @@ def _add_cap(scheme: Scheme, box: Box, arrays: dict[str, Layout]) -> tuple[list[
     arrays |= {name: Layout(room, group="across") for name in cap.ACROSS.values()}
     parts = [(room.lo[0], room.hi[0], "")]
     if scheme.surfaced(box):
-        parts = _with_surface(parts, top)
+        parts = _with_surface(parts, top, scheme.differences.deep)
     for z0, z1, kind in parts:
         place, region = stencils.Place(top=top if kind else None), Box((z0, y0, x0), (z1, y1, x1))
         for level, of in zip(found, (cap.tractions(place), cap.gradients(place)), strict=True):
@@ -262,12 +276,12 @@ def sheets(scheme: Scheme, box: Box) -> dict[str, np.ndarray]:
     return {name: relief.sheet(halves[at], axis, first, count) for name, (at, axis) in cap.sheets().items()}
 
 
-def _with_surface(parts: list[tuple[int, int, str]], top: int) -> list[tuple[int, int, str]]:
+def _with_surface(parts: list[tuple[int, int, str]], top: int, deep: int) -> list[tuple[int, int, str]]:
     """Segments along z, the uppermost cut where planes have differences of their own."""
     *below, (first, _, side) = parts
-    lowest = top + 1 - DEEP
+    lowest = top + 1 - deep
     if side or first > lowest:
-        raise ValueError(f"layers of so many points leave fewer than {DEEP} of {top} planes below the free surface")
+        raise ValueError(f"layers of so many points leave fewer than {deep} of {top} planes below the free surface")
     return [*below, *([(first, lowest, side)] if first < lowest else []), (lowest, top + 1, "surface")]
 
 
@@ -301,4 +315,6 @@ def profiles(scheme: Scheme) -> dict[str, np.ndarray]:
     of_z = [name for name in result if name == "gz" or name.endswith("@z")]
     if scheme.cap is not None:
         result |= cap_profiles(scheme)
-    return result | {name: np.append(result[name], result[name][-1]) for name in of_z} | lines(grid.shape[0])
+    return (
+        result | {name: np.append(result[name], result[name][-1]) for name in of_z} | lines(grid.shape[0], scheme.order)
+    )

@@ -12,10 +12,12 @@ from faultwave.fd import topography
 from faultwave.fd.grid import SIDES
 from faultwave.fd.part import FdPlan
 from faultwave.fd.solver import FdSolver
+from faultwave.fd.time_dispersion import removes
 
 Rows = list[tuple[str, ...]]
-FOR_SURFACE_WAVES = 5
-"""Points per S wavelength from which on the spacing makes Rayleigh waves less than 0.4 % too fast or slow (Vp/Vs of 1.73 and more)."""
+FOR_SURFACE_WAVES = {4: (5, 0.4), 8: (4, 0.1)}
+"""By order: points per S wavelength from which on the spacing makes Rayleigh waves by less than so much [%] too fast or slow (Vp/Vs of 1.73
+and more)."""
 
 
 def plan_report(plan: FdPlan, case: Case, measure_seconds: float = 3.0) -> list[tuple[str, Rows]]:
@@ -77,6 +79,19 @@ def _cost(plan: FdPlan, solver: FdSolver, seconds: float) -> Rows:
     ]
 
 
+def _of_the_step(plan: FdPlan) -> str:
+    """What it does to waves of the frequency that is resolved."""
+    early = (2 * np.pi * plan.frequency * plan.scheme.step) ** 2 / 24
+    told = f"makes all waves {100 * early:.2g} % fast at {plan.frequency:.4g} Hz, and as the square of the frequency"
+    if not removes(plan.case):
+        return told
+    # memory variables of attenuation see the grid's frequency in one term (``time_dispersion``)
+    left = (
+        "" if plan.relaxation is None else f"; left of it with attenuation is {100 * 3 * early / np.pi:.2g} % over Qs"
+    )
+    return told + f": removed from seismograms{left}"
+
+
 def _resolution(plan: FdPlan) -> Rows:
     medium, setting = plan.medium, plan.case.grid
     assert setting is not None
@@ -90,20 +105,14 @@ def _resolution(plan: FdPlan) -> Rows:
         ),
         (
             "resolved frequency",
-            f"{plan.frequency:.4g} Hz with {setting.points_per_wavelength:g} points per shortest wavelength",
+            f"{plan.frequency:.4g} Hz with {setting.resolving:g} points per shortest wavelength",
         ),
     ]
     if plan.scheme.free_surface and np.isfinite(medium.shear):
-        most = medium.shear / (FOR_SURFACE_WAVES * plan.scheme.grid.spacing)
-        early = 100 * (2 * np.pi * plan.frequency * plan.scheme.step) ** 2 / 24
-        told = f"within 0.4 % up to {most:.4g} Hz, at {FOR_SURFACE_WAVES} points per shortest S wavelength"
-        rows.append(("surface waves", told))
-        rows.append(
-            (
-                "time step",
-                f"makes all waves {early:.2g} % fast at {plan.frequency:.4g} Hz, and as the square of the frequency",
-            )
-        )
+        points, error = FOR_SURFACE_WAVES[plan.scheme.order]
+        most = medium.shear / (points * plan.scheme.grid.spacing)
+        told = f"within {error:g} % up to {most:.4g} Hz, at {points} points per shortest S wavelength"
+        rows += [("surface waves", told), ("time step", _of_the_step(plan))]
     if setting.frequency is not None:
         points = medium.slowest / (setting.frequency * plan.scheme.grid.spacing)
         rows.append(("points per wavelength", f"{points:.2f} at {setting.frequency:g} Hz where waves are slowest"))

@@ -15,7 +15,6 @@ from faultwave.domain.grids.cut import best_cut
 from faultwave.engine.halo import halo_path
 from faultwave.fd.absorbing import Absorber
 from faultwave.fd.decomposition import FUSED, WORTH, Subdomain
-from faultwave.fd.differences import DEEP
 from faultwave.fd.grid import Grid, SideKind
 from faultwave.fd.half_precision import Units, largest
 from faultwave.fd.media import Medium
@@ -32,7 +31,7 @@ def observers(parts: Mapping[str, GridPart], scheme: Scheme, box: Box) -> list[O
     """What the program computes for the parts on the surface above a box."""
     if not surface_needed(parts) or box.hi[0] != scheme.grid.shape[0]:
         return []
-    found = [motion(box, scheme.step)]
+    found = [motion(box, scheme.step, scheme.order)]
     return found + [observer for part in parts.values() for observer in part.observers(box, scheme.step)]
 
 
@@ -51,7 +50,7 @@ def cut_up(
     setting = case.grid
     assert setting is not None
     absorber = Absorber(setting.absorbing.kind, setting.absorbing.width or 1)
-    trial = Scheme(grid, 1.0, 1.0, sides, absorber, case.attenuation is not None)
+    trial = Scheme(grid, 1.0, 1.0, sides, absorber, case.attenuation is not None, setting.order)
     around = (sides["z-"] == "periodic", sides["y-"] == "periodic", sides["x-"] == "periodic")
     odd = [n for n, a in zip(grid.shape, around, strict=True) if a and n % 2]
     if odd and case.attenuation is not None:
@@ -59,7 +58,9 @@ def cut_up(
         raise InputError(Problem("grid", what, "an even number of points", "Mechanisms alternate from point to point."))
     for steps in range(1 if case.numerics.backend in ("cuda", "hip", "opencl") else FUSED, 0, -1):
         found = reach_of(parts, trial, steps)
-        deep = DEEP * trial.free_surface  # planes that no cut and no overlap of another part may come to
+        deep = (
+            trial.differences.deep * trial.free_surface
+        )  # planes that no cut and no overlap of another part may come to
         least = max(*found.margin, found.margin[0] + deep, WORTH * steps if steps > 1 else 0)
         cut = best_cut(grid.shape, world.size, around, least)
         if cut is not None:

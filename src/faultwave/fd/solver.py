@@ -16,10 +16,12 @@ from faultwave.engine.progress import Progress
 from faultwave.engine.solver import BlowUp, Control, Diagnosis
 from faultwave.fd.blowup import explain
 from faultwave.fd.checkpoint import blocks, check_identity, identity
+from faultwave.fd.drives import Drive
 from faultwave.fd.growth import Watch
 from faultwave.fd.operator import Operator
 from faultwave.fd.part import AfterSteps, FdPlan, Solution
 from faultwave.fd.share import observers
+from faultwave.fd.time_dispersion import Undispersed, removes
 
 CHUNK_SECONDS = 0.3
 """Between two looks at the clock."""
@@ -36,7 +38,9 @@ class FdSolver:
         self.wall = {"setup": 0.0, "stepping": 0.0}
         self.seconds = {"step": 0.0, "observe": 0.0}
         self.samplers = {name: found for name, part in plan.parts.items() if (found := part.sampler(plan)) is not None}
-        drives = [drive for part in plan.parts.values() if (drive := part.drive(plan)) is not None]
+        drives: list[Drive] = [drive for part in plan.parts.values() if (drive := part.drive(plan)) is not None]
+        if removes(plan.case):
+            drives = [Undispersed(drive, plan.scheme.step, plan.steps) for drive in drives]
         self.operator = Operator(
             plan.scheme, plan.medium, plan.relaxation, drives, list(self.samplers.values()),
             observers(plan.parts, plan.scheme, plan.box), plan.machine, plan.shared,

@@ -1,4 +1,4 @@
-"""The stencils of the velocity-stress scheme, fourth order in space and second in time (Levander 1988; Graves 1996).
+"""The stencils of the velocity-stress scheme, of order 4 or 8 in space and 2 in time (Levander 1988; Graves 1996).
 
 Point (k, j, i) of the arrays holds, in a cell of edge h with its corner at (x, y, z) = lower + h (i, j, k):
 
@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from faultwave.fd.closures import WEIGHTS
 from faultwave.fd.differences import grid_of, line, planes
 from faultwave.kernels.stencil import Axis, Point, Stencil
 
@@ -49,17 +50,19 @@ Times = Callable[[int], Any]
 @dataclass(frozen=True)
 class Place:
     """Where points lie: in absorbing ``layers`` across these axes, all their motion ``damped`` or not; beside the free surface, which is
-    plane ``top`` of the arrays, or (None) not."""
+    plane ``top`` of the arrays, or (None) not. Differences there are of this ``order``."""
 
     layers: tuple[Axis, ...] = ()
     damped: bool = False
     top: int | None = None
+    order: int = 4
 
     @property
     def name(self) -> str:
         """For kernels."""
         across = f"_layer_{''.join(self.layers)}" if self.layers else ""
-        return across + "_along" * (self.damped and bool(self.layers)) + "_surface" * (self.top is not None)
+        order = f"_order{self.order}" * (self.order != 4)
+        return order + across + "_along" * (self.damped and bool(self.layers)) + "_surface" * (self.top is not None)
 
 
 def memory(name: str) -> str:
@@ -67,7 +70,9 @@ def memory(name: str) -> str:
     return f"r{name[1:]}"
 
 
-def difference(p: Point, name: str, axis: Axis, forward: bool, times: Times | None = None) -> Any:
+def difference(
+    p: Point, name: str, axis: Axis, forward: bool, times: Times | None = None, order: int = 4
+) -> Any:  # fmt: skip
     """dt/h, and the unit of what it will be multiplied by, times the difference of ``name`` half a point ahead of its own place,
     or half a point behind; of the product with ``times``, if that is given."""
     a = 1 if forward else 0
@@ -76,15 +81,18 @@ def difference(p: Point, name: str, axis: Axis, forward: bool, times: Times | No
         own = p.at(name, **{axis: offset})
         return own if times is None else times(offset) * own
 
-    near, far = value(a) - value(a - 1), value(a + 1) - value(a - 2)
     kind = "v" if name in VELOCITY else "s"
-    return p.scalar(f"c1{kind}") * near + p.scalar(f"c2{kind}") * far
+    total: Any = None
+    for n in range(WEIGHTS[order].reach):
+        term = p.scalar(f"c{n + 1}{kind}") * (value(a + n) - value(a - 1 - n))
+        total = term if total is None else total + term
+    return total
 
 
-def beside_surface(p: Point, name: str, top: int) -> Any:
+def beside_surface(p: Point, name: str, top: int, order: int = 4) -> Any:
     """The same along z in the planes that have differences of their own."""
     grid, stresses = grid_of(name), name not in VELOCITY
-    terms = [p.line(line(grid, stresses, n), "z") * p.on(name, int(k)) for n, k in enumerate(planes(grid, top))]
+    terms = [p.line(line(grid, stresses, n), "z") * p.on(name, int(k)) for n, k in enumerate(planes(grid, top, order))]
     total = terms[0]
     for term in terms[1:]:
         total = total + term
@@ -171,7 +179,10 @@ def _derivative(
     """A difference, stretched where it goes across a layer; its memory ``psi`` is then among the results. On half points where it
     looks forward."""
     beside = axis == "z" and place.top is not None
-    d = beside_surface(p, of, place.top or 0) if beside else difference(p, of, axis, forward)
+    if beside:
+        d = beside_surface(p, of, place.top or 0, place.order)
+    else:
+        d = difference(p, of, axis, forward, order=place.order)
     return in_layer(p, d, axis, forward, psi, place, result)
 
 

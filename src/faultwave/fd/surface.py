@@ -13,20 +13,21 @@ from faultwave.kernels import math
 from faultwave.kernels.stencil import Axis, Box, Launch, Layout, Point, Stencil
 
 COMPONENTS = ("1", "2", "3")
-BETWEEN = ((-2, -1.0 / 16), (-1, 9.0 / 16), (0, 9.0 / 16), (1, -1.0 / 16))
-"""Weights of the points around a cell's centre, half an edge off it."""
+BETWEEN = {4: (9.0 / 16, -1.0 / 16), 8: (1225.0 / 2048, -245.0 / 2048, 49.0 / 2048, -5.0 / 2048)}
+"""Weights of the points around a cell's centre, half an edge off it, one and a half and so on, by order."""
 BEHIND = 2
-"""Rows that the surface stays behind: it reads so many ahead."""
+"""Rows that the surface stays behind: it reads so many ahead (``program`` makes that as many as stencils of its order do)."""
 
 
-def motion(points: Box, step: float) -> Observer:
+def motion(points: Box, step: float, order: int = 4) -> Observer:
     """Of the surface above a box of points: velocity v1 v2 v3, displacement u1 u2 u3, acceleration a1 a2 a3 and the largest horizontal
     speed PGV."""
-    box = above(points)
+    box, shares = above(points), BETWEEN[order]
+    around = [*zip(range(-len(shares), 0), reversed(shares), strict=True), *enumerate(shares)]
 
     def function(p: Point) -> dict[str, Any]:
         def between(name: str, axis: Axis) -> Any:
-            return sum(share * p.at(name, **{axis: n}) for n, share in BETWEEN)
+            return sum(share * p.at(name, **{axis: n}) for n, share in around)
 
         now = (between("u", "x"), between("v", "y"), p.at("w", z=-1))
         result: dict[str, Any] = {}

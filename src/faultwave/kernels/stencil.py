@@ -10,10 +10,10 @@ Arrays are three-dimensional, planes of rows of points: indices are (z, y, x), x
 of levels, each a list of launches over boxes of points; one step of time runs the levels in turn. Backends may run
 several steps in one pass through memory, because of these rules:
 
-* a level reads at most ``REACH`` points away, and a launch reads what it writes only in planes outside its own box or
+* a level reads at most the program's ``reach`` points away, and a launch reads what it writes only in planes outside its own box or
   at the point itself;
 * from the plane ``together`` of a program on, a level works on all planes at once: launches there may read any plane from
-  ``REACH`` below it, ``on`` which they find what other levels wrote; of arrays that no launch writes, any plane may be read anywhere;
+  ``reach`` below it, ``on`` which they find what other levels wrote; of arrays that no launch writes, any plane may be read anywhere;
 * the launches of a level without a ``lag`` come first, then its injections, then those with one: they may read what
   their own level wrote, in planes up to their own and, staying ``lag`` rows behind, in neighbouring rows;
 * backends may work on whole vectors past the end of a box along x: there, coefficients are zero (arrays are padded
@@ -32,7 +32,7 @@ from faultwave.kernels.expr import Expr, wrap
 from faultwave.kernels.values import Numbering, flops
 
 REACH = 2
-"""Points to either side that a stencil may read: that of fourth order on a staggered grid."""
+"""Points to either side that a stencil may read where a program says nothing else: that of fourth order on a staggered grid."""
 
 HALF_BITS = 11
 """Binary digits of a number kept in sixteen bits (IEEE half precision)."""
@@ -144,6 +144,7 @@ class Program:
     sample_buffers: Sequence[SampleBuffer] = ()
     periodic: frozenset[Axis] = frozenset()
     together: int | None = None
+    reach: int = REACH
 
 
 Work = Sequence[Sequence[Sequence[Box]]]
@@ -153,7 +154,7 @@ its injections, then its sample buffers."""
 
 def whole_work(program: Program, level: int) -> list[list[Box]]:
     """All that is done in a level, by slot."""
-    far = tuple(v - 4 * REACH for v in program.box.lo), tuple(v + 4 * REACH for v in program.box.hi)
+    far = tuple(v - 4 * program.reach for v in program.box.lo), tuple(v + 4 * program.reach for v in program.box.hi)
     all_points = Box(*far)  # type: ignore[arg-type]
     return [*([launch.box] for launch in program.levels[level]), [all_points], [all_points]]
 
@@ -214,8 +215,6 @@ class Recorder:
         return self.reads.setdefault(key, Expr("input", value=key))
 
     def at(self, name: str, x: int = 0, y: int = 0, z: int = 0) -> Expr:
-        if max(abs(x), abs(y), abs(z)) > 2 * REACH - 1:
-            raise ValueError(f"{name} is read ({x}, {y}, {z}) points away, farther than the halo")
         return self._input("at", name, z, y, x)
 
     def on(self, name: str, plane: int, x: int = 0, y: int = 0) -> Expr:
@@ -268,6 +267,8 @@ def _check_launch(
             raise ValueError(f"{who}: no number {key[1]}")
         if key[0] == "on" and launch.names.get(key[1], key[1]) in moving:
             _check_plane(program, launch, key, who)
+        if key[0] == "at" and max(map(abs, key[2:])) > 2 * program.reach - 1:
+            raise ValueError(f"{who}: {key[1]} is read {key[2:]} (z, y, x) points away, farther than the halo")
         if key[0] != "at" or key[1] not in writes:
             continue
         inside = abs(key[2]) < launch.box.shape[0]
@@ -285,7 +286,7 @@ def _check_plane(program: Program, launch: Launch, key: tuple[Any, ...], who: st
     """Raise ValueError where a launch reads the plane of ``key`` that it must not read."""
     name, plane = key[1:3]
     first = program.together
-    if first is None or launch.box.lo[0] < first or plane < first - REACH:
+    if first is None or launch.box.lo[0] < first or plane < first - program.reach:
         raise ValueError(f"{who}: plane {plane} is read, but levels do not work on all planes at once there")
     if launch.names.get(name, name) in {launch.names.get(n, n) for n in record(launch.stencil)[1]}:
         raise ValueError(f"{who}: {name} is read on plane {plane} and written in one launch")

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from faultwave.backends.grid import GridArrays
-from faultwave.kernels.stencil import REACH
 
 
 @dataclass(frozen=True)
@@ -33,24 +32,27 @@ def candidates(arrays: GridArrays, threads: int) -> list[Blocking]:
 def _blocking(arrays: GridArrays, threads: int, steps: int, size: float) -> Blocking:
     """Tiles so that the planes a pass of ``steps`` keeps in use take about ``size`` bytes, and all threads have as much to do."""
     row = max(s.row for s in arrays.strides.values()) * arrays.dtype.itemsize
-    planes = 2 * REACH * steps + 2 * REACH + 1
+    reach = arrays.program.reach
+    planes = 2 * reach * steps + 2 * reach + 1
     rows = int(max(4, size / (row * planes)))
     count, halves = arrays.program.box.shape[1], len(arrays.program.levels) * steps
     low = max(4, int(0.8 * min(rows, count / threads)))
     near = sorted(range(low, int(1.25 * rows) + 1), key=lambda n: abs(n - rows))
 
     def worth(n: int) -> float:
-        return busy(count, halves, n, threads) * n / (n + 2 * REACH)  # a tile fetches rows of those beside it, too
+        return (
+            busy(count, halves, n, threads, reach) * n / (n + 2 * reach)
+        )  # a tile fetches rows of those beside it, too
 
     return Blocking(steps, max(near, key=worth) if threads > 1 else rows)
 
 
-def busy(count: int, halves: int, tile: int, threads: int) -> float:
+def busy(count: int, halves: int, tile: int, threads: int, reach: int) -> float:
     """How many threads on average have work, while one has, in a pass of so many half-steps through ``count`` rows."""
     tiles = -(
-        -(count + REACH * halves) // tile
-    )  # those that have points: each half-step is REACH rows behind the one before
-    first, m = np.arange(tiles)[:, None] * tile - REACH, REACH * np.arange(halves)
+        -(count + reach * halves) // tile
+    )  # those that have points: each half-step is ``reach`` rows behind the one before
+    first, m = np.arange(tiles)[:, None] * tile - reach, reach * np.arange(halves)
     ends = np.concatenate([first - m, np.full((1, halves), count)]).clip(0, count)  # the last tile ends with the grid
     ends[0] = 0
     work = np.diff(ends, axis=0).sum(1)

@@ -14,7 +14,7 @@ from faultwave.backends.cpu.layers import LayerTerms, layer_terms, same_formulas
 from faultwave.backends.formula import Formula, Scope
 from faultwave.backends.grid import GridArrays
 from faultwave.kernels.expr import Expr
-from faultwave.kernels.stencil import REACH, Launch, Program, record
+from faultwave.kernels.stencil import Launch, Program, record
 from faultwave.kernels.values import ROW
 
 AHEAD = 64
@@ -201,7 +201,7 @@ class RowFunction:
         for key in reads:
             layout = self.program.arrays[launch.names.get(key[1], key[1])] if key[0] == "at" else None
             if layout and (layout.box == self.program.box or not layout.halo):
-                front[key[1]] = max(front.get(key[1], (-REACH, -REACH)), (key[2], key[3]))
+                front[key[1]] = max(front.get(key[1], (-self.program.reach, -self.program.reach)), (key[2], key[3]))
         fetches = []
         for formal, (z, y) in front.items():
             s = self.arrays.strides[launch.names.get(formal, formal)]

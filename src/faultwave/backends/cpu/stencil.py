@@ -27,7 +27,7 @@ from faultwave.backends.grid import GridArrays, HostHaloBuffer, ends, offsets
 from faultwave.backends.numpy.stencil import written
 from faultwave.base import cores
 from faultwave.base.log import get_logger
-from faultwave.kernels.stencil import REACH, Axis, Box, Program, Work, check, whole_work
+from faultwave.kernels.stencil import Axis, Box, Program, Work, check, whole_work
 
 WORTH_TUNING = 2e10
 """Point updates of a run below which measuring takes longer than it saves."""
@@ -49,9 +49,9 @@ def lower(program: Program, arrays: GridArrays, lanes: int) -> str:
     bodies = [text.replace("ROW_NAME", name) for text, name in functions.items()]
     return (
         f"#define R {real}\n#define LANES {lanes}\n#define R_IS_DOUBLE {int(real == 'double')}\n{head}\n"
-        f"#define LEVELS {len(program.levels)}\n#define REACH {REACH}\n#define MOST_ARRAYS {most_arrays}\n"
+        f"#define LEVELS {len(program.levels)}\n#define REACH {program.reach}\n#define MOST_ARRAYS {most_arrays}\n"
         f"#define MOST_SEGMENTS {most_segments(program)}\n"
-        f"#define TOGETHER {program.box.hi[0] + REACH - 1 if program.together is None else program.together}\n"
+        f"#define TOGETHER {program.box.hi[0] + program.reach - 1 if program.together is None else program.together}\n"
         f"#define Z0 {program.box.lo[0]}\n#define Z1 {program.box.hi[0]}\n#define Y0 {program.box.lo[1]}\n#define Y1 {program.box.hi[1]}\n"
         "typedef V U __attribute__((aligned(4), may_alias));\n"
         "#define LOAD(p) (*(const U *)(p))\n#define STORE(p, v) (*(U *)(p) = (v))\n"
@@ -201,8 +201,8 @@ class StencilRunner:
 
     def _wrap(self, number: int, axis: Axis) -> None:
         if (number, axis) not in self._ends:  # found once: finding out takes longer than a step of a small grid
-            names = written(self.program.levels[number], self.program)
-            self._ends[number, axis] = [e for n in names for e in ends(self.view(n, REACH), "zyx".index(axis))]
+            names, halo = written(self.program.levels[number], self.program), self.program.reach
+            self._ends[number, axis] = [e for n in names for e in ends(self.view(n, halo), "zyx".index(axis), halo)]
         for halo, inside in self._ends[number, axis]:
             np.copyto(halo, inside)
 
@@ -297,18 +297,20 @@ class _PointLists:
         self.tape_columns = _joined([t.points[:, 2] for t in program.sample_buffers], np.int64)[order]
 
     def _elements(self, name: str, points: np.ndarray) -> np.ndarray:
-        offsets(self.program.arrays, name, points, self.arrays.view(name, REACH))  # checks them
+        offsets(self.program.arrays, name, points, self.arrays.view(name, self.program.reach))  # checks them
         s, base = self.arrays.strides[name], self.arrays.address(name)
         return points @ np.array([s.plane, s.row, 1]) + base // self.arrays.dtype.itemsize
 
     def _row(self, level: int, points: np.ndarray) -> np.ndarray:
         (z0, y0, _), (z1, y1, _) = self.program.box.lo, self.program.box.hi
-        planes, rows = z1 - z0 + 2 * REACH, y1 - y0 + 2 * REACH
-        return (level * planes + points[:, 0] - z0 + REACH) * rows + points[:, 1] - y0 + REACH
+        reach = self.program.reach
+        planes, rows = z1 - z0 + 2 * reach, y1 - y0 + 2 * reach
+        return (level * planes + points[:, 0] - z0 + reach) * rows + points[:, 1] - y0 + reach
 
     def _sorted(self, row: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         (z0, y0, _), (z1, y1, _) = self.program.box.lo, self.program.box.hi
-        total = len(self.program.levels) * (z1 - z0 + 2 * REACH) * (y1 - y0 + 2 * REACH)
+        around = 2 * self.program.reach
+        total = len(self.program.levels) * (z1 - z0 + around) * (y1 - y0 + around)
         numbers = _joined(row, np.int64)
         order = np.argsort(numbers, kind="stable")
         return np.searchsorted(numbers[order], np.arange(total + 1)).astype(np.int64), order

@@ -18,7 +18,7 @@ from faultwave.backends.device.target import LINE
 from faultwave.backends.grid import GridArrays, offsets
 from faultwave.backends.numpy.stencil import written
 from faultwave.base.errors import BackendError
-from faultwave.kernels.stencil import REACH, Axis, Box, Launch, Program, Work, check, inside, whole_work
+from faultwave.kernels.stencil import Axis, Box, Launch, Program, Work, check, inside, whole_work
 
 TAPE_STEPS = 256
 """Steps whose sample buffers wait on the device for the host."""
@@ -80,7 +80,7 @@ class DeviceStencilRunner:
 
     def _elements(self, name: str, points: np.ndarray) -> np.ndarray:
         """Where points (n, 3) of an array lie in its group's memory."""
-        offsets(self.program.arrays, name, points, self.arrays.view(name, REACH))  # checks them
+        offsets(self.program.arrays, name, points, self.arrays.view(name, self.program.reach))  # checks them
         s = self.arrays.strides[name]
         return np.asarray(points @ np.array([s.plane, s.row, 1]) + self.arrays.origin[name])
 
@@ -242,15 +242,15 @@ class DeviceStencilRunner:
 
     def _wrap(self, level: Sequence[Launch], axis: Axis) -> None:
         """Copy the far ends of all arrays with a halo that a level writes into it, along one axis."""
-        k = "zyx".index(axis)
+        k, reach = "zyx".index(axis), self.program.reach
         for name in written(level, self.program):
             layout, s = self.program.arrays[name], self.arrays.strides[name]
             steps = [s.plane, s.row, 1]
-            lowest = self.arrays.origin[name] + sum((a - REACH) * d for a, d in zip(layout.box.lo, steps, strict=True))
-            count, counts = layout.box.shape[k], [n + 2 * REACH for n in layout.box.shape]
-            counts[k] = REACH
+            lowest = self.arrays.origin[name] + sum((a - reach) * d for a, d in zip(layout.box.lo, steps, strict=True))
+            count, counts = layout.box.shape[k], [n + 2 * reach for n in layout.box.shape]
+            counts[k] = reach
             groups = -(-int(np.prod(counts)) // THREADS)
-            for source, target in ((count, 0), (REACH, count + REACH)):
+            for source, target in ((count, 0), (reach, count + reach)):
                 numbers = [
                     np.int64(lowest + source * steps[k]),
                     np.int64(lowest + target * steps[k]),

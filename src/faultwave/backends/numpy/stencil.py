@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from faultwave.backends.grid import GridArrays, HostHaloBuffer, offsets, wrap_axis
-from faultwave.kernels.stencil import REACH, Axis, Box, Launch, Layout, Program, Work, check, inside, record, whole_work
+from faultwave.kernels.stencil import Axis, Box, Launch, Layout, Program, Work, check, inside, record, whole_work
 
 
 class _Slices:
@@ -61,7 +61,7 @@ class StencilRunner:
     def __init__(self, program: Program, precision: str, threads: int | None = None, place: int = 0):
         check(program)
         self.program = program
-        self.arrays = GridArrays(program, {"double": np.float64, "single": np.float32}[precision], REACH)
+        self.arrays = GridArrays(program, {"double": np.float64, "single": np.float32}[precision], program.reach)
 
     def view(self, name: str, halo: int = 0) -> np.ndarray:
         return self.arrays.view(name, halo)
@@ -100,7 +100,7 @@ class StencilRunner:
                         self._wrap(level, axis)
                 for buffer, listed in zip(sample_buffers, program.sample_buffers, strict=True):
                     if listed.level == number:
-                        view, taken = self.view(listed.array, REACH), inside(listed.points, boxes[-1])
+                        view, taken = self.view(listed.array, program.reach), inside(listed.points, boxes[-1])
                         buffer[step, taken] = view[offsets(program.arrays, listed.array, listed.points[taken], view)]
         return sample_buffers
 
@@ -115,7 +115,7 @@ class StencilRunner:
     def _inject(self, level: int, amplitude: np.ndarray, boxes: Sequence[Box]) -> None:
         for i in self.program.injections:
             if i.level == level:
-                view = self.view(i.array, REACH)
+                view = self.view(i.array, self.program.reach)
                 acting = inside(i.points, boxes)
                 index = offsets(self.program.arrays, i.array, i.points[acting], view)
                 strength = i.weights.astype(view.dtype) * amplitude.astype(view.dtype)[i.sources]
@@ -123,7 +123,7 @@ class StencilRunner:
 
     def _wrap(self, level: Sequence[Launch], axis: Axis) -> None:
         for name in written(level, self.program):
-            wrap_axis(self.view(name, REACH), "zyx".index(axis))
+            wrap_axis(self.view(name, self.program.reach), "zyx".index(axis), self.program.reach)
 
 
 def written(level: Sequence[Launch], program: Program, with_halo: bool = True) -> list[str]:

@@ -19,6 +19,7 @@ from faultwave.fd.program import STRESS_LEVEL, VELOCITY_LEVEL, Scheme
 from faultwave.fd.resources import Memory, number_bytes
 from faultwave.fd.shared import sampler_of
 from faultwave.fd.stencils import VELOCITY
+from faultwave.fd.time_dispersion import removed, removes
 from faultwave.kernels.stencil import SampleBuffer
 from faultwave.observe.dataset import receivers_from_arrays
 from faultwave.observe.model import Marks
@@ -81,8 +82,9 @@ class Receivers(GridPart):
     def memory(self, steps: int, world: World) -> Memory:
         """Its own samples, and those of all."""
         numbers = float(len(self.points) * len(RECORDED) * (4 if self.gradients else 1))
-        needed = numbers * self.samples * (number_bytes(self.case) / world.size + COPIES * 8)
-        what = f"{len(self.points):,} receivers with {self.samples:,} samples"
+        samples = steps if removes(self.case) else self.samples
+        needed = numbers * samples * (number_bytes(self.case) / world.size + COPIES * 8)
+        what = f"{len(self.points):,} receivers with {samples:,} samples"
         return Memory(needed, "output.receivers", what, "Raise output.receivers.interval, or give fewer.")
 
     def sampler(self, plan: FdPlan) -> Sampler | None:
@@ -127,7 +129,7 @@ class Recording(GridAttached):
 
     def __init__(self, part: Receivers, plan: FdPlan, mine: np.ndarray):
         self.part, self.plan, self.mine = part, plan, mine
-        self.interval = part.setting.interval
+        self.every_step = removes(part.case)
         self.start(None)
 
     def start(self, state: Solution | None) -> None:
@@ -139,7 +141,9 @@ class Recording(GridAttached):
         first = np.zeros((len(points), 4 if part.gradients else 1, len(RECORDED)), kept)
         if state is not None:
             first[:, 0] = np.where(np.array(late) < 1, state(points, -0.5 * step), state(points, 0.0))
-        self.recorder = SeriesRecorder(step, late, first, part.setting.interval)
+        if self.every_step:  # all there is, to be freed of time dispersion at the end
+            self.late, late = late, [1.0] * len(late)
+        self.recorder = SeriesRecorder(step, late, first, step if self.every_step else part.setting.interval)
 
     def sampled(self, values: np.ndarray) -> None:
         self.recorder.append(values)
@@ -169,6 +173,8 @@ class Recording(GridAttached):
             if found is None:
                 return
             values = found[0].swapaxes(0, 1)
+        if self.every_step:
+            time, values = removed(values, self.late, self.plan.scheme.step, setting.interval)
         columns, names = with_gradients(values, self.plan.law.quantities, setting.rotation, setting.strain_rate)
         made = receivers_from_arrays(time, columns, names, self.part.points, self.part.points)
         made = with_stations(made, self.part.stations, self.part.case.output.origin_time)

@@ -12,12 +12,13 @@ import numpy as np
 
 from faultwave.comm.gather import collect
 from faultwave.fd.cap import MEAN, rise_at, slope_at
-from faultwave.fd.differences import C1, C2, along_z, bent_along_z
+from faultwave.fd.differences import along_z, bent_along_z
 from faultwave.fd.part import FdPlan, GridAttached, GridPart, Running
 from faultwave.fd.points import MOMENT, Sampler, reading, stretches
 from faultwave.fd.program import VELOCITY_LEVEL, Scheme
 from faultwave.fd.shared import sampler_of
 from faultwave.fd.stencils import NORMAL, STRAINS, VELOCITY
+from faultwave.fd.time_dispersion import removed, removes
 from faultwave.kernels.stencil import SampleBuffer
 from faultwave.observe.dataset import Dataset, Variable
 from faultwave.observe.result import Result
@@ -52,7 +53,9 @@ class StrainRecording(GridAttached):
         self.total = np.zeros((len(self.mine), len(COMPONENTS)))
         self.waiting = np.zeros((0, *self.total.shape))
         step = self.plan.scheme.step
-        self.recorder = SeriesRecorder(step, [1.0] * len(COMPONENTS), self.total[:, None], part.interval)
+        self.every_step = removes(self.plan.case)
+        interval = step if self.every_step else part.interval
+        self.recorder = SeriesRecorder(step, [1.0] * len(COMPONENTS), self.total[:, None], interval)
 
     def sampled(self, values: np.ndarray) -> None:
         self.waiting = np.concatenate([self.waiting, values])
@@ -79,6 +82,8 @@ class StrainRecording(GridAttached):
             if found is None:
                 return
             strain = found[0].swapaxes(0, 1)
+        if self.every_step:
+            time, strain = removed(strain, [1.0] * len(COMPONENTS), self.plan.scheme.step, self.part.interval)
         variables = {
             "time": Variable(time, ("time",), "s", "time"),
             "strain": Variable(strain, ("time", "point", "component"), "1/N", "strain"),
@@ -113,11 +118,12 @@ class StrainSampler:
     ) -> None:
         k = "zyx".index(axis)
         if axis == "z" and scheme.free_surface:
-            planes, shares = along_z(of, points[..., 0], scheme.grid.shape[0])
+            planes, shares = along_z(of, points[..., 0], scheme.grid.shape[0], scheme.order)
         else:
-            offsets = np.array([0, 1, -1, 2]) - (not forward)
+            inside = scheme.differences.inside
+            offsets = np.array([(-n, n + 1) for n in range(len(inside))]).reshape(-1) - (not forward)
             planes = points[..., k, None] + offsets
-            shares = np.broadcast_to([-C1, C1, -C2, C2], planes.shape)
+            shares = np.broadcast_to([sign * c for c in inside for sign in (-1, 1)], planes.shape)
         if axis in scheme.periodic:
             planes %= scheme.grid.shape[k]
         places = np.repeat(points[..., None, :], planes.shape[-1], -2)

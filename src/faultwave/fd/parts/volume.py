@@ -16,6 +16,7 @@ from faultwave.engine.part import Demand
 from faultwave.fd.grid import HALF
 from faultwave.fd.part import GridPart, Placing, Planning, Running
 from faultwave.fd.points import RECORDED, lagrange
+from faultwave.fd.program import Scheme
 from faultwave.fd.snapshots import Snapshots, assembled, check_setting, disk_bytes
 from faultwave.observe.fields import volume_fields
 from faultwave.observe.lattice import Lattice
@@ -113,31 +114,32 @@ class VolumeSnapshots(Snapshots):
             array, block = self.arrays[name], np.zeros([len(a) for a in self.at])
             if block.size:
                 values, low = op.runner.values(array), op.subdomain.box.lo
-                block = at_centres(values, array, self.at, low, self.plan.scheme.grid, around)
+                block = at_centres(values, array, self.at, low, self.plan.scheme, around)
             found[name] = assembled(self.plan.world, self.lattice.shape, self.place, block)
         return found
 
 
 def at_centres(
-    values: np.ndarray, name: str, at: Sequence[np.ndarray], low: Sequence[int], grid: RegularGrid, around: Collection[str]
+    values: np.ndarray, name: str, at: Sequence[np.ndarray], low: Sequence[int], scheme: Scheme, around: Collection[str]
 ) -> np.ndarray:  # fmt: skip
-    """(nz, ny, nx) of a field at the cells numbered ``at`` along (z, y, x): cubic polynomials along each axis on which it sits half an
-    edge off. ``values`` begin at the point ``low``; along the axes ``around`` they are those of the whole periodic grid."""
+    """(nz, ny, nx) of a field at the cells numbered ``at`` along (z, y, x): polynomials, cubic with order 4, along each axis on which it
+    sits half an edge off. ``values`` begin at the point ``low``; along the axes ``around`` they are those of the whole periodic grid."""
     result: np.ndarray = values
+    order = scheme.order
     for k, axis in enumerate("zyx"):
         if not HALF[name][2 - k]:
             result = np.take(result, at[k] - low[k], axis=k)
             continue
-        start, size = at[k] - 2, grid.shape[k]
+        start, size = at[k] - order // 2, scheme.grid.shape[k]
         if axis in around:
-            places = [(start + m) % size for m in range(4)]
+            places = [(start + m) % size for m in range(order)]
         else:
-            start = np.clip(start, 0, size - 4) if len(values) and low[k] >= 0 else start
-            places = [start + m - low[k] for m in range(4)]
-        weights = lagrange(at[k] - 0.5, start[:, None] + np.arange(4))[0]
+            start = np.clip(start, 0, size - order) if len(values) and low[k] >= 0 else start
+            places = [start + m - low[k] for m in range(order)]
+        weights = lagrange(at[k] - 0.5, start[:, None] + np.arange(order))[0]
         parts = (
             np.take(result, places[m], axis=k) * weights[:, m].reshape([-1 if d == k else 1 for d in range(3)])
-            for m in range(4)
+            for m in range(order)
         )
         result = sum(parts, start=np.zeros(1))
     return np.asarray(result)

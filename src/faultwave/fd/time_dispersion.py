@@ -1,0 +1,182 @@
+"""Time dispersion of leapfrog, and how seismograms are freed of it.
+
+A step takes what a medium does at the frequency W for what it does at w, with W = 2/dt sin(w dt/2), whatever the medium: differences in
+time over one step are those of a derivative at W. So sources are given as S'(w) = S(W(w)), and of a seismogram U' of the grid the one
+of the medium is U(W) = U'(w(W)), with w = 2/dt asin(W dt/2) (Wang & Xu 2015, Geophysics 80; Koene et al. 2018, Geophys. J. Int. 213).
+What is left is the error of the grid in space. Memory variables of attenuation see w where they should see W in one term,
+which changes phase speeds by (w dt)^2 / (8 pi Q) of themselves.
+
+Spectra between the frequencies of a discrete Fourier transform are interpolated in an oversampled one (Barnett et al. 2019, SIAM J.
+Sci. Comput. 41), to twelve digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.fft import next_fast_len
+
+from faultwave.base.errors import Problems
+from faultwave.case.model import Case
+from faultwave.fd.drives import Drive
+from faultwave.fd.program import STRESS_LEVEL
+from faultwave.kernels.stencil import Injection
+
+WIDTH, SHARPNESS = 14, 2.3 * 14
+"""Points of the kernel that interpolates spectra, and its exponent."""
+LATER = 1.1
+"""What sources do after so many times the length of a run never comes into it: frequencies of 7 samples a period and fewer."""
+FADING = 0.125
+"""Share of a seismogram's length over which it goes to zero after its end, for the transform."""
+PREDICTORS, LEARNT = 40, 1000
+"""Samples that the next one is predicted from after the end, and those at the end that this is learnt from."""
+
+
+def removes(case: Case) -> bool:
+    """Whether time dispersion is removed: where the case says so, else with order 8, unless it begins with motion."""
+    setting = case.grid
+    if setting is None or setting.time_dispersion is None:
+        return setting is not None and setting.order == 8 and case.initial.kind == "zero"
+    return setting.time_dispersion == "remove"
+
+
+def check_removal(case: Case, problems: Problems) -> None:
+    """What time dispersion cannot be removed from."""
+    if not removes(case):
+        return
+    if case.initial.kind != "zero":
+        what = "time dispersion can be removed from what sources make, not from motion at the start"
+        problems.error("grid.time_dispersion", what, "keep", "Or give no initial.")
+    maps = [name for name in ("intensity", "surface", "volume") if getattr(case.output, name) is not None]
+    if maps:
+        what = "is removed from seismograms, and stays in " + ", ".join(f"output.{name}" for name in maps)
+        advice = "Lower numerics.cfl where that matters, or say 'keep' to have both alike."
+        problems.warn("grid.time_dispersion", what, advice=advice)
+
+
+class Spectrum:
+    """Fourier sums over ``count`` samples at the angles (m,) [rad a sample]: sum of x_n exp(-i angle n)."""
+
+    def __init__(self, count: int, angles: np.ndarray):
+        self.count, self.half = count, count // 2
+        self.size = next_fast_len(max(2 * count, 2 * WIDTH))
+        fine = 2.0 * np.pi / self.size
+        nodes, weights = np.polynomial.legendre.leggauss(4 * WIDTH)
+        modes = np.arange(count) - self.half
+        turns = np.cos(np.outer(modes, 0.5 * WIDTH * fine * nodes))
+        self.scale = fine / (0.5 * WIDTH * fine * (turns @ (weights * _kernel(nodes))))
+        first = np.ceil(angles / fine - 0.5 * WIDTH).astype(int)
+        self.at = [(first + n) % self.size for n in range(WIDTH)]
+        self.shares = [_kernel((angles - (first + n) * fine) / (0.5 * WIDTH * fine)) for n in range(WIDTH)]
+        self.turn = np.exp(-1j * angles * self.half)
+
+    def __call__(self, samples: np.ndarray) -> np.ndarray:
+        """Of samples (count,), at all angles."""
+        padded = np.zeros(self.size)
+        scaled = samples * self.scale
+        padded[: self.count - self.half] = scaled[self.half :]
+        padded[self.size - self.half :] = scaled[: self.half]
+        fine = np.fft.fft(padded)
+        total = self.shares[0] * fine[self.at[0]]
+        for share, at in zip(self.shares[1:], self.at[1:], strict=True):
+            total = total + share * fine[at]
+        return np.asarray(self.turn * total)
+
+
+def _kernel(x: np.ndarray) -> np.ndarray:
+    """1 at 0, next to nothing at -1 and 1, zero outside."""
+    return np.where(np.abs(x) < 1.0, np.exp(SHARPNESS * (np.sqrt(np.maximum(1.0 - x * x, 0.0)) - 1.0)), 0.0)
+
+
+class Undispersed:
+    """A drive whose sources are given so that time dispersion can be removed from what they make in ``steps`` of ``step`` [s]."""
+
+    def __init__(self, drive: Drive, step: float, steps: int):
+        self.drive, self.step, self.steps = drive, step, steps
+        self._made: np.ndarray | None = None
+
+    @property
+    def injections(self) -> Sequence[Injection]:
+        """As of the drive."""
+        return self.drive.injections
+
+    @property
+    def count(self) -> int:
+        """As of the drive."""
+        return self.drive.count
+
+    def amplitudes(self, first: int, steps: int) -> np.ndarray:
+        """As of every ``Drive``."""
+        if self._made is None:
+            self._made = self._all()
+        return self._made[:, first : first + steps]
+
+    def _all(self) -> np.ndarray:
+        """Of the whole run. Amplitudes of a drive are means over a step, which their spectra are freed of."""
+        count = int(LATER * self.steps) + 1
+        plain = self.drive.amplitudes(0, count)
+        length = next_fast_len(2 * count, real=True)
+        half = np.pi * np.arange(length // 2 + 1) / length  # w dt / 2
+        angles = 2.0 * np.sin(half)  # W dt
+        spectrum, made = Spectrum(count, angles), np.zeros((len(plain), self.steps, plain.shape[2]))
+        for level, number in zip(*np.nonzero(np.any(plain, axis=1)), strict=True):
+            found = spectrum(plain[level, :, number]) / np.sinc(angles / (2.0 * np.pi))
+            if level == STRESS_LEVEL:  # its amplitudes are of the middle of the step
+                found = found * np.exp(-0.5j * angles + 1j * half)
+            made[level, :, number] = np.fft.irfft(found, length)[: self.steps]
+        return made
+
+
+def undispersed(values: np.ndarray, first: float, step: float, interval: float, count: int) -> np.ndarray:
+    """Series (count, m) at multiples of ``interval`` [s], of a grid's values (n, m) at first, first + step, ... [s]. Before them all is at
+    rest."""
+    fading = max(WIDTH, int(FADING * len(values)))
+    fall = 0.5 + 0.5 * np.cos(np.pi * (np.arange(fading) + 1.0) / (fading + 1.0))
+    finer = max(1, int(np.ceil(interval / step * (1 - 1e-9))))
+    fine, total = interval / finer, len(values) + fading
+    length = next_fast_len(max(int(1.5 * total * step / fine) + 1, 2 * count * finer), real=True)
+    sine = 0.5 * step * 2.0 * np.pi / (length * fine) * np.arange(length // 2 + 1)  # W dt / 2
+    inside = int((sine < 1.0).sum())
+    angles = 2.0 * np.arcsin(sine[:inside])  # w dt
+    spectrum, found = Spectrum(total, angles), np.zeros((count, values.shape[1]))
+    shift = step / fine * np.exp(-1j * angles * (first / step))
+    for number, series in enumerate(values.T):
+        whole = np.zeros(length // 2 + 1, complex)
+        whole[:inside] = shift * spectrum(np.concatenate([series, predicted(series, fading) * fall]))
+        found[:, number] = np.fft.irfft(whole, length)[: count * finer : finer]
+    return found
+
+
+def predicted(series: np.ndarray, count: int) -> np.ndarray:
+    """So many values (count,) that go on as a series (n,) ends: linear prediction by Burg's method (1975), which never grows."""
+    known = series[-LEARNT:]
+    forward, backward, rule = known[1:], known[:-1], np.ones(1)
+    for _ in range(min(PREDICTORS, len(known) // 3)):
+        energy = float(forward @ forward + backward @ backward)
+        if energy <= 1e-28 * float(known @ known):
+            break
+        share = -2.0 * float(backward @ forward) / energy
+        rule = np.append(rule, 0.0) + share * np.append(rule, 0.0)[::-1]
+        forward, backward = (forward + share * backward)[1:], (backward + share * forward)[:-1]
+    back = len(rule) - 1
+    made = np.append(series[len(series) - back :], np.zeros(count))
+    for n in range(back, back + count):
+        made[n] = -(rule[:0:-1] @ made[n - back : n])
+    return made[back:]
+
+
+def removed(values: np.ndarray, late: Sequence[float], step: float, interval: float) -> tuple[np.ndarray, np.ndarray]:
+    """Times (nt,) and series (nt, receivers, channels, Q) at multiples of ``interval`` of those of every step (n, receivers, channels, Q),
+    of which the first are those before the first step; a column is ``late`` (Q,) steps after its start."""
+    count = int(np.floor((len(values) - 1) * step / interval * (1 + 1e-12) + 1e-9)) + 1
+    found = np.zeros((count, *values.shape[1:]))
+    for share in np.unique(late):
+        columns = np.flatnonzero(np.asarray(late) == share)
+        series = np.asarray(values[..., columns], float)
+        made = undispersed(series.reshape(len(series), -1), (share - 1.0) * step, step, interval, count)
+        found[..., columns] = made.reshape(count, *series.shape[1:])
+    return np.arange(count) * interval, found
+
+
+__all__ = ["LATER", "check_removal", "Spectrum", "Undispersed", "predicted", "removed", "removes", "undispersed"]

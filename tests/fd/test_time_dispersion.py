@@ -1,0 +1,140 @@
+"""Seismograms without the error of the time step: exact for what leapfrog does, and on grids."""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from faultwave.base.errors import InputError
+from faultwave.fd.time_dispersion import Spectrum, Undispersed, predicted, removed
+from faultwave.green_tensors import green_tensors, seismograms
+from faultwave.run import simulate
+
+from .test_grids import case, problems
+from .test_sgt import TENSORS, settings
+
+STEP, STEPS = 0.5, 600
+
+
+def push(t):
+    return np.exp(-(((t - 60) / 6) ** 2)) * np.cos(0.9 * t)
+
+
+class Pushes:
+    """Velocities pushed at t = n dt, stresses half a step later; means over a step by Simpson's rule."""
+
+    injections, count = (), 2
+
+    def amplitudes(self, first, steps):
+        inside, weights = np.linspace(-0.5, 0.5, 33), np.r_[1.0, [4.0, 2.0] * 15, 4.0, 1.0] / 96.0
+        at = first + np.arange(steps)[:, None] + inside
+        found = np.zeros((2, steps, 2))
+        found[0, :, 0], found[1, :, 1] = push(STEP * at) @ weights, 0.7 * push(STEP * (at + 0.5)) @ weights
+        return found
+
+
+def oscillate(drive, frequency):
+    """Velocity and stress (steps + 1, 1, 1, 2) of an oscillator by leapfrog."""
+    made, v, s, found = drive.amplitudes(0, STEPS), 0.0, 0.0, [(0.0, 0.0)]
+    for n in range(STEPS):
+        v += STEP * (-(frequency**2) * s + made[0, n, 0])
+        s += STEP * (v - made[1, n, 1])
+        found.append((v, s))
+    return np.array(found)[:, None, None]
+
+
+@pytest.mark.parametrize("count", [37, 1000])
+def test_spectra_between_the_frequencies_of_a_transform(count):
+    rng = np.random.default_rng(0)
+    samples, angles = rng.normal(size=count), rng.uniform(0, np.pi, 200)
+    exact = np.exp(-1j * np.outer(angles, np.arange(count))) @ samples
+    assert np.abs(Spectrum(count, angles)(samples) - exact).max() < 1e-10 * np.sqrt(count)
+
+
+@pytest.mark.parametrize("frequency", [0.3, 0.9])
+def test_an_oscillator_of_fourteen_steps_a_period(frequency):
+    """Leapfrog is wrong by as much as the signal after forty periods, and then exact."""
+    end = STEP * STEPS
+    right = lambda t, y: [-(frequency**2) * y[1] + push(t), y[0] - 0.7 * push(t)]  # noqa: E731
+    solved = solve_ivp(right, (0, end), [0, 0], rtol=1e-10, atol=1e-12, dense_output=True, max_step=1.0)
+    plain, mapped = oscillate(Pushes(), frequency), oscillate(Undispersed(Pushes(), STEP, STEPS), frequency)
+    times, found = removed(mapped, [0.5, 1.0], STEP, 0.25)
+    early = times < 0.85 * end
+    exact = solved.sol(times).T
+    errors = [np.linalg.norm(found[early, 0, 0] - exact[early]) / np.linalg.norm(exact[early])]
+    at = STEP * np.arange(STEPS + 1)
+    errors.append(np.linalg.norm(plain[:, 0, 0, 1] - solved.sol(at)[1]) / np.linalg.norm(solved.sol(at)[1]))
+    assert errors[0] < 1e-4 and errors[1] > (0.4 if frequency > 0.5 else 0.01), errors
+
+
+def test_what_is_resumed_is_what_the_whole_is():
+    whole = Undispersed(Pushes(), STEP, STEPS)
+    assert np.array_equal(
+        np.concatenate([whole.amplitudes(0, 7), whole.amplitudes(7, 20)], 1),
+        Undispersed(Pushes(), STEP, STEPS).amplitudes(0, 27),
+    )
+
+
+def pulse(**changes):
+    made = case(end_time=1.2, grid__spacing=75.0, numerics={"precision": "double", "threads": 1}, **changes)
+    made["sources"][0]["time_function"] = {"kind": "ricker", "duration": 0.3}
+    made["output"]["receivers"] = {"points": [[300, 900, 0], [1200, 500, -900]], "interval": 0.01}
+    return made
+
+
+def seen(**changes):
+    sim = simulate(pulse(**changes))
+    sim.run(write=False)
+    return np.stack([sim.receivers.quantity(f"v{k}") for k in (1, 2, 3)])
+
+
+@pytest.mark.parametrize(("q", "left"), [(None, 2e-4), (30, 2e-3)])
+def test_a_large_step_gives_what_a_small_one_does(q, left):
+    """The same grid, steps of which one is five times the other; with attenuation but for what the rule leaves. What comes at the very
+    end of a seismogram is less exact."""
+    changes = {"grid__boundaries": {"x": "rigid", "y": "rigid", "z-": "rigid"}}
+    if q is not None:
+        rock = {"rho": 2700.0, "vp": 3464.0, "vs": 2000.0, "Qp": 2 * q, "Qs": q}
+        changes |= {"attenuation": {}, "material": {"constant": rock}}
+    fine = seen(numerics__cfl=0.18, grid__time_dispersion="remove", **changes)[:, :-12]
+    errors = {}
+    for way in ("remove", "keep"):
+        coarse = seen(numerics__cfl=0.9, grid__time_dispersion=way, **changes)[:, :-12]
+        errors[way] = np.linalg.norm(coarse - fine) / np.linalg.norm(fine)
+    assert errors["keep"] > 0.02 and errors["remove"] < left, errors
+
+
+def test_series_go_on_as_they_end():
+    n = np.arange(500)
+    ringing = np.exp(-n / 300) * np.cos(0.4 * n) + 0.3 * np.sin(0.1 * n)
+    assert np.abs(predicted(ringing[:400], 40) - ringing[400:440]).max() < 1e-3
+    assert not predicted(np.zeros(50), 20).any() and np.allclose(predicted(np.ones(50), 20), 1.0)
+
+
+def test_strain_green_tensors_are_freed_too():
+    made = settings(
+        {},
+        0.08,
+        numerics={"precision": "double", "threads": 1},
+        grid__absorbing={"width": 5},
+        grid__time_dispersion="remove",
+    )
+    made["end_time"] = 1.2
+    forward = simulate(made)
+    forward.run(write=False)
+    green = green_tensors(made, duration=0.08)
+    found, expected = (
+        seismograms(green, TENSORS)[0],
+        np.stack([forward.receivers.quantity(f"v{k}")[:, 0] for k in (1, 2, 3)]),
+    )
+    assert found.shape == expected.shape and np.abs(found - expected).max() < 2e-3 * np.abs(expected).max()
+
+
+def test_what_cannot_be_had_is_told():
+    wave = {"kind": "plane-wave", "wave": [{"mode": "P", "k": [0.01, 0, 0], "amplitude": 1.0}]}
+    assert "not from motion at the start" in problems(grid__time_dispersion="remove", initial=wave)
+    with pytest.raises(InputError, match=r"grid\.order.*topography"):
+        simulate(
+            case(
+                grid__order=8, grid__topography={"expression": "return 10.0;", "sources": "depth", "receivers": "depth"}
+            )
+        )
