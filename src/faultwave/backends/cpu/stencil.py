@@ -201,8 +201,8 @@ class StencilRunner:
 
     def _wrap(self, number: int, axis: Axis) -> None:
         if (number, axis) not in self._ends:  # found once: finding out takes longer than a step of a small grid
-            names, halo = written(self.program.levels[number], self.program), self.program.reach
-            self._ends[number, axis] = [e for n in names for e in ends(self.view(n, halo), "zyx".index(axis), halo)]
+            names, reach = written(self.program.levels[number], self.program), self.program.reach
+            self._ends[number, axis] = [e for n in names for e in ends(self.view(n, reach), "zyx".index(axis), reach)]
         for halo, inside in self._ends[number, axis]:
             np.copyto(halo, inside)
 

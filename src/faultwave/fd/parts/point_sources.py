@@ -13,7 +13,7 @@ from faultwave.case.model import Case
 from faultwave.fd.half_precision import Units, rounded_at
 from faultwave.fd.operator import kept_units
 from faultwave.fd.part import Checking, FdPlan, GridPart, Placing, Planning
-from faultwave.fd.points import MOMENT, POINTS, held, images, near, reading, stretches
+from faultwave.fd.points import MOMENT, held, images, near, reading, stretches
 from faultwave.fd.program import LEVELS, STRESS_LEVEL, VELOCITY_LEVEL, Scheme
 from faultwave.fd.stencils import VELOCITY
 from faultwave.kernels.stencil import Box, Injection
@@ -161,7 +161,7 @@ class PointDrive:
     ) -> None:  # fmt: skip
         acting = np.flatnonzero(strength)
         parts = []
-        for piece in pieces(len(acting), POINTS**3):  # what is computed on the way is much more than what is kept
+        for piece in pieces(len(acting), self.scheme.order**3):  # what is computed on the way is much more than what is kept
             some = acting[piece]
             places, weights, which = self._spread(name, points[some], strength[some], coefficients)
             parts.append((places, weights, some[which]))
