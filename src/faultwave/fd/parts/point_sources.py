@@ -161,7 +161,9 @@ class PointDrive:
     ) -> None:  # fmt: skip
         acting = np.flatnonzero(strength)
         parts = []
-        for piece in pieces(len(acting), self.scheme.order**3):  # what is computed on the way is much more than what is kept
+        for piece in pieces(
+            len(acting), self.scheme.order**3
+        ):  # what is computed on the way is much more than what is kept
             some = acting[piece]
             places, weights, which = self._spread(name, points[some], strength[some], coefficients)
             parts.append((places, weights, some[which]))
