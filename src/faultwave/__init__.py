@@ -10,8 +10,9 @@
     results = fw.load(sim.folder)           # read it back, now or later
     ground = fw.snapshots(sim.folder, "surface")   # fields in time, for NumPy and xarray
 
-``simulate`` prepares a run and writes nothing until its ``run``; ``resume`` goes on from a checkpoint; ``compare`` judges one
-run against another; ``convert`` writes receivers in another format. help(fw.check) and so on tell arguments, units and errors.
+``simulate`` prepares a run and writes nothing until its ``run``; ``resume`` goes on from a checkpoint; ``compare`` judges one run
+against another, ``score`` against observed records; ``convert`` writes receivers in another format. help(fw.check) and so on tell
+arguments, units and errors.
 """
 
 import importlib
@@ -29,6 +30,7 @@ PUBLIC = {
     "report": "faultwave.report",
     "resume": "faultwave.run.simulation",
     "run": "faultwave.run",
+    "score": "faultwave.verify.observed",
     "simulate": "faultwave.run.simulation",
     "snapshots": "faultwave.output.snapshots",
 }

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import integrate, signal
 
-from faultwave.fd.parts.intensity import oscillator
+from faultwave.observe.motions.measures import oscillator
 from faultwave.output.formats.image import ImageReader
 from faultwave.output.formats.maps_netcdf import read_maps
 from faultwave.output.formats.shakemap import instrumental_intensity, spectral_name, write_shakemap

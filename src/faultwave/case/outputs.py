@@ -60,6 +60,11 @@ class Receivers(Settings):
     geographic_file: InputFile | None = Field(
         None, description="Text file, one 'longitude latitude z' a line; codes of station and network may follow."
     )
+    stations: InputFile | None = Field(
+        None,
+        description="Stations by longitude and latitude: StationXML, SPECFEM's STATIONS, SW4's rec lines, or CSV with columns station, "
+        "longitude, latitude and, if wanted, network and depth [m]. They are at the ground, or at their depth below it.",
+    )
     names: list[StationCode] | None = Field(
         None, description="Station codes of `points` and then `geographic`, one each; default R0001, R0002, ..."
     )
@@ -76,7 +81,7 @@ class Receivers(Settings):
 
     @model_validator(mode="after")
     def _somewhere(self) -> Self:
-        given = self.points or self.geographic or self.file or self.geographic_file
+        given = self.points or self.geographic or self.file or self.geographic_file or self.stations
         listed = len(self.points) + len(self.geographic)
         need(
             (given, "give points or a file, by x, y, z or geographic"),

@@ -113,6 +113,10 @@ def report(
     output: Annotated[
         Path | None, typer.Option("--output", metavar="FILE", help="The page; default PREFIX-report.html in DIR.")
     ] = None,
+    observed: Annotated[
+        Path | None,
+        typer.Option("--observed", metavar="DIR", help="Folder of miniSEED or SAC files, shown with the seismograms."),
+    ] = None,
 ) -> None:
     """Write one HTML page on a run: figures to zoom, seismograms to filter, energies, cost, and where it all comes from.
 
@@ -121,7 +125,7 @@ def report(
     from faultwave.report import write_report
 
     with screen.status("report"):
-        written = write_report(folder, output, compare=other)
+        written = write_report(folder, output, compare=other, observed=observed)
     screen.files([written])
 
 
@@ -130,7 +134,8 @@ def convert(
     kind: Annotated[
         str,
         typer.Argument(
-            metavar="FORMAT", help="csv, sac, mseed, stationxml, scec, dtopo, or what an installed package adds."
+            metavar="FORMAT",
+            help="csv, sac, mseed, stationxml, motions, scec, dtopo, or what an installed package adds.",
         ),
     ],
     output: Annotated[
@@ -141,16 +146,43 @@ def convert(
         typer.Option("--spacing", metavar="METRES", help="Of the grid of dtopo; default the size of the triangles."),
     ] = None,
 ) -> None:
-    """Write a run in another format: its receivers as csv, sac, mseed, stationxml (where they are), or scec station files and contours;
-    the motion of its sea floor as dtopo, for tsunami codes."""
+    """Write a run in another format: its receivers as csv, sac, mseed, stationxml (where they are), motions (tables of intensity
+    measures), or scec station files and contours; the motion of its sea floor as dtopo, for tsunami codes."""
     from faultwave.output.convert import convert as convert_run
 
     screen.files(convert_run(folder, kind, output, spacing=spacing))
 
 
+@dataclass(frozen=True)
+class Records:
+    """How observed records, and the run with them, are treated before they are compared."""
+
+    quantity: Annotated[
+        str, typer.Option("--quantity", help="Of data: compare displacement, velocity or acceleration.")
+    ] = "velocity"
+    low: Annotated[
+        float | None, typer.Option("--low", metavar="HZ", help="Of data: corner of the high-pass filter.")
+    ] = None
+    high: Annotated[
+        float | None, typer.Option("--high", metavar="HZ", help="Of data: corner of the low-pass filter.")
+    ] = None
+    units: Annotated[
+        str | None,
+        typer.Option("--units", metavar="QUANTITY", help="Of data: what files hold in SI that do not say so."),
+    ] = None
+    least: Annotated[
+        float | None,
+        typer.Option("--least", metavar="SCORE", help="Of data: exit with 1 where the mean score is lower."),
+    ] = None
+
+
 def compare(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")],
-    reference: Annotated[Path, typer.Argument(metavar="REFERENCE", help="Folder with what it should be.")],
+    reference: Annotated[
+        Path,
+        typer.Argument(metavar="REFERENCE", help="Folder with what it should be: a run, or miniSEED and SAC files."),
+    ],
+    records: Records,
     limit: Annotated[float, typer.Option("--limit", help="Largest misfit allowed of any group.")] = 0.05,
     group: Annotated[
         list[str] | None, typer.Option("--group", metavar="NAME=LIMIT", help="Another limit for one group; repeat.")
@@ -162,10 +194,18 @@ def compare(
     ] = None,
     json: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Also write the misfits here.")] = None,
 ) -> None:
-    """Judge a run against a reference, ours or SeisSol's: receivers, fault receivers, energies.
+    """Judge a run against a reference, ours or SeisSol's: receivers, fault receivers, energies. Or score it against observed records, by
+    station code or place: goodness of fit after Anderson (2004), envelope and phase after Kristekova et al. (2009), 0 to 10.
 
     Exits with 0 within all limits, 1 over a limit or something missing, 2 nothing to compare.
     """
+    if _has_records(reference):
+        _score(run, reference, records, until, json)
+        return
+    if records != Records():
+        raise InputError(
+            Problem(str(reference), "holds no records: --quantity, --low, --high, --units, --least do nothing")
+        )
     from faultwave.output.atomic import atomic_text
     from faultwave.verify.compare import compare as compare_runs
     from faultwave.verify.table import render
@@ -181,6 +221,41 @@ def compare(
             file.write("\n")
     if comparison.exit_code:
         raise typer.Exit(comparison.exit_code)
+
+
+def _has_records(folder: Path) -> bool:
+    """Whether a folder holds observed records and no run."""
+    from faultwave.output.folder import find_prefix
+    from faultwave.output.observed import holds_records
+
+    try:
+        find_prefix(folder)
+    except InputError:
+        return folder.is_dir() and holds_records(folder)
+    return False
+
+
+def _score(run: Path, data: Path, records: Records, until: str | None, json: Path | None) -> None:
+    """Print scores against observed records."""
+    from faultwave.base.units import seconds
+    from faultwave.output.atomic import atomic_text
+    from faultwave.verify.observed import HEADER, score
+
+    asked = {name: value for name, value in vars(records).items() if name != "least"}
+    found = score(run, data, until=seconds(until, "until"), **asked)
+    if found.warnings:
+        screen.show_problems(found.warnings)
+    title = f"{run} against {data}: {found.processing.told()}"
+    screen.out().print(screen.table(title, [s.row for s in found.scores], HEADER))
+    screen.out().print(f"mean score {found.mean:.2f} of 10")
+    if json is not None:
+        import json as writer
+
+        with atomic_text(json) as file:
+            writer.dump(found.as_dict(), file, indent=1)
+            file.write("\n")
+    if records.least is not None and not found.mean >= records.least:
+        raise typer.Exit(screen.EXIT_RUN)
 
 
 def _group_limit(text: str) -> tuple[str, float]:
@@ -260,7 +335,7 @@ def add_commands(app: typer.Typer) -> None:
     """Give the program the commands of this file."""
     commands: tuple[tuple[Callable[..., None], str], ...] = (
         (plot, "Example: faultwave plot demo --field PGV --log --format pdf"),
-        (report, "Example: faultwave report demo --compare other"),
+        (report, "Example: faultwave report demo --compare other --observed data"),
         (convert, "Example: faultwave convert demo csv --output tables"),
         (compare, "Example: faultwave compare results reference --limit 0.08 --group 'slip rate=0.04'"),
         (verify, "Example: faultwave verify plane-wave, or faultwave verify scec tpv5 tpv10 --quick --output scec"),

@@ -13,6 +13,7 @@ from faultwave.base.collect import collected
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.projection import Projection, needed
 from faultwave.observe.dataset import Dataset, with_places
+from faultwave.observe.station_files import read_station_file
 from faultwave.observe.stations import Station, named, wrong_words
 
 PLACE = "x y z in metres"
@@ -45,8 +46,20 @@ def read_points(setting: Any, projection: Any = None) -> np.ndarray:
             if mapped is not None:
                 local = [mapped.places(p, f"{path}:{k}") for k, p in zip(file.lines, file.points, strict=True)]
                 parts += local
+    if getattr(setting, "stations", None) is not None:
+        with collected(problems):
+            parts += _of_stations(setting.stations, projection)
     problems.raise_errors()
     return np.concatenate(parts)
+
+
+def _of_stations(path: Path, projection: Any) -> list[np.ndarray]:
+    """Places of a file of stations, whose z is below the ground."""
+    listed = read_station_file(path)
+    if not any(station.degrees for station in listed):
+        return [np.array([s.place for s in listed], float)]
+    mapped = projected(projection, "output.receivers.stations")
+    return [mapped.places(np.array([s.place], float), f"{path}:{s.line}") for s in listed]
 
 
 def read_stations(setting: Any) -> tuple[Station, ...]:
@@ -59,6 +72,8 @@ def read_stations(setting: Any) -> tuple[Station, ...]:
         if path is not None:
             file = point_lines(path, form, True)
             given += [(words, f"{path}:{line}") for line, words in zip(file.lines, file.words, strict=True)]
+    if setting.stations is not None:
+        given += [(s.words, f"{setting.stations}:{s.line}") for s in read_station_file(setting.stations)]
     found = named(given, setting.network, problems)
     problems.raise_errors()
     return found

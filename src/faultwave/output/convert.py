@@ -18,10 +18,10 @@ def convert(
 ) -> list[Path]:
     """Convert a run's receivers (ours or SeisSol's text files), or its sea floor, and return the files written.
 
-    sac, mseed: velocities of the off-fault receivers; stationxml: where these are; csv: everything of all receivers; scec: station
-    files, and the contour file if the fault's snapshots are there; dtopo: how the sea floor moves, for tsunami codes. out defaults
-    to the run's folder; ``options`` are the format's: ``header`` and ``state`` of scec, ``spacing`` [m] of dtopo. Raises InputError
-    for an unknown kind, a folder without receivers, and what the format cannot hold.
+    sac, mseed: velocities of the off-fault receivers; stationxml: where these are; motions: tables of their intensity measures; csv:
+    everything of all receivers; scec: station files, and the contour file if the fault's snapshots are there; dtopo: how the sea floor
+    moves, for tsunami codes. out defaults to the run's folder; ``options`` are the format's: ``header`` and ``state`` of scec, ``spacing``
+    [m] of dtopo. Raises InputError for an unknown kind, a folder without receivers, and what the format cannot hold.
     """
     known = converters()
     if kind not in known:

@@ -11,23 +11,31 @@ from faultwave.base.callable_module import make_callable
 from faultwave.base.errors import InputError, Problem
 from faultwave.base.registry import modules
 from faultwave.report.blocks import Section
-from faultwave.report.loaded import Run, load, told_apart
+from faultwave.report.loaded import Run, load, told_apart, with_records
 from faultwave.report.page import render, write
 
 SECTIONS = "faultwave.report.sections"
 
 
 def write_report(
-    folder: str | Path, out: str | Path | None = None, *, compare: str | Path | None = None, prefix: str | None = None
+    folder: str | Path,
+    out: str | Path | None = None,
+    *,
+    compare: str | Path | None = None,
+    observed: str | Path | None = None,
+    prefix: str | None = None,
 ) -> Path:
     """Write PREFIX-report.html into the folder of a run, or ``out``, and return its path. With ``compare``, the folder of another run,
-    figures show both. Raises InputError for a folder without results."""
+    figures show both; with ``observed``, a folder of miniSEED or SAC files, seismograms show what was recorded. Raises InputError for a
+    folder without results, or without records of the run's receivers."""
     run = load(Path(folder), prefix)
     other = None if compare is None else load(Path(compare))
     if other is not None:
         if (other.results.folder.resolve(), other.results.prefix) == (run.results.folder.resolve(), run.results.prefix):
             raise InputError(Problem(str(compare), "is the run itself", "the folder of another run"))
         run, other = told_apart(run, other)
+    if observed is not None:
+        run = with_records(run, observed)
     found = contents(run, other)
     title = str(run.case.get("title") or run.results.prefix)
     subtitle = f"{run.results.folder}" if other is None else f"{run.results.folder} beside {other.results.folder}"

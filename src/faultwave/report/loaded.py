@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from faultwave.observe.motions.processing import Processing
 from faultwave.output.folder import MANIFEST
 from faultwave.output.formats.image import PlaneReader, is_image
 from faultwave.output.formats.vtkhdf import VtkHdfReader
+from faultwave.output.pairs import Pair, pairs
 from faultwave.output.results import Results, load_results
 
 
 @dataclass(frozen=True)
 class Run:
-    """``name``: what figures call it."""
+    """``name``: what figures call it; ``records``: what was observed, in the folder ``data``."""
 
     name: str
     results: Results
+    records: tuple[Pair, ...] = ()
+    data: str = ""
 
     def file(self, kind: str) -> Path | None:
         """PREFIX-kind, where the run left it."""
@@ -55,6 +59,12 @@ def load(folder: Path, prefix: str | None = None) -> Run:
     return Run("/".join(_parts(results)[-2:]), results)
 
 
+def with_records(run: Run, folder: str | Path) -> Run:
+    """A run with the records of a folder that belong to its receivers. Raises InputError where there are none."""
+    found, _ = pairs(run.results, folder, Processing())
+    return replace(run, records=tuple(found), data=str(folder))
+
+
 def _parts(results: Results) -> tuple[str, ...]:
     return (*results.folder.resolve().parts, results.prefix)
 
@@ -64,7 +74,7 @@ def told_apart(run: Run, other: Run) -> tuple[Run, Run]:
     mine, theirs = _parts(run.results), _parts(other.results)
     longest = max(len(mine), len(theirs))
     count = next((n for n in range(2, longest + 1) if mine[-n:] != theirs[-n:]), longest)
-    return Run("/".join(mine[-count:]), run.results), Run("/".join(theirs[-count:]), other.results)
+    return replace(run, name="/".join(mine[-count:])), Run("/".join(theirs[-count:]), other.results)
 
 
-__all__ = ["Run", "load", "told_apart"]
+__all__ = ["Run", "load", "told_apart", "with_records"]

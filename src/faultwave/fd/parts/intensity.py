@@ -26,11 +26,11 @@ from faultwave.kernels import math
 from faultwave.kernels.stencil import Box, Launch, Layout, Point, Stencil
 from faultwave.observe.dataset import Dataset, Variable
 from faultwave.observe.grid_formats import check_formats, map_formats
+from faultwave.observe.motions.measures import GRAVITY, oscillator
 from faultwave.observe.result import Result
 from faultwave.observe.stations import since
 from faultwave.physics.sources.released import magnitude, moment_of
 
-GRAVITY = 9.80665
 ANGLES = 18
 SAMPLES = 256
 """Of the growth of Arias intensity in a run, for the duration."""
@@ -148,18 +148,6 @@ def _arias(box: Box, step: float) -> Observer:
     return Observer(
         {"arias": Layout(box, halo=0)}, [(VELOCITY_LEVEL, launch)], {"arias_factor": np.pi / (2 * GRAVITY) * step}
     )
-
-
-def oscillator(period: float, damping: float, step: float) -> tuple[np.ndarray, np.ndarray]:
-    """A (2, 2) and B (2, 2) of (x, x')(t + dt) = A (x, x')(t) + B (a(t), a(t + dt)) of x'' + 2 d w x' + w^2 x = -a."""
-    w = 2 * np.pi / period
-    system = np.zeros((4, 4))
-    system[0, 1], system[1, 0], system[1, 1] = 1.0, -w * w, -2 * damping * w
-    system[1, 2], system[2, 3] = -1.0, 1.0 / step  # a and its slope
-    from scipy.linalg import expm
-
-    e = expm(system * step)
-    return e[:2, :2], np.stack([e[:2, 2] - e[:2, 3], e[:2, 3]], 1)
 
 
 def _oscillator(box: Box, n: int, period: float, damping: float, step: float) -> Observer:

@@ -71,19 +71,19 @@ def write_sac(folder: str | Path, traces: Sequence[Trace]) -> list[Path]:
     is undefined (nzyear to nzmsec -12345, iztype unknown).
     Raises InputError without ObsPy or for receivers without velocity or even sampling.
     """
-    _obspy()
+    needs_obspy()
     from obspy.io.sac import SACTrace
 
     paths = []
     for trace in traces:
-        step = _step(trace)
+        step = evenly_sampled(trace)
         longitude, latitude, turned = trace.geographic or (None, None, 0.0)
         network, station = codes(trace)
         known = {} if longitude is None else {"stlo": longitude, "stla": latitude}
         for name, (letter, azimuth, incidence) in _COMPONENTS.items():
             code = channel(1.0 / step, letter)
             sac = SACTrace(
-                data=_velocity(trace, name).astype(np.float32),
+                data=velocity(trace, name).astype(np.float32),
                 delta=step,
                 kstnm=station,
                 knetwk=network,
@@ -107,7 +107,7 @@ def write_sac(folder: str | Path, traces: Sequence[Trace]) -> list[Path]:
 def _refer(sac: Any, trace: Trace) -> None:
     """Set the times of a SAC header; they count from the origin time, or from one that is not known."""
     if trace.origin is not None:
-        sac.reftime = _obspy().UTCDateTime(trace.origin)
+        sac.reftime = needs_obspy().UTCDateTime(trace.origin)
     sac.b, sac.o = float(trace.time[0]), 0.0  # setting the reference time shifts them
     if trace.origin is None:
         sac.iztype = "iunkn"
@@ -121,14 +121,14 @@ def write_mseed(path: str | Path, traces: Sequence[Trace]) -> Path:
     Without an origin time samples count from 1970-01-01, as the format must have a date; a warning says so. Raises InputError without
     ObsPy, for receivers without velocity or even sampling, and for codes that the format has no room for.
     """
-    obspy = _obspy()
+    obspy = needs_obspy()
     stream = obspy.Stream()
     _check_codes(traces)
     if any(trace.origin is None for trace in traces):
         log.warning("%s: the run has no origin time and miniSEED must have one: its times count from 1970-01-01. "
                     "Give output.origin_time, or convert to sac, which needs none", path)  # fmt: skip
     for trace in traces:
-        step = _step(trace)
+        step = evenly_sampled(trace)
         network, station = codes(trace)
         for name, (letter, _, _) in _COMPONENTS.items():
             header = {
@@ -138,7 +138,7 @@ def write_mseed(path: str | Path, traces: Sequence[Trace]) -> Path:
                 "delta": step,
                 "starttime": obspy.UTCDateTime(trace.origin or UNKNOWN) + float(trace.time[0]),
             }
-            stream.append(obspy.Trace(np.ascontiguousarray(_velocity(trace, name)), header))
+            stream.append(obspy.Trace(np.ascontiguousarray(velocity(trace, name)), header))
     path = Path(path)
     with atomic_path(path) as temporary:
         stream.write(str(temporary), format="MSEED", encoding="FLOAT64")
@@ -163,7 +163,7 @@ def write_stationxml(path: str | Path, traces: Sequence[Trace]) -> Path:
     Raises InputError without ObsPy, and for receivers without
     longitude and latitude.
     """
-    obspy = _obspy()
+    obspy = needs_obspy()
     from obspy.core.inventory import Channel, Inventory, Network, Site, Station
 
     networks: dict[str, list[Any]] = {}
@@ -172,7 +172,7 @@ def write_stationxml(path: str | Path, traces: Sequence[Trace]) -> Path:
             what, advice = "has no longitude and latitude, which StationXML needs", "Give the case a projection"
             raise InputError(Problem(f"{trace.kind} {trace.number}", what, advice=advice))
         longitude, latitude, turned = trace.geographic
-        step = _step(trace)
+        step = evenly_sampled(trace)
         place = {"latitude": latitude, "longitude": longitude, "elevation": float(trace.location[2])}
         begin = None if trace.origin is None else obspy.UTCDateTime(trace.origin) + float(trace.time[0])
         network, station = codes(trace)
@@ -193,7 +193,8 @@ def write_stationxml(path: str | Path, traces: Sequence[Trace]) -> Path:
     return path
 
 
-def _obspy() -> Any:
+def needs_obspy() -> Any:
+    """The package; InputError that says how to get it where it is not installed."""
     try:
         import obspy
     except ImportError:
@@ -202,17 +203,19 @@ def _obspy() -> Any:
     return obspy
 
 
-def _step(trace: Trace) -> float:
+def evenly_sampled(trace: Trace) -> float:
+    """The sampling interval [s]. Raises InputError where samples are uneven: no format here holds such."""
     steps = np.diff(trace.time)
     step = float(np.mean(steps)) if len(steps) else 0.0
-    # neither format holds uneven samples: refuse rather than bend the time axis
+    # refuse rather than bend the time axis
     if step <= 0 or np.max(np.abs(steps - step)) > 1e-3 * step:
         where = f"{trace.kind} {trace.number}"
         raise InputError(Problem(where, "is not evenly sampled", advice="Convert to csv instead"))
     return step
 
 
-def _velocity(trace: Trace, name: str) -> np.ndarray:
+def velocity(trace: Trace, name: str) -> np.ndarray:
+    """A component of the velocity. Raises InputError where the receiver has none."""
     if name not in trace.columns:
         raise InputError(Problem(f"{trace.kind} {trace.number}", f"has no {name}", advice="Convert to csv instead"))
     return np.asarray(trace.columns[name], dtype=np.float64)

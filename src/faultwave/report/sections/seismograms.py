@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.observe.motions.goodness import anderson, grade
+from faultwave.observe.motions.time_frequency import misfit
+from faultwave.output.pairs import COMPONENTS, Pair
 from faultwave.output.trace import Kind, Trace
-from faultwave.report.blocks import Block, Browser, Section, Text, numbers
+from faultwave.report.blocks import Block, Browser, Section, Table, Text, numbers
 from faultwave.report.figures import length_unit
 from faultwave.report.loaded import Run
 
@@ -56,6 +59,10 @@ def _browser(
     runs = [_series(run, chosen)]
     if other is not None:
         runs.append(_series(other, _same(chosen, other.results.traces.get(kind, {}))))
+    if kind == "receiver" and run.records:
+        by_number = {pair.trace.number: pair for pair in run.records}
+        runs.append({"name": "observed", "stations": [_recorded(by_number.get(t.number)) for t in chosen]})
+        yield _scores(run)
     if len(chosen) < len(traces):
         yield Text(f"{len(chosen)} of {len(traces)} stations are in this report; all are in the files of the run.")
     description = f"{told}. Choose a station, its quantities and a filter; the table of the largest values follows."
@@ -69,6 +76,30 @@ def _series(run: Run, traces: Sequence[Trace | None]) -> dict[str, Any]:
         for t in traces
     ]
     return {"name": run.name, "stations": stations}
+
+
+def _recorded(pair: Pair | None) -> dict[str, Any] | None:
+    """What was observed at a receiver, as ``_series`` has it."""
+    if pair is None:
+        return None
+    rows = zip(COMPONENTS, pair.observed, pair.recorded, strict=True)
+    return {"time": numbers(pair.time), "values": {name: numbers(row) for name, row, there in rows if there}}
+
+
+def _scores(run: Run) -> Table:
+    """How well records are fitted."""
+    rows = []
+    for pair in run.records:
+        for letter, mine, theirs, there in zip("xyz", pair.synthetic, pair.observed, pair.recorded, strict=True):
+            value, bands, _ = anderson(mine, theirs, pair.step)
+            if there and len(bands):
+                tf = misfit(mine, theirs, pair.step, *bands[0])
+                scores = f"{value:.1f} ({grade(value)})", f"{tf.envelope_score:.1f}", f"{tf.phase_score:.1f}"
+                rows.append((pair.record.name, letter, *scores))
+    title = (
+        f"Goodness of fit to {run.data}, 0 to 10: Anderson (2004), envelope and phase after Kristekova et al. (2009)"
+    )
+    return Table(title, ("station", "component", "Anderson", "envelope", "phase"), rows)
 
 
 def _same(traces: Sequence[Trace], others: dict[int, Trace]) -> list[Trace | None]:

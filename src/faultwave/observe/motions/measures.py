@@ -1,0 +1,157 @@
+"""Intensity measures of horizontal ground motion at a station.
+
+Measures are taken of the motion turned to 180 directions; RotD50 and RotD100 are their median and maximum (Boore 2010). Spectral
+accelerations are pseudo-spectral, of oscillators advanced exactly for acceleration that is linear between samples (Nigam & Jennings 1969).
+Arias intensity: Arias (1970). Cumulative absolute velocity: the integral of |acceleration| (Reed & Kassawara 1990). The Fourier
+amplitude spectrum is the effective one of both components (Goulet et al. 2018), smoothed after Konno & Ohmachi (1998).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+GRAVITY = 9.80665
+DIRECTIONS = 180
+PERIODS = (0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.5, 10.0)
+DAMPING = 0.05
+SMOOTHING = 188.5
+"""Bandwidth b of Konno and Ohmachi's window, about a twentieth of a decade."""
+
+
+def oscillator(period: float, damping: float, step: float) -> tuple[np.ndarray, np.ndarray]:
+    """A (2, 2) and B (2, 2) of (x, x')(t + dt) = A (x, x')(t) + B (a(t), a(t + dt)) of x'' + 2 d w x' + w^2 x = -a."""
+    w = 2 * np.pi / period
+    system = np.zeros((4, 4))
+    system[0, 1], system[1, 0], system[1, 1] = 1.0, -w * w, -2 * damping * w
+    system[1, 2], system[2, 3] = -1.0, 1.0 / step  # a and its slope
+    from scipy.linalg import expm
+
+    e = expm(system * step)
+    return e[:2, :2], np.stack([e[:2, 2] - e[:2, 3], e[:2, 3]], 1)
+
+
+def response(acceleration: np.ndarray, step: float, period: float, damping: float = DAMPING) -> np.ndarray:
+    """Displacement (..., n) [m] of an oscillator on ground with the acceleration (..., n) [m/s^2], from rest at the first sample."""
+    from scipy.signal import lfilter
+
+    a, b = oscillator(period, damping, step)
+    # the displacement alone as a filter of the acceleration: the velocity is eliminated from the recursion of both
+    numerator = [b[0, 1], b[0, 0] + a[0, 1] * b[1, 1] - a[1, 1] * b[0, 1], a[0, 1] * b[1, 0] - a[1, 1] * b[0, 0]]
+    denominator = [1.0, -np.trace(a), np.linalg.det(a)]
+    first = np.asarray(acceleration[..., :1], float)
+    rest = np.concatenate(
+        [-numerator[0] * first, (b[0, 0] - numerator[1]) * first], axis=-1
+    )  # no motion at the first sample
+    return np.asarray(lfilter(numerator, denominator, acceleration, axis=-1, zi=rest)[0])
+
+
+def turned(east: np.ndarray, north: np.ndarray, directions: int = DIRECTIONS) -> np.ndarray:
+    """Motion (directions, n) along directions over half a turn."""
+    angle = np.pi * np.arange(directions) / directions
+    return np.asarray(np.cos(angle)[:, None] * east + np.sin(angle)[:, None] * north)
+
+
+@dataclass(frozen=True)
+class Measures:
+    """Of one station, SI: ``values`` of each direction (180,) by name; ``frequency`` and ``fourier`` (k,): effective amplitude spectrum of
+    the acceleration [Hz, m/s]; ``vertical``: peaks of the vertical motion by name, where there is one."""
+
+    values: dict[str, np.ndarray]
+    frequency: np.ndarray
+    fourier: np.ndarray
+    vertical: dict[str, float]
+
+    def rotd(self, percentile: float) -> dict[str, float]:
+        """RotD50, RotD100 and so on of every measure."""
+        return {name: float(np.percentile(values, percentile)) for name, values in self.values.items()}
+
+
+UNITS = {
+    "PGA": "m/s^2", "PGV": "m/s", "PGD": "m", "CAV": "m/s", "Arias": "m/s", "D5-75": "s", "D5-95": "s", "SA": "m/s^2", "FAS": "m/s",
+}  # fmt: skip
+
+
+def spectral(period: float) -> str:
+    """SA(1.0) and so on, as OpenQuake has it."""
+    return f"SA({np.format_float_positional(period, trim='0')})"
+
+
+def measures(
+    step: float,
+    east: np.ndarray,
+    north: np.ndarray,
+    up: np.ndarray | None = None,
+    periods: Sequence[float] = PERIODS,
+    damping: float = DAMPING,
+) -> Measures:
+    """Of the velocities (n,) [m/s] of a station, sampled every ``step`` [s]. Those of periods below ten samples are NaN."""
+    both = np.array([east, north], float)
+    motion = {"PGV": both, "PGA": np.gradient(both, step, axis=-1), "PGD": integrated(both, step)}
+    way = {name: turned(*values) for name, values in motion.items()}
+    found = {name: np.abs(way[name]).max(1) for name in ("PGA", "PGV", "PGD")}
+    growth = np.pi / (2 * GRAVITY) * integrated(way["PGA"] ** 2, step)
+    found["Arias"] = growth[:, -1]
+    found["CAV"] = integrated(np.abs(way["PGA"]), step)[:, -1]
+    for name, share in (("D5-75", 0.75), ("D5-95", 0.95)):
+        found[name] = lasting(growth, step, 0.05, share)
+    for period in periods:
+        moved = response(motion["PGA"], step, period, damping)
+        peak = (2 * np.pi / period) ** 2 * np.abs(turned(*moved)).max(1)
+        found[spectral(period)] = peak if period >= 10 * step else np.full(DIRECTIONS, np.nan)
+    vertical = {}
+    if up is not None:
+        z = np.asarray(up, float)
+        sizes = {"PGA": np.gradient(z, step), "PGV": z, "PGD": integrated(z, step)}
+        vertical = {name: float(np.abs(values).max()) for name, values in sizes.items()}
+    frequency, spectrum = fourier(motion["PGA"], step)
+    return Measures(found, frequency, spectrum, vertical)
+
+
+def integrated(values: np.ndarray, step: float) -> np.ndarray:
+    """From the first sample on (..., n), by the trapezoidal rule."""
+    from scipy.integrate import cumulative_trapezoid
+
+    return np.asarray(cumulative_trapezoid(values, dx=step, axis=-1, initial=0.0))
+
+
+def lasting(growth: np.ndarray, step: float, low: float, high: float) -> np.ndarray:
+    """Time (d,) [s] between shares of the final value of what grows (d, n); 0 where nothing moved."""
+    final = growth[:, -1:]
+    share = growth / np.where(final > 0, final, 1.0)
+    time = step * np.arange(growth.shape[1])
+    ends = [
+        np.interp([low, high], row, time) if top > 0 else (0.0, 0.0)
+        for row, top in zip(share, final[:, 0], strict=True)
+    ]
+    return np.array([b - a for a, b in ends])
+
+
+def fourier(acceleration: np.ndarray, step: float, count: int = 80) -> tuple[np.ndarray, np.ndarray]:
+    """Effective amplitude spectrum [m/s] of both components (2, n) at ``count`` frequencies [Hz], from one over the record to a fourth of
+    the sampling rate, smoothed."""
+    n = acceleration.shape[1]
+    size = 1 << (2 * n - 1).bit_length()
+    amplitude = np.sqrt((np.abs(step * np.fft.rfft(acceleration, size)) ** 2).mean(0))
+    raw = np.fft.rfftfreq(size, step)
+    wanted = np.geomspace(1.0 / (n * step), 0.25 / step, count)
+    return wanted, smoothed(raw[1:], amplitude[1:], wanted)
+
+
+def smoothed(frequency: np.ndarray, amplitude: np.ndarray, at: np.ndarray, bandwidth: float = SMOOTHING) -> np.ndarray:
+    """Means of an amplitude spectrum around frequencies ``at``: weights (sin z / z)^4 with z = b log10(f / f0)."""
+    found = np.empty(len(at))
+    for k, centre in enumerate(at):
+        z = bandwidth * np.log10(frequency / centre)
+        weight = np.where(np.abs(z) < 3 * np.pi, np.sinc(z / np.pi) ** 4, 0.0)
+        total = weight.sum()
+        found[k] = (weight @ amplitude) / total if total > 1e-6 else np.interp(centre, frequency, amplitude)
+    return found
+
+
+__all__ = [
+    "DAMPING", "GRAVITY", "PERIODS", "UNITS", "Measures", "fourier", "integrated", "lasting", "measures", "oscillator", "response",
+    "smoothed", "spectral", "turned",
+]  # fmt: skip

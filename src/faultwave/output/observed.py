@@ -1,0 +1,228 @@
+"""Observed records from files of seismology, by ObsPy: miniSEED, SAC and whatever else it reads, with StationXML beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.observe.motions.processing import QUANTITIES, direction, resampled, to_axes
+from faultwave.output.formats.waveforms import needs_obspy
+
+SUFFIXES = {".mseed", ".miniseed", ".msd", ".ms", ".seed", ".sac", ".gse", ".gse2", ".v1", ".v2", ".knet", ".xml"}
+INSTRUMENTS = {
+    "N": "acceleration",
+    "G": "acceleration",
+    "H": "velocity",
+    "L": "velocity",
+    "P": "velocity",
+    "X": "velocity",
+}
+"""What an instrument with this second letter of its channel code measures; X: synthetic."""
+OF_SAC = {6: "displacement", 7: "velocity", 8: "acceleration"}
+"""IDEP of a SAC file."""
+UNITS = {"M": "displacement", "M/S": "velocity", "M/S**2": "acceleration", "M/S^2": "acceleration"}
+USUAL = {"E": (90.0, 0.0), "N": (0.0, 0.0), "Z": (0.0, -90.0)}
+"""Azimuth and dip [deg] of components, where nothing else says so."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a station recorded: ``motion`` (3, n) east, north, up, a ``quantity`` in SI, every ``step`` [s] from ``begin`` on. ``place``:
+    longitude and latitude, where they are known; ``components``: which were recorded."""
+
+    network: str
+    station: str
+    begin: datetime
+    step: float
+    motion: np.ndarray
+    quantity: str
+    place: tuple[float, float] | None = None
+    components: tuple[bool, bool, bool] = (True, True, True)
+
+    @property
+    def name(self) -> str:
+        return f"{self.network}.{self.station}".strip(".")
+
+
+@dataclass
+class _Files:
+    stream: Any
+    inventory: Any
+    problems: Problems = field(default_factory=Problems)
+
+
+def holds_records(folder: Path) -> bool:
+    """Whether a folder has files of seismology."""
+    return any(f.suffix.lower() in SUFFIXES - {".xml"} for f in _files(folder))
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(f for f in folder.rglob("*") if f.is_file() and f.suffix.lower() in SUFFIXES)
+
+
+def read_records(folder: str | Path, quantity: str | None = None) -> tuple[list[Record], tuple[Problem, ...]]:
+    """Every station's record in a folder, and warnings of what could not be used.
+
+    quantity: what the files hold in SI, where they do not say so. Counts become motion by the response of a StationXML. Raises InputError
+    without ObsPy and where a folder has no record that can be used.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise InputError(Problem(str(folder), "is no folder"))
+    found = _read(folder)
+    records = []
+    for key in sorted({(t.stats.network, t.stats.station) for t in found.stream}):
+        mine = [t for t in found.stream if (t.stats.network, t.stats.station) == key]
+        for group in _groups(mine):
+            record = _record(key, group, found, quantity)
+            if record is not None:
+                records.append(record)
+                break
+    if not records:
+        allowed = "miniSEED or SAC files, with StationXML where they hold counts"
+        raise InputError([Problem(str(folder), "holds no record that can be used", allowed), *found.problems.items])
+    return records, tuple(found.problems.items)
+
+
+def _read(folder: Path) -> _Files:
+    obspy = needs_obspy()
+    found = _Files(obspy.Stream(), obspy.Inventory())
+    for file in _files(folder):
+        try:
+            if file.suffix.lower() == ".xml":
+                found.inventory += obspy.read_inventory(str(file))
+            else:
+                found.stream += obspy.read(str(file))
+        except Exception as error:  # ObsPy's readers raise what they come across
+            found.problems.warn(str(file), f"cannot be read: {error}")
+    found.stream.merge(method=1, fill_value=None)
+    return found
+
+
+def _groups(traces: Sequence[Any]) -> Iterable[list[Any]]:
+    """Traces of a station by instrument and place, those with most components, then samples, first."""
+    groups: dict[str, list[Any]] = {}
+    for trace in traces:
+        groups.setdefault(f"{trace.stats.location}.{trace.stats.channel[:-1]}", []).append(trace)
+    return sorted(groups.values(), key=lambda g: (-len(g), -g[0].stats.sampling_rate))
+
+
+def _record(key: tuple[str, str], traces: Sequence[Any], files: _Files, given: str | None) -> Record | None:
+    """None, with a warning, where the traces are no record of motion."""
+    where, problems = ".".join(key), files.problems
+    if any(np.ma.is_masked(t.data) for t in traces):
+        problems.warn(where, "has gaps, and is left out")
+        return None
+    motions, ways, quantities = [], [], set()
+    for trace in traces:
+        physical = _physical(trace, files, given)
+        if physical is None:
+            return None
+        way = _way(trace, files)
+        if way is None:
+            problems.warn(where, f"the direction of channel {trace.stats.channel} is not known, and it is left out")
+            continue
+        quantities.add(physical[0])
+        motions.append((trace.stats.starttime, trace.stats.delta, physical[1]))
+        ways.append(way)
+    if len(ways) < 2 or len(quantities) != 1:
+        problems.warn(where, f"{len(ways)} components of known direction: two across each other are needed")
+        return None
+    begin, step, values = _together(motions)
+    ways_array = np.array(ways)
+    try:
+        if len(ways) == 2 and np.abs(ways_array[:, 2]).max() > 0.1:
+            raise ValueError("one of two components is vertical")
+        motion = to_axes(values, ways_array)
+    except ValueError as error:
+        problems.warn(where, f"is left out: {error}")
+        return None
+    moment = begin.datetime.replace(tzinfo=UTC)
+    has = (True, True, len(ways) > 2)
+    return Record(key[0], key[1], moment, step, motion, quantities.pop(), _place(traces[0], files), has)
+
+
+def _physical(trace: Any, files: _Files, given: str | None) -> tuple[str, np.ndarray] | None:
+    """Quantity and values in SI; by the instrument's response where there is one, else as the file or its channel says."""
+    where, said = trace.id, _said(trace)
+    response = _channel(trace, files)
+    if response is not None and response.response is not None and response.response.response_stages:
+        unit = str(
+            response.response.instrument_sensitivity.input_units if response.response.instrument_sensitivity else "M/S"
+        ).upper()
+        wanted = UNITS.get(unit, "velocity")
+        output = {"displacement": "DISP", "velocity": "VEL", "acceleration": "ACC"}[wanted]
+        try:
+            made = trace.copy().remove_response(inventory=files.inventory, output=output, water_level=60)
+        except Exception as error:  # ObsPy raises what its readers and evalresp come across
+            files.problems.warn(where, f"its response cannot be used: {error}")
+            return None
+        return wanted, np.asarray(made.data, float)
+    if np.issubdtype(trace.data.dtype, np.integer) and said is None:
+        what = "holds counts, and no StationXML has its response"
+        files.problems.warn(where, what, advice="Put its StationXML beside it, or files in m, m/s or m/s^2")
+        return None
+    quantity = given or said or INSTRUMENTS.get(trace.stats.channel[1:2], "velocity")
+    if quantity not in QUANTITIES:
+        raise InputError(Problem("quantity", f"'{quantity}' is none", ", ".join(QUANTITIES)))
+    return quantity, np.asarray(trace.data, float)
+
+
+def _said(trace: Any) -> str | None:
+    sac = trace.stats.get("sac")
+    return None if sac is None else OF_SAC.get(int(sac.get("idep", -1)))
+
+
+def _channel(trace: Any, files: _Files) -> Any:
+    """Its entry in a StationXML at its time; None where there is none."""
+    s = trace.stats
+    chosen = files.inventory.select(network=s.network, station=s.station, location=s.location, channel=s.channel)
+    channels = [c for network in chosen for station in network for c in station]
+    at = [c for c in channels if (c.start_date or s.starttime) <= s.starttime <= (c.end_date or s.starttime)]
+    return next(iter(at or channels), None)
+
+
+def _way(trace: Any, files: _Files) -> np.ndarray | None:
+    """Direction (3,) of a component."""
+    entry, sac, letter = _channel(trace, files), trace.stats.get("sac"), trace.stats.channel[-1:]
+    if entry is not None and entry.azimuth is not None and entry.dip is not None:
+        return direction(float(entry.azimuth), float(entry.dip))
+    if sac is not None and "cmpaz" in sac and "cmpinc" in sac:
+        return direction(float(sac["cmpaz"]), float(sac["cmpinc"]) - 90.0)
+    return direction(*USUAL[letter]) if letter in USUAL else None
+
+
+def _place(trace: Any, files: _Files) -> tuple[float, float] | None:
+    entry, sac = _channel(trace, files), trace.stats.get("sac")
+    if entry is not None:
+        return float(entry.longitude), float(entry.latitude)
+    if sac is not None and "stlo" in sac and "stla" in sac:
+        return float(sac["stlo"]), float(sac["stla"])
+    s = trace.stats
+    known = [station for network in files.inventory.select(network=s.network, station=s.station) for station in network]
+    return (float(known[0].longitude), float(known[0].latitude)) if known else None
+
+
+def _together(motions: Sequence[tuple[Any, float, np.ndarray]]) -> tuple[Any, float, np.ndarray]:
+    """Begin, step and values (k, n) of components, at the times that all have."""
+    begin = max(start for start, _, _ in motions)
+    end = min(start + step * (len(v) - 1) for start, step, v in motions)
+    step = max(step for _, step, _ in motions)
+    count = max(2, int((end - begin) / step + 1e-6) + 1)
+    at = step * np.arange(count)
+    rows = []
+    for start, own, values in motions:
+        time = (start - begin) + own * np.arange(len(values))
+        first = round((begin - start) / own)
+        same = abs(own - step) < 1e-9 and abs(time[first]) < 1e-6 * own and first + count <= len(values)
+        rows.append(values[first : first + count] if same else resampled(time, values, at))
+    return begin, step, np.array(rows)
+
+
+__all__ = ["Record", "holds_records", "read_records"]

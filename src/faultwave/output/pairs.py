@@ -1,0 +1,123 @@
+"""Synthetic and observed motion at the same station, processed alike: the same quantity, directions, times and band."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+
+from faultwave.base.errors import InputError, Problem, suggest
+from faultwave.observe.motions.processing import (
+    QUANTITIES,
+    Processing,
+    along_axes,
+    as_quantity,
+    filtered,
+    resampled,
+)
+from faultwave.output.formats.waveforms import ORIGIN
+from faultwave.output.observed import Record, read_records
+from faultwave.output.trace import Results, Trace
+
+COMPONENTS = ("v1", "v2", "v3")
+NEAR = 200.0
+"""Metres within which a record without a known code belongs to a receiver."""
+DEGREE = 111_195.0
+"""Metres."""
+BEFORE = 20.0
+"""Seconds of a record before the origin time that are kept while it is filtered."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """``time`` (n,) [s] from the origin on; ``synthetic`` and ``observed`` (3, n) along x, y, z; which components were recorded."""
+
+    trace: Trace
+    record: Record
+    time: np.ndarray
+    synthetic: np.ndarray
+    observed: np.ndarray
+    recorded: tuple[bool, ...]
+
+    @property
+    def step(self) -> float:
+        return float(self.time[1] - self.time[0])
+
+
+def pairs(
+    results: Results, folder: str | Path, processing: Processing, quantity: str | None = None
+) -> tuple[list[Pair], list[Problem]]:
+    """Every receiver with a record in a folder, and warnings of what has no partner. ``quantity``: what the files hold, where they do not
+    say so. Raises InputError where nothing can be compared."""
+    if processing.quantity not in QUANTITIES:
+        told = suggest(processing.quantity, QUANTITIES)
+        raise InputError(Problem("quantity", f"'{processing.quantity}' is none", ", ".join(QUANTITIES), told))
+    records, warnings = read_records(folder, quantity)
+    warned = list(warnings)
+    receivers = [t for t in results.traces["receiver"].values() if all(c in t.columns for c in COMPONENTS)]
+    found: list[Pair] = []
+    for record in records:
+        trace = partner(record, receivers)
+        made = None if trace is None else pair(trace, record, processing)
+        if made is None:
+            what = "no receiver is there" if trace is None else f"no times in common with receiver {trace.number}"
+            warned.append(Problem(record.name, f"{what}, and it is left out", severity="warning"))
+        else:
+            found.append(made)
+    if not found:
+        called = ", ".join(".".join((t.network, t.station)) for t in receivers[:10]) or "none with velocities"
+        allowed = f"stations of the run: {called}, from its output.origin_time on"
+        raise InputError([Problem(str(folder), "nothing in it belongs to a receiver of the run", allowed), *warned])
+    return sorted(found, key=lambda p: p.trace.number), warned
+
+
+def partner(record: Record, receivers: Sequence[Trace]) -> Trace | None:
+    """The receiver of a record: of its network and station, else the only one of its station code, else the nearest within NEAR."""
+    same = [t for t in receivers if t.station and t.station == record.station]
+    exact = [t for t in same if t.network == record.network]
+    if exact or len(same) == 1:
+        return (exact or same)[0]
+    placed = [t for t in receivers if t.geographic is not None]
+    if record.place is None or not placed:
+        return None
+    lonlat = np.array([t.geographic[:2] for t in placed])  # type: ignore[index]
+    shrink = np.cos(np.radians(record.place[1]))
+    away = DEGREE * np.hypot(shrink * (lonlat[:, 0] - record.place[0]), lonlat[:, 1] - record.place[1])
+    return placed[int(away.argmin())] if away.min() <= NEAR else None
+
+
+def pair(trace: Trace, record: Record, processing: Processing) -> Pair | None:
+    """Both at the coarser of the two sampling intervals; None where they have no times in common."""
+    origin: datetime = trace.origin or ORIGIN
+    start = (record.begin - origin).total_seconds()
+    times = start + record.step * np.arange(record.motion.shape[1])
+    end = min(float(trace.time[-1]), float(times[-1]), np.inf if processing.until is None else processing.until)
+    step = max(record.step, float(np.median(np.diff(trace.time))))
+    low = max(0.0, step * np.ceil(start / step - 1e-9))
+    first = max(-BEFORE, step * np.ceil(start / step - 1e-9)) if start < 0 else low
+    if end - low < 10 * step:
+        return None
+    at = np.arange(round(first / step), int(end / step + 1e-6) + 1) * step
+    motion = record.motion
+    early = times < min(0.0, times[0] + 0.1 * (times[-1] - times[0]))
+    if early.sum() > 10:
+        motion = motion - motion[:, early].mean(1, keepdims=True)
+    turned = along_axes(motion, trace.geographic[2] if trace.geographic is not None else 0.0)
+    observed = _processed(times, turned, at, record.quantity, processing)
+    velocity = np.array([trace.columns[c] for c in COMPONENTS])
+    synthetic = _processed(trace.time, velocity, at, "velocity", processing)
+    kept = at >= low - 1e-9
+    return Pair(trace, record, at[kept], synthetic[:, kept], observed[:, kept], record.components)
+
+
+def _processed(time: np.ndarray, values: np.ndarray, at: np.ndarray, given: str, processing: Processing) -> np.ndarray:
+    """Resampled, filtered, then differentiated or integrated."""
+    step = float(at[1] - at[0])
+    found = filtered(resampled(time, values, at), step, processing.low, processing.high)
+    return as_quantity(found, step, given, processing.quantity)
+
+
+__all__ = ["Pair", "pair", "pairs", "partner"]

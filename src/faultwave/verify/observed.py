@@ -1,0 +1,130 @@
+"""How well a run fits observed records: scores of each station and component, after both were processed alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from faultwave.base import html
+from faultwave.base.errors import Problem
+from faultwave.observe.motions.goodness import CRITERIA, anderson, bands, grade
+from faultwave.observe.motions.processing import Processing, as_quantity
+from faultwave.observe.motions.time_frequency import misfit
+from faultwave.output.pairs import Pair, pairs
+from faultwave.output.results import load_results
+
+LETTERS = "xyz"
+HEADER = ("station", "component", "Anderson", "", "envelope", "phase", "EM", "PM")
+
+
+@dataclass(frozen=True)
+class Score:
+    """Of one component: Anderson's score, and those of envelope and phase, 0 to 10; the misfits they stand for; ``bands`` [Hz] and criteria
+    C1 to C10 (b, 10)."""
+
+    station: str
+    component: str
+    anderson: float
+    envelope: float
+    phase: float
+    envelope_misfit: float
+    phase_misfit: float
+    bands: tuple[tuple[float, float], ...]
+    criteria: np.ndarray
+
+    @property
+    def row(self) -> tuple[str, ...]:
+        """As in tables: see HEADER."""
+        numbers = (self.envelope, self.phase, self.envelope_misfit, self.phase_misfit)
+        return (
+            self.station,
+            self.component,
+            f"{self.anderson:.1f}",
+            grade(self.anderson),
+            *(f"{x:.2f}" for x in numbers),
+        )
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Of all stations, with what was done to the records, and warnings."""
+
+    run: Path
+    data: Path
+    processing: Processing
+    scores: tuple[Score, ...]
+    warnings: tuple[Problem, ...] = ()
+
+    @property
+    def mean(self) -> float:
+        """Of Anderson's score over all stations and components."""
+        return float(np.mean([s.anderson for s in self.scores]))
+
+    def __repr__(self) -> str:
+        return f"<Scores {self.run} against {self.data}: {self.mean:.1f} ({grade(self.mean)}) of {len(self.scores)} components>"
+
+    def _repr_html_(self) -> str:
+        title = f"{self.run} against {self.data}: {self.processing.told()}"
+        return html.table(title, [s.row for s in self.scores], HEADER) + html.paragraphs(map(str, self.warnings))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain numbers for JSON."""
+        return {
+            "run": str(self.run), "data": str(self.data), "processing": self.processing.told(), "mean": self.mean,
+            "scores": [
+                {
+                    "station": s.station, "component": s.component, "anderson": s.anderson, "envelope": s.envelope, "phase": s.phase,
+                    "envelope_misfit": s.envelope_misfit, "phase_misfit": s.phase_misfit,
+                    "bands": [list(b) for b in s.bands], "criteria": dict(zip(CRITERIA, s.criteria.T.tolist(), strict=True)),
+                }
+                for s in self.scores
+            ],
+            "warnings": [str(w) for w in self.warnings],
+        }  # fmt: skip
+
+
+def score(
+    run: str | Path,
+    data: str | Path,
+    *,
+    quantity: str = "velocity",
+    low: float | None = None,
+    high: float | None = None,
+    until: float | None = None,
+    units: str | None = None,
+    prefix: str | None = None,
+) -> Scores:
+    """Score the receivers of a run against observed records in a folder: miniSEED, SAC, StationXML.
+
+    Both are made the same quantity ('displacement', 'velocity', 'acceleration'), filtered between ``low`` and ``high`` [Hz], turned to x, y
+    and z, aligned by the run's origin time and sampled alike. units: the quantity of files that do not say what they hold. Scores: Anderson
+    (2004), and envelope and phase in time and frequency by Kristekova et al. (2009). Raises InputError where nothing can be compared.
+    """
+    processing = Processing(quantity, low, high, until)
+    found, warnings = pairs(load_results(run, prefix), data, processing, units)
+    scores = [s for pair in found for s in scored(pair, processing)]
+    return Scores(Path(run), Path(data), processing, tuple(scores), tuple(warnings))
+
+
+def scored(pair: Pair, processing: Processing) -> Sequence[Score]:
+    """Of the components of a pair that were recorded and moved."""
+    name = ".".join(word for word in (pair.trace.network, pair.trace.station) if word) or pair.record.name
+    made = []
+    for letter, mine, theirs, there in zip(LETTERS, pair.synthetic, pair.observed, pair.recorded, strict=True):
+        chosen = bands(pair.step, float(pair.time[-1] - pair.time[0]), processing.low, processing.high)
+        if not there or not theirs.any() or not chosen:
+            continue
+        a, b = (as_quantity(x, pair.step, processing.quantity, "velocity") for x in (mine, theirs))
+        value, used, table = anderson(a, b, pair.step, processing.low, processing.high)
+        tf = misfit(mine, theirs, pair.step, *chosen[0])
+        made.append(
+            Score(name, letter, value, tf.envelope_score, tf.phase_score, tf.envelope, tf.phase, tuple(used), table)
+        )
+    return made
+
+
+__all__ = ["HEADER", "Score", "Scores", "score", "scored"]

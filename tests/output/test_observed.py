@@ -1,0 +1,162 @@
+"""Observed records in files of seismology find their receivers and are processed as they are."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from faultwave.base.errors import InputError
+from faultwave.observe.motions.processing import Processing
+from faultwave.observe.station_files import read_station_file
+from faultwave.output.convert import convert
+from faultwave.output.observed import read_records
+from faultwave.output.pairs import pairs
+from faultwave.output.results import load_results
+
+obspy = pytest.importorskip("obspy")
+spec = importlib.util.spec_from_file_location("waves", Path(__file__).with_name("waves.py"))
+assert spec is not None and spec.loader is not None
+waves = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(waves)
+
+
+PLAIN = Processing()
+
+
+def alike(run: Path, data: Path, processing: Processing = PLAIN, units: str | None = None, rtol: float = 0.02) -> None:
+    found, _ = pairs(load_results(run), data, processing, units)
+    for pair in found:
+        size = np.abs(pair.observed).max()
+        some = slice(50, -150)  # filters feel the ends of the records
+        np.testing.assert_allclose(pair.synthetic[:, some], pair.observed[:, some], atol=rtol * size)
+
+
+@pytest.mark.parametrize("kind", ["sac", "mseed"])
+def test_what_we_write_is_what_we_read(tmp_path: Path, kind: str) -> None:
+    run = waves.run(tmp_path / "run")
+    data = tmp_path / "data"
+    convert(run, kind, data)
+    convert(run, "stationxml", data)
+    records, warnings = read_records(data)
+    assert [r.name for r in records] == ["CI.CCC", "CI.TOW2"] and not warnings
+    assert records[0].place == pytest.approx((-117.6, 35.7))
+    np.testing.assert_allclose(records[0].motion, waves.to_map(waves.motion(1)), atol=1e-8)
+    alike(run, data, rtol=1e-6)
+
+
+def test_records_in_another_quantity_direction_and_time(tmp_path: Path) -> None:
+    """Acceleration along two odd horizontal directions, from 8 s before the origin, at twice the rate, with an offset."""
+    run, data = waves.run(tmp_path / "run"), tmp_path / "data"
+    data.mkdir()
+    fine = np.arange(-8.0, 30.0, 0.5 * waves.STEP)
+    velocity = np.array(
+        [np.interp(fine, waves.TIME, row, left=0.0, right=0.0) for row in waves.to_map(waves.motion(1))]
+    )
+    acceleration = np.gradient(velocity, fine[1] - fine[0], axis=1) + 0.003
+    a = np.radians(30.0)
+    rows = [
+        np.sin(a) * acceleration[0] + np.cos(a) * acceleration[1],
+        np.cos(a) * acceleration[0] - np.sin(a) * acceleration[1],
+    ]
+    for row, code, azimuth, dip in zip(
+        [*rows, acceleration[2]], ("HN1", "HN2", "HNZ"), (30.0, 120.0, 0.0), (90, 90, 0), strict=True
+    ):
+        from obspy.io.sac import SACTrace
+
+        sac = SACTrace(
+            data=row.astype(np.float32),
+            delta=fine[1] - fine[0],
+            kstnm="CCC",
+            knetwk="CI",
+            kcmpnm=code,
+            cmpaz=azimuth,
+            cmpinc=dip,
+        )
+        sac.reftime = obspy.UTCDateTime(waves.ORIGIN)
+        sac.b = -8.0
+        sac.write(str(data / f"{code}.sac"))
+    for quantity in ("velocity", "acceleration", "displacement"):
+        alike(run, data, Processing(quantity, low=0.2, high=4.0), rtol=0.06)
+
+
+def test_counts_become_motion_by_a_response(tmp_path: Path) -> None:
+    from obspy.core.inventory import Channel, Inventory, Network, Station
+    from obspy.core.inventory.response import InstrumentSensitivity, PolesZerosResponseStage, Response
+
+    run, data = waves.run(tmp_path / "run"), tmp_path / "data"
+    data.mkdir()
+    counts = np.round(1e9 * waves.to_map(waves.motion(1))).astype(np.int32)
+    waves.stream(counts).write(str(data / "c.mseed"), format="MSEED")
+    with pytest.raises(InputError, match="holds counts, and no StationXML has its response"):
+        read_records(data)
+    stage = PolesZerosResponseStage(
+        1, 1e9, 1.0, "M/S", "COUNTS", "LAPLACE (RADIANS/SECOND)", 1.0, zeros=[], poles=[], normalization_factor=1.0
+    )
+    response = Response(
+        instrument_sensitivity=InstrumentSensitivity(1e9, 1.0, "M/S", "COUNTS"), response_stages=[stage]
+    )
+    directions = (("HHE", 90.0, 0.0), ("HHN", 0.0, 0.0), ("HHZ", 0.0, -90.0))
+    channels = [
+        Channel(code, "", 35.7, -117.6, 0.0, 0.0, azimuth=a, dip=d, sample_rate=50, response=response)
+        for code, a, d in directions
+    ]
+    made = Inventory([Network("CI", [Station("CCC", 35.7, -117.6, 0.0, channels=channels)])], source="test")
+    made.write(str(data / "stations.xml"), format="STATIONXML")
+    alike(run, data, Processing(low=0.2, high=5.0))
+    (listed,) = read_station_file(data / "stations.xml")
+    assert (listed.words, listed.place) == (("CCC", "CI"), (-117.6, 35.7, 0.0))
+
+
+def test_a_record_without_known_codes_belongs_to_the_receiver_at_its_place(tmp_path: Path) -> None:
+    run, data = waves.run(tmp_path / "run"), tmp_path / "data"
+    convert(run, "sac", data)
+    for file in data.iterdir():
+        trace = obspy.read(str(file))[0]
+        trace.stats.network, trace.stats.station = "XX", f"S{trace.stats.station[:1]}"
+        trace.write(str(file), format="SAC")
+    alike(run, data, rtol=1e-6)
+
+
+def test_horizontal_records_alone(tmp_path: Path) -> None:
+    run, data = waves.run(tmp_path / "run"), tmp_path / "data"
+    data.mkdir()
+    waves.stream(waves.to_map(waves.motion(1)))[:2].write(str(data / "h.mseed"), format="MSEED")
+    (pair,) = pairs(load_results(run), data, Processing())[0]
+    assert pair.recorded == (True, True, False)
+    np.testing.assert_allclose(pair.synthetic[:2], pair.observed[:2], atol=1e-9)
+
+
+def test_what_cannot_be_compared_is_told(tmp_path: Path) -> None:
+    run, data = waves.run(tmp_path / "run"), tmp_path / "data"
+    data.mkdir()
+    with pytest.raises(InputError, match="holds no record that can be used"):
+        read_records(data)
+    rows = waves.to_map(waves.motion(1))
+    waves.stream(rows, station="ELSE").write(str(data / "a.mseed"), format="MSEED")
+    with pytest.raises(InputError, match=r"nothing in it belongs to a receiver.*CI\.CCC"):
+        pairs(load_results(run), data, Processing())
+    waves.stream(rows, start=4000.0).write(str(data / "b.mseed"), format="MSEED")
+    (data / "broken.sac").write_bytes(b"no seismogram")
+    with pytest.raises(InputError, match="no times in common with receiver 1") as found:
+        pairs(load_results(run), data, Processing())
+    assert "broken.sac: cannot be read" in str(found.value)
+    with pytest.raises(InputError, match="'speed' is none"):
+        pairs(load_results(run), data, Processing("speed"))
+
+
+def test_gaps_and_unknown_directions_are_left_out(tmp_path: Path) -> None:
+    run, data = waves.run(tmp_path / "run"), tmp_path / "data"
+    data.mkdir()
+    rows = waves.to_map(waves.motion(1))
+    waves.stream(rows, codes=("HH1", "HH2", "HHZ")).write(str(data / "a.mseed"), format="MSEED")
+    with pytest.raises(InputError, match="the direction of channel HH1 is not known"):
+        pairs(load_results(run), data, Processing())
+    (data / "a.mseed").unlink()
+    torn = waves.stream(rows)
+    torn += waves.stream(rows, start=100.0)
+    torn.write(str(data / "b.mseed"), format="MSEED")
+    with pytest.raises(InputError, match="has gaps"):
+        pairs(load_results(run), data, Processing())
