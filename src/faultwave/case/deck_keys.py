@@ -41,7 +41,7 @@ cubegenerator: cubex I, cubey I, cubez I, cubeminx I, cubemaxx I, cubeminy I, cu
   cubes R, cubesx R, cubesy R, cubesz R, cubetx R, cubety R, cubetz R
 discretization: CFL R, FixTimeStep R, ClusteredLTS L, LtsWiggleFactorMin R, LtsWiggleFactorStepsize R,
   LtsMaxNumberOfClusters R
-output: OutputFile S, Format I, WavefieldOutput B, TimeInterval R, iOutputMask M13, iPlasticityMask M7, IntegrationMask M9, refinement I,
+output: OutputFile S, Format I, WavefieldOutput B, TimeInterval R, iOutputMask M13, iPlasticityMask M7, IntegrationMask M13, refinement I,
   OutputRegionBounds V6, OutputGroups L, WavefieldVtkOrder I, xdmfWriterBackend S, ReceiverOutput B, RFileName P,
   pickdt R, ReceiverComputeRotation B, ReceiverComputeStrainRate B, SurfaceOutput B, SurfaceOutputInterval R,
   SurfaceOutputRefinement I, SurfaceVtkOrder I, EnergyOutput B, EnergyOutputInterval R,
@@ -98,6 +98,7 @@ ALIASES: dict[tuple[str, str], tuple[str, str]] = {
     ("dynamicrupture", "etastop"): ("dynamicrupture", "etadampend"),
     ("output", "etahack"): ("dynamicrupture", "etadamp"),
     ("output", "etastop"): ("dynamicrupture", "etadampend"),
+    ("output", "receivercomputestrain"): ("output", "receivercomputestrainrate"),
 }
 """Older (block, key) -> today's."""
 

@@ -13,7 +13,8 @@ SHOWN_BY = {"anisotropic": "c11", "poroelastic": "bulk_solid"}
 
 
 def law_of(material: str, folders: Sequence[Path]) -> str | None:
-    """The law whose parameters stand in a material file, or in easi files that it includes; None: that of all other decks."""
+    """The law whose parameters stand in a material file, or in easi files that it includes: a bulk modulus ``lambda`` without ``mu`` is
+    that of a fluid. None: the law of all other decks."""
     todo, seen, text = [material], set(), ""
     while todo:
         name = todo.pop()
@@ -24,4 +25,6 @@ def law_of(material: str, folders: Sequence[Path]) -> str | None:
         content = path.read_text(encoding="utf-8", errors="replace")
         text += re.sub(r"#.*", "", content)
         todo += re.findall(r"!Include\s+[\"']?([^\s\"']+)", content)
-    return next((law for law, name in SHOWN_BY.items() if re.search(rf"\b{name}\b", text)), None)
+    named = {name for name in (*SHOWN_BY.values(), "lambda", "mu") if re.search(rf"\b{name}\b", text)}
+    found = next((law for law, name in SHOWN_BY.items() if name in named), None)
+    return "acoustic" if found is None and "lambda" in named and "mu" not in named else found

@@ -11,6 +11,8 @@ from faultwave.case.deck_reader import Reader
 STRAIN_NAMES = ("ep_xx", "ep_yy", "ep_zz", "ep_xy", "ep_yz", "ep_xz", "eta")
 VOLUME_NAMES = ("s_xx", "s_yy", "s_zz", "s_xy", "s_yz", "s_xz", "v1", "v2", "v3")
 PORE_NAMES = ("p", "v1_f", "v2_f", "v3_f")
+MASKED = {"poroelastic": (*VOLUME_NAMES, *PORE_NAMES), "acoustic": ("sigma", "v1", "v2", "v3")}
+"""Quantities of each position of a volume mask, of laws where they are not VOLUME_NAMES."""
 FAULT_NAMES: tuple[tuple[str, ...], ...] = (
     ("SRs", "SRd"),
     ("T_s", "T_d", "P_n"),
@@ -94,14 +96,14 @@ def _volume(r: Reader) -> None:
         return
     if not r.given(block, "iOutputMask"):
         r.problems.warn(r.where(block, "iOutputMask"), "'iOutputMask' is missing, all quantities are written")
-    names = (*VOLUME_NAMES, *(PORE_NAMES if r.data.get("law") == "poroelastic" else ()))
+    names = MASKED.get(r.data.get("law", ""), VOLUME_NAMES)
     chosen = r.get(block, "iOutputMask", [True] * len(names))
     fields = [name for name, asked in zip(names, chosen, strict=False) if asked]
     if r.get("equations", "Plasticity"):
         strains = r.get(block, "iPlasticityMask", [name == "eta" for name in STRAIN_NAMES])
         fields += [name for name, asked in zip(STRAIN_NAMES, strains, strict=True) if asked]
-    integrated = r.get(block, "IntegrationMask", [False] * len(VOLUME_NAMES))
-    fields += [f"int-{name}" for name, asked in zip(VOLUME_NAMES, integrated, strict=True) if asked]
+    integrated = r.get(block, "IntegrationMask", [False] * len(names))
+    fields += [f"int-{name}" for name, asked in zip(names, integrated, strict=False) if asked]
     if not fields:
         return
     region = r.get(block, "OutputRegionBounds")
@@ -163,7 +165,12 @@ def _energies(r: Reader) -> None:
     interval = _interval(r, block, "EnergyOutputInterval", _NEVER)
     if not r.get(block, "EnergyOutput") or interval is None:
         return
-    setting = {"interval": interval, "slip_from_velocity": r.get(block, key, False), "plain_mean": True}
+    setting = {
+        "interval": interval,
+        "slip_from_velocity": r.get(block, key, False),
+        "plain_mean": True,
+        "isotropic": True,
+    }
     _put(r, "energies", setting, block, {"interval": "EnergyOutputInterval", "slip_from_velocity": key})
 
 

@@ -176,6 +176,12 @@ class EnergyOutput(Settings):
     interval: Quantity("s", gt=0) = Field(description="Time between rows.")
     slip_from_velocity: bool = Field(False, description="Potency from the velocity jump instead of the friction solve.")
     plain_mean: bool = Field(False, description="Average slip over points unweighted, as SeisSol does.")
+    isotropic: bool = Field(
+        False,
+        description="Energies and momentum of attenuating, anisotropic and porous rock by the formulas of isotropic elasticity, as SeisSol "
+        "states them; the true ones are beside them as true_elastic_energy and so on.",
+        json_schema_extra=only("dg"),
+    )
 
 
 class RuptureOutput(Settings):

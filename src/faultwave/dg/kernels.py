@@ -149,21 +149,22 @@ def samples(form: Form, count: int) -> Kernel:
     return k
 
 
-def energies(form: Form) -> Kernel:
-    """Energies and momenta of every cell in the order of ``Law.energies``; ``parameters``: the law's, then the volume.
+def energies(form: Form, of: Callable[[Any, Any], dict[str, Any]] | None = None) -> Kernel:
+    """Energies and momenta of every cell in the order of ``Law.energies``, or of a function like that; ``parameters``: the law's, then the
+    volume.
 
     The basis is orthonormal: a quadratic density integrates to |J| = 6 volumes times the sum of the density of each mode's
     coefficients; what is linear is the volume times its value at the cell average.
     """
     law, k = form.law, Kernel("energies")
-    names = [p.name for p in law.parameters]
-    known = energy_names(law)
+    names, given = [p.name for p in law.parameters], of or law.energies
+    known = energy_names(law, given)
     q, cell, jacobian = k.batch("q", form.b3, form.Q), form.cell(k), k.batch("jacobian", 1, 9)
     parameters, out = k.batch("parameters", 1, len(names) + 1), k.batch("energies", 1, len(known), "out")
     density, total = k.temp("density", form.b3, len(known)), k.temp("sum", 1, len(known))
 
     def densities(x: Any, cell: Any, jacobian: Any, p: Any) -> Any:
-        found = law.energies(form.physical(x, cell, jacobian), dict(zip(names, p, strict=False)))
+        found = given(form.physical(x, cell, jacobian), dict(zip(names, p, strict=False)))
         return [[found[name] for name in known]]
 
     linear = [(i, i) for i, name in enumerate(known) if name.startswith("momentum")]

@@ -78,6 +78,13 @@ QUANTITIES: dict[str, tuple[str, str]] = {
         "J",
         "energy that the drag has taken, by the trapezoidal rule from one time of the table to the next",
     ),
+    "true_elastic_energy": ("J", "strain energy of the medium as it is, of springs and pore fluid too"),
+    "true_elastic_kinetic_energy": ("J", "kinetic energy of rock and pore fluid"),
+    "true_acoustic_energy": ("J", "strain energy of acoustic cells, of all their springs"),
+    "true_acoustic_kinetic_energy": ("J", "kinetic energy of acoustic cells"),
+    "true_momentumX": ("kg*m/s", "momentum of rock and pore fluid along x1"),
+    "true_momentumY": ("kg*m/s", "momentum of rock and pore fluid along x2"),
+    "true_momentumZ": ("kg*m/s", "momentum of rock and pore fluid along x3"),
     "initial_stress_work": ("J", "work of the stress at rest on plastic strain"),
 }
 """Quantity name: (SI unit, description); names as in receiver, fault, surface and energy files."""

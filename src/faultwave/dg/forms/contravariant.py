@@ -128,11 +128,15 @@ class ContravariantElastic(ComponentForm):
         return self.physical(q, cell, self.cell_columns.row(cell).jacobian)
 
     def inward(self, q: Any, cell: Any) -> list[Any]:
+        back = self.turned_in(cell)
+        inverse = self.cell_columns.row(cell).inverse_rho
+        return [*(inverse * x for x in both_sides(q[:6], back)), *[dot(line, q[6:]) for line in back]]
+
+    def turned_in(self, cell: Any) -> list[list[Any]]:
+        """Rows of J^-1 = G J^T."""
         own = self.cell_columns.row(cell)
         rows = [own.jacobian[3 * x : 3 * x + 3] for x in range(3)]
-        # J^-1 = G J^T
-        back = [[dot([own.metric[PAIR[a][b]] for b in range(3)], rows[x]) for x in range(3)] for a in range(3)]
-        return [*(own.inverse_rho * x for x in both_sides(q[:6], back)), *[dot(line, q[6:]) for line in back]]
+        return [[dot([own.metric[PAIR[a][b]] for b in range(3)], rows[x]) for x in range(3)] for a in range(3)]
 
     # The cell.
 

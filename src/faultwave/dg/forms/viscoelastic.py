@@ -64,6 +64,11 @@ class ContravariantViscoelastic(ContravariantElastic):
         memories = [both_sides(q[first : first + 6], rows) for first in range(9, self.Q, 6)]
         return [*super().physical(q[:9], cell, jacobian), *[rho * x for memory in memories for x in memory]]
 
+    def inward(self, q: Any, cell: Any) -> list[Any]:
+        back, inverse = self.turned_in(cell), self.cell_columns.row(cell).inverse_rho
+        memories = [both_sides(q[first : first + 6], back) for first in range(9, self.Q, 6)]
+        return [*super().inward(q[:9], cell), *[inverse * x for memory in memories for x in memory]]
+
     def springs(self, cell: Any) -> list[tuple[Any, Any]]:
         """lambda/rho and mu/rho of the unrelaxed medium, then those of every element."""
         own = self.cell_columns.row(cell)

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.dg.energies import Energies as FieldEnergies
+from faultwave.dg.energies import as_isotropic
 from faultwave.dg.planning import Planning
 from faultwave.dg.solver import Solver
 from faultwave.engine.energies import EnergyTable, Rows
@@ -34,10 +36,16 @@ class AttachedEnergies(EnergyTable):
     def __init__(self, part: Energies, solver: Solver):
         super().__init__(solver)
         self.setting, self.interval, self.due = part.setting, part.setting.interval, 0.0
+        formulas = as_isotropic(solver.operator.law) if part.setting.isotropic else None
+        self.isotropic = FieldEnergies(solver.operator, formulas) if formulas is not None else None
         self.calls = (Call("end of largest step", self._met, next=lambda: self.due),)
 
     def record(self) -> None:
         super().record()
+        if self.isotropic is not None:
+            now = self.rows[-1][1]
+            for key, value in self.solver.added(self.isotropic()).items():
+                now |= {key: value, **({f"true_{key}": now[key]} if key in now else {})}
         _add_losses(self.rows)
         self.due = (np.floor(self.solver.time / self.setting.interval + 1e-9) + 1) * self.setting.interval
 

@@ -78,9 +78,9 @@ def plan(planning: Planning) -> Surface | None:
         what = f"the {law.name} law has no particle velocity"
         problems.error("output.surface", what, advice="Ask for output.volume.")
     elif not planning.whole.any(len(cells) > 0):
-        problems.error(
-            "output.surface", "the mesh has no free surface", advice="Free surfaces carry tag 1, sea surfaces 2."
-        )
+        what = "the mesh has no free surface, so there is nothing to write"
+        planning.refuse("output.surface", what, advice="Free surfaces carry tag 1, sea surfaces 2.")
+        return None
     disk = snapshot_bytes(setting, planning.case, len(cells) * 4**setting.refinement, len(fields))
     return Surface(setting, tuple(fields), cells, faces, located[cells, faces], disk)
 

@@ -37,11 +37,12 @@ class Sides:
 
 
 class Penalty(Protocol):
-    """``channels``: numbers that a cell shows at a face point; ``quantities``: how many of the law's first ones it looks at and changes;
-    ``columns`` of the constants of a face."""
+    """``channels``: numbers that a cell shows at a face point; ``quantities``: how many of the law's first ones it looks at, ``changed``:
+    how many it changes; ``columns`` of the constants of a face."""
 
     channels: int
     quantities: int
+    changed: int
     columns: Columns
 
     def constants(self, sides: Sides) -> dict[str, np.ndarray]:
@@ -53,7 +54,7 @@ class Penalty(Protocol):
         ...
 
     def change(self, jump: list[Any], side: Row) -> list[Any]:
-        """The change of the first ``quantities``, before it is lifted, by what the neighbour shows less what the cell does."""
+        """The change of the first ``changed`` quantities, before it is lifted, by what the neighbour shows less what the cell does."""
         ...
 
 
@@ -120,20 +121,26 @@ class Penalised:
         own, sides, held, shown = self._arrays(k, "in")
         source = k.index("shown_from", 4)
         here, there = k.temp("held_here", self.b2, self.faced), k.temp("shown_there", self.b2, self.faced)
-        side, changed = k.temp("side", 1, sides.cols), k.temp("changed", self.b2, self.penalty.quantities)
+        side, changed = k.temp("side", 1, sides.cols), k.temp("changed", self.b2, self.penalty.changed)
+        share = k.arrays.get("lasting")  # of what decays, if anything does: ``Form.lift`` has worked it out
 
-        def change(a: Any, b: Any, cell: Any, side: Any) -> Any:
+        def change(a: Any, b: Any, cell: Any, side: Any, *lasting: Any) -> Any:
             jump = [y - x for x, y in zip(a, b, strict=True)]
             found = self.penalty.change(jump, self.penalty.columns.row(side))
             rest = [0.0 * found[0]] * (self.form.Q - len(found))
-            return [self.form.inward([*found, *rest], cell)[: self.penalty.quantities]]
+            new = self.form.inward([*found, *rest], cell)
+            for c in lasting:
+                new = [x - (1.0 - c[0]) * y for x, y in zip(new, self.form.decaying(new, cell), strict=True)]
+            return [new[: self.penalty.changed]]
 
         def one(i: int) -> None:
             k.gather(here, held, own, i)
             k.gather(there, shown, source, i)
             k.gather(side, sides, own, i)
-            k.pointwise(change, [here, there, cell, side], [changed])
-            self._by_columns(lambda c: self.form.extend(k, changed.view(), i, q.view(), c, accumulate=True))
+            k.pointwise(change, [here, there, cell, side, *([] if share is None else [share])], [changed])
+            self._by_columns(
+                self.penalty.changed, lambda c: self.form.extend(k, changed.view(), i, q.view(), c, accumulate=True)
+            )
 
         for i in range(4):
             k.when(own, i, lambda i=i: one(i))  # type: ignore[misc]
@@ -141,7 +148,7 @@ class Penalised:
     def _trace(self, k: Kernel, source: View, i: int, out: View, cell: Array, side: Array) -> None:
         """out = what the cell shows of ``source`` on the local face ``i``."""
         local = k.scratch("seen", self.b2, self.penalty.quantities).view(0, out.rows)
-        self._by_columns(lambda c: self.form.restrict(k, source, i, local, c))
+        self._by_columns(self.penalty.quantities, lambda c: self.form.restrict(k, source, i, local, c))
 
         def shown(q: Any, cell: Any, side: Any) -> Any:
             state = [*q, *[0.0 * q[0]] * (self.form.Q - len(q))]
@@ -149,11 +156,11 @@ class Penalised:
 
         k.pointwise(shown, [local, cell, side], [out])
 
-    def _by_columns(self, act: Callable[[list[tuple[int, int]]], None]) -> None:
-        """Some columns at a time: no more than the form's own traces have."""
+    def _by_columns(self, count: int, act: Callable[[list[tuple[int, int]]], None]) -> None:
+        """Some of the first columns at a time: no more than the form's own traces have."""
         width = 2 * self.form.faced
-        for first in range(0, self.penalty.quantities, width):
-            act([(c, c) for c in range(first, min(first + width, self.penalty.quantities))])
+        for first in range(0, count, width):
+            act([(c, c) for c in range(first, min(first + width, count))])
 
 
 __all__ = ["Penalised", "Penalty", "PenaltyFlux", "Sides"]

@@ -13,19 +13,21 @@ from faultwave.dg.penalties.penalty import PenaltyFlux, Sides
 from faultwave.physics.waves import Law
 from faultwave.physics.waves.anisotropic import Anisotropic
 from faultwave.physics.waves.elastic import Elastic
+from faultwave.physics.waves.law import impedance_numbers
+from faultwave.physics.waves.poroelastic import Poroelastic
+from faultwave.physics.waves.viscoelastic import Viscoelastic
 
 
 class Rusanov:
-    """Cells show their whole state. The flux is that of the cell's own material."""
+    """Cells show their whole field. The flux is that of the cell's own material."""
 
     def __init__(self, law: Law):
         self.law = law
-        self.channels = self.quantities = len(law.quantities)
-        one = {p.name: np.ones(1) for p in law.parameters}
-        z = law.impedance_at(one, np.array([[1.0, 0.0, 0.0]])).shape[-1]
-        self.columns = Columns(
-            normal=3, material=len(law.constants(one)), own=z, other=z, admittance=z, speed=None, scale=None
-        )
+        self.channels = self.quantities = self.changed = law.visible
+        z = impedance_numbers(law)
+        with np.errstate(all="ignore"):  # the numbers are no material
+            material = len(law.constants({p.name: np.ones(1) for p in law.parameters}))
+        self.columns = Columns(normal=3, material=material, own=z, other=z, admittance=z, speed=None, scale=None)
 
     def constants(self, sides: Sides) -> dict[str, np.ndarray]:
         own, other = (self.law.impedance_at(m, sides.normal) for m in (sides.own, sides.other))
@@ -37,7 +39,7 @@ class Rusanov:
         }  # fmt: skip
 
     def shown(self, q: Any, side: Row) -> list[Any]:
-        return list(q)
+        return list(q[: self.channels])
 
     def change(self, jump: list[Any], side: Row) -> list[Any]:
         """Rusanov's flux less Godunov's, which every face has: rate(dF, n (x) dphi) of the difference, and c/2 of the jump."""
@@ -50,7 +52,40 @@ class Rusanov:
         flows = [0.5 * v - d for v, d in zip(flow, dv, strict=True)]
         flux, potential = law.sides(tractions, flows)
         rate = law.rate(flux, [[n[x] * p for p in potential] for x in range(3)], side.material)
-        return [side.scale * (r + 0.5 * side.speed * j) for r, j in zip(rate, jump, strict=True)]
+        damped = [0.5 * side.speed * j for j in jump]
+        return [side.scale * (r + d) for r, d in zip(rate, [*damped, *self.remembered(damped, side)], strict=True)]
+
+    def remembered(self, damped: list[Any], side: Row) -> list[Any]:
+        """What memories gain where half the jump times the speed is added to the field."""
+        return []
+
+
+class RusanovOfMaxwellBody(Rusanov):
+    """What the jump adds to the stress is that of a strain, which strains all springs: so energy is only lost (docs/theory/attenuation.md,
+    "Rusanov's flux"). ``springs`` of a face: of each element the share of a stress that its own spring has, and that of its trace."""
+
+    def __init__(self, law: Any):
+        super().__init__(law)
+        self.changed = len(law.quantities)
+        self.elements = law.elements
+        self.columns = Columns(**self.columns.widths, springs=2 * law.elements)
+
+    def constants(self, sides: Sides) -> dict[str, np.ndarray]:
+        law: Any = self.law
+        lam, mu = (sides.own[name] for name in ("lambda", "mu"))
+        shares: list[np.ndarray] = []
+        for own_lam, own_mu in law.springs(sides.own):
+            shear = own_mu / mu
+            shares += [shear, (own_lam - shear * lam) / (3.0 * lam + 2.0 * mu)]
+        return super().constants(sides) | {"springs": np.stack(shares, 1)}
+
+    def remembered(self, damped: list[Any], side: Row) -> list[Any]:
+        stress, trace = damped[:6], damped[0] + damped[1] + damped[2]
+        found: list[Any] = []
+        for i in range(self.elements):
+            shear, volume = side.springs[2 * i], side.springs[2 * i + 1]
+            found += [shear * x + (volume * trace if c < 3 else 0.0) for c, x in enumerate(stress)]
+        return found
 
 
 def isotropic_elastic(law: Law) -> bool:
@@ -58,12 +93,17 @@ def isotropic_elastic(law: Law) -> bool:
     return same_equations(law, Elastic())
 
 
-def elastic(law: Law) -> bool:
-    """Whether the law's equations are those of isotropic or anisotropic elasticity."""
+def of_law(law: Law) -> Rusanov:
+    """The penalty of a law."""
+    return RusanovOfMaxwellBody(law) if isinstance(law, Viscoelastic) and law.elements else Rusanov(law)
+
+
+def solid(law: Law) -> bool:
+    """Whether the law's equations are those of elastic, anisotropic, attenuating or porous rock."""
     kind: Any = type(law)
-    return kind is Anisotropic or isotropic_elastic(law)
+    return kind in (Anisotropic, Viscoelastic, Poroelastic) or isotropic_elastic(law)
 
 
-RUSANOV = PenaltyFlux("rusanov", Rusanov, elastic, "isotropic and anisotropic elasticity")
+RUSANOV = PenaltyFlux("rusanov", of_law, solid, "elastic, anisotropic, attenuating and porous rock")
 
 __all__ = ["RUSANOV", "Rusanov", "isotropic_elastic"]

@@ -28,8 +28,9 @@ LEGACY = {
     "v": "v2",
     "w": "v3",
     "ASI": "ASl",
+    "pprime": "sigma",
 }
-"""Older quantity names and today's."""
+"""Quantity names of SeisSol's files, older ones too, and ours where they differ."""
 
 RECEIVERS = ("receivers", "fault_receivers")
 _PLACE = (("receiver", "component"),)

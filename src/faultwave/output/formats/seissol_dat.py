@@ -24,6 +24,9 @@ ENERGIES = (
 )
 """Order of the names within one time of the long table; others follow."""
 
+TODAY = {"sigma": "pprime"}
+"""Our names of quantities -> SeisSol's."""
+
 _TRACTION = {"P_0": 0, "T_s": 1, "T_d": 2}
 _BARE_EXPONENT = re.compile(r"(\d)([-+]\d{3})$")  # Fortran drops the E of three-digit exponents
 
@@ -41,7 +44,8 @@ class DatFile:
 
 def write_receivers(folder: str | Path, prefix: str, receivers: Dataset) -> list[Path]:
     """Write PREFIX-receiver-NNNNN.dat, numbered from 1, in the layout of SeisSol's current version."""
-    time, names = receivers["time"], ",".join(f'"{q}"' for q in ["Time", *receivers.quantities])
+    columns = ["Time", *(TODAY.get(q, q) for q in receivers.quantities)]
+    time, names = receivers["time"], ",".join(f'"{q}"' for q in columns)
     paths = []
     for i, location in enumerate(receivers["location"]):
         path = Path(folder) / f"{prefix}-receiver-{i + 1:05d}.dat"

@@ -325,11 +325,11 @@ def impedance_numbers(law: Law) -> int:
         return law.impedance_at(probe, np.array([[1.0, 0.0, 0.0]])).shape[-1]
 
 
-def energy_names(law: Law) -> list[str]:
-    """Of what ``Law.energies`` gives, in its order."""
+def energy_names(law: Law, of: Callable[[Any, Any], dict[str, Any]]) -> list[str]:
+    """Of what ``Law.energies``, or a function like that, gives, in its order."""
     with np.errstate(all="ignore"):  # the numbers are no material
         values = {p.name: np.ones(1) for p in law.parameters}
-        return list(law.energies([np.zeros(1)] * len(law.quantities), values))
+        return list(of([np.zeros(1)] * len(law.quantities), values))
 
 
 def as_matrix(of: Any, size: int, shape: tuple[int, ...]) -> np.ndarray:

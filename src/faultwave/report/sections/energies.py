@@ -40,7 +40,7 @@ def sections(run: Run, other: Run | None) -> Iterator[Section]:
 
 def _moving(energies: Dataset) -> list[str]:
     """Those that are not zero all the time."""
-    names = [n for n in energies.variables if n != "time" and not n.startswith("momentum") and energies[n].ndim == 1]
+    names = [n for n in energies.variables if n != "time" and "momentum" not in n and energies[n].ndim == 1]
     return [n for n in names if np.nanmax(np.abs(energies[n]), initial=0.0) > 0]
 
 
