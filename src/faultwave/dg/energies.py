@@ -9,7 +9,6 @@ import numpy as np
 
 from faultwave.dg import kernels
 from faultwave.dg.operator import Operator
-from faultwave.physics.waves import Law
 from faultwave.physics.waves.elastic import Elastic
 from faultwave.physics.waves.law import energy_names
 
@@ -40,7 +39,7 @@ class Energies:
         return dict(zip(self.names, self.each.total()[0].tolist(), strict=True))
 
 
-def as_isotropic(law: Law) -> Callable[[Any, Any], dict[str, Any]] | None:
+def as_isotropic(law: Any) -> Callable[[Any, Any], dict[str, Any]] | None:
     """Energies by the formulas of isotropic elasticity, of the stress and the velocity alone, with the law's ``moduli`` and the density
     that its parameters name, that of the grains in porous rock; None where the law's own are those."""
     if type(law) is Elastic or law.quantities[:9] != Elastic().quantities:

@@ -18,7 +18,7 @@ from faultwave.observe.motions.processing import (
     filtered,
     resampled,
 )
-from faultwave.output.formats.waveforms import ORIGIN
+from faultwave.output.formats.waveforms import UNKNOWN
 from faultwave.output.observed import Record, read_records
 from faultwave.output.trace import Results, Trace
 
@@ -91,7 +91,7 @@ def partner(record: Record, receivers: Sequence[Trace]) -> Trace | None:
 
 def pair(trace: Trace, record: Record, processing: Processing) -> Pair | None:
     """Both at the coarser of the two sampling intervals; None where they have no times in common."""
-    origin: datetime = trace.origin or ORIGIN
+    origin: datetime = trace.origin or UNKNOWN
     start = (record.begin - origin).total_seconds()
     times = start + record.step * np.arange(record.motion.shape[1])
     end = min(float(trace.time[-1]), float(times[-1]), np.inf if processing.until is None else processing.until)

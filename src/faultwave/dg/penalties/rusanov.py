@@ -93,7 +93,7 @@ def isotropic_elastic(law: Law) -> bool:
     return same_equations(law, Elastic())
 
 
-def of_law(law: Law) -> Rusanov:
+def of_law(law: Any) -> Rusanov:
     """The penalty of a law."""
     return RusanovOfMaxwellBody(law) if isinstance(law, Viscoelastic) and law.elements else Rusanov(law)
 

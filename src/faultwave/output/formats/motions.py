@@ -19,7 +19,7 @@ import numpy as np
 from faultwave.observe.motions.measures import GRAVITY, UNITS, Measures, integrated, measures
 from faultwave.output.atomic import atomic_text
 from faultwave.output.converters import Conversion, Converter
-from faultwave.output.formats.waveforms import ORIGIN, codes, evenly_sampled, velocity
+from faultwave.output.formats.waveforms import codes, evenly_sampled, velocity
 from faultwave.output.trace import Trace
 
 STRAINS = ("xx", "xy", "xz", "yy", "yz", "zz")
@@ -109,7 +109,7 @@ def _gmprocess(path: Path, found: Sequence[tuple[Trace, Measures]], percentile: 
         assert trace.geographic is not None
         network, station = codes(trace)
         longitude, latitude, _ = trace.geographic
-        begin = (trace.origin or ORIGIN).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        begin = "" if trace.origin is None else trace.origin.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         row: list[object] = [begin, network, station, f"{network}.{station}", f"receiver {trace.number}"]
         row += [latitude, longitude, _number(trace.location[2]), _number(1.0 / evenly_sampled(trace))]
         values = made.rotd(percentile)
