@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from faultwave.base.distinct import distinct
 from faultwave.base.quantities import Parameter
 from faultwave.physics.waves.law import BOUNDARIES, Boundary, VelocityStress, dot
 
@@ -69,9 +70,15 @@ class Anisotropic(VelocityStress):
         return (*(values[name] for name in CONSTANTS), 1.0 / values["rho"])
 
     def impedance_at(self, values: dict[str, np.ndarray], normal: np.ndarray) -> np.ndarray:
-        tensor = values["rho"][..., None, None] * acoustic_tensor(values, normal)
-        squares, axes = np.linalg.eigh(tensor)
-        return packed((axes * np.sqrt(np.maximum(squares, 0.0))[..., None, :]) @ np.swapaxes(axes, -1, -2))
+        """Both sides of a face, and faces that are parallel in one rock, are looked at once."""
+        kinds, which = _kinds(values)
+        shape = np.broadcast_shapes(which.shape, normal.shape[:-1])
+        rock, n = np.broadcast_to(which, shape).reshape(-1), np.broadcast_to(normal, (*shape, 3)).reshape(-1, 3)
+        leading = np.take_along_axis(n, (n != 0.0).argmax(1)[:, None], 1)
+        n = np.where(leading < 0.0, -n, n) + 0.0  # no negative zeros
+        first, face = distinct(np.column_stack([rock, n]))
+        found = _impedance({k: v[rock[first]] for k, v in kinds.items()}, n[first])
+        return found[face].reshape(*shape, 6)
 
     def apply_impedance(self, z: Any, n: Any, x: Any) -> list[Any]:
         return [dot([z[PLACE[i][j]] for j in range(3)], x) for i in range(3)]
@@ -217,8 +224,15 @@ def _kinds(values: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], np.
     """The different materials among cells, and which of them each cell has."""
     names = ("rho", *CONSTANTS)
     table = np.stack(np.broadcast_arrays(*(np.asarray(values[name], float) for name in names)), -1)
-    found, which = np.unique(table.reshape(-1, len(names)), axis=0, return_inverse=True)
-    return {name: found[:, k] for k, name in enumerate(names)}, which.reshape(table.shape[:-1])
+    flat = table.reshape(-1, len(names))
+    first, which = distinct(flat)
+    return {name: flat[first, k] for k, name in enumerate(names)}, which.reshape(table.shape[:-1])
+
+
+def _impedance(values: Mapping[str, np.ndarray], normal: np.ndarray) -> np.ndarray:
+    """(n, 6) Z = (rho Gamma)^(1/2)"""
+    squares, axes = np.linalg.eigh(values["rho"][:, None, None] * acoustic_tensor(values, normal))
+    return packed((axes * np.sqrt(np.maximum(squares, 0.0))[:, None, :]) @ np.swapaxes(axes, -1, -2))
 
 
 def _directions(count: int) -> np.ndarray:
