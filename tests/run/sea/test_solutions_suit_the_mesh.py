@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import faultwave as fw
 from faultwave.base.errors import InputError
+from faultwave.domain.tets.box import Box, box_mesh
+from faultwave.verify.meshes import as_setting
 from tests.run.sea.setup import sea
 
 OCEAN = {"kind": "ocean", "wavenumbers": [np.pi / 10] * 2, "depth": 1.0}
@@ -78,6 +82,33 @@ def test_waves_of_which_nothing_is_left_are_refused():
 def test_an_ocean_is_as_deep_as_the_mesh(more, told):
     with pytest.raises(InputError, match=told):
         fw.simulate(sea(initial=OCEAN | more))
+
+
+@pytest.mark.parametrize(
+    "z, told", [(0.0, "surface of the ocean at z = 0 m; "), (-1.0, "floor of the ocean at z = -1 m; ")]
+)
+def test_an_ocean_is_flat_face_by_face(z, told):
+    """A dent in the surface, and a hill on the floor, which change neither the highest nor the lowest place."""
+    sides = {"x": "free-surface", "y": "free-surface", "z-": "rigid", "z+": "gravity"}
+    mesh = box_mesh(Box((4, 4, 2), (0.0, 0.0, -1.0), (10.0, 10.0, 0.0), sides))
+    bent = mesh.vertices.copy()
+    middle = int(np.argmin(np.abs(bent - [5.0, 5.0, z]).sum(1)))
+    bent[middle, 2] += -0.01 if z == 0.0 else 0.01
+    for vertices, wrong in ((mesh.vertices, False), (bent, True)):
+        with as_setting(replace(mesh, vertices=vertices)) as setting:
+            case = sea(initial=OCEAN) | {"mesh": setting}
+            if not wrong:
+                fw.simulate(case)
+                continue
+            with pytest.raises(InputError) as error:
+                fw.simulate(case)
+            assert f"{told}6 of its 32 faces lie off that, by 0.01 m at (5, 5, " in str(error.value)
+
+
+def test_an_ocean_is_open_everywhere():
+    initial = {**OCEAN, "level": -0.5, "depth": 0.5}
+    with pytest.raises(InputError, match="32 faces that look up are no sea surface"):
+        fw.simulate(sea(initial=initial, box={"boundaries": {"z+": "free-surface", "z-": "gravity"}}))
 
 
 def test_an_ocean_needs_gravity():

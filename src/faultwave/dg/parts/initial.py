@@ -13,8 +13,9 @@ from faultwave.dg.initial import given_by, solution_of
 from faultwave.dg.planning import Planning
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
+from faultwave.domain.tets.mesh import SORTED_FACES
 from faultwave.engine.part import Attached, Planned
-from faultwave.physics.initial import Region, condition
+from faultwave.physics.initial import Region, Sides, condition
 from faultwave.physics.waves.law import role
 from faultwave.physics.waves.medium import Solution
 
@@ -62,8 +63,11 @@ def plan(planning: Planning) -> Any:
 
 
 def _region(planning: Planning) -> Region:
-    sea_surface = bool((planning.topology.kinds == tets.BoundaryKind.GRAVITY).any())
-    return Region(planning.mesh.vertices[planning.mesh.cells], sea_surface)
+    topology, mesh = planning.topology, planning.mesh
+    cells, faces = np.nonzero((topology.neighbours < 0) & (topology.kinds != tets.BoundaryKind.ANALYTIC))
+    corners = mesh.vertices[topology.cells[cells[:, None], SORTED_FACES[faces]]]
+    sea = topology.kinds[cells, faces] == tets.BoundaryKind.GRAVITY
+    return Region(mesh.vertices[mesh.cells], Sides(corners, planning.geometry.normals[cells, faces, 2], sea))
 
 
 def _check_media(planning: Planning) -> None:

@@ -74,11 +74,30 @@ def on_both_sides(given: Given, elastic: Solution, level: float) -> Solution:
 
 
 @dataclass(frozen=True)
-class Region:
-    """Where the media are: the ``corners`` (nc, 4, 3) of the cells; ``sea_surface``: whether gravity keeps water level there."""
+class Sides:
+    """Faces (n,) of the boundary through which no solution enters: ``corners`` (n, 3, 3), z ``up`` (n,) of the outward unit normals, and
+    whether gravity keeps water level there, ``sea``."""
 
     corners: np.ndarray
-    sea_surface: bool
+    up: np.ndarray
+    sea: np.ndarray
+
+    def off(self, chosen: np.ndarray, level: float, small: float) -> tuple[int, float, np.ndarray] | None:
+        """How many of the ``chosen`` faces have a corner off z = ``level``, by how much at most, and where; None where all lie there."""
+        away = np.where(chosen[:, None], np.abs(self.corners[..., 2] - level), 0.0)
+        count = int((away.max(1, initial=0.0) > small).sum())
+        if not count:
+            return None
+        worst = np.unravel_index(int(np.argmax(away)), away.shape)
+        return count, float(away[worst]), self.corners[worst]
+
+
+@dataclass(frozen=True)
+class Region:
+    """Where the media are: the ``corners`` (nc, 4, 3) of the cells, and the ``sides``."""
+
+    corners: np.ndarray
+    sides: Sides
 
     @property
     def inside(self) -> np.ndarray:
@@ -132,4 +151,14 @@ def condition(name: str) -> InitialCondition:
     return pick(scan(__name__, InitialCondition), name, "initial state", "initial.kind")
 
 
-__all__ = ["SMALL", "Given", "InitialCondition", "Region", "condition", "lossless", "on_both_sides", "two_sides"]
+__all__ = [
+    "SMALL",
+    "Given",
+    "InitialCondition",
+    "Region",
+    "Sides",
+    "condition",
+    "lossless",
+    "on_both_sides",
+    "two_sides",
+]

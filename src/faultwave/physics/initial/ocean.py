@@ -18,6 +18,9 @@ from faultwave.base.errors import InputError, Problem
 from faultwave.physics.initial import SMALL, Given, InitialCondition, Region, lossless
 from faultwave.physics.waves.medium import Array, Medium, Solution
 
+LEANING = 1e-3
+"""z of a normal from which a face looks up or down."""
+
 
 @dataclass(frozen=True)
 class Ocean:
@@ -85,15 +88,28 @@ def _solution(setting: Any, given: Given) -> Solution:
 
 def _misfits(setting: Any, given: Given, region: Region) -> Iterator[Problem]:
     yield from lossless(given)
-    if not region.sea_surface:
+    sides = region.sides
+    if not sides.sea.any():
         allowed = "such a face on top: mesh.boundaries"
         yield Problem("initial.kind", "ocean needs gravity, and the mesh has no face of kind gravity", allowed)
+        return
+    dry = (sides.up > LEANING) & ~sides.sea
+    if dry.any():
+        x, y, z = sides.corners[dry][0].mean(0)
+        at = f"({x:g}, {y:g}, {z:g})"
+        what = f"ocean has its surface on top everywhere: {int(dry.sum())} faces that look up are no sea surface, one at {at}"
+        yield Problem("initial.kind", what, "kind gravity there: mesh.boundaries")
     lowest, highest = (float(z) for z in (region.heights[0].min(), region.heights[1].max()))
-    for name, given_z, found in (("level", setting.level, highest), ("depth", setting.level - setting.depth, lowest)):
-        if abs(given_z - found) > SMALL * setting.depth:
-            end = "surface" if name == "level" else "floor"
-            what = f"puts the {end} of the ocean at z = {given_z:g} m, that of the mesh lies at {found:g} m"
-            allowed = f"level {highest:g} m and depth {highest - lowest:g} m"
+    allowed = f"all at one z: level {highest:g} m and depth {highest - lowest:g} m"
+    for name, end, z, faces in (
+        ("level", "surface", setting.level, sides.sea),
+        ("depth", "floor", setting.level - setting.depth, (sides.up < -LEANING) & ~sides.sea),
+    ):
+        wrong = sides.off(faces, z, SMALL * setting.depth)
+        if wrong is not None:
+            where = ", ".join(f"{x:g}" for x in wrong[2])
+            off = f"{wrong[0]} of its {int(faces.sum())} faces lie off that, by {wrong[1]:g} m at ({where})"
+            what = f"puts the {end} of the ocean at z = {z:g} m; {off}"
             yield Problem(f"initial.{name}", what, allowed)
 
 
