@@ -435,6 +435,21 @@ def test_refinement_strategies_of_faults(deck, strategy, levels, split):
     assert (case.output.fault.refinement, case.output.fault.split) == (levels, split) and not problems.items
 
 
+@pytest.mark.parametrize(
+    ("order", "face", "cell", "told"),
+    [(1, 1, 1, "4 parts"), (4, 2, 3, "16 parts of one value for its 15"), (6, 3, 3, "64 parts")],
+)
+def test_cells_of_high_order_are_split_instead(deck, order, face, cell, told):
+    keys = f"Format = 6\nTimeInterval = 1\nWavefieldVtkOrder = {order}\nSurfaceOutput = 1\nSurfaceVtkOrder = {order}"
+    case, problems = deck(
+        ("iOutputMask = 0 0 0 0 0 0 1 1 1", f"{keys}\niOutputMask = 0 0 0 0 0 0 1 1 1"),
+        ("&Pickpoint", f"&Elementwise\nrefinement_strategy = 1\nrefinement = 0\nvtkorder = {order}\n/\n&Pickpoint"),
+    )
+    o = case.output
+    assert (o.volume.refinement, o.surface.refinement, o.fault.refinement, o.fault.split) == (cell, face, face, "four")
+    assert [p.severity for p in problems.items] == ["warning"] * 3 and any(told in p.what for p in problems.items)
+
+
 def test_wavefield_key_wins_over_format(deck):
     assert (
         deck(("iOutputMask", "Format = 6\nTimeInterval=1\nWavefieldOutput = 0\niOutputMask"))[0].output.volume is None

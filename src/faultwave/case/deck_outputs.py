@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isfinite
+from math import comb, isfinite
 from pathlib import PurePath
 from typing import Any
 
@@ -29,6 +29,9 @@ FAULT_NAMES: tuple[tuple[str, ...], ...] = (
 )
 """Quantities of each position of a fault mask."""
 
+TRIANGLES, TETRAHEDRA = (1, 4, 16, 64), (1, 4, 8, 32)
+"""Parts of a face and of a cell, by levels of refinement."""
+
 _DEFAULT_MASK = [True] * 6 + [False] * 6
 _NEVER = 1e100
 
@@ -48,11 +51,6 @@ def read_outputs(r: Reader, frictional: bool) -> None:
             _fault_receivers(r)
         if kind in (4, 5):
             _fault(r)
-    for key in ("SurfaceVtkOrder", "WavefieldVtkOrder"):
-        if r.get("output", key, -1) > 0:
-            r.warn("output", key, "high-order cells are not written; raise the refinement instead")
-    if r.get("elementwise", "vtkorder", -1) > 0:
-        r.warn("elementwise", "vtkorder", "high-order faces are not written; raise the refinement instead")
     if r.get("output", "Checkpoint", True) and r.get("output", "CheckpointInterval", 0.0) > 0:
         r.copy(("output", "checkpoint", "interval"), "output", "CheckpointInterval")
 
@@ -114,7 +112,7 @@ def _volume(r: Reader) -> None:
     setting = {
         "interval": interval,
         "fields": fields,
-        "refinement": _refinement(r, block, "refinement", 0),
+        "refinement": _levels(r, block, "WavefieldVtkOrder", _refinement(r, block, "refinement", 0), TETRAHEDRA),
         "region": region,
         "groups": r.get(block, "OutputGroups"),
     }
@@ -128,6 +126,19 @@ def _refinement(r: Reader, block: str, key: str, default: int) -> int:
     if value > 3:
         r.warn(block, key, f"{value} is more than 3, 3 is taken")
     return min(value, 3)
+
+
+def _levels(r: Reader, block: str, key: str, levels: int, parts: tuple[int, ...]) -> int:
+    """Levels of refinement, of which each has so many ``parts`` of a cell: where the deck asks for cells of high order, as many parts as
+    those have nodes, or more."""
+    order = int(r.get(block, key, -1))
+    if order < 1:
+        return levels
+    nodes = comb(order + (3 if parts == TETRAHEDRA else 2), order)
+    wanted = next((i for i, count in enumerate(parts) if count >= nodes), len(parts) - 1)
+    what = f"cells of high order are not written; each is split into {parts[max(levels, wanted)]} parts of one value for its {nodes} nodes"
+    r.warn(block, key, what)
+    return max(levels, wanted)
 
 
 def _receivers(r: Reader) -> None:
@@ -154,7 +165,8 @@ def _surface(r: Reader) -> None:
     interval = _interval(r, "output", "SurfaceOutputInterval", _NEVER)
     if not r.get("output", "SurfaceOutput") or interval is None:
         return
-    setting = {"interval": interval, "refinement": _refinement(r, "output", "SurfaceOutputRefinement", 0)}
+    levels = _refinement(r, "output", "SurfaceOutputRefinement", 0)
+    setting = {"interval": interval, "refinement": _levels(r, "output", "SurfaceVtkOrder", levels, TRIANGLES)}
     _put(
         r, "surface", setting, "output", {"interval": "SurfaceOutputInterval", "refinement": "SurfaceOutputRefinement"}
     )
@@ -211,11 +223,14 @@ def _fault(r: Reader) -> None:
     if strategy not in (1, 2, 3):
         r.wrong(block, "refinement_strategy", "1 (three triangles), 2 (four triangles), 3 (none)")
     levels = 0 if strategy == 3 else _refinement(r, block, "refinement", 2)
+    split, more = "three" if strategy == 1 else None, _levels(r, block, "vtkorder", levels, TRIANGLES)
+    if more > levels:
+        levels, split = more, None
     setting = {
         "interval": interval,
         "fields": fields,
         "refinement": levels,
-        "split": "three" if strategy == 1 else None,
+        "split": split,
     }
     keys = {"interval": "printtimeinterval_sec", "fields": "OutputMask", "refinement": "refinement"}
     _put(r, "fault", setting, block, {**keys, "split": "refinement_strategy"})
