@@ -99,6 +99,23 @@ def test_function_of_one_number(every_function: tuple[np.ndarray, np.ndarray], f
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("x", [-50.0, -1e300, -np.inf, -1e-20, 1e-30, 0.0, -0.0, np.nan, 1.0], ids=str)
+def test_functions_of_registers_full_of_one_number(precision: str, x: float) -> None:
+    """Where every number of a register is alike, functions may take a short way: to the very same value."""
+    dtype = {"double": np.float64, "single": np.float32}[precision]
+    with np.errstate(over="ignore"):
+        alike = np.full(64, x, dtype)
+    mixed = np.where(np.arange(64) % 4 == 0, alike, dtype(0.3))
+
+    def both(a: Any) -> list[Any]:
+        return [m.expm1(a), m.log(a)]
+
+    got, among = (run(both, [v], 2, precision, "registers") for v in (alike, mixed))
+    np.testing.assert_array_equal(got[::4], among[::4])
+    np.testing.assert_array_equal(np.signbit(got[::4]), np.signbit(among[::4]))
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
 def test_functions_of_two_numbers(precision: str) -> None:
     dtype = {"double": np.float64, "single": np.float32}[precision]
     few = samples(dtype)[::41]

@@ -18,6 +18,7 @@ from faultwave.dg.fault_points import PointRule, vertex_permutation
 from faultwave.dg.layout import ranged
 from faultwave.dg.operator import Operator
 from faultwave.dg.rupture import (
+    AT_ONCE,
     CLOCK,
     FAULT_ENERGIES,
     FRAME,
@@ -280,7 +281,7 @@ class Fault:
         sub = self.times[2]
         ends = time + step * np.cumsum(sub)
         starts = ends - step * sub
-        mark, share = (np.full_like(ends, time), 0.0) if self.options.deck_times else (starts, 1.0)
+        mark, share = (np.full_like(ends, max(time, AT_ONCE)), 0.0) if self.options.deck_times else (starts, 1.0)
         clock = CLOCK.join({"duration": step * sub, "end": ends, "mark": mark, "share": np.full_like(ends, share)})
         ramp = [
             [increment(a, b, e.start, e.duration) for e in self.episodes] or [0.0]

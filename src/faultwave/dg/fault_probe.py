@@ -21,6 +21,7 @@ from faultwave.dg.basis import face_points, inner, tet_basis, triangle_basis, tr
 from faultwave.dg.fault import Fault
 from faultwave.dg.fault_points import PERMUTATIONS
 from faultwave.dg.operator import turned
+from faultwave.dg.rupture import AT_ONCE
 from faultwave.dg.sample_buffer import Brought, SampleBuffer, Source
 from faultwave.physics.friction.directions import in_any_direction
 from faultwave.physics.friction.law import FLUID_OUTPUTS, STANDARD_OUTPUTS, FrictionLaw
@@ -419,7 +420,7 @@ class FaultProbe:
         steep = np.sqrt(np.maximum(inner(slope, inner(self.metric[:, None], slope[:, :, None])), 0.0))
         # Where a face breaks all at once the times differ by rounding only, and so would the speed.
         first, last = ruptured.min(1), ruptured.max(1)
-        whole = ((first > 0) & (last - first > SIMULTANEOUS * last))[:, None] & (steep > 0)
+        whole = ((first > AT_ONCE) & (last - first > SIMULTANEOUS * last))[:, None] & (steep > 0)
         return np.where(whole, 1.0 / np.where(steep > 0, steep, 1.0), 0.0)
 
 

@@ -41,6 +41,9 @@ it that was done until it was reached, or until the law's dynamic stress was (Ti
 HUGE = 1e30
 """The least shear traction before there was any."""
 
+AT_ONCE = 1e-30
+"""Time [s] of what breaks in the very first step, where times are those of whole steps: later than never, which is 0."""
+
 FRAME = Columns(normal=3, tangent1=3, tangent2=3)
 """Columns of a face's directions; the normal points from plus to minus."""
 
@@ -372,6 +375,7 @@ def _note_jump(old: dict[str, Any], jump: Any, traction: Any, w: Any) -> dict[st
 
 
 __all__ = [
+    "AT_ONCE",
     "BREAKDOWN",
     "CLOCK",
     "FAULT_ENERGIES",

@@ -392,6 +392,39 @@ def test_every_point_finds_its_balance(law: Any) -> None:
 
 
 @LAWS
+def test_the_slip_rate_is_as_exact_as_asked_for(law: Any) -> None:
+    """Newton stops by an estimate of what its last step leaves: it must hold for points of any kind, nearly for those without strength."""
+    rng, n = np.random.default_rng(11), 20000
+    tau, normal = rng.uniform(0, 5e8, n) * 10 ** rng.uniform(-12, 0, n), rng.uniform(0, 1e9, n)
+    a, b = 10 ** rng.uniform(-3, -1.3, (2, n))
+    changes = {"rs_b": 10 * b} if law is SEVERE else {"rs_a": a, "rs_b": b}
+    psi = {SEVERE: 10 ** rng.uniform(-8, 1, n), STRONG: rng.uniform(0.0, 1.2, n)}.get(law, 10 ** rng.uniform(-6, 12, n))
+    start, load = 10 ** rng.uniform(-30, 2, n), load_of(tau, -normal, 1e-3)
+
+    def rate(constants: dict[str, float]) -> np.ndarray:
+        p, c = made(law, n, constants, **changes)
+        x = law.solve(p, c, resting(law, psi, start), load)
+        assert x.state["unconverged"].sum() == 0
+        return np.asarray(x.slip_rate)
+
+    error = np.abs(rate({}) / rate(TIGHT) - 1.0)
+    assert error.max() < 5e-8 and np.quantile(error, 0.99) < 1e-8
+
+
+def test_a_point_at_rest_takes_one_round() -> None:
+    """While waves pass: its load changes by a tenth of what direct effect and compression resist with."""
+    p, c = made(STRONG, constants={"rs_slip_rate_updates": 1})
+    for change in (0.9, 1.1):
+        tau = 50e6 + (change - 1.0) * 1.2e6
+        before = STRONG.solve(
+            p, c | {"rs_slip_rate_updates": 60}, resting(STRONG, 0.5636, 1e-16), load_of(50e6, -120e6, 1e-3)
+        )
+        assert before.slip_rate < 1e-12
+        x = STRONG.solve(p, c, resting(STRONG, 0.5636, before.slip_rate), load_of(tau, -120e6, 1e-3))
+        assert x.state["unconverged"] == 0
+
+
+@LAWS
 def test_newton_is_quick(law: Any) -> None:
     """From far away in a dozen rounds, from the rate of the last sub-step in a few."""
     p, c = made(law, constants={"rs_average": 1})

@@ -8,6 +8,7 @@ import pytest
 
 from faultwave.dg.fault_probe import FaultProbe
 from faultwave.observe.refine import refine_triangle
+from faultwave.output.formats.seissol_dat import read_dat
 from faultwave.run import simulate
 
 from .setup import ON_FAULT, difference, run, settings, slip_weakening
@@ -178,3 +179,14 @@ def test_receivers_of_decks_take_the_waves_where_a_step_begins(tmp_path) -> None
     assert slipping.sum() > 20 and locked.sum() > 20
     np.testing.assert_allclose(shear[slipping], strength[slipping], rtol=1e-9)
     np.testing.assert_allclose(late["Ts0"][end][locked], now["Ts0"][start][locked], rtol=1e-9)
+
+
+def test_what_breaks_in_the_first_step_of_a_deck_has_broken_at_0(tmp_path) -> None:
+    """Decks mark steps, not sub-steps: the first one's time is 0, as in SeisSol's files, and is not overwritten by the second's."""
+    case = settings(
+        tmp_path, slip_weakening(points="conical"), position="nearest", end_time=0.1, output={"seissol_layout": True}
+    )
+    h = run(case, write=True)
+    assert (h.last("PSR")[0] > 0.01) and 0 < h.last("RT")[0] < 1e-20 and h.last("RT")[3] == 0
+    files = sorted((tmp_path / "out").glob("*faultreceiver-00001.dat"))
+    assert not np.any(read_dat(files[0]).columns["RT"])

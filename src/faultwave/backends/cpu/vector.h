@@ -45,6 +45,7 @@ F V v_maximum(V a, V b) { return SELECT((a > b) | (a != a), a, b); }
 #define EXP_LOW -745.13321910194122
 #define EXP_HALF 700.0
 #define EXPM1_LOW -40.0
+#define EXPM1_TINY 1e-17
 #define EXPM1_FINE 1000.0
 #define SMALLEST_NORMAL 2.2250738585072014e-308
 #define LN2_HI 6.93147180369123816490e-01
@@ -57,6 +58,7 @@ F V v_maximum(V a, V b) { return SELECT((a > b) | (a != a), a, b); }
 #define EXP_LOW -103.972076f
 #define EXP_HALF 80.0f
 #define EXPM1_LOW -20.0f
+#define EXPM1_TINY 1e-9f
 #define EXPM1_FINE 100.0f
 #define SMALLEST_NORMAL 1.17549435e-38f
 #define LN2_HI 6.9313812256e-01f
@@ -124,8 +126,10 @@ F V v_exp(V x) {
   y = SELECT(x > SPLAT(EXP_TOP), SPLAT(INFINITY), y);
   return SELECT(x != x, x, y);
 }
-/* e^x - 1 = 2^k (e^r - 1 + (1 - 2^-k)): without a difference of nearly equal numbers. */
+/* e^x - 1 = 2^k (e^r - 1 + (1 - 2^-k)): without a difference of nearly equal numbers. Friction often asks where it is -1 or x. */
 F V v_expm1(V x) {
+  const VM low = x < SPLAT(EXPM1_LOW);
+  if (!v_any(~(low | (v_abs(x) < SPLAT(EXPM1_TINY))))) return SELECT(low, SPLAT(-1.0), x);
   V k, small = v_reduced(v_minimum(v_maximum(x, SPLAT(EXPM1_LOW)), SPLAT(EXP_TOP)), &k);
   const V one = (R)1.0 - v_power_of_two(-v_integer(v_minimum(k, SPLAT(EXPM1_FINE))));
   V y = v_scaled(small + one, k);
@@ -134,6 +138,7 @@ F V v_expm1(V x) {
 }
 /* log: x = 2^k m with m in [sqrt(1/2), sqrt(2)); log m = 2 atanh((m - 1)/(m + 1)). Denormal numbers are scaled up first. */
 F V v_log(V x) {
+  if (!v_any(x != SPLAT(1.0))) return SPLAT(0.0);
   const VM denormal = x < SPLAT(SMALLEST_NORMAL);
   const VM bits = (VM)SELECT(denormal, x * (R)((I)1 << MANTISSA), x);
   VM k = ((bits >> MANTISSA) & (2 * BIAS + 1)) - BIAS - (denormal & ((VM){0} + MANTISSA));

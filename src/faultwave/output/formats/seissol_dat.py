@@ -58,9 +58,14 @@ def write_receivers(folder: str | Path, prefix: str, receivers: Dataset) -> list
     return paths
 
 
+_SHORTEST = 1e-20
+"""Times [s] below it are written as 0, as SeisSol does for what breaks in the first step."""
+
+
 def write_fault_receivers(folder: str | Path, prefix: str, receivers: Dataset) -> list[Path]:
     """Write PREFIX-faultreceiver-NNNNN.dat; samples padded with NaN are left out, so lengths may differ."""
     names = " ,".join(f'"{q}"' for q in ["Time", *receivers.quantities])
+    instant = np.isin(receivers.quantities, ("RT", "DS"))
     paths = []
     for i, location in enumerate(receivers["location"]):
         path = Path(folder) / f"{prefix}-faultreceiver-{i + 1:05d}.dat"
@@ -72,7 +77,8 @@ def write_fault_receivers(folder: str | Path, prefix: str, receivers: Dataset) -
             file.writelines(f"# x{d + 1}\t{x:.16e}\n" for d, x in enumerate(location))
             initial = receivers["initial_traction"][i]
             file.writelines(f"# {name}1\t{initial[k]:.16e}\n" for name, k in _TRACTION.items())
-            rows = np.column_stack([time[keep], receivers["values"][keep, i]])
+            values = np.where(instant & (receivers["values"][keep, i] < _SHORTEST), 0.0, receivers["values"][keep, i])
+            rows = np.column_stack([time[keep], values])
             np.savetxt(file, rows, fmt="%.16e\t" * rows.shape[1])
         paths.append(path)
     return paths

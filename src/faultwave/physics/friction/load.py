@@ -69,6 +69,23 @@ class Trial:
 
 
 @dataclass(frozen=True)
+class Balance:
+    """What a trial leaves: ``excess`` of the load over friction and damping, in whatever measure has no unit, and Newton's ``step`` in the
+    logarithm of the slip rate; the ``state`` at the end of the sub-step and its change with that logarithm, ``by_rate``.
+
+    ``bend``: how the slope of the excess changes with the logarithm of the rate, over the slope, but for ``doubt``, which bounds the
+    rest. A step d in the logarithm is off by d^2 (|bend|/2 + doubt), one in the rate itself by d^2 (|1 - bend|/2 + doubt).
+    """
+
+    excess: Any
+    step: Any
+    state: Any
+    by_rate: Any
+    bend: Any
+    doubt: Any
+
+
+@dataclass(frozen=True)
 class Solved:
     """Slip rate [m/s] along the face tangents and its magnitude, strength [Pa], friction coefficient, new own state."""
 

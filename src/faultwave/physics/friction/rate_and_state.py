@@ -14,7 +14,7 @@ from faultwave.base.errors import Problems
 from faultwave.base.quantities import Output, Parameter, State
 from faultwave.kernels import math as m
 from faultwave.physics.friction.law import Directions, FrictionLaw, Values, Weakening, report
-from faultwave.physics.friction.load import Trial
+from faultwave.physics.friction.load import Balance, Trial
 from faultwave.physics.friction.uniform import PointOrUniform, check_filled, filled, point_or_uniform
 
 F0 = point_or_uniform("rs_f0", "", "friction at the reference slip rate", lower=0.0, aliases=("RS_f0",))
@@ -45,6 +45,11 @@ LONG = 1e30
 """A time [s] in which every state has evolved."""
 
 
+STATE_BEND = 8.0
+"""Bounds how the state bends the balance, over the share of its evolution that a sub-step does and the exponent that it acts on. The
+steepest part is steady friction that falls with the eighth power of the slip rate."""
+
+
 class RateAndState(FrictionLaw):
     """Base of the laws: subclasses state how psi evolves, and what friction makes of it."""
 
@@ -54,7 +59,7 @@ class RateAndState(FrictionLaw):
     either: tuple[PointOrUniform, ...] = (F0, B)
     state_unit = "s"
     solver = "newton"
-    work = 6.5
+    work = 5.5
     double = True  # exponents reach 60 and psi 1e9 s: single precision loses the balance of forces
     counted = {"unconverged": "sub-steps of rate and state ended without balance of load, friction and damping"}
 
@@ -103,10 +108,8 @@ class RateAndState(FrictionLaw):
         """The state at which friction is ``mu`` at the initial slip rate."""
         raise NotImplementedError
 
-    def balance(self, p: Values, c: Values, s: Values, trial: Trial) -> tuple[Any, Any, Any, Any]:
-        """Excess of the load over friction and damping, in whatever measure that has no unit, and Newton's step in the logarithm of the
-        slip rate; the state at the end of the sub-step, and its derivative by that logarithm (kernel). ``s`` holds the state at the
-        start."""
+    def balance(self, p: Values, c: Values, s: Values, trial: Trial) -> Balance:
+        """Of a trial (kernel); ``s`` holds the state at the start."""
         raise NotImplementedError
 
     def relaxed(self, p: Values, c: Values, psi: Any, v: Any, dt: Any) -> tuple[Any, Any]:
@@ -126,7 +129,7 @@ class Regularised(RateAndState):
     logarithms, so that nothing overflows and small slip rates keep all digits.
     """
 
-    def balance(self, p: Values, c: Values, s: Values, trial: Trial) -> tuple[Any, Any, Any, Any]:
+    def balance(self, p: Values, c: Values, s: Values, trial: Trial) -> Balance:
         psi, by_mean = self.relaxed(p, c, s["state"], trial.mean, trial.dt)
         change = trial.share * by_mean
         exponent, slope = self.exponent(p, c, psi)
@@ -135,9 +138,13 @@ class Regularised(RateAndState):
         driving = m.maximum((trial.tau - damping) * softness, 1e-60)
         decay = m.expm1(-2.0 * driving)  # ln(2 sinh m) = m + ln(1 - e^-2m)
         excess = driving + m.log(-decay * (c["rs_sr0"] * (1.0 / trial.rate))) - exponent
-        # The excess falls by 1 + damping coth(m) / (a |sigma|) + slope change, coth(m) = -(2 + decay)/decay.
-        fall = decay * (1.0 + slope * change) - damping * softness * (2.0 + decay)
-        return excess, excess * decay / fall, psi, change
+        # The excess falls by 1 + damped + slope change, damped = damping coth(m), coth(m) = -(2 + decay)/decay.
+        damping = damping * softness
+        damped = -damping * (2.0 + decay) / decay
+        less = 1.0 / (1.0 + damped + slope * change)
+        evolved = trial.mean * trial.dt * (1.0 / p["rs_sl0"])
+        doubt = m.abs((damped - damping) * (damped + damping) * less) + STATE_BEND * evolved * m.abs(exponent)
+        return Balance(excess, excess * less, psi, change, damped * less, doubt)
 
     def exponent(self, p: Values, c: Values, psi: Any) -> tuple[Any, Any]:
         """E and its derivative by psi (kernel)."""

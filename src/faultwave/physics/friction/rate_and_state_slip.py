@@ -15,7 +15,7 @@ class Slip(Classical):
     name = "rate-and-state-slip"
     title = "Rate and state, slip law"
     deck_number = 4
-    work = 7.5
+    work = 6.5
 
     def relaxed(self, p: Values, c: Values, psi: Any, v: Any, dt: Any) -> tuple[Any, Any]:
         inverse = 1.0 / p["rs_sl0"]

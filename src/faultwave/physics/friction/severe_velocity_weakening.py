@@ -14,7 +14,7 @@ from faultwave.base.errors import Problems
 from faultwave.base.quantities import Parameter
 from faultwave.kernels import math as m
 from faultwave.physics.friction.law import Values, report
-from faultwave.physics.friction.load import Trial
+from faultwave.physics.friction.load import Balance, Trial
 from faultwave.physics.friction.rate_and_state import UNIFORM, RateAndState
 
 V0 = Parameter(
@@ -53,7 +53,7 @@ class SevereVelocityWeakening(RateAndState):
         weakened = self.weakened(p, c, mu)
         return np.asarray(p["rs_sl0"] * weakened / (1.0 - weakened))
 
-    def balance(self, p: Values, c: Values, s: Values, trial: Trial) -> tuple[Any, Any, Any, Any]:
+    def balance(self, p: Values, c: Values, s: Values, trial: Trial) -> Balance:
         v, normal, v0, length = trial.rate, trial.normal, c["rs_sr0"], p["rs_sl0"]
         psi, by_mean = self.relaxed(p, c, s["state"], trial.mean, trial.dt)
         change = trial.share * by_mean
@@ -62,7 +62,9 @@ class SevereVelocityWeakening(RateAndState):
         resisting = v * (trial.eta + normal * p["rs_a"] * v0 * direct * direct)
         losing = normal * p["rs_b"] * length * weakening * weakening * change
         excess = trial.tau - trial.eta * v - normal * mu
-        return excess / resisting, excess / (resisting - losing), psi, change
+        # All of it is linear in the rate but for the direct effect, which falls behind by 2 at most, and for weakening.
+        doubt = 1.0 + 2.0 * m.abs(losing) / resisting
+        return Balance(excess / resisting, excess / (resisting - losing), psi, change, 0.0 * v + 1.0, doubt)
 
     def relaxed(self, p: Values, c: Values, psi: Any, v: Any, dt: Any) -> tuple[Any, Any]:
         lost = m.expm1(-c["rs_sr0"] * (dt / p["rs_sl0"]))

@@ -9,11 +9,15 @@ from collections.abc import Callable
 from typing import Any
 
 from faultwave.kernels import math as m
-from faultwave.physics.friction.load import Load, Solved, Trial, Values
+from faultwave.physics.friction.load import Balance, Load, Solved, Trial, Values
 
 # Slip rates below this are as good as none; keeps logarithms and L/V finite in double precision.
 SMALLEST_RATE = 1e-45
 _ROUNDING = 8.9e-16
+# Of the error that a last Newton step may leave by its square, as that is an estimate; and how long it may be.
+_SAFETY, _LONGEST_LAST = 0.01, 0.3
+# Of ``_growth`` over the fifth power.
+_GROWTH_ERROR = 1.3e-7
 # Steps of ``sliding``, the later ones for faults that open.
 _SECANTS = 3
 # Compression below this share of the shear load does not change the slip rate in double precision: the fault is open.
@@ -76,7 +80,7 @@ def newton(law: Any, p: Values, c: Values, s: Values, load: Load) -> Solved:
         later = law.modified(p, c, s, mean(v), here) if changing else {}
         return m.maximum(-law.pressed(p, c, {**s, **later}, here).sigma, 0.0)
 
-    def balance(v: Any) -> tuple[Any, Any, Any, Any]:
+    def balance(v: Any) -> Balance:
         average = mean(v)
         share = 1.0 if at_end else 0.5 * v / average
         # Less compression than this is none; it must not be zero.
@@ -99,42 +103,45 @@ def newton(law: Any, p: Values, c: Values, s: Values, load: Load) -> Solved:
 
 
 def newton_rate(
-    balance: Callable[[Any], tuple[Any, Any, Any, Any]], top: Any, begin: tuple[Any, Any], tolerance: float, maximum: int,
+    balance: Callable[[Any], Balance], top: Any, begin: tuple[Any, Any], tolerance: float, maximum: int,
     exact_slope: bool = True,
 ) -> tuple[Any, Any, Any]:  # fmt: skip
     """Root V < ``top`` of an excess that falls with V, to a relative error of ``tolerance``, the state at V, and 1 where there is no root
     yet, else 0; ``begin``: a rate to start from, and any state.
 
-    ``balance(V)`` gives the excess and Newton's step in ln V, the state and its derivative by ln V. A Newton step d leaves an error of the
-    order d times the excess; without ``exact_slope`` one of the order d. The state goes along with the last step. Where load
-    balances friction alone the excess is nearly linear in ln V, where it balances damping in V: for an excess of the form
-    C - ln V - k V, a step in V never passes the root from below and one in ln V never from above. So one of the two is always inside
-    the bracket. Where the state makes another form of it and neither is, the step halves the bracket's decades.
+    Newton steps, and the state along with the last of them. Where load balances friction alone the excess is nearly linear in ln V, where
+    it balances damping in V: steps are of that kind which the bend of the excess says is nearer, and the last is the one that is near
+    enough; without ``exact_slope`` the one that is small enough. For an excess of the form C - ln V - k V, a step in V never passes the
+    root from below and one in ln V never from above. So one of the two is always inside the bracket. Where the state makes another form
+    of it and neither is, the step halves the bracket's decades.
     """
 
     def step(v: Any, low: Any, high: Any, _: Any, open_: Any) -> tuple[tuple[Any, ...], Any]:
-        excess, change, psi, slope = balance(v)
-        below = excess > 0.0
+        b = balance(v)
+        below = b.excess > 0.0
         low, high = m.where(below, v, low), m.where(below, high, v)
-        straight = v + v * change
-        logarithmic = v * _growth(change)
-        new = m.where(
-            below,
-            m.where(logarithmic < high, logarithmic, m.maximum(straight, m.where(high < top, straight, 0.5 * top))),
-            m.where(straight > low, straight, logarithmic),
-        )
-        error = change * excess  # negative where the excess rises with the rate
-        falls = error >= 0.0
+        straight, logarithmic = v + v * b.step, v * _growth(b.step)
+        log_nearer = b.bend < 0.5
+        far = m.where(log_nearer & (high >= top), 0.5 * top, straight)
+        by_log = (below & log_nearer & (logarithmic < high)) | (~below & (log_nearer | (straight <= low)))
+        new = m.where(by_log, logarithmic, m.where(below, m.maximum(straight, far), straight))
+        falls = b.step * b.excess >= 0.0  # negative where the excess rises with the rate
         inside = (new > low) & (new < high) & falls
-        small = error <= tolerance if exact_slope else m.abs(change) <= tolerance
+        length = m.abs(b.step)
+        near = (length <= tolerance) & falls
+        if exact_slope:
+            bend = 0.5 * m.where(by_log, m.abs(b.bend), m.abs(1.0 - b.bend)) + b.doubt
+            square = length * length
+            left = square * (bend + _GROWTH_ERROR * square * length)
+            near = near | (inside & (left <= _SAFETY * tolerance) & (length <= _LONGEST_LAST))
         # At the smallest rate friction may still exceed the load: the fault is at rest.
-        rest = ((excess <= 0.0) & (v <= 2.0 * SMALLEST_RATE)) | (top <= SMALLEST_RATE)
+        rest = ((b.excess <= 0.0) & (v <= 2.0 * SMALLEST_RATE)) | (top <= SMALLEST_RATE)
         # A fault with next to no strength slips at less than a rounding error below the top.
-        done = (small & falls) | rest | (high - low <= _ROUNDING * high)
+        done = near | rest | (high - low <= _ROUNDING * high)
         # Near the top what is left of the load counts: nearly all of the way, as the excess ends there steeply.
         elsewhere = m.where(below & (high >= top), v + 0.98 * (top - v), m.sqrt(low * high))
         new = m.where(inside, new, m.where(done, v, elsewhere))
-        psi = m.where(inside, psi + slope * change, psi)
+        psi = m.where(inside, b.state + b.by_rate * b.step, b.state)
         return (new, low, high, psi, m.where(done, 0.0 * v, 0.0 * v + 1.0)), ~done
 
     first = m.maximum(m.minimum(begin[0], 0.9 * top), SMALLEST_RATE)
@@ -144,9 +151,9 @@ def newton_rate(
 
 
 def _growth(x: Any) -> Any:
-    """e^x to the third order, which is all that a Newton step can use, with the bounds [-16, 60]; it is positive and grows with x."""
+    """e^x to the fourth order, with the bounds [-16, 60]; it is positive and grows with x."""
     d = m.maximum(m.minimum(x, 60.0), -16.0) * (1.0 / 16.0)
-    g = 1.0 + d * (1.0 + d * (0.5 + d * (1.0 / 6.0)))
+    g = 1.0 + d * (1.0 + d * (0.5 + d * (1.0 / 6.0 + d * (1.0 / 24.0))))
     g = g * g
     g = g * g
     g = g * g
