@@ -16,6 +16,7 @@ from faultwave.backends.cpu import compile as compilation
 from faultwave.backends.cpu import runtime
 from faultwave.base import cache
 from faultwave.base.errors import BackendError
+from faultwave.base.telling import listening
 from faultwave.kernels.language import Kernel
 
 SOURCE = "long run(void) { return 42; }\n"
@@ -209,3 +210,24 @@ def test_code_that_others_may_have_put_there_is_not_loaded(monkeypatch, tmp_path
     if library.stat().st_uid != 0:  # root may write everywhere anyway
         with pytest.raises(BackendError, match="belongs to user"):
             compilation.build([("mine", "int one(void) { return 1; }")])
+
+
+def test_kernels_compile_while_the_program_goes_on_and_one_that_cannot_is_told_by_finish(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    backend = backends.make("cpu", threads=1)
+    backend.compile([doubling(3.0)])
+    backend.finish()
+    monkeypatch.setattr(runtime, "lower", lambda *_: "this is no C")
+    backend.compile([doubling(5.0)])
+    with pytest.raises(BackendError, match="compiling kernel doubling failed"):
+        backend.finish()
+
+
+def test_the_first_compilation_is_told(monkeypatch: pytest.MonkeyPatch, own_cache: Path) -> None:
+    heard: list[str] = []
+    compilation._tell.cache_clear()
+    with listening(heard.append):
+        compilation.build([("answer", SOURCE), ("other", SOURCE.replace("42", "44"))])
+        compilation.build([("answer", SOURCE)])
+    assert len(heard) == 1 and str(own_cache) in heard[0]

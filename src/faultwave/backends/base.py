@@ -102,7 +102,7 @@ class Backend(Protocol):
         ...
 
     def finish(self) -> None:
-        """Wait for all launches: some backends only put them into a queue."""
+        """Wait for all launches, and for kernels that are being compiled: some backends only put them into a queue."""
         ...
 
     def mark(self) -> Mark:

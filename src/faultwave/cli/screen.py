@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 
 from faultwave.base.errors import FaultwaveError, InputError, Problem, RunError
 from faultwave.base.progress import Report, shown
+from faultwave.base.telling import listening
 
 if TYPE_CHECKING:  # rich is imported when something is shown: help needs none of it
     from rich.console import Console, Group
@@ -136,7 +137,17 @@ def status(title: str) -> Iterator[Callable[[str], None]]:
 
     console = err()
     if not console.is_terminal:
-        yield lambda text: console.print(Text(f"{title}: {text}"), soft_wrap=True)
+
+        def line(text: str) -> None:
+            console.print(Text(f"{title}: {text}"), soft_wrap=True)
+
+        with listening(line):
+            yield line
         return
     with console.status(escape(title)) as spinner:
-        yield lambda text: spinner.update(Text(f"{title}: {text}"))
+
+        def change(text: str) -> None:
+            spinner.update(Text(f"{title}: {text}"))
+
+        with listening(change):
+            yield change

@@ -77,6 +77,7 @@ class Solver:
         self.replays = Replays(self)
         self._energies: Energies | None = None  # made when they are first asked for
         self.wrong = ""  # with the numbers of a run that blows up, while they are finite
+        self.backend.finish()  # kernels that are being compiled
         self.wall = {"setup": clock.perf_counter() - started, "stepping": 0.0}
 
     def _build(self) -> None:

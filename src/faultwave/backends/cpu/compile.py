@@ -15,13 +15,15 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
+from faultwave.backends.cpu.assembly import NEEDED
 from faultwave.base import cores
 from faultwave.base.asked import option
 from faultwave.base.cache import cache_root, keep, owned_by_others, recall
 from faultwave.base.errors import BackendError
+from faultwave.base.telling import tell
 
 # Vectors and redundant loads are the generator's business: what is turned off takes a fifth of the compile time and gains nothing.
 FLAGS = (
@@ -142,6 +144,12 @@ def vector_registers() -> int:
     return 32 if "__AVX512F__" in macros or "__aarch64__" in macros else 16
 
 
+def assembles() -> bool:
+    """Whether contractions can be written in assembly language for this machine."""
+    macros = _macros()
+    return all(f"#define {name} " in macros for name in NEEDED)
+
+
 def cache_folder() -> Path:
     return cache_root() / "kernels"
 
@@ -156,11 +164,26 @@ def _owned(path: Path) -> None:
         )
 
 
+@functools.cache
+def _compilers() -> ThreadPoolExecutor:
+    """Threads that wait for compilers, one a core."""
+    return ThreadPoolExecutor(cores.count(), "compiler", initializer=cores.roam)
+
+
+def begin_building(sources: Iterable[tuple[str, str]]) -> dict[str, Future[Path]]:
+    """name -> shared library to come for (name, C source) pairs; compiles what the cache lacks, several at a time."""
+    return {name: _compilers().submit(_build_one, name, source) for name, source in sources}
+
+
 def build(sources: Iterable[tuple[str, str]]) -> dict[str, Path]:
-    """name -> shared library for (name, C source) pairs; compiles what the cache lacks, several at a time."""
-    jobs = list(sources)
-    with ThreadPoolExecutor(cores.count(), initializer=cores.roam) as pool:
-        return dict(zip([n for n, _ in jobs], pool.map(lambda job: _build_one(*job), jobs), strict=True))
+    """``begin_building``, and wait."""
+    return {name: library.result() for name, library in begin_building(sources).items()}
+
+
+@functools.cache
+def _tell() -> None:
+    """Once in a program: some seconds pass that a later run of the same case does not take."""
+    tell(f"compiling kernels for this processor; later runs take them from {cache_folder()}")
 
 
 def known(name: str, content: str) -> Path | None:
@@ -229,6 +252,7 @@ def _build_one(name: str, source: str) -> Path:
         with _alone(target), tempfile.TemporaryDirectory(dir=target.parent) as scratch:
             if target.exists():
                 return target
+            _tell()
             code, library = Path(scratch) / f"{name}.c", Path(scratch) / f"{name}.so"
             code.write_text(source)
             command = [*compiler(), *flags(), str(code), "-o", str(library), "-lm"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from importlib import resources
 
+from faultwave.backends.cpu import assembly
 from faultwave.backends.cpu.names import c_name
 from faultwave.backends.cpu.prefetch import Prefetch
 from faultwave.backends.cpu.sparse import SparseFunctions
@@ -30,17 +31,17 @@ from faultwave.kernels.language import (
 )
 
 
-def lower(kernel: Kernel, real: str, lanes: int, registers: int = 32) -> str:
+def lower(kernel: Kernel, real: str, lanes: int, registers: int = 32, assembled: bool = False) -> str:
     """C source of ``kernel`` with ``real`` ('double' or 'float') numbers and ``lanes`` items a vector, for a machine
-    with so many vector ``registers``."""
-    return _Lowering(kernel, real, lanes, registers).source()
+    with so many vector ``registers``; ``assembled``: contractions as ``assembly`` writes them."""
+    return _Lowering(kernel, real, lanes, registers, assembled).source()
 
 
 class _Lowering:
-    def __init__(self, kernel: Kernel, real: str, lanes: int, registers: int):
+    def __init__(self, kernel: Kernel, real: str, lanes: int, registers: int, assembled: bool):
         self.kernel, self.store_real, self.lanes = kernel, real, lanes
         self.real = "double" if kernel.fixed else real
-        self.sparse = SparseFunctions(registers)
+        self.sparse = SparseFunctions(registers, assembly.writer(self.real, lanes, registers) if assembled else None)
         self.lines: list[str] = []
         self.formulas = 0
         self.scalar_offset: dict[str, int] = {}

@@ -7,13 +7,23 @@ import ctypes
 import mmap
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from faultwave.backends.awaited import Here
-from faultwave.backends.cpu.compile import build, known, load, remember, vector_bytes, vector_registers
+from faultwave.backends.cpu.compile import (
+    assembles,
+    begin_building,
+    build,
+    known,
+    load,
+    remember,
+    vector_bytes,
+    vector_registers,
+)
 from faultwave.backends.cpu.lower import lower
 from faultwave.backends.immediate import Immediate
 from faultwave.base import cores
@@ -167,6 +177,7 @@ class CpuBackend(Immediate):
         self.threads = threads or _default_threads()
         self.numa = _numa_nodes() > 1
         self._real = {np.float64: "double", np.float32: "float"}[self.dtype]
+        self.compiling: list[_Compiled] = []
 
     @property
     def described(self) -> str:
@@ -213,33 +224,53 @@ class CpuBackend(Immediate):
 
     def source(self, kernel: Kernel) -> str:
         """The C text of one kernel."""
-        return lower(kernel, self._real, self.fixed_lanes if kernel.fixed else self.lanes, vector_registers())
+        lanes = self.fixed_lanes if kernel.fixed else self.lanes
+        return lower(kernel, self._real, lanes, vector_registers(), assembles())
 
     def compile(self, kernels: Iterable[Kernel]) -> Mapping[str, Callable[[Mapping[str, Any]], Any]]:
-        """Kernels that were compiled before are not even lowered."""
+        """Kernels that were compiled before are not even lowered; others are compiled while the program goes on."""
         kernels = list(kernels)
         contents = {
             k.name: f"{fingerprint(k)} {self._real} {self.fixed_lanes if k.fixed else self.lanes}" for k in kernels
         }
         libraries = {name: found for name, content in contents.items() if (found := known(name, content)) is not None}
-        made = build((k.name, self.source(k)) for k in kernels if k.name not in libraries)
-        for name, library in made.items():
-            remember(name, contents[name], library)
-        libraries |= made
-        return {k.name: _Compiled(k, str(libraries[k.name]), self) for k in kernels}
+        made = begin_building((k.name, self.source(k)) for k in kernels if k.name not in libraries)
+        compiled = {
+            k.name: _Compiled(k, libraries.get(k.name) or made[k.name], contents[k.name], self) for k in kernels
+        }
+        self.compiling += [compiled[name] for name in made]
+        return compiled
+
+    def finish(self) -> None:
+        """Wait for the kernels that are being compiled. Raises BackendError where one cannot be."""
+        while self.compiling:
+            self.compiling.pop().load()
 
 
 class _Compiled:
-    """A loaded kernel; calling it binds buffers and returns the launch."""
+    """A kernel whose library is there, or will be; calling it binds buffers and returns the launch."""
 
-    def __init__(self, kernel: Kernel, library: str, backend: CpuBackend):
+    def __init__(self, kernel: Kernel, library: Path | Future[Path], content: str, backend: CpuBackend):
         self.kernel, self.lanes = kernel, backend.fixed_lanes if kernel.fixed else backend.lanes
-        with _openmp(backend.threads):
-            loaded = load(library)
-        loaded.omp_set_num_threads(backend.threads)
-        ctypes.c_int.in_dll(loaded, "placed").value = int(backend.numa)
-        self.function = loaded.run
-        self.function.restype = None
+        self.library, self.content, self.backend = library, content, backend
+        self.function: Any = None
+        if isinstance(library, Path):
+            self.load()
+
+    def load(self) -> Any:
+        """The function of the library, waiting for it if need be."""
+        if self.function is None:
+            library = self.library
+            if isinstance(library, Future):
+                library = library.result()
+                remember(self.kernel.name, self.content, library)
+            with _openmp(self.backend.threads):
+                loaded = load(str(library))
+            loaded.omp_set_num_threads(self.backend.threads)
+            ctypes.c_int.in_dll(loaded, "placed").value = int(self.backend.numa)
+            self.function = loaded.run
+            self.function.restype = None
+        return self.function
 
     def __call__(self, buffers: Mapping[str, Any]) -> Any:
         bound = [buffers[a.name] for a in self.kernel.arguments]  # keeps the memory alive with the launch
@@ -249,6 +280,9 @@ class _Compiled:
         lanes, function = self.lanes, self.function
 
         def launch(begin: int, end: int, **scalars: Any) -> None:
+            nonlocal function
+            if function is None:
+                function = self.load()
             at = 0
             for name, size in sizes:
                 numbers[at : at + size] = np.ravel(scalars[name]).tolist()

@@ -1,25 +1,51 @@
-"""Contractions with a constant sparse matrix as C functions: fully unrolled over the nonzeros of a block of rows.
+"""Contractions with a constant sparse matrix as functions: fully unrolled over the nonzeros of a block of rows.
 
 A block's sums stay in registers while each input number is loaded once; what varies is the broadcast matrix entry,
 which vector units with broadcasting operands take for free. One call does one column, or a few neighbouring ones where
 registers are scarce and an entry is better broadcast once for several.
+
+Such a function is the same few instructions thousands of times, and compilers take most of a kernel's compile time for
+it: where the instructions are known (``assembly``) they are written down, elsewhere the same sums are written as C.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 _MANY, _FEW = ((8, 1),), ((2, 3), (5, 2), (12, 1))  # (rows, columns) held in registers, widest first
 
 
-class SparseFunctions:
-    """The functions of one kernel; equal matrices with equal strides share one."""
+@dataclass(frozen=True)
+class Block:
+    """Rows that are summed at once. ``terms``: a row of the input, and for each sum that it adds to (row, number of the entry)."""
 
-    def __init__(self, registers: int):
+    rows: range
+    terms: list[tuple[int, list[tuple[int, int]]]]
+
+
+@dataclass(frozen=True)
+class Contraction:
+    """out[:, :width] (+)= matrix @ inp[:, :width] with rows ``strides`` (inp, out) numbers apart; ``entries``: the nonzeros in the
+    order of the blocks."""
+
+    name: str
+    entries: list[float]
+    blocks: list[Block]
+    strides: tuple[int, int]
+    accumulate: bool
+    width: int
+
+
+class SparseFunctions:
+    """The functions of one kernel; equal matrices with equal strides share one. ``write``: the text of one."""
+
+    def __init__(self, registers: int, write: Callable[[Contraction], str] | None = None):
         self.registers = registers
         self.blocks = _MANY if registers >= 32 else _FEW
+        self.write = write or in_c
         self.texts: list[str] = []
         self.names: dict[tuple, str] = {}
 
@@ -45,8 +71,9 @@ class SparseFunctions:
     def function(self, matrix: np.ndarray, strides: tuple[int, int], accumulate: bool, rows: int, width: int) -> str:
         key = (matrix.shape, matrix.tobytes(), strides, accumulate, rows, width)
         if key not in self.names:
-            self.names[key] = f"contract{len(self.names)}"
-            self.texts.append(_text(self.names[key], matrix, strides, accumulate, rows, width))
+            name = self.names[key] = f"contract{len(self.names)}"
+            entries, blocks = _blocks(matrix, rows)
+            self.texts.append(self.write(Contraction(name, entries, blocks, strides, accumulate, width)))
         return self.names[key]
 
 
@@ -55,32 +82,43 @@ def _neighbours(columns: Sequence[tuple[int, int]], width: int) -> bool:
     return list(columns) == [(first[0] + c, first[1] + c) for c in range(width)]
 
 
-def _text(
-    name: str, matrix: np.ndarray, strides: tuple[int, int], accumulate: bool, block: int, width: int
-) -> str:  # fmt: skip
-    values: list[str] = []
-    lines: list[str] = []
-    columns = range(width)
-    for start in range(0, len(matrix), block):
-        rows = range(start, min(start + block, len(matrix)))
-        initial = [f"y[{r * strides[1] + c}]" if accumulate else "SPLAT(0.0)" for r in rows for c in columns]
-        sums = [f"a{r}_{c}" for r in rows for c in columns]
-        lines.append("  { " + " ".join(f"V {a} = {i};" for a, i in zip(sums, initial, strict=True)))
+def _blocks(matrix: np.ndarray, size: int) -> tuple[list[float], list[Block]]:
+    """The nonzeros in the order in which blocks of ``size`` rows need them, and the blocks."""
+    entries: list[float] = []
+    blocks = []
+    for start in range(0, len(matrix), size):
+        rows, terms = range(start, min(start + size, len(matrix))), []
         for k in np.flatnonzero(matrix[start : rows.stop].any(0)):
             nonzero = [r for r in rows if matrix[r, k]]
-            loads = " ".join(f"const V x{c} = x[{k * strides[0] + c}];" for c in columns)
-            terms = [f"a{r}_{c} += m[{len(values) + n}] * x{c};" for n, r in enumerate(nonzero) for c in columns]
-            lines.append(f"    {{ {loads} {' '.join(terms)} }}")
-            values += [repr(float(matrix[r, k])) for r in nonzero]
-        ends = " ".join(f"y[{r * strides[1] + c}] = a{r}_{c};" for r in rows for c in columns)
-        lines.append(f"    {ends} }}")
+            terms.append((int(k), [(r, len(entries) + n) for n, r in enumerate(nonzero)]))
+            entries += [float(matrix[r, k]) for r in nonzero]
+        blocks.append(Block(rows, terms))
+    return entries or [0.0], blocks
+
+
+def in_c(c: Contraction) -> str:
+    """A contraction as a C function."""
+    columns, (inner, outer) = range(c.width), c.strides
+    lines: list[str] = []
+    for block in c.blocks:
+        each = [(r, k) for r in block.rows for k in columns]
+        starts = [f"y[{r * outer + k}]" if c.accumulate else "SPLAT(0.0)" for r, k in each]
+        lines.append("  { " + " ".join(f"V a{r}_{k} = {s};" for (r, k), s in zip(each, starts, strict=True)))
+        for row, sums in block.terms:
+            loads = " ".join(f"const V x{k} = x[{row * inner + k}];" for k in columns)
+            terms = " ".join(f"a{r}_{k} += m[{n}] * x{k};" for r, n in sums for k in columns)
+            lines.append(f"    {{ {loads} {terms} }}")
+        lines.append(f"    {' '.join(f'y[{r * outer + k}] = a{r}_{k};' for r, k in each)} }}")
     return "\n".join(
         [
-            f"static const R {name}_m[] = {{{', '.join(values) or '0.0'}}};",
-            f"static __attribute__((noinline)) void {name}(const V *restrict x, V *restrict y) {{",
-            f"  const R *m = {name}_m;",
+            f"static const R {c.name}_m[] = {{{', '.join(map(repr, c.entries))}}};",
+            f"static __attribute__((noinline)) void {c.name}(const V *restrict x, V *restrict y) {{",
+            f"  const R *m = {c.name}_m;",
             '  __asm__("" : "+r"(m)); /* keep the entries in memory: as literals each would be a whole vector */',
             *lines,
             "}",
         ]
     )
+
+
+__all__ = ["Block", "Contraction", "SparseFunctions", "in_c"]
