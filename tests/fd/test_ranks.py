@@ -268,3 +268,26 @@ def test_over_hills(tmp_path, cut):
         assert np.array_equal(found[name], values), name
     assert np.abs(alone["run-receivers.h5/receivers/values"]).max() > 0
     assert np.ptp(alone["run-intensity.nc/elevation"]) > 200
+
+
+@pytest.mark.parametrize(
+    "grid",
+    [{"order": 8}, {"boundaries": {"x": "periodic", "y": "absorbing", "z-": "absorbing"}}],
+    ids=["order 8", "sea"],
+)
+def test_wide_stencils_and_borders_of_fluids(tmp_path, grid):
+    """Order 8, whose seismograms are freed of time dispersion; and a sea floor of stairs that all cuts cross."""
+    floor = "z > -650 + 150 * sin(0.00523598775598 * x) * cos(0.005 * y)"
+    sea = {"rho": f"if ({floor}) {{ return 1000; }} return 2000;", "vp": f"if ({floor}) {{ return 1500; }} return 3000;",
+           "vs": f"if ({floor}) {{ return 0; }} return 1500;"}  # fmt: skip
+    rock = {"expression": {"rho": "2700 + 0.1 * x", "vp": "3464 + 0.1 * y", "vs": "2000 - 0.1 * z"}}
+    case = {
+        "engine": "fd", "end_time": 0.3, "material": rock if "order" in grid else {"expression": sea},
+        "grid": {"lower": [0, 0, -1800], "upper": [2400, 2200, 0], "spacing": 50.0, "absorbing": {"width": 5}, **grid},
+        "sources": [{"kind": "moment-tensor", "location": [1190, 1110, -300], "tensor": {"xx": 1e15, "yy": 1e15, "zz": 1e15},
+                     "time_function": {"kind": "gaussian", "duration": 0.04}}], "numerics": {"threads": 1},
+        "output": {"receivers": {"points": [[1200, 1000, -900], [1500, 1400, -610], [1000, 1005, 0]], "interval": 0.02},
+                   "folder": str(tmp_path / "one")},
+    }  # fmt: skip
+    values = same_on_four(tmp_path, case)
+    assert np.abs(values).max() > 0

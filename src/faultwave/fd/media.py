@@ -46,6 +46,8 @@ class Medium:
     half cells that the material was sampled in with such a speed
     below the limit asked for; ``shear`` the smallest S speed outside of fluids. ``gains``: where Qp is so large beside Qs that
     compression would gain energy; ``strong``: where Q is below ``LOWEST_Q``. The coefficients are those of the bounds there.
+    ``border``: first plane and end of those around fluids beside rock (``fd.borders``), whose arrays are then among the coefficients;
+    ``shallow``: whether there are some so near the surface that they are not cared for.
     """
 
     coefficients: dict[str, np.ndarray]
@@ -56,6 +58,8 @@ class Medium:
     shear: float = np.inf
     gains: Bound = Bound()
     strong: Bound = Bound()
+    border: tuple[int, int] | None = None
+    shallow: bool = False
 
 
 def effective_medium(

@@ -14,6 +14,7 @@ from faultwave.base.errors import NotBuiltError, Problem
 from faultwave.comm import World
 from faultwave.comm.gpu_aware import HaloPath
 from faultwave.comm.halo import HaloExchange, Neighbour
+from faultwave.fd import borders
 from faultwave.fd.decomposition import DIRECTIONS, Subdomain, whole
 from faultwave.fd.differences import WHOLE
 from faultwave.fd.drives import Drive, Drives
@@ -119,7 +120,9 @@ class Operator:
         place = shared.world.local_rank if shared else 0  # processes of a machine take a device each
         self.runner = backends.make_stencils(machine.backend, program, precision, machine.threads, place)
         for number, (name, values) in enumerate(medium.coefficients.items()):
-            self._fill(name, np.asarray(values), number)
+            if name in program.arrays:
+                self._fill(name, np.asarray(values), number)
+        self._wrap(borders.ARRAYS if scheme.border else ())
         for name, values in profiles(scheme).items():
             if name in program.arrays:
                 self.runner.view(name)[...] = values
@@ -219,8 +222,8 @@ class Operator:
         """Arrays were filled from outside: make ends of periodic axes meet."""
         self._wrap()
 
-    def _wrap(self) -> None:
-        for name in FIELDS if self.shared is None else ():
+    def _wrap(self, names: Sequence[str] = FIELDS) -> None:
+        for name in names if self.shared is None else ():
             for axis in self.scheme.periodic:
                 wrap_axis(self.runner.view(name, self.scheme.reach), "zyx".index(axis), self.scheme.reach)
 

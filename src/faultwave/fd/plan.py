@@ -28,7 +28,7 @@ from faultwave.fd.part import Checking, FdPlan, GridPart, Placing, Planning
 from faultwave.fd.program import Scheme
 from faultwave.fd.registry import part_modules
 from faultwave.fd.resources import check_disk, check_kept, check_memory
-from faultwave.fd.share import cut_up, share, shared_medium
+from faultwave.fd.share import cut_up, share, shared_medium, with_borders
 from faultwave.fd.time_dispersion import check_removal
 from faultwave.fd.topography import Ground, Hanging, Lines, check_slopes, read_ground, relief_of, step_share
 from faultwave.fd.unused_settings import check_unused
@@ -63,12 +63,13 @@ class _Read:
 
 @dataclass(frozen=True)
 class _Filled:
-    """The material on the grid, or on the ``subdomain`` of this process."""
+    """The material on the grid, or on the ``subdomain`` of this process, and a ``coarse`` look at it."""
 
     field: Field
     medium: Medium
     relaxation: Relaxation | None
     subdomain: Subdomain | None
+    coarse: dict[str, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -188,16 +189,22 @@ def _fill(read: _Read, placing: Placing, parts: Mapping[str, GridPart], world: W
     if medium is None:
         problems.raise_errors()
     assert medium is not None
-    return _Filled(field, medium, fitted, subdomain)
+    coarse = _coarse(field, lower, upper, grid)
+    if fluid_beside_rock(coarse["mu"]) and grid.relief is None and setting.order == 4:
+        medium = with_borders(
+            medium, grid, read.sides, subdomain, world,
+            lambda box: effective_medium(field, grid, lower, upper, None, dtype, box=box).coefficients["mu2"] == 0,
+        )  # fmt: skip
+    return _Filled(field, medium, fitted, subdomain, coarse)
 
 
 def _check(read: _Read, placing: Placing, filled: _Filled, parts: Mapping[str, GridPart], world: World) -> _Stepped:
     """What the material says of waves, outputs and sources; the step."""
     case, problems, field, medium = placing.case, placing.problems, filled.field, filled.medium
     setting, grid, lower, upper = _setting(case), placing.grid, placing.lower, placing.upper
-    coarse = _coarse(field, lower, upper, grid)
+    coarse = filled.coarse
     if fluid_beside_rock(coarse["mu"]):
-        check_fluids(problems)
+        check_fluids(case, medium.shallow, problems)
     if grid.relief is None:
         check_relief(field, lower, upper, problems)
     for text in limits_told(field):
@@ -229,7 +236,14 @@ def _scheme(read: _Read, placing: Placing, filled: _Filled, stepped: _Stepped) -
         absorbing.frequency or setting.frequency or min(stepped.frequency, 1.0 / stepped.step), along=along,
     )  # fmt: skip
     return Scheme(
-        placing.grid, stepped.step, medium.fastest, read.sides, absorber, filled.relaxation is not None, setting.order
+        placing.grid,
+        stepped.step,
+        medium.fastest,
+        read.sides,
+        absorber,
+        filled.relaxation is not None,
+        setting.order,
+        medium.border,
     )
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import ModuleType
 
 import numpy as np
 
-from faultwave.fd import cap, stencils
+from faultwave.fd import borders, cap, stencils
 from faultwave.fd.absorbing import Absorber, along, cpml, depths, sponge
 from faultwave.fd.closures import WEIGHTS, Weights
 from faultwave.fd.differences import lines
@@ -44,7 +45,7 @@ class Observer:
 @dataclass(frozen=True)
 class Scheme:
     """What the program, sources and receivers depend on. ``step`` [s]; ``speed`` is the largest P speed [m/s]; ``order`` that of
-    differences in space."""
+    differences in space; ``border``: first plane and end of those around fluids beside rock (``fd.borders``)."""
 
     grid: Grid
     step: float
@@ -53,6 +54,7 @@ class Scheme:
     absorber: Absorber
     attenuation: bool
     order: int = 4
+    border: tuple[int, int] | None = None
 
     @property
     def differences(self) -> Weights:
@@ -108,6 +110,8 @@ def build_program(
     grid, box, of = scheme.grid, part or scheme.grid.box, scheme.differences
     arrays = {name: Layout(box, group="wave", halo=of.reach) for name in fields(scheme.attenuation)}
     arrays |= {name: Layout(box, group="medium", halo=of.reach, half=True) for name in coefficients(scheme.attenuation)}
+    if scheme.border is not None:
+        arrays |= {name: Layout(box, group="border", halo=of.reach, half=True) for name in borders.ARRAYS}
     velocity: list[Launch] = []
     stress: list[Launch] = []
     if scheme.attenuation:
@@ -130,6 +134,8 @@ def build_program(
         for c, value in weights
         for kind, unit in (("s", units.buoyancy), ("v", units.modulus))
     }
+    if scheme.border is not None:
+        scalars |= borders.scalars(share, units.buoyancy, units.modulus)
     for observer in observers:
         arrays |= observer.arrays
         scalars |= observer.scalars
@@ -201,18 +207,38 @@ def _add_regions(
         parts["z"] = _with_cap(parts["z"], scheme.cap)
     if scheme.surfaced(box):
         parts["z"] = _with_surface(parts["z"], top, deep)
+    if scheme.border is not None:
+        for at in scheme.border:
+            parts["z"] = _cut(parts["z"], at)
     for (z0, z1, below), (y0, y1, aside), (x0, x1, beside) in itertools.product(parts["z"], parts["y"], parts["x"]):
         sides = [side for side in (beside, aside, below) if side in SIDES]
         layers = tuple(axis for axis in AXES if any(side[0] == axis for side in sides))
         place = stencils.Place(layers, damped, top if below == "surface" else None, scheme.order)
         region = Box((z0, y0, x0), (z1, y1, x1))
         names = {f"{memory}_{side[0]}": f"{memory}@{side}" for side in sides for memory in MEMORIES}
-        kind = stencils if scheme.cap is None or z1 <= scheme.cap else cap
+        kind = _kind(scheme, z0, z1, below)
         for level, of in (
             (velocity, kind.velocity(sponge_layers, place)),
             (stress, kind.stress(scheme.attenuation, sponge_layers, place)),
         ):
             level.append(Launch(of, region, names))
+
+
+def _kind(scheme: Scheme, first: int, end: int, place: str) -> ModuleType:
+    """Where the stencils of such planes are."""
+    if scheme.cap is not None and end > scheme.cap:
+        return cap
+    beside = scheme.border is not None and place != "surface" and scheme.border[0] <= first and end <= scheme.border[1]
+    return borders if beside else stencils
+
+
+def _cut(parts: list[tuple[int, int, str]], at: int) -> list[tuple[int, int, str]]:
+    """Segments along z, cut at a plane; those beside the surface stay whole."""
+    found = []
+    for first, end, side in parts:
+        inside = first < at < end and side != "surface"
+        found += [(first, at, side), (at, end, side)] if inside else [(first, end, side)]
+    return found
 
 
 def _layer_arrays(scheme: Scheme, side: str, first: int, end: int, box: Box, damped: bool) -> dict[str, Layout]:

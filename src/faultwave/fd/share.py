@@ -14,6 +14,7 @@ from faultwave.comm import World
 from faultwave.domain.grids.cut import best_cut
 from faultwave.engine.halo import halo_path
 from faultwave.fd.absorbing import Absorber
+from faultwave.fd.borders import bordered, grown, plain
 from faultwave.fd.decomposition import FUSED, WORTH, Subdomain
 from faultwave.fd.grid import Grid, SideKind
 from faultwave.fd.half_precision import Units, largest
@@ -21,6 +22,7 @@ from faultwave.fd.media import Medium
 from faultwave.fd.operator import Shared
 from faultwave.fd.part import GridPart, surface_needed
 from faultwave.fd.program import Observer, Scheme, build_program
+from faultwave.fd.stencils import AXES
 from faultwave.fd.surface import motion
 from faultwave.kernels.overlap import Reach, reach
 from faultwave.kernels.stencil import Box
@@ -112,6 +114,26 @@ def shared_medium(make: Callable[[Box | None], Medium], subdomain: Subdomain | N
     )  # fmt: skip
 
 
+def with_borders(
+    medium: Medium, grid: Grid, sides: Mapping[str, SideKind], subdomain: Subdomain | None, world: World,
+    fluid: Callable[[Box], np.ndarray],
+) -> Medium:  # fmt: skip
+    """A medium with what stencils need where fluid lies beside rock; ``fluid`` tells the cells of a box. All processes ask at once."""
+    periodic = frozenset(axis for axis in AXES if sides[f"{axis}-"] == "periodic")
+    box = subdomain.box if subdomain else grid.box
+    if sides["z+"] == "free-surface" and box.hi[0] == grid.shape[0]:
+        box = Box(box.lo, (box.hi[0] + 1, *box.hi[1:]))
+    cells = fluid(grown(box, grid.shape, periodic))
+    made = bordered(medium, box, grid.shape, periodic, cells)
+    here = made.border, made.shallow
+    found = [here] if subdomain is None else world.mpi.allgather(here)
+    known, shallow = [border for border, _ in found if border is not None], any(near for _, near in found)
+    if not known:
+        return replace(medium, shallow=shallow)
+    made = made if made.border is not None else plain(made)
+    return replace(made, shallow=shallow, border=(min(b[0] for b in known), max(b[1] for b in known)))
+
+
 def _within(values: np.ndarray, subdomain: Subdomain) -> np.ndarray:
     """Coefficients on the box of a process: along periodic axes its points may be those of the other end."""
     for k, (around, count) in enumerate(zip(subdomain.cut.around, subdomain.cut.shape, strict=True)):
@@ -132,4 +154,4 @@ def share(
     )
 
 
-__all__ = ["cut_up", "inside_grid", "observers", "share", "shared_medium"]
+__all__ = ["cut_up", "inside_grid", "observers", "share", "shared_medium", "with_borders"]

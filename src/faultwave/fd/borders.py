@@ -1,0 +1,221 @@
+"""Differences that do not reach across the border of a fluid and rock, and keep energy.
+
+Beside a border the stress along it jumps: shear stress ends, and the normal stresses across the two others differ. A difference of fourth
+order is one of second order, d, of f - L f / 24, with L the second difference of what f is on: d (f - L f / 24). Here L is left out on
+faces of cells between fluid and rock and on edges that cells of both share (``chi`` = 0 there, else 1), so that no value is read from the
+other side but of the normal velocity on the border. Differences the other way are minus the adjoints, d g - L (chi d g) / 24, over
+the norm H = 1 - L chi / 24 that makes them exact for straight lines. So the operator is self-adjoint in the norm of the energy with weights
+H, wherever borders run; on straight ones it is of first order, and of fourth order three cells away.
+
+One over density is kept over H of its velocity, the modulus of a shear stress over H along both of its axes. ``size`` is 24 H of shear
+stresses, which is a whole number: each is multiplied with that of the axis of the velocity that it pushes, and so are strain rates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from faultwave.fd.closures import WEIGHTS
+from faultwave.fd.media import Medium
+from faultwave.fd.stencils import (
+    AXES,
+    FORCES,
+    SHEAR,
+    STRAINS,
+    STRESS,
+    VELOCITY,
+    Place,
+    Times,
+    damped,
+    in_layer,
+    normal_stresses,
+    shear_stress,
+)
+from faultwave.kernels.stencil import Axis, Box, Point, Stencil
+
+ARRAYS = (
+    *(f"chi_{axis}" for axis in AXES), *(f"chi_{name[1:]}" for name in SHEAR),
+    *(f"size_{name[1:]}_{axis}" for name, axes in SHEAR.items() for axis in axes),
+)  # fmt: skip
+"""What the border stencils read beside the coefficients."""
+FAR = 3
+"""Cells around a border whose differences it changes."""
+
+
+def velocity(sponge: bool, place: Place) -> Stencil:
+    """As ``stencils.velocity``, beside borders."""
+
+    def function(p: Point) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        for name, axis in VELOCITY.items():
+            total: Any = None
+            for of, along, forward in FORCES[name]:
+                if of in SHEAR:
+                    d = _to_centres(p, of, along, f"chi_{of[1:]}", _times(p, f"size_{of[1:]}_{axis}", along))
+                else:
+                    d = _to_faces(p, of, along, f"chi_{axis}", False)
+                d = in_layer(p, d, along, forward, f"psi_{name}_{along}", place, result)
+                total = d if total is None else total + d
+            result[name] = p.at(name) + p.at(f"b_{axis}") * total
+        return damped(p, result, VELOCITY, sponge, place)
+
+    return Stencil("velocity_border" + "_sponge" * sponge + place.name, function)
+
+
+def stress(attenuation: bool, sponge: bool, place: Place) -> Stencil:
+    """As ``stencils.stress``, beside borders."""
+
+    def function(p: Point) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        e: dict[Axis, Any] = {}
+        for of, axis in VELOCITY.items():
+            d = _to_centres(p, of, axis, f"chi_{axis}", None)
+            e[axis] = in_layer(p, d, axis, False, f"psi_e{of}_{axis}", place, result)
+        result |= normal_stresses(p, e, attenuation)
+        for name, parts in STRAINS.items():
+            total: Any = None
+            for of, axis in parts:
+                d = _to_faces(p, of, axis, f"chi_{name[1:]}", True)
+                d = in_layer(p, d, axis, True, f"psi_e{of}_{axis}", place, result)
+                term = p.at(f"size_{name[1:]}_{VELOCITY[of]}") * d
+                total = term if total is None else total + term
+            result |= shear_stress(p, name, total, attenuation)
+        return damped(p, result, STRESS, sponge, place)
+
+    return Stencil("stress_border" + "_q" * attenuation + "_sponge" * sponge + place.name, function)
+
+
+def _times(p: Point, name: str, axis: Axis) -> Times:
+    return lambda offset: p.at(name, **{axis: offset})
+
+
+def _scale(p: Point, of: str, power: int) -> Any:
+    """dt/h, and the unit of what it will be multiplied by, over so many times 24."""
+    return p.scalar(f"border{power}{'v' if of in VELOCITY else 's'}")
+
+
+def _to_centres(p: Point, of: str, axis: Axis, chi: str, times: Times | None) -> Any:
+    """The difference along an axis of what is half an edge further along it: of a shear stress ``times`` 24 H, over 24."""
+
+    def value(n: int) -> Any:
+        own = p.at(of, **{axis: n})
+        return own if times is None else times(n) * own
+
+    f, power = [value(n) for n in (-2, -1, 0, 1)], int(times is not None)
+    ahead, behind = ((f[n + 1] - f[n]) - (f[n] - f[n - 1]) for n in (2, 1))
+    bent = p.at(chi) * ahead - p.at(chi, **{axis: -1}) * behind
+    return _scale(p, of, power) * (f[2] - f[1]) - _scale(p, of, power + 1) * bent
+
+
+def _to_faces(p: Point, of: str, axis: Axis, chi: str, over: bool) -> Any:
+    """The difference along an axis of what is at centres along it, times H; ``over`` 24."""
+    d = {n: p.at(of, **{axis: n + 1}) - p.at(of, **{axis: n}) for n in (-1, 0, 1)}
+    kept = {n: p.at(chi, **{axis: n}) * d[n] for n in d}
+    bent = (kept[1] - kept[0]) - (kept[0] - kept[-1])
+    return _scale(p, of, int(over)) * d[0] - _scale(p, of, int(over) + 1) * bent
+
+
+def scalars(share: float, buoyancy: float, modulus: float) -> dict[str, float]:
+    """Numbers of the stencils; ``share``: dt/h."""
+    units = (("s", buoyancy), ("v", modulus))
+    return {f"border{power}{kind}": share * unit / 24.0**power for power in range(3) for kind, unit in units}
+
+
+def bordered(
+    medium: Medium, box: Box, shape: tuple[int, int, int], periodic: frozenset[Axis], fluid: np.ndarray
+) -> Medium:  # fmt: skip
+    """A medium on ``box`` with what the stencils need where fluid lies beside rock, unchanged where it does not. ``fluid`` tells the cells
+    of ``grown(box)``, 1 long along axes that it does not vary along; ``shape`` that of the grid."""
+    cells, top = _around(fluid, box, shape, periodic), shape[0]
+    made: dict[str, np.ndarray] = {}
+    rock: dict[str, np.ndarray] = {}
+    for axis in AXES:
+        kind = _ahead(cells, axis)
+        made[f"chi_{axis}"] = cells == kind
+    for name, axes in SHEAR.items():
+        corners = [cells, _ahead(cells, axes[0]), _ahead(cells, axes[1]), _ahead(_ahead(cells, axes[0]), axes[1])]
+        number = np.sum(corners, axis=0, dtype=int)
+        made[f"chi_{name[1:]}"], rock[f"mu_{name[1:]}"] = number % 4 == 0, number == 0
+    planes = np.arange(cells.shape[0]) + box.lo[0] - FAR
+    shallow = planes >= top - WEIGHTS[4].read - FAR
+    shallow_border = cells.shape[0] > 1 and not all(chi[shallow].all() for chi in made.values())
+    if cells.shape[0] > 1:
+        for values in (
+            *made.values(),
+            *rock.values(),
+        ):  # planes whose differences along z are those of the free surface
+            values[shallow] = True
+    found = np.flatnonzero(~np.all([v.all((1, 2)) for v in made.values()], axis=0))
+    if not len(found):
+        return replace(medium, shallow=shallow_border)
+    values = {name: chi.astype(float) for name, chi in made.items()}
+    for name, axes in SHEAR.items():
+        values |= {f"size_{name[1:]}_{axis}": 24.0 * _norm(values[f"chi_{name[1:]}"], axis) for axis in axes}
+    norms = {f"b_{axis}": _norm(values[f"chi_{axis}"], axis) for axis in AXES}
+    for name, axes in SHEAR.items():
+        a, b = (values[f"size_{name[1:]}_{axis}"] / 24.0 for axis in axes)
+        norms[f"mu_{name[1:]}"] = a * b
+    coefficients = dict(medium.coefficients)
+    for name, norm in norms.items():
+        old = coefficients[name]
+        kept = _inner(rock[name], old.dtype) if name in rock else 1.0  # cells that hold some fluid are fluid all over
+        coefficients[name] = np.asarray(kept * old / _inner(norm, old.dtype), old.dtype)
+    dtype = coefficients["lam"].dtype
+    every = np.broadcast_shapes(*(v.shape for v in medium.coefficients.values()))
+    coefficients |= {name: np.array(np.broadcast_to(_inner(values[name], dtype), every)) for name in ARRAYS}
+    reached = planes[found]
+    whole = cells.shape[0] == 1
+    bounds = (0, top) if whole else (max(0, int(reached.min()) - FAR), min(int(reached.max()) + FAR + 1, top))
+    return replace(medium, coefficients=coefficients, border=bounds, shallow=shallow_border)
+
+
+def plain(medium: Medium) -> Medium:
+    """A medium without borders of a part, where other parts have some."""
+    shape = np.broadcast_shapes(*(v.shape for v in medium.coefficients.values()))
+    dtype = medium.coefficients["lam"].dtype
+    made = {name: np.full(shape, 24.0 if name.startswith("size") else 1.0, dtype) for name in ARRAYS}
+    return replace(medium, coefficients=medium.coefficients | made)
+
+
+def grown(box: Box, shape: tuple[int, int, int], periodic: frozenset[Axis]) -> Box:
+    """The cells that decide on the borders in a box: FAR points more, inside the grid; along periodic axes all there are."""
+    lo = [0 if axis in periodic else max(0, a - FAR) for a, axis in zip(box.lo, "zyx", strict=True)]
+    ends = zip(box.hi, shape, "zyx", strict=True)
+    hi = [n if axis in periodic else min(n, b + FAR) for b, n, axis in ends]
+    return Box((lo[0], lo[1], lo[2]), (hi[0], hi[1], hi[2]))
+
+
+def _around(fluid: np.ndarray, box: Box, shape: tuple[int, int, int], periodic: frozenset[Axis]) -> np.ndarray:
+    """Cells of the box and FAR around: beyond the grid those of its edge, or of its other end."""
+    given = grown(box, shape, periodic)
+    for k, axis in enumerate("zyx"):
+        at = np.arange(box.lo[k] - FAR, box.hi[k] + FAR)
+        at = at % shape[k] if axis in periodic else np.clip(at, given.lo[k], given.hi[k] - 1)
+        fluid = np.take(fluid, at - given.lo[k], axis=k) if fluid.shape[k] > 1 else fluid
+    return fluid
+
+
+def _ahead(values: np.ndarray, axis: Axis) -> np.ndarray:
+    """The next cell's along an axis, at the end its own."""
+    k = "zyx".index(axis)
+    return np.take(values, np.minimum(np.arange(values.shape[k]) + 1, values.shape[k] - 1), axis=k)
+
+
+def _norm(chi: np.ndarray, axis: Axis) -> np.ndarray:
+    """H along an axis."""
+    k, count = "zyx".index(axis), chi.shape["zyx".index(axis)]
+    number = np.arange(count)
+    ahead, behind = (np.take(chi, np.clip(number + n, 0, count - 1), axis=k) for n in (1, -1))
+    return np.asarray(1.0 - (ahead - 2.0 * chi + behind) / 24.0)
+
+
+def _inner(values: np.ndarray, dtype: Any) -> np.ndarray:
+    """Without the FAR cells around."""
+    inner = tuple(slice(FAR, n - FAR) if n > 1 else slice(None) for n in values.shape)
+    return np.asarray(values[inner], dtype)
+
+
+__all__ = ["ARRAYS", "FAR", "bordered", "grown", "plain", "scalars", "stress", "velocity"]
