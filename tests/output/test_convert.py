@@ -298,7 +298,8 @@ def test_obspy_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 def test_what_cannot_be_converted(tmp_path: Path) -> None:
     make_run(tmp_path)
     with pytest.raises(
-        InputError, match=r"'msed' is no known format \(allowed: csv, dtopo, motions, mseed, sac, scec, stationxml\).*'mseed'"
+        InputError,
+        match=r"'msed' is no known format \(allowed: csv, dtopo, motions, mseed, sac, scec, stationxml\).*'mseed'",
     ):
         convert(tmp_path, "msed")
     pytest.importorskip("obspy", reason="the obspy package is not installed")
