@@ -21,6 +21,7 @@ from faultwave.case.fields import FieldSetting
 from faultwave.case.generated import GenerateBox, GenerateTpv5
 from faultwave.case.grid import Attenuation, Grid, Projection
 from faultwave.case.initial import Initial
+from faultwave.case.injection import Injection
 from faultwave.case.measures import Ports
 from faultwave.case.outputs import Output
 from faultwave.case.plasticity import Plasticity
@@ -346,6 +347,11 @@ class Case(Settings):
     )
     incident: list[Incident] = Field(
         default_factory=list, description="Plane waves that come in from outside.", json_schema_extra=only("dg")
+    )
+    injection: Injection | None = Field(
+        None,
+        description="Waves of another run, or plane ones, that come into a box.",
+        json_schema_extra=only("fd", "is simulated on grids only"),
     )
     projection: Projection | None = Field(None, description="Map projection, for longitudes and latitudes.")
     initial: Initial = Field(default_factory=Initial, description="Initial state.")

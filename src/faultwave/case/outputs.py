@@ -12,6 +12,7 @@ from faultwave.base.units import Quantity
 from faultwave.case.belongs import only
 from faultwave.case.common import Geographic, InputFile, OutputFolder, Settings, Vector, need
 from faultwave.case.grid import IntensityOutput
+from faultwave.case.injection import BoxOutput
 from faultwave.case.measures import Checkpoints, FarField, Flux, Spectrum
 
 
@@ -122,7 +123,7 @@ class FieldOutput(Settings):
         default_factory=lambda: ["vtkhdf"],
         min_length=1,
         description="Engine fd: vtkhdf (ParaView; the file is NetCDF-4, too), netcdf (the same, named .nc), awp (flat float32 files "
-        "as AWP-ODC writes), or what an installed package adds.",
+        "as AWP-ODC writes), essi (of the volume, as SW4 writes for soil and structures), or what an installed package adds.",
     )
     every: int = Field(1, ge=1, description="Engine fd: every n-th point along each axis.")
     refinement: int = Field(
@@ -226,6 +227,7 @@ class Output(Settings):
         json_schema_extra=only("fd", "maps of intensity exist on grids only"),
     )
     volume: VolumeOutput | None = Field(None, description="Snapshots of the wave field.")
+    box: BoxOutput | None = Field(None, description="The wave field around a box, which another run can let in.")
     energies: EnergyOutput | None = Field(None, description="Energies, work and moment.")
     flux: list[Flux] = Field(
         default_factory=list, description="Energy flow through surfaces.", json_schema_extra=only("dg")

@@ -129,7 +129,8 @@ class Watch:
         if not np.isfinite(square):
             return "velocities are no longer finite numbers"
         if self._silent is None:
-            self._silent = silent_after(self.plan.radiating, self.plan.case.end_time)
+            until = [part.acts_until for part in self.plan.parts.values()]
+            self._silent = max(silent_after(self.plan.radiating, self.plan.case.end_time), *until)
         kinetic = 0.5 * self.lightest * self.plan.scheme.grid.spacing**3 * square
         bound = self.bound() ** 2
         if kinetic > MARGIN * bound:

@@ -29,6 +29,8 @@ from faultwave.media.attenuation import ORDER, Relaxation
 
 ENERGIES = ("elastic_energy", "elastic_kinetic_energy", "momentumX", "momentumY", "momentumZ")
 """What ``Operator.energies`` gives."""
+AT_ONCE = 1 << 24
+"""Numbers given to injections and taken by sample buffers in one go, at most."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,12 @@ def kept_units(medium: Medium, precision: str, shared: Shared | None) -> Units |
     if precision != "single":
         return None
     return shared.units if shared else Units.fitting(medium.coefficients)
+
+
+def memory_tables(relaxation: Relaxation, step: float) -> dict[str, np.ndarray]:
+    """A and B (2, 2, 2) by parity along z, y and x, of r' = A r - B (...)."""
+    tau = relaxation.spectrum.times[ORDER].reshape(2, 2, 2) / step
+    return {"A": (tau - 0.5) / (tau + 0.5), "B": 0.5 / (tau + 0.5)}
 
 
 class Overlap:
@@ -134,6 +142,9 @@ class Operator:
         if relaxation is not None:
             self._memory_coefficients(relaxation)
         self.overlap = Overlap(shared, program, self.runner, precision) if shared else None
+        numbers = LEVELS * self.drives.count + sum(len(buffer.points) for buffer in sample_buffers)
+        most = max(1, AT_ONCE // numbers)
+        self._most = int(-shared.world.largest([-float(most)])[0]) if shared else most
 
     def _fill(self, name: str, values: np.ndarray, number: int) -> None:
         box = self.scheme.filled(self.box)
@@ -175,10 +186,8 @@ class Operator:
 
     def _memory_coefficients(self, relaxation: Relaxation) -> None:
         """r' = A r - B (...): Crank-Nicolson of tau r_t + r = -(defect) (strain rate), with r halved (Day & Bradley 2001)."""
-        tau = relaxation.spectrum.times[ORDER].reshape(2, 2, 2)
-        tau = tau[:, :, np.arange(self.box.lo[2], self.box.hi[2]) % 2] / self.scheme.step
-        self.runner.view("A")[...] = (tau - 0.5) / (tau + 0.5)
-        self.runner.view("B")[...] = 0.5 / (tau + 0.5)
+        for name, table in memory_tables(relaxation, self.scheme.step).items():
+            self.runner.view(name)[...] = table[:, :, np.arange(self.box.lo[2], self.box.hi[2]) % 2]
 
     @property
     def time(self) -> float:
@@ -190,6 +199,17 @@ class Operator:
 
         Processes that share a grid take as many at once.
         """
+        parts = self._pieces(steps)
+        if len(parts) == 1:
+            return self._advance(steps)
+        found = [self._advance(count) for count in parts]
+        return [np.concatenate(values) for values in zip(*found, strict=True)]
+
+    def _pieces(self, steps: int) -> list[int]:
+        """Steps that are taken at once: fewer where many numbers are given or read in each."""
+        return [min(self._most, steps - first) for first in range(0, steps, self._most)]
+
+    def _advance(self, steps: int) -> list[np.ndarray]:
         amplitudes = self.drives.amplitudes(self.steps, steps)
         self.given = self.given + np.abs(amplitudes).sum(1)
         levels = np.zeros((len(self.runner.program.levels), *amplitudes.shape[1:]))
@@ -316,4 +336,4 @@ class Operator:
         return self.runner.nbytes
 
 
-__all__ = ["ENERGIES", "Machine", "Operator", "Shared", "kept_units"]
+__all__ = ["ENERGIES", "Machine", "Operator", "Shared", "kept_units", "memory_tables"]

@@ -104,7 +104,7 @@ class Placing:
 @dataclass(frozen=True)
 class Checking:
     """The material, also ``coarse``: rho, lambda and mu on a lattice of the box; the frequency [Hz] that is resolved everywhere, the step
-    [s] and how many."""
+    [s] and how many; what the grid feels of the material in the ``box`` of this process."""
 
     placing: Placing
     field: Field
@@ -113,6 +113,8 @@ class Checking:
     resolved: float
     step: float
     steps: int
+    medium: Medium
+    box: Box
 
     @property
     def case(self) -> Case:
@@ -199,6 +201,8 @@ class GridPart(Planned):
     sources: Sources = Sources.of(())
     source_material: np.ndarray = np.zeros((0, 3))
     radiating: Sources = Sources.of(())
+    acts_until: float = 0.0
+    """Time [s] until which it pushes the grid in ways that ``radiating`` does not tell."""
     must_match: Any = None
     """What must be the same in a run that goes on from a checkpoint, as JSON."""
 

@@ -216,7 +216,8 @@ def _check(read: _Read, placing: Placing, filled: _Filled, parts: Mapping[str, G
         quality.tell(medium.gains, medium.strong, case.attenuation.limit, points, problems)
     step, steps = _step(case, grid, medium, read.sides, problems)
     highest = min(frequency, setting.frequency or np.inf)
-    checking = Checking(placing, field, coarse, read.sides, highest, step, steps)
+    box = _filled(grid, filled.subdomain.box if filled.subdomain else None, read.sides["z+"] == "free-surface")
+    checking = Checking(placing, field, coarse, read.sides, highest, step, steps, medium, box)
     parts = {name: part.checked(checking) for name, part in parts.items()}
     kept = [part.memory(steps, world) for part in parts.values()]
     check_kept(case, grid, world, [memory for memory in kept if memory is not None], problems)

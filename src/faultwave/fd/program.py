@@ -67,6 +67,11 @@ class Scheme:
         return self.differences.reach
 
     @property
+    def weights(self) -> tuple[tuple[str, float], ...]:
+        """Weights of differences away from the free surface, by the names stencils give them."""
+        return tuple((f"c{n}", c) for n, c in enumerate(self.differences.inside, 1))
+
+    @property
     def free_surface(self) -> bool:
         return self.sides["z+"] == "free-surface"
 
@@ -119,7 +124,7 @@ def build_program(
         arrays |= {"A": table, "B": table}
     if scheme.absorber.kind == "sponge" and "absorbing" in scheme.sides.values():
         arrays |= {f"g{axis}": _line(scheme, axis) for axis in AXES}
-    weights = [(f"c{n}", c) for n, c in enumerate(of.inside, 1)]
+    weights = list(scheme.weights)
     if scheme.surfaced(box):
         arrays |= {name: _line(scheme, "z") for name in lines(grid.shape[0], scheme.order)}
         weights.append(("share_", 1.0))
@@ -147,6 +152,12 @@ def build_program(
         "fd_step", box, arrays, levels, scalars, injections, sample_buffers, frozenset() if part else scheme.periodic,
         grid.shape[0] + 1 - of.deep if scheme.surfaced(box) else None, of.reach,
     )  # fmt: skip
+
+
+def plain_numbers(scheme: Scheme) -> dict[str, float]:
+    """The numbers of differences away from the free surface, for coefficients in SI units."""
+    share = scheme.step / scheme.grid.spacing
+    return {f"{c}{kind}": value * share for c, value in scheme.weights for kind in "sv"}
 
 
 def fields(attenuation: bool) -> tuple[str, ...]:

@@ -43,13 +43,18 @@ class Receivers(Planned):
     def demand(self) -> Demand:
         return Demand(derivatives=self.points.cells, disk=self.disk)
 
+    @property
+    def gradients(self) -> bool:
+        """Whether derivatives in space are recorded."""
+        return bool(self.setting.rotation or self.setting.strain_rate)
+
     def on(self, cut: Cut) -> Receivers:
         items = cut.mine(self.listed.cells)
         return replace(self, points=self.listed.of(items, cut.here), items=items)
 
     def identity(self) -> Mapping[str, tuple[np.ndarray, np.ndarray]]:
         interval = np.full((len(self.items), 1), self.setting.interval)
-        more = np.full((len(self.items), 1), float(self.setting.rotation or self.setting.strain_rate))
+        more = np.full((len(self.items), 1), float(self.gradients))
         return {"places and samples of receivers": (np.hstack([self.points.located, interval, more]), self.items)}
 
     def attach(self, solver: Solver) -> AttachedReceivers:
@@ -101,7 +106,7 @@ class AttachedReceivers(Attached):
         plan, op, setting, points = self.solver.plan, self.solver.operator, self.part.setting, self.part.points
         value, slope = tet_basis_gradient(points.local, op.order - 1)
         functionals = [value[:, None]]
-        if setting.rotation or setting.strain_rate:
+        if self.part.gradients:
             inverse = plan.geometry.inverse[points.cells]  # (n, 3 xi, 3 x)
             functionals.append(np.einsum("nbd,ndx->nxb", slope, inverse))
         members = by_cluster(plan.clustering.cluster[points.cells], self.solver.layout.clusters)

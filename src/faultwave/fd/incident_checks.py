@@ -1,0 +1,50 @@
+"""Whether a record of waves is long and fine enough for a run: told before it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from faultwave.fd.incident_error import Look
+from faultwave.fd.part import Checking
+
+FEWEST = 3.0
+"""Points per wavelength of a record, below which nothing can be interpolated between them."""
+SAMPLES = 8.0
+"""Samples a period of a record, below which the same is true in time."""
+
+
+def check_length(record: Any, checking: Checking) -> None:
+    """An error where the record ends before the run."""
+    asked = (checking.steps - 0.5) * checking.step
+    if record.last < asked - record.frame.interval * (1 + 1e-6):
+        what = f"the record ends at {record.last:.6g} s, the run at {checking.case.end_time:.6g} s"
+        checking.problems.error(
+            "injection.file", what, "a record as long as the run", "Shorten end_time, or record longer."
+        )
+
+
+def check_samples(found: Look, spacing: float, interval: float, checking: Checking) -> None:
+    """Errors where records have too few points or samples for the highest frequency that they hold; a spacing of 0 is that of the grid."""
+    slowest = float(np.sqrt(_modulus(checking.coarse) / checking.coarse["rho"]).min())
+    apart = slowest / (found.highest * spacing) if found.highest * spacing > 0 else np.inf
+    wanted = FEWEST if checking.case.grid is None else checking.case.grid.resolving
+    if apart < FEWEST:
+        what = f"holds {found.highest:.3g} Hz, for which its spacing of {spacing:g} m gives {apart:.2g} points per shortest wavelength"
+        checking.problems.error("injection.file", what, f"at least {FEWEST:g}", "Record with a smaller spacing.")
+    elif apart < wanted:
+        what = f"holds {found.highest:.3g} Hz, for which its spacing of {spacing:g} m gives {apart:.2g} points per shortest wavelength"
+        checking.problems.warn("injection.file", what, f"{wanted:g} or more")
+    period = 1.0 / (found.highest * interval) if found.highest > 0 else np.inf
+    if period < SAMPLES:
+        what = f"holds {found.highest:.3g} Hz, for which its interval of {interval:g} s gives {period:.2g} samples a period"
+        checking.problems.error("injection.file", what, f"at least {SAMPLES:g}", "Record with a shorter interval.")
+
+
+def _modulus(coarse: Mapping[str, np.ndarray]) -> np.ndarray:
+    return np.where(coarse["mu"] > 0, coarse["mu"], coarse["lambda"])
+
+
+__all__ = ["check_length", "check_samples"]

@@ -1,0 +1,24 @@
+"""Coefficients at single points, as the grid keeps them: in sixteen bits where arrays are."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from faultwave.fd.half_precision import rounded_at
+from faultwave.fd.operator import kept_units
+from faultwave.fd.part import FdPlan
+
+
+def coefficient(plan: FdPlan, name: str, points: np.ndarray) -> np.ndarray:
+    """A coefficient (n,) at points (n, 3) of the box of this process, in SI units."""
+    made, box = plan.medium.coefficients, plan.box
+    whole = np.broadcast_to(made[name], plan.scheme.filled(box).shape)
+    values = np.asarray(whole[tuple((points - np.array(box.lo)).T)], float)
+    units = kept_units(plan.medium, plan.case.numerics.precision, plan.shared)
+    if units is None:
+        return values
+    unit, number = units.of(name), list(made).index(name)
+    return unit * rounded_at(values / unit, points % np.array(plan.scheme.grid.shape), number)
+
+
+__all__ = ["coefficient"]

@@ -1,0 +1,299 @@
+"""The wave field around a box, recorded for runs that let it in, and for structural engineers: ``output.box``.
+
+Without a spacing it is recorded at the points of the grid that such a run asks for, in every step, so that the same grid replays it
+exactly; with one, at the points of a lattice, by the cubic polynomials of receivers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+
+from faultwave.case.model import Case
+from faultwave.comm import World
+from faultwave.comm.gather import collect
+from faultwave.engine.part import Demand, Origin, State
+from faultwave.fd.box_place import check_border, check_kept, corners, total_field
+from faultwave.fd.grid import HALF, Grid
+from faultwave.fd.kept import coefficient
+from faultwave.fd.media import LIVES
+from faultwave.fd.part import Checking, FdPlan, GridAttached, GridPart, Placing, Planning, Running, Solution
+from faultwave.fd.parts.receivers import PointSampler, Recording
+from faultwave.fd.points import RECORDED, Sampler
+from faultwave.fd.program import STRESS_LEVEL, VELOCITY_LEVEL
+from faultwave.fd.resources import Memory, number_bytes
+from faultwave.fd.shared import sampler_of
+from faultwave.fd.stencils import VELOCITY
+from faultwave.fd.total_field import Points, TotalField, Update, needed
+from faultwave.kernels.stencil import SampleBuffer
+from faultwave.media.homogenise import at_points
+from faultwave.observe import box_records
+from faultwave.observe.box_records import KIND, MATERIAL, Frame, Nodes, Recorder, as_dataset
+from faultwave.observe.lattice_shell import Shell, shell_of
+from faultwave.observe.result import Result
+
+QUANTITY = dict(zip(RECORDED, box_records.RECORDED, strict=True))
+"""What files call the grid's fields."""
+
+
+def plan(planning: Planning) -> GridPart | None:
+    """The record that the case asks for; None where it asks for none."""
+    case, problems = planning.case, planning.problems
+    setting = case.output.box
+    if setting is None:
+        return None
+    if case.initial.kind != "zero":
+        problems.error("output.box", "a record begins at rest, and the case has an initial state", "initial.kind: zero")
+    check_kept(case, "output.box", problems)
+    if setting.spacing is None:
+        return GridRecord(case, planning.sides["z+"] == "free-surface")
+    surface = float(planning.upper[2]) if planning.sides["z+"] == "free-surface" else None
+    found = shell_of(setting, surface, problems)
+    return None if found is None else LatticeRecord(case, found)
+
+
+# ---- at the points of the grid ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class GridRecord(GridPart):
+    """``points`` (n, 3) along (z, y, x), by array: those that a run asks for which lets this record into the box ``where``."""
+
+    case: Case
+    free_surface: bool
+    where: TotalField | None = None
+    points: Mapping[str, Points] = field(default_factory=dict)
+    grid: Grid | None = None
+    material: Mapping[str, tuple[Nodes, np.ndarray]] = field(default_factory=dict)
+    demand: Demand = Demand()
+    name = "box"
+
+    @property
+    def count(self) -> int:
+        """Of all points."""
+        return sum(len(points) for points in self.points.values())
+
+    @property
+    def must_match(self) -> Any:
+        return None if self.where is None else [*self.where.box.lo, *self.where.box.hi]
+
+    def placed(self, placing: Placing) -> Self:
+        setting: Any = self.case.output.box
+        where = total_field(placing, np.array(setting.lower), np.array(setting.upper), self.free_surface, "output.box")
+        if where is None:
+            return self
+        points = needed(where, Update.of(self.case))
+        return replace(self, where=where, points=points, grid=placing.grid)
+
+    def memory(self, steps: int, world: World) -> Memory:
+        needed = float(self.count * steps * number_bytes(self.case)) * (2.0 / world.size + (world.size > 1))
+        what = f"{self.count:,} points around the box of output.box in {steps:,} steps"
+        return Memory(needed, "output.box", what, "Give a smaller box, or a spacing and an interval.")
+
+    def checked(self, checking: Checking) -> Self:
+        if self.where is None or self.grid is None:
+            return self
+        check_border(checking, self.where, "output.box")
+        points = outside(self.where, self.case)
+        nodes = nodes_of(self.grid, "sxx", points, self.where)
+        values = at_points(checking.field, list(MATERIAL), nodes.places(), np.ones(len(points), np.int64))
+        demand = Demand(disk=self.count * checking.steps * number_bytes(self.case))
+        return replace(self, demand=demand, material={name: (nodes, of) for name, of in values.items()})
+
+    def sampler(self, plan: FdPlan) -> Sampler | None:
+        return GridSampler(self.points, plan)
+
+    def attach(self, solver: Running) -> GridAttached:
+        return GridRecording(self, solver.plan, solver.samplers[self.name].mine)
+
+    def report(self, plan: FdPlan) -> Mapping[str, Sequence[tuple[str, ...]]]:
+        size = self.count * plan.steps * number_bytes(self.case)
+        return {
+            "output": [("record of a box", f"{self.count:,} points in {plan.steps:,} steps, {size / 2**20:,.0f} MiB")]
+        }
+
+
+class GridSampler:
+    """Reads points of the grid as they are; ``mine``: numbers of those that this process owns among all, array by array."""
+
+    shape = ()
+
+    def __init__(self, points: Mapping[str, Points], plan: FdPlan):
+        self.sample_buffers: list[SampleBuffer] = []
+        mine, first = list[np.ndarray](), 0
+        for name, listed in points.items():
+            here = np.arange(len(listed))
+            if plan.shared is not None:
+                subdomain = plan.shared.subdomain
+                here = np.flatnonzero(subdomain.cut.rank_of(listed) == subdomain.rank)
+            level = VELOCITY_LEVEL if name in VELOCITY else STRESS_LEVEL
+            self.sample_buffers.append(SampleBuffer(level, name, listed[here]))
+            mine.append(first + here)
+            first += len(listed)
+        self.mine = np.concatenate(mine)
+
+    def values(self, sample_buffers: Sequence[np.ndarray]) -> np.ndarray:
+        """(steps, points)"""
+        return np.concatenate(sample_buffers, 1)
+
+
+class GridRecording(GridAttached):
+    """Every step so far, at the points ``mine``."""
+
+    def __init__(self, part: GridRecord, plan: FdPlan, mine: np.ndarray):
+        self.part, self.plan, self.mine = part, plan, mine
+        self.kept = np.float32 if part.case.numerics.precision == "single" else np.float64
+        self.start(None)
+
+    def start(self, state: Solution | None) -> None:
+        self.steps: list[np.ndarray] = [np.zeros((0, len(self.mine)), self.kept)]
+
+    def sampled(self, values: np.ndarray) -> None:
+        self.steps.append(np.array(values, self.kept))
+
+    def _whole(self) -> np.ndarray:
+        self.steps = [np.concatenate(self.steps)]
+        return self.steps[0]
+
+    def state(self) -> Mapping[str, State]:
+        def write(values: np.ndarray, origin: Origin) -> None:
+            self.steps = [np.ascontiguousarray(values.T, self.kept)]
+
+        return {"samples": State(self.mine, lambda: self._whole().T, write)}
+
+    def results(self) -> Iterable[Result]:
+        part, world, values = self.part, self.plan.world, self._whole()
+        coefficients = {name: of for name in LIVES if (of := self._coefficient(name)) is not None}
+        if world.size > 1:
+            found = collect(world, self.mine, [values.T], part.count)
+            if found is None:
+                return
+            values = found[0].T
+        assert part.where is not None and part.grid is not None
+        grid, step = part.grid, self.plan.scheme.step
+        lower, upper = corners(grid, part.where)
+        frame = Frame(lower, upper, part.where.top is not None, grid.spacing, step, recorded_by(self.plan))
+        series, nodes, first = dict[str, np.ndarray](), dict[str, Nodes](), 0
+        for name, points in part.points.items():
+            series[QUANTITY[name]] = values[:, first : first + len(points)]
+            nodes[QUANTITY[name]] = nodes_of(grid, name, points, part.where)
+            first += len(points)
+        begin = {QUANTITY[name]: (0.5 if name in VELOCITY else 1.0) * step for name in part.points}
+        yield Result(
+            KIND,
+            as_dataset(frame, nodes, begin, series, {**part.material, **coefficients}),
+            settings={"formats": ["box"]},
+        )
+
+    def _coefficient(self, name: str) -> tuple[Nodes, np.ndarray] | None:
+        """A coefficient outside beside the faces, on the first process: there a run that lets waves in must have the same."""
+        where, grid, plan = self.part.where, self.part.grid, self.plan
+        assert where is not None and grid is not None
+        points = outside(where, self.part.case)
+        points = points[where.there(LIVES[name], points)]
+        here = np.arange(len(points))
+        if plan.shared is not None:
+            here = np.flatnonzero(plan.shared.subdomain.cut.rank_of(points) == plan.shared.subdomain.rank)
+        found = collect(plan.world, here, [coefficient(plan, name, points[here])], len(points))
+        return None if found is None else (nodes_of(grid, LIVES[name], points, where), found[0])
+
+
+def recorded_by(plan: FdPlan) -> Recorder:
+    """This grid."""
+    return Recorder("fd", plan.scheme.order, plan.scheme.grid.spacing, plan.scheme.step)
+
+
+def outside(where: TotalField, case: Case) -> Points:
+    """Points (n, 3) outside of the box whose stencils may read points inside."""
+    points = where.strip(Update.of(case).reach)
+    return points[~where.inside(points)]
+
+
+def nodes_of(grid: Grid, name: str, points: Points, where: TotalField) -> Nodes:
+    """Points of the grid as files have them: along x, y and z from the first cell of the box."""
+    lo = np.array(where.box.lo)
+    top = grid.upper[2] if where.top is not None else np.inf
+    return Nodes(grid.first(HALF[name]) + grid.spacing * lo[::-1], grid.spacing, (points - lo)[:, ::-1], top)
+
+
+# ---- at the points of a lattice -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LatticeRecord(GridPart):
+    """``material`` (n,) by name at the ``points`` of a shell."""
+
+    case: Case
+    shell: Shell
+    material: Mapping[str, np.ndarray] = field(default_factory=dict)
+    demand: Demand = Demand()
+    gradients = False
+    name = "box"
+
+    @property
+    def setting(self) -> Any:
+        """The case's ``output.box``."""
+        return self.case.output.box
+
+    @property
+    def points(self) -> np.ndarray:
+        return self.shell.places
+
+    @property
+    def must_match(self) -> Any:
+        return [*self.setting.lower, *self.setting.upper, self.setting.spacing]
+
+    @property
+    def numbers(self) -> int:
+        """That are recorded."""
+        return len(self.points) * len(RECORDED) * (int(self.case.end_time / self.setting.interval + 1e-9) + 1)
+
+    def placed(self, placing: Placing) -> Self:
+        lower, upper = self.points.min(0), self.points.max(0)
+        if placing.grid.relief is not None and self.shell.open_top:
+            placing.problems.error(
+                "output.box", "below a topography a box cannot reach up to the free surface", "a lower upper face"
+            )
+        elif placing.outside(np.stack([lower, upper])).any():
+            what = f"the points around the box, {self.shell.text}, leave the grid"
+            placing.problems.error("output.box", what, f"points in {placing.box} m")
+        return replace(self, demand=Demand(disk=8 * self.numbers))
+
+    def checked(self, checking: Checking) -> Self:
+        found = at_points(checking.field, list(MATERIAL), self.points, np.ones(len(self.points), np.int64))
+        return replace(self, material=found)
+
+    def memory(self, steps: int, world: World) -> Memory:
+        what = f"{len(self.points):,} points around the box of output.box"
+        return Memory(
+            float(self.numbers) * (number_bytes(self.case) / world.size + 16), "output.box", what, "Raise its interval."
+        )
+
+    def sampler(self, plan: FdPlan) -> Sampler | None:
+        return sampler_of(plan.shared, plan.scheme, self.points, lambda x: PointSampler(plan.scheme, x, False))
+
+    def attach(self, solver: Running) -> GridAttached:
+        return LatticeRecording(self, solver.plan, solver.samplers[self.name].mine)  # type: ignore[arg-type]
+
+
+class LatticeRecording(Recording):
+    """Samples as those of receivers."""
+
+    def results(self) -> Iterable[Result]:
+        part: Any = self.part
+        _, values = self.recorder.arrays()
+        values = values[:, :, 0]
+        if self.plan.world.size > 1:
+            found = collect(self.plan.world, self.mine, [values.swapaxes(0, 1)], len(part.points))
+            if found is None:
+                return
+            values = found[0].swapaxes(0, 1)
+        series = {QUANTITY[name]: values[..., column] for column, name in enumerate(RECORDED)}
+        data = part.shell.dataset(series, part.material, part.setting.interval, recorded_by(self.plan))
+        yield Result(KIND, data, settings={"formats": part.setting.formats, "layers": part.setting.layers})
+
+
+__all__ = ["GridRecord", "LatticeRecord", "nodes_of", "plan"]

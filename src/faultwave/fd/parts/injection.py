@@ -1,0 +1,169 @@
+"""Waves of another run, or plane ones, that come into a box of the grid: ``injection``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+
+from faultwave.base.collect import collected
+from faultwave.case.model import Case
+from faultwave.fd.box_place import check_border, check_kept, corners, total_field
+from faultwave.fd.incident import Incident
+from faultwave.fd.incident_fields import Source, source_of
+from faultwave.fd.kept import coefficient
+from faultwave.fd.operator import memory_tables
+from faultwave.fd.part import Checking, FdPlan, GridPart, Placing, Planning
+from faultwave.fd.points import images
+from faultwave.fd.program import LEVELS, plain_numbers
+from faultwave.fd.total_field import Level, Numbers, Points, TotalField, Update, levels, needed
+from faultwave.kernels.stencil import Injection as Push
+from faultwave.physics.sources.table import Sources
+
+AT_ONCE = 1 << 22
+"""Numbers of the incident field that are read at once."""
+
+
+def plan(planning: Planning) -> InjectedWaves | None:
+    """What the case lets in; None where it lets in nothing."""
+    case, problems = planning.case, planning.problems
+    if case.injection is None:
+        return None
+    if case.initial.kind != "zero":
+        problems.error(
+            "injection", "waves come into a box at rest, and the case has an initial state", "initial.kind: zero"
+        )
+    check_kept(case, "injection", problems)
+    with collected(problems):
+        return InjectedWaves(case, source_of(case.injection), planning.sides["z+"] == "free-surface")
+    return None
+
+
+@dataclass(frozen=True)
+class InjectedWaves(GridPart):
+    """``source``: where the incident field comes from; ``where``: the points with the total field; ``points``: those whose incident
+    field is needed, by array."""
+
+    case: Case
+    source: Source
+    free_surface: bool
+    where: TotalField | None = None
+    points: Mapping[str, Points] = field(default_factory=dict)
+    acts_until: float = 0.0
+    told: tuple[tuple[str, ...], ...] = ()
+    name = "injection"
+
+    @property
+    def radiating(self) -> Sources:  # type: ignore[override]
+        return self.source.radiating
+
+    @property
+    def must_match(self) -> Any:
+        return None if self.where is None else [*self.where.box.lo, *self.where.box.hi, *self.source.identity]
+
+    def placed(self, placing: Placing) -> Self:
+        setting: Any = self.case.injection
+        given = setting.lower is not None
+        lower, upper = (np.array(setting.lower), np.array(setting.upper)) if given else self.source.box
+        where = total_field(placing, lower, upper, self.free_surface, "injection")
+        if where is None:
+            return self
+        points = needed(where, Update.of(self.case))
+        self.source.check_reach(placing, where, points)
+        return replace(self, where=where, points=points)
+
+    def checked(self, checking: Checking) -> Self:
+        if self.where is None or checking.problems.errors:
+            return self
+        check_border(checking, self.where, "injection")
+        _check_sources(self.case, self.where, checking)
+        told = tuple(self.source.check(checking, self.where, self.points))
+        return replace(self, told=told, acts_until=self.case.end_time)
+
+    def drive(self, plan: FdPlan) -> InjectionDrive:
+        assert self.where is not None
+        return InjectionDrive(plan, self.where, self.points, self.source)
+
+    def report(self, plan: FdPlan) -> Mapping[str, Sequence[tuple[str, ...]]]:
+        assert self.where is not None
+        a, b = corners(plan.scheme.grid, self.where)
+        box = " x ".join(f"[{x:g}, {y:g}]" for x, y in zip(a, b, strict=True))
+        faces = "five faces and the free surface" if self.where.top is not None else "six faces"
+        count = sum(map(len, self.points.values()))
+        return {
+            "injection": [("box", f"{box} m, {faces}"), ("incident field", f"{count:,} numbers a step"), *self.told]
+        }
+
+
+def _check_sources(case: Case, where: TotalField, checking: Checking) -> None:
+    """Errors of sources that push points beside a face, a warning of those outside."""
+    grid, reach = checking.placing.grid, 2 * Update.of(case).reach
+    lower, upper = corners(grid, where)
+    if any(source.kind == "plane-wave" for source in case.sources):
+        checking.problems.error(
+            "sources", "the plane z of a plane wave crosses the box of injection", "injection.plane_wave"
+        )
+    outside = 0
+    for number, setting in enumerate(case.sources):
+        place = getattr(setting, "location", None)
+        if place is None:
+            continue
+        gap = np.minimum(np.array(place) - lower, upper - np.array(place)) / grid.spacing
+        if where.top is not None:
+            gap[2] = (place[2] - lower[2]) / grid.spacing
+        if -reach < gap.min() < reach:
+            x, y, z = place
+            what = f"the source at ({x:g}, {y:g}, {z:g}) lies within {reach} points of a face of the box of injection"
+            checking.problems.error(f"sources[{number}]", what, "deeper inside, or farther outside")
+        outside += bool(gap.min() <= -reach)
+    if outside:
+        what = f"{outside} of {len(case.sources)} act outside of the box of injection: their waves are added to the scattered field"
+        checking.problems.warn("sources", what, advice="Leave out sources whose waves are in the record.")
+
+
+class InjectionDrive:
+    """What points beside the faces get in every step: see ``fd.total_field``."""
+
+    def __init__(self, plan: FdPlan, where: TotalField, listed: Mapping[str, Points], source: Source):
+        update = Update.of(plan.case)
+        strip = where.strip(update.reach)
+        number, places = images(plan.scheme, plan.box, strip)
+        tables = {} if plan.relaxation is None else memory_tables(plan.relaxation, plan.scheme.step)
+        numbers = Numbers(lambda name: coefficient(plan, name, places), plain_numbers(plan.scheme), tables)
+        found = levels(where, update, numbers, listed, strip[number]) if len(places) else []
+        self.levels: list[Level] = [level for level in found if level.count]
+        self.count = max((level.count for level in self.levels), default=0)
+        self.injections: list[Push] = []
+        for level in self.levels:
+            first = 0
+            for name, rows in level.rows.items():
+                sources = first + np.arange(len(rows))
+                self.injections.append(Push(level.number, name, places[rows], np.ones(len(rows)), sources))
+                first += len(rows)
+        self.incident: Incident | None = source.incident(plan, where, listed) if self.levels else None
+        self.block = max(1, AT_ONCE // max(1, sum(map(len, listed.values()))))
+        self._kept: dict[int, dict[str, np.ndarray]] = {}
+
+    def amplitudes(self, first: int, steps: int) -> np.ndarray:
+        """As of every ``Drive``."""
+        found = np.zeros((LEVELS, steps, self.count))
+        for block in range(first // self.block, (first + steps - 1) // self.block + 1):
+            begin = block * self.block
+            low, high = max(first, begin), min(first + steps, begin + self.block)
+            made = self._block(block)
+            for level in self.levels:
+                values = made[level.number][low - begin : high - begin]
+                found[level.number, low - first : high - first, : level.count] = values
+        return found
+
+    def _block(self, number: int) -> dict[Any, np.ndarray]:
+        if number not in self._kept:
+            assert self.incident is not None
+            values = self.incident.values(number * self.block, self.block)
+            self._kept = {number: {level.number: level.increments(values) for level in self.levels}}  # type: ignore[misc]
+        return self._kept[number]
+
+
+__all__ = ["InjectedWaves", "InjectionDrive", "plan"]

@@ -1,0 +1,81 @@
+"""H5DRM: motion on two planes of nodes around a box, for the domain reduction method of OpenSees, in the layout that ShakerMaker writes.
+
+``DRM_Data``: ``xyz`` (n, 3), ``internal`` (n,): whether a node belongs to the box or lies outside of it, ``data_location`` (n,): the
+first of a node's three rows in ``velocity``, ``displacement`` and ``acceleration`` (3 n, samples). ``DRM_Metadata``: ``dt``, ``tstart``,
+``tend``, ``drmbox_x0`` (3,): the middle of the upper side, the extent ``drmbox_xmin`` ... ``drmbox_zmax``, ``h`` (3,) and names. Places
+are metres and motion metres and seconds along x, y and z (up) of the case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from faultwave.observe.box_records import KIND, VELOCITIES
+from faultwave.observe.dataset import Dataset
+from faultwave.observe.result import Result
+from faultwave.output.hdf5 import whole_hdf5
+from faultwave.output.writers import Writer
+
+
+def write_h5drm(path: Path, data: Dataset, layers: int = 1) -> Path:
+    """Write a record on a lattice with so many ``layers`` of elements. Raises InputError if the path cannot be written, RunError if the
+    disk fills."""
+    lower, upper, h = data.attrs["lower"], data.attrs["upper"], float(data.attrs["spacing"])
+    index = data["v1_index"]
+    cells = np.rint((upper - lower) / h).astype(int)
+    kept = np.flatnonzero(_nodes(index, cells, layers, bool(data.attrs["free_surface"])))
+    index, places = index[kept], lower + h * index[kept]
+    internal = ((index >= 0) & (index <= cells)).all(1)
+    velocity = np.stack([data[name][:, kept].T for name in VELOCITIES], 1).reshape(3 * len(kept), -1)
+    dt = float(data.attrs["interval"])
+    with whole_hdf5(path) as file:
+        group = file.create_group("DRM_Data")
+        group["xyz"], group["internal"] = places, internal
+        group["data_location"] = 3 * np.arange(len(kept), dtype=np.int32)
+        chunks = (3, velocity.shape[1])
+        group.create_dataset("velocity", data=velocity, chunks=chunks)
+        group.create_dataset("displacement", data=displacement(velocity, dt), chunks=chunks)
+        group.create_dataset("acceleration", data=np.gradient(velocity, dt, axis=1, edge_order=2), chunks=chunks)
+        about = file.create_group("DRM_Metadata")
+        about["dt"], about["tstart"], about["tend"] = dt, 0.0, dt * (velocity.shape[1] - 1)
+        about["drmbox_x0"] = np.array([*(0.5 * (lower + upper))[:2], upper[2]])
+        about["h"] = np.full(3, h)
+        for k, axis in enumerate("xyz"):
+            about[f"drmbox_{axis}min"], about[f"drmbox_{axis}max"] = (
+                float(places[:, k].min()),
+                float(places[:, k].max()),
+            )
+        about["name"], about["program_used"] = path.stem, "Faultwave"
+    return path
+
+
+def _nodes(index: np.ndarray, cells: np.ndarray, layers: int, open_top: bool) -> np.ndarray:
+    """Whether nodes belong to so many layers of elements: the planes of the box's own faces and, outside, one more for each; of more
+    than one layer as many inside."""
+    out, inwards = layers, layers - 1
+    last = cells + out
+    if open_top:
+        last[2] = cells[2]
+    around = ((index >= -out) & (index <= last)).all(1)
+    deep = (index > inwards) & (index < cells - inwards)
+    if open_top:
+        deep[:, 2] = index[:, 2] > inwards
+    return np.asarray(around & ~deep.all(1))
+
+
+def displacement(velocity: np.ndarray, dt: float) -> np.ndarray:
+    """Integrals (rows, samples) over time of cubics through four neighbouring samples, from rest."""
+    v = np.concatenate([np.zeros((len(velocity), 1)), velocity, 2 * velocity[:, -1:] - velocity[:, -2:-1]], 1)
+    pieces = dt * (13.0 * (v[:, 1:-2] + v[:, 2:-1]) - v[:, :-3] - v[:, 3:]) / 24.0
+    return np.concatenate([np.zeros((len(velocity), 1)), np.cumsum(pieces, 1)], 1)
+
+
+def _write(results: Sequence[Result], folder: Path, prefix: str) -> list[Path]:
+    asked = [r for r in results if "h5drm" in r.settings["formats"]]
+    return [write_h5drm(folder / f"{prefix}.h5drm", r.data, r.settings["layers"]) for r in asked]
+
+
+RESULTS = [Writer((KIND,), _write)]

@@ -1,0 +1,232 @@
+"""Waves that come into a box: what a run recorded is let in again to rounding, whatever stands inside the box scatters it, and records of
+other grids do as well as they say."""
+
+import numpy as np
+import pytest
+
+import faultwave as fw
+from faultwave.backends import missing
+from faultwave.base.errors import InputError, RunError
+from faultwave.case.load import load_case
+from faultwave.fd.incident_fields import RecordSource
+from faultwave.fd.parts import injection
+from faultwave.observe.box_records import VELOCITIES, read_box_record
+from faultwave.run.check import check
+
+from .test_restart import Stopped
+
+opencl = pytest.mark.skipif(bool(missing("opencl")), reason=missing("opencl"))
+
+LOWER, TOP, BURIED = [480, 480, -960], [1120, 1040, 0], [1120, 1040, -640]
+POINTS = [[800, 790, -800], [810, 720, -700], [1360, 800, -310], [170, 1280, -1450], [1290, 1310, 0], [790, 700, 0]]
+INSIDE, OUTSIDE = [0, 1], [2, 3, 4]
+STEP = "if (abs(x-800)<150 && abs(y-760)<150 && z > -900 && z < -680) {return 1500;} return 2000;"
+
+
+def settings(folder, upper=TOP, attenuation=False, inclusion=False, **changes):
+    """A source outside of the box, layers around the grid, a soft block in the box if asked for."""
+    rock = {"rho": 2700.0, "vp": 3464.0, "vs": 2000.0} | ({"Qp": 60, "Qs": 30} if attenuation else {})
+    material = {"constant": rock}
+    if inclusion:
+        material = {"constant": {n: v for n, v in rock.items() if n != "vs"}, "expression": {"vs": STEP}}
+    made = {
+        "engine": "fd", "end_time": 0.7,
+        "grid": {"lower": [0, 0, -1600], "upper": [1600, 1600, 0], "spacing": 80.0, "frequency": 4.0, "points_per_wavelength": 4,
+                 "step": 0.01, "absorbing": {"width": 5, "frequency": 2.0}},
+        "material": material,
+        "sources": [{"kind": "moment-tensor", "location": [200, 300, -620], "tensor": {"xy": 1e15, "xx": 4e14, "zz": -4e14},
+                     "time_function": {"kind": "ricker", "duration": 0.3}}],
+        "numerics": {"precision": "double", "threads": 1},
+        "output": {"folder": str(folder), "receivers": {"points": POINTS, "interval": 0.02},
+                   "box": {"lower": LOWER, "upper": upper}},
+    }  # fmt: skip
+    if attenuation:
+        made["attenuation"] = {}
+    for key, value in changes.items():
+        group = made
+        *path, last = key.split("__")
+        for part in path:
+            group = group.setdefault(part, {})
+        group[last] = value
+    return made
+
+
+def let_in(folder, record, **changes):
+    """The same without source and record, with waves of a record."""
+    made = settings(folder, sources=[], injection={"file": str(record)}, **changes)
+    del made["output"]["box"]
+    return made
+
+
+def motion(made):
+    """Receivers' values of a run."""
+    sim = fw.simulate(made)
+    sim.run()
+    return sim.receivers["values"]
+
+
+def largest(values, receivers):
+    """Largest stresses and velocities at some receivers."""
+    return np.array([np.abs(values[:, receivers][..., part]).max() for part in (slice(0, 6), slice(6, 9))])
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    """Folder and receivers of the run that is recorded."""
+    folder = tmp_path_factory.mktemp("recorded")
+    return folder / "run-box.h5", motion(settings(folder))
+
+
+@pytest.mark.parametrize(("upper", "attenuation"), [(TOP, False), (TOP, True), (BURIED, True)])
+def test_scattered_field_is_the_difference_of_two_runs(tmp_path, upper, attenuation):
+    """Inside, the box holds what a run with source and block holds, and outside what the block has changed: to rounding. Without a block,
+    nothing is outside."""
+    changes = {"upper": upper, "attenuation": attenuation}
+    plain = motion(settings(tmp_path / "plain", **changes))
+    block = motion(settings(tmp_path / "block", inclusion=True, **changes))
+    record = tmp_path / "plain/run-box.h5"
+    again = motion(let_in(tmp_path / "again", record, **changes))
+    scattered = motion(let_in(tmp_path / "scattered", record, inclusion=True, **changes))
+    inside = [*INSIDE, 5] if upper is TOP else [0]  # others read across the upper face
+    scale = largest(plain, [*inside, *OUTSIDE])
+    assert (largest(plain, inside) > 0.05 * scale).all() and (largest(scattered, OUTSIDE) > 1e-3 * scale).all()
+    assert (largest(again - plain, inside) < 1e-13 * scale).all()
+    assert (largest(again, OUTSIDE) < 1e-13 * scale).all()
+    assert (largest(scattered - block, inside) < 1e-13 * scale).all()
+    assert (largest(scattered - (block - plain), OUTSIDE) < 1e-13 * scale).all()
+
+
+def test_order_eight(tmp_path):
+    """Which reads four points to either side, and so do receivers."""
+    points = [[800, 800, -600], [810, 790, 0], [1600, 800, -310], [40, 40, -600]]
+    changes = {
+        "attenuation": True, "grid__order": 8, "grid__time_dispersion": "keep", "grid__step": 0.009, "end_time": 0.54,
+        "grid__lower": [-240, -240, -1920], "grid__upper": [1840, 1840, 0], "output__receivers__points": points,
+        "output__box__lower": [400, 400, -1200], "output__box__upper": [1200, 1200, 0],
+    }  # fmt: skip
+    made = settings(tmp_path / "plain", **changes)
+    made["sources"][0]["location"] = [-40, 0, -620]  # pushes points within 320 m
+    plain = motion(made)
+    again = motion(let_in(tmp_path / "again", tmp_path / "plain/run-box.h5", **changes))
+    scale = largest(plain, [0, 1])
+    assert (scale > 0).all() and (largest(again - plain, [0, 1]) < 1e-13 * scale).all()
+    assert (largest(again, [2, 3]) < 1e-13 * scale).all()
+    made = let_in(tmp_path / "four", tmp_path / "plain/run-box.h5", **(changes | {"grid__order": 4}))
+    assert "was recorded by differences of order 8, which ask for other points" in told(made)
+
+
+def test_a_wrong_number_of_the_differences_leaks(tmp_path, recorded, monkeypatch):
+    """The test above tells: one number off by a thousandth."""
+    right = injection.plain_numbers
+    monkeypatch.setattr(
+        injection, "plain_numbers", lambda scheme: right(scheme) | {"c2v": 1.001 * right(scheme)["c2v"]}
+    )
+    leaked = motion(let_in(tmp_path, recorded[0]))
+    assert (largest(leaked, OUTSIDE) > 1e-7 * largest(recorded[1], OUTSIDE)).all()
+
+
+@pytest.mark.parametrize("backend", ["numpy", pytest.param("opencl", marks=opencl)])
+def test_backends_record_and_let_in_alike(tmp_path, recorded, backend):
+    mine = motion(settings(tmp_path / "record", numerics__backend=backend, end_time=0.3))
+    assert mine == pytest.approx(recorded[1][: len(mine)], abs=1e-12 * np.abs(recorded[1]).max())
+    found = motion(let_in(tmp_path / "again", tmp_path / "record/run-box.h5", numerics__backend=backend, end_time=0.3))
+    assert np.abs(found - mine)[:, INSIDE].max() < 1e-13 * np.abs(mine).max()
+
+
+def test_single_precision_is_exact_to_its_rounding(tmp_path):
+    """Coefficients are then kept in sixteen bits, which waves that come in must feel, too."""
+    plain = motion(settings(tmp_path / "plain", numerics__precision="single", end_time=0.5))
+    again = motion(
+        let_in(tmp_path / "again", tmp_path / "plain/run-box.h5", numerics__precision="single", end_time=0.5)
+    )
+    scale = largest(plain, [*INSIDE, *OUTSIDE])
+    assert (largest(again - plain, INSIDE) < 3e-6 * scale).all() and (largest(again, OUTSIDE) < 3e-6 * scale).all()
+
+
+def test_killed_and_resumed_it_is_the_same(tmp_path, monkeypatch):
+    """To the last bit, both the record and the run that lets it in."""
+    monkeypatch.setattr("faultwave.fd.solver.CHUNK_SECONDS", 0.0)
+    found = {}
+    for kind, make in (
+        ("record", settings),
+        ("let in", lambda folder, **c: let_in(folder, tmp_path / "record/run-box.h5", **c)),
+    ):
+        whole = motion(make(tmp_path / kind, attenuation=True, end_time=0.5))
+        sim = fw.simulate(
+            make(tmp_path / f"{kind} in parts", attenuation=True, end_time=0.5, output__checkpoint={"interval": 0.1})
+        )
+        with pytest.raises(RunError, match="faultwave.resume"):
+            sim.run(progress=Stopped(sim, 0.27))
+        resumed = fw.resume(tmp_path / f"{kind} in parts")
+        assert 0.27 <= resumed.time < 0.5
+        resumed.run()
+        assert np.array_equal(resumed.receivers["values"], whole)
+        found[kind] = tmp_path / kind, tmp_path / f"{kind} in parts"
+    one, other = (read_box_record(folder / "run-box.h5") for folder in found["record"])
+    for name, values in one.read(VELOCITIES, 0, one.samples).items():
+        assert one.samples == other.samples and np.array_equal(values, other.read([name], 0, one.samples)[name])
+
+
+def told(made):
+    read, found = load_case(made)
+    return "\n".join(map(str, found.errors if read is None else check(read).items))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"injection__lower": [0, 480, -960], "injection__upper": TOP}, "the face x = 0 m is too close to the side of the grid"),
+        ({"injection__lower": LOWER, "injection__upper": [1120, 1040, -240]}, "z = -240 m is too close to the free surface"),
+        ({"injection__lower": [480, 480, -400], "injection__upper": TOP}, "the lower face z = -400 m is too close"),
+        ({"injection__lower": [560, 480, -960], "injection__upper": TOP}, "the record has nothing around"),
+        ({"injection__lower": LOWER, "injection__upper": BURIED}, "the box of the record reaches the free surface, that of"),
+        ({"injection__lower": [480, 480, -960], "injection__upper": [640, 1040, 0]}, "the box has 2 cells of 80 m along x"),
+        ({"injection__lower": LOWER}, "give both lower and upper, or neither"),
+        ({"end_time": 0.9}, "the record ends at 0.695 s, the run at 0.9 s"),
+        ({"material__constant__rho": 2600.0}, "was recorded in other rock"),
+        ({"grid__boundaries": {"z+": "absorbing"}}, "z = 0 m is too close to the side of the grid or to its layers"),
+        ({"initial": {"kind": "plane-wave", "wave": [{"mode": "P", "k": [1e-3, 0, 0]}]}}, "has an initial state"),
+        ({"grid__time_dispersion": "remove"}, "and its time dispersion is taken out of sources and seismograms"),
+        ({"grid__step": 0.005}, "waves are interpolated in time. grid.step: 0.01 lets them in exactly"),
+        ({"sources": [{"kind": "force", "location": [500, 800, -400], "force": [1e9, 0, 0],
+                       "time_function": {"kind": "ricker", "duration": 0.3}}]}, "within 4 points of a face of the box"),
+        ({"sources": [{"kind": "force", "location": [80, 800, -400], "force": [1e9, 0, 0],
+                       "time_function": {"kind": "ricker", "duration": 0.3}}]}, "are added to the scattered field"),
+        ({"engine": "dg", "mesh": {"generate": {"shape": "box", "cells": [2, 2, 2], "lower": [0, 0, -1600], "upper": [1600, 1600, 0]}}},
+         "injection: is simulated on grids only"),
+    ],
+)  # fmt: skip
+def test_reported_before_the_run(tmp_path, recorded, changes, words):
+    made = let_in(tmp_path, recorded[0])
+    for key, value in changes.items():
+        group = made
+        *path, last = key.split("__")
+        for part in path:
+            group = group.setdefault(part, {})
+        group[last] = value
+    assert words in told(made)
+
+
+def test_boxes_beside_borders_of_fluids_are_refused(tmp_path):
+    """Where differences do not reach across."""
+    made = settings(tmp_path)
+    made["material"] = {
+        "constant": {"rho": 2700.0, "vp": 3464.0},
+        "expression": {"vs": "if (z > -400) {return 0;} return 2000;"},
+    }
+    assert "output.box: the box lies among planes around fluid beside rock, z = " in told(made)
+
+
+def test_files_that_are_no_records_are_refused(tmp_path, recorded):
+    import h5py
+
+    broken = tmp_path / "broken.h5"
+    broken.write_bytes(recorded[0].read_bytes())
+    with h5py.File(broken, "a") as file:
+        file.attrs["quantities"] = [name for name in file.attrs["quantities"] if name not in ("s_xy", "v2")]
+    assert "lacks s_xy, v2" in told(let_in(tmp_path, broken))
+    with h5py.File(broken, "w") as file:
+        file["something"] = [1.0]
+    assert "is no record of a box (allowed: a file of output.box, or an H5DRM file)" in told(let_in(tmp_path, broken))
+    with pytest.raises(InputError):
+        RecordSource(read_box_record(broken))
