@@ -212,7 +212,7 @@ def test_boxes_beside_borders_of_fluids_are_refused(tmp_path):
     made = settings(tmp_path)
     made["material"] = {
         "constant": {"rho": 2700.0, "vp": 3464.0},
-        "expression": {"vs": "if (z > -400) {return 0;} return 2000;"},
+        "expression": {"vs": "if (z > -880) {return 0;} return 2000;"},
     }
     assert "output.box: the box lies among planes around fluid beside rock, z = " in told(made)
 

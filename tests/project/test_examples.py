@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from faultwave.base.projection import Projection
 from faultwave.case.load import example_text, examples, load_case
 from faultwave.cli.main import app
+from faultwave.observe.box_records import read_box_record
 from faultwave.output.formats.maps_netcdf import read_maps
 from faultwave.output.results import load_results
 from faultwave.physics.sources.readers.srf import read_srf
@@ -151,6 +152,18 @@ def test_the_hills_run_to_maps_on_the_ground(tmp_path):
     maps = read_maps(tmp_path / "out" / "hills-intensity.nc")
     assert np.isfinite(maps["PGV"]).all()
     assert 300 < maps["elevation"].min() < 800 and 1500 < maps["elevation"].max() < 2400
+
+
+def test_the_waves_around_a_box_are_recorded(tmp_path):
+    """For a fifth of a second, before they get there."""
+    script = runpy.run_path(str(EXAMPLES / "injection" / "injection.py"))
+    script["main"]([str(tmp_path), "--end", "0.2", "--inputs-only"])
+    case, to = str(tmp_path / "regional.yaml"), str(tmp_path / "regional")
+    done = CliRunner().invoke(app, ["run", case, "--threads", "1", "--output", to])
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "regional" / "regional.h5drm").is_file()
+    record = read_box_record(tmp_path / "regional" / "regional-box.h5")
+    assert record.samples == 11 and record.frame.lower.tolist() == [600, -1200, -1200]
 
 
 @pytest.mark.parametrize(

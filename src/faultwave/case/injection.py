@@ -117,7 +117,7 @@ class Injection(Settings):
 
     @model_validator(mode="after")
     def _sound(self) -> Self:
-        corners = self.lower is not None and self.upper is not None
+        corners = None not in (self.lower, self.upper)
         need(
             ((self.file is None) != (self.plane_wave is None), "give one of file and plane_wave"),
             (corners or (self.lower is None and self.upper is None), "give both lower and upper, or neither"),
