@@ -39,15 +39,16 @@ def rayleigh_speed(ratio: float) -> float:
     )
 
 
-def rayleigh_error(points: int, ratio: float) -> float:
+def rayleigh_error(points: int, ratio: float, order: int = 4) -> float:
     """Relative error of the phase speed of waves along x, ``points`` a wavelength."""
     c = rayleigh_speed(ratio)
-    k, cells = 2 * np.pi / (points * SPACING), points * -(-8 // points)
+    least = 2 * order  # cells along an axis
+    k, cells = 2 * np.pi / (points * SPACING), points * -(-least // points)
     exact = k * c * SHEAR
     case: dict[str, Any] = {
         "engine": "fd", "end_time": PERIODS * 2 * np.pi / exact, "numerics": {"precision": "double", "cfl": 0.5},
         "material": {"constant": {"rho": RHO, "vp": ratio * SHEAR, "vs": SHEAR}},
-        "grid": {"lower": [0, 0, -4 * points * SPACING], "upper": [cells * SPACING, 8 * SPACING, 0], "spacing": SPACING,
+        "grid": {"lower": [0, 0, -4 * points * SPACING], "upper": [cells * SPACING, least * SPACING, 0], "spacing": SPACING, "order": order,
                  "boundaries": {"x": "periodic", "y": "periodic", "z-": "rigid", "z+": "free-surface"}},
     }  # fmt: skip
     sim: Any = simulate(case)

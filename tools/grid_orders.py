@@ -1,0 +1,108 @@
+"""What seismograms of 1 % cost on grids of order 4 and 8: LOH.1 and a smooth basin, point updates and core-seconds.
+
+    python tools/grid_orders.py [basin] [loh1]
+
+Core-seconds are processor time of the stepping of one thread, so that a busy machine does not count. The basin is compared with a finer
+grid of order 8, LOH.1 with wavenumber integration. Cost at 1 % is interpolated between two spacings, as powers.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+
+from faultwave.run import simulate
+from faultwave.verify.cases import fd_layered
+
+SIGMA, END = 0.25, 6.0
+FINE = 50.0
+BASIN = "exp(-(x * x / 2.2e6 + y * y / 3e6 + z * z / 8e5))"
+MATERIAL = {"rho": f"2600 - 500 * {BASIN}", "vp": f"5200 - 3000 * {BASIN}", "vs": f"3000 - 2100 * {BASIN}"}
+RECEIVERS = [[1500.0, 900.0, 0.0], [-1200.0, 1600.0, 0.0], [0.0, -600.0, 0.0]]
+
+
+def stepped(case: dict[str, Any]) -> tuple[Any, float, float]:
+    """Receivers of a case, its point updates and the processor time of stepping [s]."""
+    sim = simulate(case)
+    started = time.process_time()
+    sim.run(write=False)
+    return sim.receivers, float(sim.plan.points * sim.plan.steps), time.process_time() - started
+
+
+def basin(order: int, spacing: float) -> tuple[np.ndarray, np.ndarray, float, float]:
+    """Times, velocities (3, receivers, nt), updates and seconds."""
+    case = {
+        "engine": "fd", "end_time": END, "numerics": {"threads": 1, "cfl": 0.9}, "material": {"expression": MATERIAL},
+        "grid": {"lower": [-2400, -2400, -3600], "upper": [2400, 2400, 0], "spacing": spacing, "order": order,
+                 "absorbing": {"frequency": 0.6}},
+        "sources": [{"kind": "moment-tensor", "location": [-700, -300, -1700], "tensor": {"xy": 1e15, "xz": 5e14, "zz": 5e14},
+                     "time_function": {"kind": "gaussian", "duration": SIGMA}}],
+        "output": {"receivers": {"points": RECEIVERS, "interval": 0.02}},
+    }  # fmt: skip
+    data, updates, seconds = stepped(case)
+    return data["time"], np.stack([data.quantity(f"v{k}").T for k in (1, 2, 3)]), updates, seconds
+
+
+def loh1(order: int, spacing: float) -> tuple[float, float, float]:
+    """Misfit, updates and seconds."""
+    kept: list[Any] = []
+
+    def watched(case: dict[str, Any]) -> Any:
+        sim = simulate({**case, "grid": {**case["grid"], "order": order}, "numerics": {"threads": 1, "cfl": 0.9}})
+        run = sim.run
+
+        def timed(**more: Any) -> Any:
+            started = time.process_time()
+            made = run(**more)
+            kept.append((float(sim.plan.points * sim.plan.steps), time.process_time() - started))
+            return made
+
+        sim.run = timed  # type: ignore[method-assign]
+        return sim
+
+    fd_layered.simulate = watched
+    found = fd_layered.layer_over_half_space(False, spacing)
+    return float(np.sqrt((found**2).mean())), *kept[0]
+
+
+def at_one_percent(rows: list[tuple[float, float, float, float]]) -> tuple[float, float, float]:
+    """Spacing, updates and seconds where the misfit is 1 %, of (spacing, misfit, updates, seconds)."""
+    logs = np.log(np.array(sorted(rows, key=lambda row: abs(np.log(row[1] / 0.01)))[:2]))
+    share = (np.log(0.01) - logs[0, 1]) / (logs[1, 1] - logs[0, 1])
+    made = np.exp(logs[0] + share * (logs[1] - logs[0]))
+    return float(made[0]), float(made[2]), float(made[3])
+
+
+def told(name: str, order: int, rows: list[tuple[float, float, float, float]]) -> None:
+    for spacing, misfit, updates, seconds in rows:
+        print(
+            f"{name}, order {order}, {spacing:g} m: {100 * misfit:.2f} %, {updates:.3g} updates, {seconds:.1f} s",
+            flush=True,
+        )
+    spacing, updates, seconds = at_one_percent(rows)
+    print(f"| {name} | {order} | {spacing:.0f} m | {updates:.2g} | {seconds:.1f} |", flush=True)
+
+
+def main(names: list[str]) -> None:
+    if "basin" in names:
+        times, exact, *_ = basin(8, FINE)
+        spline = CubicSpline(times, exact, axis=-1)
+        for order, spacings in ((4, (75.0, 100.0, 120.0)), (8, (120.0, 150.0, 200.0))):
+            rows = []
+            for spacing in spacings:
+                t, found, updates, seconds = basin(order, spacing)
+                late = t < END - 0.2
+                error, right = (found - spline(t))[..., late], spline(t)[..., late]
+                rows.append((spacing, float(np.linalg.norm(error) / np.linalg.norm(right)), updates, seconds))
+            told("smooth basin", order, rows)
+    if "loh1" in names:
+        for order, spacings in ((4, (100.0, 125.0)), (8, (100.0, 125.0))):
+            told("LOH.1", order, [(h, *loh1(order, h)) for h in spacings])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:] or ["basin", "loh1"])
