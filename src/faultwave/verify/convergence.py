@@ -63,3 +63,21 @@ def table_text(errors: Errors, names: tuple[str, ...]) -> list[str]:
         cells = (f"n={n} " + "/".join(f"{e:.3g}" for e in values) for n, values in sorted(by_grid.items()))
         lines.append(f"O={order}: " + "; ".join(cells))
     return lines
+
+
+def markdown(errors: Errors, names: tuple[str, ...]) -> list[str]:
+    """The measured table for the documentation: errors by order and grid, and the smallest rate between the two judged grids."""
+    grids = sorted({n for by_grid in errors.values() for n in by_grid})
+    lines = [
+        f"| order | {' | '.join(f'{n}^3' for n in grids)} | rates of {', '.join(names)} |",
+        "|---" * (len(grids) + 2) + "|",
+    ]
+    for order, by_grid in sorted(errors.items()):
+        cells = [", ".join(f"{e:.1e}" for e in by_grid[n]) if n in by_grid else "" for n in grids]
+        pair, shown = judged_pair(by_grid), ""
+        if pair is not None:
+            coarse, fine = pair
+            found = (rate(by_grid[coarse][i], by_grid[fine][i], fine / coarse) for i in range(len(names)))
+            shown = ", ".join(f"{r:.2f}" for r in found)
+        lines.append(f"| {order} | {' | '.join(cells)} | {shown} |")
+    return lines

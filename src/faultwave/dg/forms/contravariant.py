@@ -252,8 +252,3 @@ class ContravariantElastic(ComponentForm):
             return [[*self._turned_out(cell, traction), *self._turned_out(cell, flow)]]
 
         k.pointwise(out_of_cell, [local, cell, face.view(i, 1)], [out])
-
-    def face_wave(self, k: Kernel, source: View, i: int, out: View, cell: Array, face: Array) -> None:
-        local = k.scratch("trace", self.b2, 6).view(0, out.rows)
-        self._trace(k, source, i, local)
-        k.pointwise(lambda t, c, f: [self._wave(t, c, f, i)], [local, cell, face.view(i, 1)], [out])

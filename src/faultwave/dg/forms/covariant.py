@@ -214,8 +214,3 @@ class CovariantCurls(ComponentForm):
         local = k.scratch("trace", self.b2, 4).view(0, out.rows)
         self._trace(k, source, i, local)
         k.pointwise(lambda t, f: [[x for part in self._along(t, f) for x in part]], [local, face.view(i, 1)], [out])
-
-    def face_wave(self, k: Kernel, source: View, i: int, out: View, cell: Array, face: Array) -> None:
-        local = k.scratch("trace", self.b2, 4).view(0, out.rows)
-        self._trace(k, source, i, local)
-        k.pointwise(lambda t, c, f: [self._wave(t, c, f)], [local, cell, face.view(i, 1)], [out])

@@ -146,13 +146,3 @@ class ContravariantAcoustic(ComponentForm):
             return [[self.cell_columns.row(cell).rho * trace.stress, -self.face_columns.row(face).height * trace.flow]]
 
         k.pointwise(pair, [local, cell, face.view(i, 1)], [out])
-
-    def face_wave(self, k: Kernel, source: View, i: int, out: View, cell: Array, face: Array) -> None:
-        local = k.scratch("trace", self.b2, 2).view(0, out.rows)
-        self._trace(k, source, i, local)
-
-        def wave(t: Any, cell: Any, face: Any) -> Any:
-            own, trace, h = self.cell_columns.row(cell), TRACE.row(t), self.face_columns.row(face).height
-            return [[own.rho * trace.stress + (own.z * h) * trace.flow]]
-
-        k.pointwise(wave, [local, cell, face.view(i, 1)], [out])

@@ -259,8 +259,3 @@ class FullStiffness(ComponentForm):
             ]
 
         k.pointwise(out_of_cell, [local, cell, face.view(i, 1)], [out])
-
-    def face_wave(self, k: Kernel, source: View, i: int, out: View, cell: Array, face: Array) -> None:
-        local = k.scratch("trace", self.b2, 6).view(0, out.rows)
-        self._trace(k, source, i, local)
-        k.pointwise(lambda t, c, f: [self._wave(t, c, f)], [local, cell, face.view(i, 1)], [out])

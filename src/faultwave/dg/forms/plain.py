@@ -386,14 +386,9 @@ class Form:
 
     def face_wave(self, k: Kernel, source: View, i: int, out: View, cell: Array, face: Array) -> None:
         """out (rows2, face channels) = physical w = T - Z v of ``source`` on the local face ``i``."""
-        m, trace = self.faced, k.scratch("trace", self.b2, 2 * self.faced).view(0, out.rows)
-        self.face_trace(k, source, i, trace, face.view(i, 1, 0, self.frames))
-
-        def wave(t: Any, cell: Any, face: Any) -> Any:
-            zv = self.law.apply_impedance(self.impedance(cell, face), self.face_columns.row(face).normal, t[m:])
-            return [[t[c] - zv[c] for c in range(m)]]
-
-        k.pointwise(wave, [trace, cell, face.view(i, 1)], [out])
+        trace = k.scratch("trace", self.b2, 2 * self.faced).view(0, out.rows)
+        self.own_trace(k, source, i, trace, face)
+        self._write_split(k, i, [trace, cell, face.view(i, 1)], [out])
 
     def restrict(self, k: Kernel, source: View, face: int, out: View, columns: Sequence[tuple[int, int]]) -> None:
         """Columns of ``source`` to the modes of a local face."""
@@ -440,12 +435,11 @@ class Form:
         trace, wave = k.temp("trace", self.b2, 2 * self.faced), k.temp("wave", self.b2, self.faced)
         for i in range(4):
             self.own_trace(k, total.view(), i, trace.view(), face)
-
-            def split(t: Any, cell: Any, face: Any, i: int = i) -> Any:
-                return self.split(t, cell, face, i)
-
-            k.pointwise(split, [trace, cell, face.view(i, 1)], [wave, kept.view(i * self.b2, self.b2)])
+            self._write_split(k, i, [trace, cell, face.view(i, 1)], [wave, kept.view(i * self.b2, self.b2)])
             emit(i, wave)
+
+    def _write_split(self, k: Kernel, i: int, given: list[Any], targets: list[Any]) -> None:
+        k.pointwise(lambda t, c, f: self.split(t, c, f, i)[: len(targets)], given, targets)
 
     def own_trace(self, k: Kernel, source: View, i: int, out: View, face: Array) -> None:
         """out (rows2, 2 face channels) = what ``split`` takes of ``source`` on the local face ``i``."""

@@ -66,14 +66,17 @@ def misfits(case: dict[str, Any], layers: Any, exact: LayeredHalfSpace) -> Array
     return np.asarray(np.sqrt(((found - expected) ** 2).sum((0, 2)) / (expected**2).sum((0, 2))))
 
 
-def layer_over_half_space(attenuation: bool, spacing: float = 100.0) -> Array:
-    """LOH.1 or LOH.3: misfits at the receivers."""
+def layer_over_half_space(
+    attenuation: bool, spacing: float = 100.0, receivers: tuple[tuple[float, float], ...] = RECEIVERS, end: float = 8.0
+) -> Array:
+    """LOH.1 or LOH.3: misfits at the receivers, in a box that ends 2 km behind the farthest."""
+    upper = [max(r[axis] for r in receivers) + 2000.0 for axis in range(2)]
     case: dict[str, Any] = {
-        "engine": "fd", "end_time": 8.0, "numerics": {"cfl": 0.6},
-        "grid": {"lower": [-3000, -3000, -5000], "upper": [8000, 10000, 0], "spacing": spacing},
+        "engine": "fd", "end_time": end, "numerics": {"cfl": 0.6},
+        "grid": {"lower": [-3000, -3000, -5000], "upper": [*upper, 0], "spacing": spacing},
         "sources": [{"kind": "moment-tensor", "location": [0, 0, -2000], "tensor": {"xy": 1e18},
                      "time_function": {"kind": "gaussian", "duration": SIGMA}}],
-        "output": {"receivers": {"points": [[x, y, 0.0] for x, y in RECEIVERS], "interval": 0.02}},
+        "output": {"receivers": {"points": [[x, y, 0.0] for x, y in receivers], "interval": 0.02}},
     }  # fmt: skip
     if attenuation:
         case["attenuation"] = BAND
