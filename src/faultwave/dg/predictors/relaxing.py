@@ -77,7 +77,7 @@ class Relaxing:
         self.elements, self.levels = len(self.rates), form.order
 
     def at(self, tau: float, step: float) -> list[float]:
-        return powers(tau / self.form.unit, self.terms)[0]
+        return list(powers(tau / self.form.unit, self.terms)[0])
 
     def integral(self, begin: float, end: float, step: float) -> list[float]:
         after, before = (powers(t / self.form.unit, len(self.rows))[1] for t in (end, begin))
