@@ -19,7 +19,6 @@ from faultwave.dg.layout import ranged
 from faultwave.dg.operator import Operator
 from faultwave.dg.rupture import (
     AT_ONCE,
-    CLOCK,
     FAULT_ENERGIES,
     FRAME,
     HUGE,
@@ -168,6 +167,7 @@ class Fault:
         self.operator, self.faces, self.rule, self.law = operator, model.faces, model.rule, model.law
         self.constants, self.episodes, self.options, self.far = model.constants, list(model.episodes), options, far
         self.times = time_points(options.times)
+        self.shares = self.times[2].tolist(), np.cumsum(self.times[2]).tolist()  # of a step: its parts, and their ends
         self.initial, self.columns, self.state_columns = (
             model.stress,
             recorded(options.moved, options.breakdown),
@@ -278,11 +278,12 @@ class Fault:
 
     def changing(self, time: float, step: float) -> dict[str, Any]:
         """The scalars of the kernel that depend on the time, for a step from ``time``."""
-        sub = self.times[2]
-        ends = time + step * np.cumsum(sub)
-        starts = ends - step * sub
-        mark, share = (np.full_like(ends, max(time, AT_ONCE)), 0.0) if self.options.deck_times else (starts, 1.0)
-        clock = CLOCK.join({"duration": step * sub, "end": ends, "mark": mark, "share": np.full_like(ends, share)})
+        ends = [time + step * share for share in self.shares[1]]
+        lasting = [step * share for share in self.shares[0]]
+        starts = [end - duration for end, duration in zip(ends, lasting, strict=True)]
+        mark, share = ([max(time, AT_ONCE)] * len(ends), 0.0) if self.options.deck_times else (starts, 1.0)
+        # the columns of CLOCK, row by row
+        clock = [x for row in zip(lasting, ends, mark, [share] * len(ends), strict=True) for x in row]
         ramp = [
             [increment(a, b, e.start, e.duration) for e in self.episodes] or [0.0]
             for a, b in zip(starts, ends, strict=True)

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -247,6 +247,15 @@ class CpuBackend(Immediate):
             self.compiling.pop().load()
 
 
+def _flat(value: Any) -> list[float]:
+    """The numbers of a scalar or a table, row by row; launches come by the thousand, and most give one number or a list."""
+    if isinstance(value, float):
+        return [value]
+    if isinstance(value, list) and isinstance(value[0], float):
+        return value
+    return cast(list[float], np.ravel(value).tolist())
+
+
 class _Compiled:
     """A kernel whose library is there, or will be; calling it binds buffers and returns the launch."""
 
@@ -285,7 +294,7 @@ class _Compiled:
                 function = self.load()
             at = 0
             for name, size in sizes:
-                numbers[at : at + size] = np.ravel(scalars[name]).tolist()
+                numbers[at : at + size] = _flat(scalars[name])
                 at += size
             function(pointers, numbers, ctypes.c_long(begin // lanes), ctypes.c_long(end // lanes))
 

@@ -4,6 +4,7 @@ Kaeser & Dumbser 2006).
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,10 +14,11 @@ from faultwave.dg.predictors.predictor import CellTerms, Sum
 from faultwave.kernels.language import Array, Kernel
 
 
-def powers(time: float, terms: int) -> tuple[list[float], list[float]]:
+@functools.lru_cache(maxsize=4096)  # clusters take the same steps again and again
+def powers(time: float, terms: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Weights of derivatives D_k, k < ``terms``, of a value at ``time`` and of the integral over [0, time]."""
-    value = [time**k / math.factorial(k) for k in range(terms)]
-    return value, [time ** (k + 1) / math.factorial(k + 1) for k in range(terms)]
+    value = tuple(time**k / math.factorial(k) for k in range(terms))
+    return value, tuple(time ** (k + 1) / math.factorial(k + 1) for k in range(terms))
 
 
 def derivative_rows(order: int, full: bool = False) -> list[int]:
@@ -38,7 +40,7 @@ class Derivatives:
     terms: int
 
     def at(self, tau: float, step: float) -> list[float]:
-        return powers(tau / self.form.unit, self.terms)[0]
+        return list(powers(tau / self.form.unit, self.terms)[0])
 
     def integral(self, begin: float, end: float, step: float) -> list[float]:
         after, before = (powers(t / self.form.unit, len(self.rows))[1] for t in (end, begin))
