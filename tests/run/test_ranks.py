@@ -285,6 +285,20 @@ def test_a_fault_between_processes(tmp_path):
     same(tmp_path / "out", contents(tmp_path / "one"))
 
 
+def test_a_plan_by_several_processes_is_of_the_whole_fault(tmp_path):
+    """Of a mesh in parts, too: sizes, cohesive zone, stress and strength as one process tells them."""
+    mesh, topology, part = along_the_fault()
+    case = asked(tmp_path, "out", end_time=END)
+    write_parts(case["mesh"]["file"], mesh, topology, part, [2, 4], np.arange(len(part)))
+    told = "rows = fw.plan(case).sections\n"
+    told += "os.write(1, (json.dumps([rows['fault'], rows['resolution']]) + chr(10)).encode())\nsys.exit()"
+    done = launch(2, case, setup=told)
+    assert done.returncode == 0, done.stderr
+    rows = fw.plan(case).sections
+    alone = json.loads(json.dumps([rows["fault"], rows["resolution"]]))
+    assert [json.loads(line) for line in done.stdout.splitlines()] == [alone, alone]
+
+
 def test_nothing_but_a_fault_between_processes(tmp_path):
     """A fault from side to side, and no waves to send."""
     mesh = graded_mesh(Tpv5(1500.0, 6000.0, (6000.0, 5000.0), 7000.0, 6000.0, 4500.0, 90.0))

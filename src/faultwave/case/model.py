@@ -137,6 +137,11 @@ class Fault(Settings):
         description="What of the change of normal traction within a face the strength follows: its linear part, which keeps slip smooth "
         "beside steps of stress, or all of it, as SeisSol does.",
     )
+    weakening: Literal["quadratic", "full"] = Field(
+        "quadratic",
+        description="What of the slip within a face weakens friction: its quadratic part, which keeps slip smooth beside steps of stress, "
+        "or all of it, as SeisSol does; for linear-slip-weakening above order 3.",
+    )
     damping: float = Field(
         1.0, gt=0, le=1, description="Factor on the normal impedance of the fault until damping_end."
     )

@@ -246,6 +246,7 @@ def _fault(r: Reader) -> bool:
     # SeisSol reads p in poroelastic media only.
     r.put(("fault", "pore_pressure"), r.data.get("law") == "poroelastic")
     r.put(("fault", "normal_traction"), "full")
+    r.put(("fault", "weakening"), "full")
     _flux(r, "flux_near_faults", "NumFluxNearFault")
     _sides(r)
     _friction(r, number)

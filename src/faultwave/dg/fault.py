@@ -148,7 +148,8 @@ class Model(Protocol):
 class Options:
     """``times`` sub-steps of a step; ``deck_times``: mark ruptures as SeisSol does; ``damping`` of the locked normal traction until
     ``damping_end`` [s]; ``moved``: also remember what the velocity jump says; ``breakdown``: and what the breakdown work is;
-    ``linear_normal``: strength follows the part of the normal traction that is linear on a face."""
+    ``linear_normal``: strength follows the part of the normal traction that is linear on a face; ``quadratic_slip``: the quadratic part of
+    slip weakens."""
 
     times: int
     deck_times: bool = False
@@ -157,6 +158,7 @@ class Options:
     moved: bool = False
     breakdown: bool = False
     linear_normal: bool = False
+    quadratic_slip: bool = False
 
 
 class Fault:
@@ -190,7 +192,8 @@ class Fault:
         kernel = rupture(self.law, self.constants, sizes, self.coupling)
         self._buffers(kernel, model)
         b, rule = operator.backend, self.rule
-        tables = {n: b.matrix(v, True) for n, v in (("phi", rule.phi), ("back", rule.back), ("project", rule.project))}
+        project = rule.quadratic if options.quadratic_slip and self.law.project else rule.project
+        tables = {n: b.matrix(v, True) for n, v in (("phi", rule.phi), ("back", rule.back), ("project", project))}
         self.launch = b.compile([kernel])["rupture"](self.buffers | tables)
 
     def _list_faces(self, cluster: np.ndarray) -> None:

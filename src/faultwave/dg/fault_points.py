@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from faultwave.dg.basis import triangle_basis, triangle_quadrature
+from faultwave.dg.basis import triangle_basis, triangle_quadrature, triangle_size
 
 PERMUTATIONS = tuple(itertools.permutations(range(3)))
 
@@ -18,7 +18,7 @@ class PointRule:
     """Points in face coordinates for each of the ways a face's own vertex order maps to ascending order.
 
     points (groups, n, 2); weights (n,) sum to 1/2; phi (groups, n, B2); back (groups, B2, n); project (n, n) is the
-    projection of point values on polynomials of the degree.
+    projection of point values on polynomials of the degree, quadratic (n, n) that on those of degree 2 at most.
     """
 
     points: np.ndarray
@@ -26,6 +26,7 @@ class PointRule:
     phi: np.ndarray
     back: np.ndarray
     project: np.ndarray
+    quadratic: np.ndarray
     own: np.ndarray | None = None  # (n, 2) in a face's own vertex order, where that matters
 
 
@@ -49,7 +50,8 @@ def point_rule(kind: Literal["symmetric", "conical"], degree: int) -> PointRule:
         weights = rule.weights / 4.0
     phi = np.stack([triangle_basis(p, degree) for p in groups])
     back = np.einsum("gnk,n->gkn", phi, weights)
-    return PointRule(groups, weights, phi, back, phi[0] @ back[0], own)
+    few = triangle_size(min(degree, 2))
+    return PointRule(groups, weights, phi, back, phi[0] @ back[0], phi[0][:, :few] @ back[0][:few], own)
 
 
 def permuted(points: np.ndarray, permutation: tuple[int, ...]) -> np.ndarray:

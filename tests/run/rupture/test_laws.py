@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from faultwave.dg.basis import triangle_basis
 from faultwave.engine.part import Call
 from faultwave.run import simulate
 from tests.run import watching
@@ -86,6 +87,19 @@ def test_single_precision_slip_weakening(tmp_path) -> None:
     for name in ("SRs", "Sls", "Ts0", "PSR", "ASl"):
         assert difference(single[name], double[name]) < 1e-3, name
     assert np.abs(single.last("RT") - double.last("RT")).max() < 1e-3
+
+
+@pytest.mark.parametrize("weakening, degree", [("quadratic", 2), ("full", 3)])
+def test_slip_weakens_by_polynomials_of_a_face(tmp_path, weakening: str, degree: int) -> None:
+    """At order 4."""
+    h = run(settings(tmp_path, slip_weakening(weakening=weakening), end_time=0.3, numerics={"order": 4}))
+    fault = h.sim.solver.parts["rupture"].fault
+    slip, basis = fault.record()["accumulated_slip"], triangle_basis(fault.rule.points[0], degree)
+    fitted = basis @ np.linalg.lstsq(basis, slip.T, rcond=None)[0]
+    assert slip.max() > 0.05 and np.abs(fitted.T - slip).max() < 1e-12
+    rough = triangle_basis(fault.rule.points[0], degree - 1)
+    left = rough @ np.linalg.lstsq(rough, slip.T, rcond=None)[0]
+    assert np.abs(left.T - slip).max() > 1e-3
 
 
 def imposed(law: str, **times) -> dict:

@@ -231,6 +231,12 @@ def _check_used(setting: Any, law: FrictionLaw, declared: set[str], problems: Pr
             problems.error(
                 f"fault.{name}", f"does nothing with friction {law.name}", "friction laws that weaken with slip"
             )
+    if "weakening" in setting.model_fields_set and setting.weakening == "quadratic" and not law.project:
+        problems.error(
+            "fault.weakening",
+            f"does nothing with friction {law.name}",
+            "linear-slip-weakening, without prakash-clifton",
+        )
     if setting.nucleation and not law.needs_stress:
         problems.error("fault.nucleation", f"adds stress, which friction {law.name} does not read")
     if setting.damping_end is not None and setting.damping == 1.0:
@@ -318,7 +324,7 @@ class AttachedRupture(Attached):
             setting.time_points or plan.case.numerics.order, setting.points == "conical", setting.damping,
             setting.damping_end if setting.damping_end is not None else np.inf,
             energies is not None and energies.slip_from_velocity, plan.case.output.rupture is not None,
-            setting.normal_traction == "linear",
+            setting.normal_traction == "linear", setting.weakening == "quadratic",
         )  # fmt: skip
         return Fault(self.solver.operator, part, options, plan.clustering.cluster, FarSides(plan.world))
 
