@@ -23,7 +23,7 @@ LOOKS = {
     "fault receivers": ("s", 3.5, "#7fd6ff", "fault receivers"),
 }
 """Marker, size, colour and name of marks by kind."""
-MANY = 60
+MANY = 12
 """Sources beyond which each is a dot."""
 
 
