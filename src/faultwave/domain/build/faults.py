@@ -294,6 +294,7 @@ def check_inside(fault: Fault, truth: Floats, lower: Floats, upper: Floats, prob
             what,
             allowed,
             "Enlarge the region: lower, upper, depth of mesh.build. Or make the fault less deep or wide.",
+            corners[bad],
         )
 
 
