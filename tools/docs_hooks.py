@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import runpy
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
@@ -76,8 +80,32 @@ def laws() -> str:
     return "\n".join(parts)
 
 
+def api() -> str:
+    """Functions and classes for Python."""
+    made: str = runpy.run_path(str(ROOT / "tools" / "api_reference.py"))["markdown"]()
+    return made
+
+
+def costs() -> str:
+    """Every example with its size, its work and its files."""
+    from faultwave.case.load import examples
+
+    counted = json.loads((ROOT / "docs" / "example-costs.json").read_text(encoding="utf-8"))
+    rows = ["| example | engine | cells or points | updates until the end | files |", "|---|---|---|---|---|"]
+    for folder in sorted(f for f in (ROOT / "examples").iterdir() if f.is_dir()):
+        told = counted.get(folder.name)
+        engine = "script" if told is None else told["engine"] + (f", order {told['order']}" if "order" in told else "")
+        size, work = ("", "") if told is None else (f"{told['size']:,.0f}", f"{told['updates']:,.3g}")
+        files = sorted(f.name for f in folder.iterdir() if f.suffix not in (".png", ".md") and f.is_file())
+        built_in = [f"`faultwave run {folder.name}`"] if folder.name in examples() else []
+        rows.append(f"| `examples/{folder.name}` | {engine} | {size} | {work} | {', '.join([*built_in, *files])} |")
+    return "\n".join(rows)
+
+
 GENERATORS: dict[str, Callable[[], str]] = {
     "settings": settings,
     "commands": commands,
     "laws": laws,
+    "api": api,
+    "costs": costs,
 }

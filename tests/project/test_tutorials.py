@@ -19,6 +19,7 @@ def test_a_tutorial_works_as_it_stands(page, tmp_path, monkeypatch):
     pytest.importorskip("gmsh", exc_type=ImportError)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("MPLBACKEND", "agg")
     session: dict[str, object] = {}
     ran = 0
     for kind, title, text in BLOCK.findall(page.read_text()):
@@ -33,6 +34,7 @@ def test_a_tutorial_works_as_it_stands(page, tmp_path, monkeypatch):
                 ran += 1
         elif kind == "python":
             exec(compile(text, str(page), "exec"), session)  # names live on from block to block
+            ran += 1
     assert ran
     for picture in re.findall(r"!\[[^\]]+\]\(([^)]+)\)", page.read_text()):
         assert (page.parent / picture).is_file()

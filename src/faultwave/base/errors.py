@@ -8,21 +8,32 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from faultwave.base import html
 
+SHOWN = 500
+"""Places at most that a problem keeps."""
+Places = Iterable[Iterable[float]]
+
+
+def as_places(points: Places) -> tuple[tuple[float, ...], ...]:
+    """The first of points (n, 2 or 3) [m], as a problem keeps them."""
+    return tuple(tuple(float(x) for x in point) for point, _ in zip(points, range(SHOWN), strict=False))
+
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing wrong with the input: ``where`` is a file:line, a settings path or coordinates."""
+    """One thing wrong with the input: ``where`` is a file:line, a settings path or coordinates; ``places``: x, y and maybe z [m] of what is
+    wrong there, for pictures."""
 
     where: str
     what: str
     allowed: str = ""
     advice: str = ""
     severity: Literal["error", "warning"] = "error"
+    places: tuple[tuple[float, ...], ...] = field(default=(), compare=False, repr=False)
 
     def __str__(self) -> str:
         text = f"{self.where}: {self.what}"
@@ -76,8 +87,8 @@ class Problems:
     def __init__(self) -> None:
         self.items: list[Problem] = []
 
-    def error(self, where: str, what: str, allowed: str = "", advice: str = "") -> None:
-        self.items.append(Problem(where, what, allowed, advice))
+    def error(self, where: str, what: str, allowed: str = "", advice: str = "", places: Places = ()) -> None:
+        self.items.append(Problem(where, what, allowed, advice, places=as_places(places)))
 
     def warn(self, where: str, what: str, allowed: str = "", advice: str = "") -> None:
         self.items.append(Problem(where, what, allowed, advice, "warning"))

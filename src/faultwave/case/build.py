@@ -50,7 +50,7 @@ Dips = Annotated[list[tuple[Quantity("m", ge=0), Quantity("deg", ge=10, le=90)]]
 
 
 class BuildFault(Settings):
-    """A fault by its trace and dip, or as a triangulated surface."""
+    """A fault by its trace and dip, as a triangulated surface, or as the planes of a finite source."""
 
     name: str | None = Field(None, description="Default that in the file, else fault-1 and so on.")
     trace: InputFile | None = Field(
@@ -59,6 +59,14 @@ class BuildFault(Settings):
     )
     surface: InputFile | None = Field(
         None, description="Triangles: GOCAD TSurf (.ts), STL or VTK polydata, z up, in x, y of the case or its map."
+    )
+    planes: InputFile | None = Field(
+        None,
+        description="Segments of a finite source, SRF or FSP: each becomes a fault with its own strike, dip, length, width and depth.",
+    )
+    outside: Literal["error", "clip"] = Field(
+        "error",
+        description="A fault that leaves the region: an error, or cut off an element before its sides and bottom.",
     )
     dip: Dips = Field(
         [(0.0, 90.0)], validate_default=True, description="Dip, or rows [depth, dip], each from its depth down."
@@ -80,7 +88,15 @@ class BuildFault(Settings):
         rows: Any = self.dip
         depths = [depth for depth, _ in rows]
         need(
-            ((self.trace is None) != (self.surface is None), "give either trace or surface"),
+            (
+                [self.trace, self.surface, self.planes].count(None) == 2,
+                "give one of trace, surface and planes",
+            ),
+            (
+                self.planes is None or not {"dip", "dip_direction", "top", "depth"} & self.model_fields_set,
+                "planes have their own dip, top and depth",
+            ),
+            (self.surface is None or self.outside == "error", "outside: clip is for traces and planes"),
             (depths == sorted(set(depths)), "depths of dip must increase"),
             (self.top < self.depth, "top must be above depth"),
         )

@@ -92,9 +92,14 @@ def _plot_case(name: str, overrides: dict[str, Any], look: Any, output: Path | N
     with screen.status(name) as say:
         say("reading everything")
         case, problems = load_sound(name, overrides)
-        model, warnings = model_of(case)
+        target = output or Path(f"{case.output.prefix}-plan")
+        try:
+            model, warnings = model_of(case)
+        except InputError as error:
+            _plot_trouble(case, error, target, look)
+            raise
         say("drawing")
-        drawn = plot_model(model, output or Path(f"{case.output.prefix}-plan"), look)
+        drawn = plot_model(model, target, look)
     if problems.warnings or warnings:
         screen.show_problems([*problems.warnings, *warnings])
     screen.files(drawn)
@@ -103,6 +108,16 @@ def _plot_case(name: str, overrides: dict[str, Any], look: Any, output: Path | N
 def _words(text: str | None) -> list[str] | None:
     """Words with commas between."""
     return None if text is None else [word.strip() for word in text.split(",")]
+
+
+def _plot_trouble(case: Any, error: InputError, folder: Path, look: Any) -> None:
+    """A map of where something is wrong, as far as the problems say where."""
+    from faultwave.plot.plans import plot_model
+    from faultwave.run.sketch import sketch
+
+    model = sketch(case, error.problems)
+    if model is not None:
+        screen.files(plot_model(model, folder, look))
 
 
 def report(

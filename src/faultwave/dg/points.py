@@ -62,7 +62,7 @@ def place_receivers(
         x = ", ".join(f"{v:g}" for v in points[i])
         problems.error(
             f"receiver {i + 1} at ({x})", f"lies {found.distance[i]:.6g} m outside the mesh", "a point inside",
-            "On a free surface with topography give a depth below the mesh's own surface.",
+            "On a free surface with topography give a depth below the mesh's own surface.", [points[i]],
         )  # fmt: skip
     problems.raise_errors()
     return Points(points, points, found.cells, found.xi) if len(points) else None

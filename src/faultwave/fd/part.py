@@ -74,6 +74,7 @@ class Placing:
                     f"{name} at ({x})",
                     f"lies {distance:.6g} m outside the box" + self.above(p),
                     f"a point in {self.box} m",
+                    places=[p],
                 )
 
     def outside(self, points: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from faultwave.base.errors import InputError, Problem
+from faultwave.base.errors import SHOWN, InputError, Problem, as_places
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -40,7 +40,7 @@ class PointError(InputError):
         self.place, self.fault = place, fault
         self.points, self.groups, self.rows = points, groups, rows
         listed = describe_points(points, groups, np.arange(len(rows)))
-        super().__init__(Problem(place, f"{fault} at {len(rows)} point(s): {listed}"))
+        super().__init__(Problem(place, f"{fault} at {len(rows)} point(s): {listed}", places=as_places(points)))
 
     def shifted(self, first: int) -> PointError:
         """The same error with rows counted from ``first``, for callers that evaluate in chunks."""
@@ -53,6 +53,7 @@ class Findings:
 
     counts: dict[tuple[str, str], int] = field(default_factory=dict)
     examples: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    places: dict[tuple[str, str], list[Floats]] = field(default_factory=dict)
     complete: bool = True  # False: the search was cut short, counts are lower bounds
     of: str = " point(s)"  # what is counted
     most: int = MAXIMUM_EXAMPLES  # examples; of a uniform material one says all
@@ -61,6 +62,9 @@ class Findings:
         """Note ``points`` (m,3) with their ``cells`` (m,) and, where they have one, ``values`` (m,)."""
         key = (place, fault)
         self.counts[key] = self.counts.get(key, 0) + len(points)
+        kept = self.places.setdefault(key, [])
+        if len(kept) < MAXIMUM_EXAMPLES:
+            kept.append(np.array(points[:SHOWN]))
         listed = self.examples.setdefault(key, [])
         # of each cell one point is enough to find it
         shown = range(len(points)) if cells is None else np.sort(np.unique(cells, return_index=True)[1])
@@ -77,6 +81,10 @@ class Findings:
         least = "" if self.complete else "at least "
         if self.counts:
             raise InputError(
-                Problem(place, f"{fault} at {least}{count:,}{self.of}: " + "; ".join(self.examples[place, fault]))
+                Problem(
+                    place,
+                    f"{fault} at {least}{count:,}{self.of}: " + "; ".join(self.examples[place, fault]),
+                    places=as_places(np.concatenate(self.places[place, fault])),
+                )
                 for (place, fault), count in self.counts.items()
             )

@@ -28,7 +28,8 @@ class Even:
 def fault(trace, **changed):
     """What the settings of a fault hold."""
     known = {
-        "name": None, "trace": trace, "surface": None, "dip": 90.0, "dip_direction": None, "top": 0.0, "depth": 8e3, "size": None,
+        "name": None, "trace": trace, "surface": None, "planes": None, "outside": "error", "dip": 90.0, "dip_direction": None,
+        "top": 0.0, "depth": 8e3, "size": None,
         "stops_at": [],
     }  # fmt: skip
     return SimpleNamespace(**{**known, **changed})

@@ -108,3 +108,15 @@ def test_layers_are_volumes_whose_faces_lie_on_their_surfaces(tmp_path):
     x = mesh.vertices[shared]
     assert np.abs(x[:, 2] - basin(x[:, :2], 0)).max() < 60.0
     assert not tets.check_mesh(mesh).errors
+
+
+def test_planes_of_a_finite_source_are_meshed_and_long_traces_cut_off(tmp_path):
+    from faultwave.base.projection import Projection
+
+    (tmp_path / "a.srf").write_text("2.0\nPLANE 1\n -117.0 34.0 8 5 8 5\n 0 60 1.5 0 0\nPOINTS 0\n")
+    planes = fault(None, planes=tmp_path / "a.srf", name="slip")
+    long = fault(write_trace(tmp_path / "t.csv", [[-40e3, -8e3], [40e3, -8e3]]), outside="clip", depth=30e3)
+    mesh = build(setting(faults=[planes, long]), Place(Even(), projection=Projection("EPSG:32611", (-117.0, 34.0))))
+    assert area(faces(mesh, 3)) == pytest.approx(8e3 * 5e3, rel=1e-3)
+    x = faces(mesh, 65).reshape(-1, 3)
+    assert x[:, 0].min() == pytest.approx(-13950, abs=1) and x[:, 2].min() == pytest.approx(-13950, abs=1)

@@ -58,7 +58,7 @@ class PointSources(Planned):
         return AttachedSources(self, solver)
 
     def shapes(self, plan: Any) -> tuple[Marks, ...]:
-        return (Marks("sources", np.array([s.location for s in self.sources], float).reshape(-1, 3)),)
+        return (Marks("sources", np.asarray(self.sources.location, float).reshape(-1, 3)),)
 
 
 def plan(planning: Planning) -> PointSources | None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from faultwave.base.errors import Problems
+from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.projection import Projection
 from faultwave.domain.build.relief import Relief
 from faultwave.domain.build.traces import Trace, crossing, simplified
@@ -242,6 +242,41 @@ def _of_triangles(fault: Fault, relief: Relief) -> tuple[Floats, Floats]:
     return np.concatenate([flat, flat[:, 2:]], 1), np.concatenate([truth, truth[:, 2:]], 1)
 
 
+MARGIN = 1.05
+"""Elements between a fault that is cut off and the sides of the region."""
+
+
+def clipped(fault: Fault, lower: Floats, upper: Floats) -> Fault:
+    """The longest part of a fault by its line whose upper and lower edge lie within the region, and no deeper than that. Raises InputError
+    where there is none."""
+    assert fault.xy is not None
+    margin = MARGIN * fault.size
+    bottom = min(fault.bottom, -float(lower[2]) - margin)
+    away = np.array(fault.direction) * _offset(fault.dips, 0.0, -bottom)
+    low = np.maximum(lower[:2], lower[:2] - away) + margin
+    high = np.minimum(upper[:2], upper[:2] - away) - margin
+    pieces: list[list[Floats]] = []
+    for a, b in zip(fault.xy, fault.xy[1:], strict=False):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shares = np.stack([(low - a) / (b - a), (high - a) / (b - a)])
+        still = b == a
+        first = max(0.0, float(np.where(still, -np.inf, shares.min(0)).max()))
+        last = min(1.0, float(np.where(still, np.inf, shares.max(0)).min()))
+        if first >= last or (still & ((a < low) | (a > high))).any():
+            continue
+        ends = [a + first * (b - a), a + last * (b - a)]
+        if pieces and np.allclose(pieces[-1][-1], ends[0]):
+            pieces[-1].append(ends[1])
+        else:
+            pieces.append(ends)
+    lines = [np.array(piece) for piece in pieces]
+    lengths = [float(np.linalg.norm(np.diff(line, axis=0), axis=1).sum()) for line in lines]
+    if not lines or max(lengths) < fault.size or bottom <= fault.top:
+        what = f"nothing of fault {fault.name} as long as an element ({fault.size:g} m) lies in the region"
+        raise InputError(Problem(fault.source, what, advice="Is it in the coordinates of the case?"))
+    return replace(fault, xy=lines[int(np.argmax(lengths))], bottom=bottom)
+
+
 def check_inside(fault: Fault, truth: Floats, lower: Floats, upper: Floats, problems: Problems) -> None:
     """Tell of a fault whose surface comes closer to the sides or the bottom of the region than an element."""
     corners = truth.reshape(-1, 3)
@@ -259,7 +294,8 @@ def check_inside(fault: Fault, truth: Floats, lower: Floats, upper: Floats, prob
             what,
             allowed,
             "Enlarge the region: lower, upper, depth of mesh.build. Or make the fault less deep or wide.",
+            corners[bad],
         )
 
 
-__all__ = ["VARIANTS", "Fault", "check_inside", "facets", "from_trace", "join", "right_of"]
+__all__ = ["VARIANTS", "Fault", "check_inside", "clipped", "facets", "from_trace", "join", "right_of"]

@@ -22,8 +22,9 @@ from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.log import get_logger
 from faultwave.base.projection import Projection
 from faultwave.domain.build import child, coast, region
-from faultwave.domain.build.faults import VARIANTS, Fault, check_inside, facets, from_trace, join
+from faultwave.domain.build.faults import VARIANTS, Fault, check_inside, clipped, facets, from_trace, join
 from faultwave.domain.build.flat import GROUND, SIDES, FlatBox, Meshed
+from faultwave.domain.build.planes import from_plane, read_planes
 from faultwave.domain.build.region import Heights
 from faultwave.domain.build.relief import Relief
 from faultwave.domain.build.repair import repaired
@@ -170,10 +171,8 @@ def _sizes(
 
 def _faults(setting: Any, lower: Floats, upper: Floats, far: float, place: Place) -> list[Fault]:
     """Every fault, read and checked. Raises InputError."""
-    problems, found = Problems(), []
-    worded = region.worded(place.projection)
+    problems, found = Problems(), list[Fault]()
     for number, asked in enumerate(setting.faults):
-        where = f"mesh.build.faults[{number}]"
         with collected(problems):
             size = asked.size or min(far, setting.fault_size or far)
             if asked.surface is not None:
@@ -181,35 +180,57 @@ def _faults(setting: Any, lower: Floats, upper: Floats, far: float, place: Place
                 triangles = read_triangles(asked.surface, place.projection)
                 found.append(Fault(name, str(asked.surface), size, triangles=triangles, stops_at=tuple(asked.stops_at)))
                 continue
-            traces, sound = read_traces(asked.trace, place.projection), len(problems.errors)
-            for count, trace in enumerate(traces, 1):
-                before = len(problems.errors)
-                check_trace(trace, lower[:2], upper[:2], worded, problems)
-                length = float(np.linalg.norm(np.diff(trace.xy, axis=0), axis=1).sum())
-                if length < size and len(problems.errors) == before:
-                    what = f"the trace is {length:.4g} m long, shorter than an element on it ({size:.4g} m)"
-                    problems.error(
-                        trace.source,
-                        what,
-                        advice="Are its coordinates kilometres? Name columns x[km], y[km]; or give a smaller size.",
-                    )
-                if len(problems.errors) == before:
-                    name = asked.name or trace.name or f"fault-{len(found) + 1}"
-                    name = (
-                        f"{name}-{count}"
-                        if len(traces) > 1 and (asked.name or name in [f.name for f in found])
-                        else name
-                    )
-                    found.append(from_trace(trace, asked, name, size, place.projection))
-            if len(problems.errors) == sound:
-                check_scale(traces, asked.depth, problems)
-            if asked.depth > setting.depth:
-                problems.error(
-                    f"{where}.depth", f"{asked.depth:g} m is below the region", f"less than depth {setting.depth:g} m"
-                )
+            if asked.planes is not None:
+                made = _of_planes(asked, size, place)
+            else:
+                made = _of_traces(asked, size, (lower, upper, len(found), {f.name for f in found}), place, problems)
+                if asked.depth > setting.depth and asked.outside == "error":
+                    what = f"{asked.depth:g} m is below the region"
+                    problems.error(f"mesh.build.faults[{number}].depth", what, f"less than depth {setting.depth:g} m")
+            if asked.outside == "clip":
+                made = [clipped(fault, lower, upper) for fault in made]
+            found += made
     problems.raise_errors()
     _check_names(found, problems)
     problems.raise_errors()
+    return found
+
+
+def _of_planes(asked: Any, size: float, place: Place) -> list[Fault]:
+    """A fault for each segment of a finite source."""
+    planes = read_planes(asked.planes)
+    stem = asked.name or asked.planes.stem
+    names = [stem] if len(planes) == 1 else [f"{stem}-{n}" for n in range(1, len(planes) + 1)]
+    stops = tuple(asked.stops_at)
+    return [from_plane(plane, name, size, stops, place.projection) for plane, name in zip(planes, names, strict=True)]
+
+
+def _of_traces(
+    asked: Any, size: float, known: tuple[Floats, Floats, int, set[str]], place: Place, problems: Problems
+) -> list[Fault]:
+    """A fault for each line of a file; ``known``: corners of the region, number and names of the faults before."""
+    lower, upper, before, names = known
+    found: list[Fault] = []
+    traces, sound = read_traces(asked.trace, place.projection), len(problems.errors)
+    worded = region.worded(place.projection)
+    for count, trace in enumerate(traces, 1):
+        told = len(problems.errors)
+        low, high = lower[:2], upper[:2]
+        if asked.outside == "clip":  # what leaves the region is no mistake
+            low, high = np.minimum(low, trace.xy.min(0) - 1.0), np.maximum(high, trace.xy.max(0) + 1.0)
+        check_trace(trace, low, high, worded, problems)
+        length = float(np.linalg.norm(np.diff(trace.xy, axis=0), axis=1).sum())
+        if length < size and len(problems.errors) == told:
+            what = f"the trace is {length:.4g} m long, shorter than an element on it ({size:.4g} m)"
+            advice = "Are its coordinates kilometres? Name columns x[km], y[km]; or give a smaller size."
+            problems.error(trace.source, what, advice=advice)
+        if len(problems.errors) == told:
+            name = asked.name or trace.name or f"fault-{before + len(found) + 1}"
+            again = name in names | {f.name for f in found}
+            name = f"{name}-{count}" if len(traces) > 1 and (asked.name or again) else name
+            found.append(from_trace(trace, asked, name, size, place.projection))
+    if len(problems.errors) == sound:
+        check_scale(traces, asked.depth, problems)
     return found
 
 

@@ -216,7 +216,7 @@ def check_trace(trace: Trace, lower: Floats, upper: Floats, place: Callable[[Flo
             advice += " Is it in the coordinates of the case?"
         what = f"{int(outside.sum())} of {len(xy)} points lie outside of the region, the first at {place(xy[first])}"
         spans = f"x {lower[0]:g} to {upper[0]:g}, y {lower[1]:g} to {upper[1]:g} m"
-        problems.error(trace.source, what, spans, advice)
+        problems.error(trace.source, what, spans, advice, xy[outside])
         return
     crossing = self_crossing(xy)
     if crossing is not None:
@@ -224,6 +224,7 @@ def check_trace(trace: Trace, lower: Floats, upper: Floats, place: Callable[[Flo
             trace.source,
             f"the trace crosses itself at {place(crossing)}",
             advice="Give its branches as faults of their own.",
+            places=[crossing],
         )
 
 

@@ -93,7 +93,7 @@ class PointSources(GridPart):
         return {"sources": [*rows, ("they act", f"from {first:g} s to {last:.4g} s, the run ends at {end:g} s")]}
 
     def shapes(self, plan: Any) -> tuple[Marks, ...]:
-        return (Marks(self.name, np.array([s.location for s in self.sources], float).reshape(-1, 3)),)
+        return (Marks(self.name, np.asarray(self.sources.location, float).reshape(-1, 3)),)
 
 
 def _check_moments(sources: Sources, checking: Checking) -> None:

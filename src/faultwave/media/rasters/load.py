@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.errors import InputError, Problem
+from faultwave.base.errors import InputError, Problem, as_places
 from faultwave.base.projection import NEEDED, Projection
 from faultwave.base.registry import entries
 from faultwave.media.points import coordinates
@@ -47,7 +47,7 @@ class RasterGround:
             where = _listed(xy[holes])
             what = f"has no value (NoData) at or beside {holes.sum():,} of {len(xy):,} places, e.g. {where}"
             advice = "Fill it (gdal_fillnodata, gmt grdfill), or shrink the box."
-            raise InputError(Problem(self.raster.source, what, advice=advice))
+            raise InputError(Problem(self.raster.source, what, advice=advice, places=as_places(xy[holes])))
         strange = np.abs(found) > HIGHEST
         if strange.any():
             n = int(np.argmax(np.abs(found)))
@@ -64,7 +64,8 @@ class RasterGround:
             f"spans {self.raster.extent} and does not cover the box: {100 * outside.mean():.3g} % of it lies outside, e.g. "
             f"{coordinates(xy[n])} m, which is {coordinates(own[n])} there"
         )
-        raise InputError(Problem(self.raster.source, what, advice=_advice(self.raster, own)))
+        advice = _advice(self.raster, own)
+        raise InputError(Problem(self.raster.source, what, advice=advice, places=as_places(xy[outside])))
 
 
 def _advice(raster: Raster, own: np.ndarray) -> str:

@@ -31,7 +31,8 @@ def tell_outside(
         if len(rows) > 1:
             of = sum(name == group or name.startswith(f"{group} ") for name in table.names)
             what += f", the farthest of {len(rows)} that do, of {of} in {group}"
-        problems.error(f"source {table.names[farthest]} at ({x})", what, allowed)
+        places = table.location[rows]
+        problems.error(f"source {table.names[farthest]} at ({x})", what, allowed, places=places)
 
 
 def tell_no_pores(sources: Sources, medium: str, problems: Problems) -> None:

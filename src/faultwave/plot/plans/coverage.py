@@ -62,7 +62,8 @@ def _map(ax: Axes, model: Model, shown: np.ndarray, z: float) -> set[int]:
     xx, yy = np.meshgrid(0.5 * (x[1:] + x[:-1]), 0.5 * (y[1:] + y[:-1]))
     points = np.stack([xx, yy, np.full(xx.shape, z)], -1).reshape(-1, 3)
     ax.set_title(
-        f"{style.options().axes[2]} = {_frame.unit(model).scale * z:.3g} {_frame.unit(model).name}", fontsize=8.5
+        f"{style.options().axes[2]} = {round(_frame.unit(model).scale * z, 1) + 0.0:g} {_frame.unit(model).name}",
+        fontsize=8.5,
     )
     ax.set_xlabel(_frame.along(model, 0))
     ax.set_aspect("equal")

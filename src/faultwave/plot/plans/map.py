@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ LOOKS = {
     "fault receivers": ("s", 3.5, "#7fd6ff", "fault receivers"),
 }
 """Marker, size, colour and name of marks by kind."""
-MANY = 60
+MANY = 12
 """Sources beyond which each is a dot."""
 
 
@@ -37,21 +38,25 @@ def draw(model: Model, folder: Path) -> Path:
     ax.set_facecolor("#f4f1ea")
     for sheet in model.of("ground"):
         _ground(ax, sheet, model)
-    for line in _frame.lines(model, shown):
+    for line in _frame.lines(model, shown) if model.cut is not None else ():
         _line(ax, model, line)
     for sheet in model.of("fault"):
         _fault(ax, model, sheet)
     _marks(ax, model)
+    if model.trouble is not None:
+        shown = _trouble(ax, model, shown)
     ax.set_xlim(*(_frame.unit(model).scale * shown[:, 0]))
     ax.set_ylim(*(_frame.unit(model).scale * shown[:, 1]))
     ax.set_aspect("equal")
     ax.set_xlabel(_frame.along(model, 0))
     ax.set_ylabel(_frame.along(model, 1))
-    ax.set_title(model.title)
+    ax.set_title(
+        model.title if model.trouble is None else f"{model.title}\nwhat is wrong, by number: {_short(model.reason)}"
+    )
     handles, _ = ax.get_legend_handles_labels()
     if handles:
         fig.legend(loc="outside lower center", ncols=min(5, len(handles)), handletextpad=0.5, columnspacing=1.6)
-    if (shown[:, :2] != np.array([model.lower, model.upper])[:, :2]).any():
+    if model.trouble is None and (shown[:, :2] != np.array([model.lower, model.upper])[:, :2]).any():
         _overview(ax, model, shown)
     return style.save(fig, folder / "map.png")
 
@@ -156,6 +161,33 @@ def _marks(ax: Axes, model: Model) -> None:
         )
         if style.options().codes and marks.names:
             _codes(ax, _frame.unit(model).scale * marks.points[:, :2], marks.names)
+
+
+def _trouble(ax: Axes, model: Model, shown: np.ndarray) -> np.ndarray:
+    """Crosses with numbers where something is wrong, the region's outline, and what must be shown so that all is seen."""
+    assert model.trouble is not None
+    scale, places, names = _frame.unit(model).scale, model.trouble.points, model.trouble.names
+    size = model.upper - model.lower
+    corner = scale * model.lower
+    ax.add_patch(Rectangle((corner[0], corner[1]), scale * size[0], scale * size[1], fc="none", ec=style.INK, lw=1.2))
+    ax.plot(
+        *(scale * places[:, :2].T), "x", ms=8, mec="#d40000", mew=1.8, ls="none", label="something is wrong", zorder=8
+    )
+    rim: list[effects.AbstractPathEffect] = [effects.withStroke(linewidth=2.0, foreground="white")]
+    for name in dict.fromkeys(names):
+        x, y = (scale * places[names.index(name), :2]).tolist()
+        text = ax.annotate(
+            name, (x, y), (6, 5), textcoords="offset points", color="#d40000", fontweight="bold", zorder=9
+        )
+        text.set_path_effects(rim)
+    every = np.concatenate([places, [model.lower, model.upper]])
+    margin = 0.05 * np.ptp(every, axis=0)
+    return np.array([every.min(0) - margin, every.max(0) + margin])
+
+
+def _short(text: str, most: int = 180) -> str:
+    """A text in lines, cut off where it is long."""
+    return "\n".join(textwrap.wrap(text if len(text) <= most else f"{text[:most]} ...", 95))
 
 
 def _codes(ax: Axes, places: np.ndarray, names: tuple[str, ...]) -> None:

@@ -1,0 +1,85 @@
+"""A case that cannot be planned, as far as it can be drawn: region, faults, sources, receivers, and where something is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from faultwave.base.errors import FaultwaveError, Problem, Problems
+from faultwave.base.projection import Projection
+from faultwave.case.model import Case
+from faultwave.domain.build.traces import Trace, read_traces
+from faultwave.observe.model import Marks, Model, Sheet
+from faultwave.observe.points import read_points
+from faultwave.physics.sources.load import load_sources
+
+
+def sketch(case: Case, problems: Sequence[Problem]) -> Model | None:
+    """What pictures show of it; None where no problem says where it is. What cannot be read is left out."""
+    named = [p for p in problems if p.places]
+    if not named:
+        return None
+    rows = [((*place, 0.0)[:3], str(n)) for n, p in enumerate(named, 1) for place in p.places]
+    trouble = Marks("trouble", np.array([place for place, _ in rows], float), tuple(number for _, number in rows))
+    marks, sheets = tuple(_marks(case)), tuple(_faults(case))
+    lower, upper = _box(case, [trouble.points, *(m.points for m in marks), *(s.points for s in sheets)])
+    turned = case.projection is None or case.projection.azimuth != 0
+    return Model(
+        case.title or case.output.prefix, lower, upper, {}, (), None, marks, sheets,
+        axes=("x", "y", "z") if turned else ("east", "north", "up"), trouble=trouble,
+        reason="; ".join(f"{n}: {p.what}" for n, p in enumerate(named, 1)),
+    )  # fmt: skip
+
+
+def _box(case: Case, points: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """The region that the case states, else that of all that is drawn."""
+    for setting in (case.grid, getattr(case.mesh, "build", None), getattr(case.mesh, "generate", None)):
+        low, high = getattr(setting, "lower", None), getattr(setting, "upper", None)
+        if low is not None and high is not None:
+            depth: Any = getattr(setting, "depth", 0.0) if len(low) == 2 else -low[2]
+            return np.array([*low[:2], -depth], float), np.array([*high[:2], 0.0], float)
+    every = np.concatenate(list(points))
+    return every.min(0), every.max(0)
+
+
+def _marks(case: Case) -> Iterator[Marks]:
+    setting = case.output.receivers
+    if setting is not None:
+        try:
+            yield Marks("receivers", read_points(setting, case.projection))
+        except FaultwaveError:
+            pass
+    try:
+        found = load_sources(case.sources, projection=case.projection, warned=Problems())
+        if len(found):
+            yield Marks("sources", np.asarray(found.location, float).reshape(-1, 3))
+    except FaultwaveError:
+        pass
+
+
+def _faults(case: Case) -> Iterator[Sheet]:
+    """Faults by their traces, drawn as if they were vertical."""
+    built = getattr(case.mesh, "build", None)
+    projection = None
+    if case.projection is not None:
+        projection = Projection(case.projection.crs, case.projection.origin, case.projection.azimuth)
+    for asked in built.faults if built is not None else ():
+        if asked.trace is None:
+            continue
+        try:
+            yield from (_sheet(trace, float(asked.depth)) for trace in read_traces(asked.trace, projection))
+        except FaultwaveError:
+            continue
+
+
+def _sheet(trace: Trace, depth: float) -> Sheet:
+    count = len(trace.xy)
+    edges = [np.column_stack([trace.xy, np.full(count, z)]) for z in (0.0, -depth)]
+    a = np.arange(count - 1)
+    cells = np.concatenate([np.column_stack([a, a + 1, a + count]), np.column_stack([a + 1, a + 1 + count, a + count])])
+    return Sheet("fault", np.concatenate(edges), cells)
+
+
+__all__ = ["sketch"]

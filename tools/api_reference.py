@@ -1,0 +1,88 @@
+"""The Python reference, from signatures and docstrings: what ``dir(faultwave)`` offers and what its functions give back."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from collections.abc import Iterator
+from typing import Any
+
+CLASSES = (
+    "faultwave.run.session:Session",
+    "faultwave.run.planned:PlannedCase",
+    "faultwave.observe.dataset:Dataset",
+    "faultwave.observe.model:Model",
+    "faultwave.output.trace:Results",
+    "faultwave.output.trace:Trace",
+    "faultwave.verify.compare:Comparison",
+    "faultwave.verify.observed:Scores",
+    "faultwave.base.errors:Problem",
+    "faultwave.base.errors:InputError",
+    "faultwave.base.errors:RunError",
+)
+"""What functions take and give back."""
+ROOMS = (
+    "faultwave.observe.motions.measures", "faultwave.observe.motions.goodness", "faultwave.observe.motions.time_frequency",
+    "faultwave.observe.motions.processing",
+)  # fmt: skip
+"""Modules of pure functions that are of use by themselves."""
+
+
+def markdown() -> str:
+    """All of it."""
+    import faultwave
+
+    lines = ["## Functions\n"]
+    for name in sorted(faultwave.PUBLIC):
+        lines += _function(f"faultwave.{name}", _called(getattr(faultwave, name)), 3)
+    lines.append("## What they give back\n")
+    for place in CLASSES:
+        module, _, name = place.partition(":")
+        lines += _class(getattr(importlib.import_module(module), name))
+    lines.append("## Ground motion\n")
+    for place in ROOMS:
+        room = importlib.import_module(place)
+        lines += [f"### `{place}`\n", _text(room), ""]
+        for name in room.__all__:
+            found = getattr(room, name)
+            if inspect.isfunction(found):
+                lines += _function(name, found, 4)
+    return "\n".join(lines)
+
+
+def _called(found: Any) -> Any:
+    """The function of a room that is called."""
+    return inspect.getattr_static(type(found), "__call__").__func__ if inspect.ismodule(found) else found
+
+
+def _function(name: str, found: Any, depth: int) -> Iterator[str]:
+    yield f"{'#' * depth} `{name}`\n"
+    yield f"```text\n{name}{_signature(found)}\n```\n"
+    yield _text(found) + "\n"
+
+
+def _class(found: Any) -> Iterator[str]:
+    yield f"### `{found.__name__}`\n"
+    yield f"`{found.__module__}`. {_text(found)}\n"
+    for name, member in vars(found).items():
+        if name.startswith("_"):
+            continue
+        if isinstance(member, property) and member.__doc__:
+            yield f"- **{name}**: {_text(member)}"
+        elif inspect.isfunction(member) and member.__doc__:
+            yield f"- **{name}**`{_signature(member, True)}`: {_text(member)}"
+    yield ""
+
+
+def _signature(found: Any, method: bool = False) -> str:
+    """Names and defaults; types stand in the text where they matter."""
+    given = [p.replace(annotation=inspect.Parameter.empty) for p in inspect.signature(found).parameters.values()]
+    shown = inspect.Signature(given[1:] if method else given)
+    return str(shown)
+
+
+def _text(found: Any) -> str:
+    """A docstring in Markdown: double backquotes become single ones."""
+    text = inspect.getdoc(found) or ""
+    return re.sub(r"``([^`]+)``", r"`\1`", text)
