@@ -14,7 +14,7 @@ import numpy as np
 
 from faultwave.comm import World
 from faultwave.comm.compression import Loss
-from faultwave.comm.messages import swap
+from faultwave.comm.messages import Source, Target, swap
 from faultwave.comm.packing import box_source, box_target
 from faultwave.domain.grids.joint import Axis
 from faultwave.fd.differences import WHOLE
@@ -23,7 +23,7 @@ from faultwave.fd.operator import Operator
 from faultwave.fd.stencils import beyond
 from faultwave.kernels.stencil import Box
 
-TOLD = (("szz", "sxz", "syz"), ("w", "u", "v"))
+TOLD: tuple[tuple[str, ...], ...] = (("szz", "sxz", "syz"), ("w", "u", "v"))
 """What each block is told before velocities, and before stresses."""
 TAG = 78
 Range = tuple[int, int]
@@ -70,7 +70,7 @@ class Told:
         self.out = {rank: pieces(self.needed[rank], owned[me], size, around) for rank in range(world.size)}
         self.into = {rank: pieces(self.needed[me], owned[rank], size, around) for rank in range(world.size)}
         self.own = owned[me]
-        self._reads, self._writes = {}, {}
+        self._reads, self._writes = dict[tuple[str, ...], Source](), dict[tuple[str, ...], Target]()
         dtype = source.runner.values("u").dtype
         self.dtype = np.dtype(dtype)
         for names in TOLD:
