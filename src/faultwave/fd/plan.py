@@ -244,8 +244,9 @@ def _check(
             quality.tell(medium.gains, medium.strong, case.attenuation.limit, points, problems)
     step, steps = _step(case, laid, media, read.sides, problems)
     highest = min(frequency, setting.frequency or np.inf)
-    box = _filled(grid, filled.subdomain.box if filled.subdomain else None, read.sides["z+"] == "free-surface")
-    checking = Checking(placing, field, coarse, read.sides, highest, step, steps, medium, box)
+    here = filled.subdomains[0]
+    box = laid[0].scheme(case).filled(here.box if here else grid.box)
+    checking = Checking(placing, field, coarse, read.sides, highest, step, steps, media[0], box)
     parts = {name: part.checked(checking) for name, part in parts.items()}
     kept = [part.memory(steps, world) for part in parts.values()]
     check_kept(case, [block.grid for block in laid], world, [memory for memory in kept if memory is not None], problems)
