@@ -8,7 +8,7 @@ import pytest
 from faultwave.backends import missing
 from faultwave.case.load import load_case
 from faultwave.fd import topography
-from faultwave.fd.differences import norm
+from faultwave.fd.differences import Ends
 from faultwave.fd.operator import Operator
 from faultwave.fd.stencils import NORMAL, SHEAR, VELOCITY
 from faultwave.green_tensors import green_tensors, seismograms
@@ -41,7 +41,7 @@ def leapfrog_energy(sim, steps):
 
     def now():
         found = {n: np.array(op.filled_values(n), float) for n in (*VELOCITY, *NORMAL, *SHEAR)}
-        return found, {n: norm(n, np.arange(len(v)), top)[:, None, None] for n, v in found.items()}
+        return found, {n: Ends(top, free=True).norm(n, np.arange(len(v)))[:, None, None] for n, v in found.items()}
 
     def strain(s, h):
         lam, mu2, trace = made["lam"], made["mu2"], sum(s[n] for n in NORMAL)

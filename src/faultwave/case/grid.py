@@ -24,7 +24,12 @@ class AbsorbingLayer(Kinds):
     kind: Literal["cpml", "sponge"] = Field(
         "cpml", description="Convolutional perfectly matched layer, or a sponge that damps every step."
     )
-    width: int | None = Field(None, ge=4, description="Points; default 10 for cpml, 20 for sponge.")
+    width: int | None = Field(
+        None,
+        ge=4,
+        description="Points, of the lowest block where grid.blocks gives several: layers are as thick in all. Default 10 for cpml, "
+        "20 for sponge; half of that with blocks.",
+    )
     frequency: Quantity("Hz", gt=0) | None = Field(
         None,
         description="Dominant frequency of the waves; default the resolved one.",
@@ -94,6 +99,16 @@ RESOLVING = {4: 6.0, 8: 4.0}
 """Points per wavelength, by order."""
 
 
+class Block(Settings):
+    """A block of the grid with a larger spacing than what is above it."""
+
+    below: Quantity("m", gt=0) = Field(
+        description="Depth at which it begins: below the upper side of the box, below the lowest ground where there is a topography. From "
+        "the block above it, a multiple of that block's spacing."
+    )
+    spacing: Quantity("m", gt=0) = Field(description="Its spacing: 2 or 3 times that of the block above.")
+
+
 class Grid(Settings):
     """The regular grid of the engine fd: z up, the free surface is its upper side."""
 
@@ -137,6 +152,11 @@ class Grid(Settings):
         "z+ where nothing is said of z or z+. Default: those of mesh.generate where the box is its. Kinds: absorbing, "
         "free-surface (z+ only), periodic (whole axes), rigid.",
     )
+    blocks: list[Block] = Field(
+        default_factory=list,
+        description="Blocks of larger spacing, from above down; grid.spacing is that of the uppermost one. Where waves are faster at depth "
+        "they need fewer points there; 'faultwave plan' proposes blocks. The box is a multiple of the largest spacing along x and y.",
+    )
     absorbing: AbsorbingLayer = Field(default_factory=AbsorbingLayer, description="Absorbing sides.")
     topography: Topography | None = Field(
         None,
@@ -164,6 +184,7 @@ class Grid(Settings):
         free = [s for s, kind in sides.items() if kind == "free-surface" and s != "z+"]
         need(
             (self.spacing or self.frequency, "give spacing or frequency"),
+            (not self.blocks or self.spacing, "blocks: give spacing, that of the uppermost block"),
             ((self.lower is None) == (self.upper is None), "give lower and upper, or neither"),
             (not _reversed(self.lower, self.upper), "lower must be below upper on every axis"),
             (not half, f"periodic is for a whole axis: write '{half[0][0] if half else ''}: periodic'"),

@@ -55,7 +55,8 @@ def causes(plan: FdPlan, peak: Peak | None, rock: dict[str, float]) -> list[str]
 
 
 def _in_layer(plan: FdPlan, peak: Peak) -> bool:
-    grid, scheme = plan.scheme.grid, plan.scheme
+    scheme = plan.blocks[peak.block].scheme
+    grid = scheme.grid
     reach = (scheme.absorber.width + NEAR) * grid.spacing
     return any(
         (scheme.sides[f"{axis}-"] == "absorbing" and peak.place[k] - grid.lower[k] < reach)
@@ -67,11 +68,12 @@ def _in_layer(plan: FdPlan, peak: Peak) -> bool:
 def _rock(watch: Watch) -> dict[str, float]:
     """At the peak: density, speeds, ratio of P speeds around it, and the defect of the bulk modulus where there is attenuation."""
     assert watch.peak is not None
-    op, grid, made = watch.operator, watch.plan.scheme.grid, watch.plan.medium.coefficients
-    index = grid.cell(np.array(watch.peak.place)) - op.subdomain.box.lo
+    op, block = watch.operator.blocks[watch.peak.block], watch.plan.blocks[watch.peak.block]
+    grid, made = block.scheme.grid, block.medium.coefficients
+    index = grid.cell(np.array(watch.peak.place)) - block.scheme.filled(op.box).lo
 
     def around(name: str, by: int) -> np.ndarray:
-        values = np.broadcast_to(made[name], watch.plan.scheme.filled(op.box).shape)
+        values = np.broadcast_to(made[name], block.scheme.filled(op.box).shape)
         at = tuple(slice(max(0, int(n) - by), int(n) + by + 1) for n in index)
         return np.asarray(values[at], float)
 

@@ -33,7 +33,7 @@ from faultwave.fd.stencils import (
     VELOCITY,
     Place,
     Times,
-    beside_surface,
+    beside_end,
     damped,
     difference,
     in_layer,
@@ -148,7 +148,7 @@ def risen(p: Point, name: str, axis: Axis, forward: bool, place: Place, sheet: s
 
 def vertical(p: Point, name: str, place: Place, forward: bool) -> Any:
     """The difference across planes, as everywhere."""
-    return difference(p, name, "z", forward) if place.top is None else beside_surface(p, name, place.top)
+    return beside_end(p, name, place) if place.at_end else difference(p, name, "z", forward)
 
 
 def gradients(place: Place) -> Stencil:

@@ -33,14 +33,23 @@ def moving(program: Program) -> dict[str, int]:
 
 def identity(plan: FdPlan, operator: Operator) -> dict[str, Any]:
     """What must be the same for a run to go on; all processes ask for it at once."""
-    scheme = plan.scheme
-    arrays = moving(build_program(scheme, observers=observers(plan.parts, scheme, scheme.grid.box)))
     parts = {name: part.must_match for name, part in plan.parts.items() if part.must_match is not None}
+    own, *below = (_block_identity(p, op) for p, op in zip(plan.blocks, operator.blocks, strict=True))
     return {
         "scheme": SCHEME,
-        "points": list(scheme.grid.shape), "corner": list(scheme.grid.lower), "spacing": scheme.grid.spacing, "step": scheme.step,
-        "precision": plan.case.numerics.precision, "material": material(plan, operator), "arrays": sorted(arrays),
-        "sources": sources(plan), **_choices(plan), **parts,
+        "points": own["points"], "corner": own["corner"], "spacing": own["spacing"], "step": plan.scheme.step,
+        "precision": plan.case.numerics.precision, "material": own["material"], "arrays": own["arrays"],
+        "sources": sources(plan), **_choices(plan), **parts, **({"blocks": below} if below else {}),
+    }  # fmt: skip
+
+
+def _block_identity(plan: FdPlan, operator: Operator) -> dict[str, Any]:
+    """Of a grid, or of a block."""
+    scheme = plan.scheme
+    arrays = moving(build_program(scheme, observers=observers(plan.parts, scheme, scheme.grid.box)))
+    return {
+        "points": list(scheme.grid.shape), "corner": list(scheme.grid.lower), "spacing": scheme.grid.spacing,
+        "material": material(plan, operator), "arrays": sorted(arrays),
     }  # fmt: skip
 
 
@@ -76,9 +85,13 @@ def material(plan: FdPlan, operator: Operator) -> dict[str, int]:
     return dict(zip(coefficients, map(int, plan.world.total(sums)), strict=True))
 
 
-def blocks(operator: Operator) -> dict[str, BlockState]:
-    """What this process keeps of every array that moves; together, all keep every number once."""
-    return {name: _block(operator, name, halo) for name, halo in moving(operator.runner.program).items()}
+def blocks(operator: Operator) -> dict[str, dict[str, BlockState]]:
+    """What this process keeps of every array that moves, by block of the grid; together, all keep every number once."""
+    found = {}
+    for n, op in enumerate(operator.blocks):
+        kept = {name: _block(op, name, halo) for name, halo in moving(op.runner.program).items()}
+        found["grid" if n == 0 else f"block{n + 1}"] = kept
+    return found
 
 
 def _block(op: Operator, name: str, halo: int) -> BlockState:
@@ -106,6 +119,8 @@ def _kept(op: Operator, name: str) -> Box:
     room, found = _room(layout.box, layout.halo), op.subdomain.kept(layout.halo)
     if layout.box.hi[0] > op.scheme.grid.shape[0]:  # of the surface, above what it owns
         found = Box(found.lo, (room.hi[0], *found.hi[1:]))
+    if layout.box.lo[0] < 0:  # of the face to a grid below
+        found = Box((room.lo[0], *found.lo[1:]), found.hi)
     return meet(room, found)
 
 

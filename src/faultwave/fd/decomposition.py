@@ -45,6 +45,7 @@ class Subdomain:
     rank: int
     steps: int
     margin: Triple
+    below: bool = False  # whether another grid is below this one: planes on the face to it belong to who is above them
 
     @cached_property
     def coordinates(self) -> Triple:
@@ -111,7 +112,8 @@ class Subdomain:
     def _filled(self, box: Box, reach: int) -> Box:
         """With the ``reach`` planes above the surface, which belong to who is below them."""
         top = box.hi[0] == self.cut.shape[0] and not self.cut.around[0]
-        return Box(box.lo, (box.hi[0] + reach * top, *box.hi[1:]))
+        bottom = self.below and box.lo[0] == 0
+        return Box((box.lo[0] - reach * bottom, *box.lo[1:]), (box.hi[0] + reach * top, *box.hi[1:]))
 
     def kept(self, halo: int) -> Box:
         """What it owns, with the halo at the ends of the grid: all processes together have every number once."""

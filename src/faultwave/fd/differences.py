@@ -12,10 +12,17 @@ acts. So the operator of the grid is self-adjoint in the norm of the energy, in 
 receivers are reciprocal. Means along z, which grids that follow a topography need, are adjoints of each other in the same norms.
 The weights of ``closures`` are half of them, all others follow. Those of means are of O'Reilly & Petersson (2019, arXiv:1907.01105), as in
 the MIT-licensed tables of sbp.jl.
+
+Where a grid is joined to another one, which lies above or below, the same differences end at the plane that both share, upside down at
+its lower end. There they take the other grid's value on that plane, interpolated, where they would take half of their own jump to it:
+of what is on the plane itself, one half of the jump over the plane's weight, on both sides and for velocities and stresses alike. So
+the operator of both grids together is self-adjoint in the sum of their norms (O'Reilly et al. 2017; Gao & Keyes,
+arXiv:1903.06795): energy is kept, whatever the material.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -38,6 +45,9 @@ _MEANS_ON_HALF = (
     (0.09690785566330458, -0.1539344946680898, 0.44864912028443893, 0.6768738207821733, -0.06849630206182696),
 )
 """Means on the uppermost half planes, of the uppermost whole planes."""
+LOW = 4
+"""Planes with differences of their own at the lower end of a grid that is joined to one below: that on the face, which is kept in plane -1
+of the arrays, and three above."""
 
 
 @cache
@@ -59,6 +69,18 @@ def _matrices(order: int) -> dict[tuple[str, bool], np.ndarray]:
     whole[0, 0] -= 1.0 / p[0]
     half_free = -(p[:, None] * whole).T / h[:, None]
     return {("half", False): half, ("half", True): half_free, ("whole", False): whole, ("whole", True): whole_free}
+
+
+def _joined(grid: str) -> np.ndarray:
+    """Those of order 4 where the surface is the face to another grid, without what that adds."""
+    found = _matrices(4)[grid, False].copy()
+    found[0, 0] = 0.0  # -1 / (2 H) of its own value, and half of the jump over H
+    return found
+
+
+def joint(grid: str) -> float:
+    """What a difference downwards on the face itself takes of the other grid's value there, one over a spacing."""
+    return -0.5 / NORM[grid][0]
 
 
 def _means() -> dict[str, np.ndarray]:
@@ -88,16 +110,28 @@ def other(grid: str) -> str:
     return "half" if grid == "whole" else "whole"
 
 
+def low_planes() -> np.ndarray:
+    """Those that the differences beside a joined lower end read, from the face up: half planes on it are kept in plane -1, as whole ones
+    are."""
+    return np.arange(READ) - 1
+
+
 def planes(grid: str, top: int, order: int = 4) -> np.ndarray:
     """The planes of the arrays that the differences beside the surface read, of a quantity of ``grid``, from the surface down; half planes
     on the surface are kept in plane ``top``, one above the last."""
     return top - (grid == "whole") - np.arange(WEIGHTS[order].read)
 
 
-def weights(grid: str, traction_free: bool, order: int = 4) -> np.ndarray:
+def weights(grid: str, traction_free: bool, order: int = 4, joined: bool = False) -> np.ndarray:
     """Differences upwards of a quantity of ``grid`` on the other one, in spacings: (deep, read), in the uppermost planes of the arrays up
-    to the one on the surface, by those of ``planes``. Zero where there is no such plane."""
-    return _uppermost(grid, -_matrices(order)[other(grid), traction_free], order)
+    to the one on the surface, or on the face to a grid above, by those of ``planes``. Zero where there is no such plane."""
+    of = _joined(other(grid)) if joined else _matrices(order)[other(grid), traction_free]
+    return _uppermost(grid, -of, order)
+
+
+def low_weights(grid: str) -> np.ndarray:
+    """The same beside a joined lower end: (LOW, READ), in planes -1 to 2, by those of ``low_planes``."""
+    return _joined(other(grid))[:LOW, :READ]
 
 
 def mean_weights(grid: str) -> np.ndarray:
@@ -178,25 +212,64 @@ def line(grid: str, stresses: bool, number: int) -> str:
     return f"{'traction_free' if stresses else 'strain'}_{grid}{number}"
 
 
-def lines(top: int, order: int = 4) -> dict[str, np.ndarray]:
-    """All profiles: (top + 1,), of planes 0 to ``top`` of the arrays."""
-    found, of = {}, WEIGHTS[order]
-    for grid in of.norm:
-        for stresses in (False, True):
-            table = weights(grid, stresses, order)
-            for number in range(of.read):
-                found[line(grid, stresses, number)] = np.r_[np.zeros(top + 1 - of.deep), table[:, number]]
-    return found
+def other_line(grid: str) -> str:
+    """The profile along z of what differences of a quantity of ``grid`` take of the grids that this one is joined to."""
+    return f"joined_{grid}"
 
 
-def norm(name: str, plane: int | np.ndarray, top: int, order: int = 4) -> np.ndarray:
-    """Weights of planes of the arrays in the norm H of a quantity below a free surface."""
-    grid = grid_of(name)
-    depth = top - (grid == "whole") - np.asarray(plane)
-    share = np.ones(depth.shape)
-    for n, weight in enumerate(WEIGHTS[order].norm[grid]):
-        share = np.where(depth == n, weight, share)
-    return share
+@dataclass(frozen=True)
+class Ends:
+    """Which ends along z of a grid of ``top`` planes have differences of their own: a ``free`` surface or the face to a grid above,
+    ``joined_above``; the face to a grid below, ``joined_below``. Joined grids are of ``order`` 4."""
+
+    top: int
+    free: bool = False
+    joined_above: bool = False
+    joined_below: bool = False
+    order: int = 4
+
+    @property
+    def upper(self) -> bool:
+        """Whether the upper end has, and half planes one more, which is plane ``top`` of the arrays."""
+        return self.free or self.joined_above
+
+    @property
+    def first(self) -> int:
+        """The lowest plane of the arrays."""
+        return -1 if self.joined_below else 0
+
+    def lines(self) -> dict[str, np.ndarray]:
+        """All profiles along z, of the planes from ``first`` on."""
+        count, found, of = self.top + self.upper - self.first, {}, WEIGHTS[self.order]
+        for grid in of.norm:
+            for stresses in (False, True):
+                table, low = weights(grid, stresses, self.order, self.joined_above), low_weights(grid)
+                for number in range(of.read):
+                    profile = np.zeros(count)
+                    if self.upper:
+                        profile[-of.deep :] = table[:, number]
+                    if self.joined_below:
+                        profile[:LOW] = low[:, number]
+                    found[line(grid, stresses, number)] = profile
+            if self.joined_above or self.joined_below:
+                result, profile = other(grid), np.zeros(count)
+                if self.joined_above:
+                    profile[-1 - (result == "whole")] = -joint(result)
+                if self.joined_below:
+                    profile[0] = joint(result)
+                found[other_line(grid)] = profile
+        return found
+
+    def norm(self, name: str, plane: int | np.ndarray) -> np.ndarray:
+        """Weights of planes of the arrays in the norm H of a quantity."""
+        grid, planes_of = grid_of(name), np.asarray(plane)
+        share = np.ones(planes_of.shape)
+        for n, weight in enumerate(WEIGHTS[self.order].norm[grid]):
+            if self.upper:
+                share = np.where(self.top - (grid == "whole") - planes_of == n, weight, share)
+            if self.joined_below:
+                share = np.where(planes_of + 1 == n, weight, share)
+        return share
 
 
 __all__ = [
@@ -204,18 +277,21 @@ __all__ = [
     "C2",
     "DEEP",
     "GRIDS",
+    "LOW",
     "M1",
     "M2",
     "NORM",
     "READ",
+    "Ends",
     "along_z",
     "bent_along_z",
     "grid_of",
+    "joint",
     "line",
-    "lines",
+    "low_planes",
     "mean_weights",
-    "norm",
     "other",
+    "other_line",
     "planes",
     "weights",
 ]

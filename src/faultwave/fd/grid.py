@@ -59,9 +59,9 @@ class Grid(RegularGrid):
         return np.asarray(place) if self.relief is None else self.relief.down(place)
 
     def places(self, name: str, box: Box) -> np.ndarray:
-        """Places (nz, ny, nx, 3) [m] of a quantity in a box; a plane above the last one is the upper face."""
+        """Places (nz, ny, nx, 3) [m] of a quantity in a box; planes above the last one and below the first are on the faces."""
         axes = [self.line(2 - k, np.arange(box.lo[k], box.hi[k]), HALF[name]) for k in range(3)]
-        axes[0] = np.minimum(axes[0], self.upper[2])
+        axes[0] = np.clip(axes[0], self.lower[2], self.upper[2])
         z, y, x = np.meshgrid(*axes, indexing="ij")
         return self.up(np.stack([x, y, z], -1))
 

@@ -45,6 +45,7 @@ class Peak:
     speed: float
     place: tuple[float, float, float]
     step: int
+    block: int = 0
 
 
 def silent_after(sources: Sequence[PointSource], end: float) -> float:
@@ -88,16 +89,17 @@ class Watch:
         self.squares: list[float] = []  # since the sources are silent
         self.root = 0.0  # of the energy [J] that was there at the start, or at most until a checkpoint
         self._silent: float | None = None
-        made, world = plan.medium.coefficients, plan.world
-        moduli = [np.asarray(made[name]) for name in ("mu2", "mu_xy", "mu_xz", "mu_yz")]
-        moduli += [3.0 * np.asarray(made["lam"]) + np.asarray(made["mu2"])]
+        moduli, specific = list[np.ndarray](), list[np.ndarray]()
+        for made in (block.medium.coefficients for block in plan.blocks):
+            moduli += [np.asarray(made[name]) for name in ("mu2", "mu_xy", "mu_xz", "mu_yz")]
+            moduli += [3.0 * np.asarray(made["lam"]) + np.asarray(made["mu2"])]
+            specific += [np.asarray(made[f"b_{axis}"]) for axis in "xyz"]
         softest = min(float(np.min(m, where=m > 0, initial=np.inf)) for m in moduli)
-        specific = [np.asarray(made[f"b_{axis}"]) for axis in "xyz"]
         lightest = 1.0 / max(float(b.max()) for b in specific)
         heaviest = 1.0 / min(float(np.min(b, where=b > 0, initial=np.inf)) for b in specific)
-        top, low, soft = world.largest([heaviest, -lightest, -softest])
+        top, low, soft = plan.world.largest([heaviest, -lightest, -softest])
         self.lightest, self.heaviest, self.softest = -low, top, -soft
-        self._pushes: np.ndarray | None = None
+        self._pushes: dict[int, np.ndarray] = {}
 
     def start(self, energies: Mapping[str, float]) -> None:
         """Motion there is at the start, of so much energy."""
@@ -105,12 +107,14 @@ class Watch:
 
     def bound(self) -> float:
         """The root of the energy there can be at most; all processes ask for it at once."""
-        op, here = self.operator, 0.0
-        if op.given.ndim:
-            if self._pushes is None:
-                volume = self.plan.scheme.grid.spacing**3
-                self._pushes = pushes(op.drives.injections, op.given.shape, self.heaviest, self.softest, volume)
-            here = float((self._pushes * op.given).sum())
+        here = 0.0
+        for n, op in enumerate(self.operator.blocks):
+            if not op.given.ndim:
+                continue
+            if n not in self._pushes:
+                volume = op.scheme.grid.spacing**3
+                self._pushes[n] = pushes(op.drives.injections, op.given.shape, self.heaviest, self.softest, volume)
+            here += float((self._pushes[n] * op.given).sum())
         return self.root + self._sum(here)
 
     def _sum(self, here: float) -> float:
@@ -125,13 +129,14 @@ class Watch:
 
     def look(self) -> str:
         """What is wrong with the motion now; nothing, if nothing is."""
-        square = self._square()
+        squares = self._squares()
+        square = float(squares @ [op.scheme.grid.spacing**3 for op in self.operator.blocks])
         if not np.isfinite(square):
             return "velocities are no longer finite numbers"
         if self._silent is None:
             until = [part.acts_until for part in self.plan.parts.values()]
             self._silent = max(silent_after(self.plan.radiating, self.plan.case.end_time), *until)
-        kinetic = 0.5 * self.lightest * self.plan.scheme.grid.spacing**3 * square
+        kinetic = 0.5 * self.lightest * square
         bound = self.bound() ** 2
         if kinetic > MARGIN * bound:
             return f"the waves hold {kinetic:.3g} J or more, sources have given less than {bound:.3g} J"
@@ -141,9 +146,12 @@ class Watch:
             return f"motion grows exponentially, although no source acts since t = {self._silent:.6g} s"
         return ""
 
-    def _square(self) -> float:
+    def _squares(self) -> np.ndarray:
+        """Of each block; notes where the most is."""
+        return np.array([self._square(n, op) for n, op in enumerate(self.operator.blocks)])
+
+    def _square(self, number: int, op: Operator) -> float:
         """Sum of squared velocities of all processes, over one in ROWS rows; notes where the most is."""
-        op = self.operator
         fields = [op.values(name) for name in VELOCITY]
         planes = np.zeros(len(fields[0]))
         with np.errstate(over="ignore", invalid="ignore"):
@@ -155,15 +163,23 @@ class Watch:
             if np.isfinite(planes).all() and planes.any():
                 k = int(planes.argmax())
                 speed = np.sqrt(sum(np.square(field[k], dtype=np.float64) for field in fields))
-                self._note(k, speed)
+                self._note(number, k, speed)
         return square
 
-    def _note(self, k: int, speed: np.ndarray) -> None:
-        op, grid = self.operator, self.plan.scheme.grid
+    def _note(self, number: int, k: int, speed: np.ndarray) -> None:
+        if (
+            number
+            and self.peak is not None
+            and self.peak.step == self.operator.steps
+            and self.peak.speed >= speed.max()
+        ):
+            return  # it moves more in a block above
+        op = self.operator.blocks[number]
+        grid = op.scheme.grid
         j, i = np.unravel_index(int(speed.argmax()), speed.shape)
         lo = op.subdomain.owned.box.lo
         x, y, z = grid.middle(np.array([lo[0] + k, lo[1] + j, lo[2] + i])).tolist()
-        self.peak = Peak(float(speed[j, i]), (x, y, z), op.steps)
+        self.peak = Peak(float(speed[j, i]), (x, y, z), self.operator.steps, number)
 
 
 __all__ = ["Peak", "Watch", "grows", "pushes", "silent_after"]

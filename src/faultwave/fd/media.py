@@ -66,7 +66,7 @@ def effective_medium(
     field: Field, grid: Grid, lower: np.ndarray, upper: np.ndarray, relaxation: Relaxation | None, dtype: type,
     limit: float = 0.0, box: Box | None = None,
 ) -> Medium:  # fmt: skip
-    """Coefficients of a grid, or of a box of it; where the box has a plane above the grid, that is on its upper face.
+    """Coefficients of a grid, or of a box of it; where the box has a plane above or below the grid, that is on its upper or lower face.
 
     Outside of [lower, upper] (3,) [m], in absorbing layers, the material is that of the edge. Below a topography both are those of the flat
     grid, and coefficients are kept over the stretch of their cells (``fd.cap``).
@@ -77,7 +77,7 @@ def effective_medium(
     slices = axes | {"z"} if relaxation else axes  # mechanisms alternate, so that defects differ from plane to plane
     box = box or grid.box
     top = grid.shape[0]
-    cells = Box(box.lo, (min(box.hi[0], top), *box.hi[1:]))
+    cells = Box((max(box.lo[0], 0), *box.lo[1:]), (min(box.hi[0], top), *box.hi[1:]))
     lo, hi = (
         tuple(v if a in slices else end for v, a in zip(c, "zyx", strict=True))
         for end, c in ((0, cells.lo), (1, cells.hi))
@@ -95,6 +95,8 @@ def effective_medium(
             _unrelax(lattice, relaxation)
         fastest.append(float(np.sqrt(((lattice["lambda"] + 2 * lattice["mu"]) / lattice["rho"]).max())))
         made = Box((first, *box.lo[1:]), (last, *box.hi[1:]))
+        if "z" in slices and first == 0 > box.lo[0]:
+            parts.append(_below_face(lattice, made, relaxation, dtype, samples))
         parts.append(_coefficients(lattice, made, relaxation, dtype, samples))
         if last == top < box.hi[0]:
             parts.append(_on_face(lattice, made, relaxation, dtype, samples))
@@ -196,6 +198,15 @@ def _on_face(
     plane = Box((box.hi[0], *box.lo[1:]), (box.hi[0] + 1, *box.hi[1:]))
     found = _coefficients(last, plane, relaxation, dtype, samples, 1)
     return found | _still(found, last["mu"], samples, 1)
+
+
+def _below_face(
+    lattice: dict[str, np.ndarray], box: Box, relaxation: Relaxation | None, dtype: type, samples: int
+) -> dict[str, np.ndarray]:
+    """Coefficients on the lower face of a box, to another grid: those of the half of a cell that is above."""
+    around = {name: np.concatenate([v[: 2 * samples][::-1], v[:samples]]) for name, v in lattice.items()}
+    plane = Box((box.lo[0] - 1, *box.lo[1:]), (box.lo[0], *box.hi[1:]))
+    return _coefficients(around, plane, relaxation, dtype, samples, 1)
 
 
 def _still(found: Mapping[str, np.ndarray], mu: np.ndarray, samples: int, planes: int) -> dict[str, np.ndarray]:

@@ -88,7 +88,7 @@ class Overlap:
         parts: list[list[np.ndarray]] = []
         for first in range(0, steps, self.shared.subdomain.steps):
             count = min(self.shared.subdomain.steps, steps - first)
-            before, after = self._works(count)
+            before, after = self.works_of(count)
             given = amplitudes[:, first : first + count]
             self.halo.start()
             ahead = self.runner.run(count, given, before) if before is not None else None
@@ -97,16 +97,18 @@ class Overlap:
             parts.append([a + b for a, b in zip(ahead, sample_buffers, strict=True)] if ahead else sample_buffers)
         return [np.concatenate(buffer) for buffer in zip(*parts, strict=True)]
 
-    def _works(self, count: int) -> tuple[Work | None, Work]:
+    def works_of(self, count: int) -> tuple[Work | None, Work]:
+        """What is done of so many steps before messages are there, and after."""
         if count not in self.works:
             found = self.shared.reach.last(count, len(self.program.levels))
             self.works[count] = works(self.program, self.shared.subdomain.owned, found)
         return self.works[count]
 
 
-def _planes(view: np.ndarray, box: Box) -> np.ndarray:
-    """A box of an array that is given with one point of its halo around."""
-    return view[1 : 1 + box.shape[0], 1:-1, 1:-1]
+def _planes(view: np.ndarray, box: Box, first: int) -> np.ndarray:
+    """A box of an array whose lowest plane is ``first``, given with one point of its halo around."""
+    start = 1 + box.lo[0] - first
+    return view[start : start + box.shape[0], 1:-1, 1:-1]
 
 
 class Operator:
@@ -148,7 +150,7 @@ class Operator:
 
     def _fill(self, name: str, values: np.ndarray, number: int) -> None:
         box = self.scheme.filled(self.box)
-        view, unit = _planes(self.runner.view(name, 1), box), self.units.of(name)
+        view, unit = _planes(self.runner.view(name, 1), box, self.box.lo[0]), self.units.of(name)
         full = np.broadcast_to(values, view.shape)
         count = len(full)
         if self.scheme.surfaced(self.box) and name in (
@@ -164,6 +166,11 @@ class Operator:
         for k in range(count):
             view[k] = spread_rounding(full[k : k + 1] / unit, (z[k : k + 1], y, x), number)[0]
 
+    @property
+    def blocks(self) -> tuple[Operator, ...]:
+        """Those of the blocks of a grid, from the uppermost down."""
+        return (self,)
+
     def refresh(self) -> None:
         """Bring what overlaps other parts up to now; all processes do so at once."""
         if self.overlap:
@@ -175,10 +182,16 @@ class Operator:
         return self.runner.values(name)[self.subdomain.own]
 
     def filled_values(self, name: str) -> np.ndarray:
-        """The same with the plane on the free surface, where this process owns that."""
-        z, y, x = self.subdomain.own
-        found = _planes(self.runner.values(name, 1), self.scheme.filled(self.box))
-        return found[z.start : z.stop + self.scheme.surfaced(self.subdomain.owned.box), y, x]
+        """The same with the planes on the free surface and on faces to other grids, where this process owns these."""
+        z, y, x = self.own_filled
+        return _planes(self.runner.values(name, 1), self.scheme.filled(self.box), self.box.lo[0])[z, y, x]
+
+    @property
+    def own_filled(self) -> tuple[slice, slice, slice]:
+        """What this process owns, with those planes, in arrays over the box with them."""
+        _, y, x = self.subdomain.own
+        owned, box = (self.scheme.filled(b) for b in (self.subdomain.owned.box, self.box))
+        return slice(owned.lo[0] - box.lo[0], owned.hi[0] - box.lo[0]), y, x
 
     def coefficient(self, name: str) -> np.ndarray:
         """A coefficient as it is computed with (nz, ny, nx), in SI units."""
@@ -210,12 +223,21 @@ class Operator:
         return [min(self._most, steps - first) for first in range(0, steps, self._most)]
 
     def _advance(self, steps: int) -> list[np.ndarray]:
+        pushes = self.pushes(steps)
+        sample_buffers = self.overlap.run(steps, pushes) if self.overlap else self.runner.run(steps, pushes)
+        self.steps += steps
+        return self.seen(sample_buffers)
+
+    def pushes(self, steps: int) -> np.ndarray:
+        """How strongly sources push in the next ``steps``: (levels of the program, steps, sources)."""
         amplitudes = self.drives.amplitudes(self.steps, steps)
         self.given = self.given + np.abs(amplitudes).sum(1)
         levels = np.zeros((len(self.runner.program.levels), *amplitudes.shape[1:]))
         levels[[self.scheme.level(n) for n in range(LEVELS)]] = amplitudes
-        sample_buffers = self.overlap.run(steps, levels) if self.overlap else self.runner.run(steps, levels)
-        self.steps += steps
+        return levels
+
+    def seen(self, sample_buffers: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """What each sampler makes of the sample buffers of some steps."""
         found, first = [], 0
         for sampler in self.samplers:
             found.append(sampler.values(sample_buffers[first : first + len(sampler.sample_buffers)]))
@@ -231,10 +253,12 @@ class Operator:
         for column, name in enumerate(RECORDED):
             when = self.time - 0.5 * self.scheme.step if name in VELOCITY else self.time
             owned = self.subdomain.owned.box
-            places = self.scheme.grid.places(name, owned if name in WHOLE else self.scheme.filled(owned))
+            filled = self.scheme.filled(owned)
+            room = Box(filled.lo, (owned.hi[0], *filled.hi[1:])) if name in WHOLE else filled
+            places = self.scheme.grid.places(name, room)
             values = state(places.reshape(-1, 3), when)[:, column].reshape(places.shape[:3])
-            z, y, x = self.subdomain.own
-            view = _planes(self.runner.view(name, 1), self.scheme.filled(self.box))
+            z, y, x = self.own_filled
+            view = _planes(self.runner.view(name, 1), self.scheme.filled(self.box), self.box.lo[0])
             view[z.start : z.start + len(values), y, x] = values
         self._wrap()
 
@@ -256,16 +280,25 @@ class Operator:
         for column, name in enumerate(RECORDED):
             s = reading(self.scheme, name, points[here])
             z, y, x = np.moveaxis(s.points, -1, 0)
+            z = z - self.scheme.ends.first
             found[here, column] = (s.value * self.filled_values(name)[z, y, x]).sum(1)
         return found
 
     def finite(self) -> bool:
         """Whether the velocities are numbers; one that is not spreads to all of them soon."""
-        here = self.runner.finite(VELOCITY)
+        here = self._finite()
         return not self.shared.world.any(not here) if self.shared else here
+
+    def _finite(self) -> bool:
+        return self.runner.finite(VELOCITY)
 
     def error(self, solution: Callable[[np.ndarray, float], np.ndarray]) -> np.ndarray:
         """Relative L2 error (9,) against solution(points, time), each quantity at its own places and time."""
+        sums = self._total(self._errors(solution))
+        return np.asarray(np.sqrt(sums[0] / np.maximum(sums[1], 1e-300)))
+
+    def _errors(self, solution: Callable[[np.ndarray, float], np.ndarray]) -> np.ndarray:
+        """Sums (2, 9) of squared errors and values of what this process owns."""
         sums = np.zeros((2, len(RECORDED)))
         for column, name in enumerate(RECORDED):
             when = self.time - 0.5 * self.scheme.step if name in VELOCITY else self.time
@@ -273,8 +306,7 @@ class Operator:
             exact = solution(places.reshape(-1, 3), when)[:, column].reshape(places.shape[:3])
             mine = self.values(name).astype(float)
             sums[:, column] = ((mine - exact) ** 2).sum(), (exact**2).sum()
-        sums = self._total(sums)
-        return np.asarray(np.sqrt(sums[0] / np.maximum(sums[1], 1e-300)))
+        return sums
 
     def _total(self, sums: np.ndarray) -> np.ndarray:
         """Sums over all processes."""
@@ -286,26 +318,31 @@ class Operator:
         Nothing is averaged: each quantity counts with the coefficient at its own place, and beside the free surface with the weights
         in which the grid is self-adjoint.
         """
-        total = np.zeros(len(ENERGIES))
-        owned = self.subdomain.owned.box
-        for plane in range(self.scheme.filled(owned).shape[0]):
-            kinetic, momentum = self._motion(plane)
-            total += [self._normal_energy(plane) + self._shear_energy(plane), kinetic, *momentum]
-        found = self._total(total * self.scheme.grid.spacing**3).tolist()
+        found = self._total(self._energies()).tolist()
         return dict(zip(ENERGIES, found, strict=True))
 
+    def _energies(self) -> np.ndarray:
+        """Of what this process owns."""
+        total = np.zeros(len(ENERGIES))
+        filled = self.scheme.filled(self.subdomain.owned.box)
+        for plane in range(filled.lo[0], filled.hi[0]):
+            kinetic, momentum = self._motion(plane)
+            total += [self._normal_energy(plane) + self._shear_energy(plane), kinetic, *momentum]
+        return total * self.scheme.grid.spacing**3
+
     def _plane(self, name: str, plane: int) -> np.ndarray:
-        """Of a field or coefficient, one of the planes owned, in SI units."""
-        return self.filled_values(name)[plane].astype(float) * self.units.of(name)
+        """Of a field or coefficient, a plane of the grid of which this process owns some, in SI units."""
+        first = self.scheme.filled(self.subdomain.owned.box).lo[0]
+        return self.filled_values(name)[plane - first].astype(float) * self.units.of(name)
 
     def _weight(self, name: str, plane: int) -> float:
-        return float(held(self.scheme, name, self.subdomain.owned.box.lo[0] + plane))
+        return float(held(self.scheme, name, plane))
 
     def _motion(self, plane: int) -> tuple[float, list[float]]:
         """Kinetic energy and momentum of a plane, over h^3; half planes alone have one on the surface."""
         energy, momentum = 0.0, [0.0, 0.0, 0.0]
         for k, (name, axis) in enumerate(VELOCITY.items()):
-            if name in WHOLE and plane == self.subdomain.owned.box.shape[0]:
+            if name in WHOLE and plane == self.subdomain.owned.box.hi[0]:
                 continue
             speed, b = self._plane(name, plane), self._plane(f"b_{axis}", plane)
             rho = self._weight(name, plane) * np.divide(1.0, b, out=np.zeros_like(b), where=b > 0)

@@ -58,6 +58,8 @@ class Placing:
     lower: np.ndarray
     upper: np.ndarray
     problems: Problems
+    faces: tuple[float, ...] = ()
+    """Heights [m] of the faces between blocks of different spacing, from the uppermost down; ``grid`` is the uppermost block."""
 
     @property
     def surface(self) -> tuple[int, int]:
@@ -144,6 +146,7 @@ class FdPlan:
     warnings: tuple[Problem, ...]
     material: Field  # as the case gives it
     shared: Shared | None = None  # where other processes have the rest of the grid
+    below: tuple[FdPlan, ...] = ()  # blocks of larger spacing below this one, without parts
 
     def __repr__(self) -> str:
         name = self.case.title or self.case.output.prefix
@@ -169,7 +172,22 @@ class FdPlan:
     @property
     def points(self) -> int:
         """Of the whole grid."""
-        return self.scheme.grid.box.points
+        return sum(block.scheme.grid.box.points for block in self.blocks)
+
+    @property
+    def blocks(self) -> tuple[FdPlan, ...]:
+        """Of the grid, from the uppermost down."""
+        return (self, *self.below)
+
+    def shares(self, part: GridPart) -> list[Share]:
+        """Of a part: what of its places lies in each block that holds some."""
+        places = part.places
+        if not self.below:
+            return [Share(0, np.arange(len(places)), part, self)]
+        floors = np.array([block.scheme.grid.lower[2] for block in self.blocks[:-1]])
+        number = (places[:, 2, None] < floors).sum(1)
+        listed = [(n, np.flatnonzero(number == n), block) for n, block in enumerate(self.blocks)]
+        return [Share(n, numbers, part.some(numbers), block) for n, numbers, block in listed if len(numbers)]
 
     @property
     def box(self) -> Box:
@@ -192,6 +210,16 @@ class FdPlan:
         return Sources.joined([part.radiating for part in self.parts.values()])
 
 
+@dataclass(frozen=True)
+class Share:
+    """What of a part lies in the block number ``block``: the ``numbers`` of its places, the part with these, the plan of the block."""
+
+    block: int
+    numbers: np.ndarray
+    part: GridPart
+    plan: FdPlan
+
+
 class GridPart(Planned):
     """A planned capability, frozen; what does not apply stays as it is here."""
 
@@ -206,6 +234,15 @@ class GridPart(Planned):
     """Time [s] until which it pushes the grid in ways that ``radiating`` does not tell."""
     must_match: Any = None
     """What must be the same in a run that goes on from a checkpoint, as JSON."""
+
+    @property
+    def places(self) -> np.ndarray:
+        """Where (n, 3) [m] it pushes or reads the grid; what a part has elsewhere is in one block."""
+        return np.zeros((0, 3))
+
+    def some(self, numbers: np.ndarray) -> Self:
+        """The same with some of its places only."""
+        return self
 
     def placed(self, placing: Placing) -> Self:
         """The same where it lies in the grid."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,8 +18,10 @@ from faultwave.comm import World
 from faultwave.engine.backend import check_backend
 from faultwave.fd.absorbing import Absorber, stable_along
 from faultwave.fd.band import check_band
+from faultwave.fd.block_layout import Laid, check_faces, lay_grid, moved
 from faultwave.fd.closures import WEIGHTS
 from faultwave.fd.decomposition import Subdomain
+from faultwave.fd.differences import LOW
 from faultwave.fd.fluids import check_fluids, fluid_beside_rock
 from faultwave.fd.grid import SIDES, Grid, SideKind
 from faultwave.fd.ground import check_relief, counted
@@ -32,7 +34,6 @@ from faultwave.fd.share import cut_up, share, shared_medium, with_borders
 from faultwave.fd.time_dispersion import check_removal
 from faultwave.fd.topography import Ground, Hanging, Lines, check_slopes, read_ground, relief_of, step_share
 from faultwave.fd.unused_settings import check_unused
-from faultwave.kernels.stencil import Box
 from faultwave.media import load_field, quality
 from faultwave.media.attenuation import Relaxation, relaxation
 from faultwave.media.field import Field, axes_of, limits_told
@@ -42,9 +43,6 @@ from faultwave.physics.sources.table import Sources
 from faultwave.physics.waves import law
 
 CFL, CFL_LAYERS = 0.95, 0.9
-WIDTH = {"cpml": 10, "sponge": 20}
-LEAST = {4: 8, 8: 16}
-"""Cells along an axis of the smallest grid, by order."""
 LARGEST = 2_000  # points of a coarse look at the material, along each axis that it depends on: as far as fits SAMPLES
 SAMPLES = 400_000
 
@@ -63,12 +61,12 @@ class _Read:
 
 @dataclass(frozen=True)
 class _Filled:
-    """The material on the grid, or on the ``subdomain`` of this process, and a ``coarse`` look at it."""
+    """The material on the grid, or on the ``subdomains`` of this process, and a ``coarse`` look at it."""
 
     field: Field
-    medium: Medium
+    media: Sequence[Medium]  # of each block
     relaxation: Relaxation | None
-    subdomain: Subdomain | None
+    subdomains: Sequence[Subdomain | None]
     coarse: dict[str, np.ndarray]
 
 
@@ -88,19 +86,23 @@ def make_plan(case: Case, world: World | None = None) -> FdPlan:
     world = world or World()
     problems = Problems()
     read = _read(case, problems)
-    placing, parts = _lay(case, read, world, problems)
+    placing, laid, parts = _lay(case, read, world, problems)
     if placing.grid.relief is not None and _setting(case).topography.material == "depth" and read.field is not None:  # type: ignore[union-attr]
         read = replace(read, field=Hanging(read.field, placing.grid.relief))
-    filled = _fill(read, placing, parts, world)
-    stepped = _check(read, placing, filled, parts, world)
+    assert read.field is not None
+    filled = _fill(read.field, placing, laid, parts, world)
+    stepped = _check(read, placing, laid, filled, parts, world)
     problems.raise_errors()
-    scheme = _scheme(read, placing, filled, stepped)
-    parts, subdomain = stepped.parts, filled.subdomain
-    shared = share(case, scheme, filled.medium, subdomain, parts, world) if subdomain else None
-    return FdPlan(
-        case, placing.law, scheme, placing.lower, placing.upper, filled.medium, filled.relaxation, stepped.frequency, stepped.steps, parts,
-        problems.warnings, filled.field, shared,
-    )  # fmt: skip
+    blocks: list[FdPlan] = []
+    for n, (block, scheme) in enumerate(zip(laid, _schemes(placing, laid, filled, stepped), strict=True)):
+        own, subdomain = stepped.parts if n == 0 else {}, filled.subdomains[n]
+        shared = share(case, scheme, filled.media[n], subdomain, own, world) if subdomain else None
+        lower, upper = (placing.lower, placing.upper) if n == 0 else (block.lower, block.upper)
+        blocks.append(FdPlan(
+            case, placing.law, scheme, lower, upper, filled.media[n], filled.relaxation, stepped.frequency, stepped.steps, own,
+            problems.warnings, filled.field, shared,
+        ))  # fmt: skip
+    return replace(blocks[0], below=tuple(blocks[1:]))
 
 
 def _read(case: Case, problems: Problems) -> _Read:
@@ -127,8 +129,10 @@ def _read(case: Case, problems: Problems) -> _Read:
     return _Read(lower, upper, sides, field, {part.name: part for part in found}, ground)
 
 
-def _lay(case: Case, read: _Read, world: World, problems: Problems) -> tuple[Placing, Mapping[str, GridPart]]:
-    """The grid, what lies in it, and whether memory and disk hold it."""
+def _lay(
+    case: Case, read: _Read, world: World, problems: Problems
+) -> tuple[Placing, list[Laid], Mapping[str, GridPart]]:
+    """The grid or its blocks, what lies in it, and whether memory and disk hold it."""
     setting, field = _setting(case), read.field
     spacing = setting.spacing
     if spacing is None and field is not None and (read.upper > read.lower).all():
@@ -137,90 +141,115 @@ def _lay(case: Case, read: _Read, world: World, problems: Problems) -> tuple[Pla
     if spacing is None:
         problems.raise_errors()
     assert spacing is not None
-    grid, lower, upper = _grid(case, read.lower, read.upper, spacing, read.sides, problems)
+    laid = lay_grid(case, read.lower, read.upper, spacing, read.sides, problems)
     if _setting(case).topography is not None:
         with collected(problems):
-            grid, lower, upper = _bent(case, grid, lower, upper, read, problems)
-        if grid.relief is None:
+            laid = _bent(case, laid, read, problems)
+        if laid[0].grid.relief is None:
             problems.raise_errors()
-    placing = Placing(case, law(case.law), grid, lower, upper, problems)
+    faces = tuple(float(block.lower[2]) for block in laid[:-1])
+    lower, upper = np.array([*laid[0].lower[:2], laid[-1].lower[2]]), laid[0].upper
+    placing = Placing(case, law(case.law), laid[0].grid, lower, upper, problems, faces)
     parts = {name: part.placed(placing) for name, part in read.parts.items()}
-    fits = check_memory(case, grid, world, problems)
+    check_faces(placing, laid, parts)
+    grids = [block.grid for block in laid]
+    fits = check_memory(case, grids, world, problems)
     with collected(problems):
-        check_disk(case, grid, float(sum(part.demand.disk for part in parts.values())), problems)
+        check_disk(case, grids, float(sum(part.demand.disk for part in parts.values())), problems)
     if field is None or not fits:
         problems.raise_errors()
-    return placing, parts
+    return placing, laid, parts
 
 
-def _fill(read: _Read, placing: Placing, parts: Mapping[str, GridPart], world: World) -> _Filled:
+def _fill(field: Field, placing: Placing, laid: Sequence[Laid], parts: Mapping[str, GridPart], world: World) -> _Filled:
     """The material where the grid needs it; raises InputError where it cannot be had."""
-    case, problems, field = placing.case, placing.problems, read.field
-    setting, grid, lower, upper = _setting(case), placing.grid, placing.lower, placing.upper
-    assert field is not None
+    case, problems, setting = placing.case, placing.problems, _setting(placing.case)
     names = ["rho", "lambda", "mu"] + (["Qp", "Qs"] if case.attenuation else [])
     fitted: Relaxation | None = None
     with collected(problems):
         resolved = setting.frequency
         if case.attenuation and resolved is None:
-            slowest = counted(lambda: _slowest(field, lower, upper), field, names, grid, lower, upper)
-            resolved = slowest / (setting.resolving * grid.spacing)
+            slowest = [
+                counted(lambda b=b: _slowest(field, b.lower, b.upper), field, names, b.grid, b.lower, b.upper)  # type: ignore[misc]
+                / b.grid.spacing
+                for b in laid
+            ]
+            resolved = min(slowest) / setting.resolving
         if case.attenuation:
             fitted = relaxation(quality.spectrum_of(case.attenuation, resolved or 0.0, problems))
-    subdomain: Subdomain | None = None
+    subdomains: Sequence[Subdomain | None] = [None] * len(laid)
     with collected(problems):
-        subdomain = cut_up(case, grid, read.sides, parts, world) if world.size > 1 else None
-    if world.size > 1 and subdomain is None:
+        if world.size > 1:
+            subdomains = cut_up(case, laid, parts, world)
+    if world.size > 1 and subdomains[0] is None:
         problems.raise_errors()
+    media = list[Medium]()
+    with collected(problems):
+        for block, subdomain in zip(laid, subdomains, strict=True):
+            media.append(_medium(field, case, block, subdomain, fitted, world))
+    if len(media) < len(laid):
+        problems.raise_errors()
+    coarse = _coarse(field, placing.lower, placing.upper, placing.grid)
+    one = laid[0]
+    if fluid_beside_rock(coarse["mu"]) and one.grid.relief is None and setting.order == 4 and len(laid) == 1:
+        dtype = np.float32 if case.numerics.precision == "single" else np.float64
+        media[0] = with_borders(
+            media[0], one.grid, one.sides, subdomains[0], world,
+            lambda box: effective_medium(field, one.grid, one.lower, one.upper, None, dtype, box=box).coefficients["mu2"] == 0,
+        )  # fmt: skip
+    return _Filled(field, media, fitted, subdomains, coarse)
+
+
+def _medium(
+    field: Field, case: Case, block: Laid, subdomain: Subdomain | None, fitted: Relaxation | None, world: World
+) -> Medium:
+    """Of a block."""
+    setting, grid, lower, upper = _setting(case), block.grid, block.lower, block.upper
+    names = ["rho", "lambda", "mu"] + (["Qp", "Qs"] if case.attenuation else [])
     dtype = np.float32 if case.numerics.precision == "single" else np.float64
     needed = setting.resolving * grid.spacing * (setting.frequency or 0.0) * (1 - 1e-6)
-    medium: Medium | None = None
-    surface = read.sides["z+"] == "free-surface"
-    with collected(problems):
-        medium = counted(
-            lambda: shared_medium(
-                lambda box: effective_medium(
-                    field, grid, lower, upper, fitted, dtype, needed, _filled(grid, box, surface)
-                ),
-                subdomain, world,
-            ),
-            field, names, grid, lower, upper,
-        )  # fmt: skip
-    if medium is None:
-        problems.raise_errors()
-    assert medium is not None
-    coarse = _coarse(field, lower, upper, grid)
-    if fluid_beside_rock(coarse["mu"]) and grid.relief is None and setting.order == 4:
-        medium = with_borders(
-            medium, grid, read.sides, subdomain, world,
-            lambda box: effective_medium(field, grid, lower, upper, None, dtype, box=box).coefficients["mu2"] == 0,
-        )  # fmt: skip
-    return _Filled(field, medium, fitted, subdomain, coarse)
+    scheme = block.scheme(case)
+    return counted(
+        lambda: shared_medium(
+            lambda box: effective_medium(field, grid, lower, upper, fitted, dtype, needed, scheme.filled(box or grid.box)),
+            subdomain, world,
+        ),
+        field, names, grid, lower, upper,
+    )  # fmt: skip
 
 
-def _check(read: _Read, placing: Placing, filled: _Filled, parts: Mapping[str, GridPart], world: World) -> _Stepped:
+def _check(
+    read: _Read, placing: Placing, laid: Sequence[Laid], filled: _Filled, parts: Mapping[str, GridPart], world: World
+) -> _Stepped:
     """What the material says of waves, outputs and sources; the step."""
-    case, problems, field, medium = placing.case, placing.problems, filled.field, filled.medium
+    case, problems, field, media = placing.case, placing.problems, filled.field, filled.media
     setting, grid, lower, upper = _setting(case), placing.grid, placing.lower, placing.upper
     coarse = filled.coarse
     if fluid_beside_rock(coarse["mu"]):
-        check_fluids(case, medium.shallow, problems)
+        check_fluids(case, media[0].shallow, problems)
+    if placing.faces and (coarse["mu"] == 0).any():
+        problems.error(
+            "grid.blocks", "fluids and blocks of different spacing are not combined yet", "rock, or no blocks"
+        )
     if grid.relief is None:
         check_relief(field, lower, upper, problems)
     for text in limits_told(field):
         problems.warn("material", text)
-    frequency = medium.slowest / (setting.resolving * grid.spacing)
-    _check_resolution(case, medium, frequency, grid, problems)
-    if case.attenuation:
-        points = grid.box.points, "points"
-        quality.tell(medium.gains, medium.strong, case.attenuation.limit, points, problems)
-    step, steps = _step(case, grid, medium, read.sides, problems)
+    resolved = [m.slowest / (setting.resolving * b.grid.spacing) for m, b in zip(media, laid, strict=True)]
+    frequency = min(resolved)
+    for medium, block, own in zip(media, laid, resolved, strict=True):
+        _check_resolution(case, medium, own, block.grid, problems)
+        if case.attenuation:
+            points = block.grid.box.points, "points"
+            quality.tell(medium.gains, medium.strong, case.attenuation.limit, points, problems)
+    step, steps = _step(case, laid, media, read.sides, problems)
     highest = min(frequency, setting.frequency or np.inf)
-    box = _filled(grid, filled.subdomain.box if filled.subdomain else None, read.sides["z+"] == "free-surface")
-    checking = Checking(placing, field, coarse, read.sides, highest, step, steps, medium, box)
+    here = filled.subdomains[0]
+    box = laid[0].scheme(case).filled(here.box if here else grid.box)
+    checking = Checking(placing, field, coarse, read.sides, highest, step, steps, media[0], box)
     parts = {name: part.checked(checking) for name, part in parts.items()}
     kept = [part.memory(steps, world) for part in parts.values()]
-    check_kept(case, grid, world, [memory for memory in kept if memory is not None], problems)
+    check_kept(case, [block.grid for block in laid], world, [memory for memory in kept if memory is not None], problems)
     radiating = Sources.joined([part.radiating for part in parts.values()])
     with collected(problems):
         check_time(radiating, case.end_time, problems)
@@ -228,24 +257,16 @@ def _check(read: _Read, placing: Placing, filled: _Filled, parts: Mapping[str, G
     return _Stepped(frequency, step, steps, parts)
 
 
-def _scheme(read: _Read, placing: Placing, filled: _Filled, stepped: _Stepped) -> Scheme:
-    setting, medium = _setting(placing.case), filled.medium
-    absorbing = setting.absorbing
-    along = absorbing.along if absorbing.along is not None else stable_along(medium.fastest / medium.shear)
-    absorber = Absorber(
-        absorbing.kind, absorbing.width or WIDTH[absorbing.kind],
-        absorbing.frequency or setting.frequency or min(stepped.frequency, 1.0 / stepped.step), along=along,
-    )  # fmt: skip
-    return Scheme(
-        placing.grid,
-        stepped.step,
-        medium.fastest,
-        read.sides,
-        absorber,
-        filled.relaxation is not None,
-        setting.order,
-        medium.border,
-    )
+def _schemes(placing: Placing, laid: Sequence[Laid], filled: _Filled, stepped: _Stepped) -> Iterator[Scheme]:
+    """Of each block; absorbing layers are the same at each depth."""
+    setting, absorbing = _setting(placing.case), _setting(placing.case).absorbing
+    fastest, shear = max(m.fastest for m in filled.media), min(m.shear for m in filled.media)
+    along = absorbing.along if absorbing.along is not None else stable_along(fastest / shear)
+    frequency = absorbing.frequency or setting.frequency or min(stepped.frequency, 1.0 / stepped.step)
+    for block, medium in zip(laid, filled.media, strict=True):
+        absorber = Absorber(absorbing.kind, block.width, frequency, along=along)
+        made = block.scheme(placing.case)
+        yield replace(made, step=stepped.step, speed=fastest, absorber=absorber, border=medium.border)
 
 
 def _setting(case: Case) -> Setting:
@@ -260,6 +281,8 @@ def _not_built(case: Case, problems: Problems) -> None:
     setting = _setting(case)
     if setting.order != 4 and setting.topography is not None:
         problems.error("grid.order", f"{setting.order} is not possible with grid.topography", "4")
+    if setting.order != 4 and setting.blocks:
+        problems.error("grid.order", f"{setting.order} is not possible with grid.blocks", "4")
     check_removal(case, problems)
     if case.fault is not None:
         problems.error(
@@ -340,43 +363,25 @@ def _spacing(field: Field, lower: np.ndarray, upper: np.ndarray, frequency: floa
     return float(np.floor(exact / digit * (1 + 1e-12)) * digit)
 
 
-def _grid(
-    case: Case, lower: np.ndarray, upper: np.ndarray, spacing: float, sides: dict[str, SideKind], problems: Problems
-) -> tuple[Grid, np.ndarray, np.ndarray]:
-    """The grid with its layers; the box grows to whole cells, downwards and to larger x and y."""
-    setting = _setting(case)
-    asked = np.ceil((upper - lower) / spacing - 1e-6).astype(int)
-    least = LEAST[setting.order]
-    cells = np.maximum(asked, least)
-    grown_lower, grown_upper = lower.copy(), lower + cells * spacing
-    grown_lower[2], grown_upper[2] = upper[2] - cells[2] * spacing, upper[2]
-    for axis, few, a, b in zip("xyz", asked, grown_lower, grown_upper, strict=True):
-        if few < least:
-            what = f"{few} cells of {spacing:g} m along {axis} are fewer than the least, {least}: the box becomes [{a:g}, {b:g}] m there"
-            problems.warn("grid", what, advice="Lower the spacing, or give the box that shall be computed.")
-    width = setting.absorbing.width or WIDTH[setting.absorbing.kind]
-    layer = {side: width if kind == "absorbing" else 0 for side, kind in sides.items()}
-    first = [float(grown_lower[k] - layer[f"{a}-"] * spacing) for k, a in enumerate("xyz")]
-    nx, ny, nz = (int(cells[k]) + layer[f"{a}-"] + layer[f"{a}+"] for k, a in enumerate("xyz"))
-    return Grid((first[0], first[1], first[2]), spacing, (nz, ny, nx)), grown_lower, grown_upper
-
-
-def _bent(
-    case: Case, grid: Grid, lower: np.ndarray, upper: np.ndarray, read: _Read, problems: Problems
-) -> tuple[Grid, np.ndarray, np.ndarray]:  # fmt: skip
-    """The grid below the ground: as many planes, the uppermost of which is at its lowest point before it bends."""
+def _bent(case: Case, laid: Sequence[Laid], read: _Read, problems: Problems) -> list[Laid]:
+    """The grid below the ground: as many planes, the uppermost of which is at its lowest point before it bends; blocks below as deep below
+    that."""
     if read.ground is None:
-        return grid, lower, upper
-    h, lines = grid.spacing, list[Lines]()
+        return list(laid)
+    first = laid[0]
+    grid, lower, upper, lines = first.grid, first.lower, first.upper, list[Lines]()
     for k, axis in enumerate("xy"):
         kinds = [read.sides[f"{axis}{end}"] for end in "-+"]
         ends = (kinds[0] == "absorbing", kinds[1] == "absorbing")
         lines.append(Lines(grid.lower[k], grid.shape[2 - k], lower[k], upper[k], ends, kinds[0] == "periodic"))
-    relief = relief_of(case, read.ground, (lines[0], lines[1]), h, float(upper[2] - lower[2]), problems)
+    room = float(upper[2] - lower[2]) - LOW * grid.spacing * first.joined_below
+    relief = relief_of(case, read.ground, (lines[0], lines[1]), grid.spacing, room, problems)
     check_slopes(relief, lower, upper, problems)
+    found = moved(laid, relief.top - float(upper[2]))
+    corner = (grid.lower[0], grid.lower[1], relief.top - grid.spacing * grid.shape[0])
     lower, upper = np.array([*lower[:2], relief.top - (upper[2] - lower[2])]), np.array([*upper[:2], relief.top])
-    corner = (grid.lower[0], grid.lower[1], relief.top - h * grid.shape[0])
-    return Grid(corner, h, grid.shape, relief), lower, upper
+    bent = replace(first, grid=replace(grid, lower=corner, relief=relief), lower=lower, upper=upper)
+    return [bent, *found[1:]]
 
 
 def _check_resolution(case: Case, medium: Medium, frequency: float, grid: Grid, problems: Problems) -> None:
@@ -398,14 +403,20 @@ def _check_resolution(case: Case, medium: Medium, frequency: float, grid: Grid, 
     (problems.error if setting.spacing else problems.warn)("grid.spacing", what, allowed)
 
 
-def _step(case: Case, grid: Grid, medium: Medium, sides: dict[str, SideKind], problems: Problems) -> tuple[float, int]:
-    """A step that is stable and divides the end time, or the case's own, with which the run goes on to the end or just beyond it."""
+def _step(
+    case: Case, laid: Sequence[Laid], media: Sequence[Medium], sides: Mapping[str, SideKind], problems: Problems
+) -> tuple[float, int]:
+    """A step that is stable in all blocks and divides the end time, or the case's own, with which the run goes on to the end or just beyond
+    it."""
     fraction = case.numerics.cfl or (CFL_LAYERS if "absorbing" in sides.values() else CFL)
-    share = 1.0 if grid.relief is None else step_share(grid.relief)
-    largest = min(
-        fraction * share * WEIGHTS[_setting(case).order].limit * grid.spacing / medium.fastest,
-        case.numerics.largest_step,
-    )
+    relief = laid[0].grid.relief
+    shares = [1.0 if relief is None else step_share(relief)] + [1.0] * (len(laid) - 1)
+    limit = WEIGHTS[_setting(case).order].limit
+    bounds = [
+        fraction * share * limit * block.grid.spacing / medium.fastest
+        for share, block, medium in zip(shares, laid, media, strict=True)
+    ]
+    largest = min(*bounds, case.numerics.largest_step)
     own = _setting(case).step
     steps = max(1, int(np.ceil(case.end_time / (own or largest) * (1 - 1e-12))))
     if own is None:
@@ -414,12 +425,6 @@ def _step(case: Case, grid: Grid, medium: Medium, sides: dict[str, SideKind], pr
         advice = "" if case.numerics.cfl is None else "numerics.cfl says how much of the stable step is taken"
         problems.error("grid.step", f"{own:g} s is too long to be stable", f"at most {largest:.6g} s", advice)
     return own, steps
-
-
-def _filled(grid: Grid, box: Box | None, surface: bool) -> Box:
-    """The grid or a box of it, with the plane on the free surface where that bounds it."""
-    box = box or grid.box
-    return Box(box.lo, (box.hi[0] + (surface and box.hi[0] == grid.shape[0]), *box.hi[1:]))
 
 
 __all__ = ["make_plan"]

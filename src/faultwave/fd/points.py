@@ -11,7 +11,7 @@ import numpy as np
 
 from faultwave.domain.grids.mapping import RegularGrid
 from faultwave.domain.grids.relief import Relief
-from faultwave.fd.differences import WHOLE, norm
+from faultwave.fd.differences import WHOLE
 from faultwave.fd.grid import HALF, Grid
 from faultwave.fd.program import Scheme
 from faultwave.fd.stencils import AXES
@@ -84,17 +84,20 @@ def _product(x: _Axis, y: _Axis, z: _Axis) -> Stencils:
 
 def _along(scheme: Scheme, name: str, points: np.ndarray, axis: Axis) -> _Axis:
     """Interpolation along an axis at points (n, 3); near a side the polynomial is that of the points next to it inside, of which the
-    free surface is one."""
+    free surface is one, and a face to another grid."""
     k = "xyz".index(axis)
     h, count = scheme.grid.spacing, scheme.grid.shape[2 - k]
     x = scheme.grid.index(points, HALF[name])[:, 2 - k]
     order = scheme.order
     start = np.floor(x + 1e-9).astype(np.int64) - (order // 2 - 1)
-    on_surface = axis == "z" and scheme.free_surface and name not in WHOLE
+    on_surface = axis == "z" and scheme.ends.upper and name not in WHOLE
     if axis not in scheme.periodic:
-        start = np.clip(start, 0, count + on_surface - order)
+        start = np.clip(start, scheme.ends.first if axis == "z" else 0, count + on_surface - order)
     nodes = start[:, None] + np.arange(order)
-    value, slope = lagrange(x, np.where(nodes < count, nodes, count - 0.5) if on_surface else nodes)
+    places = np.where(nodes < count, nodes, count - 0.5) if on_surface else nodes
+    if axis == "z" and name not in WHOLE and scheme.joined_below:
+        places = np.where(nodes < 0, -0.5, places)
+    value, slope = lagrange(x, places)
     return _Axis(nodes % count if axis in scheme.periodic else nodes, value, slope / h)
 
 
@@ -139,10 +142,8 @@ def _fading(scheme: Scheme, points: np.ndarray, z: _Axis) -> _Axis:
 
 def held(scheme: Scheme, name: str, plane: int | np.ndarray) -> np.ndarray:
     """Weights of planes of the grid in the norm H, in which it is self-adjoint (``differences.NORM``): shares of a cell, 1 but beside the
-    free surface."""
-    if not scheme.free_surface:
-        return np.ones(np.shape(plane))
-    return norm(name, plane, scheme.grid.shape[0], scheme.order)
+    free surface and faces to other grids."""
+    return scheme.ends.norm(name, plane)
 
 
 MARGIN, BENT = {4: 6, 8: 14}, 14

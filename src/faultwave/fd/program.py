@@ -12,7 +12,7 @@ import numpy as np
 from faultwave.fd import borders, cap, stencils
 from faultwave.fd.absorbing import Absorber, along, cpml, depths, sponge
 from faultwave.fd.closures import WEIGHTS, Weights
-from faultwave.fd.differences import lines
+from faultwave.fd.differences import LOW, Ends
 from faultwave.fd.grid import SIDES, Grid, SideKind
 from faultwave.fd.half_precision import SI, Units
 from faultwave.kernels.stencil import REACH, Axis, Box, Injection, Launch, Layout, Program, SampleBuffer
@@ -55,6 +55,8 @@ class Scheme:
     attenuation: bool
     order: int = 4
     border: tuple[int, int] | None = None
+    joined_above: bool = False
+    joined_below: bool = False
 
     @property
     def differences(self) -> Weights:
@@ -70,6 +72,18 @@ class Scheme:
     def weights(self) -> tuple[tuple[str, float], ...]:
         """Weights of differences away from the free surface, by the names stencils give them."""
         return tuple((f"c{n}", c) for n, c in enumerate(self.differences.inside, 1))
+
+    @property
+    def ends(self) -> Ends:
+        """What is at the ends of the grid along z."""
+        return Ends(self.grid.shape[0], self.free_surface, self.joined_above, self.joined_below, self.order)
+
+    @property
+    def stages(self) -> tuple[tuple[int, ...], ...]:
+        """Levels that are run together where other grids are joined to this one, which tell it theirs in between."""
+        if not (self.joined_above or self.joined_below):
+            return ()
+        return ((0,), (1,)) if self.cap is None else ((0, 1), (2, 3))
 
     @property
     def free_surface(self) -> bool:
@@ -98,12 +112,13 @@ class Scheme:
         return number if self.cap is None else WITH_CAP[number]
 
     def surfaced(self, box: Box) -> bool:
-        """Whether a free surface bounds a box of the grid."""
-        return self.free_surface and box.hi[0] == self.grid.shape[0]
+        """Whether a free surface or the face to a grid above bounds a box of the grid: half planes have one more, which is on it."""
+        return self.ends.upper and box.hi[0] == self.grid.shape[0]
 
     def filled(self, box: Box) -> Box:
-        """A box with the plane on the free surface, where that bounds it."""
-        return Box(box.lo, (box.hi[0] + self.surfaced(box), *box.hi[1:]))
+        """A box with the planes on the free surface and on faces to other grids, where these bound it."""
+        lowest = box.lo[0] - (self.joined_below and box.lo[0] == 0)
+        return Box((lowest, *box.lo[1:]), (box.hi[0] + self.surfaced(box), *box.hi[1:]))
 
 
 def build_program(
@@ -125,9 +140,11 @@ def build_program(
     if scheme.absorber.kind == "sponge" and "absorbing" in scheme.sides.values():
         arrays |= {f"g{axis}": _line(scheme, axis) for axis in AXES}
     weights = list(scheme.weights)
-    if scheme.surfaced(box):
-        arrays |= {name: _line(scheme, "z") for name in lines(grid.shape[0], scheme.order)}
-        weights.append(("share_", 1.0))
+    if scheme.ends.upper or scheme.joined_below:
+        if scheme.surfaced(box) or scheme.joined_below:
+            arrays |= {name: _line(scheme, "z") for name in scheme.ends.lines()}
+            weights.append(("share_", 1.0))
+        arrays |= _others(scheme, box)
     _add_regions(scheme, box, arrays, velocity, stress)
     levels = [velocity, stress]
     if scheme.cap is not None:
@@ -150,7 +167,7 @@ def build_program(
     sample_buffers = [replace(t, level=scheme.level(t.level)) for t in sample_buffers]
     return Program(
         "fd_step", box, arrays, levels, scalars, injections, sample_buffers, frozenset() if part else scheme.periodic,
-        grid.shape[0] + 1 - of.deep if scheme.surfaced(box) else None, of.reach,
+        grid.shape[0] + 1 - of.deep if scheme.surfaced(box) else None, of.reach, scheme.stages,
     )  # fmt: skip
 
 
@@ -158,6 +175,13 @@ def plain_numbers(scheme: Scheme) -> dict[str, float]:
     """The numbers of differences away from the free surface, for coefficients in SI units."""
     share = scheme.step / scheme.grid.spacing
     return {f"{c}{kind}": value * share for c, value in scheme.weights for kind in "sv"}
+
+
+def _others(scheme: Scheme, box: Box) -> dict[str, Layout]:
+    """Planes of what grids above and below have on the faces to this one."""
+    plane = Layout(Box((0, *box.lo[1:]), (1, *box.hi[1:])), group="joined", halo=0)
+    sides = [above for above in (True, False) if (scheme.joined_above if above else scheme.joined_below)]
+    return {stencils.beyond(name, above): plane for above in sides for name in stencils.ON_FACES}
 
 
 def fields(attenuation: bool) -> tuple[str, ...]:
@@ -216,6 +240,8 @@ def _add_regions(
         raise ValueError(f"a part ends {top - box.hi[0]} planes below the free surface, within those that differ there")
     if scheme.cap is not None:
         parts["z"] = _with_cap(parts["z"], scheme.cap)
+    if scheme.joined_below:
+        parts["z"] = _with_low_end(parts["z"], scheme.cap)
     if scheme.surfaced(box):
         parts["z"] = _with_surface(parts["z"], top, deep)
     if scheme.border is not None:
@@ -224,7 +250,8 @@ def _add_regions(
     for (z0, z1, below), (y0, y1, aside), (x0, x1, beside) in itertools.product(parts["z"], parts["y"], parts["x"]):
         sides = [side for side in (beside, aside, below) if side in SIDES]
         layers = tuple(axis for axis in AXES if any(side[0] == axis for side in sides))
-        place = stencils.Place(layers, damped, top if below == "surface" else None, scheme.order)
+        joined = below == "low" or (below == "surface" and scheme.joined_above)
+        place = stencils.Place(layers, damped, top if below == "surface" else None, scheme.order, joined)
         region = Box((z0, y0, x0), (z1, y1, x1))
         names = {f"{memory}_{side[0]}": f"{memory}@{side}" for side in sides for memory in MEMORIES}
         kind = _kind(scheme, z0, z1, below)
@@ -255,7 +282,8 @@ def _cut(parts: list[tuple[int, int, str]], at: int) -> list[tuple[int, int, str
 def _layer_arrays(scheme: Scheme, side: str, first: int, end: int, box: Box, damped: bool) -> dict[str, Layout]:
     """Memories of a layer, and the profiles across it."""
     axis: Axis = side[0]  # type: ignore[assignment]
-    lo, hi, k = list(box.lo), list(scheme.filled(box).hi), "zyx".index(axis)
+    filled, k = scheme.filled(box), "zyx".index(axis)
+    lo, hi = list(filled.lo), list(filled.hi)
     lo[k], hi[k] = first, end
     room = Box((lo[0], lo[1], lo[2]), (hi[0], hi[1], hi[2]))
     needed = [*(["pml_g"] if damped else []), *(f"pml_{c}{at}" for c in "ba" for at in "ch")]
@@ -322,6 +350,15 @@ def _with_surface(parts: list[tuple[int, int, str]], top: int, deep: int) -> lis
     return [*below, *([(first, lowest, side)] if first < lowest else []), (lowest, top + 1, "surface")]
 
 
+def _with_low_end(parts: list[tuple[int, int, str]], cap: int | None) -> list[tuple[int, int, str]]:
+    """Segments along z, the lowest cut above the planes beside the face to a grid below."""
+    (first, end, side), *over = parts
+    last = LOW - 1
+    if side or end < last or (cap is not None and cap - REACH < last):
+        raise ValueError(f"layers or the cap of so many points reach the {LOW} planes beside the face to a grid below")
+    return [(-1, last, "low"), *([(last, end, side)] if last < end else []), *over]
+
+
 def above(box: Box) -> Box:
     """The plane above the last one of a box."""
     (_, y0, x0), (nz, y1, x1) = box.lo, box.hi
@@ -347,11 +384,11 @@ def profiles(scheme: Scheme) -> dict[str, np.ndarray]:
             if absorber.along > 0:
                 depth, thickness = depths(count, absorber.width, low, high, False), absorber.width * grid.spacing
                 result[f"pml_g@{axis}"] = along(depth, thickness, scheme.speed, absorber.along, scheme.step)
-    if not scheme.free_surface:
+    ends = scheme.ends
+    if not (ends.upper or ends.joined_below):
         return result
-    of_z = [name for name in result if name == "gz" or name.endswith("@z")]
+    more = (-ends.first, int(ends.upper))  # planes on the faces
+    result |= {n: np.pad(v, more, "edge") for n, v in result.items() if n == "gz" or n.endswith("@z")}
     if scheme.cap is not None:
-        result |= cap_profiles(scheme)
-    return (
-        result | {name: np.append(result[name], result[name][-1]) for name in of_z} | lines(grid.shape[0], scheme.order)
-    )
+        result |= {name: np.pad(v, (more[0], 0)) for name, v in cap_profiles(scheme).items()}
+    return result | ends.lines()

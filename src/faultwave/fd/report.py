@@ -8,7 +8,7 @@ import numpy as np
 
 from faultwave.base.memory import whole_memory_rows
 from faultwave.case.model import Case
-from faultwave.fd import topography
+from faultwave.fd import block_proposal, topography
 from faultwave.fd.grid import SIDES
 from faultwave.fd.part import FdPlan
 from faultwave.fd.solver import FdSolver
@@ -23,6 +23,7 @@ and more)."""
 def plan_report(plan: FdPlan, case: Case, measure_seconds: float = 3.0) -> list[tuple[str, Rows]]:
     """(section, rows): size, time stepping, cost measured for a few seconds, what parts say of themselves, resolution."""
     solver, told = FdSolver(plan), dict[str, Rows]()
+    blocks = block_proposal.report(plan)
     for part in plan.parts.values():
         for section, rows in part.report(plan).items():
             told.setdefault(section, []).extend(rows)
@@ -31,19 +32,23 @@ def plan_report(plan: FdPlan, case: Case, measure_seconds: float = 3.0) -> list[
         ("time stepping", _stepping(plan)),
         ("cost", _cost(plan, solver, measure_seconds)),
         *([("topography", topography.report(plan.scheme.grid))] if plan.scheme.grid.relief is not None else []),
+        *([("blocks", blocks)] if blocks else []),
         *told.items(),
         ("resolution", _resolution(plan)),
     ]
 
 
 def _size(plan: FdPlan, solver: FdSolver) -> Rows:
-    grid, memory = plan.scheme.grid, solver.operator.nbytes()
-    nz, ny, nx = grid.shape
-    sides = ", ".join(f"{s} {plan.scheme.sides[s]}" for s in SIDES)
+    memory = solver.operator.nbytes()
+    kinds = {**plan.scheme.sides, "z-": plan.blocks[-1].scheme.sides["z-"]}
+    sides = ", ".join(f"{s} {kinds[s]}" for s in SIDES)
     corners = ", ".join(f"{a:g} to {b:g}" for a, b in zip(plan.lower, plan.upper, strict=True))
     return [
-        ("points", f"{nx} x {ny} x {nz} = {plan.points:,}, absorbing layers included"),
-        ("spacing", f"{grid.spacing:g} m, {plan.case.numerics.precision} precision"),
+        ("points", f"{_shapes(plan)} = {plan.points:,}, absorbing layers included"),
+        (
+            "spacing",
+            f"{' and '.join(f'{b.scheme.grid.spacing:g}' for b in plan.blocks)} m, {plan.case.numerics.precision} precision",
+        ),
         ("box", f"{corners} m"),
         ("sides", sides + f"; {plan.scheme.absorber.kind} of {plan.scheme.absorber.width} points"),
         ("memory of the grid", f"{memory / 2**20:,.0f} MiB, {memory / plan.points:.0f} bytes a point"),
@@ -51,9 +56,14 @@ def _size(plan: FdPlan, solver: FdSolver) -> Rows:
     ]
 
 
+def _shapes(plan: FdPlan) -> str:
+    """Points along x, y and z, of each block."""
+    return " + ".join(" x ".join(map(str, block.scheme.grid.shape[::-1])) for block in plan.blocks)
+
+
 def _stepping(plan: FdPlan) -> Rows:
     scheme = plan.scheme
-    number = scheme.step * scheme.speed / scheme.grid.spacing
+    number = max(scheme.step * block.medium.fastest / block.scheme.grid.spacing for block in plan.blocks)
     return [
         ("step", f"{scheme.step:.4g} s, Courant number {number:.3f} (stable to {6 / (7 * np.sqrt(3)):.3f})"),
         ("steps", f"{plan.steps:,}"),
@@ -93,11 +103,12 @@ def _of_the_step(plan: FdPlan) -> str:
 
 
 def _resolution(plan: FdPlan) -> Rows:
-    medium, setting = plan.medium, plan.case.grid
+    slow = min(plan.blocks, key=lambda block: block.medium.slowest / block.scheme.grid.spacing)  # resolved worst
+    medium, setting, h = slow.medium, plan.case.grid, slow.scheme.grid.spacing
     assert setting is not None
     x, y, z = medium.slow_place
     rows: Rows = [
-        ("fastest wave", f"{medium.fastest:.6g} m/s"),
+        ("fastest wave", f"{max(block.medium.fastest for block in plan.blocks):.6g} m/s"),
         (
             "slowest wave",
             f"{'S' if medium.slowest == medium.shear else 'P in a fluid'}, {medium.slowest:.6g} m/s at ({x:g}, {y:g}, {z:g})"
@@ -108,13 +119,13 @@ def _resolution(plan: FdPlan) -> Rows:
             f"{plan.frequency:.4g} Hz with {setting.resolving:g} points per shortest wavelength",
         ),
     ]
-    if plan.scheme.free_surface and np.isfinite(medium.shear):
+    if plan.scheme.free_surface and np.isfinite(plan.medium.shear):
         points, error = FOR_SURFACE_WAVES[plan.scheme.order]
-        most = medium.shear / (points * plan.scheme.grid.spacing)
+        most = plan.medium.shear / (points * plan.scheme.grid.spacing)
         told = f"within {error:g} % up to {most:.4g} Hz, at {points} points per shortest S wavelength"
         rows += [("surface waves", told), ("time step", _of_the_step(plan))]
     if setting.frequency is not None:
-        points = medium.slowest / (setting.frequency * plan.scheme.grid.spacing)
+        points = medium.slowest / (setting.frequency * h)
         rows.append(("points per wavelength", f"{points:.2f} at {setting.frequency:g} Hz where waves are slowest"))
     if plan.relaxation is not None:
         s = plan.relaxation.spectrum

@@ -38,31 +38,33 @@ def number_bytes(case: Case) -> int:
     return 4 if case.numerics.precision == "single" else 8
 
 
-def grid_bytes(case: Case, grid: Grid, world: World) -> float:
+def grid_bytes(case: Case, grids: Sequence[Grid], world: World) -> float:
     """What one process holds of the grid."""
     attenuation = case.attenuation is not None
     stored = bytes_a_point(attenuation, case.numerics.precision)
-    if grid.relief is not None:
-        stored += len(ACROSS) * number_bytes(case)
     first = len(coefficients(attenuation)) * number_bytes(case)  # coefficients twice at the start
-    return float(grid.box.points * (1.1 * stored + first) / world.size)
+    needed = 0.0
+    for grid in grids:
+        across = 0 if grid.relief is None else len(ACROSS) * number_bytes(case)
+        needed += float(grid.box.points * (1.1 * (stored + across) + first) / world.size)
+    return needed
 
 
-def check_memory(case: Case, grid: Grid, world: World, problems: Problems) -> bool:
-    """Whether the grid fits into memory."""
-    needed, memory = grid_bytes(case, grid, world), main_memory()
+def check_memory(case: Case, grids: Sequence[Grid], world: World, problems: Problems) -> bool:
+    """Whether the grid, or all its blocks, fit into memory."""
+    needed, memory = grid_bytes(case, grids, world), main_memory()
     if needed > memory:
-        nz, ny, nx = grid.shape
+        sizes = " and ".join(" x ".join(map(str, grid.shape[::-1])) for grid in grids)
         problems.error(
-            "grid", f"{nx} x {ny} x {nz} points need about {needed / 2**30:.1f} GiB, this machine has {memory / 2**30:.1f}",
+            "grid", f"{sizes} points need about {needed / 2**30:.1f} GiB, this machine has {memory / 2**30:.1f}",
             advice="Raise the spacing, lower the frequency or shrink the box.",
         )  # fmt: skip
     return needed <= memory
 
 
-def check_kept(case: Case, grid: Grid, world: World, kept: Sequence[Memory], problems: Problems) -> None:
+def check_kept(case: Case, grids: Sequence[Grid], world: World, kept: Sequence[Memory], problems: Problems) -> None:
     """An error where what parts keep during a run does not fit beside the grid; the largest is reported."""
-    memory, held = main_memory(), grid_bytes(case, grid, world)
+    memory, held = main_memory(), grid_bytes(case, grids, world)
     if not kept or held + sum(part.nbytes for part in kept) <= memory:
         return
     largest = max(kept, key=lambda part: part.nbytes)
@@ -71,11 +73,11 @@ def check_kept(case: Case, grid: Grid, world: World, kept: Sequence[Memory], pro
     problems.error(largest.where, what, advice=largest.advice)
 
 
-def check_disk(case: Case, grid: Grid, written: float, problems: Problems) -> None:
+def check_disk(case: Case, grids: Sequence[Grid], written: float, problems: Problems) -> None:
     """``written`` [bytes] by parts, and checkpoints, must fit on the disk that they go to."""
     out, needed = case.output, written
     if out.checkpoint is not None:
-        numbers = len(fields(case.attenuation is not None)) * grid.box.points
+        numbers = len(fields(case.attenuation is not None)) * sum(grid.box.points for grid in grids)
         needed += (out.checkpoint.keep + 1.0) * numbers * number_bytes(case)
     disk.check_disk(out.folder, needed, problems)
 

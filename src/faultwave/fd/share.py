@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,9 +11,10 @@ import numpy as np
 from faultwave.base.errors import InputError, Problem
 from faultwave.case.model import Case
 from faultwave.comm import World
-from faultwave.domain.grids.cut import best_cut
+from faultwave.domain.grids.cut import Cut, best_cut
 from faultwave.engine.halo import halo_path
 from faultwave.fd.absorbing import Absorber
+from faultwave.fd.block_layout import Laid
 from faultwave.fd.borders import bordered, grown, plain
 from faultwave.fd.decomposition import FUSED, WORTH, Subdomain
 from faultwave.fd.grid import Grid, SideKind
@@ -42,22 +43,25 @@ def reach_of(parts: Mapping[str, GridPart], scheme: Scheme, steps: int) -> Reach
     return reach(build_program(scheme, observers=observers(parts, scheme, scheme.grid.box)), steps)
 
 
-def cut_up(
-    case: Case, grid: Grid, sides: Mapping[str, SideKind], parts: Mapping[str, GridPart], world: World
-) -> Subdomain:
-    """The box of this process: of the cut with the least surface, with as many steps between two exchanges as its boxes are worth.
+def cut_up(case: Case, laid: Sequence[Laid], parts: Mapping[str, GridPart], world: World) -> list[Subdomain]:
+    """The box of this process in each block: of the cut with the least surface, with as many steps between two exchanges as its boxes are
+    worth; blocks that are joined are cut alike along x and y, and not along z.
 
     Raises InputError where the grid is too small for so many processes.
     """
-    setting = case.grid
+    setting, around = case.grid, _around(laid[0].sides)
     assert setting is not None
+    for block in laid:
+        odd = [n for n, a in zip(block.grid.shape, around, strict=True) if a and n % 2]
+        if odd and case.attenuation is not None:
+            what = f"{odd[0]} points along a periodic axis cannot be shared by processes with attenuation"
+            advice = "Mechanisms alternate from point to point."
+            raise InputError(Problem("grid", what, "an even number of points", advice))
+    if len(laid) > 1:
+        return _cut_blocks(case, laid, parts, world)
+    grid, sides = laid[0].grid, laid[0].sides
     absorber = Absorber(setting.absorbing.kind, setting.absorbing.width or 1)
     trial = Scheme(grid, 1.0, 1.0, sides, absorber, case.attenuation is not None, setting.order)
-    around = (sides["z-"] == "periodic", sides["y-"] == "periodic", sides["x-"] == "periodic")
-    odd = [n for n, a in zip(grid.shape, around, strict=True) if a and n % 2]
-    if odd and case.attenuation is not None:
-        what = f"{odd[0]} points along a periodic axis cannot be shared by processes with attenuation"
-        raise InputError(Problem("grid", what, "an even number of points", "Mechanisms alternate from point to point."))
     for steps in range(1 if case.numerics.backend in ("cuda", "hip", "opencl") else FUSED, 0, -1):
         found = reach_of(parts, trial, steps)
         deep = (
@@ -66,11 +70,35 @@ def cut_up(
         least = max(*found.margin, found.margin[0] + deep, WORTH * steps if steps > 1 else 0)
         cut = best_cut(grid.shape, world.size, around, least)
         if cut is not None:
-            return Subdomain(cut, world.rank, steps, found.margin)
+            return [Subdomain(cut, world.rank, steps, found.margin)]
     most = max(n for n in range(1, world.size) if n == 1 or best_cut(grid.shape, n, around, least) is not None)
     nz, ny, nx = grid.shape
     what = f"{nx} x {ny} x {nz} points are too few for {world.size} processes: parts need {least} along each axis that is cut"
     raise InputError(Problem("ranks", what, f"{most} or fewer, or a larger grid"))
+
+
+def _around(sides: Mapping[str, SideKind]) -> tuple[bool, bool, bool]:
+    """Which axes (z, y, x) are periodic."""
+    return sides["z-"] == "periodic", sides["y-"] == "periodic", sides["x-"] == "periodic"
+
+
+def _cut_blocks(case: Case, laid: Sequence[Laid], parts: Mapping[str, GridPart], world: World) -> list[Subdomain]:
+    """Each process has a part of all blocks, one below the other."""
+    around = _around(laid[0].sides)
+    found = [reach_of(parts if n == 0 else {}, block.scheme(case), 1) for n, block in enumerate(laid)]
+    least = max(max(f.margin[1:]) for f in found)
+    shape = (1, *laid[-1].grid.shape[1:])  # one plane is not cut along z
+    cut = best_cut(shape, world.size, around, least)
+    if cut is None:
+        most = max(n for n in range(1, world.size) if n == 1 or best_cut(shape, n, around, least) is not None)
+        what = (
+            f"{shape[2]} x {shape[1]} points of the lowest block are too few along x and y for {world.size} processes"
+        )
+        raise InputError(Problem("ranks", what, f"{most} or fewer, or a larger grid"))
+    return [
+        Subdomain(Cut(b.grid.shape, cut.counts, around), world.rank, 1, f.margin, b.joined_below)
+        for b, f in zip(laid, found, strict=True)
+    ]
 
 
 def inside_grid(subdomain: Subdomain) -> Box:

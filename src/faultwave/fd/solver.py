@@ -14,14 +14,11 @@ from faultwave.base.errors import NotBuiltError, Problem
 from faultwave.engine.part import BlockState, State
 from faultwave.engine.progress import Progress
 from faultwave.engine.solver import BlowUp, Control, Diagnosis
+from faultwave.fd.blocks import operator_of, samplers_of
 from faultwave.fd.blowup import explain
 from faultwave.fd.checkpoint import blocks, check_identity, identity
-from faultwave.fd.drives import Drive
 from faultwave.fd.growth import Watch
-from faultwave.fd.operator import Operator
 from faultwave.fd.part import AfterSteps, FdPlan, Solution
-from faultwave.fd.share import observers
-from faultwave.fd.time_dispersion import Undispersed, removes
 
 CHUNK_SECONDS = 0.3
 """Between two looks at the clock."""
@@ -37,14 +34,8 @@ class FdSolver:
         self.plan, self.world = plan, plan.world
         self.wall = {"setup": 0.0, "stepping": 0.0}
         self.seconds = {"step": 0.0, "observe": 0.0}
-        self.samplers = {name: found for name, part in plan.parts.items() if (found := part.sampler(plan)) is not None}
-        drives: list[Drive] = [drive for part in plan.parts.values() if (drive := part.drive(plan)) is not None]
-        if removes(plan.case):
-            drives = [Undispersed(drive, plan.scheme.step, plan.steps) for drive in drives]
-        self.operator = Operator(
-            plan.scheme, plan.medium, plan.relaxation, drives, list(self.samplers.values()),
-            observers(plan.parts, plan.scheme, plan.box), plan.machine, plan.shared,
-        )  # fmt: skip
+        self.samplers = samplers_of(plan)
+        self.operator = operator_of(plan, list(self.samplers.values()))
         self.operator.runner.prepare(plan.steps)
         self.watch, self.wrong = Watch(plan, self.operator), ""
         self.parts = {name: part.attach(self) for name, part in plan.parts.items()}
@@ -227,7 +218,7 @@ class FdSolver:
 
     def state(self) -> Mapping[str, Mapping[str, State | BlockState]]:
         """Every array that a step changes."""
-        return {"grid": blocks(self.operator)}
+        return blocks(self.operator)
 
     def notes(self) -> dict[str, Any]:
         """What must be the same for a run to go on, and what is known of it beside its arrays."""

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from faultwave.fd.closures import WEIGHTS
-from faultwave.fd.differences import grid_of, line, planes
+from faultwave.fd.differences import grid_of, line, low_planes, other_line, planes
 from faultwave.kernels.stencil import Axis, Point, Stencil
 
 AXES: tuple[Axis, ...] = ("x", "y", "z")
@@ -28,6 +28,8 @@ NORMAL = ("sxx", "syy", "szz")
 SHEAR = {"sxy": ("x", "y"), "sxz": ("x", "z"), "syz": ("y", "z")}
 VELOCITY: dict[str, Axis] = {"u": "x", "v": "y", "w": "z"}
 STRESS = (*NORMAL, *SHEAR)
+ON_FACES = ("w", "u", "v", "szz", "sxz", "syz")
+"""What differences across a face to another grid read there."""
 FIELDS = (*VELOCITY, *STRESS)
 FORCES: dict[
     str, tuple[tuple[str, Axis, bool], ...]
@@ -49,20 +51,34 @@ Times = Callable[[int], Any]
 
 @dataclass(frozen=True)
 class Place:
-    """Where points lie: in absorbing ``layers`` across these axes, all their motion ``damped`` or not; beside the free surface, which is
-    plane ``top`` of the arrays, or (None) not. Differences there are of this ``order``."""
+    """Where points lie: in absorbing ``layers`` across these axes, all their motion ``damped`` or not; beside the free surface or the face
+    to a grid above, which is plane ``top`` of the arrays, or (None) not. Differences there are of this ``order``. ``joined``: to a grid
+    above, or below where ``top`` is None."""
 
     layers: tuple[Axis, ...] = ()
     damped: bool = False
     top: int | None = None
     order: int = 4
+    joined: bool = False
+
+    @property
+    def at_end(self) -> bool:
+        """Whether differences along z are those beside an end of the grid."""
+        return self.joined or self.top is not None
 
     @property
     def name(self) -> str:
         """For kernels."""
         across = f"_layer_{''.join(self.layers)}" if self.layers else ""
         order = f"_order{self.order}" * (self.order != 4)
-        return order + across + "_along" * (self.damped and bool(self.layers)) + "_surface" * (self.top is not None)
+        end = "" if not self.joined else "_joined_below" if self.top is None else "_joined_above"
+        surface = "_surface" * (self.top is not None and not self.joined)
+        return order + across + "_along" * (self.damped and bool(self.layers)) + surface + end
+
+
+def beyond(name: str, above: bool) -> str:
+    """The array of one plane with what another grid has of a quantity on the face to it."""
+    return f"{name}_above" if above else f"{name}_below"
 
 
 def memory(name: str) -> str:
@@ -89,10 +105,13 @@ def difference(
     return total
 
 
-def beside_surface(p: Point, name: str, top: int, order: int = 4) -> Any:
+def beside_end(p: Point, name: str, place: Place) -> Any:
     """The same along z in the planes that have differences of their own."""
     grid, stresses = grid_of(name), name not in VELOCITY
-    terms = [p.line(line(grid, stresses, n), "z") * p.on(name, int(k)) for n, k in enumerate(planes(grid, top, order))]
+    read = low_planes() if place.top is None else planes(grid, place.top, place.order)
+    terms = [p.line(line(grid, stresses, n), "z") * p.on(name, int(k)) for n, k in enumerate(read)]
+    if place.joined:
+        terms.append(p.line(other_line(grid), "z") * p.on(beyond(name, place.top is not None), 0))
     total = terms[0]
     for term in terms[1:]:
         total = total + term
@@ -178,11 +197,8 @@ def _derivative(
 ) -> Any:  # fmt: skip
     """A difference, stretched where it goes across a layer; its memory ``psi`` is then among the results. On half points where it
     looks forward."""
-    beside = axis == "z" and place.top is not None
-    if beside:
-        d = beside_surface(p, of, place.top or 0, place.order)
-    else:
-        d = difference(p, of, axis, forward, order=place.order)
+    beside = axis == "z" and place.at_end
+    d = beside_end(p, of, place) if beside else difference(p, of, axis, forward, order=place.order)
     return in_layer(p, d, axis, forward, psi, place, result)
 
 

@@ -189,7 +189,10 @@ def relief_of(
             heights = np.asarray(spline(line.nodes(spacing)))
     top = float(heights.min())
     relief = float(heights.max()) - top
-    thickness = _thickness(setting.thickness, relief, spacing, room)
+    deeper = "Lower the third number of grid.lower."
+    if case.grid is not None and case.grid.blocks:
+        deeper = "Let the uppermost block reach deeper (grid.blocks)."
+    thickness = _thickness(setting.thickness, relief, spacing, room, deeper)
     around = (2 * lines[0].cells * lines[0].periodic, 2 * lines[1].cells * lines[1].periodic)
     return Relief(heights - top, (lines[0].first, lines[1].first), spacing, top, thickness, around)
 
@@ -232,8 +235,8 @@ def _smoothed(heights: np.ndarray, axis: int, line: Lines, spacing: float, smoot
     return np.take(heights, (np.arange(period + 1 + 2 * MARGIN) - MARGIN) % period, axis)
 
 
-def _thickness(asked: float | None, relief: float, spacing: float, room: float) -> float:
-    """Of the cap."""
+def _thickness(asked: float | None, relief: float, spacing: float, room: float, deeper: str) -> float:
+    """Of the cap; ``deeper``: what to do where there is no room for it."""
     most = room - (BELOW_CAP + REACH + 1) * spacing
     least = max(THIN * relief, LEAST_CAP * spacing)
     if least > most:
@@ -241,7 +244,7 @@ def _thickness(asked: float | None, relief: float, spacing: float, room: float) 
         allowed = (
             f"{least + (BELOW_CAP + REACH + 1) * spacing:.6g} m of box below the lowest ground, there are {room:.6g}"
         )
-        raise InputError(Problem(WHERE, what, allowed, "Lower the third number of grid.lower."))
+        raise InputError(Problem(WHERE, what, allowed, deeper))
     if asked is not None and not least <= asked <= most:
         allowed = f"{least:.6g} to {most:.6g} m for a relief of {relief:.6g} m"
         raise InputError(Problem(f"{WHERE}.thickness", f"{asked:g} m", allowed))

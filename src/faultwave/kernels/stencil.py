@@ -14,6 +14,8 @@ several steps in one pass through memory, because of these rules:
   at the point itself;
 * from the plane ``together`` of a program on, a level works on all planes at once: launches there may read any plane from
   ``reach`` below it, ``on`` which they find what other levels wrote; of arrays that no launch writes, any plane may be read anywhere;
+* where a program has ``stages``, whoever runs it gives one of them at a time as work: a launch there may read any plane of what no
+  level of its own stage writes;
 * the launches of a level without a ``lag`` come first, then its injections, then those with one: they may read what
   their own level wrote, in planes up to their own and, staying ``lag`` rows behind, in neighbouring rows;
 * backends may work on whole vectors past the end of a box along x: there, coefficients are zero (arrays are padded
@@ -133,7 +135,7 @@ class SampleBuffer:
 @dataclass(frozen=True)
 class Program:
     """Levels of launches, arrays by name, numbers by name; ``periodic`` axes wrap around after each level. From the plane ``together`` on,
-    levels work on all planes at once."""
+    levels work on all planes at once. ``stages``: levels that are run together, each stage for itself; none: all may be."""
 
     name: str
     box: Box
@@ -145,6 +147,7 @@ class Program:
     periodic: frozenset[Axis] = frozenset()
     together: int | None = None
     reach: int = REACH
+    stages: Sequence[Sequence[int]] = ()
 
 
 Work = Sequence[Sequence[Sequence[Box]]]
@@ -239,11 +242,21 @@ def record(stencil: Stencil) -> tuple[dict[tuple[Any, ...], Expr], dict[str, Exp
 
 def check(program: Program) -> None:
     """Raise ValueError where a launch breaks the rules that let steps be run together."""
-    recorded = [(launch, *record(launch.stencil)) for level in program.levels for launch in level]
-    moving = {launch.names.get(n, n) for launch, _, writes in recorded for n in writes}
-    for launch, reads, writes in recorded:
-        _check_launch(program, launch, reads, writes, moving)
+    stages = program.stages or [range(len(program.levels))]
+    for stage in stages:
+        recorded = [(launch, *record(launch.stencil)) for level in stage for launch in program.levels[level]]
+        moving = {launch.names.get(n, n) for launch, _, writes in recorded for n in writes}
+        for launch, reads, writes in recorded:
+            _check_launch(program, launch, reads, writes, moving)
     _check_levels(program)
+
+
+def stage_work(program: Program, stage: int, boxes: Sequence[Sequence[Sequence[Box]]]) -> list[list[list[Box]]]:
+    """Of a step whose work by level and slot is ``boxes``: that of one stage."""
+    return [
+        [list(slot) if level in program.stages[stage] else [] for slot in boxes[level]]
+        for level in range(len(program.levels))
+    ]
 
 
 def _check_launch(

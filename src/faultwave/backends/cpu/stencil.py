@@ -32,6 +32,9 @@ from faultwave.kernels.stencil import Axis, Box, Program, Work, check, whole_wor
 WORTH_TUNING = 2e10
 """Point updates of a run below which measuring takes longer than it saves."""
 
+KEPT = 4
+"""Pieces of work whose calls are kept."""
+
 
 def lower(program: Program, arrays: GridArrays, lanes: int) -> str:
     """C source of a program whose arrays lie as ``arrays`` says."""
@@ -127,6 +130,7 @@ class StencilRunner:
         self._points = _PointLists(program, self.arrays)
         self._ends: dict[tuple[int, Axis], list[tuple[np.ndarray, np.ndarray]]] = {}
         self._calls = _Calls(program)
+        self._kept: list[tuple[Work, list[np.ndarray]]] = []
         self._whole = [self._calls.of(n, whole_work(program, n)) for n in range(self._levels)]
 
     def view(self, name: str, halo: int = 0) -> np.ndarray:
@@ -149,7 +153,7 @@ class StencilRunner:
         real = self.arrays.dtype
         values = np.ascontiguousarray(amplitudes, real)
         sample_buffers = np.zeros((steps, max(1, self._points.taped)), real)
-        parts = None if work is None else [self._calls.of(n % self._levels, w) for n, w in enumerate(work)]
+        parts = None if work is None else self._listed(work)
         if self.program.periodic:
             self._level_by_level(steps, values, sample_buffers, parts)
         else:
@@ -163,6 +167,15 @@ class StencilRunner:
                     self._run, start, count, values, sample_buffers, half_steps, self.blocking.rows, self.threads
                 )
         return [sample_buffers[:, a:b] for a, b in self._points.parts]
+
+    def _listed(self, work: Work) -> list[np.ndarray]:
+        """The calls of some work; those of the last few are kept, as listing them takes longer than a step of a small grid."""
+        for given, calls in self._kept:
+            if given is work:
+                return calls
+        calls = [self._calls.of(n % self._levels, w) for n, w in enumerate(work)]
+        self._kept = [(work, calls), *self._kept[: KEPT - 1]]
+        return calls
 
     @property
     def _levels(self) -> int:
@@ -208,7 +221,7 @@ class StencilRunner:
 
     def prepare(self, steps: int) -> None:
         """Choose the blocking: the one found before for this program and machine, else measured if ``steps`` are worth it."""
-        if self.program.periodic:
+        if self.program.periodic or self.program.stages:
             return
         self.blocking = default_blocking(self.arrays, self.threads)
         key = hashlib.sha256(f"{self.source}\0{self.threads}\0{_machine()}".encode()).hexdigest()[:24]

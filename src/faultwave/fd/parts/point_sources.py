@@ -57,6 +57,13 @@ class PointSources(GridPart):
     def radiating(self) -> Sources:  # type: ignore[override]
         return self.sources
 
+    @property
+    def places(self) -> np.ndarray:
+        return self.sources.location
+
+    def some(self, numbers: np.ndarray) -> Self:
+        return replace(self, sources=self.sources.chosen(numbers), source_material=self.source_material[numbers])
+
     def placed(self, placing: Placing) -> Self:
         places = placing.located(self.sources.location, "sources")
         sources = replace(self.sources, location=places)
@@ -188,8 +195,9 @@ class PointDrive:
 
     def _buoyancy(self, coefficients: Mapping[str, np.ndarray], name: str, places: np.ndarray) -> np.ndarray:
         """One over density as the grid keeps it at points (n, 3) of the box."""
-        whole = np.broadcast_to(coefficients[name], self.scheme.filled(self.box).shape)
-        values = np.asarray(whole[tuple((places - np.array(self.box.lo)).T)], float)
+        box = self.scheme.filled(self.box)
+        whole = np.broadcast_to(coefficients[name], box.shape)
+        values = np.asarray(whole[tuple((places - np.array(box.lo)).T)], float)
         if self.units is None:
             return values
         unit, number = self.units.of(name), list(coefficients).index(name)

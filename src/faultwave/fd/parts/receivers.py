@@ -73,6 +73,13 @@ class Receivers(GridPart):
     def must_match(self) -> Any:
         return self.points.tolist()
 
+    @property
+    def places(self) -> np.ndarray:
+        return self.points
+
+    def some(self, numbers: np.ndarray) -> Self:
+        return replace(self, points=self.points[numbers])
+
     def placed(self, placing: Placing) -> Self:
         points = placing.located(self.points, "receivers")
         placing.check_inside([(f"receiver {i + 1}", p) for i, p in enumerate(points)])

@@ -6,7 +6,7 @@ vertical forces (Aki & Richards 2002, ch. 4, for one dimension); F = 2 rho c v m
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -72,6 +72,13 @@ class RisingWaves(GridPart):
     @property
     def radiating(self) -> Sources:  # type: ignore[override]
         return Sources.of([wave.force() for wave in self.waves])
+
+    @property
+    def places(self) -> np.ndarray:
+        return np.array([(0.0, 0.0, wave.setting.z) for wave in self.waves]).reshape(-1, 3)
+
+    def some(self, numbers: np.ndarray) -> Self:
+        return replace(self, waves=tuple(self.waves[n] for n in numbers))
 
     def checked(self, checking: Checking) -> Self:
         """Errors where a plane wave cannot start or would not leave, warnings where it does not stay plane."""

@@ -6,13 +6,14 @@ No case asks for it by itself: who computes the tensors puts the part into a pla
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from faultwave.base.errors import NotBuiltError, Problem
 from faultwave.comm.gather import collect
 from faultwave.fd.cap import MEAN, rise_at, slope_at
-from faultwave.fd.differences import along_z, bent_along_z
+from faultwave.fd.differences import LOW, along_z, bent_along_z
 from faultwave.fd.part import FdPlan, GridAttached, GridPart, Running
 from faultwave.fd.points import MOMENT, Sampler, reading, stretches
 from faultwave.fd.program import VELOCITY_LEVEL, Scheme
@@ -37,6 +38,13 @@ class Strain(GridPart):
     interval: float
     scale: float
     name = "strain"
+
+    @property
+    def places(self) -> np.ndarray:
+        return self.points
+
+    def some(self, numbers: np.ndarray) -> Strain:
+        return replace(self, points=self.points[numbers])
 
     def sampler(self, plan: FdPlan) -> Sampler:
         return sampler_of(plan.shared, plan.scheme, self.points, lambda x: StrainSampler(plan.scheme, x))
@@ -91,6 +99,14 @@ class StrainRecording(GridAttached):
         yield Result("strain", Dataset("strain", variables))
 
 
+def beside_faces(scheme: Scheme, planes: np.ndarray) -> None:
+    """Raises NotBuiltError where strain would be read on planes beside the face to another block, whose differences reach across it."""
+    beside = scheme.joined_below & (planes < LOW - 1) | scheme.joined_above & (planes >= scheme.grid.shape[0] - LOW)
+    if beside.any():
+        what = f"a point of strain lies within {LOW} planes of a face between blocks"
+        raise NotBuiltError(Problem("grid.blocks", what, "points further away", "Move the face, or the points."))
+
+
 class StrainSampler:
     """Strain rates (steps, points, 6), order xx yy zz xy yz xz, where the scheme has them, weighted as sources are injected.
 
@@ -117,6 +133,8 @@ class StrainSampler:
         self, scheme: Scheme, of: str, axis: str, points: np.ndarray, value: np.ndarray, forward: bool, column: int
     ) -> None:
         k = "zyx".index(axis)
+        if axis == "z":
+            beside_faces(scheme, points[..., 0])
         if axis == "z" and scheme.free_surface:
             planes, shares = along_z(of, points[..., 0], scheme.grid.shape[0], scheme.order)
         else:

@@ -70,6 +70,9 @@ class Volume(GridPart):
         return self.case.output.volume
 
     def placed(self, placing: Placing) -> Self:
+        if placing.faces:
+            what = "snapshots of a volume and blocks of different spacing are not combined yet"
+            placing.problems.error("output.volume", what, "output.surface, receivers, or a grid of one spacing")
         low, high = placing.lower, placing.upper
         if self.setting.region is not None:
             low, high = np.maximum(low, self.setting.region[0::2]), np.minimum(high, self.setting.region[1::2])

@@ -1,0 +1,201 @@
+"""Where the blocks of a grid lie: their corners, spacings and absorbing layers, from the settings; and what is wrong with these."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from faultwave.base.errors import Problems
+from faultwave.case.model import Case
+from faultwave.domain.grids.joint import RATIOS
+from faultwave.fd.absorbing import Absorber
+from faultwave.fd.differences import DEEP, LOW
+from faultwave.fd.grid import Grid, SideKind
+from faultwave.fd.part import GridPart, Placing
+from faultwave.fd.program import Scheme
+
+LEASTS = {4: 8, 8: 16}
+"""Cells along an axis of the smallest grid, by order."""
+LEAST = LEASTS[4]
+"""Of the lowest block."""
+LEAST_BLOCK = DEEP + LOW + 3
+"""Planes of the thinnest block: those beside its faces, and some between them."""
+WIDTH = {"cpml": 10, "sponge": 20}
+NEAR_FACE = 3
+"""Points of the larger spacing that sources and receivers better keep from a face."""
+EVEN = 1e-6
+"""Of a spacing: extents are multiples of it so far."""
+
+
+@dataclass(frozen=True)
+class Laid:
+    """A block: its grid with absorbing layers of ``width`` points, the box (3,) [m] without them, what is at its sides and whether it is
+    joined to others."""
+
+    grid: Grid
+    lower: np.ndarray
+    upper: np.ndarray
+    sides: Mapping[str, SideKind]
+    width: int
+    joined_above: bool = False
+    joined_below: bool = False
+
+    def scheme(self, case: Case, step: float = 1.0, speed: float = 1.0) -> Scheme:
+        """With a step and speed still to be found."""
+        setting = case.grid
+        assert setting is not None
+        absorber, attenuation = Absorber(setting.absorbing.kind, self.width), case.attenuation is not None
+        made = Scheme(self.grid, step, speed, self.sides, absorber, attenuation, setting.order)
+        return replace(made, joined_above=self.joined_above, joined_below=self.joined_below)
+
+
+def lay_grid(
+    case: Case, lower: np.ndarray, upper: np.ndarray, spacing: float, sides: Mapping[str, SideKind], problems: Problems
+) -> list[Laid]:
+    """The grid with its layers, or its blocks from the uppermost down; the box grows to whole cells, downwards and to larger x and y."""
+    setting = case.grid
+    assert setting is not None
+    if not setting.blocks:
+        return [_whole(case, lower, upper, spacing, sides, problems)]
+    spacings = [spacing, *(block.spacing for block in setting.blocks)]
+    tops = [0.0, *(block.below for block in setting.blocks)]
+    depth = float(upper[2] - lower[2])
+    ends = [*tops[1:], tops[-1] + max(LEAST, int(np.ceil((depth - tops[-1]) / spacings[-1] - EVEN))) * spacings[-1]]
+    before = len(problems.errors)
+    _check(case, lower, upper, spacings, [*tops, depth], problems)
+    if sides["z-"] == "periodic":
+        problems.error("grid.boundaries", "z is periodic, and blocks of different spacing do not meet", "z: absorbing")
+    if len(problems.errors) > before:
+        problems.raise_errors()
+    kind, coarsest = setting.absorbing.kind, spacings[-1]
+    width = setting.absorbing.width or WIDTH[kind] // 2
+    first = [float(lower[k] - width * coarsest * (sides[f"{a}-"] == "absorbing")) for k, a in enumerate("xy")]
+    found: list[Laid] = []
+    for n, (h, top, end) in enumerate(zip(spacings, tops, ends, strict=True)):
+        last = n + 1 == len(spacings)
+        points = round(width * coarsest / h)
+        cells = [round(float(upper[k] - lower[k]) / h) for k in range(2)] + [round((end - top) / h)]
+        deeper = points * (last and sides["z-"] == "absorbing")
+        nx, ny = (
+            cells[k] + points * sum(sides[f"{a}{end}"] == "absorbing" for end in "-+") for k, a in enumerate("xy")
+        )
+        low, high = lower.copy(), upper.copy()
+        high[2] = upper[2] if n == 0 else found[-1].lower[2]
+        low[2] = high[2] - cells[2] * h
+        own: dict[str, SideKind] = {
+            **sides,
+            "z-": sides["z-"] if last else "rigid",
+            "z+": "rigid" if n else sides["z+"],
+        }
+        corner = (first[0], first[1], float(low[2] - deeper * h))
+        found.append(Laid(Grid(corner, h, (cells[2] + deeper, ny, nx)), low, high, own, points, n > 0, not last))
+    return found
+
+
+def _whole(
+    case: Case, lower: np.ndarray, upper: np.ndarray, spacing: float, sides: Mapping[str, SideKind], problems: Problems
+) -> Laid:
+    """Of one spacing."""
+    setting = case.grid
+    assert setting is not None
+    asked = np.ceil((upper - lower) / spacing - EVEN).astype(int)
+    least = LEASTS[setting.order]
+    cells = np.maximum(asked, least)
+    grown_lower, grown_upper = lower.copy(), lower + cells * spacing
+    grown_lower[2], grown_upper[2] = upper[2] - cells[2] * spacing, upper[2]
+    for axis, few, a, b in zip("xyz", asked, grown_lower, grown_upper, strict=True):
+        if few < least:
+            what = f"{few} cells of {spacing:g} m along {axis} are fewer than the least, {least}: the box becomes [{a:g}, {b:g}] m there"
+            problems.warn("grid", what, advice="Lower the spacing, or give the box that shall be computed.")
+    width = setting.absorbing.width or WIDTH[setting.absorbing.kind]
+    layer = {side: width if kind == "absorbing" else 0 for side, kind in sides.items()}
+    first = [float(grown_lower[k] - layer[f"{a}-"] * spacing) for k, a in enumerate("xyz")]
+    nx, ny, nz = (int(cells[k]) + layer[f"{a}-"] + layer[f"{a}+"] for k, a in enumerate("xyz"))
+    return Laid(Grid((first[0], first[1], first[2]), spacing, (nz, ny, nx)), grown_lower, grown_upper, sides, width)
+
+
+def _check(
+    case: Case, lower: np.ndarray, upper: np.ndarray, spacings: Sequence[float], depths: Sequence[float], problems: Problems
+) -> None:  # fmt: skip
+    """Errors of ratios, depths and extents; ``depths`` of the faces, with the surface and the bottom of the box."""
+    for n, (above, own) in enumerate(zip(spacings, spacings[1:], strict=False)):
+        where, ratio = f"grid.blocks[{n}].spacing", own / above
+        if not any(abs(ratio - r) < EVEN for r in RATIOS):
+            what = f"{own:g} m is {ratio:.4g} times the {above:g} m of the block above"
+            finer = "Blocks get coarser downwards: a finer one below is not built." if ratio < 1 else ""
+            allowed = " or ".join(f"{r * above:g} m" for r in RATIOS)
+            problems.error(where, what, allowed, finer or "Put a block between them for larger ratios.")
+    for n, (top, end, h) in enumerate(zip(depths, depths[1:], spacings, strict=False)):
+        last = n + 1 == len(spacings)
+        where = "grid.lower" if last else f"grid.blocks[{n}].below"
+        cells = (end - top) / h
+        if end <= top:
+            what = f"{top:g} m lies below the box" if last else f"{end:g} m lies above the face at {top:g} m"
+            problems.error(f"grid.blocks[{n - 1}].below" if last else where, what, "depths in the box, from above down")
+        elif round(cells) < (LEAST if last else LEAST_BLOCK):
+            least = LEAST if last else LEAST_BLOCK
+            what = f"leaves {cells:.4g} planes of {h:g} m in the block from {top:g} to {end:g} m"
+            why = "The free surface, absorbing layers and faces between blocks have differences of their own."
+            problems.error(where, what, f"{least} planes or more", why)
+        elif not last and abs(cells - round(cells)) > EVEN:
+            near = [top + c * h for c in (np.floor(cells), np.ceil(cells))]
+            what = f"{end:g} m is no multiple of the spacing of the block above, {h:g} m, below its top at {top:g} m"
+            problems.error(where, what, f"{near[0]:g} or {near[1]:g} m")
+    coarsest = spacings[-1]
+    for k, axis in enumerate("xy"):
+        cells = float(upper[k] - lower[k]) / coarsest
+        if abs(cells - round(cells)) > EVEN or round(cells) < LEAST:
+            most = lower[k] + max(LEAST, np.ceil(cells - EVEN)) * coarsest
+            what = f"the box is {cells:.6g} of the largest spacing, {coarsest:g} m, long along {axis}"
+            problems.error("grid.upper", what, f"a multiple, {LEAST} or more: e.g. {axis} to {most:g} m")
+
+
+def check_faces(placing: Placing, laid: Sequence[Laid], parts: Mapping[str, GridPart]) -> None:
+    """Errors of what pushes the grid near faces between blocks, warnings of what reads it there, errors of what blocks cannot do yet."""
+    if not placing.faces:
+        return
+    for part in parts.values():
+        kind = type(part)
+        pushes, reads = kind.drive is not GridPart.drive, kind.sampler is not GridPart.sampler
+        if (pushes or reads) and kind.places is GridPart.places:
+            what = f"{part.name} and blocks of different spacing are not combined yet"
+            placing.problems.error("grid.blocks", what, "a grid of one spacing")
+        for upper, lower in zip(laid, laid[1:], strict=False):
+            _near_face(placing, part, pushes, upper, lower)
+
+
+def _near_face(placing: Placing, part: GridPart, pushes: bool, upper: Laid, lower: Laid) -> None:
+    """Of the face between two blocks: an error where sources push planes beside it, a warning where what is near it is less exact."""
+    face, places = float(upper.lower[2]), part.places
+    away = np.abs(places[:, 2] - face)
+    beside = LOW * np.where(places[:, 2] < face, lower.grid.spacing, upper.grid.spacing)
+    room = np.full(len(places), NEAR_FACE * lower.grid.spacing)
+    for wrong, tell, least, why in (
+        (pushes & (away < beside * (1 - EVEN)), placing.problems.error, beside, f"{LOW} planes of its own block"),
+        (away < room * (1 - EVEN), placing.problems.warn, room, f"{NEAR_FACE} points of the larger spacing"),
+    ):
+        listed = np.flatnonzero(wrong)
+        if not len(listed):
+            continue
+        x, y, z = places[listed[0]]
+        many = f", and {len(listed) - 1} more" if len(listed) > 1 else ""
+        at = f"number {listed[0] + 1} at ({x:g}, {y:g}, {z:g}){many}"
+        what = f"{at} lies {away[listed[0]]:.4g} m from the face between blocks at z = {face:g} m, beside which waves are less exact"
+        tell(part.name, what, f"{least[listed[0]]:g} m or more, {why}", "Move the face (grid.blocks).")
+        return
+
+
+def moved(laid: Sequence[Laid], by: float) -> list[Laid]:
+    """Blocks that lie so much higher [m]."""
+    found = []
+    for block in laid:
+        x, y, z = block.grid.lower
+        up = np.array([0.0, 0.0, by])
+        grid = replace(block.grid, lower=(x, y, z + by))
+        found.append(replace(block, grid=grid, lower=block.lower + up, upper=block.upper + up))
+    return found
+
+
+__all__ = ["LEAST", "LEAST_BLOCK", "WIDTH", "Laid", "check_faces", "lay_grid", "moved"]

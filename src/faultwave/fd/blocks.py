@@ -1,0 +1,191 @@
+"""A grid of blocks of different spacing, one below the other: each has its own arrays and program, and they step together.
+
+A step is taken in two stages, velocities and stresses. Before each, blocks tell their neighbours what these need on the face that they
+share (``interface``). What parts of a run see of the grid is its uppermost block, with what they ask of all blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from faultwave.fd.drives import Drive
+from faultwave.fd.interface import TOLD, Interface
+from faultwave.fd.operator import Operator
+from faultwave.fd.part import FdPlan
+from faultwave.fd.points import Sampler
+from faultwave.fd.share import observers
+from faultwave.fd.time_dispersion import Undispersed, removes
+from faultwave.kernels.stencil import SampleBuffer, Work, stage_work, whole_work
+
+
+@dataclass(frozen=True)
+class BlockSampler:
+    """Samplers of the ``blocks`` named by their numbers, each of the places whose numbers among all are given."""
+
+    blocks: Sequence[int]
+    places: Sequence[np.ndarray]
+    parts: Sequence[Sampler]
+
+    @property
+    def sample_buffers(self) -> Sequence[SampleBuffer]:
+        """Those of all blocks: each block has its own in its program."""
+        return [buffer for part in self.parts for buffer in part.sample_buffers]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """As of every ``Sampler``."""
+        return self.parts[0].shape
+
+    @property
+    def mine(self) -> np.ndarray:
+        """As of every ``Sampler``."""
+        return np.sort(self._listed())
+
+    def _listed(self) -> np.ndarray:
+        return np.concatenate([numbers[part.mine] for numbers, part in zip(self.places, self.parts, strict=True)])
+
+    def values(self, sample_buffers: Sequence[np.ndarray]) -> np.ndarray:
+        """(steps, places, *shape) of what each block's sampler made of its sample buffers."""
+        return np.concatenate(sample_buffers, 1)[:, np.argsort(self._listed(), kind="stable")]
+
+
+def samplers_of(plan: FdPlan) -> dict[str, Sampler]:
+    """By part, what reads the grid after every step."""
+    found: dict[str, Sampler] = {}
+    for name, part in plan.parts.items():
+        made = [(share, share.part.sampler(share.plan)) for share in plan.shares(part)]
+        there = [(share, sampler) for share, sampler in made if sampler is not None]
+        if not plan.below and there:
+            found[name] = there[0][1]
+        elif there:
+            found[name] = BlockSampler(
+                [share.block for share, _ in there], [share.numbers for share, _ in there], [s for _, s in there]
+            )
+    return found
+
+
+def drives_of(plan: FdPlan) -> list[list[Drive]]:
+    """By block, what pushes it."""
+    found: list[list[Drive]] = [[] for _ in plan.blocks]
+    for part in plan.parts.values():
+        for share in plan.shares(part):
+            if (drive := share.part.drive(share.plan)) is None:
+                continue
+            if removes(plan.case):
+                drive = Undispersed(drive, plan.scheme.step, plan.steps)
+            found[share.block].append(drive)
+    return found
+
+
+def operator_of(plan: FdPlan, samplers: Sequence[Sampler]) -> Operator:
+    """Of a grid, or of its blocks."""
+    if plan.below:
+        return Blocks(plan, samplers)
+    watching = observers(plan.parts, plan.scheme, plan.box)
+    return Operator(
+        plan.scheme, plan.medium, plan.relaxation, drives_of(plan)[0], samplers, watching, plan.machine, plan.shared
+    )
+
+
+class Blocks(Operator):
+    """The uppermost block, which steps those ``below`` it too."""
+
+    def __init__(self, plan: FdPlan, samplers: Sequence[Sampler]):
+        self.seers = [s for s in samplers if isinstance(s, BlockSampler)]
+        drives = drives_of(plan)
+
+        def own(n: int) -> list[Sampler]:
+            return [part for s in self.seers for at, part in zip(s.blocks, s.parts, strict=True) if at == n]
+
+        watching = observers(plan.parts, plan.scheme, plan.box)
+        super().__init__(
+            plan.scheme, plan.medium, plan.relaxation, drives[0], own(0), watching, plan.machine, plan.shared
+        )
+        self.below = tuple(
+            Operator(b.scheme, b.medium, b.relaxation, drives[n], own(n), (), plan.machine, b.shared)
+            for n, b in enumerate(plan.below, 1)
+        )
+        pairs = zip(self.blocks[:-1], self.below, strict=True)
+        self.interfaces = [Interface(upper, lower, plan.world) for upper, lower in pairs]
+        self._works = [_stages(op) for op in self.blocks]
+
+    @property
+    def blocks(self) -> tuple[Operator, ...]:
+        """From the uppermost down."""
+        return (self, *self.below)
+
+    def _advance(self, steps: int) -> list[np.ndarray]:
+        for op in self.below:
+            op.steps = self.steps
+        pushes = [op.pushes(steps) for op in self.blocks]
+        taken: list[list[list[np.ndarray]]] = [[] for _ in self.blocks]
+        for step in range(steps):
+            for op in self.blocks:
+                op.refresh()  # what overlaps other processes' parts
+            found = [self._stage(stage, [p[:, step : step + 1] for p in pushes]) for stage in range(len(TOLD))]
+            for n, to in enumerate(taken):
+                to.append([a + b for a, b in zip(found[0][n], found[1][n], strict=True)])
+        for op in self.blocks:
+            op.steps += steps
+        seen = [
+            iter(op.seen([np.concatenate(buffer) for buffer in zip(*to, strict=True)]))
+            for op, to in zip(self.blocks, taken, strict=True)
+        ]
+        return [s.values([next(seen[n]) for n in s.blocks]) for s in self.seers]
+
+    def _stage(self, stage: int, pushes: Sequence[np.ndarray]) -> list[list[np.ndarray]]:
+        """Velocities or stresses of all blocks; the sample buffers of each."""
+        for interface in self.interfaces:
+            interface.tell(stage)
+        each = zip(self.blocks, pushes, self._works, strict=True)
+        return [op.runner.run(1, push, work[stage]) for op, push, work in each]
+
+    def restored(self) -> None:
+        """As of every operator; those below are told by themselves."""
+        super().restored()
+        for op in self.below:
+            op.restored()
+
+    def set_state(self, state: Callable[[np.ndarray, float], np.ndarray]) -> None:
+        super().set_state(state)
+        for op in self.below:
+            op.set_state(state)
+
+    def sample(self, points: np.ndarray) -> np.ndarray:
+        found = super().sample(points)
+        for op in self.below:
+            inside = points[:, 2] < op.scheme.grid.upper[2]
+            found[inside] = op.sample(points[inside])
+        return found
+
+    def nbytes(self) -> int:
+        return super().nbytes() + sum(op.nbytes() for op in self.below)
+
+    def _finite(self) -> bool:
+        return super()._finite() and all(op._finite() for op in self.below)
+
+    def _errors(self, solution: Callable[[np.ndarray, float], np.ndarray]) -> np.ndarray:
+        own = super()._errors(solution) * self.scheme.grid.spacing**3
+        return np.asarray(sum((op._errors(solution) * op.scheme.grid.spacing**3 for op in self.below), own))
+
+    def _energies(self) -> np.ndarray:
+        return np.asarray(sum((op._energies() for op in self.below), super()._energies()))
+
+
+def _stages(op: Operator) -> list[Work]:
+    """What an operator does in each stage of a step."""
+    program = op.runner.program
+    if op.overlap is None:
+        boxes: Work = [whole_work(program, level) for level in range(len(program.levels))]
+    else:
+        before, after = op.overlap.works_of(1)
+        boxes = after if before is None else [
+            [[*a, *b] for a, b in zip(x, y, strict=True)] for x, y in zip(before, after, strict=True)
+        ]  # fmt: skip
+    return [stage_work(program, stage, boxes) for stage in range(len(program.stages))]
+
+
+__all__ = ["BlockSampler", "Blocks", "drives_of", "operator_of", "samplers_of"]

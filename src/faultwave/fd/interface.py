@@ -1,0 +1,185 @@
+"""The face between two blocks of a grid, the lower of which has a spacing two or three times that of the upper.
+
+Differences across it take the other block's values on the face (``differences``): before velocities are stepped each block is told the
+tractions of the other, before stresses the velocities, interpolated there and back by weights that are transposed to each other
+(``domain.grids.joint``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from faultwave.comm import World
+from faultwave.comm.compression import Loss
+from faultwave.comm.messages import Source, Target, swap
+from faultwave.comm.packing import box_source, box_target
+from faultwave.domain.grids.joint import Axis
+from faultwave.fd.differences import WHOLE
+from faultwave.fd.grid import HALF
+from faultwave.fd.operator import Operator
+from faultwave.fd.stencils import beyond
+from faultwave.kernels.stencil import Box
+
+TOLD: tuple[tuple[str, ...], ...] = (("szz", "sxz", "syz"), ("w", "u", "v"))
+"""What each block is told before velocities, and before stresses."""
+TAG = 78
+Range = tuple[int, int]
+Rectangle = tuple[Range, Range]
+"""Points along y and x of a plane."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a plane that one process needs of another: where it is in what that owns, and where in what this needs."""
+
+    source: tuple[slice, slice]
+    target: tuple[slice, slice]
+
+
+def pieces(needed: Rectangle, owned: Rectangle, size: tuple[int, int], around: tuple[bool, bool]) -> list[Piece]:
+    """Of the rectangle ``needed``, what another process owns; along periodic axes both may be counted around."""
+    along: list[list[tuple[slice, slice]]] = []
+    for (low, high), (first, last), count, periodic in zip(needed, owned, size, around, strict=True):
+        found = []
+        for shift in (-count, 0, count) if periodic else (0,):
+            a, b = max(low, first + shift), min(high, last + shift)
+            if a < b:
+                found.append((slice(a - shift - first, b - shift - first), slice(a - low, b - low)))
+        along.append(found)
+    return [Piece((y[0], x[0]), (y[1], x[1])) for y in along[0] for x in along[1]]
+
+
+class Told:
+    """Planes of one block, as the other one needs them: ``above`` says whether the first is the upper one."""
+
+    def __init__(self, source: Operator, target: Operator, above: bool, ratio: int, world: World):
+        self.source, self.target, self.above, self.world = source, target, above, world
+        self.axes = {name: [Axis(ratio, bool(HALF[name][k])) for k in (1, 0)] for names in TOLD for name in names}
+        first = self.axes["w"]
+        self.wanted = [_rectangle(box) for box in _everywhere(world, target.box)]
+        self.needed: list[Rectangle] = []
+        for (y0, y1), (x0, x1) in self.wanted:
+            self.needed.append((first[0].needed(y0, y1, not above), first[1].needed(x0, x1, not above)))
+        owned = [_rectangle(box) for box in _everywhere(world, source.subdomain.owned.box)]
+        grid, me = source.scheme.grid, world.rank
+        around = ("y" in source.scheme.periodic, "x" in source.scheme.periodic)
+        size = grid.shape[1:]
+        self.out = {rank: pieces(self.needed[rank], owned[me], size, around) for rank in range(world.size)}
+        self.into = {rank: pieces(self.needed[me], owned[rank], size, around) for rank in range(world.size)}
+        self.own = owned[me]
+        self._reads, self._writes = dict[tuple[str, ...], Source](), dict[tuple[str, ...], Target]()
+        dtype = source.runner.values("u").dtype
+        self.dtype = np.dtype(dtype)
+        for names in TOLD:
+            boxes = [(name, _plane(_face(source, name, above), self.own)) for name in names]
+            listed = source.runner.halo_buffer(boxes)
+            self._reads[names] = box_source(listed, self.dtype, "exact", Loss(), False)
+            filled = [(beyond(name, above), _plane(0, self.wanted[me])) for name in names]
+            self._writes[names] = box_target(target.runner.halo_buffer(filled), self.dtype, "exact", False)
+
+    def read(self, names: tuple[str, ...]) -> list[np.ndarray]:
+        """What this process owns of the planes."""
+        message = self._reads[names]
+        message.pack(0)
+        message.finish()
+        (y0, y1), (x0, x1) = self.own
+        values = np.asarray(message.buffer).reshape(-1).view(self.dtype)
+        count = (y1 - y0) * (x1 - x0)
+        return [values[n * count : (n + 1) * count].reshape(y1 - y0, x1 - x0) for n in range(len(names))]
+
+    def write(self, names: tuple[str, ...], planes: Sequence[np.ndarray]) -> None:
+        """Interpolated planes, to where the target's program reads them."""
+        message = self._writes[names]
+        message.ready()
+        values, at = np.asarray(message.buffer).reshape(-1).view(self.dtype), 0
+        for plane in planes:
+            values[at : at + plane.size] = plane.reshape(-1)
+            at += plane.size
+        message.unpack()
+
+    def tell(self, names: tuple[str, ...]) -> None:
+        """All processes at once."""
+        planes = self._gathered(self.read(names))
+        self.write(names, [self._interpolated(name, plane) for name, plane in zip(names, planes, strict=True)])
+
+    def _gathered(self, owned: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """What this process needs of the planes, from those that own it; zero beyond the ends of the grid."""
+        me = self.world.rank
+        (y0, y1), (x0, x1) = self.needed[me]
+        found = [np.zeros((y1 - y0, x1 - x0), self.dtype) for _ in owned]
+        for piece in self.into[me]:
+            for to, plane in zip(found, owned, strict=True):
+                to[piece.target] = plane[piece.source]
+        if self.world.size > 1:
+            out = {
+                rank: np.concatenate([plane[p.source].reshape(-1) for plane in owned for p in listed])
+                for rank, listed in self.out.items()
+                if rank != me and listed
+            }
+            into = {
+                rank: np.empty(len(owned) * sum(_points(p.target) for p in listed), self.dtype)
+                for rank, listed in self.into.items()
+                if rank != me and listed
+            }
+            swap(self.world.mpi, TAG, out, into, "planes between blocks")
+            self._unpack(into, found)
+        return found
+
+    def _unpack(self, into: Mapping[int, np.ndarray], found: Sequence[np.ndarray]) -> None:
+        for rank, values in into.items():
+            at = 0
+            for plane in found:
+                for piece in self.into[rank]:
+                    part = plane[piece.target]
+                    part[...] = values[at : at + part.size].reshape(part.shape)
+                    at += part.size
+
+    def _interpolated(self, name: str, plane: np.ndarray) -> np.ndarray:
+        me = self.world.rank
+        for k, axis in enumerate(self.axes[name]):
+            start, (low, high) = self.needed[me][k][0], self.wanted[me][k]
+            act = axis.coarser if self.above else axis.finer
+            plane = act(plane, start, low, high, k)
+        return plane
+
+
+class Interface:
+    """Between the block ``upper`` and the block ``lower``; all processes of ``world`` have a part of both."""
+
+    def __init__(self, upper: Operator, lower: Operator, world: World):
+        ratio = round(lower.scheme.grid.spacing / upper.scheme.grid.spacing)
+        self.told = (Told(upper, lower, True, ratio, world), Told(lower, upper, False, ratio, world))
+
+    def tell(self, stage: int) -> None:
+        """Before velocities (0) or stresses (1) are stepped."""
+        for told in self.told:
+            told.tell(TOLD[stage])
+
+
+def _everywhere(world: World, box: Box) -> list[Box]:
+    """The boxes of all processes."""
+    return [box] if world.size == 1 else list(world.mpi.allgather(box))
+
+
+def _rectangle(box: Box) -> Rectangle:
+    return (box.lo[1], box.hi[1]), (box.lo[2], box.hi[2])
+
+
+def _plane(number: int, of: Rectangle) -> Box:
+    return Box((number, of[0][0], of[1][0]), (number + 1, of[0][1], of[1][1]))
+
+
+def _face(of: Operator, name: str, lower: bool) -> int:
+    """The plane of the arrays that is on the lower or upper face of a block."""
+    return -1 if lower else of.scheme.grid.shape[0] - (name in WHOLE)
+
+
+def _points(part: tuple[slice, slice]) -> int:
+    y, x = part
+    return (y.stop - y.start) * (x.stop - x.start)
+
+
+__all__ = ["TOLD", "Interface"]

@@ -1,0 +1,231 @@
+"""Grids of blocks of different spacing: the operator, runs across faces, processes, checkpoints, and what is told before a run."""
+
+import h5py
+import numpy as np
+import pytest
+
+import faultwave as fw
+from faultwave.backends import missing
+from faultwave.base.errors import RunError
+from faultwave.fd import differences
+from faultwave.fd.block_proposal import faces, proposed, report
+from faultwave.green_tensors import green_tensors, seismograms
+from faultwave.output.formats.image import ImageReader
+from faultwave.run import simulate
+from faultwave.verify.cases.fd_blocks import LeapfrogEnergy, basin, wave_error
+
+from .test_grids import case, problems
+from .test_restart import Stopped
+from .test_sgt import TENSORS
+
+opencl = pytest.mark.skipif(bool(missing("opencl")), reason=missing("opencl"))
+TWO = {"lower": [0, 0, -3800], "upper": [2400, 2400, 0], "spacing": 100.0}
+THREE = {"lower": [0, 0, -8600], "upper": [4800, 4800, 0], "spacing": 100.0}
+QUIET = {"vp": "3400 - 0.4*z + 0.05*x", "vs": "2000 - 0.2*z + 0.04*y", "rho": "2500 - 0.03*z"}
+ROCK = {"expression": {**QUIET, "Qp": "60", "Qs": "50"}}
+
+
+def two(ratio=2, **changes):
+    """A block of 14 planes above one of spacing ratio * 100 m, of 8."""
+    grid = {**TWO, "blocks": [{"below": 1400.0, "spacing": 100.0 * ratio}], "absorbing": {"width": 4}}
+    return case(**{"grid": grid, "material": {"expression": QUIET}, **changes})
+
+
+def three(sides="rigid", **changes):
+    """Three blocks, of spacings 100, 200 and 600 m."""
+    blocks = [{"below": 1400.0, "spacing": 200.0}, {"below": 3800.0, "spacing": 600.0}]
+    boundaries = {"x": sides, "y": sides, "z-": "rigid", "z+": "free-surface"}
+    grid = {**THREE, "blocks": blocks, "boundaries": boundaries, "absorbing": {"width": 4}}
+    return case(**{"grid": grid, "material": {"expression": QUIET}, "sources": [], "output": {}, **changes})
+
+
+def run(made):
+    sim = simulate(made)
+    sim.run(write=False)
+    return sim
+
+
+def shaken(made):
+    """A run that begins with random velocities."""
+    sim, rng = simulate(made), np.random.default_rng(0)
+    sim.solver.set_initial(lambda x, t: rng.normal(size=(len(x), 9)) * ([0.0] * 6 + [1.0] * 3))
+    return sim.solver.operator
+
+
+@pytest.mark.parametrize("sides", ["rigid", "periodic"])
+def test_energy_is_kept_to_rounding(sides):
+    """Of any motion, in any material."""
+    op = shaken(three(sides, numerics={"precision": "double", "backend": "numpy"}))
+    kept = [energy.now() for energy in [LeapfrogEnergy(op)] for _ in range(40)]
+    assert kept[0] > 0 and np.ptp(kept) < 1e-13 * kept[0]
+
+
+@pytest.mark.parametrize("which", ["joint", "norm"])
+def test_another_coefficient_would_be_noticed(which, monkeypatch):
+    """A weight that is not exactly half of the jump, or a norm that is not that of the differences, loses or gains energy."""
+    if which == "joint":
+        exact = differences.joint
+        monkeypatch.setattr(differences, "joint", lambda grid: exact(grid) * (1 + 1e-6 * (grid == "half")))
+    made = two(3, sources=[], output={}, numerics={"precision": "double", "backend": "numpy"})
+    made["grid"]["boundaries"] = {"x": "periodic", "y": "periodic", "z-": "rigid", "z+": "free-surface"}
+    op = shaken(made)
+    energy = LeapfrogEnergy(op)
+    if which == "norm":
+        energy.shares[0][0]["w"][0] *= 1 + 1e-6
+    found = [energy.now() for _ in range(20)]
+    assert np.ptp(found) > 1e-10 * found[0]
+
+
+@pytest.mark.parametrize(("sides", "ground"), [("rigid", False), ("periodic", True)])
+def test_moments_and_forces_are_reciprocal_through_two_faces(sides, ground):
+    """A force on the ground, moments in each block; below a hill too."""
+    names = ("xx", "yy", "zz", "xy", "yz", "xz")
+    hill = "60 + 55*sin(x*6.283185307179586/4800)*cos(y*6.283185307179586/4800)"
+    deeper = 600.0 * ground
+    places = [[2360.0, 2100.0, -500.0], [2905.0, 2610.0, -2620.0 - deeper], [1905.0, 2210.0, -7650.0 - deeper]]
+    tensors = [*TENSORS.tolist(), TENSORS[0].tolist()]
+    sources = [
+        {"kind": "moment-tensor", "location": place, "tensor": dict(zip(names, tensor, strict=True)),
+         "time_function": {"kind": "gaussian", "duration": 0.1}}
+        for place, tensor in zip(places, tensors, strict=True)
+    ]  # fmt: skip
+    made = three(
+        sides, sources=sources, material=ROCK, attenuation={}, end_time=2.0,
+        output={"receivers": {"points": [[2020.0, 2930.0, 0.0]], "interval": 0.01}}, numerics={"precision": "double"},
+    )  # fmt: skip
+    if ground:
+        made["grid"] |= {"topography": {"expression": hill, "sources": "elevation", "receivers": "depth"}}
+        made["grid"] |= {"upper": [4800, 4800, 200], "lower": [0, 0, -9200]}
+        made["grid"]["blocks"] = [{"below": 2000.0, "spacing": 200.0}, {"below": 4400.0, "spacing": 600.0}]
+    dt = simulate(made).plan.scheme.step
+    made["output"]["receivers"]["interval"] = dt
+    sim = simulate(made)
+    forward = np.array([sim.solver.operator.advance(1)[0][0, 0, 0, 6:] for _ in range(sim.plan.steps)]).T
+    found = seismograms(green_tensors(made, duration=0.1, delay=0.5 * dt), np.array(tensors))[0][:, 1:]
+    assert (np.abs(forward).max(1) > 0).all()
+    assert (np.abs(forward - found).max(1) <= 1e-10 * np.abs(forward).max(1)).all()
+
+
+@pytest.mark.parametrize("backend", ["cpu", pytest.param("opencl", marks=opencl)])
+@pytest.mark.parametrize("attenuation", [None, {}])
+def test_backends_agree(backend, attenuation):
+    points = {"points": [[900.0, 800.0, 0.0], [1500.0, 1300.0, -2200.0]], "interval": 0.02}
+    changes = {"end_time": 0.4, "attenuation": attenuation, "output": {"receivers": points}}
+    if attenuation is not None:
+        changes["material"] = ROCK
+    expected, found = (
+        run(two(3, numerics={"precision": "double", "backend": name, "threads": 1}, **changes)).receivers["values"]
+        for name in ("numpy", backend)
+    )
+    assert (np.abs(expected).max((0, 2)) > 0).all()
+    assert np.abs(found - expected).max() <= 1e-12 * np.abs(expected).max()
+
+
+def surfaced(folder, **changes):
+    """Receivers in both blocks, maps, energies and checkpoints."""
+    points = {"points": [[900.0, 800.0, 0.0], [1500.0, 1300.0, -2200.0], [700.0, 1100.0, -700.0]], "interval": 0.02}
+    output = {
+        "folder": str(folder), "receivers": points, "surface": {"interval": 0.1}, "intensity": {"periods": [0.3]},
+        "energies": {"interval": 0.1}, "checkpoint": {"interval": 0.2},
+    }  # fmt: skip
+    made = {"end_time": 0.5, "attenuation": {}, "material": ROCK, "output": output, "numerics": {"threads": 1}}
+    return two(2, **{**made, **changes})
+
+
+def numbers(folder):
+    """Every number of a run's results."""
+    found = {}
+    for path in sorted(folder.glob("*.h5")) + sorted(folder.glob("*.nc")):
+        with h5py.File(path) as file:
+            file.visititems(
+                lambda n, d, p=path: found.update({f"{p.name}/{n}": d[()]}) if isinstance(d, h5py.Dataset) else None
+            )
+    (path,) = folder.glob("*-surface.vtkhdf")
+    with ImageReader(path) as reader:
+        return found | {f"surface/{f}/{k}": reader.field(f, k) for f in reader.fields for k in range(len(reader.times))}
+
+
+def test_resumed_is_undisturbed(tmp_path, monkeypatch):
+    monkeypatch.setattr("faultwave.fd.solver.CHUNK_SECONDS", 0.0)
+    fw.simulate(surfaced(tmp_path / "whole")).run()
+    sim = fw.simulate(surfaced(tmp_path / "parts"))
+    with pytest.raises(RunError, match="faultwave resume"):
+        sim.run(progress=Stopped(sim, 0.27))
+    resumed = fw.resume(tmp_path / "parts")
+    assert 0.27 <= resumed.time < 0.5
+    resumed.run()
+    expected, found = numbers(tmp_path / "whole"), numbers(tmp_path / "parts")
+    assert expected.keys() == found.keys() and len(found) > 10
+    for name, values in expected.items():
+        assert np.array_equal(values, found[name]), name
+
+
+@pytest.mark.parametrize(
+    ("grid", "text"),
+    [
+        ({"blocks": [{"below": 1400.0, "spacing": 400.0}]}, "400 m is 4 times the 100 m of the block above"),
+        ({"blocks": [{"below": 1400.0, "spacing": 50.0}]}, "a finer one below is not built"),
+        ({"blocks": [{"below": 1450.0, "spacing": 200.0}]}, "no multiple of the spacing of the block above"),
+        ({"blocks": [{"below": 700.0, "spacing": 200.0}]}, "leaves 7 planes of 100 m"),
+        ({"blocks": [{"below": 5000.0, "spacing": 200.0}]}, "lies below the box"),
+        ({"blocks": [{"below": 3000.0, "spacing": 200.0}, {"below": 2400.0, "spacing": 400.0}]}, "lies above the face"),
+        ({"upper": [2500.0, 2400.0, 0.0]}, "12.5 of the largest spacing, 200 m, long along x"),
+        ({"boundaries": {"z": "periodic"}}, "z is periodic"),
+        ({"spacing": None, "frequency": 2.0}, "give spacing, that of the uppermost block"),
+    ],
+)
+def test_bad_blocks_are_told_before_a_run(grid, text):
+    made = two()
+    made["grid"] |= grid
+    if grid.get("spacing", 1) is None:
+        del made["grid"]["spacing"]
+    assert text in problems(grid=made["grid"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"sources": [{"kind": "force", "location": [1000, 1000, -1500], "force": [0, 0, 1],
+                       "time_function": {"kind": "brune"}}]}, "lies 100 m from the face between blocks at z = -1400 m"),
+        ({"output__volume": {"interval": 0.1}}, "snapshots of a volume and blocks"),
+        ({"material": {"constant": {"rho": 1000.0, "vp": 1500.0, "vs": 0.0}}}, "fluids and blocks"),
+    ],
+)  # fmt: skip
+def test_what_blocks_cannot_do_is_told_before_a_run(changes, text):
+    assert text in problems(grid=two()["grid"], **changes)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ratio", [2, 3])
+def test_waves_pass_faces_as_in_the_finer_grid(ratio):
+    """The error falls with the fourth power of the spacing, about, which is that of the differences inside."""
+    coarse, fine = wave_error(ratio, 6), wave_error(ratio, 10)
+    assert coarse < 2.0 and np.log(coarse / fine) / np.log(10 / 6) > 2.5
+
+
+def test_blocks_are_proposed_where_waves_are_faster():
+    """Of a column in which S waves grow from 300 to 3,000 m/s; they resolve what the one spacing does."""
+    made = basin(1, False)
+    made["grid"] |= {"upper": [3600.0, 3600.0, 0.0], "absorbing": {}}
+    plan = simulate(made).plan
+    listed, points = proposed(plan)
+    assert [h for _, h in listed] in (
+        [150.0, 450.0],
+        [100.0, 200.0, 400.0],
+        [100.0, 300.0],
+    ) and points < plan.points / 5
+    slowest = [min(3000.0, 300.0 + 0.75 * depth) for depth, _ in listed]
+    assert all(v >= 6 * h for v, (_, h) in zip(slowest, listed, strict=True))
+    made["grid"] |= {"blocks": [{"below": below, "spacing": h} for below, h in listed]}
+    blocks = simulate(made).plan
+    assert blocks.points == points and blocks.frequency == pytest.approx(plan.frequency, rel=0.02)
+    told = dict(report(blocks))
+    assert len(blocks.blocks) == len(listed) + 1 and "times as many" in told["points"]
+
+
+def test_too_thin_or_too_slow_rock_has_no_faces():
+    assert faces(np.full(40, 99.0), 50.0, 0.0, (2,)) is None
+    assert faces(np.r_[np.full(15, 50.0), np.full(25, 160.0)], 50.0, 0.0, (3,)) == [(750.0, 150.0)]
+    assert faces(np.full(40, 160.0), 50.0, 0.0, (3,)) == [(600.0, 150.0)]
+    assert faces(np.full(30, 160.0), 50.0, 0.0, (3,)) is None  # six planes of 150 m are too few
+    assert faces(np.full(40, 160.0), 50.0, 700.0, (3,)) == [(700.0, 150.0)]
