@@ -1,6 +1,6 @@
 """What the examples cost, counted from their plans: updates of cells or grid points until the end. Writes docs/example-costs.json.
 
-    python tools/example_costs.py [NAME ...]
+python tools/example_costs.py [NAME ...]
 """
 
 from __future__ import annotations
