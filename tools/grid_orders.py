@@ -91,7 +91,7 @@ def main(names: list[str]) -> None:
     if "basin" in names:
         times, exact, *_ = basin(8, FINE)
         spline = CubicSpline(times, exact, axis=-1)
-        for order, spacings in ((4, (75.0, 100.0, 120.0)), (8, (120.0, 150.0, 200.0))):
+        for order, spacings in ((4, (75.0, 100.0, 120.0)), (8, (75.0, 100.0, 120.0))):
             rows = []
             for spacing in spacings:
                 t, found, updates, seconds = basin(order, spacing)

@@ -82,7 +82,7 @@ def proposed(plan: FdPlan) -> tuple[list[tuple[float, float]], float]:
     slow = slowest_below(plan.material, plan.lower, plan.upper, h * (np.arange(planes) + 0.5))
     if not slow.all():
         return best
-    allowed = slow / (setting.resolving * plan.frequency)
+    allowed = slow / (setting.points_per_wavelength * plan.frequency)
     first = 0.0 if grid.relief is None else grid.relief.thickness + (BELOW_CAP + REACH + 1 + LOW) * h
     for ratios in _ratios(float(allowed.max() / h)):
         listed = faces(allowed, h, first, ratios)

@@ -130,46 +130,41 @@ def bordered(
     """A medium on ``box`` with what the stencils need where fluid lies beside rock, unchanged where it does not. ``fluid`` tells the cells
     of ``grown(box)``, 1 long along axes that it does not vary along; ``shape`` that of the grid."""
     cells, top = _around(fluid, box, shape, periodic), shape[0]
-    made: dict[str, np.ndarray] = {}
-    rock: dict[str, np.ndarray] = {}
-    for axis in AXES:
-        kind = _ahead(cells, axis)
-        made[f"chi_{axis}"] = cells == kind
-    for name, axes in SHEAR.items():
-        corners = [cells, _ahead(cells, axes[0]), _ahead(cells, axes[1]), _ahead(_ahead(cells, axes[0]), axes[1])]
-        number = np.sum(corners, axis=0, dtype=int)
-        made[f"chi_{name[1:]}"], rock[f"mu_{name[1:]}"] = number % 4 == 0, number == 0
+    chi, rock = _inside_one(cells)
     planes = np.arange(cells.shape[0]) + box.lo[0] - FAR
-    shallow = planes >= top - WEIGHTS[4].read - FAR
-    shallow_border = cells.shape[0] > 1 and not all(chi[shallow].all() for chi in made.values())
-    if cells.shape[0] > 1:
-        for values in (
-            *made.values(),
-            *rock.values(),
-        ):  # planes whose differences along z are those of the free surface
-            values[shallow] = True
-    found = np.flatnonzero(~np.all([v.all((1, 2)) for v in made.values()], axis=0))
+    near = (planes >= top - WEIGHTS[4].read - FAR) & (cells.shape[0] > 1)
+    shallow = not all(each[near].all() for each in chi.values())
+    for each in (*chi.values(), *rock.values()):  # there differences along z are those of the free surface
+        each[near] = True
+    found = np.flatnonzero(~np.all([each.all((1, 2)) for each in chi.values()], axis=0))
     if not len(found):
-        return replace(medium, shallow=shallow_border)
-    values = {name: chi.astype(float) for name, chi in made.items()}
-    for name, axes in SHEAR.items():
-        values |= {f"size_{name[1:]}_{axis}": 24.0 * _norm(values[f"chi_{name[1:]}"], axis) for axis in axes}
+        return replace(medium, shallow=shallow)
+    values = {name: each.astype(float) for name, each in chi.items()}
     norms = {f"b_{axis}": _norm(values[f"chi_{axis}"], axis) for axis in AXES}
     for name, axes in SHEAR.items():
-        a, b = (values[f"size_{name[1:]}_{axis}"] / 24.0 for axis in axes)
-        norms[f"mu_{name[1:]}"] = a * b
-    coefficients = dict(medium.coefficients)
+        along = [_norm(values[f"chi_{name[1:]}"], axis) for axis in axes]
+        values |= {f"size_{name[1:]}_{axis}": 24.0 * h for axis, h in zip(axes, along, strict=True)}
+        norms[f"mu_{name[1:]}"] = along[0] * along[1]
+    coefficients, dtype = dict(medium.coefficients), medium.coefficients["lam"].dtype
     for name, norm in norms.items():
-        old = coefficients[name]
-        kept = _inner(rock[name], old.dtype) if name in rock else 1.0  # cells that hold some fluid are fluid all over
-        coefficients[name] = np.asarray(kept * old / _inner(norm, old.dtype), old.dtype)
-    dtype = coefficients["lam"].dtype
+        kept = _inner(rock[name], dtype) if name in rock else 1.0  # cells that hold some fluid are fluid all over
+        coefficients[name] = np.asarray(kept * coefficients[name] / _inner(norm, dtype), dtype)
     every = np.broadcast_shapes(*(v.shape for v in medium.coefficients.values()))
     coefficients |= {name: np.array(np.broadcast_to(_inner(values[name], dtype), every)) for name in ARRAYS}
-    reached = planes[found]
-    whole = cells.shape[0] == 1
-    bounds = (0, top) if whole else (max(0, int(reached.min()) - FAR), min(int(reached.max()) + FAR + 1, top))
-    return replace(medium, coefficients=coefficients, border=bounds, shallow=shallow_border)
+    first, last = int(planes[found].min()) - FAR, int(planes[found].max()) + FAR
+    bounds = (0, top) if cells.shape[0] == 1 else (max(0, first), min(last + 1, top))
+    return replace(medium, coefficients=coefficients, border=bounds, shallow=shallow)
+
+
+def _inside_one(cells: np.ndarray) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Where faces and edges lie between cells of one kind, by array of chi, and edges between cells of rock, by modulus."""
+    chi: dict[str, np.ndarray] = {f"chi_{axis}": cells == _ahead(cells, axis) for axis in AXES}
+    rock: dict[str, np.ndarray] = {}
+    for name, (a, b) in SHEAR.items():
+        corners = [cells, _ahead(cells, a), _ahead(cells, b), _ahead(_ahead(cells, a), b)]
+        fluids = np.sum(corners, axis=0, dtype=int)
+        chi[f"chi_{name[1:]}"], rock[f"mu_{name[1:]}"] = fluids % 4 == 0, fluids == 0
+    return chi, rock
 
 
 def plain(medium: Medium) -> Medium:

@@ -30,7 +30,7 @@ def check_samples(found: Look, spacing: float, interval: float, checking: Checki
     """Errors where records have too few points or samples for the highest frequency that they hold; a spacing of 0 is that of the grid."""
     slowest = float(np.sqrt(_modulus(checking.coarse) / checking.coarse["rho"]).min())
     apart = slowest / (found.highest * spacing) if found.highest * spacing > 0 else np.inf
-    wanted = FEWEST if checking.case.grid is None else checking.case.grid.resolving
+    wanted = FEWEST if checking.case.grid is None else checking.case.grid.points_per_wavelength
     if apart < FEWEST:
         what = f"holds {found.highest:.3g} Hz, for which its spacing of {spacing:g} m gives {apart:.2g} points per shortest wavelength"
         checking.problems.error("injection.file", what, f"at least {FEWEST:g}", "Record with a smaller spacing.")

@@ -137,7 +137,7 @@ def _lay(
     spacing = setting.spacing
     if spacing is None and field is not None and (read.upper > read.lower).all():
         with collected(problems):
-            spacing = _spacing(field, read.lower, read.upper, setting.frequency, setting.resolving)
+            spacing = _spacing(field, read.lower, read.upper, setting.frequency, setting.points_per_wavelength)
     if spacing is None:
         problems.raise_errors()
     assert spacing is not None
@@ -174,7 +174,7 @@ def _fill(field: Field, placing: Placing, laid: Sequence[Laid], parts: Mapping[s
                 / b.grid.spacing
                 for b in laid
             ]
-            resolved = min(slowest) / setting.resolving
+            resolved = min(slowest) / setting.points_per_wavelength
         if case.attenuation:
             fitted = relaxation(quality.spectrum_of(case.attenuation, resolved or 0.0, problems))
     subdomains: Sequence[Subdomain | None] = [None] * len(laid)
@@ -207,7 +207,7 @@ def _medium(
     setting, grid, lower, upper = _setting(case), block.grid, block.lower, block.upper
     names = ["rho", "lambda", "mu"] + (["Qp", "Qs"] if case.attenuation else [])
     dtype = np.float32 if case.numerics.precision == "single" else np.float64
-    needed = setting.resolving * grid.spacing * (setting.frequency or 0.0) * (1 - 1e-6)
+    needed = setting.points_per_wavelength * grid.spacing * (setting.frequency or 0.0) * (1 - 1e-6)
     scheme = block.scheme(case)
     return counted(
         lambda: shared_medium(
@@ -235,7 +235,7 @@ def _check(
         check_relief(field, lower, upper, problems)
     for text in limits_told(field):
         problems.warn("material", text)
-    resolved = [m.slowest / (setting.resolving * b.grid.spacing) for m, b in zip(media, laid, strict=True)]
+    resolved = [m.slowest / (setting.points_per_wavelength * b.grid.spacing) for m, b in zip(media, laid, strict=True)]
     frequency = min(resolved)
     for medium, block, own in zip(media, laid, resolved, strict=True):
         _check_resolution(case, medium, own, block.grid, problems)
@@ -393,13 +393,13 @@ def _check_resolution(case: Case, medium: Medium, frequency: float, grid: Grid, 
     x, y, z = medium.slow_place
     name = "Vs" if medium.slowest == medium.shear else "Vp of a fluid"
     stretched = " over the stretch of cells" if grid.relief is not None else ""
-    needed = medium.slowest / (setting.resolving * setting.frequency)
+    needed = medium.slowest / (setting.points_per_wavelength * setting.frequency)
     what = (
         f"resolves {frequency:.4g} Hz where {name}{stretched} = {medium.slowest:.6g} m/s at ({x:g}, {y:g}, {z:g}), not the "
         f"{setting.frequency:g} Hz asked for; {100 * medium.too_slow:.3g} % of the points are too slow, about "
         f"{max(1, round(medium.too_slow * grid.box.points)):,} of {grid.box.points:,}"
     )
-    allowed = f"at most {needed:.4g} m with {setting.resolving:g} points per wavelength"
+    allowed = f"at most {needed:.4g} m with {setting.points_per_wavelength:g} points per wavelength"
     (problems.error if setting.spacing else problems.warn)("grid.spacing", what, allowed)
 
 

@@ -116,7 +116,7 @@ def _resolution(plan: FdPlan) -> Rows:
         ),
         (
             "resolved frequency",
-            f"{plan.frequency:.4g} Hz with {setting.resolving:g} points per shortest wavelength",
+            f"{plan.frequency:.4g} Hz with {setting.points_per_wavelength:g} points per shortest wavelength",
         ),
     ]
     if plan.scheme.free_surface and np.isfinite(plan.medium.shear):

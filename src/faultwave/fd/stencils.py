@@ -25,7 +25,7 @@ from faultwave.kernels.stencil import Axis, Point, Stencil
 
 AXES: tuple[Axis, ...] = ("x", "y", "z")
 NORMAL = ("sxx", "syy", "szz")
-SHEAR = {"sxy": ("x", "y"), "sxz": ("x", "z"), "syz": ("y", "z")}
+SHEAR: dict[str, tuple[Axis, Axis]] = {"sxy": ("x", "y"), "sxz": ("x", "z"), "syz": ("y", "z")}
 VELOCITY: dict[str, Axis] = {"u": "x", "v": "y", "w": "z"}
 STRESS = (*NORMAL, *SHEAR)
 ON_FACES = ("w", "u", "v", "szz", "sxz", "syz")

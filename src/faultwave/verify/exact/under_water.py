@@ -49,7 +49,7 @@ class UnderWater:
         times = window / count * np.arange(count)
         series = np.fft.irfft(np.conj(found), count) * count / window * np.exp(damping * times)
         inside = times <= end
-        return times[inside], series.T[inside]
+        return np.asarray(times[inside], float), np.asarray(series.T[inside])
 
     def _at(self, w: complex, r: float, z: float, window: float) -> Array:
         (rho, c), (heavy, cp, cs) = self.water, self.rock
