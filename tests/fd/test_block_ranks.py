@@ -48,7 +48,7 @@ def test_stopped_and_resumed_on_others(tmp_path):
     fw.simulate(asked(tmp_path / "one", "absorbing")).run()
     slow = "import faultwave.fd.solver as m; m.CHUNK_SECONDS = 0.0"
     done = launch(2, asked(tmp_path / "parts", "absorbing"), setup=slow, run=STOP)
-    assert done.returncode != 0 and "faultwave resume" in done.stderr, done.stderr
+    assert done.returncode != 0 and "faultwave.resume(" in done.stderr, done.stderr
     done = launch(1, str(tmp_path / "parts"))
     assert done.returncode == 0, done.stderr
     same(tmp_path / "one", tmp_path / "parts")
