@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.physics.waves.pores import NORMALISED, porous, waves
+from faultwave.dg.fault_coupling import PoreCoupling
+from faultwave.physics import waves as laws
+from tests.physics.waves.pores import NORMALISED, SANDSTONE, porous, waves
 
 from .driver import Waves, cube
 from .test_operator import graded
@@ -141,3 +143,17 @@ def test_where_drag_is_fast_the_flow_is_darcys(rates: tuple[int, ...]) -> None:
     assert np.sqrt(gap) < 0.15, np.sqrt(
         gap
     )  # as good as gradients are on this mesh; without decay of what faces add: thousands
+
+
+def test_slip_by_the_density_of_the_grains() -> None:
+    """As decks have it: another eta in the solve for slip, and the same one in what waves feel of a velocity jump."""
+    material = {k: np.full((1, 2), v) for k, v in SANDSTONE.items()}
+    law: Any = laws.law("poroelastic")
+    bulk, grains = (
+        c.columns.row(list(c.constants(law, material, np.eye(3)[None])[0]))
+        for c in (PoreCoupling(), PoreCoupling(True))
+    )
+    assert 2.0 * bulk.friction == pytest.approx(3052605.44) and 2.0 * grains.friction == pytest.approx(3648561.36)
+    assert bulk.damping == grains.damping and bulk.damping[3] == bulk.friction
+    slipping = PoreCoupling(True).slipping(grains, [0.0, 10e6, 0.0, 0.0], 2.0, 0.0)
+    assert slipping[1] == pytest.approx(10e6 - 3648561.36)

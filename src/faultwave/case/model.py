@@ -142,6 +142,11 @@ class Fault(Settings):
         description="What of the slip within a face weakens friction: its quadratic part, which keeps slip smooth beside steps of stress, "
         "or all of it, as SeisSol does; for linear-slip-weakening above order 3.",
     )
+    pore_density: Literal["bulk", "grains"] = Field(
+        "bulk",
+        description="In porous rock, the density of the S impedance by which slip rates follow from friction: that of rock and fluid, or "
+        "that of the grains alone, as SeisSol has it.",
+    )
     damping: float = Field(
         1.0, gt=0, le=1, description="Factor on the normal impedance of the fault until damping_end."
     )

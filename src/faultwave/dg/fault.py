@@ -149,7 +149,7 @@ class Options:
     """``times`` sub-steps of a step; ``deck_times``: mark ruptures as SeisSol does; ``damping`` of the locked normal traction until
     ``damping_end`` [s]; ``moved``: also remember what the velocity jump says; ``breakdown``: and what the breakdown work is;
     ``linear_normal``: strength follows the part of the normal traction that is linear on a face; ``quadratic_slip``: the quadratic part of
-    slip weakens."""
+    slip weakens; ``grains``: friction in porous rock as if it were as dense as its grains."""
 
     times: int
     deck_times: bool = False
@@ -159,6 +159,7 @@ class Options:
     breakdown: bool = False
     linear_normal: bool = False
     quadratic_slip: bool = False
+    grains: bool = False
 
 
 class Fault:
@@ -180,7 +181,7 @@ class Fault:
         self.replayed = False  # whether what is asked for now has been read by steps that were replayed
         self._energies: dict[tuple[bool, bool], tuple[Any, Any]] = {}
         self.material = model.material
-        self.coupling = coupling_of(operator.law)
+        self.coupling = coupling_of(operator.law, options.grains)
         directions = np.stack([model.faces.normal, model.faces.tangent1, model.faces.tangent2], 1)
         self.impedance = self.coupling.constants(operator.law, model.material, directions)  # (n, columns)
         self._trace_rows(cluster)

@@ -150,10 +150,14 @@ class MatrixCoupling:
 class PoreCoupling:
     """Porous rock, with components n, s1, s2 and the pore fluid's: normal traction and pore pressure act on each other, shear stands
     alone. The pores of both sides are open to each other: -p and the flow of the fluid are continuous. ``damping`` eta is as ``plus`` and
-    ``minus``, ``share`` eta Z+^-1 row by row, then that of shear."""
+    ``minus``, ``share`` eta Z+^-1 row by row, then that of shear; ``friction``: the eta of shear by which slip is solved for.
+    ``grains``: that one as if all rock were as dense as its grains, as SeisSol has it."""
 
-    columns = Columns(plus=4, minus=4, damping=4, share=5)
+    columns = Columns(plus=4, minus=4, damping=4, share=5, friction=None)
     channels = 4
+
+    def __init__(self, grains: bool = False):
+        self.grains = grains
 
     def constants(self, law: Law, material: dict[str, np.ndarray], frame: np.ndarray) -> np.ndarray:
         plus, minus = (np.stack([z[:, side] for z in law.impedance(material)], -1) for side in range(2))
@@ -163,7 +167,10 @@ class PoreCoupling:
         shear = plus[:, 3] * minus[:, 3] / (plus[:, 3] + minus[:, 3])
         damping = np.stack([eta[:, 0, 0], 0.5 * (eta[:, 0, 1] + eta[:, 1, 0]), eta[:, 1, 1], shear], -1)
         share = np.concatenate([(eta @ y).reshape(-1, 4), (shear / plus[:, 3])[:, None]], -1)
-        return self.columns.join({"plus": plus, "minus": minus, "damping": damping, "share": share})
+        z = np.sqrt(material["rho"] * material["mu"])
+        friction = z.prod(1) / z.sum(1) if self.grains else shear
+        found = {"plus": plus, "minus": minus, "damping": damping, "share": share, "friction": friction}
+        return self.columns.join(found)
 
     def pressing(self, traction: Sequence[Any]) -> Any:
         return traction[0] - traction[3]
@@ -181,10 +188,10 @@ class PoreCoupling:
         return [x + y for x, y in zip(minus, added, strict=True)]
 
     def load(self, z: Row, tau: Sequence[Any], sigma: Any, dt: Any, t: Any) -> Load:
-        return Load(tau1=tau[0], tau2=tau[1], sigma=sigma, eta=z.damping[3], dt=dt, t=t)
+        return Load(tau1=tau[0], tau2=tau[1], sigma=sigma, eta=z.friction, dt=dt, t=t)
 
     def slipping(self, z: Row, locked: Sequence[Any], rate1: Any, rate2: Any) -> list[Any]:
-        eta = z.damping[3]
+        eta = z.friction
         return [locked[0], locked[1] - eta * rate1, locked[2] - eta * rate2, locked[3]]
 
     def averaged(self, z: Row, locked: Sequence[Any], jump: Sequence[Any]) -> list[Any]:
@@ -202,10 +209,10 @@ def _product(six: Sequence[Any], x: Sequence[Any]) -> list[Any]:
     return [dot([six[PLACE[i][j]] for j in range(3)], x) for i in range(3)]
 
 
-def coupling_of(law: Law) -> FaultCoupling:
-    """That of the law's impedance."""
+def coupling_of(law: Law, grains: bool = False) -> FaultCoupling:
+    """That of the law's impedance; ``grains``: see ``PoreCoupling``."""
     if law.face_channels == PoreCoupling.channels:
-        return PoreCoupling()
+        return PoreCoupling(grains)
     return PrincipalCoupling() if law.principal else MatrixCoupling()
 
 

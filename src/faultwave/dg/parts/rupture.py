@@ -325,6 +325,7 @@ class AttachedRupture(Attached):
             setting.damping_end if setting.damping_end is not None else np.inf,
             energies is not None and energies.slip_from_velocity, plan.case.output.rupture is not None,
             setting.normal_traction == "linear", setting.weakening == "quadratic",
+            setting.pore_density == "grains",
         )  # fmt: skip
         return Fault(self.solver.operator, part, options, plan.clustering.cluster, FarSides(plan.world))
 
