@@ -1,8 +1,10 @@
-"""Memory of this process."""
+"""Memory of this process and of its machine."""
 
 from __future__ import annotations
 
+import os
 import sys
+from pathlib import Path
 
 
 def peak_memory() -> int | None:
@@ -15,10 +17,23 @@ def peak_memory() -> int | None:
     return most if sys.platform == "darwin" else 1024 * most  # macOS counts bytes
 
 
+def machine_memory() -> int | None:
+    """Memory [bytes] of this machine, or what its container or job may have of it; None where the system does not say."""
+    try:
+        found = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (ValueError, OSError, AttributeError):
+        return None
+    try:
+        allowed = int(Path("/sys/fs/cgroup/memory.max").read_text())  # "max" where there is no limit
+    except (ValueError, OSError):
+        return found
+    return min(found, allowed)
+
+
 def whole_memory_rows() -> list[tuple[str, str]]:
     """For ``faultwave plan``, whose process holds by then what that of a run does."""
     most = peak_memory()
     return [] if most is None else [("memory of the process", f"{most / 2**20:,.0f} MiB with libraries, mesh and plan")]
 
 
-__all__ = ["peak_memory", "whole_memory_rows"]
+__all__ = ["machine_memory", "peak_memory", "whole_memory_rows"]

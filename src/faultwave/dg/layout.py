@@ -75,7 +75,9 @@ class Layout:
     friction_slots: int  # the last is never written
     own: np.ndarray  # (positions, 4) a cell's own slots
     incoming: np.ndarray  # (2, positions, 4) where the neighbours' waves are, in even and odd steps
-    outgoing: np.ndarray  # (2, positions, 4) where the waves of the next step go; ``incoming`` but for kept cells
+    outgoing: (
+        np.ndarray
+    )  # (2, positions, 4) where the waves of the next step go; ``incoming`` itself where no cell keeps its own
     second_slots: np.ndarray  # (positions, 4) a second slot for faces with friction; ``own`` elsewhere
     wave_slots: int
     slower: Ranged  # faces to slower cells: own slot, sums of even and of odd steps of the slower side, its derivatives' traces
@@ -230,7 +232,8 @@ class _Builder:
             sums = np.where(remote, self.arrive, first + parity * count + near_summed)
             summed = self.faster | (remote & ~self.slower)
             incoming[parity, self.position] = np.where(summed, sums, outgoing[parity, self.position])
-        return incoming, outgoing
+        incoming = _narrow(incoming)
+        return incoming, incoming if np.array_equal(incoming, outgoing) else _narrow(outgoing)
 
     def _to_slower(self, slow_number: np.ndarray) -> Ranged:
         c, f = np.nonzero(self.slower[self.placement])
@@ -251,14 +254,20 @@ class _Builder:
         slow[self.position], friction[self.position] = slow_number, _numbers(self.traced, 1, self.placement)
         mine = 1 + int(self.traced.sum())
         summed = self.sums[0] + self.summed + np.array([0, self.sums[1]])[:, None, None]
-        here = x.cluster[self.border.cell]
+        here, own = x.cluster[self.border.cell], _narrow(self.own)
+        second = _narrow(self.second_slots) if self.fault_or_driven.any() else own
         return Layout(
             self.cell_at, self.position, self.ranges[0::3], self.ranges[1::3], self.ranges[2::3],
-            history, 1 + int(x.stored_derivatives.sum()), slow, self.series_end + int(self.late.sum()),
-            friction, mine, mine + int((x.fault & ~self.inner).sum()) + 1,
-            self.own, incoming, outgoing, self.second_slots, self.trash + 1, self._to_slower(slow_number),
+            history, 1 + int(x.stored_derivatives.sum()), _narrow(slow), self.series_end + int(self.late.sum()),
+            _narrow(friction), mine, mine + int((x.fault & ~self.inner).sum()) + 1,
+            own, incoming, outgoing, second, self.trash + 1, self._to_slower(slow_number),
             _channels(self.border, here, self.arrive, self.inside, summed, slow_number),
         )  # fmt: skip
+
+
+def _narrow(slots: np.ndarray) -> np.ndarray:
+    """Slots in half the memory, where their numbers allow it: a large mesh keeps five such arrays."""
+    return slots.astype(np.int32) if slots.max(initial=0) <= np.iinfo(np.int32).max else slots
 
 
 def _numbers(mask: np.ndarray, start: int, order: np.ndarray) -> np.ndarray:

@@ -126,13 +126,17 @@ class Operator:
         )
         self.fill(self.cell, form.cell_constants(self.cells)[:, None])
         self.fill(self.face, form.face_constants(self.cells))
-        self.mixing = form.mix(self.cells)
         self.incoming = [b.index(slots) for slots in lay.incoming]
-        same = np.array_equal(lay.incoming, lay.outgoing)
+        same = lay.incoming is lay.outgoing
         self.outgoing = self.incoming if same else [b.index(slots) for slots in lay.outgoing]
         self.history_slot = b.index(lay.history[:, None])
         self.slow_slots, self.friction_slots = b.index(lay.slow), b.index(lay.friction)
         self.penalty = PenaltyBuffers.make(form, b, lay, self.cells)
+
+    @property
+    def mixing(self) -> np.ndarray:
+        """What ``Law.incoming`` takes, (nc, 4, mixing): made when asked for, which few cases do."""
+        return self.form.mix(self.cells)
 
     def fill(self, buffer: Any, values: np.ndarray) -> None:
         """Values (nc, rows, columns) of the mesh's cells; padding repeats a real cell: its numbers stay finite."""

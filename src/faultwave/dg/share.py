@@ -14,6 +14,7 @@ from faultwave.dg.mesh_part import MeshPart, NeedsWholeMesh, stored_in_parts
 from faultwave.dg.plan import Plan, Share, as_text, make_plan
 from faultwave.dg.planning import Cut, chosen
 from faultwave.dg.registry import part_modules
+from faultwave.dg.room import check_room
 from faultwave.dg.weights import weights_of
 from faultwave.domain import tets
 from faultwave.domain.tets.partition import partition
@@ -36,6 +37,8 @@ def plan_for(case: Case, world: World) -> Plan:
     """This process's share of the plan: planned on its part of the mesh where that is stored in parts, else cut from the whole."""
     if stored_in_parts(case, world) and not _needs_whole_mesh(case):
         return plan_share(case, world)
+    if world.size == 1:
+        check_room(case)
     return share(make_plan(case), world)
 
 

@@ -247,13 +247,13 @@ class CpuBackend(Immediate):
             self.compiling.pop().load()
 
 
-def _flat(value: Any) -> list[float]:
+def _flat(value: Any) -> list[Any]:
     """The numbers of a scalar or a table, row by row; launches come by the thousand, and most give one number or a list."""
     if isinstance(value, float):
         return [value]
     if isinstance(value, list) and isinstance(value[0], float):
         return value
-    return cast(list[float], np.ravel(value).tolist())
+    return cast(list[Any], np.ravel(value).tolist())
 
 
 class _Compiled:

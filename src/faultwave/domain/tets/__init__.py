@@ -1,5 +1,6 @@
 """Tetrahedral meshes: read or generate, check, number, measure, search and cluster them."""
 
+from faultwave.domain.tets.ahead import cells_ahead
 from faultwave.domain.tets.checks import check_mesh
 from faultwave.domain.tets.clusters import Clustering, Wiggle, assign_clusters
 from faultwave.domain.tets.curve import hilbert_order
@@ -27,6 +28,7 @@ __all__ = [
     "as_near",
     "assign_clusters",
     "build_topology",
+    "cells_ahead",
     "check_mesh",
     "flatness",
     "geometry",

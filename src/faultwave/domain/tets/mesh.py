@@ -91,9 +91,9 @@ class Topology:
     """
 
     cells: Integers
-    order: Integers
+    order: NDArray[np.integer]
     neighbours: Integers
-    neighbour_faces: Integers
+    neighbour_faces: NDArray[np.integer]
     kinds: NDArray[np.int8]
     tags: NDArray[np.int32]
 

@@ -32,4 +32,5 @@ def build_topology(
     tags = np.take_along_axis(mesh.tags[:, FACE_OPPOSITE], match.order, axis=1)
     check_connections(mesh, match, tags, table, problems)
     problems.raise_errors()
-    return Topology(match.cells, match.order, match.neighbours, match.neighbour_faces, table.kinds(tags), tags)
+    order, faces = match.order.astype(np.int8), match.neighbour_faces.astype(np.int8)  # 0 to 3, and -1
+    return Topology(match.cells, order, match.neighbours, faces, table.kinds(tags), tags)

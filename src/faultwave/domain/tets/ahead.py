@@ -1,0 +1,25 @@
+"""How many cells a mesh will have, before it is read or made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+
+def cells_ahead(setting: Any) -> int | None:
+    """Cells of a box, or of a PUML file by its header; None where only reading or making the mesh tells. ``setting``: as for
+    ``load_mesh``."""
+    box, path = getattr(setting, "generate", None), getattr(setting, "file", None)
+    if box is not None:
+        return int(6 * np.prod(box.cells)) if box.shape == "box" else None
+    if path is None or not Path(path).is_file() or not h5py.is_hdf5(path):
+        return None
+    with h5py.File(path) as file:
+        connections = file.get("connect")
+        return len(connections) if isinstance(connections, h5py.Dataset) and connections.ndim == 2 else None
+
+
+__all__ = ["cells_ahead"]

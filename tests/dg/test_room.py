@@ -1,0 +1,69 @@
+"""A mesh too large for the machine is told before it is read or made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+from faultwave.base.errors import InputError
+from faultwave.base.memory import machine_memory
+from faultwave.case.load import load_case
+from faultwave.case.model import Case
+from faultwave.comm import World
+from faultwave.dg import room
+from faultwave.dg.room import check_room, least_memory
+from faultwave.dg.share import plan_for
+from faultwave.domain import tets
+
+
+def case(mesh: dict[str, Any], **numerics: Any) -> Case:
+    given = {
+        "law": "elastic",
+        "mesh": mesh,
+        "material": {"constant": {"rho": 1.0, "vp": 2.0, "vs": 1.0}},
+        "end_time": 1.0,
+    }
+    found, problems = load_case(given | {"numerics": {"order": 4, "backend": "cpu", **numerics}})
+    problems.raise_errors()
+    assert found is not None
+    return found
+
+
+def box(*cells: int) -> dict[str, Any]:
+    return {"generate": {"shape": "box", "cells": list(cells), "lower": [0, 0, 0], "upper": [1, 1, 1]}}
+
+
+def test_cells_of_a_box_and_of_a_file_are_known_ahead(tmp_path: Path) -> None:
+    assert tets.cells_ahead(case(box(4, 5, 6)).mesh) == 720
+    path = tmp_path / "mesh.h5"
+    with h5py.File(path, "w") as file:
+        file["connect"] = np.zeros((17, 4), np.int64)
+    assert tets.cells_ahead(case({"file": str(path)}).mesh) == 17
+    (tmp_path / "mesh.msh").write_text("$MeshFormat\n")
+    assert tets.cells_ahead(case({"file": str(tmp_path / "mesh.msh")}).mesh) is None
+
+
+def test_a_mesh_that_fits_nowhere_is_refused_before_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    large = case(box(20000, 20000, 20000))
+    with pytest.raises(InputError) as caught:
+        plan_for(large, World())
+    text = str(caught.value)
+    assert "48,000,000,000,000 cells at order 4" in text and "this machine has" in text
+    check_room(case(box(4, 4, 4)))
+    monkeypatch.setattr(room, "machine_memory", lambda: 384 * 2399)  # a cell has 20 x 9 and 4 x 10 x 3 numbers
+    with pytest.raises(InputError):
+        check_room(case(box(4, 4, 4)))
+    monkeypatch.setattr(room, "machine_memory", lambda: 384 * 2400)
+    check_room(case(box(4, 4, 4)))
+    check_room(case(box(4, 4, 4), precision="single"))
+
+
+def test_memory_asked_for_grows_with_cells_and_order() -> None:
+    assert least_memory(case(box(4, 4, 4)), 10) == 10 * 8 * (20 * 9 + 4 * 10 * 3)
+    assert least_memory(case(box(4, 4, 4), order=6, precision="single"), 10) == 10 * 4 * (56 * 9 + 4 * 21 * 3)
+    memory = machine_memory()
+    assert memory is None or memory > 2**28
