@@ -12,6 +12,7 @@ from faultwave.case.model import Case
 from faultwave.domain.grids.joint import RATIOS
 from faultwave.fd.block_layout import LEAST, LEAST_BLOCK, lay_grid
 from faultwave.fd.differences import LOW
+from faultwave.fd.grid import SideKind
 from faultwave.fd.part import FdPlan
 from faultwave.fd.program import BELOW_CAP
 from faultwave.kernels.stencil import REACH
@@ -68,7 +69,7 @@ def points_of(
     return float(sum(block.grid.box.points for block in laid))
 
 
-def _sides(plan: FdPlan) -> dict[str, object]:
+def _sides(plan: FdPlan) -> dict[str, SideKind]:
     """Of the whole grid."""
     return {**plan.scheme.sides, "z-": plan.blocks[-1].scheme.sides["z-"]}
 

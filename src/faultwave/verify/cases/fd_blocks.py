@@ -113,7 +113,7 @@ def reciprocity() -> float:
     ]  # fmt: skip
     made = three(True, True) | {"sources": sources}
     made["output"] = {"receivers": {"points": [[2020.0, 2930.0, 0.0]], "interval": 0.01}}
-    step = simulate(made).plan.scheme.step  # type: ignore[attr-defined]
+    step = simulate(made).plan.scheme.step
     made["output"]["receivers"]["interval"] = step
     sim: Any = simulate(made)
     forward = np.array([sim.solver.operator.advance(1)[0][0, 0, 0, 6:] for _ in range(sim.plan.steps)]).T
@@ -182,7 +182,7 @@ def rising_case(points: int, blocks: bool, step: float | None = None) -> dict[st
 
 def sent_back(points: int) -> float:
     """Largest motion that a face sends back over the largest that comes up."""
-    step = simulate(rising_case(points, True)).plan.scheme.step  # type: ignore[attr-defined]
+    step = simulate(rising_case(points, True)).plan.scheme.step
     motion, alone = (_velocities(rising_case(points, blocks, step)) for blocks in (True, False))
     return float(np.abs(motion - alone).max() / np.abs(alone).max())
 
