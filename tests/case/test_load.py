@@ -144,3 +144,16 @@ def test_every_pattern_is_in_words():
         return sum(map(patterns, node)) if isinstance(node, list) else 0
 
     assert patterns(describe.schema()) >= 2
+
+
+@pytest.mark.parametrize("case", (3, None, ["case.yaml"]))
+def test_what_is_no_case_at_all(case):
+    made, problems = load_case(case)
+    assert made is None and "a dict of settings" in problems.errors[0].allowed
+
+
+@pytest.mark.parametrize("suffix", (".yaml", ".par"))
+def test_a_case_of_nearly_that_name(suffix, tmp_path):
+    (tmp_path / f"quake{suffix}").write_text("")
+    made, problems = load_case(tmp_path / f"quak{suffix}")
+    assert made is None and problems.errors[0].advice == f"did you mean 'quake{suffix}'?"

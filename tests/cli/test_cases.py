@@ -109,6 +109,15 @@ def test_all_errors_of_loading_are_shown(cli, case):
     assert "2 errors" in result.stderr
 
 
+def test_warnings_are_shown_with_errors_of_loading(cli, case):
+    """A misspelt key of a deck is a warning, and may be why something is missing."""
+    case.problems.warn("parameters.par:4", "unknown key 'FixFimeStep'")
+    case.problems.error("parameters.par:9", "no such file")
+    for command in ("check", "plan"):
+        result = cli(command, "case.yaml")
+        assert result.exit_code == 2 and "FixFimeStep" in result.stderr and "1 error, 1 warning" in result.stderr
+
+
 def test_long_places_are_not_broken_into_lines(cli, room):
     where = "/".join(["a-very-long-folder-name"] * 12) + "/case.yaml:12"
 

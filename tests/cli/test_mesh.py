@@ -138,3 +138,10 @@ def test_generate_refuses(cli, tmp_path, arguments, text):
     assert result.exit_code == 2
     assert text in result.stderr
     assert not (tmp_path / "x.h5").exists()
+
+
+def test_files_of_other_formats_are_not_written(cli, box, tmp_path):
+    target = tmp_path / "copy.vtu"
+    result = cli("mesh", "convert", box, target)
+    assert result.exit_code == 2 and "'.vtu'" in result.stderr and ".h5" in result.stderr
+    assert not target.exists()

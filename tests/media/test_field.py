@@ -179,3 +179,14 @@ def test_merged_asks_each_field_only_for_its_own():
 
     both = Merged((Constant({"a": 1.0}), Picky({"b": 2.0, "c": 3.0})))
     assert evaluate(both, "b", "a") == [[2, 2], [1, 1]]
+
+
+def test_a_header_of_layers_may_be_a_comment_and_must_be_there(tmp_path):
+    file = tmp_path / "crust.txt"
+    rows = "0 5 2.9 2600\n2 6 3.464 2700\n"
+    file.write_text("# my crust\n# depth[km] vp[km/s] vs[km/s] rho\n" + rows)
+    found = read_layers(file)
+    assert found.tops.tolist() == [0.0, 2000.0] and found.names == ("vp", "vs", "rho")
+    file.write_text("# my crust\n" + rows)
+    with pytest.raises(InputError, match=r"crust.txt:2: .*nothing names the columns .*depth vp vs rho"):
+        read_layers(file)

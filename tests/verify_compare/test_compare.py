@@ -22,7 +22,7 @@ from faultwave.observe.dataset import (
 from faultwave.output.formats import seissol_dat
 from faultwave.output.formats.energies_csv import write_energies
 from faultwave.output.formats.receivers_hdf5 import write_receivers
-from faultwave.verify.compare import Comparison, compare
+from faultwave.verify.compare import Comparison, Misfit, compare
 from faultwave.verify.table import render
 
 CASES = Path(__file__).parents[3] / "shared" / "cases"
@@ -237,3 +237,16 @@ def test_nothing_to_compare(tmp_path: Path) -> None:
 def test_unknown_group(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"'slip-rate' is no group .*did you mean 'slip rate'"):
         compare(tmp_path, tmp_path, limits={"slip-rate": 0.1})
+
+
+def test_words_for_what_is_missing(tmp_path: Path) -> None:
+    fine, bad = Misfit("receiver", 1, "velocity", 0.01, 0.05), Misfit("receiver", 1, "velocity", 0.1, 0.05)
+    some = {
+        "within all limits": Comparison(tmp_path, tmp_path, (fine,)),
+        "over the limits": Comparison(tmp_path, tmp_path, (fine, bad), ("energies",)),
+        "within all limits, but something is missing": Comparison(tmp_path, tmp_path, (fine,), ("energies",)),
+        "nothing to compare: all is missing": Comparison(tmp_path, tmp_path, (), ("energies",)),
+        "nothing to compare": Comparison(tmp_path, tmp_path, ()),
+    }
+    assert [c.verdict for c in some.values()] == list(some)
+    assert [c.exit_code for c in some.values()] == [0, 1, 1, 1, 2]

@@ -127,6 +127,8 @@ def reporting(
     if this process is the one that speaks; else None."""
     if callable(progress):
         yield progress
+    elif not (progress is None or isinstance(progress, bool)):
+        raise TypeError(f"progress is {progress!r}: give True, False, None, or a function that takes what is reported")
     elif speaking and (progress or (progress is None and interactive())):
         from rich.console import Console
 

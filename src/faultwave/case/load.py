@@ -34,9 +34,7 @@ def example_text(name: str) -> str:
     return _example_files()[name].read_text(encoding="utf-8")
 
 
-def load_case(
-    case: str | Path | Mapping[str, Any] | Case, overrides: Mapping[str, Any] | None = None
-) -> tuple[Case | None, Problems]:
+def load_case(case: object, overrides: Mapping[str, Any] | None = None) -> tuple[Case | None, Problems]:
     """Read and validate a case.
 
     case: path of a native .yaml/.yml or of a SeisSol .par; the name of a built-in example (a file of that name wins);
@@ -53,6 +51,11 @@ def load_case(
         return made, problems
     if isinstance(case, Mapping):
         return _from_data(dict(case), overrides)
+    if not isinstance(case, str | os.PathLike):
+        problems = Problems()
+        what = f"{shown(repr(case))} of type {type(case).__name__} is no case"
+        problems.error("case", what, "a path, the name of an example, a dict of settings, or a Case")
+        return None, problems
     path = Path(case).expanduser()
     if not is_file(path) and str(case) in _example_files():
         path = _example_files()[str(case)]

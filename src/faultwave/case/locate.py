@@ -26,11 +26,11 @@ _SOURCE = re.compile(r"source (.+?)(?: (?:subfault|source) \d+.*)? at \(")
 
 def located(case: Case, problems: Iterable[Problem]) -> list[Problem]:
     """The problems with the place in front where they name what an option replaced, or a setting, receiver or source of a native
-    case file: the option, or file and line."""
+    case file: the option, or file and line; of a deck, its file or the easi file."""
     problems = [_replaced(p, case) for p in problems]
     document = _document(case)
     if document is None:
-        return problems
+        return [_in_deck(p, case) for p in problems] if _is_deck(case) else problems
     return [_placed(p, case, document) for p in problems]
 
 
@@ -42,6 +42,26 @@ def _document(case: Case) -> CommentedMap | None:
     except (OSError, ValueError, YAMLError):  # changed since it was read
         return None
     return document if isinstance(document, CommentedMap) else None
+
+
+def _is_deck(case: Case) -> bool:
+    return len(case.source_files) == 1 and case.source_files[0].suffix.lower() == ".par"
+
+
+def _in_deck(problem: Problem, case: Case) -> Problem:
+    """With the file in front where the place is a setting: the easi file that gives the field, else the deck itself."""
+    match = _PATH.match(problem.where)
+    location = _location(match[0]) if match else ()
+    if not location or location[0] not in Case.model_fields:
+        return problem
+    found, file = case, case.source_files[0]  # type: Any, Path
+    for key in location:
+        try:
+            found = found[key] if isinstance(key, int) else getattr(found, key)
+        except (AttributeError, IndexError, TypeError):
+            break
+        file = getattr(found, "easi", None) or file
+    return replace(problem, where=str(file), what=f"{problem.where}: {problem.what}")
 
 
 def _replaced(problem: Problem, case: Case) -> Problem:

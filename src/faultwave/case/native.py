@@ -12,6 +12,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError
 
 from faultwave.base.errors import Problems
+from faultwave.base.paths import similar
 from faultwave.case.model import Case
 from faultwave.case.parameters import known, nearest
 from faultwave.case.validate import Location, build, dotted
@@ -61,7 +62,7 @@ def _read(path: Path, problems: Problems) -> CommentedMap | None:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        problems.error(str(path), f"cannot be read: {error.strerror}")
+        problems.error(str(path), f"cannot be read: {error.strerror}", advice=similar([path]))
         return None
     except UnicodeDecodeError as error:
         problems.error(str(path), f"is not UTF-8 text (byte {error.start})", "a YAML file")

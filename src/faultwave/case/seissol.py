@@ -12,6 +12,7 @@ from typing import Any
 
 from faultwave.base.asked import option
 from faultwave.base.errors import Problems
+from faultwave.base.paths import similar
 from faultwave.case.deck_initial import read_gravity, read_initial
 from faultwave.case.deck_law import law_of
 from faultwave.case.deck_mesh import read_mesh
@@ -73,7 +74,7 @@ def load_deck(path: str | Path, overrides: Mapping[str, Any] | None = None) -> t
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
-        problems.error(str(path), f"cannot be read: {error.strerror}")
+        problems.error(str(path), f"cannot be read: {error.strerror}", advice=similar([path]))
         return None, problems
     reader = Reader(parse_deck(text, str(path), problems), problems)
     folders = default_folders(path)

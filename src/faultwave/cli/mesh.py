@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer(cls=screen.Commands, help="Look at meshes, convert and make them.")
 
+SUFFIXES = (".h5", ".hdf5", ".puml")
+"""Of meshes that are written."""
+
 MeshFile = Annotated[Path, typer.Argument(metavar="MESH", help="PUML HDF5 or Gmsh file.")]
 Target = Annotated[Path, typer.Argument(metavar="FILE", help="PUML HDF5 file to write.")]
 Packing = Annotated[str, typer.Option("--boundary-format", help="Packing of face tags: auto, i32, i64 or i32x4.")]
@@ -188,8 +191,7 @@ def partition(
     """
     from faultwave.cli.partition import partition_mesh
 
-    if target.exists() and not force:
-        raise InputError(Problem(str(target), "is there already", advice="Use --force to replace it"))
+    _check_target(target, force)
     with screen.status(str(mesh)) as say:
         say("reading and cutting")
         rows = partition_mesh(mesh, target, parts, case, order, method)
@@ -212,12 +214,19 @@ def _pair(text: str) -> tuple[str, Any]:
         raise InputError(Problem(f"mesh generate {key}", f"'{value}' is no YAML: {error}")) from None
 
 
+def _check_target(target: Path, force: bool) -> None:
+    if target.suffix.lower() not in SUFFIXES:
+        what = f"'{target.suffix}' is not the ending of a PUML HDF5 file, and no other format is written"
+        raise InputError(Problem(str(target), what, " or ".join(SUFFIXES)))
+    if target.exists() and not force:
+        raise InputError(Problem(str(target), "is there already", advice="Use --force to replace it"))
+
+
 def _write(target: Path, mesh: Mesh, boundary_format: str, force: bool) -> None:
     from faultwave.domain.tets import write_puml
     from faultwave.output.atomic import explaining
 
-    if target.exists() and not force:
-        raise InputError(Problem(str(target), "is there already", advice="Use --force to replace it"))
+    _check_target(target, force)
     with explaining(target):
         write_puml(target, mesh, boundary_format)
     screen.files([target])

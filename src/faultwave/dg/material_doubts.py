@@ -13,13 +13,14 @@ from faultwave.dg.mesh_part import WholeMesh
 from faultwave.dg.resolved import edge_length, resolved_frequency
 from faultwave.domain import tets
 from faultwave.media.homogenise import AVERAGED
+from faultwave.media.plausible import FASTEST, SLOWEST
 from faultwave.physics.waves import Law
-
-SLOWEST, FASTEST = 10.0, 1e5
-"""Wave speeds [m/s] of rock beyond which units are doubted."""
 
 LARGEST = {"permeability": (1e-6, "m^2"), "bulk_solid": (1e13, "Pa"), "bulk_fluid": (1e13, "Pa")}
 """Largest numbers of porous rock, and their units."""
+
+LIGHT = 299792458.0
+"""Speed [m/s] of light in vacuum."""
 
 LEAST_POINTS = 5.0
 """Points per wavelength below which a wave is not resolved at all."""
@@ -46,6 +47,21 @@ def doubt_material(case: Case, values: Mapping[str, np.ndarray], problems: Probl
                 _units(f"{name} is up to {values[name].max():.3g} {unit}", unit, problems)
 
 
+def doubt_light(values: Mapping[str, np.ndarray], problems: Problems) -> None:
+    """A medium with a lower product of permittivity and permeability than vacuum, in SI: no lossless medium has one at all frequencies."""
+    if not {"permittivity", "permeability"} <= values.keys():
+        return
+    with np.errstate(all="ignore"):  # what is no material is told elsewhere
+        speed = 1.0 / np.sqrt(values["permittivity"] * values["permeability"])
+    fast = speed > LIGHT * (1.0 + 1e-6)
+    if fast.any() and np.isfinite(speed).all():
+        what = (
+            f"waves have up to {speed.max() / LIGHT:.4g} times the speed of light in vacuum in {int(fast.sum())} cells"
+        )
+        advice = "A medium that does not depend on frequency cannot: check permittivity and permeability."
+        problems.warn("material", what, "relative_permittivity times relative_permeability of at least 1", advice)
+
+
 def _units(what: str, unit: str, problems: Problems) -> None:
     problems.warn("material", what, advice=f"This speaks of other units: numbers are in {unit}; texts may carry units.")
 
@@ -68,4 +84,4 @@ def doubt_band(
         problems.warn("attenuation", what, f"low below {resolved:.4g} Hz", advice)
 
 
-__all__ = ["doubt_band", "doubt_material"]
+__all__ = ["doubt_band", "doubt_light", "doubt_material"]

@@ -26,12 +26,13 @@ from faultwave.dg.forms import PenalisedFaces
 from faultwave.dg.integrators import check_integrator
 from faultwave.dg.layers import check_outside, layer_damping
 from faultwave.dg.layout import Border
-from faultwave.dg.material_doubts import doubt_band, doubt_material
+from faultwave.dg.material_doubts import doubt_band, doubt_light, doubt_material
 from faultwave.dg.mesh_part import WholeMesh
 from faultwave.dg.penalties.choice import penalised_faces
 from faultwave.dg.planning import Planning
 from faultwave.dg.readable import with_other_inputs
 from faultwave.dg.registry import part_modules
+from faultwave.dg.resolved import doubt_conductors, doubt_size
 from faultwave.domain import tets
 from faultwave.domain.tets.mesh import fingerprint
 from faultwave.engine.backend import check_backend
@@ -40,6 +41,7 @@ from faultwave.engine.part import Part
 from faultwave.media import homogenise, load_field
 from faultwave.media.contradictions import check_contradictions
 from faultwave.media.field import Field, check_physics, check_used, limits_told, source_of, ways_to_give
+from faultwave.media.plausible import doubt_layers, doubt_rock
 from faultwave.observe.points import projected
 from faultwave.physics.rheology import STRESS, rheologies
 from faultwave.physics.waves import Law, law
@@ -220,6 +222,8 @@ def _make_plan(case: Case, mesh: tets.Mesh | None, whole: WholeMesh) -> Plan:
     planning = Planning(case, physics, mesh, topology, shape, material, frictional, whole, problems)
     parts = _parts(planning)
     penalised = penalised_faces(planning, driven_faces(parts, topology.kinds.shape))
+    doubt_size(planning, parts)
+    doubt_conductors(planning, step)
     _check(planning, parts)
     step = _borne(planning, parts, step)
     clustering = _clusters(planning, parts, step)
@@ -299,10 +303,14 @@ def _material(
         order = case.numerics.order if case.numerics.homogenise else None
         values = homogenise.cell_averages(field, names, corners, mesh.groups.astype(np.int64), order)
         doubt_material(case, values, problems)
+        sizes = np.ptp(corners.reshape(-1, 3), axis=0)
+        doubt_rock(values, float(sizes.max()), problems)
+        doubt_layers(field, float(sizes[2]), problems)
         for text in limits_told(field):
             problems.warn("material", text)
         for name, value in defaults.items():
             values.setdefault(name, np.full(len(corners), value))
+        doubt_light(values, problems)
         _check_material(physics, values, corners.mean(1), problems)
         return {p.name: np.asarray(values[p.name], float) for p in physics.parameters}
     return {}

@@ -18,7 +18,7 @@ from faultwave.dg.attenuation import report as attenuation_report
 from faultwave.dg.basis import tet_size
 from faultwave.dg.plan import Plan, cfl_number
 from faultwave.dg.replays import Replays
-from faultwave.dg.resolved import edge_length, highest_frequency, resolved_frequency
+from faultwave.dg.resolved import IN_METRES, SMALL, edge_length, highest_frequency, in_wavelengths, resolved_frequency
 from faultwave.dg.solver import Solver
 from faultwave.domain import tets
 
@@ -188,11 +188,8 @@ def _resolution(plan: Plan) -> Rows:
         ),
     ]
     if asked is not None:
-        rows.append((f"at {asked:.4g} Hz, the highest asked for", _in_wavelengths(plan, edge, asked)))
+        rows.append((f"at {asked:.4g} Hz, the highest asked for", _in_wavelengths(plan, asked)))
     return rows + _of_parts(plan, "resolution")
-
-
-IN_METRES = "IS THE GEOMETRY IN METRES? (mesh.scaling converts other units)"
 
 
 def _crossings(plan: Plan, asked: float | None) -> str:
@@ -203,13 +200,12 @@ def _crossings(plan: Plan, asked: float | None) -> str:
     return f"{text}: {IN_METRES}" if asked is None and times < 0.05 else text
 
 
-def _in_wavelengths(plan: Plan, edge: np.ndarray, frequency: float) -> str:
+def _in_wavelengths(plan: Plan, frequency: float) -> str:
     """Size of the mesh and of its longest edge in wavelengths, and what that tells."""
-    wavelength = plan.law.speed(plan.material) / frequency
+    across, longest = in_wavelengths(plan, frequency)
     size = np.ptp(plan.mesh.vertices, axis=0).max()
-    across, longest = size / np.median(wavelength), float((edge / wavelength).max())
     text = f"the mesh is {size:.4g} m, {across:.3g} wavelengths, its longest edge {longest:.2g} of one"
-    if across < 0.02 or longest > case_order(plan):
+    if across < SMALL or longest > case_order(plan):
         return f"{text}: {IN_METRES}"
     return f"{text}: too coarse" if longest > case_order(plan) / 4 else text
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +11,9 @@ from faultwave.case.model import Case
 from faultwave.engine.part import Part
 from faultwave.physics.sources.time_functions import ricker_duration
 from faultwave.physics.waves import Law
+
+COSTLY = 20.0
+"""Times that steps are shorter from which a conductor should be a wall."""
 
 
 def resolved_frequency(law: Law, material: dict[str, np.ndarray], edge: np.ndarray, order: int) -> np.ndarray:
@@ -37,9 +41,51 @@ def highest_frequency(case: Case, parts: Iterable[Part]) -> float | None:
     return max(found, default=None)
 
 
+IN_METRES = "IS THE GEOMETRY IN METRES? (mesh.scaling converts other units)"
+SMALL = 0.02
+"""Size of a mesh in wavelengths below which its unit is doubted."""
+
+
+def in_wavelengths(planning: Any, frequency: float) -> tuple[float, float]:
+    """Size of the mesh, and its longest edge, in wavelengths. ``planning``: anything with law, material, mesh and geometry."""
+    wavelength = planning.law.speed(planning.material) / frequency
+    size = np.ptp(planning.mesh.vertices, axis=0).max()
+    return float(size / np.median(wavelength)), float((edge_length(planning.geometry.volume) / wavelength).max())
+
+
+def doubt_size(planning: Any, parts: Iterable[Part]) -> None:
+    """A warning where the mesh is a small part of a wavelength, or an edge is many."""
+    frequency, order = highest_frequency(planning.case, parts), planning.case.numerics.order
+    if frequency is None or planning.case.mesh.build is not None:
+        return
+    across, longest = in_wavelengths(planning, frequency)
+    if across < SMALL or longest > order:
+        what = f"the mesh has {across:.3g} wavelengths at {frequency:.4g} Hz, and its longest edge {longest:.2g}"
+        advice = "Is the geometry in metres? mesh.scaling converts: 0.001 for millimetres. Or is the frequency another?"
+        planning.problems.warn("mesh", what, f"edges of at most {order / 4:g} wavelengths at order {order}", advice)
+
+
+def doubt_conductors(planning: Any, step: np.ndarray) -> None:
+    """A warning where conductivity, whose decay is resolved in time, makes steps many times shorter."""
+    if "conductivity" not in planning.material:
+        return
+    rate = planning.material["conductivity"] / planning.material["permittivity"]
+    shorter = 1.0 / np.maximum(1.0 - 0.5 * step * rate, 1e-300)
+    worst = int(shorter.argmax())
+    if shorter[worst] > COSTLY:
+        x, y, z = planning.geometry.centroids[worst]
+        what = (
+            f"conductivity {planning.material['conductivity'][worst]:g} S/m makes time steps {shorter[worst]:.3g} times shorter "
+            f"in {int((shorter > COSTLY).sum())} cells, e.g. at ({x:g}, {y:g}, {z:g}): {step[worst]:.3g} s"
+        )
+        planning.problems.warn("material", what, advice="Make good conductors walls: of kind pec, or impedance.")
+
+
 def edge_length(volume: np.ndarray) -> np.ndarray:
     """Edge [m] of a regular tetrahedron of a volume."""
     return np.asarray(np.cbrt(6.0 * np.sqrt(2.0) * volume))
 
 
-__all__ = ["edge_length", "highest_frequency", "resolved_frequency"]
+__all__ = [
+    "IN_METRES", "SMALL", "doubt_conductors", "doubt_size", "edge_length", "highest_frequency", "in_wavelengths", "resolved_frequency",
+]  # fmt: skip

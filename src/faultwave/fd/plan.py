@@ -38,6 +38,7 @@ from faultwave.media import load_field, quality
 from faultwave.media.attenuation import Relaxation, relaxation
 from faultwave.media.field import Field, axes_of, limits_told
 from faultwave.media.homogenise import at_points
+from faultwave.media.plausible import doubt_layers, doubt_rock
 from faultwave.physics.sources.released import check_time
 from faultwave.physics.sources.table import Sources
 from faultwave.physics.waves import law
@@ -235,6 +236,8 @@ def _check(
         check_relief(field, lower, upper, problems)
     for text in limits_told(field):
         problems.warn("material", text)
+    doubt_rock(coarse, float((upper - lower).max()), problems)
+    doubt_layers(field, float(upper[2] - lower[2]), problems)
     resolved = [m.slowest / (setting.points_per_wavelength * b.grid.spacing) for m, b in zip(media, laid, strict=True)]
     frequency = min(resolved)
     for medium, block, own in zip(media, laid, resolved, strict=True):

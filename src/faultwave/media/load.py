@@ -143,7 +143,8 @@ def read_layers(path: Path) -> Layers:
     """A text table of layers: a header of column names, then one row for each layer.
 
     Columns in any order: ``depth`` of the layer's top [m, positive down], ``vp vs`` [m/s], ``rho`` [kg/m^3] and, if
-    there, ``Qp Qs`` or moduli; a header ``vp[km/s]`` declares another unit. ``#`` starts a comment.
+    there, ``Qp Qs`` or moduli; a header ``vp[km/s]`` declares another unit. ``#`` starts a comment, which
+    may be the header.
     Raises InputError with file and line.
     """
     try:
@@ -153,6 +154,18 @@ def read_layers(path: Path) -> Layers:
     except UnicodeDecodeError:
         raise InputError(Problem(str(path), "not UTF-8 text")) from None
     rows = [(k, words) for k, line in enumerate(lines, 1) if (words := line.partition("#")[0].split())]
+    if rows and _is_number(rows[0][1][0]):  # a header behind # is a header, too
+        above = [(k, line.strip("# \t").split()) for k, line in enumerate(lines[: rows[0][0] - 1], 1)]
+        header = next(((k, words) for k, words in above if _names(words)), None)
+        if header is None:
+            what, allowed = (
+                "the first row has numbers, and nothing names the columns",
+                "a header such as 'depth vp vs rho'",
+            )
+            raise InputError(
+                Problem(f"{path}:{rows[0][0]}", what, allowed, "Units may stand in it: depth[km] vp[km/s].")
+            )
+        rows = [header, *rows]
     if len(rows) < 2:
         raise InputError(Problem(str(path), "no layers", "a header 'depth vp vs rho' and one row a layer"))
     names, factors = _header(f"{path}:{rows[0][0]}", rows[0][1])
@@ -163,6 +176,20 @@ def read_layers(path: Path) -> Layers:
         raise InputError(Problem(f"{path}:{rows[k + 2][0]}", what, "depths of layer tops, ascending"))
     kept = [k for k, name in enumerate(names) if name != "depth"]
     return Layers(tops, table[:, kept], tuple(names[k] for k in kept), str(path))
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+def _names(words: list[str]) -> bool:
+    """Whether these are names of columns of a table of layers, be they behind a #."""
+    known = {name.lower() for name in _LAYER_COLUMNS}
+    return "depth" in (found := [word.partition("[")[0].lower() for word in words]) and known.issuperset(found)
 
 
 def _header(where: str, words: list[str]) -> tuple[list[str], np.ndarray]:

@@ -16,6 +16,7 @@ import numpy as np
 from faultwave.base.log import get_logger
 from faultwave.observe.dataset import Dataset, Variable
 
+FEWEST = 12  # samples after decimation that tell a resonance
 LONGEST = 600  # samples after decimation that take part
 ATTENUATION = 100.0  # [dB] of what lies outside the band
 GROWTH = 0.01  # over all samples: more is no rounding of a resonance without losses
@@ -51,7 +52,7 @@ def resonances(
     if not 0 < low < high <= 0.5 / interval:
         raise ValueError(f"the band {low:g} to {high:g} Hz does not fit samples every {interval:g} s")
     y, step, centre, taps = _decimated(x, interval, low, high)
-    if len(y) < 12:
+    if len(y) < FEWEST:
         raise ValueError(f"{len(x)} samples of {interval:g} s are too short for the band {low:g} to {high:g} Hz")
     scale = np.abs(y).max()
     if not scale > 0:
@@ -79,6 +80,11 @@ def resonances(
         for f, r, a in sorted(found)
         if a >= floor * strongest
     ]
+
+
+def long_enough(samples: int, interval: float, band: tuple[float, float]) -> bool:
+    """Whether ``resonances`` can find lines within ``band`` [Hz] in so many samples every ``interval`` [s]."""
+    return samples > 0 and len(_decimated(np.zeros((samples, 1)), interval, *band)[0]) >= FEWEST
 
 
 def _quality(frequency: float, rate: float) -> float:
@@ -124,4 +130,4 @@ def dataset(found: Sequence[Resonance]) -> Dataset:
     return Dataset("resonances", columns)
 
 
-__all__ = ["Resonance", "dataset", "resonances"]
+__all__ = ["Resonance", "dataset", "long_enough", "resonances"]

@@ -142,6 +142,8 @@ def find_prefix(folder: str | Path) -> str:
 def find_checkpoints(folder: str | Path) -> Path:
     """Where the one run of a folder keeps its checkpoints. Raises InputError if there is none, or several."""
     folder = Path(folder)
+    if not folder.is_dir():
+        raise InputError(Problem(str(folder), "is not a folder with results of a run"))
     found = sorted(p for p in folder.glob("*-checkpoints") if p.is_dir())
     if not found:
         advice = f"Write some with {option('checkpoint_every')}; a run that is told to stop leaves one too."

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from faultwave.base.errors import FaultwaveError, InputError, Problems
+from faultwave.case.doubts import doubt_case
 from faultwave.case.load import load_case
+from faultwave.case.locate import located
 from faultwave.case.model import Case
 from faultwave.output.folder import check_folder
 from faultwave.run.engines import engine_of
@@ -25,6 +27,7 @@ def check(case: Case | dict[str, Any] | str | Path, **overrides: Any) -> Problem
             return problems
         case = found
     problems.extend(check_folder(case.output.folder))
+    problems.extend(located(case, doubt_case(case).items))
     try:
         problems.extend(engine_of(case).plan(case).warnings)
     except InputError as error:

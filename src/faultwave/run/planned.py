@@ -8,7 +8,9 @@ from typing import Any
 
 from faultwave.base import html
 from faultwave.base.errors import Problem
+from faultwave.case.doubts import doubt_case
 from faultwave.case.load import load_sound
+from faultwave.case.locate import located
 from faultwave.case.model import Case
 from faultwave.observe.model import Model
 from faultwave.run.engines import engine_of
@@ -57,7 +59,8 @@ def plan(case: Case | dict[str, Any] | str | Path, **overrides: Any) -> PlannedC
     engine = engine_of(settings)
     made = engine.plan(settings)
     found = {title: [tuple(map(str, row)) for row in rows] for title, rows in engine.report(made, settings)}
-    return PlannedCase(settings, made, found, (*problems.warnings, *made.warnings))
+    doubts = located(settings, doubt_case(settings).items)
+    return PlannedCase(settings, made, found, (*problems.warnings, *doubts, *made.warnings))
 
 
 def model_of(case: Case) -> tuple[Model, tuple[Problem, ...]]:

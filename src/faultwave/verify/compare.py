@@ -82,10 +82,7 @@ class Comparison:
 
     def __repr__(self) -> str:
         worst = ", ".join(f"{kind} {group} {m.value:.3g}" for (kind, group), m in self.worst.items())
-        verdict = (
-            "passed" if self.passed else "over the limits" if self.misfits or self.missing else "nothing to compare"
-        )
-        return f"<Comparison {self.run} against {self.reference}: {verdict}; {worst or 'no misfits'}>"
+        return f"<Comparison {self.run} against {self.reference}: {self.verdict}; {worst or 'no misfits'}>"
 
     def _repr_html_(self) -> str:
         rows = [
@@ -112,6 +109,17 @@ class Comparison:
         if not self.misfits and not self.missing:
             return 2
         return 0 if not self.missing and all(m.passed for m in self.misfits) else 1
+
+    @property
+    def verdict(self) -> str:
+        """The exit code in words."""
+        if self.exit_code == 2:
+            return "nothing to compare"
+        if not all(m.passed for m in self.misfits):
+            return "over the limits"
+        if not self.missing:
+            return "within all limits"
+        return "within all limits, but something is missing" if self.misfits else "nothing to compare: all is missing"
 
     @property
     def passed(self) -> bool:

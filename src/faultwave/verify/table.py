@@ -37,9 +37,4 @@ def render(comparison: Comparison) -> RenderableType:
         last = kind
     lines = [Text(f"missing in the run: {what}", style="bold red") for what in comparison.missing]
     lines += [Text(f"note: {note}", style="yellow") for note in comparison.notes]
-    verdicts = {
-        0: Text("within all limits", style="bold green"),
-        1: Text("over the limits", style="bold red"),
-        2: Text("nothing to compare", style="bold red"),
-    }
-    return Group(table, *lines, verdicts[comparison.exit_code])
+    return Group(table, *lines, Text(comparison.verdict, style="bold green" if comparison.passed else "bold red"))

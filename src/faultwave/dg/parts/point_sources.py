@@ -11,6 +11,7 @@ import numpy as np
 from faultwave.base.registry import entries
 from faultwave.case.model import Case
 from faultwave.dg.planning import Cut, Planning
+from faultwave.dg.resolved import edge_length, resolved_frequency
 from faultwave.dg.solver import Solver
 from faultwave.dg.source_terms import SourceTerms
 from faultwave.engine.part import Attached, Call, Demand, Origin, Planned, State
@@ -19,10 +20,16 @@ from faultwave.physics.sources.load import load_sources
 from faultwave.physics.sources.outside import tell_no_pores, tell_outside
 from faultwave.physics.sources.point import PointSource, shears
 from faultwave.physics.sources.released import check_time
+from faultwave.physics.sources.spectrum import spectrum
 from faultwave.physics.sources.table import Sources
 from faultwave.physics.sources.time_functions import time_function
 
 name = "point_sources"
+
+LOUD = 0.5
+"""Share of the largest amplitude above which the mesh is too coarse for a source, not merely for the end of its spectrum."""
+RESOLVED = 2.0
+"""Frequency with 5 points per wavelength over that with 10."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +85,31 @@ def plan(planning: Planning) -> PointSources | None:
     mine = np.flatnonzero(found.cells >= 0)
     part = part._of(mine, found.cells[mine])
     _check_fluid(part, planning)
+    _doubt_band(part, planning)
     return part
+
+
+def _doubt_band(part: PointSources, planning: Planning) -> None:
+    """A warning where most of what the sources radiate is above what their cells resolve."""
+    case, cells = planning.case, part.cells
+    if not len(cells):
+        return
+    edge = edge_length(planning.geometry.volume[cells])
+    material = {name: values[cells] for name, values in planning.material.items()}
+    resolved = RESOLVED * float(np.median(resolved_frequency(planning.law, material, edge, case.numerics.order)))
+    frequencies, amplitudes = spectrum(part.sources, 1.0 / (8.0 * resolved), case.end_time)
+    above = frequencies > resolved
+    if not amplitudes.max() > 0 or not above.any():
+        return
+    share = float(amplitudes[above].max() / amplitudes.max())
+    if share > LOUD:
+        what = (
+            f"radiate above the {resolved:.3g} Hz that have 5 points per wavelength where they are: up to "
+            f"{100 * share:.0f} % of their largest amplitude"
+        )
+        advice = "What the mesh does not resolve is lost or scattered: smaller elements, a higher order, or a longer time function."
+        where = "sources" if planning.case.sources else "currents"
+        planning.problems.warn(where, what, advice=advice)
 
 
 def _check_fluid(part: PointSources, planning: Planning) -> None:

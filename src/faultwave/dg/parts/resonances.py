@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.log import get_logger
+from faultwave.base.errors import Problem, Problems
 from faultwave.comm.gather import collect
 from faultwave.dg.planning import Planning
 from faultwave.dg.solver import Solver
 from faultwave.engine.part import Attached, Demand, Planned
 from faultwave.observe.dataset import Dataset
-from faultwave.observe.resonances import Resonance, dataset, resonances
+from faultwave.observe.resonances import Resonance, dataset, long_enough, resonances
 from faultwave.observe.result import Result
 from faultwave.physics.waves import Law
 
@@ -46,7 +46,21 @@ def plan(planning: Planning) -> Resonances | None:
     if out.spectrum.band[1] > nyquist:
         allowed = f"up to {nyquist:g} Hz at this interval of receivers"
         problems.error("output.spectrum.band", f"{out.spectrum.band[1]:g} Hz", allowed)
+    else:
+        _check_length(planning.case.end_time, out.spectrum, out.receivers.interval, problems)
     return Resonances(out.spectrum)
+
+
+def _check_length(end_time: float, setting: Any, interval: float, problems: Problems) -> None:
+    """A warning where receivers record too few samples from the start of the spectrum to the end of the run."""
+    samples = int((end_time - setting.start) / interval * (1 + 1e-12)) + 1 if end_time >= setting.start else 0
+    if not long_enough(samples, interval, setting.band):
+        low, high = setting.band
+        what = (
+            f"{samples} samples from {setting.start:g} s to the end of the run are too few for {low:g} to {high:g} Hz"
+        )
+        advice = "No resonance will be found: let the run be longer, start earlier, or take a wider band."
+        problems.warn("output.spectrum", what, advice=advice)
 
 
 class AttachedResonances(Attached):
@@ -55,12 +69,18 @@ class AttachedResonances(Attached):
 
     def __init__(self, part: Resonances, solver: Solver):
         self.setting, self.solver, self.receivers = part.setting, solver, solver.parts["receivers"]
+        self.found_none = ""  # why
 
     def results(self) -> Iterable[Result]:
         data = next((r.data for r in self.receivers.results()), None)
         impedances = self._impedances()
         if data is not None and impedances is not None:
             yield Result(name, dataset(self._found(data, impedances)))
+
+    def remarks(self) -> Iterable[Problem]:
+        if self.found_none:
+            return [Problem("output.spectrum", f"no resonances: {self.found_none}", severity="warning")]
+        return ()
 
     def _found(self, data: Dataset, impedances: np.ndarray) -> list[Resonance]:
         law, setting = self.solver.plan.law, self.setting
@@ -73,7 +93,7 @@ class AttachedResonances(Attached):
         try:
             return resonances(signals, interval, setting.band, setting.floor, setting.resolution)
         except ValueError as error:
-            get_logger(__name__).warning("no resonances: %s", error)
+            self.found_none = str(error)
             return []
 
     def _impedances(self) -> np.ndarray | None:

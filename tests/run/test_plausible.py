@@ -1,0 +1,103 @@
+"""What can be run and is probably not meant: units, sizes, samples beyond the end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from faultwave.base.errors import Problems
+from faultwave.run.check import check
+
+BOX = {"shape": "box", "cells": [2, 2, 2], "lower": [-1e3, -1e3, -2e3], "upper": [1e3, 1e3, 0]}
+ROCK = {"rho": 2700.0, "vp": 6000.0, "vs": 3464.0}
+CAVITY = {"shape": "box", "cells": [2, 2, 2], "lower": [0, 0, 0], "upper": [0.1, 0.1, 0.1]}
+
+
+def explosion(duration: float) -> dict[str, Any]:
+    function = {"kind": "gaussian", "duration": duration}
+    tensor = {"xx": 1e15, "yy": 1e15, "zz": 1e15}
+    return {"kind": "moment-tensor", "location": [50, 30, -900], "tensor": tensor, "time_function": function}
+
+
+def tets(material: Any = None, **more: Any) -> dict[str, Any]:
+    return {
+        "end_time": 10.0, "mesh": {"generate": BOX}, "numerics": {"order": 3}, "material": material or {"constant": ROCK},
+        "sources": [explosion(0.8)],
+    } | more  # fmt: skip
+
+
+def grid(material: Any = None) -> dict[str, Any]:
+    box = {"lower": BOX["lower"], "upper": BOX["upper"], "spacing": 100.0}
+    case = tets(material) | {"engine": "fd", "grid": box}
+    del case["mesh"], case["numerics"]
+    return case
+
+
+def cavity(**more: Any) -> dict[str, Any]:
+    function = {"kind": "ricker", "frequency": 1e9}
+    current = {"kind": "point", "location": [0.03, 0.04, 0.02], "moment": [0, 0, 1], "time_function": function}
+    return {
+        "law": "maxwell", "end_time": 1e-8, "mesh": {"generate": CAVITY}, "numerics": {"order": 4},
+        "material": {"constant": {"relative_permittivity": 1.0}}, "currents": [current],
+    } | more  # fmt: skip
+
+
+def texts(found: Problems) -> str:
+    assert not found.errors, found
+    return str(found)
+
+
+@pytest.mark.parametrize("engine", (tets, grid))
+def test_rock_in_other_units(engine: Any) -> None:
+    fine = texts(check(engine()))
+    assert "P waves have" not in fine and "density is" not in fine
+    for change, word in (
+        ({"vp": 6.0, "vs": 3.464}, "km/s"), ({"rho": 2.7}, "g/cm^3"), ({"rho": 2.7e6}, "g/cm^3"), ({"vp": 6e6, "vs": 3e6}, "m/s"),
+    ):  # fmt: skip
+        assert word in texts(check(engine({"constant": ROCK | change}))), change
+
+
+@pytest.mark.parametrize("engine", (tets, grid))
+def test_layers_in_kilometres(engine: Any, tmp_path: Path) -> None:
+    file = tmp_path / "layers.txt"
+    for unit, depth, doubted in (("", "1.5", True), ("", "1500", False), ("[km]", "1.5", False)):
+        file.write_text(f"depth{unit} vp vs rho\n0 5000 2900 2600\n{depth} 6000 3464 2700\n")
+        assert ("deepest layer" in texts(check(engine({"layers": str(file)})))) == doubted
+
+
+def test_numbers_without_units_are_no_rock() -> None:
+    box = BOX | {"lower": [0, 0, 0], "upper": [1, 1, 1]}
+    case = tets({"constant": {"rho": 1.0, "mu": 1.0, "lambda": 1.0}}, mesh={"generate": box}, sources=[])
+    assert "P waves" not in texts(check(case)) and "density" not in texts(check(case))
+
+
+def test_sources_faster_than_their_cells() -> None:
+    assert "radiate above" not in texts(check(tets()))
+    assert "radiate above" in texts(check(tets(sources=[explosion(0.01)])))
+
+
+def test_samples_beyond_the_end() -> None:
+    for interval, told in ((20.0, True), (10.0, False)):
+        output = {"receivers": {"points": [[0, 0, -100]], "interval": interval}, "energies": {"interval": interval}}
+        found = texts(check(tets(output=output)))
+        for name in ("receivers", "energies"):
+            assert (f"output.{name}.interval: {interval:g} s is longer than the run" in found) == told
+
+
+def test_electromagnetics_that_cannot_be_meant() -> None:
+    assert not check(cavity()).items
+    assert "speed of light" in texts(check(cavity(material={"constant": {"relative_permittivity": 0.2}})))
+    assert "kind pec" in texts(check(cavity(material={"constant": {"conductivity": 5.8e7}})))
+    for upper in (100.0, 1e-4):
+        mesh = {"generate": CAVITY | {"upper": [upper] * 3}, "scaling": 1.0}
+        inside = [dict(cavity()["currents"][0], location=[0.3 * upper, 0.4 * upper, 0.2 * upper])]
+        assert "geometry in metres" in texts(check(cavity(mesh=mesh, currents=inside)))
+
+
+def test_spectra_of_too_few_samples() -> None:
+    receivers = {"points": [[0.05, 0.05, 0.06]], "interval": 1e-11}
+    for start, told in ((9.9e-9, True), (0.0, False)):
+        output = {"receivers": receivers, "spectrum": {"band": [5e8, 2e9], "start": start}}
+        assert ("too few for" in texts(check(cavity(output=output)))) == told
