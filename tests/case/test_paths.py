@@ -50,6 +50,11 @@ PLACES: dict[tuple[str, str], tuple[tuple[Any, ...], Any]] = {
     ("Topography", "file"): (
         ("grid", "topography", "file"), {"engine": "fd", "mesh": None, "grid": {**GRID, "topography": {"file": NAME}}}
     ),
+    ("BuildFault", "planes"): (
+        ("mesh", "build", "faults", 0, "planes"), {"mesh": {"build": {**BUILD, "faults": [{"planes": NAME}]}}}
+    ),
+    ("Injection", "file"): (("injection", "file"), {"engine": "fd", "mesh": None, "grid": GRID, "injection": {"file": NAME}}),
+    ("Receivers", "stations"): (("output", "receivers", "stations"), {"output": {"receivers": {"stations": NAME}}}),
     ("FaultReceivers", "file"): (("output", "fault_receivers", "file"), {"output": {"fault_receivers": {"file": NAME}}}),
 }  # fmt: skip
 """Group and name of every setting that is a path: where one stands, and a case with it."""
