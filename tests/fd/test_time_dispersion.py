@@ -74,6 +74,12 @@ def test_what_is_resumed_is_what_the_whole_is():
     )
 
 
+def test_beyond_the_run_there_are_steps_but_no_sources():
+    """As many as are asked for: speed is measured by steps that may go on after the end."""
+    found = Undispersed(Pushes(), STEP, 50).amplitudes(70, 40)
+    assert found.shape == (2, 40, 2) and not found[:, 20:].any()
+
+
 def pulse(**changes):
     made = case(end_time=1.2, grid__spacing=75.0, numerics={"precision": "double", "threads": 1}, **changes)
     made["sources"][0]["time_function"] = {"kind": "ricker", "duration": 0.3}
@@ -82,7 +88,12 @@ def pulse(**changes):
 
 
 def seen(**changes):
-    sim = simulate(pulse(**changes))
+    return simulated(pulse(**changes))
+
+
+def simulated(made):
+    """Velocities (3, ...) at the receivers."""
+    sim = simulate(made)
     sim.run(write=False)
     return np.stack([sim.receivers.quantity(f"v{k}") for k in (1, 2, 3)])
 
@@ -138,3 +149,35 @@ def test_what_cannot_be_had_is_told():
                 grid__order=8, grid__topography={"expression": "return 10.0;", "sources": "depth", "receivers": "depth"}
             )
         )
+
+
+def test_sources_that_still_act_at_the_end_of_a_run():
+    """Theirs is no sudden end, whose high frequencies would be everywhere in the run: no error before the first arrival, either."""
+    found = {}
+    for cfl, way in ((0.18, "keep"), (0.9, "remove")):
+        made = pulse(grid__boundaries={"x": "rigid", "y": "rigid", "z-": "rigid"}, grid__time_dispersion=way)
+        made["numerics"]["cfl"] = cfl
+        made["sources"][0]["time_function"] = {
+            "kind": "gaussian",
+            "duration": 0.25,
+        }  # strongest at 1.5 s, the run ends at 1.2 s
+        found[way] = simulated(made)
+    errors = np.abs(found["remove"] - found["keep"])[:, :-12] / np.abs(found["keep"]).max()
+    assert errors.max() < 1e-3, errors.max()
+
+
+def test_sources_that_no_memory_holds_are_told_before_the_run(monkeypatch):
+    """Removal keeps all amplitudes of the run."""
+    monkeypatch.setattr("faultwave.fd.resources.main_memory", lambda: 1e7)
+    many = [
+        {
+            "kind": "force",
+            "location": [700 + 0.1 * n, 730, -620],
+            "force": [1e9, 0, 0],
+            "time_function": {"kind": "brune"},
+        }
+        for n in range(200)
+    ]
+    changes = {"sources": many, "end_time": 100.0, "output": {}}
+    assert "200 sources in" in problems(grid__time_dispersion="remove", **changes)
+    assert not problems(grid__time_dispersion="keep", **changes)

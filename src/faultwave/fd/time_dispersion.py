@@ -20,13 +20,16 @@ from scipy.fft import next_fast_len
 from faultwave.base.errors import Problems
 from faultwave.case.model import Case
 from faultwave.fd.drives import Drive
-from faultwave.fd.program import STRESS_LEVEL
+from faultwave.fd.program import LEVELS, STRESS_LEVEL
 from faultwave.kernels.stencil import Injection
 
 WIDTH, SHARPNESS = 14, 2.3 * 14
 """Points of the kernel that interpolates spectra, and its exponent."""
-LATER = 1.1
-"""What sources do after so many times the length of a run never comes into it: frequencies of 7 samples a period and fewer."""
+LATER, GONE = 1.1, 1.6
+"""What sources do after the first of these times the length of a run never comes into it: frequencies of 7 samples a period and fewer.
+There they go on as they are but fade, and are gone at the second: an end all at once would have higher ones."""
+TOGETHER = 512
+"""Steps whose amplitudes are asked for together."""
 FADING = 0.125
 """Share of a seismogram's length over which it goes to zero after its end, for the transform."""
 PREDICTORS, LEARNT = 40, 1000
@@ -94,7 +97,7 @@ class Undispersed:
 
     def __init__(self, drive: Drive, step: float, steps: int):
         self.drive, self.step, self.steps = drive, step, steps
-        self._made: np.ndarray | None = None
+        self._made: dict[int, np.ndarray] | None = None
 
     @property
     def injections(self) -> Sequence[Injection]:
@@ -107,25 +110,52 @@ class Undispersed:
         return self.drive.count
 
     def amplitudes(self, first: int, steps: int) -> np.ndarray:
-        """As of every ``Drive``."""
+        """As of every ``Drive``; nothing long after the run, where speed may be measured."""
         if self._made is None:
             self._made = self._all()
-        return self._made[:, first : first + steps]
+        found = np.zeros((LEVELS, steps, max(1, self.count)))
+        for level, made in self._made.items():
+            some = made[:, first : first + steps].T
+            found[level, : len(some)] = some
+        return found
 
-    def _all(self) -> np.ndarray:
-        """Of the whole run. Amplitudes of a drive are means over a step, which their spectra are freed of."""
-        count = int(LATER * self.steps) + 1
-        plain = self.drive.amplitudes(0, count)
+    def _all(self) -> dict[int, np.ndarray]:
+        """(count, steps and more) of the whole run, by level. Amplitudes of a drive are means over a step, which their spectra are freed
+        of."""
+        found = self._given()
+        if not found:
+            return found
+        count = kept_steps(self.steps)
         length = next_fast_len(2 * count, real=True)
         half = np.pi * np.arange(length // 2 + 1) / length  # w dt / 2
         angles = 2.0 * np.sin(half)  # W dt
-        spectrum, made = Spectrum(count, angles), np.zeros((len(plain), self.steps, plain.shape[2]))
-        for level, number in zip(*np.nonzero(np.any(plain, axis=1)), strict=True):
-            found = spectrum(plain[level, :, number]) / np.sinc(angles / (2.0 * np.pi))
-            if level == STRESS_LEVEL:  # its amplitudes are of the middle of the step
-                found = found * np.exp(-0.5j * angles + 1j * half)
-            made[level, :, number] = np.fft.irfft(found, length)[: self.steps]
-        return made
+        spectrum, means = Spectrum(count, angles), np.sinc(angles / (2.0 * np.pi))
+        middle = np.exp(-0.5j * angles + 1j * half)  # where amplitudes of stresses stand in a step
+        for level, series in found.items():
+            for number in np.flatnonzero(np.any(series, axis=1)):
+                mapped = spectrum(series[number]) / means * (middle if level == STRESS_LEVEL else 1.0)
+                series[number] = np.fft.irfft(mapped, length)[:count]
+        return found
+
+    def _given(self) -> dict[int, np.ndarray]:
+        """What the drive gives, by the levels that it pushes, faded after the end of the run."""
+        count, found = kept_steps(self.steps), dict[int, np.ndarray]()
+        for first in range(0, count, TOGETHER):
+            block = self.drive.amplitudes(first, min(TOGETHER, count - first))
+            for level in np.flatnonzero(np.any(block, axis=(1, 2))).tolist():
+                if level not in found:
+                    found[level] = np.zeros((block.shape[2], count))
+                found[level][:, first : first + block.shape[1]] = block[level].T
+        x = np.clip((np.arange(count) / max(1, self.steps) - LATER) / (GONE - LATER), 0.0, 1.0)
+        fall = 0.5 + 0.5 * np.cos(np.pi * x * x * (3.0 - 2.0 * x))
+        for series in found.values():
+            series *= fall
+        return found
+
+
+def kept_steps(steps: int) -> int:
+    """Numbers that are kept of each source, and level that it pushes, for a run of so many steps."""
+    return int(np.ceil(GONE * steps)) + 1
 
 
 def undispersed(values: np.ndarray, first: float, step: float, interval: float, count: int) -> np.ndarray:
@@ -179,4 +209,4 @@ def removed(values: np.ndarray, late: Sequence[float], step: float, interval: fl
     return np.arange(count) * interval, found
 
 
-__all__ = ["LATER", "check_removal", "Spectrum", "Undispersed", "predicted", "removed", "removes", "undispersed"]
+__all__ = ["Spectrum", "Undispersed", "check_removal", "kept_steps", "predicted", "removed", "removes", "undispersed"]

@@ -10,12 +10,15 @@ import numpy as np
 
 from faultwave.base.collect import collected
 from faultwave.case.model import Case
+from faultwave.comm import World
 from faultwave.fd.half_precision import Units, rounded_at
 from faultwave.fd.operator import kept_units
 from faultwave.fd.part import Checking, FdPlan, GridPart, Placing, Planning
 from faultwave.fd.points import MOMENT, held, images, near, reading, stretches
 from faultwave.fd.program import LEVELS, STRESS_LEVEL, VELOCITY_LEVEL, Scheme
+from faultwave.fd.resources import Memory
 from faultwave.fd.stencils import VELOCITY
+from faultwave.fd.time_dispersion import kept_steps, removes
 from faultwave.kernels.stencil import Box, Injection
 from faultwave.media.homogenise import at_points
 from faultwave.observe.model import Marks
@@ -78,6 +81,16 @@ class PointSources(GridPart):
             values = at_points(checking.field, ["lambda", "mu", "rho"], points, np.ones(len(points), np.int64))
             material = np.stack([values["lambda"], values["mu"], values["rho"]], 1)
         return replace(self, source_material=material)
+
+    def memory(self, steps: int, world: World) -> Memory | None:
+        """Their amplitudes of the whole run, where time dispersion is removed; a process may be where they all act."""
+        if not removes(self.case):
+            return None
+        moments = self.sources.moment.any(1) | self.sources.potency.any(1)
+        numbers = int(moments.sum() + self.sources.force.any(1).sum())
+        what = f"{len(self.sources):,} sources in {steps:,} steps, freed of time dispersion,"
+        advice = "Say grid.time_dispersion: keep, or give fewer sources."
+        return Memory(8.0 * numbers * kept_steps(steps), "grid.time_dispersion", what, advice)
 
     def drive(self, plan: FdPlan) -> PointDrive:
         units = kept_units(plan.medium, plan.case.numerics.precision, plan.shared)
