@@ -7,6 +7,7 @@ import pytest
 import faultwave as fw
 from faultwave.backends import missing
 from faultwave.base.errors import InputError, RunError
+from faultwave.base.projection import Projection
 from faultwave.case.load import load_case
 from faultwave.fd.incident_fields import RecordSource
 from faultwave.fd.parts import injection
@@ -205,6 +206,22 @@ def test_reported_before_the_run(tmp_path, recorded, changes, words):
             group = group.setdefault(part, {})
         group[last] = value
     assert words in told(made)
+
+
+@pytest.mark.parametrize(
+    ("east", "words"),
+    [
+        (500.0, "sources[0]: the source at (500, 800, -400) lies within 4 points"),
+        (80.0, "1 of 1 act outside of the box"),
+    ],
+)
+def test_sources_by_longitude_or_of_files_are_looked_at_too(tmp_path, recorded, east, words):
+    """Wherever the case says where they are."""
+    projection = {"crs": "EPSG:32611", "origin": [-117.0, 34.0]}
+    degrees = Projection(projection["crs"], (-117.0, 34.0), 0.0).to_geographic(np.array([[east, 800.0]]))[0]
+    source = {"kind": "force", "geographic": [*map(float, degrees), -400.0], "force": [1e9, 0, 0],
+              "time_function": {"kind": "ricker", "duration": 0.3}}  # fmt: skip
+    assert words in told(let_in(tmp_path, recorded[0]) | {"sources": [source], "projection": projection})
 
 
 def test_boxes_beside_borders_of_fluids_are_refused(tmp_path):

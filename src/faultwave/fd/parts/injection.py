@@ -20,6 +20,7 @@ from faultwave.fd.points import images
 from faultwave.fd.program import LEVELS, plain_numbers
 from faultwave.fd.total_field import Level, Numbers, Points, TotalField, Update, levels, needed
 from faultwave.kernels.stencil import Injection as Push
+from faultwave.physics.sources.load import load_sources
 from faultwave.physics.sources.table import Sources
 
 AT_ONCE = 1 << 22
@@ -99,28 +100,27 @@ class InjectedWaves(GridPart):
 
 def _check_sources(case: Case, where: TotalField, checking: Checking) -> None:
     """Errors of sources that push points beside a face, a warning of those outside."""
-    grid, reach = checking.placing.grid, 2 * Update.of(case).reach
-    lower, upper = corners(grid, where)
+    placing, problems, reach = checking.placing, checking.problems, 2 * Update.of(case).reach
+    lower, upper = corners(placing.grid, where)
     if any(source.kind == "plane-wave" for source in case.sources):
-        checking.problems.error(
-            "sources", "the plane z of a plane wave crosses the box of injection", "injection.plane_wave"
-        )
-    outside = 0
-    for number, setting in enumerate(case.sources):
-        place = getattr(setting, "location", None)
-        if place is None:
-            continue
-        gap = np.minimum(np.array(place) - lower, upper - np.array(place)) / grid.spacing
-        if where.top is not None:
-            gap[2] = (place[2] - lower[2]) / grid.spacing
-        if -reach < gap.min() < reach:
-            x, y, z = place
-            what = f"the source at ({x:g}, {y:g}, {z:g}) lies within {reach} points of a face of the box of injection"
-            checking.problems.error(f"sources[{number}]", what, "deeper inside, or farther outside")
-        outside += bool(gap.min() <= -reach)
+        problems.error("sources", "the plane z of a plane wave crosses the box of injection", "injection.plane_wave")
+    found = load_sources(case.sources, projection=case.projection)
+    if not len(found):
+        return
+    places = placing.located(found.location, "sources")
+    if where.top is not None:
+        upper[2] = np.inf
+    gap = np.minimum(places - lower, upper - places).min(1) / placing.grid.spacing
+    close = np.flatnonzero(np.abs(gap) < reach)
+    if len(close):
+        x, y, z = places[close[0]]
+        more = f", and {len(close) - 1} more," * (len(close) > 1)
+        what = f"the source at ({x:g}, {y:g}, {z:g}){more} lies within {reach} points of a face of the box of injection"
+        problems.error(str(found.names[close[0]]), what, "deeper inside, or farther outside")
+    outside = int((gap <= -reach).sum())
     if outside:
-        what = f"{outside} of {len(case.sources)} act outside of the box of injection: their waves are added to the scattered field"
-        checking.problems.warn("sources", what, advice="Leave out sources whose waves are in the record.")
+        what = f"{outside} of {len(found)} act outside of the box of injection: their waves are added to the scattered field"
+        problems.warn("sources", what, advice="Leave out sources whose waves are in the record.")
 
 
 class InjectionDrive:
