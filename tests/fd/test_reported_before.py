@@ -258,6 +258,16 @@ def test_the_plan_says_how_far_surface_waves_are_resolved(top, told):
     assert rows.get("surface waves", "").startswith(told) if told else "surface waves" not in rows
 
 
+@pytest.mark.parametrize(("order", "told"), [(4, "stable to 0.495"), (8, "stable to 0.449")])
+def test_the_plan_says_which_step_is_stable(order, told):
+    """1 / (sqrt(3) sum |c|): of order 8 it is smaller. Sources freed of time dispersion are measured beyond the end of a run, too."""
+    from faultwave.fd.plan import make_plan
+    from faultwave.fd.report import plan_report
+
+    settings, _ = load_case(case(grid__order=order, end_time=0.05))
+    assert told in dict(dict(plan_report(make_plan(settings), settings, 1e-3))["time stepping"])["step"]
+
+
 def test_settings_that_say_nothing_are_none():
     assert problems(grid__absorbing={"kind": "sponge", "width": 5, "along": None, "frequency": None}) == ""
 

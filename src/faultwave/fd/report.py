@@ -65,7 +65,7 @@ def _stepping(plan: FdPlan) -> Rows:
     scheme = plan.scheme
     number = max(scheme.step * block.medium.fastest / block.scheme.grid.spacing for block in plan.blocks)
     return [
-        ("step", f"{scheme.step:.4g} s, Courant number {number:.3f} (stable to {6 / (7 * np.sqrt(3)):.3f})"),
+        ("step", f"{scheme.step:.4g} s, Courant number {number:.3f} (stable to {scheme.differences.limit:.3f})"),
         ("steps", f"{plan.steps:,}"),
         ("point updates", f"{plan.steps * plan.points:,}"),
     ]
