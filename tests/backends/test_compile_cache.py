@@ -57,6 +57,17 @@ def test_second_build_compiles_nothing(tmp_path: Path, monkeypatch: pytest.Monke
     assert notes.read_text().count("x") == 2
 
 
+def test_clang_is_not_given_flags_that_it_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "clang"
+    refused = 'case "$*" in *tree-pre*|*fno-gcse*) echo "unknown argument" >&2; exit 1;; esac'
+    script.write_text(f'#!/bin/sh\n{refused}\nexec gcc -D__clang__=1 "$@"\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("CC", str(script))
+    forget()
+    library = compilation.build([("answer", SOURCE)])["answer"]
+    assert ctypes.CDLL(str(library)).run() == 42
+
+
 def doubling(factor: float) -> Kernel:
     kernel = Kernel("doubling")
     x, y = kernel.batch("x", 3, 1), kernel.batch("y", 3, 1, "out")

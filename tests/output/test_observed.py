@@ -160,3 +160,20 @@ def test_gaps_and_unknown_directions_are_left_out(tmp_path: Path) -> None:
     torn.write(str(data / "b.mseed"), format="MSEED")
     with pytest.raises(InputError, match="has gaps"):
         pairs(load_results(run), data, Processing())
+
+
+def test_pieces_that_do_not_fit_and_numbers_that_are_none_are_left_out(tmp_path: Path) -> None:
+    run, data = waves.run(tmp_path / "run"), tmp_path / "data"
+    data.mkdir()
+    rows = waves.to_map(waves.motion(1))
+    waves.stream(rows).write(str(data / "a.mseed"), format="MSEED")
+    coarse = waves.stream(rows)[:1]
+    coarse[0].stats.sampling_rate /= 2
+    coarse.write(str(data / "b.mseed"), format="MSEED")
+    with pytest.raises(InputError, match="HHE: its pieces cannot be joined"):
+        pairs(load_results(run), data, Processing())
+    (data / "b.mseed").unlink()
+    rows[0][5] = np.nan
+    waves.stream(rows).write(str(data / "a.mseed"), format="MSEED")
+    with pytest.raises(InputError, match="not finite"):
+        pairs(load_results(run), data, Processing())

@@ -56,6 +56,26 @@ def test_command(folders, tmp_path) -> None:
     assert wrong.exit_code == 2
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("--low 5 --high 2", "--low"),
+        ("--low -1", "--low"),
+        ("--low nan", "--low"),
+        ("--high 0", "--high"),
+        ("--low 400 --high 800", "no component can be scored"),
+        ("--high 1e-4", "no component can be scored"),
+        ("--units metres", "--units"),
+        ("--quantity speed", "--quantity"),
+        ("--limit 0.1", "--limit"),
+        ("--group slip=0.1 --rupture-time 0.1", "--group, --rupture-time"),
+    ],
+)
+def test_what_cannot_be_scored_is_told(folders, words: str, told: str) -> None:
+    result = CliRunner().invoke(app, ["compare", *map(str, folders), *words.split()])
+    assert result.exit_code == 2 and told in result.output and "nan of 10" not in result.output
+
+
 def test_the_report_shows_records(folders, tmp_path) -> None:
     run, data = folders
     text = fw.report(run, tmp_path / "page.html", observed=data).read_text()

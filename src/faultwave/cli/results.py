@@ -17,6 +17,7 @@ from faultwave.cli.options import Order, expanded
 if TYPE_CHECKING:
     from faultwave.verify.case import Result
 
+LIMIT, RUPTURE_TIME = 0.05, 0.012
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run.")]
 
 
@@ -198,11 +199,13 @@ def compare(
         typer.Argument(metavar="REFERENCE", help="Folder with what it should be: a run, or miniSEED and SAC files."),
     ],
     records: Records,
-    limit: Annotated[float, typer.Option("--limit", help="Largest misfit allowed of any group.")] = 0.05,
+    limit: Annotated[float, typer.Option("--limit", help="Largest misfit allowed of any group.")] = LIMIT,
     group: Annotated[
         list[str] | None, typer.Option("--group", metavar="NAME=LIMIT", help="Another limit for one group; repeat.")
     ] = None,
-    rupture_time: Annotated[float, typer.Option("--rupture-time", help="Difference allowed in seconds.")] = 0.012,
+    rupture_time: Annotated[
+        float, typer.Option("--rupture-time", help="Difference allowed in seconds.")
+    ] = RUPTURE_TIME,
     until: Annotated[
         str | None,
         typer.Option("--until", metavar="TIME", help="Leave later times out, in seconds or with a unit."),
@@ -215,6 +218,9 @@ def compare(
     Exits with 0 within all limits, 1 over a limit or something missing, 2 nothing to compare.
     """
     if _has_records(reference):
+        limits = {"--limit": limit != LIMIT, "--group": bool(group), "--rupture-time": rupture_time != RUPTURE_TIME}
+        if given := [name for name, told in limits.items() if told]:
+            raise InputError(Problem(", ".join(given), f"does nothing: {reference} holds records", "--least SCORE"))
         _score(run, reference, records, until, json)
         return
     if records != Records():
@@ -225,8 +231,8 @@ def compare(
     from faultwave.verify.compare import compare as compare_runs
     from faultwave.verify.table import render
 
-    limits = dict(_group_limit(text) for text in group or ())
-    comparison = compare_runs(run, reference, limit, limits=limits, rupture_time=rupture_time, until=until)
+    of_groups = dict(_group_limit(text) for text in group or ())
+    comparison = compare_runs(run, reference, limit, limits=of_groups, rupture_time=rupture_time, until=until)
     screen.out().print(render(comparison))
     if json is not None:
         import json as writer

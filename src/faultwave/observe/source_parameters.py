@@ -198,7 +198,7 @@ def rupture_warnings(found: FinishedRupture) -> Iterator[Problem]:
         )
         yield Problem("fault", what, f"{ENOUGH:g} to 3 at least (Day et al. 2005)", advice, "warning")
     if found.goes_on > GOES_ON:
-        what = f"the rupture goes on at the end: the moment rate is {100 * found.goes_on:.2g} % of its largest value"
+        what = f"the rupture goes on at the end: the moment rate is {100 * found.goes_on:.0f} % of its largest value"
         advice = (
             "Moment, stress drop, energies and corner frequency are those until then; a later end_time completes them."
         )

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from faultwave.base.errors import InputError, Problem, Problems
+from faultwave.base.asked import option
+from faultwave.base.errors import InputError, Problem, Problems, suggest
 from faultwave.observe.motions.processing import QUANTITIES, direction, resampled, to_axes
 from faultwave.output.formats.waveforms import needs_obspy
 
@@ -75,6 +76,9 @@ def read_records(folder: str | Path, quantity: str | None = None) -> tuple[list[
     folder = Path(folder)
     if not folder.is_dir():
         raise InputError(Problem(str(folder), "is no folder"))
+    if quantity is not None and quantity not in QUANTITIES:
+        told = suggest(quantity, QUANTITIES)
+        raise InputError(Problem(option("units"), f"'{quantity}' is none", ", ".join(QUANTITIES), told))
     found = _read(folder)
     records = []
     for key in sorted({(t.stats.network, t.stats.station) for t in found.stream}):
@@ -101,7 +105,16 @@ def _read(folder: Path) -> _Files:
                 found.stream += obspy.read(str(file))
         except Exception as error:  # ObsPy's readers raise what they come across
             found.problems.warn(str(file), f"cannot be read: {error}")
-    found.stream.merge(method=1, fill_value=None)
+    for key in sorted({trace.id for trace in found.stream}):
+        pieces = obspy.Stream([trace for trace in found.stream if trace.id == key])
+        try:
+            joined = pieces.copy().merge(method=1, fill_value=None)
+        except Exception as error:  # of ObsPy, for pieces that differ in rate or type
+            found.problems.warn(key, f"its pieces cannot be joined, and it is left out: {error}")
+            joined = obspy.Stream()
+        for trace in pieces:
+            found.stream.remove(trace)
+        found.stream.extend(joined)
     return found
 
 
@@ -116,8 +129,8 @@ def _groups(traces: Sequence[Any]) -> Iterable[list[Any]]:
 def _record(key: tuple[str, str], traces: Sequence[Any], files: _Files, given: str | None) -> Record | None:
     """None, with a warning, where the traces are no record of motion."""
     where, problems = ".".join(key), files.problems
-    if any(np.ma.is_masked(t.data) for t in traces):
-        problems.warn(where, "has gaps, and is left out")
+    if any(np.ma.is_masked(t.data) or not np.isfinite(t.data).all() for t in traces):
+        problems.warn(where, "has gaps or numbers that are not finite, and is left out")
         return None
     motions, ways, quantities = [], [], set()
     for trace in traces:
@@ -168,9 +181,7 @@ def _physical(trace: Any, files: _Files, given: str | None) -> tuple[str, np.nda
         what = "holds counts, and no StationXML has its response"
         files.problems.warn(where, what, advice="Put its StationXML beside it, or files in m, m/s or m/s^2")
         return None
-    quantity = given or said or INSTRUMENTS.get(trace.stats.channel[1:2], "velocity")
-    if quantity not in QUANTITIES:
-        raise InputError(Problem("quantity", f"'{quantity}' is none", ", ".join(QUANTITIES)))
+    quantity = said or given or INSTRUMENTS.get(trace.stats.channel[1:2], "velocity")
     return quantity, np.asarray(trace.data, float)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from faultwave.base.asked import option
 from faultwave.base.errors import InputError, Problem, suggest
 from faultwave.observe.motions.processing import (
     QUANTITIES,
@@ -54,7 +55,8 @@ def pairs(
     say so. Raises InputError where nothing can be compared."""
     if processing.quantity not in QUANTITIES:
         told = suggest(processing.quantity, QUANTITIES)
-        raise InputError(Problem("quantity", f"'{processing.quantity}' is none", ", ".join(QUANTITIES), told))
+        raise InputError(Problem(option("quantity"), f"'{processing.quantity}' is none", ", ".join(QUANTITIES), told))
+    _check_band(processing)
     records, warnings = read_records(folder, quantity)
     warned = list(warnings)
     receivers = [t for t in results.traces["receiver"].values() if all(c in t.columns for c in COMPONENTS)]
@@ -72,6 +74,20 @@ def pairs(
         allowed = f"stations of the run: {called}, from its output.origin_time on"
         raise InputError([Problem(str(folder), "nothing in it belongs to a receiver of the run", allowed), *warned])
     return sorted(found, key=lambda p: p.trace.number), warned
+
+
+def _check_band(processing: Processing) -> None:
+    """Raises InputError for corners between which nothing lies."""
+    low, high = processing.low, processing.high
+    wrong = [
+        Problem(option(name), f"{corner:g} Hz is no corner of a filter", "above 0")
+        for name, corner in (("low", low), ("high", high))
+        if corner is not None and not 0 < corner < np.inf
+    ]
+    if not wrong and low is not None and high is not None and low >= high:
+        wrong.append(Problem(option("low"), f"{low:g} Hz is not below {option('high')} of {high:g} Hz"))
+    if wrong:
+        raise InputError(wrong)
 
 
 def partner(record: Record, receivers: Sequence[Trace]) -> Trace | None:

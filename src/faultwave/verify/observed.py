@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from faultwave.base import html
-from faultwave.base.errors import Problem
-from faultwave.observe.motions.goodness import CRITERIA, anderson, bands, grade
+from faultwave.base.errors import InputError, Problem
+from faultwave.observe.motions.goodness import CRITERIA, CYCLES, anderson, bands, grade
 from faultwave.observe.motions.processing import Processing, as_quantity
 from faultwave.observe.motions.time_frequency import misfit
 from faultwave.output.pairs import Pair, pairs
@@ -107,6 +107,12 @@ def score(
     processing = Processing(quantity, low, high, until)
     found, warnings = pairs(load_results(run, prefix), data, processing, units)
     scores = [s for pair in found for s in scored(pair, processing)]
+    if not scores:
+        length, step = (max(values) for values in zip(*((p.time[-1] - p.time[0], p.step) for p in found), strict=True))
+        what = f"no component can be scored ({processing.told()}): records last {length:.3g} s, a sample every {step:.3g} s"
+        raise InputError(
+            [Problem(str(data), what, f"corners between {CYCLES / length:.3g} and {0.4 / step:.3g} Hz"), *warnings]
+        )
     return Scores(Path(run), Path(data), processing, tuple(scores), tuple(warnings))
 
 

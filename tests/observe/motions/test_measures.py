@@ -30,6 +30,16 @@ def test_a_stiff_oscillator_feels_the_peak_acceleration():
     assert stiff == pytest.approx(1.0, rel=0.02)
 
 
+def test_ten_samples_a_period_are_enough():
+    def tone(step, period=0.1):
+        t = np.arange(0.0, 20.0, step)
+        return np.exp(-(((t - 8) / 2) ** 2)) * np.sin(2 * np.pi / period * t)
+
+    coarse, fine = (measures(step, tone(step), 0 * tone(step), periods=(0.1,)) for step in (0.01, 0.0005))
+    for name in ("PGA", "Arias", "CAV", "SA(0.1)"):
+        assert coarse.rotd(100)[name] == pytest.approx(fine.rotd(100)[name], rel=0.02)
+
+
 def test_linear_motion_has_its_largest_along_itself():
     t, v = sine()
     found = measures(STEP, 0.6 * v, 0.8 * v)
@@ -75,6 +85,17 @@ def test_fourier_spectrum_of_a_pulse():
     expected = width * np.sqrt(2 * np.pi) * np.exp(-0.5 * (2 * np.pi * frequency * width) ** 2)
     some = (frequency > 0.2) & (frequency < 2.0)
     np.testing.assert_allclose(found[some], expected[some], rtol=0.02)
+
+
+def test_fourier_spectrum_up_to_a_fourth_of_the_sampling_rate():
+    t = STEP * np.arange(4000) - 4.0
+    velocity = np.exp(-0.5 * (t / 0.01) ** 2)
+    made = measures(STEP, velocity, velocity)
+    size = (
+        2 * np.pi * made.frequency * 0.01 * np.sqrt(2 * np.pi) * np.exp(-0.5 * (2 * np.pi * made.frequency * 0.01) ** 2)
+    )
+    some = (made.frequency > 1.0) & (made.frequency < 45.0)
+    np.testing.assert_allclose(made.fourier[some], size[some], rtol=0.05)
 
 
 def test_smoothing_keeps_a_flat_spectrum():

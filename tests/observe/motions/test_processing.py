@@ -23,6 +23,17 @@ def test_differentiation_and_integration_are_each_other_s_inverse():
     np.testing.assert_allclose(a, np.gradient(WAVE, 0.01), atol=0.05)
 
 
+def test_differentiation_and_integration_hold_at_five_samples_a_period():
+    size = 2 * np.pi * 20.0
+    sine, cosine = np.sin(size * TIME), np.cos(size * TIME)
+    inner = slice(20, -20)
+    np.testing.assert_allclose(
+        as_quantity(sine, 0.01, "velocity", "acceleration")[inner] / size, cosine[inner], atol=0.02
+    )
+    moved = size * as_quantity(cosine, 0.01, "acceleration", "velocity")
+    np.testing.assert_allclose(moved[inner] - moved[inner].mean(), sine[inner], atol=0.03)
+
+
 def test_a_band_keeps_what_is_in_it_without_a_shift():
     kept = filtered(WAVE, 0.01, 0.3, 3.0)
     assert np.corrcoef(kept, WAVE)[0, 1] > 0.99

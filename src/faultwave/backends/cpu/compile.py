@@ -30,11 +30,18 @@ FLAGS = (
     "-O3", "-fopenmp", "-fPIC", "-shared", "-std=gnu11", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math",
     "-fno-tree-vectorize", "-fno-tree-pre", "-fno-gcse", "-w",
 )  # fmt: skip
+OF_GCC = ("-fno-tree-pre", "-fno-gcse")
+"""Those among them that clang does not know."""
+
+
+def _march() -> str:
+    return f"-march={os.environ.get('FAULTWAVE_MARCH') or 'native'}"
 
 
 def flags() -> tuple[str, ...]:
-    """For this machine, or the processor named in $FAULTWAVE_MARCH: the compiler's -march."""
-    return (f"-march={os.environ.get('FAULTWAVE_MARCH') or 'native'}", *FLAGS)
+    """For this compiler and this machine, or the processor named in $FAULTWAVE_MARCH: the compiler's -march."""
+    clang = "#define __clang__ " in _macros()
+    return (_march(), *(flag for flag in FLAGS if not (clang and flag in OF_GCC)))
 
 
 @functools.cache
@@ -122,7 +129,7 @@ def _identity() -> str:
 
 @functools.cache
 def _macros() -> str:
-    result = _answer(flags()[0], "-dM", "-E", "-x", "c", os.devnull)
+    result = _answer(_march(), "-dM", "-E", "-x", "c", os.devnull)
     if result.returncode or "__STDC__" not in result.stdout:
         march = f" with FAULTWAVE_MARCH={os.environ['FAULTWAVE_MARCH']}" if "FAULTWAVE_MARCH" in os.environ else ""
         said = result.stderr.strip()[:500] or "it compiles nothing; set CC to a C compiler, or unset it"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,8 @@ GRAVITY = 9.80665
 DIRECTIONS = 180
 PERIODS = (0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.5, 10.0)
 DAMPING = 0.05
+FINE = 40
+"""Samples in a period of an oscillator, at least, from which its peak is taken: within 0.5 %."""
 SMOOTHING = 188.5
 """Bandwidth b of Konno and Ohmachi's window, about a twentieth of a decade."""
 
@@ -89,7 +92,7 @@ def measures(
 ) -> Measures:
     """Of the velocities (n,) [m/s] of a station, sampled every ``step`` [s]. Those of periods below ten samples are NaN."""
     both = np.array([east, north], float)
-    motion = {"PGV": both, "PGA": np.gradient(both, step, axis=-1), "PGD": integrated(both, step)}
+    motion = {"PGV": both, "PGA": derived(both, step), "PGD": summed(both, step)}
     way = {name: turned(*values) for name, values in motion.items()}
     found = {name: np.abs(way[name]).max(1) for name in ("PGA", "PGV", "PGD")}
     growth = np.pi / (2 * GRAVITY) * integrated(way["PGA"] ** 2, step)
@@ -98,23 +101,46 @@ def measures(
     for name, share in (("D5-75", 0.75), ("D5-95", 0.95)):
         found[name] = lasting(growth, step, 0.05, share)
     for period in periods:
-        moved = response(motion["PGA"], step, period, damping)
-        peak = (2 * np.pi / period) ** 2 * np.abs(turned(*moved)).max(1)
-        found[spectral(period)] = peak if period >= 10 * step else np.full(DIRECTIONS, np.nan)
+        known = period >= 10 * step
+        found[spectral(period)] = _peak(both, step, period, damping) if known else np.full(DIRECTIONS, np.nan)
     vertical = {}
     if up is not None:
         z = np.asarray(up, float)
-        sizes = {"PGA": np.gradient(z, step), "PGV": z, "PGD": integrated(z, step)}
+        sizes = {"PGA": derived(z, step), "PGV": z, "PGD": summed(z, step)}
         vertical = {name: float(np.abs(values).max()) for name, values in sizes.items()}
     frequency, spectrum = fourier(motion["PGA"], step)
     return Measures(found, frequency, spectrum, vertical)
 
 
+def _peak(velocity: np.ndarray, step: float, period: float, damping: float) -> np.ndarray:
+    """Pseudo-spectral acceleration (180,) of ground that moves with a velocity (2, n)."""
+    times = max(1, int(np.ceil(FINE * step / period)))  # as many samples: a peak between coarse ones is missed
+    moved = response(derived(velocity, step, times), step / times, period, damping)
+    return np.asarray((2 * np.pi / period) ** 2 * np.abs(turned(*moved)).max(1))
+
+
 def integrated(values: np.ndarray, step: float) -> np.ndarray:
-    """From the first sample on (..., n), by the trapezoidal rule."""
+    """From the first sample on (..., n), by the trapezoidal rule: of what is nowhere negative, as squares are, it never falls."""
     from scipy.integrate import cumulative_trapezoid
 
     return np.asarray(cumulative_trapezoid(values, dx=step, axis=-1, initial=0.0))
+
+
+def derived(values: np.ndarray, step: float, times: int = 1) -> np.ndarray:
+    """Rate of change of samples (..., n), of the cubic spline through them, at ``times`` as many: 0.1 % low for ten samples a period, where
+    differences of neighbours are 6 % low."""
+    return np.asarray(_spline(values, step)(step / times * np.arange(times * (values.shape[-1] - 1) + 1), 1))
+
+
+def summed(values: np.ndarray, step: float) -> np.ndarray:
+    """Integral of samples (..., n) of both signs from the first on, of the cubic spline through them: the inverse of ``derived``."""
+    return np.asarray(_spline(values, step).antiderivative()(step * np.arange(values.shape[-1])))
+
+
+def _spline(values: np.ndarray, step: float) -> Any:
+    from scipy.interpolate import CubicSpline
+
+    return CubicSpline(step * np.arange(values.shape[-1]), values, axis=-1)
 
 
 def lasting(growth: np.ndarray, step: float, low: float, high: float) -> np.ndarray:
@@ -152,6 +178,6 @@ def smoothed(frequency: np.ndarray, amplitude: np.ndarray, at: np.ndarray, bandw
 
 
 __all__ = [
-    "DAMPING", "GRAVITY", "PERIODS", "UNITS", "Measures", "fourier", "integrated", "lasting", "measures", "oscillator", "response",
-    "smoothed", "spectral", "turned",
+    "DAMPING", "GRAVITY", "PERIODS", "UNITS", "Measures", "derived", "fourier", "integrated", "lasting", "measures", "oscillator",
+    "response", "smoothed", "spectral", "summed", "turned",
 ]  # fmt: skip

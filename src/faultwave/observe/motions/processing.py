@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from faultwave.observe.motions.measures import integrated
+from faultwave.observe.motions.measures import derived, summed
 
 QUANTITIES = ("displacement", "velocity", "acceleration")
 """Each is the derivative of the one before."""
@@ -37,7 +37,7 @@ def as_quantity(values: np.ndarray, step: float, given: str, wanted: str) -> np.
     found = np.asarray(values, float)
     steps = QUANTITIES.index(wanted) - QUANTITIES.index(given)
     for _ in range(abs(steps)):
-        found = np.gradient(found, step, axis=-1) if steps > 0 else integrated(found, step)
+        found = derived(found, step) if steps > 0 else summed(found, step)
     return found
 
 

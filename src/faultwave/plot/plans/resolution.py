@@ -51,12 +51,14 @@ def _share(fig: SubFigure, cuts: list[Section], low: float) -> None:
     values = np.concatenate([section.values[RESOLUTION] for section in cuts])
     area = np.concatenate([_area(section.points[section.cells]) for section in cuts])
     order = np.argsort(values)
-    ax.plot(values[order], 100 * np.cumsum(area[order]) / area.sum(), color=style.COLOURS[0])
+    share = 100 * np.cumsum(area[order]) / area.sum()
+    ax.plot([low, *values[order]], [0.0, *share], color=style.COLOURS[0])
     ax.axvline(low, color=style.COLOURS[1], lw=0.8)
     ax.annotate(
         f"{low:.3g} at least", (low, 100), (4, -8), textcoords="offset points", color=style.COLOURS[1], fontsize=8
     )
     ax.set_xscale("log")
+    ax.set_xlim(low / 1.2, 1.2 * max(float(values.max()), 2 * low))  # also where all cells are alike
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
     ax.xaxis.set_minor_formatter(FuncFormatter(lambda x, _: f"{x:g}" if f"{x:e}"[0] in "25" else ""))
     ax.set_xlabel("points per wavelength")
