@@ -80,6 +80,24 @@ def test_resumed_is_undisturbed(tmp_path, stop, backend, monkeypatch):
         assert np.array_equal(values, parts[name]), name
 
 
+@pytest.mark.parametrize(("order", "way"), [(8, "remove"), (8, "keep"), (4, "remove")])
+def test_resumed_is_undisturbed_with_either_order(tmp_path, order, way, monkeypatch):
+    """Also where seismograms are freed of time dispersion, for which sources are changed from before the start to after the end."""
+    monkeypatch.setattr("faultwave.fd.solver.CHUNK_SECONDS", 0.0)
+    changes = {"grid__order": order, "grid__time_dispersion": way}
+    fw.simulate(settings(tmp_path / "whole", **changes)).run()
+    sim = fw.simulate(settings(tmp_path / "parts", **changes))
+    with pytest.raises(RunError, match=r"faultwave\.resume"):
+        sim.run(progress=Stopped(sim, 0.27))
+    resumed = fw.resume(tmp_path / "parts")
+    assert 0.27 <= resumed.time < 0.5
+    resumed.run()
+    whole, parts = numbers(tmp_path / "whole"), numbers(tmp_path / "parts")
+    assert whole.keys() == parts.keys() and any("receivers" in k for k in whole)
+    for name, values in whole.items():
+        assert np.array_equal(values, parts[name]), name
+
+
 @opencl
 def test_a_whole_run_on_a_device(tmp_path):
     """Every number of every file: as NumPy computes it to the last bit, as the processor's own backend does to rounding."""
