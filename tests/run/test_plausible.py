@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import faultwave as fw
 from faultwave.base.errors import Problems
 from faultwave.run.check import check
 
@@ -86,6 +87,27 @@ def test_samples_beyond_the_end() -> None:
             assert (f"output.{name}.interval: {interval:g} s is longer than the run" in found) == told
 
 
+REST = "case: nothing sets anything in motion"
+
+
+def test_cases_in_which_everything_stays_at_rest() -> None:
+    """Both engines say so, once, in check and in plan."""
+    grid = {
+        "engine": "fd",
+        "mesh": None,
+        "grid": {"spacing": 100.0, "lower": [-1e3, -1e3, -2e3], "upper": [1e3, 1e3, 0]},
+    }
+    wave = {"kind": "plane-wave", "wave": [{"mode": "P", "k": [0, 0, 1e-3]}]}
+    for engine in ({}, grid):
+        quiet = tets(sources=[], **engine)
+        assert texts(check(quiet)).count(REST) == 1
+        assert sum(str(p).startswith(REST) for p in fw.plan(quiet).warnings) == 1
+        assert REST not in texts(check(tets(**engine)))
+    assert REST not in texts(check(tets(sources=[], initial=wave)))
+    assert REST not in texts(check(tets(sources=[], dirichlet=[{"velocity": {"constant": {"v1": 1.0}}}])))
+    assert REST in texts(check(cavity(currents=[]))) and REST not in texts(check(cavity()))
+
+
 def test_electromagnetics_that_cannot_be_meant() -> None:
     assert not check(cavity()).items
     assert "speed of light" in texts(check(cavity(material={"constant": {"relative_permittivity": 0.2}})))
@@ -101,3 +123,32 @@ def test_spectra_of_too_few_samples() -> None:
     for start, told in ((9.9e-9, True), (0.0, False)):
         output = {"receivers": receivers, "spectrum": {"band": [5e8, 2e9], "start": start}}
         assert ("too few for" in texts(check(cavity(output=output)))) == told
+
+
+@pytest.mark.parametrize("engine", ["dg", "fd"])
+def test_longitude_and_latitude_exchanged(engine: str) -> None:
+    grid = {
+        "engine": "fd",
+        "mesh": None,
+        "grid": {"spacing": 100.0, "lower": [-1e3, -1e3, -2e3], "upper": [1e3, 1e3, 0]},
+    }
+    projection = {"crs": "EPSG:32633", "origin": [13.4, 42.3]}
+    source = {k: v for k, v in explosion(0.8).items() if k != "location"}
+
+    def told(lon: float, lat: float) -> list[str]:
+        case = tets(
+            projection=projection, sources=[source | {"geographic": [lon, lat, -500]}],
+            output={"receivers": {"geographic": [[lon, lat, -300]]}}, **(grid if engine == "fd" else {}),
+        )  # fmt: skip
+        return [str(p) for p in check(case).errors]
+
+    assert not told(13.4, 42.3)
+    exchanged, elsewhere = told(42.3, 13.4), told(20.0, 45.0)
+    assert len(exchanged) == len(elsewhere) == 2
+    assert all("Are longitude and latitude exchanged? The other way round it is inside." in text for text in exchanged)
+    assert not any("exchanged" in text for text in elsewhere)
+    with_west = tets(
+        projection={"crs": "EPSG:32611", "origin": [-117, 34]}, sources=[source | {"geographic": [34, -117, -500]}]
+    )
+    (beyond,) = check(with_west).errors
+    assert "Are longitude and latitude exchanged?" in beyond.advice

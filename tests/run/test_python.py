@@ -105,6 +105,13 @@ def test_end_times_take_a_unit(session, tmp_path):
     assert sim.time == pytest.approx(0.005)
 
 
+def test_results_by_names_that_are_misspelt(session):
+    assert session.result("receivers") is not None
+    assert session.result("intensity") is None  # an output that this case does not ask for
+    with pytest.raises(InputError, match=r"there is no 'reciever'.*energies, receivers.*did you mean 'receivers'"):
+        session.result("reciever")
+
+
 def test_a_comparison_ends_where_it_is_told(session):
     whole, early = (fw.compare(session.folder, session.folder, until=end) for end in (None, "15 ms"))
     assert early == fw.compare(session.folder, session.folder, until=0.015)
@@ -114,7 +121,9 @@ def test_a_comparison_ends_where_it_is_told(session):
 
 
 def test_check_tells_everything_and_raises_nothing():
-    assert repr(fw.check(CASE)) == "no problems: this case can run"
+    function = {"kind": "brune", "duration": 1.0}
+    slow = CASE | {"end_time": 20.0, "sources": [CASE["sources"][0] | {"time_function": function}]}
+    assert repr(fw.check(slow)) == "no problems: this case can run"
     found = fw.check(CASE, order=99, precision="half")
     assert len(found.errors) == 2
     assert repr(found).count("error: ") == 2

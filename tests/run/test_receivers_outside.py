@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from faultwave.base.paths import similar
 from faultwave.case.load import load_case
 from faultwave.case.seissol import load_deck
 from faultwave.run import simulate
@@ -61,6 +62,12 @@ def test_file_names_that_are_nearly_right(tmp_path: Path, name: str) -> None:
     _, problems = load_case(path)
     (told,) = problems.errors
     assert "no such file" in told.what and told.advice == "did you mean 'tpv29-receivers.dat'?"
+
+
+@pytest.mark.parametrize("other", ["trace.dat", "tpv5_faultreceivers.dat", "station-map.png", "readme.dat"])
+def test_files_that_are_named_otherwise_are_not_proposed(tmp_path: Path, other: str) -> None:
+    (tmp_path / other).write_text("0 0 0\n")
+    assert similar([tmp_path / "stations.dat"]) == ""
 
 
 def test_names_of_files_in_easi_files(tmp_path: Path) -> None:

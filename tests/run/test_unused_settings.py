@@ -19,6 +19,12 @@ def case(**more: Any) -> dict[str, Any]:
     return {"end_time": 0.1, "mesh": {"generate": BOX}, "material": {"constant": ROCK}, "numerics": {"order": 2}} | more
 
 
+def besides_rest(found: Problems) -> list[str]:
+    """What is told of a case without a source, beside that nothing moves in it."""
+    texts = [str(problem) for problem in found.items]
+    return [text for text in texts if "nothing sets anything in motion" not in text]
+
+
 def told(found: Problems, where: str, *words: str, severity: str = "error") -> None:
     """There is one such problem, and it says all words."""
     named = [p for p in found.items if p.where == where and p.severity == severity]
@@ -26,7 +32,7 @@ def told(found: Problems, where: str, *words: str, severity: str = "error") -> N
 
 
 def test_sound_cases_have_no_problems(tmp_path: Path) -> None:
-    assert not check(case()).items
+    assert not besides_rest(check(case()))
     found = check(settings(tmp_path, slip_weakening(forced_rupture_ramp=0.1, healing_threshold=0.01)))
     assert not found.errors and "nothing" not in repr(found)
 
@@ -214,12 +220,12 @@ def test_materials_that_say_one_thing_twice(tmp_path: Path) -> None:
     found = check(case(material={"easi": str(file)}))
     assert not found.errors
     told(found, str(file), "vs is given", "mu is read", severity="warning")
-    assert not check(rock("elastic", {"rho": 2700.0, "vp": 6000.0, "mu": 8.1e9})).items
+    assert not besides_rest(check(rock("elastic", {"rho": 2700.0, "vp": 6000.0, "mu": 8.1e9})))
     water = {
         "regions": {"1": {"rho": 1000.0, "vp": 1500.0, "vs": 0.0}},
         "constant": {"rho": 2700.0, "mu": 8.1e9, "lambda": 8.1e9},
     }
-    assert not check(case(material=water)).items
+    assert not besides_rest(check(case(material=water)))
 
 
 def test_porous_rock_takes_no_speeds() -> None:
@@ -259,7 +265,7 @@ def test_averages_that_a_material_has_not() -> None:
         numerics = {"order": 2, "homogenise": True}
         told(check(rock(law, values, numerics=numerics)), "numerics.homogenise", "no mean", severity="warning")
         assert "homogenise" not in repr(check(rock(law, values)))
-    assert not check(case(numerics={"order": 2, "homogenise": True})).items
+    assert not besides_rest(check(case(numerics={"order": 2, "homogenise": True})))
 
 
 def test_materials_in_other_units() -> None:
@@ -269,8 +275,8 @@ def test_materials_in_other_units() -> None:
     told(check(rock("anisotropic", too_stiff)), "material", "m/s by c11", severity="warning")
     for name, value in (("permeability", 0.6), ("bulk_solid", 2e16), ("bulk_fluid", 2.5e15)):
         told(check(rock("poroelastic", POROUS | {name: value})), "material", f"{name} is up to", severity="warning")
-    assert not check(rock("anisotropic", CRYSTAL)).items
-    assert not check(rock("poroelastic", POROUS)).items
+    assert not besides_rest(check(rock("anisotropic", CRYSTAL)))
+    assert not besides_rest(check(rock("poroelastic", POROUS)))
 
 
 def test_bands_of_q_that_the_run_does_not_meet() -> None:
@@ -278,7 +284,7 @@ def test_bands_of_q_that_the_run_does_not_meet() -> None:
     told(check(q | {"attenuation": {"high": 0.001}}), "attenuation", "longer than the run of 0.5 s", severity="warning")
     found = check(q | {"attenuation": {"high": 5000}})
     told(found, "attenuation", "Q is constant from 50 Hz", "resolves", severity="warning")
-    assert not check(q | {"attenuation": {"high": 20, "reference": 1}}).items
+    assert not besides_rest(check(q | {"attenuation": {"high": 20, "reference": 1}}))
 
 
 @pytest.mark.parametrize(
@@ -288,6 +294,6 @@ def test_sides_of_symmetry_of_rock_without_it(side: str, constant: str, warns: i
     """A plane x = const is one of mirror symmetry where constants with 5 or 6 alone vanish; c15 is even in y."""
     box = BOX | {"boundaries": {side: "symmetry"}}
     found = check(rock("anisotropic", CRYSTAL | {constant: 2e9}, mesh={"generate": box}))
-    assert len(found.items) == warns
+    assert len(besides_rest(found)) == warns
     if warns:
         told(found, f"mesh.generate.boundaries.{side}", "mirror image", "2.06 %", severity="warning")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import itertools
 import os
 from collections.abc import Iterator, Sequence
@@ -13,7 +14,8 @@ from faultwave.base.errors import suggest
 
 MOST_FILES = 5000
 """Of a folder that are looked through for a similar name."""
-
+ALIKE = 0.75
+"""Likeness of names, with and without their ending, from which one is taken for the other misspelt."""
 
 _of_case: ContextVar[tuple[Path, ...]] = ContextVar("of_case", default=())
 
@@ -57,10 +59,15 @@ def similar(tried: Sequence[Path]) -> str:
                 names = [entry.name for entry in itertools.islice(found, MOST_FILES) if entry.is_file()]
         except (OSError, ValueError):
             continue
-        near = suggest(path.name, names)
+        near = [name for name in names if min(likeness(path.name, name), likeness(path.stem, Path(name).stem)) >= ALIKE]
         if near:
-            return near
+            return suggest(path.name, near)
     return ""
+
+
+def likeness(one: str, other: str) -> float:
+    """0 to 1: how much of two texts is the same, whatever their case."""
+    return difflib.SequenceMatcher(None, one.lower(), other.lower()).ratio()
 
 
 def looked_for(tried: Sequence[Path]) -> str:

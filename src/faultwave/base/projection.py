@@ -9,6 +9,7 @@ import numpy as np
 from faultwave.base.errors import InputError, Problem, Problems
 
 NEEDED = "Give projection: {crs: ..., origin: [longitude, latitude]}."
+EXCHANGED = "Are longitude and latitude exchanged? The other way round it is a place."
 PACE = 100.0  # [m], over which lengths on the map are compared
 DISTORTED = 0.01
 """Relative error of lengths on the map from which a case is warned."""
@@ -115,9 +116,19 @@ class Projection:
         for i in np.flatnonzero(~(sound & np.isfinite(local).all(1))):
             lon, lat = points[i, :2]
             what = f"longitude {lon:g}, latitude {lat:g} is no place" + (" of the projection" if sound[i] else "")
-            problems.error(f"{where}[{i}]" if len(points) > 1 else where, what, "degrees, longitude first")
+            swapped = abs(lat) <= 180.0 and abs(lon) <= 90.0 < abs(lat)
+            advice = EXCHANGED if swapped else ""
+            problems.error(f"{where}[{i}]" if len(points) > 1 else where, what, "degrees, longitude first", advice)
         problems.raise_errors()
         return local
+
+    def exchanged(self, place: np.ndarray) -> np.ndarray:
+        """The place (3,) [m] where longitude and latitude of this one would be if one were given as the other; nan where there is none."""
+        lon, lat = self.to_geographic(np.asarray(place, float)[None, :2])[0]
+        found = np.array([np.nan, np.nan, place[2]])
+        if abs(lon) <= 90.0:
+            found[:2] = self.to_local(lat, lon)[0]
+        return np.where(np.isfinite(found), found, np.nan)
 
     def azimuth_of_y(self, longitude: float, latitude: float) -> float:
         """Direction of the local y axis [deg], clockwise from true north, at a place."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from math import comb, isfinite
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
+from faultwave.base.paths import is_file
 from faultwave.case.deck_reader import Reader
+from faultwave.case.deck_syntax import unquoted, words
 
 STRAIN_NAMES = ("ep_xx", "ep_yy", "ep_zz", "ep_xy", "ep_yz", "ep_xz", "eta")
 VOLUME_NAMES = ("s_xx", "s_yy", "s_zz", "s_xy", "s_yz", "s_xz", "v1", "v2", "v3")
@@ -36,11 +38,12 @@ _DEFAULT_MASK = [True] * 6 + [False] * 6
 _NEVER = 1e100
 
 
-def read_outputs(r: Reader, frictional: bool) -> None:
-    """All outputs; those on the fault only if it has friction."""
+def read_outputs(r: Reader, frictional: bool, folders: tuple[Path, ...] = ()) -> None:
+    """All outputs; those on the fault only if it has friction. Files of points are looked for in the ``folders``."""
     _files(r)
     _volume(r)
     _receivers(r)
+    _check_count(r, "output", "nrecordpoints", "RFileName", folders)
     _surface(r)
     _energies(r)
     if frictional:
@@ -49,6 +52,7 @@ def read_outputs(r: Reader, frictional: bool) -> None:
             r.wrong("dynamicrupture", "OutputPointType", "0 none, 3 receivers, 4 whole fault, 5 both")
         if kind in (3, 5):
             _fault_receivers(r)
+            _check_count(r, "pickpoint", "noutpoints", "PPFileName", folders)
         if kind in (4, 5):
             _fault(r)
     if r.get("output", "Checkpoint", True) and r.get("output", "CheckpointInterval", 0.0) > 0:
@@ -96,6 +100,8 @@ def _volume(r: Reader) -> None:
         r.problems.warn(r.where(block, "iOutputMask"), "'iOutputMask' is missing, all quantities are written")
     names = MASKED.get(r.data.get("law", ""), VOLUME_NAMES)
     chosen = r.get(block, "iOutputMask", [True] * len(names))
+    for key, quantities in (("iOutputMask", names), ("iPlasticityMask", STRAIN_NAMES), ("IntegrationMask", names)):
+        _doubt_mask(r, block, key, quantities)
     fields = [name for name, asked in zip(names, chosen, strict=False) if asked]
     if r.get("equations", "Plasticity"):
         strains = r.get(block, "iPlasticityMask", [name == "eta" for name in STRAIN_NAMES])
@@ -118,6 +124,28 @@ def _volume(r: Reader) -> None:
     }
     keys = {"interval": "TimeInterval", "fields": "iOutputMask", "refinement": "refinement"}
     _put(r, "volume", setting, block, {**keys, "region": "OutputRegionBounds", "groups": "OutputGroups"})
+
+
+def _doubt_mask(r: Reader, block: str, key: str, names: tuple[str, ...]) -> None:
+    """A mask with fewer numbers than there are quantities."""
+    if r.given(block, key):
+        count = len(words(r.entries[block, key.lower()].text))
+        if count < len(names):
+            left = ", ".join(names[count:])
+            r.warn(block, key, f"{count} numbers for {len(names)} quantities: {left} are not written")
+
+
+def _check_count(r: Reader, block: str, key: str, file: str, folders: tuple[Path, ...]) -> None:
+    """A number of points, which has no effect, that is more than their file has."""
+    entry = r.deck.blocks.get(block, {}).get(key)
+    path = next((folder / r.get(block, file) for folder in folders if is_file(folder / r.get(block, file, ""))), None)
+    if entry is None or path is None or not unquoted(entry.text).strip().isdigit():
+        return
+    lines = path.read_text(errors="replace").splitlines()
+    count, asked = sum(bool(line.split("#")[0].strip()) for line in lines), int(unquoted(entry.text))
+    if asked > count:
+        what = f"{entry.name} = {asked}, but {path} has {count} points: all {count} are taken"
+        r.problems.warn(r.deck.where(entry.line), what, f"at most {count}")
 
 
 def _refinement(r: Reader, block: str, key: str, default: int) -> int:

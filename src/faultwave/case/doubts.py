@@ -1,4 +1,4 @@
-"""Warnings about cases that can run and record nothing."""
+"""Warnings about cases that can run and record nothing, or nothing but zeros."""
 
 from __future__ import annotations
 
@@ -9,9 +9,19 @@ SAMPLED = ("receivers", "fault_receivers", "fault", "surface", "volume", "energi
 """Outputs with an interval."""
 
 
+MOVERS = ("sources", "fault", "incident", "injection", "currents", "ports", "dirichlet", "plasticity", "parts")
+"""Settings that may set something in motion; whether a fault breaks is judged where its stress is known."""
+
+
 def doubt_case(case: Case) -> Problems:
-    """Outputs whose interval is longer than the run."""
+    """Cases in which everything stays at rest, and outputs whose interval is longer than the run."""
     problems = Problems()
+    if case.initial.kind == "zero" and not any(getattr(case, name) for name in MOVERS):
+        what = "nothing sets anything in motion: there is no source, no fault, no initial state, and no wave comes in"
+        allowed = "sources, fault, initial, " + (
+            "injection" if case.engine == "fd" else "incident, dirichlet, currents, ports"
+        )
+        problems.warn("case", what, allowed, "All results will be zero: give at least one of these.")
     for name in SAMPLED:
         interval = getattr(getattr(case.output, name), "interval", None)
         if interval is not None and interval > case.end_time * (1 + 1e-9):

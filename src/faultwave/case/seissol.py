@@ -87,7 +87,7 @@ def load_deck(path: str | Path, overrides: Mapping[str, Any] | None = None) -> t
     read_gravity(reader)
     frictional = _fault(reader)
     _end(reader, frictional)
-    read_outputs(reader, frictional)
+    read_outputs(reader, frictional, folders)
     if not (overrides or {}).get("order"):
         what = f"a deck does not state the order: 4 is used, {option('order')} chooses another"
         problems.warn(str(path), what)

@@ -10,7 +10,7 @@ import numpy as np
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.dg.mesh_part import WholeMesh
 from faultwave.domain import tets
-from faultwave.observe.points import read_points
+from faultwave.observe.points import exchange_advice, read_points
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,11 @@ def place_receivers(
         out = out[:0]
     for i in out:
         x = ", ".join(f"{v:g}" for v in points[i])
+        corners = mesh.vertices.min(0), mesh.vertices.max(0)
+        exchanged = exchange_advice(projection, points[i], float(found.distance[i]), *corners)
         problems.error(
             f"receiver {i + 1} at ({x})", f"lies {found.distance[i]:.6g} m outside the mesh", "a point inside",
-            "On a free surface with topography give a depth below the mesh's own surface.", [points[i]],
+            exchanged or "On a free surface with topography give a depth below the mesh's own surface.", [points[i]],
         )  # fmt: skip
     problems.raise_errors()
     return Points(points, points, found.cells, found.xi) if len(points) else None

@@ -29,6 +29,7 @@ from faultwave.fd.topography import placed
 from faultwave.kernels.stencil import Box
 from faultwave.media.attenuation import Relaxation
 from faultwave.media.field import Field
+from faultwave.observe.points import exchange_advice
 from faultwave.physics.sources.table import Sources
 from faultwave.physics.waves import Law
 
@@ -76,12 +77,17 @@ class Placing:
                     f"{name} at ({x})",
                     f"lies {distance:.6g} m outside the box" + self.above(p),
                     f"a point in {self.box} m",
+                    self.exchanged(p, float(distance)),
                     places=[p],
                 )
 
     def outside(self, points: np.ndarray) -> np.ndarray:
         """How far (n,) [m] points (n, 3) lie outside of the box."""
         return np.asarray(outside(self.grid, self.lower, self.upper, points.reshape(-1, 3)))
+
+    def exchanged(self, point: np.ndarray, distance: float) -> str:
+        """That a point so far outside would be in the box with longitude and latitude exchanged, if it would."""
+        return exchange_advice(self.case.projection, point, distance, self.lower, self.upper)
 
     def above(self, point: np.ndarray) -> str:
         """That a point is above the ground, if it is, for messages."""

@@ -123,6 +123,23 @@ def projected(setting: Any, where: str) -> Projection:
     return needed(None if setting is None else Projection(setting.crs, setting.origin, setting.azimuth), where)
 
 
+NEARER = 0.1
+"""Of a point's distance: where it would lie with longitude and latitude exchanged is much nearer, if it is less far away."""
+
+
+def exchange_advice(setting: Any, place: np.ndarray, distance: float, lower: np.ndarray, upper: np.ndarray) -> str:
+    """That a place (3,) at a ``distance`` [m] outside would be in the box from ``lower`` to ``upper``, or much nearer, with longitude
+    and latitude exchanged; empty where it would not, or where the case has no projection."""
+    if setting is None:
+        return ""
+    there = projected(setting, "projection").exchanged(place)
+    off = float(np.linalg.norm((there - np.clip(there, lower, upper))[:2]))
+    if not off < NEARER * distance:
+        return ""
+    found = "inside" if off == 0.0 else f"only {off:.4g} m away"
+    return f"Are longitude and latitude exchanged? The other way round it is {found}."
+
+
 def with_degrees(receivers: Dataset, setting: Any) -> Dataset:
     """Receivers with their longitudes and latitudes, and where the y axis points there, if the case has a projection."""
     if setting is None:

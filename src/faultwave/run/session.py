@@ -12,7 +12,7 @@ from typing import Any, Literal, Self, cast
 import numpy as np
 
 from faultwave.base.asked import command, option
-from faultwave.base.errors import InputError, Interrupted, Problem, RunError
+from faultwave.base.errors import InputError, Interrupted, Problem, RunError, suggest
 from faultwave.base.progress import reporting
 from faultwave.base.units import seconds
 from faultwave.case.model import Case
@@ -79,8 +79,21 @@ class Session:
         return [r for one in asked for r in one.results() if kind is None or r.kind == kind]
 
     def result(self, kind: str) -> Dataset | None:
-        """The first result of a kind so far, None where there is none. Of several processes all must ask; the first gets it."""
-        return next((r.data for r in self.results(kind)), None)
+        """The first result of a kind so far, None where there is none. Of several processes all must ask; the first gets it.
+
+        Raises InputError for a name that is neither a result of this run nor an output that a case may ask for.
+        """
+        found = self.results(kind)
+        if kind not in self.solver.parts and kind not in type(self.case.output).model_fields:
+            self._check_found(kind, found)
+        return next((r.data for r in found), None)
+
+    def _check_found(self, kind: str, found: list[Result]) -> None:
+        if self.world.share(bool(found)):
+            return
+        names = self.world.share(list(dict.fromkeys(r.kind for r in self.results())))
+        problem = Problem("result", f"there is no '{kind}'", ", ".join(names) or "none so far", suggest(kind, names))
+        raise self.world.raised_by_all(InputError(problem))
 
     @property
     def receivers(self) -> Dataset | None:

@@ -16,6 +16,7 @@ from faultwave.dg.solver import Solver
 from faultwave.dg.source_terms import SourceTerms
 from faultwave.engine.part import Attached, Call, Demand, Origin, Planned, State
 from faultwave.observe.model import Marks
+from faultwave.observe.points import exchange_advice
 from faultwave.physics.sources.load import load_sources
 from faultwave.physics.sources.outside import tell_no_pores, tell_outside
 from faultwave.physics.sources.point import PointSource, shears
@@ -80,7 +81,11 @@ def plan(planning: Planning) -> PointSources | None:
     if not len(sources):
         return None
     found = whole.locate(sources.location, planning.topology, planning.geometry, planning.mesh)
-    tell_outside(sources, np.where(found.cells == -1, found.distance, 0.0), "mesh", problems)
+    corners = planning.mesh.vertices.min(0), planning.mesh.vertices.max(0)
+    tell_outside(
+        sources, np.where(found.cells == -1, found.distance, 0.0), "mesh", problems,
+        advice=lambda place, far: exchange_advice(case.projection, place, far, *corners),
+    )  # fmt: skip
     part = PointSources(sources, found.cells, found.xi, np.arange(len(sources)))
     mine = np.flatnonzero(found.cells >= 0)
     part = part._of(mine, found.cells[mine])

@@ -71,7 +71,9 @@ class PointSources(GridPart):
         places = placing.located(self.sources.location, "sources")
         sources = replace(self.sources, location=places)
         allowed = f"a point in {placing.box} m"
-        tell_outside(sources, placing.outside(places), "box", placing.problems, allowed, placing.above)
+        tell_outside(
+            sources, placing.outside(places), "box", placing.problems, allowed, placing.above, placing.exchanged
+        )
         return replace(self, sources=sources)
 
     def checked(self, checking: Checking) -> Self:

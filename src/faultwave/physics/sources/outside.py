@@ -16,10 +16,10 @@ _OF_FILE = re.compile(r"(.+?) (subfault|source) \d+.*")
 
 def tell_outside(
     sources: Iterable[PointSource], distance: np.ndarray, domain: str, problems: Problems, allowed: str = "",
-    above: Callable[[np.ndarray], str] = lambda place: "",
+    above: Callable[[np.ndarray], str] = lambda place: "", advice: Callable[[np.ndarray, float], str] = lambda place, far: "",
 ) -> None:  # fmt: skip
     """An error for each setting or file with sources that lie ``distance`` (n,) [m] outside, > 0, of ``domain``; ``above``: what else to
-    say of a place (3,) that is above the ground."""
+    say of a place (3,) that is above the ground; ``advice``: what to do about a place so far outside."""
     table, groups = Sources.of(sources), dict[str, list[int]]()
     for n in np.flatnonzero(distance > 0).tolist():
         found = _OF_FILE.fullmatch(table.names[n])
@@ -32,7 +32,8 @@ def tell_outside(
             of = sum(name == group or name.startswith(f"{group} ") for name in table.names)
             what += f", the farthest of {len(rows)} that do, of {of} in {group}"
         places = table.location[rows]
-        problems.error(f"source {table.names[farthest]} at ({x})", what, allowed, places=places)
+        told = advice(table.location[farthest], float(distance[farthest]))
+        problems.error(f"source {table.names[farthest]} at ({x})", what, allowed, told, places=places)
 
 
 def tell_no_pores(sources: Sources, medium: str, problems: Problems) -> None:
