@@ -345,7 +345,6 @@ class Case(Settings):
     plasticity: Plasticity | None = Field(
         None,
         description="What rock does when it yields; absent: it never does.",
-        json_schema_extra=only("dg", "is simulated on tetrahedra only"),
     )
     sources: list[Source] = Field(default_factory=list, description="Point and finite sources.")
     matched_layer: MatchedLayer | None = Field(

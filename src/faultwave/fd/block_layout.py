@@ -48,7 +48,9 @@ class Laid:
         assert setting is not None
         absorber, attenuation = Absorber(setting.absorbing.kind, self.width), case.attenuation is not None
         made = Scheme(self.grid, step, speed, self.sides, absorber, attenuation, setting.order)
-        return replace(made, joined_above=self.joined_above, joined_below=self.joined_below)
+        return replace(
+            made, joined_above=self.joined_above, joined_below=self.joined_below, yields=case.plasticity is not None
+        )
 
 
 def lay_grid(

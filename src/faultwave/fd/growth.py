@@ -4,7 +4,7 @@ Looked at is the sum of squared velocities of every fourth row, after some steps
 energy can break, whatever resonates or is focused:
 
 * the root of the energy is at most that of the start and those of all that sources have pushed, added up (the triangle inequality in
-  the norm of the energy);
+  the norm of the energy), and of what the stress at rest has given to rock that yields;
 * once sources are silent, energy falls, and what moves is a part of it. Motion may gather for a while, as where a slow mode swings back,
   but then with the square of time: four spans of time one after the other in each of which it is ten times stronger than in the one before
   are exponential growth.
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from faultwave.fd.operator import Operator
-from faultwave.fd.part import FdPlan
+from faultwave.fd.part import FdPlan, GridAttached
 from faultwave.fd.program import VELOCITY_LEVEL
 from faultwave.fd.stencils import VELOCITY
 from faultwave.kernels.stencil import Injection
@@ -89,6 +89,7 @@ class Watch:
         self.squares: list[float] = []  # since the sources are silent
         self.root = 0.0  # of the energy [J] that was there at the start, or at most until a checkpoint
         self._silent: float | None = None
+        self.givers: Sequence[GridAttached] = ()  # parts that may give energy: stress at rest does where rock yields
         moduli, specific = list[np.ndarray](), list[np.ndarray]()
         for made in (block.medium.coefficients for block in plan.blocks):
             moduli += [np.asarray(made[name]) for name in ("mu2", "mu_xy", "mu_xz", "mu_yz")]
@@ -115,7 +116,8 @@ class Watch:
                 volume = op.scheme.grid.spacing**3
                 self._pushes[n] = pushes(op.drives.injections, op.given.shape, self.heaviest, self.softest, volume)
             here += float((self._pushes[n] * op.given).sum())
-        return self.root + self._sum(here)
+        given = self._sum(sum(part.energy_given() for part in self.givers))
+        return self.root + self._sum(here) + float(np.sqrt(given))
 
     def _sum(self, here: float) -> float:
         """Over all processes, the same number on each."""

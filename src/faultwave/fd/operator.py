@@ -166,6 +166,10 @@ class Operator:
         for k in range(count):
             view[k] = spread_rounding(full[k : k + 1] / unit, (z[k : k + 1], y, x), number)[0]
 
+    def filled_view(self, name: str) -> np.ndarray:
+        """An array of the box of this process with the planes on the free surface and on faces to other grids; writing changes it."""
+        return _planes(self.runner.view(name, 1), self.scheme.filled(self.box), self.box.lo[0])
+
     @property
     def blocks(self) -> tuple[Operator, ...]:
         """Those of the blocks of a grid, from the uppermost down."""
@@ -258,7 +262,7 @@ class Operator:
             places = self.scheme.grid.places(name, room)
             values = state(places.reshape(-1, 3), when)[:, column].reshape(places.shape[:3])
             z, y, x = self.own_filled
-            view = _planes(self.runner.view(name, 1), self.scheme.filled(self.box), self.box.lo[0])
+            view = self.filled_view(name)
             view[z.start : z.start + len(values), y, x] = values
         self._wrap()
 
@@ -330,7 +334,7 @@ class Operator:
             total += [self._normal_energy(plane) + self._shear_energy(plane), kinetic, *momentum]
         return total * self.scheme.grid.spacing**3
 
-    def _plane(self, name: str, plane: int) -> np.ndarray:
+    def plane(self, name: str, plane: int) -> np.ndarray:
         """Of a field or coefficient, a plane of the grid of which this process owns some, in SI units."""
         first = self.scheme.filled(self.subdomain.owned.box).lo[0]
         return self.filled_values(name)[plane - first].astype(float) * self.units.of(name)
@@ -344,7 +348,7 @@ class Operator:
         for k, (name, axis) in enumerate(VELOCITY.items()):
             if name in WHOLE and plane == self.subdomain.owned.box.hi[0]:
                 continue
-            speed, b = self._plane(name, plane), self._plane(f"b_{axis}", plane)
+            speed, b = self.plane(name, plane), self.plane(f"b_{axis}", plane)
             rho = self._weight(name, plane) * np.divide(1.0, b, out=np.zeros_like(b), where=b > 0)
             energy += 0.5 * float((rho * speed * speed).sum())
             momentum[k] = float((rho * speed).sum())
@@ -352,8 +356,8 @@ class Operator:
 
     def _normal_energy(self, plane: int) -> float:
         """Strain energy of the normal stresses of a plane, over h^3."""
-        lam, mu2 = self._plane("lam", plane), self._plane("mu2", plane)
-        normal = [self._plane(name, plane) for name in NORMAL]
+        lam, mu2 = self.plane("lam", plane), self.plane("mu2", plane)
+        normal = [self.plane(name, plane) for name in NORMAL]
         trace, square = sum(normal), sum(s * s for s in normal)
         solid = np.where(mu2 > 0, mu2, 1.0)
         in_solid = (square - lam / (3 * lam + solid) * trace**2) / (2 * solid)
@@ -363,7 +367,7 @@ class Operator:
         """Strain energy of the shear stresses of a plane, over h^3."""
         energy = 0.0
         for name in SHEAR:
-            mu, s = self._plane(f"mu_{name[1:]}", plane), self._plane(name, plane)
+            mu, s = self.plane(f"mu_{name[1:]}", plane), self.plane(name, plane)
             square = np.where(mu > 0, s * s / np.where(mu > 0, mu, 1.0), 0.0)
             energy += 0.5 * self._weight(name, plane) * float(square.sum())
         return energy

@@ -266,6 +266,10 @@ class GridPart(Planned):
         """What the program computes for it in a box whose upper side is the surface; its motion is there, where it is asked for."""
         return ()
 
+    def volume_observers(self, scheme: Scheme, box: Box) -> Sequence[Observer]:
+        """What the program computes for it at all points of a box, which may be the whole grid's or that of one process."""
+        return ()
+
     def drive(self, plan: FdPlan) -> Drive | None:
         """How it pushes the grid."""
         return None

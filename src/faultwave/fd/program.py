@@ -26,6 +26,8 @@ VECTOR = 16
 """Points along x where layers may begin."""
 VELOCITY_LEVEL, STRESS_LEVEL = 0, 1
 LEVELS = 2
+LOSS_LEVEL, YIELD_LEVEL = 2, 3
+"""After the stresses, of rock that yields: the share of them that is lost at each centre, and the stresses without it."""
 WITH_CAP = (1, 3)
 """Levels of velocities and stresses in programs with a topography: each comes after what the cap needs for it."""
 BELOW_CAP = 4
@@ -45,7 +47,8 @@ class Observer:
 @dataclass(frozen=True)
 class Scheme:
     """What the program, sources and receivers depend on. ``step`` [s]; ``speed`` is the largest P speed [m/s]; ``order`` that of
-    differences in space; ``border``: first plane and end of those around fluids beside rock (``fd.borders``)."""
+    differences in space; ``border``: first plane and end of those around fluids beside rock (``fd.borders``); ``yields``: whether
+    rock does beyond its strength."""
 
     grid: Grid
     step: float
@@ -57,6 +60,7 @@ class Scheme:
     border: tuple[int, int] | None = None
     joined_above: bool = False
     joined_below: bool = False
+    yields: bool = False
 
     @property
     def differences(self) -> Weights:
@@ -111,6 +115,10 @@ class Scheme:
         """A level of the program: of velocities or of stresses."""
         return number if self.cap is None else WITH_CAP[number]
 
+    def read_level(self, number: int) -> int:
+        """The level of the program after which velocities or stresses are read: stresses once rock has yielded."""
+        return YIELD_LEVEL if self.yields and number == STRESS_LEVEL else self.level(number)
+
     def surfaced(self, box: Box) -> bool:
         """Whether a free surface or the face to a grid above bounds a box of the grid: half planes have one more, which is on it."""
         return self.ends.upper and box.hi[0] == self.grid.shape[0]
@@ -150,6 +158,8 @@ def build_program(
     if scheme.cap is not None:
         before = _add_cap(scheme, box, arrays)
         levels = [before[0], velocity, before[1], stress]
+    if scheme.yields:
+        levels += [[], []]
     share = scheme.step / grid.spacing
     scalars = {
         f"{c}{kind}": value * share * unit
@@ -158,13 +168,15 @@ def build_program(
     }
     if scheme.border is not None:
         scalars |= borders.scalars(share, units.buoyancy, units.modulus)
+    if scheme.yields:
+        scalars["unit_of_moduli"] = units.modulus
     for observer in observers:
         arrays |= observer.arrays
         scalars |= observer.scalars
         for level, launch in observer.launches:
             levels[scheme.level(level)].append(replace(launch, lag=of.reach) if launch.lag else launch)
     injections = [replace(i, level=scheme.level(i.level)) for i in injections]
-    sample_buffers = [replace(t, level=scheme.level(t.level)) for t in sample_buffers]
+    sample_buffers = [replace(t, level=scheme.read_level(t.level)) for t in sample_buffers]
     return Program(
         "fd_step", box, arrays, levels, scalars, injections, sample_buffers, frozenset() if part else scheme.periodic,
         grid.shape[0] + 1 - of.deep if scheme.surfaced(box) else None, of.reach, scheme.stages,

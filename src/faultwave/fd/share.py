@@ -31,10 +31,11 @@ from faultwave.media.quality import farthest
 
 
 def observers(parts: Mapping[str, GridPart], scheme: Scheme, box: Box) -> list[Observer]:
-    """What the program computes for the parts on the surface above a box."""
+    """What the program computes for the parts in a box and on the surface above it."""
+    found = [observer for part in parts.values() for observer in part.volume_observers(scheme, box)]
     if not surface_needed(parts) or box.hi[0] != scheme.grid.shape[0]:
-        return []
-    found = [motion(box, scheme.step, scheme.order)]
+        return found
+    found.append(motion(box, scheme.step, scheme.order))
     return found + [observer for part in parts.values() for observer in part.observers(box, scheme.step)]
 
 
@@ -62,6 +63,7 @@ def cut_up(case: Case, laid: Sequence[Laid], parts: Mapping[str, GridPart], worl
     grid, sides = laid[0].grid, laid[0].sides
     absorber = Absorber(setting.absorbing.kind, setting.absorbing.width or 1)
     trial = Scheme(grid, 1.0, 1.0, sides, absorber, case.attenuation is not None, setting.order)
+    trial = replace(trial, yields=case.plasticity is not None)
     for steps in range(1 if case.numerics.backend in ("cuda", "hip", "opencl") else FUSED, 0, -1):
         found = reach_of(parts, trial, steps)
         deep = (

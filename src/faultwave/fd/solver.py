@@ -39,6 +39,7 @@ class FdSolver:
         self.operator.runner.prepare(plan.steps)
         self.watch, self.wrong = Watch(plan, self.operator), ""
         self.parts = {name: part.attach(self) for name, part in plan.parts.items()}
+        self.watch.givers = tuple(self.parts.values())
         self._identity: dict[str, Any] | None = None
         for part in plan.parts.values():
             if (state := part.state(plan)) is not None:
@@ -76,7 +77,12 @@ class FdSolver:
 
     def energies(self) -> dict[str, float]:
         """Energies at the time reached; kinetic energy is that of half a step before."""
-        return self.operator.energies()
+        found = self.operator.energies()
+        for part in self.parts.values():
+            own = part.energies()
+            total = self.world.total(np.array(list(own.values())))
+            found |= dict(zip(own, np.asarray(total).tolist(), strict=True))
+        return found
 
     def set_initial(self, solution: Solution) -> None:
         """Start from solution(points (n, 3), time) -> (n, 9), at time 0 and half a step before it."""

@@ -15,6 +15,7 @@ from faultwave.physics.waves.other_physics import readers_of
 
 TETRAHEDRA_ONLY = {
     "numerics": ("order", "integrator", "flux", "clustering", "homogenise", "source_window"),
+    "plasticity": ("points", "sampled"),
     "output": ("sync",),
     "output.energies": ("slip_from_velocity", "plain_mean"),
 }

@@ -11,13 +11,14 @@ import numpy as np
 from faultwave.base.collect import collected
 from faultwave.base.projection import Projection
 from faultwave.case.model import Case
-from faultwave.domain.grids.mapping import RegularGrid
+from faultwave.domain.grids.mapping import CENTRE, RegularGrid
 from faultwave.engine.part import Demand
 from faultwave.fd.grid import HALF
 from faultwave.fd.part import GridPart, Placing, Planning, Running
 from faultwave.fd.points import RECORDED, lagrange
 from faultwave.fd.program import Scheme
 from faultwave.fd.snapshots import Snapshots, assembled, check_setting, disk_bytes
+from faultwave.fd.yielding import YIELDED
 from faultwave.observe.fields import volume_fields
 from faultwave.observe.lattice import Lattice
 
@@ -32,7 +33,8 @@ def plan(planning: Planning) -> Volume | None:
         problems.error("output.volume.groups", "a grid has no groups", "output.volume.region")
     check_setting("volume", setting, problems)
     with collected(problems):
-        return Volume(case, tuple(volume_fields(setting, planning.law)))
+        more = YIELDED if case.plasticity is not None else ()
+        return Volume(case, tuple(volume_fields(setting, planning.law, more)))
     return None
 
 
@@ -102,7 +104,8 @@ class VolumeSnapshots(Snapshots):
         plan, window = solver.plan, part.window
         lattice = window.lattice(plan.scheme.grid, plan.projection)
         super().__init__("volume", part.setting, solver, lattice, part.fields, self.now)
-        self.plan, self.arrays = plan, dict(zip(plan.law.quantities, RECORDED, strict=True))
+        self.plan = plan
+        self.arrays = dict(zip(plan.law.quantities, RECORDED, strict=True)) | {name: name for name in YIELDED}
         owned, cells = self.operator.subdomain.owned.box, [window.numbers(k) for k in range(3)]
         mine = [np.flatnonzero((a >= owned.lo[k]) & (a < owned.hi[k])) for k, a in enumerate(cells)]
         self.at = [a[m] for a, m in zip(cells, mine, strict=True)]
@@ -130,7 +133,7 @@ def at_centres(
     result: np.ndarray = values
     order = scheme.order
     for k, axis in enumerate("zyx"):
-        if not HALF[name][2 - k]:
+        if not HALF.get(name, CENTRE)[2 - k]:
             result = np.take(result, at[k] - low[k], axis=k)
             continue
         start, size = at[k] - order // 2, scheme.grid.shape[k]

@@ -43,6 +43,7 @@ class DruckerPrager(Rheology):
         ),
     )
     keeps_mean = True
+    scales = True
     kernel_parameters = ("strength", "slope", "compliance")
     state = (
         *(State(name, "", f"plastic strain {name[3:]}") for name in STRAINS),
@@ -101,13 +102,26 @@ class DruckerPrager(Rheology):
         return (8.0 if c["seissol_strain"] else 4.0) ** 0.5 * m.sqrt(square) * s["eta"]
 
     def return_map(self, p: Values, c: Values, stress: Values, s: Values, step: Any) -> Returned:
-        _, deviator, square, limit = _invariants(p, stress)
+        found = _, deviator, square, limit = _invariants(p, stress)
+        yields = square > limit * limit
+        lost, state = self._loss(p, c, s, found, (step, self.relaxed(c, step)))
+        new = {name: m.where(yields, x - lost * d, x) for (name, x), d in zip(stress.items(), deviator, strict=True)}
+        return Returned(new, state)
+
+    def relaxed(self, c: Values, step: Any) -> Any:
+        return 1.0 if c["relaxation_time"] <= 0.0 else -m.expm1(-step / c["relaxation_time"])
+
+    def loss(
+        self, p: Values, c: Values, stress: Values, s: Values, time: tuple[Any, Any]
+    ) -> tuple[Any, dict[str, Any]]:
+        return self._loss(p, c, s, _invariants(p, stress), time)
+
+    def _loss(self, p: Values, c: Values, s: Values, found: Any, time: tuple[Any, Any]) -> tuple[Any, dict[str, Any]]:
+        _, deviator, square, limit = found
         yields = square > limit * limit
         tau = m.sqrt(m.where(yields, square, 1.0))
-        relaxed = 1.0 if c["relaxation_time"] <= 0.0 else -m.expm1(-step / c["relaxation_time"])
-        lost = m.where(yields, (1.0 - limit / tau) * relaxed, 0.0)  # share of the deviator
-        new = {name: m.where(yields, x - lost * d, x) for (name, x), d in zip(stress.items(), deviator, strict=True)}
-        return Returned(new, self._strain(p, c, s, (deviator, square, lost, tau), (step, relaxed)))
+        lost = m.where(yields, (1.0 - limit / tau) * time[1], 0.0)  # share of the deviator
+        return lost, self._strain(p, c, s, (deviator, square, lost, tau), time)
 
     def _strain(self, p: Values, c: Values, s: Values, found: Any, time: Any) -> dict[str, Any]:
         """Plastic strain and work after the step."""

@@ -32,7 +32,8 @@ class Rheology:
 
     ``parameters`` are given at every point, ``constants`` once; ``kernel_parameters`` name the per-point numbers that ``prepare``
     makes of the parameters and of the medium's, and that formulas get as ``p``; ``state``: what a point remembers; ``outputs`` are made
-    of it; ``keeps_mean``: the mean stress never changes.
+    of it; ``keeps_mean``: the mean stress never changes; ``scales``: yielding takes the same share of each part of the deviator, which
+    ``loss`` tells, as grids need it that keep normal and shear stresses in different places.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Rheology:
     state: tuple[State, ...] = ()
     outputs: tuple[Output, ...] = ()
     keeps_mean: bool = False
+    scales: bool = False
 
     @property
     def state_columns(self) -> Columns:
@@ -88,6 +90,17 @@ class Rheology:
     def return_map(self, p: Values, c: Values, stress: Values, s: Values, step: Any) -> Returned:
         """The stress that the medium carries after a step of ``step`` [s] to the elastic ``stress`` (kernel). Points that do not yield
         keep every bit of theirs."""
+        raise NotImplementedError
+
+    def relaxed(self, c: Values, step: Any) -> Any:
+        """Share of what is beyond yield that is gone after a step of ``step`` [s], of a rheology that ``scales``."""
+        raise NotImplementedError
+
+    def loss(
+        self, p: Values, c: Values, stress: Values, s: Values, time: tuple[Any, Any]
+    ) -> tuple[Any, dict[str, Any]]:
+        """Share of the deviator that yielding takes, and the state after the step, as ``return_map`` has them, of a rheology that
+        ``scales`` (kernel). ``time``: the step [s] and what is ``relaxed`` in it."""
         raise NotImplementedError
 
     def yields(self, p: Values, c: Values, stress: Values, s: Values, step: Any) -> Any:

@@ -1,0 +1,165 @@
+"""Rock that yields on the staggered grid: stencils after the elastic update of the stresses.
+
+A rheology that scales the deviator (``Rheology.scales``) tells at each centre what share of the deviator of the whole stress, that at rest
+included, is lost in the step; shear stresses are there the means of the four around. Then normal stresses lose the share of their own
+centre, shear stresses the mean share of the four centres around, as AWP-ODC does it (Roten et al. 2016, SC16). No stress is
+interpolated to any other place than centres, and only the share is read from neighbours. As each part of the deviator only shrinks, the
+strain energy of the whole stress never rises. Next to the free surface the upper centres and shear stresses are on it, with two around.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from faultwave.fd.grid import Grid
+from faultwave.fd.program import LOSS_LEVEL, YIELD_LEVEL, Observer, Scheme
+from faultwave.fd.stencils import AXES, NORMAL
+from faultwave.kernels import math as m
+from faultwave.kernels.stencil import Axis, Box, Launch, Layout, Point, Stencil
+from faultwave.physics.rheology import STRESS, Rheology
+
+YIELDED = ("eta", "plastic_work")
+"""What is known of the past of each centre: state of the rheology."""
+LOST, GIVEN = "lost_share", "rest_work"
+"""The share of the deviator lost in a step, and the work [J/m^3] that the stress at rest has done."""
+IN_PLANE: dict[str, tuple[Axis, Axis]] = {"s_xy": ("x", "y"), "s_xz": ("x", "z"), "s_yz": ("y", "z")}
+
+
+def rest(name: str, on_faces: bool = False) -> str:
+    """The line along z with a stress at rest, at the levels of centres or of the faces between them."""
+    return f"rest_{name}" + "_faces" * on_faces
+
+
+def lines_at_rest() -> tuple[tuple[str, str, bool], ...]:
+    """Lines of stress at rest: their name, the stress, and whether at the levels of faces."""
+    at_centres = [(rest(name), name, False) for name in STRESS]
+    return (*at_centres, *((rest(name, True), name, True) for name in ("s_xz", "s_yz")))
+
+
+def own_parameters(law: Rheology) -> tuple[str, ...]:
+    """What a rheology's formulas need of every point, but what the grid knows."""
+    return tuple(name for name in law.kernel_parameters if name != "compliance")
+
+
+def active(axis: Axis) -> str:
+    """The line that is 1 where rock may yield and 0 in layers."""
+    return f"yields_{axis}"
+
+
+def around(p: Point, name: str, axes: tuple[Axis, Axis], ahead: int, surface: bool) -> Any:
+    """Mean of an array at the four points around, half an edge off along two axes: ``ahead`` 1, or behind, -1. Next to the free surface
+    (``surface``) the plane that is on it is alone: the one below in the arrays, or (looking ahead) the next."""
+
+    def at(*far: int) -> Any:
+        return p.at(name, **dict(zip(axes, far, strict=True)))
+
+    if surface and axes[1] == "z":
+        return 0.5 * (at(0, ahead) + at(ahead, ahead))
+    return 0.25 * ((at(0, 0) + at(ahead, 0)) + (at(0, ahead) + at(ahead, ahead)))
+
+
+def losses(law: Rheology, constants: Mapping[str, float], lateral: bool, surface: bool, name: str) -> Stencil:
+    """The share lost at a centre, and its past; ``surface``: of the plane on the free surface."""
+
+    def function(p: Point) -> dict[str, Any]:
+        mu2 = p.at("mu2")
+        solid = mu2 > 0.0
+        at_rest = {n: p.line(rest(n), "z") for n in STRESS}
+        moving = dict(zip(("s_xx", "s_yy", "s_zz"), (p.at(n) for n in NORMAL), strict=True))
+        moving |= {n: around(p, n.replace("_", ""), axes, -1, surface) for n, axes in IN_PLANE.items()}
+        whole = {n: moving[n] + at_rest[n] for n in STRESS}
+        own = {n: p.at(n) if lateral else p.line(n, "z") for n in own_parameters(law)}
+        own["compliance"] = 1.0 / (m.where(solid, mu2, 1.0) * p.scalar("unit_of_moduli"))
+        past = {s.name: p.at(s.name) if s.name in YIELDED else 0.0 for s in law.state}
+        time = p.scalar("yield_step"), p.scalar("yield_relaxed")
+        share, after = law.loss(own, constants, whole, past, time)
+        may = p.line(active("x"), "x") * (p.line(active("y"), "y") * p.line(active("z"), "z"))
+        yields = solid & (may > 0.0)
+        strain = [after[n] for n in STRAIN_NAMES]
+        work = sum((1.0 if n[2] == n[3] else 2.0) * (at_rest[n] * e) for n, e in zip(STRESS, strain, strict=True))
+        result = {LOST: m.where(yields, share, 0.0), GIVEN: p.at(GIVEN) + m.where(yields, work, 0.0)}
+        return result | {n: m.where(yields, after[n], p.at(n)) for n in YIELDED}
+
+    return Stencil(name, function)
+
+
+STRAIN_NAMES = ("ep_xx", "ep_yy", "ep_zz", "ep_xy", "ep_yz", "ep_xz")
+
+
+def yielding(kind: str, name: str) -> Stencil:
+    """The stresses without what is lost; ``kind``: 'inside', 'last' below the free surface, where shear across it is on it, or 'surface',
+    of what is on it in the plane above."""
+
+    def function(p: Point) -> dict[str, Any]:
+        whole = {n: p.at(n) + p.line(rest(f"s_{n[1:]}"), "z") for n in NORMAL}
+        mean = (whole["sxx"] + whole["syy"] + whole["szz"]) * (1.0 / 3.0)
+        lost = p.at(LOST)
+        result = {n: p.at(n) - lost * (whole[n] - mean) for n in NORMAL}
+        for n, axes in IN_PLANE.items():
+            if kind == "surface" and "z" in axes:
+                continue  # kept in the plane below
+            share, array = around(p, LOST, axes, 1, kind == "last"), n.replace("_", "")
+            result[array] = p.at(array) - share * (p.at(array) + p.line(rest(n, axes[1] == "z"), "z"))
+        return result
+
+    return Stencil(name, function)
+
+
+def observers(scheme: Scheme, box: Box, law: Rheology, constants: Mapping[str, float], lateral: bool) -> Observer:
+    """Arrays and launches in a box of the grid; next to the free surface some of their own."""
+    halo, line = scheme.reach, Layout(scheme.filled(scheme.grid.box), "line", "z")
+    arrays = dict.fromkeys((LOST, GIVEN, *YIELDED), Layout(box, group="yield", halo=halo))
+    arrays |= {name: line for name, _, _ in lines_at_rest()}
+    arrays |= {active(a): Layout(scheme.filled(scheme.grid.box), "line", a) for a in AXES}
+    arrays |= dict.fromkeys(own_parameters(law), Layout(box, group="strength", halo=halo) if lateral else line)
+    launches = []
+    for low, high, kind in _planes(scheme, box):
+        region = Box((low, *box.lo[1:]), (high, *box.hi[1:]))
+        on = f"_{kind}" * (kind != "inside")
+        loses = losses(law, constants, lateral, kind == "surface", f"yield_loss{on}")
+        launches += [
+            (LOSS_LEVEL, Launch(loses, region)),
+            (YIELD_LEVEL, Launch(yielding(kind.split("_")[0], f"yielding{on}"), region)),
+        ]
+    relaxed = float(law.relaxed(constants, scheme.step))
+    return Observer(arrays, launches, {"yield_step": scheme.step, "yield_relaxed": relaxed})
+
+
+def _planes(scheme: Scheme, box: Box) -> list[tuple[int, int, str]]:
+    """(first, end, kind) of planes: those that are worked on at once beside a free surface apart from others."""
+    low, top = box.lo[0], scheme.grid.shape[0]
+    if not scheme.surfaced(box):
+        return [(low, box.hi[0], "inside")]
+    first = max(low, top + 1 - scheme.differences.deep)
+    found = [
+        (low, first, "inside"),
+        (first, top - 1, "inside_upper"),
+        (top - 1, top, "last"),
+        (top, top + 1, "surface"),
+    ]
+    return [(a, b, kind) for a, b, kind in found if a < b]
+
+
+def lines(scheme: Scheme, at_rest: Callable[[np.ndarray], Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """Values of the lines: stress at rest (``at_rest`` of heights z (n,) [m]), and where rock may yield."""
+    grid, count = scheme.grid, scheme.grid.shape[0] + scheme.ends.upper
+    values = {on: at_rest(grid.levels(kind)[:count]) for kind, on in (("half", False), ("whole", True))}
+    found = {line: values[on][name] for line, name, on in lines_at_rest()}
+    return found | {active(a): _active(scheme, grid, a) for a in AXES}
+
+
+def _active(scheme: Scheme, grid: Grid, axis: Axis) -> np.ndarray:
+    """1, and 0 in absorbing layers and in the cells beside rigid sides, around which some shear stresses are not known."""
+    count = grid.shape["zyx".index(axis)]
+    found = np.ones(count + (axis == "z" and scheme.ends.upper))
+    widths = {"absorbing": scheme.absorber.width, "rigid": 1}
+    low, high = (widths.get(scheme.sides[f"{axis}{end}"], 0) for end in "-+")
+    found[:low] = 0.0
+    found[count - high :] *= not high
+    return found
+
+
+__all__ = ["GIVEN", "LOST", "YIELDED", "active", "lines", "losses", "observers", "own_parameters", "rest", "yielding"]

@@ -1,0 +1,165 @@
+"""Runs on grids whose rock yields: the linear limit, energies, restarts, processes, and what is told before."""
+
+import h5py
+import numpy as np
+import pytest
+
+import faultwave as fw
+from faultwave.base.errors import BackendError, RunError
+from faultwave.case.load import load_case
+from faultwave.cli.launch import mpiexec
+from faultwave.fd.stencils import FIELDS
+from faultwave.run.check import check
+from tests.run.test_ranks import launch
+
+from .test_grids import case
+from .test_restart import Stopped
+
+AT_REST = {"s_xx": 11000, "s_yy": 6000, "s_zz": 16000, "s_xy": 700, "s_yz": 0, "s_xz": 0}
+
+
+def yielding(cohesion="5e4", folder="", attenuation=True, **changes):
+    """Rock whose strength varies from place to place, and stress at rest that grows with depth."""
+    x = {n: f"return {0.1 * v} * z;" for n, v in AT_REST.items()}
+    rock = {"rho": 2700.0, "vp": 3464.0, "vs": 2000.0, "Qp": 60, "Qs": 30}
+    plasticity = {
+        "parameters": {
+            "constant": {"bulk_friction": 0.5},
+            "expression": {**x, "plastic_cohesion": f"return {cohesion};"},
+        },
+        "constants": {"relaxation_time": 0.05},
+    }
+    made = case(plasticity=plasticity, material={"constant": rock}, numerics={"threads": 1}, **changes)
+    made["output"] |= {"energies": {"interval": 0.1}, "volume": {"interval": 0.1, "every": 3, "fields": ["v1", "eta"]}}
+    made["output"] |= {"folder": str(folder), "checkpoint": {"interval": 0.2}}
+    return made | ({"attenuation": {}} if attenuation else {})
+
+
+LATERAL = "5e4 + 20 * x + 10 * y"
+
+
+def ended(made):
+    sim = fw.simulate(made)
+    sim.run(write=False)
+    return sim
+
+
+def numbers(folder):
+    found = {}
+    for path in sorted(folder.glob("*.h5")) + sorted(folder.glob("*.vtkhdf")):
+        with h5py.File(path) as file:
+            file.visititems(
+                lambda n, d, p=path: found.update({f"{p.name}/{n}": d[()]}) if isinstance(d, h5py.Dataset) else None
+            )
+    return found
+
+
+def energies(folder):
+    return np.loadtxt(next(folder.glob("*-energy.csv")), delimiter=",", skiprows=1, usecols=2)
+
+
+@pytest.mark.parametrize("precision", ["single", "double"])
+def test_rock_too_strong_to_yield_is_linear_to_the_last_bit(precision):
+    strong = yielding("1e12", numerics__precision=precision)
+    linear = {key: value for key, value in strong.items() if key != "plasticity"}
+    linear["output"] = {key: value for key, value in strong["output"].items() if key != "volume"}
+    a, b = ended(strong), ended(linear)
+    for name in FIELDS:
+        assert np.array_equal(a.solver.operator.values(name), b.solver.operator.values(name)), name
+        assert a.solver.operator.values(name).any()
+    assert a.solver.energies()["plastic_work"] == 0
+
+
+def test_energy_of_the_waves_falls_by_plastic_work():
+    """A closed box without stress at rest, once the source is silent. Work is that of stress averaged to centres, which is less than what
+    the grid loses where stress varies from point to point."""
+    sides = {"x": "periodic", "y": "periodic", "z-": "rigid"}
+    made = yielding("2e4", attenuation=False, grid__boundaries=sides)
+    made["grid"]["upper"] = [1500, 1600, 0]
+    made["plasticity"]["parameters"]["expression"] |= dict.fromkeys(AT_REST, "return 0;")
+    made["numerics"]["precision"] = "double"
+    made["sources"][0]["time_function"] = {"kind": "triangle", "duration": 0.2}
+    table = ended(made).energies
+    after = table["time"] > 0.25
+    waves = (table["elastic_energy"] + table["elastic_kinetic_energy"])[after]
+    work = table["plastic_work"][after]
+    assert len(waves) >= 3 and (np.diff(waves) < 0).all() and (np.diff(work) > 0).all()
+    share = (work[-1] - work[0]) / (waves[0] - waves[-1])
+    assert 0.3 < share < 1.05
+    assert (table["initial_stress_work"] == 0).all() and table["plastic_moment"][-1] > 0
+
+
+def test_resumed_is_undisturbed(tmp_path, monkeypatch):
+    monkeypatch.setattr("faultwave.fd.solver.CHUNK_SECONDS", 0.0)
+    fw.simulate(yielding(LATERAL, tmp_path / "whole")).run()
+    sim = fw.simulate(yielding(LATERAL, tmp_path / "parts"))
+    with pytest.raises(RunError, match=r"faultwave\.resume"):
+        sim.run(progress=Stopped(sim, 0.27))
+    fw.resume(tmp_path / "parts").run()
+    whole, parts = numbers(tmp_path / "whole"), numbers(tmp_path / "parts")
+    assert whole.keys() == parts.keys()
+    assert any("eta" in name and values.any() for name, values in whole.items())
+    for name, values in whole.items():
+        assert np.array_equal(values, parts[name]), name
+    assert np.array_equal(energies(tmp_path / "whole"), energies(tmp_path / "parts"))
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize(("ranks", "cohesion"), [(2, LATERAL), (4, "5e4")])
+def test_processes_give_the_same(tmp_path, ranks, cohesion):
+    pytest.importorskip("mpi4py")
+    try:
+        mpiexec()
+    except BackendError:
+        pytest.skip("no mpiexec")
+    small = {"grid__spacing": 60.0, "end_time": 0.35}
+    fw.simulate(yielding(cohesion, tmp_path / "one", **small)).run()
+    done = launch(ranks, yielding(cohesion, tmp_path / "more", **small))
+    assert done.returncode == 0, done.stderr
+    one, more = numbers(tmp_path / "one"), numbers(tmp_path / "more")
+    assert one.keys() == more.keys()
+    assert any("eta" in name and values.any() for name, values in one.items())
+    for name, values in one.items():
+        assert np.array_equal(values, more[name]), name
+    a, b = energies(tmp_path / "one"), energies(tmp_path / "more")
+    assert np.abs(a - b).max() <= 1e-12 * np.abs(a).max()
+
+
+def told(change):
+    made = yielding()
+    change(made)
+    settings, found = load_case(made)
+    found = found if settings is None else check(settings)
+    return "\n".join(map(str, [*found.errors, *found.warnings]))
+
+
+def strength(made):
+    return made["plasticity"]["parameters"]["expression"]
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (lambda c: strength(c).pop("plastic_cohesion"), "plasticity.parameters.plastic_cohesion: missing"),
+        (lambda c: strength(c).pop("s_xy"), "no initial stress: s_xy missing"),
+        (lambda c: strength(c).update(plastic_cohesion="return -1;"), "plastic_cohesion is -1 at"),
+        (lambda c: strength(c).update(plastic_cohesion="return 0;", s_xy="return 1e6;"), "at rest 100 % of"),
+        (lambda c: strength(c).update(s_xy="return x;"), "stress at rest that depends on z alone"),
+        (lambda c: c["plasticity"].update(elastic=["water"]), "a grid has no volumes"),
+        (lambda c: c["plasticity"].update(initial_stress="fault"), "the engine fd has no fault"),
+        (lambda c: c["plasticity"]["constants"].update(seissol_strain=1), "grids add up the plastic strain"),
+        (lambda c: c["plasticity"].update(points="lattice"), "plasticity.points: does nothing on a grid"),
+        (lambda c: c["grid"].update(order=8), "order 8 and plasticity are not combined yet"),
+        (lambda c: c["grid"].update(time_dispersion="remove"), "removing time dispersion and plasticity"),
+        (lambda c: c["material"]["constant"].update(vs=0.0, Qs=1e9), "water cannot yield"),
+        (lambda c: c["sources"].append({"kind": "plane-wave", "z": -900.0, "velocity": [1, 0, 0],
+                                        "time_function": {"kind": "ricker", "duration": 0.5}}), "rising plane waves and plasticity"),
+        (lambda c: c["grid"].update(blocks=[{"below": 900.0, "spacing": 200.0}]), "blocks of different spacing and plasticity"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_told_before(change, text):
+    assert text in told(change)
+
+
+def test_a_sound_case_has_no_complaint():
+    assert "plasticity" not in told(lambda c: None)
