@@ -159,7 +159,7 @@ def test_dg_has_no_such_formats():
 
 def test_an_unknown_format_is_told_with_what_there_is():
     text = problems(output__volume={"interval": 0.1, "formats": ["netcfd"]})
-    assert "output.volume.formats[0]: unknown format 'netcfd' (allowed: awp, netcdf, vtkhdf)" in text
+    assert "output.volume.formats[0]: unknown format 'netcfd' (allowed: awp, essi, netcdf, vtkhdf)" in text
     assert "did you mean 'netcdf'?" in text
     assert "output.intensity.formats[1]: unknown format 'geotif'" in problems(
         output__intensity={"periods": [0.5], "formats": ["netcdf", "geotif"]}
