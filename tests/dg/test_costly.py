@@ -24,6 +24,9 @@ def told(tmp_path: Path, flat: float, rates: list[int]) -> list[str]:
     write_puml(tmp_path / "mesh.h5", replace(mesh, vertices=x))
     case = {
         "end_time": 1.0, "mesh": {"file": str(tmp_path / "mesh.h5")}, "material": {"constant": ROCK},
+        "sources": [
+            {"kind": "force", "location": [500, 500, 500], "force": [1, 0, 0], "time_function": {"kind": "brune", "duration": 0.1}}
+        ],
         "numerics": {"order": 3, "clustering": {"rates": rates}}, "output": {"folder": str(tmp_path / "out")},
     }  # fmt: skip
     found = check(case)
