@@ -22,8 +22,8 @@ def check_room(case: Case) -> None:
     """Raises InputError for a mesh that one process on this machine cannot hold."""
     name = backends.best() if case.numerics.backend == "auto" else case.numerics.backend
     cells, memory = tets.cells_ahead(case.mesh), machine_memory()
-    if cells is None or memory is None or not backends.on_host(name):
-        return
+    if cells is None or memory is None or name not in backends.names() or not backends.on_host(name):
+        return  # an unknown backend is told with all else
     needed = least_memory(case, cells)
     if needed > memory:
         problems = Problems()
