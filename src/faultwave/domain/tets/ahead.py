@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import h5py
 import numpy as np
+
+from faultwave.base.errors import InputError
+from faultwave.base.hdf5 import opened
 
 
 def cells_ahead(setting: Any) -> int | None:
@@ -17,9 +21,13 @@ def cells_ahead(setting: Any) -> int | None:
         return int(6 * np.prod(box.cells)) if box.shape == "box" else None
     if path is None or not Path(path).is_file() or not h5py.is_hdf5(path):
         return None
-    with h5py.File(path) as file:
+    with (
+        suppress(InputError, OSError),
+        opened(path, "PUML mesh") as file,
+    ):  # what is wrong with it is told where it is read
         connections = file.get("connect")
         return len(connections) if isinstance(connections, h5py.Dataset) and connections.ndim == 2 else None
+    return None
 
 
 __all__ = ["cells_ahead"]
