@@ -108,7 +108,9 @@ def _sources(kind: str) -> Callable[[Path], None]:
 
 
 def _stations(path: Path) -> None:
-    setting = SimpleNamespace(points=[], geographic=[], file=None, geographic_file=path, names=None, network="FW")
+    setting = SimpleNamespace(
+        points=[], geographic=[], file=None, geographic_file=path, stations=None, names=None, network="FW"
+    )
     mapped = SimpleNamespace(crs="EPSG:32611", origin=(-117.0, 34.0), azimuth=0.0)
     finite("stations", read_points(setting, mapped))
     for station in read_stations(setting):

@@ -78,6 +78,16 @@ def test_vtkhdf_stores_the_mesh_once(tmp_path: Path) -> None:
         np.testing.assert_array_equal(root["Steps/CellDataOffsets/v1"][:], [0, 2, 4, 6])
 
 
+def test_a_field_of_other_shape_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.vtkhdf"
+    write(path, VtkHdfWriter, TETS, 1)
+    with h5py.File(path, "r+") as file:
+        del file["VTKHDF/CellData/v1"]
+        file["VTKHDF/CellData/v1"] = np.zeros((2, 3))
+    with pytest.raises(InputError, match=r"a.vtkhdf: .*'VTKHDF/CellData/v1' has shape \(2, 3\).*1 dimension"):
+        VtkHdfReader(path)
+
+
 @pytest.mark.parametrize("cells, kind", [(TETS, 10), (TRIANGLES, 5)], ids=["tets", "triangles"])
 def test_vtk_reads_vtkhdf(tmp_path: Path, cells: np.ndarray, kind: int) -> None:
     reading = pytest.importorskip("vtkmodules.vtkIOHDF", reason="the vtk package is not installed")

@@ -103,7 +103,7 @@ def dataset(path: Path, file: Any, name: str, dimensions: int | None, kinds: str
     if not isinstance(found, h5py.Dataset):
         raise InputError(Problem(str(path), f"has no dataset '{name}'"))
     if found.shape is None or found.ndim != (dimensions or found.ndim) or (0 in found.shape and not empty):
-        allowed = f"{dimensions} dimensions" if dimensions else "at least one value"
+        allowed = f"{dimensions} dimension{'s' * (dimensions > 1)}" if dimensions else "at least one value"
         raise InputError(Problem(str(path), f"'{name}' has shape {found.shape}", allowed))
     if found.dtype.kind not in kinds:
         raise InputError(Problem(str(path), f"'{name}' holds {found.dtype}", "numbers"))

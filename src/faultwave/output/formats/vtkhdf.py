@@ -136,7 +136,7 @@ class VtkHdfReader(OpenedHdf5):
         self._offsets = {
             name: self._read(f"Steps/CellDataOffsets/{name}", 1).astype(np.int64)[:steps] for name in names
         }
-        data = {name: dataset(self.path, self._file, f"VTKHDF/CellData/{name}", None, empty=True) for name in names}
+        data = {name: dataset(self.path, self._file, f"VTKHDF/CellData/{name}", 1, empty=True) for name in names}
         lengths = {name: values.shape[0] for name, values in data.items()}
         for name, first in self._offsets.items():
             if len(first) != len(self.times) or (
