@@ -1,6 +1,5 @@
 """Grids of blocks of different spacing: the operator, runs across faces, processes, checkpoints, and what is told before a run."""
 
-import h5py
 import numpy as np
 import pytest
 
@@ -10,10 +9,10 @@ from faultwave.base.errors import RunError
 from faultwave.fd import differences
 from faultwave.fd.block_proposal import faces, proposed, report
 from faultwave.green_tensors import green_tensors, seismograms
-from faultwave.output.formats.image import ImageReader
 from faultwave.run import simulate
 from faultwave.verify.cases.fd_blocks import LeapfrogEnergy, basin, wave_error
 
+from .results import datasets, fields
 from .test_grids import case, problems
 from .test_restart import Stopped
 from .test_sgt import TENSORS
@@ -134,15 +133,7 @@ def surfaced(folder, **changes):
 
 def numbers(folder):
     """Every number of a run's results."""
-    found = {}
-    for path in sorted(folder.glob("*.h5")) + sorted(folder.glob("*.nc")):
-        with h5py.File(path) as file:
-            file.visititems(
-                lambda n, d, p=path: found.update({f"{p.name}/{n}": d[()]}) if isinstance(d, h5py.Dataset) else None
-            )
-    (path,) = folder.glob("*-surface.vtkhdf")
-    with ImageReader(path) as reader:
-        return found | {f"surface/{f}/{k}": reader.field(f, k) for f in reader.fields for k in range(len(reader.times))}
+    return datasets(folder) | fields(folder, ["surface"])
 
 
 def test_resumed_is_undisturbed(tmp_path, monkeypatch):

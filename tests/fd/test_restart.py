@@ -1,6 +1,5 @@
 """Checkpoints of runs on grids: a resumed run is the same to the last bit, and refuses what it cannot go on from."""
 
-import h5py
 import numpy as np
 import pytest
 
@@ -8,8 +7,8 @@ import faultwave as fw
 from faultwave.backends import missing
 from faultwave.base.errors import InputError, RunError
 from faultwave.output.formats.awp_series import read_awp
-from faultwave.output.formats.image import ImageReader
 
+from .results import datasets, fields
 from .test_grids import case
 
 opencl = pytest.mark.skipif(bool(missing("opencl")), reason=missing("opencl"))
@@ -34,17 +33,7 @@ VOLUME = {"interval": 0.1, "every": 3, "formats": ["vtkhdf", "awp"]}
 
 def numbers(folder):
     """Every number in the files of a run."""
-    found = {}
-    for path in sorted(folder.glob("*.h5")) + sorted(folder.glob("*.nc")):
-        with h5py.File(path) as file:
-            file.visititems(
-                lambda n, d, p=path: found.update({f"{p.name}/{n}": d[()]}) if isinstance(d, h5py.Dataset) else None
-            )
-    for kind in ("surface", "volume"):
-        (path,) = folder.glob(f"*-{kind}.vtkhdf")
-        with ImageReader(path) as reader:
-            found |= {f"{kind}/{f}/{k}": reader.field(f, k) for f in reader.fields for k in range(len(reader.times))}
-            found[f"{kind} times"] = reader.times
+    found = datasets(folder) | fields(folder, ("surface", "volume"))
     (flat,) = folder.glob("*-volume-S.json")
     found |= {f"flat/{name}": values for name, values in read_awp(flat.with_suffix(""))[0].items()}
     (grid,), (tiff,) = folder.glob("*-grid.xml"), folder.glob("*-intensity.tif")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from faultwave.observe.dataset import (
     FaultFrame,
@@ -20,6 +21,7 @@ from faultwave.output.formats.receivers_hdf5 import write_receivers
 from faultwave.output.formats.vtkhdf import VtkHdfWriter
 from faultwave.output.manifest import build_manifest, write_manifest
 from faultwave.output.writers import write_results
+from faultwave.plot import style
 
 SPEED = 2800.0  # [m/s] of the rupture front
 END = 6.0
@@ -160,3 +162,17 @@ def build_run(folder: Path) -> None:
     write_results(list(rupture_results(finished_rupture())), folder, "demo")
     manifest = build_manifest({"title": "A crack on a vertical fault"}, outputs=folder.glob("demo-*"))
     write_manifest(folder / "demo-manifest.json", manifest)
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> dict[str, Figure]:
+    """Figures by file name, kept instead of written."""
+    kept: dict[str, Figure] = {}
+
+    def keep(fig: Figure, path: Path) -> Path:
+        fig.draw_without_rendering()
+        kept[path.stem] = fig
+        return path
+
+    monkeypatch.setattr(style, "save", keep)
+    return kept

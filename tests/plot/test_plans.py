@@ -13,7 +13,7 @@ import faultwave as fw
 from faultwave.base.errors import InputError
 from faultwave.case.load import load_sound
 from faultwave.observe.model import Coverage, Label, Marks, Model, Section, Sheet
-from faultwave.plot import plot_model, style
+from faultwave.plot import plot_model
 from faultwave.plot.plans import _frame, profiles
 from faultwave.run.planned import model_of
 
@@ -77,19 +77,6 @@ def guide() -> dict:
 
 def modelled(case: dict) -> Model:
     return model_of(load_sound(case)[0])[0]
-
-
-@pytest.fixture
-def drawn(monkeypatch: pytest.MonkeyPatch) -> dict[str, Figure]:
-    kept: dict[str, Figure] = {}
-
-    def keep(fig: Figure, path: Path) -> Path:
-        fig.draw_without_rendering()
-        kept[path.stem] = fig
-        return path
-
-    monkeypatch.setattr(style, "save", keep)
-    return kept
 
 
 def texts(fig: Figure) -> str:

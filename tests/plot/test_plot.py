@@ -34,20 +34,6 @@ PICTURES = [
 ]
 
 
-@pytest.fixture
-def drawn(monkeypatch: pytest.MonkeyPatch) -> dict[str, Figure]:
-    """Figures by file name, kept instead of written."""
-    kept: dict[str, Figure] = {}
-
-    def keep(fig: Figure, path: Path) -> Path:
-        fig.draw_without_rendering()
-        kept[path.stem] = fig
-        return path
-
-    monkeypatch.setattr(style, "save", keep)
-    return kept
-
-
 def settings() -> dict[str, object]:
     """Global settings; the backend is left out because it is only chosen when first looked at."""
     return {key: matplotlib.rcParams[key] for key in matplotlib.rcParams if key != "backend"}

@@ -50,7 +50,8 @@ def _unit_advice(unit: str) -> str:
     return f"did you mean '{same_letters[0]}'?" if same_letters else suggest(unit, _COMMON)
 
 
-def _as_float(text: str) -> float | None:
+def as_float(text: str) -> float | None:
+    """The number that a word is; None if it is none."""
     try:
         return float(text) if "_" not in text else None
     except ValueError:
@@ -103,7 +104,7 @@ def to_si(value: Any, unit: str) -> float:
         raise ValueError(f"{value!r} is not a number with an optional unit")
     text = value.strip() if isinstance(value, str) else ""
     try:
-        number = _as_float(text) if isinstance(value, str) else float(value)
+        number = as_float(text) if isinstance(value, str) else float(value)
         number = _text_to_si(text, unit) if number is None else number
     except OverflowError:  # a whole number beyond the floats
         number = math.inf

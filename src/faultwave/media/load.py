@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems, suggest
-from faultwave.base.units import to_si
+from faultwave.base.units import as_float, to_si
 from faultwave.media.easi.component import gather
 from faultwave.media.easi.load import load_easi
 from faultwave.media.field import (
@@ -154,7 +154,7 @@ def read_layers(path: Path) -> Layers:
     except UnicodeDecodeError:
         raise InputError(Problem(str(path), "not UTF-8 text")) from None
     rows = [(k, words) for k, line in enumerate(lines, 1) if (words := line.partition("#")[0].split())]
-    if rows and _is_number(rows[0][1][0]):  # a header behind # is a header, too
+    if rows and as_float(rows[0][1][0]) is not None:  # a header behind # is a header, too
         above = [(k, line.strip("# \t").split()) for k, line in enumerate(lines[: rows[0][0] - 1], 1)]
         header = next(((k, words) for k, words in above if _names(words)), None)
         if header is None:
@@ -176,14 +176,6 @@ def read_layers(path: Path) -> Layers:
         raise InputError(Problem(f"{path}:{rows[k + 2][0]}", what, "depths of layer tops, ascending"))
     kept = [k for k, name in enumerate(names) if name != "depth"]
     return Layers(tops, table[:, kept], tuple(names[k] for k in kept), str(path))
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
 
 
 def _names(words: list[str]) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 
 from faultwave.base.errors import InputError, Problem, Problems
 from faultwave.base.projection import Projection
+from faultwave.base.units import as_float
 from faultwave.physics.sources.point import PointSource
 from faultwave.physics.sources.time_functions import Samples
 
@@ -103,17 +104,9 @@ def _text(path: Path, data: bytes, steps: int) -> Iterator[Record]:
         try:
             rates = np.array(part[3:], float)
         except ValueError:
-            bad = next(k for k, w in enumerate(part[3:], first + 3) if not _is_number(w))
+            bad = next(k for k, w in enumerate(part[3:], first + 3) if as_float(w) is None)
             raise InputError(Problem(f"{path}:{lines[bad]}", f"'{words[bad]}' is no number")) from None
         yield where, node, rates.reshape(steps, 6)
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
 
 
 def _sources(path: Path, number: int, node: np.ndarray, rates: np.ndarray, nodes: Any) -> list[PointSource]:
